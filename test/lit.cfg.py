@@ -17,6 +17,7 @@ config.test_source_root = os.path.join(config.mx_source_dir, "test")
 config.test_exec_root = os.path.join(config.mx_build_dir, "test")
 
 lit_common.set_environment(config)
+lit_common.set_timeout(lit_config)
 
 stdlib = os.path.join(config.mx_source_dir, "stdlib")
 config.environment["MX_STDLIB"] = stdlib

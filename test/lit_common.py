@@ -1,6 +1,10 @@
 # What the shell tests and the unit tests share.
 
+import importlib.util
 import os
+
+# A test that takes longer hangs. Nothing under test/ should need a tenth of it.
+SECONDS_PER_TEST = 300
 
 # Passed on from the caller; everything else of the environment is left behind.
 PASSED_ON = ["HOME", "TMPDIR", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"]
@@ -29,6 +33,12 @@ def set_environment(config):
         # One file a process; tools/dev/coverage merges them.
         profiles = os.path.join(config.mx_build_dir, "profiles", "%m-%p.profraw")
         environment["LLVM_PROFILE_FILE"] = profiles
+
+
+def set_timeout(lit_config):
+    """lit can stop a test only with the help of the module psutil."""
+    if importlib.util.find_spec("psutil") and not lit_config.maxIndividualTestTime:
+        lit_config.maxIndividualTestTime = SECONDS_PER_TEST
 
 
 def features(config):

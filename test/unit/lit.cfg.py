@@ -15,4 +15,5 @@ config.test_source_root = config.test_exec_root
 config.test_format = lit.formats.GoogleTest(".", "Tests")
 
 lit_common.set_environment(config)
+lit_common.set_timeout(lit_config)
 config.environment["MX_STDLIB"] = os.path.join(config.mx_source_dir, "stdlib")
