@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Stands in for libFuzzer in builds without it: runs the fuzz target once on
 // every file given, and on every file of every folder given. Arguments that
 // start with `-` are libFuzzer's and are ignored.
