@@ -7,6 +7,7 @@ Usage: check-sources.py CHECK [ROOT]
   size    no source file has more than 1,000 lines
   runs    every lit test has a RUN line
   modes   files that start with #! are executable, and only those
+  links   links between Markdown files lead somewhere
 
 Prints each finding as file:line or file; exits with 1 if there is any.
 """
@@ -91,7 +92,25 @@ def check_modes(root):
             yield f"{path}: is executable but does not start with #!: chmod -x {path}"
 
 
-CHECKS = {"shell": check_shell, "size": check_size, "runs": check_runs, "modes": check_modes}
+def check_links(root):
+    for path in files_under(root):
+        if not path.endswith(".md"):
+            continue
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                for link in re.findall(r"\]\(([^)#\s]+)", line):
+                    target = os.path.join(root, os.path.dirname(path), link)
+                    if "://" not in link and not os.path.exists(target):
+                        yield f"{path}:{number}: there is no {link}"
+
+
+CHECKS = {
+    "shell": check_shell,
+    "size": check_size,
+    "runs": check_runs,
+    "modes": check_modes,
+    "links": check_links,
+}
 
 
 def main():

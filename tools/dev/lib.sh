@@ -86,7 +86,7 @@ ensure_packages() {
 
   mkdir -p "$MX_BUILD_ROOT"
   local setup_log=$MX_BUILD_ROOT/setup.log
-  say "installing ${#missing[@]} packages: ${missing[*]}"
+  say "installing ${#missing[@]} packages (minutes, once): ${missing[*]}"
   if ! {
     "${root[@]}" apt-get update &&
       "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
