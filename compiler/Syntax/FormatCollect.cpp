@@ -31,6 +31,9 @@ public:
   Collector(const SourceFile &f, const LexedSource &l) : file(f), lexed(l) {}
 
   FormatTokens run(const ast::Module &module, bool &balanced) {
+    balanced = nothingLost();
+    if (!balanced)
+      return std::move(out);
     takeTokens();
     facts = markTokens(out, module);
     dropSeparators();
@@ -47,6 +50,32 @@ private:
   const LexedSource &lexed;
   FormatTokens out;
   TreeFacts facts;
+
+  /// The lexer leaves out what has no meaning; a text with such parts is not formatted.
+  bool nothingLost() const {
+    std::string_view text = file.text();
+    size_t comment = 0, at = 0;
+    auto blankUntil = [&](size_t end) {
+      for (; at < end; ++at)
+        if (std::string_view(" \t\r\n").find(text[at]) == std::string_view::npos)
+          return false;
+      return true;
+    };
+    for (const Token &token : lexed.tokens) {
+      for (; comment < lexed.comments.size() && lexed.comments[comment].begin < token.begin; ++comment) {
+        if (!blankUntil(lexed.comments[comment].begin))
+          return false;
+        at = lexed.comments[comment].end;
+      }
+      // The `:` of an f-string's format is no token.
+      if (token.kind == Tok::FStringFormat)
+        at = std::max<size_t>(at, token.begin);
+      if (!blankUntil(token.begin))
+        return false;
+      at = std::max<size_t>(at, token.end);
+    }
+    return blankUntil(text.size());
+  }
 
   void takeTokens() {
     std::string_view text = out.source = file.text();

@@ -117,8 +117,8 @@ struct TreeFacts {
   int chains = 0;
 };
 
-/// Takes the tokens that stay and what the tree says about them. `balanced` is false if brackets
-/// have no partner; nothing can be said about such a text.
+/// Takes the tokens that stay and what the tree says about them. `balanced` is false if the
+/// lexer left something out or brackets have no partner; such a text cannot be formatted.
 FormatTokens collect(const SourceFile &file, const LexedSource &source, const ast::Module &module,
                      bool &balanced);
 
