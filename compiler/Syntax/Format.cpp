@@ -37,17 +37,22 @@ uint64_t fingerprint(const ast::Module &module) {
 
 std::optional<std::string> formatSource(const SourceFile &file, const LexedSource &source,
                                         const ast::Module &module) {
-  bool balanced = false;
-  format::FormatTokens program = format::collect(file, source, module, balanced);
-  if (!balanced)
-    return std::nullopt;
+  // The layout relies on what the grammar promises. Whether there were errors only the parser knows.
+  SourceManager sources;
+  Diagnostics diagnostics(sources);
+  {
+    Arena arena;
+    const SourceFile &copy = sources.add(file.name(), "", std::string(file.text()));
+    parseModule(copy, lex(copy, diagnostics), arena, diagnostics);
+    if (diagnostics.hasErrors())
+      return std::nullopt;
+  }
+  format::FormatTokens program = format::collect(file, source, module);
   std::vector<int> commentIndent;
   std::vector<format::FormatLine> lines = format::breakLines(program, commentIndent);
   std::string text = format::writeLines(program, lines, commentIndent);
 
   // A formatter that changes a program is worse than none, so the result is always read again.
-  SourceManager sources;
-  Diagnostics diagnostics(sources);
   Arena arena;
   const SourceFile &again = sources.add(file.name(), "", text);
   LexedSource lexed = lex(again, diagnostics);

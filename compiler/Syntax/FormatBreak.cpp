@@ -137,6 +137,10 @@ private:
       return indentInBlock(t.open);
     return indentOfLineWith(t.stmt) + kContinued;
   }
+  /// A break right behind a bracket changes where its lines start.
+  int indentIfBroken(int i) const {
+    return isBracket(i - 1) ? indentOfLineWith(i - 1) + kBlockIndent : indentBefore(i);
+  }
   int indentInBlock(int open) const {
     if (open == kNone)
       return 0;
@@ -218,7 +222,7 @@ private:
       Candidate here;
       if (i > first && goodGap(i) && column[i - 1] + tokens[i - 1].width <= limitAt(i, past))
         here = candidateBefore(i);
-      if (here.gap != kNone && indentBefore(i) < column[i] && here.likeOrBetterThan(best))
+      if (here.gap != kNone && indentIfBroken(i) < column[i] && here.likeOrBetterThan(best))
         best = here;
       FormatBlock *b = blockAt(i);
       if (b && !b->spread && b->close > b->open + 1) {
@@ -258,9 +262,11 @@ private:
     c.weak = owner.weak;
     c.level = owner.level;
     c.depth = right.depth;
-    bool farRight = isBracket(i - 1) && column[i] > kMaxAlign;
-    if (farRight)
-      c.level = kAfterComma - 1;
+    // Rather than squeeze the elements of such a bracket against the right, start a line for them.
+    bool squeezed = !isBracket(i - 1) && inBrackets(i) && lineOf[right.open] == lineOf[i - 1] &&
+                    column[right.open + 1] > kMaxAlign;
+    if (squeezed)
+      c.level += kAfterOpen + 1;
     return c;
   }
   Candidate candidateOf(FormatBlock &b) const {

@@ -19,9 +19,6 @@ namespace {
 bool isOpen(Tok kind) {
   return kind == Tok::LParen || kind == Tok::LBracket || kind == Tok::LBrace;
 }
-Tok closerOf(Tok kind) {
-  return kind == Tok::LParen ? Tok::RParen : kind == Tok::LBracket ? Tok::RBracket : Tok::RBrace;
-}
 bool isClose(Tok kind) {
   return kind == Tok::RParen || kind == Tok::RBracket || kind == Tok::RBrace;
 }
@@ -30,16 +27,11 @@ class Collector {
 public:
   Collector(const SourceFile &f, const LexedSource &l) : file(f), lexed(l) {}
 
-  FormatTokens run(const ast::Module &module, bool &balanced) {
-    balanced = nothingLost();
-    if (!balanced)
-      return std::move(out);
+  FormatTokens run(const ast::Module &module) {
     takeTokens();
     facts = markTokens(out, module);
     dropSeparators();
-    balanced = matchBrackets();
-    if (!balanced)
-      return std::move(out);
+    matchBrackets();
     markStatements();
     takeGaps();
     return std::move(out);
@@ -50,32 +42,6 @@ private:
   const LexedSource &lexed;
   FormatTokens out;
   TreeFacts facts;
-
-  /// The lexer leaves out what has no meaning; a text with such parts is not formatted.
-  bool nothingLost() const {
-    std::string_view text = file.text();
-    size_t comment = 0, at = 0;
-    auto blankUntil = [&](size_t end) {
-      for (; at < end; ++at)
-        if (std::string_view(" \t\r\n").find(text[at]) == std::string_view::npos)
-          return false;
-      return true;
-    };
-    for (const Token &token : lexed.tokens) {
-      for (; comment < lexed.comments.size() && lexed.comments[comment].begin < token.begin; ++comment) {
-        if (!blankUntil(lexed.comments[comment].begin))
-          return false;
-        at = lexed.comments[comment].end;
-      }
-      // The `:` of an f-string's format is no token.
-      if (token.kind == Tok::FStringFormat)
-        at = std::max<size_t>(at, token.begin);
-      if (!blankUntil(token.begin))
-        return false;
-      at = std::max<size_t>(at, token.end);
-    }
-    return blankUntil(text.size());
-  }
 
   void takeTokens() {
     std::string_view text = out.source = file.text();
@@ -164,13 +130,11 @@ private:
     return it == facts.memberSpans.begin() || (it - 1)->end <= comma;
   }
 
-  bool matchBrackets() {
+  void matchBrackets() {
     std::vector<int> open;
     for (size_t i = 0; i < out.tokens.size(); ++i) {
       FormatToken &t = out.tokens[i];
       if (isClose(t.kind)) {
-        if (open.empty() || closerOf(out.tokens[open.back()].kind) != t.kind)
-          return false;
         t.match = open.back();
         out.tokens[open.back()].match = static_cast<int>(i);
         open.pop_back();
@@ -180,7 +144,6 @@ private:
       if (isOpen(t.kind))
         open.push_back(static_cast<int>(i));
     }
-    return open.empty();
   }
 
   void markStatements() {
@@ -197,8 +160,6 @@ private:
     for (const TreeFacts::Body &body : facts.bodies) {
       FormatBlock b;
       b.open = out.at(body.open);
-      if (b.open >= count || out.tokens[b.open].kind != Tok::LBrace)
-        continue;
       b.close = out.tokens[b.open].match;
       b.owner = out.at(body.owner);
       b.chain = body.chain;
@@ -269,9 +230,8 @@ private:
 
 } // namespace
 
-FormatTokens collect(const SourceFile &file, const LexedSource &source, const ast::Module &module,
-                     bool &balanced) {
-  return Collector(file, source).run(module, balanced);
+FormatTokens collect(const SourceFile &file, const LexedSource &source, const ast::Module &module) {
+  return Collector(file, source).run(module);
 }
 
 /// A `(` or `[` behind one of these belongs to it.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The formatter's walk over the syntax tree: which `-` is a sign, which `=` names an argument, which
-// operators are written tight, where statements and blocks begin. The tree may be one with errors,
-// so nothing that the grammar promises is taken for granted.
+// operators are written tight, where statements and blocks begin.
 #include "Syntax/FormatTokens.h"
 #include <algorithm>
 

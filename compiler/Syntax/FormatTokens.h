@@ -117,10 +117,8 @@ struct TreeFacts {
   int chains = 0;
 };
 
-/// Takes the tokens that stay and what the tree says about them. `balanced` is false if the
-/// lexer left something out or brackets have no partner; such a text cannot be formatted.
-FormatTokens collect(const SourceFile &file, const LexedSource &source, const ast::Module &module,
-                     bool &balanced);
+/// Takes the tokens that stay and what the tree says about them. The source has no errors.
+FormatTokens collect(const SourceFile &file, const LexedSource &source, const ast::Module &module);
 
 /// Walks the tree and marks the tokens; finds blocks and rows.
 TreeFacts markTokens(FormatTokens &program, const ast::Module &module);

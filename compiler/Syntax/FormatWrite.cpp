@@ -22,10 +22,9 @@ public:
     alignComments();
     for (size_t i = 0; i < lines.size(); ++i)
       writeLine(i);
-    bool first = true;
     for (const GapComment &c : program.endComments)
-      if (!(isTrailing(program.endComments, c) && !lines.empty()))
-        ownLine(c, 0, first && lines.empty()), first = false;
+      if (!isTrailing(program.endComments, c) || lines.empty())
+        ownLine(c, 0, c.blankBefore);
     return std::move(out);
   }
 
@@ -146,8 +145,8 @@ private:
 
   // ---- text
 
-  void ownLine(const GapComment &c, int indent, bool noBlank) {
-    if (c.blankBefore && !noBlank && !out.empty())
+  void ownLine(const GapComment &c, int indent, bool blankBefore) {
+    if (blankBefore && !out.empty())
       out += '\n';
     out += std::string(indent, ' ');
     out += c.text;
@@ -165,16 +164,16 @@ private:
     }
     bool closes = start.kind == Tok::RBrace || start.kind == Tok::RParen || start.kind == Tok::RBracket;
     const GapComments &gap = program.commentsBefore(line.first);
+    // A comment that gets a line of its own only now documents nothing: it is kept apart.
+    bool apart = false;
     for (const GapComment &c : gap) {
       if (number > 0 && isTrailing(gap, c))
         continue; // written behind the line before
-      ownLine(c, commentIndent[line.first], opened);
-      // It was not a comment of its own line, so it documents nothing: keep it apart.
-      if (!c.ownLine && number > 0 && !start.blank)
-        out += '\n';
+      ownLine(c, commentIndent[line.first], (c.blankBefore || apart) && !opened);
+      apart = !c.ownLine;
       opened = false;
     }
-    if (start.blank && !opened && !closes)
+    if ((start.blank || apart) && !opened && !closes)
       out += '\n';
     out += std::string(line.indent, ' ');
     for (int i = line.first; i <= line.last; ++i) {
