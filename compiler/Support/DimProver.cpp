@@ -28,29 +28,37 @@ void collectDivisions(const DimContext &dims, Dim d, std::set<AtomId> &out) {
       }
 }
 
-/// The facts that share a symbol with `about`, directly or through others.
+/// The facts about the symbols of `about` alone, then those that lead on to others; of equals, the
+/// newest, which a program needs most often.
 std::vector<Dim> relevantTo(Dim about, const std::vector<Dim> &facts, const DimContext &dims) {
   if (facts.size() <= kMaxFacts)
     return facts;
   std::vector<AtomId> reached;
   dims.symbols(about, reached);
+  std::vector<std::vector<AtomId>> symbolsOf(facts.size());
+  for (size_t i = 0; i < facts.size(); ++i)
+    dims.symbols(facts[i], symbolsOf[i]);
   std::vector<Dim> relevant;
   std::vector<bool> used(facts.size(), false);
-  for (bool grown = true; grown;) {
-    grown = false;
-    for (size_t i = 0; i < facts.size() && relevant.size() < kMaxFacts; ++i) {
-      std::vector<AtomId> own;
-      if (!used[i])
-        dims.symbols(facts[i], own);
-      bool touches = std::any_of(own.begin(), own.end(), [&](AtomId a) {
-        return std::find(reached.begin(), reached.end(), a) != reached.end();
-      });
-      if (!touches)
+  while (relevant.size() < kMaxFacts) {
+    size_t best = facts.size();
+    size_t fewestNew = SIZE_MAX;
+    for (size_t i = facts.size(); i-- > 0;) {
+      if (used[i])
         continue;
-      used[i] = grown = true;
-      relevant.push_back(facts[i]);
-      dims.symbols(facts[i], reached);
+      size_t isNew = 0;
+      for (AtomId a : symbolsOf[i])
+        isNew += std::find(reached.begin(), reached.end(), a) == reached.end();
+      if (isNew < symbolsOf[i].size() && isNew < fewestNew) {
+        best = i;
+        fewestNew = isNew;
+      }
     }
+    if (best == facts.size())
+      break;
+    used[best] = true;
+    relevant.push_back(facts[best]);
+    dims.symbols(facts[best], reached);
   }
   return relevant;
 }
@@ -69,8 +77,9 @@ DimProver::DimProver(DimContext &context, const DimKnowledge &facts, Dim about)
     know(fact);
   for (const DimKnowledge::Rule &rule : facts.rules)
     if (known.size() + 2 <= kMaxFacts) {
-      know(rule.equation);
-      know(dims.negate(rule.equation));
+      // As they are: under its own rule an equation says nothing.
+      knowUnchanged(rule.equation);
+      knowUnchanged(dims.negate(rule.equation));
     }
   for (Dim k : known)
     if (const DimTerm *lead = k->terms.empty() ? nullptr : DimContext::leadingTerm(k);
@@ -104,9 +113,11 @@ DimProver::DimProver(DimContext &context, const DimKnowledge &facts, Dim about)
     if (isNonNegativeAtom(a) && !denominator.constant())
       know(dims.sub(whole, dims.symbol(a)));
   }
-  for (Dim k : std::vector<Dim>(known))
+  for (Dim k : std::vector<Dim>(known)) {
+    knowUnchanged(inQuotients(k));
     for (AtomId a : divided)
       know(withoutDivision(k, a));
+  }
 }
 
 bool DimProver::isNonNegativeAtom(AtomId a) const {
@@ -126,8 +137,9 @@ bool DimProver::isNonNegativeMonomial(const std::vector<AtomId> &atoms) const {
   return true;
 }
 
-void DimProver::know(Dim d) {
-  d = knowledge.simplify(d, dims);
+void DimProver::know(Dim d) { knowUnchanged(knowledge.simplify(d, dims)); }
+
+void DimProver::knowUnchanged(Dim d) {
   if (!d || known.size() >= kMaxKnown || !fitsLinearSystem(d) || dims.isPlainlyNonNegative(d) ||
       std::find(known.begin(), known.end(), d) != known.end())
     return;
@@ -192,6 +204,28 @@ Dim DimProver::withoutDivision(Dim goal, AtomId division) const {
   return dims.sub(dims.sub(dims.mul(dims.add(rest, one), b), a), one);
 }
 
+Dim DimProver::inQuotients(Dim goal) const {
+  for (const DimKnowledge::Rule &rule : knowledge.rules) {
+    if (rule.lead.coefficient == 1)
+      continue;
+    for (const DimTerm &alone : rule.equation->terms) {
+      if (alone.atoms.empty() || (alone.coefficient != 1 && alone.coefficient != -1))
+        continue;
+      for (const DimTerm &t : goal->terms) {
+        if (!dividesMonomial(alone.atoms, t.atoms))
+          continue;
+        Dim factor = dims.term(t.coefficient, quotientMonomial(t.atoms, alone.atoms));
+        Dim multiple = dims.mul(factor, rule.equation);
+        Dim next = alone.coefficient == 1 ? dims.sub(goal, multiple) : dims.add(goal, multiple);
+        if (next)
+          goal = next; // `t` lives on: sizes are never freed
+      }
+      break;
+    }
+  }
+  return DimKnowledge::tightened(goal, dims);
+}
+
 bool DimProver::proveLinearly(Dim goal) {
   if (!fitsLinearSystem(goal))
     return false;
@@ -243,7 +277,12 @@ bool DimProver::prove(Dim goal, int depth) {
   goal = knowledge.simplify(goal, dims);
   if (!goal)
     return false;
+  goal = DimKnowledge::tightened(goal, dims);
+  if (!goal)
+    return false;
   if (dims.isPlainlyNonNegative(goal) || proveLinearly(goal))
+    return true;
+  if (Dim quotients = inQuotients(goal); quotients && quotients != goal && proveLinearly(quotients))
     return true;
   if (depth == 0)
     return false;

@@ -28,10 +28,14 @@ private:
   bool isNonNegativeAtom(AtomId a) const;
   bool isNonNegativeMonomial(const std::vector<AtomId> &atoms) const;
   void know(Dim d);
+  void knowUnchanged(Dim d);
   void knowProductsFor(Dim goal, std::vector<Dim> &columns) const;
   /// The goal without the division, which must be its only use and taken once: a // b + c >= 0
   /// exactly if a + c*b >= 0.
   Dim withoutDivision(Dim goal, AtomId division) const;
+  /// The goal in terms of a quotient where that divides exactly: with B == 4*(B // 4), 4*(B // 4)
+  /// for B. Then it may turn out to be a multiple of a number, and can be tightened.
+  Dim inQuotients(Dim goal) const;
   bool proveLinearly(Dim goal);
   bool prove(Dim goal, int depth);
 };

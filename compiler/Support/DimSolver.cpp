@@ -12,7 +12,7 @@ namespace {
 /// Rules past these are not made; what they would prove stays unknown.
 constexpr size_t kMaxEliminated = 32;
 constexpr size_t kMaxRules = 32;
-constexpr size_t kMaxNotNegative = 64;
+constexpr size_t kMaxNotNegative = 256;
 constexpr int kMaxRewrites = 64;
 
 /// The largest number that divides all coefficients but that of the constant; 0 if there are none.
@@ -25,17 +25,6 @@ int64_t contentOf(Dim d) {
       content = std::gcd(content, t.coefficient);
   }
   return content;
-}
-
-/// d divided by its content, the constant rounded down: g*x + c >= 0 exactly if x + c // g >= 0.
-Dim tightened(Dim d, DimContext &dims) {
-  int64_t content = contentOf(d);
-  if (content <= 1)
-    return d;
-  Dim sum = dims.constant(0);
-  for (const DimTerm &t : d->terms)
-    sum = dims.add(sum, dims.term(*checkedFloorDiv(t.coefficient, content), t.atoms));
-  return sum;
 }
 
 int64_t constantTerm(Dim d) {
@@ -69,6 +58,16 @@ std::optional<AtomId> symbolToEliminate(Dim d, const DimContext &dims) {
 }
 
 } // namespace
+
+Dim DimKnowledge::tightened(Dim d, DimContext &dims) {
+  int64_t content = contentOf(d);
+  if (content <= 1)
+    return d;
+  Dim sum = dims.constant(0);
+  for (const DimTerm &t : d->terms)
+    sum = dims.add(sum, dims.term(*checkedFloorDiv(t.coefficient, content), t.atoms));
+  return sum;
+}
 
 /// Solves the equations one after the other: each either eliminates a symbol everywhere or becomes
 /// a rule for its leading term, such as `NH*(D // NH)` to `D`.
@@ -134,6 +133,8 @@ DimKnowledge DimKnowledge::of(const std::vector<DimCondition> &facts, DimContext
     if (f.relation == Relation::NotEqual)
       for (Dim d : {dims.sub(f.right, f.left), dims.sub(f.left, f.right)}) {
         d = knowledge.simplify(d, dims);
+        if (d && constantTerm(d) % std::max<int64_t>(contentOf(d), 1) == 0)
+          knowledge.notZero.push_back(tightened(d, dims));
         if (d && (dims.isPlainlyNonNegative(d) ||
                   std::find(knowledge.notNegative.begin(), knowledge.notNegative.end(), d) !=
                       knowledge.notNegative.end()))
@@ -202,9 +203,11 @@ Answer DimFacts::ask(const DimCondition &question) const {
   if (difference) {
     auto value = difference.constant();
     // g*x + c is never 0 if g does not divide c.
-    bool neverZero = value ? *value != 0
-                           : contentOf(difference) > 1 &&
-                                 constantTerm(difference) % contentOf(difference) != 0;
+    bool neverZero = value ? *value != 0 : constantTerm(difference) % contentOf(difference) != 0;
+    // What is not 0 is not 0 times a number either.
+    Dim least = neverZero ? difference : DimKnowledge::tightened(difference, *context);
+    neverZero |= least && std::find(known().notZero.begin(), known().notZero.end(), least) !=
+                              known().notZero.end();
     if (question.relation == Relation::Equal      ? value == 0
         : question.relation == Relation::NotEqual ? neverZero
                                                   : context->isPlainlyNonNegative(difference))

@@ -37,9 +37,13 @@ struct DimKnowledge {
   DimContext::Substitution eliminated;
   std::vector<Rule> rules;
   std::vector<Dim> notNegative;
+  std::vector<Dim> notZero;
 
   static DimKnowledge of(const std::vector<DimCondition> &facts, DimContext &dims);
   Dim simplify(Dim d, DimContext &dims) const;
+  /// d without a number that divides all but its constant, which is rounded down: the size that
+  /// is not negative exactly if d is not, since g*x + c >= 0 exactly if x + c // g >= 0.
+  static Dim tightened(Dim d, DimContext &dims);
 };
 
 class DimFacts {

@@ -148,10 +148,9 @@ TEST(DimProperty, VerdictsAgreeWithComputing) {
     ++verdicts[static_cast<size_t>(check.verdict)];
     unconfirmed += check.unconfirmed;
   }
-  // The questions are of all kinds, and few stay open.
-  EXPECT_GT(verdicts[static_cast<size_t>(Verdict::Proved)], 2000u);
-  EXPECT_GT(verdicts[static_cast<size_t>(Verdict::Refuted)], 8000u);
-  EXPECT_LT(verdicts[static_cast<size_t>(Verdict::Unknown)], 4000u);
+  // The questions are of all kinds. Most of those that stay open divide by the number 0.
+  EXPECT_GT(verdicts[static_cast<size_t>(Verdict::Proved)], 7000u);
+  EXPECT_GT(verdicts[static_cast<size_t>(Verdict::Refuted)], 7000u);
   EXPECT_LT(unconfirmed, 400u);
   RecordProperty("proved", static_cast<int>(verdicts[0]));
   RecordProperty("refuted", static_cast<int>(verdicts[1]));
