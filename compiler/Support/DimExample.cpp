@@ -138,7 +138,7 @@ ExampleSearch::ExampleSearch(const DimContext &context, const std::vector<DimCon
           continue;
         }
         Polynomial left = polynomial(above), right = polynomial(below);
-        steps.push_back({Step::Divide, slot(*it), false, Relation::Equal, left, right});
+        steps.push_back({Step::Divide, slot(*it), false, false, Relation::Equal, left, right});
         it = undivided.erase(it);
         grown = true;
       }
@@ -149,7 +149,7 @@ ExampleSearch::ExampleSearch(const DimContext &context, const std::vector<DimCon
         }
         Polynomial value = polynomial(it->second);
         steps.push_back({Step::Compute, slot(it->first), dims.symbolInfo(it->first).nonNegative,
-                         Relation::Equal, value, {}});
+                         false, Relation::Equal, value, {}});
         it = waiting.erase(it);
         grown = true;
       }
@@ -159,18 +159,20 @@ ExampleSearch::ExampleSearch(const DimContext &context, const std::vector<DimCon
       if (done[i] || !ready(f.left) || !ready(f.right))
         continue;
       done[i] = true;
-      steps.push_back({Step::Fact, 0, false, f.relation, polynomial(f.left), polynomial(f.right)});
+      steps.push_back(
+          {Step::Fact, 0, false, false, f.relation, polynomial(f.left), polynomial(f.right)});
     }
     if (!claimDone && ready(claim.left) && ready(claim.right)) {
       claimDone = true;
-      steps.push_back(
-          {Step::Claim, 0, false, claim.relation, polynomial(claim.left), polynomial(claim.right)});
+      steps.push_back({Step::Claim, 0, false, false, claim.relation, polynomial(claim.left),
+                       polynomial(claim.right)});
     }
   };
   settle();
   for (AtomId a : symbols)
     if (!computed.count(a)) {
-      steps.push_back({Step::Guess, slot(a), dims.symbolInfo(a).nonNegative, {}, {}, {}});
+      bool hidden = std::find(claimed.begin(), claimed.end(), a) == claimed.end();
+      steps.push_back({Step::Guess, slot(a), dims.symbolInfo(a).nonNegative, hidden, {}, {}, {}});
       settle();
     }
   // Everything has its value now unless two eliminated symbols need each other, which they do not.
@@ -255,6 +257,12 @@ bool ExampleSearch::descend(size_t at, size_t width, int &trials) {
   auto usedBefore = [&](int64_t value) {
     return std::find(guessed.begin(), guessed.end(), value) != guessed.end();
   };
+  if (guess.hidden) {
+    // These keep most divisibilities and bounds.
+    for (int64_t value : {1, 0})
+      if (trials > 0 && attempt(value))
+        return true;
+  }
   size_t tried = 0;
   for (int64_t value : candidates) {
     if (usedBefore(value) || (value < 0 && guess.nonNegative))

@@ -30,6 +30,7 @@ private:
     enum Kind : uint8_t { Guess, Compute, Divide, Fact, Claim } kind;
     size_t slot = 0; ///< Guess, Compute, Divide: where the value goes
     bool nonNegative = false;
+    bool hidden = false; ///< Guess: not in the claim, so nobody reads the value
     Relation relation = Relation::Equal;
     Polynomial left, right;
   };

@@ -197,7 +197,7 @@ inline ClaimCheck checkRandomClaim(const Choose &choose, int64_t largest) {
     wide.emplace_back();
     for (int64_t v = info.nonNegative ? 0 : -largest; v <= largest; ++v)
       domains.back().push_back(v);
-    for (int64_t v = info.nonNegative ? 0 : -16; v <= 24; ++v)
+    for (int64_t v = info.nonNegative ? 0 : -8; v <= 16; ++v)
       wide.back().push_back(v);
     symbols.push_back(dims.newSymbol(std::move(info)));
   }
@@ -276,10 +276,12 @@ inline ClaimCheck checkRandomClaim(const Choose &choose, int64_t largest) {
     complete = true;
     for (const DimCondition &f : known.all()) {
       auto a = dims.evaluate(f.left, values), b = dims.evaluate(f.right, values);
-      complete &= a && b &&
-                  (f.relation == Relation::Equal      ? *a == *b
-                   : f.relation == Relation::NotEqual ? *a != *b
-                                                      : *a <= *b);
+      complete = a && b &&
+                 (f.relation == Relation::Equal      ? *a == *b
+                  : f.relation == Relation::NotEqual ? *a != *b
+                                                     : *a <= *b);
+      if (!complete)
+        break;
     }
     return !complete;
   });
