@@ -32,8 +32,7 @@ Value Sema::checkPipe(Pipe *e, const Type *expected) {
 }
 
 FunctionInfo *Sema::findFreeFunction(std::string_view name, const Type *first) {
-  Symbol *s = lookup(name);
-  if (s && s->kind == SymbolKind::Function)
+  if (Symbol *s = lookupFunction(name))
     return s->functions[0];
   // The module that made a type offers its functions too: `set.shard(0, 2)` needs no import.
   ModuleInfo *home = nullptr;
@@ -132,9 +131,9 @@ Value Sema::callExpr(Expr *callee, std::vector<Arg> args, Expr *whole, Span args
       bool isField = (t->is(Kind::Nominal) && t->nominal->field(name)) || (t->is(Kind::Grad));
       if (!isField) {
         if (FunctionInfo *f = findFreeFunction(name, t)) {
-          Symbol *s = lookup(name);
+          Symbol *s = lookupFunction(name);
           args.insert(args.begin(), Arg{member->object, {}, {}, false, member->object->outerSpan, object});
-          if (s && s->kind == SymbolKind::Function)
+          if (s)
             return callOverloads(s->functions, std::move(args), callee, whole, argsSpan, slot, expected);
           return callOverloads({f}, std::move(args), callee, whole, argsSpan, slot, expected);
         }
@@ -189,7 +188,9 @@ Value Sema::callExpr(Expr *callee, std::vector<Arg> args, Expr *whole, Span args
     auto *baseName = as<Name>(base);
     bool typeLike = baseName || as<Member>(base);
     if (typeLike) {
+      staticsFollow = true;
       const Value *v = check(callee);
+      staticsFollow = false;
       if (v->type->isError())
         return checkRest();
       if (v->type->is(Kind::TypeName)) {
@@ -653,7 +654,6 @@ Value Sema::callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverV
   }
   CallState state;
   state.name = spelled;
-  state.params = &f.params;
   state.args = &args;
   state.declared = f.syntax->name.span;
   state.whole = whole->span;
@@ -661,32 +661,38 @@ Value Sema::callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverV
   openGenerics(f.generics, state);
   if (f.owner && receiverValue && receiverValue->type->is(Kind::Nominal) && receiverValue->type->nominal == f.owner)
     state.bindings = bindingsOf(receiverValue->type);
+  // The names of the model are known from the receiver; only the function's own are open.
+  std::vector<ParamInfo> params = f.params;
+  for (ParamInfo &p : params)
+    p.type = types.substitute(p.type, state.bindings);
+  const Type *declaredResult = types.substitute(f.result, state.bindings);
+  state.params = &params;
   std::vector<int> slots;
   state.slots = &slots;
-  if (!matchArguments(spelled, f.params, args, slots, calleeSpan, argsSpan, f.syntax->name.span, false)) {
+  if (!matchArguments(spelled, params, args, slots, calleeSpan, argsSpan, f.syntax->name.span, false)) {
     for (Arg &a : args)
       if (!a.value)
         check(a.expr);
     return errorValue();
   }
-  bool ok = bindArguments(f.params, args, slots, state);
-  checkOverlap(f.params, args, slots);
+  bool ok = bindArguments(params, args, slots, state);
+  checkOverlap(params, args, slots);
   if (!ok)
     return errorValue();
   // What is still open may follow from what is expected; then come the defaults.
-  if (expected && !expected->isError() && !isClosed(types.substitute(f.result, state.bindings), state)) {
+  if (expected && !expected->isError() && !isClosed(types.substitute(declaredResult, state.bindings), state)) {
     CallState trial = state;
     size_t reports = diags.all().size();
     size_t factCount = facts().size();
-    if (unify(f.result, expected, trial) == Fit::Yes)
+    if (unify(declaredResult, expected, trial) == Fit::Yes)
       state.bindings = trial.bindings;
     facts().truncate(factCount);
     diags.truncate(reports);
   }
-  for (size_t p = 0; p < f.params.size(); ++p) {
+  for (size_t p = 0; p < params.size(); ++p) {
     if (slots[p] >= 0)
       continue;
-    const ParamInfo &param = f.params[p];
+    const ParamInfo &param = params[p];
     if (param.defaultValue && (param.isStatic || param.type->is(Kind::Dtype) || param.value.kind == StaticValue::Int))
       bindDefault(param, f.paramScope, f.module, state);
     if (param.fromContext && param.isMut) // an Rng left out: the ambient one
@@ -702,7 +708,7 @@ Value Sema::callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverV
     if (!answer.proved())
       addConditions({{Relation::Equal, w, have, {}}}, whole->span);
   }
-  const Type *result = types.substitute(f.result, state.bindings);
+  const Type *result = types.substitute(declaredResult, state.bindings);
   if (f.primitive && f.primitive->rule != ShapeRule::Signature) {
     Value v = finishPrimitive(f, state, args, slots, callee, whole, result);
     if (v.type->isError())

@@ -108,7 +108,7 @@ void Sema::resolveParams(const List<ast::Param> &list, std::vector<ParamInfo> &o
     symbol->typeSpan = p.type ? p.type->span : Span();
     symbol->value = valueOf(param.type);
     bool wholeNumber = param.type->isScalar() && param.type->elem.is(ElementType::I64);
-    bool builtin = function && function->module == primitives;
+    bool builtin = function && function->module && function->module->isStd;
     if (p.isStatic || (builtin && wholeNumber)) {
       symbol->value.host = true;
       if (wholeNumber) {

@@ -30,7 +30,8 @@ Value Sema::checkIndex(Index *e) {
       const Type *type = typeFromExpr(e);
       if (!type || type->isError())
         return errorValue();
-      demandType(type, e->span);
+      if (!inferringField && !insideNominal())
+        demandType(type, e->span);
       return hostValue(types.typeName(type));
     }
   }

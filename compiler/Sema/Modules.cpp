@@ -4,6 +4,7 @@
 #include "Sema/Sema.h"
 #include "Support/Suggest.h"
 #include <algorithm>
+#include <cmath>
 
 namespace mx::sema {
 
@@ -50,6 +51,17 @@ void Sema::loadPrimitives() {
   // `log("loss", x)` and `log(x)` are told apart by the first argument.
   primitives->scope.names["log"]->functions.push_back(
       primitives->scope.names["log_value"]->functions[0]);
+  for (auto [name, number] : {std::pair("inf", HUGE_VAL), std::pair("nan", std::nan(""))}) {
+    Symbol *symbol = newSymbol(SymbolKind::Variable, name, {});
+    symbol->bind = ast::BindKind::Const;
+    symbol->isModuleLevel = true;
+    symbol->type = types.scalar(ElementType::F32);
+    symbol->value = hostValue(symbol->type);
+    symbol->value.literal = Value::FloatLiteral;
+    symbol->value.constant = Value::FloatConstant;
+    symbol->value.number = number;
+    primitives->scope.names[symbol->name] = symbol;
+  }
   primitives->state = ModuleInfo::Ready;
 }
 
@@ -376,6 +388,17 @@ Symbol *Sema::lookup(std::string_view name) {
   if (context->module == primitives && prelude) {
     auto it = prelude->scope.names.find(name);
     if (it != prelude->scope.names.end())
+      return it->second;
+  }
+  return nullptr;
+}
+
+/// A function of that name, past fields and variables that hide it: `x.mean()` in a model with a
+/// field `mean`.
+Symbol *Sema::lookupFunction(std::string_view name) {
+  for (Scope *s = context->scope; s; s = s->parent) {
+    auto it = s->names.find(name);
+    if (it != s->names.end() && it->second->kind == SymbolKind::Function)
       return it->second;
   }
   return nullptr;

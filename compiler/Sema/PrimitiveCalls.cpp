@@ -379,6 +379,18 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
     const Type *result = fn->type->element;
     return hostValue(types.dataset(result->is(Kind::Tuple) ? result->parts : std::vector<const Type *>{result}));
   }
+  case ShapeRule::SameData: {
+    if (!checkAll() || !needs(f.params.size(), f.params.size()))
+      return errorValue();
+    if (!args[0].value->type->is(Kind::Dataset)) {
+      diags.report(Code::E0202, args[0].span, "`" + f.name + "` takes items of a data set, this is " + show(*args[0].value));
+      return errorValue();
+    }
+    for (size_t i = 1; i < args.size(); ++i)
+      if (!require(*args[i].value, types.scalar(ElementType::I64), args[i].span, "`" + f.params[i].name + "`"))
+        return errorValue();
+    return hostValue(args[0].value->type);
+  }
   case ShapeRule::Concat:
   case ShapeRule::Stack: {
     bool concat = f.primitive->rule == ShapeRule::Concat;

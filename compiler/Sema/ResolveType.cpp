@@ -256,6 +256,8 @@ const Type *Sema::expandAlias(Symbol *symbol, const std::vector<TypeArg> &args, 
 const Type *Sema::nominalType(NominalInfo &n, const std::vector<TypeArg> &args, bool hasArgs,
                               const List<ast::Argument> *ctorArgs, Span span, bool implicitStatics) {
   resolveHeader(n);
+  bool follow = staticsFollow;
+  staticsFollow = false;
   if (args.size() != n.generics.size()) {
     std::string names;
     for (const GenericParam &g : n.generics)
@@ -312,6 +314,8 @@ const Type *Sema::nominalType(NominalInfo &n, const std::vector<TypeArg> &args, 
         statics[i].variable = types.newStaticVariable();
         signature->generics.statics.push_back(statics[i].variable);
       }
+    } else if (follow) {
+      statics[i] = n.staticDefaults[i];
     } else if (n.staticDefaults[i].kind != StaticValue::None) {
       statics[i] = n.staticDefaults[i];
     } else {
@@ -324,6 +328,12 @@ const Type *Sema::nominalType(NominalInfo &n, const std::vector<TypeArg> &args, 
 }
 
 bool Sema::typeArg(const Expr *e, const GenericParam &want, TypeArg &out) {
+  bool follow = staticsFollow;
+  staticsFollow = false; // an argument of the type is not what is called
+  struct Restore {
+    bool &flag, value;
+    ~Restore() { flag = value; }
+  } restore{staticsFollow, follow};
   switch (want.kind) {
   case GenericParam::Size:
     out.kind = TypeArg::Size;

@@ -287,6 +287,8 @@ public:
   bool isClosed(const Type *type, const CallState &state);
   bool isClosedResult(const Type *result, const CallState &state, const FunctionInfo &f);
   void openGenerics(const Generics &g, CallState &state);
+  bool staticsFollow = false; ///< a type is about to be called; its static arguments come with the call
+  Symbol *lookupFunction(std::string_view name);
   FunctionInfo *findFreeFunction(std::string_view name, const Type *first);
 
   // ---- PrimitiveCalls.cpp

@@ -12,7 +12,7 @@ enum class ShapeRule {
   Signature, Broadcast, Select, Reduce, Axis, Reshape, Permute, Concat, Stack, Split, Take, TopK,
   Nonzero, Unique, Einsum, Rearrange, Squeeze, Pad, Tile, Cast, Like,
   // Builtins with rules of their own, worded in Sema.
-  Print, Len, Option, DeviceOf, Save, Restore, Leaves, Progress, Loader, Log, Fetch, Wait, Map,
+  Print, Len, Option, DeviceOf, Save, Restore, Leaves, Progress, Loader, Log, Wait, Map, SameData,
 };
 
 enum class Gradient { Yes, Zero, None }; ///< Zero: piecewise constant or integer
