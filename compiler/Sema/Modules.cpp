@@ -5,6 +5,7 @@
 #include "Support/Suggest.h"
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 namespace mx::sema {
 
@@ -24,6 +25,10 @@ std::string baseName(const std::string &path) {
 std::string directoryOf(const std::string &path) {
   size_t slash = path.rfind('/');
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+bool sameFolder(const std::string &a, const std::string &b) {
+  std::error_code ignored;
+  return std::filesystem::equivalent(a.empty() ? "." : a, b, ignored);
 }
 } // namespace
 
@@ -300,7 +305,7 @@ const ModuleInfo *Sema::checkProgram(const SourceFile &file) {
   mainFolder = directoryOf(file.path());
   size_t before = diags.errorCount();
   ModuleInfo *module = addModule(baseName(file.path().empty() ? file.name() : file.path()), file,
-                                 !options.stdlib.empty() && file.path().rfind(options.stdlib, 0) == 0);
+                                 !options.stdlib.empty() && sameFolder(mainFolder, options.stdlib));
   if (module->state == ModuleInfo::Broken || !prelude || diags.errorCount() != before)
     return module;
   Context ctx;
