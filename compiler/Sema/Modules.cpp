@@ -415,7 +415,6 @@ void Sema::resolveConst(Symbol *symbol, ast::Let *let) {
     symbol->type = types.error();
     return;
   }
-  pendingConsts.erase(symbol);
   symbol->resolving = true;
   Context ctx;
   ctx.module = symbol->home;
@@ -437,6 +436,7 @@ void Sema::resolveConst(Symbol *symbol, ast::Let *let) {
   context = saved;
   signature = savedSignature;
   symbol->resolving = false;
+  pendingConsts.erase(symbol); // last: whoever meets it before then has found a circle
 }
 
 std::vector<std::string> Sema::visibleNames() {

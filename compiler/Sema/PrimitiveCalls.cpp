@@ -111,7 +111,7 @@ Value Sema::loaderValue(std::vector<Arg> &args, Expr *whole) {
   if (found[3]) {
     const Value *v = found[3]->value;
     if (v->constant != Value::StringConstant || (v->text != "keep" && v->text != "drop" && v->text != "pad")) {
-      diags.report(Code::E0701, found[3]->span, "`last` says what happens to the rest").help("write `last=\"keep\"`, `\"drop\"` or `\"pad\"`");
+      diags.report(Code::E0701, found[3]->expr->outerSpan, "`last` says what happens to the rest").help("write `last=\"keep\"`, `\"drop\"` or `\"pad\"`");
       return errorValue();
     }
     last = std::string(v->text);
