@@ -22,9 +22,6 @@
 
 namespace mxrt {
 
-/// malloc and, for large blocks, mapped pages. Stateless and immortal.
-extern "C" MXRT_EXPORT const mxrt_allocator *mxrt_system_allocator(void);
-
 inline void *allocateBytes(const mxrt_allocator *alloc, size_t bytes,
                            size_t align = alignof(std::max_align_t)) {
   return alloc->allocate(alloc->user, bytes ? bytes : 1, align);
@@ -83,7 +80,7 @@ template <typename T, typename... Args>
 Result<Box<T>> makeBox(const mxrt_allocator *alloc, Args &&...args) {
   T *object = newObject<T>(alloc, std::forward<Args>(args)...);
   if (!object)
-    return outOfMemory();
+    return outOfMemory(alloc);
   return Box<T>(alloc, object);
 }
 

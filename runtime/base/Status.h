@@ -88,9 +88,14 @@ Status error(const mxrt_allocator *alloc, mxrt_code code, mxrt_place place,
 }
 
 /// Out of memory for an object of the runtime itself (tensors say shape and
-/// bytes instead). Never allocates.
-inline Status outOfMemory() {
-  return Status(mxrt_status_constant(MXRT_OUT_OF_MEMORY));
+/// bytes instead). With the allocator that failed the error can still carry
+/// a place (its reserve serves); without, it is the constant one.
+inline Status outOfMemory(const mxrt_allocator *alloc = nullptr,
+                          mxrt_place place = noPlace) {
+  if (!alloc)
+    return Status(mxrt_status_constant(MXRT_OUT_OF_MEMORY));
+  return Status(
+      mxrt_status_text(alloc, MXRT_OUT_OF_MEMORY, &place, "out of memory"));
 }
 
 /// A value or an error, never both. Move-only like its contents.

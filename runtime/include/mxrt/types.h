@@ -85,7 +85,13 @@ typedef struct mxrt_allocator {
   void *user;
   void *(*allocate)(void *user, size_t bytes, size_t align);
   void (*release)(void *user, void *memory, size_t bytes, size_t align);
+  /// Room for errors when allocate has none left; the runtime sets it, a host
+  /// leaves it NULL.
+  struct mxrt_status_reserve *reserve;
 } mxrt_allocator;
+
+/// malloc and, for large blocks, mapped pages. Stateless and immortal.
+MXRT_EXPORT const mxrt_allocator *mxrt_system_allocator(void);
 
 /// Owner of all state; see runtime.h. Two can live in one process.
 typedef struct mxrt_runtime mxrt_runtime;
