@@ -104,45 +104,26 @@ void futexWake(const std::atomic<uint32_t> &word, uint32_t count) {
 
 void yieldThread() { sched_yield(); }
 
-namespace {
-struct Start {
-  void (*entry)(void *);
-  void *argument;
-  char name[16];
-};
-
-void *threadMain(void *raw) {
-  Start start = *static_cast<Start *>(raw);
-  free(raw);
-  pthread_setname_np(pthread_self(), start.name);
-  start.entry(start.argument);
+static void *threadMain(void *raw) {
+  auto *thread = static_cast<Thread *>(raw);
+  pthread_setname_np(pthread_self(), thread->name);
+  thread->entry(thread->argument);
   return nullptr;
 }
-} // namespace
 
 bool startThread(Thread &thread, void (*entry)(void *), void *argument,
                  const char *name, int *errorNumber) {
-  // The one allocation outside the hook: like the stack that pthread_create
-  // maps, it belongs to the thread and is gone once it runs.
-  Start *start = static_cast<Start *>(malloc(sizeof(Start)));
-  if (!start) {
-    if (errorNumber)
-      *errorNumber = ENOMEM;
-    return false;
-  }
-  start->entry = entry;
-  start->argument = argument;
-  strncpy(start->name, name, sizeof(start->name) - 1);
-  start->name[sizeof(start->name) - 1] = 0;
+  thread.entry = entry;
+  thread.argument = argument;
+  strncpy(thread.name, name, sizeof(thread.name) - 1);
 
   sigset_t all, previous;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &previous);
   pthread_t handle;
-  int failure = pthread_create(&handle, nullptr, threadMain, start);
+  int failure = pthread_create(&handle, nullptr, threadMain, &thread);
   pthread_sigmask(SIG_SETMASK, &previous, nullptr);
   if (failure != 0) {
-    free(start);
     if (errorNumber)
       *errorNumber = failure;
     return false;

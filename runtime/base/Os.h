@@ -50,14 +50,18 @@ inline void relax() {
 
 // -- threads -----------------------------------------------------------------
 
-/// A joinable thread. Not an owner: whoever starts it must join it.
+/// A joinable thread. Not an owner: whoever starts it must join it, and keeps
+/// it at its address until then.
 struct Thread {
   unsigned long handle = 0;
+  void (*entry)(void *) = nullptr;
+  void *argument = nullptr;
+  char name[16] = {};
   bool started = false;
 };
 /// False if the system refuses (the error is in *errorNumber). `name` is cut
 /// to 15 characters. All signals are blocked in the new thread: they belong to
-/// the host's threads.
+/// the host's threads. Needs no memory but the stack the system maps.
 bool startThread(Thread &thread, void (*entry)(void *), void *argument,
                  const char *name, int *errorNumber = nullptr);
 void joinThread(Thread &thread);
