@@ -1,0 +1,43 @@
+# How lit runs the tests under test/. A test is a file with RUN lines.
+
+import os
+import sys
+
+import lit.formats
+
+sys.path.insert(0, os.path.join(config.mx_source_dir, "test"))
+import lit_common
+
+config.name = "mx"
+# Every command of a RUN line is run by lit's own shell; the same on all machines.
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mx", ".test", ".mlir", ".txt", ".sh"]
+config.excludes = ["Inputs", "unit", "nightly", "CMakeLists.txt", "README.txt"]
+config.test_source_root = os.path.join(config.mx_source_dir, "test")
+config.test_exec_root = os.path.join(config.mx_build_dir, "test")
+
+lit_common.set_environment(config)
+lit_common.set_timeout(lit_config)
+
+stdlib = os.path.join(config.mx_source_dir, "stdlib")
+config.environment["MX_STDLIB"] = stdlib
+
+# Tools are found by name: first ours, then LLVM's.
+bindir = os.path.join(config.mx_build_dir, "bin")
+config.environment["PATH"] = os.pathsep.join(
+    [bindir, config.mx_llvm_bindir, config.environment.get("PATH", os.environ["PATH"])]
+)
+
+# Longest first, because lit replaces from the top of this list.
+config.substitutions += [
+    ("%stdlib", stdlib),
+    ("%python", sys.executable),
+    ("%source_dir", config.mx_source_dir),
+    ("%build_dir", config.mx_build_dir),
+    (r"%mxc\b", os.path.join(bindir, "mxc")),
+]
+
+# Features, for REQUIRES and UNSUPPORTED lines.
+config.available_features.update(lit_common.features(config))
+if os.path.exists(os.path.join(bindir, "mxc")):
+    config.available_features.add("mxc")

@@ -1,0 +1,3 @@
+#include "Sema/Types.h"
+#include "engine/Engine.h"
+#include "mxrt/status.h"

@@ -1,0 +1,5 @@
+#include "Graph/Passes.h"
+#include "Memory/Liveness.h"
+#include "Sema/Types.h"
+#include "dialects/mx/Ops.h"
+#include "llvm/ADT/SmallVector.h"

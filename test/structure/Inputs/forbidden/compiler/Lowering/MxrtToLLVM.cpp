@@ -1,0 +1,2 @@
+#include "mxrt/abi.def"
+#include "mxrt/status.h"

@@ -1,0 +1,1 @@
+#include "mxrt/abi.def"

@@ -1,0 +1,1 @@
+#include "Syntax/Lexer.h"

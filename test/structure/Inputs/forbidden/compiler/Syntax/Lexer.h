@@ -1,0 +1,2 @@
+#include "Support/Source.h"
+#include <string>

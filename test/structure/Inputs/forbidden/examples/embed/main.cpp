@@ -1,0 +1,2 @@
+#include "mxc/Session.h"
+#include "engine/Engine.h"

@@ -1,0 +1,1 @@
+#include "Graph/Passes.h"

@@ -1,0 +1,2 @@
+#include "Driver/Session.h"
+#include "Sema/Types.h"

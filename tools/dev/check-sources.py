@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Small checks of the source tree's form.
+
+Usage: check-sources.py CHECK [ROOT]
+
+  shell   every shell script passes `bash -n`, and shellcheck where installed
+  size    no source file has more than 1,000 lines
+  runs    every lit test has a RUN line
+  modes   files that start with #! are executable, and only those
+
+Prints each finding as file:line or file; exits with 1 if there is any.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+MAX_LINES = 1000
+SOURCES = (".c", ".cc", ".cpp", ".cu", ".cuh", ".def", ".h", ".hpp", ".td", ".mx", ".py", ".sh",
+           ".cmake")
+LIT_SUFFIXES = (".mx", ".test", ".mlir", ".txt", ".sh")
+LIT_EXCLUDED = ("Inputs", "unit", "nightly", "CMakeLists.txt")
+SKIPPED = ("build", ".git", ".cache", "__pycache__")
+
+
+def files_under(root, top=""):
+    """Paths from the root, in order; build folders are left out."""
+    for folder, folders, files in os.walk(os.path.join(root, top)):
+        folders[:] = sorted(f for f in folders if f not in SKIPPED)
+        for file in sorted(files):
+            path = os.path.join(folder, file)
+            if os.path.isfile(path) and not os.path.islink(path):
+                yield os.path.relpath(path, root)
+
+
+def first_line(root, path):
+    with open(os.path.join(root, path), "rb") as file:
+        return file.readline(200)
+
+
+def is_shell(root, path):
+    return path.endswith(".sh") or re.match(rb"#!.*\b(ba)?sh\b", first_line(root, path))
+
+
+def is_lit_shell_test(path):
+    parts = path.split(os.sep)
+    return parts[0] == "test" and not set(parts) & set(LIT_EXCLUDED)
+
+
+def check_shell(root):
+    shellcheck = shutil.which("shellcheck")
+    for path in files_under(root):
+        if not is_shell(root, path) or is_lit_shell_test(path):
+            continue
+        commands = [["bash", "-n", path]]
+        # What a sourced file needs is said by a directive in it.
+        if shellcheck:
+            commands.append([shellcheck, "--format=gcc", path])
+        for command in commands:
+            result = subprocess.run(command, cwd=root, capture_output=True, text=True)
+            if result.returncode:
+                yield (result.stdout + result.stderr).strip()
+
+
+def check_size(root):
+    for path in files_under(root):
+        if path.endswith(SOURCES):
+            with open(os.path.join(root, path), "rb") as file:
+                lines = sum(1 for _ in file)
+            if lines > MAX_LINES:
+                yield f"{path}: {lines} lines, but {MAX_LINES} is the most: split it"
+
+
+def check_runs(root):
+    for path in files_under(root, "test"):
+        parts = path.split(os.sep)
+        if not path.endswith(LIT_SUFFIXES) or set(parts) & set(LIT_EXCLUDED):
+            continue
+        with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+            if not any("RUN:" in line for line in file):
+                yield f"{path}: no RUN line, so lit cannot run it (move inputs to an Inputs folder)"
+
+
+def check_modes(root):
+    for path in files_under(root):
+        script = first_line(root, path).startswith(b"#!")
+        executable = os.access(os.path.join(root, path), os.X_OK)
+        if script and not executable:
+            yield f"{path}: starts with #! but is not executable: chmod +x {path}"
+        elif executable and not script:
+            yield f"{path}: is executable but does not start with #!: chmod -x {path}"
+
+
+CHECKS = {"shell": check_shell, "size": check_size, "runs": check_runs, "modes": check_modes}
+
+
+def main():
+    if len(sys.argv) not in (2, 3) or sys.argv[1] not in CHECKS:
+        sys.exit(f"usage: check-sources.py {{{','.join(CHECKS)}}} [ROOT]")
+    default = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    root = os.path.normpath(sys.argv[2] if len(sys.argv) > 2 else default)
+    if not os.path.isdir(root):
+        sys.exit(f"check-sources.py: there is no folder {root}")
+    findings = list(CHECKS[sys.argv[1]](root))
+    for finding in findings:
+        print(finding)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
