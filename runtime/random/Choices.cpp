@@ -141,7 +141,8 @@ mxrt_status permute(const mxrt_context *context, mxrt_rng *rng, int64_t count,
     Wide product = static_cast<Wide>(bitsAt(*rng, static_cast<uint64_t>(i))) *
                    static_cast<uint64_t>(i + 1);
     auto j = static_cast<int64_t>(product >> 64);
-    out[i] = out[j];
+    if (j != i)
+      out[i] = out[j];
     out[j] = static_cast<T>(i);
   }
   rng->position += static_cast<uint64_t>(ceilDiv(count, 2));
