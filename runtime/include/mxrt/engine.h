@@ -30,6 +30,7 @@
 #ifndef MXRT_ENGINE_H
 #define MXRT_ENGINE_H
 
+#include "mxrt/profile.h"
 #include "mxrt/status.h"
 #include "mxrt/types.h"
 
@@ -39,7 +40,6 @@ extern "C" {
 
 typedef struct mxrt_engine mxrt_engine;
 typedef struct mxrt_cancel mxrt_cancel;
-typedef struct mxrt_profile mxrt_profile;
 
 /// A variable. 0 is none. Handles carry a generation: one that was deleted is
 /// recognised and refused, also after its storage serves another variable.
