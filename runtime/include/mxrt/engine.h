@@ -30,6 +30,7 @@
 #ifndef MXRT_ENGINE_H
 #define MXRT_ENGINE_H
 
+#include "mxrt/parallel.h"
 #include "mxrt/profile.h"
 #include "mxrt/status.h"
 #include "mxrt/types.h"
@@ -126,8 +127,10 @@ typedef struct mxrt_engine_options {
   /// How long idle workers and waits look before they sleep, at most.
   /// Default 20; negative: not at all.
   int32_t spin_microseconds;
-  /// May be NULL; must outlive the engine.
+  /// Both may be NULL and must outlive the engine. Workers of devices count in
+  /// the budget while they have ops to run (see holds_thread in parallel.h).
   mxrt_profile *profile;
+  mxrt_thread_budget *thread_budget;
 } mxrt_engine_options;
 
 typedef struct mxrt_engine_stats {
@@ -196,6 +199,8 @@ MXRT_EXPORT void mxrt_cancel_release(mxrt_cancel *cancel);
 /// For good: there is no way back. Also from a signal handler.
 MXRT_EXPORT void mxrt_cancel_request(mxrt_cancel *cancel);
 MXRT_EXPORT int32_t mxrt_cancel_requested(const mxrt_cancel *cancel);
+/// Non-zero once requested; for mxrt_context.cancelled. Lives with `cancel`.
+MXRT_EXPORT const uint32_t *mxrt_cancel_word(const mxrt_cancel *cancel);
 
 /// The functions below are for running ops.
 /// 1 if the op should stop and return R0004. Cheap: poll it between kernels.
@@ -207,7 +212,8 @@ MXRT_EXPORT mxrt_status mxrt_op_input_error(const mxrt_op_context *context);
 MXRT_EXPORT int32_t mxrt_op_declares(const mxrt_op_context *context,
                                      mxrt_var var, int32_t write);
 /// The op goes on after its function returned (whose result is then ignored)
-/// until mxrt_op_complete. The payload stays.
+/// until mxrt_op_complete. From the moment the token is given away, context and
+/// payload may be gone.
 MXRT_EXPORT mxrt_op_token *mxrt_op_defer(mxrt_op_context *context);
 /// Ends a deferred op, from any thread, once. Takes `status` over.
 MXRT_EXPORT void mxrt_op_complete(mxrt_op_token *token, mxrt_status status);

@@ -7,7 +7,7 @@
 #ifndef MXRT_RUNTIME_H
 #define MXRT_RUNTIME_H
 
-#include "mxrt/status.h"
+#include "mxrt/parallel.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -54,6 +54,14 @@ mxrt_runtime_allocator(const mxrt_runtime *runtime);
 /// The thread budget's size.
 MXRT_EXPORT int32_t mxrt_runtime_threads(const mxrt_runtime *runtime);
 MXRT_EXPORT int32_t mxrt_runtime_cpu_devices(const mxrt_runtime *runtime);
+
+/// A context for calling kernels, parallel_for and random fillers directly on a
+/// device of the runtime. R0401 for an unknown device. Valid as long as the
+/// runtime and place->file.
+MXRT_EXPORT mxrt_status mxrt_runtime_context(mxrt_runtime *runtime,
+                                             const mxrt_device *device,
+                                             const mxrt_place *place,
+                                             mxrt_context *out);
 
 /// Asks running work to stop: it is polled between kernels, loop turns and
 /// parallel_for chunks and ends work with R0004. Stays set until cleared. Any
