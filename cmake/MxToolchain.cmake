@@ -26,9 +26,11 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 
 find_program(MX_CCACHE ccache)
 if(MX_CCACHE)
+  # Without this ccache gives up on every source that uses a precompiled header.
+  set(launcher env CCACHE_SLOPPINESS=pch_defines,time_macros ${MX_CCACHE})
   foreach(lang C CXX)
     if(NOT DEFINED CMAKE_${lang}_COMPILER_LAUNCHER)
-      set(CMAKE_${lang}_COMPILER_LAUNCHER ${MX_CCACHE})
+      set(CMAKE_${lang}_COMPILER_LAUNCHER ${launcher})
     endif()
   endforeach()
 endif()

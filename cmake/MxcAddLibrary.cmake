@@ -14,7 +14,9 @@
 #       a GoogleTest binary that lit runs with all other tests. It may include
 #       internal headers of compiler/ and runtime/.
 #   mx_add_fuzzer(<name> SOURCES a.cpp… [DEPENDS t…])
-#       a libFuzzer program in <build>/bin; nothing unless MX_FUZZ is on.
+#       a libFuzzer program in <build>/bin when MX_FUZZ is on. Otherwise a program
+#       of the same name that only replays the inputs it is given, so that lit
+#       can run every old finding in every build: `RUN: name -runs=0 %S/corpus`.
 #   mx_add_folders(<pattern>…)
 #       add_subdirectory for each matching folder that has a CMakeLists.txt.
 #
@@ -110,7 +112,7 @@ function(mx_add_unittest name)
 endfunction()
 
 function(mx_add_fuzzer name)
-  if(NOT MX_FUZZ)
+  if(NOT MX_TESTS)
     return()
   endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
@@ -119,8 +121,12 @@ function(mx_add_fuzzer name)
   target_include_directories(${name} PRIVATE
     ${PROJECT_SOURCE_DIR}/compiler ${PROJECT_SOURCE_DIR}/runtime
     ${PROJECT_SOURCE_DIR}/runtime/include ${PROJECT_SOURCE_DIR})
-  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS})
+  if(MX_FUZZ)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/test/fuzz/Replay.cpp)
+  endif()
   _mx_set_warnings(${name})
   set_property(GLOBAL APPEND PROPERTY MX_FUZZERS ${name})
 endfunction()

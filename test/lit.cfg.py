@@ -12,7 +12,7 @@ config.name = "mx"
 # Every command of a RUN line is run by lit's own shell; the same on all machines.
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mx", ".test", ".mlir", ".txt", ".sh"]
-config.excludes = ["Inputs", "unit", "nightly", "CMakeLists.txt", "README.txt"]
+config.excludes = ["Inputs", "corpus", "unit", "nightly", "CMakeLists.txt"]
 config.test_source_root = os.path.join(config.mx_source_dir, "test")
 config.test_exec_root = os.path.join(config.mx_build_dir, "test")
 

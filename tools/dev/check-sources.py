@@ -7,6 +7,7 @@ Usage: check-sources.py CHECK [ROOT]
   size    no source file has more than 1,000 lines
   runs    every lit test has a RUN line
   modes   files that start with #! are executable, and only those
+  links   links between Markdown files lead somewhere
 
 Prints each finding as file:line or file; exits with 1 if there is any.
 """
@@ -21,7 +22,7 @@ MAX_LINES = 1000
 SOURCES = (".c", ".cc", ".cpp", ".cu", ".cuh", ".def", ".h", ".hpp", ".td", ".mx", ".py", ".sh",
            ".cmake")
 LIT_SUFFIXES = (".mx", ".test", ".mlir", ".txt", ".sh")
-LIT_EXCLUDED = ("Inputs", "unit", "nightly", "CMakeLists.txt")
+LIT_EXCLUDED = ("Inputs", "corpus", "unit", "nightly", "CMakeLists.txt")
 SKIPPED = ("build", ".git", ".cache", "__pycache__")
 
 
@@ -44,7 +45,7 @@ def is_shell(root, path):
     return path.endswith(".sh") or re.match(rb"#!.*\b(ba)?sh\b", first_line(root, path))
 
 
-def is_lit_shell_test(path):
+def is_lit_test(path):
     parts = path.split(os.sep)
     return parts[0] == "test" and not set(parts) & set(LIT_EXCLUDED)
 
@@ -52,10 +53,9 @@ def is_lit_shell_test(path):
 def check_shell(root):
     shellcheck = shutil.which("shellcheck")
     for path in files_under(root):
-        if not is_shell(root, path) or is_lit_shell_test(path):
+        if not is_shell(root, path) or is_lit_test(path):
             continue
         commands = [["bash", "-n", path]]
-        # What a sourced file needs is said by a directive in it.
         if shellcheck:
             commands.append([shellcheck, "--format=gcc", path])
         for command in commands:
@@ -75,8 +75,7 @@ def check_size(root):
 
 def check_runs(root):
     for path in files_under(root, "test"):
-        parts = path.split(os.sep)
-        if not path.endswith(LIT_SUFFIXES) or set(parts) & set(LIT_EXCLUDED):
+        if not path.endswith(LIT_SUFFIXES) or not is_lit_test(path):
             continue
         with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
             if not any("RUN:" in line for line in file):
@@ -93,7 +92,25 @@ def check_modes(root):
             yield f"{path}: is executable but does not start with #!: chmod -x {path}"
 
 
-CHECKS = {"shell": check_shell, "size": check_size, "runs": check_runs, "modes": check_modes}
+def check_links(root):
+    for path in files_under(root):
+        if not path.endswith(".md"):
+            continue
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                for link in re.findall(r"\]\(([^)#\s]+)", line):
+                    target = os.path.join(root, os.path.dirname(path), link)
+                    if "://" not in link and not os.path.exists(target):
+                        yield f"{path}:{number}: there is no {link}"
+
+
+CHECKS = {
+    "shell": check_shell,
+    "size": check_size,
+    "runs": check_runs,
+    "modes": check_modes,
+    "links": check_links,
+}
 
 
 def main():

@@ -86,7 +86,7 @@ ensure_packages() {
 
   mkdir -p "$MX_BUILD_ROOT"
   local setup_log=$MX_BUILD_ROOT/setup.log
-  say "installing ${#missing[@]} packages: ${missing[*]}"
+  say "installing ${#missing[@]} packages (minutes, once): ${missing[*]}"
   if ! {
     "${root[@]}" apt-get update &&
       "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
@@ -158,15 +158,23 @@ run_step() {
   fi
 }
 
-# Configures when there is nothing yet, or when the presets have changed. CMake
+# Configures when there is nothing yet, when the presets have changed, or when
+# MX_WERROR (ON or OFF, from the environment) asks for another build. CMake
 # notices changes of its other files by itself.
 configure() {
+  local cache=$build_dir/CMakeCache.txt options=()
   mkdir -p "$build_dir"
   : >"$log"
-  if [[ ! -f $build_dir/build.ninja || $MX_ROOT/CMakePresets.json -nt $build_dir/build.ninja ]]; then
-    say "configuring $preset"
-    run_step "configuring $preset" cmake -S "$MX_ROOT" --preset "$preset" -B "$build_dir"
+  if [[ -n ${MX_WERROR:-} ]]; then options=("-DMX_WERROR=$MX_WERROR"); fi
+  if [[ -f $build_dir/build.ninja && ! $MX_ROOT/CMakePresets.json -nt $build_dir/build.ninja ]] &&
+    { [[ -z ${MX_WERROR:-} ]] || grep -q "^MX_WERROR:BOOL=$MX_WERROR\$" "$cache"; }; then
+    return
   fi
+  say "configuring $preset"
+  run_step "configuring $preset" \
+    cmake -S "$MX_ROOT" --preset "$preset" -B "$build_dir" "${options[@]}"
+  # CMake leaves build.ninja alone when nothing changed in it.
+  touch "$build_dir/build.ninja"
 }
 
 # build WHAT TARGET…

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sizes. A size is a polynomial with int64 coefficients over atoms; an atom is a symbol (`B`) or a
+// floor division (`D // NH`). Polynomials are kept in normal form and interned, so two sizes that
+// are equal as polynomials are the same pointer. `a % b` is `a - b*(a // b)`.
+//
+// The dialects' shape functions use these too, so this lives in Support and knows no syntax.
+#pragma once
+#include "Support/Source.h"
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace mx {
+
+using AtomId = uint32_t;
+
+struct DimTerm {
+  int64_t coefficient;
+  std::vector<AtomId> atoms; ///< sorted, with repetition for powers; empty for the constant term
+  bool operator==(const DimTerm &) const = default;
+};
+
+struct DimNode {
+  std::vector<DimTerm> terms; ///< sorted by atoms; no zero coefficients; empty for 0
+};
+
+/// A handle to an interned size. A null Dim is "no size": it overflowed or grew past a limit.
+class Dim {
+public:
+  Dim() = default;
+  explicit Dim(const DimNode *n) : node(n) {}
+  explicit operator bool() const { return node != nullptr; }
+  const DimNode *operator->() const { return node; }
+  const DimNode &operator*() const { return *node; }
+  bool operator==(const Dim &) const = default;
+  const DimNode *get() const { return node; }
+  std::optional<int64_t> constant() const;
+  bool isConstant(int64_t value) const { return constant() == value; }
+
+private:
+  const DimNode *node = nullptr;
+};
+
+/// Where a symbol came from. It decides what a failed proof means: two generic sizes that may
+/// differ are an error at the definition, a value known only at run time is checked then.
+enum class SymbolRole : uint8_t {
+  Generic,   ///< a size parameter of a signature or model
+  Static,    ///< a `static` parameter
+  Fresh,     ///< the batch of a loader: rigid, one a turn
+  LoopIndex, ///< the variable of a `for`
+  HostInt,   ///< an immutable host integer whose value is not known to the checker
+  Unknown,   ///< `?`: known only after the op ran
+};
+
+struct DimSymbol {
+  std::string name;
+  SymbolRole role = SymbolRole::Generic;
+  bool nonNegative = true;
+  Span span; ///< where it is declared
+};
+
+class DimContext {
+public:
+  DimContext();
+  DimContext(const DimContext &) = delete;
+  DimContext &operator=(const DimContext &) = delete;
+
+  Dim constant(int64_t value);
+  AtomId newSymbol(DimSymbol symbol);
+  Dim symbol(AtomId id);
+  Dim newSymbolDim(DimSymbol info) { return symbol(newSymbol(std::move(info))); }
+
+  Dim add(Dim a, Dim b);
+  Dim sub(Dim a, Dim b);
+  Dim mul(Dim a, Dim b);
+  Dim negate(Dim a) { return mul(a, constant(-1)); }
+  Dim floorDiv(Dim a, Dim b);
+  Dim mod(Dim a, Dim b);
+  /// `coefficient * atoms` as a size.
+  Dim term(int64_t coefficient, const std::vector<AtomId> &atoms);
+
+  bool isSymbol(AtomId id) const { return atoms[id].isSymbol; }
+  const DimSymbol &symbolInfo(AtomId id) const { return atoms[id].symbol; }
+  Dim numerator(AtomId id) const { return atoms[id].numerator; }
+  Dim denominator(AtomId id) const { return atoms[id].denominator; }
+  /// The one symbol a size consists of, if it does.
+  std::optional<AtomId> asSymbol(Dim d) const;
+  bool isNonNegativeAtom(AtomId id) const;
+
+  using Substitution = std::map<AtomId, Dim>;
+  Dim substitute(Dim d, const Substitution &by);
+  std::optional<int64_t> evaluate(Dim d, const std::map<AtomId, int64_t> &values) const;
+  /// Appends the symbols in `d` (also those inside floor divisions), each once.
+  void symbols(Dim d, std::vector<AtomId> &out) const;
+  std::string print(Dim d) const;
+  /// As print, in parentheses if it is a sum: `16*(H + 1)`.
+  std::string printFactor(Dim d) const;
+
+private:
+  struct Atom {
+    bool isSymbol = true;
+    DimSymbol symbol;
+    Dim numerator, denominator;
+    int depth = 0;
+  };
+  std::vector<Atom> atoms;
+  std::vector<std::unique_ptr<DimNode>> nodes;
+  std::unordered_multimap<size_t, const DimNode *> interned;
+  std::map<std::pair<const DimNode *, const DimNode *>, AtomId> divisions;
+
+  Dim intern(std::vector<DimTerm> terms);
+  int depthOf(Dim d) const;
+  std::string printAtom(AtomId id) const;
+};
+
+} // namespace mx

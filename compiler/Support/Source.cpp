@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Support/Source.h"
+#include "Support/Unicode.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <sys/stat.h>
+
+namespace mx {
+
+SourceFile::SourceFile(uint32_t id, std::string name, std::string path, std::string text)
+    : fileId(id), shownName(std::move(name)), filePath(std::move(path)), contents(std::move(text)) {
+  lineStarts.push_back(0);
+  for (size_t i = 0; i < contents.size(); ++i)
+    if (contents[i] == '\n')
+      lineStarts.push_back(static_cast<uint32_t>(i + 1));
+}
+
+LineColumn SourceFile::lineColumn(uint32_t offset) const {
+  offset = std::min<uint32_t>(offset, static_cast<uint32_t>(contents.size()));
+  auto it = std::upper_bound(lineStarts.begin(), lineStarts.end(), offset);
+  uint32_t line = static_cast<uint32_t>(it - lineStarts.begin());
+  uint32_t start = lineStarts[line - 1];
+  uint32_t column =
+      1 + static_cast<uint32_t>(countCodePoints(text().substr(start, offset - start)));
+  return {line, column};
+}
+
+std::string_view SourceFile::line(uint32_t number) const {
+  if (number == 0 || number > lineStarts.size())
+    return {};
+  size_t start = lineStarts[number - 1];
+  size_t end = number < lineStarts.size() ? lineStarts[number] - 1 : contents.size();
+  if (end > start && contents[end - 1] == '\r')
+    --end;
+  return text().substr(start, end - start);
+}
+
+const SourceFile &SourceManager::add(std::string name, std::string path, std::string text) {
+  files.emplace_back(static_cast<uint32_t>(files.size() + 1), std::move(name), std::move(path),
+                     std::move(text));
+  return files.back();
+}
+
+std::string_view SourceManager::text(Span span) const {
+  if (!span.valid())
+    return {};
+  return file(span).text().substr(span.begin, span.end - span.begin);
+}
+
+std::string SourceManager::place(Span span) const {
+  if (!span.valid())
+    return "<builtin>";
+  LineColumn at = file(span).lineColumn(span.begin);
+  return file(span).name() + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
+}
+
+std::string SourceManager::placeLine(Span span) const {
+  if (!span.valid())
+    return "<builtin>";
+  return file(span).name() + ":" + std::to_string(file(span).lineColumn(span.begin).line);
+}
+
+std::optional<std::string> readFile(const std::string &path, uint64_t maxBytes,
+                                    std::string &error) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) {
+    error = std::strerror(errno);
+    return std::nullopt;
+  }
+  if (S_ISDIR(info.st_mode)) {
+    error = "it is a directory";
+    return std::nullopt;
+  }
+  FILE *in = std::fopen(path.c_str(), "rb");
+  if (!in) {
+    error = std::strerror(errno);
+    return std::nullopt;
+  }
+  std::string text;
+  char buffer[1 << 16];
+  size_t got;
+  while ((got = std::fread(buffer, 1, sizeof buffer, in)) > 0) {
+    text.append(buffer, got);
+    // One byte past the limit is enough for the caller to see that it is passed.
+    if (text.size() > maxBytes)
+      break;
+  }
+  bool failed = std::ferror(in) != 0;
+  std::fclose(in);
+  if (failed) {
+    error = "reading it failed";
+    return std::nullopt;
+  }
+  return text;
+}
+
+} // namespace mx

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Source texts and positions in them. A position is a file number and a byte offset; lines and
+// columns (in code points, from 1) are worked out only when somebody looks.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mx {
+
+/// A half-open range of bytes in one source file. File 0 is "nowhere".
+struct Span {
+  uint32_t file = 0;
+  uint32_t begin = 0;
+  uint32_t end = 0;
+
+  bool valid() const { return file != 0; }
+  /// The smallest span that covers both; both must be of one file.
+  Span to(Span other) const {
+    if (!valid() || other.file != file)
+      return valid() ? *this : other;
+    return {file, begin < other.begin ? begin : other.begin, end > other.end ? end : other.end};
+  }
+  Span start() const { return {file, begin, begin}; }
+  bool operator==(const Span &) const = default;
+};
+
+struct LineColumn {
+  uint32_t line = 0;   ///< from 1
+  uint32_t column = 0; ///< from 1, in code points
+};
+
+class SourceFile {
+public:
+  SourceFile(uint32_t id, std::string name, std::string path, std::string text);
+
+  uint32_t id() const { return fileId; }
+  /// The name shown to people: the file's base name, or `<repl:3>`, `<command>`.
+  const std::string &name() const { return shownName; }
+  /// Where it was read from; empty for text that has no file.
+  const std::string &path() const { return filePath; }
+  std::string_view text() const { return contents; }
+
+  LineColumn lineColumn(uint32_t offset) const;
+  /// The text of a line (from 1) without its line end.
+  std::string_view line(uint32_t number) const;
+  uint32_t lineStart(uint32_t number) const { return lineStarts[number - 1]; }
+  uint32_t lineCount() const { return static_cast<uint32_t>(lineStarts.size()); }
+
+private:
+  uint32_t fileId;
+  std::string shownName, filePath, contents;
+  std::vector<uint32_t> lineStarts;
+};
+
+/// Owns all texts of a compilation or session. Files are never removed, so spans stay valid.
+class SourceManager {
+public:
+  const SourceFile &add(std::string name, std::string path, std::string text);
+  const SourceFile &file(uint32_t id) const { return files[id - 1]; }
+  const SourceFile &file(Span span) const { return file(span.file); }
+  std::string_view text(Span span) const;
+  /// `mlp.mx:7:11`
+  std::string place(Span span) const;
+  /// `mlp.mx:7`
+  std::string placeLine(Span span) const;
+
+private:
+  std::deque<SourceFile> files;
+};
+
+/// Reads a whole file. On failure returns nothing and says why in `error`.
+std::optional<std::string> readFile(const std::string &path, uint64_t maxBytes, std::string &error);
+
+} // namespace mx
