@@ -234,7 +234,7 @@ private:
       } while (take(','));
       return endOfLine();
     }
-    if (first.text == "at") {
+    if (first.text == "line") {
       int64_t line = 0, column = 0;
       if (!number(line, 0, INT32_MAX) || !expect(':') ||
           !number(column, 0, INT32_MAX))

@@ -14,7 +14,7 @@
 //
 //   func fill(mut array, i64) -> i64 in "fill.mx" {
 //     reg i64, bool                       ; after the parameters r0 and r1
-//     at 3:5 stmt                         ; place of what follows
+//     line 3:5 stmt                       ; place of what follows
 //     int r2, 0
 //   more:
 //     push r0, r2

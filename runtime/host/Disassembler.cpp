@@ -160,7 +160,7 @@ private:
         out += 'L' + std::to_string(i) + ":\n";
       for (; place < fn.places.size() && fn.places[place].offset <= i; ++place)
         if (fn.places[place].offset == i)
-          out += "  at " + std::to_string(fn.places[place].line) + ':' +
+          out += "  line " + std::to_string(fn.places[place].line) + ':' +
                  std::to_string(fn.places[place].column) +
                  (fn.places[place].flags & placeIsStatement ? " stmt\n" : "\n");
       out += "  ";

@@ -72,8 +72,12 @@ bool execSetGlobal(Machine &m, Value *r, Instr instr) {
   Value value = r[instr.b];
   if (!value.isSet())
     return m.raiseUnset();
+  Global &global = *m.frame->fn->program->globals[instr.a];
+  if (global.dropped)
+    return m.raise(error(m.heap.baseAllocator(), MXRT_INVALID_ARGUMENT, noPlace,
+                         "variable '%s' was removed", global.name->text()));
   retain(value);
-  replace(m.heap, m.frame->fn->program->globals[instr.a]->value, value);
+  replace(m.heap, global.value, value);
   return true;
 }
 

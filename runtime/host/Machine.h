@@ -166,6 +166,8 @@ struct Machine {
 };
 
 void dropGlobalRef(Heap &heap, Global *global);
+/// Ends the value and the table's reference.
+void dropGlobal(Heap &heap, Global *global);
 
 /// Stores `value`, of which it takes the count, into a register declared as
 /// `declared`; raises R0803 if it does not fit.

@@ -137,7 +137,7 @@ private:
     auto *global = newObject<Global>(m.heap.allocator());
     if (!global)
       return m.heap.exhausted();
-    *global = {1, data.kind, program.strings[data.name], Value()};
+    *global = {1, false, data.kind, program.strings[data.name], Value()};
     retain(global->name);
     if (isInline(data.kind))
       global->value = Value(data.kind, int64_t(0));
@@ -183,6 +183,12 @@ private:
 };
 
 } // namespace
+
+void dropGlobal(Heap &heap, Global *global) {
+  global->dropped = true;
+  release(heap, global->value);
+  dropGlobalRef(heap, global);
+}
 
 void dropGlobalRef(Heap &heap, Global *global) {
   if (--global->refs)

@@ -44,9 +44,12 @@ struct Import {
   void *target;              // of the others: what the host resolved
 };
 
-/// Counted by the VM's table and by the programs that use it.
+/// Counted by the VM's table and by the programs that use it. The value is the
+/// table's: it ends with its row, because a function in it may hold a program
+/// that in turn holds the variable. Thus a dropped variable stays unset.
 struct Global {
   uint32_t refs;
+  bool dropped;
   Kind kind;
   StrObject *name;
   Value value;

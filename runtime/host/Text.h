@@ -23,6 +23,8 @@ public:
   }
 
   void append(std::string_view text) {
+    if (text.empty())
+      return;
     if (char *at = grow(text.size()))
       std::memcpy(at, text.data(), text.size());
   }

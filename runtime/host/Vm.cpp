@@ -51,7 +51,7 @@ Status Machine::prepare() {
 Machine::~Machine() {
   clearPending();
   for (Global *global : globals.rows)
-    dropGlobalRef(heap, global);
+    mxrt::host::dropGlobal(heap, global);
   for (NativeEntry *native : natives.rows) {
     release(heap, native->name);
     heap.release(native->params, native->paramCount * sizeof(ParamData) + 1);
@@ -212,7 +212,7 @@ Status Vm::setGlobal(std::string_view name, Value value) {
 void Vm::dropGlobal(std::string_view name) {
   if (Global *global = machine.globals.find(name)) {
     machine.globals.erase(global);
-    dropGlobalRef(machine.heap, global);
+    mxrt::host::dropGlobal(machine.heap, global);
   }
 }
 

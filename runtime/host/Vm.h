@@ -140,7 +140,8 @@ public:
   Value global(std::string_view name) const;
   /// Takes over `value` on success. The variable must exist and have its kind.
   Status setGlobal(std::string_view name, Value value);
-  /// Forgets a name; programs that use it keep the variable for themselves.
+  /// Ends a variable and forgets its name. Programs that still use it find it
+  /// unset and cannot set it.
   void dropGlobal(std::string_view name);
 
   /// The stack of places of the error returned last, innermost first, and how
