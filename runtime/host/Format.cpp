@@ -120,7 +120,7 @@ static void layNumber(Text &out, const FormatSpec &spec, bool negative,
     if (size_t(spec.width) > taken)
       body.repeat(spec.fill, size_t(spec.width) - taken);
   }
-  if (spec.comma) {
+  if (spec.comma && !digits.empty()) { // `inf` has none
     appendGrouped(body, digits, minimum);
   } else {
     if (minimum > digits.size())
