@@ -51,7 +51,7 @@ protected:
 struct mxrt_cancel {
   explicit mxrt_cancel(const mxrt_allocator *alloc) : alloc(alloc) {}
   std::atomic<uint32_t> references{1};
-  std::atomic<bool> requested{false};
+  std::atomic<uint32_t> requested{0};
   const mxrt_allocator *const alloc;
 };
 

@@ -102,11 +102,16 @@ void mxrt_cancel_release(mxrt_cancel *cancel) {
 }
 
 void mxrt_cancel_request(mxrt_cancel *cancel) {
-  cancel->requested.store(true, std::memory_order_release);
+  cancel->requested.store(1, std::memory_order_release);
 }
 
 int32_t mxrt_cancel_requested(const mxrt_cancel *cancel) {
-  return cancel->requested.load(std::memory_order_acquire);
+  return cancel->requested.load(std::memory_order_acquire) != 0;
+}
+
+const uint32_t *mxrt_cancel_word(const mxrt_cancel *cancel) {
+  static_assert(sizeof(cancel->requested) == sizeof(uint32_t));
+  return reinterpret_cast<const uint32_t *>(&cancel->requested);
 }
 
 // -- inside an op ------------------------------------------------------------

@@ -22,6 +22,7 @@ enum class Fault {
   LostWakeUpOfWaiter,       // a wait's signal is not sent
   PusherSkipsWake,          // a push does not wake a sleeping worker
   LastSearcherForgets,      // the last searching worker wakes nobody
+  SurplusForgotten,         // a worker leaves ops in the queue, wakes nobody
   PoisonNotPropagated,      // a skipped op leaves its outputs clean
   PoisonIgnored,            // an op runs although its input is poisoned
   PoisonOnReads,            // a failed op poisons what it only read

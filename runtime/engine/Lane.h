@@ -13,6 +13,8 @@
 //  - A pusher, after it published, wakes a sleeper only if nobody searches.
 //  - A worker that stops searching because it found work wakes a sleeper if it
 //    was the last to search and there is more.
+//  - A worker that takes an op and leaves others in the queue wakes a sleeper if
+//    nobody searches.
 //  - A worker that goes to sleep counts itself as asleep first and looks once
 //    more after (publish/look on both sides, sequentially consistent).
 // The one who wakes moves the count from asleep to searching, so that the
@@ -54,15 +56,24 @@ public:
 
   /// The next op, or nullptr if there is none right now.
   OpT *take() {
-    Guard<Sync> guard(mutex);
-    if (queue.empty() || ++popsSinceInbox >= popsPerInbox)
-      emptyInbox();
-    OpT *op = queue.pop();
-    // Only changes are written: others have these lines in their caches.
-    if (queued.load(std::memory_order_relaxed) == queue.empty())
-      queued.store(!queue.empty(), std::memory_order_seq_cst);
-    if (urgent.load(std::memory_order_relaxed) == queue.nothingMoreUrgent())
-      urgent.store(!queue.nothingMoreUrgent(), std::memory_order_relaxed);
+    OpT *op;
+    bool more;
+    {
+      Guard<Sync> guard(mutex);
+      if (queue.empty() || ++popsSinceInbox >= popsPerInbox)
+        emptyInbox();
+      op = queue.pop();
+      more = !queue.empty();
+      // Only changes are written: others have these lines in their caches.
+      if (queued.load(std::memory_order_relaxed) != more)
+        queued.store(more, std::memory_order_seq_cst);
+      if (urgent.load(std::memory_order_relaxed) == queue.nothingMoreUrgent())
+        urgent.store(!queue.nothingMoreUrgent(), std::memory_order_relaxed);
+    }
+    // Between the emptied inbox and `queued` there was a moment without work
+    // to be seen, and somebody may have gone to sleep in it.
+    if (more && !Sync::fault(Fault::SurplusForgotten))
+      wakeIfNobodySearches();
     return op;
   }
 

@@ -84,15 +84,14 @@ template <typename Sync> struct alignas(64) Op {
   const char *name = nullptr;
   mxrt_place place = {};
   uint64_t stamp = 0; // order of becoming ready on its lane
-  union {
-    struct {
-      Op *heapChild; // in a ready queue
-      Op *heapSibling;
-    };
-    mxrt_op_token token; // after that
+  struct HeapLinks {
+    Op *child;
+    Op *sibling;
   };
-
-  Op() : heapChild(nullptr), heapSibling(nullptr) {}
+  union {
+    HeapLinks heap{nullptr, nullptr}; // in a ready queue
+    mxrt_op_token token;              // after that
+  };
 
   static Op *of(mxrt_op_token *token) {
     return reinterpret_cast<Op *>(reinterpret_cast<char *>(token) -

@@ -31,7 +31,7 @@ public:
       last = op;
       return;
     }
-    op->heapChild = op->heapSibling = nullptr;
+    op->heap = {nullptr, nullptr};
     heap = meld(heap, op);
   }
 
@@ -39,7 +39,7 @@ public:
   Op<Sync> *pop() {
     if (heap && (!first || before(heap, first))) {
       Op<Sync> *op = heap;
-      heap = meldPairs(op->heapChild);
+      heap = meldPairs(op->heap.child);
       return op;
     }
     Op<Sync> *op = first;
@@ -70,8 +70,8 @@ private:
       return a ? a : b;
     if (before(b, a))
       std::swap(a, b);
-    b->heapSibling = a->heapChild;
-    a->heapChild = b;
+    b->heap.sibling = a->heap.child;
+    a->heap.child = b;
     return a;
   }
 
@@ -81,19 +81,19 @@ private:
     Op<Sync> *pairs = nullptr;
     while (child) {
       Op<Sync> *a = child;
-      Op<Sync> *b = a->heapSibling;
-      child = b ? b->heapSibling : nullptr;
-      a->heapSibling = nullptr;
+      Op<Sync> *b = a->heap.sibling;
+      child = b ? b->heap.sibling : nullptr;
+      a->heap.sibling = nullptr;
       if (b)
-        b->heapSibling = nullptr;
+        b->heap.sibling = nullptr;
       Op<Sync> *pair = meld(a, b);
-      pair->heapSibling = pairs;
+      pair->heap.sibling = pairs;
       pairs = pair;
     }
     Op<Sync> *root = nullptr;
     while (pairs) {
-      Op<Sync> *rest = pairs->heapSibling;
-      pairs->heapSibling = nullptr;
+      Op<Sync> *rest = pairs->heap.sibling;
+      pairs->heap.sibling = nullptr;
       root = meld(root, pairs);
       pairs = rest;
     }

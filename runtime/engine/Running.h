@@ -28,7 +28,7 @@ template <typename Sync> struct Host {
   bool isCancelled(const Op<Sync> *op) const {
     return op->sequence < cancelBefore.load(std::memory_order_acquire) ||
            (op->cancel &&
-            op->cancel->requested.load(std::memory_order_acquire));
+            op->cancel->requested.load(std::memory_order_acquire) != 0);
   }
   void cancelUpTo(uint64_t sequence) {
     uint64_t now = cancelBefore.load(std::memory_order_acquire);

@@ -76,7 +76,7 @@ private:
   Status pushInto(const mxrt_op &desc, Grants<Sync> &grants);
   /// Enters all queues; false, with nothing entered, on a dead handle.
   bool enterQueues(OpT *op, uint32_t &missing);
-  void enterQueuesOneByOne(OpT *op, Grants<Sync> &grants);
+  bool enterQueuesOneByOne(OpT *op, Grants<Sync> &grants);
 
   // Running (ThreadedRun.h).
   static void workerMain(void *argument);

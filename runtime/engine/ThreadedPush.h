@@ -190,10 +190,9 @@ Status ThreadedEngine<Sync>::pushInto(const mxrt_op &desc,
     flow.waitForRoom(ticket);
   }
 
-  if (Sync::fault(Fault::VariablesLockedOneByOne)) {
-    enterQueuesOneByOne(op, grants);
+  if (Sync::fault(Fault::VariablesLockedOneByOne) &&
+      enterQueuesOneByOne(op, grants))
     return success();
-  }
   uint32_t missing = 0;
   if (!enterQueues(op, missing)) {
     abandonOp(pool, op);
@@ -242,9 +241,13 @@ bool ThreadedEngine<Sync>::enterQueues(OpT *op, uint32_t &missing) {
 
 /// The mistake VariablesLockedOneByOne; never part of the product.
 template <typename Sync>
-void ThreadedEngine<Sync>::enterQueuesOneByOne(OpT *op, Grants<Sync> &grants) {
+bool ThreadedEngine<Sync>::enterQueuesOneByOne(OpT *op, Grants<Sync> &grants) {
   Node *nodes = op->accesses();
   uint32_t count = op->accessCount, granted = 1;
+  for (uint32_t i = 0; i < count; ++i)
+    if (Guard<Sync> guard(nodes[i].variable->mutex);
+        !table.usable(*nodes[i].variable, nodes[i].generation))
+      return false;
   op->missing.store(count + 1, std::memory_order_relaxed);
   for (uint32_t i = 0; i < count; ++i) {
     Guard<Sync> guard(nodes[i].variable->mutex);
@@ -252,6 +255,7 @@ void ThreadedEngine<Sync>::enterQueuesOneByOne(OpT *op, Grants<Sync> &grants) {
   }
   if (op->missing.fetch_sub(granted, std::memory_order_acq_rel) == granted)
     grants.ready(op);
+  return true;
 }
 
 // -- lanes -------------------------------------------------------------------

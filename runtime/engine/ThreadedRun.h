@@ -16,13 +16,22 @@ template <typename Sync> void ThreadedEngine<Sync>::workerMain(void *argument) {
 }
 
 template <typename Sync> void ThreadedEngine<Sync>::runLane(Worker &self) {
+  // Threads of the copy and communication lanes wait more than they compute.
+  bool computes = self.lane->id < devicesPerKind * deviceKinds;
+  mxrt_thread_budget *budget = computes ? options.thread_budget : nullptr;
+  bool counted = false;
   for (;;) {
     OpT *op = self.lane->take();
     if (!op) {
+      if (counted)
+        mxrt_thread_budget_leave(budget);
       flow.workerIsDry();
       op = self.lane->search();
       if (!op)
         return;
+      if (budget)
+        mxrt_thread_budget_enter(budget);
+      counted = budget != nullptr;
     }
     // An op that the last one made ready runs at once, without the queue, but
     // not for ever: others wait there.
@@ -113,8 +122,10 @@ auto ThreadedEngine<Sync>::actOn(Grants<Sync> &grants, uint32_t stripe,
     finishDeletion(node->variable, stripe);
   }
   OpT *next = nullptr;
-  if (self && grants.readyFirst && grants.readyFirst->lane == self &&
-      grants.readyFirst->priority == 0 && self->mayRunNext())
+  // Only a lone successor: among several the lane's queue has to choose.
+  OpT *only = grants.readyFirst == grants.readyLast ? grants.readyFirst : nullptr;
+  if (self && only && only->lane == self && only->priority == 0 &&
+      self->mayRunNext())
     next = grants.popReady();
   dispatch(grants);
   return next;
