@@ -4,7 +4,7 @@
 
 #include "VmTestSupport.h"
 
-#include "host/ModuleBuilder.h"
+#include "host/text/ModuleBuilder.h"
 
 #include <algorithm>
 #include <set>

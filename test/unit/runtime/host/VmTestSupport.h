@@ -6,7 +6,7 @@
 #ifndef MX_TEST_VMTESTSUPPORT_H
 #define MX_TEST_VMTESTSUPPORT_H
 
-#include "host/Assembler.h"
+#include "host/text/Assembler.h"
 #include "host/Program.h"
 #include "host/Vm.h"
 

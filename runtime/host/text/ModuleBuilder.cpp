@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "host/ModuleBuilder.h"
+#include "host/text/ModuleBuilder.h"
 
 #include <algorithm>
 #include <bit>

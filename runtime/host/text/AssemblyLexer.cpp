@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "host/AssemblyLexer.h"
+#include "host/text/AssemblyLexer.h"
 
 #include <charconv>
 

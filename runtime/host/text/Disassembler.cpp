@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "host/Assembler.h"
+#include "host/text/Assembler.h"
 
 #include <bit>
 #include <charconv>

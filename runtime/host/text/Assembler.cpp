@@ -3,9 +3,9 @@
 // Text to module file, in one pass; names of functions and labels are bound at
 // the end, so they may be used before they are declared.
 
-#include "host/Assembler.h"
-#include "host/AssemblyLexer.h"
-#include "host/ModuleBuilder.h"
+#include "host/text/Assembler.h"
+#include "host/text/AssemblyLexer.h"
+#include "host/text/ModuleBuilder.h"
 
 #include <algorithm>
 #include <bit>
