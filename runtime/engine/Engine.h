@@ -8,6 +8,7 @@
 
 #include "base/Allocator.h"
 #include "base/Status.h"
+#include "engine/LaneNames.h"
 #include "mxrt/engine.h"
 
 #include <atomic>
@@ -66,15 +67,8 @@ mxrt_engine_options completeOptions(const mxrt_engine_options *given);
 Result<Engine *> createThreaded(const mxrt_engine_options &options);
 Result<Engine *> createNaive(const mxrt_engine_options &options);
 
-constexpr uint32_t devicesPerKind = 16;
-constexpr uint32_t deviceKinds = 2;
-/// Compute lanes of all devices, the copy lane, the communication lane.
-constexpr uint32_t laneCount = devicesPerKind * deviceKinds + 2;
-
 /// The lane an op belongs to, or an error that names what is wrong.
 Result<uint32_t> laneIndexOf(const mxrt_allocator *alloc, const mxrt_op &op);
-/// "cpu:0", "copy"... for traces and thread names; `text` has 16 bytes.
-void laneName(uint32_t lane, char *text);
 
 /// What a failed op's status says before it poisons anything: the place that
 /// issued it and its name.

@@ -37,12 +37,11 @@ mxrt_engine_options completeOptions(const mxrt_engine_options *given) {
 }
 
 Result<uint32_t> laneIndexOf(const mxrt_allocator *alloc, const mxrt_op &op) {
-  constexpr uint32_t computeLanes = devicesPerKind * deviceKinds;
   switch (op.lane) {
   case MXRT_LANE_COPY:
-    return computeLanes;
+    return copyLane;
   case MXRT_LANE_COMMUNICATION:
-    return computeLanes + 1;
+    return communicationLane;
   case MXRT_LANE_COMPUTE:
     break;
   default:
@@ -57,15 +56,6 @@ Result<uint32_t> laneIndexOf(const mxrt_allocator *alloc, const mxrt_op &op) {
                  op.name ? op.name : "?", static_cast<int>(op.device.kind),
                  static_cast<int>(op.device.index));
   return kind * devicesPerKind + index;
-}
-
-void laneName(uint32_t lane, char *text) {
-  constexpr uint32_t computeLanes = devicesPerKind * deviceKinds;
-  if (lane >= computeLanes)
-    std::snprintf(text, 16, "%s", lane == computeLanes ? "copy" : "comm");
-  else
-    std::snprintf(text, 16, "%s:%u", lane < devicesPerKind ? "cpu" : "cuda",
-                  lane % devicesPerKind);
 }
 
 Status issuedBy(Status status, const char *name, mxrt_place place) {

@@ -12,7 +12,12 @@ namespace mxrt::engine {
 template <typename Sync>
 NaiveEngine<Sync>::NaiveEngine(const mxrt_engine_options &options)
     : options(options), alloc(options.allocator), table(alloc), pool(alloc),
-      host{this, alloc, completeDeferred, options.profile, FailureLog(alloc)} {}
+      host{this,
+           alloc,
+           completeDeferred,
+           options.profile,
+           atomicWord(options.cancelled),
+           FailureLog(alloc)} {}
 
 template <typename Sync>
 Result<Engine *> NaiveEngine<Sync>::create(const mxrt_engine_options &options) {

@@ -19,6 +19,8 @@ template <typename Sync> struct Host {
   /// Ends a deferred op; token->engine is `engine`.
   void (*complete)(mxrt_op_token *token, mxrt_status status);
   mxrt_profile *profile;
+  /// Not 0: everything is cancelled. May be null.
+  const std::atomic<uint32_t> *stop;
   FailureLog log;
   /// Ops with a smaller sequence are cancelled.
   typename Sync::template Atomic<uint64_t> cancelBefore{0};
@@ -26,6 +28,8 @@ template <typename Sync> struct Host {
   std::atomic<uint64_t> skippedOps{0};
 
   bool isCancelled(const Op<Sync> *op) const {
+    if (stop && stop->load(std::memory_order_relaxed)) [[unlikely]]
+      return true;
     return op->sequence < cancelBefore.load(std::memory_order_acquire) ||
            (op->cancel &&
             op->cancel->requested.load(std::memory_order_acquire) != 0);
@@ -37,6 +41,12 @@ template <typename Sync> struct Host {
     }
   }
 };
+
+/// The word of mxrt_engine_options as what it is: written by atomics.
+inline const std::atomic<uint32_t> *atomicWord(const uint32_t *word) {
+  static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
+  return reinterpret_cast<const std::atomic<uint32_t> *>(word);
+}
 
 /// Whether the calling thread is inside an op of `engine`.
 template <typename Sync> bool isInside(const void *engine) {

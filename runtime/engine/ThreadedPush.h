@@ -15,7 +15,12 @@ ThreadedEngine<Sync>::ThreadedEngine(const mxrt_engine_options &options)
     : options(options), alloc(options.allocator),
       spinNanoseconds(int64_t{1000} * options.spin_microseconds), table(alloc),
       pool(alloc),
-      host{this, alloc, completeDeferred, options.profile, FailureLog(alloc)},
+      host{this,
+           alloc,
+           completeDeferred,
+           options.profile,
+           atomicWord(options.cancelled),
+           FailureLog(alloc)},
       flow(options.max_ops, options.max_bytes, spinNanoseconds) {}
 
 template <typename Sync>
@@ -278,9 +283,11 @@ auto ThreadedEngine<Sync>::startCrew(uint32_t lane) -> Result<Crew *> {
   Lock lock(crewsMutex);
   if (Crew *crew = crews[lane].load(std::memory_order_acquire))
     return crew;
-  int32_t wanted = lane == laneCount - 1   ? options.communication_workers
-                   : lane == laneCount - 2 ? options.copy_workers
-                                           : options.workers_per_device;
+  int32_t wanted = options.workers_per_device;
+  if (lane == copyLane)
+    wanted = options.copy_workers;
+  else if (lane == communicationLane)
+    wanted = options.communication_workers;
   auto capacity = static_cast<uint32_t>(wanted);
   size_t bytes = Crew::bytes(capacity);
   void *memory = allocateBytes(alloc, bytes, alignof(Crew));

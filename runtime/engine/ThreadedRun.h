@@ -17,7 +17,7 @@ template <typename Sync> void ThreadedEngine<Sync>::workerMain(void *argument) {
 
 template <typename Sync> void ThreadedEngine<Sync>::runLane(Worker &self) {
   // Threads of the copy and communication lanes wait more than they compute.
-  bool computes = self.lane->id < devicesPerKind * deviceKinds;
+  bool computes = self.lane->id < computeLanes;
   mxrt_thread_budget *budget = computes ? options.thread_budget : nullptr;
   bool counted = false;
   for (;;) {

@@ -4,7 +4,7 @@
 // may run while others record; events that are still being written are left
 // out.
 
-#include "engine/Engine.h"
+#include "engine/LaneNames.h"
 #include "profile/Profile.h"
 
 #include <algorithm>
@@ -87,6 +87,10 @@ private:
   char buffer[8192];
 };
 
+const Event *eventsOf(const mxrt_profile *profile) {
+  return profile->events.load(std::memory_order_acquire);
+}
+
 uint64_t eventCount(const mxrt_profile *profile) {
   return std::min<uint64_t>(profile->used.load(std::memory_order_acquire),
                             profile->capacity);
@@ -146,7 +150,7 @@ mxrt_status mxrt_profile_write_trace(mxrt_profile *profile, mxrt_sink sink,
   // Live bytes as a counter, so that Perfetto draws the memory over time.
   int64_t live = 0;
   for (uint64_t i = 0, end = eventCount(profile); i < end; ++i) {
-    const Event &event = profile->events[i];
+    const Event &event = eventsOf(profile)[i];
     if (!isComplete(event))
       continue;
     out.put(",\n");
@@ -174,7 +178,7 @@ mxrt_status mxrt_profile_write_summary(mxrt_profile *profile, size_t rows,
   if (!sorted.reserve(end))
     return outOfMemory().release();
   for (uint64_t i = 0; i < end; ++i)
-    if (isComplete(profile->events[i]) && !sorted.push(&profile->events[i]))
+    if (isComplete(eventsOf(profile)[i]) && !sorted.push(eventsOf(profile) + i))
       return outOfMemory().release();
   std::sort(sorted.begin(), sorted.end(), [](const Event *a, const Event *b) {
     if (a->category != b->category)

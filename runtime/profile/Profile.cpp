@@ -2,6 +2,8 @@
 
 #include "profile/Profile.h"
 
+#include "abi/Runtime.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -38,7 +40,7 @@ void mxrt_profile::record(Category category, const char *name, mxrt_place place,
   uint64_t index = used.fetch_add(1, std::memory_order_relaxed);
   if (index >= capacity)
     return; // counted as lost by being counted
-  Event &event = events[index];
+  Event &event = events.load(std::memory_order_acquire)[index];
   event.begin = begin;
   event.end = std::max(begin, end);
   event.bytes = bytes;
@@ -60,17 +62,27 @@ mxrt_status mxrt_profile_create(const mxrt_allocator *allocator,
   *profile = nullptr;
   if (capacity > SIZE_MAX / 2 / sizeof(Event))
     return outOfMemory().release();
-  size_t bytes = capacity * sizeof(Event);
-  auto *events = static_cast<Event *>(allocateBytes(alloc, bytes, 64));
-  if (!events)
-    return outOfMemory().release();
-  for (size_t i = 0; i < capacity; ++i)
-    ::new (static_cast<void *>(events + i)) Event{};
-  *profile = newObject<mxrt_profile>(alloc, alloc, events, capacity);
-  if (!*profile) {
-    releaseBytes(alloc, events, bytes, 64);
-    return outOfMemory().release();
-  }
+  *profile = newObject<mxrt_profile>(alloc, alloc, capacity);
+  return *profile ? nullptr : outOfMemory().release();
+}
+
+mxrt_status mxrt_runtime_profile(mxrt_runtime *runtime,
+                                 mxrt_profile **profile) {
+  *profile = nullptr;
+  Result<void *> part = runtime->part(
+      Part::Profile,
+      [](mxrt_runtime *owner, void **object) {
+        mxrt_profile *made = nullptr;
+        Status status(mxrt_profile_create(&owner->alloc, 0, &made));
+        *object = made;
+        return status;
+      },
+      [](mxrt_runtime *, void *object) {
+        mxrt_profile_destroy(static_cast<mxrt_profile *>(object));
+      });
+  if (part.failed())
+    return part.takeStatus().release();
+  *profile = static_cast<mxrt_profile *>(*part);
   return nullptr;
 }
 
@@ -78,12 +90,27 @@ void mxrt_profile_destroy(mxrt_profile *profile) {
   if (!profile)
     return;
   const mxrt_allocator *alloc = profile->alloc;
-  releaseBytes(alloc, profile->events, profile->capacity * sizeof(Event), 64);
+  releaseBytes(alloc, profile->events.load(std::memory_order_relaxed),
+               profile->capacity * sizeof(Event), 64);
   deleteObject(alloc, profile);
 }
 
-void mxrt_profile_start(mxrt_profile *profile) {
-  profile->on.store(true, std::memory_order_relaxed);
+mxrt_status mxrt_profile_start(mxrt_profile *profile) {
+  if (!profile->events.load(std::memory_order_acquire)) {
+    size_t bytes = profile->capacity * sizeof(Event);
+    auto *room = static_cast<Event *>(allocateBytes(profile->alloc, bytes, 64));
+    if (!room)
+      return outOfMemory().release();
+    for (size_t i = 0; i < profile->capacity; ++i)
+      ::new (static_cast<void *>(room + i)) Event{};
+    // Two threads may start at once; the second one's memory is not needed.
+    Event *none = nullptr;
+    if (!profile->events.compare_exchange_strong(none, room,
+                                                 std::memory_order_acq_rel))
+      releaseBytes(profile->alloc, room, bytes, 64);
+  }
+  profile->on.store(true, std::memory_order_release);
+  return nullptr;
 }
 
 void mxrt_profile_stop(mxrt_profile *profile) {
@@ -93,8 +120,9 @@ void mxrt_profile_stop(mxrt_profile *profile) {
 void mxrt_profile_reset(mxrt_profile *profile) {
   uint64_t end = std::min<uint64_t>(
       profile->used.load(std::memory_order_relaxed), profile->capacity);
+  Event *events = profile->events.load(std::memory_order_acquire);
   for (uint64_t i = 0; i < end; ++i)
-    profile->events[i].complete.store(0, std::memory_order_relaxed);
+    events[i].complete.store(0, std::memory_order_relaxed);
   profile->used.store(0, std::memory_order_release);
 }
 

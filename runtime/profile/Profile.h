@@ -42,9 +42,8 @@ static_assert(sizeof(Event) == 128);
 } // namespace mxrt::profile
 
 struct mxrt_profile {
-  mxrt_profile(const mxrt_allocator *alloc, mxrt::profile::Event *events,
-               size_t capacity)
-      : alloc(alloc), events(events), capacity(capacity) {}
+  mxrt_profile(const mxrt_allocator *alloc, size_t capacity)
+      : alloc(alloc), capacity(capacity) {}
 
   bool enabled() const { return on.load(std::memory_order_relaxed); }
   void record(mxrt::profile::Category category, const char *name,
@@ -52,8 +51,9 @@ struct mxrt_profile {
               int64_t bytes);
 
   const mxrt_allocator *const alloc;
-  mxrt::profile::Event *const events;
   const size_t capacity;
+  /// Null until the first start, then never changed.
+  std::atomic<mxrt::profile::Event *> events{nullptr};
   /// Alone on its line: every op looks at it.
   alignas(64) std::atomic<bool> on{false};
   /// Events begun; those past the capacity are lost.

@@ -131,6 +131,9 @@ typedef struct mxrt_engine_options {
   /// the budget while they have ops to run (see holds_thread in parallel.h).
   mxrt_profile *profile;
   mxrt_thread_budget *thread_budget;
+  /// May be NULL. While the word is not 0, ops are cancelled when they would
+  /// begin, and running ones learn of it (mxrt_context.cancelled).
+  const uint32_t *cancelled;
 } mxrt_engine_options;
 
 typedef struct mxrt_engine_stats {
@@ -147,6 +150,14 @@ typedef struct mxrt_engine_stats {
 /// `options` may be NULL. Workers of a lane start with its first op.
 MXRT_EXPORT mxrt_status mxrt_engine_create(const mxrt_engine_options *options,
                                            mxrt_engine **engine);
+/// The engine of a runtime, made by the first call and destroyed with the
+/// runtime; `options` (may be NULL) counts in that call only. What it leaves 0
+/// comes from the runtime: allocator, thread budget, cancellation, profile, one
+/// worker per thread of the budget. Without options MX_ENGINE=naive or
+/// MX_ENGINE=threaded (the default) decides; anything else there is R0007.
+MXRT_EXPORT mxrt_status mxrt_runtime_engine(mxrt_runtime *runtime,
+                                            const mxrt_engine_options *options,
+                                            mxrt_engine **engine);
 /// Waits for what is in flight; pushes from ops get R0502 meanwhile. Variables
 /// still alive end here without their delete functions. Errors not yet noticed
 /// are dropped: wait_all first. NULL is fine. Not from inside an op.

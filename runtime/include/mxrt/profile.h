@@ -36,9 +36,14 @@ typedef mxrt_status (*mxrt_sink)(void *user, const char *text, size_t size);
 MXRT_EXPORT mxrt_status mxrt_profile_create(const mxrt_allocator *allocator,
                                             size_t capacity,
                                             mxrt_profile **profile);
+/// The profile of a runtime, made (off) by the first call and destroyed with
+/// the runtime. Its engine records into it.
+MXRT_EXPORT mxrt_status mxrt_runtime_profile(mxrt_runtime *runtime,
+                                             mxrt_profile **profile);
 MXRT_EXPORT void mxrt_profile_destroy(mxrt_profile *profile);
-/// Recording on (the profile is created off). Keeps what is there.
-MXRT_EXPORT void mxrt_profile_start(mxrt_profile *profile);
+/// Recording on (the profile is created off). Keeps what is there. The first
+/// start takes the memory; an error means it was not to be had.
+MXRT_EXPORT mxrt_status mxrt_profile_start(mxrt_profile *profile);
 MXRT_EXPORT void mxrt_profile_stop(mxrt_profile *profile);
 /// Forgets all events. Only while stopped.
 MXRT_EXPORT void mxrt_profile_reset(mxrt_profile *profile);

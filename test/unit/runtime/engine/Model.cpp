@@ -76,20 +76,25 @@ int Model::wait(int var) {
 // -- the run on an engine ----------------------------------------------------
 
 Subject::Subject(mxrt_engine *engine, const std::vector<OpSpec> &ops,
-                 int variables, Fail fail, std::function<void(int)> delay)
+                 int variables, Fail fail, std::function<void(int)> delay,
+                 int initial)
     : vars(at(variables)), runs(ops.size()), handles(at(variables)),
       engine(engine), ops(ops), fail(std::move(fail)), delay(std::move(delay)),
       payloads(ops.size()), varPayloads(at(variables)) {
   for (size_t i = 0; i < ops.size(); ++i)
     payloads[i] = {this, static_cast<int>(i)};
-  for (size_t i = 0; i < handles.size(); ++i) {
+  for (size_t i = 0; i < handles.size(); ++i)
     varPayloads[i] = {this, static_cast<int>(i)};
-    Result<mxrt_var> made = engine->newVar();
-    if (made.failed())
-      this->fail("no variable");
-    else
-      handles[i] = *made;
-  }
+  for (int i = 0; i < (initial < 0 ? variables : initial); ++i)
+    createVar(i);
+}
+
+void Subject::createVar(int var) {
+  Result<mxrt_var> made = engine->newVar();
+  if (made.failed())
+    fail("no variable");
+  else
+    handles[at(var)] = *made;
 }
 
 Subject::~Subject() { mxrt_cancel_release(cancelledSwitch); }
@@ -250,7 +255,7 @@ void Subject::compare(const Model &model, bool compareValues) {
            " times, not " + number(static_cast<int>(model.ran[i])));
   }
   for (size_t i = 0; i < vars.size(); ++i) {
-    if (vars[i].deleted.load())
+    if (vars[i].deleted.load() || !handles[i])
       continue;
     const VarState &wanted = model.vars[i];
     if (compareValues && vars[i].value != wanted.value)

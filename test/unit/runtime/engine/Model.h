@@ -84,14 +84,16 @@ public:
   using Fail = std::function<void(const std::string &)>;
 
   /// `delay` is called in the middle of each op. `fail` reports a violation.
+  /// Of `variables` the first `initial` are made now (-1: all).
   Subject(mxrt_engine *engine, const std::vector<OpSpec> &ops, int variables,
-          Fail fail, std::function<void(int op)> delay = {});
+          Fail fail, std::function<void(int op)> delay = {}, int initial = -1);
   ~Subject();
 
   Status push(int index) { return engine->push(describe(index)); }
   Status pushMany(const std::vector<int> &indices, size_t *pushed = nullptr);
   Status wait(int var) { return engine->wait(handles[at(var)], waitPlace); }
   Status waitAll() { return engine->waitAll(waitPlace); }
+  void createVar(int var);
   /// After this the variable must not be used.
   Status deleteVar(int var);
   /// The op that a status blames; -1 for success, -2 if it has no place.
