@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-typedef enum mxrt_abi_type {
+typedef enum mxrt_abi_type MXRT_ENUM_INT32 {
   MXRT_ABI_VOID = 0,
   MXRT_ABI_I32,
   MXRT_ABI_U32,

@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 /// MXRT_OUT_OF_MEMORY == 101 is shown to users as R0101, and so on.
-typedef enum mxrt_code {
+typedef enum mxrt_code MXRT_ENUM_INT32 {
   MXRT_OK = 0,
 #define MXRT_CODE(name, number, text) MXRT_##name = number,
 #include "mxrt/codes.def"

@@ -15,6 +15,14 @@
 #define MXRT_EXPORT __attribute__((visibility("default")))
 #endif
 
+/// Enumerations are 32 bits wide and may hold any value, also one that a newer
+/// or a wrong caller made up: the runtime checks and refuses it.
+#ifdef __cplusplus
+#define MXRT_ENUM_INT32 : int32_t
+#else
+#define MXRT_ENUM_INT32
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -34,7 +42,7 @@ extern "C" {
 
 /// Element types. The numbers are part of the ABI and of cached objects:
 /// never renumber, only append.
-typedef enum mxrt_dtype {
+typedef enum mxrt_dtype MXRT_ENUM_INT32 {
   MXRT_BOOL = 0, // one byte, 0 or 1
   MXRT_I8 = 1,
   MXRT_U8 = 2,
@@ -62,7 +70,7 @@ typedef struct mxrt_place {
 } mxrt_place;
 
 /// Kinds of device. Numbers are part of the ABI.
-typedef enum mxrt_device_kind {
+typedef enum mxrt_device_kind MXRT_ENUM_INT32 {
   MXRT_CPU = 0,
   MXRT_CUDA = 1
 } mxrt_device_kind;
