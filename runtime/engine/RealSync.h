@@ -72,15 +72,19 @@ bool spinUntil(int64_t nanoseconds, Ready &&ready) {
   if (nanoseconds <= 0)
     return false;
   int64_t deadline = os::monotonicNs() + nanoseconds;
-  do {
+  for (int round = 0;; ++round) {
     // The clock costs as much as a few dozen looks.
     for (int i = 0; i < 32; ++i) {
       os::relax();
       if (ready())
         return true;
     }
-  } while (os::monotonicNs() < deadline);
-  return false;
+    if (os::monotonicNs() >= deadline)
+      return false;
+    // What is waited for may need this very processor.
+    if (round >= 8)
+      os::yieldThread();
+  }
 }
 
 } // namespace mxrt::engine

@@ -323,10 +323,16 @@ TEST_P(Contract, DeferredOpHoldsItsVariables) {
   ops[1].reads = {0};
   ops[1].writes = {1};
   auto run = subject(ops, 2);
-  std::thread completer;
-  run->onDefer = [&](int op, mxrt_op_token *token) {
-    completer = std::thread([&, op, token] { run->complete(op, token); });
+  Gate there;
+  mxrt_op_token *token = nullptr;
+  run->onDefer = [&](int, mxrt_op_token *given) {
+    token = given;
+    there.open();
   };
+  std::thread completer([&] {
+    there.pass();
+    run->complete(0, token);
+  });
   ASSERT_TRUE(run->push(0).ok());
   ASSERT_TRUE(run->push(1).ok());
   EXPECT_EQ(Subject::blamed(run->wait(1)), 0);
