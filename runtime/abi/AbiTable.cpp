@@ -4,6 +4,7 @@
 // file is compiled, and makes the table for the JIT from the same rows.
 
 #include "mxrt/abi.h"
+#include "mxrt/call.h"
 #include "mxrt/engine.h"
 #include "mxrt/memory.h"
 #include "mxrt/parallel.h"
