@@ -6,6 +6,12 @@
 
 namespace mxrt::host {
 
+/// Bools are 0 or 1 in a register, whatever the host thinks is true.
+static void normalise(Value &value) {
+  if (value.kind == Kind::Bool)
+    value.i = value.i != 0;
+}
+
 /// A native leaves each `mut` argument with a value of its kind; this is
 /// checked, because a register of an inline kind must never hold another.
 static bool takeBack(Machine &m, Value *r, std::span<const uint16_t> list,
@@ -16,6 +22,7 @@ static bool takeBack(Machine &m, Value *r, std::span<const uint16_t> list,
       continue;
     Value &slot = r[list[i] & ~mutBit];
     Kind declared = m.frame->fn->data->registers[list[i] & ~mutBit];
+    normalise(args[i]);
     if (args[i].isSet() && fits(args[i].kind, declared)) {
       slot = args[i]; // unset or inline before: nothing to release
     } else {
@@ -58,6 +65,7 @@ static bool callOut(Machine &m, Value *r, Instr instr) {
     release(m.heap, call.result);
     return m.raise(std::move(status));
   }
+  normalise(call.result);
   m.clearPending(); // of a call back that failed and was dealt with
   if (!argsValid || !fits(call.result.kind, import.data->result) ||
       !call.result.isSet()) {

@@ -36,10 +36,15 @@ Status HostInterface::show(const Value &foreign, std::string_view spec,
 
 //===-- Machine -------------------------------------------------------------===//
 
+static const mxrt_allocator *allocatorOf(const VmOptions &options) {
+  if (options.allocator)
+    return options.allocator;
+  return options.runtime ? mxrt_runtime_allocator(options.runtime)
+                         : mxrt_system_allocator();
+}
+
 Machine::Machine(const VmOptions &options)
-    : options(options),
-      heap(options.allocator ? options.allocator : mxrt_system_allocator(),
-           options.memoryLimit),
+    : options(options), heap(allocatorOf(options), options.memoryLimit),
       face(*this), natives(heap), globals(heap) {}
 
 Status Machine::prepare() {
@@ -79,8 +84,7 @@ void Machine::updateWatching() {
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
 
 Result<Vm *> Vm::create(const VmOptions &options) {
-  const mxrt_allocator *alloc =
-      options.allocator ? options.allocator : mxrt_system_allocator();
+  const mxrt_allocator *alloc = allocatorOf(options);
   auto *machine = newObject<Machine>(alloc, options);
   if (!machine)
     return outOfMemory();

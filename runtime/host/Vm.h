@@ -18,6 +18,7 @@
 #include "host/Module.h"
 #include "host/Text.h"
 #include "host/Value.h"
+#include "mxrt/runtime.h"
 
 #include <span>
 #include <string_view>
@@ -80,7 +81,9 @@ protected:
 using StatementHook = Status (*)(void *context, Vm &vm);
 
 struct VmOptions {
-  /// Of the runtime; must outlive the VM and every error it gave.
+  /// Must outlive the VM and every error it gave. Gives the allocator.
+  mxrt_runtime *runtime = nullptr;
+  /// Instead of the runtime's; without either it is the system's.
   const mxrt_allocator *allocator = nullptr;
   /// Must outlive the VM.
   HostInterface *host = nullptr;
