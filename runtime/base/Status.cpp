@@ -318,7 +318,10 @@ size_t mxrt_status_format(mxrt_status status, char *buffer, size_t capacity) {
     while (notes) {
       const char *line = notes + 1;
       notes = strchr(line, '\n');
-      put("\n = note: ", 10);
+      // A line may say itself what it is.
+      bool labelled = strncmp(line, "note: ", 6) == 0 ||
+                      strncmp(line, "help: ", 6) == 0;
+      put("\n = note: ", labelled ? 4 : 10);
       put(line, notes ? static_cast<size_t>(notes - line) : strlen(line));
     }
   }

@@ -69,7 +69,8 @@ MXRT_EXPORT mxrt_status mxrt_status_issued(mxrt_status status,
 /// such place. NULL in, NULL out.
 MXRT_EXPORT mxrt_status mxrt_status_noticed(mxrt_status status,
                                             mxrt_place place);
-/// Consumes `status`; adds a line of text after the message.
+/// Consumes `status`; adds a line of text after the message. It is shown as a
+/// note unless it begins with "note: " or "help: " itself.
 MXRT_EXPORT mxrt_status mxrt_status_note(mxrt_status status, const char *note);
 
 /// MXRT_OK for NULL.

@@ -48,9 +48,10 @@ TEST(Status, CarriesCodeMessageAndBothPlaces) {
     EXPECT_EQ(failure.place().line, 31);
     EXPECT_EQ(failure.noticedPlace().file, nullptr);
     failure = std::move(failure).noticedAt(elsewhere).withNote("a note");
+    failure = std::move(failure).withNote("help: do this");
     EXPECT_EQ(format(failure.get()),
               "error[R0201]: rows 3 and 4 differ\n --> train.mx:31:23\n "
-              "noticed at other.mx:36:9\n = note: a note");
+              "noticed at other.mx:36:9\n = note: a note\n = help: do this");
   }
   EXPECT_EQ(alloc.liveBlocks(), 0);
   EXPECT_EQ(alloc.mistake(), "");
