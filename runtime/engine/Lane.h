@@ -143,6 +143,7 @@ private:
     }
     OpT *oldest = nullptr;
     while (OpT *op = newest) {
+      __builtin_prefetch(op->accesses());
       newest = op->next;
       op->next = oldest;
       oldest = op;

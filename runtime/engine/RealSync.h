@@ -82,7 +82,7 @@ bool spinUntil(int64_t nanoseconds, Ready &&ready) {
     if (os::monotonicNs() >= deadline)
       return false;
     // What is waited for may need this very processor.
-    if (round >= 8)
+    if (round >= 1)
       os::yieldThread();
   }
 }
