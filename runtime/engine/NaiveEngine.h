@@ -43,7 +43,6 @@ private:
   /// The variable of a live handle, or null. Under the mutex.
   Var *findUsable(mxrt_var handle);
   void drain();
-  void runOne(OpT *op);
   void finish(OpT *op, Outcome outcome);
   void finishDeletion(Var *var);
   static void completeDeferred(mxrt_op_token *token, mxrt_status status);
