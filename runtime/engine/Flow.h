@@ -73,22 +73,15 @@ public:
     throttled.fetch_add(1, std::memory_order_relaxed);
     if (spinUntil<Sync>(spinNanoseconds, [&] { return hasRoom(ticket); }))
       return;
-    // Wake when a quarter of the room is free, not for every single op; or
-    // when workers run dry (workerIsDry), since the ops that are left may need
-    // what this thread pushes next.
-    uint64_t slack = maxOps / 4;
-    uint64_t target = ticket.sequence + 1 + slack - maxOps;
-    if (ticket.bytes || ticket.sequence + 1 + slack < maxOps)
-      target = 0;
     waiters.fetch_add(oneThrottled, std::memory_order_seq_cst);
     for (;;) {
       // Before the target is set: a waker resets the target and then moves the
       // epoch, so a target lost that way is seen as a moved epoch.
       uint32_t seen = epoch.load(std::memory_order_seq_cst);
-      lowerTarget(target);
+      lowerTarget(wakeTarget(ticket));
       if (hasRoom(ticket))
         break;
-      Sync::futexWait(epoch, seen);
+      Sync::futexWaitFor(epoch, seen, patience);
     }
     waiters.fetch_sub(oneThrottled, std::memory_order_seq_cst);
   }
@@ -154,6 +147,21 @@ private:
     Atomic<uint64_t> ops{0};
     Atomic<uint64_t> bytes{0};
   };
+
+  /// How long a push sleeps before it looks for a first free place itself.
+  static constexpr int64_t patience = 1000000;
+
+  /// The number of completed ops at which to wake a push that waits. If ops are
+  /// what is too many: when a quarter of the room is free, not for every single
+  /// op. Until then it is also woken when workers run dry, and looks by itself
+  /// now and then: what runs may need what it pushes next. If bytes are: after
+  /// every op.
+  uint64_t wakeTarget(const Ticket &ticket) const {
+    auto opsBefore = static_cast<int64_t>(ticket.sequence - completedOps());
+    if (opsBefore < static_cast<int64_t>(maxOps))
+      return 0;
+    return ticket.sequence + 1 + maxOps / 4 - maxOps;
+  }
 
   bool fits(const Ticket &ticket, uint64_t ops, uint64_t bytes) const {
     uint64_t limit = Sync::fault(Fault::ThrottleCountsLate) ? maxOps + 1 : maxOps;

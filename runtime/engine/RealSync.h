@@ -25,6 +25,12 @@ struct RealSync {
   static void futexWait(const Atomic<uint32_t> &word, uint32_t expected) {
     os::futexWait(word, expected);
   }
+  /// As futexWait, but gives up after a while. No protocol may need that: a
+  /// test's Sync waits for ever.
+  static void futexWaitFor(const Atomic<uint32_t> &word, uint32_t expected,
+                           int64_t nanoseconds) {
+    os::futexWait(word, expected, nanoseconds);
+  }
   static void futexWake(const Atomic<uint32_t> &word, uint32_t count) {
     os::futexWake(word, count);
   }

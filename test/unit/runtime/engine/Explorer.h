@@ -206,6 +206,10 @@ struct ExplorerSync {
     if (word.peek() == expected)
       Explorer::current().block(Task::State::OnFutex, &word);
   }
+  static void futexWaitFor(const Atomic<uint32_t> &word, uint32_t expected,
+                           int64_t) {
+    futexWait(word, expected);
+  }
   static void futexWake(const Atomic<uint32_t> &word, uint32_t count) {
     Explorer::current().step();
     Explorer::current().unblock(Task::State::OnFutex, &word, count);
