@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The host VM under AddressSanitizer and UndefinedBehaviorSanitizer: 10^6 mutated
-# programs in a fixed sequence, then libFuzzer for what is left of a minute in
-# ten of the time given. Prints the figures.
+# programs in a fixed sequence, then libFuzzer for a tenth of the time given.
+# Prints the figures.
 set -euo pipefail
 cd "${MX_ROOT:-$(dirname "$0")/../..}"
 
