@@ -68,6 +68,24 @@ engineName(const testing::TestParamInfo<mxrt_engine_kind> &info) {
                                            MXRT_ENGINE_THREADED),              \
                            engineName)
 
+/// An op's function: adds one to the int64_t that is its payload.
+inline mxrt_status addOne(mxrt_op_context *, void *payload) {
+  ++*static_cast<int64_t *>(payload);
+  return nullptr;
+}
+
+inline mxrt_op opOn(const mxrt_var *writes, size_t count, mxrt_op_fn run,
+             void *payload) {
+  mxrt_op op = {};
+  op.run = run;
+  op.payload = payload;
+  op.writes = writes;
+  op.write_count = count;
+  op.name = "test op";
+  op.place = {"push.mx", 3, 4};
+  return op;
+}
+
 /// Stops a thread until it is opened.
 class Gate {
 public:
