@@ -127,8 +127,31 @@ bool Pool::takeCached(int64_t rounded, Kind kind, Cached &found) {
 }
 
 /// Puts a block in the cache; false if it cannot be kept. Under the lock.
-bool Pool::keep(void *data, int64_t held) {
-  return !closed && bins[static_cast<size_t>(binOf(held))].push({data, held});
+bool Pool::keep(void *data, int64_t held, Kind kind) {
+  return !closed &&
+         bins[static_cast<size_t>(binOf(held))].push({data, held, kind});
+}
+
+/// Gives one cached block back to the source. Under the lock.
+void Pool::giveBack(const Cached &cached) {
+  MXRT_UNPOISON(cached.data, cached.held);
+  releaseBytes(&source, cached.data, static_cast<size_t>(cached.held),
+               MXRT_ALIGNMENT);
+  figures.cached_bytes -= cached.held;
+  figures.held_bytes -= cached.held;
+  budget->drop(cached.held);
+}
+
+/// Frees kept arenas whose calls an arena of this size will serve from now on.
+void Pool::dropSuperseded(int64_t rounded) {
+  Lock lock(mutex);
+  Vec<Cached> &large = bins[smallBins];
+  for (size_t i = large.size(); i-- > 0;)
+    if (large[i].kind == Kind::Arena && large[i].held < rounded &&
+        large[i].held >= rounded / 4) {
+      giveBack(large[i]);
+      large.swapRemove(i);
+    }
 }
 
 Status Pool::refusal(mxrt_code code, int64_t bytes, const Purpose &purpose,
@@ -189,6 +212,8 @@ Result<PoolBlock> Pool::allocate(int64_t bytes, Kind kind,
     if (reused)
       figures.cached_bytes -= found.held;
   }
+  if (!reused && kind == Kind::Arena)
+    dropSuperseded(rounded);
   if (!reused)
     found = MXRT_TRY(obtain(bytes, rounded, purpose, place));
   MXRT_UNPOISON(found.data, found.held);
@@ -219,7 +244,7 @@ void Pool::release(const PoolBlock &block, Kind kind) {
     figures.live_blocks -= 1;
     if (kind == Kind::Arena)
       figures.leased_bytes -= block.requested;
-    kept = keep(block.data, block.held);
+    kept = keep(block.data, block.held, kind);
     if (kept) {
       figures.cached_bytes += block.held;
       MXRT_POISON(block.data, block.held);
@@ -240,16 +265,11 @@ int64_t Pool::trim() {
   Lock lock(mutex);
   for (Vec<Cached> &bin : bins) {
     for (Cached &cached : bin) {
-      MXRT_UNPOISON(cached.data, cached.held);
-      releaseBytes(&source, cached.data, static_cast<size_t>(cached.held),
-                   MXRT_ALIGNMENT);
+      giveBack(cached);
       freed += cached.held;
     }
     bin.clear();
   }
-  figures.cached_bytes -= freed;
-  figures.held_bytes -= freed;
-  budget->drop(freed);
   return freed;
 }
 

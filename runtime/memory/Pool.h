@@ -7,8 +7,9 @@
 // Sizes are rounded: to 64 bytes up to 256, to a quarter of a power of two up
 // to 1 MiB (at most a quarter is wasted), to pages above. A large request
 // reuses a cached block at most an eighth larger; an arena takes one up to four
-// times its size: the arenas kept for all sizes of a graph then never hold more
-// than a third above the largest, whatever the order of calls.
+// times its size, and a new one replaces the kept ones it could serve for: the
+// arenas kept for all sizes of a graph then never hold more than a third above
+// the largest, whatever the order of calls.
 
 #ifndef MXRT_MEMORY_POOL_H
 #define MXRT_MEMORY_POOL_H
@@ -86,12 +87,15 @@ private:
   struct Cached {
     void *data;
     int64_t held;
+    Kind kind = Kind::Tensor; // what it served for last
   };
   static constexpr int smallBins = 4 + 12 * 4;
   static int binOf(int64_t rounded);
 
   bool takeCached(int64_t rounded, Kind kind, Cached &found);
-  bool keep(void *data, int64_t held);
+  bool keep(void *data, int64_t held, Kind kind);
+  void dropSuperseded(int64_t rounded);
+  void giveBack(const Cached &cached);
   Result<Cached> obtain(int64_t bytes, int64_t rounded, const Purpose &purpose,
                         mxrt_place place);
   Status refusal(mxrt_code code, int64_t bytes, const Purpose &purpose,
