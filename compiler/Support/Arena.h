@@ -42,7 +42,7 @@ public:
     uintptr_t at = (cursor + align - 1) & ~(uintptr_t(align) - 1);
     if (at + bytes > limit) {
       size_t block = bytes + align > kBlockBytes ? bytes + align : kBlockBytes;
-      blocks.push_back(std::make_unique<char[]>(block));
+      blocks.push_back(std::make_unique_for_overwrite<char[]>(block));
       cursor = reinterpret_cast<uintptr_t>(blocks.back().get());
       limit = cursor + block;
       at = (cursor + align - 1) & ~(uintptr_t(align) - 1);

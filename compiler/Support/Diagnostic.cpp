@@ -45,8 +45,10 @@ Diagnostic &Diagnostics::report(Code code, Span at, std::string message) {
   Severity severity = severityOf(code);
   Diagnostic d{code, severity, std::move(message), at, {}, {}};
   d.labels.push_back({at, "", true});
-  bool repeated = !seen.insert({code, at.file, at.begin}).second;
-  if (repeated || (severity != Severity::Error && silenced.count(code))) {
+  // Past the limit nothing is kept: a file of ten million bad characters must not fill the memory.
+  bool tooMany = severity == Severity::Error && full();
+  bool repeated = !tooMany && !seen.insert({code, at.file, at.begin}).second;
+  if (tooMany || repeated || (severity != Severity::Error && silenced.count(code))) {
     scratch = std::move(d);
     return *scratch;
   }

@@ -17,6 +17,22 @@ std::optional<int64_t> Dim::constant() const {
   return std::nullopt;
 }
 
+bool smallerMonomial(const std::vector<AtomId> &a, const std::vector<AtomId> &b) {
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
+bool dividesMonomial(const std::vector<AtomId> &part, const std::vector<AtomId> &whole) {
+  return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
+}
+
+std::vector<AtomId> quotientMonomial(const std::vector<AtomId> &whole,
+                                     const std::vector<AtomId> &part) {
+  std::vector<AtomId> rest;
+  std::set_difference(whole.begin(), whole.end(), part.begin(), part.end(),
+                      std::back_inserter(rest));
+  return rest;
+}
+
 DimContext::DimContext() = default;
 
 Dim DimContext::intern(std::vector<DimTerm> terms) {
@@ -34,7 +50,20 @@ Dim DimContext::intern(std::vector<DimTerm> terms) {
   for (auto it = range.first; it != range.second; ++it)
     if (it->second->terms == terms)
       return Dim(it->second);
-  nodes.push_back(std::make_unique<DimNode>(DimNode{std::move(terms)}));
+  int depth = 0, leaves = 0;
+  for (const DimTerm &t : terms)
+    for (AtomId a : t.atoms) {
+      const Atom &atom = atoms[a];
+      if (atom.isSymbol) {
+        ++leaves;
+        continue;
+      }
+      depth = std::max({depth, 1 + atom.numerator->depth, 1 + atom.denominator->depth});
+      leaves += atom.numerator->leaves + atom.denominator->leaves;
+    }
+  if (depth > limits::kMaxDimAtomDepth || leaves > limits::kMaxDimLeaves)
+    return {};
+  nodes.push_back(std::make_unique<DimNode>(DimNode{std::move(terms), depth, leaves}));
   interned.emplace(hash, nodes.back().get());
   return Dim(nodes.back().get());
 }
@@ -63,13 +92,23 @@ Dim DimContext::term(int64_t coefficient, const std::vector<AtomId> &factors) {
 }
 
 namespace {
-/// Sums like terms; nothing on overflow.
-std::optional<std::vector<DimTerm>> collect(std::map<std::vector<AtomId>, int64_t> &sums) {
+/// More products than this cannot be needed for a result within the limit on terms, unless nearly
+/// all of them cancel.
+constexpr size_t kMaxProducts = 1024;
+
+std::vector<DimTerm> collect(std::map<std::vector<AtomId>, int64_t> &sums) {
   std::vector<DimTerm> terms;
   for (auto &[factors, coefficient] : sums)
     if (coefficient != 0)
       terms.push_back({coefficient, factors});
   return terms;
+}
+
+size_t degreeOf(Dim d) {
+  size_t degree = 0;
+  for (const DimTerm &t : d->terms)
+    degree = std::max(degree, t.atoms.size());
+  return degree;
 }
 } // namespace
 
@@ -100,7 +139,23 @@ Dim DimContext::sub(Dim a, Dim b) { return add(a, negate(b)); }
 Dim DimContext::mul(Dim a, Dim b) {
   if (!a || !b)
     return {};
-  if (a->terms.size() * b->terms.size() > 4096)
+  if (b.constant())
+    std::swap(a, b);
+  if (auto by = a.constant()) {
+    if (*by == 0 || *by == 1)
+      return *by == 0 ? a : b;
+    std::vector<DimTerm> terms = b->terms;
+    for (DimTerm &t : terms) {
+      auto product = checkedMul(t.coefficient, *by);
+      if (!product)
+        return {};
+      t.coefficient = *product;
+    }
+    return intern(std::move(terms));
+  }
+  // The leading terms of the factors make that of the product, so nothing cancels above the limit.
+  if (a->terms.size() * b->terms.size() > kMaxProducts ||
+      degreeOf(a) + degreeOf(b) > static_cast<size_t>(limits::kMaxDimDegree))
     return {};
   std::map<std::vector<AtomId>, int64_t> sums;
   for (const DimTerm &x : a->terms)
@@ -111,20 +166,66 @@ Dim DimContext::mul(Dim a, Dim b) {
       auto product = checkedMul(x.coefficient, y.coefficient);
       if (!product)
         return {};
-      auto sum = checkedAdd(sums[factors], *product);
-      if (!sum)
+      int64_t &sum = sums[std::move(factors)];
+      auto next = checkedAdd(sum, *product);
+      if (!next)
         return {};
-      sums[factors] = *sum;
+      sum = *next;
     }
-  return intern(*collect(sums));
+  return intern(collect(sums));
 }
 
-int DimContext::depthOf(Dim d) const {
-  int depth = 0;
+const DimTerm *DimContext::leadingTerm(Dim d) {
+  const DimTerm *lead = nullptr;
   for (const DimTerm &t : d->terms)
-    for (AtomId a : t.atoms)
-      depth = std::max(depth, atoms[a].depth);
-  return depth;
+    if (!lead || smallerMonomial(lead->atoms, t.atoms))
+      lead = &t;
+  return lead;
+}
+
+/// a as whole*b + rest, where no term of rest can be made smaller by the leading term of b. The
+/// rest is the same for all a that differ by a multiple of b. Where a limit is met, the whole is 0.
+DimContext::Division DimContext::reduceModulo(Dim a, Dim b) {
+  constexpr int kMaxSteps = 2 * limits::kMaxDimTerms;
+  const DimTerm &lead = *leadingTerm(b);
+  Dim whole = constant(0), rest = a;
+  for (int step = 0; step < kMaxSteps; ++step) {
+    const DimTerm *top = nullptr;
+    for (const DimTerm &t : rest->terms)
+      if (dividesMonomial(lead.atoms, t.atoms) &&
+          (t.coefficient < 0 || t.coefficient >= lead.coefficient) &&
+          (!top || smallerMonomial(top->atoms, t.atoms)))
+        top = &t;
+    if (!top)
+      return {whole, rest};
+    auto times = checkedFloorDiv(top->coefficient, lead.coefficient);
+    if (!times)
+      break;
+    Dim quotient = term(*times, quotientMonomial(top->atoms, lead.atoms));
+    whole = add(whole, quotient);
+    rest = sub(rest, mul(quotient, b));
+    if (!whole || !rest)
+      break;
+  }
+  return {constant(0), a};
+}
+
+/// (x // y + c) // b as (x + c*y) // (y*b), if a is of that form; b must be positive.
+Dim DimContext::flattenNested(Dim a, Dim b) {
+  const DimTerm *division = nullptr;
+  for (const DimTerm &t : a->terms)
+    for (AtomId atom : t.atoms) {
+      if (atoms[atom].isSymbol)
+        continue;
+      if (division || t.atoms.size() != 1 || t.coefficient != 1)
+        return {};
+      division = &t;
+    }
+  if (!division)
+    return {};
+  Dim x = atoms[division->atoms[0]].numerator, y = atoms[division->atoms[0]].denominator;
+  Dim added = sub(a, term(1, division->atoms));
+  return floorDiv(add(x, mul(added, y)), mul(y, b));
 }
 
 Dim DimContext::floorDiv(Dim a, Dim b) {
@@ -136,78 +237,62 @@ Dim DimContext::floorDiv(Dim a, Dim b) {
   }
   if (b.isConstant(1) || a.isConstant(0))
     return a;
-  if (auto y = b.constant(); y && *y < 0)
+  if (leadingTerm(b)->coefficient < 0)
     return floorDiv(negate(a), negate(b));
-  // Cancel what all terms of both sides share: floor(c*x / (c*y)) is floor(x / y).
+  // Not negative and, as a divisor, not 0.
+  bool positive = isPlainlyNonNegative(b);
+  // Cancel what all terms of both sides share: floor(c*x / (c*y)) is floor(x / y). The constant of
+  // the numerator need not share it: floor((c*x + r) / (c*y)) is floor((x + floor(r / c)) / y),
+  // because y is positive and x is whole.
   int64_t shared = 0;
-  std::vector<AtomId> common;
-  bool first = true;
+  std::optional<std::vector<AtomId>> common;
   for (Dim side : {a, b})
     for (const DimTerm &t : side->terms) {
       if (t.coefficient == INT64_MIN)
         return {};
-      shared = std::gcd(shared, t.coefficient);
-      if (first) {
+      if (side == b || !t.atoms.empty() || !positive)
+        shared = std::gcd(shared, t.coefficient);
+      if (!common) {
         common = t.atoms;
-      } else {
-        std::vector<AtomId> both;
-        std::set_intersection(common.begin(), common.end(), t.atoms.begin(), t.atoms.end(),
-                              std::back_inserter(both));
-        common = std::move(both);
-      }
-      first = false;
-    }
-  auto divided = [&](Dim d) {
-    std::map<std::vector<AtomId>, int64_t> sums;
-    for (const DimTerm &t : d->terms) {
-      std::vector<AtomId> rest;
-      std::set_difference(t.atoms.begin(), t.atoms.end(), common.begin(), common.end(),
-                          std::back_inserter(rest));
-      sums[rest] = t.coefficient / shared;
-    }
-    return intern(*collect(sums));
-  };
-  if (shared > 1 || !common.empty())
-    return floorDiv(divided(a), divided(b));
-  if (a == b)
-    return constant(1);
-  // Take out of the numerator what the denominator divides: floor((q*b + r) / b) = q + floor(r / b).
-  if (b->terms.size() == 1) {
-    const DimTerm &by = b->terms[0];
-    Dim whole = constant(0), rest = constant(0);
-    for (const DimTerm &t : a->terms) {
-      bool divides = std::includes(t.atoms.begin(), t.atoms.end(), by.atoms.begin(), by.atoms.end());
-      auto q = divides ? checkedFloorDiv(t.coefficient, by.coefficient) : std::nullopt;
-      if (!q || *q == 0) {
-        rest = add(rest, term(t.coefficient, t.atoms));
         continue;
       }
-      std::vector<AtomId> factors;
-      std::set_difference(t.atoms.begin(), t.atoms.end(), by.atoms.begin(), by.atoms.end(),
-                          std::back_inserter(factors));
-      whole = add(whole, term(*q, factors));
-      int64_t remainder = t.coefficient - *q * by.coefficient;
-      rest = add(rest, term(remainder, t.atoms));
-      if (!rest || !whole)
-        return {};
+      std::vector<AtomId> both;
+      std::set_intersection(common->begin(), common->end(), t.atoms.begin(), t.atoms.end(),
+                            std::back_inserter(both));
+      common = std::move(both);
     }
-    if (!rest)
-      return {};
-    if (!whole.isConstant(0))
-      return add(whole, floorDiv(rest, b));
+  if (shared > 1 || !common->empty()) {
+    auto divided = [&](Dim d) {
+      std::map<std::vector<AtomId>, int64_t> sums;
+      for (const DimTerm &t : d->terms)
+        sums[quotientMonomial(t.atoms, *common)] = *checkedFloorDiv(t.coefficient, shared);
+      return intern(collect(sums));
+    };
+    return floorDiv(divided(a), divided(b));
   }
+  Division division = reduceModulo(a, b);
+  if (!division.whole.isConstant(0))
+    return add(division.whole, floorDiv(division.rest, b));
+  if (positive)
+    if (Dim flat = flattenNested(a, b))
+      return flat;
+  return divisionAtom(a, b);
+}
+
+Dim DimContext::divisionAtom(Dim a, Dim b) {
   auto key = std::pair(a.get(), b.get());
   auto known = divisions.find(key);
   if (known != divisions.end())
     return symbol(known->second);
+  if (1 + std::max(a->depth, b->depth) > limits::kMaxDimAtomDepth ||
+      a->leaves + b->leaves > limits::kMaxDimLeaves)
+    return {};
   Atom atom;
   atom.isSymbol = false;
   atom.numerator = a;
   atom.denominator = b;
-  atom.depth = 1 + std::max(depthOf(a), depthOf(b));
-  if (atom.depth > limits::kMaxDimAtomDepth)
-    return {};
-  atoms.push_back(atom);
+  atom.nonNegative = isPlainlyNonNegative(a) && isPlainlyNonNegative(b);
+  atoms.push_back(std::move(atom));
   AtomId id = static_cast<AtomId>(atoms.size() - 1);
   divisions.emplace(key, id);
   return symbol(id);
@@ -229,27 +314,30 @@ std::optional<AtomId> DimContext::asSymbol(Dim d) const {
 }
 
 bool DimContext::isNonNegativeAtom(AtomId id) const {
-  const Atom &atom = atoms[id];
-  if (atom.isSymbol)
-    return atom.symbol.nonNegative;
-  auto plain = [&](Dim d) {
-    for (const DimTerm &t : d->terms) {
-      if (t.coefficient < 0)
-        return false;
-      for (AtomId a : t.atoms)
-        if (!isNonNegativeAtom(a))
-          return false;
-    }
-    return true;
-  };
-  return plain(atom.numerator) && plain(atom.denominator);
+  return atoms[id].isSymbol ? atoms[id].symbol.nonNegative : atoms[id].nonNegative;
+}
+
+bool DimContext::isPlainlyNonNegative(Dim d) const {
+  return std::all_of(d->terms.begin(), d->terms.end(), [&](const DimTerm &t) {
+    return t.coefficient > 0 && std::all_of(t.atoms.begin(), t.atoms.end(),
+                                            [&](AtomId a) { return isNonNegativeAtom(a); });
+  });
+}
+
+bool DimContext::mentionsAny(Dim d, const Substitution &by) const {
+  for (const DimTerm &t : d->terms)
+    for (AtomId a : t.atoms)
+      if (by.count(a) || (!atoms[a].isSymbol && (mentionsAny(atoms[a].numerator, by) ||
+                                                 mentionsAny(atoms[a].denominator, by))))
+        return true;
+  return false;
 }
 
 Dim DimContext::substitute(Dim d, const Substitution &by) {
-  if (!d || by.empty())
+  if (!d || !mentionsAny(d, by))
     return d;
   Dim sum = constant(0);
-  for (const DimTerm &t : std::vector<DimTerm>(d->terms)) {
+  for (const DimTerm &t : d->terms) { // nodes are never moved or freed
     Dim product = constant(t.coefficient);
     for (AtomId a : t.atoms) {
       auto it = by.find(a);
@@ -260,7 +348,8 @@ Dim DimContext::substitute(Dim d, const Substitution &by) {
         factor = symbol(a);
       } else {
         Dim numerator = atoms[a].numerator, denominator = atoms[a].denominator;
-        factor = floorDiv(substitute(numerator, by), substitute(denominator, by));
+        Dim above = substitute(numerator, by), below = substitute(denominator, by);
+        factor = above == numerator && below == denominator ? symbol(a) : floorDiv(above, below);
       }
       product = mul(product, factor);
     }
@@ -318,7 +407,10 @@ std::string DimContext::printAtom(AtomId id) const {
   const Atom &atom = atoms[id];
   if (atom.isSymbol)
     return atom.symbol.name;
-  return printFactor(atom.numerator) + " // " + printFactor(atom.denominator);
+  // `a*b // c` is read from the left, so only a denominator needs parentheses around a product.
+  std::string denominator = print(atom.denominator);
+  bool bare = atom.denominator.constant() || asSymbol(atom.denominator);
+  return printFactor(atom.numerator) + " // " + (bare ? denominator : "(" + denominator + ")");
 }
 
 std::string DimContext::printFactor(Dim d) const {

@@ -4,6 +4,13 @@
 // floor division (`D // NH`). Polynomials are kept in normal form and interned, so two sizes that
 // are equal as polynomials are the same pointer. `a % b` is `a - b*(a // b)`.
 //
+// Dividing by zero has no value, so `a // b` says that b is not 0: normal forms agree with what was
+// written wherever no divisor in it is 0. A floor division is normal if
+//   - the numerator is reduced modulo the denominator: (q*b + r) // b is q + r // b;
+//   - the two share no factor, and the leading coefficient of the denominator is positive;
+//   - the numerator is not itself a division to which whole numbers were added, where the
+//     denominator is known to be positive: (x // y + c) // b is (x + c*y) // (y*b).
+//
 // The dialects' shape functions use these too, so this lives in Support and knows no syntax.
 #pragma once
 #include "Support/Source.h"
@@ -28,7 +35,16 @@ struct DimTerm {
 
 struct DimNode {
   std::vector<DimTerm> terms; ///< sorted by atoms; no zero coefficients; empty for 0
+  int depth = 0;              ///< of the floor divisions nested in it
+  int leaves = 0;             ///< symbols in its text, each time they are written
 };
+
+/// An order of monomials that multiplication keeps: by degree, then by the atoms.
+bool smallerMonomial(const std::vector<AtomId> &a, const std::vector<AtomId> &b);
+/// Whether the sorted `part` divides the sorted `whole`, and what is left of it.
+bool dividesMonomial(const std::vector<AtomId> &part, const std::vector<AtomId> &whole);
+std::vector<AtomId> quotientMonomial(const std::vector<AtomId> &whole,
+                                     const std::vector<AtomId> &part);
 
 /// A handle to an interned size. A null Dim is "no size": it overflowed or grew past a limit.
 class Dim {
@@ -92,6 +108,10 @@ public:
   /// The one symbol a size consists of, if it does.
   std::optional<AtomId> asSymbol(Dim d) const;
   bool isNonNegativeAtom(AtomId id) const;
+  /// No term can be negative: positive coefficients, and atoms that are not negative.
+  bool isPlainlyNonNegative(Dim d) const;
+  /// The term with the largest monomial; null for 0.
+  static const DimTerm *leadingTerm(Dim d);
 
   using Substitution = std::map<AtomId, Dim>;
   Dim substitute(Dim d, const Substitution &by);
@@ -107,15 +127,21 @@ private:
     bool isSymbol = true;
     DimSymbol symbol;
     Dim numerator, denominator;
-    int depth = 0;
+    bool nonNegative = false;
   };
   std::vector<Atom> atoms;
   std::vector<std::unique_ptr<DimNode>> nodes;
   std::unordered_multimap<size_t, const DimNode *> interned;
   std::map<std::pair<const DimNode *, const DimNode *>, AtomId> divisions;
 
+  struct Division {
+    Dim whole, rest;
+  };
   Dim intern(std::vector<DimTerm> terms);
-  int depthOf(Dim d) const;
+  Dim divisionAtom(Dim a, Dim b);
+  Division reduceModulo(Dim a, Dim b);
+  Dim flattenNested(Dim a, Dim b);
+  bool mentionsAny(Dim d, const Substitution &by) const;
   std::string printAtom(AtomId id) const;
 };
 

@@ -1,285 +1,252 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Support/DimSolver.h"
+#include "Support/CheckedMath.h"
+#include "Support/DimExample.h"
+#include "Support/DimProver.h"
 #include <algorithm>
+#include <numeric>
 
 namespace mx {
+namespace {
 
-void DimFacts::assume(const DimCondition &fact) {
-  if (!fact.left || !fact.right)
-    return;
-  facts.push_back(fact);
-  if (fact.relation == Relation::Equal)
-    addRule(context->sub(fact.left, fact.right), facts.size() - 1);
+/// Rules past these are not made; what they would prove stays unknown.
+constexpr size_t kMaxEliminated = 32;
+constexpr size_t kMaxRules = 32;
+constexpr size_t kMaxNotNegative = 256;
+constexpr int kMaxRewrites = 64;
+
+/// The largest number that divides all coefficients but that of the constant; 0 if there are none.
+int64_t contentOf(Dim d) {
+  int64_t content = 0;
+  for (const DimTerm &t : d->terms) {
+    if (t.coefficient == INT64_MIN)
+      return 1;
+    if (!t.atoms.empty())
+      content = std::gcd(content, t.coefficient);
+  }
+  return content;
 }
 
-void DimFacts::truncate(size_t count) {
-  facts.resize(std::min(count, facts.size()));
-  rules.erase(std::remove_if(rules.begin(), rules.end(),
-                             [&](const Rule &r) { return r.fact >= count; }),
-              rules.end());
+int64_t constantTerm(Dim d) {
+  return !d->terms.empty() && d->terms[0].atoms.empty() ? d->terms[0].coefficient : 0;
 }
 
-/// Orients `zero == 0` into a rule. The largest term whose coefficient is 1 or -1 is replaced by
-/// the others: `NH*(D // NH)` by `D`, a later symbol by an earlier one, `B` by `4*(B // 4)`.
-void DimFacts::addRule(Dim zero, size_t fact) {
-  if (!zero)
-    return;
-  const DimTerm *lead = nullptr;
-  for (const DimTerm &t : zero->terms) {
-    if (t.atoms.empty() || (t.coefficient != 1 && t.coefficient != -1))
+/// A symbol that d == 0 gives in terms of the others: the one that was made last, so that later
+/// names are explained by earlier ones.
+std::optional<AtomId> symbolToEliminate(Dim d, const DimContext &dims) {
+  for (auto t = d->terms.rbegin(); t != d->terms.rend(); ++t) {
+    if (t->atoms.size() != 1 || !dims.isSymbol(t->atoms[0]) ||
+        (t->coefficient != 1 && t->coefficient != -1))
       continue;
-    if (!lead || t.atoms.size() > lead->atoms.size() ||
-        (t.atoms.size() == lead->atoms.size() && t.atoms > lead->atoms))
-      lead = &t;
+    // It must not be anywhere else, also not inside a floor division.
+    bool elsewhere = false;
+    for (const DimTerm &u : d->terms)
+      for (AtomId a : u.atoms) {
+        std::vector<AtomId> inside;
+        if (dims.isSymbol(a)) {
+          inside.push_back(a);
+        } else {
+          dims.symbols(dims.numerator(a), inside);
+          dims.symbols(dims.denominator(a), inside);
+        }
+        elsewhere |= &u != &*t && std::find(inside.begin(), inside.end(), t->atoms[0]) != inside.end();
+      }
+    if (!elsewhere)
+      return t->atoms[0];
   }
-  if (!lead)
-    return;
-  std::vector<AtomId> monomial = lead->atoms;
-  Dim rest = context->sub(zero, context->term(lead->coefficient, monomial));
-  Dim replacement = lead->coefficient == 1 ? context->negate(rest) : rest;
-  if (!replacement)
-    return;
-  bool deep = false;
-  if (monomial.size() == 1 && context->isSymbol(monomial[0])) {
-    std::vector<AtomId> inside;
-    context->symbols(replacement, inside);
-    deep = std::find(inside.begin(), inside.end(), monomial[0]) == inside.end();
-  }
-  rules.push_back({std::move(monomial), replacement, deep, fact});
+  return std::nullopt;
 }
 
-Dim DimFacts::simplify(Dim d) const {
-  constexpr int kMaxRewrites = 64;
-  for (int step = 0; step < kMaxRewrites && d; ++step) {
-    Dim before = d;
-    for (const Rule &rule : rules) {
-      if (rule.deep) {
-        Dim next = context->substitute(d, {{rule.monomial[0], rule.replacement}});
-        if (next)
-          d = next;
+} // namespace
+
+Dim DimKnowledge::tightened(Dim d, DimContext &dims) {
+  int64_t content = contentOf(d);
+  if (content <= 1)
+    return d;
+  Dim sum = dims.constant(0);
+  for (const DimTerm &t : d->terms)
+    sum = dims.add(sum, dims.term(*checkedFloorDiv(t.coefficient, content), t.atoms));
+  return sum;
+}
+
+/// Solves the equations one after the other: each either eliminates a symbol everywhere or becomes
+/// a rule for its leading term, such as `NH*(D // NH)` to `D`.
+DimKnowledge DimKnowledge::of(const std::vector<DimCondition> &facts, DimContext &dims) {
+  DimKnowledge knowledge;
+  std::vector<Dim> pending;
+  for (const DimCondition &f : facts)
+    if (f.relation == Relation::Equal)
+      if (Dim zero = dims.sub(f.left, f.right))
+        pending.push_back(zero);
+  for (size_t next = 0; next < pending.size(); ++next) {
+    Dim zero = knowledge.simplify(pending[next], dims);
+    if (!zero || zero.constant())
+      continue; // nothing new, or facts that contradict each other
+    int64_t content = contentOf(zero);
+    if (content > 1 && constantTerm(zero) % content == 0)
+      zero = tightened(zero, dims);
+    if (auto symbol = symbolToEliminate(zero, dims);
+        symbol && knowledge.eliminated.size() < kMaxEliminated) {
+      Dim alone = dims.symbol(*symbol);
+      bool positive = std::any_of(zero->terms.begin(), zero->terms.end(), [&](const DimTerm &t) {
+        return t.atoms == std::vector{*symbol} && t.coefficient == 1;
+      });
+      Dim value = positive ? dims.sub(alone, zero) : dims.add(alone, zero);
+      bool fits = static_cast<bool>(value);
+      DimContext::Substitution replaced;
+      for (auto &[other, earlier] : knowledge.eliminated) {
+        replaced[other] = dims.substitute(earlier, {{*symbol, value}});
+        fits &= static_cast<bool>(replaced[other]);
+      }
+      if (fits) {
+        replaced[*symbol] = value;
+        knowledge.eliminated = std::move(replaced);
+        for (const Rule &rule : knowledge.rules)
+          pending.push_back(rule.equation);
+        knowledge.rules.clear();
         continue;
       }
-      for (const DimTerm &t : d->terms) {
-        if (!std::includes(t.atoms.begin(), t.atoms.end(), rule.monomial.begin(),
-                           rule.monomial.end()))
-          continue;
-        std::vector<AtomId> rest;
-        std::set_difference(t.atoms.begin(), t.atoms.end(), rule.monomial.begin(),
-                            rule.monomial.end(), std::back_inserter(rest));
-        Dim without = context->sub(d, context->term(t.coefficient, t.atoms));
-        Dim next = context->add(
-            without, context->mul(context->term(t.coefficient, rest), rule.replacement));
-        if (next)
-          d = next;
-        break;
-      }
     }
-    if (d == before)
+    if (knowledge.rules.size() == kMaxRules)
+      continue;
+    DimTerm lead = *DimContext::leadingTerm(zero);
+    if (lead.coefficient < 0)
+      zero = dims.negate(zero);
+    if (!zero || lead.coefficient == INT64_MIN)
+      continue;
+    lead.coefficient = std::abs(lead.coefficient);
+    knowledge.rules.push_back({std::move(lead), zero});
+  }
+  auto know = [&](Dim d) {
+    d = knowledge.simplify(d, dims);
+    if (d && !dims.isPlainlyNonNegative(d) && knowledge.notNegative.size() < kMaxNotNegative)
+      knowledge.notNegative.push_back(tightened(d, dims));
+  };
+  for (auto &[symbol, value] : knowledge.eliminated)
+    if (dims.symbolInfo(symbol).nonNegative)
+      know(value);
+  for (const DimCondition &f : facts)
+    if (f.relation == Relation::LessEqual)
+      know(dims.sub(f.right, f.left));
+  // Of two different sizes, one that is not smaller is larger.
+  for (const DimCondition &f : facts)
+    if (f.relation == Relation::NotEqual)
+      for (Dim d : {dims.sub(f.right, f.left), dims.sub(f.left, f.right)}) {
+        d = knowledge.simplify(d, dims);
+        if (d && constantTerm(d) % std::max<int64_t>(contentOf(d), 1) == 0)
+          knowledge.notZero.push_back(tightened(d, dims));
+        if (d && (dims.isPlainlyNonNegative(d) ||
+                  std::find(knowledge.notNegative.begin(), knowledge.notNegative.end(), d) !=
+                      knowledge.notNegative.end()))
+          know(dims.sub(d, dims.constant(1)));
+      }
+  return knowledge;
+}
+
+Dim DimKnowledge::simplify(Dim d, DimContext &dims) const {
+  if (!d)
+    return d;
+  if (Dim explained = dims.substitute(d, eliminated))
+    d = explained;
+  // Monomials only get smaller, so this ends; the limit keeps it short.
+  for (int step = 0; step < kMaxRewrites; ++step) {
+    const DimTerm *top = nullptr;
+    const Rule *by = nullptr;
+    for (const DimTerm &t : d->terms)
+      for (const Rule &rule : rules)
+        if (dividesMonomial(rule.lead.atoms, t.atoms) && t.coefficient / rule.lead.coefficient &&
+            (!top || smallerMonomial(top->atoms, t.atoms))) {
+          top = &t;
+          by = &rule;
+        }
+    if (!top)
       break;
+    Dim times = dims.term(top->coefficient / by->lead.coefficient,
+                          quotientMonomial(top->atoms, by->lead.atoms));
+    Dim next = dims.sub(d, dims.mul(times, by->equation));
+    if (!next)
+      break;
+    d = next;
   }
   return d;
 }
 
-/// Shows d >= 0 by taking away multiples of what is known to be >= 0 until only terms that cannot
-/// be negative are left.
-bool DimFacts::nonNegative(Dim d, int depth) const {
-  d = simplify(d);
-  if (!d)
-    return false;
-  const DimTerm *negative = nullptr;
-  for (const DimTerm &t : d->terms) {
-    bool plain = t.coefficient >= 0;
-    for (AtomId a : t.atoms)
-      plain &= context->isNonNegativeAtom(a);
-    if (!plain)
-      negative = &t;
-  }
-  if (!negative)
-    return true;
-  if (depth == 0)
-    return false;
-  // Known to be >= 0: the assumed inequalities and, for each `a // b` in sight, the remainder.
-  std::vector<Dim> known;
-  for (const DimCondition &f : facts)
-    if (f.relation == Relation::LessEqual)
-      known.push_back(simplify(context->sub(f.right, f.left)));
-  for (const DimTerm &t : d->terms)
-    for (AtomId a : t.atoms)
-      if (!context->isSymbol(a)) {
-        Dim rest = context->sub(context->numerator(a),
-                                context->mul(context->denominator(a), context->symbol(a)));
-        known.push_back(rest);
-        // a - b*(a//b) <= b - 1
-        known.push_back(context->sub(context->sub(context->denominator(a), context->constant(1)), rest));
-      }
-  for (const DimTerm &t : std::vector<DimTerm>(d->terms)) {
-    for (Dim k : known) {
-      if (!k)
-        continue;
-      for (const DimTerm &u : std::vector<DimTerm>(k->terms)) {
-        // The same sign, and the quotient of the two terms must not be negative.
-        if ((u.coefficient < 0) != (t.coefficient < 0) || u.coefficient == 0)
-          continue;
-        if (t.coefficient > 0 && depth < 2)
-          continue;
-        if (!std::includes(t.atoms.begin(), t.atoms.end(), u.atoms.begin(), u.atoms.end()))
-          continue;
-        std::vector<AtomId> factor;
-        std::set_difference(t.atoms.begin(), t.atoms.end(), u.atoms.begin(), u.atoms.end(),
-                            std::back_inserter(factor));
-        bool factorOk = true;
-        for (AtomId a : factor)
-          factorOk &= context->isNonNegativeAtom(a);
-        if (!factorOk || u.coefficient == INT64_MIN || t.coefficient == INT64_MIN)
-          continue;
-        if (t.coefficient > 0 && !factor.empty())
-          continue;
-        int64_t times = (std::abs(t.coefficient) + std::abs(u.coefficient) - 1) / std::abs(u.coefficient);
-        if (t.coefficient > 0)
-          times = 1;
-        Dim next = context->sub(d, context->mul(context->term(times, factor), k));
-        if (next && next != d && nonNegative(next, depth - 1))
-          return true;
-      }
-    }
-  }
-  return false;
+void DimFacts::assume(const DimCondition &fact) {
+  facts.push_back(fact);
+  knowledge.reset();
 }
+
+void DimFacts::truncate(size_t count) {
+  if (count >= facts.size())
+    return;
+  facts.resize(count);
+  knowledge.reset();
+}
+
+const DimKnowledge &DimFacts::known() const {
+  if (!knowledge)
+    knowledge = std::make_shared<const DimKnowledge>(DimKnowledge::of(facts, *context));
+  return *knowledge;
+}
+
+Dim DimFacts::simplify(Dim d) const { return known().simplify(d, *context); }
 
 Answer DimFacts::ask(const DimCondition &question) const {
-  Answer answer;
+  const Answer proved{Verdict::Proved, {}}, unknown;
   if (!question.left || !question.right)
-    return answer;
-  Dim difference = context->sub(question.right, question.left);
-  switch (question.relation) {
-  case Relation::Equal: {
-    Dim zero = simplify(difference);
-    if (zero.isConstant(0)) {
-      answer.verdict = Verdict::Proved;
-      return answer;
-    }
-    break;
+    return unknown;
+  if (question.left == question.right && question.relation != Relation::NotEqual)
+    return proved;
+  Dim one = context->constant(1);
+  Dim difference = simplify(context->sub(question.right, question.left));
+  Dim opposite = difference ? context->negate(difference) : Dim();
+  if (difference) {
+    auto value = difference.constant();
+    // g*x + c is never 0 if g does not divide c.
+    bool neverZero = value ? *value != 0 : constantTerm(difference) % contentOf(difference) != 0;
+    // What is not 0 is not 0 times a number either.
+    Dim least = neverZero ? difference : DimKnowledge::tightened(difference, *context);
+    neverZero |= least && std::find(known().notZero.begin(), known().notZero.end(), least) !=
+                              known().notZero.end();
+    if (question.relation == Relation::Equal      ? value == 0
+        : question.relation == Relation::NotEqual ? neverZero
+                                                  : context->isPlainlyNonNegative(difference))
+      return proved;
   }
-  case Relation::LessEqual:
-    if (difference && nonNegative(difference, 3)) {
-      answer.verdict = Verdict::Proved;
-      return answer;
-    }
-    break;
-  case Relation::NotEqual: {
-    Dim simple = simplify(difference);
-    if (auto value = simple.constant(); value && *value != 0) {
-      answer.verdict = Verdict::Proved;
-      return answer;
-    }
-    Dim one = context->constant(1);
-    if (simple && (nonNegative(context->sub(simple, one), 2) ||
-                   nonNegative(context->sub(context->negate(simple), one), 2))) {
-      answer.verdict = Verdict::Proved;
-      return answer;
-    }
-    break;
-  }
-  }
-  return findCounterexample(question);
-}
-
-bool DimFacts::holds(const DimCondition &c, const std::map<AtomId, int64_t> &values,
-                     bool &known) const {
-  auto left = context->evaluate(c.left, values), right = context->evaluate(c.right, values);
-  known = left && right;
-  if (!known)
-    return true;
-  switch (c.relation) {
-  case Relation::Equal:
-    return *left == *right;
-  case Relation::NotEqual:
-    return *left != *right;
-  case Relation::LessEqual:
-    return *left <= *right;
-  }
-  return true;
-}
-
-/// Tries small sizes: first all different (2, 3, 4, …), which reads best in a message, then every
-/// combination of a few values within a budget.
-Answer DimFacts::findCounterexample(const DimCondition &question) const {
-  Answer answer;
-  std::vector<AtomId> symbols;
-  context->symbols(question.left, symbols);
-  context->symbols(question.right, symbols);
-  size_t asked = symbols.size();
-  // Facts that share a symbol with the question restrict which sizes may be tried.
-  std::vector<const DimCondition *> relevant;
-  std::vector<bool> used(facts.size(), false);
-  for (bool grown = true; grown && symbols.size() <= 8;) {
-    grown = false;
-    for (size_t i = 0; i < facts.size(); ++i) {
-      if (used[i])
-        continue;
-      std::vector<AtomId> own;
-      context->symbols(facts[i].left, own);
-      context->symbols(facts[i].right, own);
-      bool touches = std::any_of(own.begin(), own.end(), [&](AtomId a) {
-        return std::find(symbols.begin(), symbols.end(), a) != symbols.end();
-      });
-      if (!touches)
-        continue;
-      used[i] = grown = true;
-      relevant.push_back(&facts[i]);
-      for (AtomId a : own)
-        if (std::find(symbols.begin(), symbols.end(), a) == symbols.end())
-          symbols.push_back(a);
-    }
-  }
-  std::sort(symbols.begin(), symbols.begin() + static_cast<std::ptrdiff_t>(asked));
-  std::map<AtomId, int64_t> values;
-  auto shows = [&] {
-    bool known;
-    for (const DimCondition *f : relevant)
-      if (!holds(*f, values, known) || !known)
-        return false;
-    return !holds(question, values, known) && known;
-  };
-  auto found = [&] {
-    answer.verdict = Verdict::Refuted;
-    for (size_t i = 0; i < asked; ++i)
-      answer.example.push_back({symbols[i], values[symbols[i]]});
-    return answer;
-  };
-  for (int64_t base : {2, 1, 5, 16})
-    for (int direction : {1, -1}) {
-      for (size_t i = 0; i < symbols.size(); ++i)
-        values[symbols[i]] = direction > 0 ? base + static_cast<int64_t>(i)
-                                           : base + static_cast<int64_t>(symbols.size() - i) - 1;
-      if (shows())
-        return found();
-    }
-  static constexpr int64_t kTried[] = {1, 2, 3, 4, 0, 6, 5, 8, 12, 7, 16, 64};
-  constexpr int kBudget = 4000;
-  // As many values of the list as fit the budget for this number of symbols.
-  size_t choices = std::size(kTried);
-  auto combinations = [&](size_t base) {
-    double all = 1;
-    for (size_t i = 0; i < symbols.size(); ++i)
-      all *= static_cast<double>(base);
-    return all;
-  };
-  while (choices > 2 && combinations(choices) > kBudget)
-    --choices;
-  std::vector<size_t> digits(symbols.size(), 0);
-  for (int trial = 0; trial < kBudget; ++trial) {
-    for (size_t i = 0; i < symbols.size(); ++i)
-      values[symbols[i]] = kTried[digits[i]];
-    if (shows())
-      return found();
-    size_t i = 0;
-    while (i < digits.size() && ++digits[i] == choices)
-      digits[i++] = 0;
-    if (i == digits.size())
+  // Most claims that do not hold break at once; then there is no need to look for a proof.
+  ExampleSearch examples(*context, facts, known().eliminated, question);
+  auto refuted = [&] { return Answer{Verdict::Refuted, examples.example()}; };
+  if (examples.search(1, 64) || examples.search(3, 256))
+    return refuted();
+  bool never = false;
+  if (difference && opposite) {
+    DimProver prover(*context, known(), difference);
+    bool above = false, below = false; // the right side is larger, or the left side
+    switch (question.relation) {
+    case Relation::Equal:
+      if (prover.isNonNegative(difference) && prover.isNonNegative(opposite))
+        return proved;
       break;
+    case Relation::LessEqual:
+      if (prover.isNonNegative(difference))
+        return proved;
+      below = prover.isNonNegative(context->sub(opposite, one));
+      break;
+    case Relation::NotEqual:
+      if (prover.isNonNegative(context->sub(difference, one)) ||
+          prover.isNonNegative(context->sub(opposite, one)))
+        return proved;
+      break;
+    }
+    if (question.relation == Relation::Equal) {
+      above = prover.isNonNegative(context->sub(difference, one));
+      below = !above && prover.isNonNegative(context->sub(opposite, one));
+    }
+    never = above || below;
   }
-  return answer;
+  if (examples.search(6, 512) || examples.search(64, 512) || examples.searchAnywhere(1024))
+    return refuted();
+  return never ? Answer{Verdict::Refuted, {}} : unknown;
 }
 
 } // namespace mx

@@ -26,10 +26,32 @@ struct DimCondition {
   Span span;
 };
 
+/// What follows from facts directly; made once for all questions until the facts change.
+struct DimKnowledge {
+  /// `equation` is 0. Its leading term may be replaced by the others.
+  struct Rule {
+    DimTerm lead; ///< with a positive coefficient
+    Dim equation;
+  };
+  /// Symbols that equations give in terms of others, which are not in this map.
+  DimContext::Substitution eliminated;
+  std::vector<Rule> rules;
+  std::vector<Dim> notNegative;
+  std::vector<Dim> notZero;
+
+  static DimKnowledge of(const std::vector<DimCondition> &facts, DimContext &dims);
+  Dim simplify(Dim d, DimContext &dims) const;
+  /// d without a number that divides all but its constant, which is rounded down: the size that
+  /// is not negative exactly if d is not, since g*x + c >= 0 exactly if x + c // g >= 0.
+  static Dim tightened(Dim d, DimContext &dims);
+};
+
 class DimFacts {
 public:
   explicit DimFacts(DimContext &dims) : context(&dims) {}
 
+  /// A fact with a null size proves nothing, but with it no counterexample is given: it might say
+  /// that there is none.
   void assume(const DimCondition &fact);
   Answer ask(const DimCondition &question) const;
   Answer equal(Dim a, Dim b) const { return ask({Relation::Equal, a, b, {}}); }
@@ -43,21 +65,11 @@ public:
   const std::vector<DimCondition> &all() const { return facts; }
 
 private:
-  /// `monomial` may be replaced by `replacement`.
-  struct Rule {
-    std::vector<AtomId> monomial;
-    Dim replacement;
-    bool deep; ///< also inside floor divisions
-    size_t fact;
-  };
   DimContext *context;
   std::vector<DimCondition> facts;
-  std::vector<Rule> rules;
+  mutable std::shared_ptr<const DimKnowledge> knowledge; ///< null: not made since facts changed
 
-  void addRule(Dim zero, size_t fact);
-  bool nonNegative(Dim d, int depth) const;
-  Answer findCounterexample(const DimCondition &question) const;
-  bool holds(const DimCondition &c, const std::map<AtomId, int64_t> &values, bool &known) const;
+  const DimKnowledge &known() const;
 };
 
 } // namespace mx

@@ -21,6 +21,9 @@ inline constexpr int kMaxTupleElements = 1024;
 inline constexpr int kMaxDimTerms = 64;
 inline constexpr int kMaxDimDegree = 16;
 inline constexpr int kMaxDimAtomDepth = 16;
+/// Symbols of one size expression when it is written out. Floor divisions share their parts, so
+/// without it a short program could build a size whose text is exponentially long.
+inline constexpr int kMaxDimLeaves = 1024;
 /// Types print at most this many characters; nested tuples can grow without bound.
 inline constexpr int kMaxPrintedType = 400;
 /// Errors reported in one run before the checker stops.

@@ -17,10 +17,14 @@ SourceFile::SourceFile(uint32_t id, std::string name, std::string path, std::str
       lineStarts.push_back(static_cast<uint32_t>(i + 1));
 }
 
+uint32_t SourceFile::lineNumber(uint32_t offset) const {
+  auto it = std::upper_bound(lineStarts.begin(), lineStarts.end(), offset);
+  return static_cast<uint32_t>(it - lineStarts.begin());
+}
+
 LineColumn SourceFile::lineColumn(uint32_t offset) const {
   offset = std::min<uint32_t>(offset, static_cast<uint32_t>(contents.size()));
-  auto it = std::upper_bound(lineStarts.begin(), lineStarts.end(), offset);
-  uint32_t line = static_cast<uint32_t>(it - lineStarts.begin());
+  uint32_t line = lineNumber(offset);
   uint32_t start = lineStarts[line - 1];
   uint32_t column =
       1 + static_cast<uint32_t>(countCodePoints(text().substr(start, offset - start)));

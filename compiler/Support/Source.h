@@ -47,6 +47,8 @@ public:
   std::string_view text() const { return contents; }
 
   LineColumn lineColumn(uint32_t offset) const;
+  /// The line alone (from 1). A column costs the length of the line, this does not.
+  uint32_t lineNumber(uint32_t offset) const;
   /// The text of a line (from 1) without its line end.
   std::string_view line(uint32_t number) const;
   uint32_t lineStart(uint32_t number) const { return lineStarts[number - 1]; }

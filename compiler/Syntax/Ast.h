@@ -9,6 +9,7 @@
 #include "Support/Arena.h"
 #include "Support/Source.h"
 #include "Syntax/Token.h"
+#include <functional>
 #include <string_view>
 
 namespace mx {
@@ -417,6 +418,9 @@ struct Module {
 /// The tree as indented text, for `--emit=ast` and for comparing trees in tests. Positions are left
 /// out on request, so that two spellings of one tree compare equal.
 std::string dump(const Module &module, bool withSpans);
+/// The same, line by line: a dump of a large tree is much larger than the program.
+void dumpLines(const Module &module, bool withSpans,
+               const std::function<void(size_t depth, std::string_view line)> &sink);
 
 } // namespace ast
 } // namespace mx

@@ -9,14 +9,13 @@ namespace {
 
 class Dumper {
 public:
-  explicit Dumper(bool showSpans) : withSpans(showSpans) {}
-  std::string out;
+  Dumper(bool showSpans, const std::function<void(size_t, std::string_view)> &take)
+      : withSpans(showSpans), sink(take) {}
 
   void line(std::string text, Span span) {
-    out += std::string(2 * depth, ' ') + text;
     if (withSpans)
-      out += " @" + std::to_string(span.begin) + ".." + std::to_string(span.end);
-    out += "\n";
+      text += " @" + std::to_string(span.begin) + ".." + std::to_string(span.end);
+    sink(depth, text);
   }
   template <class F> void nested(F body) {
     ++depth;
@@ -465,16 +464,27 @@ public:
 
 private:
   bool withSpans;
+  const std::function<void(size_t, std::string_view)> &sink;
   size_t depth = 0;
 };
 
 } // namespace
 
-std::string dump(const Module &module, bool withSpans) {
-  Dumper dumper(withSpans);
+void dumpLines(const Module &module, bool withSpans,
+               const std::function<void(size_t depth, std::string_view line)> &sink) {
+  Dumper dumper(withSpans, sink);
   for (const Stmt *item : module.items)
     dumper.stmt(item);
-  return std::move(dumper.out);
+}
+
+std::string dump(const Module &module, bool withSpans) {
+  std::string out;
+  dumpLines(module, withSpans, [&](size_t depth, std::string_view line) {
+    out += std::string(2 * depth, ' ');
+    out += line;
+    out += '\n';
+  });
+  return out;
 }
 
 } // namespace mx::ast

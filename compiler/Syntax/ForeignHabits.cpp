@@ -92,7 +92,7 @@ bool Parser::reportForeignStatement() {
     if (Diagnostic *d = error(Code::E0108, spanOf(word), std::string(habit->message))) {
       if (habit->word == "print") {
         std::string_view line = file.line(lineOf(word));
-        std::string_view rest = line.substr(std::min<size_t>(line.size(), columnOf(word) - 1 + 5));
+        std::string_view rest = line.substr(std::min<size_t>(line.size(), columnOf(word) + 5));
         while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t'))
           rest.remove_prefix(1);
         d->help("print(" + std::string(rest) + ")");
@@ -149,8 +149,8 @@ Block *Parser::parseIndentedBlock(Span header) {
   Diagnostic *d = at(Tok::Colon)
                       ? error(Code::E0101, colon, "expected `{`, found `:`")
                       : nullptr;
-  uint32_t headerColumn = file.lineColumn(header.begin).column;
-  uint32_t headerLine = file.lineColumn(colon.begin).line;
+  uint32_t headerColumn = header.begin - file.lineStart(file.lineNumber(header.begin));
+  uint32_t headerLine = file.lineNumber(colon.begin);
   accept(Tok::Colon);
   bool sameLine = !at(Tok::Newline);
   accept(Tok::Newline);

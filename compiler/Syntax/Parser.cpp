@@ -133,13 +133,25 @@ std::string_view Parser::docBefore(uint32_t offset) const {
   const auto &comments = lexed.comments;
   auto last = std::lower_bound(comments.begin(), comments.end(), offset,
                                [](const Comment &c, uint32_t at) { return c.begin < at; });
+  if (last == comments.begin() || !(last - 1)->doc)
+    return {};
+  // Something else may stand on the line before it: `a; fn f() { }` documents `a`, not `f`.
+  auto token = std::lower_bound(tokens.begin(), tokens.end(), offset,
+                                [](const Token &t, uint32_t at) { return t.begin < at; });
+  auto separates = [](Tok kind) {
+    return kind == Tok::Newline || kind == Tok::Semicolon || kind == Tok::Comma;
+  };
+  while (token != tokens.begin() && separates((token - 1)->kind))
+    --token;
+  uint32_t previous = token == tokens.begin() ? 0 : (token - 1)->end;
   std::vector<const Comment *> found;
-  uint32_t line = file.lineColumn(offset).line;
+  uint32_t line = file.lineNumber(offset);
   while (last != comments.begin()) {
     --last;
-    if (!last->doc || !last->ownLine || file.lineColumn(last->begin).line + 1 != line)
+    uint32_t commentLine = file.lineNumber(last->begin);
+    if (!last->doc || !last->ownLine || commentLine + 1 != line || last->begin < previous)
       break;
-    line = file.lineColumn(last->begin).line;
+    line = commentLine;
     found.push_back(&*last);
   }
   std::string text;

@@ -66,8 +66,11 @@ private:
     take();
     return true;
   }
-  uint32_t lineOf(const Token &token) const { return file.lineColumn(token.begin).line; }
-  uint32_t columnOf(const Token &token) const { return file.lineColumn(token.begin).column; }
+  uint32_t lineOf(const Token &token) const { return file.lineNumber(token.begin); }
+  /// In bytes, from 0. Good enough to compare indentation, and it does not cost the line's length.
+  uint32_t columnOf(const Token &token) const {
+    return token.begin - file.lineStart(lineOf(token));
+  }
 
   // ---- errors
   /// Null while the parser is in panic; then the message would only repeat the first error.

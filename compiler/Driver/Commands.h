@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The commands of `mxc`. Each takes its arguments and two streams and returns an exit code; none
+// touches the process (no exit, no signal handlers), so tests and hosts can call them.
+#pragma once
+#include "Driver/CommandLine.h"
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace mx::driver {
+
+struct Streams {
+  std::ostream &out;
+  std::ostream &err;
+  bool colour = false; ///< `err` is a terminal that shows colours
+};
+
+/// Runs `mxc` with the arguments behind the program's name.
+int runMxc(const std::vector<std::string> &args, Streams streams);
+
+int runCheck(const std::vector<std::string> &args, Streams streams);
+int runFormat(const std::vector<std::string> &args, Streams streams);
+int runExplain(const std::vector<std::string> &args, Streams streams);
+int runGrammar(const std::vector<std::string> &args, Streams streams);
+int runProgram(const std::vector<std::string> &args, Streams streams);
+
+/// The folder of the standard library: $MX_STDLIB, or beside the program.
+std::string findStdlib();
+
+} // namespace mx::driver

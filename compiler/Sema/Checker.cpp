@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Sema/Checker.h"
+#include "Sema/Sema.h"
+#include <algorithm>
+
+namespace mx::sema {
+
+Checker::Checker(SourceManager &sources, Diagnostics &diagnostics, CheckOptions options)
+    : impl(std::make_unique<Sema>(sources, diagnostics, std::move(options))) {}
+Checker::~Checker() = default;
+
+const ModuleInfo *Checker::checkProgram(const SourceFile &file) { return impl->checkProgram(file); }
+
+bool Checker::checkInput(const SourceFile &file, bool &complete) { return impl->checkInput(file, complete); }
+
+std::vector<std::pair<std::string, std::string>> Checker::names() const {
+  std::vector<std::pair<std::string, std::string>> out;
+  if (impl->session)
+    for (auto &[name, symbol] : impl->session->scope.names)
+      out.push_back({std::string(name), symbol->type ? impl->show(symbol->type) : ""});
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::string Checker::describe(const ModuleInfo &module) const { return describeTyped(*impl, module); }
+
+} // namespace mx::sema

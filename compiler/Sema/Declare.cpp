@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions, models and structs: their names at once, their signatures when first used, their bodies
+// last.
+#include "Sema/Sema.h"
+#include "Support/Suggest.h"
+#include <algorithm>
+
+namespace mx::sema {
+
+FunctionInfo *Sema::declareFunction(ast::Func *func, ModuleInfo *module, NominalInfo *owner, Scope *scope) {
+  functions.emplace_back();
+  FunctionInfo &f = functions.back();
+  f.name = std::string(func->name.text);
+  f.syntax = func;
+  f.module = module;
+  f.owner = owner;
+  f.scope = scope;
+  f.enclosing = context ? context->function : nullptr;
+  func->info = &f;
+  for (const ast::Attribute &a : func->attributes)
+    if (a.name.text == "primitive" && a.args.size() == 1 && module && module->isStd) {
+      auto *name = ast::as<ast::Name>(a.args[0].value);
+      for (const PrimitiveInfo &p : allPrimitives())
+        if (name && p.name == name->text)
+          f.primitive = &p;
+    }
+  return &f;
+}
+
+void Sema::declareGenerics(const List<ast::Generic> &list, std::vector<GenericParam> &out, Scope &scope,
+                           Generics *generics, const std::string &owner) {
+  for (const ast::Generic &g : list) {
+    if (!g.name.valid())
+      continue;
+    GenericParam param;
+    param.name = std::string(g.name.text);
+    std::string_view kind = g.kind.text;
+    Symbol *symbol;
+    if (kind.empty() || kind == "dim") {
+      if (g.pack) {
+        param.kind = GenericParam::Pack;
+        param.pack = types.newPack(param.name);
+        symbol = newSymbol(SymbolKind::PackParam, g.name.text, g.name.span);
+        symbol->pack = param.pack;
+        if (generics)
+          generics->packs.push_back(param.pack);
+      } else {
+        param.kind = GenericParam::Size;
+        param.dim = dims.newSymbol({param.name, SymbolRole::Generic, true, g.name.span});
+        symbolOwner[param.dim] = owner;
+        symbol = newSymbol(SymbolKind::DimParam, g.name.text, g.name.span);
+        symbol->dim = dims.symbol(param.dim);
+        if (generics)
+          generics->dims.push_back(param.dim);
+      }
+    } else if (kind == "model") {
+      param.kind = GenericParam::Model;
+      param.variable = types.newTypeVariable(param.name);
+      symbol = newSymbol(SymbolKind::TypeParam, g.name.text, g.name.span);
+      symbol->type = types.typeVar(param.variable);
+      if (generics)
+        generics->types.push_back(param.variable);
+    } else {
+      static const std::map<std::string_view, ElemKind> kinds = {
+          {"float", ElemKind::Float}, {"int", ElemKind::Int}, {"num", ElemKind::Num}, {"any", ElemKind::Any}};
+      auto it = kinds.find(kind);
+      if (it == kinds.end()) {
+        diags.report(Code::E0224, g.kind.span, "`" + std::string(kind) + "` is not a kind of parameter")
+            .help("the kinds are dim, float, int, num and model");
+        continue;
+      }
+      param.kind = GenericParam::Element;
+      param.elemKind = it->second;
+      param.variable = types.newElemVariable(param.name, it->second);
+      symbol = newSymbol(SymbolKind::ElemParam, g.name.text, g.name.span);
+      symbol->elem = Elem::variable(param.variable);
+      if (generics)
+        generics->elems.push_back(param.variable);
+    }
+    define(scope, symbol, /*mayShadow=*/false);
+    out.push_back(param);
+  }
+}
+
+void Sema::resolveParams(const List<ast::Param> &list, std::vector<ParamInfo> &out, Scope &scope,
+                         Generics *generics, FunctionInfo *function) {
+  for (const ast::Param &p : list) {
+    ParamInfo param;
+    param.name = std::string(p.name.text);
+    param.isMut = p.isMut;
+    param.isStatic = p.isStatic;
+    param.span = p.span;
+    param.type = p.type ? resolveType(p.type) : types.error();
+    auto *given = ast::as<ast::Name>(p.defaultValue);
+    param.fromContext = given && given->text == "_";
+    param.optional = p.defaultValue != nullptr;
+    param.defaultValue = param.fromContext ? nullptr : p.defaultValue;
+    if (p.isMut && p.isStatic)
+      diags.report(Code::E0210, p.span, "a parameter is `mut` or `static`, not both");
+    Symbol *symbol = newSymbol(SymbolKind::Variable, p.name.text, p.name.span);
+    symbol->type = param.type;
+    symbol->bind = p.isMut ? ast::BindKind::Var : ast::BindKind::Let;
+    symbol->isParam = true;
+    symbol->isMutParam = p.isMut;
+    symbol->isStatic = p.isStatic;
+    symbol->function = function;
+    symbol->typeSpan = p.type ? p.type->span : Span();
+    symbol->value = valueOf(param.type);
+    bool wholeNumber = param.type->isScalar() && param.type->elem.is(ElementType::I64);
+    bool builtin = function && function->module && function->module->isStd;
+    if (p.isStatic || (builtin && wholeNumber)) {
+      symbol->value.host = true;
+      if (wholeNumber) {
+        AtomId id = dims.newSymbol({param.name, SymbolRole::Static, true, p.name.span});
+        symbolOwner[id] = function ? function->name : "";
+        symbol->value.dim = dims.symbol(id);
+        param.value.kind = StaticValue::Int;
+        param.value.dim = symbol->value.dim;
+        if (generics)
+          generics->dims.push_back(id);
+      } else {
+        param.value.kind = StaticValue::Open;
+        param.value.variable = types.newStaticVariable();
+        if (generics)
+          generics->statics.push_back(param.value.variable);
+      }
+    }
+    if (param.type->is(Kind::Str) || param.type->is(Kind::Device) || param.type->is(Kind::Shape) ||
+        param.type->is(Kind::Dtype))
+      symbol->value.host = true;
+    param.symbol = symbol;
+    const_cast<ast::Param &>(p).symbol = symbol;
+    if (p.name.text != "_")
+      define(scope, symbol, /*mayShadow=*/false);
+    out.push_back(std::move(param));
+  }
+}
+
+void Sema::resolveSignature(FunctionInfo &f) {
+  if (f.state != FunctionInfo::Declared)
+    return;
+  f.state = FunctionInfo::ResolvingSignature;
+  if (f.owner)
+    resolveHeader(*f.owner);
+  f.paramScope = newScope(f.owner ? f.owner->scope : f.scope);
+  Context ctx;
+  ctx.module = f.module;
+  ctx.function = &f;
+  ctx.scope = f.paramScope;
+  ctx.facts = f.module->facts.get();
+  inContext(ctx, [&] {
+    signature = &f;
+    std::vector<GenericParam> generics;
+    declareGenerics(f.syntax->generics, generics, *f.paramScope, &f.generics, f.name);
+    sizesMayBind = true;
+    resolveParams(f.syntax->params, f.params, *f.paramScope, &f.generics, &f);
+    sizesMayBind = false;
+    f.result = f.syntax->result ? resolveType(f.syntax->result) : types.nothing();
+    std::vector<TypeArg> none;
+    collectRequirements(f.syntax->where, f.name, nullptr, none, f.requirements);
+    for (ParamInfo &p : f.params)
+      inheritRequirements(p.type, f.requirements, "");
+  });
+  checkAttributes(f.syntax->attributes, "a function",
+                  {"vjp", "remat", "amp", "bench", "primitive", "effect", "says", "expects", "inline"});
+  if (f.isGraph())
+    for (const ParamInfo &p : f.params)
+      if (p.type->is(Kind::Fn))
+        diags.report(Code::E0404, p.span, "a `graph fn` cannot take a function")
+            .note("its code is compiled before it is called; take a `static` value instead");
+  f.state = FunctionInfo::SignatureDone;
+}
+
+void Sema::checkBody(FunctionInfo &f) {
+  resolveSignature(f);
+  if (f.state != FunctionInfo::SignatureDone)
+    return;
+  f.state = FunctionInfo::CheckingBody;
+  // Builtins say their effects in the table, the library in an attribute.
+  auto declared = [&](std::string_view text) {
+    size_t colon = text.find(':');
+    std::string_view name = text.substr(0, colon);
+    uint8_t bit = effectBit(name);
+    if (!bit)
+      return;
+    f.effects |= bit;
+    EffectCause cause;
+    cause.callee = f.name;
+    cause.verb = colon == std::string_view::npos ? "" : std::string(text.substr(colon + 2));
+    f.causes.emplace(bit, cause);
+  };
+  if (f.primitive)
+    declared(f.primitive->effects);
+  for (const ast::Attribute &a : f.syntax->attributes)
+    if (a.name.text == "effect")
+      for (const ast::Argument &arg : a.args)
+        if (auto *text = ast::as<ast::String>(arg.value))
+          declared(text->value);
+  if (!f.syntax->body) {
+    f.state = FunctionInfo::BodyDone;
+    if (f.syntax->isExtern)
+      f.effects |= 0;
+    else if (!f.module->isStd && !f.primitive)
+      diags.report(Code::E0219, f.syntax->name.span, "`" + f.name + "` has no body")
+          .help("write one: `{ … }`; a function of C is declared with `extern fn`");
+    return;
+  }
+  if (f.syntax->isExtern)
+    diags.report(Code::E0219, f.syntax->name.span, "an `extern fn` has no body")
+        .caret("it is defined in C");
+  DimFacts known(dims);
+  if (f.enclosing && context && context->facts)
+    for (const DimCondition &fact : context->facts->all())
+      known.assume(fact);
+  if (f.owner) {
+    resolveFields(*f.owner);
+    for (const Requirement &r : f.owner->all)
+      known.assume(r.condition);
+  }
+  for (const Requirement &r : f.requirements)
+    known.assume(r.condition);
+  Context ctx;
+  ctx.module = f.module;
+  ctx.function = &f;
+  ctx.outer = f.enclosing ? context : nullptr;
+  ctx.scope = newScope(f.paramScope);
+  ctx.facts = &known;
+  ctx.declaredResult = f.result;
+  ctx.resultSpan = f.syntax->result ? f.syntax->result->span : Span();
+  ctx.inGraph = f.isGraph();
+  ctx.graphSpan = f.syntax->graphSpan;
+  // Bounds of `dyn` sizes are facts.
+  inContext(ctx, [&] {
+    for (const DimCondition &bound : dynBounds[&f])
+      known.assume(bound);
+    for (ParamInfo &p : f.params)
+      if (p.defaultValue) {
+        const Value *v = check(p.defaultValue, p.type);
+        require(*v, p.type, p.defaultValue->outerSpan, "the default of `" + p.name + "`",
+                p.symbol ? p.symbol->typeSpan : Span());
+      }
+    bool wantValue = !f.result->is(Kind::Nothing);
+    const Value *v = checkBlock(f.syntax->body, wantValue ? f.result : nullptr, wantValue);
+    if (wantValue && v)
+      checkResult(*v, f.syntax->body->stmts.empty() ? f.syntax->body->span
+                                                    : f.syntax->body->stmts.back()->span,
+                  nullptr);
+  });
+  f.state = FunctionInfo::BodyDone;
+  if (!f.module->isStd)
+    warnLonelyDims(f);
+}
+
+/// A size that stands once in a signature checks nothing. If it is spelled almost like another size
+/// in scope it is a slip that weakens the check (W0301).
+void Sema::warnLonelyDims(FunctionInfo &f) {
+  for (Symbol *name : f.sizeNames) {
+    if (name->used || f.sizeUses[name] != 1 || name->name == "_")
+      continue;
+    std::string typed(name->name);
+    std::vector<std::string> others;
+    for (Scope *s = f.paramScope; s && s != &f.module->scope; s = s->parent)
+      for (auto &entry : s->names)
+        if (entry.second != name && entry.second->kind == SymbolKind::DimParam)
+          others.push_back(std::string(entry.first));
+    std::sort(others.begin(), others.end());
+    for (const std::string &other : others) {
+      auto lower = [](std::string s) {
+        for (char &c : s)
+          c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        return s;
+      };
+      bool slip = lower(typed) == lower(other) ||
+                  (std::max(typed.size(), other.size()) > 1 && typed[0] == other[0] &&
+                   editDistance(typed, other) == 1 && std::isalpha(static_cast<unsigned char>(typed.back())));
+      // `W1` and `W2`, `KH` and `KW` are pairs, not slips.
+      if (!slip || (typed.size() == other.size() && typed.size() <= 2 && lower(typed) != lower(other)))
+        continue;
+      diags.report(Code::W0301, name->span, "dimension `" + typed + "` is used only once, so it checks nothing")
+          .caret("did you mean `" + other + "`? write `_` if any size will do");
+      break;
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------ models and structs
+
+NominalInfo *Sema::declareNominal(ast::Nominal *node, ModuleInfo *module) {
+  nominals.emplace_back();
+  NominalInfo &n = nominals.back();
+  n.name = std::string(node->name.text);
+  n.syntax = node;
+  n.module = module;
+  n.isModel = node->isModel;
+  node->info = &n;
+  for (const ast::Attribute &a : node->attributes)
+    n.isHandle |= a.name.text == "handle";
+  return &n;
+}
+
+void Sema::resolveHeader(NominalInfo &n) {
+  if (n.state != NominalInfo::Declared)
+    return;
+  n.state = NominalInfo::ResolvingHeader;
+  n.scope = newScope(&n.module->scope);
+  Context ctx;
+  ctx.module = n.module;
+  ctx.scope = n.scope;
+  ctx.facts = n.module->facts.get();
+  inContext(ctx, [&] {
+    checkAttributes(n.syntax->attributes, n.isModel ? "a model" : "a struct", {"handle"});
+    declareGenerics(n.syntax->generics, n.generics, *n.scope, nullptr, n.name);
+    Generics unused;
+    resolveParams(n.syntax->params, n.params, *n.scope, &unused, nullptr);
+    std::vector<TypeArg> args;
+    for (const GenericParam &g : n.generics) {
+      TypeArg arg;
+      switch (g.kind) {
+      case GenericParam::Size:
+        arg.kind = TypeArg::Size;
+        arg.dim = dims.symbol(g.dim);
+        break;
+      case GenericParam::Pack:
+        arg.kind = TypeArg::Pack;
+        arg.pack = {Axis{{}, g.pack}};
+        break;
+      case GenericParam::Element:
+        arg.kind = TypeArg::Element;
+        arg.elem = Elem::variable(g.variable);
+        break;
+      case GenericParam::Model:
+        arg.kind = TypeArg::Model;
+        arg.type = types.typeVar(g.variable);
+        break;
+      }
+      args.push_back(std::move(arg));
+    }
+    std::vector<StaticValue> statics;
+    for (size_t i = 0; i < n.params.size(); ++i) {
+      ParamInfo &p = n.params[i];
+      if (auto id = p.value.dim ? dims.asSymbol(p.value.dim) : std::nullopt)
+        symbolOwner[*id] = n.name;
+      if (!p.isStatic)
+        continue;
+      n.staticParams.push_back(i);
+      statics.push_back(p.value);
+      StaticValue byDefault;
+      if (p.defaultValue)
+        if (auto value = staticFromExpr(p.defaultValue, p.type))
+          byDefault = *value;
+      n.staticDefaults.push_back(byDefault);
+    }
+    n.self = types.nominal(&n, args, statics);
+    collectRequirements(n.syntax->where, n.name, &n, args, n.own);
+    n.all = n.own;
+  });
+  // Fields and functions are known by name from here on; their types follow when they are used.
+  for (const ast::Field &field : n.syntax->fields) {
+    if (n.field(field.name.text)) {
+      diags.report(Code::E0215, field.name.span, "`" + std::string(field.name.text) + "` is defined twice")
+          .label(n.field(field.name.text)->syntax->name.span, "first here");
+      continue;
+    }
+    FieldInfo info;
+    info.name = std::string(field.name.text);
+    info.syntax = &field;
+    info.kind = field.kind;
+    info.symbol = newSymbol(SymbolKind::Field, field.name.text, field.name.span);
+    info.symbol->nominal = &n;
+    info.symbol->fieldKind = field.kind;
+    info.symbol->typeSpan = field.type ? field.type->span : Span();
+    n.scope->names[field.name.text] = info.symbol;
+    n.fields.push_back(std::move(info));
+  }
+  for (ast::Func *func : n.syntax->funcs) {
+    if (!func->name.valid())
+      continue;
+    auto &slot = n.methods[std::string(func->name.text)];
+    if (slot || n.field(func->name.text)) {
+      diags.report(Code::E0215, func->name.span, "`" + std::string(func->name.text) + "` is defined twice")
+          .label(slot ? slot->syntax->name.span : n.field(func->name.text)->syntax->name.span, "first here");
+      continue;
+    }
+    Context *saved = context;
+    context = nullptr;
+    slot = declareFunction(func, n.module, &n, n.scope);
+    context = saved;
+    Symbol *symbol = newSymbol(SymbolKind::Method, func->name.text, func->name.span);
+    symbol->functions.push_back(slot);
+    symbol->nominal = &n;
+    n.scope->names[func->name.text] = symbol;
+  }
+  n.state = NominalInfo::HeaderDone;
+}
+
+void Sema::resolveField(NominalInfo &n, FieldInfo &f) {
+  if (f.type)
+    return;
+  if (f.resolving) {
+    diags.report(Code::E0213, f.syntax->name.span, "the type of `" + f.name + "` depends on itself")
+        .help("write its type: `" + f.name + ": …`");
+    f.type = types.error();
+    f.symbol->type = f.type;
+    return;
+  }
+  f.resolving = true;
+  Context ctx;
+  ctx.module = n.module;
+  ctx.scope = n.scope;
+  ctx.facts = n.module->facts.get();
+  DimFacts known(dims);
+  for (const Requirement &r : n.own)
+    known.assume(r.condition);
+  ctx.facts = &known;
+  inContext(ctx, [&] {
+    if (f.syntax->type) {
+      inField = true;
+      f.type = resolveType(f.syntax->type);
+      inField = false;
+    } else {
+      inferringField = true;
+      f.type = f.syntax->value ? check(f.syntax->value)->type : types.error();
+      inferringField = false;
+    }
+    if (f.syntax->device) {
+      const Value *d = check(f.syntax->device);
+      if (d->constant == Value::DeviceConstant)
+        f.device = d->device;
+      else if (!d->type->isError() && !d->type->is(Kind::Device))
+        diags.report(Code::E0602, f.syntax->device->span, "`on` needs a device, this is " + show(*d))
+            .help("write `on device(\"cpu:0\")`");
+    }
+    f.type = types.onDevice(f.type, f.device);
+    bool holdsModel = f.type->is(Kind::Nominal) || f.type->is(Kind::Array) || f.type->is(Kind::TypeVar);
+    if (f.kind == ast::FieldKind::Sub && !holdsModel && !f.type->isError())
+      diags.report(Code::E0202, f.syntax->name.span, "`sub` holds a model, but `" + f.name + "` is " + show(f.type))
+          .help("a tensor that is trained is a `param`, one that is not a `state`");
+    bool isParam = f.kind == ast::FieldKind::Param;
+    if (isParam && !f.type->isError() && !(f.type->isTensor() && types.isFloat(f.type->elem)))
+      diags.report(Code::E0202, f.syntax->name.span, "a `param` is a float tensor, but `" + f.name + "` is " + show(f.type))
+          .help("what is not trained is a `state`");
+    if (n.isModel && f.kind == ast::FieldKind::Plain && !f.type->isError())
+      diags.report(Code::E0101, f.syntax->name.span, "a field of a model is a `param`, a `state` or a `sub`")
+          .caret(f.type->isTensor() ? "write `param " + f.name + "` if it is trained, `state " + f.name + "` if not"
+                                    : "write `sub " + f.name + "`");
+  });
+  f.symbol->type = f.type;
+  f.resolving = false;
+}
+
+void Sema::resolveFields(NominalInfo &n) {
+  resolveHeader(n);
+  if (n.state != NominalInfo::HeaderDone)
+    return;
+  n.state = NominalInfo::ResolvingFields;
+  for (FieldInfo &f : n.fields)
+    resolveField(n, f);
+  // A struct without a parameter list is made from its fields, in order.
+  if (!n.isModel && !n.syntax->hasParams)
+    for (FieldInfo &f : n.fields) {
+      ParamInfo p;
+      p.name = f.name;
+      p.type = f.type;
+      p.optional = f.syntax->value != nullptr;
+      p.defaultValue = f.syntax->value;
+      p.span = f.syntax->span;
+      n.params.push_back(std::move(p));
+    }
+  n.state = NominalInfo::FieldsDone;
+  for (FieldInfo &f : n.fields)
+    inheritRequirements(f.type, n.all, n.name + "." + f.name + ": " + show(f.type));
+}
+
+void Sema::checkNominalBodies(NominalInfo &n) {
+  resolveFields(n);
+  if (n.bodiesChecked)
+    return;
+  n.bodiesChecked = true;
+  // A model cannot hold itself: its size would have no end.
+  std::function<bool(const Type *, int)> holdsSelf = [&](const Type *t, int depth) -> bool {
+    if (depth > 32)
+      return true;
+    if (t->is(Kind::Array))
+      return holdsSelf(t->element, depth + 1);
+    if (t->is(Kind::Tuple))
+      return std::any_of(t->parts.begin(), t->parts.end(), [&](const Type *p) { return holdsSelf(p, depth + 1); });
+    if (!t->is(Kind::Nominal))
+      return false;
+    if (t->nominal == &n)
+      return true;
+    resolveFields(*t->nominal);
+    return std::any_of(t->nominal->fields.begin(), t->nominal->fields.end(), [&](const FieldInfo &f) {
+      return f.type && holdsSelf(f.type, depth + 1);
+    });
+  };
+  for (FieldInfo &f : n.fields)
+    if (f.type && holdsSelf(f.type, 0)) {
+      diags.report(Code::E0224, f.syntax->name.span, "`" + n.name + "` would hold itself")
+          .caret("through `" + f.name + ": " + show(f.type) + "`");
+      return;
+    }
+  Context ctx;
+  ctx.module = n.module;
+  ctx.scope = n.scope;
+  DimFacts known(dims);
+  for (const Requirement &r : n.all)
+    known.assume(r.condition);
+  ctx.facts = &known;
+  inContext(ctx, [&] {
+    for (FieldInfo &f : n.fields)
+      if (f.syntax->type && f.syntax->value) {
+        const Value *v = check(f.syntax->value, f.type);
+        require(*v, f.type, f.syntax->value->outerSpan, "`" + f.name + "`", f.syntax->type->span);
+      }
+    for (ParamInfo &p : n.params)
+      if (p.defaultValue && p.symbol) {
+        const Value *v = check(p.defaultValue, p.type);
+        require(*v, p.type, p.defaultValue->outerSpan, "the default of `" + p.name + "`", p.symbol->typeSpan);
+      }
+  });
+  for (auto &entry : n.methods)
+    if (entry.second)
+      resolveSignature(*entry.second);
+  for (ast::Func *func : n.syntax->funcs)
+    if (func->info)
+      checkBody(*func->info);
+}
+
+void Sema::checkAttributes(const List<ast::Attribute> &list, const char *on,
+                           std::initializer_list<std::string_view> known) {
+  for (const ast::Attribute &a : list) {
+    if (std::find(known.begin(), known.end(), a.name.text) != known.end())
+      continue;
+    std::vector<std::string> names(known.begin(), known.end());
+    std::string near = nearest(a.name.text, names);
+    Diagnostic &d = diags.report(Code::E0806, a.name.span,
+                                 "`@" + std::string(a.name.text) + "` is not an attribute of " + on);
+    if (!near.empty())
+      d.caret("did you mean `@" + near + "`?");
+  }
+}
+
+} // namespace mx::sema

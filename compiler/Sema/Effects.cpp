@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a function may do besides computing (S6). Effects are inferred from bodies; a graph refuses
+// those it cannot have and says by which calls they come in.
+#include "Sema/Sema.h"
+#include <algorithm>
+
+namespace mx::sema {
+using namespace ast;
+
+uint8_t Sema::effectBit(std::string_view name) {
+  static const std::map<std::string_view, uint8_t> bits = {{"rand", kRand}, {"file", kFile},   {"net", kNet},
+                                                           {"wait", kWait}, {"print", kPrint}, {"handle", kHandle}};
+  auto it = bits.find(name);
+  return it == bits.end() ? 0 : it->second;
+}
+
+const char *Sema::effectName(uint8_t effect) {
+  switch (effect) {
+  case kRand:
+    return "rand";
+  case kFile:
+    return "file";
+  case kNet:
+    return "net";
+  case kWait:
+    return "wait";
+  case kPrint:
+    return "print";
+  default:
+    return "handle";
+  }
+}
+
+void Sema::addEffect(uint8_t effect, Span span, const std::string &callee, const std::string &verb, FunctionInfo *next) {
+  EffectCause cause{span, callee, verb, next};
+  bool forbidden = effect != kPrint;
+  if (context->inGraph && forbidden) {
+    forbidEffect(effect, span, callee, cause);
+    return;
+  }
+  if (context->function && !(context->function->effects & effect)) {
+    context->function->effects |= effect;
+    context->function->causes.emplace(effect, cause);
+  }
+}
+
+void Sema::addCallEffects(FunctionInfo &f, Span span, const std::string &spelled) {
+  // A graph is a unit of its own: what it may do was checked at its definition.
+  if (f.state == FunctionInfo::Declared || f.state == FunctionInfo::SignatureDone) {
+    // Bodies on use: the effects of a function are those of its body.
+    size_t before = diags.errorCount();
+    checkBody(f);
+    (void)before;
+  }
+  for (uint8_t bit = 1; bit; bit = static_cast<uint8_t>(bit << 1))
+    if (f.effects & bit) {
+      auto it = f.causes.find(bit);
+      addEffect(bit, span, spelled, it == f.causes.end() ? "" : it->second.verb, &f);
+    }
+  if (f.unboundedWhile) {
+    if (context->grad) {
+      diags.report(Code::E0502, span, "`grad` needs a bound on a `while` loop in `" + f.name + "`")
+          .label(context->grad->keyword, "the reverse pass stores one state a turn")
+          .label(f.unboundedSpan, "number of turns is not known when the loop starts")
+          .help("add a bound there: `while … limit 100 {`");
+    } else if (context->function && !context->function->unboundedWhile) {
+      context->function->unboundedWhile = true;
+      context->function->unboundedSpan = f.unboundedSpan;
+    }
+  }
+}
+
+void Sema::forbidEffect(uint8_t effect, Span span, const std::string &callee, const EffectCause &cause) {
+  std::string graph = context->function && context->function->isGraph() ? "`" + context->function->name + "`" : "this block";
+  std::string graphName = context->function && context->function->isGraph() ? "`" + context->function->name + "`" : "the block";
+  // The chain of calls down to the builtin that has the effect.
+  std::string path = callee, verb = cause.verb;
+  Span deepest;
+  int steps = 0;
+  for (FunctionInfo *f = cause.next; f && steps < 8; ++steps) {
+    auto it = f->causes.find(effect);
+    if (it == f->causes.end() || f->primitive)
+      break;
+    path += " -> " + it->second.callee;
+    if (it->second.span.valid() && !isBuiltin(it->second.span))
+      deepest = it->second.span;
+    verb = it->second.verb;
+    f = it->second.next;
+  }
+  if (effect == kRand) {
+    Diagnostic &d = diags.report(Code::E0405, span, graph + " is a graph, but it draws random numbers from the ambient generator");
+    d.label(context->graphSpan, "a graph's results follow from its arguments");
+    d.caret("needs an `Rng`");
+    if (steps)
+      d.note("through: " + path + (deepest.valid() ? "   (" + sources.place(deepest) + ")" : ""));
+    d.help("take one as a parameter, `mut rng: Rng`, and pass it: `" + callee + "(mut rng, …)`");
+    return;
+  }
+  if (verb.empty())
+    verb = effect == kFile ? "uses a file" : effect == kNet ? "uses the network" : effect == kWait ? "waits" : "uses a handle";
+  Diagnostic &d = diags.report(Code::E0401, span, graph + " is a graph, but it " + verb);
+  d.label(context->graphSpan, "a graph is compiled as a whole and may only compute");
+  d.caret(std::string("has effect `") + effectName(effect) + "`");
+  if (steps)
+    d.note(std::string("effect `") + effectName(effect) + "` comes from: " + path + (deepest.valid() ? "   (" + sources.place(deepest) + ")" : ""));
+  d.help("call it after " + graphName + ", or drop `graph` from " + graphName);
+  d.note("`print` and `assert` are allowed in a graph and run on every call");
+}
+
+namespace {
+/// Names of variables a block assigns, for "100 states of …".
+void assignedNames(const Block *block, std::vector<const Name *> &out) {
+  if (!block)
+    return;
+  for (const Stmt *s : block->stmts) {
+    if (auto *a = as<Assign>(s)) {
+      if (auto *name = as<Name>(a->target))
+        out.push_back(name);
+      if (auto *tuple = as<Tuple>(a->target))
+        for (const Expr *e : tuple->elements)
+          if (auto *name = as<Name>(e))
+            out.push_back(name);
+    } else if (auto *f = as<For>(s)) {
+      assignedNames(f->body, out);
+    } else if (auto *w = as<While>(s)) {
+      assignedNames(w->body, out);
+    } else if (auto *e = as<ExprStmt>(s)) {
+      if (auto *branch = as<If>(e->expr)) {
+        assignedNames(branch->thenBlock, out);
+        assignedNames(branch->elseBlock, out);
+      }
+    }
+  }
+}
+} // namespace
+
+void Sema::noteUnboundedWhile(const While *loop) {
+  if (!context->grad) {
+    if (context->function && !context->function->unboundedWhile) {
+      context->function->unboundedWhile = true;
+      context->function->unboundedSpan = loop->keyword;
+    }
+    return;
+  }
+  Diagnostic &d = diags.report(Code::E0502, loop->keyword, "`grad` needs a bound on this `while` loop");
+  d.label(context->grad->keyword, "the reverse pass stores one state a turn");
+  d.caret("number of turns is not known when the loop starts");
+  d.help("add a bound: `while " + textOf(loop->condition) + " limit 100 {`");
+  std::vector<const Name *> names;
+  assignedNames(loop->body, names);
+  std::vector<const Symbol *> seen;
+  std::string states;
+  double bytes = 0;
+  bool known = true;
+  for (const Name *n : names) {
+    Symbol *s = n->symbol;
+    bool carried = s && s->type && s->type->isTensor() && s->span.begin < loop->span.begin && types.isFloat(s->type->elem);
+    if (!carried || std::find(seen.begin(), seen.end(), s) != seen.end())
+      continue;
+    seen.push_back(s);
+    states += (states.empty() ? "" : " and ") + show(s->type);
+    Dim count = elementCount(s->type->shape, dims);
+    auto c = count ? count.constant() : std::nullopt;
+    if (c && !s->type->elem.isVariable())
+      bytes += static_cast<double>(*c) * elementInfo(s->type->elem.type()).bytes;
+    else
+      known = false;
+  }
+  std::string tail = states.empty() ? "" : "\n(100 states of " + states + (known ? " = " + bytesText(100 * bytes) + " here)" : ")");
+  d.note("the loop still stops as soon as the condition is false; the bound sizes the memory" + tail);
+}
+
+} // namespace mx::sema

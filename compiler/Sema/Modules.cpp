@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Files, imports, the prelude, and the order in which a program is checked.
+#include "Sema/Sema.h"
+#include "Support/Suggest.h"
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+namespace mx::sema {
+
+Sema::Sema(SourceManager &sourceManager, Diagnostics &sink, CheckOptions opts)
+    : sources(sourceManager), diags(sink), options(std::move(opts)), types(dims) {
+  loadPrimitives();
+  prelude = loadModule("prelude", {}, options.stdlib);
+  if (prelude)
+    prelude->scope.parent = &primitives->scope;
+}
+
+namespace {
+std::string baseName(const std::string &path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+std::string directoryOf(const std::string &path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+bool sameFolder(const std::string &a, const std::string &b) {
+  std::error_code ignored;
+  return std::filesystem::equivalent(a.empty() ? "." : a, b, ignored);
+}
+} // namespace
+
+std::string Sema::folderOf(ModuleInfo *module) const {
+  return module && !module->path.empty() ? directoryOf(module->path) : mainFolder;
+}
+
+/// The signatures of the primitives are mx text; they are parsed like any module.
+void Sema::loadPrimitives() {
+  std::string text;
+  for (const PrimitiveInfo &p : allPrimitives())
+    text += std::string(p.signature) + "\n";
+  const SourceFile &file = sources.add("<primitives>", "", std::move(text));
+  primitives = addModule("<primitives>", file, /*isStd=*/true);
+  for (size_t i = 0; i < primitives->syntax->items.size(); ++i) {
+    auto *func = ast::as<ast::Func>(primitives->syntax->items[i]);
+    const PrimitiveInfo &info = allPrimitives()[i];
+    FunctionInfo *f = declareFunction(func, primitives, nullptr, &primitives->scope);
+    f->primitive = &info;
+    Symbol *&symbol = primitives->scope.names[info.name];
+    if (!symbol)
+      symbol = newSymbol(SymbolKind::Function, info.name, func->name.span);
+    symbol->functions.push_back(f);
+  }
+  // `log("loss", x)` and `log(x)` are told apart by the first argument.
+  primitives->scope.names["log"]->functions.push_back(
+      primitives->scope.names["log_value"]->functions[0]);
+  for (auto [name, number] : {std::pair("inf", HUGE_VAL), std::pair("nan", std::nan(""))}) {
+    Symbol *symbol = newSymbol(SymbolKind::Variable, name, {});
+    symbol->bind = ast::BindKind::Const;
+    symbol->isModuleLevel = true;
+    symbol->type = types.scalar(ElementType::F32);
+    symbol->value = hostValue(symbol->type);
+    symbol->value.literal = Value::FloatLiteral;
+    symbol->value.constant = Value::FloatConstant;
+    symbol->value.number = number;
+    primitives->scope.names[symbol->name] = symbol;
+  }
+  primitives->state = ModuleInfo::Ready;
+}
+
+ModuleInfo *Sema::addModule(const std::string &name, const SourceFile &file, bool isStd) {
+  auto owned = std::make_unique<ModuleInfo>();
+  ModuleInfo *module = owned.get();
+  modules[file.path().empty() ? file.name() : file.path()] = std::move(owned);
+  module->name = name;
+  module->path = file.path();
+  module->isStd = isStd;
+  module->facts = std::make_unique<DimFacts>(dims);
+  module->scope.parent = prelude ? &prelude->scope : primitives ? &primitives->scope : nullptr;
+  LexedSource lexed = lex(file, diags);
+  size_t before = diags.errorCount();
+  module->syntax = parseModule(file, lexed, arena, diags);
+  if (diags.errorCount() != before)
+    module->state = ModuleInfo::Broken;
+  return module;
+}
+
+ModuleInfo *Sema::loadModule(const std::string &name, Span where, const std::string &folder) {
+  std::string file = name;
+  std::replace(file.begin(), file.end(), '.', '/');
+  // A file beside the importing one comes first, then the standard library.
+  std::vector<std::pair<std::string, bool>> places;
+  if (folder != options.stdlib)
+    places.push_back({folder + file + ".mx", sameFolder(folder, options.stdlib)});
+  if (!options.stdlib.empty())
+    places.push_back({options.stdlib + (options.stdlib.back() == '/' ? "" : "/") + file + ".mx", true});
+  std::string error;
+  for (auto &[path, isStd] : places) {
+    auto known = modules.find(path);
+    if (known != modules.end()) {
+      if (known->second->state == ModuleInfo::Loading) {
+        diags.report(Code::E0805, where, "modules import each other in a circle")
+            .caret("`" + name + "` is being read already")
+            .help("move what both need into a third module");
+        return nullptr;
+      }
+      return known->second.get();
+    }
+    auto text = readFile(path, limits::kMaxSourceBytes + 1, error);
+    if (!text)
+      continue;
+    const SourceFile &source = sources.add(isStd ? "std/" + baseName(path) : path, path, std::move(*text));
+    size_t before = diags.errorCount();
+    ModuleInfo *module = addModule(name, source, isStd);
+    if (module->state == ModuleInfo::Broken)
+      return module;
+    Context ctx;
+    ctx.module = module;
+    ctx.scope = &module->scope;
+    ctx.facts = module->facts.get();
+    Context *saved = context;
+    context = &ctx;
+    FunctionInfo *savedSignature = signature;
+    signature = nullptr;
+    declareItems(*module, module->syntax->items, /*program=*/false);
+    signature = savedSignature;
+    context = saved;
+    module->state = diags.errorCount() == before ? ModuleInfo::Ready : ModuleInfo::Broken;
+    return module;
+  }
+  if (!where.valid()) {
+    diags.report(Code::E0802, {}, "the standard library is not found")
+        .note("looked for " + (places.empty() ? std::string("nothing") : places.back().first))
+        .help("set MX_STDLIB to the folder that holds prelude.mx");
+    return nullptr;
+  }
+  Diagnostic &d = diags.report(Code::E0802, where, "there is no module `" + name + "`");
+  static const std::vector<std::string> known = {"math", "nn",   "optim",  "loss", "metrics", "data",
+                                                 "rand", "models", "dist", "plot", "test"};
+  std::string near = nearest(name, known);
+  if (name == "numpy" || name == "torch" || name == "jax" || name == "tensorflow" || name == "np")
+    d.note("tensors are part of the language: `let x = zeros([2, 3])`; layers are in `nn`, optimizers "
+           "in `optim`");
+  else if (!near.empty())
+    d.caret("did you mean `" + near + "`?");
+  else
+    d.note("looked for " + file + ".mx beside this file and in the standard library");
+  return nullptr;
+}
+
+void Sema::importInto(ModuleInfo &module, ast::Import *import) {
+  for (const ast::Import::Module &m : import->modules) {
+    std::string name;
+    Span span;
+    for (const ast::Identifier &part : m.path) {
+      name += (name.empty() ? "" : ".") + std::string(part.text);
+      span = span.valid() ? span.to(part.span) : part.span;
+    }
+    if (name.empty())
+      continue;
+    ModuleInfo *loaded = loadModule(name, span, folderOf(&module));
+    if (!import->isFrom) {
+      ast::Identifier as = m.alias.valid() ? m.alias : m.path.back();
+      Symbol *symbol = newSymbol(SymbolKind::Module, as.text, as.span);
+      symbol->module = loaded;
+      define(module.scope, symbol, /*mayShadow=*/true);
+      continue;
+    }
+    for (const ast::Identifier &id : import->names) {
+      Symbol *found = loaded ? lookupMember(*loaded, id) : nullptr;
+      if (!found) { // reported; the name stays known so that its uses are quiet
+        found = newSymbol(SymbolKind::Variable, id.text, id.span);
+        found->type = types.error();
+        found->bind = ast::BindKind::Const;
+      }
+      module.scope.names[id.text] = found;
+    }
+  }
+}
+
+Symbol *Sema::lookupMember(ModuleInfo &module, const ast::Identifier &name) {
+  if (module.state == ModuleInfo::Broken && !module.scope.names.count(name.text))
+    return nullptr;
+  auto it = module.scope.names.find(name.text);
+  bool isPrivate = !name.text.empty() && name.text[0] == '_';
+  bool hidden = it != module.scope.names.end() && it->second->kind == SymbolKind::Module;
+  if (it != module.scope.names.end() && !isPrivate && !hidden)
+    return it->second;
+  if (isPrivate && it != module.scope.names.end()) {
+    diags.report(Code::E0803, name.span, "`" + std::string(name.text) + "` is private to `" + module.name + "`")
+        .note("names that start with `_` are seen only in their own file");
+    return nullptr;
+  }
+  std::vector<std::string> known;
+  for (auto &entry : module.scope.names)
+    if (entry.first[0] != '_')
+      known.push_back(std::string(entry.first));
+  std::sort(known.begin(), known.end());
+  Diagnostic &d = diags.report(Code::E0803, name.span,
+                               "`" + module.name + "` has no `" + std::string(name.text) + "`");
+  std::string near = nearest(name.text, known);
+  if (!near.empty())
+    d.caret("did you mean `" + near + "`?");
+  return nullptr;
+}
+
+/// Functions, models and types are known in the whole file, wherever they stand in it.
+void Sema::declareItems(ModuleInfo &module, const List<Stmt *> &items, bool program) {
+  for (Stmt *item : items)
+    if (auto *import = ast::as<ast::Import>(item))
+      importInto(module, import);
+  for (Stmt *item : items) {
+    switch (item->kind) {
+    case ast::StmtKind::Nominal: {
+      auto *node = ast::as<ast::Nominal>(item);
+      Symbol *symbol = newSymbol(SymbolKind::Nominal, node->name.text, node->name.span);
+      symbol->nominal = declareNominal(node, &module);
+      symbol->home = &module;
+      define(module.scope, symbol, /*mayShadow=*/false);
+      break;
+    }
+    case ast::StmtKind::Func: {
+      auto *node = ast::as<ast::Func>(item);
+      Symbol *symbol = newSymbol(SymbolKind::Function, node->name.text, node->name.span);
+      symbol->functions.push_back(declareFunction(node, &module, nullptr, &module.scope));
+      symbol->home = &module;
+      define(module.scope, symbol, /*mayShadow=*/false);
+      break;
+    }
+    case ast::StmtKind::TypeDef: {
+      auto *node = ast::as<ast::TypeDef>(item);
+      Symbol *symbol = newSymbol(SymbolKind::Alias, node->name.text, node->name.span);
+      symbol->alias = node;
+      symbol->home = &module;
+      define(module.scope, symbol, /*mayShadow=*/false);
+      break;
+    }
+    case ast::StmtKind::Let: {
+      auto *node = ast::as<ast::Let>(item);
+      if (node->bind == ast::BindKind::Const) {
+        // Evaluated when somebody first looks at it.
+        if (!node->pattern->parts.empty()) {
+          diags.report(Code::E0214, node->pattern->span, "a `const` binds one name")
+              .help("write one `const` for each");
+          break;
+        }
+        Symbol *symbol = newSymbol(SymbolKind::Variable, node->pattern->name.text, node->pattern->name.span);
+        symbol->bind = ast::BindKind::Const;
+        symbol->isModuleLevel = true;
+        symbol->home = &module;
+        node->pattern->symbol = symbol;
+        pendingConsts[symbol] = node;
+        define(module.scope, symbol, /*mayShadow=*/false);
+        break;
+      }
+      [[fallthrough]];
+    }
+    default:
+      if (!program && item->kind != ast::StmtKind::Import && item->kind != ast::StmtKind::Test &&
+          item->kind != ast::StmtKind::Error) {
+        diags.report(Code::E0804, item->span, "a module that is imported holds declarations only")
+            .caret("this would run when `" + module.name + "` is imported")
+            .help("move it into a function, or make it a `const`");
+        return;
+      }
+      break;
+    }
+  }
+}
+
+void Sema::checkItems(ModuleInfo &module, const List<Stmt *> &items) {
+  for (Stmt *item : items) {
+    if (diags.full())
+      return;
+    switch (item->kind) {
+    case ast::StmtKind::Import:
+    case ast::StmtKind::Error:
+      break;
+    case ast::StmtKind::Nominal:
+      if (auto *info = ast::as<ast::Nominal>(item)->info)
+        checkNominalBodies(*info);
+      break;
+    case ast::StmtKind::Func: {
+      auto *func = ast::as<ast::Func>(item);
+      if (func->info)
+        checkBody(*func->info);
+      break;
+    }
+    case ast::StmtKind::TypeDef: {
+      auto it = module.scope.names.find(ast::as<ast::TypeDef>(item)->name.text);
+      if (it != module.scope.names.end() && it->second->alias == ast::as<ast::TypeDef>(item) &&
+          ast::as<ast::TypeDef>(item)->generics.empty())
+        expandAlias(it->second, {}, item->span);
+      break;
+    }
+    default:
+      checkStmt(item);
+    }
+  }
+}
+
+const ModuleInfo *Sema::checkProgram(const SourceFile &file) {
+  mainFolder = directoryOf(file.path());
+  size_t before = diags.errorCount();
+  ModuleInfo *module = addModule(baseName(file.path().empty() ? file.name() : file.path()), file,
+                                 !options.stdlib.empty() && sameFolder(mainFolder, options.stdlib));
+  if (module->state == ModuleInfo::Broken || !prelude || diags.errorCount() != before)
+    return module;
+  Context ctx;
+  ctx.module = module;
+  ctx.scope = &module->scope;
+  ctx.facts = module->facts.get();
+  context = &ctx;
+  declareItems(*module, module->syntax->items, /*program=*/true);
+  module->state = ModuleInfo::Ready;
+  checkItems(*module, module->syntax->items);
+  context = nullptr;
+  return module;
+}
+
+bool Sema::checkInput(const SourceFile &file, bool &complete) {
+  Diagnostics quiet(sources);
+  complete = lex(file, quiet).complete;
+  if (!complete)
+    return true;
+  size_t before = diags.errorCount();
+  if (!session) {
+    const SourceFile &empty = sources.add("<session>", "", "");
+    session = addModule("session", empty, /*isStd=*/false);
+    session->state = ModuleInfo::Ready;
+  }
+  LexedSource lexed = lex(file, diags);
+  ast::Module *tree = parseModule(file, lexed, arena, diags);
+  if (diags.errorCount() != before || !prelude)
+    return false;
+  // An input is a transaction: names and facts change only if all of it is right.
+  auto names = session->scope.names;
+  size_t factCount = session->facts->size();
+  session->syntax = tree;
+  Context ctx;
+  ctx.module = session;
+  ctx.scope = &session->scope;
+  ctx.facts = session->facts.get();
+  context = &ctx;
+  replacing = true;
+  declareItems(*session, tree->items, /*program=*/true);
+  replacing = false;
+  checkItems(*session, tree->items);
+  context = nullptr;
+  if (diags.errorCount() == before)
+    return true;
+  session->scope.names = std::move(names);
+  session->facts->truncate(factCount);
+  return false;
+}
+
+// ----------------------------------------------------------------------------------------- names
+
+Symbol *Sema::newSymbol(SymbolKind kind, std::string_view name, Span span) {
+  symbols.emplace_back();
+  Symbol &s = symbols.back();
+  s.kind = kind;
+  s.name = name;
+  s.span = span;
+  return &s;
+}
+
+void Sema::define(Scope &scope, Symbol *symbol, bool mayShadow) {
+  if (symbol->name.empty())
+    return;
+  Symbol *&slot = scope.names[symbol->name];
+  if (slot && !mayShadow && !replacing && slot->span.file == symbol->span.file) {
+    diags.report(Code::E0215, symbol->span, "`" + std::string(symbol->name) + "` is defined twice")
+        .label(slot->span, "first here")
+        .caret("and again here");
+    return;
+  }
+  slot = symbol;
+}
+
+Symbol *Sema::lookup(std::string_view name) {
+  for (Scope *s = context->scope; s; s = s->parent) {
+    auto it = s->names.find(name);
+    if (it == s->names.end())
+      continue;
+    Symbol *found = it->second;
+    if (auto pending = pendingConsts.find(found); pending != pendingConsts.end())
+      resolveConst(found, pending->second);
+    return found;
+  }
+  if (context->module == primitives && prelude) {
+    auto it = prelude->scope.names.find(name);
+    if (it != prelude->scope.names.end())
+      return it->second;
+  }
+  return nullptr;
+}
+
+/// A function of that name, past fields and variables that hide it: `x.mean()` in a model with a
+/// field `mean`.
+Symbol *Sema::lookupFunction(std::string_view name) {
+  for (Scope *s = context->scope; s; s = s->parent) {
+    auto it = s->names.find(name);
+    if (it != s->names.end() && it->second->kind == SymbolKind::Function)
+      return it->second;
+  }
+  return nullptr;
+}
+
+void Sema::resolveConst(Symbol *symbol, ast::Let *let) {
+  if (symbol->resolving) {
+    diags.report(Code::E0807, symbol->span, "`" + std::string(symbol->name) + "` is defined by itself");
+    symbol->type = types.error();
+    return;
+  }
+  pendingConsts.erase(symbol);
+  symbol->resolving = true;
+  Context ctx;
+  ctx.module = symbol->home;
+  ctx.scope = &symbol->home->scope;
+  ctx.facts = symbol->home->facts.get();
+  Context *saved = context;
+  FunctionInfo *savedSignature = signature;
+  signature = nullptr;
+  context = &ctx;
+  const Type *want = let->type ? resolveType(let->type) : nullptr;
+  const Value *value = check(let->value, want);
+  if (want)
+    require(*value, want, let->value->outerSpan, "`" + std::string(symbol->name) + "`", let->type->span);
+  symbol->type = want ? want : value->type;
+  symbol->value = want ? adapted(*value, want) : *value;
+  symbol->value.root = nullptr;
+  symbol->value.literal = Value::NotLiteral;
+  symbol->initial = let->value;
+  context = saved;
+  signature = savedSignature;
+  symbol->resolving = false;
+}
+
+std::vector<std::string> Sema::visibleNames() {
+  std::vector<std::string> out;
+  for (Scope *s = context->scope; s; s = s->parent)
+    for (auto &entry : s->names)
+      out.push_back(std::string(entry.first));
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void Sema::unknownName(std::string_view name, Span span, const Expr *whole) {
+  // A module's `let` further down: it exists, but not yet.
+  if (context->module && context->module->syntax)
+    for (Stmt *item : context->module->syntax->items)
+      if (auto *let = ast::as<ast::Let>(item)) {
+        std::function<bool(const ast::Pattern *)> binds = [&](const ast::Pattern *p) {
+          if (p->parts.empty())
+            return p->name.text == name;
+          return std::any_of(p->parts.begin(), p->parts.end(), binds);
+        };
+        if (binds(let->pattern) && let->span.begin > span.begin && let->span.file == span.file) {
+          diags.report(Code::E0807, span, "`" + std::string(name) + "` is used before it is defined")
+              .label(let->pattern->span, "defined here");
+          return;
+        }
+      }
+  Diagnostic &d = diags.report(Code::E0801, span, "`" + std::string(name) + "` is not defined");
+  static const std::map<std::string_view, const char *> habits = {
+      {"None", "there is no `None`; a function without a result needs no `return`"},
+      {"null", "there is no null; every name has a value"},
+      {"nil", "there is no nil; every name has a value"},
+      {"True", "write `true`"},
+      {"False", "write `false`"},
+      {"self", "fields are used by their names alone: `w`, not `self.w`"},
+      {"this", "fields are used by their names alone: `w`, not `this.w`"},
+      {"range", "a range is written `0..n`"},
+      {"enumerate", "count yourself: `for i in 0..n { … }`"},
+      {"zip", "index both: `for i in 0..n { … }`"},
+      {"float", "conversions are named by the type: `f32(x)`"},
+      {"int", "conversions are named by the type: `i64(x)`"},
+      {"double", "conversions are named by the type: `f64(x)`"},
+      {"np", "tensors are part of the language: `zeros([2, 3])`"},
+      {"torch", "tensors are part of the language: `zeros([2, 3])`"},
+      {"input", "programs take values with `option(name, default)`"},
+      {"where", "write `select(condition, a, b)`"},
+      {"arange", "write `iota(n)`"},
+      {"relu", "write `from nn import relu`, or `import nn` and `nn.relu(x)`"},
+      {"softmax", "write `from nn import softmax`, or `import nn` and `nn.softmax(x)`"},
+  };
+  if (auto it = habits.find(name); it != habits.end()) {
+    d.help(it->second);
+    return;
+  }
+  for (const char *module : {"nn", "optim", "data", "dist", "loss", "metrics", "rand", "math", "models", "plot"})
+    if (name == module) {
+      d.help("add `import " + std::string(name) + "` at the top of the file");
+      return;
+    }
+  std::string near = nearest(name, visibleNames());
+  if (!near.empty())
+    d.caret("did you mean `" + near + "`?");
+  (void)whole;
+}
+
+} // namespace mx::sema

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The checker's state and its parts. Each part is a file of this folder:
+//   Modules      files, imports, the prelude            Declare    signatures of functions and models
+//   ResolveType  written types to types                 CheckStmt  statements and blocks
+//   CheckExpr    expressions                            Operators  arithmetic, broadcasting, matmul
+//   Indexing     x[i, a:b, new]                         Calls      arguments, generics, construction
+//   PrimitiveCalls  builtins with rules of their own    Patterns   einsum and rearrange
+//   Matching     does a type fit another                Effects    what a function may do
+//   Requirements `where` clauses and inherited ones     Mutation   who changes what
+//   Wording      pieces of messages used in many places
+#pragma once
+#include "Sema/Checker.h"
+#include "Support/Limits.h"
+#include "Syntax/Parser.h"
+#include <unordered_set>
+
+namespace mx::sema {
+
+using ast::Expr;
+using ast::Stmt;
+
+/// Where the checker is: one for each function body, one for the top level of a module.
+struct Context {
+  FunctionInfo *function = nullptr;
+  ModuleInfo *module = nullptr;
+  Context *outer = nullptr; ///< of the function around a lambda or local function
+  Scope *scope = nullptr;
+  DimFacts *facts = nullptr;
+  const Type *declaredResult = nullptr; ///< null: inferred (lambda, top level)
+  Span resultSpan;
+  std::vector<std::pair<const Type *, Span>> returned; ///< of a lambda
+  bool inGraph = false;
+  Span graphSpan; ///< the word `graph`
+  const ast::Grad *grad = nullptr; ///< the innermost `grad` around
+  Device device = nullptr; ///< of the innermost `on`
+  int loopDepth = 0;
+  std::vector<const Stmt *> loops;
+  uint8_t allowed = 0;
+};
+
+/// One argument as the call sees it: written, or the receiver of a method call or pipe.
+struct Arg {
+  Expr *expr = nullptr;
+  std::string_view name;
+  Span nameSpan;
+  bool isMut = false;
+  Span span;
+  const Value *value = nullptr; ///< once checked
+};
+
+/// How two types differ, for messages.
+struct Mismatch {
+  bool differs = false;
+  bool elements = false;  ///< element types
+  bool rank = false;
+  int axis = -1;
+  Dim want, have;
+  Answer answer;
+};
+
+class Sema {
+public:
+  Sema(SourceManager &sourceManager, Diagnostics &sink, CheckOptions opts);
+
+  SourceManager &sources;
+  Diagnostics &diags;
+  CheckOptions options;
+  Arena arena;
+  DimContext dims;
+  TypeContext types;
+  std::deque<Symbol> symbols;
+  std::deque<FunctionInfo> functions;
+  std::deque<NominalInfo> nominals;
+  std::deque<Scope> scopes;
+  std::deque<CallInfo> calls;
+  std::map<std::string, std::unique_ptr<ModuleInfo>> modules;
+  ModuleInfo *primitives = nullptr, *prelude = nullptr, *session = nullptr;
+  std::map<AtomId, std::string> symbolOwner; ///< whose size parameter a symbol is
+  std::map<Symbol *, ast::Let *> pendingConsts; ///< `const`s nobody has looked at yet
+  Context *context = nullptr;
+  bool replacing = false; ///< a REPL input may define a name again
+  int instantiationDepth = 0;
+  std::string mainFolder;
+
+  // ---- Modules.cpp
+  ModuleInfo *loadModule(const std::string &name, Span where, const std::string &folder);
+  ModuleInfo *addModule(const std::string &name, const SourceFile &file, bool isStd);
+  void loadPrimitives();
+  void importInto(ModuleInfo &module, ast::Import *import);
+  void declareItems(ModuleInfo &module, const List<Stmt *> &items, bool program);
+  void checkItems(ModuleInfo &module, const List<Stmt *> &items);
+  void checkDeclarationsOnly(ModuleInfo &module);
+  const ModuleInfo *checkProgram(const SourceFile &file);
+  bool checkInput(const SourceFile &file, bool &complete);
+
+  // ---- names
+  Symbol *newSymbol(SymbolKind kind, std::string_view name, Span span);
+  void define(Scope &scope, Symbol *symbol, bool mayShadow);
+  Symbol *lookup(std::string_view name);
+  void resolveConst(Symbol *symbol, ast::Let *let);
+  Symbol *lookupIn(ModuleInfo &module, std::string_view name);
+  Symbol *lookupMember(ModuleInfo &module, const ast::Identifier &name);
+  std::vector<std::string> visibleNames();
+  void unknownName(std::string_view name, Span span, const Expr *whole);
+  std::string folderOf(ModuleInfo *module) const;
+
+  // ---- Declare.cpp
+  FunctionInfo *declareFunction(ast::Func *func, ModuleInfo *module, NominalInfo *owner, Scope *scope);
+  void resolveSignature(FunctionInfo &f);
+  void checkBody(FunctionInfo &f);
+  NominalInfo *declareNominal(ast::Nominal *nominal, ModuleInfo *module);
+  void resolveHeader(NominalInfo &n);
+  void resolveFields(NominalInfo &n);
+  void resolveField(NominalInfo &n, FieldInfo &f);
+  void checkNominalBodies(NominalInfo &n);
+  void declareGenerics(const List<ast::Generic> &list, std::vector<GenericParam> &out, Scope &scope,
+                       Generics *generics, const std::string &owner);
+  void resolveParams(const List<ast::Param> &list, std::vector<ParamInfo> &out, Scope &scope,
+                     Generics *generics, FunctionInfo *function);
+  template <class F> void inContext(Context &ctx, F body) {
+    Context *saved = context;
+    FunctionInfo *savedSignature = signature;
+    bool savedField = inField, savedBinding = bindingSizes;
+    context = &ctx;
+    signature = nullptr;
+    inField = bindingSizes = false;
+    body();
+    context = saved;
+    signature = savedSignature;
+    inField = savedField;
+    bindingSizes = savedBinding;
+  }
+  Scope *newScope(Scope *parent) {
+    scopes.emplace_back();
+    scopes.back().parent = parent;
+    scopes.back().depth = parent ? parent->depth + 1 : 0;
+    return &scopes.back();
+  }
+  void warnLonelyDims(FunctionInfo &f);
+  void checkAttributes(const List<ast::Attribute> &list, const char *on, std::initializer_list<std::string_view> known);
+
+  // ---- ResolveType.cpp
+  /// While a signature is resolved, unknown names in types become size parameters of `signature`.
+  FunctionInfo *signature = nullptr;
+  bool inField = false;      ///< static arguments left out take their defaults
+  bool bindingSizes = false; ///< `let i: i32[K] = …` binds K
+  const Type *resolveType(const ast::TypeExpr *t);
+  const Type *resolveNamedType(const ast::TypeExpr *t);
+  const Type *typeFromExpr(const Expr *e, bool quiet = false);
+  const Type *applyType(Symbol *symbol, const std::vector<TypeArg> &args, bool hasArgs, Span span);
+  const Type *nominalType(NominalInfo &n, const std::vector<TypeArg> &args, bool hasArgs,
+                          const List<ast::Argument> *ctorArgs, Span span, bool implicitStatics);
+  bool typeArg(const Expr *e, const GenericParam &want, TypeArg &out);
+  Shape shapeFromDims(const List<ast::TypeDim> &list);
+  Dim dimFromExpr(const Expr *e);
+  std::optional<StaticValue> staticFromExpr(Expr *e, const Type *want);
+  Symbol *newSizeName(std::string_view name, Span span, SymbolRole role);
+  std::map<FunctionInfo *, std::vector<DimCondition>> dynBounds;
+  bool inferringField = false;
+  bool sizesMayBind = false; ///< in a parameter's type: a new name is a size parameter
+  struct AliasInfo {
+    std::vector<GenericParam> generics;
+    const Type *type = nullptr;
+    bool resolving = false;
+  };
+  std::map<Symbol *, AliasInfo> aliases;
+  const Type *expandAlias(Symbol *symbol, const std::vector<TypeArg> &args, Span span);
+
+  // ---- CheckStmt.cpp
+  bool statementIf = false; ///< the next `if` stands as a statement: it needs no value
+  std::map<const Expr *, std::vector<bool>> leafMutability; ///< of `leaves(mut a, b)`
+  std::map<const Type *, Dim> loaderBounds;                 ///< batch of a loader that keeps the rest
+  const Value *checkBlock(ast::Block *block, const Type *expected, bool wantValue);
+  void checkStmt(Stmt *stmt);
+  const Value *checkLastStmt(Stmt *stmt, const Type *expected, bool wantValue);
+  void checkLet(ast::Let *let);
+  void checkAssign(ast::Assign *assign);
+  void checkFor(ast::For *loop);
+  void checkWhile(ast::While *loop);
+  void checkReturn(ast::Return *ret);
+  void checkTry(ast::Try *stmt);
+  void bindPattern(ast::Pattern *pattern, const Type *type, const Value *value, ast::BindKind bind,
+                   const Expr *initial, Span typeSpan);
+  void assignTo(Expr *target, const Value &value, Expr *valueExpr, const ast::Assign *whole);
+  void checkResult(const Value &value, Span span, Expr *expr);
+  void carryMismatch(Symbol *variable, const Type *have, Expr *value, const ast::Assign *whole);
+  bool checkCondition(Expr *condition, const char *what);
+  Symbol *defineVariable(const ast::Identifier &name, const Type *type, ast::BindKind bind);
+  const Type *iterationType(const Value &iterable, Expr *expr, ast::For *loop, Value &element);
+
+  // ---- CheckExpr.cpp
+  std::map<std::pair<Symbol *, std::string>, Dim> hostFields; ///< `kv.size` as a size
+  const Value *check(Expr *e, const Type *expected = nullptr);
+  Value checkKind(Expr *e, const Type *expected);
+  Value checkName(ast::Name *e);
+  Value checkList(ast::ListExpr *e, const Type *expected);
+  Value checkComprehension(ast::Comprehension *e, const Type *expected);
+  Value checkIf(ast::If *e, const Type *expected);
+  Value checkGrad(ast::Grad *e);
+  Value checkLambda(ast::Lambda *e, const Type *expected);
+  Value checkMember(ast::Member *e);
+  Value memberOf(const Value &object, ast::Member *e);
+  Value checkFString(ast::FString *e);
+  Value fieldValue(const Type *object, FieldInfo &f, const Value *base);
+  Value symbolValue(Symbol *symbol, Span span);
+  void checkFormat(const ast::FString::Part &part, const Value &value);
+
+  // ---- Operators.cpp
+  Value checkUnary(ast::Unary *e, const Type *expected);
+  Value checkBinary(ast::Binary *e, const Type *expected);
+  Value arithmetic(Tok op, Expr *left, Expr *right, Span opSpan, Span whole);
+  Value arithmeticOn(Tok op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
+  Value compare(Tok op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
+  Value logic(Tok op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
+  Value matmul(const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
+  Value gradArithmetic(Tok op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
+  /// The common element type of two operands; reports and returns an invalid one if there is none.
+  Elem commonElem(const std::string &op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
+  std::optional<Shape> broadcast(const std::string &op, const Value &l, const Value &r, Expr *left,
+                                 Expr *right, Span opSpan);
+  Device commonDevice(const std::string &op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
+  Value notDefined(const std::string &op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
+  bool literalFits(const Value &literal, Elem elem, Span span);
+  void addConditions(const std::vector<DimCondition> &conditions, Span span);
+  std::string keepHelp(Expr *low, const Shape &high);
+
+  // ---- Indexing.cpp
+  Value checkIndex(ast::Index *e);
+  Value indexTensor(const Value &object, ast::Index *e);
+  Value indexSequence(const Value &object, ast::Index *e);
+  bool checkBounds(Dim index, Dim size, Expr *at, const Type *object, bool isEnd);
+  std::optional<Dim> sliceLength(const ast::IndexArg &arg, Dim size, const Type *object);
+
+  // ---- Calls.cpp
+  Value checkCall(ast::Call *e, const Type *expected);
+  Value checkPipe(ast::Pipe *e, const Type *expected);
+  Value callExpr(Expr *callee, std::vector<Arg> args, Expr *whole, Span argsSpan,
+                 const sema::CallInfo **slot, const Type *expected);
+  Value callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverValue, std::vector<Arg> args,
+                     Expr *callee, Expr *whole, Span argsSpan, const CallInfo **slot, const Type *expected);
+  Value callOverloads(const std::vector<FunctionInfo *> &set, std::vector<Arg> args, Expr *callee,
+                      Expr *whole, Span argsSpan, const CallInfo **slot, const Type *expected);
+  Value callValue(const Value &v, Expr *callee, std::vector<Arg> args, Expr *whole, Span argsSpan,
+                  const CallInfo **slot, const Type *expected);
+  Value construct(NominalInfo &n, const Type *type, std::vector<Arg> args, Expr *callee, Expr *whole,
+                  Span argsSpan, const CallInfo **slot, const Type *expected);
+  /// Is the checker in a field of a model, where `where` clauses are inherited instead of demanded?
+  bool insideNominal() const;
+  Value convertElement(Elem elem, std::vector<Arg> &args, Expr *whole);
+  Value callFnValue(const Value &f, std::vector<Arg> &args, Expr *callee, Expr *whole, Span argsSpan);
+  bool matchArguments(const std::string &name, std::vector<ParamInfo> &params, std::vector<Arg> &args,
+                      std::vector<int> &slots, Span calleeSpan, Span argsSpan, Span declared, bool quiet);
+  struct BoundBy {
+    int arg = -1;
+    Dim value;
+  };
+  struct CallState {
+    Bindings bindings;
+    std::set<AtomId> openDims;
+    std::set<PackId> openPacks;
+    std::set<uint32_t> openElems, openTypes, openStatics;
+    std::map<AtomId, BoundBy> boundBy;
+    std::vector<std::pair<Dim, Dim>> deferred;
+    std::string name;
+    std::vector<ParamInfo> *params = nullptr;
+    std::vector<Arg> *args = nullptr;
+    std::vector<int> *slots = nullptr;
+    Span declared, whole;
+    FunctionInfo *function = nullptr;
+    size_t current = 0; ///< the parameter being matched
+  };
+  enum class Fit { Yes, No, Reported };
+  Fit unify(const Type *want, const Type *have, CallState &state);
+  Fit unifyDim(Dim want, Dim have, CallState &state);
+  Fit unifyShape(const Shape &want, const Shape &have, CallState &state);
+  Fit unifyArg(const TypeArg &want, const TypeArg &have, CallState &state);
+  Fit unifyStatic(const StaticValue &want, const StaticValue &have, CallState &state);
+  void argumentMismatch(CallState &state, const ParamInfo &param, const Arg &arg, const Type *want);
+  void disagree(CallState &state, AtomId symbol, const BoundBy &before, Dim have);
+  bool checkMutArgument(const ParamInfo &param, Arg &arg, const std::string &callee, Span declared);
+  void checkOverlap(const std::vector<ParamInfo> &params, const std::vector<Arg> &args, const std::vector<int> &slots);
+  std::string pathOf(const Expr *e) const;
+  bool bindStatic(const ParamInfo &p, const Value &v, Expr *e, CallState &state);
+  void bindDefault(const ParamInfo &p, Scope *scope, ModuleInfo *module, CallState &state);
+  bool bindArguments(std::vector<ParamInfo> &params, std::vector<Arg> &args, const std::vector<int> &slots, CallState &state);
+  bool isClosed(const Type *type, const CallState &state);
+  bool isClosedResult(const Type *result, const CallState &state, const FunctionInfo &f);
+  void openGenerics(const Generics &g, CallState &state);
+  bool staticsFollow = false; ///< a type is about to be called; its static arguments come with the call
+  Symbol *lookupFunction(std::string_view name);
+  FunctionInfo *findFreeFunction(std::string_view name, const Type *first);
+
+  // ---- PrimitiveCalls.cpp
+  Value callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee, Expr *whole, Span argsSpan,
+                      const Type *expected, bool &handled);
+  Value finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> &args, std::vector<int> &slots,
+                        Expr *callee, Expr *whole, const Type *result);
+  std::optional<std::vector<int64_t>> axesOf(Expr *e);
+  std::optional<int64_t> staticInt(Expr *e, const char *what);
+  const Type *batched(const Type *item, Dim batch);
+  std::string constBeingMade() const;
+  Value leavesValue(std::vector<Arg> &args, Expr *whole);
+  Value loaderValue(std::vector<Arg> &args, Expr *whole);
+
+  // ---- Patterns.cpp
+  Value checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole);
+  Value checkRearrange(std::vector<Arg> &args, Expr *callee, Expr *whole);
+
+  // ---- Matching.cpp
+  /// Does a value fit a type? Literals adapt; sizes are compared with the facts at hand.
+  bool fits(const Value &value, const Type *want, Mismatch *mismatch = nullptr);
+  bool equalTypes(const Type *want, const Type *have, Mismatch *mismatch = nullptr);
+  /// Reports E0202 unless it fits.
+  bool require(const Value &value, const Type *want, Span span, const std::string &what, Span wantedAt = {});
+  Value adapted(const Value &value, const Type *want);
+
+  // ---- Effects.cpp
+  void addEffect(uint8_t effect, Span span, const std::string &callee, const std::string &verb, FunctionInfo *next);
+  void addCallEffects(FunctionInfo &f, Span span, const std::string &spelled);
+  void forbidEffect(uint8_t effect, Span span, const std::string &callee, const EffectCause &cause);
+  void noteUnboundedWhile(const ast::While *loop);
+  static uint8_t effectBit(std::string_view name);
+  static const char *effectName(uint8_t effect);
+
+  // ---- Mutation.cpp
+  /// Does a method change its receiver once static arguments are known?
+  bool changesReceiver(FunctionInfo &f, const std::map<std::string, bool> &statics, int depth = 0);
+  bool blockChanges(const ast::Block *block, FunctionInfo &f, const std::map<std::string, bool> &statics, int depth);
+  bool exprChanges(const Expr *e, FunctionInfo &f, const std::map<std::string, bool> &statics, int depth);
+  std::optional<bool> staticBool(const Expr *e, const std::map<std::string, bool> &statics);
+  void checkReceiver(FunctionInfo &f, Expr *receiver, const Value &value, const std::vector<ParamInfo> &params,
+                     const std::vector<Arg> &args, const std::vector<int> &slots, Span at);
+
+  // ---- Requirements.cpp
+  std::optional<DimCondition> conditionFromExpr(const Expr *e);
+  std::optional<DimCondition> quietCondition(const Expr *e); ///< of a checked expression; no reports
+  void collectRequirements(const List<Expr *> &where, const std::string &owner, NominalInfo *nominal,
+                           const std::vector<TypeArg> &ownerArgs, std::vector<Requirement> &out);
+  void inheritRequirements(const Type *type, std::vector<Requirement> &out, const std::string &path, int depth = 0);
+  Requirement substitute(const Requirement &r, const Bindings &b);
+  void demand(const Requirement &r, const Bindings &b, Span span, const std::string &user);
+  void demandType(const Type *type, Span span);
+  Bindings bindingsOf(const Type *nominal);
+  std::string valuesThatWork(const Requirement &r, const Bindings &b);
+
+  // ---- Wording.cpp
+  std::string show(const Type *t) const { return types.print(t); }
+  std::string show(const Value &v) const { return types.print(v.type); }
+  std::string textOf(Span span) const { return std::string(sources.text(span)); }
+  std::string textOf(const Expr *e) const { return textOf(e->outerSpan); }
+  /// The text of an operand as it may stand next to an operator: sums go into parentheses.
+  std::string operandText(const Expr *e) const;
+  std::string example(const Answer &answer) const; ///< "N = 2, D = 3"
+  std::string mayDiffer(Dim a, Dim b, const Answer &answer) const;
+  std::string ownersNote(Dim a, Dim b) const;
+  std::string bytesText(double bytes) const;
+  std::string declaredNote(const FunctionInfo &f, const std::string &tail) const;
+  void noteOperand(Diagnostic &d, Expr *e, const Value &v, bool mayLabel);
+  std::string why(const Symbol *symbol) const; ///< "because lenet.mx:12 pools …"
+  bool isBuiltin(Span span) const;
+
+  // ---- small helpers
+  Value errorValue() {
+    Value v;
+    v.type = types.error();
+    return v;
+  }
+  Value valueOf(const Type *type) {
+    Value v;
+    v.type = type;
+    return v;
+  }
+  Value hostValue(const Type *type) {
+    Value v;
+    v.type = type;
+    v.host = true;
+    return v;
+  }
+  Value hostInt(Dim dim, bool literal = false) {
+    Value v = hostValue(types.scalar(ElementType::I64));
+    v.dim = dim;
+    v.literal = literal ? Value::IntLiteral : Value::NotLiteral;
+    return v;
+  }
+  DimFacts &facts() { return *context->facts; }
+  Value sizeProblem(Span span);
+};
+
+/// `--emit=typed` of a module.
+std::string describeTyped(Sema &sema, const ModuleInfo &module);
+
+} // namespace mx::sema

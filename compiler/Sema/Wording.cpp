@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pieces of messages that are used in many places.
+#include "Sema/Sema.h"
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace mx::sema {
+using namespace ast;
+
+std::string Sema::operandText(const Expr *e) const {
+  bool loose = e->parens == 0 && (e->kind == ExprKind::Binary || e->kind == ExprKind::Unary || e->kind == ExprKind::Pipe ||
+                                  e->kind == ExprKind::Range || e->kind == ExprKind::If);
+  std::string text = textOf(e->outerSpan);
+  return loose ? "(" + text + ")" : text;
+}
+
+std::string Sema::example(const Answer &answer) const {
+  std::string out;
+  for (auto &[symbol, value] : answer.example)
+    out += (out.empty() ? "" : ", ") + dims.symbolInfo(symbol).name + " = " + std::to_string(value);
+  return out;
+}
+
+std::string Sema::mayDiffer(Dim a, Dim b, const Answer &answer) const {
+  if (a.constant() && b.constant())
+    return dims.print(a) + " is not " + dims.print(b);
+  std::string shown = example(answer);
+  return dims.print(a) + " and " + dims.print(b) + " may differ" + (shown.empty() ? "" : ", e.g. " + shown);
+}
+
+/// "; both are parameters of `Mlp` and may differ"
+std::string Sema::ownersNote(Dim a, Dim b) const {
+  auto x = dims.asSymbol(a), y = dims.asSymbol(b);
+  if (!x || !y)
+    return "";
+  auto ox = symbolOwner.find(*x), oy = symbolOwner.find(*y);
+  if (ox == symbolOwner.end() || oy == symbolOwner.end())
+    return "";
+  if (ox->second == oy->second)
+    return "; both are parameters of `" + ox->second + "` and may differ";
+  return "; " + dims.print(a) + " is a parameter of `" + ox->second + "`, " + dims.print(b) + " of `" + oy->second + "`";
+}
+
+/// 512 KB, 1.6 MB, 24 GB: binary units, one decimal unless it is zero.
+std::string Sema::bytesText(double bytes) const {
+  static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
+  int unit = 0;
+  while (bytes >= 1024 && unit < 6) {
+    bytes /= 1024;
+    ++unit;
+  }
+  char buffer[40];
+  double tenth = std::round(bytes * 10) / 10;
+  std::snprintf(buffer, sizeof buffer, tenth == std::floor(tenth) ? "%.0f %s" : "%.1f %s", tenth, units[unit]);
+  return buffer;
+}
+
+bool Sema::isBuiltin(Span span) const { return !span.valid() || sources.file(span).name() == "<primitives>"; }
+
+std::string Sema::declaredNote(const FunctionInfo &f, const std::string &tail) const {
+  if (!f.syntax || isBuiltin(f.syntax->name.span))
+    return "";
+  return "`" + f.name + "` is declared at " + sources.placeLine(f.syntax->name.span) + tail;
+}
+
+/// Where an operand's type comes from: a label on a field or annotated variable, a note for a parameter.
+void Sema::noteOperand(Diagnostic &d, Expr *e, const Value &v, bool mayLabel) {
+  auto *name = as<Name>(e);
+  Symbol *s = name ? name->symbol : nullptr;
+  if (!s || !s->span.valid())
+    return;
+  std::string text(s->name);
+  if (s->isParam && s->function) {
+    d.note(text + ": " + show(v) + " is the parameter of `" + s->function->name + "` at " + sources.place(s->span));
+  } else if (mayLabel && s->typeSpan.valid() && s->typeSpan.file == d.span.file) {
+    d.label(s->typeSpan, "`" + text + "` declared here");
+  } else {
+    std::string reason = why(s);
+    if (!reason.empty())
+      d.note(text + ": " + show(v) + " " + reason);
+  }
+}
+
+/// "because lenet.mx:12 pools f32[B, 16, 8, 8] by 2": the library says with `@says` what a function
+/// does to its arguments.
+std::string Sema::why(const Symbol *symbol) const {
+  auto *call = symbol ? as<Call>(symbol->initial) : nullptr;
+  if (!call)
+    return "";
+  std::string place = sources.placeLine(call->span);
+  const FunctionInfo *f = call->info ? call->info->function : nullptr;
+  const String *says = nullptr;
+  if (f && f->syntax)
+    for (const Attribute &a : f->syntax->attributes)
+      if (a.name.text == "says" && a.args.size() == 1)
+        says = as<String>(a.args[0].value);
+  if (!says)
+    return "comes from " + place;
+  std::string text(says->value);
+  for (size_t i = 0; i < f->params.size(); ++i) {
+    std::string key = "{" + f->params[i].name + "}";
+    size_t at = text.find(key);
+    if (at == std::string::npos)
+      continue;
+    const Expr *arg = i < call->info->arguments.size() ? call->info->arguments[i] : nullptr;
+    std::string shown;
+    if (arg && arg->checked)
+      shown = arg->checked->type->isTensor() && !arg->checked->host ? show(*arg->checked) : textOf(arg);
+    text.replace(at, key.size(), shown);
+  }
+  return "because " + place + " " + text;
+}
+
+} // namespace mx::sema
