@@ -93,7 +93,7 @@ ModuleInfo *Sema::loadModule(const std::string &name, Span where, const std::str
   // A file beside the importing one comes first, then the standard library.
   std::vector<std::pair<std::string, bool>> places;
   if (folder != options.stdlib)
-    places.push_back({folder + file + ".mx", false});
+    places.push_back({folder + file + ".mx", sameFolder(folder, options.stdlib)});
   if (!options.stdlib.empty())
     places.push_back({options.stdlib + (options.stdlib.back() == '/' ? "" : "/") + file + ".mx", true});
   std::string error;
