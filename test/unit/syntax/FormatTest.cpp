@@ -57,7 +57,7 @@ TEST(Format, SizesAndIndicesAreTight) {
   stays("x[: a + b*c, (a + b) // 2 + 1]\n");
   stays("let y: f32[H + 2*pad - K, 2*H*W, (H + 2*pad - K) // stride + 1] = z\n");
   stays("for i in 0..2*n+1 { f(a * b + c) }\n");
-  stays("x[f(a + b)]\nx[a > b]\nx[y[i+1] + z]\n");
+  stays("x[f(a + b)]\nx[a > b]\nx[y[i+1]+z]\n");
   EXPECT_EQ(formatted("x[ t + 1 : t + 2 ]\nx[a+b+c]\n"), "x[t+1:t+2]\nx[a + b + c]\n");
   EXPECT_EQ(formatted("let a = b*c + d"), "let a = b * c + d\n");
 }

@@ -177,7 +177,7 @@ TEST(Lexer, StringsAndEscapes) {
   EXPECT_EQ(codes("\"\\u{d800}\""), "E0105");
   EXPECT_EQ(codes("\"\\u{}\""), "E0105");
   EXPECT_EQ(codes("\"abc\nx"), "E0102");
-  EXPECT_EQ(codes("\"abc\\"), "E0105 E0102");
+  EXPECT_EQ(codes("\"abc\\"), "E0102 E0105");
   EXPECT_EQ(codes("'abc'"), "E0003");
 }
 
@@ -189,7 +189,7 @@ TEST(Lexer, FStrings) {
             "begin:f\" open:{ name:a [ int:1 : int:2 ] close:} end:\" NL");
   EXPECT_EQ(tokens("f\"{f\"{x}\"}\""),
             "begin:f\" open:{ begin:f\" open:{ name:x close:} end:\" close:} end:\" NL");
-  EXPECT_EQ(codes("f\"{x\""), "E0102 E0105"); // the quote opens a string inside the braces
+  EXPECT_EQ(codes("f\"{x\""), "E0105 E0102"); // the quote opens a string inside the braces
   EXPECT_EQ(codes("f\"a } b\""), "E0105");
   EXPECT_EQ(codes("f\"abc"), "E0102");
   EXPECT_EQ(codes("f\"{x # c}\""), "E0105");
