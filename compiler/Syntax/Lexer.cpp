@@ -353,6 +353,18 @@ private:
     return false;
   }
 
+  void unclosedBrace(size_t open) {
+    diags.report(Code::E0105, span(open, open + 1), "this `{` in a string is not closed")
+        .help("close it with `}`; write `{{` for a brace in the text");
+  }
+
+  bool closesOnLine(size_t quote) const {
+    size_t i = quote + 1;
+    while (i < text.size() && text[i] != '"' && text[i] != '\n')
+      i += text[i] == '\\' ? 2 : 1;
+    return i < text.size() && text[i] == '"';
+  }
+
   bool lexInterpolation() {
     size_t open = pos, depth = brackets.size();
     push(Tok::FStringOpen, pos, pos + 1);
@@ -375,6 +387,12 @@ private:
       }
       if (text[pos] == '#')
         break; // a comment would swallow the end of the string
+      if (text[pos] == '"' && !closesOnLine(pos)) { // the end of the string itself: `f"{x"`
+        brackets.resize(depth);
+        unclosedBrace(open);
+        push(Tok::FStringClose, pos, pos);
+        return true;
+      }
       lexOne();
       if (brackets.size() <= depth)
         return true; // a stray bracket closed it; reported by the parser
@@ -382,8 +400,7 @@ private:
     brackets.resize(depth);
     if (stopped)
       return false;
-    diags.report(Code::E0105, span(open, open + 1), "this `{` in a string is not closed")
-        .help("close it with `}`; write `{{` for a brace in the text");
+    unclosedBrace(open);
     while (pos < text.size() && text[pos] != '\n')
       ++pos;
     push(Tok::FStringClose, pos, pos);
