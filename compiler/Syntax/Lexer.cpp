@@ -350,6 +350,11 @@ private:
     return false;
   }
 
+  void unclosedBrace(size_t open) {
+    diags.report(Code::E0105, span(open, open + 1), "this `{` in a string is not closed")
+        .help("close it with `}`; write `{{` for a brace in the text");
+  }
+
   bool lexInterpolation() {
     size_t open = pos, depth = brackets.size();
     push(Tok::FStringOpen, pos, pos + 1);
@@ -372,13 +377,19 @@ private:
       }
       if (text[pos] == '#')
         break; // a comment would swallow the end of the string
+      if (text[pos] == '"' && text.find('"', pos + 1) >= text.find('\n', pos)) {
+        // The last quote of the line ends the string; the brace was forgotten.
+        brackets.resize(depth);
+        unclosedBrace(open);
+        push(Tok::FStringClose, pos, pos);
+        return true;
+      }
       lexOne();
       if (brackets.size() <= depth)
         return true; // a stray bracket closed it; reported by the parser
     }
     brackets.resize(depth);
-    diags.report(Code::E0105, span(open, open + 1), "this `{` in a string is not closed")
-        .help("close it with `}`; write `{{` for a brace in the text");
+    unclosedBrace(open);
     while (pos < text.size() && text[pos] != '\n')
       ++pos;
     push(Tok::FStringClose, pos, pos);
