@@ -96,7 +96,7 @@ Value Sema::checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole) {
     return errorValue();
   }
   if (p.inputs.size() != args.size() - 1) {
-    diags.report(Code::E0313, at, "the pattern names " + std::to_string(p.inputs.size()) + " tensors, " + std::to_string(args.size() - 1) + " are given");
+    diags.report(Code::E0313, at, "the pattern names " + std::to_string(p.inputs.size()) + (p.inputs.size() == 1 ? " tensor, " : " tensors, ") + std::to_string(args.size() - 1) + (args.size() == 2 ? " is given" : " are given"));
     return errorValue();
   }
   std::map<std::string, std::pair<Dim, size_t>> sizes;

@@ -72,7 +72,7 @@ const Type *Sema::resolveNamedType(const ast::TypeExpr *t) {
     if (auto element = elementNamed(first)) {
       if (t->hasArgs)
         diags.report(Code::E0224, t->span, "an element type takes no arguments");
-      return types.tensor(*element, shapeFromDims(t->dims));
+      return tensorFromDims(*element, t->dims);
     }
     if (first == "str")
       return noArgs(types.str());
@@ -154,7 +154,7 @@ const Type *Sema::resolveNamedType(const ast::TypeExpr *t) {
   switch (symbol->kind) {
   case SymbolKind::ElemParam:
     symbol->used = true;
-    return types.tensor(symbol->elem, shapeFromDims(t->dims));
+    return tensorFromDims(symbol->elem, t->dims);
   case SymbolKind::TypeParam:
     symbol->used = true;
     return asGrad(noArgs(symbol->type));
@@ -198,8 +198,8 @@ const Type *Sema::resolveNamedType(const ast::TypeExpr *t) {
     }
     if (args.size() != info.generics.size() || t->dims.size() != info.generics.size()) {
       diags.report(Code::E0224, t->span, "`" + std::string(symbol->name) + "` takes " +
-                                             std::to_string(info.generics.size()) + " arguments, " +
-                                             std::to_string(t->dims.size()) + " are given");
+                                             std::to_string(info.generics.size()) + (info.generics.size() == 1 ? " argument" : " arguments") + " in brackets, " +
+                                             std::to_string(t->dims.size()) + (t->dims.size() == 1 ? " is" : " are") + " given");
       return types.error();
     }
     return asGrad(expandAlias(symbol, args, t->span));
@@ -477,7 +477,14 @@ const Type *Sema::typeFromExpr(const Expr *e, bool quiet) {
 
 // ------------------------------------------------------------------------------------------ sizes
 
-Shape Sema::shapeFromDims(const List<ast::TypeDim> &list) {
+/// A tensor type, or the error type if a size of it was wrong and has been reported.
+const Type *Sema::tensorFromDims(Elem elem, const List<ast::TypeDim> &list) {
+  bool bad = false;
+  Shape shape = shapeFromDims(list, &bad);
+  return bad ? types.error() : types.tensor(elem, std::move(shape));
+}
+
+Shape Sema::shapeFromDims(const List<ast::TypeDim> &list, bool *bad) {
   Shape shape;
   bool sawPack = false;
   for (const ast::TypeDim &d : list) {
@@ -529,8 +536,11 @@ Shape Sema::shapeFromDims(const List<ast::TypeDim> &list) {
     }
     case ast::TypeDim::Size: {
       Dim size = dimFromExpr(d.size);
-      if (!size)
+      if (!size) {
         size = dims.newSymbolDim({"?", SymbolRole::Unknown, true, d.span});
+        if (bad)
+          *bad = true;
+      }
       shape.push_back(axisOf(size));
       break;
     }

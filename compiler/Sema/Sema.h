@@ -152,7 +152,8 @@ public:
   const Type *nominalType(NominalInfo &n, const std::vector<TypeArg> &args, bool hasArgs,
                           const List<ast::Argument> *ctorArgs, Span span, bool implicitStatics);
   bool typeArg(const Expr *e, const GenericParam &want, TypeArg &out);
-  Shape shapeFromDims(const List<ast::TypeDim> &list);
+  Shape shapeFromDims(const List<ast::TypeDim> &list, bool *bad = nullptr);
+  const Type *tensorFromDims(Elem elem, const List<ast::TypeDim> &list);
   Dim dimFromExpr(const Expr *e);
   std::optional<StaticValue> staticFromExpr(Expr *e, const Type *want);
   Symbol *newSizeName(std::string_view name, Span span, SymbolRole role);
@@ -229,7 +230,7 @@ public:
   Value checkIndex(ast::Index *e);
   Value indexTensor(const Value &object, ast::Index *e);
   Value indexSequence(const Value &object, ast::Index *e);
-  bool checkBounds(Dim index, Dim size, Expr *at, const Type *object, bool isEnd);
+  bool checkBounds(Dim index, Dim size, Expr *at, const Type *object, const char *sliceEnd = nullptr);
   std::optional<Dim> sliceLength(const ast::IndexArg &arg, Dim size, const Type *object);
 
   // ---- Calls.cpp
