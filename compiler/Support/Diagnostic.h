@@ -68,6 +68,9 @@ struct Diagnostic {
   /// Shows a line without saying anything about it.
   Diagnostic &show(Span at) { return label(at, ""); }
   Diagnostic &note(std::string text) {
+    for (const Remark &r : remarks) // both sides of `a @ a` come from one place
+      if (!r.help && r.text == text)
+        return *this;
     remarks.push_back({false, std::move(text)});
     return *this;
   }

@@ -450,7 +450,8 @@ std::string DimContext::print(Dim d) const {
     bool alone = d->terms.size() == 1 && t->atoms.size() == 1 && factors.empty() && !negative;
     for (AtomId a : t->atoms) {
       std::string text = printAtom(a);
-      bool wrap = !atoms[a].isSymbol && !(alone || (factors.empty() && t->atoms.size() == 1 && !negative));
+      bool wrap =
+          !atoms[a].isSymbol && !(alone || (factors.empty() && t->atoms.size() == 1 && !negative));
       factors += (factors.empty() ? "" : "*") + (wrap ? "(" + text + ")" : text);
     }
     out += factors;

@@ -148,8 +148,13 @@ ExampleSearch::ExampleSearch(const DimContext &context, const std::vector<DimCon
           continue;
         }
         Polynomial value = polynomial(it->second);
-        steps.push_back({Step::Compute, slot(it->first), dims.symbolInfo(it->first).nonNegative,
-                         false, Relation::Equal, value, {}});
+        steps.push_back({Step::Compute,
+                         slot(it->first),
+                         dims.symbolInfo(it->first).nonNegative,
+                         false,
+                         Relation::Equal,
+                         value,
+                         {}});
         it = waiting.erase(it);
         grown = true;
       }

@@ -38,11 +38,11 @@ private:
   const DimContext &dims;
   bool possible = true; ///< false: too large to search
   std::vector<Step> steps;
-  std::vector<AtomId> claimed;      ///< symbols of the claim, in the order they were made
-  std::map<AtomId, size_t> slotOf;  ///< of symbols and floor divisions
-  std::vector<int64_t> values;      ///< by slot
-  std::vector<int64_t> candidates;  ///< best first
-  std::vector<int64_t> guessed;     ///< values of the guesses so far
+  std::vector<AtomId> claimed;     ///< symbols of the claim, in the order they were made
+  std::map<AtomId, size_t> slotOf; ///< of symbols and floor divisions
+  std::vector<int64_t> values;     ///< by slot
+  std::vector<int64_t> candidates; ///< best first
+  std::vector<int64_t> guessed;    ///< values of the guesses so far
   uint64_t randomState = 0;
 
   Polynomial polynomial(Dim d) const;

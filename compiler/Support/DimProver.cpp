@@ -121,8 +121,8 @@ DimProver::DimProver(DimContext &context, const DimKnowledge &facts, Dim about)
 }
 
 bool DimProver::isNonNegativeAtom(AtomId a) const {
-  return dims.isNonNegativeAtom(a) || std::find(nonNegativeAtoms.begin(), nonNegativeAtoms.end(),
-                                                a) != nonNegativeAtoms.end();
+  return dims.isNonNegativeAtom(a) ||
+         std::find(nonNegativeAtoms.begin(), nonNegativeAtoms.end(), a) != nonNegativeAtoms.end();
 }
 
 bool DimProver::isNonNegativeMonomial(const std::vector<AtomId> &atoms) const {

@@ -49,7 +49,8 @@ std::optional<AtomId> symbolToEliminate(Dim d, const DimContext &dims) {
           dims.symbols(dims.numerator(a), inside);
           dims.symbols(dims.denominator(a), inside);
         }
-        elsewhere |= &u != &*t && std::find(inside.begin(), inside.end(), t->atoms[0]) != inside.end();
+        elsewhere |=
+            &u != &*t && std::find(inside.begin(), inside.end(), t->atoms[0]) != inside.end();
       }
     if (!elsewhere)
       return t->atoms[0];

@@ -73,8 +73,8 @@ bool satisfies(const std::vector<TableauRow> &tableau, const std::vector<LinearR
   for (const LinearRow &row : rows) {
     __int128 sum = 0;
     for (size_t j = 0; j < columns; ++j)
-      if (__builtin_add_overflow(
-              sum, static_cast<__int128>(row.coefficients[j]) * numerators[j], &sum))
+      if (__builtin_add_overflow(sum, static_cast<__int128>(row.coefficients[j]) * numerators[j],
+                                 &sum))
         return false;
     if (sum > static_cast<__int128>(row.bound) * denominator)
       return false;

@@ -56,7 +56,6 @@ ShapeResult broadcastShapes(const Shape &a, const Shape &b, const DimFacts &fact
   const Shape &high = a.size() >= b.size() ? a : b;
   const Shape &low = a.size() >= b.size() ? b : a;
   size_t extra = high.size() - low.size();
-  std::vector<bool> stretched(low.size(), false);
   bool stretches = false;
   result.shape = high;
   for (size_t i = low.size(); i-- > 0;) {
@@ -66,20 +65,15 @@ ShapeResult broadcastShapes(const Shape &a, const Shape &b, const DimFacts &fact
     if (l == h)
       continue;
     if (l.isPack() || h.isPack()) {
-      // A pack fits itself; against anything else its length decides, which is not known here. A
-      // pack that runs out to the left stands for sizes that are simply carried along.
-      bool tail = i == 0 && (low.size() < high.size() || l.isPack() || h.isPack());
-      if (tail && l.isPack() && !h.isPack() && extra == 0 && high.size() == low.size() && isOne(h)) {
-        h = l;
-        continue;
-      }
+      // A pack fits itself; against anything else its length decides, which is not known here: even
+      // a 1 stays if the pack is empty, and is stretched if it is not.
       return failed(ShapeProblem::PackInTheWay, axis);
     }
     if (isOne(l))
       continue;
     if (isOne(h)) {
       h = l;
-      stretched[i] = stretches = true;
+      stretches = true;
       continue;
     }
     Answer answer = facts.equal(l.dim, h.dim);
@@ -103,7 +97,8 @@ ShapeResult broadcastShapes(const Shape &a, const Shape &b, const DimFacts &fact
       continue;
     }
     ShapeResult bad = failed(ShapeProblem::Ambiguous, static_cast<int64_t>(offset));
-    bad.shape = result.shape;
+    bad.shape = std::move(result.shape);
+    bad.conditions = std::move(result.conditions);
     return bad;
   }
   return result;
@@ -118,13 +113,19 @@ ShapeResult matmulShape(const Shape &a, const Shape &b, const DimFacts &facts) {
   ShapeResult result;
   if (!demandEqual(result, a.back().dim, b[inner].dim, static_cast<int>(a.size()) - 1, facts))
     return result;
+  // A pack next to the last dim of `a` holds the rows and whatever leads them. That is fine for a
+  // matrix or vector `b`; otherwise it is not known what its leading dims meet.
+  if (a.size() >= 2 && a[a.size() - 2].isPack() && b.size() > 2)
+    return failed(ShapeProblem::PackInTheWay, static_cast<int64_t>(a.size()) - 2);
   // Leading dims broadcast; a vector counts as a matrix whose missing dim is dropped again.
   Shape leadA(a.begin(), a.size() >= 2 ? a.end() - 2 : a.end() - 1);
   Shape leadB(b.begin(), b.size() >= 2 ? b.end() - 2 : b.end() - 1);
-  ShapeResult lead = leadB.empty() ? ShapeResult{leadA, {}, {}, false}
+  ShapeResult lead = leadB.empty()   ? ShapeResult{leadA, {}, {}, false}
                      : leadA.empty() ? ShapeResult{leadB, {}, {}, false}
                                      : broadcastShapes(leadA, leadB, facts);
-  if (lead.problem.kind == ShapeProblem::Ambiguous)
+  // Which dims lead is plain from the operation, so nothing is ambiguous or a coincidence.
+  lead.coincidence = false;
+  if (lead.ok() || lead.problem.kind == ShapeProblem::Ambiguous)
     lead.problem = {};
   if (!lead.ok())
     return lead;
@@ -165,6 +166,8 @@ ShapeResult reduceShape(const Shape &s, const std::vector<int64_t> &axes, bool a
     auto index = axisIndex(s, axis);
     if (!index)
       return failed(hasPack(s) ? ShapeProblem::PackInTheWay : ShapeProblem::AxisRange, axis);
+    if (gone[*index]) // given twice, perhaps once from the end
+      return failed(ShapeProblem::AxisRange, axis);
     gone[*index] = true;
   }
   for (size_t i = 0; i < s.size(); ++i) {
@@ -187,8 +190,6 @@ ShapeResult reshapeShape(const Shape &from, const Shape &to, const DimFacts &fac
   DimContext &dims = facts.dims();
   ShapeResult result;
   result.shape = to;
-  // Packs at the front are carried through: `x.reshape([...S, 4])` is not spelled in mx, but a
-  // generic function may pass its own shape on.
   Dim have = elementCount(from, dims), want = dims.constant(1);
   int hole = -1;
   for (size_t i = 0; i < to.size(); ++i) {
@@ -200,6 +201,9 @@ ShapeResult reshapeShape(const Shape &from, const Shape &to, const DimFacts &fac
       hole = static_cast<int>(i);
       continue;
     }
+    // Two negative sizes could make up the right number of elements.
+    if (auto size = to[i].dim.constant(); size && *size < 0)
+      return failed(ShapeProblem::Elements, static_cast<int64_t>(i), have, to[i].dim);
     want = dims.mul(want, to[i].dim);
   }
   if (!have)
@@ -221,17 +225,22 @@ ShapeResult reshapeShape(const Shape &from, const Shape &to, const DimFacts &fac
   Dim quotient = facts.simplify(dims.floorDiv(have, want));
   if (!quotient)
     return failed(ShapeProblem::Overflow);
-  Answer exact = facts.equal(dims.mul(quotient, want), have);
+  Dim back = dims.mul(quotient, want);
+  if (!back)
+    return failed(ShapeProblem::Overflow);
+  Answer exact = facts.equal(back, have);
   if (exact.refuted())
     return failed(ShapeProblem::Indivisible, hole, have, want, exact);
   if (!exact.proved())
-    result.conditions.push_back({Relation::Equal, dims.mul(quotient, want), have, {}});
+    result.conditions.push_back({Relation::Equal, back, have, {}});
   result.shape[hole] = axisOf(quotient);
   return result;
 }
 
 ShapeResult concatShapes(const std::vector<Shape> &parts, int64_t axis, const DimFacts &facts) {
   ShapeResult result;
+  if (parts.empty())
+    return failed(ShapeProblem::RankTooLow);
   result.shape = parts[0];
   auto index = axisIndex(parts[0], axis);
   if (!index)
@@ -242,7 +251,7 @@ ShapeResult concatShapes(const std::vector<Shape> &parts, int64_t axis, const Di
     for (size_t i = 0; i < parts[p].size(); ++i) {
       const Axis &have = parts[p][i];
       Axis &sum = result.shape[i];
-      if (i == *index) {
+      if (i == *index && !have.isPack()) {
         sum.dim = facts.dims().add(sum.dim, have.dim);
         if (!sum.dim)
           return failed(ShapeProblem::Overflow, static_cast<int64_t>(i));
@@ -275,17 +284,24 @@ ShapeResult sameShape(const Shape &a, const Shape &b, const DimFacts &facts) {
 
 ShapeResult stackShapes(const std::vector<Shape> &parts, int64_t axis, const DimFacts &facts) {
   ShapeResult result;
+  if (parts.empty())
+    return failed(ShapeProblem::RankTooLow);
   result.shape = parts[0];
   for (size_t p = 1; p < parts.size(); ++p) {
     ShapeResult same = sameShape(parts[0], parts[p], facts);
     if (!same.ok())
       return same;
-    result.conditions.insert(result.conditions.end(), same.conditions.begin(), same.conditions.end());
+    result.conditions.insert(result.conditions.end(), same.conditions.begin(),
+                             same.conditions.end());
   }
   int64_t rank = static_cast<int64_t>(parts[0].size()) + 1;
   int64_t at = axis < 0 ? axis + rank : axis;
   if (at < 0 || at >= rank)
-    return failed(ShapeProblem::AxisRange, axis);
+    return failed(hasPack(parts[0]) ? ShapeProblem::PackInTheWay : ShapeProblem::AxisRange, axis);
+  // Counted from the front or the back, a pack on the way hides where the new dim goes.
+  auto split = parts[0].begin() + at;
+  if (axis < 0 ? hasPack(Shape(split, parts[0].end())) : hasPack(Shape(parts[0].begin(), split)))
+    return failed(ShapeProblem::PackInTheWay, axis);
   result.shape.insert(result.shape.begin() + at,
                       axisOf(facts.dims().constant(static_cast<int64_t>(parts.size()))));
   return result;
@@ -299,6 +315,9 @@ ShapeResult splitShape(const Shape &s, int64_t parts, int64_t axis, const DimFac
   ShapeResult result;
   result.shape = s;
   Dim whole = s[*index].dim;
+  if (parts <= 0)
+    return failed(ShapeProblem::Indivisible, static_cast<int64_t>(*index), whole,
+                  dims.constant(parts));
   Dim part = facts.simplify(dims.floorDiv(whole, dims.constant(parts)));
   if (!part)
     return failed(ShapeProblem::Overflow, static_cast<int64_t>(*index));

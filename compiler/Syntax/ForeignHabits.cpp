@@ -120,6 +120,9 @@ conditional:
 
 /// `lambda x: x + 1`
 Expr *Parser::parseLambdaHabit() {
+  Nested nested(*this); // the body may be another one
+  if (fatal)
+    return errorExpr();
   Span start = spanOf(take());
   std::string params;
   while (!at(Tok::Colon) && !at(Tok::Newline) && !at(Tok::EndOfFile))

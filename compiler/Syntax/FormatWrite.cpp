@@ -49,6 +49,25 @@ private:
     return !gap.empty() && isTrailing(gap, gap.front()) ? &gap.front() : nullptr;
   }
 
+  /// No empty line behind an opening bracket, nor before a closing one.
+  bool followsOpening(size_t line) const {
+    if (line == 0)
+      return true;
+    Tok before = tokens[lines[line].first - 1].kind;
+    return before == Tok::LBrace || before == Tok::LParen || before == Tok::LBracket;
+  }
+  bool closes(size_t line) const {
+    Tok kind = tokens[lines[line].first].kind;
+    return kind == Tok::RBrace || kind == Tok::RParen || kind == Tok::RBracket;
+  }
+  /// The line follows the one before it, with nothing but that one's comment between them.
+  bool adjacent(size_t line) const {
+    const GapComments &gap = program.commentsBefore(lines[line].first);
+    bool ownLines = gap.size() > 1 || (gap.size() == 1 && !isTrailing(gap, gap[0]));
+    bool blank = tokens[lines[line].first].blank && !followsOpening(line) && !closes(line);
+    return !ownLines && !blank;
+  }
+
   int columnOf(const FormatLine &line, int token) const {
     int at = line.indent;
     for (int i = line.first; i <= token; ++i) {
@@ -81,9 +100,7 @@ private:
       size_t end = i + 1;
       auto follows = [&](const FormatRow &row) {
         size_t line = lineOfFirst[row.first], before = lineOfFirst[rows[end - 1].first];
-        const auto &gap = program.commentsBefore(row.first);
-        bool comments = gap.size() > 1 || (gap.size() == 1 && gap[0].ownLine);
-        return line == before + 1 && row.key == rows[i].key && !tokens[row.first].blank && !comments &&
+        return line == before + 1 && row.key == rows[i].key && adjacent(line) &&
                lines[line].indent == lines[before].indent;
       };
       while (end < rows.size() && follows(rows[end]))
@@ -135,14 +152,6 @@ private:
         commentColumn[i] = written >= needed && written < kColumns ? written : needed;
     }
   }
-  /// Nothing stands between a line and the one before it.
-  bool adjacent(size_t line) const {
-    const FormatToken &t = tokens[lines[line].first];
-    const GapComments &gap = program.commentsBefore(lines[line].first);
-    bool onlyTrailing = gap.size() == 1 && isTrailing(gap, gap[0]);
-    return !t.blank && (gap.empty() || onlyTrailing);
-  }
-
   // ---- text
 
   void ownLine(const GapComment &c, int indent, bool blankBefore) {
@@ -156,13 +165,7 @@ private:
   void writeLine(size_t number) {
     const FormatLine &line = lines[number];
     const FormatToken &start = tokens[line.first];
-    // No empty line behind an opening bracket, nor before a closing one.
-    bool opened = number == 0;
-    if (number > 0) {
-      Tok before = tokens[line.first - 1].kind;
-      opened = before == Tok::LBrace || before == Tok::LParen || before == Tok::LBracket;
-    }
-    bool closes = start.kind == Tok::RBrace || start.kind == Tok::RParen || start.kind == Tok::RBracket;
+    bool opened = followsOpening(number);
     const GapComments &gap = program.commentsBefore(line.first);
     // A comment that gets a line of its own only now documents nothing: it is kept apart.
     bool apart = false;
@@ -173,7 +176,7 @@ private:
       apart = !c.ownLine;
       opened = false;
     }
-    if ((start.blank || apart) && !opened && !closes)
+    if ((start.blank || apart) && !opened && !closes(number))
       out += '\n';
     out += std::string(line.indent, ' ');
     for (int i = line.first; i <= line.last; ++i) {

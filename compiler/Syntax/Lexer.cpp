@@ -22,7 +22,8 @@ public:
       push(Tok::EndOfFile, text.size(), text.size());
       return std::move(out);
     }
-    while (pos < text.size() && !stopped)
+    // Once no more errors are kept there is nothing left to find out.
+    while (pos < text.size() && !stopped && !diags.full())
       lexOne();
     bool trailing = !out.tokens.empty() && tokenInfo(out.tokens.back().kind).continues;
     out.complete = !stopped && !trailing && brackets.empty();
@@ -277,10 +278,12 @@ private:
   }
 
   void unterminated(size_t begin, size_t end) {
+    pos = end;
+    if (stopped) // the end was not looked for
+      return;
     diags.report(Code::E0102, span(begin, begin + 1), "this string has no end")
         .caret("`\"` opens here and is not closed on this line")
         .help("close it with `\"`; for a line break inside write `\\n`");
-    pos = end;
   }
 
   void lexString() {
@@ -389,6 +392,8 @@ private:
         return true; // a stray bracket closed it; reported by the parser
     }
     brackets.resize(depth);
+    if (stopped)
+      return false;
     unclosedBrace(open);
     while (pos < text.size() && text[pos] != '\n')
       ++pos;

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks the table of diagnostic codes: its texts and its example programs.
 
 Usage: check-examples.py MXC [CODE…]

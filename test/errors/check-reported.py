@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every code of the table is reported somewhere, and only codes of the table are.
 
 Usage: check-reported.py MXC ROOT

@@ -50,8 +50,8 @@ TEST(DimProperty, NormalFormsHaveTheValueOfTheExpression) {
       ++compared;
       std::map<AtomId, int64_t> assignment{{s.ids[0], values[0]}, {s.ids[1], values[1]}};
       auto got = s.dims.evaluate(d, assignment);
-      EXPECT_EQ(got, expected) << "seed " << seed << ": " << text(*e) << " became " << s.dims.print(d)
-                               << " at " << values[0] << ", " << values[1];
+      EXPECT_EQ(got, expected) << "seed " << seed << ": " << text(*e) << " became "
+                               << s.dims.print(d) << " at " << values[0] << ", " << values[1];
       return got == expected;
     });
     if (HasFailure())
@@ -96,8 +96,8 @@ TEST(DimProperty, IdentitiesHaveOneNormalForm) {
       if (!x || !y)
         return;
       ++compared;
-      EXPECT_EQ(x.get(), y.get()) << "seed " << seed << ", " << law << ": " << dims.print(x) << " and "
-                                  << dims.print(y);
+      EXPECT_EQ(x.get(), y.get()) << "seed " << seed << ", " << law << ": " << dims.print(x)
+                                  << " and " << dims.print(y);
     };
     same(dims.add(a, b), dims.add(b, a), "a + b");
     same(dims.mul(a, b), dims.mul(b, a), "a*b");

@@ -238,6 +238,13 @@ TEST_F(DimSolver, CounterexamplesSatisfyFactsAboutOtherSymbols) {
   assumeLessEqual(c, n(3));
   EXPECT_EQ(lessEqual(a, n(3)), "proved");
   EXPECT_EQ(lessEqual(a, n(2)), "refuted N=3");
+  // The order in which facts were assumed does not matter.
+  facts.truncate(0);
+  assumeLessEqual(c, n(3));
+  assumeLessEqual(b, c);
+  assumeLessEqual(a, b);
+  EXPECT_EQ(lessEqual(a, n(3)), "proved");
+  EXPECT_EQ(lessEqual(a, n(2)), "refuted N=3");
 }
 
 TEST_F(DimSolver, CounterexamplesSatisfyLongChainsOfFacts) {

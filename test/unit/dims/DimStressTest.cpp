@@ -18,8 +18,8 @@ protected:
   std::vector<Dim> s;
 
   Dim symbol(bool nonNegative = true) {
-    s.push_back(dims.newSymbolDim(
-        {"s" + std::to_string(s.size()), SymbolRole::Generic, nonNegative, {}}));
+    s.push_back(
+        dims.newSymbolDim({"s" + std::to_string(s.size()), SymbolRole::Generic, nonNegative, {}}));
     return s.back();
   }
   void askEverything(Dim a, Dim b) {
@@ -58,7 +58,8 @@ TEST_F(DimStress, DoubledDivisionsDoNotExplode) {
   int depth = 0;
   for (; level; ++depth) {
     ASSERT_LT(depth, 100);
-    level = dims.floorDiv(dims.add(dims.mul(level, level), level), dims.add(x, dims.constant(depth)));
+    level =
+        dims.floorDiv(dims.add(dims.mul(level, level), level), dims.add(x, dims.constant(depth)));
     if (level)
       askEverything(level, x);
   }
@@ -138,8 +139,9 @@ TEST_F(DimStress, HugeCoefficients) {
   symbol();
   symbol();
   symbol(false);
-  const int64_t kHuge[] = {INT64_MAX, INT64_MIN, INT64_MIN + 1, INT64_MAX - 1, int64_t{1} << 62,
-                           -(int64_t{1} << 62), (int64_t{1} << 48) + 1, 3037000500};
+  const int64_t kHuge[] = {
+      INT64_MAX,        INT64_MIN,           INT64_MIN + 1,          INT64_MAX - 1,
+      int64_t{1} << 62, -(int64_t{1} << 62), (int64_t{1} << 48) + 1, 3037000500};
   std::vector<Dim> sizes;
   for (int64_t c : kHuge)
     for (size_t i = 0; i < 3; ++i) {

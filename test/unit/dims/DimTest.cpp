@@ -79,7 +79,8 @@ TEST_F(DimTest, DivisionCancelsCommonFactors) {
   Dim a = symbol("A"), b = symbol("B"), c = symbol("C");
   EXPECT_EQ(div(mul(n(3), a), mul(n(3), b)), div(a, b));
   EXPECT_EQ(div(mul(a, c), mul(b, c)), div(a, b));
-  EXPECT_EQ(div(mul(mul(n(6), c), mul(c, a)), mul(mul(n(4), c), b)), div(mul(mul(n(3), c), a), mul(n(2), b)));
+  EXPECT_EQ(div(mul(mul(n(6), c), mul(c, a)), mul(mul(n(4), c), b)),
+            div(mul(mul(n(3), c), a), mul(n(2), b)));
   EXPECT_EQ(div(dims.negate(a), dims.negate(b)), div(a, b));
   EXPECT_EQ(div(a, n(-2)), div(dims.negate(a), n(2)));
 }
@@ -221,8 +222,7 @@ TEST_F(DimTest, Substitution) {
   EXPECT_EQ(dims.substitute(d, {}), d);
   EXPECT_EQ(dims.substitute(d, {{*dims.asSymbol(c), n(1)}}), d);
   EXPECT_EQ(dims.substitute(d, {{idA, n(6)}, {idB, n(5)}}), n(19));
-  EXPECT_EQ(dims.substitute(d, {{idA, mul(b, c)}}),
-            add(mul(b, mul(c, c)), mul(n(2), mul(b, c))));
+  EXPECT_EQ(dims.substitute(d, {{idA, mul(b, c)}}), add(mul(b, mul(c, c)), mul(n(2), mul(b, c))));
   EXPECT_FALSE(dims.substitute(d, {{idB, n(0)}}));
   // All at once: A and B change places.
   EXPECT_EQ(dims.substitute(sub(a, b), {{idA, b}, {idB, a}}), sub(b, a));

@@ -118,7 +118,8 @@ inline Claim randomFact(const Choose &choose, uint32_t symbols) {
   ExprPtr small = number(static_cast<int64_t>(choose(6)) - 1);
   switch (choose(9)) {
   case 0:
-    return {Relation::Equal, binary(Expr::Mod, a, choose(2) ? b : number(2 + choose(3))), number(0)};
+    return {Relation::Equal, binary(Expr::Mod, a, choose(2) ? b : number(2 + choose(3))),
+            number(0)};
   case 1:
     return {Relation::LessEqual, a, binary(Expr::Add, b, small)};
   case 2:
@@ -180,8 +181,8 @@ inline bool forAllValues(const std::vector<std::vector<int64_t>> &domains,
 
 struct ClaimCheck {
   Verdict verdict = Verdict::Unknown;
-  std::string problem;       ///< empty: the verdict is right as far as computing shows
-  bool unconfirmed = false;  ///< no values for the other symbols were found to complete an example
+  std::string problem;      ///< empty: the verdict is right as far as computing shows
+  bool unconfirmed = false; ///< no values for the other symbols were found to complete an example
 };
 
 /// Asks a random question under random facts and computes whether the answer can be right.
@@ -191,8 +192,8 @@ inline ClaimCheck checkRandomClaim(const Choose &choose, int64_t largest) {
   std::vector<AtomId> symbols;
   std::vector<std::vector<int64_t>> domains, wide;
   for (uint32_t i = 0; i < count; ++i) {
-    DimSymbol info{std::string(1, static_cast<char>('A' + i)), SymbolRole::Generic, choose(4) != 0,
-                   {}};
+    DimSymbol info{
+        std::string(1, static_cast<char>('A' + i)), SymbolRole::Generic, choose(4) != 0, {}};
     domains.emplace_back();
     wide.emplace_back();
     for (int64_t v = info.nonNegative ? 0 : -largest; v <= largest; ++v)
@@ -205,12 +206,16 @@ inline ClaimCheck checkRandomClaim(const Choose &choose, int64_t largest) {
   DimFacts known(dims);
   for (uint32_t n = choose(4); n > 0; --n) {
     facts.push_back(randomFact(choose, count));
-    known.assume({facts.back().relation, toDim(*facts.back().left, dims, symbols),
-                  toDim(*facts.back().right, dims, symbols), {}});
+    known.assume({facts.back().relation,
+                  toDim(*facts.back().left, dims, symbols),
+                  toDim(*facts.back().right, dims, symbols),
+                  {}});
   }
   Claim question = randomQuestion(choose, count, facts);
-  DimCondition asked{question.relation, toDim(*question.left, dims, symbols),
-                     toDim(*question.right, dims, symbols), {}};
+  DimCondition asked{question.relation,
+                     toDim(*question.left, dims, symbols),
+                     toDim(*question.right, dims, symbols),
+                     {}};
   Answer answer = known.ask(asked);
 
   ClaimCheck result{answer.verdict, {}, false};
@@ -236,7 +241,8 @@ inline ClaimCheck checkRandomClaim(const Choose &choose, int64_t largest) {
     forAllValues(domains, [&](const Values &values) {
       auto holds = compute(question, values);
       if (holds && *holds != answer.proved() && factsHold(values))
-        result.problem = (answer.proved() ? "wrongly proved: " : "wrongly refuted: ") + story + show(values);
+        result.problem =
+            (answer.proved() ? "wrongly proved: " : "wrongly refuted: ") + story + show(values);
       return result.problem.empty();
     });
     return result;
@@ -249,7 +255,8 @@ inline ClaimCheck checkRandomClaim(const Choose &choose, int64_t largest) {
     if (value < 0 && dims.symbolInfo(atom).nonNegative)
       result.problem = "a negative size in the example: " + story;
     values[atom] = value;
-    wide[static_cast<size_t>(std::find(symbols.begin(), symbols.end(), atom) - symbols.begin())] = {value};
+    wide[static_cast<size_t>(std::find(symbols.begin(), symbols.end(), atom) - symbols.begin())] = {
+        value};
   }
   auto left = dims.evaluate(asked.left, values), right = dims.evaluate(asked.right, values);
   bool holds = left && right &&

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A call in flight is one block of memory: the head, a copy of each tensor's
+// description, the arguments and the names. The copies refer to the buffers
+// but own nothing, so a tensor being read is not shared by that.
+
+#include "abi/Variables.h"
+#include "device/Device.h"
+#include "mxrt/call.h"
+
+#include <cstring>
+
+using namespace mxrt;
+
+namespace {
+
+constexpr size_t mostOperands = 256;
+
+struct Flight {
+  mxrt_runtime *runtime;
+  mxrt_kernel run;
+  size_t bytes; // of the whole block
+  size_t tensorCount;
+  const mxrt_tensor **tensors;
+  const void *arguments;
+  const char *name;
+  mxrt_device device;
+  mxrt_place place;
+};
+
+constexpr size_t blockAlign = 16;
+
+size_t aligned(size_t bytes) {
+  return (bytes + blockAlign - 1) & ~(blockAlign - 1);
+}
+
+size_t describedBytes(const mxrt_tensor *tensor) {
+  return aligned(sizeof(mxrt_tensor) +
+                 2 * sizeof(int64_t) * static_cast<size_t>(tensor->rank));
+}
+
+/// Cuts pieces from the front of a block.
+class Cutter {
+public:
+  explicit Cutter(void *start) : next(static_cast<char *>(start)) {}
+  void *cut(size_t bytes) {
+    void *piece = next;
+    next += aligned(bytes);
+    return piece;
+  }
+  const char *text(const char *source) {
+    if (!source)
+      return nullptr;
+    size_t length = strlen(source) + 1;
+    return static_cast<const char *>(memcpy(cut(length), source, length));
+  }
+
+private:
+  char *next;
+};
+
+size_t textBytes(const char *text) {
+  return text ? aligned(strlen(text) + 1) : 0;
+}
+
+const mxrt_tensor *describe(Cutter &cutter, const mxrt_tensor *tensor) {
+  auto *copy = ::new (cutter.cut(describedBytes(tensor))) mxrt_tensor;
+  copy->buffer = tensor->buffer;
+  copy->buffer->retain();
+  copy->offset = tensor->offset;
+  copy->elements = tensor->elements;
+  copy->type = tensor->type;
+  copy->rank = tensor->rank;
+  copy->owner = false;
+  if (tensor->rank > 0)
+    memcpy(copy->sizes(), tensor->sizes(),
+           2 * sizeof(int64_t) * static_cast<size_t>(tensor->rank));
+  return copy;
+}
+
+Result<Flight *> makeFlight(mxrt_runtime *runtime, const mxrt_call &call) {
+  size_t count = call.read_count + call.write_count;
+  size_t bytes = aligned(sizeof(Flight)) + aligned(count * sizeof(void *)) +
+                 aligned(call.argument_bytes) + textBytes(call.name) +
+                 textBytes(call.place.file);
+  auto tensorAt = [&](size_t i) {
+    return i < call.read_count ? call.reads[i] : call.writes[i - call.read_count];
+  };
+  for (size_t i = 0; i < count; ++i)
+    bytes += describedBytes(tensorAt(i));
+  void *block = allocateBytes(&runtime->alloc, bytes, blockAlign);
+  if (!block)
+    return outOfMemory(&runtime->alloc, call.place);
+  Cutter cutter(block);
+  auto *flight = ::new (cutter.cut(sizeof(Flight))) Flight{};
+  flight->runtime = runtime;
+  flight->run = call.run;
+  flight->bytes = bytes;
+  flight->tensorCount = count;
+  flight->device = call.device;
+  flight->place = call.place;
+  flight->tensors =
+      static_cast<const mxrt_tensor **>(cutter.cut(count * sizeof(void *)));
+  for (size_t i = 0; i < count; ++i)
+    flight->tensors[i] = describe(cutter, tensorAt(i));
+  flight->arguments = cutter.cut(call.argument_bytes);
+  if (call.argument_bytes > 0)
+    memcpy(const_cast<void *>(flight->arguments), call.arguments,
+           call.argument_bytes);
+  flight->name = cutter.text(call.name);
+  flight->place.file = cutter.text(call.place.file);
+  return flight;
+}
+
+void dropFlight(void *payload) {
+  auto *flight = static_cast<Flight *>(payload);
+  mxrt_runtime *runtime = flight->runtime;
+  for (size_t i = 0; i < flight->tensorCount; ++i)
+    flight->tensors[i]->buffer->release();
+  releaseBytes(&runtime->alloc, flight, flight->bytes, blockAlign);
+}
+
+mxrt_status runFlight(mxrt_op_context *, void *payload) {
+  auto *flight = static_cast<Flight *>(payload);
+  mxrt_context context =
+      flight->runtime->context(flight->device, flight->place);
+  context.holds_thread = 1; // the engine's worker counts already
+  return flight->run(&context, flight->tensors, flight->arguments);
+}
+
+/// The variables of some tensors, each once and none of `except`.
+Status addVariables(EngineLink *link, mxrt_tensor *const *tensors, size_t count,
+                    const Vec<mxrt_var> *except, Vec<mxrt_var> &variables) {
+  auto holds = [](const Vec<mxrt_var> &list, mxrt_var wanted) {
+    for (mxrt_var variable : list)
+      if (variable == wanted)
+        return true;
+    return false;
+  };
+  for (size_t i = 0; i < count; ++i) {
+    mxrt_var variable = MXRT_TRY(variableOf(link, tensors[i]->buffer));
+    if (holds(variables, variable) || (except && holds(*except, variable)))
+      continue;
+    if (!variables.push(variable))
+      return outOfMemory(variables.allocator());
+  }
+  return success();
+}
+
+Status checkCall(mxrt_runtime *runtime, const mxrt_call &call) {
+  (void)MXRT_TRY(runtime->device(call.device, call.place));
+  if (!call.run || call.read_count > mostOperands ||
+      call.write_count > mostOperands)
+    return error(&runtime->alloc, MXRT_INVALID_ARGUMENT, call.place,
+                 "a call without a kernel or with more than %d tensors",
+                 static_cast<int>(mostOperands));
+  for (size_t i = 0; i < call.read_count + call.write_count; ++i) {
+    const mxrt_tensor *tensor = i < call.read_count
+                                    ? call.reads[i]
+                                    : call.writes[i - call.read_count];
+    mxrt_device where = tensor->buffer->device;
+    if (where.kind != call.device.kind || where.index != call.device.index)
+      return error(&runtime->alloc, MXRT_WRONG_DEVICE, call.place,
+                   "%s is on %s, but the call is on %s",
+                   shapeText(tensor->shape()).text, deviceText(where).text,
+                   deviceText(call.device).text);
+  }
+  return success();
+}
+
+Status pushCall(mxrt_runtime *runtime, const mxrt_call &call) {
+  MXRT_CHECK(checkCall(runtime, call));
+  EngineLink *link = MXRT_TRY(engineLink(runtime));
+  Vec<mxrt_var> writes(&runtime->alloc), reads(&runtime->alloc);
+  MXRT_CHECK(
+      addVariables(link, call.writes, call.write_count, nullptr, writes));
+  MXRT_CHECK(addVariables(link, call.reads, call.read_count, &writes, reads));
+  Flight *flight = MXRT_TRY(makeFlight(runtime, call));
+
+  mxrt_op op = {};
+  op.run = runFlight;
+  op.payload = flight;
+  op.drop = dropFlight;
+  op.reads = reads.data();
+  op.read_count = reads.size();
+  op.writes = writes.data();
+  op.write_count = writes.size();
+  op.device = call.device;
+  op.priority = call.priority;
+  op.flags = call.flags;
+  op.name = flight->name;
+  op.place = flight->place;
+  for (size_t i = 0; i < call.write_count; ++i)
+    op.bytes += static_cast<uint64_t>(mxrt_tensor_bytes(call.writes[i]));
+  Status pushed(mxrt_engine_push(link->target(), &op));
+  if (pushed.failed())
+    dropFlight(flight);
+  return pushed;
+}
+
+mxrt_status copyKernel(const mxrt_context *context,
+                       const mxrt_tensor *const *tensors, const void *) {
+  return mxrt_tensor_copy(context, tensors[0], tensors[1]);
+}
+
+} // namespace
+
+extern "C" {
+
+mxrt_status mxrt_call_push(mxrt_runtime *runtime, const mxrt_call *call) {
+  return pushCall(runtime, *call).release();
+}
+
+mxrt_status mxrt_call_copy(mxrt_runtime *runtime, mxrt_tensor *from,
+                           mxrt_tensor *to, const mxrt_place *place) {
+  mxrt_call call = {};
+  call.run = copyKernel;
+  call.name = "copy";
+  call.reads = &from;
+  call.read_count = 1;
+  call.writes = &to;
+  call.write_count = 1;
+  call.device = to->buffer->device;
+  call.place = placeOf(place);
+  return pushCall(runtime, call).release();
+}
+
+mxrt_status mxrt_call_prepare_write(mxrt_runtime *runtime, mxrt_tensor **tensor,
+                                    const mxrt_place *place) {
+  mxrt_tensor *old = nullptr;
+  if (mxrt_status failure =
+          mxrt_tensor_prepare_write(runtime, tensor, place, &old))
+    return failure;
+  if (!old)
+    return nullptr;
+  if (mxrt_status failure = mxrt_call_copy(runtime, old, *tensor, place)) {
+    mxrt_tensor_release(*tensor);
+    *tensor = old;
+    return failure;
+  }
+  mxrt_tensor_release(old);
+  return nullptr;
+}
+
+} // extern "C"

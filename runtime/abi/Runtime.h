@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Inside of mxrt_runtime. Parts that the core does not know (engine, profiler,
+// host VM, kvstore) hang themselves into a slot and are destroyed with it.
+
+#ifndef MXRT_ABI_RUNTIME_H
+#define MXRT_ABI_RUNTIME_H
+
+#include "base/Allocator.h"
+#include "base/StatusReserve.h"
+#include "base/Sync.h"
+#include "mxrt/parallel.h"
+#include "mxrt/runtime.h"
+
+namespace mxrt {
+
+class Device;
+class MemoryBudget;
+
+/// Slots are destroyed from last to first: the host VM before the engine it
+/// pushes to, the engine before the profiler it reports to.
+enum class Part : int { Profile, Engine, KvStore, Host, Io, Extra, Count };
+
+constexpr int maxCpuDevices = 16;
+
+} // namespace mxrt
+
+struct mxrt_runtime {
+  explicit mxrt_runtime(const mxrt_allocator &source) : alloc(source) {}
+
+  /// The host's allocator plus the reserve for errors. Everything in the
+  /// runtime allocates with &alloc.
+  mxrt_allocator alloc;
+  mxrt_thread_budget *budget = nullptr;
+  mxrt::MemoryBudget *memory = nullptr;
+  int32_t cpuDevices = 0;
+  mxrt::Device *cpu[mxrt::maxCpuDevices] = {};
+  /// The word mxrt_context::cancelled points to.
+  std::atomic<uint32_t> cancelled{0};
+
+  /// A part made by another folder. `make` is called at most once per slot and
+  /// runtime, under a lock, on first use.
+  using Make = mxrt::Status (*)(mxrt_runtime *runtime, void **object);
+  using Destroy = void (*)(mxrt_runtime *runtime, void *object);
+  /// The part's object, made on first use. Any thread.
+  mxrt::Result<void *> part(mxrt::Part which, Make make, Destroy destroy);
+  /// The part's object, or nullptr if nothing has made it yet. Any thread.
+  void *partIfMade(mxrt::Part which) const;
+
+  /// The device, or R0401.
+  mxrt::Result<mxrt::Device *> device(mxrt_device which, mxrt_place place);
+  /// A context for work on a device of this runtime.
+  mxrt_context context(mxrt_device which, mxrt_place place);
+
+  struct Slot {
+    std::atomic<void *> object{nullptr};
+    Destroy destroy = nullptr;
+    mxrt::Mutex mutex;
+  };
+  Slot slots[static_cast<int>(mxrt::Part::Count)];
+};
+
+#endif // MXRT_ABI_RUNTIME_H

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ties engine variables to buffers. A buffer may outlive its runtime; then its
+// variable is already gone with the engine, and the link says so.
+
+#ifndef MXRT_ABI_VARIABLES_H
+#define MXRT_ABI_VARIABLES_H
+
+#include "abi/Runtime.h"
+#include "memory/Tensor.h"
+#include "mxrt/engine.h"
+
+namespace mxrt {
+
+/// Shared by the runtime and every bound buffer.
+class EngineLink {
+public:
+  EngineLink(const mxrt_allocator &source, mxrt_engine *engine)
+      : alloc(source), engine(engine) {
+    alloc.reserve = nullptr; // may outlive the runtime
+  }
+  void retain() { refs.fetch_add(1, std::memory_order_relaxed); }
+  void release();
+  /// The runtime is about to destroy the engine.
+  void sever();
+  /// Ends a variable, unless the engine has gone.
+  void drop(mxrt_var variable);
+
+  mxrt_engine *target() const { return engine; }
+  const mxrt_allocator *allocator() const { return &alloc; }
+
+private:
+  mxrt_allocator alloc;
+  std::atomic<uint32_t> refs{1};
+  Mutex mutex;
+  mxrt_engine *engine; // null once severed; written under the mutex
+};
+
+/// The runtime's link, made with its engine on first use.
+Result<EngineLink *> engineLink(mxrt_runtime *runtime);
+
+/// The variable of a buffer, made on first use.
+Result<mxrt_var> variableOf(EngineLink *link, mxrt_buffer *buffer);
+
+} // namespace mxrt
+
+#endif // MXRT_ABI_VARIABLES_H

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The C side of the engine. Thin on purpose: what a call means stands in
+// mxrt/engine.h, how it is done in the two engines.
+
+#include "engine/Engine.h"
+#include "engine/Op.h"
+
+using namespace mxrt;
+using namespace mxrt::engine;
+
+/// Hands a result to a C out parameter.
+template <typename T, typename Out>
+static mxrt_status deliver(Result<T> result, Out *out) {
+  if (result.failed())
+    return result.takeStatus().release();
+  *out = static_cast<Out>(*result);
+  return nullptr;
+}
+
+mxrt_status mxrt_engine_create(const mxrt_engine_options *options,
+                               mxrt_engine **engine) {
+  *engine = nullptr;
+  mxrt_engine_options complete = completeOptions(options);
+  if (complete.kind != MXRT_ENGINE_NAIVE &&
+      complete.kind != MXRT_ENGINE_THREADED)
+    return error(complete.allocator, MXRT_BAD_SETTING, noPlace,
+                 "no engine of kind %d", static_cast<int>(complete.kind))
+        .release();
+  return deliver(complete.kind == MXRT_ENGINE_NAIVE ? createNaive(complete)
+                                                    : createThreaded(complete),
+                 engine);
+}
+
+void mxrt_engine_destroy(mxrt_engine *engine) {
+  if (engine)
+    engine->destroy();
+}
+
+mxrt_status mxrt_engine_new_var(mxrt_engine *engine, mxrt_var *var) {
+  return deliver(engine->newVar(), var);
+}
+
+mxrt_status mxrt_engine_delete_var(mxrt_engine *engine, mxrt_var var,
+                                   void (*drop)(void *), void *payload) {
+  return engine->deleteVar(var, drop, payload).release();
+}
+
+mxrt_status mxrt_engine_version(mxrt_engine *engine, mxrt_var var,
+                                uint64_t *version) {
+  return deliver(engine->version(var), version);
+}
+
+mxrt_status mxrt_engine_push(mxrt_engine *engine, const mxrt_op *op) {
+  return engine->push(*op).release();
+}
+
+mxrt_status mxrt_engine_push_many(mxrt_engine *engine, const mxrt_op *ops,
+                                  size_t count, size_t *pushed) {
+  return engine->pushMany(ops, count, pushed).release();
+}
+
+mxrt_status mxrt_engine_wait(mxrt_engine *engine, mxrt_var var,
+                             mxrt_place place) {
+  return engine->wait(var, place).release();
+}
+
+mxrt_status mxrt_engine_wait_all(mxrt_engine *engine, mxrt_place place) {
+  return engine->waitAll(place).release();
+}
+
+mxrt_status mxrt_engine_poll(mxrt_engine *engine, mxrt_var var,
+                             int32_t *ready) {
+  return deliver(engine->poll(var), ready);
+}
+
+void mxrt_engine_cancel_all(mxrt_engine *engine) { engine->cancelAll(); }
+
+void mxrt_engine_get_stats(mxrt_engine *engine, mxrt_engine_stats *stats) {
+  *stats = engine->stats();
+}
+
+// -- cancellation ------------------------------------------------------------
+
+mxrt_status mxrt_cancel_create(const mxrt_allocator *allocator,
+                               mxrt_cancel **cancel) {
+  const mxrt_allocator *alloc = allocator ? allocator : mxrt_system_allocator();
+  *cancel = newObject<mxrt_cancel>(alloc, alloc);
+  return *cancel ? nullptr : outOfMemory().release();
+}
+
+mxrt_cancel *mxrt_cancel_retain(mxrt_cancel *cancel) {
+  if (cancel)
+    cancel->references.fetch_add(1, std::memory_order_relaxed);
+  return cancel;
+}
+
+void mxrt_cancel_release(mxrt_cancel *cancel) {
+  if (cancel &&
+      cancel->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    deleteObject(cancel->alloc, cancel);
+}
+
+void mxrt_cancel_request(mxrt_cancel *cancel) {
+  cancel->requested.store(1, std::memory_order_release);
+}
+
+int32_t mxrt_cancel_requested(const mxrt_cancel *cancel) {
+  return cancel->requested.load(std::memory_order_acquire) != 0;
+}
+
+const uint32_t *mxrt_cancel_word(const mxrt_cancel *cancel) {
+  static_assert(sizeof(cancel->requested) == sizeof(uint32_t));
+  return reinterpret_cast<const uint32_t *>(&cancel->requested);
+}
+
+// -- inside an op ------------------------------------------------------------
+
+int32_t mxrt_op_cancelled(const mxrt_op_context *context) {
+  return context->cancelled();
+}
+
+mxrt_status mxrt_op_input_error(const mxrt_op_context *context) {
+  return context->inputError();
+}
+
+int32_t mxrt_op_declares(const mxrt_op_context *context, mxrt_var var,
+                         int32_t write) {
+  return context->declares(var, write != 0);
+}
+
+mxrt_op_token *mxrt_op_defer(mxrt_op_context *context) {
+  return context->defer();
+}
+
+void mxrt_op_complete(mxrt_op_token *token, mxrt_status status) {
+  token->complete(token, status);
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What both engines share that is not on the hot path: defaults, lanes by
+// name, and the wording of errors.
+
+#include "base/Os.h"
+#include "engine/Engine.h"
+
+#include <cstdio>
+
+namespace mxrt::engine {
+
+mxrt_engine_options completeOptions(const mxrt_engine_options *given) {
+  mxrt_engine_options options = given ? *given : mxrt_engine_options{};
+  if (!options.allocator)
+    options.allocator = mxrt_system_allocator();
+  if (options.workers_per_device <= 0)
+    options.workers_per_device = os::processorCount();
+  if (options.copy_workers <= 0)
+    options.copy_workers = 1;
+  if (options.communication_workers <= 0)
+    options.communication_workers = 1;
+  if (options.max_ops == 0)
+    options.max_ops = 1024;
+  if (options.max_bytes == 0)
+    options.max_bytes = uint64_t{256} << 20;
+  // Positions in flight are compared as signed numbers.
+  if (options.max_ops > INT64_MAX / 2)
+    options.max_ops = INT64_MAX / 2;
+  if (options.max_bytes > INT64_MAX / 2)
+    options.max_bytes = INT64_MAX / 2;
+  if (options.spin_microseconds == 0)
+    options.spin_microseconds = 20;
+  else if (options.spin_microseconds < 0)
+    options.spin_microseconds = 0;
+  return options;
+}
+
+Result<uint32_t> laneIndexOf(const mxrt_allocator *alloc, const mxrt_op &op) {
+  switch (op.lane) {
+  case MXRT_LANE_COPY:
+    return copyLane;
+  case MXRT_LANE_COMMUNICATION:
+    return communicationLane;
+  case MXRT_LANE_COMPUTE:
+    break;
+  default:
+    return error(alloc, MXRT_ENGINE_USAGE, op.place, "op '%s': no lane %d",
+                 op.name ? op.name : "?", static_cast<int>(op.lane));
+  }
+  auto kind = static_cast<uint32_t>(op.device.kind);
+  auto index = static_cast<uint32_t>(op.device.index);
+  if (kind >= deviceKinds || index >= devicesPerKind)
+    return error(alloc, MXRT_NO_DEVICE, op.place,
+                 "op '%s': no device of kind %d with index %d",
+                 op.name ? op.name : "?", static_cast<int>(op.device.kind),
+                 static_cast<int>(op.device.index));
+  return kind * devicesPerKind + index;
+}
+
+Status issuedBy(Status status, const char *name, mxrt_place place) {
+  status = std::move(status).issuedAt(place);
+  if (!name)
+    return status;
+  char note[128];
+  std::snprintf(note, sizeof note, "note: in op '%s'", name);
+  return std::move(status).withNote(note);
+}
+
+Status cancelledStatus(const mxrt_allocator *alloc, const char *name,
+                       mxrt_place place) {
+  return error(alloc, MXRT_CANCELLED, place, "op '%s' was cancelled",
+               name ? name : "?");
+}
+
+Status badHandle(const mxrt_allocator *alloc, const char *what,
+                 mxrt_place place) {
+  return error(alloc, MXRT_ENGINE_USAGE, place,
+               "%s: no such engine variable; it was deleted or never existed",
+               what);
+}
+
+Status duplicateVar(const mxrt_allocator *alloc, const char *name,
+                    bool bothSets, mxrt_place place) {
+  return error(alloc, MXRT_ENGINE_USAGE, place,
+               bothSets ? "op '%s' both reads and writes one variable; name it "
+                          "in the write set only"
+                        : "op '%s' names one variable twice in a set",
+               name ? name : "?");
+}
+
+Status insideOp(const mxrt_allocator *alloc, const char *what,
+                mxrt_place place) {
+  return error(alloc, MXRT_ENGINE_USAGE, place,
+               "%s inside an op would wait for itself; push an op that reads "
+               "the variable",
+               what);
+}
+
+Status badOp(const mxrt_allocator *alloc, const char *why, mxrt_place place) {
+  return error(alloc, MXRT_ENGINE_USAGE, place, "%s", why);
+}
+
+} // namespace mxrt::engine

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a failed op leaves behind: one Failure, shared by every variable it
+// poisoned and by those that depend on them, and the log of failures that no
+// wait has returned yet.
+
+#ifndef MXRT_ENGINE_FAILURE_H
+#define MXRT_ENGINE_FAILURE_H
+
+#include "base/Allocator.h"
+#include "base/Status.h"
+#include "base/Sync.h"
+
+#include <atomic>
+
+namespace mxrt::engine {
+
+/// Counted by references. Its status never changes after construction, so it
+/// is read without a lock.
+class Failure {
+public:
+  Failure(const mxrt_allocator *alloc, Status status, uint64_t sequence)
+      : status(std::move(status)), sequence(sequence), alloc(alloc) {}
+
+  Failure *retain() {
+    references.fetch_add(1, std::memory_order_relaxed);
+    return this;
+  }
+  static void release(Failure *failure) {
+    if (failure &&
+        failure->references.fetch_sub(1, std::memory_order_acq_rel) == 1 &&
+        failure->alloc)
+      deleteObject(failure->alloc, failure);
+  }
+
+  /// The error for somebody who waits at `place`; counts as noticed.
+  Status notice(mxrt_place place) {
+    noticed.store(true, std::memory_order_relaxed);
+    return status.share().noticedAt(place);
+  }
+
+  const Status status;
+  /// Push order of the op that failed: the earliest of several errors wins.
+  const uint64_t sequence;
+  std::atomic<bool> noticed{false};
+
+private:
+  friend class FailureLog;
+  std::atomic<uint32_t> references{1};
+  const mxrt_allocator *const alloc; // null: part of a FailureLog
+  Failure *nextInLog = nullptr;      // under the log's mutex
+};
+
+/// Owner of a reference to a Failure, or of none.
+class FailureRef {
+public:
+  FailureRef() = default;
+  explicit FailureRef(Failure *adopted) : failure(adopted) {}
+  FailureRef(FailureRef &&other) noexcept
+      : failure(std::exchange(other.failure, nullptr)) {}
+  FailureRef &operator=(FailureRef &&other) noexcept {
+    std::swap(failure, other.failure);
+    return *this;
+  }
+  ~FailureRef() { Failure::release(failure); }
+
+  static FailureRef share(Failure *failure) {
+    return FailureRef(failure ? failure->retain() : nullptr);
+  }
+  /// Keeps the earlier of this one and `other`.
+  void keepEarlier(Failure *other) {
+    if (other && (!failure || other->sequence < failure->sequence))
+      *this = share(other);
+  }
+  Failure *get() const { return failure; }
+  Failure *operator->() const { return failure; }
+  explicit operator bool() const { return failure != nullptr; }
+
+private:
+  Failure *failure = nullptr;
+};
+
+/// Failures not yet noticed, for wait_all. Bounded: a program that fails a
+/// million times and never waits keeps the earliest `capacity` of them and the
+/// number of the others. Any thread.
+class FailureLog {
+public:
+  explicit FailureLog(const mxrt_allocator *alloc) : alloc(alloc) {}
+  ~FailureLog();
+  FailureLog(const FailureLog &) = delete;
+
+  /// A new failure; never null. Without memory it is the log's own last
+  /// resort, which says "out of memory" and no more.
+  FailureRef make(Status status, uint64_t sequence);
+  /// Lets wait_all know of it.
+  void add(Failure *failure);
+  /// The earliest failure that nobody has noticed, as an error noticed at
+  /// `place`; all others count as noticed now. Success if there is none.
+  /// `repeat` (a test's mistake) returns noticed ones as well.
+  Status takeFirst(mxrt_place place, bool repeat);
+
+private:
+  static constexpr uint32_t capacity = 256;
+
+  void forgetNoticed(); // under the mutex
+
+  const mxrt_allocator *const alloc;
+  Mutex mutex;
+  Failure *first = nullptr;
+  uint32_t count = 0;
+  uint64_t dropped = 0;
+  Failure lastResort{nullptr, outOfMemory(), UINT64_MAX};
+};
+
+} // namespace mxrt::engine
+
+#endif // MXRT_ENGINE_FAILURE_H

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ThreadedEngine, second half: what happens once an op is ready.
+// Included by ThreadedEngine.h only.
+
+#ifndef MXRT_ENGINE_THREADEDRUN_H
+#define MXRT_ENGINE_THREADEDRUN_H
+
+#include "engine/ThreadedEngine.h"
+
+namespace mxrt::engine {
+
+template <typename Sync> void ThreadedEngine<Sync>::workerMain(void *argument) {
+  Worker &self = *static_cast<Worker *>(argument);
+  self.engine->runLane(self);
+}
+
+template <typename Sync> void ThreadedEngine<Sync>::runLane(Worker &self) {
+  // Threads of the copy and communication lanes wait more than they compute.
+  bool computes = self.lane->id < computeLanes;
+  mxrt_thread_budget *budget = computes ? options.thread_budget : nullptr;
+  bool counted = false;
+  for (;;) {
+    OpT *op = self.lane->take();
+    if (!op) {
+      if (counted)
+        mxrt_thread_budget_leave(budget);
+      flow.workerIsDry();
+      op = self.lane->search();
+      if (!op)
+        return;
+      if (budget)
+        mxrt_thread_budget_enter(budget);
+      counted = budget != nullptr;
+    }
+    // An op that the last one made ready runs at once, without the queue, but
+    // not for ever: others wait there.
+    constexpr int longestChain = 16;
+    for (int i = 0; op; ++i)
+      op = execute(op, self.stripe, i < longestChain ? self.lane : nullptr);
+  }
+}
+
+template <typename Sync>
+auto ThreadedEngine<Sync>::execute(OpT *op, uint32_t stripe, Lane<Sync> *self)
+    -> OpT * {
+  if (Sync::fault(Fault::IdleSeenEarly))
+    flow.leave(stripe, op->bytes);
+  if (Sync::fault(Fault::ReaderReleasedEarly)) {
+    Grants<Sync> early;
+    for (size_t i = 0; i < op->accessCount; ++i)
+      if (Node &node = op->accesses()[i]; node.kind == Kind::Read) {
+        Guard<Sync> guard(node.variable->mutex);
+        VarQueue<Sync>::leaveRead(*node.variable, early);
+      }
+    actOn(early, stripe, nullptr);
+  }
+  Outcome outcome = runOrSkip(host, op);
+  if (outcome.deferred && !Sync::fault(Fault::DeferredFinishedAtReturn))
+    return nullptr; // the op may be gone already
+  return finish(op, std::move(outcome), stripe, self);
+}
+
+template <typename Sync>
+void ThreadedEngine<Sync>::completeDeferred(mxrt_op_token *token,
+                                            mxrt_status status) {
+  auto *engine = static_cast<ThreadedEngine *>(token->engine);
+  OpT *op = OpT::of(token);
+  engine->guests.fetch_add(1, std::memory_order_seq_cst);
+  Outcome outcome{Status(status), inputPoison(op), true, false};
+  engine->finish(op, std::move(outcome), 0, nullptr);
+  // From here on the engine may be gone; a futex wakes by address alone.
+  auto &guests = engine->guests;
+  if (guests.fetch_sub(1, std::memory_order_seq_cst) == 1)
+    Sync::futexWake(guests, UINT32_MAX);
+}
+
+template <typename Sync>
+auto ThreadedEngine<Sync>::finish(OpT *op, Outcome outcome, uint32_t stripe,
+                                  Lane<Sync> *self) -> OpT * {
+  FailureRef poison = poisonAfter(host, op, outcome);
+  dropPayload(host, op, outcome.ran);
+  Grants<Sync> grants;
+  giveBack(op, poison, outcome.ran || !Sync::fault(Fault::VersionNotCounted), grants);
+  uint64_t bytes = op->bytes;
+  pool.giveBack(op);
+  OpT *next = actOn(grants, stripe, self);
+  if (!Sync::fault(Fault::IdleSeenEarly))
+    flow.leave(stripe, bytes);
+  return next;
+}
+
+template <typename Sync>
+void ThreadedEngine<Sync>::giveBack(OpT *op, const FailureRef &poison,
+                                    bool count, Grants<Sync> &grants) {
+  Node *nodes = op->accesses();
+  for (size_t i = 0; i < op->accessCount; ++i) {
+    Var &var = *nodes[i].variable;
+    Guard<Sync> guard(var.mutex);
+    if (nodes[i].kind == Kind::Write) {
+      VarQueue<Sync>::leaveWrite(var, FailureRef::share(poison.get()), count,
+                                 grants);
+      continue;
+    }
+    if (Sync::fault(Fault::PoisonOnReads) && poison)
+      VarQueue<Sync>::setPoison(var, FailureRef::share(poison.get()));
+    if (!Sync::fault(Fault::ReaderReleasedEarly))
+      VarQueue<Sync>::leaveRead(var, grants);
+  }
+}
+
+template <typename Sync>
+auto ThreadedEngine<Sync>::actOn(Grants<Sync> &grants, uint32_t stripe,
+                                 Lane<Sync> *self) -> OpT * {
+  // A waiter is gone once signalled: take its link first.
+  while (Node *node = grants.waits) {
+    grants.waits = node->next;
+    static_cast<Waiter<Sync> *>(node)->signal();
+  }
+  while (Node *node = grants.deletions) {
+    grants.deletions = node->next;
+    finishDeletion(node->variable, stripe);
+  }
+  OpT *next = nullptr;
+  // Only a lone successor: among several the lane's queue has to choose.
+  OpT *only = grants.readyFirst == grants.readyLast ? grants.readyFirst : nullptr;
+  if (self && only && only->lane == self && only->priority == 0 &&
+      self->mayRunNext())
+    next = grants.popReady();
+  dispatch(grants);
+  return next;
+}
+
+/// Hands ready ops to their lanes, neighbours of one lane together.
+template <typename Sync>
+void ThreadedEngine<Sync>::dispatch(Grants<Sync> &grants) {
+  OpT *first = grants.readyFirst;
+  grants.readyFirst = grants.readyLast = nullptr;
+  while (first) {
+    Lane<Sync> *lane = first->lane;
+    OpT *last = first;
+    while (last->next && last->next->lane == lane)
+      last = last->next;
+    OpT *following = last->next;
+    last->next = nullptr;
+    lane->put(first, last);
+    first = following;
+  }
+}
+
+template <typename Sync>
+void ThreadedEngine<Sync>::finishDeletion(Var *var, uint32_t stripe) {
+  void (*drop)(void *) = var->drop;
+  void *payload = var->dropPayload;
+  table.recycle(var);
+  if (drop) {
+    Running<Sync> inside(host, nullptr, nullptr); // it may push
+    drop(payload);
+  }
+  flow.leave(stripe, 0);
+}
+
+template <typename Sync> void ThreadedEngine<Sync>::cancelAll() {
+  host.cancelUpTo(flow.pushedOps());
+}
+
+template <typename Sync> mxrt_engine_stats ThreadedEngine<Sync>::stats() {
+  mxrt_engine_stats stats = {};
+  stats.completed = flow.completedOps();
+  stats.pushed = flow.pushedOps();
+  stats.bytes_in_flight = flow.bytesInFlight();
+  stats.variables = table.aliveCount();
+  stats.throttled = flow.throttledPushes();
+  for (auto &entry : crews)
+    if (Crew *crew = entry.load(std::memory_order_acquire))
+      stats.sleeps += crew->lane.sleepCount();
+  stats.failed = host.failedOps.load(std::memory_order_relaxed);
+  stats.skipped = host.skippedOps.load(std::memory_order_relaxed);
+  return stats;
+}
+
+} // namespace mxrt::engine
+
+#endif // MXRT_ENGINE_THREADEDRUN_H

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Raising and catching. The pending error needs no memory of its own beyond
+// the status: running out of memory can be raised and caught like any error.
+
+#include "host/Machine.h"
+
+namespace mxrt::host {
+
+static const PlaceData *findPlace(const FunctionData &fn, uint32_t offset) {
+  size_t low = 0, high = fn.places.size();
+  while (low < high) { // first place after the instruction
+    size_t middle = (low + high) / 2;
+    if (fn.places[middle].offset <= offset)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low ? &fn.places[low - 1] : nullptr;
+}
+
+static uint32_t offsetOf(const Frame &frame) {
+  return uint32_t(frame.pc - frame.fn->code) - 1;
+}
+
+Place Machine::placeOf(const Frame &frame) const {
+  Place place = {frame.fn->name, frame.fn->file, 0, 0};
+  if (const PlaceData *data = findPlace(*frame.fn->data, offsetOf(frame))) {
+    place.line = data->line;
+    place.column = data->column;
+  }
+  return place;
+}
+
+static mxrt_place toStatusPlace(const Place &place) {
+  return {place.file ? place.file->text() : nullptr, int32_t(place.line),
+          int32_t(place.column)};
+}
+
+mxrt_place Machine::currentPlace() const {
+  return frame ? toStatusPlace(placeOf(*frame)) : noPlace;
+}
+
+void Machine::clearPending() {
+  pending.status = success();
+  for (uint32_t i = 0; i < pending.count; ++i) {
+    release(heap, pending.places[i].function);
+    release(heap, pending.places[i].file);
+  }
+  pending.count = pending.elided = 0;
+}
+
+static void addPlace(PendingError &pending, const Place &place) {
+  if (pending.count == PendingError::maxPlaces) {
+    ++pending.elided;
+    return;
+  }
+  retain(place.function);
+  retain(place.file);
+  pending.places[pending.count++] = place;
+}
+
+bool Machine::raise(Status status) {
+  // A native that called back and failed gives the very error back: the
+  // places were noted then, further in, and reach down to the first frame.
+  if (pending.status.failed() && pending.status.get() == status.get())
+    return false;
+  clearPending();
+  if (frame) {
+    mxrt_place here = currentPlace();
+    bool issuedElsewhere = status.place().line > 0;
+    status = issuedElsewhere ? std::move(status).noticedAt(here)
+                             : std::move(status).issuedAt(here);
+  }
+  pending.status = std::move(status);
+  for (Frame *f = frame; f; f = f->caller)
+    addPlace(pending, placeOf(*f));
+  return false;
+}
+
+bool Machine::raise(mxrt_code code, const char *message) {
+  return raise(error(heap.baseAllocator(), code, noPlace, message));
+}
+
+bool Machine::raiseValue(ErrorObject *error) {
+  Status status(mxrt_status_retain(error->status));
+  if (error->count == 0)
+    return raise(std::move(status));
+  retain(error);
+  clearPending();
+  pending.status = std::move(status);
+  for (uint32_t i = 0; i < error->count; ++i)
+    addPlace(pending, error->places()[i]);
+  pending.elided = error->elided;
+  release(heap, error);
+  return false;
+}
+
+bool Machine::raiseUnset() {
+  return raise(MXRT_HOST_TYPE,
+               "a value is used before it is set, or after it was moved away");
+}
+
+bool Machine::raiseKind(Kind wanted, Kind found) {
+  return raise(error(heap.baseAllocator(), MXRT_HOST_TYPE, noPlace,
+                     "a value of %s is needed here, this one is %s",
+                     kindName(wanted), kindName(found)));
+}
+
+static const HandlerData *findHandler(const Frame &frame) {
+  uint32_t offset = offsetOf(frame);
+  for (const HandlerData &handler : frame.fn->data->handlers)
+    if (offset >= handler.begin && offset < handler.end)
+      return &handler;
+  return nullptr;
+}
+
+bool Machine::unwind() {
+  bool catchable = isCatchable(pending.status.code());
+  while (true) {
+    const HandlerData *handler = catchable ? findHandler(*frame) : nullptr;
+    if (!handler) {
+      bool isEntry = frame->isEntry;
+      popFrame();
+      if (isEntry)
+        return false;
+      continue;
+    }
+    if (handler->error != noRegister) {
+      ErrorObject *caught = makeError(heap, pending.status.share(),
+                                      {pending.places, pending.count},
+                                      pending.elided);
+      if (!caught) {
+        caught = memoryError;
+        retain(caught);
+      }
+      replace(heap, frame->registers()[handler->error],
+              Value(Kind::Error, caught));
+    }
+    clearPending();
+    frame->pc = frame->fn->code + handler->target;
+    return true;
+  }
+}
+
+bool Machine::watch() {
+  if (hasBudget) {
+    if (budget == 0)
+      return raise(MXRT_HOST_LIMIT, "the instruction limit is reached");
+    --budget;
+  }
+  if (!hook)
+    return true;
+  uint32_t offset = offsetOf(*frame);
+  const PlaceData *place = findPlace(*frame->fn->data, offset);
+  if (!place || place->offset != offset || !(place->flags & placeIsStatement))
+    return true;
+  Status status = hook(hookContext, face);
+  return status.ok() ? true : raise(std::move(status));
+}
+
+bool Machine::poll(uint64_t work) {
+  if (attention.load(std::memory_order_relaxed) & cancelBit)
+    return raise(MXRT_CANCELLED, "cancelled");
+  if (hasBudget) {
+    if (budget < work) {
+      budget = 0;
+      return raise(MXRT_HOST_LIMIT, "the instruction limit is reached");
+    }
+    budget -= work;
+  }
+  return true;
+}
+
+} // namespace mxrt::host

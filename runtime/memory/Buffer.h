@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A counted piece of device memory. Two counts: `refs` keeps it alive and
+// includes work in flight; `owners` counts tensors that are values of the
+// program, and alone decides whether a write must copy.
+
+#ifndef MXRT_MEMORY_BUFFER_H
+#define MXRT_MEMORY_BUFFER_H
+
+#include "memory/Pool.h"
+#include "mxrt/tensor.h"
+
+struct mxrt_buffer {
+  mxrt_buffer(const mxrt_allocator &alloc, mxrt_device device)
+      : alloc(alloc), device(device) {}
+
+  /// Memory from a device's pool.
+  static mxrt::Result<mxrt_buffer *> allocate(mxrt::Pool *pool,
+                                              mxrt_device device, int64_t bytes,
+                                              const mxrt::Purpose &purpose,
+                                              mxrt_place place);
+  /// Memory of somebody else; releaseMemory (may be null) gives it back.
+  static mxrt::Result<mxrt_buffer *>
+  borrow(const mxrt_allocator *alloc, mxrt_device device, void *data,
+         int64_t bytes, bool writable, void (*releaseMemory)(void *),
+         void *user);
+
+  void retain() { refs.fetch_add(1, std::memory_order_relaxed); }
+  void release();
+
+  mxrt_allocator alloc;
+  mxrt_device device;
+  std::atomic<int64_t> refs{1};
+  std::atomic<int64_t> owners{0};
+  void *data = nullptr;
+  int64_t bytes = 0;
+  bool writable = true;
+
+  mxrt::Pool *pool = nullptr; // null for borrowed memory
+  mxrt::PoolBlock block;
+  void (*releaseMemory)(void *) = nullptr;
+  void *releaseUser = nullptr;
+
+  std::atomic<void *> variable{nullptr};
+  void (*dropVariable)(void *) = nullptr; // written before `variable` is seen
+  mxrt::Mutex variableMutex;
+};
+
+#endif // MXRT_MEMORY_BUFFER_H

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "memory/SiteTable.h"
+
+#include <cstring>
+
+namespace mxrt {
+
+static uint64_t hashPlace(const mxrt_place &place) {
+  uint64_t hash = 1469598103934665603ull; // FNV-1a
+  auto mix = [&](unsigned char byte) {
+    hash = (hash ^ byte) * 1099511628211ull;
+  };
+  if (place.file)
+    for (const char *c = place.file; *c; ++c)
+      mix(static_cast<unsigned char>(*c));
+  hash ^= static_cast<uint64_t>(static_cast<uint32_t>(place.line)) << 32 |
+          static_cast<uint32_t>(place.column);
+  return (hash ^ hash >> 29) * 0x9E3779B97F4A7C15ull;
+}
+
+static bool samePlace(const mxrt_place &a, const mxrt_place &b) {
+  if (a.line != b.line || a.column != b.column || !a.file != !b.file)
+    return false;
+  return !a.file || strcmp(a.file, b.file) == 0;
+}
+
+SiteTable::~SiteTable() {
+  for (Entry &entry : sites)
+    if (const char *file = entry.figures.place.file)
+      releaseBytes(alloc, const_cast<char *>(file), strlen(file) + 1, 1);
+}
+
+uint32_t SiteTable::find(const mxrt_place &place) {
+  if (!place.file && place.line <= 0)
+    return 0;
+  uint64_t hash = hashPlace(place);
+  if (!slots.empty()) {
+    size_t mask = slots.size() - 1;
+    for (size_t i = hash & mask; slots[i] != 0; i = (i + 1) & mask) {
+      Entry &entry = sites[slots[i] - 1];
+      if (entry.hash == hash && samePlace(entry.figures.place, place))
+        return slots[i];
+    }
+  }
+  return insert(place, hash);
+}
+
+/// Doubles the slots; false if there is no memory.
+bool SiteTable::grow() {
+  Vec<uint32_t> larger(alloc);
+  if (!larger.resize(slots.empty() ? 64 : slots.size() * 2))
+    return false;
+  size_t mask = larger.size() - 1;
+  for (size_t site = 0; site < sites.size(); ++site) {
+    size_t i = sites[site].hash & mask;
+    while (larger[i] != 0)
+      i = (i + 1) & mask;
+    larger[i] = static_cast<uint32_t>(site) + 1;
+  }
+  slots = std::move(larger);
+  return true;
+}
+
+uint32_t SiteTable::insert(const mxrt_place &place, uint64_t hash) {
+  if (sites.size() >= mostSites)
+    return 0;
+  if ((sites.size() + 1) * 2 > slots.size() && !grow())
+    return 0;
+  Entry entry;
+  entry.hash = hash;
+  entry.figures.place = place;
+  size_t length = 0;
+  char *file = nullptr;
+  if (place.file) {
+    length = strlen(place.file) + 1;
+    file = static_cast<char *>(allocateBytes(alloc, length, 1));
+    if (!file)
+      return 0;
+    memcpy(file, place.file, length);
+    entry.figures.place.file = file;
+  }
+  if (!sites.push(entry)) {
+    releaseBytes(alloc, file, length, 1);
+    return 0;
+  }
+  size_t mask = slots.size() - 1;
+  size_t i = hash & mask;
+  while (slots[i] != 0)
+    i = (i + 1) & mask;
+  slots[i] = static_cast<uint32_t>(sites.size());
+  return slots[i];
+}
+
+void SiteTable::add(uint32_t site, int64_t bytes) {
+  mxrt_memory_site &figures = site ? sites[site - 1].figures : unknown;
+  figures.live_bytes += bytes;
+  figures.live_blocks += 1;
+  figures.allocations += 1;
+  if (figures.live_bytes > figures.peak_bytes)
+    figures.peak_bytes = figures.live_bytes;
+}
+
+void SiteTable::remove(uint32_t site, int64_t bytes) {
+  mxrt_memory_site &figures = site ? sites[site - 1].figures : unknown;
+  figures.live_bytes -= bytes;
+  figures.live_blocks -= 1;
+}
+
+void SiteTable::resetPeaks() {
+  unknown.peak_bytes = unknown.live_bytes;
+  for (Entry &entry : sites)
+    entry.figures.peak_bytes = entry.figures.live_bytes;
+}
+
+void SiteTable::visit(void (*visitor)(void *, const mxrt_memory_site *),
+                      void *user) {
+  if (unknown.allocations > 0)
+    visitor(user, &unknown);
+  for (const Entry &entry : sites)
+    visitor(user, &entry.figures);
+}
+
+} // namespace mxrt

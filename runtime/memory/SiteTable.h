@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory figures per source place: a hash table that only grows, up to a
+// bound. When it cannot grow, allocations count for the unknown place (site
+// 0): statistics never make an allocation fail.
+
+#ifndef MXRT_MEMORY_SITETABLE_H
+#define MXRT_MEMORY_SITETABLE_H
+
+#include "base/Allocator.h"
+#include "mxrt/memory.h"
+
+namespace mxrt {
+
+/// Not locked: its owner locks.
+class SiteTable {
+public:
+  explicit SiteTable(const mxrt_allocator *alloc)
+      : alloc(alloc), sites(alloc), slots(alloc) {}
+  ~SiteTable();
+  SiteTable(const SiteTable &) = delete;
+  SiteTable &operator=(const SiteTable &) = delete;
+
+  /// The number of a place; 0 for an unknown one or when memory is short.
+  uint32_t find(const mxrt_place &place);
+  void add(uint32_t site, int64_t bytes);
+  void remove(uint32_t site, int64_t bytes);
+  void resetPeaks();
+  void visit(void (*visitor)(void *, const mxrt_memory_site *), void *user);
+
+  static constexpr size_t mostSites = 1 << 14;
+
+private:
+  uint32_t insert(const mxrt_place &place, uint64_t hash);
+  bool grow();
+
+  struct Entry {
+    mxrt_memory_site figures{};
+    uint64_t hash = 0;
+  };
+  const mxrt_allocator *alloc;
+  mxrt_memory_site unknown{};
+  Vec<Entry> sites;    // site i + 1 is sites[i]; owns its file name
+  Vec<uint32_t> slots; // open addressing; 0 is empty; size a power of two
+};
+
+} // namespace mxrt
+
+#endif // MXRT_MEMORY_SITETABLE_H

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An allocator for tests: counts, checks that every block comes back with the
+// size and alignment it was asked with, and fails on demand.
+
+#ifndef MX_TEST_UNIT_RUNTIME_TESTALLOCATOR_H
+#define MX_TEST_UNIT_RUNTIME_TESTALLOCATOR_H
+
+#include "mxrt/status.h"
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
+
+class TestAllocator {
+public:
+  enum class Fail { Never, Once, From };
+
+  /// Fails call number `n` (from 1), or it and all after it.
+  explicit TestAllocator(Fail mode = Fail::Never, long n = 0)
+      : mode(mode), failAt(n) {}
+
+  const mxrt_allocator *get() const { return &table; }
+  long calls() const {
+    auto guard = lock();
+    return callCount;
+  }
+  long failures() const {
+    auto guard = lock();
+    return failureCount;
+  }
+  long liveBlocks() const {
+    auto guard = lock();
+    return static_cast<long>(live.size());
+  }
+  /// Empty if every release matched its allocate.
+  std::string mistake() const {
+    auto guard = lock();
+    return firstMistake;
+  }
+  /// From now on nothing fails.
+  void relent() {
+    std::lock_guard<std::mutex> guard(mutex);
+    mode = Fail::Never;
+  }
+  /// From now on everything fails.
+  void refuse() {
+    std::lock_guard<std::mutex> guard(mutex);
+    mode = Fail::From;
+    failAt = 0;
+  }
+
+private:
+  struct Request {
+    size_t bytes, align;
+  };
+
+  std::unique_lock<std::mutex> lock() const {
+    return std::unique_lock<std::mutex>(mutex);
+  }
+
+  static void *allocate(void *user, size_t bytes, size_t align) {
+    auto *self = static_cast<TestAllocator *>(user);
+    std::lock_guard<std::mutex> guard(self->mutex);
+    ++self->callCount;
+    if ((self->mode == Fail::Once && self->callCount == self->failAt) ||
+        (self->mode == Fail::From && self->callCount >= self->failAt)) {
+      ++self->failureCount;
+      return nullptr;
+    }
+    if (bytes > size_t(1) << 40)
+      return nullptr; // what a machine would say
+    size_t usable = align < sizeof(void *) ? sizeof(void *) : align;
+    void *memory = nullptr;
+    if (posix_memalign(&memory, usable, bytes ? bytes : 1) != 0)
+      return nullptr;
+    self->live[memory] = {bytes, align};
+    return memory;
+  }
+
+  static void release(void *user, void *memory, size_t bytes, size_t align) {
+    auto *self = static_cast<TestAllocator *>(user);
+    std::lock_guard<std::mutex> guard(self->mutex);
+    auto found = self->live.find(memory);
+    if (found == self->live.end())
+      self->firstMistake = "released an address that is not live";
+    else if (found->second.bytes != bytes || found->second.align != align)
+      self->firstMistake = "asked for " + std::to_string(found->second.bytes) +
+                           ", released as " + std::to_string(bytes);
+    if (found != self->live.end())
+      self->live.erase(found);
+    free(memory);
+  }
+
+  mutable std::mutex mutex;
+  Fail mode;
+  long failAt;
+  long callCount = 0;
+  long failureCount = 0;
+  std::string firstMistake;
+  std::map<void *, Request> live;
+  mxrt_allocator table = {this, allocate, release, nullptr};
+};
+
+#endif // MX_TEST_UNIT_RUNTIME_TESTALLOCATOR_H

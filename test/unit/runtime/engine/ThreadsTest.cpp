@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What only the threaded engine has: lanes, back-pressure, inline ops, and many
+// threads that push and wait at once.
+
+#include "EngineFixture.h"
+
+using namespace mxrt;
+using namespace mxrt::test;
+
+namespace {
+
+class Threads : public EngineTest {};
+
+TEST_P(Threads, LanesDoNotWaitForEachOther) {
+  // Each op waits for the next lane's: all must have a worker of their own.
+  mxrt_engine_options options = {};
+  options.workers_per_device = 1;
+  reopen(options);
+  struct Step {
+    Gate *mine, *next;
+  };
+  Gate gates[5];
+  Step steps[4];
+  for (int i = 0; i < 4; ++i) {
+    steps[i] = {&gates[i + 1], &gates[i]};
+    mxrt_op op = {};
+    op.run = [](mxrt_op_context *, void *payload) -> mxrt_status {
+      static_cast<Step *>(payload)->mine->pass();
+      static_cast<Step *>(payload)->next->open();
+      return nullptr;
+    };
+    op.payload = &steps[i];
+    op.device = {MXRT_CPU, i == 1};
+    op.lane = i == 2   ? MXRT_LANE_COPY
+              : i == 3 ? MXRT_LANE_COMMUNICATION
+                       : MXRT_LANE_COMPUTE;
+    ASSERT_EQ(code(mxrt_engine_push(engine, &op)), MXRT_OK);
+  }
+  gates[4].open();
+  ASSERT_EQ(code(mxrt_engine_wait_all(engine, here)), MXRT_OK);
+}
+
+TEST_P(Threads, BackPressureHoldsAndNestedPushesPass) {
+  mxrt_engine_options options = {};
+  options.max_ops = 8;
+  reopen(options);
+  struct State {
+    mxrt_engine *engine;
+    Gate gate;
+    std::atomic<int> ran{0};
+  } state;
+  state.engine = engine;
+  mxrt_op first = {};
+  first.payload = &state;
+  first.run = [](mxrt_op_context *, void *payload) -> mxrt_status {
+    auto *self = static_cast<State *>(payload);
+    self->gate.pass();
+    for (int i = 0; i < 100; ++i) { // far more than there is room for
+      mxrt_op inner = {};
+      inner.payload = self;
+      inner.run = [](mxrt_op_context *, void *it) -> mxrt_status {
+        static_cast<State *>(it)->ran.fetch_add(1);
+        return nullptr;
+      };
+      if (mxrt_status status = mxrt_engine_push(self->engine, &inner))
+        return status;
+    }
+    return nullptr;
+  };
+  for (int i = 0; i < 8; ++i)
+    ASSERT_EQ(code(mxrt_engine_push(engine, &first)), MXRT_OK);
+  std::atomic<bool> pushed{false};
+  std::thread pusher([&] {
+    EXPECT_EQ(code(mxrt_engine_push(engine, &first)), MXRT_OK);
+    pushed = true;
+  });
+  mxrt_engine_stats stats;
+  do
+    mxrt_engine_get_stats(engine, &stats);
+  while (stats.throttled == 0);
+  EXPECT_FALSE(pushed.load());
+  state.gate.open();
+  pusher.join();
+  ASSERT_EQ(code(mxrt_engine_wait_all(engine, here)), MXRT_OK);
+  EXPECT_EQ(state.ran.load(), 900);
+}
+
+TEST_P(Threads, InlineOpRunsOnThePushingThread) {
+  mxrt_var var = newVar();
+  std::thread::id id;
+  mxrt_op op = opOn(
+      &var, 1,
+      [](mxrt_op_context *, void *payload) -> mxrt_status {
+        *static_cast<std::thread::id *>(payload) = std::this_thread::get_id();
+        return nullptr;
+      },
+      &id);
+  op.flags = MXRT_OP_INLINE;
+  ASSERT_EQ(code(mxrt_engine_push(engine, &op)), MXRT_OK);
+  EXPECT_EQ(id, std::this_thread::get_id());
+}
+
+TEST_P(Threads, ManyPushersManyWaiters) {
+  constexpr int threads = 4, rounds = 500;
+  mxrt_var shared = newVar();
+  int64_t total = 0; // guarded by `shared`
+  std::vector<std::thread> pool;
+  std::vector<mxrt_var> own;
+  for (int t = 0; t < threads; ++t)
+    own.push_back(newVar());
+  std::vector<int64_t> counts(threads);
+  for (int t = 0; t < threads; ++t)
+    pool.emplace_back([&, t] {
+      for (int i = 0; i < rounds; ++i) {
+        mxrt_op both = opOn(&shared, 1, addOne, &total);
+        mxrt_op mine = opOn(&own[static_cast<size_t>(t)], 1, addOne,
+                            &counts[static_cast<size_t>(t)]);
+        EXPECT_EQ(code(mxrt_engine_push(engine, &both)), MXRT_OK);
+        EXPECT_EQ(code(mxrt_engine_push(engine, &mine)), MXRT_OK);
+        if (i % 7 == 0)
+          EXPECT_EQ(code(mxrt_engine_wait(engine, shared, here)), MXRT_OK);
+        if (i % 50 == 0)
+          EXPECT_EQ(code(mxrt_engine_wait_all(engine, here)), MXRT_OK);
+      }
+    });
+  for (std::thread &thread : pool)
+    thread.join();
+  ASSERT_EQ(code(mxrt_engine_wait_all(engine, here)), MXRT_OK);
+  EXPECT_EQ(total, threads * rounds);
+  for (int64_t count : counts)
+    EXPECT_EQ(count, rounds);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Threads, testing::Values(MXRT_ENGINE_THREADED),
+                         engineName);
+
+} // namespace

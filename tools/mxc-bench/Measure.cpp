@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Measure.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace mx::bench {
+
+double now() {
+  using namespace std::chrono;
+  return duration<double, std::micro>(steady_clock::now().time_since_epoch())
+      .count();
+}
+
+Quartiles quartilesOf(std::vector<double> values) {
+  if (values.empty())
+    return {};
+  std::sort(values.begin(), values.end());
+  auto at = [&](double part) {
+    double place = part * static_cast<double>(values.size() - 1);
+    auto below = static_cast<size_t>(place);
+    size_t above = std::min(below + 1, values.size() - 1);
+    double weight = place - static_cast<double>(below);
+    return values[below] * (1 - weight) + values[above] * weight;
+  };
+  return {at(0.25), at(0.5), at(0.75)};
+}
+
+void Report::compare(const std::string &work, double goal,
+                     const std::vector<Contender> &contenders) {
+  std::vector<std::vector<double>> times(contenders.size());
+  std::vector<std::vector<double>> ratios(contenders.size());
+  for (const Contender &contender : contenders)
+    contender.run();
+  for (int block = 0; block < blocks; ++block) {
+    for (size_t i = 0; i < contenders.size(); ++i)
+      times[i].push_back(contenders[i].run());
+    for (size_t i = 1; i < contenders.size(); ++i)
+      ratios[i].push_back(times[i].back() / times[0].back());
+  }
+  for (size_t i = 0; i < contenders.size(); ++i)
+    rows.push_back({work, contenders[i].name, quartilesOf(times[i]),
+                    quartilesOf(ratios[i]), i == 0 ? goal : 0});
+}
+
+bool Report::goalsMet() const {
+  return std::all_of(rows.begin(), rows.end(), [](const Row &row) {
+    return row.goal == 0 || row.time.median <= row.goal;
+  });
+}
+
+void Report::printTable(std::FILE *to) const {
+  std::fprintf(to, "%-30s %-22s %9s %9s %9s %9s %7s\n", "work", "by", "median us",
+               "q1", "q3", "ratio", "goal");
+  std::string last;
+  for (const Row &row : rows) {
+    std::fprintf(to, "%-30s %-22s %9.3f %9.3f %9.3f ",
+                 row.work == last ? "" : row.work.c_str(), row.name.c_str(),
+                 row.time.median, row.time.low, row.time.high);
+    last = row.work;
+    if (row.ratio.median > 0)
+      std::fprintf(to, "%9.2f\n", row.ratio.median);
+    else if (row.goal > 0)
+      std::fprintf(to, "%9s %7.2f %s\n", "", row.goal,
+                   row.time.median <= row.goal ? "met" : "MISSED");
+    else
+      std::fprintf(to, "\n");
+  }
+  std::fprintf(to, "ratio: time of the peer / ours, median over %d blocks in "
+                   "turns; above 1 we are faster\n",
+               blocks);
+  for (const std::string &text : notes)
+    std::fprintf(to, "%s\n", text.c_str());
+}
+
+void Report::printJson(std::FILE *to) const {
+  std::fprintf(to, "{\"blocks\":%d,\"rows\":[", blocks);
+  const char *comma = "";
+  for (const Row &row : rows) {
+    // Names are ours: they need no escapes.
+    std::fprintf(to,
+                 "%s\n{\"work\":\"%s\",\"by\":\"%s\",\"median_us\":%.6f,"
+                 "\"q1_us\":%.6f,\"q3_us\":%.6f,\"iqr_us\":%.6f",
+                 comma, row.work.c_str(), row.name.c_str(), row.time.median,
+                 row.time.low, row.time.high, row.time.high - row.time.low);
+    if (row.ratio.median > 0)
+      std::fprintf(to, ",\"ratio\":%.4f,\"ratio_q1\":%.4f,\"ratio_q3\":%.4f",
+                   row.ratio.median, row.ratio.low, row.ratio.high);
+    if (row.goal > 0)
+      std::fprintf(to, ",\"goal_us\":%.3f,\"met\":%s", row.goal,
+                   row.time.median <= row.goal ? "true" : "false");
+    std::fprintf(to, "}");
+    comma = ",";
+  }
+  std::fprintf(to, "\n]}\n");
+}
+
+} // namespace mx::bench

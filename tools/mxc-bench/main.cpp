@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// mxc-bench: how fast the parts of mx are, beside others where there are any.
+
+#include "EngineBench.h"
+#ifdef MX_BENCH_VM
+#include "VmBench.h"
+#endif
+
+#include <cstdio>
+#include <cstring>
+
+namespace {
+
+struct Command {
+  const char *name;
+  const char *help;
+  int (*run)(int argc, char **argv);
+};
+
+const Command commands[] = {
+    {"engine", "cost per op, wake-ups, parallel_for; peers TBB and OpenMP",
+     runEngineBench},
+#ifdef MX_BENCH_VM
+    {"vm", "nanoseconds per instruction of the host VM", runVmBench},
+#endif
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  for (const Command &command : commands)
+    if (argc > 1 && std::strcmp(argv[1], command.name) == 0)
+      return command.run(argc - 2, argv + 2);
+  bool asked = argc > 1 && std::strcmp(argv[1], "--help") == 0;
+  std::FILE *to = asked ? stdout : stderr;
+  std::fprintf(to, "usage: mxc-bench COMMAND [options]\n");
+  for (const Command &command : commands)
+    std::fprintf(to, "  %-8s %s\n", command.name, command.help);
+  return asked ? 0 : 2;
+}
