@@ -380,7 +380,8 @@ private:
       }
       if (text[pos] == '#')
         break; // a comment would swallow the end of the string
-      if (text[pos] == '"' && text.find('"', pos + 1) >= text.find('\n', pos)) {
+      size_t next = text[pos] == '"' ? text.find_first_of("\"\n", pos + 1) : pos;
+      if (next == text.npos || text[next] == '\n') {
         // The last quote of the line ends the string; the brace was forgotten.
         brackets.resize(depth);
         unclosedBrace(open);
