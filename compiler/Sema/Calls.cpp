@@ -338,7 +338,7 @@ bool Sema::matchArguments(const std::string &name, std::vector<ParamInfo> &param
       target = cursor++;
       if (target >= params.size()) {
         if (!quiet) {
-          Diagnostic &d = diags.report(Code::E0207, a.span, "`" + name + "` takes " + std::to_string(params.size()) +
+          Diagnostic &d = diags.report(Code::E0207, a.span, "`" + name + "` takes " + (params.empty() ? "no" : std::to_string(params.size())) +
                                                                 (params.size() == 1 ? " argument, " : " arguments, ") + std::to_string(args.size()) + (args.size() == 1 ? " is given" : " are given"));
           d.caret("one too many");
           if (declared.valid() && !isBuiltin(declared))

@@ -370,7 +370,8 @@ void Sema::assignTo(Expr *target, const Value &value, Expr *valueExpr, const Ass
     if (place->type->isTensor() && value.type->isTensor() && !(place->type->elem == value.type->elem) &&
         place->type->isScalar() && types.isInt(place->type->elem) && types.isFloat(value.type->elem) && root && root->initial)
       d.help("start with a float: `var " + std::string(root->name) + " = " + textOf(root->initial) + ".0`");
-    else if (place->type->isTensor() && value.type->isTensor() && !(place->type->elem == value.type->elem))
+    else if (place->type->isTensor() && value.type->isTensor() && !(place->type->elem == value.type->elem) &&
+             place->type->shape.size() == value.type->shape.size())
       d.help("convert it: `" + types.print(place->type->elem) + "(" + textOf(valueExpr) + ")`");
     return;
   }
