@@ -353,8 +353,13 @@ private:
     return false;
   }
 
-  void unclosedBrace(size_t open) {
-    diags.report(Code::E0105, span(open, open + 1), "this `{` in a string is not closed")
+  bool quoteFollows() const {
+    size_t next = text.find_first_of("\"\n", pos + 1);
+    return next != std::string_view::npos && text[next] == '"';
+  }
+
+  void openBrace(size_t at) {
+    diags.report(Code::E0105, span(at, at + 1), "this `{` in a string is not closed")
         .help("close it with `}`; write `{{` for a brace in the text");
   }
 
@@ -380,11 +385,10 @@ private:
       }
       if (text[pos] == '#')
         break; // a comment would swallow the end of the string
-      size_t next = text[pos] == '"' ? text.find_first_of("\"\n", pos + 1) : pos;
-      if (next == text.npos || text[next] == '\n') {
-        // The last quote of the line ends the string; the brace was forgotten.
+      if (text[pos] == '"' && !quoteFollows()) {
+        // The last quote of the line ends this string; it opens none inside.
         brackets.resize(depth);
-        unclosedBrace(open);
+        openBrace(open);
         push(Tok::FStringClose, pos, pos);
         return true;
       }
@@ -395,7 +399,7 @@ private:
     brackets.resize(depth);
     if (stopped)
       return false;
-    unclosedBrace(open);
+    openBrace(open);
     while (pos < text.size() && text[pos] != '\n')
       ++pos;
     push(Tok::FStringClose, pos, pos);
