@@ -68,7 +68,7 @@ void Sema::declareGenerics(const List<ast::Generic> &list, std::vector<GenericPa
       if (it == kinds.end()) {
         diags.report(Code::E0224, g.kind.span, "`" + std::string(kind) + "` is not a kind of parameter")
             .help("the kinds are dim, float, int, num and model");
-        continue;
+        it = kinds.find("any"); // the name stays known, so that its uses are quiet
       }
       param.kind = GenericParam::Element;
       param.elemKind = it->second;

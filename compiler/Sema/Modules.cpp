@@ -437,7 +437,7 @@ void Sema::resolveConst(Symbol *symbol, ast::Let *let) {
   context = saved;
   signature = savedSignature;
   symbol->resolving = false;
-  pendingConsts.erase(symbol);
+  pendingConsts.erase(symbol); // last: whoever meets it before then has found a circle
 }
 
 std::vector<std::string> Sema::visibleNames() {

@@ -111,7 +111,7 @@ Value Sema::loaderValue(std::vector<Arg> &args, Expr *whole) {
   if (found[3]) {
     const Value *v = found[3]->value;
     if (v->constant != Value::StringConstant || (v->text != "keep" && v->text != "drop" && v->text != "pad")) {
-      diags.report(Code::E0701, found[3]->span, "`last` is \"keep\", \"drop\" or \"pad\", this is " + textOf(found[3]->expr))
+      diags.report(Code::E0701, found[3]->expr->outerSpan, "`last` is \"keep\", \"drop\" or \"pad\", this is " + textOf(found[3]->expr))
           .note("it says what happens to the items that do not fill a batch");
       return errorValue();
     }

@@ -72,7 +72,7 @@ const Type *Sema::resolveNamedType(const ast::TypeExpr *t) {
     if (auto element = elementNamed(first)) {
       if (t->hasArgs)
         diags.report(Code::E0224, t->span, "an element type takes no arguments");
-      return tensorFromDims(*element, t->dims);
+      return tensorOf(*element, t->dims);
     }
     if (first == "str")
       return noArgs(types.str());
@@ -154,7 +154,7 @@ const Type *Sema::resolveNamedType(const ast::TypeExpr *t) {
   switch (symbol->kind) {
   case SymbolKind::ElemParam:
     symbol->used = true;
-    return tensorFromDims(symbol->elem, t->dims);
+    return tensorOf(symbol->elem, t->dims);
   case SymbolKind::TypeParam:
     symbol->used = true;
     return asGrad(noArgs(symbol->type));
@@ -477,14 +477,14 @@ const Type *Sema::typeFromExpr(const Expr *e, bool quiet) {
 
 // ------------------------------------------------------------------------------------------ sizes
 
-/// A tensor type, or the error type if a size of it was wrong and has been reported.
-const Type *Sema::tensorFromDims(Elem elem, const List<ast::TypeDim> &list) {
-  bool bad = false;
-  Shape shape = shapeFromDims(list, &bad);
-  return bad ? types.error() : types.tensor(elem, std::move(shape));
+/// A tensor type as written. One with a size that is none fits everything: the size is reported.
+const Type *Sema::tensorOf(Elem elem, const List<ast::TypeDim> &list) {
+  size_t before = diags.errorCount();
+  Shape shape = shapeFromDims(list);
+  return diags.errorCount() == before ? types.tensor(elem, std::move(shape)) : types.error();
 }
 
-Shape Sema::shapeFromDims(const List<ast::TypeDim> &list, bool *bad) {
+Shape Sema::shapeFromDims(const List<ast::TypeDim> &list) {
   Shape shape;
   bool sawPack = false;
   for (const ast::TypeDim &d : list) {
@@ -529,6 +529,7 @@ Shape Sema::shapeFromDims(const List<ast::TypeDim> &list, bool *bad) {
           r.text = std::string(d.name.text) + " <= " + textOf(d.bound);
           r.span = d.span;
           r.owner = signature->name;
+          r.isBound = true;
           signature->requirements.push_back(std::move(r));
         }
       shape.push_back(axisOf(symbol->dim));
@@ -536,11 +537,8 @@ Shape Sema::shapeFromDims(const List<ast::TypeDim> &list, bool *bad) {
     }
     case ast::TypeDim::Size: {
       Dim size = dimFromExpr(d.size);
-      if (!size) {
+      if (!size)
         size = dims.newSymbolDim({"?", SymbolRole::Unknown, true, d.span});
-        if (bad)
-          *bad = true;
-      }
       shape.push_back(axisOf(size));
       break;
     }

@@ -152,8 +152,8 @@ public:
   const Type *nominalType(NominalInfo &n, const std::vector<TypeArg> &args, bool hasArgs,
                           const List<ast::Argument> *ctorArgs, Span span, bool implicitStatics);
   bool typeArg(const Expr *e, const GenericParam &want, TypeArg &out);
-  Shape shapeFromDims(const List<ast::TypeDim> &list, bool *bad = nullptr);
-  const Type *tensorFromDims(Elem elem, const List<ast::TypeDim> &list);
+  Shape shapeFromDims(const List<ast::TypeDim> &list);
+  const Type *tensorOf(Elem elem, const List<ast::TypeDim> &list);
   Dim dimFromExpr(const Expr *e);
   std::optional<StaticValue> staticFromExpr(Expr *e, const Type *want);
   Symbol *newSizeName(std::string_view name, Span span, SymbolRole role);
@@ -327,6 +327,7 @@ public:
   // ---- Mutation.cpp
   /// Does a method change its receiver once static arguments are known?
   bool changesReceiver(FunctionInfo &f, const std::map<std::string, bool> &statics, int depth = 0);
+  std::set<std::pair<FunctionInfo *, std::map<std::string, bool>>> mutationSeen; ///< of the question being answered
   bool blockChanges(const ast::Block *block, FunctionInfo &f, const std::map<std::string, bool> &statics, int depth);
   bool exprChanges(const Expr *e, FunctionInfo &f, const std::map<std::string, bool> &statics, int depth);
   std::optional<bool> staticBool(const Expr *e, const std::map<std::string, bool> &statics);

@@ -33,8 +33,13 @@ void Parser::endStatement(bool &muted) {
   if (panic) {
     skipToStatementEnd();
   } else if (!at(Tok::Newline) && !at(Tok::Semicolon) && !at(Tok::RBrace) && !at(Tok::EndOfFile)) {
-    if (!reportForeignStatement())
+    if (at(Tok::RParen) || at(Tok::RBracket)) {
+      bool round = at(Tok::RParen);
+      if (Diagnostic *d = error(Code::E0107, here(), round ? "`)` without `(`" : "`]` without `[`"))
+        d->caret("nothing is open here");
+    } else if (!reportForeignStatement()) {
       expected("the end of the statement");
+    }
     skipToStatementEnd();
   }
   muted = accept(Tok::Semicolon);
