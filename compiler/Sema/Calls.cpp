@@ -32,20 +32,24 @@ Value Sema::checkPipe(Pipe *e, const Type *expected) {
 }
 
 FunctionInfo *Sema::findFreeFunction(std::string_view name, const Type *first) {
-  if (Symbol *s = lookupFunction(name))
+  bool ofData = first->is(Kind::Dataset) || first->is(Kind::Loader); // `set.take(n)` is not `take(x, index)`
+  if (Symbol *s = ofData ? nullptr : lookupFunction(name))
     return s->functions[0];
   // The module that made a type offers its functions too: `set.shard(0, 2)` needs no import.
   ModuleInfo *home = nullptr;
   if (first->is(Kind::Nominal))
     home = first->nominal->module;
-  else if (first->is(Kind::Dataset) || first->is(Kind::Loader))
+  else if (ofData)
     home = loadModule("data", Span{primitives->syntax->file, 0, 0}, options.stdlib);
   else if (first->is(Kind::Rule))
     home = first->nominal ? first->nominal->module : nullptr;
-  if (!home)
-    return nullptr;
-  auto it = home->scope.names.find(name);
-  return it != home->scope.names.end() && it->second->kind == SymbolKind::Function ? it->second->functions[0] : nullptr;
+  if (home) {
+    auto it = home->scope.names.find(name);
+    if (it != home->scope.names.end() && it->second->kind == SymbolKind::Function)
+      return it->second->functions[0];
+  }
+  Symbol *s = ofData ? lookupFunction(name) : nullptr;
+  return s ? s->functions[0] : nullptr;
 }
 
 Value Sema::callExpr(Expr *callee, std::vector<Arg> args, Expr *whole, Span argsSpan, const CallInfo **slot, const Type *expected) {
@@ -132,6 +136,8 @@ Value Sema::callExpr(Expr *callee, std::vector<Arg> args, Expr *whole, Span args
       if (!isField) {
         if (FunctionInfo *f = findFreeFunction(name, t)) {
           Symbol *s = lookupFunction(name);
+          if (s && s->functions[0] != f)
+            s = nullptr;
           args.insert(args.begin(), Arg{member->object, {}, {}, false, member->object->outerSpan, object});
           if (s)
             return callOverloads(s->functions, std::move(args), callee, whole, argsSpan, slot, expected);
@@ -239,7 +245,7 @@ Value Sema::callFnValue(const Value &f, std::vector<Arg> &args, Expr *callee, Ex
       bad |= !require(*v, f.type->parts[i], args[i].span, "argument " + std::to_string(i + 1));
   }
   if (args.size() != f.type->parts.size()) {
-    diags.report(Code::E0207, argsSpan, "this function takes " + std::to_string(f.type->parts.size()) + " arguments, " + std::to_string(args.size()) + " are given")
+    diags.report(Code::E0207, argsSpan, "this function takes " + std::to_string(f.type->parts.size()) + (f.type->parts.size() == 1 ? " argument, " : " arguments, ") + std::to_string(args.size()) + (args.size() == 1 ? " is given" : " are given"))
         .label(callee->outerSpan, show(f));
     bad = true;
   }
@@ -303,6 +309,12 @@ bool Sema::matchArguments(const std::string &name, std::vector<ParamInfo> &param
                           Span argsSpan, Span declared, bool quiet) {
   slots.assign(params.size(), -1);
   auto isRng = [](const ParamInfo &p) { return p.type && p.type->is(Kind::Nominal) && p.type->nominal->name == "Rng"; };
+  // `normal(rng, [3])`: it is meant for the generator, and lacks its `mut`.
+  auto namesRng = [&](const Expr *e) {
+    auto *n = as<Name>(e);
+    Symbol *s = n ? lookup(n->text) : nullptr;
+    return s && s->kind == SymbolKind::Variable && s->type && s->type->is(Kind::Nominal) && s->type->nominal->name == "Rng";
+  };
   size_t cursor = 0;
   bool ok = true;
   for (size_t i = 0; i < args.size(); ++i) {
@@ -333,13 +345,13 @@ bool Sema::matchArguments(const std::string &name, std::vector<ParamInfo> &param
       }
     } else {
       // A generator may be left out: then the ambient one is used.
-      while (cursor < params.size() && params[cursor].isMut && params[cursor].fromContext && isRng(params[cursor]) && !a.isMut)
+      while (cursor < params.size() && params[cursor].isMut && params[cursor].fromContext && isRng(params[cursor]) && !a.isMut && !namesRng(a.expr))
         ++cursor;
       target = cursor++;
       if (target >= params.size()) {
         if (!quiet) {
-          Diagnostic &d = diags.report(Code::E0207, a.span, "`" + name + "` takes " + std::to_string(params.size()) +
-                                                                (params.size() == 1 ? " argument, " : " arguments, ") + std::to_string(args.size()) + " are given");
+          Diagnostic &d = diags.report(Code::E0207, a.span, "`" + name + "` takes " + (params.empty() ? "no" : std::to_string(params.size())) +
+                                                                (params.size() == 1 ? " argument, " : " arguments, ") + std::to_string(args.size()) + (args.size() == 1 ? " is given" : " are given"));
           d.caret("one too many");
           if (declared.valid() && !isBuiltin(declared))
             d.note("`" + name + "` is declared at " + sources.placeLine(declared));
@@ -739,8 +751,9 @@ Value Sema::callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverV
     checkReceiver(f, receiver, *receiverValue, f.params, args, slots, calleeSpan);
   addCallEffects(f, calleeSpan, spelled);
   // Where the result lives.
-  Device device = f.resultDevice ? f.resultDevice : context->device;
-  if (!device) {
+  bool moves = f.primitive && f.primitive->rule == ShapeRule::DeviceOf; // `x.to(d)` says where
+  Device device = moves ? result->device : f.resultDevice ? f.resultDevice : context->device;
+  if (!device && !moves) {
     Device found = receiverValue && receiverValue->type->device ? receiverValue->type->device : nullptr;
     const Arg *from = nullptr;
     bool mixed = false;

@@ -129,7 +129,7 @@ Value Sema::checkKind(Expr *e, const Type *expected) {
     const Value *d = check(o->device);
     if (!d->type->isError() && !d->type->is(Kind::Device))
       diags.report(Code::E0602, o->device->outerSpan, "`on` needs a device, this is " + show(*d))
-          .help("write `on device(\"cpu:0\") { … }`");
+          .help("write `on device(" + (d->type->is(Kind::Str) ? textOf(o->device) : "\"cpu:0\"") + ") { … }`");
     Device outer = context->device;
     context->device = d->constant == Value::DeviceConstant ? d->device : nullptr;
     Device here = context->device;

@@ -105,6 +105,7 @@ struct Requirement {
   NominalInfo *ownerNominal = nullptr;
   std::vector<std::string> path; ///< `Gpt.blocks: [Block[D, NH]; depth]`, …
   bool inferred = false;
+  bool isBound = false; ///< of `dyn N <= 8`
 };
 
 enum Effect : uint8_t { kRand = 1, kFile = 2, kNet = 4, kWait = 8, kPrint = 16, kHandle = 32 };
@@ -138,6 +139,8 @@ struct FunctionInfo {
   Device resultDevice = nullptr; ///< where an `on` in the body puts the result
   bool unboundedWhile = false;   ///< a `while` without `limit`, here or in what it calls
   Span unboundedSpan;
+  const PrimitiveInfo *withoutGradient = nullptr; ///< a builtin without a gradient, here or in what it calls
+  Span withoutGradientSpan;
   bool isGraph() const { return syntax && syntax->isGraph; }
   bool isMutMethod() const { return syntax && syntax->isMut; }
 };

@@ -413,9 +413,9 @@ void Sema::resolveConst(Symbol *symbol, ast::Let *let) {
   if (symbol->resolving) {
     diags.report(Code::E0807, symbol->span, "`" + std::string(symbol->name) + "` is defined by itself");
     symbol->type = types.error();
+    pendingConsts.erase(symbol);
     return;
   }
-  pendingConsts.erase(symbol);
   symbol->resolving = true;
   Context ctx;
   ctx.module = symbol->home;
@@ -437,6 +437,7 @@ void Sema::resolveConst(Symbol *symbol, ast::Let *let) {
   context = saved;
   signature = savedSignature;
   symbol->resolving = false;
+  pendingConsts.erase(symbol); // last: whoever meets it before then has found a circle
 }
 
 std::vector<std::string> Sema::visibleNames() {

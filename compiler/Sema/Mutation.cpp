@@ -34,10 +34,21 @@ std::optional<bool> Sema::staticBool(const Expr *e, const std::map<std::string, 
 bool Sema::changesReceiver(FunctionInfo &f, const std::map<std::string, bool> &statics, int depth) {
   if (!f.isMutMethod())
     return false;
-  if (!f.syntax->body || depth > 16)
+  if (!f.syntax->body || depth > limits::kMaxTypeDepth)
     return true;
-  checkBody(f); // the tree's slots say what names mean
-  return blockChanges(f.syntax->body, f, statics, depth);
+  // Each function is looked into once a question: a write anywhere answers it, so what was seen
+  // before adds nothing.
+  decltype(mutationSeen) outer;
+  if (depth == 0)
+    outer.swap(mutationSeen);
+  bool changes = false;
+  if (mutationSeen.insert({&f, statics}).second) {
+    checkBody(f); // the tree's slots say what names mean
+    changes = blockChanges(f.syntax->body, f, statics, depth);
+  }
+  if (depth == 0)
+    outer.swap(mutationSeen);
+  return changes;
 }
 
 bool Sema::blockChanges(const Block *block, FunctionInfo &f, const std::map<std::string, bool> &statics, int depth) {
@@ -66,8 +77,12 @@ bool Sema::blockChanges(const Block *block, FunctionInfo &f, const std::map<std:
     } else if (auto *loop = as<For>(s)) {
       changes = loop->isMut || exprChanges(loop->iterable, f, statics, depth) || blockChanges(loop->body, f, statics, depth);
     } else if (auto *w = as<While>(s)) {
-      changes = exprChanges(w->condition, f, statics, depth) || blockChanges(w->body, f, statics, depth);
+      changes = exprChanges(w->condition, f, statics, depth) || exprChanges(w->limit, f, statics, depth) || blockChanges(w->body, f, statics, depth);
     } else if (auto *r = as<Return>(s)) {
+      changes = exprChanges(r->value, f, statics, depth);
+    } else if (auto *a = as<Assert>(s)) {
+      changes = exprChanges(a->condition, f, statics, depth) || exprChanges(a->message, f, statics, depth);
+    } else if (auto *r = as<Raise>(s)) {
       changes = exprChanges(r->value, f, statics, depth);
     } else if (auto *t = as<Try>(s)) {
       changes = blockChanges(t->body, f, statics, depth) || blockChanges(t->handler, f, statics, depth);
@@ -98,7 +113,11 @@ bool Sema::exprChanges(const Expr *e, FunctionInfo &f, const std::map<std::strin
       for (const Argument &a : *args)
         if (exprChanges(a.value, f, statics, depth) || (a.isMut && fromField(a.value)))
           return true;
-    if (!info || !info->function || !info->function->isMutMethod() || !info->receiver || !fromField(info->receiver))
+    if (!info || !info->function || !info->function->isMutMethod())
+      return false;
+    // Without a receiver it is a function of the same model, called by its name alone.
+    bool own = !info->receiver && info->function->owner == f.owner;
+    if (!own && !fromField(info->receiver))
       return false;
     std::map<std::string, bool> inner;
     for (size_t i = 0; i < info->function->params.size() && i < info->arguments.size(); ++i) {
@@ -158,7 +177,12 @@ bool Sema::exprChanges(const Expr *e, FunctionInfo &f, const std::map<std::strin
   case ExprKind::Grad:
     return blockChanges(as<ast::Grad>(e)->body, f, statics, depth);
   case ExprKind::Comprehension:
+    for (const Comprehension::Clause &clause : as<Comprehension>(e)->clauses)
+      if (exprChanges(clause.range, f, statics, depth))
+        return true;
     return any({as<Comprehension>(e)->element});
+  case ExprKind::Range:
+    return any({as<ast::Range>(e)->from, as<ast::Range>(e)->to});
   default:
     return false;
   }
@@ -190,7 +214,7 @@ void Sema::checkReceiver(FunctionInfo &f, Expr *receiver, const Value &value, co
     else if (root->isParam)
       d.label(root->span, "a parameter").help("write `mut " + std::string(root->name) + "` in the parameter list");
     else
-      d.label(root->span, "bound with `let`").help("make it a `var`: `var " + std::string(root->name) + " = …`");
+      d.label(root->span, root->bind == BindKind::Const ? "bound with `const`" : "bound with `let`").help("make it a `var`: `var " + std::string(root->name) + " = …`");
   } else {
     d.help("give it a name: `var net = …`");
   }

@@ -262,7 +262,7 @@ void Sema::demand(const Requirement &r, const Bindings &b, Span span, const std:
     else if (left && right)
       but = ", but that does not hold for " + shown;
   }
-  Diagnostic &d = diags.report(Code::E0305, span, owner + " needs " + needs + but);
+  Diagnostic &d = diags.report(r.isBound ? Code::E0316 : Code::E0305, span, owner + " needs " + needs + but);
   // What the names stand for here.
   std::vector<AtomId> outer;
   dims.symbols(r.condition.left, outer);
@@ -280,7 +280,7 @@ void Sema::demand(const Requirement &r, const Bindings &b, Span span, const std:
     std::string reached;
     for (size_t i = 0; i < r.path.size(); ++i)
       reached += (i ? " -> " : "") + r.path[i];
-    d.note("required by `where " + r.text + "` of " + r.owner + " at " + sources.place(r.span) + (reached.empty() ? "" : "\nreached through " + reached));
+    d.note((r.isBound ? "required by `dyn " : "required by `where ") + r.text + "` of " + r.owner + " at " + sources.place(r.span) + (reached.empty() ? "" : "\nreached through " + reached));
   } else if (r.inferred && r.span.valid()) {
     d.note("needed at " + sources.place(r.span) + " in `" + r.owner + "`");
   }

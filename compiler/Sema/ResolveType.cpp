@@ -72,7 +72,7 @@ const Type *Sema::resolveNamedType(const ast::TypeExpr *t) {
     if (auto element = elementNamed(first)) {
       if (t->hasArgs)
         diags.report(Code::E0224, t->span, "an element type takes no arguments");
-      return types.tensor(*element, shapeFromDims(t->dims));
+      return tensorOf(*element, t->dims);
     }
     if (first == "str")
       return noArgs(types.str());
@@ -154,7 +154,7 @@ const Type *Sema::resolveNamedType(const ast::TypeExpr *t) {
   switch (symbol->kind) {
   case SymbolKind::ElemParam:
     symbol->used = true;
-    return types.tensor(symbol->elem, shapeFromDims(t->dims));
+    return tensorOf(symbol->elem, t->dims);
   case SymbolKind::TypeParam:
     symbol->used = true;
     return asGrad(noArgs(symbol->type));
@@ -198,8 +198,8 @@ const Type *Sema::resolveNamedType(const ast::TypeExpr *t) {
     }
     if (args.size() != info.generics.size() || t->dims.size() != info.generics.size()) {
       diags.report(Code::E0224, t->span, "`" + std::string(symbol->name) + "` takes " +
-                                             std::to_string(info.generics.size()) + " arguments, " +
-                                             std::to_string(t->dims.size()) + " are given");
+                                             std::to_string(info.generics.size()) + (info.generics.size() == 1 ? " argument" : " arguments") + " in brackets, " +
+                                             std::to_string(t->dims.size()) + (t->dims.size() == 1 ? " is" : " are") + " given");
       return types.error();
     }
     return asGrad(expandAlias(symbol, args, t->span));
@@ -477,6 +477,13 @@ const Type *Sema::typeFromExpr(const Expr *e, bool quiet) {
 
 // ------------------------------------------------------------------------------------------ sizes
 
+/// A tensor type as written. One with a size that is none fits everything: the size is reported.
+const Type *Sema::tensorOf(Elem elem, const List<ast::TypeDim> &list) {
+  size_t before = diags.errorCount();
+  Shape shape = shapeFromDims(list);
+  return diags.errorCount() == before ? types.tensor(elem, std::move(shape)) : types.error();
+}
+
 Shape Sema::shapeFromDims(const List<ast::TypeDim> &list) {
   Shape shape;
   bool sawPack = false;
@@ -522,6 +529,7 @@ Shape Sema::shapeFromDims(const List<ast::TypeDim> &list) {
           r.text = std::string(d.name.text) + " <= " + textOf(d.bound);
           r.span = d.span;
           r.owner = signature->name;
+          r.isBound = true;
           signature->requirements.push_back(std::move(r));
         }
       shape.push_back(axisOf(symbol->dim));

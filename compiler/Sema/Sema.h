@@ -153,6 +153,7 @@ public:
                           const List<ast::Argument> *ctorArgs, Span span, bool implicitStatics);
   bool typeArg(const Expr *e, const GenericParam &want, TypeArg &out);
   Shape shapeFromDims(const List<ast::TypeDim> &list);
+  const Type *tensorOf(Elem elem, const List<ast::TypeDim> &list);
   Dim dimFromExpr(const Expr *e);
   std::optional<StaticValue> staticFromExpr(Expr *e, const Type *want);
   Symbol *newSizeName(std::string_view name, Span span, SymbolRole role);
@@ -229,7 +230,7 @@ public:
   Value checkIndex(ast::Index *e);
   Value indexTensor(const Value &object, ast::Index *e);
   Value indexSequence(const Value &object, ast::Index *e);
-  bool checkBounds(Dim index, Dim size, Expr *at, const Type *object, bool isEnd);
+  bool checkBounds(Dim index, Dim size, Expr *at, const Type *object, const char *sliceEnd = nullptr);
   std::optional<Dim> sliceLength(const ast::IndexArg &arg, Dim size, const Type *object);
 
   // ---- Calls.cpp
@@ -326,6 +327,7 @@ public:
   // ---- Mutation.cpp
   /// Does a method change its receiver once static arguments are known?
   bool changesReceiver(FunctionInfo &f, const std::map<std::string, bool> &statics, int depth = 0);
+  std::set<std::pair<FunctionInfo *, std::map<std::string, bool>>> mutationSeen; ///< of the question being answered
   bool blockChanges(const ast::Block *block, FunctionInfo &f, const std::map<std::string, bool> &statics, int depth);
   bool exprChanges(const Expr *e, FunctionInfo &f, const std::map<std::string, bool> &statics, int depth);
   std::optional<bool> staticBool(const Expr *e, const std::map<std::string, bool> &statics);

@@ -291,13 +291,14 @@ void Sema::argumentMismatch(CallState &state, const ParamInfo &param, const Arg 
     d.note("`" + state.name + "` is declared at " + sources.placeLine(state.declared) + " with `" + textOf(param.span) + "`");
   if (!want->isTensor() || !v.type->isTensor())
     return;
+  bool ranksDiffer = want->shape.size() != v.type->shape.size() && !hasPack(want->shape) && !hasPack(v.type->shape);
   bool kinds = want->elem.isVariable() && !types.elemFits(v.type->elem, types.elemVariable(want->elem.variableId()).kind);
   if (kinds) {
     ElemKind k = types.elemVariable(want->elem.variableId()).kind;
     d.note("`" + types.print(want->elem) + "` stands for " + (k == ElemKind::Float ? "a float type" : k == ElemKind::Int ? "an integer type" : "a number type"));
-    if (k == ElemKind::Float)
+    if (k == ElemKind::Float && !ranksDiffer)
       d.help("convert it: `f32(" + textOf(arg.expr) + ")`");
-  } else if (!want->elem.isVariable() && !(want->elem == v.type->elem)) {
+  } else if (!want->elem.isVariable() && !(want->elem == v.type->elem) && !ranksDiffer) {
     d.help("convert it: `" + types.print(want->elem) + "(" + textOf(arg.expr) + ")`");
   } else if (want->shape.size() == v.type->shape.size()) {
     for (size_t i = 0; i < want->shape.size(); ++i) {
@@ -310,8 +311,9 @@ void Sema::argumentMismatch(CallState &state, const ParamInfo &param, const Arg 
         break;
       }
     }
-  } else if (!hasPack(want->shape) && !hasPack(v.type->shape)) {
-    d.note("it has " + std::to_string(v.type->shape.size()) + (v.type->shape.size() == 1 ? " dimension, " : " dimensions, ") + std::to_string(want->shape.size()) + " are expected");
+  } else if (ranksDiffer) {
+    d.note("it has " + std::to_string(v.type->shape.size()) + (v.type->shape.size() == 1 ? " dimension, " : " dimensions, ") + std::to_string(want->shape.size()) +
+           (want->shape.size() == 1 ? " is expected" : " are expected"));
   }
 }
 

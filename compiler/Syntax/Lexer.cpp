@@ -353,6 +353,16 @@ private:
     return false;
   }
 
+  bool quoteFollows() const {
+    size_t next = text.find_first_of("\"\n", pos + 1);
+    return next != std::string_view::npos && text[next] == '"';
+  }
+
+  void openBrace(size_t at) {
+    diags.report(Code::E0105, span(at, at + 1), "this `{` in a string is not closed")
+        .help("close it with `}`; write `{{` for a brace in the text");
+  }
+
   bool lexInterpolation() {
     size_t open = pos, depth = brackets.size();
     push(Tok::FStringOpen, pos, pos + 1);
@@ -375,6 +385,13 @@ private:
       }
       if (text[pos] == '#')
         break; // a comment would swallow the end of the string
+      if (text[pos] == '"' && !quoteFollows()) {
+        // The last quote of the line ends this string; it opens none inside.
+        brackets.resize(depth);
+        openBrace(open);
+        push(Tok::FStringClose, pos, pos);
+        return true;
+      }
       lexOne();
       if (brackets.size() <= depth)
         return true; // a stray bracket closed it; reported by the parser
@@ -382,8 +399,7 @@ private:
     brackets.resize(depth);
     if (stopped)
       return false;
-    diags.report(Code::E0105, span(open, open + 1), "this `{` in a string is not closed")
-        .help("close it with `}`; write `{{` for a brace in the text");
+    openBrace(open);
     while (pos < text.size() && text[pos] != '\n')
       ++pos;
     push(Tok::FStringClose, pos, pos);

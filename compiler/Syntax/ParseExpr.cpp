@@ -311,6 +311,12 @@ Expr *Parser::parsePrimary() {
   case Tok::KwFn:
     return parseLambda();
   default:
+    // `i++` of C: the second sign stands right behind the first.
+    if (at(Tok::Plus) && index > 0 && tokens[index - 1].kind == Tok::Plus && tokens[index - 1].end == peek().begin) {
+      if (Diagnostic *d = error(Code::E0108, spanOf(tokens[index - 1]).to(here()), "there is no `++`"))
+        d->help("write `x += 1`");
+      return errorExpr();
+    }
     checkForeignWord(expected("an expression"));
     return errorExpr();
   }

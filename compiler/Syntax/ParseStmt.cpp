@@ -33,8 +33,13 @@ void Parser::endStatement(bool &muted) {
   if (panic) {
     skipToStatementEnd();
   } else if (!at(Tok::Newline) && !at(Tok::Semicolon) && !at(Tok::RBrace) && !at(Tok::EndOfFile)) {
-    if (!reportForeignStatement())
+    if (at(Tok::RParen) || at(Tok::RBracket)) {
+      bool round = at(Tok::RParen);
+      if (Diagnostic *d = error(Code::E0107, here(), round ? "`)` without `(`" : "`]` without `[`"))
+        d->caret("nothing is open here");
+    } else if (!reportForeignStatement()) {
       expected("the end of the statement");
+    }
     skipToStatementEnd();
   }
   muted = accept(Tok::Semicolon);
@@ -315,7 +320,9 @@ bool Parser::parseField(std::vector<Field> &fields) {
   Field field;
   Span start = here();
   field.doc = docBefore(start.begin);
-  if (at(Tok::Name, 1)) {
+  // `sub in: …` has a field too, with a name it cannot have.
+  bool reserved = tokenInfo(peek(1).kind).keyword && (at(Tok::Colon, 2) || at(Tok::Equal, 2));
+  if (at(Tok::Name, 1) || reserved) {
     if (atWord("param"))
       field.kind = FieldKind::Param;
     else if (atWord("state"))
