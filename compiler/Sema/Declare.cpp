@@ -200,7 +200,7 @@ void Sema::checkBody(FunctionInfo &f) {
   if (!f.syntax->body) {
     f.state = FunctionInfo::BodyDone;
     if (f.syntax->isExtern)
-      f.effects |= 0;
+      declared("extern: calls C");
     else if (!f.module->isStd && !f.primitive)
       diags.report(Code::E0219, f.syntax->name.span, "`" + f.name + "` has no body")
           .help("write one: `{ … }`; a function of C is declared with `extern fn`");
