@@ -7,10 +7,16 @@
 namespace mx::sema {
 using namespace ast;
 
+void Sema::reportDeepType(Span at) {
+  if (types.tookTooDeep())
+    diags.report(Code::E0002, at, "a type is nested too deep").note("the limit is " + std::to_string(limits::kMaxTypeDepth) + " types inside each other");
+}
+
 const Value *Sema::check(Expr *e, const Type *expected) {
   Value v = checkKind(e, expected);
   if (!v.type)
     v.type = types.error();
+  reportDeepType(e->span);
   Value *kept = arena.make<Value>(v);
   e->checked = kept;
   return kept;
@@ -292,6 +298,11 @@ Value Sema::checkList(ListExpr *e, const Type *expected) {
       return valueOf(types.tensor(expected->elem, {axisOf(dims.constant(0))}));
     diags.report(Code::E0213, e->span, "the type of an empty list is not known")
         .help("write `zeros([0])`, or say what it is: `let x: f32[0] = []`");
+    return errorValue();
+  }
+  if (e->elements.size() > static_cast<size_t>(limits::kMaxLiteralElements)) {
+    diags.report(Code::E0002, e->span.start(), "a list has at most " + std::to_string(limits::kMaxLiteralElements) + " elements")
+        .help("read it from a file: `data.bin(path)`, or `restore(path, mut x)`");
     return errorValue();
   }
   const Type *wantElement = expected && expected->is(Kind::Array) ? expected->element : nullptr;

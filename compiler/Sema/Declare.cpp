@@ -174,7 +174,7 @@ void Sema::resolveSignature(FunctionInfo &f) {
 
 void Sema::checkBody(FunctionInfo &f) {
   resolveSignature(f);
-  if (f.state != FunctionInfo::SignatureDone)
+  if (f.state != FunctionInfo::SignatureDone || (f.syntax && tooDeep(f.syntax->name.span, f.name)))
     return;
   f.state = FunctionInfo::CheckingBody;
   // Builtins say their effects in the table, the library in an attribute.
@@ -457,7 +457,7 @@ void Sema::resolveField(NominalInfo &n, FieldInfo &f) {
 
 void Sema::resolveFields(NominalInfo &n) {
   resolveHeader(n);
-  if (n.state != NominalInfo::HeaderDone)
+  if (n.state != NominalInfo::HeaderDone || tooDeep(n.syntax->name.span, n.name))
     return;
   n.state = NominalInfo::ResolvingFields;
   for (FieldInfo &f : n.fields)
@@ -484,24 +484,29 @@ void Sema::checkNominalBodies(NominalInfo &n) {
     return;
   n.bodiesChecked = true;
   // A model cannot hold itself: its size would have no end.
-  std::function<bool(const Type *, int)> holdsSelf = [&](const Type *t, int depth) -> bool {
-    if (depth > 32)
-      return true;
-    if (t->is(Kind::Array))
-      return holdsSelf(t->element, depth + 1);
-    if (t->is(Kind::Tuple))
-      return std::any_of(t->parts.begin(), t->parts.end(), [&](const Type *p) { return holdsSelf(p, depth + 1); });
-    if (!t->is(Kind::Nominal))
-      return false;
-    if (t->nominal == &n)
-      return true;
-    resolveFields(*t->nominal);
-    return std::any_of(t->nominal->fields.begin(), t->nominal->fields.end(), [&](const FieldInfo &f) {
-      return f.type && holdsSelf(f.type, depth + 1);
-    });
+  std::set<const NominalInfo *> seen; // shared parts are looked into once
+  auto holdsSelf = [&](const Type *field) {
+    std::vector<const Type *> todo = {field};
+    while (!todo.empty()) {
+      const Type *t = todo.back();
+      todo.pop_back();
+      if (t->is(Kind::Array))
+        todo.push_back(t->element);
+      if (t->is(Kind::Tuple))
+        todo.insert(todo.end(), t->parts.begin(), t->parts.end());
+      if (!t->is(Kind::Nominal) || !seen.insert(t->nominal).second)
+        continue;
+      if (t->nominal == &n)
+        return true;
+      resolveFields(*t->nominal);
+      for (const FieldInfo &f : t->nominal->fields)
+        if (f.type)
+          todo.push_back(f.type);
+    }
+    return false;
   };
   for (FieldInfo &f : n.fields)
-    if (f.type && holdsSelf(f.type, 0)) {
+    if (f.type && holdsSelf(f.type)) {
       diags.report(Code::E0224, f.syntax->name.span, "`" + n.name + "` would hold itself")
           .caret("through `" + f.name + ": " + show(f.type) + "`");
       return;

@@ -36,26 +36,18 @@ std::string Sema::folderOf(ModuleInfo *module) const {
   return module && !module->path.empty() ? directoryOf(module->path) : mainFolder;
 }
 
-/// The signatures of the primitives are mx text; they are parsed like any module.
+/// The signatures of the primitives are mx text. Each is parsed when its name is first looked up: a
+/// program uses a few of them, and the checker starts often.
 void Sema::loadPrimitives() {
-  std::string text;
-  for (const PrimitiveInfo &p : allPrimitives())
-    text += std::string(p.signature) + "\n";
-  const SourceFile &file = sources.add("<primitives>", "", std::move(text));
-  primitives = addModule("<primitives>", file, /*isStd=*/true);
-  for (size_t i = 0; i < primitives->syntax->items.size(); ++i) {
-    auto *func = ast::as<ast::Func>(primitives->syntax->items[i]);
-    const PrimitiveInfo &info = allPrimitives()[i];
-    FunctionInfo *f = declareFunction(func, primitives, nullptr, &primitives->scope);
-    f->primitive = &info;
+  primitives = addModule("<primitives>", sources.add("<primitives>", "", ""), /*isStd=*/true);
+  for (const PrimitiveInfo &info : allPrimitives()) {
     Symbol *&symbol = primitives->scope.names[info.name];
     if (!symbol)
-      symbol = newSymbol(SymbolKind::Function, info.name, func->name.span);
-    symbol->functions.push_back(f);
+      symbol = newSymbol(SymbolKind::Function, info.name, {});
+    pendingPrimitives[symbol].push_back(&info);
+    if (info.name == "log_value") // `log("loss", x)` and `log(x)` are told apart by the first argument
+      pendingPrimitives[primitives->scope.names["log"]].push_back(&info);
   }
-  // `log("loss", x)` and `log(x)` are told apart by the first argument.
-  primitives->scope.names["log"]->functions.push_back(
-      primitives->scope.names["log_value"]->functions[0]);
   for (auto [name, number] : {std::pair("inf", HUGE_VAL), std::pair("nan", std::nan(""))}) {
     Symbol *symbol = newSymbol(SymbolKind::Variable, name, {});
     symbol->bind = ast::BindKind::Const;
@@ -68,6 +60,26 @@ void Sema::loadPrimitives() {
     primitives->scope.names[symbol->name] = symbol;
   }
   primitives->state = ModuleInfo::Ready;
+}
+
+/// A symbol that was looked up, with its functions.
+Symbol *Sema::withFunctions(Symbol *symbol) {
+  if (symbol->kind != SymbolKind::Function || !symbol->functions.empty())
+    return symbol;
+  for (const PrimitiveInfo *info : pendingPrimitives[symbol]) {
+    const SourceFile &file = sources.add("<primitives>", "", std::string(info->signature) + "\n");
+    Diagnostics quiet(sources); // the program's may be full
+    LexedSource lexed = lex(file, quiet);
+    auto *func = ast::as<ast::Func>(parseModule(file, lexed, arena, quiet)->items[0]);
+    FunctionInfo *f = declareFunction(func, primitives, nullptr, &primitives->scope);
+    f->enclosing = nullptr;
+    f->primitive = info;
+    symbol->functions.push_back(f);
+    if (!symbol->span.valid())
+      symbol->span = func->name.span;
+  }
+  pendingPrimitives.erase(symbol);
+  return symbol;
 }
 
 ModuleInfo *Sema::addModule(const std::string &name, const SourceFile &file, bool isStd) {
@@ -88,6 +100,8 @@ ModuleInfo *Sema::addModule(const std::string &name, const SourceFile &file, boo
 }
 
 ModuleInfo *Sema::loadModule(const std::string &name, Span where, const std::string &folder) {
+  if (tooDeep(where, name))
+    return nullptr;
   std::string file = name;
   std::replace(file.begin(), file.end(), '.', '/');
   // A file beside the importing one comes first, then the standard library.
@@ -302,6 +316,7 @@ void Sema::checkItems(ModuleInfo &module, const List<Stmt *> &items) {
 }
 
 const ModuleInfo *Sema::checkProgram(const SourceFile &file) {
+  stackBase = static_cast<const char *>(__builtin_frame_address(0));
   mainFolder = directoryOf(file.path());
   size_t before = diags.errorCount();
   ModuleInfo *module = addModule(baseName(file.path().empty() ? file.name() : file.path()), file,
@@ -321,6 +336,7 @@ const ModuleInfo *Sema::checkProgram(const SourceFile &file) {
 }
 
 bool Sema::checkInput(const SourceFile &file, bool &complete) {
+  stackBase = static_cast<const char *>(__builtin_frame_address(0));
   Diagnostics quiet(sources);
   complete = lex(file, quiet).complete;
   if (!complete)
@@ -356,6 +372,16 @@ bool Sema::checkInput(const SourceFile &file, bool &complete) {
   return false;
 }
 
+bool Sema::tooDeep(Span at, std::string_view name) {
+  auto *here = static_cast<const char *>(__builtin_frame_address(0));
+  if (!stackBase || std::abs(stackBase - here) < limits::kMaxCheckStackBytes)
+    return false;
+  diags.report(Code::E0002, at, "`" + std::string(name) + "` is reached through too many definitions")
+      .caret("each leads into the next")
+      .help("define it further up in the file, before what needs it");
+  return true;
+}
+
 // ----------------------------------------------------------------------------------------- names
 
 Symbol *Sema::newSymbol(SymbolKind kind, std::string_view name, Span span) {
@@ -388,7 +414,7 @@ Symbol *Sema::lookup(std::string_view name) {
     Symbol *found = it->second;
     if (auto pending = pendingConsts.find(found); pending != pendingConsts.end())
       resolveConst(found, pending->second);
-    return found;
+    return withFunctions(found);
   }
   if (context->module == primitives && prelude) {
     auto it = prelude->scope.names.find(name);
@@ -404,7 +430,7 @@ Symbol *Sema::lookupFunction(std::string_view name) {
   for (Scope *s = context->scope; s; s = s->parent) {
     auto it = s->names.find(name);
     if (it != s->names.end() && it->second->kind == SymbolKind::Function)
-      return it->second;
+      return withFunctions(it->second);
   }
   return nullptr;
 }
@@ -412,6 +438,11 @@ Symbol *Sema::lookupFunction(std::string_view name) {
 void Sema::resolveConst(Symbol *symbol, ast::Let *let) {
   if (symbol->resolving) {
     diags.report(Code::E0807, symbol->span, "`" + std::string(symbol->name) + "` is defined by itself");
+    symbol->type = types.error();
+    pendingConsts.erase(symbol);
+    return;
+  }
+  if (tooDeep(symbol->span, symbol->name)) {
     symbol->type = types.error();
     pendingConsts.erase(symbol);
     return;

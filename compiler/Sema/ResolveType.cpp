@@ -8,6 +8,13 @@
 namespace mx::sema {
 
 const Type *Sema::resolveType(const ast::TypeExpr *t) {
+  const Type *type = resolveWrittenType(t);
+  if (t)
+    reportDeepType(t->span);
+  return type;
+}
+
+const Type *Sema::resolveWrittenType(const ast::TypeExpr *t) {
   if (!t)
     return types.error();
   switch (t->kind) {
@@ -218,6 +225,8 @@ const Type *Sema::expandAlias(Symbol *symbol, const std::vector<TypeArg> &args, 
       diags.report(Code::E0217, span, "`" + std::string(symbol->name) + "` is defined by itself");
       return types.error();
     }
+    if (tooDeep(span, symbol->name))
+      return types.error();
     info.resolving = true;
     Context ctx;
     ctx.module = symbol->home;

@@ -77,16 +77,22 @@ public:
   std::map<std::string, std::unique_ptr<ModuleInfo>> modules;
   ModuleInfo *primitives = nullptr, *prelude = nullptr, *session = nullptr;
   std::map<AtomId, std::string> symbolOwner; ///< whose size parameter a symbol is
+  std::map<Symbol *, std::vector<const PrimitiveInfo *>> pendingPrimitives; ///< those nobody has looked up yet
   std::map<Symbol *, ast::Let *> pendingConsts; ///< `const`s nobody has looked at yet
   Context *context = nullptr;
   bool replacing = false; ///< a REPL input may define a name again
   int instantiationDepth = 0;
   std::string mainFolder;
+  const char *stackBase = nullptr; ///< where the stack stood when the check began
+
+  /// True (and reported) if definitions lead into each other too deep to follow one more.
+  bool tooDeep(Span at, std::string_view name);
 
   // ---- Modules.cpp
   ModuleInfo *loadModule(const std::string &name, Span where, const std::string &folder);
   ModuleInfo *addModule(const std::string &name, const SourceFile &file, bool isStd);
   void loadPrimitives();
+  Symbol *withFunctions(Symbol *symbol);
   void importInto(ModuleInfo &module, ast::Import *import);
   void declareItems(ModuleInfo &module, const List<Stmt *> &items, bool program);
   void checkItems(ModuleInfo &module, const List<Stmt *> &items);
@@ -145,6 +151,8 @@ public:
   FunctionInfo *signature = nullptr;
   bool inField = false;      ///< static arguments left out take their defaults
   bool bindingSizes = false; ///< `let i: i32[K] = …` binds K
+  const Type *resolveWrittenType(const ast::TypeExpr *t);
+  void reportDeepType(Span at);
   const Type *resolveType(const ast::TypeExpr *t);
   const Type *resolveNamedType(const ast::TypeExpr *t);
   const Type *typeFromExpr(const Expr *e, bool quiet = false);

@@ -89,8 +89,10 @@ const Type *TypeContext::intern(Type t) {
   for (const TypeArg &a : t.args)
     deeper(a.type);
   // A type nested past the limit is an error in itself; the caller's message names the place.
-  if (t.depth > limits::kMaxTypeDepth)
+  if (t.depth > limits::kMaxTypeDepth) {
+    overflowed = true;
     return errorType;
+  }
   std::string k = key(t);
   auto it = interned.find(k);
   if (it != interned.end())

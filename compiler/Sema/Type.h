@@ -9,6 +9,7 @@
 #include "Syntax/Ast.h"
 #include <deque>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -149,6 +150,9 @@ public:
 
   DimContext &dims;
 
+  /// True once after a type was nested past the limit and became an error, for the caller's message.
+  bool tookTooDeep() { return std::exchange(overflowed, false); }
+
   const Type *error() const { return errorType; }
   const Type *nothing() const { return nothingType; }
   const Type *str() const { return strType; }
@@ -209,6 +213,8 @@ private:
   uint32_t nextStaticVariable = 1;
   const Type *errorType, *nothingType, *strType, *rangeType, *anyType, *axesType, *deviceTypeNode,
       *caughtErrorType;
+
+  bool overflowed = false;
 
   const Type *intern(Type type);
   static std::string key(const Type &type);

@@ -30,6 +30,9 @@ inline constexpr int kMaxPrintedType = 400;
 inline constexpr int kMaxErrors = 100;
 /// Generic types may nest (`M[M[M[…]]]`) this deep when they are instantiated.
 inline constexpr int kMaxTypeDepth = 64;
+/// Stack the checker may use before it follows one definition into another (`f` calls `g`, which
+/// calls `h`, …). Far below what a thread has: one deep expression must still fit above it.
+inline constexpr int64_t kMaxCheckStackBytes = 1 << 20;
 /// Tensor elements of one list literal.
 inline constexpr int64_t kMaxLiteralElements = 1 << 20;
 
