@@ -17,7 +17,6 @@ WITHOUT_EXAMPLES = {
     "E0001",  # bytes that are not text
     "E0002",  # too long to print
     "E0104",  # too long to print
-    "E0504",  # found when a gradient is derived
     "E0804",  # two files
     "E0805",  # two files
     "N0501",  # shows when a program runs
