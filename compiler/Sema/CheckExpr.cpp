@@ -188,6 +188,10 @@ Value Sema::symbolValue(Symbol *symbol, Span span) {
           .help("pass it: `graph fn " + f->name + "(…, " + std::string(symbol->name) + ": " + show(symbol->type) + ")`, or make it a `const`");
       return errorValue();
     }
+    if (f && symbol->isModuleLevel && symbol->bind != BindKind::Const && !f->outerVariable) {
+      f->outerVariable = symbol; // whoever calls it from a `graph fn` sees it too
+      f->outerSpan = span;
+    }
     Value v = symbol->value;
     v.type = symbol->type;
     v.root = symbol;

@@ -248,6 +248,12 @@ void Sema::checkBody(FunctionInfo &f) {
                   nullptr);
   });
   f.state = FunctionInfo::BodyDone;
+  for (auto &[caller, cause] : std::exchange(f.early, {}))
+    for (uint8_t bit = 1; bit; bit = static_cast<uint8_t>(bit << 1))
+      if (f.effects & ~caller->effects & bit) {
+        caller->effects |= bit;
+        caller->causes.emplace(bit, cause);
+      }
   if (!f.module->isStd)
     warnLonelyDims(f);
 }

@@ -353,14 +353,16 @@ private:
     return false;
   }
 
-  bool quoteFollows() const {
-    size_t next = text.find_first_of("\"\n", pos + 1);
-    return next != std::string_view::npos && text[next] == '"';
+  void unclosedBrace(size_t open) {
+    diags.report(Code::E0105, span(open, open + 1), "this `{` in a string is not closed")
+        .help("close it with `}`; write `{{` for a brace in the text");
   }
 
-  void openBrace(size_t at) {
-    diags.report(Code::E0105, span(at, at + 1), "this `{` in a string is not closed")
-        .help("close it with `}`; write `{{` for a brace in the text");
+  bool closesOnLine(size_t quote) const {
+    size_t i = quote + 1;
+    while (i < text.size() && text[i] != '"' && text[i] != '\n')
+      i += text[i] == '\\' ? 2 : 1;
+    return i < text.size() && text[i] == '"';
   }
 
   bool lexInterpolation() {
@@ -385,10 +387,9 @@ private:
       }
       if (text[pos] == '#')
         break; // a comment would swallow the end of the string
-      if (text[pos] == '"' && !quoteFollows()) {
-        // The last quote of the line ends this string; it opens none inside.
+      if (text[pos] == '"' && !closesOnLine(pos)) { // the end of the string itself: `f"{x"`
         brackets.resize(depth);
-        openBrace(open);
+        unclosedBrace(open);
         push(Tok::FStringClose, pos, pos);
         return true;
       }
@@ -399,7 +400,7 @@ private:
     brackets.resize(depth);
     if (stopped)
       return false;
-    openBrace(open);
+    unclosedBrace(open);
     while (pos < text.size() && text[pos] != '\n')
       ++pos;
     push(Tok::FStringClose, pos, pos);
