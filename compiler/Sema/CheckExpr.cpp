@@ -331,6 +331,13 @@ Value Sema::checkList(ListExpr *e, const Type *expected) {
       continue;
     bool adapts = v->literal != Value::NotLiteral || (v->host && v->dim);
     anyFloat |= v->literal == Value::FloatLiteral;
+    bool afterNumbers = !anyFixed && values.size() > 1 && types.isBool(v->type->elem);
+    if (afterNumbers) {
+      diags.report(Code::E0201, x->outerSpan, "a list has one element type: a bool stands among numbers")
+          .caret(show(*v))
+          .help("convert it: `f32(" + textOf(x) + ")`");
+      return errorValue();
+    }
     if (!adapts) {
       if (anyFixed && !(elem == v->type->elem)) {
         diags.report(Code::E0201, x->outerSpan, "a list has one element type: " + types.print(elem) + " and " +

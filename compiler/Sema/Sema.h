@@ -270,6 +270,7 @@ public:
     std::set<PackId> openPacks;
     std::set<uint32_t> openElems, openTypes, openStatics;
     std::map<AtomId, BoundBy> boundBy;
+    std::map<PackId, int> packBy; ///< the argument that bound a pack
     std::vector<std::pair<Dim, Dim>> deferred;
     std::string name;
     std::vector<ParamInfo> *params = nullptr;

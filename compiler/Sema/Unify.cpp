@@ -143,11 +143,27 @@ Sema::Fit Sema::unifyShape(const Shape &want, const Shape &have, CallState &stat
   }
   Shape middle(have.begin() + static_cast<std::ptrdiff_t>(pack), have.end() - static_cast<std::ptrdiff_t>(behind));
   auto [it, fresh] = state.bindings.packs.emplace(want[pack].pack, middle);
-  if (fresh)
+  if (fresh) {
+    if (state.slots && state.current < state.slots->size())
+      state.packBy[want[pack].pack] = (*state.slots)[state.current];
     return Fit::Yes;
+  }
   ShapeResult same = sameShape(it->second, middle, facts());
-  if (!same.ok())
-    return Fit::No;
+  if (!same.ok()) {
+    auto before = state.packBy.find(want[pack].pack);
+    int now = state.slots && state.current < state.slots->size() ? (*state.slots)[state.current] : -1;
+    if (before == state.packBy.end() || before->second < 0 || now < 0 || before->second == now)
+      return Fit::No;
+    std::string name = "..." + types.packName(want[pack].pack);
+    Arg &first = (*state.args)[static_cast<size_t>(before->second)], &second = (*state.args)[static_cast<size_t>(now)];
+    Diagnostic &d = diags.report(Code::E0303, second.expr->outerSpan, "arguments of `" + state.name + "` disagree on " + name);
+    d.label(first.expr->outerSpan, show(*first.value) + " gives " + name + " = " + types.print(it->second));
+    d.caret(show(*second.value) + " gives " + name + " = " + types.print(middle));
+    if (state.function)
+      if (std::string declared = declaredNote(*state.function, ""); !declared.empty())
+        d.note(declared);
+    return Fit::Reported;
+  }
   addConditions(same.conditions, state.whole);
   return Fit::Yes;
 }
