@@ -490,26 +490,39 @@ void Sema::checkNominalBodies(NominalInfo &n) {
     return;
   n.bodiesChecked = true;
   // A model cannot hold itself: its size would have no end.
-  std::set<const NominalInfo *> seen; // shared parts are looked into once
+  // Walks depth first without recursion; what turns out to lie on no circle is not walked again.
+  std::map<NominalInfo *, bool> open; // true while its parts are being walked
+  bool circle = false;
   auto holdsSelf = [&](const Type *field) {
-    std::vector<const Type *> todo = {field};
+    std::vector<std::pair<const Type *, NominalInfo *>> todo = {{field, nullptr}};
+    bool found = false;
     while (!todo.empty()) {
-      const Type *t = todo.back();
+      auto [t, done] = todo.back();
       todo.pop_back();
-      if (t->is(Kind::Array))
-        todo.push_back(t->element);
-      if (t->is(Kind::Tuple))
-        todo.insert(todo.end(), t->parts.begin(), t->parts.end());
-      if (!t->is(Kind::Nominal) || !seen.insert(t->nominal).second)
+      if (done) {
+        open[done] = false;
         continue;
-      if (t->nominal == &n)
-        return true;
+      }
+      if (t->is(Kind::Array))
+        todo.push_back({t->element, nullptr});
+      for (const Type *part : t->parts)
+        if (t->is(Kind::Tuple))
+          todo.push_back({part, nullptr});
+      if (!t->is(Kind::Nominal) || t->nominal->holdsNoCircle)
+        continue;
+      found |= t->nominal == &n;
+      auto [at, isNew] = open.emplace(t->nominal, true);
+      if (!isNew) {
+        circle |= at->second;
+        continue;
+      }
+      todo.push_back({nullptr, t->nominal});
       resolveFields(*t->nominal);
       for (const FieldInfo &f : t->nominal->fields)
         if (f.type)
-          todo.push_back(f.type);
+          todo.push_back({f.type, nullptr});
     }
-    return false;
+    return found;
   };
   for (FieldInfo &f : n.fields)
     if (f.type && holdsSelf(f.type)) {
@@ -517,6 +530,8 @@ void Sema::checkNominalBodies(NominalInfo &n) {
           .caret("through `" + f.name + ": " + show(f.type) + "`");
       return;
     }
+  for (auto &entry : open)
+    entry.first->holdsNoCircle |= !circle;
   Context ctx;
   ctx.module = n.module;
   ctx.scope = n.scope;

@@ -183,6 +183,7 @@ struct NominalInfo {
   const Type *self = nullptr;
   enum State : uint8_t { Declared, ResolvingHeader, HeaderDone, ResolvingFields, FieldsDone } state = Declared;
   bool bodiesChecked = false;
+  bool holdsNoCircle = false; ///< neither it nor a part of it holds itself
 
   std::string staticName(size_t i) const { return params[staticParams[i]].name; }
   bool isDefaultStatic(size_t i, const StaticValue &value) const {

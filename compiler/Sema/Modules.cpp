@@ -85,7 +85,11 @@ Symbol *Sema::withFunctions(Symbol *symbol) {
 ModuleInfo *Sema::addModule(const std::string &name, const SourceFile &file, bool isStd) {
   auto owned = std::make_unique<ModuleInfo>();
   ModuleInfo *module = owned.get();
-  modules[file.path().empty() ? file.name() : file.path()] = std::move(owned);
+  // A program may be a module that was read already (`mxc check stdlib/prelude.mx`); both stay.
+  std::unique_ptr<ModuleInfo> &slot = modules[file.path().empty() ? file.name() : file.path()];
+  if (slot)
+    replaced.push_back(std::move(slot));
+  slot = std::move(owned);
   module->name = name;
   module->path = file.path();
   module->isStd = isStd;

@@ -75,6 +75,7 @@ public:
   std::deque<Scope> scopes;
   std::deque<CallInfo> calls;
   std::map<std::string, std::unique_ptr<ModuleInfo>> modules;
+  std::vector<std::unique_ptr<ModuleInfo>> replaced; ///< older modules of the same place, still in use
   ModuleInfo *primitives = nullptr, *prelude = nullptr, *session = nullptr;
   std::map<AtomId, std::string> symbolOwner; ///< whose size parameter a symbol is
   std::map<Symbol *, std::vector<const PrimitiveInfo *>> pendingPrimitives; ///< those nobody has looked up yet
