@@ -245,7 +245,7 @@ Value Sema::callFnValue(const Value &f, std::vector<Arg> &args, Expr *callee, Ex
       bad |= !require(*v, f.type->parts[i], args[i].span, "argument " + std::to_string(i + 1));
   }
   if (args.size() != f.type->parts.size()) {
-    diags.report(Code::E0207, argsSpan, "this function takes " + std::to_string(f.type->parts.size()) + " arguments, " + std::to_string(args.size()) + " are given")
+    diags.report(Code::E0207, argsSpan, "this function takes " + std::to_string(f.type->parts.size()) + (f.type->parts.size() == 1 ? " argument, " : " arguments, ") + std::to_string(args.size()) + (args.size() == 1 ? " is given" : " are given"))
         .label(callee->outerSpan, show(f));
     bad = true;
   }
@@ -350,8 +350,8 @@ bool Sema::matchArguments(const std::string &name, std::vector<ParamInfo> &param
       target = cursor++;
       if (target >= params.size()) {
         if (!quiet) {
-          Diagnostic &d = diags.report(Code::E0207, a.span, "`" + name + "` takes " + std::to_string(params.size()) +
-                                                                (params.size() == 1 ? " argument, " : " arguments, ") + std::to_string(args.size()) + " are given");
+          Diagnostic &d = diags.report(Code::E0207, a.span, "`" + name + "` takes " + (params.empty() ? "no" : std::to_string(params.size())) +
+                                                                (params.size() == 1 ? " argument, " : " arguments, ") + std::to_string(args.size()) + (args.size() == 1 ? " is given" : " are given"));
           d.caret("one too many");
           if (declared.valid() && !isBuiltin(declared))
             d.note("`" + name + "` is declared at " + sources.placeLine(declared));

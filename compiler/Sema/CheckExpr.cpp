@@ -135,7 +135,7 @@ Value Sema::checkKind(Expr *e, const Type *expected) {
     const Value *d = check(o->device);
     if (!d->type->isError() && !d->type->is(Kind::Device))
       diags.report(Code::E0602, o->device->outerSpan, "`on` needs a device, this is " + show(*d))
-          .help("write `on device(\"cpu:0\") { … }`");
+          .help("write `on device(" + (d->type->is(Kind::Str) ? textOf(o->device) : "\"cpu:0\"") + ") { … }`");
     Device outer = context->device;
     context->device = d->constant == Value::DeviceConstant ? d->device : nullptr;
     Device here = context->device;
@@ -331,6 +331,13 @@ Value Sema::checkList(ListExpr *e, const Type *expected) {
       continue;
     bool adapts = v->literal != Value::NotLiteral || (v->host && v->dim);
     anyFloat |= v->literal == Value::FloatLiteral;
+    bool afterNumbers = !anyFixed && values.size() > 1 && types.isBool(v->type->elem);
+    if (afterNumbers) {
+      diags.report(Code::E0201, x->outerSpan, "a list has one element type: a bool stands among numbers")
+          .caret(show(*v))
+          .help("convert it: `f32(" + textOf(x) + ")`");
+      return errorValue();
+    }
     if (!adapts) {
       if (anyFixed && !(elem == v->type->elem)) {
         diags.report(Code::E0201, x->outerSpan, "a list has one element type: " + types.print(elem) + " and " +

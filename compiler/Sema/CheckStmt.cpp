@@ -333,8 +333,12 @@ void Sema::assignTo(Expr *target, const Value &value, Expr *valueExpr, const Ass
   Symbol *root = rootSymbol(target);
   if (!place->mutablePlace) {
     std::string name(root ? root->name : std::string_view("it"));
-    if (!root || (root->kind != SymbolKind::Variable && root->kind != SymbolKind::Field)) {
-      diags.report(Code::E0218, target->outerSpan, "this cannot be assigned to");
+    // `x.T` and `x.shape` of a `var` are computed, not kept: there is nothing to write to.
+    bool computed = root && root->kind == SymbolKind::Variable && root->bind == BindKind::Var;
+    if (!root || computed || (root->kind != SymbolKind::Variable && root->kind != SymbolKind::Field)) {
+      Diagnostic &d = diags.report(Code::E0218, target->outerSpan, "this cannot be assigned to");
+      if (computed)
+        d.help("assign to the variable it comes from: `" + name + " = …`");
       return;
     }
     Diagnostic &d = diags.report(Code::E0204, target->outerSpan, "`" + name + "` cannot change");
@@ -366,7 +370,8 @@ void Sema::assignTo(Expr *target, const Value &value, Expr *valueExpr, const Ass
     if (place->type->isTensor() && value.type->isTensor() && !(place->type->elem == value.type->elem) &&
         place->type->isScalar() && types.isInt(place->type->elem) && types.isFloat(value.type->elem) && root && root->initial)
       d.help("start with a float: `var " + std::string(root->name) + " = " + textOf(root->initial) + ".0`");
-    else if (place->type->isTensor() && value.type->isTensor() && !(place->type->elem == value.type->elem))
+    else if (place->type->isTensor() && value.type->isTensor() && !(place->type->elem == value.type->elem) &&
+             place->type->shape.size() == value.type->shape.size())
       d.help("convert it: `" + types.print(place->type->elem) + "(" + textOf(valueExpr) + ")`");
     return;
   }
@@ -603,7 +608,7 @@ void Sema::checkWhile(While *loop) {
 
 void Sema::checkTry(Try *stmt) {
   if (context->inGraph)
-    diags.report(Code::E0401, stmt->span.start(), "a graph cannot catch errors")
+    diags.report(Code::E0401, Span{stmt->span.file, stmt->span.begin, stmt->span.begin + 3}, "a graph cannot catch errors")
         .label(context->graphSpan, "a graph is compiled as a whole")
         .help("catch them where the graph is called");
   checkBlock(stmt->body, nullptr, false);

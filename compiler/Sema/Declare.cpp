@@ -200,7 +200,7 @@ void Sema::checkBody(FunctionInfo &f) {
   if (!f.syntax->body) {
     f.state = FunctionInfo::BodyDone;
     if (f.syntax->isExtern)
-      f.effects |= 0;
+      declared("extern: calls C");
     else if (!f.module->isStd && !f.primitive)
       diags.report(Code::E0219, f.syntax->name.span, "`" + f.name + "` has no body")
           .help("write one: `{ … }`; a function of C is declared with `extern fn`");
@@ -272,6 +272,12 @@ void Sema::warnLonelyDims(FunctionInfo &f) {
           others.push_back(std::string(entry.first));
     std::sort(others.begin(), others.end());
     for (const std::string &other : others) {
+      // Of two that stand once each, the later is taken for the slip.
+      bool later = std::any_of(f.sizeNames.begin(), f.sizeNames.end(), [&](Symbol *s) {
+        return s->name == other && !s->used && f.sizeUses[s] == 1 && s->span.begin > name->span.begin;
+      });
+      if (later)
+        continue;
       auto lower = [](std::string s) {
         for (char &c : s)
           c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -435,7 +441,7 @@ void Sema::resolveField(NominalInfo &n, FieldInfo &f) {
         f.device = d->device;
       else if (!d->type->isError() && !d->type->is(Kind::Device))
         diags.report(Code::E0602, f.syntax->device->span, "`on` needs a device, this is " + show(*d))
-            .help("write `on device(\"cpu:0\")`");
+            .help("write `on device(" + (d->type->is(Kind::Str) ? textOf(f.syntax->device) : "\"cpu:0\"") + ")`");
     }
     f.type = types.onDevice(f.type, f.device);
     bool holdsModel = f.type->is(Kind::Nominal) || f.type->is(Kind::Array) || f.type->is(Kind::TypeVar);

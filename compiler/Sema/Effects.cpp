@@ -10,7 +10,7 @@ using namespace ast;
 
 uint8_t Sema::effectBit(std::string_view name) {
   static const std::map<std::string_view, uint8_t> bits = {{"rand", kRand}, {"file", kFile},   {"net", kNet},
-                                                           {"wait", kWait}, {"print", kPrint}, {"handle", kHandle}};
+                                                           {"wait", kWait}, {"print", kPrint}, {"extern", kExtern}};
   auto it = bits.find(name);
   return it == bits.end() ? 0 : it->second;
 }
@@ -28,7 +28,7 @@ const char *Sema::effectName(uint8_t effect) {
   case kPrint:
     return "print";
   default:
-    return "handle";
+    return "extern";
   }
 }
 
@@ -113,7 +113,7 @@ void Sema::forbidEffect(uint8_t effect, Span span, const std::string &callee, co
     return;
   }
   if (verb.empty())
-    verb = effect == kFile ? "uses a file" : effect == kNet ? "uses the network" : effect == kWait ? "waits" : "uses a handle";
+    verb = effect == kFile ? "uses a file" : effect == kNet ? "uses the network" : effect == kWait ? "waits" : "calls C";
   Diagnostic &d = diags.report(Code::E0401, span, graph + " is a graph, but it " + verb);
   d.label(context->graphSpan, "a graph is compiled as a whole and may only compute");
   d.caret(std::string("has effect `") + effectName(effect) + "`");

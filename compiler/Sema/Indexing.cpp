@@ -70,7 +70,7 @@ Value Sema::indexSequence(const Value &object, Index *e) {
     return errorValue();
   }
   if (t->is(Kind::Array)) {
-    if (v->dim && !checkBounds(v->dim, t->count, at, t, false))
+    if (v->dim && !checkBounds(v->dim, t->count, at, t))
       return errorValue();
     Value r = valueOf(t->element);
     r.host = object.host;
@@ -104,9 +104,9 @@ Value Sema::indexSequence(const Value &object, Index *e) {
   return r;
 }
 
-/// Is an index inside 0..size (an end: 0..=size)? False after a report. A failed proof about sizes of
+/// Is an index inside 0..size ("start" or "end" of a slice: 0..=size)? False after a report. A failed proof about sizes of
 /// a signature is an error; about a value of the run it is left to the run.
-bool Sema::checkBounds(Dim index, Dim size, Expr *at, const Type *object, bool isEnd) {
+bool Sema::checkBounds(Dim index, Dim size, Expr *at, const Type *object, const char *sliceEnd) {
   if (!index || !size)
     return true;
   // A literal negative index counts from the end.
@@ -114,7 +114,7 @@ bool Sema::checkBounds(Dim index, Dim size, Expr *at, const Type *object, bool i
     index = dims.add(size, index);
   if (!index)
     return true;
-  Dim top = isEnd ? size : dims.sub(size, dims.constant(1));
+  Dim top = sliceEnd ? size : dims.sub(size, dims.constant(1));
   auto dynamic = [&](Dim d) {
     std::vector<AtomId> all;
     dims.symbols(d, all);
@@ -130,17 +130,19 @@ bool Sema::checkBounds(Dim index, Dim size, Expr *at, const Type *object, bool i
   bool constants = index.constant() && size.constant();
   if ((high.refuted() || low.refuted()) && (constants || !(dynamic(index) || dynamic(size)))) {
     // An index of a zero-size dimension is found at run time; only names that may be too large count.
-    bool plainSize = !constants && !isEnd && index.constant();
+    bool plainSize = !constants && !sliceEnd && index.constant();
     if (plainSize)
       return true;
-    Diagnostic &d = diags.report(Code::E0309, at->outerSpan, constants
-                                     ? (isEnd ? "the end " : "index ") + dims.print(index) + " is out of range 0.." + dims.print(size)
-                                     : std::string(isEnd ? "the end" : "the index") + " may be out of range: " + dims.print(index) + " and " + dims.print(size));
+    std::string what = sliceEnd ? std::string("the ") + sliceEnd : constants ? "index" : "the index";
+    std::string side = !high.refuted() ? " may be negative" : (sliceEnd ? " may be more than " : " may not be less than ") + dims.print(size);
+    Diagnostic &d = diags.report(Code::E0309, at->outerSpan,
+                                 constants ? what + " " + dims.print(index) + " is out of range 0.." + dims.print(size)
+                                           : what + " may be out of range: " + dims.print(index) + side);
     d.caret(show(object));
     if (!constants) {
       const Answer &a = high.refuted() ? high : low;
       d.note("for example " + example(a));
-      d.help(high.refuted() ? "add a condition: `where " + dims.print(index) + (isEnd ? " <= " : " < ") + dims.print(size) + "`"
+      d.help(high.refuted() ? "add a condition: `where " + dims.print(index) + (sliceEnd ? " <= " : " < ") + dims.print(size) + "`"
                             : "add a condition: `where 0 <= " + dims.print(index) + "`");
     }
     return false;
@@ -185,7 +187,7 @@ std::optional<Dim> Sema::sliceLength(const IndexArg &arg, Dim size, const Type *
   bool toGiven = false;
   if (arg.from) {
     auto d = end(arg.from, "start");
-    if (!d || !checkBounds(*d, size, arg.from, object, true))
+    if (!d || !checkBounds(*d, size, arg.from, object, "start"))
       return std::nullopt;
     from = *d;
     if (auto n = from.constant(); n && *n < 0)
@@ -193,7 +195,7 @@ std::optional<Dim> Sema::sliceLength(const IndexArg &arg, Dim size, const Type *
   }
   if (arg.to) {
     auto d = end(arg.to, "end");
-    if (!d || !checkBounds(*d, size, arg.to, object, true))
+    if (!d || !checkBounds(*d, size, arg.to, object, "end"))
       return std::nullopt;
     to = *d;
     toGiven = true;
@@ -302,7 +304,7 @@ Value Sema::indexTensor(const Value &object, Index *e) {
       return errorValue();
     }
     if (v->type->isScalar()) {
-      if (v->dim && !checkBounds(v->dim, size, arg.value, t, false))
+      if (v->dim && !checkBounds(v->dim, size, arg.value, t))
         return errorValue();
       ++axis;
       continue;

@@ -108,7 +108,7 @@ struct Requirement {
   bool isBound = false; ///< of `dyn N <= 8`
 };
 
-enum Effect : uint8_t { kRand = 1, kFile = 2, kNet = 4, kWait = 8, kPrint = 16, kHandle = 32 };
+enum Effect : uint8_t { kRand = 1, kFile = 2, kNet = 4, kWait = 8, kPrint = 16, kExtern = 32 };
 
 /// How an effect got into a function: the call that brought it, and what was called.
 struct EffectCause {

@@ -187,7 +187,8 @@ bool Sema::require(const Value &value, const Type *want, Span span, const std::s
   else if (m.elements && want->isTensor() && value.type->isTensor())
     d.help("convert it: `" + types.print(want->elem) + "(" + textOf(span) + ")`");
   else if (m.rank && want->isTensor() && value.type->isTensor() && !hasPack(want->shape) && !hasPack(value.type->shape))
-    d.note("it has " + std::to_string(value.type->shape.size()) + " dimensions, " + std::to_string(want->shape.size()) + " are expected");
+    d.note("it has " + std::to_string(value.type->shape.size()) + (value.type->shape.size() == 1 ? " dimension, " : " dimensions, ") + std::to_string(want->shape.size()) +
+           (want->shape.size() == 1 ? " is expected" : " are expected"));
   return false;
 }
 

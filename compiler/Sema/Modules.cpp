@@ -203,7 +203,15 @@ Symbol *Sema::lookupMember(ModuleInfo &module, const ast::Identifier &name) {
     return nullptr;
   auto it = module.scope.names.find(name.text);
   bool isPrivate = !name.text.empty() && name.text[0] == '_';
-  bool hidden = it != module.scope.names.end() && it->second->kind == SymbolKind::Module;
+  // A module offers what it defines, not what it imports; only the library passes the prelude's on.
+  ModuleInfo *home = it == module.scope.names.end() ? nullptr : it->second->home;
+  bool imported = home && home != &module && !(module.isStd && home == prelude);
+  bool hidden = it != module.scope.names.end() && (imported || it->second->kind == SymbolKind::Module);
+  if (hidden && imported) {
+    diags.report(Code::E0803, name.span, "`" + module.name + "` only imports `" + std::string(name.text) + "`")
+        .help("import it from its own module: `from " + home->name + " import " + std::string(name.text) + "`");
+    return nullptr;
+  }
   if (it != module.scope.names.end() && !isPrivate && !hidden)
     return it->second;
   if (isPrivate && it != module.scope.names.end()) {
@@ -443,6 +451,7 @@ void Sema::resolveConst(Symbol *symbol, ast::Let *let) {
   if (symbol->resolving) {
     diags.report(Code::E0807, symbol->span, "`" + std::string(symbol->name) + "` is defined by itself");
     symbol->type = types.error();
+    pendingConsts.erase(symbol);
     return;
   }
   if (tooDeep(symbol->span, symbol->name)) {

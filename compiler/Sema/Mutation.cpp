@@ -214,7 +214,7 @@ void Sema::checkReceiver(FunctionInfo &f, Expr *receiver, const Value &value, co
     else if (root->isParam)
       d.label(root->span, "a parameter").help("write `mut " + std::string(root->name) + "` in the parameter list");
     else
-      d.label(root->span, "bound with `let`").help("make it a `var`: `var " + std::string(root->name) + " = …`");
+      d.label(root->span, root->bind == BindKind::Const ? "bound with `const`" : "bound with `let`").help("make it a `var`: `var " + std::string(root->name) + " = …`");
   } else {
     d.help("give it a name: `var net = …`");
   }

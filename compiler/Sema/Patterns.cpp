@@ -4,6 +4,7 @@
 // compile time: each name has one size, and the output uses names of the input.
 #include "Sema/Sema.h"
 #include <algorithm>
+#include <cctype>
 
 namespace mx::sema {
 using namespace ast;
@@ -82,6 +83,20 @@ Pattern2 parsePattern(std::string_view text) {
     parseSide(text.substr(arrow + 2), p.output, p.error);
   return p;
 }
+
+/// "ij,jk->ik" with a blank between its names: "i j, j k -> i k".
+std::string withBlanks(std::string_view pattern) {
+  std::string out;
+  for (char c : pattern) {
+    bool letter = std::isalnum(static_cast<unsigned char>(c)), after = !out.empty() && std::isalnum(static_cast<unsigned char>(out.back()));
+    if (c == ' ')
+      continue;
+    if ((letter && (after || out.ends_with(',') || out.ends_with('>'))) || c == '-')
+      out += ' ';
+    out += c;
+  }
+  return out;
+}
 } // namespace
 
 Value Sema::checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole) {
@@ -96,7 +111,7 @@ Value Sema::checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole) {
     return errorValue();
   }
   if (p.inputs.size() != args.size() - 1) {
-    diags.report(Code::E0313, at, "the pattern names " + std::to_string(p.inputs.size()) + " tensors, " + std::to_string(args.size() - 1) + " are given");
+    diags.report(Code::E0313, at, "the pattern names " + std::to_string(p.inputs.size()) + (p.inputs.size() == 1 ? " tensor, " : " tensors, ") + std::to_string(args.size() - 1) + (args.size() == 2 ? " is given" : " are given"));
     return errorValue();
   }
   std::map<std::string, std::pair<Dim, size_t>> sizes;
@@ -113,8 +128,12 @@ Value Sema::checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole) {
     }
     elem = v->type->elem;
     if (p.inputs[k].size() != v->type->shape.size()) {
-      diags.report(Code::E0313, at, "the pattern gives tensor " + std::to_string(k + 1) + " " + std::to_string(p.inputs[k].size()) + " dimensions, it has " + std::to_string(v->type->shape.size()))
-          .label(args[k + 1].expr->outerSpan, show(*v));
+      size_t named = p.inputs[k].size(), rank = v->type->shape.size();
+      Diagnostic &d = diags.report(Code::E0313, at, "the pattern names " + std::to_string(named) + (named == 1 ? " dimension" : " dimensions") + " of tensor " +
+                                                        std::to_string(k + 1) + ", it has " + std::to_string(rank));
+      d.label(args[k + 1].expr->outerSpan, show(*v));
+      if (named == 1 && p.inputs[k][0].size() == 1 && p.inputs[k][0][0].size() == rank)
+        d.help("names are separated by blanks: `\"" + withBlanks(args[0].value->text) + "\"`");
       return errorValue();
     }
     for (size_t i = 0; i < p.inputs[k].size(); ++i) {

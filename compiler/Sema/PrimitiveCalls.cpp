@@ -111,7 +111,8 @@ Value Sema::loaderValue(std::vector<Arg> &args, Expr *whole) {
   if (found[3]) {
     const Value *v = found[3]->value;
     if (v->constant != Value::StringConstant || (v->text != "keep" && v->text != "drop" && v->text != "pad")) {
-      diags.report(Code::E0701, found[3]->expr->outerSpan, "`last` says what happens to the rest").help("write `last=\"keep\"`, `\"drop\"` or `\"pad\"`");
+      diags.report(Code::E0701, found[3]->expr->outerSpan, "`last` is \"keep\", \"drop\" or \"pad\", this is " + textOf(found[3]->expr))
+          .note("it says what happens to the items that do not fill a batch");
       return errorValue();
     }
     last = std::string(v->text);
@@ -502,7 +503,9 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
       diags.report(Code::E0311, at->outerSpan, "axis " + std::to_string(p.axis) + " of " + show(*v) + " is not known here").help("count from the end: `axis=-1`");
     else
       diags.report(Code::E0311, at->outerSpan, "axis " + std::to_string(p.axis) + " is out of range for " + show(*v))
-          .caret(v->type->shape.empty() ? "it has no dimensions" : "its axes are 0 to " + std::to_string(v->type->shape.size() - 1) + ", or -1 to -" + std::to_string(v->type->shape.size()));
+          .caret(v->type->shape.empty()       ? "it has no dimensions"
+                 : v->type->shape.size() == 1 ? "its only axis is 0, or -1"
+                                              : "its axes are 0 to " + std::to_string(v->type->shape.size() - 1) + ", or -" + std::to_string(v->type->shape.size()) + " to -1");
     return errorValue();
   };
   auto tensorWith = [&](Shape s) { return valueOf(types.tensor(result->elem, std::move(s), v->type->device)); };
@@ -746,7 +749,7 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
       return errorValue();
     }
     if (mode && (mode->value->constant != Value::StringConstant || (mode->value->text != "constant" && mode->value->text != "edge" && mode->value->text != "reflect"))) {
-      diags.report(Code::E0701, mode->expr->outerSpan, "`pad` knows the modes \"constant\", \"edge\" and \"reflect\"");
+      diags.report(Code::E0701, mode->expr->outerSpan, "`mode` is \"constant\", \"edge\" or \"reflect\", this is " + textOf(mode->expr));
       return errorValue();
     }
     Shape s;

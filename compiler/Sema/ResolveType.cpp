@@ -205,8 +205,8 @@ const Type *Sema::resolveNamedType(const ast::TypeExpr *t) {
     }
     if (args.size() != info.generics.size() || t->dims.size() != info.generics.size()) {
       diags.report(Code::E0224, t->span, "`" + std::string(symbol->name) + "` takes " +
-                                             std::to_string(info.generics.size()) + " arguments, " +
-                                             std::to_string(t->dims.size()) + " are given");
+                                             std::to_string(info.generics.size()) + (info.generics.size() == 1 ? " argument" : " arguments") + " in brackets, " +
+                                             std::to_string(t->dims.size()) + (t->dims.size() == 1 ? " is" : " are") + " given");
       return types.error();
     }
     return asGrad(expandAlias(symbol, args, t->span));

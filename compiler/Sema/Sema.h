@@ -239,7 +239,7 @@ public:
   Value checkIndex(ast::Index *e);
   Value indexTensor(const Value &object, ast::Index *e);
   Value indexSequence(const Value &object, ast::Index *e);
-  bool checkBounds(Dim index, Dim size, Expr *at, const Type *object, bool isEnd);
+  bool checkBounds(Dim index, Dim size, Expr *at, const Type *object, const char *sliceEnd = nullptr);
   std::optional<Dim> sliceLength(const ast::IndexArg &arg, Dim size, const Type *object);
 
   // ---- Calls.cpp
@@ -271,6 +271,7 @@ public:
     std::set<PackId> openPacks;
     std::set<uint32_t> openElems, openTypes, openStatics;
     std::map<AtomId, BoundBy> boundBy;
+    std::map<PackId, int> packBy; ///< the argument that bound a pack
     std::vector<std::pair<Dim, Dim>> deferred;
     std::string name;
     std::vector<ParamInfo> *params = nullptr;

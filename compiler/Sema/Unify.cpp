@@ -143,11 +143,27 @@ Sema::Fit Sema::unifyShape(const Shape &want, const Shape &have, CallState &stat
   }
   Shape middle(have.begin() + static_cast<std::ptrdiff_t>(pack), have.end() - static_cast<std::ptrdiff_t>(behind));
   auto [it, fresh] = state.bindings.packs.emplace(want[pack].pack, middle);
-  if (fresh)
+  if (fresh) {
+    if (state.slots && state.current < state.slots->size())
+      state.packBy[want[pack].pack] = (*state.slots)[state.current];
     return Fit::Yes;
+  }
   ShapeResult same = sameShape(it->second, middle, facts());
-  if (!same.ok())
-    return Fit::No;
+  if (!same.ok()) {
+    auto before = state.packBy.find(want[pack].pack);
+    int now = state.slots && state.current < state.slots->size() ? (*state.slots)[state.current] : -1;
+    if (before == state.packBy.end() || before->second < 0 || now < 0 || before->second == now)
+      return Fit::No;
+    std::string name = "..." + types.packName(want[pack].pack);
+    Arg &first = (*state.args)[static_cast<size_t>(before->second)], &second = (*state.args)[static_cast<size_t>(now)];
+    Diagnostic &d = diags.report(Code::E0303, second.expr->outerSpan, "arguments of `" + state.name + "` disagree on " + name);
+    d.label(first.expr->outerSpan, show(*first.value) + " gives " + name + " = " + types.print(it->second));
+    d.caret(show(*second.value) + " gives " + name + " = " + types.print(middle));
+    if (state.function)
+      if (std::string declared = declaredNote(*state.function, ""); !declared.empty())
+        d.note(declared);
+    return Fit::Reported;
+  }
   addConditions(same.conditions, state.whole);
   return Fit::Yes;
 }
@@ -291,13 +307,14 @@ void Sema::argumentMismatch(CallState &state, const ParamInfo &param, const Arg 
     d.note("`" + state.name + "` is declared at " + sources.placeLine(state.declared) + " with `" + textOf(param.span) + "`");
   if (!want->isTensor() || !v.type->isTensor())
     return;
+  bool ranksDiffer = want->shape.size() != v.type->shape.size() && !hasPack(want->shape) && !hasPack(v.type->shape);
   bool kinds = want->elem.isVariable() && !types.elemFits(v.type->elem, types.elemVariable(want->elem.variableId()).kind);
   if (kinds) {
     ElemKind k = types.elemVariable(want->elem.variableId()).kind;
     d.note("`" + types.print(want->elem) + "` stands for " + (k == ElemKind::Float ? "a float type" : k == ElemKind::Int ? "an integer type" : "a number type"));
-    if (k == ElemKind::Float)
+    if (k == ElemKind::Float && !ranksDiffer)
       d.help("convert it: `f32(" + textOf(arg.expr) + ")`");
-  } else if (!want->elem.isVariable() && !(want->elem == v.type->elem)) {
+  } else if (!want->elem.isVariable() && !(want->elem == v.type->elem) && !ranksDiffer) {
     d.help("convert it: `" + types.print(want->elem) + "(" + textOf(arg.expr) + ")`");
   } else if (want->shape.size() == v.type->shape.size()) {
     for (size_t i = 0; i < want->shape.size(); ++i) {
@@ -310,8 +327,9 @@ void Sema::argumentMismatch(CallState &state, const ParamInfo &param, const Arg 
         break;
       }
     }
-  } else if (!hasPack(want->shape) && !hasPack(v.type->shape)) {
-    d.note("it has " + std::to_string(v.type->shape.size()) + (v.type->shape.size() == 1 ? " dimension, " : " dimensions, ") + std::to_string(want->shape.size()) + " are expected");
+  } else if (ranksDiffer) {
+    d.note("it has " + std::to_string(v.type->shape.size()) + (v.type->shape.size() == 1 ? " dimension, " : " dimensions, ") + std::to_string(want->shape.size()) +
+           (want->shape.size() == 1 ? " is expected" : " are expected"));
   }
 }
 

@@ -205,10 +205,21 @@ private:
     return line;
   }
 
+  /// A help that repeats a part of the program must not repeat a megabyte of it.
+  static std::string clipped(const std::string &text) {
+    constexpr size_t kMaxRemark = 2000;
+    if (text.size() <= kMaxRemark)
+      return text;
+    size_t end = kMaxRemark;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+      --end;
+    return text.substr(0, end) + "…";
+  }
+
   void addRemark(const Diagnostic::Remark &remark) {
     std::string lead = std::string(gutter + 1, ' ') + "= " + (remark.help ? "help: " : "note: ");
     std::string body;
-    for (char c : remark.text) {
+    for (char c : clipped(remark.text)) {
       body += c;
       if (c == '\n')
         body += std::string(lead.size(), ' ');

@@ -122,6 +122,14 @@ private:
       lexFString();
     } else if (isNameStart(c)) {
       lexWord();
+    } else if (c == '.' && isDigit(at(pos + 1)) && !followsOperand()) {
+      size_t begin = pos++;
+      while (isDigit(at(pos)))
+        ++pos;
+      std::string digits(text.substr(begin, pos - begin));
+      diags.report(Code::E0103, span(begin, pos), "a number needs a digit before the point")
+          .caret("write `0" + clip(digits) + "`");
+      push(Tok::Float, begin, pos);
     } else if (isDigit(c)) {
       lexNumber();
     } else if (c == '"') {
@@ -129,6 +137,15 @@ private:
     } else {
       lexPunctuation();
     }
+  }
+
+  /// Could the last token be something a `.` belongs to, as in `x.0`?
+  bool followsOperand() const {
+    if (out.tokens.empty())
+      return false;
+    Tok last = out.tokens.back().kind;
+    return last == Tok::Name || last == Tok::RParen || last == Tok::RBracket || last == Tok::RBrace ||
+           last == Tok::Int || last == Tok::Float || last == Tok::String || last == Tok::Dot;
   }
 
   void lexComment() {

@@ -320,7 +320,9 @@ bool Parser::parseField(std::vector<Field> &fields) {
   Field field;
   Span start = here();
   field.doc = docBefore(start.begin);
-  if (at(Tok::Name, 1)) {
+  // `sub model: …` has a field too, with a name it cannot have.
+  bool reserved = tokenInfo(peek(1).kind).keyword && (at(Tok::Colon, 2) || at(Tok::Equal, 2));
+  if (at(Tok::Name, 1) || reserved) {
     if (atWord("param"))
       field.kind = FieldKind::Param;
     else if (atWord("state"))

@@ -117,7 +117,9 @@ Identifier Parser::identifier(const char *what) {
     const Token &token = take();
     return {textOf(token), spanOf(token)};
   }
-  if (tokenInfo(peek().kind).keyword) {
+  // `for in b` and `@ fn f()` forgot a name; `let if = 1` chose a bad one.
+  bool forgotten = at(Tok::KwIn) || at(Tok::KwFn);
+  if (tokenInfo(peek().kind).keyword && !forgotten) {
     std::string word(textOf(peek()));
     if (Diagnostic *d = error(Code::E0110, here(), "`" + word + "` is a reserved word"))
       d->caret(std::string("expected ") + what).help("choose another name, for example `" + word + "_`");

@@ -189,7 +189,8 @@ TEST(Lexer, FStrings) {
             "begin:f\" open:{ name:a [ int:1 : int:2 ] close:} end:\" NL");
   EXPECT_EQ(tokens("f\"{f\"{x}\"}\""),
             "begin:f\" open:{ begin:f\" open:{ name:x close:} end:\" close:} end:\" NL");
-  EXPECT_EQ(codes("f\"{x\""), "E0105 E0102"); // the quote opens a string inside the braces
+  EXPECT_EQ(codes("f\"{x\""), "E0105"); // the last quote of a line ends the string
+  EXPECT_EQ(codes("f\"{\"a\"}\""), "");
   EXPECT_EQ(codes("f\"a } b\""), "E0105");
   EXPECT_EQ(codes("f\"abc"), "E0102");
   EXPECT_EQ(codes("f\"{x # c}\""), "E0105");
