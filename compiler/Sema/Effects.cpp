@@ -58,6 +58,20 @@ void Sema::addCallEffects(FunctionInfo &f, Span span, const std::string &spelled
       auto it = f.causes.find(bit);
       addEffect(bit, span, spelled, it == f.causes.end() ? "" : it->second.verb, &f);
     }
+  // An operation on data that has no rule. Host functions (`print`, `len`) only look on.
+  bool computes = f.primitive && f.primitive->family != "host" && f.primitive->family != "data";
+  const PrimitiveInfo *ruleless = f.withoutGradient ? f.withoutGradient
+                                  : computes && f.primitive->gradient == Gradient::None ? f.primitive : nullptr;
+  if (ruleless && context->grad) {
+    Diagnostic &d = diags.report(Code::E0504, span, "`" + std::string(ruleless->name) + "` has no gradient");
+    d.label(context->grad->keyword, "everything inside is differentiated");
+    if (f.withoutGradient)
+      d.note("`" + f.name + "` uses it at " + sources.place(f.withoutGradientSpan));
+    d.help("call it before `grad`");
+  } else if (ruleless && context->function && !context->function->withoutGradient) {
+    context->function->withoutGradient = ruleless;
+    context->function->withoutGradientSpan = span;
+  }
   if (f.state == FunctionInfo::CheckingBody && context->function && context->function != &f)
     f.early.push_back({context->function, {span, spelled, "", &f}});
   if (FunctionInfo *caller = context->function; f.outerVariable && caller) {

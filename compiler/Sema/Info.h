@@ -139,6 +139,8 @@ struct FunctionInfo {
   Device resultDevice = nullptr; ///< where an `on` in the body puts the result
   bool unboundedWhile = false;   ///< a `while` without `limit`, here or in what it calls
   Span unboundedSpan;
+  const PrimitiveInfo *withoutGradient = nullptr; ///< a builtin without a gradient, here or in what it calls
+  Span withoutGradientSpan;
   Symbol *outerVariable = nullptr; ///< a module's variable it uses, or what it calls does
   Span outerSpan;
   /// Functions that called it while it was being checked; they get its effects when it is done.

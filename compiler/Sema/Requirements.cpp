@@ -262,7 +262,7 @@ void Sema::demand(const Requirement &r, const Bindings &b, Span span, const std:
     else if (left && right)
       but = ", but that does not hold for " + shown;
   }
-  Diagnostic &d = diags.report(Code::E0305, span, owner + " needs " + needs + but);
+  Diagnostic &d = diags.report(r.isBound ? Code::E0316 : Code::E0305, span, owner + " needs " + needs + but);
   // What the names stand for here.
   std::vector<AtomId> outer;
   dims.symbols(r.condition.left, outer);
