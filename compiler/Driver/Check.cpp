@@ -29,7 +29,8 @@ struct Settings {
 };
 
 int wrongUse(Streams &streams, const std::string &message, const char *command) {
-  streams.err << "mxc " << command << ": " << message << "\n`mxc " << command << " --help` shows how it is used\n";
+  streams.err << "mxc " << command << ": " << message << "\n`mxc " << command
+              << " --help` shows how it is used\n";
   return kWrongUse;
 }
 
@@ -45,19 +46,26 @@ std::string printTokens(const SourceFile &file, const LexedSource &lexed) {
     else if (t.kind == Tok::Newline || t.kind == Tok::EndOfFile)
       out += t.kind == Tok::Newline ? "newline" : "end";
     else
-      out += (t.kind == Tok::Name ? "name " : t.kind == Tok::Int ? "int " : t.kind == Tok::Float ? "float " : "string ") + jsonString(text);
+      out += (t.kind == Tok::Name    ? "name "
+              : t.kind == Tok::Int   ? "int "
+              : t.kind == Tok::Float ? "float "
+                                     : "string ") +
+             jsonString(text);
     out += "\n";
   }
   return out;
 }
 
 /// Checks one text; returns the exit code.
-int checkText(const std::string &path, std::string text, const Settings &settings, Streams &streams) {
+int checkText(const std::string &path, std::string text, const Settings &settings,
+              Streams &streams) {
   SourceManager sources;
   Diagnostics diags(sources);
   for (Code code : settings.silenced)
     diags.silence(code);
-  std::string shown = !settings.shownName.empty() ? settings.shownName : path == "-" ? "<stdin>" : path;
+  std::string shown = !settings.shownName.empty() ? settings.shownName
+                      : path == "-"               ? "<stdin>"
+                                                  : path;
   const SourceFile &file = sources.add(shown, path == "-" ? "" : path, std::move(text));
   if (settings.emit == "tokens" || settings.emit == "ast") {
     LexedSource lexed = lex(file, diags);
@@ -95,7 +103,8 @@ std::string readSettings(const CommandLine &line, Streams &streams, Settings &se
     return "`" + colour + "` is not a choice for --colour; known are auto, always and never";
   settings.render.colour = colour == "always" || (colour == "auto" && streams.colour);
   settings.emit = line.value("--emit").value_or("");
-  if (!settings.emit.empty() && settings.emit != "tokens" && settings.emit != "ast" && settings.emit != "typed")
+  if (!settings.emit.empty() && settings.emit != "tokens" && settings.emit != "ast" &&
+      settings.emit != "typed")
     return "`" + settings.emit + "` is not a stage; known are tokens, ast and typed";
   for (const std::string &list : line.values("--silence"))
     for (size_t begin = 0; begin <= list.size();) {
@@ -124,16 +133,19 @@ std::string readStandardInput() {
   std::string text;
   char buffer[1 << 16];
   size_t got;
-  while ((got = std::fread(buffer, 1, sizeof buffer, stdin)) > 0 && text.size() <= limits::kMaxSourceBytes)
+  while ((got = std::fread(buffer, 1, sizeof buffer, stdin)) > 0 &&
+         text.size() <= limits::kMaxSourceBytes)
     text.append(buffer, got);
   return text;
 }
 
-int checkFiles(const std::vector<std::string> &files, const Settings &settings, Streams &streams, const char *command) {
+int checkFiles(const std::vector<std::string> &files, const Settings &settings, Streams &streams,
+               const char *command) {
   int worst = kFine;
   for (const std::string &path : files) {
     std::string error;
-    std::optional<std::string> text = path == "-" ? readStandardInput() : readFile(path, limits::kMaxSourceBytes + 1, error);
+    std::optional<std::string> text =
+        path == "-" ? readStandardInput() : readFile(path, limits::kMaxSourceBytes + 1, error);
     if (!text) {
       streams.err << "mxc " << command << ": cannot read `" << path << "`: " << error << "\n";
       worst = std::max<int>(worst, kWrongUse);
@@ -144,7 +156,8 @@ int checkFiles(const std::vector<std::string> &files, const Settings &settings, 
   return worst;
 }
 
-const std::set<std::string> kValued = {"--error-format", "--emit", "--silence", "--as", "-D", "--colour", "--color"};
+const std::set<std::string> kValued = {"--error-format", "--emit", "--silence", "--as", "-D",
+                                       "--colour",       "--color"};
 
 } // namespace
 
@@ -170,8 +183,10 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
   if (!line.problem().empty())
     return wrongUse(streams, line.problem(), "run");
   if (line.has("--help") || line.has("-h")) {
-    streams.out << "mxc run - check a program and run it\n\nusage: mxc run [OPTIONS] FILE [-- options of the program]\n\n"
-                   "This version checks the program and stops: running comes next, see docs/status.md.\n";
+    streams.out
+        << "mxc run - check a program and run it\n\nusage: mxc run [OPTIONS] FILE [-- options of "
+           "the program]\n\n"
+           "This version checks the program and stops: running comes next, see docs/status.md.\n";
     return kFine;
   }
   if (line.files().size() != 1)
@@ -183,7 +198,9 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
   int result = checkFiles(line.files(), settings, streams, "run");
   if (result != kFine)
     return result;
-  streams.err << "mxc run: " << line.files()[0] << " has no errors, but this version of mxc cannot run programs yet (docs/status.md)\n";
+  streams.err
+      << "mxc run: " << line.files()[0]
+      << " has no errors, but this version of mxc cannot run programs yet (docs/status.md)\n";
   return kWrongUse;
 }
 

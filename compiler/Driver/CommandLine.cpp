@@ -4,7 +4,8 @@
 
 namespace mx::driver {
 
-CommandLine::CommandLine(std::vector<std::string> args, std::set<std::string> valued, std::set<std::string> flags) {
+CommandLine::CommandLine(std::vector<std::string> args, std::set<std::string> valued,
+                         std::set<std::string> flags) {
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string &arg = args[i];
     if (arg == "--") {
@@ -41,7 +42,8 @@ CommandLine::CommandLine(std::vector<std::string> args, std::set<std::string> va
       std::vector<std::string> known(flags.begin(), flags.end());
       known.insert(known.end(), valued.begin(), valued.end());
       std::string near = nearest(name, known);
-      error = "unknown option `" + name + "`" + (near.empty() ? "" : "; did you mean `" + near + "`?");
+      error =
+          "unknown option `" + name + "`" + (near.empty() ? "" : "; did you mean `" + near + "`?");
       return;
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The arguments of `mxc`, taken apart once. Commands ask for what they know; what is left over is an
-// error that names the command and the nearest known option.
+// The arguments of `mxc`, taken apart once. Commands ask for what they know; what is left over is
+// an error that names the command and the nearest known option.
 #pragma once
 #include <map>
 #include <optional>
@@ -17,7 +17,8 @@ enum ExitCode { kFine = 0, kProgramHasErrors = 1, kWrongUse = 2, kFaultOfMxc = 3
 class CommandLine {
 public:
   /// `valued` are the options that take a value, as `--x=v` or `--x v`; `flags` take none.
-  CommandLine(std::vector<std::string> args, std::set<std::string> valued, std::set<std::string> flags);
+  CommandLine(std::vector<std::string> args, std::set<std::string> valued,
+              std::set<std::string> flags);
 
   /// Empty if the arguments are fine, else what is wrong with them.
   const std::string &problem() const { return error; }

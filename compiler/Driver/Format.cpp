@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `mxc fmt` and `mxc grammar`.
+#include "Syntax/Format.h"
 #include "Driver/Commands.h"
 #include "Support/Diagnostic.h"
 #include "Support/Limits.h"
 #include "Syntax/EditorGrammar.h"
-#include "Syntax/Format.h"
 #include "Syntax/Parser.h"
 #include <cstdio>
 #include <sys/stat.h>
@@ -53,7 +53,8 @@ int runFormat(const std::vector<std::string> &args, Streams streams) {
     return kFine;
   }
   if (!line.problem().empty() || line.files().empty()) {
-    streams.err << "mxc fmt: " << (line.problem().empty() ? "which file?" : line.problem()) << "\n`mxc fmt --help` shows how it is used\n";
+    streams.err << "mxc fmt: " << (line.problem().empty() ? "which file?" : line.problem())
+                << "\n`mxc fmt --help` shows how it is used\n";
     return kWrongUse;
   }
   int worst = kFine;
@@ -87,7 +88,8 @@ int runFormat(const std::vector<std::string> &args, Streams streams) {
     std::optional<std::string> formatted = formatSource(file, lexed, *module);
     if (!formatted) {
       streams.err << "mxc fmt: a fault of mxc: the formatted text of `" << path
-                  << "` would mean something else; the file is left as it is\nplease report it with the file\n";
+                  << "` would mean something else; the file is left as it is\nplease report it "
+                     "with the file\n";
       return kFaultOfMxc;
     }
     bool changed = *formatted != *text;
@@ -110,9 +112,15 @@ int runGrammar(const std::vector<std::string> &args, Streams streams) {
   CommandLine line(args, {}, {"--vscode", "--tree-sitter", "--tokens", "--help", "-h"});
   bool help = line.has("--help") || line.has("-h");
   if (help || !line.problem().empty() || !line.files().empty()) {
-    (help ? streams.out : streams.err) << (help ? "" : "mxc grammar: " + (line.problem().empty() ? std::string("it takes no files") : line.problem()) + "\n")
-                                       << "usage: mxc grammar --vscode|--tree-sitter|--tokens\n\n  --vscode       a TextMate grammar (JSON)\n"
-                                          "  --tree-sitter  a grammar.js\n  --tokens       the token table as Markdown\n";
+    (help ? streams.out : streams.err)
+        << (help
+                ? ""
+                : "mxc grammar: " +
+                      (line.problem().empty() ? std::string("it takes no files") : line.problem()) +
+                      "\n")
+        << "usage: mxc grammar --vscode|--tree-sitter|--tokens\n\n  --vscode       a TextMate "
+           "grammar (JSON)\n"
+           "  --tree-sitter  a grammar.js\n  --tokens       the token table as Markdown\n";
     return help ? kFine : kWrongUse;
   }
   if (line.has("--tree-sitter"))

@@ -43,7 +43,8 @@ struct Command {
   int (*run)(const std::vector<std::string> &, Streams);
 };
 constexpr Command kCommands[] = {
-    {"check", runCheck}, {"fmt", runFormat}, {"explain", runExplain}, {"grammar", runGrammar}, {"run", runProgram},
+    {"check", runCheck},     {"fmt", runFormat},  {"explain", runExplain},
+    {"grammar", runGrammar}, {"run", runProgram},
 };
 
 bool isFolder(const std::string &path) {
@@ -94,7 +95,8 @@ int runMxc(const std::vector<std::string> &args, Streams streams) {
       return command.run(rest, streams);
   }
   // `mxc --emit=ast file.mx`
-  bool emits = std::any_of(args.begin(), args.end(), [](const std::string &a) { return a.rfind("--emit", 0) == 0; });
+  bool emits = std::any_of(args.begin(), args.end(),
+                           [](const std::string &a) { return a.rfind("--emit", 0) == 0; });
   if (emits)
     return runCheck(args, streams);
   std::string near = nearest(first, known);

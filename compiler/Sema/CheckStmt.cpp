@@ -51,8 +51,8 @@ const Value *Sema::checkLastStmt(Stmt *stmt, const Type *expected, bool wantValu
     return check(e->expr, expected);
   }
   checkStmt(stmt);
-  if (stmt->kind == StmtKind::Return || stmt->kind == StmtKind::Raise || stmt->kind == StmtKind::Break ||
-      stmt->kind == StmtKind::Continue)
+  if (stmt->kind == StmtKind::Return || stmt->kind == StmtKind::Raise ||
+      stmt->kind == StmtKind::Break || stmt->kind == StmtKind::Continue)
     return nullptr;
   Value *v = arena.make<Value>();
   v->type = types.nothing();
@@ -87,14 +87,16 @@ void Sema::checkStmt(Stmt *stmt) {
   case StmtKind::Continue:
     if (context->loopDepth == 0)
       diags.report(Code::E0503, stmt->span,
-                   std::string(stmt->kind == StmtKind::Break ? "`break`" : "`continue`") + " stands outside of a loop");
+                   std::string(stmt->kind == StmtKind::Break ? "`break`" : "`continue`") +
+                       " stands outside of a loop");
     return;
   case StmtKind::Raise: {
     auto *r = as<Raise>(stmt);
     const Value *v = check(r->value);
     if (v->type->isError() || v->type->is(Kind::Error_))
       return;
-    Diagnostic &d = diags.report(Code::E0202, r->value->span, "`raise` takes an error, this is " + show(*v));
+    Diagnostic &d =
+        diags.report(Code::E0202, r->value->span, "`raise` takes an error, this is " + show(*v));
     if (v->type->is(Kind::Str))
       d.help("write `raise Error(" + textOf(r->value) + ")`");
     return;
@@ -168,11 +170,12 @@ void Sema::bindPattern(Pattern *pattern, const Type *type, const Value *value, B
       symbol->value.dim = dims.newSymbolDim(
           {std::string(pattern->name.text), SymbolRole::HostInt, false, pattern->name.span});
     }
-    if (type->is(Kind::Nominal) && type->nominal->name == "Rng" && initial && initial->kind == ExprKind::Name &&
-        !type->nominal->isModel)
+    if (type->is(Kind::Nominal) && type->nominal->name == "Rng" && initial &&
+        initial->kind == ExprKind::Name && !type->nominal->isModel)
       diags.report(Code::W0410, initial->span, "copying an `Rng` gives the same numbers twice")
           .caret("both names would draw the same")
-          .help("derive an independent one: `" + textOf(initial) + ".fork(\"" + std::string(pattern->name.text) + "\")`");
+          .help("derive an independent one: `" + textOf(initial) + ".fork(\"" +
+                std::string(pattern->name.text) + "\")`");
     pattern->symbol = symbol;
     return;
   }
@@ -182,11 +185,12 @@ void Sema::bindPattern(Pattern *pattern, const Type *type, const Value *value, B
     return;
   }
   if (!type->is(Kind::Tuple) || type->parts.size() != pattern->parts.size()) {
-    std::string message =
-        type->is(Kind::Tuple)
-            ? "the pattern has " + std::to_string(pattern->parts.size()) + " names, the value has " +
-                  std::to_string(type->parts.size()) + " parts"
-            : "a pattern with " + std::to_string(pattern->parts.size()) + " names needs a tuple, this is " + show(type);
+    std::string message = type->is(Kind::Tuple)
+                              ? "the pattern has " + std::to_string(pattern->parts.size()) +
+                                    " names, the value has " + std::to_string(type->parts.size()) +
+                                    " parts"
+                              : "a pattern with " + std::to_string(pattern->parts.size()) +
+                                    " names needs a tuple, this is " + show(type);
     Diagnostic &d = diags.report(Code::E0214, pattern->span, message);
     if (initial)
       d.label(initial->outerSpan, show(type));
@@ -196,8 +200,10 @@ void Sema::bindPattern(Pattern *pattern, const Type *type, const Value *value, B
   }
   auto *tuple = as<Tuple>(initial);
   for (size_t i = 0; i < pattern->parts.size(); ++i) {
-    const Expr *partExpr = tuple && tuple->elements.size() == pattern->parts.size() ? tuple->elements[i] : nullptr;
-    bindPattern(pattern->parts[i], type->parts[i], partExpr ? partExpr->checked : nullptr, bind, partExpr, typeSpan);
+    const Expr *partExpr =
+        tuple && tuple->elements.size() == pattern->parts.size() ? tuple->elements[i] : nullptr;
+    bindPattern(pattern->parts[i], type->parts[i], partExpr ? partExpr->checked : nullptr, bind,
+                partExpr, typeSpan);
   }
 }
 
@@ -220,21 +226,24 @@ void Sema::checkLet(Let *let) {
     binds = true;
   }
   const Value *value = check(let->value, want);
-  if (binds && want->isTensor() && value->type->isTensor() && want->shape.size() == value->type->shape.size())
+  if (binds && want->isTensor() && value->type->isTensor() &&
+      want->shape.size() == value->type->shape.size())
     for (size_t i = 0; i < want->shape.size(); ++i)
-      if (auto id = dims.asSymbol(want->shape[i].dim); id && *id > firstNew && !value->type->shape[i].isPack())
-        facts().assume({Relation::Equal, want->shape[i].dim, value->type->shape[i].dim, let->type->span});
+      if (auto id = dims.asSymbol(want->shape[i].dim);
+          id && *id > firstNew && !value->type->shape[i].isPack())
+        facts().assume(
+            {Relation::Equal, want->shape[i].dim, value->type->shape[i].dim, let->type->span});
   if (want && !want->isError())
     require(*value, want, let->value->outerSpan, "the value", let->type->span);
   if (value->type->is(Kind::Nothing) && !want) {
-    diags.report(Code::E0222, let->value->span, "this gives no value")
-        .caret("nothing to bind");
+    diags.report(Code::E0222, let->value->span, "this gives no value").caret("nothing to bind");
     value = arena.make<Value>(errorValue());
   }
   if (value->type->is(Kind::TypeName) || value->type->is(Kind::Module)) {
     diags.report(Code::E0217, let->value->span, show(*value) + " is not a value")
-        .help(value->type->is(Kind::TypeName) ? "name a type with `type`: `type Name = " + textOf(let->value) + "`"
-                                              : "give a module another name with `import … as …`");
+        .help(value->type->is(Kind::TypeName)
+                  ? "name a type with `type`: `type Name = " + textOf(let->value) + "`"
+                  : "give a module another name with `import … as …`");
     value = arena.make<Value>(errorValue());
   }
   if (want && !want->isError()) {
@@ -247,178 +256,13 @@ void Sema::checkLet(Let *let) {
   }
 }
 
-namespace {
-Symbol *rootSymbol(const Expr *e) {
-  while (e) {
-    if (auto *m = as<Member>(e))
-      e = m->object;
-    else if (auto *i = as<Index>(e))
-      e = i->object;
-    else
-      break;
-  }
-  auto *name = as<Name>(e);
-  return name ? name->symbol : nullptr;
-}
-} // namespace
-
-void Sema::checkAssign(Assign *a) {
-  if (a->op == Tok::Equal) {
-    if (auto *name = as<Name>(a->target); name && !lookup(name->text)) {
-      check(a->value);
-      diags.report(Code::E0801, name->span, "`" + std::string(name->text) + "` is not defined")
-          .help("a new name is made with `let` (or `var`, if it changes): `let " + textOf(a->span) + "`");
-      return;
-    }
-    const Type *expected = nullptr;
-    if (as<Name>(a->target) || as<Member>(a->target) || as<Index>(a->target))
-      expected = check(a->target)->type;
-    const Value *value = check(a->value, expected && !expected->isError() ? expected : nullptr);
-    assignTo(a->target, *value, a->value, a);
-    return;
-  }
-  static const std::map<Tok, Tok> plain = {{Tok::PlusEqual, Tok::Plus},
-                                           {Tok::MinusEqual, Tok::Minus},
-                                           {Tok::StarEqual, Tok::Star},
-                                           {Tok::SlashEqual, Tok::Slash}};
-  const Value *target = check(a->target);
-  const Value *value = check(a->value);
-  if (target->type->isError() || value->type->isError())
-    return;
-  // `model -= gradient` changes parameters only.
-  bool model = target->type->is(Kind::TypeVar) || (target->type->is(Kind::Nominal) && target->type->nominal->isModel);
-  if (model && value->type->is(Kind::Grad) && (a->op == Tok::PlusEqual || a->op == Tok::MinusEqual)) {
-    if (!equalTypes(types.grad(target->type), value->type)) {
-      diags.report(Code::E0202, a->opSpan, show(*value) + " does not belong to " + show(*target))
-          .label(a->target->outerSpan, show(*target))
-          .label(a->value->outerSpan, show(*value));
-      return;
-    }
-    assignTo(a->target, *target, a->value, a);
-    return;
-  }
-  Value result = arithmeticOn(plain.at(a->op), *target, *value, a->target, a->value, a->opSpan);
-  if (result.type->isError())
-    return;
-  // An update keeps the element type and the shape of what is updated.
-  assignTo(a->target, result, a->value, a);
-}
-
-void Sema::assignTo(Expr *target, const Value &value, Expr *valueExpr, const Assign *whole) {
-  if (auto *tuple = as<Tuple>(target)) {
-    const Type *t = value.type;
-    if (t->isError())
-      return;
-    if (!t->is(Kind::Tuple) || t->parts.size() != tuple->elements.size()) {
-      diags.report(Code::E0214, target->span,
-                   "the left side has " + std::to_string(tuple->elements.size()) + " parts, the value is " + show(t));
-      return;
-    }
-    auto *parts = as<Tuple>(valueExpr);
-    for (size_t i = 0; i < tuple->elements.size(); ++i) {
-      Expr *partExpr = parts && parts->elements.size() == tuple->elements.size() ? parts->elements[i] : valueExpr;
-      Value part = parts && partExpr->checked ? *partExpr->checked : valueOf(t->parts[i]);
-      assignTo(tuple->elements[i], part, partExpr, whole);
-    }
-    return;
-  }
-  if (!as<Name>(target) && !as<Member>(target) && !as<Index>(target)) {
-    diags.report(Code::E0218, target->outerSpan, "this cannot be assigned to")
-        .help("a `var`, a part of one (`x[i]`, `net.w`) or a tuple of these can");
-    return;
-  }
-  const Value *place = target->checked ? target->checked : check(target);
-  if (place->type->isError() || value.type->isError())
-    return;
-  Symbol *root = rootSymbol(target);
-  if (!place->mutablePlace) {
-    std::string name(root ? root->name : std::string_view("it"));
-    // `x.T` and `x.shape` of a `var` are computed, not kept: there is nothing to write to.
-    bool computed = root && root->kind == SymbolKind::Variable && root->bind == BindKind::Var;
-    if (!root || computed || (root->kind != SymbolKind::Variable && root->kind != SymbolKind::Field)) {
-      Diagnostic &d = diags.report(Code::E0218, target->outerSpan, "this cannot be assigned to");
-      if (computed)
-        d.help("assign to the variable it comes from: `" + name + " = …`");
-      return;
-    }
-    Diagnostic &d = diags.report(Code::E0204, target->outerSpan, "`" + name + "` cannot change");
-    if (root->kind == SymbolKind::Field)
-      d.caret("only a `mut fn` may change the fields of its model")
-          .help("write `mut fn " + (context->function ? context->function->name : std::string("call")) + "(…)`");
-    else if (root->isLoopVariable)
-      d.caret("it is the variable of a loop").help("write `for mut " + name + " in …` to change the elements");
-    else if (root->isParam)
-      d.label(root->span, "a parameter").help("write `mut " + name + "` in the parameter list, or copy it: `var " + name + " = " + name + "`");
-    else
-      d.label(root->span, root->bind == BindKind::Const ? "bound with `const`" : "bound with `let`")
-          .help("make it a `var`: `var " + name + " = …`");
-    return;
-  }
-  Mismatch mismatch;
-  if (!fits(value, place->type, &mismatch)) {
-    auto *name = as<Name>(target);
-    if (name && root && root->kind == SymbolKind::Variable && context->loopDepth > root->scopeDepth &&
-        value.type->isTensor() && place->type->isTensor()) {
-      carryMismatch(root, value.type, valueExpr, whole);
-      return;
-    }
-    Diagnostic &d = diags.report(Code::E0202, valueExpr->outerSpan,
-                                 "`" + textOf(target) + "` is " + show(*place) + ", it cannot become " + show(value));
-    d.caret(show(value));
-    if (root && root->span.valid() && name)
-      d.label(root->span, show(*place) + " from here on");
-    if (place->type->isTensor() && value.type->isTensor() && !(place->type->elem == value.type->elem) &&
-        place->type->isScalar() && types.isInt(place->type->elem) && types.isFloat(value.type->elem) && root && root->initial)
-      d.help("start with a float: `var " + std::string(root->name) + " = " + textOf(root->initial) + ".0`");
-    else if (place->type->isTensor() && value.type->isTensor() && !(place->type->elem == value.type->elem) &&
-             place->type->shape.size() == value.type->shape.size())
-      d.help("convert it: `" + types.print(place->type->elem) + "(" + textOf(valueExpr) + ")`");
-    return;
-  }
-  if (root && root->kind == SymbolKind::Variable && !value.host)
-    root->value.host = false;
-}
-
-/// E0501: a variable that lives across turns keeps one type.
-void Sema::carryMismatch(Symbol *variable, const Type *have, Expr *value, const Assign *whole) {
-  Diagnostic &d = diags.report(Code::E0501, value->outerSpan,
-                               "`" + std::string(variable->name) + "` changes its type in the loop");
-  d.label(variable->span, show(variable->type) + " when the loop starts");
-  d.caret(show(have) + " at the end of the first turn");
-  const Stmt *loop = nullptr;
-  for (const Stmt *l : context->loops)
-    if (l->span.begin > variable->span.begin) {
-      loop = l;
-      break;
-    }
-  if (loop)
-    d.show({loop->span.file, loop->span.begin, loop->span.begin});
-  d.note("a variable that lives across turns keeps one type, so that its memory can be planned");
-  // `h = concat(h, piece, axis=…)` in `for t in 0..T`: collect the pieces in a tensor made before.
-  auto *call = as<Call>(value);
-  auto *callee = call ? as<Name>(call->callee) : nullptr;
-  auto *over = loop ? as<For>(loop) : nullptr;
-  auto *range = over ? as<ast::Range>(over->iterable) : nullptr;
-  if (callee && callee->text == "concat" && call->args.size() >= 2 && range && over->pattern->name.valid()) {
-    Expr *piece = call->args[1].value;
-    if (piece->checked && piece->checked->type->isTensor() && !as<Name>(piece)) {
-      std::string name = std::string(variable->name) + "s";
-      const Shape &s = piece->checked->type->shape;
-      std::string sizes = textOf(range->to);
-      for (const Axis &axis : s)
-        sizes += ", " + (axis.isPack() ? "..." : dims.print(axis.dim));
-      d.help("collect the turns instead: `var " + name + " = zeros([" + sizes + "])` and `" + name + "[" +
-             std::string(over->pattern->name.text) + "] = " + textOf(piece) + "`");
-    }
-  }
-  (void)whole;
-}
-
 void Sema::checkResult(const Value &value, Span span, Expr *expr) {
   const Type *want = context->declaredResult;
   if (!want || want->isError() || value.type->isError())
     return;
-  std::string name = context->function && !context->function->name.empty() ? "`" + context->function->name + "`" : "the function";
+  std::string name = context->function && !context->function->name.empty()
+                         ? "`" + context->function->name + "`"
+                         : "the function";
   if (value.type->is(Kind::Nothing) && !want->is(Kind::Nothing)) {
     diags.report(Code::E0222, span, name + " declares " + show(want) + ", but gives no value")
         .label(context->resultSpan, "declared here")
@@ -427,17 +271,21 @@ void Sema::checkResult(const Value &value, Span span, Expr *expr) {
   }
   Mismatch m;
   if (!fits(value, want, &m)) {
-    Diagnostic &d = diags.report(Code::E0302, span, name + " returns " + show(value) + ", but " + show(want) + " is declared");
+    Diagnostic &d =
+        diags.report(Code::E0302, span,
+                     name + " returns " + show(value) + ", but " + show(want) + " is declared");
     d.label(context->resultSpan, "declared here").caret("this is " + show(value));
-    if (context->function && context->function->syntax && context->function->syntax->body && !expr) {
+    if (context->function && context->function->syntax && context->function->syntax->body &&
+        !expr) {
       Span body = context->function->syntax->body->span;
       d.show({body.file, body.end - 1, body.end});
     }
     if (m.axis >= 0)
-      d.note("dimension " + std::to_string(m.axis) + ": " + dims.print(m.want) + " expected, " + dims.print(m.have) +
-             " found" + ownersNote(m.want, m.have));
+      d.note("dimension " + std::to_string(m.axis) + ": " + dims.print(m.want) + " expected, " +
+             dims.print(m.have) + " found" + ownersNote(m.want, m.have));
     else if (m.elements && want->isTensor() && value.type->isTensor())
-      d.help("convert it: `" + types.print(want->elem) + "(" + (expr ? textOf(expr) : textOf(span)) + ")`");
+      d.help("convert it: `" + types.print(want->elem) + "(" +
+             (expr ? textOf(expr) : textOf(span)) + ")`");
     return;
   }
   if (context->function && value.type->device && !context->function->resultDevice)
@@ -464,8 +312,10 @@ void Sema::checkReturn(Return *r) {
   if (context->declaredResult->is(Kind::Nothing)) {
     const Value *v = check(r->value);
     if (!v->type->isError() && !v->type->is(Kind::Nothing))
-      diags.report(Code::E0222, r->value->span,
-                   "`" + (context->function ? context->function->name : "") + "` declares no result, but returns " + show(*v))
+      diags
+          .report(Code::E0222, r->value->span,
+                  "`" + (context->function ? context->function->name : "") +
+                      "` declares no result, but returns " + show(*v))
           .help("declare it: `-> " + show(*v) + "`");
     return;
   }
@@ -479,136 +329,21 @@ bool Sema::checkCondition(Expr *condition, const char *what) {
     return false;
   if (v->type->isScalar() && types.isBool(v->type->elem))
     return true;
-  Diagnostic &d = diags.report(Code::E0221, condition->outerSpan, std::string(what) + " needs a bool, this is " + show(*v));
+  Diagnostic &d = diags.report(Code::E0221, condition->outerSpan,
+                               std::string(what) + " needs a bool, this is " + show(*v));
   if (v->type->isTensor() && types.isBool(v->type->elem))
-    d.help("say which: `" + operandText(condition) + ".all()` or `" + operandText(condition) + ".any()`");
+    d.help("say which: `" + operandText(condition) + ".all()` or `" + operandText(condition) +
+           ".any()`");
   else if (v->type->isScalar())
     d.help("compare it: `" + operandText(condition) + " != 0`");
   return false;
 }
 
-const Type *Sema::iterationType(const Value &iterable, Expr *expr, For *loop, Value &element) {
-  const Type *t = iterable.type;
-  switch (t->kind) {
-  case Kind::Error:
-    return types.error();
-  case Kind::Range: {
-    element = hostValue(types.scalar(ElementType::I64));
-    auto *range = as<ast::Range>(expr);
-    Dim from = range && range->from->checked ? range->from->checked->dim : Dim();
-    Dim to = range && range->to->checked ? range->to->checked->dim : Dim();
-    bool positive = from && facts().lessEqual(dims.constant(0), from).proved();
-    std::string name = loop && loop->pattern->name.valid() ? std::string(loop->pattern->name.text) : "i";
-    element.dim = dims.newSymbolDim({name, SymbolRole::LoopIndex, positive, expr->span});
-    if (from)
-      facts().assume({Relation::LessEqual, from, element.dim, expr->span});
-    if (to)
-      facts().assume({Relation::LessEqual, dims.add(element.dim, dims.constant(1)), to, expr->span});
-    return element.type;
-  }
-  case Kind::Array:
-    element = valueOf(t->element);
-    return t->element;
-  case Kind::Progress: {
-    Value inner = iterable;
-    inner.type = t->element;
-    return iterationType(inner, expr, loop, element);
-  }
-  case Kind::Dataset: {
-    element = valueOf(t->parts.size() == 1 ? t->parts[0] : types.tuple(t->parts));
-    return element.type;
-  }
-  case Kind::Loader: {
-    Dim batch = t->count;
-    if (!batch) {
-      batch = dims.newSymbolDim({"n", SymbolRole::Fresh, true, expr->span});
-      auto bound = loaderBounds.find(t);
-      if (bound != loaderBounds.end())
-        facts().assume({Relation::LessEqual, batch, bound->second, expr->span});
-    }
-    std::vector<const Type *> parts;
-    for (const Type *item : t->parts)
-      parts.push_back(batched(item, batch));
-    element = valueOf(parts.size() == 1 ? parts[0] : types.tuple(parts));
-    return element.type;
-  }
-  default: {
-    Diagnostic &d = diags.report(Code::E0223, expr->outerSpan, "this cannot be looped over: it is " + show(t));
-    if (t->isTensor() && !t->shape.empty() && !t->shape[0].isPack())
-      d.help("loop over its indices: `for i in 0.." + dims.print(t->shape[0].dim) + " { … " + operandText(expr) + "[i] … }`");
-    else if (t->isScalar() && types.isInt(t->elem))
-      d.help("write a range: `0.." + textOf(expr) + "`");
-    return types.error();
-  }
-  }
-}
-
-void Sema::checkFor(For *loop) {
-  const Value *iterable = check(loop->iterable);
-  size_t factCount = facts().size();
-  Value element;
-  const Type *type = iterationType(*iterable, loop->iterable, loop, element);
-  Scope *outer = context->scope;
-  context->scope = newScope(outer);
-  ++context->loopDepth;
-  context->loops.push_back(loop);
-  if (element.type)
-    bindPattern(loop->pattern, type, &element, BindKind::Let, nullptr, {});
-  else
-    bindPattern(loop->pattern, type, nullptr, BindKind::Let, nullptr, {});
-  // Which names the loop made, and what they may do.
-  std::function<void(Pattern *, size_t)> mark = [&](Pattern *p, size_t position) {
-    for (size_t i = 0; i < p->parts.size(); ++i)
-      mark(p->parts[i], i);
-    if (!p->symbol)
-      return;
-    p->symbol->isLoopVariable = true;
-    if (auto it = leafMutability.find(loop->iterable); it != leafMutability.end()) {
-      if (position < it->second.size() && it->second[position])
-        p->symbol->bind = BindKind::Var;
-      p->symbol->origin = "leaf";
-    } else if (loop->isMut) {
-      p->symbol->bind = BindKind::Var;
-    }
-    const Type *over = iterable->type->is(Kind::Progress) ? iterable->type->element : iterable->type;
-    if (over->is(Kind::Loader) && !over->note.empty())
-      p->symbol->origin = over->note;
-  };
-  mark(loop->pattern, 0);
-  if (loop->isMut && !iterable->type->isError()) {
-    bool leaf = leafMutability.count(loop->iterable);
-    if (!iterable->type->is(Kind::Array) || leaf)
-      diags.report(Code::E0210, loop->iterable->span, "`for mut` changes the elements of an array, this is " + show(*iterable));
-    else if (!iterable->mutablePlace)
-      diags.report(Code::E0204, loop->iterable->outerSpan, "`" + textOf(loop->iterable) + "` cannot change")
-          .help("`for mut` needs a `var`, or a field in a `mut fn`");
-  }
-  checkBlock(loop->body, nullptr, false);
-  context->loops.pop_back();
-  --context->loopDepth;
-  context->scope = outer;
-  facts().truncate(factCount);
-}
-
-void Sema::checkWhile(While *loop) {
-  checkCondition(loop->condition, "`while`");
-  if (loop->limit) {
-    const Value *v = check(loop->limit);
-    if (!v->type->isError() && !(v->type->isScalar() && types.isInt(v->type->elem) && v->host))
-      diags.report(Code::E0216, loop->limit->span, "the limit of a loop is a whole number known before it starts");
-  }
-  ++context->loopDepth;
-  context->loops.push_back(loop);
-  checkBlock(loop->body, nullptr, false);
-  context->loops.pop_back();
-  --context->loopDepth;
-  if (!loop->limit)
-    noteUnboundedWhile(loop);
-}
-
 void Sema::checkTry(Try *stmt) {
   if (context->inGraph)
-    diags.report(Code::E0401, Span{stmt->span.file, stmt->span.begin, stmt->span.begin + 3}, "a graph cannot catch errors")
+    diags
+        .report(Code::E0401, Span{stmt->span.file, stmt->span.begin, stmt->span.begin + 3},
+                "a graph cannot catch errors")
         .label(context->graphSpan, "a graph is compiled as a whole")
         .help("catch them where the graph is called");
   checkBlock(stmt->body, nullptr, false);

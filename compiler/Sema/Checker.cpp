@@ -11,7 +11,9 @@ Checker::~Checker() = default;
 
 const ModuleInfo *Checker::checkProgram(const SourceFile &file) { return impl->checkProgram(file); }
 
-bool Checker::checkInput(const SourceFile &file, bool &complete) { return impl->checkInput(file, complete); }
+bool Checker::checkInput(const SourceFile &file, bool &complete) {
+  return impl->checkInput(file, complete);
+}
 
 std::vector<std::pair<std::string, std::string>> Checker::names() const {
   std::vector<std::pair<std::string, std::string>> out;
@@ -22,6 +24,8 @@ std::vector<std::pair<std::string, std::string>> Checker::names() const {
   return out;
 }
 
-std::string Checker::describe(const ModuleInfo &module) const { return describeTyped(*impl, module); }
+std::string Checker::describe(const ModuleInfo &module) const {
+  return describeTyped(*impl, module);
+}
 
 } // namespace mx::sema

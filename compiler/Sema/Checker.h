@@ -4,8 +4,8 @@
 // REPL, a buffer of an editor. Nothing is run. Imports are read lazily: signatures first, bodies on
 // use.
 #pragma once
-#include "Support/Diagnostic.h"
 #include "Sema/Info.h"
+#include "Support/Diagnostic.h"
 #include <memory>
 
 namespace mx::sema {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions, models and structs: their names at once, their signatures when first used, their bodies
-// last.
+// Functions, models and structs: their names at once, their signatures when first used, their
+// bodies last.
 #include "Sema/Sema.h"
 #include "Support/Suggest.h"
 #include <algorithm>
 
 namespace mx::sema {
 
-FunctionInfo *Sema::declareFunction(ast::Func *func, ModuleInfo *module, NominalInfo *owner, Scope *scope) {
+FunctionInfo *Sema::declareFunction(ast::Func *func, ModuleInfo *module, NominalInfo *owner,
+                                    Scope *scope) {
   functions.emplace_back();
   FunctionInfo &f = functions.back();
   f.name = std::string(func->name.text);
@@ -28,8 +29,8 @@ FunctionInfo *Sema::declareFunction(ast::Func *func, ModuleInfo *module, Nominal
   return &f;
 }
 
-void Sema::declareGenerics(const List<ast::Generic> &list, std::vector<GenericParam> &out, Scope &scope,
-                           Generics *generics, const std::string &owner) {
+void Sema::declareGenerics(const List<ast::Generic> &list, std::vector<GenericParam> &out,
+                           Scope &scope, Generics *generics, const std::string &owner) {
   for (const ast::Generic &g : list) {
     if (!g.name.valid())
       continue;
@@ -62,11 +63,15 @@ void Sema::declareGenerics(const List<ast::Generic> &list, std::vector<GenericPa
       if (generics)
         generics->types.push_back(param.variable);
     } else {
-      static const std::map<std::string_view, ElemKind> kinds = {
-          {"float", ElemKind::Float}, {"int", ElemKind::Int}, {"num", ElemKind::Num}, {"any", ElemKind::Any}};
+      static const std::map<std::string_view, ElemKind> kinds = {{"float", ElemKind::Float},
+                                                                 {"int", ElemKind::Int},
+                                                                 {"num", ElemKind::Num},
+                                                                 {"any", ElemKind::Any}};
       auto it = kinds.find(kind);
       if (it == kinds.end()) {
-        diags.report(Code::E0224, g.kind.span, "`" + std::string(kind) + "` is not a kind of parameter")
+        diags
+            .report(Code::E0224, g.kind.span,
+                    "`" + std::string(kind) + "` is not a kind of parameter")
             .help("the kinds are dim, float, int, num and model");
         it = kinds.find("any"); // the name stays known, so that its uses are quiet
       }
@@ -162,8 +167,9 @@ void Sema::resolveSignature(FunctionInfo &f) {
     for (ParamInfo &p : f.params)
       inheritRequirements(p.type, f.requirements, "");
   });
-  checkAttributes(f.syntax->attributes, "a function",
-                  {"vjp", "remat", "amp", "bench", "primitive", "effect", "says", "expects", "inline"});
+  checkAttributes(
+      f.syntax->attributes, "a function",
+      {"vjp", "remat", "amp", "bench", "primitive", "effect", "says", "expects", "inline"});
   if (f.isGraph())
     for (const ParamInfo &p : f.params)
       if (p.type->is(Kind::Fn))
@@ -243,8 +249,9 @@ void Sema::checkBody(FunctionInfo &f) {
     bool wantValue = !f.result->is(Kind::Nothing);
     const Value *v = checkBlock(f.syntax->body, wantValue ? f.result : nullptr, wantValue);
     if (wantValue && v)
-      checkResult(*v, f.syntax->body->stmts.empty() ? f.syntax->body->span
-                                                    : f.syntax->body->stmts.back()->span,
+      checkResult(*v,
+                  f.syntax->body->stmts.empty() ? f.syntax->body->span
+                                                : f.syntax->body->stmts.back()->span,
                   nullptr);
   });
   f.state = FunctionInfo::BodyDone;
@@ -274,7 +281,8 @@ void Sema::warnLonelyDims(FunctionInfo &f) {
     for (const std::string &other : others) {
       // Of two that stand once each, the later is taken for the slip.
       bool later = std::any_of(f.sizeNames.begin(), f.sizeNames.end(), [&](Symbol *s) {
-        return s->name == other && !s->used && f.sizeUses[s] == 1 && s->span.begin > name->span.begin;
+        return s->name == other && !s->used && f.sizeUses[s] == 1 &&
+               s->span.begin > name->span.begin;
       });
       if (later)
         continue;
@@ -285,278 +293,19 @@ void Sema::warnLonelyDims(FunctionInfo &f) {
       };
       bool slip = lower(typed) == lower(other) ||
                   (std::max(typed.size(), other.size()) > 1 && typed[0] == other[0] &&
-                   editDistance(typed, other) == 1 && std::isalpha(static_cast<unsigned char>(typed.back())));
+                   editDistance(typed, other) == 1 &&
+                   std::isalpha(static_cast<unsigned char>(typed.back())));
       // `W1` and `W2`, `KH` and `KW` are pairs, not slips.
-      if (!slip || (typed.size() == other.size() && typed.size() <= 2 && lower(typed) != lower(other)))
+      if (!slip ||
+          (typed.size() == other.size() && typed.size() <= 2 && lower(typed) != lower(other)))
         continue;
-      diags.report(Code::W0301, name->span, "dimension `" + typed + "` is used only once, so it checks nothing")
+      diags
+          .report(Code::W0301, name->span,
+                  "dimension `" + typed + "` is used only once, so it checks nothing")
           .caret("did you mean `" + other + "`? write `_` if any size will do");
       break;
     }
   }
-}
-
-// ------------------------------------------------------------------------------ models and structs
-
-NominalInfo *Sema::declareNominal(ast::Nominal *node, ModuleInfo *module) {
-  nominals.emplace_back();
-  NominalInfo &n = nominals.back();
-  n.name = std::string(node->name.text);
-  n.syntax = node;
-  n.module = module;
-  n.isModel = node->isModel;
-  node->info = &n;
-  for (const ast::Attribute &a : node->attributes)
-    n.isHandle |= a.name.text == "handle";
-  return &n;
-}
-
-void Sema::resolveHeader(NominalInfo &n) {
-  if (n.state != NominalInfo::Declared)
-    return;
-  n.state = NominalInfo::ResolvingHeader;
-  n.scope = newScope(&n.module->scope);
-  Context ctx;
-  ctx.module = n.module;
-  ctx.scope = n.scope;
-  ctx.facts = n.module->facts.get();
-  inContext(ctx, [&] {
-    checkAttributes(n.syntax->attributes, n.isModel ? "a model" : "a struct", {"handle"});
-    declareGenerics(n.syntax->generics, n.generics, *n.scope, nullptr, n.name);
-    Generics unused;
-    resolveParams(n.syntax->params, n.params, *n.scope, &unused, nullptr);
-    std::vector<TypeArg> args;
-    for (const GenericParam &g : n.generics) {
-      TypeArg arg;
-      switch (g.kind) {
-      case GenericParam::Size:
-        arg.kind = TypeArg::Size;
-        arg.dim = dims.symbol(g.dim);
-        break;
-      case GenericParam::Pack:
-        arg.kind = TypeArg::Pack;
-        arg.pack = {Axis{{}, g.pack}};
-        break;
-      case GenericParam::Element:
-        arg.kind = TypeArg::Element;
-        arg.elem = Elem::variable(g.variable);
-        break;
-      case GenericParam::Model:
-        arg.kind = TypeArg::Model;
-        arg.type = types.typeVar(g.variable);
-        break;
-      }
-      args.push_back(std::move(arg));
-    }
-    std::vector<StaticValue> statics;
-    for (size_t i = 0; i < n.params.size(); ++i) {
-      ParamInfo &p = n.params[i];
-      if (auto id = p.value.dim ? dims.asSymbol(p.value.dim) : std::nullopt)
-        symbolOwner[*id] = n.name;
-      if (!p.isStatic)
-        continue;
-      n.staticParams.push_back(i);
-      statics.push_back(p.value);
-      StaticValue byDefault;
-      if (p.defaultValue)
-        if (auto value = staticFromExpr(p.defaultValue, p.type))
-          byDefault = *value;
-      n.staticDefaults.push_back(byDefault);
-    }
-    n.self = types.nominal(&n, args, statics);
-    collectRequirements(n.syntax->where, n.name, &n, args, n.own);
-    n.all = n.own;
-  });
-  // Fields and functions are known by name from here on; their types follow when they are used.
-  for (const ast::Field &field : n.syntax->fields) {
-    if (n.field(field.name.text)) {
-      diags.report(Code::E0215, field.name.span, "`" + std::string(field.name.text) + "` is defined twice")
-          .label(n.field(field.name.text)->syntax->name.span, "first here");
-      continue;
-    }
-    FieldInfo info;
-    info.name = std::string(field.name.text);
-    info.syntax = &field;
-    info.kind = field.kind;
-    info.symbol = newSymbol(SymbolKind::Field, field.name.text, field.name.span);
-    info.symbol->nominal = &n;
-    info.symbol->fieldKind = field.kind;
-    info.symbol->typeSpan = field.type ? field.type->span : Span();
-    n.scope->names[field.name.text] = info.symbol;
-    n.fields.push_back(std::move(info));
-  }
-  for (ast::Func *func : n.syntax->funcs) {
-    if (!func->name.valid())
-      continue;
-    auto &slot = n.methods[std::string(func->name.text)];
-    if (slot || n.field(func->name.text)) {
-      diags.report(Code::E0215, func->name.span, "`" + std::string(func->name.text) + "` is defined twice")
-          .label(slot ? slot->syntax->name.span : n.field(func->name.text)->syntax->name.span, "first here");
-      continue;
-    }
-    Context *saved = context;
-    context = nullptr;
-    slot = declareFunction(func, n.module, &n, n.scope);
-    context = saved;
-    Symbol *symbol = newSymbol(SymbolKind::Method, func->name.text, func->name.span);
-    symbol->functions.push_back(slot);
-    symbol->nominal = &n;
-    n.scope->names[func->name.text] = symbol;
-  }
-  n.state = NominalInfo::HeaderDone;
-}
-
-void Sema::resolveField(NominalInfo &n, FieldInfo &f) {
-  if (f.type)
-    return;
-  if (f.resolving) {
-    diags.report(Code::E0213, f.syntax->name.span, "the type of `" + f.name + "` depends on itself")
-        .help("write its type: `" + f.name + ": …`");
-    f.type = types.error();
-    f.symbol->type = f.type;
-    return;
-  }
-  f.resolving = true;
-  Context ctx;
-  ctx.module = n.module;
-  ctx.scope = n.scope;
-  ctx.facts = n.module->facts.get();
-  DimFacts known(dims);
-  for (const Requirement &r : n.own)
-    known.assume(r.condition);
-  ctx.facts = &known;
-  inContext(ctx, [&] {
-    if (f.syntax->type) {
-      inField = true;
-      f.type = resolveType(f.syntax->type);
-      inField = false;
-    } else {
-      inferringField = true;
-      f.type = f.syntax->value ? check(f.syntax->value)->type : types.error();
-      inferringField = false;
-    }
-    if (f.syntax->device) {
-      const Value *d = check(f.syntax->device);
-      if (d->constant == Value::DeviceConstant)
-        f.device = d->device;
-      else if (!d->type->isError() && !d->type->is(Kind::Device))
-        diags.report(Code::E0602, f.syntax->device->span, "`on` needs a device, this is " + show(*d))
-            .help("write `on device(" + (d->type->is(Kind::Str) ? textOf(f.syntax->device) : "\"cpu:0\"") + ")`");
-    }
-    f.type = types.onDevice(f.type, f.device);
-    bool holdsModel = f.type->is(Kind::Nominal) || f.type->is(Kind::Array) || f.type->is(Kind::TypeVar);
-    if (f.kind == ast::FieldKind::Sub && !holdsModel && !f.type->isError())
-      diags.report(Code::E0202, f.syntax->name.span, "`sub` holds a model, but `" + f.name + "` is " + show(f.type))
-          .help("a tensor that is trained is a `param`, one that is not a `state`");
-    bool isParam = f.kind == ast::FieldKind::Param;
-    if (isParam && !f.type->isError() && !(f.type->isTensor() && types.isFloat(f.type->elem)))
-      diags.report(Code::E0202, f.syntax->name.span, "a `param` is a float tensor, but `" + f.name + "` is " + show(f.type))
-          .help("what is not trained is a `state`");
-    if (n.isModel && f.kind == ast::FieldKind::Plain && !f.type->isError())
-      diags.report(Code::E0101, f.syntax->name.span, "a field of a model is a `param`, a `state` or a `sub`")
-          .caret(f.type->isTensor() ? "write `param " + f.name + "` if it is trained, `state " + f.name + "` if not"
-                                    : "write `sub " + f.name + "`");
-  });
-  f.symbol->type = f.type;
-  f.resolving = false;
-}
-
-void Sema::resolveFields(NominalInfo &n) {
-  resolveHeader(n);
-  if (n.state != NominalInfo::HeaderDone || tooDeep(n.syntax->name.span, n.name))
-    return;
-  n.state = NominalInfo::ResolvingFields;
-  for (FieldInfo &f : n.fields)
-    resolveField(n, f);
-  // A struct without a parameter list is made from its fields, in order.
-  if (!n.isModel && !n.syntax->hasParams)
-    for (FieldInfo &f : n.fields) {
-      ParamInfo p;
-      p.name = f.name;
-      p.type = f.type;
-      p.optional = f.syntax->value != nullptr;
-      p.defaultValue = f.syntax->value;
-      p.span = f.syntax->span;
-      n.params.push_back(std::move(p));
-    }
-  n.state = NominalInfo::FieldsDone;
-  for (FieldInfo &f : n.fields)
-    inheritRequirements(f.type, n.all, n.name + "." + f.name + ": " + show(f.type));
-}
-
-void Sema::checkNominalBodies(NominalInfo &n) {
-  resolveFields(n);
-  if (n.bodiesChecked)
-    return;
-  n.bodiesChecked = true;
-  // A model cannot hold itself: its size would have no end.
-  // Walks depth first without recursion; what turns out to lie on no circle is not walked again.
-  std::map<NominalInfo *, bool> open; // true while its parts are being walked
-  bool circle = false;
-  auto holdsSelf = [&](const Type *field) {
-    std::vector<std::pair<const Type *, NominalInfo *>> todo = {{field, nullptr}};
-    bool found = false;
-    while (!todo.empty()) {
-      auto [t, done] = todo.back();
-      todo.pop_back();
-      if (done) {
-        open[done] = false;
-        continue;
-      }
-      if (t->is(Kind::Array))
-        todo.push_back({t->element, nullptr});
-      for (const Type *part : t->parts)
-        if (t->is(Kind::Tuple))
-          todo.push_back({part, nullptr});
-      if (!t->is(Kind::Nominal) || t->nominal->holdsNoCircle)
-        continue;
-      found |= t->nominal == &n;
-      auto [at, isNew] = open.emplace(t->nominal, true);
-      if (!isNew) {
-        circle |= at->second;
-        continue;
-      }
-      todo.push_back({nullptr, t->nominal});
-      resolveFields(*t->nominal);
-      for (const FieldInfo &f : t->nominal->fields)
-        if (f.type)
-          todo.push_back({f.type, nullptr});
-    }
-    return found;
-  };
-  for (FieldInfo &f : n.fields)
-    if (f.type && holdsSelf(f.type)) {
-      diags.report(Code::E0224, f.syntax->name.span, "`" + n.name + "` would hold itself")
-          .caret("through `" + f.name + ": " + show(f.type) + "`");
-      return;
-    }
-  for (auto &entry : open)
-    entry.first->holdsNoCircle |= !circle;
-  Context ctx;
-  ctx.module = n.module;
-  ctx.scope = n.scope;
-  DimFacts known(dims);
-  for (const Requirement &r : n.all)
-    known.assume(r.condition);
-  ctx.facts = &known;
-  inContext(ctx, [&] {
-    for (FieldInfo &f : n.fields)
-      if (f.syntax->type && f.syntax->value) {
-        const Value *v = check(f.syntax->value, f.type);
-        require(*v, f.type, f.syntax->value->outerSpan, "`" + f.name + "`", f.syntax->type->span);
-      }
-    for (ParamInfo &p : n.params)
-      if (p.defaultValue && p.symbol) {
-        const Value *v = check(p.defaultValue, p.type);
-        require(*v, p.type, p.defaultValue->outerSpan, "the default of `" + p.name + "`", p.symbol->typeSpan);
-      }
-  });
-  for (auto &entry : n.methods)
-    if (entry.second)
-      resolveSignature(*entry.second);
-  for (ast::Func *func : n.syntax->funcs)
-    if (func->info)
-      checkBody(*func->info);
 }
 
 void Sema::checkAttributes(const List<ast::Attribute> &list, const char *on,
@@ -566,8 +315,9 @@ void Sema::checkAttributes(const List<ast::Attribute> &list, const char *on,
       continue;
     std::vector<std::string> names(known.begin(), known.end());
     std::string near = nearest(a.name.text, names);
-    Diagnostic &d = diags.report(Code::E0806, a.name.span,
-                                 "`@" + std::string(a.name.text) + "` is not an attribute of " + on);
+    Diagnostic &d =
+        diags.report(Code::E0806, a.name.span,
+                     "`@" + std::string(a.name.text) + "` is not an attribute of " + on);
     if (!near.empty())
       d.caret("did you mean `@" + near + "`?");
   }

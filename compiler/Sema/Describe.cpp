@@ -38,8 +38,9 @@ private:
     for (const Pattern *part : p->parts)
       pattern(part, word);
     if (p->symbol)
-      line(p->span, std::string(word) + " " + std::string(p->name.text) + ": " + sema.show(p->symbol->type) +
-                        (p->symbol->value.host ? " (host)" : "") + (p->symbol->type->device ? " on " + p->symbol->type->device->name : ""));
+      line(p->span, std::string(word) + " " + std::string(p->name.text) + ": " +
+                        sema.show(p->symbol->type) + (p->symbol->value.host ? " (host)" : "") +
+                        (p->symbol->type->device ? " on " + p->symbol->type->device->name : ""));
   }
   void block(const Block *b) {
     if (!b)
@@ -52,9 +53,11 @@ private:
     if (!f->info)
       return;
     FunctionInfo &info = *f->info;
-    std::string text = std::string(f->isGraph ? "graph " : "") + (f->isMut ? "mut " : "") + "fn " + info.name + "(";
+    std::string text = std::string(f->isGraph ? "graph " : "") + (f->isMut ? "mut " : "") + "fn " +
+                       info.name + "(";
     for (size_t i = 0; i < info.params.size(); ++i)
-      text += (i ? ", " : "") + std::string(info.params[i].isMut ? "mut " : "") + (info.params[i].isStatic ? "static " : "") + info.params[i].name + ": " +
+      text += (i ? ", " : "") + std::string(info.params[i].isMut ? "mut " : "") +
+              (info.params[i].isStatic ? "static " : "") + info.params[i].name + ": " +
               sema.show(info.params[i].type);
     text += ")";
     if (info.result && !info.result->is(Kind::Nothing))
@@ -66,7 +69,8 @@ private:
     text += "   effects: " + (effects.empty() ? "none" : effects);
     line(f->span, text);
     for (const Requirement &r : info.requirements)
-      line(r.span.valid() ? r.span : f->span, "  needs " + r.text + (r.inferred ? " (inferred)" : ""));
+      line(r.span.valid() ? r.span : f->span,
+           "  needs " + r.text + (r.inferred ? " (inferred)" : ""));
     block(f->body);
   }
   void expr(const Expr *e) {
@@ -91,7 +95,8 @@ private:
       line(s->span, std::string(n->isModel ? "model " : "struct ") + n->info->name);
       ++depth;
       for (const FieldInfo &f : n->info->fields)
-        line(f.syntax->span, f.name + ": " + (f.type ? sema.show(f.type) : "?") + (f.device ? " on " + f.device->name : ""));
+        line(f.syntax->span, f.name + ": " + (f.type ? sema.show(f.type) : "?") +
+                                 (f.device ? " on " + f.device->name : ""));
       for (const Requirement &r : n->info->all)
         line(r.span, "needs " + r.text);
       for (const Func *f : n->funcs)

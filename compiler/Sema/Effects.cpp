@@ -9,8 +9,9 @@ namespace mx::sema {
 using namespace ast;
 
 uint8_t Sema::effectBit(std::string_view name) {
-  static const std::map<std::string_view, uint8_t> bits = {{"rand", kRand}, {"file", kFile},   {"net", kNet},
-                                                           {"wait", kWait}, {"print", kPrint}, {"extern", kExtern}};
+  static const std::map<std::string_view, uint8_t> bits = {{"rand", kRand},   {"file", kFile},
+                                                           {"net", kNet},     {"wait", kWait},
+                                                           {"print", kPrint}, {"extern", kExtern}};
   auto it = bits.find(name);
   return it == bits.end() ? 0 : it->second;
 }
@@ -32,7 +33,8 @@ const char *Sema::effectName(uint8_t effect) {
   }
 }
 
-void Sema::addEffect(uint8_t effect, Span span, const std::string &callee, const std::string &verb, FunctionInfo *next) {
+void Sema::addEffect(uint8_t effect, Span span, const std::string &callee, const std::string &verb,
+                     FunctionInfo *next) {
   EffectCause cause{span, callee, verb, next};
   bool forbidden = effect != kPrint;
   if (context->inGraph && forbidden) {
@@ -61,9 +63,12 @@ void Sema::addCallEffects(FunctionInfo &f, Span span, const std::string &spelled
   // An operation on data that has no rule. Host functions (`print`, `len`) only look on.
   bool computes = f.primitive && f.primitive->family != "host" && f.primitive->family != "data";
   const PrimitiveInfo *ruleless = f.withoutGradient ? f.withoutGradient
-                                  : computes && f.primitive->gradient == Gradient::None ? f.primitive : nullptr;
+                                  : computes && f.primitive->gradient == Gradient::None
+                                      ? f.primitive
+                                      : nullptr;
   if (ruleless && context->grad) {
-    Diagnostic &d = diags.report(Code::E0504, span, "`" + std::string(ruleless->name) + "` has no gradient");
+    Diagnostic &d =
+        diags.report(Code::E0504, span, "`" + std::string(ruleless->name) + "` has no gradient");
     d.label(context->grad->keyword, "everything inside is differentiated");
     if (f.withoutGradient)
       d.note("`" + f.name + "` uses it at " + sources.place(f.withoutGradientSpan));
@@ -77,7 +82,9 @@ void Sema::addCallEffects(FunctionInfo &f, Span span, const std::string &spelled
   if (FunctionInfo *caller = context->function; f.outerVariable && caller) {
     std::string name(f.outerVariable->name);
     if (caller->isGraph())
-      diags.report(Code::E0404, span, "`" + caller->name + "` is a `graph fn` and cannot see `" + name + "`")
+      diags
+          .report(Code::E0404, span,
+                  "`" + caller->name + "` is a `graph fn` and cannot see `" + name + "`")
           .label(f.outerVariable->span, "an outer variable")
           .caret("`" + f.name + "` uses it")
           .note("at " + sources.place(f.outerSpan))
@@ -100,9 +107,14 @@ void Sema::addCallEffects(FunctionInfo &f, Span span, const std::string &spelled
   }
 }
 
-void Sema::forbidEffect(uint8_t effect, Span span, const std::string &callee, const EffectCause &cause) {
-  std::string graph = context->function && context->function->isGraph() ? "`" + context->function->name + "`" : "this block";
-  std::string graphName = context->function && context->function->isGraph() ? "`" + context->function->name + "`" : "the block";
+void Sema::forbidEffect(uint8_t effect, Span span, const std::string &callee,
+                        const EffectCause &cause) {
+  std::string graph = context->function && context->function->isGraph()
+                          ? "`" + context->function->name + "`"
+                          : "this block";
+  std::string graphName = context->function && context->function->isGraph()
+                              ? "`" + context->function->name + "`"
+                              : "the block";
   // The chain of calls down to the builtin that has the effect.
   std::string path = callee, verb = cause.verb;
   Span deepest;
@@ -118,7 +130,9 @@ void Sema::forbidEffect(uint8_t effect, Span span, const std::string &callee, co
     f = it->second.next;
   }
   if (effect == kRand) {
-    Diagnostic &d = diags.report(Code::E0405, span, graph + " is a graph, but it draws random numbers from the ambient generator");
+    Diagnostic &d =
+        diags.report(Code::E0405, span,
+                     graph + " is a graph, but it draws random numbers from the ambient generator");
     d.label(context->graphSpan, "a graph's results follow from its arguments");
     d.caret("needs an `Rng`");
     if (steps)
@@ -127,12 +141,16 @@ void Sema::forbidEffect(uint8_t effect, Span span, const std::string &callee, co
     return;
   }
   if (verb.empty())
-    verb = effect == kFile ? "uses a file" : effect == kNet ? "uses the network" : effect == kWait ? "waits" : "calls C";
+    verb = effect == kFile   ? "uses a file"
+           : effect == kNet  ? "uses the network"
+           : effect == kWait ? "waits"
+                             : "calls C";
   Diagnostic &d = diags.report(Code::E0401, span, graph + " is a graph, but it " + verb);
   d.label(context->graphSpan, "a graph is compiled as a whole and may only compute");
   d.caret(std::string("has effect `") + effectName(effect) + "`");
   if (steps)
-    d.note(std::string("effect `") + effectName(effect) + "` comes from: " + path + (deepest.valid() ? "   (" + sources.place(deepest) + ")" : ""));
+    d.note(std::string("effect `") + effectName(effect) + "` comes from: " + path +
+           (deepest.valid() ? "   (" + sources.place(deepest) + ")" : ""));
   d.help("call it after " + graphName + ", or drop `graph` from " + graphName);
   d.note("`print` and `assert` are allowed in a graph and run on every call");
 }
@@ -172,7 +190,8 @@ void Sema::noteUnboundedWhile(const While *loop) {
     }
     return;
   }
-  Diagnostic &d = diags.report(Code::E0502, loop->keyword, "`grad` needs a bound on this `while` loop");
+  Diagnostic &d =
+      diags.report(Code::E0502, loop->keyword, "`grad` needs a bound on this `while` loop");
   d.label(context->grad->keyword, "the reverse pass stores one state a turn");
   d.caret("number of turns is not known when the loop starts");
   d.help("add a bound: `while " + textOf(loop->condition) + " limit 100 {`");
@@ -184,7 +203,8 @@ void Sema::noteUnboundedWhile(const While *loop) {
   bool known = true;
   for (const Name *n : names) {
     Symbol *s = n->symbol;
-    bool carried = s && s->type && s->type->isTensor() && s->span.begin < loop->span.begin && types.isFloat(s->type->elem);
+    bool carried = s && s->type && s->type->isTensor() && s->span.begin < loop->span.begin &&
+                   types.isFloat(s->type->elem);
     if (!carried || std::find(seen.begin(), seen.end(), s) != seen.end())
       continue;
     seen.push_back(s);
@@ -196,8 +216,11 @@ void Sema::noteUnboundedWhile(const While *loop) {
     else
       known = false;
   }
-  std::string tail = states.empty() ? "" : "\n(100 states of " + states + (known ? " = " + bytesText(100 * bytes) + " here)" : ")");
-  d.note("the loop still stops as soon as the condition is false; the bound sizes the memory" + tail);
+  std::string tail = states.empty() ? ""
+                                    : "\n(100 states of " + states +
+                                          (known ? " = " + bytesText(100 * bytes) + " here)" : ")");
+  d.note("the loop still stops as soon as the condition is false; the bound sizes the memory" +
+         tail);
 }
 
 } // namespace mx::sema

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// x[i, a:b:s, ..., new] (S13). Bounds that are known are checked here, others at run time; nothing is
-// clamped. The length of a slice is a size.
+// x[i, a:b:s, ..., new] (S13). Bounds that are known are checked here, others at run time; nothing
+// is clamped. The length of a slice is a size.
 #include "Sema/Sema.h"
 
 namespace mx::sema {
@@ -50,7 +50,8 @@ Value Sema::checkIndex(Index *e) {
   case Kind::Tuple:
     return indexSequence(*object, e);
   default:
-    diags.report(Code::E0206, e->span, show(*object) + " cannot be indexed").label(e->object->outerSpan, show(*object));
+    diags.report(Code::E0206, e->span, show(*object) + " cannot be indexed")
+        .label(e->object->outerSpan, show(*object));
     return errorValue();
   }
 }
@@ -81,7 +82,9 @@ Value Sema::indexSequence(const Value &object, Index *e) {
   auto n = v->dim ? v->dim.constant() : std::nullopt;
   int64_t size = static_cast<int64_t>(t->is(Kind::Tuple) ? t->parts.size() : t->shape.size());
   if (!n) {
-    diags.report(Code::E0216, at->outerSpan, std::string("the index of a ") + (t->is(Kind::Tuple) ? "tuple" : "shape") + " is a literal");
+    diags.report(Code::E0216, at->outerSpan,
+                 std::string("the index of a ") + (t->is(Kind::Tuple) ? "tuple" : "shape") +
+                     " is a literal");
     return errorValue();
   }
   int64_t i = *n < 0 ? *n + size : *n;
@@ -92,7 +95,9 @@ Value Sema::indexSequence(const Value &object, Index *e) {
     return hostInt(t->shape[*index].dim);
   }
   if (i < 0 || i >= size) {
-    diags.report(Code::E0309, at->outerSpan, "index " + std::to_string(*n) + " is out of range: " + show(object) + " has " + std::to_string(size) + " parts");
+    diags.report(Code::E0309, at->outerSpan,
+                 "index " + std::to_string(*n) + " is out of range: " + show(object) + " has " +
+                     std::to_string(size) + " parts");
     return errorValue();
   }
   if (t->is(Kind::Shape))
@@ -104,8 +109,9 @@ Value Sema::indexSequence(const Value &object, Index *e) {
   return r;
 }
 
-/// Is an index inside 0..size ("start" or "end" of a slice: 0..=size)? False after a report. A failed proof about sizes of
-/// a signature is an error; about a value of the run it is left to the run.
+/// Is an index inside 0..size ("start" or "end" of a slice: 0..=size)? False after a report. A
+/// failed proof about sizes of a signature is an error; about a value of the run it is left to the
+/// run.
 bool Sema::checkBounds(Dim index, Dim size, Expr *at, const Type *object, const char *sliceEnd) {
   if (!index || !size)
     return true;
@@ -120,7 +126,8 @@ bool Sema::checkBounds(Dim index, Dim size, Expr *at, const Type *object, const 
     dims.symbols(d, all);
     for (AtomId a : all) {
       SymbolRole role = dims.symbolInfo(a).role;
-      if (role == SymbolRole::LoopIndex || role == SymbolRole::HostInt || role == SymbolRole::Unknown || role == SymbolRole::Fresh)
+      if (role == SymbolRole::LoopIndex || role == SymbolRole::HostInt ||
+          role == SymbolRole::Unknown || role == SymbolRole::Fresh)
         return true;
     }
     return false;
@@ -129,20 +136,28 @@ bool Sema::checkBounds(Dim index, Dim size, Expr *at, const Type *object, const 
   Answer low = facts().lessEqual(dims.constant(0), index);
   bool constants = index.constant() && size.constant();
   if ((high.refuted() || low.refuted()) && (constants || !(dynamic(index) || dynamic(size)))) {
-    // An index of a zero-size dimension is found at run time; only names that may be too large count.
+    // An index of a zero-size dimension is found at run time; only names that may be too large
+    // count.
     bool plainSize = !constants && !sliceEnd && index.constant();
     if (plainSize)
       return true;
-    std::string what = sliceEnd ? std::string("the ") + sliceEnd : constants ? "index" : "the index";
-    std::string side = !high.refuted() ? " may be negative" : (sliceEnd ? " may be more than " : " may not be less than ") + dims.print(size);
-    Diagnostic &d = diags.report(Code::E0309, at->outerSpan,
-                                 constants ? what + " " + dims.print(index) + " is out of range 0.." + dims.print(size)
-                                           : what + " may be out of range: " + dims.print(index) + side);
+    std::string what = sliceEnd    ? std::string("the ") + sliceEnd
+                       : constants ? "index"
+                                   : "the index";
+    std::string side =
+        !high.refuted()
+            ? " may be negative"
+            : (sliceEnd ? " may be more than " : " may not be less than ") + dims.print(size);
+    Diagnostic &d = diags.report(
+        Code::E0309, at->outerSpan,
+        constants ? what + " " + dims.print(index) + " is out of range 0.." + dims.print(size)
+                  : what + " may be out of range: " + dims.print(index) + side);
     d.caret(show(object));
     if (!constants) {
       const Answer &a = high.refuted() ? high : low;
       d.note("for example " + example(a));
-      d.help(high.refuted() ? "add a condition: `where " + dims.print(index) + (sliceEnd ? " <= " : " < ") + dims.print(size) + "`"
+      d.help(high.refuted() ? "add a condition: `where " + dims.print(index) +
+                                  (sliceEnd ? " <= " : " < ") + dims.print(size) + "`"
                             : "add a condition: `where 0 <= " + dims.print(index) + "`");
     }
     return false;
@@ -156,12 +171,16 @@ std::optional<Dim> Sema::sliceLength(const IndexArg &arg, Dim size, const Type *
     if (v->type->isError())
       return std::nullopt;
     if (!v->type->isScalar() || !types.isInt(v->type->elem)) {
-      diags.report(Code::E0202, e->outerSpan, std::string("the ") + what + " of a slice is a whole number, this is " + show(*v));
+      diags.report(Code::E0202, e->outerSpan,
+                   std::string("the ") + what + " of a slice is a whole number, this is " +
+                       show(*v));
       return std::nullopt;
     }
     if (!v->dim) {
       if (context->inGraph) {
-        diags.report(Code::E0315, e->outerSpan, "a slice in a graph cannot end at a value it computes")
+        diags
+            .report(Code::E0315, e->outerSpan,
+                    "a slice in a graph cannot end at a value it computes")
             .label(context->graphSpan, "a graph has all sizes before it runs")
             .help("its length must be a size: `x[i : i + M]` with a loop index `i` has M");
         return std::nullopt;
@@ -177,7 +196,8 @@ std::optional<Dim> Sema::sliceLength(const IndexArg &arg, Dim size, const Type *
       return std::nullopt;
     auto n = s->constant();
     if (!n || *n == 0) {
-      diags.report(Code::E0309, arg.step->outerSpan, n ? "the step of a slice is not 0" : "the step of a slice is a literal");
+      diags.report(Code::E0309, arg.step->outerSpan,
+                   n ? "the step of a slice is not 0" : "the step of a slice is a literal");
       return std::nullopt;
     }
     step = *n;
@@ -205,7 +225,9 @@ std::optional<Dim> Sema::sliceLength(const IndexArg &arg, Dim size, const Type *
   (void)toGiven;
   Dim span = step > 0 ? dims.sub(to, from) : dims.sub(from, to);
   int64_t stride = step > 0 ? step : step == INT64_MIN ? INT64_MAX : -step;
-  Dim length = stride == 1 ? span : dims.floorDiv(dims.add(span, dims.constant(stride - 1)), dims.constant(stride));
+  Dim length =
+      stride == 1 ? span
+                  : dims.floorDiv(dims.add(span, dims.constant(stride - 1)), dims.constant(stride));
   length = length ? facts().simplify(length) : length;
   if (!length) {
     sizeProblem(arg.span);
@@ -236,8 +258,11 @@ Value Sema::indexTensor(const Value &object, Index *e) {
     }
   }
   if (consumed > shape.size()) {
-    diags.report(Code::E0314, e->span, show(object) + " has " + std::to_string(shape.size()) + (shape.size() == 1 ? " dimension, " : " dimensions, ") +
-                                           std::to_string(consumed) + " are indexed")
+    diags
+        .report(Code::E0314, e->span,
+                show(object) + " has " + std::to_string(shape.size()) +
+                    (shape.size() == 1 ? " dimension, " : " dimensions, ") +
+                    std::to_string(consumed) + " are indexed")
         .label(e->object->outerSpan, show(object));
     return errorValue();
   }
@@ -263,7 +288,9 @@ Value Sema::indexTensor(const Value &object, Index *e) {
       continue;
     }
     if (shape[axis].isPack()) {
-      diags.report(Code::E0314, arg.span, "the number of dimensions here is not known: " + show(object))
+      diags
+          .report(Code::E0314, arg.span,
+                  "the number of dimensions here is not known: " + show(object))
           .help("index from the end: `x[..., i]`");
       return errorValue();
     }
@@ -283,14 +310,19 @@ Value Sema::indexTensor(const Value &object, Index *e) {
     bool mask = v->type->isTensor() && types.isBool(v->type->elem) && !v->type->shape.empty();
     if (mask) {
       if (context->inGraph) {
-        diags.report(Code::E0402, arg.span, "the size of a masked selection depends on data, so it cannot be planned")
+        diags
+            .report(Code::E0402, arg.span,
+                    "the size of a masked selection depends on data, so it cannot be planned")
             .label(context->graphSpan, "a graph has all sizes before it runs")
-            .help("keep the shape: `select(" + textOf(arg.value) + ", " + textOf(e->object) + ", 0.0)`");
+            .help("keep the shape: `select(" + textOf(arg.value) + ", " + textOf(e->object) +
+                  ", 0.0)`");
         return errorValue();
       }
       ShapeResult same = sameShape({shape[axis]}, v->type->shape, facts());
       if (!same.ok()) {
-        diags.report(Code::E0308, arg.span, "the mask does not fit: " + show(*v) + " for a dimension of " + dims.print(size));
+        diags.report(Code::E0308, arg.span,
+                     "the mask does not fit: " + show(*v) + " for a dimension of " +
+                         dims.print(size));
         return errorValue();
       }
       result.push_back(axisOf(dims.newSymbolDim({"?", SymbolRole::Unknown, true, arg.span})));
@@ -298,7 +330,9 @@ Value Sema::indexTensor(const Value &object, Index *e) {
       continue;
     }
     if (!whole) {
-      Diagnostic &d = diags.report(Code::E0202, arg.span, "an index is a whole number, a slice or a tensor of these, this is " + show(*v));
+      Diagnostic &d = diags.report(
+          Code::E0202, arg.span,
+          "an index is a whole number, a slice or a tensor of these, this is " + show(*v));
       if (v->type->isTensor() && types.isFloat(v->type->elem))
         d.help("convert it: `i32(" + textOf(arg.value) + ")`");
       return errorValue();
@@ -317,7 +351,9 @@ Value Sema::indexTensor(const Value &object, Index *e) {
     } else {
       ShapeResult both = broadcastShapes(gatherShape, v->type->shape, facts());
       if (!both.ok()) {
-        diags.report(Code::E0308, arg.span, "index tensors do not fit each other: " + types.print(gatherShape) + " and " + types.print(v->type->shape));
+        diags.report(Code::E0308, arg.span,
+                     "index tensors do not fit each other: " + types.print(gatherShape) + " and " +
+                         types.print(v->type->shape));
         return errorValue();
       }
       gatherShape = both.shape;
@@ -326,7 +362,8 @@ Value Sema::indexTensor(const Value &object, Index *e) {
   }
   skip(shape.size() - axis);
   if (gathers)
-    result.insert(result.begin() + static_cast<std::ptrdiff_t>(gatherAt), gatherShape.begin(), gatherShape.end());
+    result.insert(result.begin() + static_cast<std::ptrdiff_t>(gatherAt), gatherShape.begin(),
+                  gatherShape.end());
   if (result.size() > static_cast<size_t>(limits::kMaxRank)) {
     diags.report(Code::E0314, e->span, "a tensor has at most 16 dimensions");
     return errorValue();

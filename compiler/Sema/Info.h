@@ -24,7 +24,13 @@ struct Value {
   /// The value as a size, for host integers.
   Dim dim;
   /// A value known at compile time: bool, float, string, device.
-  enum Constant : uint8_t { NoConstant, BoolConstant, FloatConstant, StringConstant, DeviceConstant } constant = NoConstant;
+  enum Constant : uint8_t {
+    NoConstant,
+    BoolConstant,
+    FloatConstant,
+    StringConstant,
+    DeviceConstant
+  } constant = NoConstant;
   bool flag = false;
   double number = 0;
   std::string_view text;
@@ -32,10 +38,23 @@ struct Value {
   /// The variable this is a part of (`net.fc1.w` is a part of `net`), if any.
   Symbol *root = nullptr;
   bool mutablePlace = false; ///< it may be assigned or passed as `mut`
+
+  /// Literals and sizes take the element type of what they meet (S11).
+  bool adapts() const { return literal != NotLiteral || (host && dim); }
 };
 
 enum class SymbolKind : uint8_t {
-  Variable, DimParam, ElemParam, TypeParam, PackParam, Function, Nominal, Alias, Module, Field, Method,
+  Variable,
+  DimParam,
+  ElemParam,
+  TypeParam,
+  PackParam,
+  Function,
+  Nominal,
+  Alias,
+  Module,
+  Field,
+  Method,
 };
 
 struct Symbol {
@@ -51,9 +70,9 @@ struct Symbol {
   bool used = false;
   FunctionInfo *function = nullptr; ///< where it was made; null at module level
   int scopeDepth = 0;
-  Span typeSpan;            ///< of the written type, if any
+  Span typeSpan;                      ///< of the written type, if any
   const ast::Expr *initial = nullptr; ///< what it was bound to, for "because …" notes
-  std::string origin;       ///< a note on where its size comes from (loaders)
+  std::string origin;                 ///< a note on where its size comes from (loaders)
   ast::FieldKind fieldKind = ast::FieldKind::Plain;
   Device device = nullptr;
   // DimParam, ElemParam, TypeParam, PackParam
@@ -86,7 +105,7 @@ struct ParamInfo {
   std::string name;
   const Type *type = nullptr;
   bool isMut = false, isStatic = false;
-  bool optional = false;  ///< may be left out: a default, or worked out from the context (`= _`)
+  bool optional = false; ///< may be left out: a default, or worked out from the context (`= _`)
   bool fromContext = false;
   ast::Expr *defaultValue = nullptr;
   Span span;
@@ -98,9 +117,9 @@ struct ParamInfo {
 /// A condition that must hold where a type or function is used.
 struct Requirement {
   DimCondition condition;
-  std::string text;      ///< as written: `D % NH == 0`
-  Span span;             ///< of the clause
-  std::string owner;     ///< whose clause it is
+  std::string text;               ///< as written: `D % NH == 0`
+  Span span;                      ///< of the clause
+  std::string owner;              ///< whose clause it is
   std::vector<TypeArg> ownerArgs; ///< the owner's arguments, in terms of the holder's names
   NominalInfo *ownerNominal = nullptr;
   std::vector<std::string> path; ///< `Gpt.blocks: [Block[D, NH]; depth]`, …
@@ -128,18 +147,25 @@ struct FunctionInfo {
   FunctionInfo *enclosing = nullptr;
   const PrimitiveInfo *primitive = nullptr;
   Generics generics;
-  std::vector<Symbol *> sizeNames;           ///< size parameters made by their first use
-  std::map<Symbol *, int> sizeUses;          ///< how often each stands in the signature
+  std::vector<Symbol *> sizeNames;  ///< size parameters made by their first use
+  std::map<Symbol *, int> sizeUses; ///< how often each stands in the signature
   std::vector<ParamInfo> params;
   const Type *result = nullptr;
   std::vector<Requirement> requirements;
-  enum State : uint8_t { Declared, ResolvingSignature, SignatureDone, CheckingBody, BodyDone } state = Declared;
+  enum State : uint8_t {
+    Declared,
+    ResolvingSignature,
+    SignatureDone,
+    CheckingBody,
+    BodyDone
+  } state = Declared;
   uint8_t effects = 0;
   std::map<uint8_t, EffectCause> causes;
   Device resultDevice = nullptr; ///< where an `on` in the body puts the result
   bool unboundedWhile = false;   ///< a `while` without `limit`, here or in what it calls
   Span unboundedSpan;
-  const PrimitiveInfo *withoutGradient = nullptr; ///< a builtin without a gradient, here or in what it calls
+  const PrimitiveInfo *withoutGradient =
+      nullptr; ///< a builtin without a gradient, here or in what it calls
   Span withoutGradientSpan;
   Symbol *outerVariable = nullptr; ///< a module's variable it uses, or what it calls does
   Span outerSpan;
@@ -174,16 +200,22 @@ struct NominalInfo {
   ModuleInfo *module = nullptr;
   bool isModel = false, isHandle = false;
   std::vector<GenericParam> generics;
-  Scope *scope = nullptr;             ///< generic names, constructor parameters, fields, functions
-  std::vector<ParamInfo> params;      ///< of the constructor
-  std::vector<size_t> staticParams;   ///< indices of those that are part of the type
+  Scope *scope = nullptr;           ///< generic names, constructor parameters, fields, functions
+  std::vector<ParamInfo> params;    ///< of the constructor
+  std::vector<size_t> staticParams; ///< indices of those that are part of the type
   std::vector<StaticValue> staticDefaults;
   std::vector<FieldInfo> fields;
   std::map<std::string, FunctionInfo *, std::less<>> methods;
-  std::vector<Requirement> own;       ///< its `where`
-  std::vector<Requirement> all;       ///< with those of its fields' types
+  std::vector<Requirement> own; ///< its `where`
+  std::vector<Requirement> all; ///< with those of its fields' types
   const Type *self = nullptr;
-  enum State : uint8_t { Declared, ResolvingHeader, HeaderDone, ResolvingFields, FieldsDone } state = Declared;
+  enum State : uint8_t {
+    Declared,
+    ResolvingHeader,
+    HeaderDone,
+    ResolvingFields,
+    FieldsDone
+  } state = Declared;
   bool bodiesChecked = false;
   bool holdsNoCircle = false; ///< neither it nor a part of it holds itself
 
@@ -214,8 +246,8 @@ struct CallInfo {
   enum Target : uint8_t { Function, Primitive, Construct, Convert, FnValue } target = Function;
   FunctionInfo *function = nullptr;
   NominalInfo *nominal = nullptr;
-  ast::Expr *receiver = nullptr;             ///< of `x.f(a)` and `net(x)`
-  std::vector<const ast::Expr *> arguments;  ///< one a parameter; null: default or ambient
+  ast::Expr *receiver = nullptr;            ///< of `x.f(a)` and `net(x)`
+  std::vector<const ast::Expr *> arguments; ///< one a parameter; null: default or ambient
   Bindings bindings;
   const Type *result = nullptr;
 };

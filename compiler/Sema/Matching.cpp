@@ -110,7 +110,8 @@ bool Sema::equalTypes(const Type *want, const Type *have, Mismatch *m) {
       const StaticValue &w = want->statics[i], &h = have->statics[i];
       if (w.kind == StaticValue::Open || h.kind == StaticValue::Open || w == h)
         continue;
-      if (w.kind == StaticValue::Int && h.kind == StaticValue::Int && !facts().equal(w.dim, h.dim).refuted())
+      if (w.kind == StaticValue::Int && h.kind == StaticValue::Int &&
+          !facts().equal(w.dim, h.dim).refuted())
         continue;
       return differ([](Mismatch &) {});
     }
@@ -130,9 +131,10 @@ bool Sema::equalTypes(const Type *want, const Type *have, Mismatch *m) {
 bool Sema::fits(const Value &value, const Type *want, Mismatch *m) {
   const Type *have = value.type;
   if (have->isTensor() && want->isTensor()) {
-    bool adapts = value.literal != Value::NotLiteral || (value.host && value.dim);
+    bool adapts = value.adapts();
     if (adapts && !(have->elem == want->elem)) {
-      bool ok = value.literal == Value::FloatLiteral ? types.isFloat(want->elem) : !types.isBool(want->elem);
+      bool ok = value.literal == Value::FloatLiteral ? types.isFloat(want->elem)
+                                                     : !types.isBool(want->elem);
       if (!ok) {
         if (m)
           m->differs = m->elements = true;
@@ -143,7 +145,8 @@ bool Sema::fits(const Value &value, const Type *want, Mismatch *m) {
   }
   // A list of whole numbers is a shape where one is expected.
   if (want->is(Kind::Axes))
-    return have->is(Kind::Axes) || have->is(Kind::Shape) || (have->isScalar() && types.isInt(have->elem));
+    return have->is(Kind::Axes) || have->is(Kind::Shape) ||
+           (have->isScalar() && types.isInt(have->elem));
   if (want->is(Kind::Tuple) && have->is(Kind::Tuple) && want->parts.size() == have->parts.size()) {
     for (size_t i = 0; i < want->parts.size(); ++i)
       if (!equalTypes(want->parts[i], have->parts[i], m))
@@ -168,7 +171,8 @@ Value Sema::adapted(const Value &value, const Type *want) {
   return v;
 }
 
-bool Sema::require(const Value &value, const Type *want, Span span, const std::string &what, Span wantedAt) {
+bool Sema::require(const Value &value, const Type *want, Span span, const std::string &what,
+                   Span wantedAt) {
   if (value.type->isError() || want->isError())
     return true;
   Mismatch m;
@@ -177,17 +181,21 @@ bool Sema::require(const Value &value, const Type *want, Span span, const std::s
       return literalFits(value, want->elem, span);
     return true;
   }
-  Diagnostic &d = diags.report(Code::E0202, span, what + " is " + show(value) + ", but " + show(want) + " is expected");
+  Diagnostic &d = diags.report(
+      Code::E0202, span, what + " is " + show(value) + ", but " + show(want) + " is expected");
   d.caret(show(value));
   if (wantedAt.valid())
     d.label(wantedAt, show(want) + " is expected");
   if (m.axis >= 0 && want->isTensor())
-    d.note("dimension " + std::to_string(m.axis) + ": " + dims.print(m.want) + " expected, " + dims.print(m.have) + " found" +
-           ownersNote(m.want, m.have));
+    d.note("dimension " + std::to_string(m.axis) + ": " + dims.print(m.want) + " expected, " +
+           dims.print(m.have) + " found" + ownersNote(m.want, m.have));
   else if (m.elements && want->isTensor() && value.type->isTensor())
     d.help("convert it: `" + types.print(want->elem) + "(" + textOf(span) + ")`");
-  else if (m.rank && want->isTensor() && value.type->isTensor() && !hasPack(want->shape) && !hasPack(value.type->shape))
-    d.note("it has " + std::to_string(value.type->shape.size()) + (value.type->shape.size() == 1 ? " dimension, " : " dimensions, ") + std::to_string(want->shape.size()) +
+  else if (m.rank && want->isTensor() && value.type->isTensor() && !hasPack(want->shape) &&
+           !hasPack(value.type->shape))
+    d.note("it has " + std::to_string(value.type->shape.size()) +
+           (value.type->shape.size() == 1 ? " dimension, " : " dimensions, ") +
+           std::to_string(want->shape.size()) +
            (want->shape.size() == 1 ? " is expected" : " are expected"));
   return false;
 }

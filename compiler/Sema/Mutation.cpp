@@ -51,7 +51,8 @@ bool Sema::changesReceiver(FunctionInfo &f, const std::map<std::string, bool> &s
   return changes;
 }
 
-bool Sema::blockChanges(const Block *block, FunctionInfo &f, const std::map<std::string, bool> &statics, int depth) {
+bool Sema::blockChanges(const Block *block, FunctionInfo &f,
+                        const std::map<std::string, bool> &statics, int depth) {
   if (!block)
     return false;
   for (const Stmt *s : block->stmts) {
@@ -75,17 +76,22 @@ bool Sema::blockChanges(const Block *block, FunctionInfo &f, const std::map<std:
     } else if (auto *l = as<Let>(s)) {
       changes = exprChanges(l->value, f, statics, depth);
     } else if (auto *loop = as<For>(s)) {
-      changes = loop->isMut || exprChanges(loop->iterable, f, statics, depth) || blockChanges(loop->body, f, statics, depth);
+      changes = loop->isMut || exprChanges(loop->iterable, f, statics, depth) ||
+                blockChanges(loop->body, f, statics, depth);
     } else if (auto *w = as<While>(s)) {
-      changes = exprChanges(w->condition, f, statics, depth) || exprChanges(w->limit, f, statics, depth) || blockChanges(w->body, f, statics, depth);
+      changes = exprChanges(w->condition, f, statics, depth) ||
+                exprChanges(w->limit, f, statics, depth) ||
+                blockChanges(w->body, f, statics, depth);
     } else if (auto *r = as<Return>(s)) {
       changes = exprChanges(r->value, f, statics, depth);
     } else if (auto *a = as<Assert>(s)) {
-      changes = exprChanges(a->condition, f, statics, depth) || exprChanges(a->message, f, statics, depth);
+      changes = exprChanges(a->condition, f, statics, depth) ||
+                exprChanges(a->message, f, statics, depth);
     } else if (auto *r = as<Raise>(s)) {
       changes = exprChanges(r->value, f, statics, depth);
     } else if (auto *t = as<Try>(s)) {
-      changes = blockChanges(t->body, f, statics, depth) || blockChanges(t->handler, f, statics, depth);
+      changes =
+          blockChanges(t->body, f, statics, depth) || blockChanges(t->handler, f, statics, depth);
     }
     if (changes)
       return true;
@@ -93,7 +99,8 @@ bool Sema::blockChanges(const Block *block, FunctionInfo &f, const std::map<std:
   return false;
 }
 
-bool Sema::exprChanges(const Expr *e, FunctionInfo &f, const std::map<std::string, bool> &statics, int depth) {
+bool Sema::exprChanges(const Expr *e, FunctionInfo &f, const std::map<std::string, bool> &statics,
+                       int depth) {
   if (!e)
     return false;
   auto any = [&](std::initializer_list<const Expr *> list) {
@@ -106,7 +113,8 @@ bool Sema::exprChanges(const Expr *e, FunctionInfo &f, const std::map<std::strin
     while (x && (as<Member>(x) || as<Index>(x)))
       x = as<Member>(x) ? as<Member>(x)->object : as<Index>(x)->object;
     auto *n = as<Name>(x);
-    return n && n->symbol && (n->symbol->kind == SymbolKind::Field || n->symbol->kind == SymbolKind::Method);
+    return n && n->symbol &&
+           (n->symbol->kind == SymbolKind::Field || n->symbol->kind == SymbolKind::Method);
   };
   auto callChanges = [&](const CallInfo *info, const List<Argument> *args) {
     if (args)
@@ -131,12 +139,14 @@ bool Sema::exprChanges(const Expr *e, FunctionInfo &f, const std::map<std::strin
   switch (e->kind) {
   case ExprKind::Call: {
     auto *c = as<Call>(e);
-    return callChanges(c->info, &c->args) || (as<Member>(c->callee) && exprChanges(as<Member>(c->callee)->object, f, statics, depth));
+    return callChanges(c->info, &c->args) ||
+           (as<Member>(c->callee) && exprChanges(as<Member>(c->callee)->object, f, statics, depth));
   }
   case ExprKind::Pipe: {
     auto *p = as<Pipe>(e);
     auto *call = as<Call>(p->right);
-    return exprChanges(p->left, f, statics, depth) || callChanges(p->info, call ? &call->args : nullptr);
+    return exprChanges(p->left, f, statics, depth) ||
+           callChanges(p->info, call ? &call->args : nullptr);
   }
   case ExprKind::Binary:
     return any({as<Binary>(e)->left, as<Binary>(e)->right});
@@ -166,9 +176,11 @@ bool Sema::exprChanges(const Expr *e, FunctionInfo &f, const std::map<std::strin
     if (auto known = staticBool(i->condition, statics)) {
       if (*known)
         return blockChanges(i->thenBlock, f, statics, depth);
-      return i->elseIf ? exprChanges(i->elseIf, f, statics, depth) : blockChanges(i->elseBlock, f, statics, depth);
+      return i->elseIf ? exprChanges(i->elseIf, f, statics, depth)
+                       : blockChanges(i->elseBlock, f, statics, depth);
     }
-    return any({i->condition, i->elseIf}) || blockChanges(i->thenBlock, f, statics, depth) || blockChanges(i->elseBlock, f, statics, depth);
+    return any({i->condition, i->elseIf}) || blockChanges(i->thenBlock, f, statics, depth) ||
+           blockChanges(i->elseBlock, f, statics, depth);
   }
   case ExprKind::GraphBlock:
     return blockChanges(as<GraphBlock>(e)->body, f, statics, depth);
@@ -188,14 +200,16 @@ bool Sema::exprChanges(const Expr *e, FunctionInfo &f, const std::map<std::strin
   }
 }
 
-void Sema::checkReceiver(FunctionInfo &f, Expr *receiver, const Value &value, const std::vector<ParamInfo> &params,
-                         const std::vector<Arg> &args, const std::vector<int> &slots, Span at) {
+void Sema::checkReceiver(FunctionInfo &f, Expr *receiver, const Value &value,
+                         const std::vector<ParamInfo> &params, const std::vector<Arg> &args,
+                         const std::vector<int> &slots, Span at) {
   if (!f.isMutMethod() || value.mutablePlace)
     return;
   // A field of the receiver of a `mut fn` is mutable; of a plain `fn` it is not.
   std::map<std::string, bool> statics;
   for (size_t i = 0; i < params.size(); ++i) {
-    const Expr *given = slots[i] >= 0 ? args[static_cast<size_t>(slots[i])].expr : params[i].defaultValue;
+    const Expr *given =
+        slots[i] >= 0 ? args[static_cast<size_t>(slots[i])].expr : params[i].defaultValue;
     const Value *v = given ? given->checked : nullptr;
     if (v && v->constant == Value::BoolConstant)
       statics[params[i].name] = v->flag;
@@ -207,14 +221,19 @@ void Sema::checkReceiver(FunctionInfo &f, Expr *receiver, const Value &value, co
     return;
   Symbol *root = value.root;
   std::string name = receiver ? textOf(receiver) : f.owner ? f.owner->name : "the model";
-  Diagnostic &d = diags.report(Code::E0212, at, "`" + f.name + "` changes `" + name + "`, which cannot change");
+  Diagnostic &d =
+      diags.report(Code::E0212, at, "`" + f.name + "` changes `" + name + "`, which cannot change");
   if (root && root->span.valid()) {
     if (root->kind == SymbolKind::Field)
-      d.caret("this is a plain `fn`").help("write `mut fn " + (context->function ? context->function->name : std::string("call")) + "(…)`");
+      d.caret("this is a plain `fn`")
+          .help("write `mut fn " +
+                (context->function ? context->function->name : std::string("call")) + "(…)`");
     else if (root->isParam)
-      d.label(root->span, "a parameter").help("write `mut " + std::string(root->name) + "` in the parameter list");
+      d.label(root->span, "a parameter")
+          .help("write `mut " + std::string(root->name) + "` in the parameter list");
     else
-      d.label(root->span, root->bind == BindKind::Const ? "bound with `const`" : "bound with `let`").help("make it a `var`: `var " + std::string(root->name) + " = …`");
+      d.label(root->span, root->bind == BindKind::Const ? "bound with `const`" : "bound with `let`")
+          .help("make it a `var`: `var " + std::string(root->name) + " = …`");
   } else {
     d.help("give it a name: `var net = …`");
   }

@@ -42,7 +42,8 @@ bool parseSide(std::string_view text, Side &side, std::string &error) {
       ++i;
     } else if (std::isalpha(static_cast<unsigned char>(c)) || c == '_') {
       size_t j = i;
-      while (j < text.size() && (std::isalnum(static_cast<unsigned char>(text[j])) || text[j] == '_'))
+      while (j < text.size() &&
+             (std::isalnum(static_cast<unsigned char>(text[j])) || text[j] == '_'))
         ++j;
       std::string name(text.substr(i, j - i));
       if (open)
@@ -88,7 +89,8 @@ Pattern2 parsePattern(std::string_view text) {
 std::string withBlanks(std::string_view pattern) {
   std::string out;
   for (char c : pattern) {
-    bool letter = std::isalnum(static_cast<unsigned char>(c)), after = !out.empty() && std::isalnum(static_cast<unsigned char>(out.back()));
+    bool letter = std::isalnum(static_cast<unsigned char>(c)),
+         after = !out.empty() && std::isalnum(static_cast<unsigned char>(out.back()));
     if (c == ' ')
       continue;
     if ((letter && (after || out.ends_with(',') || out.ends_with('>'))) || c == '-')
@@ -101,7 +103,10 @@ std::string withBlanks(std::string_view pattern) {
 
 Value Sema::checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole) {
   if (args.empty() || args[0].value->constant != Value::StringConstant) {
-    diags.report(Code::E0313, args.empty() ? whole->span : args[0].span, "`einsum` starts with a literal pattern").help("for example `einsum(\"b i k, k j -> b i j\", x, w)`");
+    diags
+        .report(Code::E0313, args.empty() ? whole->span : args[0].span,
+                "`einsum` starts with a literal pattern")
+        .help("for example `einsum(\"b i k, k j -> b i j\", x, w)`");
     return errorValue();
   }
   Span at = args[0].span;
@@ -111,7 +116,11 @@ Value Sema::checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole) {
     return errorValue();
   }
   if (p.inputs.size() != args.size() - 1) {
-    diags.report(Code::E0313, at, "the pattern names " + std::to_string(p.inputs.size()) + (p.inputs.size() == 1 ? " tensor, " : " tensors, ") + std::to_string(args.size() - 1) + (args.size() == 2 ? " is given" : " are given"));
+    diags.report(Code::E0313, at,
+                 "the pattern names " + std::to_string(p.inputs.size()) +
+                     (p.inputs.size() == 1 ? " tensor, " : " tensors, ") +
+                     std::to_string(args.size() - 1) +
+                     (args.size() == 2 ? " is given" : " are given"));
     return errorValue();
   }
   std::map<std::string, std::pair<Dim, size_t>> sizes;
@@ -119,7 +128,8 @@ Value Sema::checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole) {
   for (size_t k = 0; k < p.inputs.size(); ++k) {
     const Value *v = args[k + 1].value;
     if (!v->type->isTensor() || hasPack(v->type->shape)) {
-      diags.report(Code::E0202, args[k + 1].span, "`einsum` takes tensors of known rank, this is " + show(*v));
+      diags.report(Code::E0202, args[k + 1].span,
+                   "`einsum` takes tensors of known rank, this is " + show(*v));
       return errorValue();
     }
     if (k > 0 && !(elem == v->type->elem)) {
@@ -129,8 +139,10 @@ Value Sema::checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole) {
     elem = v->type->elem;
     if (p.inputs[k].size() != v->type->shape.size()) {
       size_t named = p.inputs[k].size(), rank = v->type->shape.size();
-      Diagnostic &d = diags.report(Code::E0313, at, "the pattern names " + std::to_string(named) + (named == 1 ? " dimension" : " dimensions") + " of tensor " +
-                                                        std::to_string(k + 1) + ", it has " + std::to_string(rank));
+      Diagnostic &d = diags.report(Code::E0313, at,
+                                   "the pattern names " + std::to_string(named) +
+                                       (named == 1 ? " dimension" : " dimensions") + " of tensor " +
+                                       std::to_string(k + 1) + ", it has " + std::to_string(rank));
       d.label(args[k + 1].expr->outerSpan, show(*v));
       if (named == 1 && p.inputs[k][0].size() == 1 && p.inputs[k][0][0].size() == rank)
         d.help("names are separated by blanks: `\"" + withBlanks(args[0].value->text) + "\"`");
@@ -138,7 +150,8 @@ Value Sema::checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole) {
     }
     for (size_t i = 0; i < p.inputs[k].size(); ++i) {
       if (p.inputs[k][i].size() != 1) {
-        diags.report(Code::E0313, at, "`einsum` patterns have no groups").help("use `rearrange` first");
+        diags.report(Code::E0313, at, "`einsum` patterns have no groups")
+            .help("use `rearrange` first");
         return errorValue();
       }
       auto [it, fresh] = sizes.emplace(p.inputs[k][i][0], std::pair(v->type->shape[i].dim, k));
@@ -146,8 +159,12 @@ Value Sema::checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole) {
         continue;
       Answer answer = facts().equal(it->second.first, v->type->shape[i].dim);
       if (answer.refuted()) {
-        diags.report(Code::E0303, args[k + 1].expr->outerSpan, "`" + it->first + "` has two sizes: " + dims.print(it->second.first) + " and " + dims.print(v->type->shape[i].dim))
-            .label(args[it->second.second + 1].expr->outerSpan, show(*args[it->second.second + 1].value))
+        diags
+            .report(Code::E0303, args[k + 1].expr->outerSpan,
+                    "`" + it->first + "` has two sizes: " + dims.print(it->second.first) + " and " +
+                        dims.print(v->type->shape[i].dim))
+            .label(args[it->second.second + 1].expr->outerSpan,
+                   show(*args[it->second.second + 1].value))
             .caret(show(*v));
         return errorValue();
       }
@@ -159,7 +176,9 @@ Value Sema::checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole) {
   std::vector<std::string> used;
   for (const auto &group : p.output) {
     if (group.size() != 1 || !sizes.count(group[0])) {
-      diags.report(Code::E0313, at, group.empty() ? "the output has a name for each dimension" : "`" + group[0] + "` of the output stands in no input");
+      diags.report(Code::E0313, at,
+                   group.empty() ? "the output has a name for each dimension"
+                                 : "`" + group[0] + "` of the output stands in no input");
       return errorValue();
     }
     if (std::find(used.begin(), used.end(), group[0]) != used.end()) {
@@ -170,17 +189,20 @@ Value Sema::checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole) {
     shape.push_back(axisOf(sizes[group[0]].first));
   }
   (void)callee;
-  return valueOf(types.tensor(elem, std::move(shape), args.size() > 1 ? args[1].value->type->device : nullptr));
+  return valueOf(types.tensor(elem, std::move(shape),
+                              args.size() > 1 ? args[1].value->type->device : nullptr));
 }
 
 Value Sema::checkRearrange(std::vector<Arg> &args, Expr *callee, Expr *whole) {
   if (args.size() < 2 || args[1].value->constant != Value::StringConstant) {
-    diags.report(Code::E0313, whole->span, "`rearrange` takes a tensor and a literal pattern").help("for example `x.rearrange(\"b (h k) -> b h k\", h=4)`");
+    diags.report(Code::E0313, whole->span, "`rearrange` takes a tensor and a literal pattern")
+        .help("for example `x.rearrange(\"b (h k) -> b h k\", h=4)`");
     return errorValue();
   }
   const Value *v = args[0].value;
   if (!v->type->isTensor() || hasPack(v->type->shape)) {
-    diags.report(Code::E0202, args[0].span, "`rearrange` takes a tensor of known rank, this is " + show(*v));
+    diags.report(Code::E0202, args[0].span,
+                 "`rearrange` takes a tensor of known rank, this is " + show(*v));
     return errorValue();
   }
   Span at = args[1].span;
@@ -193,7 +215,10 @@ Value Sema::checkRearrange(std::vector<Arg> &args, Expr *callee, Expr *whole) {
   }
   const Side &in = p.inputs[0];
   if (in.size() != v->type->shape.size()) {
-    diags.report(Code::E0313, at, "the pattern has " + std::to_string(in.size()) + " dimensions, " + show(*v) + " has " + std::to_string(v->type->shape.size()))
+    diags
+        .report(Code::E0313, at,
+                "the pattern has " + std::to_string(in.size()) + " dimensions, " + show(*v) +
+                    " has " + std::to_string(v->type->shape.size()))
         .label(args[0].expr->outerSpan, show(*v));
     return errorValue();
   }
@@ -210,11 +235,14 @@ Value Sema::checkRearrange(std::vector<Arg> &args, Expr *callee, Expr *whole) {
   for (size_t k = 2; k < args.size(); ++k) {
     std::string name(args[k].name);
     if (name.empty() || std::find(inputNames.begin(), inputNames.end(), name) == inputNames.end()) {
-      diags.report(Code::E0313, args[k].span, name.empty() ? "sizes are given by name: `h=4`" : "`" + name + "` does not stand in the pattern");
+      diags.report(Code::E0313, args[k].span,
+                   name.empty() ? "sizes are given by name: `h=4`"
+                                : "`" + name + "` does not stand in the pattern");
       return errorValue();
     }
     if (!args[k].value->dim) {
-      diags.report(Code::E0216, args[k].span, "a size is expected, this is " + show(*args[k].value));
+      diags.report(Code::E0216, args[k].span,
+                   "a size is expected, this is " + show(*args[k].value));
       return errorValue();
     }
     sizes[name] = args[k].value->dim;
@@ -230,7 +258,10 @@ Value Sema::checkRearrange(std::vector<Arg> &args, Expr *callee, Expr *whole) {
       } else if (open.empty()) {
         open = name;
       } else {
-        diags.report(Code::E0313, at, "the sizes of `" + open + "` and `" + name + "` are both not known").help("give one: `" + open + "=…`");
+        diags
+            .report(Code::E0313, at,
+                    "the sizes of `" + open + "` and `" + name + "` are both not known")
+            .help("give one: `" + open + "=…`");
         return errorValue();
       }
     }
@@ -241,7 +272,11 @@ Value Sema::checkRearrange(std::vector<Arg> &args, Expr *callee, Expr *whole) {
     if (open.empty()) {
       Answer answer = facts().equal(known, whole);
       if (answer.refuted()) {
-        diags.report(Code::E0308, at, "the pattern gives dimension " + std::to_string(i) + " the size " + dims.print(known) + ", it is " + dims.print(whole)).label(args[0].expr->outerSpan, show(*v));
+        diags
+            .report(Code::E0308, at,
+                    "the pattern gives dimension " + std::to_string(i) + " the size " +
+                        dims.print(known) + ", it is " + dims.print(whole))
+            .label(args[0].expr->outerSpan, show(*v));
         return errorValue();
       }
       if (!answer.proved())
@@ -254,10 +289,13 @@ Value Sema::checkRearrange(std::vector<Arg> &args, Expr *callee, Expr *whole) {
       return sizeProblem(at);
     Answer exact = facts().equal(back, whole);
     if (exact.refuted()) {
-      Diagnostic &d = diags.report(Code::E0308, at, dims.print(whole) + " cannot be divided by " + dims.print(known));
+      Diagnostic &d = diags.report(
+          Code::E0308, at, dims.print(whole) + " cannot be divided by " + dims.print(known));
       d.label(args[0].expr->outerSpan, show(*v));
       if (!exact.example.empty())
-        d.note("it fails for example with " + example(exact)).help("add a condition: `where " + dims.print(whole) + " % " + dims.printFactor(known) + " == 0`");
+        d.note("it fails for example with " + example(exact))
+            .help("add a condition: `where " + dims.print(whole) + " % " + dims.printFactor(known) +
+                  " == 0`");
       return errorValue();
     }
     if (!exact.proved())
@@ -270,7 +308,10 @@ Value Sema::checkRearrange(std::vector<Arg> &args, Expr *callee, Expr *whole) {
     Dim size = dims.constant(1);
     for (const std::string &name : group) {
       if (!sizes.count(name) || std::find(used.begin(), used.end(), name) != used.end()) {
-        diags.report(Code::E0313, at, sizes.count(name) ? "`" + name + "` stands twice on the right" : "`" + name + "` of the right side does not stand on the left");
+        diags.report(Code::E0313, at,
+                     sizes.count(name)
+                         ? "`" + name + "` stands twice on the right"
+                         : "`" + name + "` of the right side does not stand on the left");
         return errorValue();
       }
       used.push_back(name);
@@ -282,7 +323,8 @@ Value Sema::checkRearrange(std::vector<Arg> &args, Expr *callee, Expr *whole) {
   }
   for (const std::string &name : inputNames)
     if (std::find(used.begin(), used.end(), name) == used.end()) {
-      diags.report(Code::E0313, at, "`" + name + "` is lost on the right").help("reduce it first: `sum(axis=…)`");
+      diags.report(Code::E0313, at, "`" + name + "` is lost on the right")
+          .help("reduce it first: `sum(axis=…)`");
       return errorValue();
     }
   (void)callee;

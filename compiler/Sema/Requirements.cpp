@@ -10,8 +10,9 @@ using namespace ast;
 
 std::optional<DimCondition> Sema::conditionFromExpr(const Expr *e) {
   auto *b = as<Binary>(e);
-  bool comparison = b && (b->op == Tok::EqualEqual || b->op == Tok::NotEqual || b->op == Tok::Less || b->op == Tok::LessEqual ||
-                          b->op == Tok::Greater || b->op == Tok::GreaterEqual);
+  bool comparison =
+      b && (b->op == Tok::EqualEqual || b->op == Tok::NotEqual || b->op == Tok::Less ||
+            b->op == Tok::LessEqual || b->op == Tok::Greater || b->op == Tok::GreaterEqual);
   if (!comparison) {
     diags.report(Code::E0305, e->outerSpan, "a `where` condition compares sizes")
         .help("for example `D % NH == 0` or `T <= L`; join several with `,`");
@@ -60,8 +61,9 @@ std::optional<DimCondition> Sema::quietCondition(const Expr *e) {
   }
 }
 
-void Sema::collectRequirements(const List<Expr *> &where, const std::string &owner, NominalInfo *nominal,
-                               const std::vector<TypeArg> &ownerArgs, std::vector<Requirement> &out) {
+void Sema::collectRequirements(const List<Expr *> &where, const std::string &owner,
+                               NominalInfo *nominal, const std::vector<TypeArg> &ownerArgs,
+                               std::vector<Requirement> &out) {
   for (const Expr *e : where) {
     auto condition = conditionFromExpr(e);
     if (!condition)
@@ -122,7 +124,8 @@ Requirement Sema::substitute(const Requirement &r, const Bindings &b) {
 }
 
 /// What a type requires becomes a requirement of whoever mentions it in a field or header.
-void Sema::inheritRequirements(const Type *type, std::vector<Requirement> &out, const std::string &path, int depth) {
+void Sema::inheritRequirements(const Type *type, std::vector<Requirement> &out,
+                               const std::string &path, int depth) {
   if (!type || depth > 16)
     return;
   switch (type->kind) {
@@ -151,7 +154,8 @@ void Sema::inheritRequirements(const Type *type, std::vector<Requirement> &out, 
     if (!path.empty())
       mine.path.insert(mine.path.begin(), path);
     bool known = std::any_of(out.begin(), out.end(), [&](const Requirement &o) {
-      return o.condition.relation == mine.condition.relation && o.condition.left == mine.condition.left && o.condition.right == mine.condition.right;
+      return o.condition.relation == mine.condition.relation &&
+             o.condition.left == mine.condition.left && o.condition.right == mine.condition.right;
     });
     if (!known && out.size() < 64)
       out.push_back(std::move(mine));
@@ -181,10 +185,13 @@ std::string Sema::valuesThatWork(const Requirement &r, const Bindings &b) {
     auto trial = values;
     for (int64_t v = 1; v <= largest && good.size() <= 8; ++v) {
       trial[symbols[k]] = v;
-      auto left = dims.evaluate(r.condition.left, trial), right = dims.evaluate(r.condition.right, trial);
+      auto left = dims.evaluate(r.condition.left, trial),
+           right = dims.evaluate(r.condition.right, trial);
       if (!left || !right)
         continue;
-      bool holds = r.condition.relation == Relation::Equal ? *left == *right : r.condition.relation == Relation::NotEqual ? *left != *right : *left <= *right;
+      bool holds = r.condition.relation == Relation::Equal      ? *left == *right
+                   : r.condition.relation == Relation::NotEqual ? *left != *right
+                                                                : *left <= *right;
       if (holds)
         good.push_back(v);
     }
@@ -262,7 +269,8 @@ void Sema::demand(const Requirement &r, const Bindings &b, Span span, const std:
     else if (left && right)
       but = ", but that does not hold for " + shown;
   }
-  Diagnostic &d = diags.report(r.isBound ? Code::E0316 : Code::E0305, span, owner + " needs " + needs + but);
+  Diagnostic &d =
+      diags.report(r.isBound ? Code::E0316 : Code::E0305, span, owner + " needs " + needs + but);
   // What the names stand for here.
   std::vector<AtomId> outer;
   dims.symbols(r.condition.left, outer);
@@ -271,7 +279,8 @@ void Sema::demand(const Requirement &r, const Bindings &b, Span span, const std:
   std::string values;
   for (AtomId s : outer)
     if (auto it = b.dims.find(s); it != b.dims.end())
-      values += (values.empty() ? "" : ", ") + dims.symbolInfo(s).name + " = " + dims.print(it->second);
+      values +=
+          (values.empty() ? "" : ", ") + dims.symbolInfo(s).name + " = " + dims.print(it->second);
   if (!values.empty())
     d.caret(values);
   if (!involved.empty() && !answer.example.empty())
@@ -280,7 +289,9 @@ void Sema::demand(const Requirement &r, const Bindings &b, Span span, const std:
     std::string reached;
     for (size_t i = 0; i < r.path.size(); ++i)
       reached += (i ? " -> " : "") + r.path[i];
-    d.note((r.isBound ? "required by `dyn " : "required by `where ") + r.text + "` of " + r.owner + " at " + sources.place(r.span) + (reached.empty() ? "" : "\nreached through " + reached));
+    d.note((r.isBound ? "required by `dyn " : "required by `where ") + r.text + "` of " + r.owner +
+           " at " + sources.place(r.span) +
+           (reached.empty() ? "" : "\nreached through " + reached));
   } else if (r.inferred && r.span.valid()) {
     d.note("needed at " + sources.place(r.span) + " in `" + r.owner + "`");
   }
@@ -288,7 +299,11 @@ void Sema::demand(const Requirement &r, const Bindings &b, Span span, const std:
   if (!work.empty())
     d.help(work);
   else if (!involved.empty() && context->function) {
-    std::string clause = dims.print(here.condition.left) + (here.condition.relation == Relation::LessEqual ? " <= " : here.condition.relation == Relation::NotEqual ? " != " : " == ") + dims.print(here.condition.right);
+    std::string clause = dims.print(here.condition.left) +
+                         (here.condition.relation == Relation::LessEqual  ? " <= "
+                          : here.condition.relation == Relation::NotEqual ? " != "
+                                                                          : " == ") +
+                         dims.print(here.condition.right);
     // Written with the caller's names, the clause reads as it should be typed.
     std::string text = r.text;
     bool renamed = false;
@@ -297,7 +312,9 @@ void Sema::demand(const Requirement &r, const Bindings &b, Span span, const std:
       if (text.find(name) != std::string::npos && dims.print(dim) != name)
         renamed = true;
     }
-    d.help("add `where " + (renamed ? clause : text) + "` to `" + (context->function->owner ? context->function->owner->name : context->function->name) + "`");
+    d.help("add `where " + (renamed ? clause : text) + "` to `" +
+           (context->function->owner ? context->function->owner->name : context->function->name) +
+           "`");
   }
   (void)user;
 }

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The checker's state and its parts. Each part is a file of this folder:
-//   Modules      files, imports, the prelude            Declare    signatures of functions and models
-//   ResolveType  written types to types                 CheckStmt  statements and blocks
-//   CheckExpr    expressions                            Operators  arithmetic, broadcasting, matmul
-//   Indexing     x[i, a:b, new]                         Calls      arguments, generics, construction
-//   PrimitiveCalls  builtins with rules of their own    Patterns   einsum and rearrange
-//   Matching     does a type fit another                Effects    what a function may do
-//   Requirements `where` clauses and inherited ones     Mutation   who changes what
-//   Wording      pieces of messages used in many places
+// The checker's state and its parts, each a file of this folder:
+//   Modules, Names        files, imports, the prelude; defining and looking up names
+//   Declare, Nominals     signatures and bodies of functions; models and structs
+//   ResolveType, -Size    written types and sizes
+//   CheckStmt, Loops, Assignments          statements
+//   CheckExpr, Literals, Members, Functions  expressions
+//   Operators, Broadcasting, Matmul        arithmetic, shapes and devices of two operands
+//   Indexing              x[i, a:b, new]
+//   Calls, Arguments, BindArguments, Unify, CallFunction, Construct   what a call means
+//   PrimitiveCalls, ShapedCalls, DataCalls, Patterns   builtins with rules of their own
+//   Matching              does a value fit a type
+//   Effects, Mutation     what a function may do, and what it changes
+//   Requirements          `where` clauses and inherited ones
+//   Wording, Describe     pieces of messages; --emit=typed
 #pragma once
 #include "Sema/Checker.h"
 #include "Support/Limits.h"
@@ -31,9 +36,9 @@ struct Context {
   Span resultSpan;
   std::vector<std::pair<const Type *, Span>> returned; ///< of a lambda
   bool inGraph = false;
-  Span graphSpan; ///< the word `graph`
+  Span graphSpan;                  ///< the word `graph`
   const ast::Grad *grad = nullptr; ///< the innermost `grad` around
-  Device device = nullptr; ///< of the innermost `on`
+  Device device = nullptr;         ///< of the innermost `on`
   int loopDepth = 0;
   std::vector<const Stmt *> loops;
   uint8_t allowed = 0;
@@ -52,7 +57,7 @@ struct Arg {
 /// How two types differ, for messages.
 struct Mismatch {
   bool differs = false;
-  bool elements = false;  ///< element types
+  bool elements = false; ///< element types
   bool rank = false;
   int axis = -1;
   Dim want, have;
@@ -75,10 +80,12 @@ public:
   std::deque<Scope> scopes;
   std::deque<CallInfo> calls;
   std::map<std::string, std::unique_ptr<ModuleInfo>> modules;
-  std::vector<std::unique_ptr<ModuleInfo>> replaced; ///< older modules of the same place, still in use
+  std::vector<std::unique_ptr<ModuleInfo>>
+      replaced; ///< older modules of the same place, still in use
   ModuleInfo *primitives = nullptr, *prelude = nullptr, *session = nullptr;
   std::map<AtomId, std::string> symbolOwner; ///< whose size parameter a symbol is
-  std::map<Symbol *, std::vector<const PrimitiveInfo *>> pendingPrimitives; ///< those nobody has looked up yet
+  std::map<Symbol *, std::vector<const PrimitiveInfo *>>
+      pendingPrimitives;                        ///< those nobody has looked up yet
   std::map<Symbol *, ast::Let *> pendingConsts; ///< `const`s nobody has looked at yet
   Context *context = nullptr;
   bool replacing = false; ///< a REPL input may define a name again
@@ -113,7 +120,8 @@ public:
   std::string folderOf(ModuleInfo *module) const;
 
   // ---- Declare.cpp
-  FunctionInfo *declareFunction(ast::Func *func, ModuleInfo *module, NominalInfo *owner, Scope *scope);
+  FunctionInfo *declareFunction(ast::Func *func, ModuleInfo *module, NominalInfo *owner,
+                                Scope *scope);
   void resolveSignature(FunctionInfo &f);
   void checkBody(FunctionInfo &f);
   NominalInfo *declareNominal(ast::Nominal *nominal, ModuleInfo *module);
@@ -145,7 +153,8 @@ public:
     return &scopes.back();
   }
   void warnLonelyDims(FunctionInfo &f);
-  void checkAttributes(const List<ast::Attribute> &list, const char *on, std::initializer_list<std::string_view> known);
+  void checkAttributes(const List<ast::Attribute> &list, const char *on,
+                       std::initializer_list<std::string_view> known);
 
   // ---- ResolveType.cpp
   /// While a signature is resolved, unknown names in types become size parameters of `signature`.
@@ -180,7 +189,7 @@ public:
   // ---- CheckStmt.cpp
   bool statementIf = false; ///< the next `if` stands as a statement: it needs no value
   std::map<const Expr *, std::vector<bool>> leafMutability; ///< of `leaves(mut a, b)`
-  std::map<const Type *, Dim> loaderBounds;                 ///< batch of a loader that keeps the rest
+  std::map<const Type *, Dim> loaderBounds; ///< batch of a loader that keeps the rest
   const Value *checkBlock(ast::Block *block, const Type *expected, bool wantValue);
   void checkStmt(Stmt *stmt);
   const Value *checkLastStmt(Stmt *stmt, const Type *expected, bool wantValue);
@@ -224,13 +233,17 @@ public:
   Value compare(Tok op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
   Value logic(Tok op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
   Value matmul(const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
-  Value gradArithmetic(Tok op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
+  Value gradArithmetic(Tok op, const Value &l, const Value &r, Expr *left, Expr *right,
+                       Span opSpan);
   /// The common element type of two operands; reports and returns an invalid one if there is none.
-  Elem commonElem(const std::string &op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
+  Elem commonElem(const std::string &op, const Value &l, const Value &r, Expr *left, Expr *right,
+                  Span opSpan);
   std::optional<Shape> broadcast(const std::string &op, const Value &l, const Value &r, Expr *left,
                                  Expr *right, Span opSpan);
-  Device commonDevice(const std::string &op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
-  Value notDefined(const std::string &op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
+  Device commonDevice(const std::string &op, const Value &l, const Value &r, Expr *left,
+                      Expr *right, Span opSpan);
+  Value notDefined(const std::string &op, const Value &l, const Value &r, Expr *left, Expr *right,
+                   Span opSpan);
   bool literalFits(const Value &literal, Elem elem, Span span);
   void addConditions(const std::vector<DimCondition> &conditions, Span span);
   std::string keepHelp(Expr *low, const Shape &high);
@@ -239,7 +252,8 @@ public:
   Value checkIndex(ast::Index *e);
   Value indexTensor(const Value &object, ast::Index *e);
   Value indexSequence(const Value &object, ast::Index *e);
-  bool checkBounds(Dim index, Dim size, Expr *at, const Type *object, const char *sliceEnd = nullptr);
+  bool checkBounds(Dim index, Dim size, Expr *at, const Type *object,
+                   const char *sliceEnd = nullptr);
   std::optional<Dim> sliceLength(const ast::IndexArg &arg, Dim size, const Type *object);
 
   // ---- Calls.cpp
@@ -247,20 +261,23 @@ public:
   Value checkPipe(ast::Pipe *e, const Type *expected);
   Value callExpr(Expr *callee, std::vector<Arg> args, Expr *whole, Span argsSpan,
                  const sema::CallInfo **slot, const Type *expected);
-  Value callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverValue, std::vector<Arg> args,
-                     Expr *callee, Expr *whole, Span argsSpan, const CallInfo **slot, const Type *expected);
+  Value callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverValue,
+                     std::vector<Arg> args, Expr *callee, Expr *whole, Span argsSpan,
+                     const CallInfo **slot, const Type *expected);
   Value callOverloads(const std::vector<FunctionInfo *> &set, std::vector<Arg> args, Expr *callee,
                       Expr *whole, Span argsSpan, const CallInfo **slot, const Type *expected);
   Value callValue(const Value &v, Expr *callee, std::vector<Arg> args, Expr *whole, Span argsSpan,
                   const CallInfo **slot, const Type *expected);
-  Value construct(NominalInfo &n, const Type *type, std::vector<Arg> args, Expr *callee, Expr *whole,
-                  Span argsSpan, const CallInfo **slot, const Type *expected);
+  Value construct(NominalInfo &n, const Type *type, std::vector<Arg> args, Expr *callee,
+                  Expr *whole, Span argsSpan, const CallInfo **slot, const Type *expected);
   /// Is the checker in a field of a model, where `where` clauses are inherited instead of demanded?
   bool insideNominal() const;
   Value convertElement(Elem elem, std::vector<Arg> &args, Expr *whole);
-  Value callFnValue(const Value &f, std::vector<Arg> &args, Expr *callee, Expr *whole, Span argsSpan);
-  bool matchArguments(const std::string &name, std::vector<ParamInfo> &params, std::vector<Arg> &args,
-                      std::vector<int> &slots, Span calleeSpan, Span argsSpan, Span declared, bool quiet);
+  Value callFnValue(const Value &f, std::vector<Arg> &args, Expr *callee, Expr *whole,
+                    Span argsSpan);
+  bool matchArguments(const std::string &name, std::vector<ParamInfo> &params,
+                      std::vector<Arg> &args, std::vector<int> &slots, Span calleeSpan,
+                      Span argsSpan, Span declared, bool quiet);
   struct BoundBy {
     int arg = -1;
     Dim value;
@@ -290,23 +307,26 @@ public:
   void argumentMismatch(CallState &state, const ParamInfo &param, const Arg &arg, const Type *want);
   void disagree(CallState &state, AtomId symbol, const BoundBy &before, Dim have);
   bool checkMutArgument(const ParamInfo &param, Arg &arg, const std::string &callee, Span declared);
-  void checkOverlap(const std::vector<ParamInfo> &params, const std::vector<Arg> &args, const std::vector<int> &slots);
+  void checkOverlap(const std::vector<ParamInfo> &params, const std::vector<Arg> &args,
+                    const std::vector<int> &slots);
   std::string pathOf(const Expr *e) const;
   bool bindStatic(const ParamInfo &p, const Value &v, Expr *e, CallState &state);
   void bindDefault(const ParamInfo &p, Scope *scope, ModuleInfo *module, CallState &state);
-  bool bindArguments(std::vector<ParamInfo> &params, std::vector<Arg> &args, const std::vector<int> &slots, CallState &state);
+  bool bindArguments(std::vector<ParamInfo> &params, std::vector<Arg> &args,
+                     const std::vector<int> &slots, CallState &state);
   bool isClosed(const Type *type, const CallState &state);
   bool isClosedResult(const Type *result, const CallState &state, const FunctionInfo &f);
   void openGenerics(const Generics &g, CallState &state);
-  bool staticsFollow = false; ///< a type is about to be called; its static arguments come with the call
+  bool staticsFollow =
+      false; ///< a type is about to be called; its static arguments come with the call
   Symbol *lookupFunction(std::string_view name);
   FunctionInfo *findFreeFunction(std::string_view name, const Type *first);
 
   // ---- PrimitiveCalls.cpp
-  Value callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee, Expr *whole, Span argsSpan,
-                      const Type *expected, bool &handled);
-  Value finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> &args, std::vector<int> &slots,
-                        Expr *callee, Expr *whole, const Type *result);
+  Value callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee, Expr *whole,
+                      Span argsSpan, const Type *expected, bool &handled);
+  Value finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> &args,
+                        std::vector<int> &slots, Expr *callee, Expr *whole, const Type *result);
   std::optional<std::vector<int64_t>> axesOf(Expr *e);
   std::optional<int64_t> staticInt(Expr *e, const char *what);
   const Type *batched(const Type *item, Dim batch);
@@ -323,11 +343,13 @@ public:
   bool fits(const Value &value, const Type *want, Mismatch *mismatch = nullptr);
   bool equalTypes(const Type *want, const Type *have, Mismatch *mismatch = nullptr);
   /// Reports E0202 unless it fits.
-  bool require(const Value &value, const Type *want, Span span, const std::string &what, Span wantedAt = {});
+  bool require(const Value &value, const Type *want, Span span, const std::string &what,
+               Span wantedAt = {});
   Value adapted(const Value &value, const Type *want);
 
   // ---- Effects.cpp
-  void addEffect(uint8_t effect, Span span, const std::string &callee, const std::string &verb, FunctionInfo *next);
+  void addEffect(uint8_t effect, Span span, const std::string &callee, const std::string &verb,
+                 FunctionInfo *next);
   void addCallEffects(FunctionInfo &f, Span span, const std::string &spelled);
   void forbidEffect(uint8_t effect, Span span, const std::string &callee, const EffectCause &cause);
   void noteUnboundedWhile(const ast::While *loop);
@@ -337,19 +359,26 @@ public:
   // ---- Mutation.cpp
   /// Does a method change its receiver once static arguments are known?
   bool changesReceiver(FunctionInfo &f, const std::map<std::string, bool> &statics, int depth = 0);
-  std::set<std::pair<FunctionInfo *, std::map<std::string, bool>>> mutationSeen; ///< of the question being answered
-  bool blockChanges(const ast::Block *block, FunctionInfo &f, const std::map<std::string, bool> &statics, int depth);
-  bool exprChanges(const Expr *e, FunctionInfo &f, const std::map<std::string, bool> &statics, int depth);
+  std::set<std::pair<FunctionInfo *, std::map<std::string, bool>>>
+      mutationSeen; ///< of the question being answered
+  bool blockChanges(const ast::Block *block, FunctionInfo &f,
+                    const std::map<std::string, bool> &statics, int depth);
+  bool exprChanges(const Expr *e, FunctionInfo &f, const std::map<std::string, bool> &statics,
+                   int depth);
   std::optional<bool> staticBool(const Expr *e, const std::map<std::string, bool> &statics);
-  void checkReceiver(FunctionInfo &f, Expr *receiver, const Value &value, const std::vector<ParamInfo> &params,
-                     const std::vector<Arg> &args, const std::vector<int> &slots, Span at);
+  void checkReceiver(FunctionInfo &f, Expr *receiver, const Value &value,
+                     const std::vector<ParamInfo> &params, const std::vector<Arg> &args,
+                     const std::vector<int> &slots, Span at);
 
   // ---- Requirements.cpp
   std::optional<DimCondition> conditionFromExpr(const Expr *e);
-  std::optional<DimCondition> quietCondition(const Expr *e); ///< of a checked expression; no reports
-  void collectRequirements(const List<Expr *> &where, const std::string &owner, NominalInfo *nominal,
-                           const std::vector<TypeArg> &ownerArgs, std::vector<Requirement> &out);
-  void inheritRequirements(const Type *type, std::vector<Requirement> &out, const std::string &path, int depth = 0);
+  std::optional<DimCondition>
+  quietCondition(const Expr *e); ///< of a checked expression; no reports
+  void collectRequirements(const List<Expr *> &where, const std::string &owner,
+                           NominalInfo *nominal, const std::vector<TypeArg> &ownerArgs,
+                           std::vector<Requirement> &out);
+  void inheritRequirements(const Type *type, std::vector<Requirement> &out, const std::string &path,
+                           int depth = 0);
   Requirement substitute(const Requirement &r, const Bindings &b);
   void demand(const Requirement &r, const Bindings &b, Span span, const std::string &user);
   void demandType(const Type *type, Span span);

@@ -259,7 +259,8 @@ bool TypeContext::elemFits(Elem elem, ElemKind kind) const {
     return true;
   if (elem.isVariable()) {
     ElemKind own = elemVariables[elem.variableId()].kind;
-    return own == kind || (kind == ElemKind::Num && (own == ElemKind::Float || own == ElemKind::Int));
+    return own == kind ||
+           (kind == ElemKind::Num && (own == ElemKind::Float || own == ElemKind::Int));
   }
   ElementClass c = elementInfo(elem.type()).kind;
   switch (kind) {
@@ -481,7 +482,8 @@ void TypeContext::printTo(std::string &out, const Type *t) const {
     for (size_t i = 0; i < t->statics.size(); ++i)
       if (t->statics[i].kind != StaticValue::Open && t->statics[i].kind != StaticValue::None &&
           !t->nominal->isDefaultStatic(i, t->statics[i]))
-        statics += (statics.empty() ? "" : ", ") + t->nominal->staticName(i) + "=" + print(t->statics[i]);
+        statics +=
+            (statics.empty() ? "" : ", ") + t->nominal->staticName(i) + "=" + print(t->statics[i]);
     if (!statics.empty())
       out += "(" + statics + ")";
     break;

@@ -66,13 +66,13 @@ enum class Kind : uint8_t {
   Dtype,   ///< an element type as a value
   Axes,    ///< an axis or a list of them
   Device,
-  Dataset, ///< items of one type
-  Loader,  ///< batches of items
-  Progress,///< something to loop over, with a bar
-  Rule,    ///< an optimizer without a model
-  Error_,  ///< a caught error
-  Any,     ///< parameters of builtins that take every value
-  TypeName,///< a type in the place of a value
+  Dataset,  ///< items of one type
+  Loader,   ///< batches of items
+  Progress, ///< something to loop over, with a bar
+  Rule,     ///< an optimizer without a model
+  Error_,   ///< a caught error
+  Any,      ///< parameters of builtins that take every value
+  TypeName, ///< a type in the place of a value
   Module,
 };
 
@@ -108,17 +108,17 @@ using Device = const DeviceInfo *;
 class Type {
 public:
   Kind kind = Kind::Error;
-  Elem elem;                         ///< Tensor, Dtype
-  Shape shape;                       ///< Tensor, Shape
-  std::vector<const Type *> parts;   ///< Tuple, Fn parameters, Dataset items
-  const Type *element = nullptr;     ///< Array, Grad (of), Fn result, Loader item, Progress, TypeName
-  Dim count;                         ///< Array length, Loader batch (null: fresh a turn)
-  NominalInfo *nominal = nullptr;    ///< Nominal, Rule
-  std::vector<TypeArg> args;         ///< Nominal
-  std::vector<StaticValue> statics;  ///< Nominal
-  ModuleInfo *module = nullptr;      ///< Module
-  uint32_t variable = 0;             ///< TypeVar
-  std::string note;                  ///< Loader: why a batch has its size
+  Elem elem;                       ///< Tensor, Dtype
+  Shape shape;                     ///< Tensor, Shape
+  std::vector<const Type *> parts; ///< Tuple, Fn parameters, Dataset items
+  const Type *element = nullptr;   ///< Array, Grad (of), Fn result, Loader item, Progress, TypeName
+  Dim count;                       ///< Array length, Loader batch (null: fresh a turn)
+  NominalInfo *nominal = nullptr;  ///< Nominal, Rule
+  std::vector<TypeArg> args;       ///< Nominal
+  std::vector<StaticValue> statics; ///< Nominal
+  ModuleInfo *module = nullptr;     ///< Module
+  uint32_t variable = 0;            ///< TypeVar
+  std::string note;                 ///< Loader: why a batch has its size
   Device device = nullptr;
   const Type *plain = nullptr; ///< without the device; itself if there is none
   int depth = 1;
@@ -150,7 +150,8 @@ public:
 
   DimContext &dims;
 
-  /// True once after a type was nested past the limit and became an error, for the caller's message.
+  /// True once after a type was nested past the limit and became an error, for the caller's
+  /// message.
   bool tookTooDeep() { return std::exchange(overflowed, false); }
 
   const Type *error() const { return errorType; }
@@ -165,7 +166,8 @@ public:
   const Type *scalar(Elem elem) { return tensor(elem, {}); }
   const Type *tuple(std::vector<const Type *> parts);
   const Type *array(const Type *element, Dim count);
-  const Type *nominal(NominalInfo *info, std::vector<TypeArg> args, std::vector<StaticValue> statics);
+  const Type *nominal(NominalInfo *info, std::vector<TypeArg> args,
+                      std::vector<StaticValue> statics);
   const Type *grad(const Type *of);
   const Type *fn(std::vector<const Type *> params, const Type *result);
   const Type *typeVar(uint32_t id);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the generic names of a callee stand for: its parameter types are matched against the types of
-// the arguments, left to right. A size bound by one argument must agree with the next.
+// What the generic names of a callee stand for: its parameter types are matched against the types
+// of the arguments, left to right. A size bound by one argument must agree with the next.
 #include "Sema/Sema.h"
 #include <algorithm>
 
@@ -141,7 +141,8 @@ Sema::Fit Sema::unifyShape(const Shape &want, const Shape &have, CallState &stat
     if (Fit f = unifyDim(w.dim, h.dim, state); f != Fit::Yes)
       return f;
   }
-  Shape middle(have.begin() + static_cast<std::ptrdiff_t>(pack), have.end() - static_cast<std::ptrdiff_t>(behind));
+  Shape middle(have.begin() + static_cast<std::ptrdiff_t>(pack),
+               have.end() - static_cast<std::ptrdiff_t>(behind));
   auto [it, fresh] = state.bindings.packs.emplace(want[pack].pack, middle);
   if (fresh) {
     if (state.slots && state.current < state.slots->size())
@@ -151,13 +152,17 @@ Sema::Fit Sema::unifyShape(const Shape &want, const Shape &have, CallState &stat
   ShapeResult same = sameShape(it->second, middle, facts());
   if (!same.ok()) {
     auto before = state.packBy.find(want[pack].pack);
-    int now = state.slots && state.current < state.slots->size() ? (*state.slots)[state.current] : -1;
+    int now =
+        state.slots && state.current < state.slots->size() ? (*state.slots)[state.current] : -1;
     if (before == state.packBy.end() || before->second < 0 || now < 0 || before->second == now)
       return Fit::No;
     std::string name = "..." + types.packName(want[pack].pack);
-    Arg &first = (*state.args)[static_cast<size_t>(before->second)], &second = (*state.args)[static_cast<size_t>(now)];
-    Diagnostic &d = diags.report(Code::E0303, second.expr->outerSpan, "arguments of `" + state.name + "` disagree on " + name);
-    d.label(first.expr->outerSpan, show(*first.value) + " gives " + name + " = " + types.print(it->second));
+    Arg &first = (*state.args)[static_cast<size_t>(before->second)],
+        &second = (*state.args)[static_cast<size_t>(now)];
+    Diagnostic &d = diags.report(Code::E0303, second.expr->outerSpan,
+                                 "arguments of `" + state.name + "` disagree on " + name);
+    d.label(first.expr->outerSpan,
+            show(*first.value) + " gives " + name + " = " + types.print(it->second));
     d.caret(show(*second.value) + " gives " + name + " = " + types.print(middle));
     if (state.function)
       if (std::string declared = declaredNote(*state.function, ""); !declared.empty())
@@ -196,7 +201,9 @@ Sema::Fit Sema::unifyDim(Dim want, Dim have, CallState &state) {
   }
   if (auto symbol = dims.asSymbol(want)) {
     state.bindings.dims[*symbol] = have;
-    state.boundBy[*symbol] = {state.slots && state.current < state.slots->size() ? (*state.slots)[state.current] : -1, have};
+    state.boundBy[*symbol] = {
+        state.slots && state.current < state.slots->size() ? (*state.slots)[state.current] : -1,
+        have};
     return Fit::Yes;
   }
   // `4*H` against a known size: one open name, linear, divisible.
@@ -221,7 +228,9 @@ Sema::Fit Sema::unifyDim(Dim want, Dim have, CallState &state) {
       if (!exact.proved())
         addConditions({{Relation::Equal, back, have, {}}}, state.whole);
       state.bindings.dims[unbound[0]] = value;
-      state.boundBy[unbound[0]] = {state.slots && state.current < state.slots->size() ? (*state.slots)[state.current] : -1, value};
+      state.boundBy[unbound[0]] = {
+          state.slots && state.current < state.slots->size() ? (*state.slots)[state.current] : -1,
+          value};
       return Fit::Yes;
     }
   }
@@ -235,12 +244,17 @@ void Sema::disagree(CallState &state, AtomId symbol, const BoundBy &before, Dim 
   Arg &now = (*state.args)[static_cast<size_t>((*state.slots)[state.current])];
   Arg &first = (*state.args)[static_cast<size_t>(before.arg)];
   if (&now == &first) {
-    diags.report(Code::E0303, now.expr->outerSpan, "`" + state.name + "` needs " + name + " twice in this argument, but finds " + dims.print(before.value) + " and " + dims.print(have))
+    diags
+        .report(Code::E0303, now.expr->outerSpan,
+                "`" + state.name + "` needs " + name + " twice in this argument, but finds " +
+                    dims.print(before.value) + " and " + dims.print(have))
         .caret(show(*now.value));
     return;
   }
-  Diagnostic &d = diags.report(Code::E0303, now.expr->outerSpan, "arguments of `" + state.name + "` disagree on " + name);
-  d.label(first.expr->outerSpan, show(*first.value) + " gives " + name + " = " + dims.print(before.value));
+  Diagnostic &d = diags.report(Code::E0303, now.expr->outerSpan,
+                               "arguments of `" + state.name + "` disagree on " + name);
+  d.label(first.expr->outerSpan,
+          show(*first.value) + " gives " + name + " = " + dims.print(before.value));
   d.caret(show(*now.value) + " gives " + name + " = " + dims.print(have));
   if (state.function && state.declared.valid() && !isBuiltin(state.declared)) {
     std::string declared;
@@ -261,7 +275,9 @@ void Sema::disagree(CallState &state, AtomId symbol, const BoundBy &before, Dim 
   // One argument is a slice, the other is not: slice both.
   auto sliceOf = [](const Arg &a) -> const ast::Index * {
     auto *i = as<ast::Index>(a.expr);
-    return i && i->args.size() >= 1 && i->args[0].kind == IndexArg::Slice && as<Name>(i->object) ? i : nullptr;
+    return i && i->args.size() >= 1 && i->args[0].kind == IndexArg::Slice && as<Name>(i->object)
+               ? i
+               : nullptr;
   };
   for (auto [sliced, plain] : {std::pair(&first, &now), std::pair(&now, &first)}) {
     auto *s = sliceOf(*sliced);
@@ -279,10 +295,12 @@ void Sema::disagree(CallState &state, AtomId symbol, const BoundBy &before, Dim 
 }
 
 /// An argument does not fit its parameter. The library may say in its own words why (`@expects`).
-void Sema::argumentMismatch(CallState &state, const ParamInfo &param, const Arg &arg, const Type *want) {
+void Sema::argumentMismatch(CallState &state, const ParamInfo &param, const Arg &arg,
+                            const Type *want) {
   if (state.function && state.function->syntax)
     for (const Attribute &a : state.function->syntax->attributes) {
-      auto *name = a.name.text == "expects" && a.args.size() == 4 ? as<Name>(a.args[0].value) : nullptr;
+      auto *name =
+          a.name.text == "expects" && a.args.size() == 4 ? as<Name>(a.args[0].value) : nullptr;
       auto *message = name && name->text == param.name ? as<String>(a.args[1].value) : nullptr;
       auto *caret = message ? as<String>(a.args[2].value) : nullptr;
       auto *help = caret ? as<String>(a.args[3].value) : nullptr;
@@ -296,22 +314,35 @@ void Sema::argumentMismatch(CallState &state, const ParamInfo &param, const Arg 
           text.replace(at, key.size(), by);
       };
       replace("{module}", member ? textOf(member->object) + "." : "");
-      replace("{args}", call && call->argsSpan.end - call->argsSpan.begin >= 2 ? textOf({call->argsSpan.file, call->argsSpan.begin + 1, call->argsSpan.end - 1}) : "…");
-      diags.report(Code::E0701, arg.expr->outerSpan, std::string(message->value)).caret(std::string(caret->value)).help(text);
+      replace("{args}",
+              call && call->argsSpan.end - call->argsSpan.begin >= 2
+                  ? textOf({call->argsSpan.file, call->argsSpan.begin + 1, call->argsSpan.end - 1})
+                  : "…");
+      diags.report(Code::E0701, arg.expr->outerSpan, std::string(message->value))
+          .caret(std::string(caret->value))
+          .help(text);
       return;
     }
   const Value &v = *arg.value;
-  Diagnostic &d = diags.report(Code::E0202, arg.expr->outerSpan, "`" + param.name + "` of `" + state.name + "` is " + show(want) + ", this is " + show(v));
+  Diagnostic &d = diags.report(Code::E0202, arg.expr->outerSpan,
+                               "`" + param.name + "` of `" + state.name + "` is " + show(want) +
+                                   ", this is " + show(v));
   d.caret(show(v));
   if (state.declared.valid() && !isBuiltin(state.declared) && param.span.valid())
-    d.note("`" + state.name + "` is declared at " + sources.placeLine(state.declared) + " with `" + textOf(param.span) + "`");
+    d.note("`" + state.name + "` is declared at " + sources.placeLine(state.declared) + " with `" +
+           textOf(param.span) + "`");
   if (!want->isTensor() || !v.type->isTensor())
     return;
-  bool ranksDiffer = want->shape.size() != v.type->shape.size() && !hasPack(want->shape) && !hasPack(v.type->shape);
-  bool kinds = want->elem.isVariable() && !types.elemFits(v.type->elem, types.elemVariable(want->elem.variableId()).kind);
+  bool ranksDiffer = want->shape.size() != v.type->shape.size() && !hasPack(want->shape) &&
+                     !hasPack(v.type->shape);
+  bool kinds = want->elem.isVariable() &&
+               !types.elemFits(v.type->elem, types.elemVariable(want->elem.variableId()).kind);
   if (kinds) {
     ElemKind k = types.elemVariable(want->elem.variableId()).kind;
-    d.note("`" + types.print(want->elem) + "` stands for " + (k == ElemKind::Float ? "a float type" : k == ElemKind::Int ? "an integer type" : "a number type"));
+    d.note("`" + types.print(want->elem) + "` stands for " +
+           (k == ElemKind::Float ? "a float type"
+            : k == ElemKind::Int ? "an integer type"
+                                 : "a number type"));
     if (k == ElemKind::Float && !ranksDiffer)
       d.help("convert it: `f32(" + textOf(arg.expr) + ")`");
   } else if (!want->elem.isVariable() && !(want->elem == v.type->elem) && !ranksDiffer) {
@@ -323,12 +354,15 @@ void Sema::argumentMismatch(CallState &state, const ParamInfo &param, const Arg 
         break;
       Dim bound = dims.substitute(w.dim, state.bindings.dims);
       if (facts().equal(bound, h.dim).refuted()) {
-        d.note("dimension " + std::to_string(i) + ": " + dims.print(bound) + " expected, " + dims.print(h.dim) + " found" + ownersNote(bound, h.dim));
+        d.note("dimension " + std::to_string(i) + ": " + dims.print(bound) + " expected, " +
+               dims.print(h.dim) + " found" + ownersNote(bound, h.dim));
         break;
       }
     }
   } else if (ranksDiffer) {
-    d.note("it has " + std::to_string(v.type->shape.size()) + (v.type->shape.size() == 1 ? " dimension, " : " dimensions, ") + std::to_string(want->shape.size()) +
+    d.note("it has " + std::to_string(v.type->shape.size()) +
+           (v.type->shape.size() == 1 ? " dimension, " : " dimensions, ") +
+           std::to_string(want->shape.size()) +
            (want->shape.size() == 1 ? " is expected" : " are expected"));
   }
 }

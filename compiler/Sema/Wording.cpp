@@ -10,8 +10,9 @@ namespace mx::sema {
 using namespace ast;
 
 std::string Sema::operandText(const Expr *e) const {
-  bool loose = e->parens == 0 && (e->kind == ExprKind::Binary || e->kind == ExprKind::Unary || e->kind == ExprKind::Pipe ||
-                                  e->kind == ExprKind::Range || e->kind == ExprKind::If);
+  bool loose = e->parens == 0 &&
+               (e->kind == ExprKind::Binary || e->kind == ExprKind::Unary ||
+                e->kind == ExprKind::Pipe || e->kind == ExprKind::Range || e->kind == ExprKind::If);
   std::string text = textOf(e->outerSpan);
   return loose ? "(" + text + ")" : text;
 }
@@ -27,7 +28,8 @@ std::string Sema::mayDiffer(Dim a, Dim b, const Answer &answer) const {
   if (a.constant() && b.constant())
     return dims.print(a) + " is not " + dims.print(b);
   std::string shown = example(answer);
-  return dims.print(a) + " and " + dims.print(b) + " may differ" + (shown.empty() ? "" : ", e.g. " + shown);
+  return dims.print(a) + " and " + dims.print(b) + " may differ" +
+         (shown.empty() ? "" : ", e.g. " + shown);
 }
 
 /// "; both are parameters of `Mlp` and may differ"
@@ -40,7 +42,8 @@ std::string Sema::ownersNote(Dim a, Dim b) const {
     return "";
   if (ox->second == oy->second)
     return "; both are parameters of `" + ox->second + "` and may differ";
-  return "; " + dims.print(a) + " is a parameter of `" + ox->second + "`, " + dims.print(b) + " of `" + oy->second + "`";
+  return "; " + dims.print(a) + " is a parameter of `" + ox->second + "`, " + dims.print(b) +
+         " of `" + oy->second + "`";
 }
 
 /// 512 KB, 1.6 MB, 24 GB: binary units, one decimal unless it is zero.
@@ -53,11 +56,14 @@ std::string Sema::bytesText(double bytes) const {
   }
   char buffer[40];
   double tenth = std::round(bytes * 10) / 10;
-  std::snprintf(buffer, sizeof buffer, tenth == std::floor(tenth) ? "%.0f %s" : "%.1f %s", tenth, units[unit]);
+  std::snprintf(buffer, sizeof buffer, tenth == std::floor(tenth) ? "%.0f %s" : "%.1f %s", tenth,
+                units[unit]);
   return buffer;
 }
 
-bool Sema::isBuiltin(Span span) const { return !span.valid() || sources.file(span).name() == "<primitives>"; }
+bool Sema::isBuiltin(Span span) const {
+  return !span.valid() || sources.file(span).name() == "<primitives>";
+}
 
 std::string Sema::declaredNote(const FunctionInfo &f, const std::string &tail) const {
   if (!f.syntax || isBuiltin(f.syntax->name.span))
@@ -65,7 +71,8 @@ std::string Sema::declaredNote(const FunctionInfo &f, const std::string &tail) c
   return "`" + f.name + "` is declared at " + sources.placeLine(f.syntax->name.span) + tail;
 }
 
-/// Where an operand's type comes from: a label on a field or annotated variable, a note for a parameter.
+/// Where an operand's type comes from: a label on a field or annotated variable, a note for a
+/// parameter.
 void Sema::noteOperand(Diagnostic &d, Expr *e, const Value &v, bool mayLabel) {
   auto *name = as<Name>(e);
   Symbol *s = name ? name->symbol : nullptr;
@@ -73,7 +80,8 @@ void Sema::noteOperand(Diagnostic &d, Expr *e, const Value &v, bool mayLabel) {
     return;
   std::string text(s->name);
   if (s->isParam && s->function) {
-    d.note(text + ": " + show(v) + " is the parameter of `" + s->function->name + "` at " + sources.place(s->span));
+    d.note(text + ": " + show(v) + " is the parameter of `" + s->function->name + "` at " +
+           sources.place(s->span));
   } else if (mayLabel && s->typeSpan.valid() && s->typeSpan.file == d.span.file) {
     d.label(s->typeSpan, "`" + text + "` declared here");
   } else {
@@ -107,7 +115,8 @@ std::string Sema::why(const Symbol *symbol) const {
     const Expr *arg = i < call->info->arguments.size() ? call->info->arguments[i] : nullptr;
     std::string shown;
     if (arg && arg->checked)
-      shown = arg->checked->type->isTensor() && !arg->checked->host ? show(*arg->checked) : textOf(arg);
+      shown =
+          arg->checked->type->isTensor() && !arg->checked->host ? show(*arg->checked) : textOf(arg);
     text.replace(at, key.size(), shown);
   }
   return "because " + place + " " + text;

@@ -55,7 +55,9 @@ private:
   int gutter = 1;
 
   const char *severityStyle() const {
-    return d.severity == Severity::Error ? "1;31" : d.severity == Severity::Warning ? "1;33" : "1;36";
+    return d.severity == Severity::Error     ? "1;31"
+           : d.severity == Severity::Warning ? "1;33"
+                                             : "1;36";
   }
   std::string paint(const char *style, const std::string &text) const {
     return colour && !text.empty() ? "\x1b[" + std::string(style) + "m" + text + "\x1b[0m" : text;
@@ -127,7 +129,8 @@ private:
     return shown;
   }
 
-  void showLine(const SourceFile &source, uint32_t number, const std::vector<const Label *> &labels) {
+  void showLine(const SourceFile &source, uint32_t number,
+                const std::vector<const Label *> &labels) {
     constexpr size_t kMaxShownBytes = 400;
     std::string_view text = source.line(number);
     uint32_t lineStart = source.lineStart(number);
@@ -141,7 +144,8 @@ private:
     }
     std::string lead = cutFront ? "…" : "";
     std::string shown = visible(text);
-    out += bar(std::to_string(number)) + (shown.empty() && lead.empty() ? "" : " ") + lead + shown + "\n";
+    out += bar(std::to_string(number)) + (shown.empty() && lead.empty() ? "" : " ") + lead + shown +
+           "\n";
     if (labels.empty())
       return;
     std::vector<Mark> marks;
@@ -177,9 +181,9 @@ private:
       tail = " " + *marks.back().text;
       marks.pop_back();
     }
-    marks.erase(std::remove_if(marks.begin(), marks.end(),
-                               [](const Mark &m) { return m.text->empty(); }),
-                marks.end());
+    marks.erase(
+        std::remove_if(marks.begin(), marks.end(), [](const Mark &m) { return m.text->empty(); }),
+        marks.end());
     out += bar() + " " + paint(severityStyle(), row + tail) + "\n";
     if (marks.empty())
       return;
@@ -237,7 +241,8 @@ std::string renderJson(const Diagnostic &d, const SourceManager &sources) {
     return "{\"file\":" + jsonString(file.path().empty() ? file.name() : file.path()) +
            ",\"line\":" + std::to_string(a.line) + ",\"column\":" + std::to_string(a.column) +
            ",\"endLine\":" + std::to_string(b.line) + ",\"endColumn\":" + std::to_string(b.column) +
-           ",\"begin\":" + std::to_string(span.begin) + ",\"end\":" + std::to_string(span.end) + "}";
+           ",\"begin\":" + std::to_string(span.begin) + ",\"end\":" + std::to_string(span.end) +
+           "}";
   };
   std::string out = "{\"severity\":\"" + std::string(severityName(d.severity)) + "\",\"code\":\"" +
                     std::string(codeInfo(d.code).id) + "\",\"message\":" + jsonString(d.message) +
@@ -284,7 +289,8 @@ std::string jsonString(std::string_view text) {
   return out + "\"";
 }
 
-std::string render(const Diagnostic &d, const SourceManager &sources, const RenderOptions &options) {
+std::string render(const Diagnostic &d, const SourceManager &sources,
+                   const RenderOptions &options) {
   switch (options.format) {
   case ErrorFormat::Json:
     return renderJson(d, sources);

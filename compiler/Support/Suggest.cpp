@@ -36,7 +36,7 @@ bool looksLike(std::string_view typed, std::string_view known) {
         return std::tolower(a) == std::tolower(b);
       }))
     return true;
-  int allowed = std::max(typed.size(), known.size()) <= 3 ? 1
+  int allowed = std::max(typed.size(), known.size()) <= 3   ? 1
                 : std::max(typed.size(), known.size()) <= 7 ? 2
                                                             : 3;
   // Two words of one or two letters are always close; that says nothing.

@@ -38,8 +38,27 @@ struct Identifier {
 // ---------------------------------------------------------------------------------- expressions
 
 enum class ExprKind : uint8_t {
-  Number, String, FString, Bool, Name, Tuple, List, Comprehension, Unary, Binary, Range, Pipe,
-  Member, Call, Index, If, GraphBlock, OnBlock, Grad, Lambda, Error,
+  Number,
+  String,
+  FString,
+  Bool,
+  Name,
+  Tuple,
+  List,
+  Comprehension,
+  Unary,
+  Binary,
+  Range,
+  Pipe,
+  Member,
+  Call,
+  Index,
+  If,
+  GraphBlock,
+  OnBlock,
+  Grad,
+  Lambda,
+  Error,
 };
 
 struct Expr {
@@ -166,8 +185,8 @@ struct Pipe : Expr {
 };
 struct IndexArg {
   enum Kind : uint8_t { Value, Slice, Ellipsis, New } kind = Value;
-  Expr *value = nullptr;                                       ///< Value
-  Expr *from = nullptr, *to = nullptr, *step = nullptr;        ///< Slice, each may be absent
+  Expr *value = nullptr;                                ///< Value
+  Expr *from = nullptr, *to = nullptr, *step = nullptr; ///< Slice, each may be absent
   Span span;
 };
 /// `x[i, a:b]`, and also `Mlp[784, 10]`: the checker tells them apart.
@@ -257,8 +276,23 @@ struct Param {
 };
 
 enum class StmtKind : uint8_t {
-  Expr, Let, Assign, For, While, Return, Break, Continue, Raise, Assert, Try,
-  Import, Nominal, TypeDef, Test, Func, Error,
+  Expr,
+  Let,
+  Assign,
+  For,
+  While,
+  Return,
+  Break,
+  Continue,
+  Raise,
+  Assert,
+  Try,
+  Import,
+  Nominal,
+  TypeDef,
+  Test,
+  Func,
+  Error,
 };
 struct Stmt {
   StmtKind kind;
@@ -350,8 +384,8 @@ struct Import : Stmt {
     Identifier alias;
   };
   bool isFrom = false;
-  List<Module> modules;    ///< exactly one for `from … import`
-  List<Identifier> names;  ///< `from m import a, b`
+  List<Module> modules;   ///< exactly one for `from … import`
+  List<Identifier> names; ///< `from m import a, b`
 };
 struct TypeDef : Stmt {
   MX_STMT(TypeDef, TypeDef)

@@ -73,7 +73,8 @@ public:
             line("text " + quoted(part.text), e->span);
             continue;
           }
-          line("value" + (part.format.empty() ? "" : " format=" + quoted(part.format)), part.expr->span);
+          line("value" + (part.format.empty() ? "" : " format=" + quoted(part.format)),
+               part.expr->span);
           nested([&] { expr(part.expr); });
         }
       });
@@ -284,7 +285,8 @@ public:
   }
   void params(const List<Param> &list) {
     for (const Param &p : list) {
-      line("param " + std::string(p.isMut ? "mut " : "") + (p.isStatic ? "static " : "") + text(p.name),
+      line("param " + std::string(p.isMut ? "mut " : "") + (p.isStatic ? "static " : "") +
+               text(p.name),
            p.span);
       nested([&] {
         if (p.type)
@@ -434,7 +436,8 @@ public:
         std::string path;
         for (const Identifier &id : m.path)
           path += (path.empty() ? "" : ".") + text(id);
-        line((i->isFrom ? "from " : "import ") + path + (m.alias.valid() ? " as " + text(m.alias) : ""),
+        line((i->isFrom ? "from " : "import ") + path +
+                 (m.alias.valid() ? " as " + text(m.alias) : ""),
              s->span);
       }
       return nested([&] {

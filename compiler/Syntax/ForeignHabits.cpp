@@ -111,7 +111,8 @@ bool Parser::reportForeignStatement() {
   }
 conditional:
   if (at(Tok::KwIf) && index > first) {
-    if (Diagnostic *d = error(Code::E0108, here(), "a choice between two values is written `if c { a } else { b }`"))
+    if (Diagnostic *d = error(Code::E0108, here(),
+                              "a choice between two values is written `if c { a } else { b }`"))
       d->help("if condition { a } else { b }");
     return true;
   }
@@ -135,7 +136,8 @@ Expr *Parser::parseLambdaHabit() {
     parseOr();
     panic = wasPanic;
   }
-  std::string body(file.text().substr(bodyStart, previousEnd() - std::min(bodyStart, previousEnd())));
+  std::string body(
+      file.text().substr(bodyStart, previousEnd() - std::min(bodyStart, previousEnd())));
   while (!body.empty() && body.front() == ' ')
     body.erase(body.begin());
   if (d)
@@ -149,9 +151,7 @@ Block *Parser::parseIndentedBlock(Span header) {
   auto *block = arena.make<Block>();
   Span colon = here();
   block->span = colon;
-  Diagnostic *d = at(Tok::Colon)
-                      ? error(Code::E0101, colon, "expected `{`, found `:`")
-                      : nullptr;
+  Diagnostic *d = at(Tok::Colon) ? error(Code::E0101, colon, "expected `{`, found `:`") : nullptr;
   uint32_t headerColumn = header.begin - file.lineStart(file.lineNumber(header.begin));
   uint32_t headerLine = file.lineNumber(colon.begin);
   accept(Tok::Colon);
@@ -197,12 +197,13 @@ std::string Parser::bracesInstead(std::string_view header, const Block &body) co
   if (at != std::string::npos && close != std::string::npos && close > at) {
     std::string inside = text.substr(at + 6, close - at - 6);
     size_t comma = inside.find(',');
-    std::string range = comma == std::string::npos
-                            ? "0.." + inside
-                            : inside.substr(0, comma) + ".." +
-                                  inside.substr(inside.find_first_not_of(' ', comma + 1) == std::string::npos
-                                                    ? comma + 1
-                                                    : inside.find_first_not_of(' ', comma + 1));
+    std::string range =
+        comma == std::string::npos
+            ? "0.." + inside
+            : inside.substr(0, comma) + ".." +
+                  inside.substr(inside.find_first_not_of(' ', comma + 1) == std::string::npos
+                                    ? comma + 1
+                                    : inside.find_first_not_of(' ', comma + 1));
     text = text.substr(0, at) + range + text.substr(close + 1);
   }
   while (!text.empty() && text.back() == ' ')
@@ -212,7 +213,8 @@ std::string Parser::bracesInstead(std::string_view header, const Block &body) co
     Span span = body.stmts[0]->span;
     inside = file.text().substr(span.begin, span.end - span.begin);
   }
-  bool oneLine = !inside.empty() && inside.size() < 60 && inside.find('\n') == std::string_view::npos;
+  bool oneLine =
+      !inside.empty() && inside.size() < 60 && inside.find('\n') == std::string_view::npos;
   return text + " { " + (oneLine ? std::string(inside) : std::string("…")) + " }";
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The formatter's walk over the syntax tree: which `-` is a sign, which `=` names an argument, which
-// operators are written tight, where statements and blocks begin.
+// The formatter's walk over the syntax tree: which `-` is a sign, which `=` names an argument,
+// which operators are written tight, where statements and blocks begin.
 #include "Syntax/FormatTokens.h"
 #include <algorithm>
 
@@ -165,7 +165,8 @@ private:
       t->wideColon = wide;
       return t;
     };
-    FormatToken *first = mark(arg.from ? tokenAfter(arg.from->outerSpan.end) : tokenAt(arg.span.begin));
+    FormatToken *first =
+        mark(arg.from ? tokenAfter(arg.from->outerSpan.end) : tokenAt(arg.span.begin));
     if (first && arg.to)
       mark(tokenAfter(arg.to->outerSpan.end));
     else if (first && first + 1 < program.tokens.data() + program.tokens.size())
@@ -245,7 +246,8 @@ private:
     case ExprKind::Member:
       expr(as<Member>(e)->object);
       if (as<Member>(e)->name.valid())
-        if (FormatToken *t = tokenBefore(as<Member>(e)->name.span.begin); t && t->kind == Tok::Dot) {
+        if (FormatToken *t = tokenBefore(as<Member>(e)->name.span.begin);
+            t && t->kind == Tok::Dot) {
           t->level = kBeforeDot;
           t->breakBefore = true;
         }

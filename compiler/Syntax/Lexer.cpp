@@ -85,8 +85,9 @@ private:
         return false;
       }
       if (isBidiControl(c.value)) {
-        diags.report(Code::E0003, span(i, i + c.bytes),
-                     "a character that changes the direction of text is not allowed")
+        diags
+            .report(Code::E0003, span(i, i + c.bytes),
+                    "a character that changes the direction of text is not allowed")
             .caret("such text reads differently from what is compiled")
             .help("write it in a string as an escape: `\\u{" + hex(c.value) + "}`");
         return false;
@@ -144,8 +145,9 @@ private:
     if (out.tokens.empty())
       return false;
     Tok last = out.tokens.back().kind;
-    return last == Tok::Name || last == Tok::RParen || last == Tok::RBracket || last == Tok::RBrace ||
-           last == Tok::Int || last == Tok::Float || last == Tok::String || last == Tok::Dot;
+    return last == Tok::Name || last == Tok::RParen || last == Tok::RBracket ||
+           last == Tok::RBrace || last == Tok::Int || last == Tok::Float || last == Tok::String ||
+           last == Tok::Dot;
   }
 
   void lexComment() {
@@ -159,8 +161,8 @@ private:
     while (lineStart > 0 && (text[lineStart - 1] == ' ' || text[lineStart - 1] == '\t'))
       --lineStart;
     bool ownLine = lineStart == 0 || text[lineStart - 1] == '\n';
-    out.comments.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(end),
-                            at(begin + 1) == '#', ownLine});
+    out.comments.push_back(
+        {static_cast<uint32_t>(begin), static_cast<uint32_t>(end), at(begin + 1) == '#', ownLine});
   }
 
   void lexWord() {
@@ -403,7 +405,7 @@ private:
         return true;
       }
       if (text[pos] == '#')
-        break; // a comment would swallow the end of the string
+        break;                                      // a comment would swallow the end of the string
       if (text[pos] == '"' && !closesOnLine(pos)) { // the end of the string itself: `f"{x"`
         brackets.resize(depth);
         unclosedBrace(open);
@@ -430,17 +432,17 @@ private:
       Tok kind;
     } table[] = {
         // Longest first, so that the first match is the right one.
-        {"...", Tok::Ellipsis},   {"..", Tok::DotDot},      {"->", Tok::Arrow},
-        {"+=", Tok::PlusEqual},   {"-=", Tok::MinusEqual},  {"*=", Tok::StarEqual},
-        {"/=", Tok::SlashEqual},  {"|>", Tok::Pipe},        {"==", Tok::EqualEqual},
-        {"!=", Tok::NotEqual},    {"<=", Tok::LessEqual},   {">=", Tok::GreaterEqual},
-        {"//", Tok::SlashSlash},  {"**", Tok::StarStar},    {"(", Tok::LParen},
-        {")", Tok::RParen},       {"[", Tok::LBracket},     {"]", Tok::RBracket},
-        {"{", Tok::LBrace},       {"}", Tok::RBrace},       {",", Tok::Comma},
-        {";", Tok::Semicolon},    {":", Tok::Colon},        {"?", Tok::Question},
-        {".", Tok::Dot},          {"=", Tok::Equal},        {"<", Tok::Less},
-        {">", Tok::Greater},      {"+", Tok::Plus},         {"-", Tok::Minus},
-        {"*", Tok::Star},         {"/", Tok::Slash},        {"%", Tok::Percent},
+        {"...", Tok::Ellipsis},  {"..", Tok::DotDot},     {"->", Tok::Arrow},
+        {"+=", Tok::PlusEqual},  {"-=", Tok::MinusEqual}, {"*=", Tok::StarEqual},
+        {"/=", Tok::SlashEqual}, {"|>", Tok::Pipe},       {"==", Tok::EqualEqual},
+        {"!=", Tok::NotEqual},   {"<=", Tok::LessEqual},  {">=", Tok::GreaterEqual},
+        {"//", Tok::SlashSlash}, {"**", Tok::StarStar},   {"(", Tok::LParen},
+        {")", Tok::RParen},      {"[", Tok::LBracket},    {"]", Tok::RBracket},
+        {"{", Tok::LBrace},      {"}", Tok::RBrace},      {",", Tok::Comma},
+        {";", Tok::Semicolon},   {":", Tok::Colon},       {"?", Tok::Question},
+        {".", Tok::Dot},         {"=", Tok::Equal},       {"<", Tok::Less},
+        {">", Tok::Greater},     {"+", Tok::Plus},        {"-", Tok::Minus},
+        {"*", Tok::Star},        {"/", Tok::Slash},       {"%", Tok::Percent},
         {"@", Tok::At},
     };
     for (const auto &entry : table)
@@ -492,8 +494,7 @@ private:
     std::string shown(text.substr(pos, c.bytes));
     auto two = text.substr(pos, 2);
     if (c.value == '\'') {
-      diags.report(Code::E0003, where, "strings are written in double quotes")
-          .caret("write `\"`");
+      diags.report(Code::E0003, where, "strings are written in double quotes").caret("write `\"`");
       size_t end = pos + 1;
       while (end < text.size() && text[end] != '\'' && text[end] != '\n')
         ++end;
@@ -517,8 +518,8 @@ private:
       ++pos;
       return;
     }
-    Diagnostic &d =
-        diags.report(Code::E0003, where, "the character `" + printable(shown) + "` has no meaning here");
+    Diagnostic &d = diags.report(Code::E0003, where,
+                                 "the character `" + printable(shown) + "` has no meaning here");
     if (c.value == '&' || c.value == '|' || c.value == '^' || c.value == '~')
       d.help("bitwise operations are functions: `bit_and(a, b)`, `bit_or(a, b)`, `bit_xor(a, b)`, "
              "`bit_not(a)`");
@@ -568,7 +569,8 @@ std::string unescape(std::string_view body) {
       break;
     case 'x':
       if (i + 2 < body.size()) {
-        out += static_cast<char>(std::strtol(std::string(body.substr(i + 1, 2)).c_str(), nullptr, 16));
+        out +=
+            static_cast<char>(std::strtol(std::string(body.substr(i + 1, 2)).c_str(), nullptr, 16));
         i += 2;
       }
       break;

@@ -18,7 +18,7 @@ struct Comment {
 struct LexedSource {
   std::vector<Token> tokens;     ///< ends with EndOfFile
   std::vector<Comment> comments; ///< in order
-  bool complete = true;          ///< false: more lines may finish it (open bracket, trailing operator)
+  bool complete = true; ///< false: more lines may finish it (open bracket, trailing operator)
 };
 
 /// Never fails: what is wrong is reported and left out. Every token lies inside the file.

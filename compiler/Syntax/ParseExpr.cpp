@@ -117,9 +117,9 @@ Expr *Parser::parseSum() {
 
 Expr *Parser::parseProduct() {
   Expr *left = parseUnary();
-  while ((at(Tok::Star) || at(Tok::Slash) || at(Tok::SlashSlash) || at(Tok::Percent) ||
-          at(Tok::At)) &&
-         !fatal) {
+  while (
+      (at(Tok::Star) || at(Tok::Slash) || at(Tok::SlashSlash) || at(Tok::Percent) || at(Tok::At)) &&
+      !fatal) {
     const Token &op = take();
     left = binary(left, op.kind, spanOf(op), parseUnary());
   }
@@ -312,8 +312,10 @@ Expr *Parser::parsePrimary() {
     return parseLambda();
   default:
     // `i++` of C: the second sign stands right behind the first.
-    if (at(Tok::Plus) && index > 0 && tokens[index - 1].kind == Tok::Plus && tokens[index - 1].end == peek().begin) {
-      if (Diagnostic *d = error(Code::E0108, spanOf(tokens[index - 1]).to(here()), "there is no `++`"))
+    if (at(Tok::Plus) && index > 0 && tokens[index - 1].kind == Tok::Plus &&
+        tokens[index - 1].end == peek().begin) {
+      if (Diagnostic *d =
+              error(Code::E0108, spanOf(tokens[index - 1]).to(here()), "there is no `++`"))
         d->help("write `x += 1`");
       return errorExpr();
     }
@@ -362,7 +364,8 @@ Expr *Parser::parseFString() {
       std::string_view raw = textOf(take());
       for (size_t i = 0; i < raw.size(); ++i) {
         text += raw[i];
-        bool doubled = (raw[i] == '{' || raw[i] == '}') && i + 1 < raw.size() && raw[i + 1] == raw[i];
+        bool doubled =
+            (raw[i] == '{' || raw[i] == '}') && i + 1 < raw.size() && raw[i + 1] == raw[i];
         bool escaped = raw[i] == '\\' && i + 1 < raw.size();
         if (doubled)
           ++i;
@@ -474,7 +477,8 @@ If *Parser::parseIf() {
     panic = false;
     take();
   } else if (elif) {
-    if (Diagnostic *d = error(Code::E0108, here(), "`" + std::string(textOf(peek())) + "` is written `else if`"))
+    if (Diagnostic *d = error(Code::E0108, here(),
+                              "`" + std::string(textOf(peek())) + "` is written `else if`"))
       d->caret("write `else if`");
     panic = false;
   }

@@ -189,7 +189,8 @@ Stmt *Parser::parseSimple() {
   case Tok::Colon:
     if (as<Name>(expr) && at(Tok::Name, 1)) {
       std::string name(as<Name>(expr)->text);
-      if (Diagnostic *d = error(Code::E0101, here(), "expected the end of the statement, found `:`"))
+      if (Diagnostic *d =
+              error(Code::E0101, here(), "expected the end of the statement, found `:`"))
         d->help("a new name is made with `let` or `var`: `let " + name + ": …`");
     }
     break;
@@ -334,7 +335,8 @@ bool Parser::parseField(std::vector<Field> &fields) {
   }
   if (at(Tok::KwLet) || at(Tok::KwVar)) {
     if (Diagnostic *d = error(Code::E0101, here(), "expected a field, found " + found()))
-      d->help("a field is written `param w: f32[D] = zeros()`, `state n: i64 = 0`, `sub fc: Dense[D, H]` "
+      d->help("a field is written `param w: f32[D] = zeros()`, `state n: i64 = 0`, `sub fc: "
+              "Dense[D, H]` "
               "or, in a struct, `lr: f32 = 0.1`");
     return false;
   }
@@ -452,8 +454,9 @@ List<Param> Parser::parseParams(bool typesRequired) {
     if (accept(Tok::Colon))
       param.type = parseType();
     else if (typesRequired && param.name.valid() && !panic)
-      if (Diagnostic *d = error(Code::E0101, param.name.span,
-                                "the parameter `" + std::string(param.name.text) + "` needs a type"))
+      if (Diagnostic *d =
+              error(Code::E0101, param.name.span,
+                    "the parameter `" + std::string(param.name.text) + "` needs a type"))
         d->help("for example `" + std::string(param.name.text) + ": f32[N, D]`");
     if (accept(Tok::Equal))
       param.defaultValue = parseExpr();
@@ -510,7 +513,9 @@ Stmt *Parser::parseLet() {
   Span start = here();
   auto *node = make<Let>(start);
   Tok keyword = take().kind;
-  node->bind = keyword == Tok::KwLet ? BindKind::Let : keyword == Tok::KwVar ? BindKind::Var : BindKind::Const;
+  node->bind = keyword == Tok::KwLet   ? BindKind::Let
+               : keyword == Tok::KwVar ? BindKind::Var
+                                       : BindKind::Const;
   if (at(Tok::KwMut)) {
     if (Diagnostic *d = error(Code::E0108, here(), "a name that changes is made with `var`"))
       d->caret("write `var` instead of `let mut`");
@@ -569,7 +574,8 @@ Stmt *Parser::parseTry() {
   auto *node = make<Try>(start);
   node->body = parseBlock(start);
   if (at(Tok::Newline) && at(Tok::KwCatch, 1)) {
-    if (Diagnostic *d = error(Code::E0101, spanOf(peek(1)), "`catch` stands on the line of the `}`"))
+    if (Diagnostic *d =
+            error(Code::E0101, spanOf(peek(1)), "`catch` stands on the line of the `}`"))
       d->caret("move it up: `} catch e {`");
     panic = false;
     take();

@@ -79,8 +79,9 @@ void Parser::tooDeep(Span where) {
   if (!fatal) {
     // Reported even in panic: after it nothing else is parsed.
     diags.report(Code::E0104, where, "the program is nested too deep here")
-        .caret("the limit is " + std::to_string(limits::kMaxNesting) + " open brackets and blocks, " +
-               std::to_string(limits::kMaxTreeHeight) + " links of one chain")
+        .caret("the limit is " + std::to_string(limits::kMaxNesting) +
+               " open brackets and blocks, " + std::to_string(limits::kMaxTreeHeight) +
+               " links of one chain")
         .help("give parts of it names with `let`");
   }
   fatal = true;
@@ -122,7 +123,8 @@ Identifier Parser::identifier(const char *what) {
   if (tokenInfo(peek().kind).keyword && !forgotten) {
     std::string word(textOf(peek()));
     if (Diagnostic *d = error(Code::E0110, here(), "`" + word + "` is a reserved word"))
-      d->caret(std::string("expected ") + what).help("choose another name, for example `" + word + "_`");
+      d->caret(std::string("expected ") + what)
+          .help("choose another name, for example `" + word + "_`");
     Span span = spanOf(take());
     panic = false; // the name was meant; go on as if it were one
     return {file.text().substr(span.begin, span.end - span.begin), span};

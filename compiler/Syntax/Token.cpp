@@ -8,7 +8,8 @@ const std::vector<TokenInfo> &allTokens() {
   static const std::vector<TokenInfo> table = {
 #define MX_TOKEN(NAME, TEXT) {Tok::NAME, TEXT, false, false, false, false},
 #define MX_PUNCT(NAME, TEXT, CONTINUES) {Tok::NAME, TEXT, true, false, CONTINUES, false},
-#define MX_KEYWORD(NAME, TEXT, CONTINUES, STARTS) {Tok::Kw##NAME, TEXT, true, true, CONTINUES, STARTS},
+#define MX_KEYWORD(NAME, TEXT, CONTINUES, STARTS)                                                  \
+  {Tok::Kw##NAME, TEXT, true, true, CONTINUES, STARTS},
 #include "Syntax/Tokens.def"
   };
   return table;

@@ -10,14 +10,16 @@ int main(int argc, char **argv) {
   std::vector<std::string> args(argv + 1, argv + argc);
   const char *noColour = std::getenv("NO_COLOR");
   const char *term = std::getenv("TERM");
-  bool colour = isatty(STDERR_FILENO) && !(noColour && *noColour) && !(term && std::string(term) == "dumb");
+  bool colour =
+      isatty(STDERR_FILENO) && !(noColour && *noColour) && !(term && std::string(term) == "dumb");
   try {
     int code = mx::driver::runMxc(args, {std::cout, std::cerr, colour});
     std::cout.flush();
     return code;
   } catch (const std::exception &fault) {
-    std::cerr << "mxc: a fault of mxc itself: " << fault.what()
-              << "\nplease report it with the file and the command; what you wrote is not to blame\n";
+    std::cerr
+        << "mxc: a fault of mxc itself: " << fault.what()
+        << "\nplease report it with the file and the command; what you wrote is not to blame\n";
     return mx::driver::kFaultOfMxc;
   }
 }

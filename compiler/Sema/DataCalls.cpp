@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loaders of data sets, and `leaves` of models.
+#include "Sema/Sema.h"
+
+namespace mx::sema {
+using namespace ast;
+
+const Type *Sema::batched(const Type *item, Dim batch) {
+  if (item->isTensor()) {
+    Shape shape = item->shape;
+    shape.insert(shape.begin(), axisOf(batch));
+    return types.tensor(item->elem, std::move(shape), item->device);
+  }
+  if (item->is(Kind::Tuple)) {
+    std::vector<const Type *> parts;
+    for (const Type *p : item->parts)
+      parts.push_back(batched(p, batch));
+    return types.tuple(std::move(parts));
+  }
+  return item;
+}
+
+/// data.loader(set, batch=128, shuffle=mut rng, last="drop")
+Value Sema::loaderValue(std::vector<Arg> &args, Expr *whole) {
+  static const char *const names[] = {"set", "batch", "shuffle", "last", "prefetch"};
+  Arg *found[5] = {};
+  size_t position = 0;
+  for (Arg &a : args) {
+    size_t index = 5;
+    if (a.name.empty())
+      index = position++;
+    else
+      for (size_t i = 0; i < 5; ++i)
+        if (a.name == names[i])
+          index = i;
+    check(a.expr);
+    if (index >= 5) {
+      diags
+          .report(Code::E0207, a.name.empty() ? a.span : a.nameSpan,
+                  "`loader` has no parameter `" + std::string(a.name) + "`")
+          .note("its parameters are set, batch, shuffle, last, prefetch");
+      return errorValue();
+    }
+    found[index] = &a;
+    a.value = a.expr->checked;
+    if (a.value->type->isError())
+      return errorValue();
+  }
+  if (!found[0] || !found[1]) {
+    diags
+        .report(Code::E0207, whole->span,
+                found[0] ? "`loader` needs `batch`" : "`loader` needs a data set")
+        .help("write `data.loader(set, batch=128)`");
+    return errorValue();
+  }
+  const Type *set = found[0]->value->type;
+  if (!set->is(Kind::Dataset)) {
+    diags.report(Code::E0202, found[0]->span, "`loader` reads a data set, this is " + show(set));
+    return errorValue();
+  }
+  const Value *batch = found[1]->value;
+  if (!batch->type->isScalar() || !types.isInt(batch->type->elem)) {
+    diags.report(Code::E0202, found[1]->span, "`batch` is a whole number, this is " + show(*batch));
+    return errorValue();
+  }
+  if (Arg *rng = found[2]) {
+    ParamInfo p;
+    p.name = "shuffle";
+    p.isMut = true;
+    if (!(rng->value->type->is(Kind::Nominal) && rng->value->type->nominal->name == "Rng")) {
+      diags.report(Code::E0202, rng->span, "`shuffle` takes an `Rng`, this is " + show(*rng->value))
+          .help("write `shuffle=mut rng`");
+      return errorValue();
+    }
+    if (!checkMutArgument(p, *rng, "loader", {}))
+      return errorValue();
+  }
+  std::string last = "keep";
+  if (found[3]) {
+    const Value *v = found[3]->value;
+    if (v->constant != Value::StringConstant ||
+        (v->text != "keep" && v->text != "drop" && v->text != "pad")) {
+      diags
+          .report(Code::E0701, found[3]->expr->outerSpan,
+                  "`last` is \"keep\", \"drop\" or \"pad\", this is " + textOf(found[3]->expr))
+          .note("it says what happens to the items that do not fill a batch");
+      return errorValue();
+    }
+    last = std::string(v->text);
+  }
+  // With "drop" or "pad" every batch is full; with "keep" the last one may be smaller.
+  bool full = last != "keep";
+  std::string note;
+  if (full && batch->dim)
+    note = "the loader was made with last=\"" + last + "\", so each batch has " +
+           dims.print(batch->dim) + " rows";
+  const Type *type = types.loader(set->parts, full ? batch->dim : Dim(), note + (full ? "" : " "));
+  if (!full) {
+    type = types.loader(set->parts, {}, batch->dim ? "" : " ");
+    if (batch->dim)
+      loaderBounds[type] = batch->dim;
+  }
+  return hostValue(type);
+}
+
+/// for (p, g, v) in leaves(mut net, grad, mut vel): one turn for each parameter, unrolled.
+Value Sema::leavesValue(std::vector<Arg> &args, Expr *whole) {
+  std::vector<const Type *> parts;
+  std::vector<bool> mutability;
+  const Type *model = nullptr;
+  // All leaves of one turn have one type. Parameters are f32 unless a model says otherwise.
+  Shape shape = {Axis{{}, types.newPack("S")}};
+  const Type *leaf = types.tensor(ElementType::F32, shape);
+  for (Arg &a : args) {
+    const Value *v = check(a.expr);
+    if (v->type->isError())
+      return errorValue();
+    const Type *of = v->type->is(Kind::Grad) ? v->type->element : v->type;
+    bool fine = of->is(Kind::TypeVar) || (of->is(Kind::Nominal) && of->nominal->isModel);
+    if (!fine) {
+      diags.report(Code::E0202, a.span,
+                   "`leaves` walks models and their gradients, this is " + show(*v));
+      return errorValue();
+    }
+    if (model && !equalTypes(model, of)) {
+      diags.report(Code::E0202, a.span,
+                   "`leaves` walks matching values: " + show(model) + " and " + show(of) +
+                       " differ");
+      return errorValue();
+    }
+    model = model ? model : of;
+    a.value = v;
+    ParamInfo p;
+    p.name = "value";
+    p.isMut = a.isMut;
+    if (!checkMutArgument(p, a, "leaves", {}))
+      return errorValue();
+    mutability.push_back(a.isMut);
+    parts.push_back(leaf);
+  }
+  if (parts.empty()) {
+    diags.report(Code::E0207, whole->span, "`leaves` needs a model or gradient");
+    return errorValue();
+  }
+  leafMutability[whole] = mutability;
+  const Type *element = parts.size() == 1 ? parts[0] : types.tuple(parts);
+  return valueOf(
+      types.array(element, dims.newSymbolDim({"leaves", SymbolRole::HostInt, true, whole->span})));
+}
+
+} // namespace mx::sema
