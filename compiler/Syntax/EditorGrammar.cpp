@@ -95,9 +95,7 @@ std::string operators() {
 std::string match(const std::string &name, const std::string &regex) {
   return "{ \"name\": " + jsonString(name) + ", \"match\": " + jsonString(regex) + " }";
 }
-std::string include(const std::string &name) {
-  return "{ \"include\": " + jsonString(name) + " }";
-}
+std::string include(const std::string &name) { return "{ \"include\": " + jsonString(name) + " }"; }
 /// A word that is not the name of a member: behind `.` every word is a name.
 std::string word(const std::string &words) { return "(?<!\\.)\\b(" + words + ")\\b"; }
 
@@ -129,9 +127,12 @@ std::string vscodeGrammar() {
       rule("strings",
            {range("string.interpolated.mx", "f\"", "\"|$",
                   {match("constant.character.escape.mx", std::string(kEscape) + "|\\{\\{|\\}\\}"),
-                   "{ \"name\": \"meta.interpolation.mx\", \"begin\": \"\\\\{\", \"end\": \"\\\\}|(?=\\\"|$)\", "
-                   "\"beginCaptures\": { \"0\": { \"name\": \"punctuation.section.embedded.begin.mx\" } }, "
-                   "\"endCaptures\": { \"0\": { \"name\": \"punctuation.section.embedded.end.mx\" } }, "
+                   "{ \"name\": \"meta.interpolation.mx\", \"begin\": \"\\\\{\", \"end\": "
+                   "\"\\\\}|(?=\\\"|$)\", "
+                   "\"beginCaptures\": { \"0\": { \"name\": "
+                   "\"punctuation.section.embedded.begin.mx\" } }, "
+                   "\"endCaptures\": { \"0\": { \"name\": \"punctuation.section.embedded.end.mx\" "
+                   "} }, "
                    "\"patterns\": [ " +
                        match("constant.other.placeholder.mx", ":[^}\"]*(?=\\})") + ", " +
                        include("#expressions") + " ] }"}),
@@ -140,8 +141,8 @@ std::string vscodeGrammar() {
                    match("invalid.illegal.escape.mx", "\\\\.")})}),
       rule("numbers",
            {match("constant.numeric.hex.mx", "\\b0[xX][0-9A-Fa-f_]+\\b"),
-            match("constant.numeric.float.mx",
-                  "\\b[0-9][0-9_]*(?:\\.[0-9][0-9_]*(?:[eE][+-]?[0-9][0-9_]*)?|[eE][+-]?[0-9][0-9_]*)"),
+            match("constant.numeric.float.mx", "\\b[0-9][0-9_]*(?:\\.[0-9][0-9_]*(?:[eE][+-]?[0-9]["
+                                               "0-9_]*)?|[eE][+-]?[0-9][0-9_]*)"),
             match("constant.numeric.integer.mx", "\\b[0-9][0-9_]*\\b")}),
       rule("keywords", {match("keyword.control.mx", word(keywords(Use::Control))),
                         match("keyword.operator.word.mx", word(keywords(Use::Operator))),
@@ -149,8 +150,9 @@ std::string vscodeGrammar() {
                         match("storage.modifier.mx", word(keywords(Use::Modifier))),
                         match("storage.type.mx", word(keywords(Use::Declaration)))}),
       // Words that mean something only in place: in front of a name or, for `new`, in an index.
-      rule("contextual", {match("storage.modifier.contextual.mx",
-                                word(joined(contextualWords())) + "(?=\\s+[A-Za-z_0-9\"(]|\\s*[,\\]])")}),
+      rule("contextual",
+           {match("storage.modifier.contextual.mx",
+                  word(joined(contextualWords())) + "(?=\\s+[A-Za-z_0-9\"(]|\\s*[,\\]])")}),
       rule("types", {match("support.type.mx", word(std::string(kTypeNames))),
                      match("entity.name.type.mx", "\\b[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*\\b")}),
       rule("functions",
@@ -165,14 +167,15 @@ std::string vscodeGrammar() {
            {include("#strings"), include("#numbers"), include("#functions"), include("#keywords"),
             include("#contextual"), include("#types"), include("#operators")}),
   };
-  std::string out = "{\n"
-                    "  \"$schema\": \"https://raw.githubusercontent.com/martinring/tmlanguage/master/"
-                    "tmlanguage.json\",\n"
-                    "  \"name\": \"mx\",\n"
-                    "  \"scopeName\": \"source.mx\",\n"
-                    "  \"fileTypes\": [ \"mx\" ],\n"
-                    "  \"patterns\": [ " +
-                    include("#comments") + ", " + include("#expressions") + " ],\n  \"repository\": {\n";
+  std::string out =
+      "{\n"
+      "  \"$schema\": \"https://raw.githubusercontent.com/martinring/tmlanguage/master/"
+      "tmlanguage.json\",\n"
+      "  \"name\": \"mx\",\n"
+      "  \"scopeName\": \"source.mx\",\n"
+      "  \"fileTypes\": [ \"mx\" ],\n"
+      "  \"patterns\": [ " +
+      include("#comments") + ", " + include("#expressions") + " ],\n  \"repository\": {\n";
   for (size_t i = 0; i < rules.size(); ++i)
     out += rules[i] + (i + 1 < rules.size() ? ",\n" : "\n");
   return out + "  }\n}\n";
@@ -188,7 +191,8 @@ std::string treeSitterGrammar() {
   };
   std::string words = list([](const TokenInfo &info) { return info.keyword; });
   std::string marks = list([](const TokenInfo &info) {
-    return info.fixed && !info.keyword && std::string_view("()[]{}").find(info.spelling) == std::string_view::npos;
+    return info.fixed && !info.keyword &&
+           std::string_view("()[]{}").find(info.spelling) == std::string_view::npos;
   });
   return R"js(// Made by `mxc grammar --tree-sitter` from the token table. Do not edit.
 module.exports = grammar({
@@ -226,11 +230,12 @@ std::string tokenTableMarkdown() {
         spelling += c == '|' ? "\\|" : std::string(1, c);
       out += "| `" + spelling + "` | " + (info.continues ? "yes" : "no") + " |\n";
     }
-  out += "\n| reserved word | starts a statement | a line that ends in it goes on |\n|---|---|---|\n";
+  out +=
+      "\n| reserved word | starts a statement | a line that ends in it goes on |\n|---|---|---|\n";
   for (const TokenInfo &info : allTokens())
     if (info.keyword)
-      out += "| `" + std::string(info.spelling) + "` | " + (info.startsStmt ? "yes" : "no") + " | " +
-             (info.continues ? "yes" : "no") + " |\n";
+      out += "| `" + std::string(info.spelling) + "` | " + (info.startsStmt ? "yes" : "no") +
+             " | " + (info.continues ? "yes" : "no") + " |\n";
   out += "\nWords with meaning only in place:";
   for (std::string_view word : contextualWords())
     out += " `" + std::string(word) + "`";

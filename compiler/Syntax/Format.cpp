@@ -37,7 +37,8 @@ uint64_t fingerprint(const ast::Module &module) {
 
 std::optional<std::string> formatSource(const SourceFile &file, const LexedSource &source,
                                         const ast::Module &module) {
-  // The layout relies on what the grammar promises. Whether there were errors only the parser knows.
+  // The layout relies on what the grammar promises. Whether there were errors only the parser
+  // knows.
   SourceManager sources;
   Diagnostics diagnostics(sources);
   {

@@ -8,8 +8,9 @@
 //   Blank lines  at most one is kept, none after `{` or before `}`.
 //   `;`          is kept only where it mutes a result: at the end of a line at the top of a file.
 //   Spaces       one on each side of a binary operator, none around `..`, `.` and the `=` of an
-//                argument. Sizes and indices are tighter: operands of `..` have no spaces (`0..T-1`);
-//                a size, index or slice bound with one operator between simple operands has none
+//                argument. Sizes and indices are tighter: operands of `..` have no spaces
+//                (`0..T-1`); a size, index or slice bound with one operator between simple operands
+//                has none
 //                (`t+1`, `4*H`); in a longer one, products of simple operands inside a sum have
 //                none (`i*M + M`, `H + 2*pad - K`). The `:` of a slice has spaces if one of its
 //                bounds has.

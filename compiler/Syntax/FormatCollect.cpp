@@ -168,8 +168,10 @@ private:
       std::string_view inside = file.text().substr(
           out.tokens[b.open].begin, out.tokens[b.close].begin - out.tokens[b.open].begin);
       bool several = inside.find('\n') != std::string_view::npos;
-      bool comments = several && b.close == b.open + 1 && inside.find('#') != std::string_view::npos;
-      b.spread = body.mustSpread || b.starts.size() > 1 || (several && !b.starts.empty()) || comments;
+      bool comments =
+          several && b.close == b.open + 1 && inside.find('#') != std::string_view::npos;
+      b.spread =
+          body.mustSpread || b.starts.size() > 1 || (several && !b.starts.empty()) || comments;
       int index = static_cast<int>(out.blocks.size());
       out.tokens[b.open].block = out.tokens[b.close].block = index;
       if (b.chain != kNone)

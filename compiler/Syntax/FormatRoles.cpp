@@ -1,78 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The formatter's walk over the syntax tree: which `-` is a sign, which `=` names an argument, which
-// operators are written tight, where statements and blocks begin.
+// The formatter's walk over the syntax tree: which `-` is a sign, which `=` names an argument,
+// which operators are written tight, where statements and blocks begin.
 #include "Syntax/FormatTokens.h"
 #include <algorithm>
 
 namespace mx::format {
 using namespace ast;
 namespace {
-
-bool isSum(Tok op) { return op == Tok::Plus || op == Tok::Minus; }
-bool isProduct(Tok op) {
-  return op == Tok::Star || op == Tok::Slash || op == Tok::SlashSlash || op == Tok::Percent;
-}
-
-int8_t levelOf(Tok op) {
-  switch (op) {
-  case Tok::KwOr:
-    return kOr;
-  case Tok::KwAnd:
-    return kAnd;
-  case Tok::Plus:
-  case Tok::Minus:
-    return kSum;
-  case Tok::Star:
-  case Tok::Slash:
-  case Tok::SlashSlash:
-  case Tok::Percent:
-  case Tok::At:
-    return kProduct;
-  case Tok::StarStar:
-    return kPower;
-  default:
-    return kComparison;
-  }
-}
-
-/// What looks like one thing: a name, a number, a call, and these with a sign.
-bool isSimple(const Expr *e) {
-  if (!e || e->parens)
-    return false;
-  switch (e->kind) {
-  case ExprKind::Name:
-  case ExprKind::Number:
-    return true;
-  case ExprKind::Member:
-    return isSimple(as<Member>(e)->object);
-  case ExprKind::Call:
-    return isSimple(as<Call>(e)->callee);
-  case ExprKind::Index:
-    return isSimple(as<Index>(e)->object);
-  case ExprKind::Unary:
-    return as<Unary>(e)->op == UnaryOp::Negate && isSimple(as<Unary>(e)->operand);
-  default:
-    return false;
-  }
-}
-
-bool isSimpleProduct(const Expr *e) {
-  auto *b = as<Binary>(e);
-  if (!b || !isProduct(b->op) || !isSimple(b->right))
-    return false;
-  return isSimple(b->left) || (b->left && !b->left->parens && isSimpleProduct(b->left));
-}
-
-bool isSimpleSum(const Expr *e) {
-  auto *b = as<Binary>(e);
-  return b && isSum(b->op) && isSimple(b->left) && isSimple(b->right);
-}
-
-/// A slice bound that is written without spaces.
-bool isNarrow(const Expr *e) {
-  return !e || isSimple(e) || (!e->parens && (isSimpleProduct(e) || isSimpleSum(e)));
-}
 
 class Marker {
 public:
@@ -165,7 +100,8 @@ private:
       t->wideColon = wide;
       return t;
     };
-    FormatToken *first = mark(arg.from ? tokenAfter(arg.from->outerSpan.end) : tokenAt(arg.span.begin));
+    FormatToken *first =
+        mark(arg.from ? tokenAfter(arg.from->outerSpan.end) : tokenAt(arg.span.begin));
     if (first && arg.to)
       mark(tokenAfter(arg.to->outerSpan.end));
     else if (first && first + 1 < program.tokens.data() + program.tokens.size())
@@ -245,7 +181,8 @@ private:
     case ExprKind::Member:
       expr(as<Member>(e)->object);
       if (as<Member>(e)->name.valid())
-        if (FormatToken *t = tokenBefore(as<Member>(e)->name.span.begin); t && t->kind == Tok::Dot) {
+        if (FormatToken *t = tokenBefore(as<Member>(e)->name.span.begin);
+            t && t->kind == Tok::Dot) {
           t->level = kBeforeDot;
           t->breakBefore = true;
         }

@@ -22,7 +22,13 @@ inline constexpr int kNone = -1;
 enum BreakLevel : int8_t {
   kNoBreak = -1,
   kAfterComma = 0,
-  kPipe, kOr, kAnd, kComparison, kSum, kProduct, kPower,
+  kPipe,
+  kOr,
+  kAnd,
+  kComparison,
+  kSum,
+  kProduct,
+  kPower,
   kBeforeDot,
   kAfterOpen,
 };
@@ -37,12 +43,12 @@ struct GapComment {
 /// Kept small: a file may have millions.
 struct FormatToken {
   uint32_t begin = 0, end = 0;
-  int width = 0;      ///< in terminal cells
-  int open = kNone;   ///< the innermost bracket around it; a bracket is not around itself
-  int match = kNone;  ///< of a bracket: its partner
-  int block = kNone;  ///< of `{` and `}`: index into blocks
-  int stmt = kNone;   ///< first token of its statement
-  int16_t depth = 0;  ///< brackets around it
+  int width = 0;     ///< in terminal cells
+  int open = kNone;  ///< the innermost bracket around it; a bracket is not around itself
+  int match = kNone; ///< of a bracket: its partner
+  int block = kNone; ///< of `{` and `}`: index into blocks
+  int stmt = kNone;  ///< first token of its statement
+  int16_t depth = 0; ///< brackets around it
   Tok kind = Tok::EndOfFile;
   int8_t level = kNoBreak; ///< of the gap behind it, or before it for `.` and `for`
 
@@ -110,9 +116,9 @@ struct TreeFacts {
     bool mustSpread;
   };
   std::vector<uint32_t> moduleStarts;
-  std::vector<uint32_t> mutableEnds; ///< ends of statements at the top that `;` mutes
+  std::vector<uint32_t> mutableEnds;  ///< ends of statements at the top that `;` mutes
   std::vector<uint32_t> nominalOpens; ///< bodies of models and structs, where `,` may separate
-  std::vector<Span> memberSpans;     ///< of the fields and functions in them
+  std::vector<Span> memberSpans;      ///< of the fields and functions in them
   std::vector<Body> bodies;
   int chains = 0;
 };
@@ -124,6 +130,16 @@ FormatTokens collect(const SourceFile &file, const LexedSource &source, const as
 TreeFacts markTokens(FormatTokens &program, const ast::Module &module);
 
 bool spaceBetween(const FormatToken &left, const FormatToken &right);
+
+bool isSum(Tok op);
+bool isProduct(Tok op); ///< `* / // %`, the operators of sizes
+int8_t levelOf(Tok op);
+/// What looks like one thing: a name, a number, a call, and these with a sign.
+bool isSimple(const ast::Expr *e);
+bool isSimpleProduct(const ast::Expr *e);
+bool isSimpleSum(const ast::Expr *e);
+/// A slice bound that is written without spaces, or absent.
+bool isNarrow(const ast::Expr *e);
 
 /// One line of output.
 struct FormatLine {

@@ -42,7 +42,8 @@ private:
     return !c.ownLine && &c == &gap.front();
   }
   const GapComments &gapAfter(size_t line) const {
-    return line + 1 < lines.size() ? program.commentsBefore(lines[line + 1].first) : program.endComments;
+    return line + 1 < lines.size() ? program.commentsBefore(lines[line + 1].first)
+                                   : program.endComments;
   }
   const GapComment *trailing(size_t line) const {
     const auto &gap = gapAfter(line);
@@ -121,7 +122,8 @@ private:
       least = std::min(least, at);
     }
     for (size_t i = begin; i < end; ++i)
-      widest = std::max(widest, widthOf(lineOf(i)) + most - columnOf(lineOf(i), rows[i].cells[cell]));
+      widest =
+          std::max(widest, widthOf(lineOf(i)) + most - columnOf(lineOf(i), rows[i].cells[cell]));
     if (most - least > kMaxPadding || widest > kColumns)
       return;
     for (size_t i = begin; i < end; ++i)
