@@ -131,6 +131,16 @@ TreeFacts markTokens(FormatTokens &program, const ast::Module &module);
 
 bool spaceBetween(const FormatToken &left, const FormatToken &right);
 
+bool isSum(Tok op);
+bool isProduct(Tok op); ///< `* / // %`, the operators of sizes
+int8_t levelOf(Tok op);
+/// What looks like one thing: a name, a number, a call, and these with a sign.
+bool isSimple(const ast::Expr *e);
+bool isSimpleProduct(const ast::Expr *e);
+bool isSimpleSum(const ast::Expr *e);
+/// A slice bound that is written without spaces, or absent.
+bool isNarrow(const ast::Expr *e);
+
 /// One line of output.
 struct FormatLine {
   int first = 0, last = 0; ///< tokens, both included

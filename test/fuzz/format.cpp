@@ -2,8 +2,8 @@
 //
 // A text without errors is formatted; the result means the same (formatSource checks that itself),
 // and formatting it again changes nothing. A text with errors is refused, never a crash.
-#include "Support/Unicode.h"
 #include "Syntax/Format.h"
+#include "Support/Unicode.h"
 #include "Syntax/Parser.h"
 #include <cstdio>
 #include <cstdlib>
@@ -26,10 +26,12 @@ Result format(const std::string &text) {
   return {!diagnostics.hasErrors(), formatSource(file, lexed, *module)};
 }
 
-void require(bool condition, const char *what, const std::string &before, const std::string &after) {
+void require(bool condition, const char *what, const std::string &before,
+             const std::string &after) {
   if (condition)
     return;
-  std::fprintf(stderr, "%s\n---- before\n%s\n---- after\n%s\n----\n", what, before.c_str(), after.c_str());
+  std::fprintf(stderr, "%s\n---- before\n%s\n---- after\n%s\n----\n", what, before.c_str(),
+               after.c_str());
   std::abort();
 }
 } // namespace
@@ -44,6 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   require(first.text.has_value(), "the formatter refused a text without errors", text, "");
   Result second = format(*first.text);
   require(second.text.has_value(), "the formatter refused its own text", *first.text, "");
-  require(*second.text == *first.text, "formatting again changes the text", *first.text, *second.text);
+  require(*second.text == *first.text, "formatting again changes the text", *first.text,
+          *second.text);
   return 0;
 }

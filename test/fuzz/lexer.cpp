@@ -2,8 +2,8 @@
 //
 // Any bytes give tokens or diagnostics. Every token lies in the file, behind the one before it, and
 // every diagnostic can be printed in every form.
-#include "Support/Limits.h"
 #include "Syntax/Lexer.h"
+#include "Support/Limits.h"
 #include <cstdlib>
 
 using namespace mx;

@@ -29,11 +29,28 @@ const char *const kPieces[] = {
     "let (a, b): (f32, fn(i64) -> f32) = grad(m.w, b) { loss }",
     "[x[i, k] * y[k, j] for i in 0..N, j in 0..M]",
     "x |> f |> g(1, mut y, axis=-1)",
-    "on d1 { h }", "graph { h @ h.T }", "fn(x) { x ** -2 }", "@remat(every=16)\n",
-    "import a.b as c, d\n", "from m import x, y\n", "type T[N] = [f32[dyn N <= 4, ?, ...S]; 3]\n",
-    "test \"t\" { assert a == b, \"m\" }", "extern fn c() -> i64", "export mut graph fn e() { }",
-    "# a comment\n", "## a doc\n", "x # behind\n", "not a and b or c", "var v = (1, 0xff, 1e-3, \"\\u{41}\");\n",
-    "(a\n + b)", "f(\n  a,\n  b\n)", "[1,\n\n 2]", "{ }", "return\n", "\n\n\n", ";",
+    "on d1 { h }",
+    "graph { h @ h.T }",
+    "fn(x) { x ** -2 }",
+    "@remat(every=16)\n",
+    "import a.b as c, d\n",
+    "from m import x, y\n",
+    "type T[N] = [f32[dyn N <= 4, ?, ...S]; 3]\n",
+    "test \"t\" { assert a == b, \"m\" }",
+    "extern fn c() -> i64",
+    "export mut graph fn e() { }",
+    "# a comment\n",
+    "## a doc\n",
+    "x # behind\n",
+    "not a and b or c",
+    "var v = (1, 0xff, 1e-3, \"\\u{41}\");\n",
+    "(a\n + b)",
+    "f(\n  a,\n  b\n)",
+    "[1,\n\n 2]",
+    "{ }",
+    "return\n",
+    "\n\n\n",
+    ";",
 };
 
 size_t pick(std::minstd_rand &random, size_t count) { return count ? random() % count : 0; }
@@ -45,13 +62,15 @@ std::string randomPiece(std::minstd_rand &random) {
   const TokenInfo &info = table[pick(random, table.size())];
   if (info.fixed)
     return std::string(info.spelling);
-  static const char *const samples[] = {"\n", "x", "7", "1.5", "\"s\"", "f\"{x}\"", "T", "param", "limit", "dyn"};
+  static const char *const samples[] = {"\n",       "x", "7",     "1.5",   "\"s\"",
+                                        "f\"{x}\"", "T", "param", "limit", "dyn"};
   return samples[pick(random, std::size(samples))];
 }
 
 } // namespace
 
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize, unsigned seed) {
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize,
+                                          unsigned seed) {
   std::minstd_rand random(seed);
   if (random() % 8 == 0)
     return LLVMFuzzerMutate(data, size, maxSize);
@@ -86,12 +105,14 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max
       words.insert(words.begin() + i, " " + randomPiece(random));
       break;
     case 5: { // white space and comments
-      static const char *const gaps[] = {"\n", "\n\n\n", "  ", " # c\n", "\n## d\n", ";", "", "\n# own\n"};
+      static const char *const gaps[] = {"\n",       "\n\n\n", "  ", " # c\n",
+                                         "\n## d\n", ";",      "",   "\n# own\n"};
       words[i].insert(0, gaps[pick(random, std::size(gaps))]);
       break;
     }
     default: { // wrap a piece in brackets
-      static const char *const pairs[][2] = {{"(", ")"}, {"[", "]"}, {"{ ", " }"}, {"f(", ",)"}, {"x[", "]"}, {"graph { ", " }"}};
+      static const char *const pairs[][2] = {{"(", ")"},   {"[", "]"},  {"{ ", " }"},
+                                             {"f(", ",)"}, {"x[", "]"}, {"graph { ", " }"}};
       const auto &pair = pairs[pick(random, std::size(pairs))];
       size_t a = std::min(i, j), b = std::min(std::max(i, j), a + 12);
       words[a] = " " + std::string(pair[0]) + words[a];

@@ -2,8 +2,8 @@
 //
 // Any text gives a tree, with errors or without. The tree can be walked, its spans lie in the file,
 // and the number of errors is bounded.
-#include "Support/Limits.h"
 #include "Syntax/Parser.h"
+#include "Support/Limits.h"
 #include <cstdlib>
 
 using namespace mx;
@@ -25,8 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   require(diagnostics.errorCount() <= limits::kMaxErrors);
   bool error = false;
   ast::dumpLines(*module, false, [&](size_t, std::string_view line) {
-    error |= line == "error" || line == "missing" || line == "type error" || line == "type missing" ||
-             line == "block missing";
+    error |= line == "error" || line == "missing" || line == "type error" ||
+             line == "type missing" || line == "block missing";
   });
   // A hole in the tree is always explained.
   require(!error || diagnostics.hasErrors());

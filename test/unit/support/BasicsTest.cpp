@@ -57,8 +57,9 @@ TEST(Unicode, DecodesExactlyTheValidForms) {
   EXPECT_EQ(decode("\xEF\xBF\xBF").value, 0xFFFFu);
   EXPECT_EQ(decode("\xF0\x90\x80\x80").value, 0x10000u);
   EXPECT_EQ(decode("\xF4\x8F\xBF\xBF").value, 0x10FFFFu);
-  for (const char *bad : {"\x80", "\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xED\xBF\xBF", "\xF0\x8F\xBF\xBF",
-                          "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xC2", "\xE2\x82", "\xF0\x9F\x98", "\xC2z"})
+  for (const char *bad : {"\x80", "\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80",
+                          "\xED\xBF\xBF", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80",
+                          "\xF5\x80\x80\x80", "\xFF", "\xC2", "\xE2\x82", "\xF0\x9F\x98", "\xC2z"})
     EXPECT_EQ(decode(bad).bytes, 0u) << bad;
 }
 

@@ -35,7 +35,8 @@ protected:
 
 TEST_F(Picture, OneCaret) {
   text("linreg.mx", 21, "  let loss = step(m, x, y, 0.1)\n");
-  auto &d = diagnostics.report(Code::E0203, at("m,").start(), "`step` changes its argument `m`; say so with `mut`");
+  auto &d = diagnostics.report(Code::E0203, at("m,").start(),
+                               "`step` changes its argument `m`; say so with `mut`");
   d.caret("write `mut m`").note("`step` is declared at linreg.mx:9 with `mut m: Linear[D, C]`");
   EXPECT_EQ(shown(d), "error[E0203]: `step` changes its argument `m`; say so with `mut`\n"
                       "  --> linreg.mx:21:19\n"
@@ -47,10 +48,15 @@ TEST_F(Picture, OneCaret) {
 }
 
 TEST_F(Picture, LinesLeftOutAndLinesForContext) {
-  text("mlp.mx", 3, "  param w1: f32[D, H] = nn.glorot()\n  param w2: f32[H, C] = nn.glorot()\n\n\n\n    x @ w2\n");
+  text("mlp.mx", 3,
+       "  param w1: f32[D, H] = nn.glorot()\n  param w2: f32[H, C] = nn.glorot()\n\n\n\n    x @ "
+       "w2\n");
   auto &d = diagnostics.report(Code::E0301, at("@"), "inner dimensions of `@` differ: H is not D");
-  d.caret("`f32[B, D] @ f32[H, C]` needs D == H").show(at("param w1")).label(at("f32[H, C]"), "`w2` declared here");
-  d.note("x: f32[B, D] is the parameter of `call` at mlp.mx:7:11").help("did you mean `x @ w1`? it is f32[D, H]");
+  d.caret("`f32[B, D] @ f32[H, C]` needs D == H")
+      .show(at("param w1"))
+      .label(at("f32[H, C]"), "`w2` declared here");
+  d.note("x: f32[B, D] is the parameter of `call` at mlp.mx:7:11")
+      .help("did you mean `x @ w1`? it is f32[D, H]");
   EXPECT_EQ(shown(d), "error[E0301]: inner dimensions of `@` differ: H is not D\n"
                       " --> mlp.mx:8:7\n"
                       "  |\n"
@@ -67,8 +73,11 @@ TEST_F(Picture, LinesLeftOutAndLinesForContext) {
 
 TEST_F(Picture, HangingLabels) {
   text("norm.mx", 5, "  x + bias\n");
-  auto &d = diagnostics.report(Code::E0201, at("+"), "`+` takes one element type: f16[B, D] and f32[D] differ");
-  d.caret("mx never converts between tensor types by itself").label(at("x"), "f16[B, D]").label(at("bias"), "f32[D]");
+  auto &d = diagnostics.report(Code::E0201, at("+"),
+                               "`+` takes one element type: f16[B, D] and f32[D] differ");
+  d.caret("mx never converts between tensor types by itself")
+      .label(at("x"), "f16[B, D]")
+      .label(at("bias"), "f32[D]");
   d.help("to compute in f32 write `f32(x) + bias`").help("to compute in f16 write `x + f16(bias)`");
   EXPECT_EQ(shown(d), "error[E0201]: `+` takes one element type: f16[B, D] and f32[D] differ\n"
                       " --> norm.mx:5:5\n"
@@ -87,18 +96,20 @@ TEST_F(Picture, TwoLabelsInARow) {
   text("mnist.mx", 31, "    let (loss, acc) = step(mut net, mut opt, x[0:64], y)\n");
   auto &d = diagnostics.report(Code::E0303, at("y)").start(), "arguments of `step` disagree on N");
   d.caret("i32[128] gives N = 128").label(at("x[0:64]"), "f32[64, 784] gives N = 64");
-  EXPECT_EQ(shown(d), "error[E0303]: arguments of `step` disagree on N\n"
-                      "  --> mnist.mx:31:55\n"
-                      "   |\n"
-                      "31 |     let (loss, acc) = step(mut net, mut opt, x[0:64], y)\n"
-                      "   |                                              -------  ^ i32[128] gives N = 128\n"
-                      "   |                                              |\n"
-                      "   |                                              f32[64, 784] gives N = 64\n");
+  EXPECT_EQ(shown(d),
+            "error[E0303]: arguments of `step` disagree on N\n"
+            "  --> mnist.mx:31:55\n"
+            "   |\n"
+            "31 |     let (loss, acc) = step(mut net, mut opt, x[0:64], y)\n"
+            "   |                                              -------  ^ i32[128] gives N = 128\n"
+            "   |                                              |\n"
+            "   |                                              f32[64, 784] gives N = 64\n");
 }
 
 TEST_F(Picture, NumbersOfTwoWidthsShareAGutter) {
   text("solve.mx", 8, "  let (z, g) = grad(x) {\n\n    while y {\n");
-  auto &d = diagnostics.report(Code::E0502, at("while"), "`grad` needs a bound on this `while` loop");
+  auto &d =
+      diagnostics.report(Code::E0502, at("while"), "`grad` needs a bound on this `while` loop");
   d.label(at("grad"), "here");
   EXPECT_NE(shown(d).find("\n 8 |   let (z, g) = grad(x) {\n"), std::string::npos) << shown(d);
   EXPECT_NE(shown(d).find("\n...\n10 |     while y {\n"), std::string::npos) << shown(d);
@@ -161,18 +172,22 @@ TEST_F(Picture, ShortForm) {
   text("t.mx", 3, "let x\n");
   EXPECT_EQ(shown(diagnostics.report(Code::E0101, at("x"), "expected `=`"), ErrorFormat::Short),
             "t.mx:3:5: error[E0101]: expected `=`\n");
-  EXPECT_EQ(shown(diagnostics.report(Code::E0101, {}, "no place"), ErrorFormat::Short), "error[E0101]: no place\n");
+  EXPECT_EQ(shown(diagnostics.report(Code::E0101, {}, "no place"), ErrorFormat::Short),
+            "error[E0101]: no place\n");
 }
 
 TEST_F(Picture, JsonForm) {
   text("t.mx", 2, "let \"x\"\n");
   auto &d = diagnostics.report(Code::E0101, at("\"x\""), "expected \"a\"\n\x01");
   d.caret("c").note("n").help("h");
-  EXPECT_EQ(shown(d, ErrorFormat::Json),
-            "{\"severity\":\"error\",\"code\":\"E0101\",\"message\":\"expected \\\"a\\\"\\n\\u0001\",\"place\":"
-            "{\"file\":\"t.mx\",\"line\":2,\"column\":5,\"endLine\":2,\"endColumn\":8,\"begin\":5,\"end\":8},"
-            "\"labels\":[{\"primary\":true,\"text\":\"c\",\"place\":{\"file\":\"t.mx\",\"line\":2,\"column\":5,"
-            "\"endLine\":2,\"endColumn\":8,\"begin\":5,\"end\":8}}],\"notes\":[\"n\"],\"help\":[\"h\"]}\n");
+  EXPECT_EQ(shown(d, ErrorFormat::Json), "{\"severity\":\"error\",\"code\":\"E0101\",\"message\":"
+                                         "\"expected \\\"a\\\"\\n\\u0001\",\"place\":"
+                                         "{\"file\":\"t.mx\",\"line\":2,\"column\":5,\"endLine\":2,"
+                                         "\"endColumn\":8,\"begin\":5,\"end\":8},"
+                                         "\"labels\":[{\"primary\":true,\"text\":\"c\",\"place\":{"
+                                         "\"file\":\"t.mx\",\"line\":2,\"column\":5,"
+                                         "\"endLine\":2,\"endColumn\":8,\"begin\":5,\"end\":8}}],"
+                                         "\"notes\":[\"n\"],\"help\":[\"h\"]}\n");
   EXPECT_EQ(jsonString("\xFF"), "\"\xEF\xBF\xBD\"");
 }
 

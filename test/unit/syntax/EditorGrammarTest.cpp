@@ -15,11 +15,14 @@ TEST(EditorGrammar, KnowsEveryWordOfTheTable) {
       continue;
     std::regex asAlternative("[(|]" + std::string(info.spelling) + "[|)]");
     EXPECT_TRUE(std::regex_search(grammar, asAlternative)) << info.spelling;
-    EXPECT_NE(table.find("| `" + std::string(info.spelling) + "` |"), std::string::npos) << info.spelling;
-    EXPECT_NE(sitter.find("\"" + std::string(info.spelling) + "\""), std::string::npos) << info.spelling;
+    EXPECT_NE(table.find("| `" + std::string(info.spelling) + "` |"), std::string::npos)
+        << info.spelling;
+    EXPECT_NE(sitter.find("\"" + std::string(info.spelling) + "\""), std::string::npos)
+        << info.spelling;
   }
   for (std::string_view word : contextualWords()) {
-    EXPECT_TRUE(std::regex_search(grammar, std::regex("[(|]" + std::string(word) + "[|)]"))) << word;
+    EXPECT_TRUE(std::regex_search(grammar, std::regex("[(|]" + std::string(word) + "[|)]")))
+        << word;
     EXPECT_NE(table.find("`" + std::string(word) + "`"), std::string::npos) << word;
   }
 }

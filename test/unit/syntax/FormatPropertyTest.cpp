@@ -36,8 +36,10 @@ std::string violation(const std::string &text) {
 
 std::vector<std::string> corpus() {
   std::vector<std::string> texts;
-  for (const char *folder : {"/test/fmt/Inputs", "/test/fuzz/corpus/format", "/test/fuzz/corpus/parser"})
-    for (const auto &entry : std::filesystem::directory_iterator(std::string(MX_SOURCE_DIR) + folder))
+  for (const char *folder :
+       {"/test/fmt/Inputs", "/test/fuzz/corpus/format", "/test/fuzz/corpus/parser"})
+    for (const auto &entry :
+         std::filesystem::directory_iterator(std::string(MX_SOURCE_DIR) + folder))
       if (entry.is_regular_file())
         texts.push_back(slurp(entry.path()));
   return texts;
@@ -77,11 +79,21 @@ TEST(FormatProperty, HoldsForMutatedTokens) {
       std::vector<std::string> changed = words;
       size_t i = random() % changed.size(), j = random() % changed.size();
       switch (random() % 5) {
-      case 0: changed.erase(changed.begin() + i); break;
-      case 1: changed.insert(changed.begin() + i, changed[j]); break;
-      case 2: std::swap(changed[i], changed[j]); break;
-      case 3: changed[i] = " # c\n" + changed[i]; break;
-      default: changed[i] = "\n" + changed[i]; break;
+      case 0:
+        changed.erase(changed.begin() + i);
+        break;
+      case 1:
+        changed.insert(changed.begin() + i, changed[j]);
+        break;
+      case 2:
+        std::swap(changed[i], changed[j]);
+        break;
+      case 3:
+        changed[i] = " # c\n" + changed[i];
+        break;
+      default:
+        changed[i] = "\n" + changed[i];
+        break;
       }
       std::string mutated;
       for (const std::string &word : changed)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the style is: pairs of texts in test/fmt (name.mx, formatted as Inputs/name.expected.mx says),
-// the nine programs, and small cases here.
+// What the style is: pairs of texts in test/fmt (name.mx, formatted as Inputs/name.expected.mx
+// says), the nine programs, and small cases here.
 #include "Parsed.h"
 #include <gtest/gtest.h>
 
@@ -17,9 +17,11 @@ std::string formatted(const std::string &text) {
 void stays(const std::string &text) { EXPECT_EQ(formatted(text), text); }
 
 TEST(Format, ProgramsChangeOnlyInLinesOver100Columns) {
-  for (const char *name : {"01_hello", "02_linreg", "03_mnist", "05_lstm", "06_transformer", "08_placement"})
+  for (const char *name :
+       {"01_hello", "02_linreg", "03_mnist", "05_lstm", "06_transformer", "08_placement"})
     stays(slurp(std::string(MX_SOURCE_DIR "/test/fmt/Inputs/") + name + ".mx"));
-  for (const char *name : {"04_conv", "07_kvstore", "09_std_sketch", "layout", "comments", "long-lines"}) {
+  for (const char *name :
+       {"04_conv", "07_kvstore", "09_std_sketch", "layout", "comments", "long-lines"}) {
     std::string base = std::string(MX_SOURCE_DIR "/test/fmt/Inputs/") + name;
     std::string expected = slurp(base + ".expected.mx");
     ASSERT_FALSE(expected.empty()) << name;
@@ -106,8 +108,9 @@ TEST(Format, BracketsOnSeveralLines) {
 }
 
 TEST(Format, FieldsAreAlignedByKind) {
-  EXPECT_EQ(formatted("model M {\n  param w: f32[D, C] = a\n  param bb: f32[C] = b\n  sub x: T\n}\n"),
-            "model M {\n  param w:  f32[D, C] = a\n  param bb: f32[C]    = b\n  sub x: T\n}\n");
+  EXPECT_EQ(
+      formatted("model M {\n  param w: f32[D, C] = a\n  param bb: f32[C] = b\n  sub x: T\n}\n"),
+      "model M {\n  param w:  f32[D, C] = a\n  param bb: f32[C]    = b\n  sub x: T\n}\n");
   // Four spaces would be needed, or they are plain fields: no columns.
   stays("model M {\n  sub blocks: T\n  sub ln: T\n}\n");
   stays("struct S {\n  lr: f32 = 1\n  eps: f32 = 2\n}\n");
@@ -122,11 +125,13 @@ TEST(Format, OneLineIfsAreAligned) {
 TEST(Format, TrailingCommentsAreAligned) {
   EXPECT_EQ(formatted("a # x\nbbbb # y\n\nc # z\n"), "a     # x\nbbbb  # y\n\nc  # z\n");
   stays("a               # x\nbbbb            # y\n"); // a column with room is kept
-  EXPECT_EQ(formatted("a               # x\nbbbb               # y\n"), "a               # x\nbbbb            # y\n");
+  EXPECT_EQ(formatted("a               # x\nbbbb               # y\n"),
+            "a               # x\nbbbb            # y\n");
 }
 
 TEST(Format, SourcesWithErrorsAreRefused) {
-  for (const char *text : {"let = 1", "f(", "}", "$", "'a'", "12px", "\"abc", "if a { b }\nelse { c }", "let mut x = 1"}) {
+  for (const char *text : {"let = 1", "f(", "}", "$", "'a'", "12px", "\"abc",
+                           "if a { b }\nelse { c }", "let mut x = 1"}) {
     Parsed p(text);
     EXPECT_FALSE(p.good()) << text;
     EXPECT_FALSE(p.format().has_value()) << text;

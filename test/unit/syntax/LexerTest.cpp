@@ -35,17 +35,28 @@ struct Lexed {
   }
   static std::string kindName(Tok kind) {
     switch (kind) {
-    case Tok::Name: return "name";
-    case Tok::Int: return "int";
-    case Tok::Float: return "float";
-    case Tok::String: return "string";
-    case Tok::FStringBegin: return "begin";
-    case Tok::FStringText: return "text";
-    case Tok::FStringOpen: return "open";
-    case Tok::FStringFormat: return "format";
-    case Tok::FStringClose: return "close";
-    case Tok::FStringEnd: return "end";
-    default: return "?";
+    case Tok::Name:
+      return "name";
+    case Tok::Int:
+      return "int";
+    case Tok::Float:
+      return "float";
+    case Tok::String:
+      return "string";
+    case Tok::FStringBegin:
+      return "begin";
+    case Tok::FStringText:
+      return "text";
+    case Tok::FStringOpen:
+      return "open";
+    case Tok::FStringFormat:
+      return "format";
+    case Tok::FStringClose:
+      return "close";
+    case Tok::FStringEnd:
+      return "end";
+    default:
+      return "?";
     }
   }
   std::string codes() const {
@@ -130,7 +141,7 @@ TEST(Lexer, TellsWhetherAnInputIsComplete) {
   EXPECT_FALSE(complete("a +\n"));
   EXPECT_FALSE(complete("a and"));
   EXPECT_FALSE(complete("f(a, {\n  b\n"));
-  EXPECT_TRUE(complete("f(a))")); // wrong, but more lines will not mend it
+  EXPECT_TRUE(complete("f(a))"));         // wrong, but more lines will not mend it
   EXPECT_TRUE(complete("let s = \"abc")); // a string ends with its line
 }
 
@@ -167,7 +178,8 @@ TEST(Lexer, NumbersNearTheLimitOf64Bits) {
 
 TEST(Lexer, StringsAndEscapes) {
   EXPECT_EQ(tokens("\"a\\\"b\" \"\""), "string:\"a\\\"b\" string:\"\" NL");
-  EXPECT_EQ(unescape("a\\n\\t\\r\\\\\\\"\\x41\\u{e9}\\u{1F600}"), "a\n\t\r\\\"A\xC3\xA9\xF0\x9F\x98\x80");
+  EXPECT_EQ(unescape("a\\n\\t\\r\\\\\\\"\\x41\\u{e9}\\u{1F600}"),
+            "a\n\t\r\\\"A\xC3\xA9\xF0\x9F\x98\x80");
   EXPECT_EQ(unescape(std::string("\\0")), std::string(1, '\0'));
   EXPECT_EQ(codes("\"\\n\\t\\r\\0\\\\\\\"\\{\\}\\x7f\\u{10FFFF}\""), "");
   EXPECT_EQ(codes("\"\\q\""), "E0105");
@@ -185,8 +197,7 @@ TEST(Lexer, FStrings) {
   EXPECT_EQ(tokens("f\"a {x:.2f} b\""),
             "begin:f\" text:a  open:{ name:x format:.2f close:} text: b end:\" NL");
   EXPECT_EQ(tokens("f\"{{}}\""), "begin:f\" text:{{}} end:\" NL");
-  EXPECT_EQ(tokens("f\"{a[1:2]}\""),
-            "begin:f\" open:{ name:a [ int:1 : int:2 ] close:} end:\" NL");
+  EXPECT_EQ(tokens("f\"{a[1:2]}\""), "begin:f\" open:{ name:a [ int:1 : int:2 ] close:} end:\" NL");
   EXPECT_EQ(tokens("f\"{f\"{x}\"}\""),
             "begin:f\" open:{ begin:f\" open:{ name:x close:} end:\" close:} end:\" NL");
   EXPECT_EQ(codes("f\"{x\""), "E0105"); // the last quote of a line ends the string
@@ -226,7 +237,7 @@ TEST(Lexer, BadTextIsRefusedWithItsPlace) {
   EXPECT_EQ(codes("\xF4\x90\x80\x80"), "E0001"); // past U+10FFFF
   EXPECT_EQ(codes("\xE2\x82"), "E0001");         // cut short
   EXPECT_EQ(codes(std::string("a\0b", 3)), "E0003");
-  EXPECT_EQ(codes("# \xE2\x80\xAE"), "E0003"); // right-to-left override, in a comment
+  EXPECT_EQ(codes("# \xE2\x80\xAE"), "E0003");   // right-to-left override, in a comment
   EXPECT_EQ(codes("\"\xE2\x81\xA6\""), "E0003"); // isolate, in a string
   EXPECT_EQ(codes("# \xE4\xBD\xA0\xE5\xA5\xBD"), "");
 }

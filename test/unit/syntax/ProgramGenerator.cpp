@@ -62,7 +62,8 @@ private:
   }
 
   void name() { oneOf(names); }
-  static constexpr const char *names[] = {"a", "b", "x", "net", "long_name_of_a_value", "T", "state", "limit", "new_"};
+  static constexpr const char *names[] = {"a", "b",     "x",     "net", "long_name_of_a_value",
+                                          "T", "state", "limit", "new_"};
 
   void block() {
     int outer = brackets;
@@ -94,7 +95,8 @@ private:
     case 0:
     case 1:
     case 2: {
-      static constexpr const char *ops[] = {"+", "-", "*", "/", "//", "%", "@", "**", "and", "or", "|>"};
+      static constexpr const char *ops[] = {"+", "-",  "*",   "/",  "//", "%",
+                                            "@", "**", "and", "or", "|>"};
       operand();
       putOpen(ops[upTo(std::size(ops) - 1)]);
       operand();
@@ -174,7 +176,8 @@ private:
     close(")");
   }
   void leaf() {
-    static constexpr const char *leaves[] = {"1", "0xff", "1_000", "2.5e-3", "\"text\"", "f\"{x :.2f} {a+b}\"", "true"};
+    static constexpr const char *leaves[] = {
+        "1", "0xff", "1_000", "2.5e-3", "\"text\"", "f\"{x :.2f} {a+b}\"", "true"};
     if (chance(50))
       name();
     else
@@ -220,8 +223,13 @@ private:
   }
 
   void type() {
-    static constexpr const char *types[] = {"f32", "f32[N,4*H , ...S]", "(f32,i64)", "[T ; n+1]", "fn(f32)->f32",
-                                           "nn.Dense[D,2 * D](bias=true)", "f32[dyn N<=8,?]"};
+    static constexpr const char *types[] = {"f32",
+                                            "f32[N,4*H , ...S]",
+                                            "(f32,i64)",
+                                            "[T ; n+1]",
+                                            "fn(f32)->f32",
+                                            "nn.Dense[D,2 * D](bias=true)",
+                                            "f32[dyn N<=8,?]"};
     oneOf(types);
   }
   void function() {
