@@ -8,12 +8,33 @@
 namespace mx::sema {
 using namespace ast;
 
+namespace {
+/// `left op right` as a condition on sizes; nothing if `op` does not compare.
+std::optional<DimCondition> comparison(Tok op, Dim left, Dim right, DimContext &dims, Span span) {
+  Dim one = dims.constant(1);
+  switch (op) {
+  case Tok::EqualEqual:
+    return DimCondition{Relation::Equal, left, right, span};
+  case Tok::NotEqual:
+    return DimCondition{Relation::NotEqual, left, right, span};
+  case Tok::LessEqual:
+    return DimCondition{Relation::LessEqual, left, right, span};
+  case Tok::Less:
+    return DimCondition{Relation::LessEqual, dims.add(left, one), right, span};
+  case Tok::GreaterEqual:
+    return DimCondition{Relation::LessEqual, right, left, span};
+  case Tok::Greater:
+    return DimCondition{Relation::LessEqual, dims.add(right, one), left, span};
+  default:
+    return std::nullopt;
+  }
+}
+} // namespace
+
 std::optional<DimCondition> Sema::conditionFromExpr(const Expr *e) {
   auto *b = as<Binary>(e);
-  bool comparison =
-      b && (b->op == Tok::EqualEqual || b->op == Tok::NotEqual || b->op == Tok::Less ||
-            b->op == Tok::LessEqual || b->op == Tok::Greater || b->op == Tok::GreaterEqual);
-  if (!comparison) {
+  Dim zero = dims.constant(0);
+  if (!b || !comparison(b->op, zero, zero, dims, e->span)) {
     diags.report(Code::E0305, e->outerSpan, "a `where` condition compares sizes")
         .help("for example `D % NH == 0` or `T <= L`; join several with `,`");
     return std::nullopt;
@@ -21,44 +42,17 @@ std::optional<DimCondition> Sema::conditionFromExpr(const Expr *e) {
   Dim left = dimFromExpr(b->left), right = dimFromExpr(b->right);
   if (!left || !right)
     return std::nullopt;
-  Dim one = dims.constant(1);
-  switch (b->op) {
-  case Tok::EqualEqual:
-    return DimCondition{Relation::Equal, left, right, e->span};
-  case Tok::NotEqual:
-    return DimCondition{Relation::NotEqual, left, right, e->span};
-  case Tok::LessEqual:
-    return DimCondition{Relation::LessEqual, left, right, e->span};
-  case Tok::Less:
-    return DimCondition{Relation::LessEqual, dims.add(left, one), right, e->span};
-  case Tok::GreaterEqual:
-    return DimCondition{Relation::LessEqual, right, left, e->span};
-  default:
-    return DimCondition{Relation::LessEqual, dims.add(right, one), left, e->span};
-  }
+  return comparison(b->op, left, right, dims, e->span);
 }
 
 std::optional<DimCondition> Sema::quietCondition(const Expr *e) {
   auto *b = as<Binary>(e);
   if (!b || !b->left->checked || !b->right->checked)
     return std::nullopt;
-  Dim left = b->left->checked->dim, right = b->right->checked->dim, one = dims.constant(1);
+  Dim left = b->left->checked->dim, right = b->right->checked->dim;
   if (!left || !right)
     return std::nullopt;
-  switch (b->op) {
-  case Tok::EqualEqual:
-    return DimCondition{Relation::Equal, left, right, e->span};
-  case Tok::LessEqual:
-    return DimCondition{Relation::LessEqual, left, right, e->span};
-  case Tok::Less:
-    return DimCondition{Relation::LessEqual, dims.add(left, one), right, e->span};
-  case Tok::GreaterEqual:
-    return DimCondition{Relation::LessEqual, right, left, e->span};
-  case Tok::Greater:
-    return DimCondition{Relation::LessEqual, dims.add(right, one), left, e->span};
-  default:
-    return std::nullopt;
-  }
+  return comparison(b->op, left, right, dims, e->span);
 }
 
 void Sema::collectRequirements(const List<Expr *> &where, const std::string &owner,
