@@ -53,14 +53,10 @@ Value Sema::sizeProblem(Span span) {
   return errorValue();
 }
 
-Value Sema::checkBinary(Binary *e, const Type *expected) {
-  // Literals take the type the other side has; the expected type helps neither side of a
-  // comparison.
-  const Type *hint = nullptr;
-  if (expected && expected->isTensor() && e->op != Tok::KwAnd && e->op != Tok::KwOr)
-    hint = nullptr;
-  const Value *l = check(e->left, hint);
-  const Value *r = check(e->right, hint);
+Value Sema::checkBinary(Binary *e, const Type * /*expected*/) {
+  // Literals take the type of the other side; what is expected of the result helps neither.
+  const Value *l = check(e->left);
+  const Value *r = check(e->right);
   if (l->type->isError() || r->type->isError())
     return errorValue();
   switch (e->op) {
