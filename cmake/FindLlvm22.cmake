@@ -1,7 +1,8 @@
 # Finds LLVM and MLIR 22, which may stand beside other versions on the machine.
 #
 # Sets MX_LLVM_PREFIX, MX_LLVM_BINDIR (lit, FileCheck, …) and everything
-# LLVMConfig.cmake and MLIRConfig.cmake set.
+# LLVMConfig.cmake and MLIRConfig.cmake set. Gives the target mx::llvm, which is
+# all a library needs to use both: `DEPENDS mx::llvm`.
 #
 # `find_package(MLIR 22)` is refused, because the packaged version file wants
 # the exact minor version. So: no version, the path from llvm-config-22, and a
@@ -30,12 +31,28 @@ find_package(MLIR REQUIRED CONFIG)
 if(NOT LLVM_VERSION_MAJOR EQUAL 22)
   message(FATAL_ERROR "LLVM 22 is needed, but ${LLVM_DIR} is LLVM ${LLVM_PACKAGE_VERSION}")
 endif()
-# The dialects will link these two shared libraries and nothing else of LLVM.
+# These two shared libraries and nothing else of LLVM are linked: a static
+# archive beside them registers every command line option a second time.
 foreach(target MLIR LLVM)
   if(NOT TARGET ${target})
     message(FATAL_ERROR "the shared library ${target} of LLVM 22 is missing from ${_mx_cmakedir}")
   endif()
 endforeach()
+
+if(NOT TARGET mx::llvm)
+  add_library(mx::llvm INTERFACE IMPORTED GLOBAL)
+  # SYSTEM: our warnings are for our code.
+  target_include_directories(mx::llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  separate_arguments(_mx_llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+  target_compile_definitions(mx::llvm INTERFACE ${_mx_llvm_definitions})
+  target_link_libraries(mx::llvm INTERFACE MLIR LLVM)
+  # A class derived from one of LLVM's needs its type information, which is there
+  # only if LLVM was built with it. Exceptions are ours to use, but must not pass
+  # through LLVM's frames: LLVM is built without them.
+  if(NOT LLVM_ENABLE_RTTI)
+    target_compile_options(mx::llvm INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
+  endif()
+endif()
 
 # The packaged LLVM_EXTERNAL_LIT names a file that does not exist.
 set(LLVM_EXTERNAL_LIT ${MX_LLVM_BINDIR}/lit)

@@ -12,7 +12,7 @@
 #       a program in <build>/bin.
 #   mx_add_unittest(<name> SOURCES a.cpp… [DEPENDS t…])
 #       a GoogleTest binary that lit runs with all other tests. It may include
-#       internal headers of compiler/ and runtime/.
+#       internal headers of compiler/ and runtime/. [PCH header…] as above.
 #   mx_add_fuzzer(<name> SOURCES a.cpp… [DEPENDS t…])
 #       a libFuzzer program in <build>/bin when MX_FUZZ is on. Otherwise a program
 #       of the same name that only replays the inputs it is given, so that lit
@@ -20,9 +20,10 @@
 #   mx_add_folders(<pattern>…)
 #       add_subdirectory for each matching folder that has a CMakeLists.txt.
 #
-# DEPENDS are linked PUBLIC. LLVM's own add_mlir_* functions are not used: they
-# link static archives next to the shared library, and the program then aborts
-# at start with "Option registered more than once".
+# DEPENDS are linked PUBLIC; mx::llvm among them gives LLVM and MLIR. LLVM's own
+# add_mlir_* functions are not used: they link static archives next to the shared
+# library, and the program then aborts at start with "Option registered more than
+# once".
 
 include_guard(GLOBAL)
 
@@ -90,7 +91,7 @@ function(mx_add_unittest name)
   if(NOT MX_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PCH" ${ARGN})
   _mx_require_sources(mx_add_unittest ${name})
   find_package(GTest REQUIRED)
   find_package(Threads REQUIRED)
@@ -107,6 +108,7 @@ function(mx_add_unittest name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gtest_main
                         Threads::Threads)
   _mx_set_warnings(${name})
+  _mx_use_pch(${name} ${ARG_PCH})
   set_property(GLOBAL APPEND PROPERTY MX_UNITTESTS ${name})
   set_property(GLOBAL APPEND PROPERTY MX_UNITTEST_FILES ${stem}Tests)
 endfunction()
@@ -159,6 +161,6 @@ function(mx_print_summary)
   get_property(fuzzers GLOBAL PROPERTY MX_FUZZERS)
   list(LENGTH unittests unittests)
   message(STATUS "mx: ${CMAKE_BUILD_TYPE} with ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, sanitizers: [${MX_SANITIZE}]")
-  message(STATUS "mx: LLVM and MLIR ${LLVM_PACKAGE_VERSION} in ${MX_LLVM_PREFIX} (checked; not linked by any target yet)")
+  message(STATUS "mx: LLVM and MLIR ${LLVM_PACKAGE_VERSION} in ${MX_LLVM_PREFIX}, shared libraries")
   message(STATUS "mx: tools [${tools}], fuzzers [${fuzzers}], ${unittests} unit test programs")
 endfunction()
