@@ -17,6 +17,8 @@
 #       a libFuzzer program in <build>/bin when MX_FUZZ is on. Otherwise a program
 #       of the same name that only replays the inputs it is given, so that lit
 #       can run every old finding in every build: `RUN: name -runs=0 %S/corpus`.
+#   mx_tablegen(<target> <file.td> <output> "<flags>" …)
+#       runs mlir-tblgen once for each output, in the folder's build directory.
 #   mx_add_folders(<pattern>…)
 #       add_subdirectory for each matching folder that has a CMakeLists.txt.
 #
@@ -131,6 +133,24 @@ function(mx_add_fuzzer name)
   endif()
   _mx_set_warnings(${name})
   set_property(GLOBAL APPEND PROPERTY MX_FUZZERS ${name})
+endfunction()
+
+function(mx_tablegen target source)
+  find_program(MX_MLIR_TBLGEN mlir-tblgen HINTS ${MX_LLVM_BINDIR} NO_DEFAULT_PATH REQUIRED)
+  file(GLOB_RECURSE inputs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/dialects/*.td
+       ${CMAKE_CURRENT_SOURCE_DIR}/*.td)
+  set(outputs "")
+  while(ARGN)
+    list(POP_FRONT ARGN output flags)
+    separate_arguments(flags)
+    add_custom_command(
+      OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${output}
+      COMMAND ${MX_MLIR_TBLGEN} ${flags} -I ${PROJECT_SOURCE_DIR} -I ${MX_LLVM_PREFIX}/include
+              ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${CMAKE_CURRENT_BINARY_DIR}/${output}
+      DEPENDS ${inputs} VERBATIM)
+    list(APPEND outputs ${CMAKE_CURRENT_BINARY_DIR}/${output})
+  endwhile()
+  add_custom_target(${target} DEPENDS ${outputs})
 endfunction()
 
 function(mx_add_folders)

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The dialect itself, its sizes and types as text and as values.
+#include "dialects/mx/Mx.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+#include "dialects/mx/MxDialect.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/mx/MxAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/mx/MxTypes.cpp.inc"
+
+namespace mx::ir {
+
+void MxDialect::initialize() {
+  table = std::make_shared<SizeTable>();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/mx/MxAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/mx/MxTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/mx/MxOps.cpp.inc"
+      >();
+}
+
+Operation *MxDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
+                                          Location loc) {
+  if (isa<TensorType>(type) && isa<IntegerAttr, FloatAttr, DenseElementsAttr>(value))
+    return ConstantOp::create(builder, loc, type, value);
+  return nullptr;
+}
+
+// --------------------------------------------------------------------------------------------
+// sizes
+
+static SizeTable &tableOf(MLIRContext *context) {
+  return context->getOrLoadDialect<MxDialect>()->sizes();
+}
+
+std::optional<int64_t> SizeAttr::constant() const {
+  int64_t value = 0;
+  if (getText().getAsInteger(10, value))
+    return std::nullopt;
+  return value;
+}
+SizeAttr SizeAttr::get(MLIRContext *context, int64_t value) {
+  return Base::get(context, std::to_string(value));
+}
+SizeAttr SizeAttr::get(MLIRContext *context, Dim dim) {
+  SizeTable &table = tableOf(context);
+  std::lock_guard guard(table.lock);
+  return Base::get(context, table.dims.print(dim));
+}
+Dim SizeAttr::dim() const {
+  SizeTable &table = tableOf(getContext());
+  std::lock_guard guard(table.lock);
+  return table.parse(getText()).value_or(Dim());
+}
+
+/// Reads a size up to a `,`, `]` or `>` outside of parentheses.
+static FailureOr<SizeAttr> parseSize(AsmParser &parser) {
+  std::string text;
+  // Sizes are words, numbers, operators and parentheses; each is a token of MLIR, or a few.
+  auto sum = [&](auto &self, int depth) -> ParseResult {
+    if (depth > 200)
+      return parser.emitError(parser.getCurrentLocation(), "size nested too deeply");
+    for (;;) {
+      while (succeeded(parser.parseOptionalMinus()))
+        text += "-";
+      int64_t number = 0;
+      StringRef word;
+      if (succeeded(parser.parseOptionalLParen())) {
+        text += "(";
+        if (self(self, depth + 1) || parser.parseRParen())
+          return failure();
+        text += ")";
+      } else if (OptionalParseResult r = parser.parseOptionalInteger(number); r.has_value()) {
+        if (failed(*r))
+          return failure();
+        text += std::to_string(number);
+      } else if (succeeded(parser.parseOptionalKeyword(&word))) {
+        text += word.str();
+      } else {
+        return parser.emitError(parser.getCurrentLocation(), "expected a size");
+      }
+      if (succeeded(parser.parseOptionalPlus()))
+        text += " + ";
+      else if (succeeded(parser.parseOptionalMinus()))
+        text += " - ";
+      else if (succeeded(parser.parseOptionalStar()))
+        text += "*";
+      else if (succeeded(parser.parseOptionalSlash())) {
+        if (parser.parseOptionalSlash())
+          return parser.emitError(parser.getCurrentLocation(), "expected `//`");
+        text += " // ";
+      } else
+        return success();
+    }
+  };
+  SMLoc at = parser.getCurrentLocation();
+  if (sum(sum, 0))
+    return failure();
+  SizeTable &table = tableOf(parser.getContext());
+  std::lock_guard guard(table.lock);
+  std::optional<Dim> dim = table.parse(text);
+  if (!dim)
+    return (parser.emitError(at, "`" + text + "` is not a size"), failure());
+  return SizeAttr::get(parser.getContext(), *dim);
+}
+/// `//` would begin a comment in MLIR's text, so divisions are written `/ /`.
+static void printSize(AsmPrinter &printer, SizeAttr size) {
+  StringRef text = size.getText();
+  for (size_t at; (at = text.find("//")) != StringRef::npos; text = text.drop_front(at + 2))
+    printer << text.take_front(at) << "/ /";
+  printer << text;
+}
+
+Attribute SizeAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess())
+    return {};
+  FailureOr<SizeAttr> size = parseSize(parser);
+  if (failed(size) || parser.parseGreater())
+    return {};
+  return *size;
+}
+void SizeAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printSize(printer, *this);
+  printer << ">";
+}
+
+// ------------------------------------------------------------------------------------------
+// tensors
+
+Type elementToMlir(MLIRContext *context, ElementType element) {
+  Builder b(context);
+  switch (element) {
+  case ElementType::Bool:
+    return b.getI1Type();
+  case ElementType::I8:
+    return b.getI8Type();
+  case ElementType::U8:
+    return b.getIntegerType(8, /*isSigned=*/false);
+  case ElementType::I32:
+    return b.getI32Type();
+  case ElementType::I64:
+    return b.getI64Type();
+  case ElementType::F16:
+    return b.getF16Type();
+  case ElementType::BF16:
+    return b.getBF16Type();
+  case ElementType::F32:
+    return b.getF32Type();
+  case ElementType::F64:
+    return b.getF64Type();
+  }
+  return {};
+}
+ElementType elementFromMlir(Type type) {
+  if (type.isUnsignedInteger(8))
+    return ElementType::U8;
+  if (type.isInteger(1))
+    return ElementType::Bool;
+  if (type.isInteger(8))
+    return ElementType::I8;
+  if (type.isInteger(32))
+    return ElementType::I32;
+  if (type.isInteger(64))
+    return ElementType::I64;
+  if (type.isF16())
+    return ElementType::F16;
+  if (type.isBF16())
+    return ElementType::BF16;
+  if (type.isF64())
+    return ElementType::F64;
+  return ElementType::F32;
+}
+
+bool isHostInt(Type type) {
+  auto tensor = dyn_cast<TensorType>(type);
+  return tensor && tensor.isHost() && tensor.isScalar() && tensor.getElement().isInteger(64);
+}
+bool isScalarTensor(Type type) {
+  auto tensor = dyn_cast<TensorType>(type);
+  return tensor && tensor.isScalar();
+}
+
+bool TensorType::isStatic() const {
+  return llvm::all_of(getSizes(), [](SizeAttr s) { return s.constant().has_value(); });
+}
+SmallVector<int64_t> TensorType::numbers() const {
+  SmallVector<int64_t> out;
+  for (SizeAttr size : getSizes())
+    out.push_back(size.constant().value_or(-1));
+  return out;
+}
+Shape TensorType::shape() const {
+  Shape out;
+  for (SizeAttr size : getSizes())
+    out.push_back(axisOf(size.dim()));
+  return out;
+}
+TensorType TensorType::withElement(Type element) const {
+  return get(getContext(), element, getSizes(), getDevice());
+}
+TensorType TensorType::withSizes(ArrayRef<SizeAttr> sizes) const {
+  return get(getContext(), getElement(), sizes, getDevice());
+}
+TensorType TensorType::onDevice(StringRef device) const {
+  return get(getContext(), getElement(), getSizes(), StringAttr::get(getContext(), device));
+}
+TensorType TensorType::host(Type element) {
+  MLIRContext *context = element.getContext();
+  return get(context, element, ArrayRef<SizeAttr>(), StringAttr::get(context, "host"));
+}
+TensorType TensorType::get(MLIRContext *context, Type element, const Shape &shape,
+                           StringRef device) {
+  SmallVector<SizeAttr> sizes;
+  for (const Axis &axis : shape)
+    sizes.push_back(SizeAttr::get(context, axis.dim));
+  return get(context, element, sizes, StringAttr::get(context, device));
+}
+
+Type TensorType::parse(AsmParser &parser) {
+  StringRef word;
+  Builder &b = parser.getBuilder();
+  SMLoc at;
+  if (parser.parseLess() || parser.getCurrentLocation(&at) || parser.parseKeyword(&word) ||
+      parser.parseLSquare())
+    return {};
+  std::optional<ElementType> element = elementNamed(word);
+  if (!element)
+    return (parser.emitError(at, "`" + word + "` is not an element type"), Type());
+  SmallVector<SizeAttr> sizes;
+  if (parser.parseOptionalRSquare()) {
+    do {
+      FailureOr<SizeAttr> size = parseSize(parser);
+      if (failed(size))
+        return {};
+      sizes.push_back(*size);
+    } while (succeeded(parser.parseOptionalComma()));
+    if (parser.parseRSquare())
+      return {};
+  }
+  std::string device;
+  if (succeeded(parser.parseOptionalKeyword("on"))) {
+    if (succeeded(parser.parseOptionalKeyword("host")))
+      device = "host";
+    else if (parser.parseString(&device))
+      return {};
+  }
+  if (parser.parseGreater())
+    return {};
+  if (device == "host" && !sizes.empty())
+    return (parser.emitError(at, "only rank 0 is on the host"), Type());
+  return get(parser.getContext(), elementToMlir(parser.getContext(), *element), sizes,
+             b.getStringAttr(device));
+}
+void TensorType::print(AsmPrinter &printer) const {
+  printer << "<" << elementInfo(elementFromMlir(getElement())).name << "[";
+  llvm::interleaveComma(getSizes(), printer, [&](SizeAttr s) { printSize(printer, s); });
+  printer << "]";
+  if (isHost())
+    printer << " on host";
+  else if (!getDevice().getValue().empty())
+    printer << " on " << getDevice();
+  printer << ">";
+}
+
+AggregateType AggregateType::tuple(MLIRContext *context, ArrayRef<Type> parts) {
+  return get(context, StringAttr::get(context, ""), ArrayAttr::get(context, {}), parts);
+}
+
+} // namespace mx::ir

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Elementwise ops: one verifier, one folder. Folding is for numbers of the host and rank-0
+// constants: what is left of sizes and loop bounds after specialisation.
+#include "dialects/mx/Mx.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace mx::ir {
+
+/// Sizes at the same axis fit: equal, or not refuted; 1 stretches.
+static bool fits(SizeAttr part, SizeAttr whole) {
+  if (part == whole || part.constant() == 1)
+    return true;
+  return !(part.constant() && whole.constant());
+}
+
+/// `part` stretches to `whole`: aligned at the right.
+static bool broadcastsTo(TensorType part, TensorType whole) {
+  if (part.rank() > whole.rank())
+    return false;
+  size_t skip = whole.rank() - part.rank();
+  for (size_t i = 0; i < part.rank(); ++i)
+    if (!fits(part.getSizes()[i], whole.getSizes()[skip + i]))
+      return false;
+  return true;
+}
+
+LogicalResult verifyElementwise(Operation *op) {
+  auto result = cast<TensorType>(op->getResult(0).getType());
+  bool allHost = true;
+  for (Value operand : op->getOperands()) {
+    auto type = cast<TensorType>(operand.getType());
+    allHost &= type.isHost();
+    if (!broadcastsTo(type, result))
+      return op->emitOpError() << "operand " << type << " does not stretch to " << result;
+  }
+  // Each size of the result comes from an operand.
+  for (size_t back = 1; back <= result.rank(); ++back) {
+    SizeAttr size = result.getSizes()[result.rank() - back];
+    bool found = false;
+    for (Value operand : op->getOperands()) {
+      auto type = cast<TensorType>(operand.getType());
+      found |= type.rank() >= back &&
+               (type.getSizes()[type.rank() - back] == size ||
+                !type.getSizes()[type.rank() - back].constant() || !size.constant());
+    }
+    if (!found)
+      return op->emitOpError() << "no operand has the size " << size << " of the result";
+  }
+  if (result.isHost() != allHost)
+    return op->emitOpError() << "the result is on the host exactly if all operands are";
+  Type first = cast<TensorType>(op->getOperand(isa<SelectOp>(op) ? 1 : 0).getType()).getElement();
+  if (isa<CastOp>(op))
+    return success();
+  for (size_t i = isa<SelectOp>(op) ? 1 : 0; i < op->getNumOperands(); ++i)
+    if (Type element = cast<TensorType>(op->getOperand(i).getType()).getElement(); element != first)
+      return op->emitOpError() << "operands have different elements, " << first << " and "
+                               << element;
+  Type expected = first;
+  if (isa<EqOp, NeOp, LtOp, LeOp, GtOp, GeOp, IsNanOp, IsFiniteOp>(op))
+    expected = IntegerType::get(op->getContext(), 1);
+  else if (isa<DivOp>(op) && !isFloatElement(first))
+    expected = Float32Type::get(op->getContext());
+  if (result.getElement() != expected)
+    return op->emitOpError() << "the result has elements " << result.getElement() << ", not "
+                             << expected;
+  if (isa<SelectOp>(op) &&
+      !isBoolElement(cast<TensorType>(op->getOperand(0).getType()).getElement()))
+    return op->emitOpError() << "the condition is not bool";
+  if (isa<AndOp, OrOp, NotOp>(op) && !isBoolElement(first))
+    return op->emitOpError() << "and, or, not are for bool";
+  return success();
+}
+
+static std::optional<int64_t> foldInt(Operation *op, int64_t x, int64_t y) {
+  auto wrap = [](uint64_t v) { return static_cast<int64_t>(v); };
+  uint64_t a = static_cast<uint64_t>(x), b = static_cast<uint64_t>(y);
+  if (isa<AddOp>(op))
+    return wrap(a + b);
+  if (isa<SubOp>(op))
+    return wrap(a - b);
+  if (isa<MulOp>(op))
+    return wrap(a * b);
+  if (isa<MaximumOp>(op))
+    return std::max(x, y);
+  if (isa<MinimumOp>(op))
+    return std::min(x, y);
+  if (isa<FloorDivOp, ModOp>(op) && y != 0 && y != -1) {
+    int64_t quotient = x / y - (x % y != 0 && ((x < 0) != (y < 0)));
+    return isa<FloorDivOp>(op) ? quotient : wrap(a - static_cast<uint64_t>(quotient) * b);
+  }
+  return std::nullopt;
+}
+static std::optional<bool> foldCompare(Operation *op, int64_t x, int64_t y) {
+  if (isa<EqOp>(op))
+    return x == y;
+  if (isa<NeOp>(op))
+    return x != y;
+  if (isa<LtOp>(op))
+    return x < y;
+  if (isa<LeOp>(op))
+    return x <= y;
+  if (isa<GtOp>(op))
+    return x > y;
+  if (isa<GeOp>(op))
+    return x >= y;
+  return std::nullopt;
+}
+
+OpFoldResult foldElementwise(Operation *op, ArrayRef<Attribute> operands) {
+  Builder b(op->getContext());
+  auto resultType = cast<TensorType>(op->getResult(0).getType());
+  if (isa<CastOp>(op)) {
+    if (op->getOperand(0).getType() == op->getResult(0).getType())
+      return op->getOperand(0);
+    // A number that another type holds exactly.
+    if (auto value = dyn_cast_or_null<IntegerAttr>(operands[0]);
+        value && resultType.isScalar() && resultType.getElement().isSignlessInteger(64) &&
+        value.getType().isSignlessInteger() && !value.getType().isInteger(1))
+      return b.getI64IntegerAttr(value.getValue().getSExtValue());
+    return {};
+  }
+  if (isa<SelectOp>(op)) {
+    if (auto condition = dyn_cast_or_null<BoolAttr>(operands[0])) {
+      Value chosen = op->getOperand(condition.getValue() ? 1 : 2);
+      if (chosen.getType() == resultType)
+        return chosen;
+    }
+    return {};
+  }
+  if (!resultType.isScalar())
+    return {};
+  if (isa<NotOp>(op))
+    if (auto x = dyn_cast_or_null<BoolAttr>(operands[0]))
+      return b.getBoolAttr(!x.getValue());
+  if (isa<NegOp>(op))
+    if (auto x = dyn_cast_or_null<IntegerAttr>(operands[0]); x && x.getType().isInteger(64))
+      return b.getI64IntegerAttr(static_cast<int64_t>(0 - static_cast<uint64_t>(x.getInt())));
+  if (operands.size() != 2)
+    return {};
+  auto x = dyn_cast_or_null<IntegerAttr>(operands[0]);
+  auto y = dyn_cast_or_null<IntegerAttr>(operands[1]);
+  // A side of `and` and `or` that decides, or does not matter.
+  if (isa<AndOp, OrOp>(op)) {
+    bool decides = isa<OrOp>(op);
+    for (int i = 0; i < 2; ++i)
+      if (auto known = dyn_cast_or_null<BoolAttr>(operands[i])) {
+        if (known.getValue() == decides)
+          return b.getBoolAttr(decides);
+        if (op->getOperand(1 - i).getType() == resultType)
+          return op->getOperand(1 - i);
+      }
+    return {};
+  }
+  if (!x || !y || !x.getType().isSignlessInteger(64) || !y.getType().isSignlessInteger(64))
+    return {};
+  if (std::optional<bool> holds = foldCompare(op, x.getInt(), y.getInt()))
+    return b.getBoolAttr(*holds);
+  if (resultType.getElement().isSignlessInteger(64))
+    if (std::optional<int64_t> value = foldInt(op, x.getInt(), y.getInt()))
+      return b.getI64IntegerAttr(*value);
+  return {};
+}
+
+} // namespace mx::ir

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The `mx` dialect in C++: attributes, types and ops of Dialect.td, Elementwise.td, Tensors.td,
+// Structure.td and Host.td.
+#pragma once
+#include "Support/ElementType.h"
+#include "Support/Shape.h"
+#include "dialects/mx/SizeTable.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mx::ir {
+
+bool isHostInt(mlir::Type type);
+bool isScalarTensor(mlir::Type type);
+
+/// The builtin type of an element type, and back. Bool is i1, u8 is ui8.
+mlir::Type elementToMlir(mlir::MLIRContext *context, ElementType element);
+ElementType elementFromMlir(mlir::Type type);
+inline bool isFloatElement(mlir::Type type) { return mlir::isa<mlir::FloatType>(type); }
+inline bool isBoolElement(mlir::Type type) { return type.isInteger(1); }
+
+// What the ops of a family share; the generated code calls these.
+llvm::LogicalResult verifyElementwise(mlir::Operation *op);
+mlir::OpFoldResult foldElementwise(mlir::Operation *op, llvm::ArrayRef<mlir::Attribute> operands);
+llvm::LogicalResult verifyReduction(mlir::Operation *op, llvm::ArrayRef<int64_t> axes, bool keep);
+
+/// One entry of the `spec` of mx.slice and mx.update.
+struct SpecEntry {
+  enum Kind : uint8_t { Place, Whole, Range, New } kind;
+  bool from = false, to = false, step = false;
+};
+/// The entries of a `spec`, or nothing if it is malformed.
+std::optional<llvm::SmallVector<SpecEntry>> readSpec(mlir::ArrayAttr spec);
+
+// Traits without code of their own; passes ask for them.
+template <class Op> class Elementwise : public mlir::OpTrait::TraitBase<Op, Elementwise> {};
+template <class Op> class MayFail : public mlir::OpTrait::TraitBase<Op, MayFail> {};
+template <class Op> class Reduction : public mlir::OpTrait::TraitBase<Op, Reduction> {};
+
+} // namespace mx::ir
+
+#include "dialects/mx/MxDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/mx/MxAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/mx/MxTypes.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/mx/MxOps.h.inc"

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions, graphs, kernels, control flow, sizes and aggregates.
+#ifndef MX_STRUCTURE_TD
+#define MX_STRUCTURE_TD
+include "dialects/mx/Dialect.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/CallInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Mx_FunctionOp<string name, list<Trait> traits = []>
+    : Mx_Op<name, !listconcat([FunctionOpInterface, IsolatedFromAbove, Symbol], traits)> {
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+                       OptionalAttr<StrAttr>:$sym_visibility,
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$sizes,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region AnyRegion:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return isExternal() ? nullptr : &getBody(); }
+  }];
+}
+def Mx_FuncOp : Mx_FunctionOp<"func"> {
+  let summary = "a function of the host";
+  let description = [{
+    `sizes` are names that types and `mx.size` inside may use; a call gives their values. `mut`
+    parameters (argument attribute `mx.mut`) come back as the first results, in order.
+  }];
+}
+def Mx_GraphOp : Mx_FunctionOp<"graph"> {
+  let summary = "a unit of compilation: a `graph fn`, or a `graph { }` with what it captures";
+  let description = [{
+    As `mx.func`; it holds no host op. `mx.dyn` (a dictionary from names to bounds) lists the sizes that
+    stay open in a variant; all others become numbers when it is specialised.
+  }];
+}
+def Mx_ReturnOp : Mx_Op<"return", [Pure, Terminator, ReturnLike, ParentOneOf<["FuncOp", "GraphOp"]>]> {
+  let summary = "the results of a function or graph";
+  let arguments = (ins Variadic<Mx_Value>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+def Mx_CallOp : Mx_Op<"call"> {
+  let summary = "calls a function or graph by name";
+  let description = [{ `sizes` are the callee's sizes, in order, in terms of the caller's. }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<Mx_Value>:$args,
+                       DefaultValuedAttr<Mx_SizeArray, "{}">:$sizes);
+  let results = (outs Variadic<Mx_Value>:$outs);
+  let assemblyFormat = "$callee `(` $args `)` (`sizes` $sizes^)? attr-dict `:` functional-type($args, $outs)";
+}
+
+// ------------------------------------------------------------------------------------------ kernels
+
+def Mx_KernelOp : Mx_Op<"kernel", [IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "ops that become one piece of code, between memory and memory";
+  let description = [{
+    The body's arguments are the inputs. It yields the outputs, each written once to a buffer that the
+    caller names. `workspace` is the number of bytes the code needs besides. `sizes` are the size names
+    that are open in it, in the order in which the code gets their values. Inputs are dense, except
+    those that `strided` marks: their strides follow the sizes. Made by `Fuse`.
+  }];
+  let arguments = (ins Variadic<Mx_TensorType>:$inputs, DefaultValuedAttr<I64Attr, "0">:$workspace,
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$sizes,
+                       OptionalAttr<DenseBoolArrayAttr>:$strided);
+  let results = (outs Variadic<Mx_TensorType>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` attr-dict-with-keyword `:` functional-type($inputs, $outputs) $body";
+  let hasVerifier = 1;
+}
+
+// ------------------------------------------------------------------------------------- control flow
+
+def Mx_YieldOp : Mx_Op<"yield", [Pure, Terminator, ReturnLike,
+    ParentOneOf<["KernelOp", "IfOp", "ForOp", "WhileOp", "TryOp"]>]> {
+  let summary = "the values of a block";
+  let arguments = (ins Variadic<Mx_Value>:$values);
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+def Mx_IfOp : Mx_Op<"if", [RecursiveMemoryEffects, RecursivelySpeculatable]> {
+  let summary = "one of two blocks";
+  let arguments = (ins Mx_Scalar:$condition);
+  let results = (outs Variadic<Mx_Value>:$outs);
+  let regions = (region SizedRegion<1>:$thenRegion, SizedRegion<1>:$elseRegion);
+  let assemblyFormat = "$condition attr-dict `:` functional-type($condition, $outs) $thenRegion `else` $elseRegion";
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+def Mx_ForOp : Mx_Op<"for", [RecursiveMemoryEffects]> {
+  let summary = "counts from one number up to another, which is left out; carries values";
+  let description = [{ The body has the index (of the type of `from`) and the carried values as its
+    arguments, and yields the carried values of the next turn. }];
+  let arguments = (ins Mx_Scalar:$from, Mx_Scalar:$to, Variadic<Mx_Value>:$carried);
+  let results = (outs Variadic<Mx_Value>:$outs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$from `to` $to `carries` `(` $carried `)` attr-dict `:` functional-type(operands, $outs) $body";
+  let hasVerifier = 1;
+}
+def Mx_WhileOp : Mx_Op<"while", [RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+  let summary = "repeats while a condition holds; carries values";
+  let description = [{ The first block yields the condition and nothing else; both have the carried
+    values as arguments. With `limit`, more turns than that are an error, R0305. }];
+  let arguments = (ins Variadic<Mx_Value>:$carried, Optional<Mx_Scalar>:$limit);
+  let results = (outs Variadic<Mx_Value>:$outs);
+  let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
+  let assemblyFormat = [{ `carries` `(` $carried `)` (`limit` $limit^ `:` type($limit))? attr-dict
+    `:` functional-type($carried, $outs) $condition `do` $body }];
+  let hasVerifier = 1;
+}
+
+// -------------------------------------------------------------------------------- sizes, aggregates
+
+def Mx_SizeOp : Mx_Op<"size", [Pure]> {
+  let summary = "a size as a number of the host";
+  let arguments = (ins Mx_Size:$size);
+  let results = (outs Mx_HostInt:$result);
+  let assemblyFormat = "$size attr-dict `->` type($result)";
+  let hasFolder = 1;
+}
+def Mx_BindSizeOp : Mx_Op<"bind_size"> {
+  let summary = "names a number of the host, so that types below may use it as a size";
+  let arguments = (ins Mx_HostInt:$value, StrAttr:$name);
+  let assemblyFormat = "$name `=` $value attr-dict `:` type($value)";
+}
+def Mx_MakeOp : Mx_Op<"make", [Pure]> {
+  let summary = "a tuple, struct, model or array of its parts";
+  let arguments = (ins Variadic<Mx_Value>:$parts);
+  let results = (outs AnyTypeOf<[Mx_AggregateType, Mx_ArrayType]>:$result);
+  let assemblyFormat = "`(` $parts `)` attr-dict `:` functional-type($parts, $result)";
+  let hasVerifier = 1;
+}
+def Mx_GetOp : Mx_Op<"get", [Pure]> {
+  let summary = "one part of an aggregate";
+  let arguments = (ins Mx_AggregateType:$aggregate, I64Attr:$part);
+  let results = (outs Mx_Value:$result);
+  let assemblyFormat = "$aggregate $part attr-dict `:` type($aggregate) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+def Mx_SetOp : Mx_Op<"set", [Pure]> {
+  let summary = "the aggregate with one part replaced";
+  let arguments = (ins Mx_AggregateType:$aggregate, Mx_Value:$value, I64Attr:$part);
+  let results = (outs Mx_AggregateType:$result);
+  let assemblyFormat = "$aggregate $part `=` $value attr-dict `:` functional-type(operands, $result)";
+  let hasVerifier = 1;
+}
+def Mx_AtOp : Mx_Op<"at", [NoMemoryEffect]> {
+  let summary = "one element of an array";
+  let arguments = (ins Mx_ArrayType:$array, Mx_Scalar:$index);
+  let results = (outs Mx_Value:$result);
+  let assemblyFormat = "$array `[` $index `]` attr-dict `:` functional-type(operands, $result)";
+}
+def Mx_SetAtOp : Mx_Op<"set_at", [NoMemoryEffect]> {
+  let summary = "the array with one element replaced";
+  let arguments = (ins Mx_ArrayType:$array, Mx_Scalar:$index, Mx_Value:$value);
+  let results = (outs Mx_ArrayType:$result);
+  let assemblyFormat = "$array `[` $index `]` `=` $value attr-dict `:` functional-type(operands, $result)";
+}
+def Mx_LengthOp : Mx_Op<"length", [Pure]> {
+  let summary = "the number of elements of an array, or of characters of a text";
+  let arguments = (ins Mx_Value:$value);
+  let results = (outs Mx_HostInt:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+}
+def Mx_AssertOp : Mx_Op<"assert"> {
+  let summary = "ends with an error, R0302, if the condition does not hold";
+  let arguments = (ins Mx_Scalar:$condition, Optional<Mx_StrType>:$message, StrAttr:$text);
+  let assemblyFormat = "$condition (`,` $message^ `:` type($message))? $text attr-dict `:` type($condition)";
+}
+
+#endif // MX_STRUCTURE_TD

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reductions, products, shapes, indexing and making of tensors. The result type says the result's
+// sizes; verifiers compare it with the shape rules of compiler/Support.
+#ifndef MX_TENSORS_TD
+#define MX_TENSORS_TD
+include "dialects/mx/Elementwise.td"
+
+class Mx_TensorOp<string name, string doc, list<Trait> traits = [Pure]> : Mx_Op<name, traits> {
+  let summary = doc;
+  let results = (outs Mx_TensorType:$result);
+  let hasVerifier = 1;
+}
+
+// -------------------------------------------------------------------------------------- reductions
+
+def Mx_Reduction : NativeOpTrait<"Reduction"> { let cppNamespace = "::mx::ir"; }
+
+class Mx_ReduceOp<string name, string doc> : Mx_TensorOp<name, doc, [Pure, Mx_Reduction]> {
+  let arguments = (ins Mx_TensorType:$x, DenseI64ArrayAttr:$axes, UnitAttr:$keep);
+  let description = [{ `axes` are counted from the front, sorted, each once; with `keep` their sizes
+    become 1 instead of going. }];
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::verify() { return ::mx::ir::verifyReduction(*this, getAxes(), getKeep()); }
+  }];
+  let assemblyFormat = [{ $x `over` $axes (`keep` $keep^)? attr-dict `:` type($x) `->` type($result) }];
+}
+def Mx_SumOp : Mx_ReduceOp<"sum", "sum; 0 for no elements">;
+def Mx_ProdOp : Mx_ReduceOp<"prod", "product; 1 for no elements">;
+def Mx_MaxOp : Mx_ReduceOp<"max", "largest; NaN if one is; fails for no elements">;
+def Mx_MinOp : Mx_ReduceOp<"min", "smallest; NaN if one is; fails for no elements">;
+def Mx_AnyOp : Mx_ReduceOp<"any", "true if one is not 0">;
+def Mx_AllOp : Mx_ReduceOp<"all", "true if none is 0">;
+def Mx_ArgmaxOp : Mx_ReduceOp<"argmax", "place of the largest (i32), the first of equals, NaN counts as largest">;
+def Mx_ArgminOp : Mx_ReduceOp<"argmin", "place of the smallest (i32), the first of equals, NaN counts as smallest">;
+
+// ---------------------------------------------------------------------------------------- products
+
+def Mx_MatmulOp : Mx_TensorOp<"matmul", "x @ y: the last two dims multiply as matrices, those before are broadcast; a vector is a row on the left and a column on the right"> {
+  let arguments = (ins Mx_TensorType:$x, Mx_TensorType:$y);
+  let assemblyFormat = "$x `,` $y attr-dict `:` functional-type(operands, results)";
+}
+
+// ------------------------------------------------------------------------------------------ shapes
+
+def Mx_ReshapeOp : Mx_TensorOp<"reshape", "the same elements in the shape of the result"> {
+  let arguments = (ins Mx_TensorType:$x);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasFolder = 1;
+}
+def Mx_TransposeOp : Mx_TensorOp<"transpose", "dim i of the result is dim order[i] of x"> {
+  let arguments = (ins Mx_TensorType:$x, DenseI64ArrayAttr:$order);
+  let assemblyFormat = "$x `by` $order attr-dict `:` type($x) `->` type($result)";
+  let hasFolder = 1;
+}
+def Mx_BroadcastOp : Mx_TensorOp<"broadcast", "stretched to the shape of the result"> {
+  let arguments = (ins Mx_TensorType:$x);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasFolder = 1;
+}
+def Mx_ConcatOp : Mx_TensorOp<"concat", "one after the other along an axis"> {
+  let arguments = (ins Variadic<Mx_TensorType>:$parts, I64Attr:$axis);
+  let assemblyFormat = "$parts `along` $axis attr-dict `:` functional-type(operands, results)";
+}
+
+// ---------------------------------------------------------------------------------------- indexing
+
+defvar specDoc = [{
+    `spec` has one entry for each axis of x, and one for each new axis: `i` one place (the axis goes; a
+    negative one counts from the end), `:` all of the axis, `r` a range followed by those of `f t s`
+    (from, to, step) that are given, `n` a new axis of size 1. `at` are the numbers they name, in order:
+    rank-0 integers of the host or the device. Places outside are an error at run time, R0204.
+}];
+def Mx_SliceOp : Mx_TensorOp<"slice", "x[…]", [NoMemoryEffect, Mx_MayFail]> {
+  let description = specDoc;
+  let arguments = (ins Mx_TensorType:$x, Variadic<Mx_Scalar>:$at, StrArrayAttr:$spec);
+  let assemblyFormat = "$x $spec `at` `(` $at `)` attr-dict `:` functional-type(operands, results)";
+}
+def Mx_UpdateOp : Mx_TensorOp<"update", "x with x[…] replaced by a value that is broadcast to it",
+                              [NoMemoryEffect, Mx_MayFail]> {
+  let description = specDoc;
+  let arguments = (ins Mx_TensorType:$x, Mx_TensorType:$value, Variadic<Mx_Scalar>:$at,
+                       StrArrayAttr:$spec);
+  let assemblyFormat = "$x `,` $value $spec `at` `(` $at `)` attr-dict `:` functional-type(operands, results)";
+}
+def Mx_TakeOp : Mx_TensorOp<"take", "entries of one axis by number: the axis is replaced by the index's dims",
+                            [NoMemoryEffect, Mx_MayFail]> {
+  let arguments = (ins Mx_TensorType:$x, Mx_TensorType:$index, I64Attr:$axis);
+  let assemblyFormat = "$x `,` $index `along` $axis attr-dict `:` functional-type(operands, results)";
+}
+
+// ------------------------------------------------------------------------------------------ making
+
+def Mx_ConstantOp : Mx_TensorOp<"constant", "a number, or a tensor of numbers", [Pure, ConstantLike]> {
+  let description = [{ `value` is an IntegerAttr or FloatAttr for rank 0 (bool as i1), or a
+    DenseElementsAttr of a builtin tensor type of the same sizes. }];
+  let arguments = (ins AnyAttr:$value);
+  let assemblyFormat = "$value attr-dict `->` type($result)";
+  let hasFolder = 1;
+}
+def Mx_FullOp : Mx_TensorOp<"full", "one value everywhere"> {
+  let arguments = (ins Mx_Scalar:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+}
+def Mx_IotaOp : Mx_TensorOp<"iota", "0, 1, 2, … along the one axis"> {
+  let arguments = (ins);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+def Mx_RandomOp : Mx_TensorOp<"random", "a draw: a function of seed and counter"> {
+  let description = [{
+    `kind` is uniform (low, high), normal (mean, deviation), bernoulli (p), randint (low, high),
+    permutation () or categorical (logits). The same seed and counter give the same draw; the program
+    moves the counter on by the number of elements.
+  }];
+  let arguments = (ins StrAttr:$kind, Mx_Scalar:$seed, Mx_Scalar:$counter,
+                       Variadic<Mx_TensorType>:$parameters);
+  let assemblyFormat = "$kind `(` $seed `,` $counter (`,` $parameters^)? `)` attr-dict `:` functional-type(operands, results)";
+}
+def Mx_ToDeviceOp : Mx_TensorOp<"to", "the same value on the device of the result type"> {
+  let arguments = (ins Mx_TensorType:$x);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasFolder = 1;
+}
+
+#endif // MX_TENSORS_TD
