@@ -55,7 +55,8 @@ def Mx_CallOp : Mx_Op<"call"> {
 
 // ------------------------------------------------------------------------------------------ kernels
 
-def Mx_KernelOp : Mx_Op<"kernel", [IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
+def Mx_KernelOp : Mx_Op<"kernel", [IsolatedFromAbove, RecursiveMemoryEffects,
+                                   SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "ops that become one piece of code, between memory and memory";
   let description = [{
     The body's arguments are the inputs. It yields the outputs, each written once to a buffer that the
@@ -165,6 +166,7 @@ def Mx_LengthOp : Mx_Op<"length", [Pure]> {
   let arguments = (ins Mx_Value:$value);
   let results = (outs Mx_HostInt:$result);
   let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let hasFolder = 1;
 }
 def Mx_AssertOp : Mx_Op<"assert"> {
   let summary = "ends with an error, R0302, if the condition does not hold";
