@@ -50,4 +50,57 @@ def FlattenAggregates : Pass<"flatten-aggregates", "::mx::ir::GraphOp"> {
                         "refuse values of more leaves, and unrolled loops of more ops">];
 }
 
+def Simplify : Pass<"simplify", "::mx::ir::GraphOp"> {
+  let summary = "rewrites that keep every bit, beyond folding";
+  let description = [{
+    In and out: any graph. Nothing here changes a rounding, a NaN or the sign of a zero:
+    - x*1, x/1 (floats), x//1 (integers), x+0 and x-0 (integers), x + -0.0, x - 0.0, x and true,
+      x or false, x | 0, x ^ 0, shifts by 0
+    - -(-x), not not x, ~~x
+    - a cast of a cast whose first step loses nothing
+    - select with two equal sides
+    - transpose of transpose, broadcast of broadcast, copies there and back, a slice that takes all
+    - `mx.if`: two equal blocks; results that both blocks give alike, or that nobody uses
+    - `mx.for` and `mx.while`: carried values that never change, or that only feed themselves
+
+    x + 0.0 stays (it turns -0.0 into 0.0), and so do x*0 and x - x (NaN). Reshape of reshape is a
+    fold of the dialect; merging of equal ops is MLIR's CSE.
+  }];
+}
+
+def Fuse : Pass<"fuse", "::mx::ir::GraphOp"> {
+  let summary = "groups tensor ops into kernels";
+  let description = [{
+    In: a flat graph. Out: every tensor op of a device is inside an `mx.kernel`; numbers of the host
+    (`on host`), control flow, copies between devices (`mx.to`) and printing stay outside. A kernel is
+    - elementwise ops over one iteration space; or
+    - elementwise ops, one reduction of them, and elementwise ops on the reduced shape; or
+    - one product and elementwise ops on its result, if that result has one use; or
+    - any other op alone.
+
+    A value that is also needed outside becomes a further output: nothing is computed twice. Only what
+    costs nothing is copied into each kernel that uses it: scalar constants (also those of the host),
+    full, iota, broadcast, and transposes of values that the kernel reads from memory. A product takes
+    transposes that swap the last two dims along.
+
+    Groups grow along values. Two chains that share no value stay two kernels even if their spaces are
+    equal: they may then run at once, their results can die apart, and equal layers stay equal kernels
+    whatever stands next to them. Ops are joined only if nothing has to run in between; an op that
+    may fail does not move across a print, an assertion or another effect, and no op leaves its block.
+    With `explain`, each join that was refused is a remark with the reason.
+  }];
+  let options = [
+    Option<"explain", "explain", "bool", "false", "say why ops were not fused">,
+    Option<"maxOps", "max-ops", "unsigned", "128", "the largest number of ops that are joined">,
+  ];
+}
+
+def VerifyPlaces : Pass<"verify-places"> {
+  let summary = "refuses ops without a place in the source";
+  let description = [{
+    Run between phases: an op whose location names no file and line cannot be explained to anyone.
+    Constants are let through, since MLIR drops the places of those it merges; they cannot fail.
+  }];
+}
+
 #endif // MX_GRAPH_PASSES_TD
