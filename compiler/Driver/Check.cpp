@@ -2,6 +2,8 @@
 //
 // `mxc check`, `mxc run` and `--emit`.
 #include "Driver/Commands.h"
+#include "IRGen/IRGen.h"
+#include "mlir/IR/Verifier.h"
 #include "Sema/Checker.h"
 #include "Support/Limits.h"
 #include "Syntax/Parser.h"
@@ -56,6 +58,18 @@ std::string printTokens(const SourceFile &file, const LexedSource &lexed) {
   return out;
 }
 
+std::string emitMx(sema::Checker &checker, const sema::ModuleInfo &module) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  irgen::Generated generated = irgen::generate(context, checker.sema(), module, {});
+  std::string text;
+  if (generated.module) {
+    llvm::raw_string_ostream out(text);
+    generated.module->print(out);
+    (void)mlir::verify(*generated.module);
+  }
+  return text;
+}
+
 /// Checks one text; returns the exit code.
 int checkText(const std::string &path, std::string text, const Settings &settings,
               Streams &streams) {
@@ -81,6 +95,8 @@ int checkText(const std::string &path, std::string text, const Settings &setting
     const sema::ModuleInfo *module = checker.checkProgram(file);
     if (settings.emit == "typed" && !diags.hasErrors())
       streams.out << checker.describe(*module);
+    if (settings.emit == "mx" && !diags.hasErrors())
+      streams.out << emitMx(checker, *module);
   }
   for (const Diagnostic *d : diags.sorted())
     streams.err << render(*d, sources, settings.render);
@@ -104,8 +120,8 @@ std::string readSettings(const CommandLine &line, Streams &streams, Settings &se
   settings.render.colour = colour == "always" || (colour == "auto" && streams.colour);
   settings.emit = line.value("--emit").value_or("");
   if (!settings.emit.empty() && settings.emit != "tokens" && settings.emit != "ast" &&
-      settings.emit != "typed")
-    return "`" + settings.emit + "` is not a stage; known are tokens, ast and typed";
+      settings.emit != "typed" && settings.emit != "mx")
+    return "`" + settings.emit + "` is not a stage; known are tokens, ast, typed and mx";
   for (const std::string &list : line.values("--silence"))
     for (size_t begin = 0; begin <= list.size();) {
       size_t end = std::min(list.find(',', begin), list.size());

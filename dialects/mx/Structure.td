@@ -127,6 +127,11 @@ def Mx_BindSizeOp : Mx_Op<"bind_size"> {
   let arguments = (ins Mx_HostInt:$value, StrAttr:$name);
   let assemblyFormat = "$name `=` $value attr-dict `:` type($value)";
 }
+def Mx_UndefOp : Mx_Op<"undef", [Pure]> {
+  let summary = "a value that nobody looks at: what a branch that was not taken would have given";
+  let results = (outs Mx_Value:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
 def Mx_MakeOp : Mx_Op<"make", [Pure]> {
   let summary = "a tuple, struct, model or array of its parts";
   let arguments = (ins Variadic<Mx_Value>:$parts);
