@@ -513,6 +513,19 @@ mlir::Value Emitter::emitPrimitive(const PrimitiveCall &call) {
       return operands[0];
     return elementwise(name, operands, tests ? builder.getI1Type() : mlir::Type());
   }
+  if (name == "softmax" || name == "log_softmax") {
+    mlir::Value x = toDevice(emit(argument(call, "x")));
+    auto axes = staticInts(argument(call, "axis"));
+    if (!x || !axes || axes->size() != 1)
+      return x ? unsupported(call.whole->span, "an axis that is not a number") : x;
+    for (int64_t &axis : *axes)
+      axis += axis < 0 ? static_cast<int64_t>(tensor(x).rank()) : 0;
+    mlir::Value shifted = elementwise("sub", {x, reduce("max", x, *axes, /*keep=*/true)});
+    mlir::Value powers = elementwise("exp", {shifted});
+    mlir::Value sum = reduce("sum", powers, *axes, /*keep=*/true);
+    return name == "softmax" ? elementwise("div", {powers, sum}, elementOf(powers))
+                             : elementwise("sub", {shifted, elementwise("log", {sum})});
+  }
   if (name == "allclose") {
     mlir::Value x = emit(argument(call, "x")), y = emit(argument(call, "y"));
     if (!x || !y)
