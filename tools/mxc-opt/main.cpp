@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // mxc-opt: runs passes on the text of the IR, for tests and for looking.
+#include "Bytecode/Bytecode.h"
 #include "dialects/mx/Mx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -25,6 +26,7 @@ int main(int argc, char **argv) {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
+  mx::bytecode::registerBytecodePasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "mxc-opt - runs passes on the IR of mx\n", registry));
 }
