@@ -3,6 +3,7 @@
 // mxc-opt: runs passes on the text of the IR, for tests and for looking.
 #include "Graph/Passes.h"
 #include "Lowering/Kernels.h"
+#include "Bytecode/Bytecode.h"
 #include "dialects/mx/Mx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -29,6 +30,7 @@ int main(int argc, char **argv) {
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
   mx::lowering::registerLowerKernelsPass();
+  mx::bytecode::registerBytecodePasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "mxc-opt - runs passes on the IR of mx\n", registry));
 }
