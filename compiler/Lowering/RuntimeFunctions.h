@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions of the runtime that compiled code calls, declared from the one table of the ABI
+// (runtime/include/mxrt/abi.def).
+#pragma once
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mx::lowering {
+
+/// The type of a function of abi.def; null if the table has no such row.
+mlir::LLVM::LLVMFunctionType runtimeFunctionType(mlir::MLIRContext *context, llvm::StringRef name);
+
+/// Declares functions of the runtime in one module, each when it is first asked for.
+class RuntimeFunctions {
+public:
+  explicit RuntimeFunctions(mlir::ModuleOp module) : module(module) {}
+
+  /// `name` must be a row of abi.def.
+  mlir::LLVM::LLVMFuncOp get(llvm::StringRef name);
+
+private:
+  mlir::ModuleOp module;
+  llvm::StringMap<mlir::LLVM::LLVMFuncOp> declared;
+};
+
+} // namespace mx::lowering
