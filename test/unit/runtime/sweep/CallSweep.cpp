@@ -32,6 +32,17 @@ mxrt_status addKernel(const mxrt_context *context, const mxrt_tensor *const *ten
 class Caller {
 public:
   explicit Caller(Stage &stage) : stage(stage) {}
+  /// After the tensors of the program: no variable may be left of them.
+  ~Caller() {
+    mxrt_engine *engine = nullptr;
+    if (Status(mxrt_runtime_engine(stage.runtime, nullptr, &engine)).failed())
+      return; // there was no memory for one
+    (void)Status(mxrt_engine_wait_all(engine, here));
+    mxrt_engine_stats stats;
+    mxrt_engine_get_stats(engine, &stats);
+    stage.check(stats.variables == 0, "a variable is left");
+  }
+  Caller(const Caller &) = delete;
 
   Status filled(int32_t value, TensorRef &out, mxrt_device device = cpu0) {
     int64_t shape = 16;
