@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../TestAllocator.h"
 #include "base/Os.h"
 #include "mxrt/parallel.h"
 
@@ -303,31 +302,6 @@ TEST(ThreadBudget, HelpersLeaveWhenAWorkerNeedsTheirThread) {
   EXPECT_EQ(done.load(), 400); // what the helper left was done by the caller
   if (entered)
     mxrt_thread_budget_leave(team.budget);
-}
-
-TEST(Team, CreationFailsCleanlyWithoutMemory) {
-  for (long n = 1;; ++n) {
-    TestAllocator alloc(TestAllocator::Fail::Once, n);
-    mxrt_thread_budget *budget = nullptr;
-    mxrt_team *team = nullptr;
-    mxrt_status status = mxrt_thread_budget_create(alloc.get(), 4, &budget);
-    if (!status)
-      status = mxrt_team_create(alloc.get(), budget, &team);
-    bool failed = status != nullptr;
-    if (failed) {
-      EXPECT_EQ(mxrt_status_code(status), MXRT_OUT_OF_MEMORY);
-      EXPECT_EQ(team, nullptr);
-    }
-    mxrt_status_release(status);
-    mxrt_team_destroy(team);
-    mxrt_thread_budget_destroy(budget);
-    EXPECT_EQ(alloc.liveBlocks(), 0);
-    EXPECT_EQ(alloc.mistake(), "");
-    if (!failed) {
-      EXPECT_EQ(alloc.failures(), 0);
-      break;
-    }
-  }
 }
 
 } // namespace
