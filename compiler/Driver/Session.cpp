@@ -4,6 +4,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "mxrt/engine.h"
 #include "mxrt/profile.h"
 #include <algorithm>
 #include <fstream>

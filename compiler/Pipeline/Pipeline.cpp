@@ -4,6 +4,7 @@
 #include "Lowering/EagerKernel.h"
 #include "Lowering/Programs.h"
 #include "Target/Hasher.h"
+#include "llvm/ADT/StringSet.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -72,7 +73,8 @@ static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
 static LogicalResult runFusion(ModuleOp module, const Options &options) {
   PassManager passes(module.getContext());
   graph::FuseOptions fuse;
-  fuse.single = options.disabled.count("fuse") != 0;
+  if (options.disabled.count("fuse"))
+    fuse.maxOps = 1;
   // Kernels: the unit of code and of memory planning.
   passes.addPass(graph::createFuse(fuse));
   // Every op must still say where it comes from: errors and profiles depend on it.
