@@ -55,8 +55,10 @@ void FunctionEmitter::emitIf(ir::IfOp op) {
   Registers::State saved = registers.save();
   emitBlock(op.getThenRegion().front(), results.regs);
   Block &otherwise = op.getElseRegion().front();
-  bool isEmpty = otherwise.getOperations().size() == 1 && op->getNumResults() == 0 &&
-                 live.endingBefore(&otherwise).empty();
+  bool isEmpty = op->getNumResults() == 0 && &otherwise.front() == otherwise.getTerminator() &&
+                 llvm::none_of(live.endingBefore(&otherwise), [](Value value) {
+                   return host::isCounted(kindOf(value.getType()));
+                 });
   placeAt(op, /*mayBegin=*/false);
   uint32_t toEnd = isEmpty ? 0 : emitJump(Opcode::Jump);
   landHere(toElse);
@@ -303,10 +305,12 @@ void FunctionEmitter::emitAssert(ir::AssertOp op) {
   if (op.getMessage()) {
     raise(given, MXRT_ASSERTION);
   } else {
-    Reg message = temp(Kind::Str);
+    // Not a temporary of the op: where the condition holds there is nothing to drop.
+    Reg message = registers.take(Kind::Str);
     std::string text = "assertion failed: " + op.getText().str();
     emitWide(Opcode::Const, message, int32_t(tables.builder.constant(text)));
     raise(message, MXRT_ASSERTION);
+    registers.free(message);
   }
   landHere(over);
 }

@@ -243,8 +243,10 @@ void FunctionEmitter::endOperands() {
   }
   llvm::sort(current.freed);
   current.freed.erase(llvm::unique(current.freed), current.freed.end());
+  // Returning ends everything anyway.
+  bool isLast = isa_and_present<ir::ReturnOp>(current.op->getNextNode());
   for (Reg reg : current.freed)
-    if (!registers.isUsed(reg) && host::isCounted(registers.kind(reg)))
+    if (!isLast && !registers.isUsed(reg) && host::isCounted(registers.kind(reg)))
       drop(reg);
   current = Current();
 }

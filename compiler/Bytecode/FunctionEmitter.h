@@ -96,7 +96,7 @@ private:
   Reg evaluate(Dim dim, ir::SizeTable &table);
   Reg evaluateAtom(AtomId atom, ir::SizeTable &table);
   std::optional<Reg> knownSize(Dim dim);
-  void evaluateTerm(const DimTerm &term, Reg into, ir::SizeTable &table);
+  Reg evaluateTerm(const DimTerm &term, Reg scratch, ir::SizeTable &table);
   void bindSize(ir::BindSizeOp op);
   /// The sizes of a type as operands.
   void appendSizes(llvm::SmallVector<uint16_t> &operands, ir::TensorType type);

@@ -64,33 +64,37 @@ Reg FunctionEmitter::evaluate(Dim dim, ir::SizeTable &table) {
     return evaluateAtom(first.atoms.front(), table);
   if (std::optional<Reg> known = knownSize(dim))
     return *known;
-  Reg sum = ownedByScope(Kind::Int);
-  bool isFirst = true;
-  for (const DimTerm &term : dim->terms) {
-    if (isFirst) {
-      evaluateTerm(term, sum, table);
-    } else if (term.atoms.empty() && term.coefficient == int16_t(term.coefficient)) {
-      emit(Opcode::AddImm, sum, sum, uint16_t(term.coefficient));
-    } else {
-      Reg part = registers.take(Kind::Int);
-      evaluateTerm(term, part, table);
-      emit(Opcode::AddInt, sum, sum, part);
-      registers.free(part);
+  Reg sum = ownedByScope(Kind::Int), part = registers.take(Kind::Int), before = 0;
+  // The constant term is first in normal form and cheapest at the end.
+  for (auto [i, term] : llvm::enumerate(llvm::reverse(dim->terms))) {
+    if (i == 0) {
+      before = evaluateTerm(term, sum, table);
+      continue;
     }
-    isFirst = false;
+    if (term.atoms.empty() && term.coefficient == int16_t(term.coefficient))
+      emit(Opcode::AddImm, sum, before, uint16_t(term.coefficient));
+    else
+      emit(Opcode::AddInt, sum, before, evaluateTerm(term, part, table));
+    before = sum;
   }
+  registers.free(part);
   scopes.back().sizes[dim.get()] = sum;
   return sum;
 }
 
-void FunctionEmitter::evaluateTerm(const DimTerm &term, Reg into, ir::SizeTable &table) {
+/// In `scratch`, or where it is already.
+Reg FunctionEmitter::evaluateTerm(const DimTerm &term, Reg scratch, ir::SizeTable &table) {
   if (term.atoms.empty())
-    return loadConstant(into, Kind::Int, uint64_t(term.coefficient));
-  emit(Opcode::Mov, into, evaluateAtom(term.atoms.front(), table));
-  for (AtomId atom : llvm::drop_begin(term.atoms))
-    emit(Opcode::MulInt, into, into, evaluateAtom(atom, table));
-  if (term.coefficient != 1)
-    emit(Opcode::MulInt, into, into, constantInt(term.coefficient));
+    return constantInt(term.coefficient);
+  Reg product = evaluateAtom(term.atoms.front(), table);
+  for (AtomId atom : llvm::drop_begin(term.atoms)) {
+    emit(Opcode::MulInt, scratch, product, evaluateAtom(atom, table));
+    product = scratch;
+  }
+  if (term.coefficient == 1)
+    return product;
+  emit(Opcode::MulInt, scratch, product, constantInt(term.coefficient));
+  return scratch;
 }
 
 Reg FunctionEmitter::evaluateAtom(AtomId atom, ir::SizeTable &table) {

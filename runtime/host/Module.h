@@ -4,7 +4,7 @@
 // into the string table checked, nothing else. verifyModule() checks the
 // rest; only linkProgram() makes something that can run, and it verifies.
 //
-// File format, version 1.1, little endian, no padding:
+// File format, version 1.0, little endian, no padding:
 //
 //   header     "MXBC", u16 major, u16 minor, u32 flags (0), u64 size of what
 //              follows the header, u32 CRC-32 of it
@@ -37,7 +37,7 @@ namespace mxrt::host {
 
 inline constexpr char moduleMagic[4] = {'M', 'X', 'B', 'C'};
 inline constexpr uint16_t moduleMajor = 1;
-inline constexpr uint16_t moduleMinor = 1;
+inline constexpr uint16_t moduleMinor = 0;
 inline constexpr size_t moduleHeaderBytes = 24;
 inline constexpr uint32_t noEntry = 0xffffffff;
 inline constexpr uint32_t maxTableRows = 65535;
