@@ -10,8 +10,7 @@
 
 namespace mxrt::eager {
 
-bool broadcastsTo(const mxrt_tensor *tensor, int32_t rank,
-                  const int64_t *sizes) {
+bool broadcastsTo(const mxrt_tensor *tensor, int32_t rank, const int64_t *sizes) {
   int32_t added = rank - tensor->rank;
   for (int32_t i = 0; added >= 0 && i < tensor->rank; ++i)
     if (tensor->sizes()[i] != 1 && tensor->sizes()[i] != sizes[added + i])
@@ -159,8 +158,7 @@ Status Elementwise::copyOddOnes(int64_t elements) {
   for (int32_t i = 0; i < count; ++i) {
     Operand &operand = operands[i];
     if (!operand.tensor || operand.tensor->elements == 1 ||
-        (operand.tensor->elements == elements &&
-         mxrt_tensor_is_dense(operand.tensor)))
+        (operand.tensor->elements == elements && mxrt_tensor_is_dense(operand.tensor)))
       continue;
     held[i] = MXRT_TRY(call.denseCopy(operand.tensor, rank, sizes));
     operand.tensor = held[i].get();
@@ -169,8 +167,7 @@ Status Elementwise::copyOddOnes(int64_t elements) {
   return success();
 }
 
-Status Elementwise::issueWalk(mxrt_tensor *result,
-                              const Walk<maxInputs> &walk) {
+Status Elementwise::issueWalk(mxrt_tensor *result, const Walk<maxInputs> &walk) {
   KernelCall kernel;
   uint32_t form = uint32_t(walk.rank);
   kernel.sizes(walk.sizes, walk.rank);
@@ -213,8 +210,7 @@ Result<TensorRef> Elementwise::run(mxrt_dtype type) {
           continue;
         int64_t dense[MXRT_MAX_RANK];
         denseStrides(walk.rank, walk.sizes, dense);
-        bool same = memcmp(dense, walk.strides[i],
-                           sizeof(int64_t) * size_t(walk.rank)) == 0;
+        bool same = memcmp(dense, walk.strides[i], sizeof(int64_t) * size_t(walk.rank)) == 0;
         operand.layout = same ? Layout::Dense : Layout::Strided;
       }
       MXRT_CHECK(issueWalk(result.get(), walk));

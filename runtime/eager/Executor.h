@@ -49,14 +49,11 @@ public:
   virtual ~EagerHost();
 
   Status print(std::string_view text) override;
-  Status resolve(host::ImportKind sort, std::string_view name,
-                 const host::Signature &signature, void *&target) override;
-  Status invoke(host::ImportKind sort, void *target,
-                host::Invocation &call) override;
-  Status readScalar(const host::Value &tensor, host::Kind wanted,
-                    host::Value &out) override;
-  Status show(const host::Value &foreign, std::string_view spec,
-              host::Text &out) override;
+  Status resolve(host::ImportKind sort, std::string_view name, const host::Signature &signature,
+                 void *&target) override;
+  Status invoke(host::ImportKind sort, void *target, host::Invocation &call) override;
+  Status readScalar(const host::Value &tensor, host::Kind wanted, host::Value &out) override;
+  Status show(const host::Value &foreign, std::string_view spec, host::Text &out) override;
 
   /// mx.sync() waits for all that was issued; mx.wait(any) for every tensor in
   /// the value; mx.exists(str) -> bool; mx.shape(tensor) -> array and
@@ -69,8 +66,8 @@ public:
 
 protected:
   /// Graph variants are the business of who compiles them. These refuse.
-  virtual Status resolveGraph(std::string_view name,
-                              const host::Signature &signature, void *&target);
+  virtual Status resolveGraph(std::string_view name, const host::Signature &signature,
+                              void *&target);
   virtual Status invokeGraph(void *target, host::Invocation &call);
 
 private:

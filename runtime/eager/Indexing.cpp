@@ -41,8 +41,7 @@ private:
     if (item.sort == 'n')
       return keep(1, 0);
     if (axis == x->rank)
-      return call.fail(MXRT_INDEX, "too many indices for %s",
-                       shapeText(x->shape()).text);
+      return call.fail(MXRT_INDEX, "too many indices for %s", shapeText(x->shape()).text);
     switch (item.sort) {
     case 'i':
       return select();
@@ -59,8 +58,7 @@ private:
 
   Status keep(int64_t size, int64_t stride) {
     if (place.rank == MXRT_MAX_RANK)
-      return call.fail(MXRT_RANK_LIMIT, "the result has more than %d dimensions",
-                       MXRT_MAX_RANK);
+      return call.fail(MXRT_RANK_LIMIT, "the result has more than %d dimensions", MXRT_MAX_RANK);
     place.sizes[place.rank] = size;
     place.strides[place.rank++] = stride;
     return success();
@@ -71,10 +69,8 @@ private:
   }
 
   Status outside(const char *what, int64_t number) const {
-    return call.fail(MXRT_INDEX,
-                     "%s %lld is out of range for axis %d of size %lld of %s",
-                     what, static_cast<long long>(number), axis,
-                     static_cast<long long>(x->sizes()[axis]),
+    return call.fail(MXRT_INDEX, "%s %lld is out of range for axis %d of size %lld of %s", what,
+                     static_cast<long long>(number), axis, static_cast<long long>(x->sizes()[axis]),
                      shapeText(x->shape()).text);
   }
 
@@ -117,10 +113,7 @@ private:
     operand += item.step;
     int64_t distance = forward ? to - from : from - to;
     uint64_t pace = forward ? uint64_t(step) : 0 - uint64_t(step);
-    int64_t length =
-        distance <= 0
-            ? 0
-            : int64_t((uint64_t(distance) - 1) / pace) + 1;
+    int64_t length = distance <= 0 ? 0 : int64_t((uint64_t(distance) - 1) / pace) + 1;
     int64_t stride = x->strides()[axis];
     if (length > 0)
       place.offset += from * stride;
@@ -132,15 +125,14 @@ private:
   OpCall &call;
   const mxrt_tensor *x;
   Place place;
-  int32_t axis = 0;    // of x
-  size_t operand = 1;  // the next one to use
+  int32_t axis = 0;   // of x
+  size_t operand = 1; // the next one to use
 };
 
 } // namespace
 
 /// x[A, N, B] at index[I] gives [A, I, B].
-static Status gather(OpCall &call, const mxrt_tensor *base,
-                     const Place &place) {
+static Status gather(OpCall &call, const mxrt_tensor *base, const Place &place) {
   mxrt_tensor *index = place.gather;
   if (index->type != MXRT_I32 && index->type != MXRT_I64)
     return call.fail(MXRT_DTYPE, "an index of %s; it must be i32 or i64",
@@ -149,8 +141,7 @@ static Status gather(OpCall &call, const mxrt_tensor *base,
   MXRT_CHECK(call.onDevice(index));
   int32_t rank = place.rank - 1 + index->rank;
   if (rank > MXRT_MAX_RANK)
-    return call.fail(MXRT_RANK_LIMIT, "the result has more than %d dimensions",
-                     MXRT_MAX_RANK);
+    return call.fail(MXRT_RANK_LIMIT, "the result has more than %d dimensions", MXRT_MAX_RANK);
   int64_t sizes[MXRT_MAX_RANK];
   int32_t used = 0;
   for (int32_t i = 0; i < place.rank; ++i) {
@@ -161,8 +152,7 @@ static Status gather(OpCall &call, const mxrt_tensor *base,
     for (int32_t k = 0; k < index->rank; ++k)
       sizes[used++] = index->sizes()[k];
   }
-  TensorRef x = MXRT_TRY(
-      call.view(base, place.offset, place.rank, place.sizes, place.strides));
+  TensorRef x = MXRT_TRY(call.view(base, place.offset, place.rank, place.sizes, place.strides));
   TensorRef heldIndex;
   if (!mxrt_tensor_is_dense(index)) {
     heldIndex = MXRT_TRY(call.denseCopy(index));
@@ -171,13 +161,11 @@ static Status gather(OpCall &call, const mxrt_tensor *base,
   TensorRef result = MXRT_TRY(call.create(base->type, rank, sizes));
 
   AxisGroup before, after;
-  AxisGroup along = {place.sizes[place.gatherAxis],
-                     place.strides[place.gatherAxis]};
+  AxisGroup along = {place.sizes[place.gatherAxis], place.strides[place.gatherAxis]};
   bool folds = x->elements > 0;
   for (int32_t i = 0; folds && i < place.rank; ++i)
     if (i != place.gatherAxis)
-      folds = (i < place.gatherAxis ? before : after)
-                  .add(place.sizes[i], place.strides[i]);
+      folds = (i < place.gatherAxis ? before : after).add(place.sizes[i], place.strides[i]);
   if (!folds) {
     if (x->elements > 0)
       x = MXRT_TRY(call.denseCopy(x.get()));
@@ -189,8 +177,7 @@ static Status gather(OpCall &call, const mxrt_tensor *base,
     along.stride = after.size;
     before.stride = along.size * after.size;
   }
-  Layout layout =
-      isDense3(before, along, after) ? Layout::Dense : Layout::Strided;
+  Layout layout = isDense3(before, along, after) ? Layout::Dense : Layout::Strided;
   KernelCall kernel;
   kernel.input(x.get());
   kernel.input(index);
@@ -199,8 +186,7 @@ static Status gather(OpCall &call, const mxrt_tensor *base,
   kernel.size(after.size);
   kernel.size(index->elements);
   addStrides3(kernel, layout, before, along, after);
-  uint32_t form = uint32_t(layout) << 8 | uint32_t(base->type) << 4 |
-                  uint32_t(index->type);
+  uint32_t form = uint32_t(layout) << 8 | uint32_t(base->type) << 4 | uint32_t(index->type);
   kernel.arguments.kernel = MXRT_TRY(call.kernel(form, [&](KeyText &key) {
     key.add("take");
     key.operand(base->type, 3, layout);
@@ -218,8 +204,7 @@ Status runIndex(OpCall &call) {
   MXRT_CHECK(Indexer(call, x).run(place));
   if (place.gather)
     return gather(call, x, place);
-  return call.give(MXRT_TRY(call.view(x, place.offset, place.rank, place.sizes,
-                                      place.strides)));
+  return call.give(MXRT_TRY(call.view(x, place.offset, place.rank, place.sizes, place.strides)));
 }
 
 //===-- update --------------------------------------------------------------===//
@@ -239,8 +224,7 @@ static Status prepareTarget(OpCall &call, TensorRef &owned) {
   }
   TensorRef copy = MXRT_TRY(call.denseCopy(x));
   if (call.op.firstIsMut) {
-    host::Value value =
-        makeTensorValue(call.call.vm.heap(), mxrt_tensor_retain(copy.get()));
+    host::Value value = makeTensorValue(call.call.vm.heap(), mxrt_tensor_retain(copy.get()));
     if (!value.isSet()) {
       mxrt_tensor_release(copy.get());
       return call.call.vm.heap().exhausted();
@@ -251,25 +235,21 @@ static Status prepareTarget(OpCall &call, TensorRef &owned) {
   return success();
 }
 
-static Status checkValue(OpCall &call, const mxrt_tensor *x,
-                         const mxrt_tensor *value, const Place &place) {
+static Status checkValue(OpCall &call, const mxrt_tensor *x, const mxrt_tensor *value,
+                         const Place &place) {
   if (value->type != x->type)
-    return call.fail(MXRT_DTYPE, "%s for a part of %s",
-                     shapeText(value->shape()).text,
+    return call.fail(MXRT_DTYPE, "%s for a part of %s", shapeText(value->shape()).text,
                      shapeText(x->shape()).text);
   if (!broadcastsTo(value, place.rank, place.sizes))
     return call.fail(
-        MXRT_SHAPE, "%s does not fit the part %s of %s",
-        shapeText(value->shape()).text,
-        shapeText({x->type, place.rank, place.sizes}).text,
-        shapeText(x->shape()).text);
+        MXRT_SHAPE, "%s does not fit the part %s of %s", shapeText(value->shape()).text,
+        shapeText({x->type, place.rank, place.sizes}).text, shapeText(x->shape()).text);
   return success();
 }
 
 Status runUpdate(OpCall &call) {
   if (call.op.tensorItem >= 0)
-    return call.fail(MXRT_UNSUPPORTED,
-                     "writing by a tensor of indices is not supported yet");
+    return call.fail(MXRT_UNSUPPORTED, "writing by a tensor of indices is not supported yet");
   size_t valueAt = 1 + size_t(call.op.indexOperands);
   MXRT_CHECK(call.operandCount(valueAt + 1));
   mxrt_tensor *x = MXRT_TRY(call.tensor(0));
@@ -284,10 +264,8 @@ Status runUpdate(OpCall &call) {
     bool elsewhere = where.kind != wanted.kind || where.index != wanted.index;
     if (elsewhere && given->rank > 0)
       return call.fail(MXRT_WRONG_DEVICE, "%s and %s are on different devices",
-                       shapeText(given->shape()).text,
-                       shapeText(x->shape()).text);
-    value = elsewhere ? MXRT_TRY(call.moved(given, wanted))
-                      : TensorRef(mxrt_tensor_retain(given));
+                       shapeText(given->shape()).text, shapeText(x->shape()).text);
+    value = elsewhere ? MXRT_TRY(call.moved(given, wanted)) : TensorRef(mxrt_tensor_retain(given));
   } else {
     MXRT_CHECK(call.element(valueAt, x->type, bits));
   }
@@ -295,12 +273,12 @@ Status runUpdate(OpCall &call) {
   TensorRef target;
   MXRT_CHECK(prepareTarget(call, target));
   MXRT_CHECK(Indexer(call, target.get()).run(place)); // strides may be new
-  TensorRef part = MXRT_TRY(call.view(target.get(), place.offset, place.rank,
-                                      place.sizes, place.strides));
+  TensorRef part =
+      MXRT_TRY(call.view(target.get(), place.offset, place.rank, place.sizes, place.strides));
   if (part->elements > 0 && value) {
     mxrt_tensor *wide = nullptr;
-    MXRT_CHECK(call.named(mxrt_tensor_broadcast(
-        value.get(), place.rank, place.sizes, &call.place, &wide)));
+    MXRT_CHECK(call.named(
+        mxrt_tensor_broadcast(value.get(), place.rank, place.sizes, &call.place, &wide)));
     value = TensorRef(wide);
     MXRT_CHECK(call.copyInto(wide, part.get()));
   } else if (part->elements > 0) {

@@ -90,13 +90,11 @@ struct AxisGroup {
 /// One call of an operation.
 struct OpCall {
   OpCall(EagerHost &host, Operation &op, host::Invocation &call)
-      : host(host), op(op), call(call), runtime(host.owner),
-        place(call.place) {}
+      : host(host), op(op), call(call), runtime(host.owner), place(call.place) {}
 
   // -- errors: the operation's name, a colon, the text. The place is the VM's
   // business, since it raises them where the operation is issued.
-  Status fail(mxrt_code code, const char *format, ...) const
-      __attribute__((format(printf, 3, 4)));
+  Status fail(mxrt_code code, const char *format, ...) const __attribute__((format(printf, 3, 4)));
   /// Puts the name before an error of the tensor functions.
   Status named(mxrt_status failure) const;
   Status operandCount(size_t wanted) const;
@@ -119,8 +117,7 @@ struct OpCall {
   // -- making
   Result<TensorRef> create(mxrt_dtype type, int32_t rank, const int64_t *sizes,
                            mxrt_device device) const;
-  Result<TensorRef> create(mxrt_dtype type, int32_t rank,
-                           const int64_t *sizes) const {
+  Result<TensorRef> create(mxrt_dtype type, int32_t rank, const int64_t *sizes) const {
     return create(type, rank, sizes, op.device);
   }
   /// A view of `base` with sizes and strides of the caller.
@@ -129,8 +126,7 @@ struct OpCall {
   /// A dense tensor with the elements of `from`, on the same device; issued.
   Result<TensorRef> denseCopy(mxrt_tensor *from) const;
   /// ... stretched to a shape that it fits.
-  Result<TensorRef> denseCopy(mxrt_tensor *from, int32_t rank,
-                              const int64_t *sizes) const;
+  Result<TensorRef> denseCopy(mxrt_tensor *from, int32_t rank, const int64_t *sizes) const;
   /// A copy on another device; issued.
   Result<TensorRef> moved(mxrt_tensor *from, mxrt_device device) const;
   Status copyInto(mxrt_tensor *from, mxrt_tensor *to) const;
@@ -144,8 +140,7 @@ struct OpCall {
 
   // -- kernels
   /// The kernel of a form, from the operation's cache; `key` writes its key.
-  template <typename Key>
-  Result<mxrt_compiled_kernel> kernel(uint32_t form, Key &&key) const {
+  template <typename Key> Result<mxrt_compiled_kernel> kernel(uint32_t form, Key &&key) const {
     for (const KernelForm &known : op.kernels)
       if (known.form == form)
         return known.kernel;
@@ -156,9 +151,8 @@ struct OpCall {
   Status issue(KernelCall &kernel, mxrt_tensor *result) const;
   /// A call of one of our own kernels.
   Status issue(mxrt_kernel run, mxrt_tensor *const *reads, size_t readCount,
-               mxrt_tensor *const *writes, size_t writeCount,
-               const void *arguments, size_t argumentBytes,
-               mxrt_device device) const;
+               mxrt_tensor *const *writes, size_t writeCount, const void *arguments,
+               size_t argumentBytes, mxrt_device device) const;
 
   EagerHost &host;
   Operation &op;
@@ -167,19 +161,16 @@ struct OpCall {
   mxrt_place place;
 
 private:
-  Result<mxrt_compiled_kernel> newKernel(uint32_t form,
-                                         std::string_view key) const;
+  Result<mxrt_compiled_kernel> newKernel(uint32_t form, std::string_view key) const;
 };
 
 /// Whether strides are those of dense [a, b, c]; axes of size 1 do not count.
-inline bool isDense3(const AxisGroup &a, const AxisGroup &b,
-                     const AxisGroup &c) {
-  return (c.size == 1 || c.stride == 1) &&
-         (b.size == 1 || b.stride == c.size) &&
+inline bool isDense3(const AxisGroup &a, const AxisGroup &b, const AxisGroup &c) {
+  return (c.size == 1 || c.stride == 1) && (b.size == 1 || b.stride == c.size) &&
          (a.size == 1 || a.stride == b.size * c.size);
 }
-inline void addStrides3(KernelCall &call, Layout layout, const AxisGroup &a,
-                        const AxisGroup &b, const AxisGroup &c) {
+inline void addStrides3(KernelCall &call, Layout layout, const AxisGroup &a, const AxisGroup &b,
+                        const AxisGroup &c) {
   if (layout != Layout::Strided)
     return;
   call.size(a.stride);
@@ -210,13 +201,11 @@ Status runCategorical(OpCall &call);
 Result<TensorRef> castTensor(OpCall &call, mxrt_tensor *from, mxrt_dtype to);
 
 /// Whether a view of `sizes` is what `tensor` becomes by broadcasting.
-bool broadcastsTo(const mxrt_tensor *tensor, int32_t rank,
-                  const int64_t *sizes);
+bool broadcastsTo(const mxrt_tensor *tensor, int32_t rank, const int64_t *sizes);
 
 /// Appends what print shows of a tensor whose elements are there. nullptr, or
 /// what is wrong with the format.
-const char *showTensor(const mxrt_tensor *tensor, std::string_view spec,
-                       host::Text &out);
+const char *showTensor(const mxrt_tensor *tensor, std::string_view spec, host::Text &out);
 
 } // namespace mxrt::eager
 

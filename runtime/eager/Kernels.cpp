@@ -19,8 +19,7 @@ static uint64_t hashOf(std::string_view text) {
   return hash;
 }
 
-Result<mxrt_compiled_kernel> KernelTable::find(KernelSource *source,
-                                               std::string_view key) {
+Result<mxrt_compiled_kernel> KernelTable::find(KernelSource *source, std::string_view key) {
   uint64_t hash = hashOf(key);
   for (const Row &row : rows)
     if (row.hash == hash && std::string_view(row.key, row.size) == key)
@@ -28,11 +27,10 @@ Result<mxrt_compiled_kernel> KernelTable::find(KernelSource *source,
   const mxrt_allocator *alloc = rows.allocator();
   Row row = {nullptr, key.size(), hash, nullptr};
   MXRT_CHECK(source ? source->find(key, row.kernel)
-                    : error(alloc, MXRT_UNSUPPORTED, noPlace,
-                            "there are no kernels"));
+                    : error(alloc, MXRT_UNSUPPORTED, noPlace, "there are no kernels"));
   if (!row.kernel)
-    return error(alloc, MXRT_UNSUPPORTED, noPlace, "no kernel for '%.*s'",
-                 int(key.size()), key.data());
+    return error(alloc, MXRT_UNSUPPORTED, noPlace, "no kernel for '%.*s'", int(key.size()),
+                 key.data());
   row.key = static_cast<char *>(allocateBytes(alloc, key.size(), 1));
   if (!row.key || !rows.push(row)) {
     releaseBytes(alloc, row.key, key.size(), 1);
@@ -56,8 +54,7 @@ void KeyText::operand(mxrt_dtype type, int32_t rank, Layout layout) {
   add(mxrt_dtype_name(type));
   if (layout == Layout::Single)
     return add(":0");
-  const char tail[] = {':', char('0' + rank),
-                       layout == Layout::Dense ? 'c' : 's', 0};
+  const char tail[] = {':', char('0' + rank), layout == Layout::Dense ? 'c' : 's', 0};
   add(tail);
 }
 

@@ -24,8 +24,7 @@ Status runFull(OpCall &call) {
   }
   (void)MXRT_TRY(call.tensor(0, call.op.type));
   if (value->rank > 0)
-    return call.fail(MXRT_SHAPE, "%s is not a single value",
-                     shapeText(value->shape()).text);
+    return call.fail(MXRT_SHAPE, "%s is not a single value", shapeText(value->shape()).text);
   MXRT_CHECK(call.onDevice(value));
   return call.give(MXRT_TRY(call.denseCopy(value, rank, sizes)));
 }
@@ -47,8 +46,7 @@ Status runIota(OpCall &call) {
 }
 
 Status runLiteral(OpCall &call) {
-  TensorRef result =
-      MXRT_TRY(call.create(call.op.type, call.op.rank, call.op.sizes));
+  TensorRef result = MXRT_TRY(call.create(call.op.type, call.op.rank, call.op.sizes));
   if (uint64_t(result->elements) != call.count())
     return call.fail(MXRT_SHAPE, "%zu numbers for %s", call.count(),
                      shapeText(result->shape()).text);

@@ -50,15 +50,13 @@ struct Side {
 };
 
 /// Copies a side to the full leading dimensions, dense.
-Status spread(OpCall &call, Side &side, bool vectorIsRow, int32_t rank,
-              const int64_t *batch) {
+Status spread(OpCall &call, Side &side, bool vectorIsRow, int32_t rank, const int64_t *batch) {
   int64_t sizes[MXRT_MAX_RANK];
   int32_t used = rank;
   memcpy(sizes, batch, sizeof(int64_t) * size_t(rank));
   for (int32_t i = side.leading(); i < side.tensor->rank; ++i) {
     if (used == MXRT_MAX_RANK)
-      return call.fail(MXRT_RANK_LIMIT, "more than %d dimensions",
-                       MXRT_MAX_RANK);
+      return call.fail(MXRT_RANK_LIMIT, "more than %d dimensions", MXRT_MAX_RANK);
     sizes[used++] = side.tensor->sizes()[i];
   }
   // A column vector would be aligned with the wrong axis, but a vector has no
@@ -72,10 +70,8 @@ Status spread(OpCall &call, Side &side, bool vectorIsRow, int32_t rank,
 
 } // namespace
 
-static Status misfit(OpCall &call, const Side &a, const Side &b,
-                     const char *why) {
-  return call.fail(MXRT_SHAPE, "%s and %s do not fit: %s",
-                   shapeText(a.tensor->shape()).text,
+static Status misfit(OpCall &call, const Side &a, const Side &b, const char *why) {
+  return call.fail(MXRT_SHAPE, "%s and %s do not fit: %s", shapeText(a.tensor->shape()).text,
                    shapeText(b.tensor->shape()).text, why);
 }
 
@@ -93,8 +89,7 @@ Status runMatmul(OpCall &call) {
   if (a.columns.size != b.rows.size) {
     char why[100];
     snprintf(why, sizeof(why), "%lld columns on the left, %lld rows on the right",
-             static_cast<long long>(a.columns.size),
-             static_cast<long long>(b.rows.size));
+             static_cast<long long>(a.columns.size), static_cast<long long>(b.rows.size));
     return misfit(call, a, b, why);
   }
 

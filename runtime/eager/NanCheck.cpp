@@ -9,8 +9,7 @@ namespace mxrt::eager {
 
 /// Index of the first element above the bits of infinity, or -1. Compares
 /// bits, so that no option for floating point can remove it.
-template <typename T>
-static int64_t firstNan(const void *data, int64_t count, T infinity) {
+template <typename T> static int64_t firstNan(const void *data, int64_t count, T infinity) {
   auto *elements = static_cast<const T *>(data);
   constexpr T magnitude = T(~T(0)) >> 1;
   for (int64_t i = 0; i < count; ++i)
@@ -19,8 +18,7 @@ static int64_t firstNan(const void *data, int64_t count, T infinity) {
   return -1;
 }
 
-mxrt_status checkNan(const mxrt_context *context, const char *name,
-                     const mxrt_tensor *tensor) {
+mxrt_status checkNan(const mxrt_context *context, const char *name, const mxrt_tensor *tensor) {
   int64_t found = -1;
   switch (tensor->type) {
   case MXRT_F16:
@@ -33,8 +31,7 @@ mxrt_status checkNan(const mxrt_context *context, const char *name,
     found = firstNan<uint32_t>(tensor->data(), tensor->elements, 0x7f800000);
     break;
   case MXRT_F64:
-    found = firstNan<uint64_t>(tensor->data(), tensor->elements,
-                               0x7ff0000000000000);
+    found = firstNan<uint64_t>(tensor->data(), tensor->elements, 0x7ff0000000000000);
     break;
   default:
     break;
@@ -53,8 +50,8 @@ mxrt_status checkNan(const mxrt_context *context, const char *name,
     used += size_t(snprintf(index + used, sizeof(index) - used, i ? ", %lld" : "%lld",
                             static_cast<long long>(numbers[i])));
   return error(context->allocator, MXRT_NAN_FOUND, context->place,
-               "%s: the result %s has nan at [%s]", name,
-               shapeText(tensor->shape()).text, static_cast<char *>(index))
+               "%s: the result %s has nan at [%s]", name, shapeText(tensor->shape()).text,
+               static_cast<char *>(index))
       .release();
 }
 

@@ -10,8 +10,7 @@ namespace mxrt::eager {
 
 /// R0304 with the index of the first NaN in a dense tensor of floats, else
 /// NULL. `name` is that of the operation that made it.
-mxrt_status checkNan(const mxrt_context *context, const char *name,
-                     const mxrt_tensor *tensor);
+mxrt_status checkNan(const mxrt_context *context, const char *name, const mxrt_tensor *tensor);
 
 } // namespace mxrt::eager
 

@@ -22,9 +22,8 @@ static mxrt_runtime *runtimeOf(void *context) {
 }
 
 static Status notATensor(void *context, const Invocation &call) {
-  return error(mxrt_runtime_allocator(runtimeOf(context)), MXRT_HOST_TYPE,
-               noPlace, "%.*s: the tensor is of another host",
-               int(call.name.size()), call.name.data());
+  return error(mxrt_runtime_allocator(runtimeOf(context)), MXRT_HOST_TYPE, noPlace,
+               "%.*s: the tensor is of another host", int(call.name.size()), call.name.data());
 }
 
 static Status sync(void *context, Invocation &call) {
@@ -36,16 +35,15 @@ static Status sync(void *context, Invocation &call) {
 /// Values nest at most this deep, as when they are shown.
 static constexpr unsigned maxNesting = 200;
 
-static Status waitFor(void *context, const Invocation &call, const Value &value,
-                      unsigned nesting) {
+static Status waitFor(void *context, const Invocation &call, const Value &value, unsigned nesting) {
   if (const mxrt_tensor *tensor = tensorOf(value))
     return Status(mxrt_tensor_wait(runtimeOf(context), tensor, &call.place));
   if (!host::isAggregate(value.kind))
     return success();
   const mxrt_allocator *alloc = mxrt_runtime_allocator(runtimeOf(context));
   if (nesting == maxNesting)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
-                 "wait: values are nested deeper than %u", maxNesting);
+    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "wait: values are nested deeper than %u",
+                 maxNesting);
   if (call.vm.cancelRequested()) // shared parts are met again and again
     return error(alloc, MXRT_CANCELLED, noPlace, "cancelled");
   for (const Value &part : value.aggregate()->view())
@@ -69,8 +67,7 @@ static Status shape(void *context, Invocation &call) {
   if (!tensor)
     return notATensor(context, call);
   host::Heap &heap = call.vm.heap();
-  host::AggregateObject *array =
-      host::makeAggregate(heap, uint32_t(tensor->rank), nullptr);
+  host::AggregateObject *array = host::makeAggregate(heap, uint32_t(tensor->rank), nullptr);
   if (!array)
     return heap.exhausted();
   for (int32_t i = 0; i < tensor->rank; ++i)
@@ -97,8 +94,7 @@ Status EagerHost::registerNatives(host::Vm &vm) {
   static constexpr ParamData any[] = {{Kind::Any, false}};
   static constexpr ParamData str[] = {{Kind::Str, false}};
   static constexpr ParamData tensor[] = {{Kind::Tensor, false}};
-  static constexpr ParamData tensorInt[] = {{Kind::Tensor, false},
-                                            {Kind::Int, false}};
+  static constexpr ParamData tensorInt[] = {{Kind::Tensor, false}, {Kind::Int, false}};
   struct Row {
     const char *name;
     std::span<const ParamData> params;
@@ -111,8 +107,7 @@ Status EagerHost::registerNatives(host::Vm &vm) {
                       {"mx.shape", tensor, Kind::Array, shape},
                       {"mx.dim", tensorInt, Kind::Int, dim}};
   for (const Row &row : rows)
-    MXRT_CHECK(vm.registerNative(row.name, {row.params, false, row.result},
-                                 row.function, this));
+    MXRT_CHECK(vm.registerNative(row.name, {row.params, false, row.result}, row.function, this));
   return success();
 }
 

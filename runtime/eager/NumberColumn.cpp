@@ -24,14 +24,12 @@ struct FloatColumn::Digits {
 };
 
 bool FloatColumn::scientific() const {
-  return smallest > 0 && (largest >= 1e8 || smallest < 1e-4 ||
-                          largest / smallest > 1000);
+  return smallest > 0 && (largest >= 1e8 || smallest < 1e-4 || largest / smallest > 1000);
 }
 
 void FloatColumn::lay(double value, Digits &digits) const {
   bool exponential = scientific();
-  auto format = exponential ? std::chars_format::scientific
-                            : std::chars_format::fixed;
+  auto format = exponential ? std::chars_format::scientific : std::chars_format::fixed;
   char *begin = digits.text, *limit = digits.text + sizeof(digits.text);
   auto find = [&](char *end) {
     char *e = std::find(begin, end, 'e');
@@ -106,9 +104,8 @@ double shortestHalf(uint16_t bits, bool isBf16) {
     return exact;
   char text[40];
   for (int digits = 0; digits < 5; ++digits) {
-    char *end = std::to_chars(text, text + sizeof(text), exact,
-                              std::chars_format::scientific, digits)
-                    .ptr;
+    char *end =
+        std::to_chars(text, text + sizeof(text), exact, std::chars_format::scientific, digits).ptr;
     double shorter = exact;
     std::from_chars(text, end, shorter);
     if ((isBf16 ? floatToBf16(shorter) : floatToF16(shorter)) == bits)

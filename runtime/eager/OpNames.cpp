@@ -7,7 +7,7 @@
 namespace mxrt::eager {
 
 static constexpr OpInfo opTable[] = {
-#define MX_EAGER_OP(name, family, operands, types, result)                     \
+#define MX_EAGER_OP(name, family, operands, types, result)                                         \
   {#name, Family::family, operands, OpTypes::types, OpResult::result},
 #include "eager/Ops.def"
 };
@@ -15,8 +15,7 @@ static constexpr OpInfo opTable[] = {
 namespace {
 
 bool takesType(OpTypes types, mxrt_dtype type) {
-  bool isInt = type == MXRT_I8 || type == MXRT_U8 || type == MXRT_I32 ||
-               type == MXRT_I64;
+  bool isInt = type == MXRT_I8 || type == MXRT_U8 || type == MXRT_I32 || type == MXRT_I64;
   switch (types) {
   case OpTypes::None:
     return false;
@@ -67,10 +66,8 @@ std::string_view cut(std::string_view &text, char at) {
 }
 
 bool readNumber(std::string_view text, int64_t &number) {
-  auto [end, failure] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  return failure == std::errc() && end == text.data() + text.size() &&
-         number >= 0;
+  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failure == std::errc() && end == text.data() + text.size() && number >= 0;
 }
 
 /// "1/0/2"; an empty text is an empty list.
@@ -121,8 +118,7 @@ const char *readItem(std::string_view text, Operation &op) {
   text.remove_prefix(1);
   switch (item.sort) {
   case 'r':
-    for (auto [letter, flag] : {std::pair('f', &item.from), {'t', &item.to},
-                                {'s', &item.step}})
+    for (auto [letter, flag] : {std::pair('f', &item.from), {'t', &item.to}, {'s', &item.step}})
       if (!text.empty() && text[0] == letter) {
         *flag = true;
         ++op.indexOperands;
@@ -248,8 +244,7 @@ const char *parse(std::string_view text, Operation &op) {
   }
   if (op.info->types == OpTypes::None)
     op.type = op.result = MXRT_F32; // not used
-  else if (op.type == MXRT_DTYPE_COUNT ||
-           (op.info->family == Family::Cast && given != 2))
+  else if (op.type == MXRT_DTYPE_COUNT || (op.info->family == Family::Cast && given != 2))
     return "the element type is missing";
   if (op.info->family != Family::Cast)
     op.result = resultType(*op.info, op.type);
@@ -265,22 +260,21 @@ const char *parse(std::string_view text, Operation &op) {
   }
   if (const char *wrong = readAttributes(attributes, hasAttributes, op))
     return wrong;
-  if (!text.empty() && (text[0] != '@' || op.info->family == Family::To ||
-                        !readDevice(text.substr(1), op.device)))
+  if (!text.empty() &&
+      (text[0] != '@' || op.info->family == Family::To || !readDevice(text.substr(1), op.device)))
     return "what follows is no device";
   return nullptr;
 }
 
 } // namespace
 
-Status parseOpName(const mxrt_allocator *alloc, std::string_view name,
-                   Operation &op) {
+Status parseOpName(const mxrt_allocator *alloc, std::string_view name, Operation &op) {
   const char *wrong = parse(name, op);
   if (!wrong)
     return success();
   int shown = int(name.size() < 200 ? name.size() : 200);
-  return error(alloc, MXRT_HOST_BYTECODE, noPlace, "tensor operation '%.*s': %s",
-               shown, name.data(), wrong);
+  return error(alloc, MXRT_HOST_BYTECODE, noPlace, "tensor operation '%.*s': %s", shown,
+               name.data(), wrong);
 }
 
 } // namespace mxrt::eager

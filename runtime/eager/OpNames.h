@@ -25,13 +25,31 @@
 namespace mxrt::eager {
 
 enum class Family : uint8_t {
-  Elementwise, Select, Cast, Reduce, Matmul, Reshape, Broadcast, Transpose,
-  Concat, Index, Update, Copy, To, Wait, Full, Iota, Literal, Uniform, Normal,
-  Bernoulli, RandInt, Permutation, Categorical
+  Elementwise,
+  Select,
+  Cast,
+  Reduce,
+  Matmul,
+  Reshape,
+  Broadcast,
+  Transpose,
+  Concat,
+  Index,
+  Update,
+  Copy,
+  To,
+  Wait,
+  Full,
+  Iota,
+  Literal,
+  Uniform,
+  Normal,
+  Bernoulli,
+  RandInt,
+  Permutation,
+  Categorical
 };
-enum class OpTypes : uint8_t {
-  None, Any, Number, Float, Single, Int, Count, Bits, Bool
-};
+enum class OpTypes : uint8_t { None, Any, Number, Float, Single, Int, Count, Bits, Bool };
 enum class OpResult : uint8_t { Same, Bool, I32, Quotient };
 
 /// A row of Ops.def. Static.
@@ -67,11 +85,11 @@ struct Operation {
   uint32_t axes = 0; // bits; all ones for axes=all
   bool keep = false;
   int32_t axis = 0;
-  int32_t rank = 0;                // numbers in `sizes`: order=, shape=
+  int32_t rank = 0; // numbers in `sizes`: order=, shape=
   int64_t sizes[MXRT_MAX_RANK] = {};
   int32_t itemCount = 0;
-  int32_t tensorItem = -1;         // which item is a tensor
-  int32_t indexOperands = 0;       // operands that the items take
+  int32_t tensorItem = -1;   // which item is a tensor
+  int32_t indexOperands = 0; // operands that the items take
   IndexItem items[maxIndexItems] = {};
 
   // As imported: the same name may be imported in two ways.
@@ -87,12 +105,10 @@ inline constexpr uint32_t allAxes = 0xffffffff;
 inline constexpr size_t maxOpName = 1024;
 
 /// Reads `name` into `op`. R0802 says what is wrong with it.
-Status parseOpName(const mxrt_allocator *alloc, std::string_view name,
-                   Operation &op);
+Status parseOpName(const mxrt_allocator *alloc, std::string_view name, Operation &op);
 
 inline bool isFloatType(mxrt_dtype type) {
-  return type == MXRT_F16 || type == MXRT_BF16 || type == MXRT_F32 ||
-         type == MXRT_F64;
+  return type == MXRT_F16 || type == MXRT_BF16 || type == MXRT_F32 || type == MXRT_F64;
 }
 
 } // namespace mxrt::eager

@@ -3,8 +3,8 @@
 // Draws. The stream is that of the seed, the counter its position: what a draw
 // gives is a function of its operands.
 
-#include "eager/Issue.h"
 #include "mxrt/random.h"
+#include "eager/Issue.h"
 
 #include <cmath>
 #include <cstring>
@@ -16,12 +16,11 @@ namespace {
 struct Draw {
   mxrt_rng rng;
   Family family;
-  double first, second;     // low and high, mean and deviation, p
-  int64_t lowest, highest;  // of randint
+  double first, second;    // low and high, mean and deviation, p
+  int64_t lowest, highest; // of randint
 };
 
-mxrt_status drawKernel(const mxrt_context *context,
-                       const mxrt_tensor *const *tensors,
+mxrt_status drawKernel(const mxrt_context *context, const mxrt_tensor *const *tensors,
                        const void *arguments) {
   Draw draw;
   memcpy(&draw, arguments, sizeof(draw));
@@ -32,37 +31,29 @@ mxrt_status drawKernel(const mxrt_context *context,
   bool wide = mxrt_dtype_size(to->type) == 8;
   switch (draw.family) {
   case Family::Uniform:
-    return wide ? mxrt_random_uniform_f64(context, rng, draw.first, draw.second,
-                                          count, static_cast<double *>(data))
-                : mxrt_random_uniform_f32(
-                      context, rng, float(draw.first), float(draw.second),
-                      count, static_cast<float *>(data));
+    return wide ? mxrt_random_uniform_f64(context, rng, draw.first, draw.second, count,
+                                          static_cast<double *>(data))
+                : mxrt_random_uniform_f32(context, rng, float(draw.first), float(draw.second),
+                                          count, static_cast<float *>(data));
   case Family::Normal:
-    return wide ? mxrt_random_normal_f64(context, rng, draw.first, draw.second,
-                                         count, static_cast<double *>(data))
-                : mxrt_random_normal_f32(context, rng, float(draw.first),
-                                         float(draw.second), count,
+    return wide ? mxrt_random_normal_f64(context, rng, draw.first, draw.second, count,
+                                         static_cast<double *>(data))
+                : mxrt_random_normal_f32(context, rng, float(draw.first), float(draw.second), count,
                                          static_cast<float *>(data));
   case Family::Bernoulli:
-    return mxrt_random_bernoulli(context, rng, draw.first, count,
-                                 static_cast<uint8_t *>(data));
+    return mxrt_random_bernoulli(context, rng, draw.first, count, static_cast<uint8_t *>(data));
   case Family::RandInt:
-    return wide ? mxrt_random_uniform_i64(context, rng, draw.lowest,
-                                          draw.highest, count,
+    return wide ? mxrt_random_uniform_i64(context, rng, draw.lowest, draw.highest, count,
                                           static_cast<int64_t *>(data))
-                : mxrt_random_uniform_i32(
-                      context, rng, int32_t(draw.lowest), int32_t(draw.highest),
-                      count, static_cast<int32_t *>(data));
+                : mxrt_random_uniform_i32(context, rng, int32_t(draw.lowest), int32_t(draw.highest),
+                                          count, static_cast<int32_t *>(data));
   default:
-    return wide ? mxrt_random_permutation_i64(context, rng, count,
-                                              static_cast<int64_t *>(data))
-                : mxrt_random_permutation_i32(context, rng, count,
-                                              static_cast<int32_t *>(data));
+    return wide ? mxrt_random_permutation_i64(context, rng, count, static_cast<int64_t *>(data))
+                : mxrt_random_permutation_i32(context, rng, count, static_cast<int32_t *>(data));
   }
 }
 
-mxrt_status categoricalKernel(const mxrt_context *context,
-                              const mxrt_tensor *const *tensors,
+mxrt_status categoricalKernel(const mxrt_context *context, const mxrt_tensor *const *tensors,
                               const void *arguments) {
   mxrt_rng rng;
   memcpy(&rng, arguments, sizeof(rng));
@@ -74,8 +65,7 @@ mxrt_status categoricalKernel(const mxrt_context *context,
   if (!wide)
     return outOfMemory(context->allocator, context->place).release();
   mxrt_status failure = mxrt_random_categorical_logits_f32(
-      context, &rng, rows, classes,
-      reinterpret_cast<const float *>(logits->data()), wide);
+      context, &rng, rows, classes, reinterpret_cast<const float *>(logits->data()), wide);
   auto *narrow = reinterpret_cast<int32_t *>(to->data());
   for (int64_t i = 0; !failure && i < rows; ++i)
     narrow[i] = int32_t(wide[i]);
@@ -99,37 +89,30 @@ static Result<size_t> takeParameters(OpCall &call, Draw &draw) {
   case Family::Uniform:
     draw.first = MXRT_TRY(call.number(2));
     draw.second = MXRT_TRY(call.number(3));
-    if (!std::isfinite(draw.first) || !std::isfinite(draw.second) ||
-        !(draw.first < draw.second))
-      return call.fail(MXRT_INVALID_ARGUMENT,
-                       "low %g must be below high %g, both finite", draw.first,
-                       draw.second);
+    if (!std::isfinite(draw.first) || !std::isfinite(draw.second) || !(draw.first < draw.second))
+      return call.fail(MXRT_INVALID_ARGUMENT, "low %g must be below high %g, both finite",
+                       draw.first, draw.second);
     return 2;
   case Family::Normal:
     draw.first = MXRT_TRY(call.number(2));
     draw.second = MXRT_TRY(call.number(3));
-    if (!std::isfinite(draw.first) || !std::isfinite(draw.second) ||
-        draw.second < 0)
-      return call.fail(MXRT_INVALID_ARGUMENT,
-                       "mean %g and std %g must be finite, std not negative",
+    if (!std::isfinite(draw.first) || !std::isfinite(draw.second) || draw.second < 0)
+      return call.fail(MXRT_INVALID_ARGUMENT, "mean %g and std %g must be finite, std not negative",
                        draw.first, draw.second);
     return 2;
   case Family::Bernoulli:
     draw.first = MXRT_TRY(call.number(2));
     if (!(draw.first >= 0 && draw.first <= 1))
-      return call.fail(MXRT_INVALID_ARGUMENT, "p %g is not between 0 and 1",
-                       draw.first);
+      return call.fail(MXRT_INVALID_ARGUMENT, "p %g is not between 0 and 1", draw.first);
     return 1;
   case Family::RandInt: {
     draw.lowest = MXRT_TRY(call.integer(2));
     draw.highest = MXRT_TRY(call.integer(3));
-    bool fits = call.op.type == MXRT_I64 ||
-                (draw.lowest >= INT32_MIN && draw.highest <= INT32_MAX);
+    bool fits = call.op.type == MXRT_I64 || (draw.lowest >= INT32_MIN && draw.highest <= INT32_MAX);
     if (draw.lowest >= draw.highest || !fits)
-      return call.fail(
-          MXRT_INVALID_ARGUMENT, "low %lld must be below high %lld, both %s",
-          static_cast<long long>(draw.lowest),
-          static_cast<long long>(draw.highest), mxrt_dtype_name(call.op.type));
+      return call.fail(MXRT_INVALID_ARGUMENT, "low %lld must be below high %lld, both %s",
+                       static_cast<long long>(draw.lowest), static_cast<long long>(draw.highest),
+                       mxrt_dtype_name(call.op.type));
     return 2;
   }
   default:
@@ -147,16 +130,13 @@ Status runDraw(OpCall &call) {
   if (draw.family == Family::Permutation)
     MXRT_CHECK(call.operandCount(3));
   MXRT_CHECK(call.shape(2 + parameters, sizes, rank));
-  if (draw.family == Family::Permutation && call.op.type == MXRT_I32 &&
-      sizes[0] > INT32_MAX)
+  if (draw.family == Family::Permutation && call.op.type == MXRT_I32 && sizes[0] > INT32_MAX)
     return call.fail(MXRT_SHAPE, "%lld numbers are more than i32 can count",
                      static_cast<long long>(sizes[0]));
   bool half = call.op.type == MXRT_F16 || call.op.type == MXRT_BF16;
-  TensorRef drawn =
-      MXRT_TRY(call.create(half ? MXRT_F32 : call.op.type, rank, sizes));
+  TensorRef drawn = MXRT_TRY(call.create(half ? MXRT_F32 : call.op.type, rank, sizes));
   mxrt_tensor *to = drawn.get();
-  MXRT_CHECK(call.issue(drawKernel, nullptr, 0, &to, 1, &draw, sizeof(draw),
-                        call.op.device));
+  MXRT_CHECK(call.issue(drawKernel, nullptr, 0, &to, 1, &draw, sizeof(draw), call.op.device));
   if (half)
     drawn = MXRT_TRY(castTensor(call, to, call.op.type));
   return call.give(std::move(drawn));
@@ -177,11 +157,9 @@ Status runCategorical(OpCall &call) {
     held = MXRT_TRY(call.denseCopy(logits));
     logits = held.get();
   }
-  TensorRef result = MXRT_TRY(
-      call.create(call.op.result, logits->rank - 1, logits->sizes()));
+  TensorRef result = MXRT_TRY(call.create(call.op.result, logits->rank - 1, logits->sizes()));
   mxrt_tensor *to = result.get();
-  MXRT_CHECK(call.issue(categoricalKernel, &logits, 1, &to, 1, &rng,
-                        sizeof(rng), call.op.device));
+  MXRT_CHECK(call.issue(categoricalKernel, &logits, 1, &to, 1, &rng, sizeof(rng), call.op.device));
   return call.give(std::move(result));
 }
 

@@ -18,7 +18,7 @@ struct Folding {
       int64_t size = x->sizes()[i], stride = x->strides()[i];
       if (size == 1)
         continue;
-      bool fits = axes >> i & 1   ? b.size == 1 && r.add(size, stride)
+      bool fits = axes >> i & 1 ? b.size == 1 && r.add(size, stride)
                   : r.size == 1 ? a.add(size, stride)
                                 : b.add(size, stride);
       if (!fits)
@@ -46,31 +46,28 @@ struct Folding {
 
 } // namespace
 
-static Result<TensorRef> reorderedCopy(OpCall &call, mxrt_tensor *x,
-                                       uint32_t axes) {
+static Result<TensorRef> reorderedCopy(OpCall &call, mxrt_tensor *x, uint32_t axes) {
   int32_t order[MXRT_MAX_RANK], used = 0;
   for (uint32_t reduced : {0u, 1u})
     for (int32_t i = 0; i < x->rank; ++i)
       if ((axes >> i & 1) == reduced)
         order[used++] = i;
   mxrt_tensor *view = nullptr;
-  MXRT_CHECK(
-      call.named(mxrt_tensor_permute(x, order, &call.place, &view)));
+  MXRT_CHECK(call.named(mxrt_tensor_permute(x, order, &call.place, &view)));
   TensorRef owner(view);
   return call.denseCopy(view);
 }
 
-static Status checkSizes(OpCall &call, const mxrt_tensor *x,
-                         const Folding &fold) {
+static Status checkSizes(OpCall &call, const mxrt_tensor *x, const Folding &fold) {
   const char *name = call.op.info->name;
   bool isArg = call.op.info->result == OpResult::I32;
   bool needsOne = isArg || name[0] == 'm'; // max and min
   if (needsOne && fold.r.size == 0 && fold.a.size > 0 && fold.b.size > 0)
-    return call.fail(MXRT_SHAPE, "%s is empty where it is reduced, and nothing "
-                                 "has no %s",
+    return call.fail(MXRT_SHAPE,
+                     "%s is empty where it is reduced, and nothing "
+                     "has no %s",
                      shapeText(x->shape()).text,
-                     name[isArg ? 4 : 1] == 'a' ? "largest element"
-                                                : "smallest element");
+                     name[isArg ? 4 : 1] == 'a' ? "largest element" : "smallest element");
   if (isArg && fold.r.size > INT32_MAX)
     return call.fail(MXRT_SHAPE, "%s has more elements than i32 can count",
                      shapeText(x->shape()).text);
@@ -85,9 +82,8 @@ Status runReduce(OpCall &call) {
   uint32_t present = (1u << x->rank) - 1;
   uint32_t axes = op.axes == allAxes ? present : op.axes;
   if (axes & ~present)
-    return call.fail(MXRT_SHAPE, "axis %d of %s, which has %d",
-                     31 - __builtin_clz(axes), shapeText(x->shape()).text,
-                     x->rank);
+    return call.fail(MXRT_SHAPE, "axis %d of %s, which has %d", 31 - __builtin_clz(axes),
+                     shapeText(x->shape()).text, x->rank);
 
   int64_t sizes[MXRT_MAX_RANK];
   int32_t rank = 0;
@@ -117,12 +113,11 @@ Status runReduce(OpCall &call) {
   kernel.size(fold.r.size);
   kernel.size(fold.b.size);
   addStrides3(kernel, layout, fold.a, fold.r, fold.b);
-  kernel.arguments.kernel =
-      MXRT_TRY(call.kernel(uint32_t(layout), [&](KeyText &key) {
-        key.add(op.info->name);
-        key.operand(op.type, 3, layout);
-        key.result(op.result, 2);
-      }));
+  kernel.arguments.kernel = MXRT_TRY(call.kernel(uint32_t(layout), [&](KeyText &key) {
+    key.add(op.info->name);
+    key.operand(op.type, 3, layout);
+    key.result(op.result, 2);
+  }));
   MXRT_CHECK(call.issue(kernel, result.get()));
   return call.give(std::move(result));
 }

@@ -38,9 +38,7 @@ uint16_t floatToF16(double value) {
   return uint16_t(sign | (uint32_t(exponent + 14) * 1024 + uint32_t(steps)));
 }
 
-float bf16ToFloat(uint16_t bits) {
-  return std::bit_cast<float>(uint32_t(bits) << 16);
-}
+float bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
 
 uint16_t floatToBf16(double value) {
   if (std::isnan(value))
@@ -81,9 +79,8 @@ bool toElement(const Value &number, mxrt_dtype type, uint64_t &bits) {
   int64_t whole = 0;
   switch (type) {
   case MXRT_BOOL:
-    bits = number.kind == Kind::F32 || number.kind == Kind::F64
-               ? asDouble(number) != 0
-               : number.i != 0;
+    bits = number.kind == Kind::F32 || number.kind == Kind::F64 ? asDouble(number) != 0
+                                                                : number.i != 0;
     return true;
   case MXRT_I8:
   case MXRT_U8:
@@ -102,9 +99,8 @@ bool toElement(const Value &number, mxrt_dtype type, uint64_t &bits) {
     bits = floatToBf16(asDouble(number));
     return true;
   case MXRT_F32:
-    bits = std::bit_cast<uint32_t>(number.kind == Kind::Int
-                                       ? float(number.i)
-                                       : float(asDouble(number)));
+    bits = std::bit_cast<uint32_t>(number.kind == Kind::Int ? float(number.i)
+                                                            : float(asDouble(number)));
     return true;
   case MXRT_F64:
     bits = std::bit_cast<uint64_t>(asDouble(number));
@@ -147,9 +143,9 @@ bool convertNumber(const Value &number, Kind wanted, Value &out) {
   int64_t whole = 0;
   switch (wanted) {
   case Kind::Bool:
-    out = Value::boolean(number.kind == Kind::F32 || number.kind == Kind::F64
-                             ? asDouble(number) != 0
-                             : number.i != 0);
+    out =
+        Value::boolean(number.kind == Kind::F32 || number.kind == Kind::F64 ? asDouble(number) != 0
+                                                                            : number.i != 0);
     return true;
   case Kind::Int:
     if (!asInt(number, whole))
@@ -157,8 +153,7 @@ bool convertNumber(const Value &number, Kind wanted, Value &out) {
     out = Value::integer(whole);
     return true;
   case Kind::F32:
-    out = Value::f32(number.kind == Kind::Int ? float(number.i)
-                                              : float(asDouble(number)));
+    out = Value::f32(number.kind == Kind::Int ? float(number.i) : float(asDouble(number)));
     return true;
   case Kind::F64:
     out = Value::f64(asDouble(number));

@@ -16,8 +16,8 @@ float bf16ToFloat(uint16_t bits);
 uint16_t floatToBf16(double value);
 
 inline bool isHostNumber(host::Kind kind) {
-  return kind == host::Kind::Bool || kind == host::Kind::Int ||
-         kind == host::Kind::F32 || kind == host::Kind::F64;
+  return kind == host::Kind::Bool || kind == host::Kind::Int || kind == host::Kind::F32 ||
+         kind == host::Kind::F64;
 }
 
 /// An element of `type` in the first bytes of `bits`. Integers wrap as they do
@@ -28,8 +28,7 @@ bool toElement(const host::Value &number, mxrt_dtype type, uint64_t &bits);
 host::Value fromElement(mxrt_dtype type, const void *data);
 
 /// `number` as another kind of number; false if it does not fit.
-bool convertNumber(const host::Value &number, host::Kind wanted,
-                   host::Value &out);
+bool convertNumber(const host::Value &number, host::Kind wanted, host::Value &out);
 
 } // namespace mxrt::eager
 

@@ -15,13 +15,11 @@ Status runReshape(OpCall &call) {
   int32_t rank = 0;
   MXRT_CHECK(call.shape(1, sizes, rank));
   mxrt_tensor *view = nullptr;
-  MXRT_CHECK(
-      call.named(mxrt_tensor_reshape(x, rank, sizes, &call.place, &view)));
+  MXRT_CHECK(call.named(mxrt_tensor_reshape(x, rank, sizes, &call.place, &view)));
   if (view)
     return call.give(TensorRef(view));
   TensorRef dense = MXRT_TRY(call.denseCopy(x));
-  MXRT_CHECK(call.named(
-      mxrt_tensor_reshape(dense.get(), rank, sizes, &call.place, &view)));
+  MXRT_CHECK(call.named(mxrt_tensor_reshape(dense.get(), rank, sizes, &call.place, &view)));
   return call.give(TensorRef(view));
 }
 
@@ -31,8 +29,7 @@ Status runBroadcast(OpCall &call) {
   int32_t rank = 0;
   MXRT_CHECK(call.shape(1, sizes, rank));
   mxrt_tensor *view = nullptr;
-  MXRT_CHECK(
-      call.named(mxrt_tensor_broadcast(x, rank, sizes, &call.place, &view)));
+  MXRT_CHECK(call.named(mxrt_tensor_broadcast(x, rank, sizes, &call.place, &view)));
   return call.give(TensorRef(view));
 }
 
@@ -74,14 +71,12 @@ Status runWait(OpCall &call) {
 //===-- concat --------------------------------------------------------------===//
 
 /// The first half of the tensors is copied to the second half.
-static mxrt_status copyPairs(const mxrt_context *context,
-                             const mxrt_tensor *const *tensors,
+static mxrt_status copyPairs(const mxrt_context *context, const mxrt_tensor *const *tensors,
                              const void *arguments) {
   size_t count;
   memcpy(&count, arguments, sizeof(count));
   for (size_t i = 0; i < count; ++i)
-    if (mxrt_status failure =
-            mxrt_tensor_copy(context, tensors[i], tensors[count + i]))
+    if (mxrt_status failure = mxrt_tensor_copy(context, tensors[i], tensors[count + i]))
       return failure;
   return nullptr;
 }
@@ -99,17 +94,14 @@ static Status concatShape(OpCall &call, int64_t *sizes) {
     MXRT_CHECK(call.onDevice(x));
     if (x->type != first->type)
       return call.fail(MXRT_DTYPE, "%s and %s have different element types",
-                       shapeText(first->shape()).text,
-                       shapeText(x->shape()).text);
+                       shapeText(first->shape()).text, shapeText(x->shape()).text);
     bool fits = x->rank == first->rank;
     for (int32_t k = 0; fits && k < x->rank; ++k)
       fits = k == axis || x->sizes()[k] == first->sizes()[k];
     if (!fits)
       return call.fail(MXRT_SHAPE, "%s and %s do not fit along axis %d",
-                       shapeText(first->shape()).text,
-                       shapeText(x->shape()).text, axis);
-    if (i > 0 && __builtin_add_overflow(sizes[axis], x->sizes()[axis],
-                                        &sizes[axis]))
+                       shapeText(first->shape()).text, shapeText(x->shape()).text, axis);
+    if (i > 0 && __builtin_add_overflow(sizes[axis], x->sizes()[axis], &sizes[axis]))
       return call.fail(MXRT_SIZE_OVERFLOW, "axis %d would be too long", axis);
   }
   return success();
@@ -134,15 +126,15 @@ Status runConcat(OpCall &call) {
       mxrt_tensor *x = MXRT_TRY(call.tensor(done));
       int64_t end = begin + x->sizes()[call.op.axis];
       mxrt_tensor *part = nullptr;
-      MXRT_CHECK(call.named(mxrt_tensor_slice(
-          result.get(), call.op.axis, begin, end, 1, &call.place, &part)));
+      MXRT_CHECK(call.named(
+          mxrt_tensor_slice(result.get(), call.op.axis, begin, end, 1, &call.place, &part)));
       parts[count] = TensorRef(part);
       reads[count] = x;
       writes[count++] = part;
       begin = end;
     }
-    MXRT_CHECK(call.issue(copyPairs, reads, count, writes, count, &count,
-                          sizeof(count), call.op.device));
+    MXRT_CHECK(
+        call.issue(copyPairs, reads, count, writes, count, &count, sizeof(count), call.op.device));
   }
   return call.give(std::move(result));
 }

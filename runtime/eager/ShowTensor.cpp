@@ -43,8 +43,7 @@ double asFloat(mxrt_dtype type, const char *data) {
 }
 
 /// One element, by itself.
-const char *showElement(mxrt_dtype type, const char *data,
-                        const FormatSpec *spec, Text &out) {
+const char *showElement(mxrt_dtype type, const char *data, const FormatSpec *spec, Text &out) {
   Value value = fromElement(type, data);
   FormatSpec plain;
   const FormatSpec &used = spec ? *spec : plain;
@@ -66,20 +65,15 @@ const char *showElement(mxrt_dtype type, const char *data,
 class TensorText {
 public:
   TensorText(const mxrt_tensor *tensor, const FormatSpec *spec, Text &out)
-      : tensor(tensor), spec(spec), out(out),
-        column(tensor->type == MXRT_F32),
+      : tensor(tensor), spec(spec), out(out), column(tensor->type == MXRT_F32),
         elementBytes(mxrt_dtype_size(tensor->type)) {}
 
   const char *run() {
     chooseEdge();
     bool floats = isFloatType(tensor->type) && !spec;
     if (floats) {
-      visit(0, tensor->data(), [&](const char *at) {
-        column.seeRange(asFloat(tensor->type, at));
-      });
-      visit(0, tensor->data(), [&](const char *at) {
-        column.seeWidth(asFloat(tensor->type, at));
-      });
+      visit(0, tensor->data(), [&](const char *at) { column.seeRange(asFloat(tensor->type, at)); });
+      visit(0, tensor->data(), [&](const char *at) { column.seeWidth(asFloat(tensor->type, at)); });
       width = size_t(column.width());
     } else {
       visit(0, tensor->data(), [&](const char *at) {
@@ -97,9 +91,7 @@ public:
   }
 
 private:
-  bool elided(int32_t axis) const {
-    return edge > 0 && tensor->sizes()[axis] > 2 * edge;
-  }
+  bool elided(int32_t axis) const { return edge > 0 && tensor->sizes()[axis] > 2 * edge; }
 
   /// How many elements are shown at each end of a long axis; 0: all are.
   void chooseEdge() {
@@ -127,12 +119,10 @@ private:
     return base + i * tensor->strides()[axis] * elementBytes;
   }
 
-  template <typename See>
-  void visit(int32_t axis, const char *base, See &&see) {
+  template <typename See> void visit(int32_t axis, const char *base, See &&see) {
     if (axis == tensor->rank)
       return see(base);
-    along(axis,
-          [&](int64_t i) { visit(axis + 1, at(base, axis, i), see); });
+    along(axis, [&](int64_t i) { visit(axis + 1, at(base, axis, i), see); });
   }
 
   void element(const char *data, bool floats) {
@@ -189,8 +179,7 @@ private:
 
 } // namespace
 
-const char *showTensor(const mxrt_tensor *tensor, std::string_view text,
-                       Text &out) {
+const char *showTensor(const mxrt_tensor *tensor, std::string_view text, Text &out) {
   FormatSpec given;
   if (const char *wrong = host::parseFormatSpec(text, given))
     return wrong;

@@ -4,10 +4,8 @@
 
 namespace mxrt::eager {
 
-const host::ForeignType tensorType = {"tensor", [](void *payload) {
-                                        mxrt_tensor_release(
-                                            static_cast<mxrt_tensor *>(payload));
-                                      }};
+const host::ForeignType tensorType = {
+    "tensor", [](void *payload) { mxrt_tensor_release(static_cast<mxrt_tensor *>(payload)); }};
 
 host::Value makeTensorValue(host::Heap &heap, mxrt_tensor *tensor) {
   host::ForeignObject *object = host::makeForeign(heap, &tensorType, tensor);

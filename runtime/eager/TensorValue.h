@@ -19,8 +19,7 @@ host::Value makeTensorValue(host::Heap &heap, mxrt_tensor *tensor);
 
 /// The tensor of a value, borrowed; nullptr if it is none.
 inline mxrt_tensor *tensorOf(const host::Value &value) {
-  return value.kind == host::Kind::Tensor &&
-                 value.foreign()->type == &tensorType
+  return value.kind == host::Kind::Tensor && value.foreign()->type == &tensorType
              ? static_cast<mxrt_tensor *>(value.foreign()->payload)
              : nullptr;
 }

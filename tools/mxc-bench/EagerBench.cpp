@@ -65,20 +65,21 @@ const Case cases[] = {
 };
 
 std::string programOf(const Case &c) {
-  return std::string("tensor \"add:f32\"(tensor, any) -> tensor\n"
-                     "tensor \"sum:f32(axes=0)\"(tensor) -> tensor\n"
-                     "tensor \"matmul:f32\"(tensor, tensor) -> tensor\n"
-                     "tensor \"index(i)\"(tensor, i64) -> tensor\n"
-                     "tensor \"index(rt)\"(tensor, i64) -> tensor\n"
-                     "tensor \"update(i)\"(mut tensor, i64, f32)\n"
-                     "tensor \"literal:f32(shape=4)\"(...) -> tensor\n"
-                     "tensor \"literal:f32(shape=2/2)\"(...) -> tensor\n"
-                     "native mx.sync()\n"
-                     "func bench(i64) -> i64 {\n reg tensor, tensor, tensor, tensor, i64, f32, i64\n"
-                     " const r6, 1.0f\n tensor r1, \"literal:f32(shape=4)\", [r6, r6, r6, r6]\n"
-                     " tensor r2, \"literal:f32(shape=4)\", [r6, r6, r6, r6]\n"
-                     " tensor r3, \"literal:f32(shape=2/2)\", [r6, r6, r6, r6]\n"
-                     " int r7, 2\n tensor r4, \"index(rt)\", [r2, r7]\n int r7, 1\n int r5, 0\nmore:\n") +
+  return std::string(
+             "tensor \"add:f32\"(tensor, any) -> tensor\n"
+             "tensor \"sum:f32(axes=0)\"(tensor) -> tensor\n"
+             "tensor \"matmul:f32\"(tensor, tensor) -> tensor\n"
+             "tensor \"index(i)\"(tensor, i64) -> tensor\n"
+             "tensor \"index(rt)\"(tensor, i64) -> tensor\n"
+             "tensor \"update(i)\"(mut tensor, i64, f32)\n"
+             "tensor \"literal:f32(shape=4)\"(...) -> tensor\n"
+             "tensor \"literal:f32(shape=2/2)\"(...) -> tensor\n"
+             "native mx.sync()\n"
+             "func bench(i64) -> i64 {\n reg tensor, tensor, tensor, tensor, i64, f32, i64\n"
+             " const r6, 1.0f\n tensor r1, \"literal:f32(shape=4)\", [r6, r6, r6, r6]\n"
+             " tensor r2, \"literal:f32(shape=4)\", [r6, r6, r6, r6]\n"
+             " tensor r3, \"literal:f32(shape=2/2)\", [r6, r6, r6, r6]\n"
+             " int r7, 2\n tensor r4, \"index(rt)\", [r2, r7]\n int r7, 1\n int r5, 0\nmore:\n") +
          c.body + " next.i r5, r0, more\n native _, mx.sync, []\n ret r5\n}\n";
 }
 

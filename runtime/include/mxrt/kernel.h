@@ -18,8 +18,7 @@ extern "C" {
 /// until it returns. An empty operand may have any address.
 ///
 /// Thread rule: called from any thread, also several times at once.
-typedef mxrt_status (*mxrt_compiled_kernel)(const mxrt_context *context,
-                                            void *const *buffers,
+typedef mxrt_status (*mxrt_compiled_kernel)(const mxrt_context *context, void *const *buffers,
                                             const int64_t *sizes);
 
 #ifdef __cplusplus

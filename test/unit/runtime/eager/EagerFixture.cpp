@@ -270,8 +270,8 @@ void EagerTest::update(const std::string &name, Value &x, std::vector<Value> res
   rest.insert(rest.begin(), x);
   void *target = nullptr;
   host::ParamData mut[] = {{host::Kind::Tensor, true}};
-  ASSERT_TRUE(host->resolve(host::ImportKind::TensorOp, name, {mut, true, host::Kind::Unit}, target)
-                  .ok());
+  ASSERT_TRUE(
+      host->resolve(host::ImportKind::TensorOp, name, {mut, true, host::Kind::Unit}, target).ok());
   host::Invocation call = {*vm, name, rest, Value::unit(), {"test.mx", 3, 7}};
   Status status = host->invoke(host::ImportKind::TensorOp, target, call);
   EXPECT_TRUE(status.ok()) << status.message();

@@ -24,23 +24,23 @@ TEST_P(ElementwiseTest, HostNumbersTravelByValue) {
             (Array{MXRT_BOOL, {4}, {1, 1, 0, 0}}));
   EXPECT_EQ(read(op("select:f32", {host::Value::boolean(true), tensor(a), num(9)})), a);
   EXPECT_EQ(read(op("add:f32", {num(1.5), num(2)})), (Array{MXRT_F32, {}, {3.5}}));
-  EXPECT_EQ(kernels.asked,
-            (std::vector<std::string>{
-                "mul f32:1c,f32:0 -> f32:1c", "sub f32:0,f32:1c -> f32:1c",
-                "lt f32:1c,f32:0 -> bool:1c", "select bool:0,f32:1c,f32:0 -> f32:1c",
-                "add f32:1c,f32:1c -> f32:1c"}));
+  EXPECT_EQ(kernels.asked, (std::vector<std::string>{
+                               "mul f32:1c,f32:0 -> f32:1c", "sub f32:0,f32:1c -> f32:1c",
+                               "lt f32:1c,f32:0 -> bool:1c", "select bool:0,f32:1c,f32:0 -> f32:1c",
+                               "add f32:1c,f32:1c -> f32:1c"}));
 }
 
 TEST_P(ElementwiseTest, SingleElementsAreRankZero) {
   Array a = Array::iota(MXRT_F32, {2, 2}), one = Array::iota(MXRT_F32, {1, 1}, 5);
-  EXPECT_EQ(read(op("add:f32", {tensor(a), tensor(one)})).values, (std::vector<double>{5, 6, 7, 8}));
+  EXPECT_EQ(read(op("add:f32", {tensor(a), tensor(one)})).values,
+            (std::vector<double>{5, 6, 7, 8}));
   // With one element in all, the kernel for dense tensors serves.
   EXPECT_EQ(read(op("add:f32", {tensor(one), tensor(Array::iota(MXRT_F32, {}, 2))})),
             (Array{MXRT_F32, {1, 1}, {7}}));
   EXPECT_EQ(read(op("exp:f32", {tensor(Array::iota(MXRT_F32, {}))})), (Array{MXRT_F32, {}, {1}}));
-  EXPECT_EQ(kernels.asked, (std::vector<std::string>{"add f32:1c,f32:0 -> f32:1c",
-                                                     "add f32:1c,f32:1c -> f32:1c",
-                                                     "exp f32:1c -> f32:1c"}));
+  EXPECT_EQ(kernels.asked,
+            (std::vector<std::string>{"add f32:1c,f32:0 -> f32:1c", "add f32:1c,f32:1c -> f32:1c",
+                                      "exp f32:1c -> f32:1c"}));
 }
 
 TEST_P(ElementwiseTest, ResultTypes) {
@@ -57,7 +57,8 @@ TEST_P(ElementwiseTest, ResultTypes) {
 TEST_P(ElementwiseTest, RowsAndColumnsBroadcastByStrides) {
   Array m = Array::iota(MXRT_F32, {3, 4}), row = Array::iota(MXRT_F32, {4}, 100);
   Array column = Array::iota(MXRT_F32, {3, 1}, 200);
-  EXPECT_EQ(read(op("add:f32", {tensor(m), tensor(row)})), mapped("add", MXRT_F32, MXRT_F32, {m, row}));
+  EXPECT_EQ(read(op("add:f32", {tensor(m), tensor(row)})),
+            mapped("add", MXRT_F32, MXRT_F32, {m, row}));
   EXPECT_EQ(read(op("add:f32", {tensor(column), tensor(row)})),
             mapped("add", MXRT_F32, MXRT_F32, {column, row}));
   EXPECT_EQ(kernels.asked, (std::vector<std::string>{"add f32:2c,f32:2s -> f32:2c",
@@ -71,7 +72,8 @@ TEST_P(ElementwiseTest, AxesThatBelongTogetherAreJoined) {
 }
 
 TEST_P(ElementwiseTest, MoreThanFourAxesAreCopiedFirst) {
-  Array a = Array::iota(MXRT_F32, {2, 3, 2, 3, 2, 3}), b = Array::iota(MXRT_F32, {2, 1, 2, 1, 2, 1});
+  Array a = Array::iota(MXRT_F32, {2, 3, 2, 3, 2, 3}),
+        b = Array::iota(MXRT_F32, {2, 1, 2, 1, 2, 1});
   EXPECT_EQ(read(op("add:f32", {tensor(a), tensor(b)})), mapped("add", MXRT_F32, MXRT_F32, {a, b}));
   EXPECT_EQ(kernels.asked, std::vector<std::string>{"add f32:1c,f32:1c -> f32:1c"});
 }

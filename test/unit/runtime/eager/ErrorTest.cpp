@@ -16,14 +16,16 @@ TEST_P(EagerErrorTest, ShapesThatDoNotFit) {
   EXPECT_EQ(refusal("add:f32", {a, b}), "R0201 add: f32[2, 3] and f32[4] do not fit");
   EXPECT_EQ(refusal("select:f32", {mask, a, b}),
             "R0201 select: bool[3], f32[2, 3] and f32[4] do not fit");
-  EXPECT_EQ(refusal("select:f32", {mask, num(1), b}), "R0201 select: bool[3] and f32[4] do not fit");
+  EXPECT_EQ(refusal("select:f32", {mask, num(1), b}),
+            "R0201 select: bool[3] and f32[4] do not fit");
   EXPECT_EQ(refusal("add:f32", {tensor({MXRT_F32, {0}, {}}), b}),
             "R0201 add: f32[0] and f32[4] do not fit");
 }
 
 TEST_P(EagerErrorTest, WrongOperands) {
   auto a = tensor(Array::iota(MXRT_F32, {2})), n = tensor(Array::iota(MXRT_I32, {2}));
-  EXPECT_EQ(refusal("add:f32", {a, n}), "R0203 add: operand 1 is i32[2], but the element type is f32");
+  EXPECT_EQ(refusal("add:f32", {a, n}),
+            "R0203 add: operand 1 is i32[2], but the element type is f32");
   EXPECT_EQ(refusal("add:f32", {a}), "R0803 add: 1 operands instead of 2");
   EXPECT_EQ(refusal("add:f32", {a, host::Value::unit()}),
             "R0803 add: operand 1 is unit, not a tensor or a number");

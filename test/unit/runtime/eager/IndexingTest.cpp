@@ -122,6 +122,48 @@ TEST_P(IndexingTest, UpdatesInPlaceIfNobodyElseSeesIt) {
   EXPECT_EQ(read(x).values, std::vector<double>(6, 0.5));
 }
 
+TEST_P(IndexingTest, RandomUpdates) {
+  std::mt19937 random(21);
+  for (int round = 0; round < 200; ++round) {
+    Shape shape(1 + random() % 4), part, from, step;
+    for (int64_t &size : shape)
+      size = 1 + int64_t(random() % 5);
+    Array x = Array::random(MXRT_I8, shape, random);
+    auto value = random() % 2 ? oddTensor(x, random) : tensor(x);
+    std::string spec;
+    std::vector<host::Value> args;
+    for (int64_t size : shape) {
+      from.push_back(int64_t(random() % uint32_t(size)));
+      step.push_back(random() % 2 ? 1 + int64_t(random() % 2) : -1 - int64_t(random() % 2));
+      part.push_back(step.back() > 0 ? (size - 1 - from.back()) / step.back() + 1
+                                     : from.back() / -step.back() + 1);
+      spec += spec.empty() ? "rfs" : "/rfs";
+      args.push_back(num(from.back()));
+      args.push_back(num(step.back()));
+    }
+    bool single = random() % 2;
+    Array with = Array::random(MXRT_I8, single ? Shape{} : part, random);
+    args.push_back(single ? num(int64_t(with.values[0])) : oddTensor(with, random));
+    with.broadcast(part).each([&](const Shape &index, int64_t n) {
+      int64_t at = 0;
+      for (size_t i = 0; i < shape.size(); ++i)
+        at = at * shape[i] + from[i] + index[i] * step[i];
+      x.values[size_t(at)] = with.values[single ? 0 : size_t(n)];
+    });
+    update("update(" + spec + ")", value, args);
+    EXPECT_EQ(read(value), x) << spec;
+  }
+}
+
+TEST_P(IndexingTest, LargeFillsAreCutIntoChunks) {
+  auto x = op("full:i32", {num(1), num(300), num(500)});
+  update("update(rs/rs)", x, {num(2), num(-2), num(7)});
+  double sum = 0;
+  for (double value : read(x).values)
+    sum += value;
+  EXPECT_EQ(sum, 150000 + 6 * 150 * 250);
+}
+
 TEST_P(IndexingTest, UpdatesCopyWhatIsShared) {
   Array start = Array::iota(MXRT_F32, {2, 3});
   auto x = tensor(start);

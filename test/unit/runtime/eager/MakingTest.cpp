@@ -11,16 +11,20 @@ class MakingTest : public EagerTest {};
 MX_BOTH_ENGINES(MakingTest);
 
 TEST_P(MakingTest, Full) {
-  EXPECT_EQ(read(op("full:f32", {num(2.5), num(2), num(2)})), (Array{MXRT_F32, {2, 2}, {2.5, 2.5, 2.5, 2.5}}));
+  EXPECT_EQ(read(op("full:f32", {num(2.5), num(2), num(2)})),
+            (Array{MXRT_F32, {2, 2}, {2.5, 2.5, 2.5, 2.5}}));
   EXPECT_EQ(read(op("full:i32", {num(7)})), (Array{MXRT_I32, {}, {7}}));
   EXPECT_EQ(read(op("full:u8", {num(-1), num(1)})), (Array{MXRT_U8, {1}, {255}}));
   EXPECT_EQ(read(op("full:bool", {host::Value::boolean(true), num(2)})).values[1], 1);
   EXPECT_EQ(read(op("full:f64", {host::Value::f64(0.1), num(1)})).values[0], 0.1);
   EXPECT_EQ(read(op("full:f16", {num(1.5), num(0)})), (Array{MXRT_F16, {0}, {}}));
-  EXPECT_EQ(read(op("full:f32", {tensor({MXRT_F32, {}, {3}}), num(3)})), (Array{MXRT_F32, {3}, {3, 3, 3}}));
-  EXPECT_EQ(refusal("full:f32", {num(1), num(-1)}), "R0201 full: size -1 of dimension 0 is negative");
-  EXPECT_EQ(refusal("full:f32", {num(1), num(int64_t(1) << 62), num(int64_t(1) << 62)}).substr(0, 11),
-            "R0103 full:");
+  EXPECT_EQ(read(op("full:f32", {tensor({MXRT_F32, {}, {3}}), num(3)})),
+            (Array{MXRT_F32, {3}, {3, 3, 3}}));
+  EXPECT_EQ(refusal("full:f32", {num(1), num(-1)}),
+            "R0201 full: size -1 of dimension 0 is negative");
+  EXPECT_EQ(
+      refusal("full:f32", {num(1), num(int64_t(1) << 62), num(int64_t(1) << 62)}).substr(0, 11),
+      "R0103 full:");
   EXPECT_EQ(refusal("full:i32", {num(1e30), num(1)}), "R0002 full: operand 0 does not fit i32");
   EXPECT_EQ(refusal("full:f32", {tensor({MXRT_F32, {1}, {3}}), num(3)}),
             "R0201 full: f32[1] is not a single value");
@@ -67,7 +71,8 @@ TEST_P(MakingTest, BroadcastAndTranspose) {
   EXPECT_EQ(refusal("broadcast", {value, num(4), num(4)}),
             "R0201 broadcast: f32[3, 1] cannot be broadcast to f32[4, 4]");
   EXPECT_EQ(read(op("transpose(order=1/0)", {value})), x.transposed({1, 0}));
-  EXPECT_EQ(refusal("transpose(order=0)", {value}), "R0201 transpose: an order of 1 axes for f32[3, 1]");
+  EXPECT_EQ(refusal("transpose(order=0)", {value}),
+            "R0201 transpose: an order of 1 axes for f32[3, 1]");
   EXPECT_EQ(refusal("transpose(order=0/0)", {value}),
             "R0204 transpose: axis 0 in a permutation of f32[3, 1] is out of range or there twice");
   EXPECT_EQ(refusal("transpose(order=0/9)", {value}).substr(0, 16), "R0204 transpose:");
@@ -114,7 +119,8 @@ TEST_P(MakingTest, ReadScalar) {
   EXPECT_EQ(reads({MXRT_F64, {}, {2.75}}, host::Kind::Int), "");
   EXPECT_EQ(out.i, 2);
   EXPECT_EQ(reads({MXRT_F64, {}, {1e300}}, host::Kind::Int), "the value of f64[] does not fit i64");
-  EXPECT_EQ(reads({MXRT_F32, {1}, {1}}, host::Kind::F32), "f32[1] is not a single value, as is needed here");
+  EXPECT_EQ(reads({MXRT_F32, {1}, {1}}, host::Kind::F32),
+            "f32[1] is not a single value, as is needed here");
   EXPECT_EQ(reads({MXRT_F32, {}, {1}}, host::Kind::DType), "the value of f32[] does not fit dtype");
 }
 

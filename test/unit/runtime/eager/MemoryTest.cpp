@@ -39,10 +39,10 @@ public:
     vm = MXRT_TRY(host::Vm::create(vmOptions));
     MXRT_CHECK(host->registerNatives(*vm));
 
-    Value x = MXRT_TRY(op("literal:f32(shape=2/3)",
-                          {num(1), num(2), num(3), num(4), num(5), num(6)}));
-    Value y = MXRT_TRY(op("literal:f32(shape=3/2)",
-                          {num(1), num(2), num(3), num(4), num(5), num(6)}));
+    Value x =
+        MXRT_TRY(op("literal:f32(shape=2/3)", {num(1), num(2), num(3), num(4), num(5), num(6)}));
+    Value y =
+        MXRT_TRY(op("literal:f32(shape=3/2)", {num(1), num(2), num(3), num(4), num(5), num(6)}));
     Value turned = MXRT_TRY(op("transpose(order=1/0)", {y}));
     Value sum = MXRT_TRY(op("add:f32", {x, turned}));
     (void)MXRT_TRY(op("sum:f32(axes=0)", {turned}));
@@ -65,8 +65,8 @@ public:
 private:
   Result<Value> op(const char *name, std::vector<Value> args) {
     void *target = nullptr;
-    MXRT_CHECK(host->resolve(host::ImportKind::TensorOp, name, {{}, true, host::Kind::Tensor},
-                             target));
+    MXRT_CHECK(
+        host->resolve(host::ImportKind::TensorOp, name, {{}, true, host::Kind::Tensor}, target));
     host::Invocation call = {*vm, name, args, Value::unit(), {"memory.mx", 1, 1}};
     MXRT_CHECK(host->invoke(host::ImportKind::TensorOp, target, call));
     values.push_back(call.result);

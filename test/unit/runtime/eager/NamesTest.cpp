@@ -22,12 +22,30 @@ std::string wrongWith(std::string_view name) {
 }
 
 TEST(OpNames, Good) {
-  for (const char *name :
-       {"add:f32", "not", "not:bool", "cast:f32:f16", "sum:f32(axes=0/2,keep=1)",
-        "sum:f32(axes=all)", "sum:f32(axes=)", "matmul:bf16@cpu:1", "transpose(order=1/0/2)",
-        "transpose(order=)", "concat(axis=1)@cpu:3", "literal:i32(shape=2/3)", "to(device=cpu:1)",
-        "index(i/:/rfts/n/t)", "index()", "index", "update(rf/rs)", "iota", "iota:i64",
-        "bernoulli", "randint:i64", "categorical:f32", "wait", "copy"})
+  for (const char *name : {"add:f32",
+                           "not",
+                           "not:bool",
+                           "cast:f32:f16",
+                           "sum:f32(axes=0/2,keep=1)",
+                           "sum:f32(axes=all)",
+                           "sum:f32(axes=)",
+                           "matmul:bf16@cpu:1",
+                           "transpose(order=1/0/2)",
+                           "transpose(order=)",
+                           "concat(axis=1)@cpu:3",
+                           "literal:i32(shape=2/3)",
+                           "to(device=cpu:1)",
+                           "index(i/:/rfts/n/t)",
+                           "index()",
+                           "index",
+                           "update(rf/rs)",
+                           "iota",
+                           "iota:i64",
+                           "bernoulli",
+                           "randint:i64",
+                           "categorical:f32",
+                           "wait",
+                           "copy"})
     EXPECT_EQ(wrongWith(name), "") << name;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "EagerFixture.h"
 #include "mxrt/random.h"
+#include "EagerFixture.h"
 
 namespace mxrt::eager {
 namespace {

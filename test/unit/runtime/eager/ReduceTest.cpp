@@ -10,8 +10,7 @@ namespace {
 class ReduceTest : public EagerTest {};
 MX_BOTH_ENGINES(ReduceTest);
 
-Array reduced(const std::string &name, const Array &x, uint32_t axes, bool keep,
-              mxrt_dtype type) {
+Array reduced(const std::string &name, const Array &x, uint32_t axes, bool keep, mxrt_dtype type) {
   Array all{type, x.shape, {}}, result{type, {}, {}};
   for (size_t i = 0; i < x.shape.size(); ++i) {
     if (axes >> i & 1)
@@ -85,13 +84,13 @@ TEST_P(ReduceTest, NothingToReduce) {
   EXPECT_EQ(read(op("sum:f32(axes=1)", {tensor(x)})), (Array{MXRT_F32, {2}, {0, 0}}));
   EXPECT_EQ(read(op("sum:f32(axes=0)", {tensor(x)})), (Array{MXRT_F32, {0}, {}}));
   EXPECT_EQ(read(op("max:f32(axes=0)", {tensor(x)})), (Array{MXRT_F32, {0}, {}}));
-  EXPECT_EQ(refusal("max:f32(axes=1)", {tensor(x)}),
-            "R0201 max: f32[2, 0] is empty where it is reduced, and nothing has no largest element");
+  EXPECT_EQ(
+      refusal("max:f32(axes=1)", {tensor(x)}),
+      "R0201 max: f32[2, 0] is empty where it is reduced, and nothing has no largest element");
   EXPECT_EQ(refusal("argmin:f32(axes=1)", {tensor(x)}),
             "R0201 argmin: f32[2, 0] is empty where it is reduced, and nothing has no smallest "
             "element");
-  EXPECT_EQ(refusal("sum:f32(axes=2)", {tensor(x)}),
-            "R0201 sum: axis 2 of f32[2, 0], which has 2");
+  EXPECT_EQ(refusal("sum:f32(axes=2)", {tensor(x)}), "R0201 sum: axis 2 of f32[2, 0], which has 2");
 }
 
 //===-- matmul --------------------------------------------------------------===//
@@ -104,8 +103,8 @@ Array product(Array a, Array b) {
     b.shape.push_back(1);
   size_t ra = a.shape.size(), rb = b.shape.size();
   int64_t m = a.shape[ra - 2], k = a.shape[ra - 1], n = b.shape[rb - 1];
-  Shape batch = broadcastShape({Shape(a.shape.begin(), a.shape.end() - 2),
-                                Shape(b.shape.begin(), b.shape.end() - 2)});
+  Shape batch = broadcastShape(
+      {Shape(a.shape.begin(), a.shape.end() - 2), Shape(b.shape.begin(), b.shape.end() - 2)});
   auto full = [&](Shape shape, int64_t x, int64_t y) {
     shape.push_back(x);
     shape.push_back(y);

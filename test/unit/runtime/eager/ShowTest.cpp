@@ -72,9 +72,10 @@ TEST_P(ShowTest, EmptyTensors) {
 
 TEST_P(ShowTest, LongAxesAreElided) {
   EXPECT_EQ(show(tensor(Array::iota(MXRT_I32, {100}))), "i32[100]\n[ 0  1  2 ... 97 98 99]");
-  EXPECT_EQ(show(tensor(Array::iota(MXRT_I32, {7, 7}))),
-            "i32[7, 7]\n[[ 0  1  2 ...  4  5  6]\n [ 7  8  9 ... 11 12 13]\n [14 15 16 ... 18 19 20]\n"
-            " ...\n [28 29 30 ... 32 33 34]\n [35 36 37 ... 39 40 41]\n [42 43 44 ... 46 47 48]]");
+  EXPECT_EQ(
+      show(tensor(Array::iota(MXRT_I32, {7, 7}))),
+      "i32[7, 7]\n[[ 0  1  2 ...  4  5  6]\n [ 7  8  9 ... 11 12 13]\n [14 15 16 ... 18 19 20]\n"
+      " ...\n [28 29 30 ... 32 33 34]\n [35 36 37 ... 39 40 41]\n [42 43 44 ... 46 47 48]]");
   // Up to 36 elements are shown whole, in lines of at most 75 characters.
   EXPECT_EQ(show(tensor(Array::iota(MXRT_I32, {36}))),
             "i32[36]\n[ 0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21 22 23\n"

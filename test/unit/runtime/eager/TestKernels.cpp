@@ -31,40 +31,66 @@ void storeElement(mxrt_dtype type, void *data, int64_t index, double value) {
 
 double apply(const std::string &op, mxrt_dtype type, const double *x) {
   double a = x[0], b = x[1];
-  if (op == "neg") return -a;
-  if (op == "abs") return std::fabs(a);
-  if (op == "exp") return type == MXRT_F32 ? std::exp(float(a)) : std::exp(a);
-  if (op == "log") return std::log(a);
-  if (op == "sqrt") return std::sqrt(a);
-  if (op == "floor") return std::floor(a);
-  if (op == "not") return a == 0;
-  if (op == "isnan") return std::isnan(a);
-  if (op == "cast") return a;
-  if (op == "add") return a + b;
-  if (op == "sub") return a - b;
-  if (op == "mul") return a * b;
-  if (op == "div") return a / b;
-  if (op == "maximum") return a > b ? a : b;
-  if (op == "and") return a != 0 && b != 0;
-  if (op == "lt") return a < b;
-  if (op == "eq") return a == b;
-  if (op == "select") return a != 0 ? b : x[2];
+  if (op == "neg")
+    return -a;
+  if (op == "abs")
+    return std::fabs(a);
+  if (op == "exp")
+    return type == MXRT_F32 ? std::exp(float(a)) : std::exp(a);
+  if (op == "log")
+    return std::log(a);
+  if (op == "sqrt")
+    return std::sqrt(a);
+  if (op == "floor")
+    return std::floor(a);
+  if (op == "not")
+    return a == 0;
+  if (op == "isnan")
+    return std::isnan(a);
+  if (op == "cast")
+    return a;
+  if (op == "add")
+    return a + b;
+  if (op == "sub")
+    return a - b;
+  if (op == "mul")
+    return a * b;
+  if (op == "div")
+    return a / b;
+  if (op == "maximum")
+    return a > b ? a : b;
+  if (op == "and")
+    return a != 0 && b != 0;
+  if (op == "lt")
+    return a < b;
+  if (op == "eq")
+    return a == b;
+  if (op == "select")
+    return a != 0 ? b : x[2];
   return std::nan("");
 }
 
 double reduceStart(const std::string &op) {
-  if (op == "prod" || op == "all") return 1;
-  if (op == "max") return -INFINITY;
-  if (op == "min") return INFINITY;
+  if (op == "prod" || op == "all")
+    return 1;
+  if (op == "max")
+    return -INFINITY;
+  if (op == "min")
+    return INFINITY;
   return 0;
 }
 
 double reduceStep(const std::string &op, double sum, double x) {
-  if (op == "sum") return sum + x;
-  if (op == "prod") return sum * x;
-  if (op == "max") return x > sum ? x : sum;
-  if (op == "min") return x < sum ? x : sum;
-  if (op == "any") return sum != 0 || x != 0;
+  if (op == "sum")
+    return sum + x;
+  if (op == "prod")
+    return sum * x;
+  if (op == "max")
+    return x > sum ? x : sum;
+  if (op == "min")
+    return x < sum ? x : sum;
+  if (op == "any")
+    return sum != 0 || x != 0;
   return sum != 0 && x != 0; // all
 }
 
