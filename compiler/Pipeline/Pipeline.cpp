@@ -58,11 +58,11 @@ static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
   // One body: what a graph calls is compiled into it, so that all later passes see everything.
   passes.addPass(graph::createInlineCalls());
   // Models and tuples become their tensors, which is what memory and kernels are about.
-  passes.addPass(graph::createFlattenAggregates());
+  passes.addNestedPass<ir::GraphOp>(graph::createFlattenAggregates());
   // Numbers for sizes leave constants and static conditions behind; what they decide goes away.
   passes.addPass(createCanonicalizerPass());
   if (on("simplify"))
-    passes.addPass(graph::createSimplify());
+    passes.addNestedPass<ir::GraphOp>(graph::createSimplify());
   // A value used twice is computed once; one that nobody uses not at all.
   if (on("cse"))
     passes.addPass(createCSEPass());
@@ -76,7 +76,7 @@ static LogicalResult runFusion(ModuleOp module, const Options &options) {
   if (options.disabled.count("fuse"))
     fuse.maxOps = 1;
   // Kernels: the unit of code and of memory planning.
-  passes.addPass(graph::createFuse(fuse));
+  passes.addNestedPass<ir::GraphOp>(graph::createFuse(fuse));
   // Every op must still say where it comes from: errors and profiles depend on it.
   passes.addPass(graph::createVerifyPlaces());
   return passes.run(module);
