@@ -4,6 +4,7 @@
 #include "Graph/Passes.h"
 #include "Lowering/Kernels.h"
 #include "Bytecode/Bytecode.h"
+#include "Lowering/Programs.h"
 #include "dialects/mx/Mx.h"
 #include "dialects/mxrt/Mxrt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,6 +33,7 @@ int main(int argc, char **argv) {
               mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
               mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
               mlir::scf::SCFDialect, mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
+  mx::lowering::registerProgramPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
