@@ -252,6 +252,15 @@ private:
       if (failed(i))
         return failure();
       replacePart(set.getArray(), *i, set.getValue(), set);
+    } else if (isa<ir::UndefOp>(op) && isStructured(op->getResult(0))) {
+      SmallVector<Type> types;
+      if (failed(leafTypes(op->getResultTypes(), types)))
+        return failure();
+      OpBuilder b(op);
+      SmallVector<Value> parts;
+      for (Type type : types)
+        parts.push_back(ir::UndefOp::create(b, op->getLoc(), type));
+      setLeaves(op->getResult(0), parts);
     } else if (isa<ir::IfOp, ir::ForOp, ir::WhileOp>(op)) {
       return flattenRegions(op);
     } else if (isa<ir::YieldOp, ir::ReturnOp>(op)) {

@@ -119,9 +119,10 @@ FusionGroups::FusionGroups(Block &block, const FusionOptions &options)
 
 std::optional<unsigned> FusionGroups::indexOf(Operation *op) const {
   op = block.findAncestorOpInBlock(*op);
-  if (!op)
+  auto found = numbers.find(op);
+  if (found == numbers.end()) // in another block, or a kernel made by now
     return std::nullopt;
-  return numbers.lookup(op);
+  return found->second;
 }
 
 // ------------------------------------------------------------------------------- dependencies

@@ -25,8 +25,6 @@ bool onlyDecides(ir::ReadOp read) {
   });
 }
 bool needsHost(Operation *op) {
-  if (auto read = dyn_cast<ir::ReadOp>(op))
-    return !onlyDecides(read);
   return isa<ir::TryOp, ir::ErrorPartOp, ir::CellOp, ir::LoadOp, ir::StoreOp, ir::GlobalLoadOp,
              ir::GlobalStoreOp, ir::NativeOp>(op);
 }
@@ -188,6 +186,8 @@ private:
   }
 
   static void dropRead(ir::ReadOp read) {
+    if (!onlyDecides(read))
+      return;
     read.replaceAllUsesWith(read.getX());
     read.erase();
   }

@@ -14,7 +14,7 @@ def InlineCalls : Pass<"inline-calls", "::mlir::ModuleOp"> {
 
     A callee that needs the host (`mx.try`, variables, the runtime) is refused, and so is recursion.
     Printing, asserting and raising may stay. `mx.read` of a condition goes: a graph decides on the
-    device. Functions that are no longer called are left for symbol-dce.
+    device; other reads stay, since the checker has refused those that wait. Functions that are no longer called are left for symbol-dce.
   }];
   let options = [Option<"limit", "limit", "int64_t", "1000000",
                         "refuse graphs that grow beyond this number of ops">];
@@ -59,8 +59,10 @@ def Simplify : Pass<"simplify", "::mx::ir::GraphOp"> {
     - -(-x), not not x, ~~x
     - a cast of a cast whose first step loses nothing
     - select with two equal sides
+    - a number of the host that is copied to a device only to be combined with a tensor there
     - transpose of transpose, broadcast of broadcast, copies there and back, a slice that takes all
-    - `mx.if`: two equal blocks; results that both blocks give alike, or that nobody uses
+    - `mx.if`: two equal blocks; results that both blocks give alike (`mx.undef` is like anything), or
+      that nobody uses
     - `mx.for` and `mx.while`: carried values that never change, or that only feed themselves
 
     x + 0.0 stays (it turns -0.0 into 0.0), and so do x*0 and x - x (NaN). Reshape of reshape is a

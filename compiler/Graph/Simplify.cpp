@@ -192,6 +192,31 @@ struct ThereAndBack : OpRewritePattern<ir::ToDeviceOp> {
   }
 };
 
+/// Ops take numbers of the host as they are, so these need no copy on the device.
+struct CopiedNumber : RewritePattern {
+  explicit CopiedNumber(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!op->hasTrait<ir::Elementwise>() && !isa<ir::FullOp>(op))
+      return failure();
+    auto original = [](Value value) {
+      auto copy = value.getDefiningOp<ir::ToDeviceOp>();
+      return copy && copy.getX().getType().isHost() ? copy.getX() : Value();
+    };
+    // A result of the device needs at least one operand there.
+    if (!isa<ir::FullOp>(op) && llvm::all_of(op->getOperands(), [&](Value value) {
+          return original(value) || cast<ir::TensorType>(value.getType()).isHost();
+        }))
+      return failure();
+    bool changed = false;
+    for (OpOperand &operand : op->getOpOperands())
+      if (Value number = original(operand.get())) {
+        rewriter.modifyOpInPlace(op, [&] { operand.set(number); });
+        changed = true;
+      }
+    return success(changed);
+  }
+};
+
 struct WholeSlice : OpRewritePattern<ir::SliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::SliceOp op, PatternRewriter &rewriter) const override {
@@ -213,7 +238,7 @@ struct Simplify : impl::SimplifyBase<Simplify> {
     RewritePatternSet patterns(context);
     patterns.add<NeutralOperand, Involution<ir::NegOp>, Involution<ir::NotOp>,
                  Involution<ir::BitNotOp>, CastOfCast, EqualSides, TransposeOfTranspose,
-                 BroadcastOfBroadcast, ThereAndBack, WholeSlice>(context);
+                 BroadcastOfBroadcast, ThereAndBack, CopiedNumber, WholeSlice>(context);
     addRegionPatterns(patterns);
     GreedyRewriteConfig config;
     // Merged constants would lose their places; CSE merges them later.

@@ -33,8 +33,7 @@ struct NeedlessResults : OpRewritePattern<ir::IfOp> {
                            op.getElseRegion().front().getTerminator()};
     llvm::BitVector needless(op.getNumResults());
     for (unsigned i = 0; i < op.getNumResults(); ++i) {
-      Value value = yields[0]->getOperand(i);
-      if (value == yields[1]->getOperand(i)) // so it comes from outside of both
+      if (Value value = alike(op, yields[0]->getOperand(i), yields[1]->getOperand(i)))
         rewriter.replaceAllUsesWith(op.getResult(i), value);
       needless[i] = op.getResult(i).use_empty();
     }
@@ -55,6 +54,16 @@ struct NeedlessResults : OpRewritePattern<ir::IfOp> {
         rewriter.replaceAllUsesWith(op.getResult(i), fewer.getResult(next++));
     rewriter.eraseOp(op);
     return success();
+  }
+
+  /// The value, if it is there whichever block runs. Nobody looks at what is undefined.
+  static Value alike(ir::IfOp op, Value first, Value second) {
+    if (first.getDefiningOp<ir::UndefOp>())
+      std::swap(first, second);
+    bool inside = op->isAncestor(first.getParentBlock()->getParentOp());
+    if (!inside && (first == second || second.getDefiningOp<ir::UndefOp>()))
+      return first;
+    return {};
   }
 };
 

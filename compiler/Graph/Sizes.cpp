@@ -83,15 +83,12 @@ LogicalResult foldSizes(FunctionOpInterface function) {
     });
     if (known.empty())
       return success();
-    // A size that was given may itself be a name that is replaced in the same round.
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (auto &[name, size] : known) {
-        ir::SizeAttr deeper = size.substitute(known);
-        changed |= deeper && deeper != size;
-        size = deeper ? deeper : size;
-      }
-    }
+    // A size that was given may itself be a name that is replaced in the same round. A chain of
+    // names is no longer than their number.
+    for (size_t round = 0; round < known.size(); ++round)
+      for (auto &[name, size] : known)
+        if (ir::SizeAttr deeper = size.substitute(known))
+          size = deeper;
     if (failed(replaceSizes({function.getOperation()}, known)))
       return failure();
   }

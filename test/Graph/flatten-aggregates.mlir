@@ -127,6 +127,14 @@ mx.graph @shown(%d: !dense) {
   mx.return
 }
 
+// CHECK-LABEL: mx.graph @undefined(
+// CHECK: mx.undef : !mx.tensor<f32[4, 4]>
+// CHECK: mx.undef : !mx.tensor<f32[4]>
+mx.graph @undefined() -> !dense {
+  %u = mx.undef : !dense
+  mx.return %u : !dense
+}
+
 // CHECK-LABEL: mx.graph @nothing() attributes
 // CHECK-NEXT: mx.return
 mx.graph @nothing(%a: !mx.array<!mx.tensor<f32[]>, <0>>, %t: !mx.aggregate<"" []>) -> !mx.aggregate<"" []> {

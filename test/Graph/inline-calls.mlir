@@ -90,11 +90,21 @@ mx.func private @decide(%x: !mx.tensor<f32[]>, %c: !mx.tensor<bool[]>) -> !mx.te
   }
   mx.return %y : !mx.tensor<f32[]>
 }
-// Waiting for a condition is for eager code.
+mx.func private @count(%x: !mx.tensor<i64[]>) -> !mx.tensor<i64[] on host> {
+  %h = mx.read %x : !mx.tensor<i64[]> -> !mx.tensor<i64[] on host>
+  mx.return %h : !mx.tensor<i64[] on host>
+}
+// Waiting for a condition is for eager code; a number that is used as such is read.
 // CHECK-LABEL: mx.graph @condition
 // CHECK-NOT: mx.read
 // CHECK: mx.if %arg1 : (!mx.tensor<bool[]>)
+// CHECK-LABEL: mx.graph @number
+// CHECK: mx.read
 mx.graph @condition(%x: !mx.tensor<f32[]>, %c: !mx.tensor<bool[]>) -> !mx.tensor<f32[]> {
   %y = mx.call @decide (%x, %c) : (!mx.tensor<f32[]>, !mx.tensor<bool[]>) -> !mx.tensor<f32[]>
   mx.return %y : !mx.tensor<f32[]>
+}
+mx.graph @number(%x: !mx.tensor<i64[]>) -> !mx.tensor<i64[] on host> {
+  %y = mx.call @count (%x) : (!mx.tensor<i64[]>) -> !mx.tensor<i64[] on host>
+  mx.return %y : !mx.tensor<i64[] on host>
 }

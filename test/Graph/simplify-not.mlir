@@ -72,3 +72,27 @@ mx.graph @slice(%x: !f, %n: !n) -> !f {
   %0 = mx.slice %x ["rt"] at (%n) : (!f, !n) -> !f
   mx.return %0 : !f
 }
+
+// Without the copy the result would be on the host.
+// CHECK-LABEL: mx.graph @copiedNumbers
+// CHECK: mx.to
+// CHECK: mx.add
+mx.graph @copiedNumbers(%h: !hf) -> !mx.tensor<f32[]> {
+  %d = mx.to %h : !hf -> !mx.tensor<f32[]>
+  %0 = mx.add %d, %h : (!mx.tensor<f32[]>, !hf) -> !mx.tensor<f32[]>
+  mx.return %0 : !mx.tensor<f32[]>
+}
+
+// What only one block computes is not there in the other.
+// CHECK-LABEL: mx.graph @oneBlock
+// CHECK: mx.if
+mx.graph @oneBlock(%x: !f, %c: !mx.tensor<bool[]>) -> !f {
+  %0 = mx.if %c : (!mx.tensor<bool[]>) -> !f {
+    %u = mx.undef : !f
+    mx.yield %u : !f
+  } else {
+    %e = mx.exp %x : (!f) -> !f
+    mx.yield %e : !f
+  }
+  mx.return %0 : !f
+}

@@ -98,6 +98,29 @@ mx.graph @branches(%x: !f, %c: !mx.tensor<bool[]>) -> (!f, !f, !f) {
   mx.return %0, %1#0, %1#1 : !f, !f, !f
 }
 
+// CHECK-LABEL: mx.graph @undefined
+// CHECK-NEXT: mx.return %arg0
+mx.graph @undefined(%x: !f, %c: !mx.tensor<bool[]>) -> !f {
+  %0 = mx.if %c : (!mx.tensor<bool[]>) -> !f {
+    %u = mx.undef : !f
+    mx.yield %u : !f
+  } else {
+    mx.yield %x : !f
+  }
+  mx.return %0 : !f
+}
+
+// CHECK-LABEL: mx.graph @copiedNumber
+// CHECK-NEXT: mx.mul %arg0, %arg1 : (!mx.tensor<f32[4]>, !mx.tensor<f32[] on host>)
+// CHECK-NEXT: mx.full %arg1 : !mx.tensor<f32[] on host>
+// CHECK-NEXT: mx.return
+mx.graph @copiedNumber(%x: !f, %h: !hf) -> (!f, !f) {
+  %d = mx.to %h : !hf -> !mx.tensor<f32[]>
+  %0 = mx.mul %x, %d : (!f, !mx.tensor<f32[]>) -> !f
+  %1 = mx.full %d : !mx.tensor<f32[]> -> !f
+  mx.return %0, %1 : !f, !f
+}
+
 // Two values feed only each other, and one never changes.
 // CHECK-LABEL: mx.graph @carried
 // CHECK: mx.for %{{.*}} to %arg1 carries(%arg0) :
