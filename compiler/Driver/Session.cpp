@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Driver/Session.h"
 #include "Bytecode/Bytecode.h"
+#include "host/Math.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -109,7 +110,10 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
     return;
   }
   vm = made.take();
-  if (mxrt::Status status = host->registerNatives(*vm); !status.ok()) {
+  mxrt::Status status = host->registerNatives(*vm);
+  if (status.ok())
+    status = mxrt::host::registerMath(*vm);
+  if (!status.ok()) {
     report(status.release());
     return;
   }

@@ -31,7 +31,8 @@ struct VerifyPlaces : impl::VerifyPlacesBase<VerifyPlaces> {
 
   void runOnOperation() override {
     getOperation()->walk([&](Operation *op) {
-      if (isa<ModuleOp>(op) || op->hasTrait<OpTrait::ConstantLike>() || hasPlace(op->getLoc()))
+      if (isa<ModuleOp>(op) || op->hasTrait<OpTrait::ConstantLike>() ||
+          op->hasTrait<OpTrait::IsTerminator>() || hasPlace(op->getLoc()))
         return;
       op->emitOpError() << "has no place in the source";
       signalPassFailure();

@@ -3,6 +3,7 @@
 // Expressions. What is on the host follows from the operands: arithmetic on host numbers alone
 // stays there; anything else is pushed to a device.
 #include "IRGen/Emitter.h"
+#include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 
 namespace mx::irgen {
@@ -273,7 +274,17 @@ mlir::Value Emitter::emitMember(const Member *e) {
 
 /// An elementwise op on operands that stretch to each other. `element`: of the result, if it is not
 /// that of the last operand.
-mlir::Value Emitter::elementwise(StringRef op, ArrayRef<mlir::Value> operands, mlir::Type element) {
+mlir::Value Emitter::elementwise(StringRef op, ArrayRef<mlir::Value> given, mlir::Type element) {
+  SmallVector<mlir::Value> operands(given);
+  // Between the kernels of a graph only counting is done: sizes, indices, flags.
+  bool counts = llvm::StringSwitch<bool>(op)
+                    .Cases({"add", "sub", "mul", "floordiv", "mod", "neg", "maximum", "minimum"}, true)
+                    .Cases({"eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not"}, true)
+                    .Default(false);
+  for (mlir::Value &v : operands)
+    if (inGraph && v && isHost(v) &&
+        (!counts || !(elementOf(v).isInteger(64) || elementOf(v).isInteger(1))))
+      v = toDevice(v);
   bool host = true;
   SmallVector<ir::SizeAttr> sizes;
   std::string device;

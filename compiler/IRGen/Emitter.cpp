@@ -264,7 +264,8 @@ Value Emitter::cast(Value value, mlir::Type element) {
   if (!value || elementOf(value) == element)
     return value;
   ir::TensorType type = tensor(value);
-  if (type.isHost() && (element.isF16() || element.isBF16())) {
+  bool counts = (element.isInteger(64) || element.isInteger(1)) && elementOf(value).isInteger();
+  if (type.isHost() && (element.isF16() || element.isBF16() || (inGraph && !counts))) {
     value = toDevice(value);
     type = tensor(value);
   }
