@@ -123,6 +123,11 @@ private:
       if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !isMember(group, user); }))
         outputs.push_back(op->getResult(0));
     }
+    // Constants that MLIR has folded or moved have no place any more; then it is the graph's.
+    if (llvm::all_of(group.ops, [&](unsigned i) {
+          return groups.op(i)->hasTrait<OpTrait::ConstantLike>();
+        }))
+      places.push_back(block.getParentOp()->getLoc());
     OpBuilder b(&block.back());
     Location loc = b.getFusedLoc(places);
     auto kernel = ir::KernelOp::create(b, loc, ValueRange(outputs).getTypes(), inputs.getArrayRef(),

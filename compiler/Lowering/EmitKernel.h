@@ -28,5 +28,7 @@ bool mayShareLoops(mlir::Operation *x, mlir::Operation *y);
 
 llvm::LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitPointwise(KernelEmitter &e, const OutputGroup &group);
+/// Concat, update and random.
+llvm::LogicalResult emitWrites(KernelEmitter &e, const OutputGroup &group);
 
 } // namespace mx::lowering

@@ -116,6 +116,8 @@ bool mayShareLoops(Operation *x, Operation *y) { return x == y; }
 LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group) {
   if (group.sources.empty())
     return emitPointwise(e, group);
+  if (isa<ConcatOp, UpdateOp, RandomOp>(group.sources[0]))
+    return emitWrites(e, group);
   return group.sources[0]->emitOpError() << "cannot be lowered yet";
 }
 

@@ -127,7 +127,6 @@ class Program:
             expression, want, loose = self.cases[int(index)]
             got, shape = parse(body, want)
             kind = next((n for n, t in NP.items() if want.dtype == t), None)
-            ok = got is not None and got.shape == want.size * np.ones(1, int)[:0].shape or True
             ok = got is not None and got.size == want.size
             if ok and shape is not None:
                 ok = shape == f"{kind}[{', '.join(map(str, want.shape))}]"
@@ -221,13 +220,12 @@ def unary(p, kind):
                 continue
             if kind in FLOATS and to in INTS:
                 info = np.iinfo(NP[to])
-                t = np.trunc(a.astype(np.float64))
-                want = np.where(np.isnan(t), 0, np.clip(np.nan_to_num(t, posinf=9e18, neginf=-9e18),
-                                                        float(info.min), float(info.max)))
-                big = np.isposinf(a.astype(np.float64))
-                want = np.where(big, info.max, want.astype(object)).astype(object)
-                want = np.array([min(max(int(v), info.min), info.max) for v in want.reshape(-1)],
-                                dtype=NP[to]).reshape(shape)
+                def saturate(v):
+                    if math.isnan(v):
+                        return 0
+                    return info.max if v >= info.max else info.min if v <= info.min else int(v)
+
+                want = np.array([saturate(float(v)) for v in a.reshape(-1)], dtype=NP[to]).reshape(shape)
             else:
                 want = (a != 0) if to == "bool" else a.astype(NP[to])
             p.expect(f"{to}({x})", want)
