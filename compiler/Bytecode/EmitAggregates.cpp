@@ -57,6 +57,7 @@ bool FunctionEmitter::emitValueOp(Operation *op) {
       })
       .Case<ir::BindSizeOp>([&](ir::BindSizeOp it) { return bindSize(it), true; })
       .Case<ir::MakeOp>([&](ir::MakeOp it) { return emitMake(it), true; })
+      .Case<ir::UndefOp>([&](ir::UndefOp it) { return emitUndef(it), true; })
       .Case<ir::GetOp>([&](ir::GetOp it) {
         Reg from = use(it.getAggregate());
         releaseOperands();

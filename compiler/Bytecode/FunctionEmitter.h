@@ -131,6 +131,9 @@ private:
   void emitRandom(ir::RandomOp op);
   void emitTo(ir::ToDeviceOp op);
 
+  // -- EmitUndef.cpp
+  void emitUndef(ir::UndefOp op);
+
   // -- EmitControl.cpp
   bool emitControl(Operation *op);
   struct Results {

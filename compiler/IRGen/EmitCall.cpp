@@ -64,8 +64,8 @@ void Emitter::signatureOf(Instance &callee, SmallVectorImpl<mlir::Type> &args,
   };
   FunctionInfo *f = callee.function;
   if (callee.construct) {
-    Symbol rngType;
-    add(inside.convert(sema.prelude->scope.names.at("Rng")->nominal->self), true);
+    if (callee.construct->isModel)
+      add(inside.convert(sema.prelude->scope.names.at("Rng")->nominal->self), true);
     for (const ParamInfo &param : callee.construct->params)
       if (!inside.isDropped(param))
         add(inside.convert(param.type), false);
@@ -293,16 +293,12 @@ mlir::Value Emitter::construct(const Type *type, const CallInfo *info, const Exp
   Instance &target = shared.instances.ofConstructor(type);
   Bindings bindings = sema.bindingsOf(type);
   SmallVector<mlir::Value> args;
-  mlir::Value generator;
-  if (rngExpr)
-    generator = emit(rngExpr);
-  else if (!nominal.isModel) // nothing is drawn: any will do
-    generator = undefined(convert(sema.prelude->scope.names.at("Rng")->nominal->self));
-  else
-    generator = ambientRng();
-  if (!generator)
-    return {};
-  args.push_back(generator);
+  if (nominal.isModel) { // initialisers may draw
+    mlir::Value generator = rngExpr ? emit(rngExpr) : ambientRng();
+    if (!generator)
+      return {};
+    args.push_back(generator);
+  }
   for (size_t p = 0; p < nominal.params.size(); ++p) {
     const ParamInfo &param = nominal.params[p];
     if (isDropped(param))
@@ -325,11 +321,13 @@ mlir::Value Emitter::construct(const Type *type, const CallInfo *info, const Exp
                  : unsupported(span, "`" + param.name + "` left out of `" + nominal.name + "`");
     args.push_back(fit(value, convert(want)));
   }
+  if (!nominal.isModel)
+    return callSymbol(target, args, {convert(type->plain)}, bindings)[0];
   SmallVector<mlir::Value> out =
-      callSymbol(target, args, {generator.getType(), convert(type->plain)}, bindings);
+      callSymbol(target, args, {args[0].getType(), convert(type->plain)}, bindings);
   if (rngExpr)
     assign(rngExpr, out[0]);
-  else if (nominal.isModel)
+  else
     setAmbientRng(out[0]);
   return out[1];
 }

@@ -41,6 +41,11 @@ void Emitter::finishReturn(mlir::Value result) {
 
 void Emitter::emitFunction() {
   FunctionInfo &f = *instance.function;
+  sema.checkBody(f);
+  if (sema.diags.hasErrors()) {
+    shared.failed = true;
+    return;
+  }
   SmallVector<mlir::Type> inputs, results;
   SmallVector<bool> isMut;
   signatureOf(instance, inputs, results, isMut);
@@ -126,6 +131,11 @@ void Emitter::emitFunction() {
 /// Initialisers in the order of the fields (S5). `sub` fields without one are constructed.
 void Emitter::emitConstructor() {
   NominalInfo &nominal = *instance.construct;
+  sema.checkNominalBodies(nominal); // of an imported module: its initialisers are read on use
+  if (sema.diags.hasErrors()) {
+    shared.failed = true;
+    return;
+  }
   SmallVector<mlir::Type> inputs, results;
   SmallVector<bool> isMut;
   signatureOf(instance, inputs, results, isMut);
@@ -133,11 +143,13 @@ void Emitter::emitConstructor() {
                 nominal.syntax->name.span);
   auto function = mlir::cast<FunctionOpInterface>(functionOp);
   mlir::Block &entry = function.getFunctionBody().front();
-  function.setArgAttr(0, "mx.mut", builder.getUnitAttr());
-  values[&rngPlaceholder] = entry.getArgument(0);
-  mutParams.push_back(&rngPlaceholder);
+  unsigned next = 0;
+  if (nominal.isModel) {
+    function.setArgAttr(0, "mx.mut", builder.getUnitAttr());
+    values[&rngPlaceholder] = entry.getArgument(next++);
+    mutParams.push_back(&rngPlaceholder);
+  }
   auto type = mlir::cast<ir::AggregateType>(results.back());
-  unsigned next = 1;
   llvm::StringMap<mlir::Value> given;
   for (const ParamInfo &param : nominal.params)
     if (!isDropped(param)) {
