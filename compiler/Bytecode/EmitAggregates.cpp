@@ -164,20 +164,49 @@ void FunctionEmitter::emitCompare(ir::CompareOp op) {
     emit(Opcode::Not, reg, reg);
 }
 
-void FunctionEmitter::emitGlobal(Operation *op) {
-  auto load = dyn_cast<ir::GlobalLoadOp>(op);
-  auto store = dyn_cast<ir::GlobalStoreOp>(op);
-  StringRef name = load ? load.getName() : store.getName();
-  Kind kind = kindOf(load ? load.getResult().getType() : store.getValue().getType());
-  std::optional<uint16_t> row = tables.global(name, kind);
-  if (!row) {
+uint16_t FunctionEmitter::globalRow(Operation *op, StringRef name, Type type) {
+  std::optional<uint16_t> row = tables.global(name, kindOf(type));
+  if (!row)
     error(op) << "the variable `" << name << "` is of another type elsewhere";
+  return row.value_or(0);
+}
+
+void FunctionEmitter::emitGlobal(Operation *op) {
+  if (auto store = dyn_cast<ir::GlobalStoreOp>(op)) {
+    Reg value = use(store.getValue());
+    emit(Opcode::SetGlobal, globalRow(op, store.getName(), store.getValue().getType()), value);
     return;
   }
-  if (load)
-    emit(Opcode::GetGlobal, define(load.getResult()), *row);
-  else
-    emit(Opcode::SetGlobal, *row, use(store.getValue()));
+  // A variable that is changed is moved out where that happens.
+  auto load = cast<ir::GlobalLoadOp>(op);
+  if (!live.changesVariable(load))
+    emit(Opcode::GetGlobal, define(load.getResult()),
+         globalRow(op, load.getName(), load.getResult().getType()));
+}
+
+Reg FunctionEmitter::takeGlobal(ir::GlobalLoadOp op, Value result) {
+  uint16_t row = globalRow(op, op.getName(), op.getResult().getType());
+  Reg reg = define(result);
+  emit(Opcode::TakeGlobal, reg, row);
+  if (current.taken.empty())
+    current.guardFrom = here();
+  current.taken.push_back({row, reg});
+  current.handedOver.push_back(op.getResult());
+  return reg;
+}
+
+/// If the op that changes variables fails, they get back what it left of them.
+void FunctionEmitter::guardGlobals() {
+  uint32_t end = here(), over = emitJump(Opcode::Jump), target = here();
+  for (auto [row, reg] : current.taken)
+    emit(Opcode::SetGlobal, row, reg);
+  Reg error = temp(Kind::Error);
+  emit(Opcode::Raise, error);
+  landHere(over);
+  code.handlers.push_back({current.guardFrom, end, target, error});
+  // Where all went well nothing is in it.
+  current.temps.pop_back();
+  registers.free(error);
 }
 
 /// A cell is a register of its own.
@@ -185,10 +214,18 @@ void FunctionEmitter::emitCell(Operation *op) {
   if (auto cell = dyn_cast<ir::CellOp>(op)) {
     (void)defineFrom(cell.getInitial(), cell.getResult());
   } else if (auto load = dyn_cast<ir::LoadOp>(op)) {
-    (void)defineFrom(load.getCell(), load.getResult());
+    // A variable that is changed is changed in its own register.
+    if (live.changesVariable(load))
+      values[load.getResult()] = use(load.getCell());
+    else
+      (void)defineFrom(load.getCell(), load.getResult());
   } else {
     auto store = cast<ir::StoreOp>(op);
     Reg value = use(store.getValue()), into = use(store.getCell());
+    if (value == into) {
+      current.handedOver.push_back(store.getValue());
+      return;
+    }
     transfer(into, value, ends(store.getValue()));
     // Moved away: its register is free, and there is nothing to drop.
     if (ends(store.getValue())) {

@@ -58,8 +58,8 @@ void FunctionEmitter::emitCall(ir::CallOp op) {
   SmallVector<uint16_t> operands;
   for (Attribute each : op.getSizes())
     operands.push_back(size(cast<ir::SizeAttr>(each)));
-  for (Value argument : op.getArgs())
-    operands.push_back(use(argument));
+  for (auto [i, argument] : llvm::enumerate(op.getArgs()))
+    operands.push_back(callee->params[callee->sizeCount + i].isMut ? 0 : use(argument));
   for (auto [i, which] : llvm::enumerate(callee->mutArguments)) {
     Reg reg = defineFrom(op.getArgs()[which], op->getResult(unsigned(i)));
     operands[callee->sizeCount + which] = uint16_t(reg | host::mutBit);

@@ -197,6 +197,9 @@ Reg FunctionEmitter::defineIfUsed(Value result) {
 }
 
 Reg FunctionEmitter::defineFrom(Value operand, Value result) {
+  if (auto global = operand.getDefiningOp<ir::GlobalLoadOp>();
+      global && live.changesVariable(global))
+    return takeGlobal(global, result);
   Reg from = use(operand);
   if (ends(operand) && !llvm::is_contained(current.handedOver, operand) &&
       llvm::count(current.op->getOperands(), operand) == 1) {
@@ -252,6 +255,8 @@ void FunctionEmitter::endOperands() {
 }
 
 void FunctionEmitter::endOp() {
+  if (!current.taken.empty())
+    guardGlobals();
   if (!current.released)
     releaseOperands();
   for (Value result : current.op->getResults())

@@ -169,6 +169,9 @@ private:
   void emitPrintOrFormat(Operation *op);
   void emitCompare(ir::CompareOp op);
   void emitGlobal(Operation *op);
+  Reg takeGlobal(ir::GlobalLoadOp op, Value result);
+  void guardGlobals();
+  uint16_t globalRow(Operation *op, llvm::StringRef name, mlir::Type type);
   void emitCell(Operation *op);
 
   ModuleTables &tables;
@@ -190,6 +193,9 @@ private:
     bool released = false;
     llvm::SmallVector<Value, 2> handedOver;
     llvm::SmallVector<Reg, 4> temps, freed;
+    /// Globals that were moved out, and the first instruction that must put them back if it fails.
+    llvm::SmallVector<std::pair<uint16_t, Reg>, 2> taken;
+    uint32_t guardFrom = 0;
   } current;
   /// The place of the next instruction, and of the one before.
   bool places;

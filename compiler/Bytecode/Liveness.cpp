@@ -26,6 +26,8 @@ Liveness::Liveness(ir::FuncOp function) {
   function.getBody().walk([&](Operation *op) {
     if (isa<ir::SetOp, ir::SetAtOp>(op))
       findMoves(op);
+    else if (isa<ir::LoadOp, ir::GlobalLoadOp>(op))
+      findChange(op);
   });
 }
 
@@ -175,6 +177,83 @@ void Liveness::findMoves(Operation *op) {
   if (!isa<ir::TensorType>(found->getResult(0).getType()) ||
       !cast<ir::TensorType>(found->getResult(0).getType()).isHost())
     moving.insert(found);
+}
+
+// ------------------------------------------------------------------------------------------------
+// variables
+
+static bool isStore(Operation *op) { return isa<ir::StoreOp, ir::GlobalStoreOp>(op); }
+
+/// Whether a load or store is of the variable that `load` loads.
+static bool isSameVariable(Operation *op, Operation *load) {
+  if (auto cell = dyn_cast<ir::LoadOp>(load)) {
+    if (auto other = dyn_cast<ir::LoadOp>(op))
+      return other.getCell() == cell.getCell();
+    auto store = dyn_cast<ir::StoreOp>(op);
+    return store && store.getCell() == cell.getCell();
+  }
+  StringRef name = cast<ir::GlobalLoadOp>(load).getName();
+  if (auto other = dyn_cast<ir::GlobalLoadOp>(op))
+    return other.getName() == name;
+  auto store = dyn_cast<ir::GlobalStoreOp>(op);
+  return store && store.getName() == name;
+}
+
+/// Which result is the operand, changed; nothing if the op does not work in place. Functions are
+/// left out: one that fails half way may have nothing to give back.
+static std::optional<unsigned> changedResult(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (isa<ir::UpdateOp, ir::SetOp, ir::SetAtOp>(op))
+    return use.getOperandNumber() == 0 ? std::optional(0u) : std::nullopt;
+  auto call = dyn_cast<ir::CallOp>(op);
+  auto graph = call ? SymbolTable::lookupNearestSymbolFrom<ir::GraphOp>(op, call.getCalleeAttr())
+                    : ir::GraphOp();
+  if (!graph)
+    return std::nullopt;
+  unsigned result = 0;
+  for (unsigned i = 0; i < graph.getNumArguments(); ++i)
+    if (graph.getArgAttr(i, "mx.mut")) {
+      if (i == use.getOperandNumber())
+        return result;
+      ++result;
+    }
+  return std::nullopt;
+}
+
+void Liveness::findChange(Operation *load) {
+  Value loaded = load->getResult(0);
+  auto tensor = dyn_cast<ir::TensorType>(loaded.getType());
+  if (!loaded.hasOneUse() || (tensor && tensor.isHost()) || isa<ir::DtypeType>(loaded.getType()))
+    return;
+  OpOperand &use = *loaded.use_begin();
+  Operation *change = use.getOwner();
+  std::optional<unsigned> result = changedResult(use);
+  if (change->getBlock() != load->getBlock() || !result || *result >= change->getNumResults() ||
+      !change->getResult(*result).hasOneUse())
+    return;
+  // The store follows, perhaps after those of other variables that were changed with it.
+  Operation *store = *change->getResult(*result).user_begin();
+  if (!isSameVariable(store, load) || store->getBlock() != load->getBlock())
+    return;
+  for (Operation *op = change->getNextNode(); op != store; op = op->getNextNode())
+    if (!op || !isStore(op) || isSameVariable(op, load))
+      return;
+  for (OpOperand &other : change->getOpOperands())
+    if (Operation *from = other.get().getDefiningOp();
+        &other != &use && from && isSameVariable(from, load))
+      return;
+  // Whoever is called may write to a module's variables.
+  bool isGlobal = isa<ir::GlobalLoadOp>(load);
+  for (Operation *op = load->getNextNode(); op != change; op = op->getNextNode()) {
+    WalkResult found = op->walk([&](Operation *inner) {
+      bool writes = isStore(inner) && isSameVariable(inner, load);
+      bool calls = isGlobal && isa<ir::CallOp, ir::CallValueOp, ir::NativeOp>(inner);
+      return writes || calls ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (found.wasInterrupted())
+      return;
+  }
+  changing.insert(load);
 }
 
 } // namespace mx::bytecode

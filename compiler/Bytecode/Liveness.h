@@ -37,6 +37,10 @@ public:
   /// nobody looking in between: the part can be moved out, so that it is changed in place.
   bool movesPart(mlir::Operation *op) const { return moving.contains(op); }
 
+  /// An mx.load or mx.global_load of a variable that the op which uses it changes, and that is
+  /// stored at once, with nobody writing to it in between: the variable itself can be changed.
+  bool changesVariable(mlir::Operation *load) const { return changing.contains(load); }
+
 private:
   using Set = llvm::DenseSet<mlir::Value>;
   template <class Map, class Key> static llvm::ArrayRef<mlir::Value> find(const Map &map, Key key) {
@@ -57,12 +61,13 @@ private:
   /// The values of `a` without those of `b`, in the order of their definition.
   Values difference(const Set &a, const Set &b) const;
   void findMoves(mlir::Operation *op);
+  void findChange(mlir::Operation *load);
 
   llvm::DenseMap<mlir::Value, unsigned> order;
   llvm::DenseMap<mlir::Operation *, Values> ending, after, inBody;
   llvm::DenseMap<mlir::Block *, Values> before;
   llvm::DenseSet<mlir::Value> unused;
-  llvm::DenseSet<mlir::Operation *> moving;
+  llvm::DenseSet<mlir::Operation *> moving, changing;
 };
 
 } // namespace mx::bytecode

@@ -4,7 +4,9 @@
 !i64 = !mx.tensor<i64[] on host>
 !t = !mx.tensor<f32[4]>
 
+
 // CHECK: tensor "exp:f32"(tensor) -> tensor
+// CHECK-NEXT: tensor "update(i)"(mut tensor, i64, f32)
 // CHECK-NEXT: global app.count: i64
 // CHECK-NEXT: global app.last: tensor
 
@@ -61,4 +63,36 @@ mx.func @globals(%x: !t) -> !i64 {
   mx.global_store "app.count" = %m : !i64
   mx.global_store "app.last" = %x : !t
   mx.return %n : !i64
+}
+
+// A variable that is changed and stored again is changed in place; a failure puts it back.
+// CHECK-LABEL: func change(tensor, i64) -> tensor {
+// CHECK-NEXT: reg f32, tensor, error
+// CHECK-NEXT: const r2, 7f
+// CHECK-NEXT: tensor _, "update(i)", [mut r0, r1, r2]
+// CHECK-NEXT: gtake r3, app.last
+// CHECK-NEXT: L3:
+// CHECK-NEXT: tensor _, "update(i)", [mut r3, r1, r2]
+// CHECK-NEXT: L4:
+// CHECK-NEXT: jmp L7
+// CHECK-NEXT: L5:
+// CHECK-NEXT: gset app.last, r3
+// CHECK-NEXT: raise r4
+// CHECK-NEXT: L7:
+// CHECK-NEXT: gset app.last, r3
+// CHECK-NEXT: drop r3
+// CHECK-NEXT: ret r0
+// CHECK-NEXT: try L3, L4, L5, r4
+// CHECK-NEXT: }
+mx.func @change(%x: !t, %i: !i64) -> !t {
+  %v = mx.constant 7.0 : f32 -> !mx.tensor<f32[] on host>
+  %c = mx.cell %x : (!t) -> !mx.cell<!t>
+  %a = mx.load %c : (!mx.cell<!t>) -> !t
+  %b = mx.update %a, %v ["i"] at (%i) : (!t, !mx.tensor<f32[] on host>, !i64) -> !t
+  mx.store %b to %c : !t, !mx.cell<!t>
+  %d = mx.global_load "app.last" : !t
+  %e = mx.update %d, %v ["i"] at (%i) : (!t, !mx.tensor<f32[] on host>, !i64) -> !t
+  mx.global_store "app.last" = %e : !t
+  %r = mx.load %c : (!mx.cell<!t>) -> !t
+  mx.return %r : !t
 }

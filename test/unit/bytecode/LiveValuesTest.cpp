@@ -33,9 +33,9 @@ TEST_F(LiveValuesTest, Chains) {
 }
 
 TEST_F(LiveValuesTest, UsedLastInABranch) {
-  EXPECT_EQ(mostOf(x + R"(
-  %y = mx.neg %x : (!t) -> !t
-  %c = mx.lt %zero, %ten : (!i64, !i64) -> !bool
+  for (const char *condition : {"%zero, %ten", "%ten, %zero"})
+    EXPECT_EQ(mostOf(x + "  %y = mx.neg %x : (!t) -> !t\n  %c = mx.lt " + condition +
+                     " : (!i64, !i64) -> !bool\n" + R"(
   mx.if %c : (!bool) -> () {
     mx.print %x : !t
     %a = mx.full %one : !f32 -> !t
@@ -43,11 +43,12 @@ TEST_F(LiveValuesTest, UsedLastInABranch) {
     mx.print %a, %b : !t, !t
     mx.yield
   } else {
-    mx.print %y : !t
+    %a = mx.full %one : !f32 -> !t
+    mx.print %a, %y : !t, !t
     mx.yield
   }
 )"),
-            2);
+              2);
 }
 
 TEST_F(LiveValuesTest, Loops) {

@@ -454,6 +454,67 @@ mx.func @main() {
   EXPECT_EQ(vm->global("total").i, 105);
 }
 
+/// x[i] = v of a cell or a module's variable changes the tensor itself, and an error loses nothing.
+TEST_F(RunTest, VariablesChangeInPlace) {
+  Program *program = load(R"(
+mx.graph @step(%x: !t {mx.mut}, %y: !t) -> (!t, !t) {
+  mx.return %x, %y : !t, !t
+}
+mx.func @start() {
+  %one = mx.constant 1.0 : f32 -> !f32
+  %x = mx.full %one : !f32 -> !t
+  mx.global_store "x" = %x : !t
+  mx.return
+}
+mx.func @set(%i: !i64) {
+  %v = mx.constant 7.0 : f32 -> !f32
+  %x = mx.global_load "x" : !t
+  %y = mx.update %x, %v ["i"] at (%i) : (!t, !f32, !i64) -> !t
+  mx.global_store "x" = %y : !t
+  mx.return
+}
+mx.func @steps() {
+  %one = mx.constant 1.0 : f32 -> !f32
+  %d = mx.full %one : !f32 -> !t
+  %x = mx.global_load "x" : !t
+  %y, %old = mx.call @step(%x, %d) : (!t, !t) -> (!t, !t)
+  mx.global_store "x" = %y : !t
+  mx.print %old : !t
+  mx.return
+}
+mx.func @cell(%i: !i64) {
+  %v = mx.constant 7.0 : f32 -> !f32
+  %one = mx.constant 1.0 : f32 -> !f32
+  %x = mx.full %one : !f32 -> !t
+  %c = mx.cell %x : (!t) -> !mx.cell<!t>
+  mx.try : () -> () {
+    %y = mx.load %c : (!mx.cell<!t>) -> !t
+    %z = mx.update %y, %v ["i"] at (%i) : (!t, !f32, !i64) -> !t
+    mx.store %z to %c : !t, !mx.cell<!t>
+    mx.yield
+  } catch {
+  ^bb0(%e: !mx.error):
+    mx.yield
+  }
+  %r = mx.load %c : (!mx.cell<!t>) -> !t
+  mx.print %r : !t
+  mx.return
+}
+)");
+  std::vector<Value> none;
+  call(program, "start", none);
+  callInt(program, "set", {2});
+  EXPECT_EQ(failure(program, "set", {9}), "index 9 is outside");
+  EXPECT_EQ(numbersOf(vm->global("x")), (std::vector<double>{1, 1, 7, 1}));
+  call(program, "steps", none);
+  EXPECT_EQ(numbersOf(vm->global("x")), (std::vector<double>{2, 2, 8, 2}));
+  callInt(program, "cell", {0});
+  callInt(program, "cell", {-3});
+  EXPECT_EQ(fake.output, "[ 1 1 7 1 ]\n[ 7 1 1 1 ]\n[ 1 1 1 1 ]\n");
+  EXPECT_EQ(fake.copies, 0);
+  vm->dropGlobal("x");
+}
+
 TEST_F(RunTest, LargeLiterals) {
   // More different numbers than one literal takes: pieces, joined.
   std::string numbers;
