@@ -77,6 +77,35 @@ mxrt::Status GraphHost::resolveGraph(std::string_view name, const Signature &, v
   return {};
 }
 
+/// `f32[dyn N <= 128, 784]` for a parameter whose size N has changed.
+std::string GraphHost::dynamicType(const Graph &graph, const Sizes &now) const {
+  std::string name;
+  int64_t largest = 0;
+  for (size_t i = 0; i < now.size() && name.empty(); ++i)
+    if (i >= graph.first.size() || graph.first[i] != now[i]) {
+      name = now[i].first;
+      largest = std::max(now[i].second, i < graph.first.size() ? graph.first[i].second : 0);
+    }
+  ir::GraphOp op = graph.op;
+  for (mlir::Type type : op.getArgumentTypes()) {
+    auto tensor = dyn_cast<ir::TensorType>(type);
+    if (!tensor || name.empty())
+      continue;
+    bool mentions = false;
+    std::string text(elementInfo(ir::elementFromMlir(tensor.getElement())).name);
+    text += "[";
+    for (auto [i, size] : llvm::enumerate(tensor.getSizes())) {
+      bool here = size.getText() == name;
+      mentions |= here;
+      text += (i ? ", " : "") +
+              (here ? "dyn " + name + " <= " + std::to_string(largest) : size.getText().str());
+    }
+    if (mentions)
+      return text + "]";
+  }
+  return "";
+}
+
 mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &sizes,
                                    LoadedVariant *&out, const mxrt_place &place) {
   std::vector<int64_t> key;
@@ -129,7 +158,8 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   if (graph.variants.size() == 1)
     graph.first = values;
   if (onVariant)
-    onVariant({graph.name, graph.op.getLoc(), values, graph.first, graph.variants.size(), ms});
+    onVariant({graph.name, place, dynamicType(graph, values), values, graph.first,
+               graph.variants.size(), ms});
   return {};
 }
 

@@ -20,7 +20,8 @@ struct LoadedVariant {
 /// What a user is told about a graph that was compiled.
 struct VariantEvent {
   std::string graph;
-  mlir::Location place;
+  mxrt_place place; ///< of the call
+  std::string suggested; ///< a parameter's type with a `dyn` size in it, or empty
   std::vector<std::pair<std::string, int64_t>> sizes, before; ///< before: of the first variant
   size_t variants = 0;
   double ms = 0;
@@ -48,6 +49,8 @@ private:
   mxrt::Status flatten(mlir::Type type, const mxrt::host::Value &value, Call &call);
   mxrt::Status rebuild(mlir::Type type, Graph &graph, Call &call, size_t &next,
                        mxrt::host::Heap &heap, mxrt::host::Value &out);
+  using Sizes = std::vector<std::pair<std::string, int64_t>>;
+  std::string dynamicType(const Graph &graph, const Sizes &now) const;
   mxrt::Status fail(mxrt_code code, const mxrt_place &place, const std::string &message);
 
   KernelStore &kernels;

@@ -85,10 +85,10 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
     // The first variant is no news; the second may be a surprise, the ninth is a problem (S7).
     if (event.variants < 2)
       return;
-    auto place = mlir::dyn_cast<mlir::FileLineColLoc>(event.place);
-    Span span = place ? sources.find(place.getFilename().getValue(), place.getLine(),
-                                     place.getColumn())
-                      : Span();
+    Span span = event.place.file
+                    ? sources.find(event.place.file, static_cast<uint32_t>(event.place.line),
+                                   static_cast<uint32_t>(event.place.column))
+                    : Span();
     bool many = event.variants == kManyVariants;
     Diagnostic &d = diags.report(many ? Code::W0502 : Code::N0501, span,
                                  "graph `" + event.graph + "` compiled again: " +
@@ -96,8 +96,8 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
                                      changedSizes(event, true) + "), " +
                                      std::to_string(static_cast<int>(event.ms + 0.5)) + " ms");
     d.note(std::to_string(event.variants) + " variants are cached");
-    std::string size = event.sizes.empty() ? "N" : event.sizes[0].first;
-    d.help("declare the size as `dyn " + size + " <= …` for one variant");
+    if (!event.suggested.empty())
+      d.help("declare `" + event.suggested + "` for one variant");
     flushDiagnostics();
   });
   mxrt::host::VmOptions vmOptions;

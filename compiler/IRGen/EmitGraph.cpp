@@ -206,8 +206,8 @@ void Emitter::emitTopLevel(const List<Stmt *> &items, StringRef name, std::strin
   if (shared.failed)
     return;
   if (value && resultGlobal) {
-    *resultGlobal = "_";
-    create<ir::GlobalStoreOp>(builder.getStringAttr("_"), value);
+    *resultGlobal = "_@" + std::to_string(items[0]->span.file);
+    create<ir::GlobalStoreOp>(builder.getStringAttr(*resultGlobal), value);
   }
   create<ir::ReturnOp>(ValueRange());
 }

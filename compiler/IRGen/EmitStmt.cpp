@@ -188,7 +188,7 @@ void Emitter::define(Symbol *symbol, mlir::Value value) {
       if (sema.dims.symbolInfo(*atom).role == SymbolRole::HostInt && !inGraph)
         bindSize(*atom, value);
   if (shared.globals.count(symbol)) {
-    create<ir::GlobalStoreOp>(builder.getStringAttr(StringRef(symbol->name)), value);
+    create<ir::GlobalStoreOp>(builder.getStringAttr(shared.globalName(*symbol)), value);
     return;
   }
   if (cells.count(symbol)) {
@@ -206,7 +206,7 @@ mlir::Value Emitter::read(Symbol *symbol) {
   }
   if (shared.globals.count(symbol))
     return create<ir::GlobalLoadOp>(variableType(symbol),
-                                    builder.getStringAttr(StringRef(symbol->name)));
+                                    builder.getStringAttr(shared.globalName(*symbol)));
   // A parameter of the constructor, kept with the model.
   if (instance.function && instance.function->owner)
     for (const sema::ParamInfo &param : instance.function->owner->params)
@@ -238,7 +238,7 @@ void Emitter::write(Symbol *symbol, mlir::Value value) {
     return;
   }
   if (shared.globals.count(symbol)) {
-    create<ir::GlobalStoreOp>(builder.getStringAttr(StringRef(symbol->name)),
+    create<ir::GlobalStoreOp>(builder.getStringAttr(shared.globalName(*symbol)),
                               fit(value, variableType(symbol)));
     return;
   }

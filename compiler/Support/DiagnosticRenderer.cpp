@@ -44,8 +44,13 @@ public:
 
   std::string run() {
     out += paint(severityStyle(), header(d)) + paint("1", ": " + d.message) + "\n";
-    if (d.span.valid())
+    if (d.severity == Severity::Note) { // it asks for nothing, so it takes little room
+      if (d.span.valid())
+        out += " " + paint("34", "-->") + " " + sources.place(d.span) + "\n";
+      gutter = 2;
+    } else if (d.span.valid()) {
       snippets();
+    }
     for (const Diagnostic::Remark &remark : d.remarks)
       addRemark(remark);
     return std::move(out);
