@@ -208,7 +208,7 @@ mxrt_status copyKernel(const mxrt_context *context,
 extern "C" {
 
 mxrt_status mxrt_call_push(mxrt_runtime *runtime, const mxrt_call *call) {
-  return pushCall(runtime, *call).release();
+  return pushCall(runtime, *call).issuedAt(call->place).release();
 }
 
 mxrt_status mxrt_call_copy(mxrt_runtime *runtime, mxrt_tensor *from,
@@ -222,7 +222,7 @@ mxrt_status mxrt_call_copy(mxrt_runtime *runtime, mxrt_tensor *from,
   call.write_count = 1;
   call.device = to->buffer->device;
   call.place = placeOf(place);
-  return pushCall(runtime, call).release();
+  return pushCall(runtime, call).issuedAt(call.place).release();
 }
 
 mxrt_status mxrt_call_prepare_write(mxrt_runtime *runtime, mxrt_tensor **tensor,

@@ -4,6 +4,7 @@
 
 #include "EngineBench.h"
 #ifdef MX_BENCH_VM
+#include "EagerBench.h"
 #include "VmBench.h"
 #endif
 
@@ -22,6 +23,7 @@ const Command commands[] = {
     {"engine", "cost per op, wake-ups, parallel_for; peers TBB and OpenMP",
      runEngineBench},
 #ifdef MX_BENCH_VM
+    {"eager", "microseconds per operation on a tiny tensor", runEagerBench},
     {"vm", "nanoseconds per instruction of the host VM", runVmBench},
 #endif
 };

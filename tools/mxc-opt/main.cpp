@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // mxc-opt: runs passes on the text of the IR, for tests and for looking.
+#include "Bytecode/Bytecode.h"
+#include "Graph/Passes.h"
+#include "Lowering/Kernels.h"
 #include "Lowering/Programs.h"
 #include "dialects/mx/Mx.h"
 #include "dialects/mxrt/Mxrt.h"
@@ -25,10 +28,13 @@ int main(int argc, char **argv) {
               mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
               mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
               mlir::scf::SCFDialect, mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
-  mx::lowering::registerProgramPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
+  mx::graph::registerGraphPasses();
+  mx::lowering::registerLowerKernelsPass();
+  mx::lowering::registerProgramPasses();
+  mx::bytecode::registerBytecodePasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "mxc-opt - runs passes on the IR of mx\n", registry));
 }

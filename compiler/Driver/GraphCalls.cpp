@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Driver/GraphCalls.h"
+#include "eager/TensorValue.h"
+#include "mxrt/call.h"
+#include "mxrt/memory.h"
+#include "mlir/IR/Diagnostics.h"
+#include <chrono>
+#include <cstring>
+
+namespace mx::driver {
+using namespace mxrt;
+using namespace mxrt::host;
+using mlir::cast;
+using mlir::dyn_cast;
+using mlir::isa;
+
+struct GraphHost::Graph {
+  ir::GraphOp op;
+  std::string name;
+  std::vector<std::string> sizes;
+  std::vector<bool> open; ///< of each size: declared `dyn`
+  std::vector<int64_t> bounds;
+  size_t mutCount = 0;
+  std::map<std::vector<int64_t>, std::unique_ptr<LoadedVariant>> variants;
+  std::vector<std::pair<std::string, int64_t>> first;
+};
+
+/// One call on its way: leaves of the arguments in order.
+struct GraphHost::Call {
+  std::vector<mxrt_tensor *> tensors; ///< borrowed; null for a number of the host
+  std::vector<uint64_t> numbers;      ///< of the host, as bytes, one entry a leaf
+  std::vector<mxrt_tensor *> made;    ///< dense copies, and outputs: owned
+  std::vector<mxrt_tensor *> outputs;
+  ~Call() {
+    for (mxrt_tensor *tensor : made)
+      mxrt_tensor_release(tensor);
+  }
+};
+
+GraphHost::GraphHost(const eager::EagerOptions &options, KernelStore &kernels,
+                     std::function<void(const VariantEvent &)> onVariant)
+    : EagerHost(options), kernels(kernels), onVariant(std::move(onVariant)) {}
+GraphHost::~GraphHost() = default;
+
+mxrt::Status GraphHost::fail(mxrt_code code, const mxrt_place &place, const std::string &message) {
+  return mxrt::Status(mxrt_status_make(mxrt_runtime_allocator(runtime()), code, place, "%s",
+                                       message.c_str()));
+}
+
+void GraphHost::addModule(mlir::ModuleOp module) {
+  for (ir::GraphOp op : module.getOps<ir::GraphOp>()) {
+    auto graph = std::make_unique<Graph>();
+    graph->op = op;
+    graph->name = op.getSymName().str();
+    auto open = op->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+    for (mlir::Attribute size : op.getSizes()) {
+      llvm::StringRef name = cast<mlir::StringAttr>(size).getValue();
+      graph->sizes.push_back(name.str());
+      auto bound = open ? open.getAs<mlir::IntegerAttr>(name) : mlir::IntegerAttr();
+      graph->open.push_back(static_cast<bool>(bound));
+      graph->bounds.push_back(bound ? bound.getInt() : 0);
+    }
+    for (unsigned i = 0; i < op.getNumArguments(); ++i)
+      graph->mutCount += op.getArgAttr(i, "mx.mut") != nullptr;
+    auto &slot = graphs[graph->name];
+    if (slot)
+      retired.push_back(std::move(slot));
+    slot = std::move(graph);
+  }
+}
+
+mxrt::Status GraphHost::resolveGraph(std::string_view name, const Signature &, void *&target) {
+  auto found = graphs.find(name);
+  if (found == graphs.end())
+    return fail(MXRT_HOST_BYTECODE, {}, "there is no graph `" + std::string(name) + "`");
+  target = found->second.get();
+  return {};
+}
+
+mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &sizes,
+                                   LoadedVariant *&out, const mxrt_place &place) {
+  std::vector<int64_t> key;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (graph.open[i] && sizes[i] > graph.bounds[i])
+      return fail(MXRT_SHAPE, place,
+                  graph.name + ": " + graph.sizes[i] + " = " + std::to_string(sizes[i]) +
+                      " is above its bound " + std::to_string(graph.bounds[i]));
+    key.push_back(graph.open[i] ? -1 : sizes[i]);
+  }
+  std::unique_ptr<LoadedVariant> &slot = graph.variants[key];
+  if (slot) {
+    out = slot.get();
+    return {};
+  }
+  auto begin = std::chrono::steady_clock::now();
+  std::vector<std::pair<std::string, int64_t>> values;
+  std::string entry = graph.name;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (!graph.open[i]) {
+      values.push_back({graph.sizes[i], sizes[i]});
+      entry += "_" + std::to_string(sizes[i]);
+    }
+  std::string problem;
+  mlir::ScopedDiagnosticHandler handler(graph.op.getContext(), [&](mlir::Diagnostic &d) {
+    if (d.getSeverity() == mlir::DiagnosticSeverity::Error && problem.empty())
+      problem = d.str();
+    return mlir::success();
+  });
+  auto made = pipeline::compileGraph(graph.op, values, entry, kernels.cpu(), kernels.cache(),
+                                     kernels.options());
+  if (!made) {
+    graph.variants.erase(key);
+    return fail(MXRT_UNSUPPORTED, place,
+                "graph `" + graph.name + "` could not be compiled: " + problem);
+  }
+  auto loaded = std::make_unique<LoadedVariant>();
+  loaded->code = std::move(*made);
+  loaded->name = graph.name;
+  loaded->entry = kernels.load(loaded->code, problem);
+  if (!loaded->entry) {
+    graph.variants.erase(key);
+    return fail(MXRT_INTERNAL, place, "graph `" + graph.name + "` could not be loaded: " + problem);
+  }
+  loaded->code.objects.clear();
+  out = loaded.get();
+  graph.variants[key] = std::move(loaded);
+  double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+                  .count();
+  if (graph.variants.size() == 1)
+    graph.first = values;
+  if (onVariant)
+    onVariant({graph.name, graph.op.getLoc(), values, graph.first, graph.variants.size(), ms});
+  return {};
+}
+
+// ---------------------------------------------------------------------------------- leaves of values
+
+mxrt::Status GraphHost::flatten(mlir::Type type, const Value &value, Call &call) {
+  if (auto tensor = dyn_cast<ir::TensorType>(type)) {
+    if (tensor.isHost()) {
+      uint64_t bits = 0;
+      mlir::Type element = tensor.getElement();
+      if (element.isF32())
+        std::memcpy(&bits, &value.f, sizeof value.f);
+      else
+        std::memcpy(&bits, &value.i, sizeof value.i); // integers little endian; f64 shares the room
+      call.tensors.push_back(nullptr);
+      call.numbers.push_back(bits);
+      return {};
+    }
+    mxrt_tensor *given = eager::tensorOf(value);
+    if (!given)
+      return fail(MXRT_HOST_TYPE, {}, "an argument of a graph is not a tensor");
+    if (!mxrt_tensor_is_dense(given)) {
+      mxrt_tensor *dense = nullptr;
+      mxrt_device device = mxrt_tensor_device(given);
+      mxrt::Status status(mxrt_tensor_create(runtime(), &device, mxrt_tensor_dtype(given),
+                                             mxrt_tensor_rank(given), mxrt_tensor_shape(given),
+                                             nullptr, &dense));
+      if (!status.ok())
+        return status;
+      call.made.push_back(dense);
+      mxrt::Status copied(mxrt_call_copy(runtime(), given, dense, nullptr));
+      if (!copied.ok())
+        return copied;
+      given = dense;
+    }
+    call.tensors.push_back(given);
+    call.numbers.push_back(0);
+    return {};
+  }
+  if (auto aggregate = dyn_cast<ir::AggregateType>(type)) {
+    std::span<Value> items = value.aggregate()->view();
+    if (items.size() != aggregate.getParts().size())
+      return fail(MXRT_HOST_TYPE, {}, "an argument of a graph has the wrong parts");
+    for (auto [part, item] : llvm::zip(aggregate.getParts(), items)) {
+      mxrt::Status status = flatten(part, item, call);
+      if (!status.ok())
+        return status;
+    }
+    return {};
+  }
+  if (auto array = dyn_cast<ir::ArrayType>(type)) {
+    for (Value &item : value.aggregate()->view()) {
+      mxrt::Status status = flatten(array.getElement(), item, call);
+      if (!status.ok())
+        return status;
+    }
+    return {};
+  }
+  return fail(MXRT_UNSUPPORTED, {}, "an argument of a graph cannot be handed over");
+}
+
+mxrt::Status GraphHost::rebuild(mlir::Type type, Graph &graph, Call &call, size_t &next, Heap &heap,
+                                Value &out) {
+  auto noMemory = [&] { return fail(MXRT_OUT_OF_MEMORY, {}, "out of memory"); };
+  if (isa<ir::TensorType>(type)) {
+    mxrt_tensor *tensor = mxrt_tensor_retain(call.outputs[next++]);
+    out = eager::makeTensorValue(heap, tensor);
+    if (!out.isSet()) {
+      mxrt_tensor_release(tensor);
+      return noMemory();
+    }
+    return {};
+  }
+  std::vector<mlir::Type> parts;
+  StructTypeObject *structType = nullptr;
+  Kind kind = Kind::Tuple;
+  if (auto aggregate = dyn_cast<ir::AggregateType>(type)) {
+    parts.assign(aggregate.getParts().begin(), aggregate.getParts().end());
+    if (!aggregate.getName().getValue().empty()) {
+      kind = Kind::Struct;
+      StrObject *name = makeStr(heap, aggregate.getName().getValue());
+      std::vector<StrObject *> fields;
+      for (mlir::Attribute field : aggregate.getFields())
+        fields.push_back(makeStr(heap, cast<mlir::StringAttr>(field).getValue()));
+      structType = makeStructType(heap, name, fields);
+      release(heap, name);
+      for (StrObject *field : fields)
+        release(heap, field);
+      if (!structType)
+        return noMemory();
+    }
+  } else if (auto array = dyn_cast<ir::ArrayType>(type)) {
+    kind = Kind::Array;
+    parts.assign(static_cast<size_t>(array.getCount().constant().value_or(0)), array.getElement());
+  }
+  AggregateObject *made = makeAggregate(heap, static_cast<uint32_t>(parts.size()), structType);
+  if (structType)
+    release(heap, structType);
+  if (!made)
+    return noMemory();
+  out = Value(kind, made);
+  for (mlir::Type part : parts) {
+    Value item;
+    mxrt::Status status = rebuild(part, graph, call, next, heap, item);
+    if (!status.ok()) {
+      release(heap, out);
+      return status;
+    }
+    made->items()[made->count++] = item;
+  }
+  return {};
+}
+
+// ------------------------------------------------------------------------------------------ the call
+
+namespace {
+
+/// What the engine's op is given: a head, then the sizes, then the numbers of the host.
+struct Flight {
+  const LoadedVariant *variant;
+  uint32_t inputs, outputs, sizes;
+};
+using Entry = mxrt_status (*)(const mxrt_context *, void *const *, const int64_t *, void *const *);
+
+mxrt_status runVariant(const mxrt_context *context, const mxrt_tensor *const *tensors,
+                       const void *arguments) {
+  auto *flight = static_cast<const Flight *>(arguments);
+  auto *sizes = reinterpret_cast<const int64_t *>(flight + 1);
+  auto *slots = sizes + flight->sizes; // one a leaf: index of the tensor, or -1 and its number
+  const pipeline::Variant &code = flight->variant->code;
+  llvm::SmallVector<void *, 32> buffers;
+  size_t leaves = flight->inputs + flight->outputs;
+  for (size_t i = 0; i < leaves; ++i) {
+    int64_t tensor = slots[2 * i];
+    buffers.push_back(tensor < 0 ? const_cast<int64_t *>(&slots[2 * i + 1])
+                                 : mxrt_tensor_data(tensors[tensor]));
+  }
+  llvm::SmallVector<mxrt_arena, 2> arenas;
+  llvm::SmallVector<void *, 2> bases;
+  mxrt_status status = nullptr;
+  for (auto &[device, bytes] : code.arenas) {
+    mxrt_arena arena = {};
+    if (bytes > 0)
+      status = mxrt_arena_lease(context->runtime, &context->device, bytes,
+                                flight->variant->name.c_str(), &context->place, &arena);
+    if (status)
+      break;
+    arenas.push_back(arena);
+    bases.push_back(arena.base);
+  }
+  if (!status)
+    status = reinterpret_cast<Entry>(flight->variant->entry)(context, buffers.data(), sizes,
+                                                             bases.data());
+  for (mxrt_arena &arena : arenas)
+    mxrt_arena_return(&arena);
+  return status;
+}
+
+/// The value of a size of the variant, a number or a formula over open sizes.
+std::optional<int64_t> evaluate(ir::SizeTable &table, const std::string &text,
+                                const std::vector<std::pair<std::string, int64_t>> &values) {
+  int64_t number = 0;
+  if (!llvm::StringRef(text).getAsInteger(10, number))
+    return number;
+  std::lock_guard guard(table.lock);
+  auto dim = table.parse(text);
+  if (!dim)
+    return std::nullopt;
+  std::map<AtomId, int64_t> at;
+  for (auto &[name, value] : values)
+    if (auto atom = table.dims.asSymbol(table.named(name)))
+      at[*atom] = value;
+  return table.dims.evaluate(*dim, at);
+}
+
+} // namespace
+
+mxrt::Status GraphHost::invokeGraph(void *target, Invocation &invocation) {
+  Graph &graph = *static_cast<Graph *>(target);
+  size_t sizeCount = graph.sizes.size();
+  std::vector<int64_t> sizes;
+  std::vector<std::pair<std::string, int64_t>> named;
+  for (size_t i = 0; i < sizeCount; ++i) {
+    sizes.push_back(invocation.args[i].i);
+    named.push_back({graph.sizes[i], sizes.back()});
+  }
+  LoadedVariant *variant = nullptr;
+  if (mxrt::Status status = variantFor(graph, sizes, variant, invocation.place); !status.ok())
+    return status;
+
+  Call call;
+  for (size_t i = 0; i < graph.op.getNumArguments(); ++i)
+    if (mxrt::Status status =
+            flatten(graph.op.getArgumentTypes()[i], invocation.args[sizeCount + i], call);
+        !status.ok())
+      return status;
+  const pipeline::Variant &code = variant->code;
+  if (call.tensors.size() != code.inputs.size())
+    return fail(MXRT_INTERNAL, invocation.place,
+                graph.name + ": the variant expects other arguments");
+  ir::SizeTable &table = graph.op.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
+  for (const pipeline::Buffer &buffer : code.outputs) {
+    llvm::SmallVector<int64_t> shape;
+    for (const std::string &size : buffer.sizes)
+      shape.push_back(evaluate(table, size, named).value_or(0));
+    mxrt_device device = {MXRT_CPU, 0};
+    mxrt_tensor *made = nullptr;
+    mxrt::Status status(mxrt_tensor_create(runtime(), &device,
+                                           static_cast<mxrt_dtype>(buffer.element),
+                                           static_cast<int32_t>(shape.size()), shape.data(),
+                                           &invocation.place, &made));
+    if (!status.ok())
+      return status;
+    call.made.push_back(made);
+    call.outputs.push_back(made);
+  }
+
+  // The argument block: head, sizes of the run, two words a leaf.
+  std::vector<int64_t> words(sizeof(Flight) / sizeof(int64_t));
+  static_assert(sizeof(Flight) % sizeof(int64_t) == 0);
+  Flight flight{variant, static_cast<uint32_t>(call.tensors.size()),
+                static_cast<uint32_t>(call.outputs.size()),
+                static_cast<uint32_t>(code.sizes.size())};
+  flight.sizes = static_cast<uint32_t>(code.sizes.size());
+  std::memcpy(words.data(), &flight, sizeof flight);
+  for (const std::string &open : code.sizes)
+    words.push_back(evaluate(table, open, named).value_or(0));
+  std::vector<mxrt_tensor *> reads;
+  for (size_t i = 0; i < call.tensors.size(); ++i) {
+    if (!call.tensors[i]) {
+      words.push_back(-1);
+      words.push_back(static_cast<int64_t>(call.numbers[i]));
+      continue;
+    }
+    words.push_back(static_cast<int64_t>(reads.size()));
+    words.push_back(0);
+    reads.push_back(call.tensors[i]);
+  }
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    words.push_back(static_cast<int64_t>(reads.size() + i));
+    words.push_back(0);
+  }
+  mxrt_call push = {};
+  push.run = runVariant;
+  push.name = variant->name.c_str();
+  push.reads = reads.data();
+  push.read_count = reads.size();
+  push.writes = call.outputs.data();
+  push.write_count = call.outputs.size();
+  push.arguments = words.data();
+  push.argument_bytes = words.size() * sizeof(int64_t);
+  push.flags = MXRT_OP_OVERWRITES;
+  push.place = invocation.place;
+  if (mxrt::Status status(mxrt_call_push(runtime(), &push)); !status.ok())
+    return status;
+
+  // What changed goes back to its argument; the rest is the result.
+  Heap &heap = invocation.vm.heap();
+  llvm::ArrayRef<mlir::Type> results = graph.op.getResultTypes();
+  size_t next = 0, changed = 0;
+  for (unsigned i = 0; i < graph.op.getNumArguments(); ++i) {
+    if (!graph.op.getArgAttr(i, "mx.mut"))
+      continue;
+    Value value;
+    if (mxrt::Status status = rebuild(results[changed++], graph, call, next, heap, value);
+        !status.ok())
+      return status;
+    replace(heap, invocation.args[sizeCount + i], value);
+  }
+  size_t rest = results.size() - changed;
+  if (rest == 0)
+    return {};
+  if (rest == 1)
+    return rebuild(results.back(), graph, call, next, heap, invocation.result);
+  AggregateObject *tuple = makeAggregate(heap, static_cast<uint32_t>(rest), nullptr);
+  if (!tuple)
+    return fail(MXRT_OUT_OF_MEMORY, invocation.place, "out of memory");
+  invocation.result = Value(Kind::Tuple, tuple);
+  for (mlir::Type type : results.drop_front(changed)) {
+    Value item;
+    if (mxrt::Status status = rebuild(type, graph, call, next, heap, item); !status.ok())
+      return status;
+    tuple->items()[tuple->count++] = item;
+  }
+  return {};
+}
+
+} // namespace mx::driver

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lowering/EagerKernel.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mx::ir;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+using llvm::StringRef;
+using llvm::Twine;
+
+namespace mx::lowering {
+using ir::TensorType; // not MLIR's own
+namespace {
+
+constexpr size_t kMaxRank = 4;
+constexpr size_t kMaxOperands = 8;
+
+struct KeyOperand {
+  ElementType element;
+  size_t rank = 0;
+  bool strided = false;
+};
+struct Key {
+  StringRef op;
+  SmallVector<std::pair<StringRef, StringRef>> attributes;
+  SmallVector<KeyOperand> operands;
+  KeyOperand result;
+};
+
+class Builder {
+public:
+  Builder(MLIRContext *context, StringRef key, std::string *error)
+      : context(context), text(key), error(error) {}
+  OwningOpRef<ModuleOp> build();
+
+private:
+  MLIRContext *context;
+  StringRef text;
+  std::string *error;
+  Key key;
+
+  bool refuse(const Twine &why) {
+    if (error)
+      *error = ("kernel key `" + text + "`: " + why).str();
+    return false;
+  }
+  bool read();
+  bool readOperand(StringRef word, KeyOperand &out);
+  bool isReduction() const {
+    for (StringRef name : {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"})
+      if (key.op == name)
+        return true;
+    return false;
+  }
+  bool shapes(SmallVectorImpl<SmallVector<StringRef>> &operands, SmallVector<StringRef> &result,
+              SmallVector<StringRef> &names);
+  TensorType type(const KeyOperand &operand, ArrayRef<StringRef> sizes);
+};
+
+bool Builder::readOperand(StringRef word, KeyOperand &out) {
+  auto [dtype, layout] = word.split(':');
+  std::optional<ElementType> element = elementNamed({dtype.data(), dtype.size()});
+  if (!element)
+    return refuse("`" + dtype + "` is no element type");
+  out.element = *element;
+  if (layout.empty() || !llvm::isDigit(layout[0]))
+    return refuse("`" + word + "` has no rank");
+  out.rank = static_cast<size_t>(layout[0] - '0');
+  layout = layout.drop_front();
+  if (out.rank > kMaxRank)
+    return refuse("`" + word + "` has a rank above 4");
+  if (out.rank == 0)
+    return layout.empty() || refuse("`" + word + "` is malformed");
+  if (layout != "c" && layout != "s")
+    return refuse("`" + word + "` is neither dense (c) nor strided (s)");
+  out.strided = layout == "s";
+  return true;
+}
+
+bool Builder::read() {
+  auto [left, right] = text.split("->");
+  if (left.size() == text.size())
+    return refuse("there is no `->`");
+  size_t end = left.find_first_of(" (");
+  key.op = left.substr(0, end);
+  StringRef rest = end == StringRef::npos ? StringRef() : left.substr(end);
+  if (rest.consume_front("(")) {
+    size_t close = rest.find(')');
+    if (close == StringRef::npos)
+      return refuse("a `)` is missing");
+    SmallVector<StringRef> parts;
+    rest.take_front(close).split(parts, ',');
+    for (StringRef part : parts) {
+      auto [name, value] = part.split('=');
+      if (name.trim().empty() || value.trim().empty())
+        return refuse("`" + part + "` is no attribute");
+      key.attributes.emplace_back(name.trim(), value.trim());
+    }
+    rest = rest.drop_front(close + 1);
+  }
+  if (key.op.empty() || !llvm::all_of(key.op, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
+    return refuse("`" + key.op + "` is no op");
+  rest = rest.trim();
+  if (!rest.empty()) {
+    SmallVector<StringRef> words;
+    rest.split(words, ',');
+    if (words.size() > kMaxOperands)
+      return refuse("there are too many operands");
+    for (StringRef word : words)
+      if (!readOperand(word.trim(), key.operands.emplace_back()))
+        return false;
+  }
+  if (!readOperand(right.trim(), key.result))
+    return false;
+  return !key.result.strided || refuse("the result is not dense");
+}
+
+/// The sizes of operands and result by name, and the names in the order of the kernel's `sizes`.
+bool Builder::shapes(SmallVectorImpl<SmallVector<StringRef>> &operands,
+                     SmallVector<StringRef> &result, SmallVector<StringRef> &names) {
+  auto ranks = [&](ArrayRef<size_t> wanted, size_t of) {
+    bool fit = wanted.size() == key.operands.size() && key.result.rank == of;
+    for (size_t i = 0; fit && i < wanted.size(); ++i)
+      fit &= key.operands[i].rank == wanted[i];
+    return fit || refuse("`" + key.op + "` has other ranks");
+  };
+  if (isReduction()) {
+    names = {"A", "R", "B"};
+    operands.push_back({"A", "R", "B"});
+    result = {"A", "B"};
+    return ranks({3}, 2);
+  }
+  if (key.op == "matmul") {
+    names = {"G", "M", "N", "K"};
+    operands.push_back({"G", "M", "K"});
+    operands.push_back({"G", "K", "N"});
+    result = {"G", "M", "N"};
+    return ranks({3, 3}, 3);
+  }
+  if (key.op == "take") {
+    names = {"A", "N", "B", "I"};
+    operands.push_back({"A", "N", "B"});
+    operands.push_back({"I"});
+    result = {"A", "I", "B"};
+    return ranks({3, 1}, 3);
+  }
+  if (key.op == "iota") {
+    names = result = {"N"};
+    return ranks({}, 1);
+  }
+  static constexpr StringRef kNames[kMaxRank] = {"A", "B", "C", "D"};
+  size_t rank = key.result.rank;
+  names.assign(kNames, kNames + rank);
+  result = names;
+  for (const KeyOperand &operand : key.operands) {
+    if (operand.rank != 0 && operand.rank != rank)
+      return refuse("the ranks of operands and result differ");
+    operands.push_back(operand.rank ? names : SmallVector<StringRef>());
+  }
+  return !key.operands.empty() || refuse("`" + key.op + "` needs operands");
+}
+
+TensorType Builder::type(const KeyOperand &operand, ArrayRef<StringRef> sizes) {
+  SizeTable &table = context->getOrLoadDialect<MxDialect>()->sizes();
+  std::lock_guard guard(table.lock);
+  SmallVector<SizeAttr> attributes;
+  for (StringRef name : sizes)
+    attributes.push_back(SizeAttr::get(context, table.named(name)));
+  return TensorType::get(context, elementToMlir(context, operand.element), attributes);
+}
+
+OwningOpRef<ModuleOp> Builder::build() {
+  context->getOrLoadDialect<MxDialect>();
+  SmallVector<SmallVector<StringRef>> operandSizes;
+  SmallVector<StringRef> resultSizes, names;
+  if (!read() || !shapes(operandSizes, resultSizes, names))
+    return nullptr;
+  if (!key.attributes.empty()) {
+    refuse("`" + key.op + "` has no attribute `" + key.attributes[0].first + "`");
+    return nullptr;
+  }
+  std::optional<RegisteredOperationName> name =
+      RegisteredOperationName::lookup(("mx." + key.op).str(), context);
+  bool isElementwise = name && name->hasTrait<Elementwise>();
+  if (!name || !(isElementwise || isReduction() || key.op == "matmul" || key.op == "take" ||
+                 key.op == "iota")) {
+    refuse("there is no kernel of `" + key.op + "`");
+    return nullptr;
+  }
+  SmallVector<Type> types;
+  SmallVector<bool> strided;
+  for (auto [operand, sizes] : llvm::zip_equal(key.operands, operandSizes)) {
+    types.push_back(type(operand, sizes));
+    strided.push_back(operand.strided);
+  }
+  Type result = type(key.result, resultSizes);
+  Location loc = UnknownLoc::get(context);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  OpBuilder b(context);
+  b.setInsertionPointToStart(module->getBody());
+  SmallVector<StringRef> sizeNames(names);
+  OperationState function(loc, FuncOp::getOperationName());
+  function.addAttribute(SymbolTable::getSymbolAttrName(), b.getStringAttr(text));
+  function.addAttribute("function_type", TypeAttr::get(b.getFunctionType(types, result)));
+  function.addAttribute("sizes", b.getStrArrayAttr(sizeNames));
+  Block *body = &function.addRegion()->emplaceBlock();
+  SmallVector<Location> locs(types.size(), loc);
+  body->addArguments(types, locs);
+  b.create(function);
+  b.setInsertionPointToStart(body);
+  auto kernel = KernelOp::create(
+      b, loc, TypeRange(result), body->getArguments(), /*workspace=*/0,
+      b.getStrArrayAttr(sizeNames),
+      llvm::is_contained(strided, true) ? b.getDenseBoolArrayAttr(strided) : DenseBoolArrayAttr());
+  ReturnOp::create(b, loc, kernel.getResults());
+  Block *inner = &kernel.getBody().emplaceBlock();
+  inner->addArguments(types, locs);
+  b.setInsertionPointToStart(inner);
+  OperationState op(loc, *name);
+  op.addOperands(inner->getArguments());
+  op.addTypes(result);
+  if (isReduction())
+    op.addAttribute("axes", b.getDenseI64ArrayAttr({1}));
+  if (key.op == "take")
+    op.addAttribute("axis", b.getI64IntegerAttr(1));
+  Operation *made = b.create(op);
+  YieldOp::create(b, loc, made->getResults());
+
+  // The ops' own rules decide what fits; what they say goes into the error.
+  std::string said;
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    if (said.empty())
+      said = diagnostic.str();
+    return success();
+  });
+  if (failed(verify(*module))) {
+    refuse(said.empty() ? "the op does not fit" : said);
+    return nullptr;
+  }
+  return module;
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp> buildEagerKernel(MLIRContext *context, StringRef key, std::string *error) {
+  return Builder(context, key, error).build();
+}
+
+KernelOp kernelOf(ModuleOp module) {
+  KernelOp found;
+  module.walk([&](KernelOp kernel) { found = kernel; });
+  return found;
+}
+
+} // namespace mx::lowering

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The emitters of kernels, by form. Each writes a group of outputs that share their loops.
+#pragma once
+#include "Lowering/Evaluate.h"
+
+namespace mx::lowering {
+
+using SizesRef = ArrayRef<ir::SizeAttr>;
+
+struct Output {
+  Value value;
+  unsigned index; ///< of the kernel's result
+};
+struct OutputGroup {
+  SmallVector<Output> outputs;            ///< of one shape
+  SmallVector<mlir::Operation *> sources; ///< the ops that are not pointwise they come from
+  SmallVector<Value> values() const {
+    SmallVector<Value> out;
+    for (const Output &output : outputs)
+      out.push_back(output.value);
+    return out;
+  }
+};
+
+/// Outputs of two such ops may be computed in the same loops.
+bool mayShareLoops(mlir::Operation *x, mlir::Operation *y);
+
+llvm::LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group);
+llvm::LogicalResult emitPointwise(KernelEmitter &e, const OutputGroup &group);
+
+} // namespace mx::lowering

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lowering/Evaluate.h"
+
+using namespace mlir;
+using namespace mx::ir;
+
+namespace mx::lowering {
+
+bool isPointwise(Operation *op) {
+  return op->hasTrait<Elementwise>() || isa<BroadcastOp, FullOp, IotaOp, ConstantOp, TransposeOp,
+                                            SizeOp, ReshapeOp, SliceOp, TakeOp, ToDeviceOp>(op);
+}
+
+SmallVector<Operation *> operationsBehind(ValueRange roots) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Operation *> work, out;
+  auto visit = [&](Value v) {
+    if (Operation *op = v.getDefiningOp(); op && seen.insert(op).second)
+      work.push_back(op);
+  };
+  for (Value v : roots)
+    visit(v);
+  while (!work.empty())
+    for (Value v : work.pop_back_val()->getOperands())
+      visit(v);
+  if (seen.empty())
+    return out;
+  for (Operation &op : *(*seen.begin())->getBlock())
+    if (seen.contains(&op))
+      out.push_back(&op);
+  return out;
+}
+
+SmallVector<Value> stretchedFrom(KernelEmitter &e, TensorType operand, Indices place) {
+  SmallVector<Value> out;
+  size_t skip = place.size() - operand.rank();
+  for (auto [i, size] : llvm::enumerate(operand.getSizes()))
+    out.push_back(size.constant() == 1 ? e.number(0) : place[skip + i]);
+  return out;
+}
+
+static std::pair<void *, std::vector<void *>> keyOf(Value value, Indices place) {
+  std::vector<void *> parts;
+  for (Value v : place)
+    parts.push_back(v.getAsOpaquePointer());
+  return {value.getAsOpaquePointer(), std::move(parts)};
+}
+
+void Evaluator::bind(Value value, Indices place, Value element) {
+  known[keyOf(value, place)] = element;
+}
+
+void Evaluator::prepare(ValueRange roots) {
+  llvm::SmallPtrSet<Operation *, 8> late; // known only inside of a loop
+  for (Operation *op : operationsBehind(roots)) {
+    bool isLate = !isPointwise(op) && !isa<UpdateOp, ConcatOp, RandomOp>(op);
+    for (Value operand : op->getOperands())
+      isLate |= operand.getDefiningOp() && late.contains(operand.getDefiningOp());
+    if (isLate) {
+      late.insert(op);
+      continue;
+    }
+    e.b.setLoc(op->getLoc());
+    for (Value operand : op->getOperands())
+      if (isa<BlockArgument>(operand) && isScalarTensor(operand.getType()))
+        at(operand, {});
+    auto numbersAt = [&](ValueRange at) {
+      SmallVector<Value> out;
+      for (Value v : at)
+        out.push_back(emitCast(e, this->at(v, {}), cast<TensorType>(v.getType()).getElement(),
+                               e.b.getI64Type()));
+      return out;
+    };
+    if (auto slice = dyn_cast<SliceOp>(op))
+      plans[op] =
+          planIndexing(e, slice.getX().getType(), slice.getSpec(), numbersAt(slice.getAt()));
+    else if (auto update = dyn_cast<UpdateOp>(op))
+      plans[op] =
+          planIndexing(e, update.getX().getType(), update.getSpec(), numbersAt(update.getAt()));
+    else if (auto take = dyn_cast<TakeOp>(op))
+      checkTake(take);
+    if (auto slice = dyn_cast<SliceOp>(op)) {
+      // The type's sizes are what the loops run over: they must be those of the ranges.
+      size_t axis = 0;
+      for (const AxisPlan &part : plans[op]) {
+        if (part.count && part.step) {
+          Value size = e.size(slice.getType().getSizes()[axis]);
+          if (part.count != size)
+            e.failIf(e.compare(arith::CmpIPredicate::ne, part.count, size), Code::Shape,
+                     {"the range has ", part.count, " elements, not ", size});
+        }
+        axis += part.step || !part.start;
+      }
+    }
+    if (op->getNumResults() == 1 && isPointwise(op) && isScalarTensor(op->getResult(0).getType()))
+      at(op->getResult(0), {});
+  }
+}
+
+SmallVector<Value> Evaluator::all(ValueRange roots, Indices place) {
+  // Operands before users, so that long chains need no deep recursion.
+  for (Operation *op : operationsBehind(roots))
+    if (op->hasTrait<Elementwise>() && op->getResult(0).getType() != Type() && !roots.empty() &&
+        cast<TensorType>(op->getResult(0).getType()).getSizes() ==
+            cast<TensorType>(roots[0].getType()).getSizes() &&
+        llvm::all_of(op->getOperands(), [&](Value v) {
+          return !v.getDefiningOp() ||
+                 known.contains(keyOf(v, stretchedFrom(e, cast<TensorType>(v.getType()), place))) ||
+                 !v.getDefiningOp()->hasTrait<Elementwise>();
+        }))
+      at(op->getResult(0), place);
+  SmallVector<Value> out;
+  for (Value root : roots)
+    out.push_back(at(root, place));
+  return out;
+}
+
+Value Evaluator::at(Value value, Indices place) {
+  auto key = keyOf(value, place);
+  if (auto found = known.find(key); found != known.end())
+    return found->second;
+  Value element;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    element = e.load(e.input(argument), place);
+  } else {
+    Location before = e.b.getLoc();
+    e.b.setLoc(value.getLoc());
+    element = compute(value.getDefiningOp(), place);
+    e.b.setLoc(before);
+  }
+  known[std::move(key)] = element;
+  return element;
+}
+
+Value Evaluator::compute(Operation *op, Indices place) {
+  auto type = cast<TensorType>(op->getResult(0).getType());
+  if (op->hasTrait<Elementwise>()) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(at(operand, stretchedFrom(e, cast<TensorType>(operand.getType()), place)));
+    return emitElementwise(e, op, operands);
+  }
+  if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    return at(broadcast.getX(), stretchedFrom(e, broadcast.getX().getType(), place));
+  if (auto full = dyn_cast<FullOp>(op))
+    return at(full.getValue(), {});
+  if (isa<IotaOp>(op))
+    return emitCast(e, place[0], e.b.getI64Type(), type.getElement());
+  if (auto size = dyn_cast<SizeOp>(op))
+    return e.size(size.getSize());
+  if (auto to = dyn_cast<ToDeviceOp>(op))
+    return at(to.getX(), place);
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    SmallVector<Value> from(place.size());
+    for (auto [i, axis] : llvm::enumerate(transpose.getOrder()))
+      from[axis] = place[i];
+    return at(transpose.getX(), from);
+  }
+  if (auto constant = dyn_cast<ConstantOp>(op)) {
+    if (isa<DenseElementsAttr>(constant.getValue()))
+      return e.load(e.constantBuffer(constant), place);
+    Type code = e.codeType(type.getElement());
+    if (auto number = dyn_cast<IntegerAttr>(constant.getValue()))
+      return e.constant(code, IntegerAttr::get(code, number.getValue()));
+    return e.constant(code, constant.getValue());
+  }
+  if (auto reshape = dyn_cast<ReshapeOp>(op))
+    return reshaped(reshape, place);
+  if (auto take = dyn_cast<TakeOp>(op))
+    return taken(take, place);
+  auto slice = cast<SliceOp>(op);
+  SmallVector<Value> from;
+  size_t axis = 0;
+  for (const AxisPlan &part : plans[op]) {
+    if (!part.start) { // a new axis
+      ++axis;
+    } else if (!part.step) {
+      from.push_back(part.start);
+    } else {
+      Value index = place[axis++];
+      from.push_back(part.step == e.number(1) && part.start == e.number(0)
+                         ? index
+                         : e.add(part.start, e.mul(index, part.step)));
+    }
+  }
+  return at(slice.getX(), from);
+}
+
+/// The same element counted in another shape.
+Value Evaluator::reshaped(ReshapeOp op, Indices place) {
+  TensorType from = op.getX().getType(), to = op.getType();
+  Value linear;
+  for (auto [index, size] : llvm::zip_equal(place, to.getSizes())) {
+    if (size.constant() == 1)
+      continue;
+    linear = linear ? e.add(e.mul(linear, e.size(size)), index) : index;
+  }
+  if (!linear)
+    linear = e.number(0);
+  if (auto argument = dyn_cast<BlockArgument>(op.getX())) {
+    bool strided = e.kernel.getStrided() && (*e.kernel.getStrided())[argument.getArgNumber()];
+    if (!strided) {
+      Buffer flat = e.input(argument);
+      flat.strides = {e.number(1)};
+      return e.load(flat, linear);
+    }
+  }
+  SmallVector<Value> at(from.rank(), e.number(0));
+  std::optional<size_t> first;
+  for (size_t i = from.rank(); i-- > 0;)
+    if (from.getSizes()[i].constant() != 1)
+      first = i;
+  for (size_t i = from.rank(); first && i-- > *first;) {
+    if (from.getSizes()[i].constant() == 1)
+      continue;
+    if (i == *first) {
+      at[i] = linear;
+      break;
+    }
+    // Sizes are not 0 here: there is an element.
+    Value size = e.size(from.getSizes()[i]);
+    Value whole = arith::DivUIOp::create(e.b, linear, size);
+    at[i] = e.sub(linear, e.mul(whole, size));
+    linear = whole;
+  }
+  return this->at(op.getX(), at);
+}
+
+Value Evaluator::taken(TakeOp op, Indices place) {
+  TensorType x = op.getX().getType(), index = op.getIndex().getType();
+  auto axis = static_cast<size_t>(op.getAxis());
+  Value row = emitCast(e, at(op.getIndex(), place.slice(axis, index.rank())), index.getElement(),
+                       e.b.getI64Type());
+  // Negative ones count from the end; checkTake has seen that they are in range.
+  Value negative = e.compare(arith::CmpIPredicate::slt, row, e.number(0));
+  row = e.choose(negative, e.add(row, e.size(x.getSizes()[axis])), row);
+  SmallVector<Value> from(place.take_front(axis));
+  from.push_back(row);
+  llvm::append_range(from, place.drop_front(axis + index.rank()));
+  return at(op.getX(), from);
+}
+
+/// A pass over the indices before anything is read with them.
+void Evaluator::checkTake(TakeOp op) {
+  TensorType x = op.getX().getType(), index = op.getIndex().getType();
+  Type i1 = e.b.getI1Type(), i64 = e.b.getI64Type();
+  Value size = e.size(x.getSizes()[op.getAxis()]);
+  Value lowest = e.sub(e.number(0), size);
+  Value bad = e.variable(i1, e.constantOf(i1, 0)), badIndex = e.variable(i64, e.number(0));
+  // With nothing to read no index is looked at, as an empty result has no element.
+  e.nest(e.sizesOf(index), [&](Indices place) {
+    Scope scope(*this);
+    Value row = emitCast(e, at(op.getIndex(), place), index.getElement(), i64);
+    Value outside = arith::OrIOp::create(e.b, e.compare(arith::CmpIPredicate::slt, row, lowest),
+                                         e.compare(arith::CmpIPredicate::sge, row, size));
+    Value before = e.read(bad, i1);
+    e.write(badIndex, e.choose(before, e.read(badIndex, i64), row));
+    e.write(bad, arith::OrIOp::create(e.b, before, outside));
+  });
+  e.failIf(e.read(bad, i1), Code::Index,
+           {"index ", e.read(badIndex, i64), " is out of range for axis ",
+            MessagePart(std::to_string(op.getAxis())), " of size ", size});
+}
+
+} // namespace mx::lowering

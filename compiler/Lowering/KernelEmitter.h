@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What all parts of the lowering of a kernel share: the function, its buffers and sizes, memory
+// accesses, loops and errors. The code is scf over arith, math and accesses of the LLVM dialect;
+// numbers of places are i64 throughout, so that nothing needs another type later.
+#pragma once
+#include "Lowering/Kernels.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace mx::lowering {
+
+using ir::TensorType; // not MLIR's own
+using llvm::ArrayRef;
+using llvm::SmallVector;
+using llvm::StringRef;
+using mlir::Value;
+using Indices = ArrayRef<Value>;
+
+/// The codes of mxrt/codes.def that compiled code reports.
+enum class Code : int32_t { InvalidArgument = 2, Shape = 201, Index = 204, DivisionByZero = 301 };
+
+/// Memory that holds the elements of a tensor. The type of an element in memory differs from the
+/// one in code only for bool.
+struct Buffer {
+  Value address;
+  mlir::Type element; ///< of the tensor: i1, ui8, f16, …
+  SmallVector<Value> strides;
+  mlir::ArrayAttr scopes, others; ///< alias scopes it is in, and it is not in
+};
+
+/// A part of a message: text, or a number that is known when the code runs.
+struct MessagePart {
+  MessagePart(const char *text) : text(text) {}
+  MessagePart(std::string text) : text(std::move(text)) {}
+  MessagePart(Value number) : number(number) {}
+  std::string text;
+  Value number;
+};
+
+class KernelEmitter {
+public:
+  KernelEmitter(ir::KernelOp kernel, StringRef name, const KernelOptions &options,
+                mlir::ModuleOp module);
+
+  ir::KernelOp kernel;
+  const KernelOptions &options;
+  mlir::ModuleOp module;
+  mlir::LLVM::LLVMFuncOp function;
+  mlir::ImplicitLocOpBuilder b;
+  Value context; ///< the function's argument
+
+  // ---- values
+  Value number(int64_t value);
+  Value constant(mlir::Type type, mlir::Attribute value);
+  Value constantOf(mlir::Type type, double value); ///< of any type of code
+  Value size(ir::SizeAttr size);
+  SmallVector<Value> sizesOf(ir::TensorType type);
+  Value elementCount(ir::TensorType type);
+  Value add(Value x, Value y) { return mlir::arith::AddIOp::create(b, x, y); }
+  Value mul(Value x, Value y) { return mlir::arith::MulIOp::create(b, x, y); }
+  Value sub(Value x, Value y) { return mlir::arith::SubIOp::create(b, x, y); }
+  Value least(Value x, Value y) { return mlir::arith::MinSIOp::create(b, x, y); }
+  Value compare(mlir::arith::CmpIPredicate p, Value x, Value y) {
+    return mlir::arith::CmpIOp::create(b, p, x, y);
+  }
+  Value choose(Value condition, Value x, Value y) {
+    return mlir::arith::SelectOp::create(b, condition, x, y);
+  }
+  /// x // y rounded down, without a trap for any numbers; i64.
+  Value floorDivide(Value x, Value y);
+  mlir::arith::FastMathFlags fast() const;
+
+  // ---- memory
+  /// The type of an element in code: as in the tensor, without signs.
+  mlir::Type codeType(mlir::Type element) const;
+  mlir::Type memoryType(mlir::Type element) const;
+  const Buffer &input(mlir::BlockArgument argument);
+  const Buffer &output(unsigned index) const { return outputs[index]; }
+  /// A dense constant, kept in a global.
+  const Buffer &constantBuffer(ir::ConstantOp op);
+  Value offset(const Buffer &buffer, Indices at);
+  Value addressAt(const Buffer &buffer, Value offset);
+  Value load(const Buffer &buffer, Indices at);
+  void store(const Buffer &buffer, Indices at, Value value);
+  /// Elements on the stack; `type` is one of code.
+  Buffer scratch(mlir::Type type, int64_t count);
+  /// One variable on the stack, which mem2reg makes a value.
+  Value variable(mlir::Type type, Value initial);
+  Value read(Value variable, mlir::Type type);
+  void write(Value variable, Value value);
+
+  // ---- loops
+  void loop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body);
+  /// A nest over the sizes, the last one innermost. The outermost loop of each nest is made here
+  /// and nowhere else: this is where it will be cut into chunks for parallel_for.
+  void nest(ArrayRef<Value> sizes, llvm::function_ref<void(Indices)> body);
+  void when(Value condition, llvm::function_ref<void()> then,
+            llvm::function_ref<void()> otherwise = {});
+
+  // ---- errors
+  /// Ends the function with an error if the condition holds. Not inside of loops.
+  void failIf(Value condition, Code code, ArrayRef<MessagePart> message);
+  /// Ends the function with a status that is not null. Not inside of loops.
+  void failWith(Value status);
+  /// Notes that an element of `op` failed; finish() reports it. Inside of loops.
+  void noteFault(mlir::Operation *op, Value condition, Code code, StringRef message);
+  Value call(StringRef runtimeFunction, mlir::ValueRange arguments);
+  /// Reports noted faults and returns.
+  void finish();
+  /// Where in the program the op comes from: an mxrt_place, or that of the context.
+  Value place(mlir::Location loc);
+
+private:
+  struct Fault {
+    mlir::Operation *op;
+    Value flag;
+    Code code;
+    std::string message;
+  };
+  Value buffersArgument, sizesArgument;
+  mlir::Block *entry; ///< values that serve the whole function; ends with a branch
+  SmallVector<Buffer> inputs, outputs;
+  llvm::DenseMap<mlir::Attribute, Value> sizeValues;
+  llvm::DenseMap<int64_t, Value> numbers;
+  llvm::DenseMap<mlir::Operation *, Buffer> globals;
+  SmallVector<Fault> faults;
+  unsigned globalCount = 0;
+
+  void makeBuffers();
+  Value sizeOf(Dim dim);
+  Value sizeArgument(int64_t index);
+  SmallVector<Value> denseStrides(ir::TensorType type);
+  Value textGlobal(StringRef text);
+  Value message(ArrayRef<MessagePart> parts);
+  mlir::LLVM::LLVMFuncOp numberWriter();
+  /// Calls `make` with the builder at the end of the entry block.
+  template <class Make> auto inEntry(Make make) {
+    mlir::OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(entry->getTerminator());
+    return make();
+  }
+};
+
+/// Whether this is an op without a buffer of its own, computed element by element from others.
+bool isPointwise(mlir::Operation *op);
+
+} // namespace mx::lowering

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The lowering of one `mx.kernel` to code of the LLVM dialect.
+//
+// The function that comes out has the C type of mxrt/kernel.h,
+//
+//   mxrt_status k(const mxrt_context *context, void *const *buffers, const int64_t *sizes)
+//
+// `buffers` are the addresses of element 0 of the kernel's inputs, then its outputs, then the
+// workspace if it has one. `sizes` are the values of the names in the op's `sizes`; then, for each
+// input that `strided` marks, its strides in elements. All else is dense in row-major order; a bool
+// is a byte, 0 or 1. Outputs never overlap inputs or each other.
+//
+// Besides the runtime's functions in mxrt/abi.def the code may call these of the C library:
+// sinf cosf tanf erff powf atan2f expm1f log1pf fmodf, the same without `f`, and exp log tanh.
+// It allocates nothing: a verifier refuses it.
+#pragma once
+#include "dialects/mx/Mx.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <string>
+
+namespace mx::lowering {
+
+struct KernelOptions {
+  /// Division of integers by 0 gives 0 instead of an error.
+  bool unchecked = false;
+  /// Sums may be reordered, NaN and infinities are taken not to occur.
+  bool fastMath = false;
+  /// The target converts between f16 and f32 (F16C). Otherwise it is done with integers, so that no
+  /// function of the compiler's runtime library is needed.
+  bool nativeHalf = false;
+};
+
+/// A module of the LLVM dialect with one function `name`; the runtime functions it calls are
+/// declared from abi.def. Errors are emitted on the op, and the result is null. `loopText` gets the
+/// module as text before it becomes the LLVM dialect: loops over scalar code.
+mlir::OwningOpRef<mlir::ModuleOp> lowerKernel(ir::KernelOp kernel, llvm::StringRef name,
+                                              const KernelOptions &options,
+                                              std::string *loopText = nullptr);
+
+/// The dialects that lowered modules pass through.
+void registerLoweringDialects(mlir::DialectRegistry &registry);
+
+/// `--mx-lower-kernels`: puts the LLVM function of each kernel in the place of the function around
+/// it. For mxc-opt.
+void registerLowerKernelsPass();
+
+} // namespace mx::lowering

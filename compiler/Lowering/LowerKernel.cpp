@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One kernel from `mx` to the LLVM dialect: checks that it is of a form that can be emitted, and
+// hands each group of outputs to the emitter for it.
+#include "Lowering/EmitKernel.h"
+#include "Lowering/LowerToLlvm.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mx::ir;
+
+namespace mx::lowering {
+namespace {
+
+/// Every name in a size is one that the kernel gets a value for.
+LogicalResult checkSizes(KernelOp kernel) {
+  SizeTable &table = kernel.getContext()->getOrLoadDialect<MxDialect>()->sizes();
+  std::lock_guard guard(table.lock);
+  auto check = [&](Operation *op, SizeAttr size) -> LogicalResult {
+    Dim dim = size.dim();
+    if (!dim)
+      return op->emitOpError() << "has a size that is none: " << size;
+    std::vector<AtomId> symbols;
+    table.dims.symbols(dim, symbols);
+    for (AtomId id : symbols) {
+      const std::string &name = table.dims.symbolInfo(id).name;
+      if (!llvm::is_contained(kernel.getSizes().getAsValueRange<StringAttr>(), name))
+        return op->emitOpError() << "uses the size " << name << ", which the kernel does not have";
+    }
+    return success();
+  };
+  auto checkType = [&](Operation *op, Type type) -> LogicalResult {
+    if (auto tensor = dyn_cast<TensorType>(type))
+      for (SizeAttr size : tensor.getSizes())
+        if (failed(check(op, size)))
+          return failure();
+    return success();
+  };
+  for (Type type : kernel.getBody().getArgumentTypes())
+    if (failed(checkType(kernel, type)))
+      return failure();
+  for (Operation &op : kernel.getBody().front()) {
+    for (Type type : op.getResultTypes())
+      if (failed(checkType(&op, type)))
+        return failure();
+    if (auto size = dyn_cast<SizeOp>(op); size && failed(check(size, size.getSize())))
+      return failure();
+  }
+  return success();
+}
+
+/// Which ops without scalar code of their own a value is computed from.
+using Sources = llvm::SmallSetVector<Operation *, 2>;
+
+LogicalResult emit(KernelEmitter &e) {
+  auto yield = cast<YieldOp>(e.kernel.getBody().front().getTerminator());
+  llvm::DenseMap<Value, Sources> sources;
+  for (Operation &op : e.kernel.getBody().front().without_terminator()) {
+    Sources own;
+    for (Value operand : op.getOperands())
+      own.insert_range(sources[operand]);
+    if (!isPointwise(&op)) {
+      if (!own.empty())
+        return op.emitOpError() << "cannot be in one kernel with the " << own[0]->getName()
+                                << " it is computed from";
+      own.insert(&op);
+    }
+    for (Value result : op.getResults())
+      sources[result] = own;
+  }
+  // Outputs with the same source and shape share their loops.
+  SmallVector<OutputGroup> groups;
+  for (auto [i, value] : llvm::enumerate(yield.getValues())) {
+    Output output{value, static_cast<unsigned>(i)};
+    const Sources &own = sources[value];
+    SizesRef sizes = cast<TensorType>(value.getType()).getSizes();
+    auto group = llvm::find_if(groups, [&](OutputGroup &g) {
+      auto shape = cast<TensorType>(g.outputs[0].value.getType()).getSizes();
+      if (own.empty() != g.sources.empty() || shape != sizes)
+        return false;
+      return own.empty() || mayShareLoops(own[0], g.sources[0]);
+    });
+    if (group == groups.end())
+      group = groups.insert(groups.end(), OutputGroup());
+    group->outputs.push_back(output);
+    for (Operation *op : own)
+      if (!llvm::is_contained(group->sources, op))
+        group->sources.push_back(op);
+  }
+  for (const OutputGroup &group : groups)
+    if (failed(emitGroup(e, group)))
+      return failure();
+  e.finish();
+  return success();
+}
+
+} // namespace
+
+LogicalResult emitPointwise(KernelEmitter &e, const OutputGroup &group) {
+  Evaluator evaluator(e);
+  SmallVector<Value> roots = group.values();
+  evaluator.prepare(roots);
+  auto type = cast<TensorType>(roots[0].getType());
+  e.nest(e.sizesOf(type), [&](Indices place) {
+    Evaluator::Scope scope(evaluator);
+    SmallVector<Value> elements = evaluator.all(roots, place);
+    for (auto [output, element] : llvm::zip_equal(group.outputs, elements))
+      e.store(e.output(output.index), place, element);
+  });
+  return success();
+}
+
+bool mayShareLoops(Operation *x, Operation *y) { return x == y; }
+
+LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group) {
+  if (group.sources.empty())
+    return emitPointwise(e, group);
+  return group.sources[0]->emitOpError() << "cannot be lowered yet";
+}
+
+OwningOpRef<ModuleOp> lowerKernel(KernelOp kernel, StringRef name, const KernelOptions &options,
+                                  std::string *loopText) {
+  MLIRContext *context = kernel.getContext();
+  loadLoweringDialects(context);
+  if (failed(checkSizes(kernel)))
+    return nullptr;
+  OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
+  KernelEmitter emitter(kernel, name, options, *module);
+  if (failed(emit(emitter)))
+    return nullptr;
+  if (loopText) {
+    llvm::raw_string_ostream out(*loopText);
+    module->print(out);
+  }
+  if (failed(verify(*module)))
+    return nullptr;
+  expandHalfs(*module, options.nativeHalf);
+  if (failed(lowerToLlvm(*module)) || failed(verifyAllocatesNothing(*module)))
+    return nullptr;
+  return module;
+}
+
+} // namespace mx::lowering

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lowering/LowerToLlvm.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+using namespace mlir;
+
+namespace mx::lowering {
+
+void registerLoweringDialects(DialectRegistry &registry) {
+  registry.insert<ir::MxDialect, arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
+                  math::MathDialect, scf::SCFDialect>();
+}
+
+void loadLoweringDialects(MLIRContext *context) {
+  context->loadDialect<ir::MxDialect, arith::ArithDialect, cf::ControlFlowDialect,
+                       LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect>();
+}
+
+LogicalResult lowerToLlvm(ModuleOp module) {
+  // Every type is one of the LLVM dialect already (KernelEmitter.h), so the conversions need no
+  // order and run as one.
+  MLIRContext *context = module.getContext();
+  LLVMTypeConverter types(context);
+  RewritePatternSet patterns(context);
+  populateSCFToControlFlowConversionPatterns(patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
+  arith::populateArithToLLVMConversionPatterns(types, patterns);
+  populateMathToLLVMConversionPatterns(types, patterns);
+  ConversionTarget target(*context);
+  target.addLegalDialect<LLVM::LLVMDialect>();
+  target.addLegalOp<ModuleOp>();
+  return applyFullConversion(module, target, std::move(patterns));
+}
+
+LogicalResult verifyAllocatesNothing(ModuleOp module) {
+  static constexpr llvm::StringLiteral kAllocators[] = {
+      "malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "free"};
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    if (llvm::is_contained(kAllocators, function.getName()))
+      return function.emitError("a kernel allocates memory with ") << function.getName();
+  return success();
+}
+
+} // namespace mx::lowering

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From the LLVM dialect to an object file.
+#pragma once
+#include "Target/Fault.h"
+#include "Target/TargetCpu.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace llvm {
+class Module;
+} // namespace llvm
+
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
+namespace mx::target {
+
+/// The passes every kernel goes through. As fast as LLVM's O3 on what the compiler emits, at a
+/// third of its compile time.
+inline constexpr std::string_view kMiniPipeline =
+    "function(sroa,early-cse,simplifycfg,instcombine,loop-mssa(loop-rotate,licm),simplifycfg,"
+    "instcombine,loop-vectorize,early-cse,instcombine,simplifycfg)";
+
+struct CompileOptions {
+  /// Shown in faults and in the text of the code.
+  std::string name = "mx";
+  /// LLVM passes to run, in the form of `opt -passes=`; empty runs none. It is part of what
+  /// changes code, so it belongs into cache keys.
+  std::string pipeline = std::string(kMiniPipeline);
+  /// Line tables, so that gdb and perf show lines of the program.
+  bool lineTables = true;
+  /// What to make besides or instead of the object.
+  bool wantObject = true;
+  bool wantIrBefore = false; ///< LLVM IR as translated, attributes set
+  bool wantIrAfter = false;  ///< LLVM IR after the passes (`--emit=llvm`)
+  bool wantAssembly = false; ///< `--emit=asm`
+};
+
+struct Compiled {
+  std::string object; ///< bytes of a relocatable object, or empty
+  std::string irBefore, irAfter, assembly;
+  /// Where the time went.
+  struct {
+    double translateMs = 0, optimizeMs = 0, generateMs = 0;
+  } times;
+};
+
+/// A context whose modules are to be compiled needs these; call it before the context is made.
+void registerTranslations(mlir::DialectRegistry &registry);
+
+/// Compiles one module. It uses an LLVM context of its own, so calls may run in parallel as long
+/// as their modules are in different MLIR contexts (see compileAll for the others). The module's
+/// locations are reduced to what line tables need. Functions are taken not to throw and none they
+/// call may.
+Result<Compiled> compileToObject(mlir::ModuleOp module, const TargetCpu &cpu,
+                                 const CompileOptions &options = {});
+/// The same for a module already in LLVM IR; nobody else may use its LLVM context meanwhile.
+Result<Compiled> compileToObject(std::unique_ptr<llvm::Module> module, const TargetCpu &cpu,
+                                 const CompileOptions &options = {});
+
+struct CompileJob {
+  mlir::ModuleOp module;
+  CompileOptions options;
+};
+
+/// Compiles all jobs on up to `threads` threads, the calling one among them. The results are in
+/// the order of the jobs; if any fail, the fault of the first of them is returned, whatever the
+/// number of threads. Modules may share MLIR contexts: translation out of a context is done by one
+/// thread at a time, optimisation and code generation (nearly all of the work) in parallel. Nobody
+/// else may use the contexts meanwhile.
+Result<std::vector<Compiled>> compileAll(const std::vector<CompileJob> &jobs, const TargetCpu &cpu,
+                                         unsigned threads);
+
+} // namespace mx::target

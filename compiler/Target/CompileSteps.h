@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The two steps of a compilation, for the two functions that put them together.
+#pragma once
+#include "Target/Compile.h"
+#include "llvm/IR/LLVMContext.h"
+
+namespace mx::target {
+
+/// A module with the context it lives in, which must go after it.
+struct Translated {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  double ms = 0;
+};
+
+/// Touches the MLIR context; one thread at a time for each.
+Result<Translated> translate(mlir::ModuleOp module, const CompileOptions &options);
+/// Touches nothing but the module's own LLVM context.
+Result<Compiled> generate(Translated translated, const TargetCpu &cpu,
+                          const CompileOptions &options);
+
+} // namespace mx::target

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Target/DebugScopes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/BinaryFormat/Dwarf.h"
+#include "llvm/Support/Path.h"
+
+namespace mx::target {
+
+using namespace mlir;
+
+namespace {
+
+/// The one place a location stands for: of inlined code where it was written, of fused operations
+/// the first that has one.
+FileLineColLoc placeOf(Location location) {
+  if (auto file = dyn_cast<FileLineColLoc>(location))
+    return file;
+  if (auto name = dyn_cast<NameLoc>(location))
+    return placeOf(name.getChildLoc());
+  if (auto opaque = dyn_cast<OpaqueLoc>(location))
+    return placeOf(opaque.getFallbackLocation());
+  if (auto call = dyn_cast<CallSiteLoc>(location)) {
+    FileLineColLoc callee = placeOf(call.getCallee());
+    return callee ? callee : placeOf(call.getCaller());
+  }
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    for (Location each : fused.getLocations())
+      if (FileLineColLoc place = placeOf(each))
+        return place;
+  return {};
+}
+
+LLVM::DIFileAttr fileOf(FileLineColLoc place) {
+  StringRef path = place.getFilename().getValue();
+  return LLVM::DIFileAttr::get(place.getContext(), llvm::sys::path::filename(path),
+                               llvm::sys::path::parent_path(path));
+}
+
+LLVM::DICompileUnitAttr makeUnit(FileLineColLoc place) {
+  MLIRContext *context = place.getContext();
+  // DWARF knows no mx; C makes gdb print addresses and call functions the usual way.
+  return LLVM::DICompileUnitAttr::get(
+      DistinctAttr::create(UnitAttr::get(context)), llvm::dwarf::DW_LANG_C, fileOf(place),
+      StringAttr::get(context, "mxc"), /*isOptimized=*/true, LLVM::DIEmissionKind::LineTablesOnly);
+}
+
+/// The function's own place, or else the first inside it.
+FileLineColLoc placeOfFunction(LLVM::LLVMFuncOp function) {
+  FileLineColLoc found = placeOf(function.getLoc());
+  if (!found)
+    function.walk([&](Operation *op) {
+      found = placeOf(op->getLoc());
+      return found ? WalkResult::interrupt() : WalkResult::advance();
+    });
+  return found;
+}
+
+void addScope(LLVM::LLVMFuncOp function, FileLineColLoc start, LLVM::DICompileUnitAttr unit) {
+  MLIRContext *context = function.getContext();
+  LLVM::DIFileAttr file = fileOf(start);
+  auto type = LLVM::DISubroutineTypeAttr::get(context, llvm::dwarf::DW_CC_normal, {});
+  auto scope = LLVM::DISubprogramAttr::get(
+      context, DistinctAttr::create(UnitAttr::get(context)), unit, file, function.getNameAttr(),
+      function.getNameAttr(), file, start.getLine(), start.getLine(),
+      LLVM::DISubprogramFlags::Definition | LLVM::DISubprogramFlags::Optimized, type,
+      /*retainedNodes=*/{}, /*annotations=*/{});
+  function->setLoc(FusedLoc::get({start}, scope, context));
+
+  function.getBody().walk([&](Operation *op) {
+    FileLineColLoc place = placeOf(op->getLoc());
+    // LLVM refuses a call without a place to a function that has them.
+    if (!place)
+      place = start;
+    if (place.getFilename() == start.getFilename()) {
+      op->setLoc(place);
+    } else {
+      auto block = LLVM::DILexicalBlockFileAttr::get(scope, fileOf(place), /*discriminator=*/0);
+      op->setLoc(FusedLoc::get({place}, block, context));
+    }
+  });
+}
+
+} // namespace
+
+void addDebugScopes(ModuleOp module) {
+  LLVM::DICompileUnitAttr unit;
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+    if (function.isExternal() ||
+        function.getLoc()->findInstanceOf<FusedLocWith<LLVM::DISubprogramAttr>>())
+      continue;
+    FileLineColLoc start = placeOfFunction(function);
+    if (!start)
+      continue;
+    if (!unit)
+      unit = makeUnit(start);
+    addScope(function, start, unit);
+  }
+}
+
+} // namespace mx::target

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Target/TargetCpu.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
+#include "llvm/TargetParser/Host.h"
+#include <algorithm>
+#include <map>
+
+namespace mx::target {
+
+namespace {
+
+/// LLVM registers its targets in a list of the process, so this is the one thing here that is
+/// done once for all sessions.
+struct NativeTarget {
+  NativeTarget() {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();
+  }
+};
+
+/// The triple code runs as. getDefaultTargetTriple() is what LLVM was built to compile for by
+/// default, which need not be this process.
+llvm::Triple hostTriple() { return llvm::Triple(llvm::sys::getProcessTriple()); }
+
+std::map<std::string, bool> hostFeatures() {
+  std::map<std::string, bool> sorted;
+  for (const auto &entry : llvm::sys::getHostCPUFeatures())
+    sorted.emplace(entry.getKey().str(), entry.getValue());
+  return sorted;
+}
+
+std::unique_ptr<llvm::MCSubtargetInfo> subtarget(const llvm::Triple &triple, const std::string &cpu,
+                                                 const std::string &features) {
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  return std::unique_ptr<llvm::MCSubtargetInfo>(
+      target->createMCSubtargetInfo(triple, cpu, features));
+}
+
+} // namespace
+
+void initializeNativeTarget() { static const NativeTarget once; }
+
+std::vector<std::string> TargetCpu::names() {
+  std::vector<std::string> all = {"native", "generic"};
+  if (hostTriple().getArch() == llvm::Triple::x86_64)
+    all.insert(all.end(), {"x86-64-v2", "x86-64-v3", "x86-64-v4"});
+  return all;
+}
+
+Result<TargetCpu> TargetCpu::parse(std::string_view name) {
+  initializeNativeTarget();
+  const std::vector<std::string> known = names();
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    std::string list;
+    for (const std::string &each : known)
+      list += (list.empty() ? "" : ", ") + each;
+    return Fault{"'" + std::string(name) + "' is no CPU this compiler generates code for on " +
+                 hostTriple().getArchName().str() + "; there are " + list};
+  }
+
+  llvm::Triple triple = hostTriple();
+  TargetCpu result;
+  result.tripleText = triple.str();
+  if (name == "native") {
+    result.cpuName = llvm::sys::getHostCPUName().str();
+    // Absent features are named too: the CPU's name may promise what a virtual machine hides.
+    for (const auto &[feature, present] : hostFeatures())
+      result.featureText +=
+          (result.featureText.empty() ? "" : ",") + ((present ? "+" : "-") + feature);
+  } else if (name == "generic") {
+    result.cpuName = triple.getArch() == llvm::Triple::x86_64 ? "x86-64" : "generic";
+  } else {
+    result.cpuName = std::string(name);
+  }
+
+  auto info = subtarget(triple, result.cpuName, result.featureText);
+  if (!info)
+    return Fault{"LLVM has no code generator for " + result.tripleText};
+  if (triple.getArch() == llvm::Triple::x86_64)
+    result.widestVector = info->checkFeatures("+avx512f") ? 512
+                          : info->checkFeatures("+avx")   ? 256
+                                                          : 128;
+  return result;
+}
+
+std::string TargetCpu::text() const {
+  return "triple=" + tripleText + " cpu=" + cpuName + " features=" + featureText +
+         " vectors=" + std::to_string(widestVector);
+}
+
+bool TargetCpu::runsHere() const {
+  llvm::Triple triple(tripleText);
+  if (triple.getArch() != hostTriple().getArch())
+    return false;
+  auto info = subtarget(triple, cpuName, featureText);
+  if (!info)
+    return false;
+  // Features the host does not list are hints for tuning, which run everywhere.
+  const std::map<std::string, bool> host = hostFeatures();
+  for (const llvm::SubtargetFeatureKV &feature : info->getAllProcessorFeatures()) {
+    if (!info->getFeatureBits().test(feature.Value))
+      continue;
+    auto found = host.find(feature.Key);
+    if (found != host.end() && !found->second)
+      return false;
+  }
+  return true;
+}
+
+Result<std::unique_ptr<llvm::TargetMachine>> TargetCpu::makeMachine() const {
+  initializeNativeTarget();
+  llvm::Triple triple(tripleText);
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return Fault{"LLVM has no code generator for " + tripleText + ": " + error};
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  // The code model is named because the default for JITs is the slow large one; objects are
+  // placed near each other, and calls that are far go through stubs.
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, cpuName, featureText, options, llvm::Reloc::PIC_,
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  if (!machine)
+    return Fault{"LLVM cannot generate code for " + tripleText};
+  return machine;
+}
+
+} // namespace mx::target

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Objects and texts from modules; faults instead of aborts.
+#include "TargetTestSupport.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mx::target;
+
+namespace {
+
+TEST(Compile, GivesAnElfObjectAndNoTextUnasked) {
+  Modules modules;
+  auto compiled = compileToObject(modules.parse(kAddArrays), native());
+  ASSERT_TRUE(compiled) << compiled.message();
+  EXPECT_EQ(compiled->object.substr(0, 4), "\x7f"
+                                           "ELF");
+  EXPECT_EQ(compiled->irBefore + compiled->irAfter + compiled->assembly, "");
+  EXPECT_GT(compiled->times.generateMs, 0);
+}
+
+TEST(Compile, ShowsEachStage) {
+  Modules modules;
+  CompileOptions options;
+  options.wantIrBefore = options.wantIrAfter = options.wantAssembly = true;
+  auto compiled = compileToObject(modules.parse(kAddArrays), native(), options);
+  ASSERT_TRUE(compiled) << compiled.message();
+  EXPECT_EQ(compiled->irBefore.find("vector.body"), std::string::npos);
+  EXPECT_NE(compiled->irAfter.find("vector.body"), std::string::npos);
+  EXPECT_NE(compiled->irBefore.find("\"target-cpu\"=\"" + native().cpu()), std::string::npos);
+  EXPECT_NE(compiled->assembly.find("add:"), std::string::npos);
+  EXPECT_FALSE(compiled->object.empty());
+
+  options.wantObject = false;
+  auto textOnly = compileToObject(modules.parse(kAddArrays), native(), options);
+  ASSERT_TRUE(textOnly) << textOnly.message();
+  EXPECT_TRUE(textOnly->object.empty());
+  EXPECT_EQ(textOnly->assembly, compiled->assembly);
+}
+
+TEST(Compile, TheSameModuleGivesTheSameBytes) {
+  EXPECT_EQ(objectOf(kAddArrays), objectOf(kAddArrays));
+}
+
+#if defined(__x86_64__)
+TEST(Compile, UsesTheVectorsOfEachLevel) {
+  for (auto [level, registers] :
+       {std::pair("x86-64-v2", "%xmm"), {"x86-64-v3", "%ymm"}, {"x86-64-v4", "%zmm"}}) {
+    Modules modules;
+    CompileOptions options;
+    options.wantAssembly = true;
+    auto compiled =
+        compileToObject(modules.parse(kAddArrays), TargetCpu::parse(level).take(), options);
+    ASSERT_TRUE(compiled) << compiled.message();
+    EXPECT_NE(compiled->assembly.find(registers), std::string::npos) << level;
+  }
+}
+
+TEST(Compile, FusesProductsAndSums) {
+  Modules modules;
+  CompileOptions options;
+  options.wantAssembly = true;
+  auto compiled = compileToObject(modules.parse(R"(
+llvm.func @f(%a: f32, %b: f32, %c: f32) -> f32 {
+  %0 = llvm.fmul %a, %b : f32
+  %1 = llvm.fadd %0, %c : f32
+  llvm.return %1 : f32
+})"),
+                                  TargetCpu::parse("x86-64-v3").take(), options);
+  ASSERT_TRUE(compiled) << compiled.message();
+  EXPECT_NE(compiled->assembly.find("vfmadd"), std::string::npos);
+}
+
+TEST(Compile, RefusesAModuleForAnotherMachine) {
+  Modules modules;
+  auto compiled = compileToObject(
+      modules.parse("module attributes {llvm.target_triple = \"nvptx64-nvidia-cuda\"} {}"),
+      native());
+  ASSERT_FALSE(compiled);
+  EXPECT_NE(compiled.message().find("nvptx64"), std::string::npos) << compiled.message();
+}
+
+TEST(Compile, AssemblerErrorsAreFaults) {
+  Modules modules;
+  CompileOptions options;
+  options.name = "strange";
+  auto compiled = compileToObject(modules.parse(R"(
+llvm.func @f() {
+  llvm.inline_asm has_side_effects "no such instruction", "" : () -> ()
+  llvm.return
+})"),
+                                  native(), options);
+  ASSERT_FALSE(compiled);
+  EXPECT_NE(compiled.message().find("strange"), std::string::npos) << compiled.message();
+  EXPECT_NE(compiled.message().find("instruction"), std::string::npos) << compiled.message();
+}
+#endif
+
+TEST(Compile, OperationsThatAreNotLlvmAreFaults) {
+  mlir::MLIRContext context; // knows no translation
+  context.loadDialect<mlir::LLVM::LLVMDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(constantFunction("f", 1), &context);
+  ASSERT_TRUE(module);
+  auto compiled = compileToObject(*module, native());
+  ASSERT_FALSE(compiled);
+  EXPECT_NE(compiled.message().find("LLVM"), std::string::npos);
+}
+
+TEST(Compile, AnUnknownPassIsAFault) {
+  Modules modules;
+  CompileOptions options;
+  options.pipeline = "function(no-such-pass)";
+  auto compiled = compileToObject(modules.parse(kAddArrays), native(), options);
+  ASSERT_FALSE(compiled);
+  EXPECT_NE(compiled.message().find("no-such-pass"), std::string::npos) << compiled.message();
+}
+
+TEST(Compile, InvalidIrIsAFault) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  // A block without an end can be built, but not parsed: build it.
+  auto module = llvm::parseAssemblyString("define void @f() {\n  ret void\n}", problem, context);
+  ASSERT_TRUE(module);
+  module->getFunction("f")->begin()->begin()->eraseFromParent();
+  auto compiled = compileToObject(std::move(module), native());
+  ASSERT_FALSE(compiled);
+  EXPECT_NE(compiled.message().find("not valid"), std::string::npos) << compiled.message();
+}
+
+TEST(Compile, TakesLlvmIrAsWell) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  auto module = llvm::parseAssemblyString("define i32 @f() {\n  ret i32 7\n}", problem, context);
+  auto compiled = compileToObject(std::move(module), native());
+  ASSERT_TRUE(compiled) << compiled.message();
+  EXPECT_FALSE(compiled->object.empty());
+}
+
+TEST(CompileAll, ResultsAreInTheOrderOfTheJobs) {
+  for (unsigned threads : {1u, 2u, 4u}) {
+    Modules modules; // one context for all
+    std::vector<CompileJob> jobs;
+    for (int i = 0; i < 20; ++i)
+      jobs.push_back(
+          {modules.parse(kAddArrays + constantFunction("f" + std::to_string(i), i)), {}});
+    auto all = compileAll(jobs, native(), threads);
+    ASSERT_TRUE(all) << all.message();
+    ASSERT_EQ(all->size(), 20u);
+    for (int i = 0; i < 20; ++i) {
+      auto jit = Jit::create({});
+      ASSERT_TRUE(jit) << jit.message();
+      auto unit = jit->add({(*all)[i].object});
+      ASSERT_TRUE(unit) << unit.message();
+      auto *function = unit->function<int()>("f" + std::to_string(i));
+      ASSERT_TRUE(function);
+      EXPECT_EQ(function(), i);
+    }
+  }
+}
+
+TEST(CompileAll, TheFirstFaultByOrderWins) {
+  for (unsigned threads : {1u, 3u}) {
+    Modules modules;
+    std::vector<CompileJob> jobs;
+    for (int i = 0; i < 12; ++i) {
+      CompileOptions options;
+      options.name = "job" + std::to_string(i);
+      if (i == 5 || i == 6 || i == 11)
+        options.pipeline = "function(no-such-pass)";
+      jobs.push_back({modules.parse(kAddArrays), options});
+    }
+    auto all = compileAll(jobs, native(), threads);
+    ASSERT_FALSE(all);
+    EXPECT_NE(all.message().find("'job5'"), std::string::npos) << all.message();
+  }
+}
+
+TEST(CompileAll, NothingToDoIsDone) {
+  auto all = compileAll({}, native(), 4);
+  ASSERT_TRUE(all);
+  EXPECT_TRUE(all->empty());
+}
+
+} // namespace
