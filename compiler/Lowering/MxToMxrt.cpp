@@ -225,6 +225,7 @@ LogicalResult ProgramBuilder::lowerOp(Operation *op) {
       .Case([&](ir::RaiseOp raise) { return lowerRaise(raise); })
       // Text is only there for messages, which look for it themselves.
       .Case<ir::TextOp, ir::MakeErrorOp>([](auto) { return success(); })
+      .Case([&](ir::UndefOp undef) { return lowerUndef(undef); })
       .Case<ir::ReadOp, ir::ToDeviceOp>([&](auto move) { return lowerMove(move); })
       .Case([&](ir::SizeOp sizeOp) {
         values[sizeOp.getResult()] = size(sizeOp.getSize(), op->getLoc());
@@ -258,6 +259,24 @@ LogicalResult ProgramBuilder::lowerHost(Operation *op) {
     return failure();
   rt::StoreOp::create(builder, op->getLoc(), result, *to);
   values[op->getResult(0)] = *to;
+  return success();
+}
+
+/// Any number, or a buffer as it is: nobody looks at it.
+LogicalResult ProgramBuilder::lowerUndef(ir::UndefOp op) {
+  auto type = dyn_cast<ir::TensorType>(op.getType());
+  if (!type)
+    return op.emitOpError() << "of " << op.getType() << " is not lowered";
+  if (type.isHost()) {
+    Type number = rt::scalarType(type.getElement());
+    values[op.getResult()] =
+        arith::ConstantOp::create(builder, op.getLoc(), builder.getZeroAttr(number));
+    return success();
+  }
+  FailureOr<Value> to = place(op.getResult());
+  if (failed(to))
+    return failure();
+  values[op.getResult()] = *to;
   return success();
 }
 

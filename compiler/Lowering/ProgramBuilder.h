@@ -54,6 +54,7 @@ private:
   mlir::LogicalResult lowerOp(mlir::Operation *op);
   mlir::LogicalResult lowerKernel(ir::KernelOp op);
   mlir::LogicalResult lowerHost(mlir::Operation *op);
+  mlir::LogicalResult lowerUndef(ir::UndefOp op);
   mlir::LogicalResult lowerMove(mlir::Operation *op);
   mlir::LogicalResult lowerAssert(ir::AssertOp op);
   mlir::LogicalResult lowerRaise(ir::RaiseOp op);

@@ -14,6 +14,8 @@
 // and inputs are not written. `sizes` are the values of the open sizes in the order of
 // ProgramInfo::sizes, `arenas` the memory of each device in the order of ProgramInfo::arenas,
 // 64-byte aligned. An error of a kernel is returned at once; the outputs are then undefined.
+// Besides kernels and the runtime's functions the code may call memcpy, floor, fmod and their
+// kin for f32.
 #pragma once
 #include "dialects/mxrt/Mxrt.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -178,3 +178,30 @@ mx.graph @until(%x: !v, %n: !i) -> !v {
   }
   mx.return %r : !v
 }
+
+// -----
+
+!v = !mx.tensor<f32[4]>
+!i = !mx.tensor<i64[] on host>
+
+// A branch that raises gives values nobody looks at: nothing is written for them.
+// CHECK-LABEL: mxrt.program @raises(
+// CHECK-NOT: mxrt.slice
+// CHECK: scf.if %arg1 -> (i64) {
+// CHECK: mxrt.fail if %{{.*}} with 303 "no"
+// CHECK-NOT: mxrt.copy
+// CHECK: } else {
+// CHECK-NEXT: mxrt.copy %arg0 to %arg3
+mx.graph @raises(%x: !v, %c: !mx.tensor<bool[] on host>, %n: !i) -> (!v, !i) {
+  %r:2 = mx.if %c : (!mx.tensor<bool[] on host>) -> (!v, !i) {
+    %text = mx.text "no" : !mx.str
+    %error = mx.make_error %text : (!mx.str) -> !mx.error
+    mx.raise %error : !mx.error
+    %a = mx.undef : !v
+    %k = mx.undef : !i
+    mx.yield %a, %k : !v, !i
+  } else {
+    mx.yield %x, %n : !v, !i
+  }
+  mx.return %r#0, %r#1 : !v, !i
+}

@@ -4,6 +4,9 @@
 #include "Graph/Passes.h"
 #include "Lowering/Kernels.h"
 #include "Bytecode/Bytecode.h"
+#include "Bytecode/Bytecode.h"
+#include "Graph/Passes.h"
+#include "Lowering/Kernels.h"
 #include "Lowering/Programs.h"
 #include "dialects/mx/Mx.h"
 #include "dialects/mxrt/Mxrt.h"
@@ -23,21 +26,17 @@
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<mx::ir::MxDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
-                  mlir::func::FuncDialect, mlir::linalg::LinalgDialect, mlir::LLVM::LLVMDialect,
-                  mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
-                  mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
-  mx::graph::registerGraphPasses();
   registry
       .insert<mx::ir::MxDialect, mx::rt::MxrtDialect, mlir::arith::ArithDialect,
               mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
               mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
               mlir::scf::SCFDialect, mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
-  mx::lowering::registerProgramPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
+  mx::graph::registerGraphPasses();
   mx::lowering::registerLowerKernelsPass();
+  mx::lowering::registerProgramPasses();
   mx::bytecode::registerBytecodePasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "mxc-opt - runs passes on the IR of mx\n", registry));

@@ -4,6 +4,7 @@
 #include "TestProgram.h"
 #include "mxrt/status.h"
 #include <array>
+#include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -290,6 +291,38 @@ TEST(Program, DividesAsTheLanguageDoes) {
   Outcome error = outcome((*program)({&x, &zero, &out, &out}));
   EXPECT_EQ(error.code, MXRT_DIVISION_BY_ZERO);
   EXPECT_EQ(error.place.line, 8);
+}
+
+TEST(Program, DividesFloatsAsTheLanguageDoes) {
+  auto program = TestProgram::make(kTypes + R"(mx.graph @f(%x: !d, %y: !d) -> (!d, !d) {
+  %q = mx.floordiv %x, %y : (!d, !d) -> !d
+  %r = mx.mod %x, %y : (!d, !d) -> !d
+  mx.return %q, %r : !d, !d
+})",
+                                   kKernels);
+  ASSERT_TRUE(program);
+  struct Case {
+    double x, y, quotient, rest;
+  };
+  // As Python prints them.
+  for (Case c : {Case{7.5, 2, 3, 1.5},
+                 {-7.5, 2, -4, 0.5},
+                 {7.5, -2, -4, -0.5},
+                 {-7.5, -2, 3, -1.5},
+                 {1, 0.1, 9, 0.09999999999999995},
+                 {6, 2, 3, 0}}) {
+    double quotient = 0, rest = 0;
+    EXPECT_EQ((*program)({&c.x, &c.y, &quotient, &rest}), nullptr);
+    EXPECT_EQ(quotient, c.quotient) << c.x << " // " << c.y;
+    EXPECT_EQ(rest, c.rest) << c.x << " % " << c.y;
+  }
+  double x = 0, y = -3, quotient = 1, rest = 1;
+  EXPECT_EQ((*program)({&x, &y, &quotient, &rest}), nullptr);
+  EXPECT_TRUE(quotient == 0 && std::signbit(quotient));
+  EXPECT_TRUE(rest == 0 && std::signbit(rest));
+  x = 1, y = 0;
+  EXPECT_EQ((*program)({&x, &y, &quotient, &rest}), nullptr);
+  EXPECT_TRUE(std::isinf(quotient) && std::isnan(rest));
 }
 
 TEST(Program, ConvertsAsTheLanguageDoes) {

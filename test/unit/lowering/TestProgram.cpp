@@ -7,6 +7,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ExecutionEngine/Orc/ThreadSafeModule.h"
 #include "llvm/Support/TargetSelect.h"
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -68,6 +69,8 @@ std::unique_ptr<TestProgram> TestProgram::make(const std::string &text,
   define("mxrt_poll", reinterpret_cast<void *>(&mxrt_poll));
   define("mxrt_status_text", reinterpret_cast<void *>(&mxrt_status_text));
   define("memcpy", reinterpret_cast<void *>(&memcpy));
+  define("floor", reinterpret_cast<void *>(static_cast<double (*)(double)>(&std::floor)));
+  define("fmod", reinterpret_cast<void *>(static_cast<double (*)(double, double)>(&std::fmod)));
   llvm::cantFail(made->jit->getMainJITDylib().define(absoluteSymbols(symbols)));
   llvm::cantFail(made->jit->addIRModule({std::move(llvmModule), std::move(llvmContext)}));
   auto entry = made->jit->lookup(made->info.entry);
