@@ -339,6 +339,44 @@ std::optional<int64_t> evaluate(ir::SizeTable &table, const std::string &text,
 
 mxrt::Status GraphHost::invokeGraph(void *target, Invocation &invocation) {
   Graph &graph = *static_cast<Graph *>(target);
+  return comparison ? runBothWays(graph, invocation) : runGraph(graph, invocation);
+}
+
+/// First op by op on copies of the arguments, then compiled; the compiled results count.
+mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
+  auto twin = graph.op->getAttrOfType<mlir::StringAttr>("mx.eager");
+  if (!twin || !program)
+    return runGraph(graph, invocation);
+  Heap &heap = invocation.vm.heap();
+  std::vector<Value> copies(invocation.args.begin(), invocation.args.end());
+  for (Value &value : copies)
+    retain(value);
+  Value result;
+  mxrt::Status status =
+      invocation.vm.call(program, twin.getValue(), std::span<Value>(copies), result);
+  if (status.ok())
+    status = runGraph(graph, invocation);
+  std::string where = "`" + graph.name + "`";
+  if (invocation.place.file)
+    where += std::string(" at ") + invocation.place.file + ":" +
+             std::to_string(invocation.place.line) + ":" + std::to_string(invocation.place.column);
+  if (status.ok()) {
+    ++comparison->calls;
+    status = mxrt::Status(
+        comparison->add(runtime(), result, invocation.result, where, invocation.place));
+    for (unsigned i = 0; i < graph.op.getNumArguments() && status.ok(); ++i)
+      if (graph.op.getArgAttr(i, "mx.mut"))
+        status = mxrt::Status(comparison->add(
+            runtime(), copies[graph.sizes.size() + i], invocation.args[graph.sizes.size() + i],
+            where + ", argument " + std::to_string(i), invocation.place));
+  }
+  for (Value &value : copies)
+    release(heap, value);
+  release(heap, result);
+  return status;
+}
+
+mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   size_t sizeCount = graph.sizes.size();
   std::vector<int64_t> sizes;
   std::vector<std::pair<std::string, int64_t>> named;

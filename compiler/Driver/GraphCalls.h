@@ -3,6 +3,7 @@
 // Calls of graphs from host code: the variant for the sizes at hand is found or compiled, then pushed
 // to the engine as one op.
 #pragma once
+#include "Driver/Compare.h"
 #include "Driver/KernelStore.h"
 #include "eager/Executor.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -36,6 +37,10 @@ public:
   /// Graphs of this module can be called by programs that are loaded from now on.
   void addModule(mlir::ModuleOp module);
 
+  /// The program that graphs' twins are called in. With a comparison, each call runs both ways.
+  void setProgram(mxrt::host::Program *loaded) { program = loaded; }
+  void compareInto(Comparison *found) { comparison = found; }
+
 protected:
   mxrt::Status resolveGraph(std::string_view name, const mxrt::host::Signature &signature,
                             void *&target) override;
@@ -53,7 +58,12 @@ private:
   std::string dynamicType(const Graph &graph, const Sizes &now) const;
   mxrt::Status fail(mxrt_code code, const mxrt_place &place, const std::string &message);
 
+  mxrt::Status runBothWays(Graph &graph, mxrt::host::Invocation &call);
+  mxrt::Status runGraph(Graph &graph, mxrt::host::Invocation &call);
+
   KernelStore &kernels;
+  mxrt::host::Program *program = nullptr;
+  Comparison *comparison = nullptr;
   std::function<void(const VariantEvent &)> onVariant;
   std::map<std::string, std::unique_ptr<Graph>, std::less<>> graphs;
   std::vector<std::unique_ptr<Graph>> retired; ///< replaced by a later input; programs may hold them

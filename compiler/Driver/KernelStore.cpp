@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Driver/KernelStore.h"
+#include "Driver/Prebuilt.h"
 #include "Target/Hasher.h"
 #include "mxrt/abi.h"
 #include "base/Status.h"
 #include <sys/stat.h>
+
+extern "C" const char mx_prebuilt_begin[], mx_prebuilt_end[]; // PrebuiltData.S
 
 namespace mx::driver {
 
@@ -46,19 +49,20 @@ KernelStore::KernelStore(mlir::MLIRContext &context, const pipeline::Options &op
     return;
   }
   jit = made.take();
-}
-
-static std::string symbolOf(std::string_view key) {
-  std::string name = "e_";
-  for (char c : key)
-    name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  target::Hasher hasher;
-  return name + "_" + hasher.add(key).hex().substr(0, 8);
+  std::string_view packed(mx_prebuilt_begin,
+                          static_cast<size_t>(mx_prebuilt_end - mx_prebuilt_begin));
+  for (const std::string &level : prebuiltLevels())
+    if (auto known = target::TargetCpu::parse(level); known && known->runsHere())
+      prebuilt = unpackPrebuilt(packed, level);
 }
 
 mxrt::Status KernelStore::find(std::string_view key, mxrt_compiled_kernel &out) {
-  std::string entry = symbolOf(key), error;
-  auto object = pipeline::compileEagerKernel(context, llvm::StringRef(key.data(), key.size()), entry,
+  std::string entry = kernelSymbol(key), error;
+  std::optional<std::string> object;
+  if (auto found = prebuilt.find(key); found != prebuilt.end() && compileOptions.key().empty())
+    object = std::string(found->second);
+  else
+    object = pipeline::compileEagerKernel(context, llvm::StringRef(key.data(), key.size()), entry,
                                              *machine, *disk, compileOptions, error);
   if (object) {
     auto unit = jit->add({std::string_view(*object)});

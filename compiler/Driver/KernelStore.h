@@ -35,6 +35,7 @@ private:
   std::optional<target::Jit> jit;
   std::vector<target::JitUnit> units;
   std::set<std::string> loaded; ///< names of the objects in `jit`
+  std::map<std::string_view, std::string_view> prebuilt; ///< objects by key, for this CPU
   std::string trouble;
 };
 

@@ -114,6 +114,7 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   options.silenced = settings.silenced;
   options.code.eager = line.has("--eager");
   options.sync = line.has("--sync");
+  options.compare = line.has("--compare");
   options.compile.kernels.unchecked = line.has("--unchecked");
   options.compile.kernels.fastMath = line.has("--fast-math");
   options.cacheFolder = line.value("--cache").value_or("");

@@ -100,6 +100,10 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
       d.help("declare `" + event.suggested + "` for one variant");
     flushDiagnostics();
   });
+  if (options.compare) {
+    options.code.twins = true;
+    host->compareInto(&comparison);
+  }
   mxrt::host::VmOptions vmOptions;
   vmOptions.runtime = runtime;
   vmOptions.host = host.get();
@@ -295,6 +299,7 @@ bool Session::load(irgen::Generated &generated) {
     return false;
   }
   programs.push_back(program.take());
+  host->setProgram(programs.back());
   return true;
 }
 
@@ -326,7 +331,10 @@ bool Session::runProgram(const std::string &name, const std::string &path, std::
     return false;
   if (options.emit == "mx" || options.emit == "bytecode")
     return true;
-  return finish(vm->run(programs.back()).release());
+  bool fine = finish(vm->run(programs.back()).release());
+  if (options.compare && fine)
+    comparison.print(out);
+  return fine;
 }
 
 bool Session::call(const std::string &function) {

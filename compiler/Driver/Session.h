@@ -25,6 +25,7 @@ struct SessionOptions {
   /// Prints this stage of the program and does not run it: mx or bytecode; empty: none.
   std::string emit;
   std::string cacheFolder; ///< empty: the user's
+  bool compare = false;    ///< graphs run both ways, and results are compared
   bool sync = false;       ///< every op is waited for before the next is issued
   bool checkNan = false;
   int64_t seed = 0;
@@ -64,6 +65,7 @@ private:
   void report(mxrt_status status);
   void flushDiagnostics();
   bool prepareRng();
+  Comparison comparison;
 
   SessionOptions options;
   std::ostream &out, &err;

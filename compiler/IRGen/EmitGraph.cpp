@@ -68,6 +68,9 @@ void Emitter::emitFunction() {
   for (const ParamInfo &param : f.params)
     if (!isDropped(param))
       argument(param.symbol, param.name);
+  if (instance.isGraph && shared.options.twins)
+    functionOp->setAttr("mx.eager",
+                        builder.getStringAttr(shared.instances.eagerTwin(instance).symbol));
   if (instance.isGraph) {
     // Sizes that stay open in a variant, with their bounds.
     SmallVector<NamedAttribute> open;
@@ -212,6 +215,12 @@ void Emitter::emitTopLevel(const List<Stmt *> &items, StringRef name, std::strin
   create<ir::ReturnOp>(ValueRange());
 }
 
+/// Results of a graph are on a device: it runs later.
+static mlir::Type deviceType(mlir::Type type) {
+  auto tensor = dyn_cast<ir::TensorType>(type);
+  return tensor && tensor.isHost() ? tensor.onDevice("") : type;
+}
+
 /// A block becomes a graph of its own: what it uses of the outside are its arguments, what it
 /// assigns outside comes back (S6).
 mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
@@ -243,7 +252,7 @@ mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
   for (mlir::Value v : args)
     inputs.push_back(v.getType());
   for (Symbol *symbol : changed)
-    results.push_back(args[llvm::find(captured, symbol) - captured.begin()].getType());
+    results.push_back(deviceType(args[llvm::find(captured, symbol) - captured.begin()].getType()));
   mlir::Type resultType = hasValue ? convert(e->checked->type) : mlir::Type();
   if (hasValue)
     results.push_back(resultType);
@@ -252,36 +261,48 @@ mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
 
   // The inner body: same names of sizes, isolated values.
   Instance block = instance;
-  block.symbol = name;
-  block.isGraph = true;
   block.sizes.clear();
   for (auto &[atom, sizeName] : sizeNames)
     block.sizes.push_back({atom, sizeName, 0, 0});
-  Emitter inside(shared, block);
-  inside.inGraph = true;
-  inside.adopted = adopted;
-  inside.beginFunction(builder.getFunctionType(inputs, results), true, name, e->span);
-  auto function = mlir::cast<FunctionOpInterface>(inside.functionOp);
-  mlir::Block &entry = function.getFunctionBody().front();
-  for (auto [i, symbol] : llvm::enumerate(captured)) {
-    Symbol *own = symbol == &selfPlaceholder ? &inside.selfPlaceholder : symbol;
-    inside.values[own] = entry.getArgument(static_cast<unsigned>(i));
-    function.setArgAttr(static_cast<unsigned>(i), "mx.name",
-                        builder.getStringAttr(symbol == &selfPlaceholder
-                                                  ? StringRef("self")
-                                                  : StringRef(symbol->name)));
+  auto emitBody = [&](const std::string &symbol, bool asGraph) {
+    block.symbol = symbol;
+    block.isGraph = asGraph;
+    Emitter inside(shared, block);
+    inside.inGraph = true;
+    inside.adopted = adopted;
+    inside.beginFunction(builder.getFunctionType(inputs, results), asGraph, symbol, e->span);
+    auto function = mlir::cast<FunctionOpInterface>(inside.functionOp);
+    mlir::Block &entry = function.getFunctionBody().front();
+    for (auto [i, symbol] : llvm::enumerate(captured)) {
+      Symbol *own = symbol == &selfPlaceholder ? &inside.selfPlaceholder : symbol;
+      inside.values[own] = entry.getArgument(static_cast<unsigned>(i));
+      function.setArgAttr(static_cast<unsigned>(i), "mx.name",
+                          builder.getStringAttr(symbol == &selfPlaceholder
+                                                    ? StringRef("self")
+                                                    : StringRef(symbol->name)));
+    }
+    mlir::Value value = inside.emitBlock(e->body, hasValue);
+    if (shared.failed)
+      return inside.functionOp;
+    SmallVector<mlir::Value> out;
+    for (auto [i, symbol] : llvm::enumerate(changed))
+      out.push_back(inside.fit(inside.values.lookup(symbol == &selfPlaceholder
+                                                        ? &inside.selfPlaceholder
+                                                        : symbol),
+                               results[i]));
+    if (hasValue)
+      out.push_back(inside.fit(value, resultType));
+    inside.at(e->body->span);
+    inside.create<ir::ReturnOp>(out);
+    return inside.functionOp;
+  };
+  Operation *op = emitBody(name, true);
+  if (shared.options.twins && !shared.failed) {
+    emitBody(name + "$eager", false);
+    op->setAttr("mx.eager", builder.getStringAttr(name + "$eager"));
   }
-  mlir::Value value = inside.emitBlock(e->body, hasValue);
   if (shared.failed)
     return {};
-  SmallVector<mlir::Value> out;
-  for (Symbol *symbol : changed)
-    out.push_back(
-        inside.values.lookup(symbol == &selfPlaceholder ? &inside.selfPlaceholder : symbol));
-  if (hasValue)
-    out.push_back(inside.fit(value, resultType));
-  inside.at(e->body->span);
-  inside.create<ir::ReturnOp>(out);
 
   SmallVector<mlir::Attribute> sizes;
   for (const SizeParam &size : block.sizes)

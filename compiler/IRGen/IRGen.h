@@ -19,6 +19,8 @@ namespace mx::irgen {
 struct Options {
   /// `graph fn` and `graph { }` become plain functions: the program runs op by op.
   bool eager = false;
+  /// Each graph has a twin that runs op by op, named by its attribute `mx.eager`.
+  bool twins = false;
   /// Every name of the top level is a variable that later inputs see, as in the REPL.
   bool keepNames = false;
   /// Only `test` blocks run, each as a function `test.N`.

@@ -108,6 +108,18 @@ Instance &Instances::of(FunctionInfo &function, const Bindings &bindings, bool a
   return made;
 }
 
+Instance &Instances::eagerTwin(const Instance &graph) {
+  Instance *&slot = byKey["twin " + graph.symbol];
+  if (slot)
+    return *slot;
+  Instance &made = all.emplace_back(graph);
+  slot = &made;
+  made.isGraph = false;
+  made.symbol = uniqueName(graph.symbol + "$eager");
+  pending.push_back(&made);
+  return made;
+}
+
 Instance &Instances::ofConstructor(const Type *type) {
   NominalInfo &nominal = *type->nominal;
   std::vector<AtomId> dims;

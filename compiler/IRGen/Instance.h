@@ -41,6 +41,8 @@ public:
   /// The instance of `function` for a call with `bindings` (already in terms of concrete elements
   /// and types). New ones are queued in `pending`.
   Instance &of(FunctionInfo &function, const Bindings &bindings, bool asGraph);
+  /// The same function as host code.
+  Instance &eagerTwin(const Instance &graph);
   Instance &ofConstructor(const sema::Type *type);
   /// The instance's sizes at one use, from what the caller bound.
   std::vector<Dim> sizesAt(const Instance &instance, const Bindings &bindings) const;

@@ -60,6 +60,8 @@ NEVER = {
 TOOL_EXTRA = {
     # runs one pass on an .mlir file, so it knows every pass and dialect
     "tools/mxc-opt": ["Pipeline", "Graph", "Memory", "Lowering", "Bytecode", "dialects"],
+    # compiles kernels for mxc before there is an mxc
+    "tools/mxc-kernels": ["Pipeline"],
     # measures single parts of the runtime from inside
     "tools/mxc-bench": ["runtime"],
 }
