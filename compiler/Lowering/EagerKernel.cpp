@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lowering/EagerKernel.h"
+#include "Lowering/Kernels.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -140,6 +141,8 @@ bool Builder::shapes(SmallVectorImpl<SmallVector<StringRef>> &operands,
     return ranks({3, 3}, 3);
   }
   if (key.op == "take") {
+    if (key.operands.size() == 2 && elementInfo(key.operands[1].element).kind != ElementClass::Int)
+      return refuse("an index is an integer");
     names = {"A", "N", "B", "I"};
     operands.push_back({"A", "N", "B"});
     operands.push_back({"I"});
@@ -237,6 +240,10 @@ OwningOpRef<ModuleOp> Builder::build() {
   });
   if (failed(verify(*module))) {
     refuse(said.empty() ? "the op does not fit" : said);
+    return nullptr;
+  }
+  if (StringRef why = whyNot(made); !why.empty()) {
+    refuse("`" + key.op + "` " + why);
     return nullptr;
   }
   return module;

@@ -115,6 +115,27 @@ Value emitFloat(KernelEmitter &e, Operation *op, ArrayRef<Value> x) {
 
 } // namespace
 
+StringRef whyNot(Operation *op) {
+  if (op->getNumOperands() == 0 || isa<CastOp, SelectOp>(op))
+    return {};
+  auto type = dyn_cast<TensorType>(op->getOperand(0).getType());
+  if (!type)
+    return "is not on tensors";
+  Type element = type.getElement();
+  if (isa<ExpOp, LogOp, Log1pOp, Expm1Op, SqrtOp, RsqrtOp, SinOp, CosOp, TanOp, TanhOp, ErfOp,
+          FloorOp, CeilOp, RoundOp, IsNanOp, IsFiniteOp, Atan2Op>(op) &&
+      !isFloatElement(element))
+    return "is for floats";
+  if (isa<BitNotOp, BitAndOp, BitOrOp, BitXorOp, ShiftLeftOp, ShiftRightOp>(op) &&
+      (isFloatElement(element) || isBoolElement(element)))
+    return "is for integers";
+  if (isa<NegOp, AbsOp, SignOp, AddOp, SubOp, MulOp, DivOp, FloorDivOp, ModOp, PowOp, SumOp, ProdOp,
+          MatmulOp>(op) &&
+      isBoolElement(element))
+    return "is for numbers";
+  return {};
+}
+
 Value emitElementwise(KernelEmitter &e, Operation *op, ArrayRef<Value> x) {
   Type result = cast<TensorType>(op->getResult(0).getType()).getElement();
   if (isa<SelectOp>(op))

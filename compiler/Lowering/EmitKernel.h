@@ -28,7 +28,10 @@ bool mayShareLoops(mlir::Operation *x, mlir::Operation *y);
 
 llvm::LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitPointwise(KernelEmitter &e, const OutputGroup &group);
-/// Concat, update and random.
-llvm::LogicalResult emitWrites(KernelEmitter &e, const OutputGroup &group);
+llvm::LogicalResult emitReduce(KernelEmitter &e, const OutputGroup &group);
+llvm::LogicalResult emitMatmul(KernelEmitter &e, const OutputGroup &group);
+/// mx.concat and mx.update.
+llvm::LogicalResult emitMovement(KernelEmitter &e, const OutputGroup &group);
+llvm::LogicalResult emitRandom(KernelEmitter &e, const OutputGroup &group);
 
 } // namespace mx::lowering

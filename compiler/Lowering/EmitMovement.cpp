@@ -73,4 +73,83 @@ SmallVector<AxisPlan> planIndexing(KernelEmitter &e, TensorType x, ArrayAttr spe
   return plans;
 }
 
+/// Parts one after the other, each with loops of its own.
+static void emitConcat(KernelEmitter &e, ConcatOp op, const Output &output) {
+  Evaluator evaluator(e);
+  evaluator.prepare(op.getParts());
+  auto axis = static_cast<size_t>(op.getAxis());
+  Value before = e.number(0);
+  for (Value part : op.getParts()) {
+    auto type = cast<TensorType>(part.getType());
+    e.nest(e.sizesOf(type), [&](Indices place) {
+      Evaluator::Scope scope(evaluator);
+      SmallVector<Value> to(place);
+      to[axis] = e.add(before, to[axis]);
+      e.store(e.output(output.index), to, evaluator.at(part, place));
+    });
+    before = e.add(before, e.size(type.getSizes()[axis]));
+  }
+}
+
+/// A copy of x, then the part that is replaced.
+static void emitUpdate(KernelEmitter &e, UpdateOp op, const Output &output) {
+  Evaluator evaluator(e);
+  evaluator.prepare(output.value);
+  TensorType type = op.getType(), value = op.getValue().getType();
+  SmallVector<AxisPlan> plans = evaluator.plan(op);
+  SmallVector<Value> counts;
+  for (const AxisPlan &plan : plans)
+    if (plan.count)
+      counts.push_back(plan.count);
+  e.b.setLoc(op.getLoc());
+  for (size_t back = 1; back <= value.rank(); ++back) {
+    SizeAttr size = value.getSizes()[value.rank() - back];
+    if (size.constant() == 1)
+      continue;
+    Value has = e.size(size), wanted = counts[counts.size() - back];
+    e.failIf(e.compare(CmpIPredicate::ne, has, wanted), Code::Shape,
+             {"a value of size ", has, " does not fit a part of size ", wanted});
+  }
+  const Buffer &out = e.output(output.index);
+  e.nest(e.sizesOf(type), [&](Indices place) {
+    Evaluator::Scope scope(evaluator);
+    e.store(out, place, evaluator.at(op.getX(), place));
+  });
+  e.nest(counts, [&](Indices place) {
+    Evaluator::Scope scope(evaluator);
+    SmallVector<Value> to;
+    size_t axis = 0;
+    for (const AxisPlan &plan : plans) {
+      if (!plan.start)
+        ++axis;
+      else if (!plan.step)
+        to.push_back(plan.start);
+      else
+        to.push_back(e.add(plan.start, e.mul(place[axis++], plan.step)));
+    }
+    e.store(out, to, evaluator.at(op.getValue(), stretchedFrom(e, value, place)));
+  });
+}
+
+LogicalResult emitMovement(KernelEmitter &e, const OutputGroup &group) {
+  Operation *source = group.sources[0];
+  for (const Output &output : group.outputs) {
+    if (output.value.getDefiningOp() != source)
+      return source->emitOpError() << "must be the last op of its kernel";
+    if (auto concat = dyn_cast<ConcatOp>(source)) {
+      emitConcat(e, concat, output);
+      continue;
+    }
+    auto update = cast<UpdateOp>(source);
+    size_t rank = 0;
+    std::optional<SmallVector<SpecEntry>> spec = readSpec(update.getSpec());
+    for (const SpecEntry &entry : *spec)
+      rank += entry.kind != SpecEntry::Place;
+    if (update.getValue().getType().rank() > rank)
+      return update.emitOpError() << "its value has more axes than the part it replaces";
+    emitUpdate(e, update, output);
+  }
+  return success();
+}
+
 } // namespace mx::lowering

@@ -12,7 +12,7 @@
 // is a byte, 0 or 1. Outputs never overlap inputs or each other.
 //
 // Besides the runtime's functions in mxrt/abi.def the code may call these of the C library:
-// sinf cosf tanf erff powf atan2f expm1f log1pf fmodf, the same without `f`, and exp log tanh.
+// exp log log1p expm1 sin cos tan tanh erf atan2 pow fmod, and the same with an `f` at the end.
 // It allocates nothing: a verifier refuses it.
 #pragma once
 #include "dialects/mx/Mx.h"
@@ -25,7 +25,7 @@ namespace mx::lowering {
 struct KernelOptions {
   /// Division of integers by 0 gives 0 instead of an error.
   bool unchecked = false;
-  /// Sums may be reordered, NaN and infinities are taken not to occur.
+  /// Sums may be reordered; NaN and infinities are taken not to occur.
   bool fastMath = false;
   /// The target converts between f16 and f32 (F16C). Otherwise it is done with integers, so that no
   /// function of the compiler's runtime library is needed.
@@ -38,6 +38,9 @@ struct KernelOptions {
 mlir::OwningOpRef<mlir::ModuleOp> lowerKernel(ir::KernelOp kernel, llvm::StringRef name,
                                               const KernelOptions &options,
                                               std::string *loopText = nullptr);
+
+/// Why there is no code for the op's element type; empty if there is.
+llvm::StringRef whyNot(mlir::Operation *op);
 
 /// The dialects that lowered modules pass through.
 void registerLoweringDialects(mlir::DialectRegistry &registry);

@@ -57,10 +57,14 @@ LogicalResult emit(KernelEmitter &e) {
   auto yield = cast<YieldOp>(e.kernel.getBody().front().getTerminator());
   llvm::DenseMap<Value, Sources> sources;
   for (Operation &op : e.kernel.getBody().front().without_terminator()) {
+    if (StringRef why = whyNot(&op); !why.empty())
+      return op.emitOpError() << why << ", not for " << op.getOperand(0).getType();
     Sources own;
     for (Value operand : op.getOperands())
       own.insert_range(sources[operand]);
     if (!isPointwise(&op)) {
+      if (!op.hasTrait<Reduction>() && !isa<MatmulOp, ConcatOp, UpdateOp, RandomOp>(op))
+        return op.emitOpError() << "cannot be in a kernel";
       if (!own.empty())
         return op.emitOpError() << "cannot be in one kernel with the " << own[0]->getName()
                                 << " it is computed from";
@@ -111,14 +115,17 @@ LogicalResult emitPointwise(KernelEmitter &e, const OutputGroup &group) {
   return success();
 }
 
-bool mayShareLoops(Operation *x, Operation *y) { return x == y; }
-
 LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group) {
   if (group.sources.empty())
     return emitPointwise(e, group);
-  if (isa<ConcatOp, UpdateOp, RandomOp>(group.sources[0]))
-    return emitWrites(e, group);
-  return group.sources[0]->emitOpError() << "cannot be lowered yet";
+  Operation *source = group.sources[0];
+  if (source->hasTrait<Reduction>())
+    return emitReduce(e, group);
+  if (isa<MatmulOp>(source))
+    return emitMatmul(e, group);
+  if (isa<ConcatOp, UpdateOp>(source))
+    return emitMovement(e, group);
+  return emitRandom(e, group);
 }
 
 OwningOpRef<ModuleOp> lowerKernel(KernelOp kernel, StringRef name, const KernelOptions &options,
