@@ -73,6 +73,11 @@ TEST(EagerKey, Refused) {
                           "add :1c,f32:1c -> f32:1c",
                           "select f32:1c,f32:1c -> f32:1c",
                           "and f32:1c,f32:1c -> f32:1c",
+                          "exp i32:1c -> i32:1c",
+                          "bit_and f32:1c,f32:1c -> f32:1c",
+                          "pow bool:1c,bool:1c -> bool:1c",
+                          "sum bool:3c -> bool:2c",
+                          "take f32:3c,f32:1c -> f32:3c",
                           "select f32:1c,f32:1c,f32:1c -> f32:1c"})
     errorOf(key);
   EXPECT_EQ(errorOf("add f32:1c,f32:7c -> f32:1c"),
@@ -90,7 +95,44 @@ TEST(EagerKey, RandomText) {
     std::string error;
     auto module = buildEagerKernel(compiler().context.get(), key, &error);
     EXPECT_EQ(static_cast<bool>(module), error.empty()) << key;
+    if (module && i % 8 == 1)
+      EXPECT_TRUE(lowerKernel(kernelOf(*module), "k", {})) << key;
   }
+}
+
+/// Every op with every element type is code or a refusal, also where the op makes no sense.
+TEST(EagerKey, AllOpsAndTypes) {
+  const char *unary[] = {"neg",   "abs",   "sign",  "exp", "log",     "log1p", "expm1",
+                         "sqrt",  "rsqrt", "sin",   "cos", "tan",     "tanh",  "erf",
+                         "floor", "ceil",  "round", "not", "bit_not", "isnan", "isfinite"};
+  const char *binary[] = {"add",        "sub",         "mul",     "div",     "floordiv",
+                          "mod",        "pow",         "maximum", "minimum", "atan2",
+                          "and",        "or",          "bit_and", "bit_or",  "bit_xor",
+                          "shift_left", "shift_right", "eq",      "lt"};
+  const char *reductions[] = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"};
+  int served = 0;
+  auto attempt = [&](const std::string &key) {
+    std::string error;
+    auto module = buildEagerKernel(compiler().context.get(), key, &error);
+    if (module)
+      EXPECT_TRUE(lowerKernel(kernelOf(*module), "k", {})) << key;
+    served += static_cast<bool>(module);
+  };
+  for (const ElementInfo &from : kElements)
+    for (std::string to :
+         {std::string(from.name), std::string("bool"), std::string("f32"), std::string("i32")}) {
+      std::string t(from.name);
+      for (std::string op : unary)
+        attempt(op + " " + t + ":1c -> " + to + ":1c");
+      for (std::string op : binary)
+        attempt(op + " " + t + ":1c," + t + ":0 -> " + to + ":1c");
+      for (std::string op : reductions)
+        attempt(op + " " + t + ":3c -> " + to + ":2c");
+      attempt("matmul " + t + ":3c," + t + ":3c -> " + to + ":3c");
+      attempt("iota -> " + t + ":1c");
+      attempt("take f32:3c," + t + ":1c -> f32:3c");
+    }
+  EXPECT_GT(served, 250);
 }
 
 } // namespace
