@@ -246,8 +246,9 @@ void FunctionEmitter::endOperands() {
   }
   llvm::sort(current.freed);
   current.freed.erase(llvm::unique(current.freed), current.freed.end());
-  // Returning ends everything anyway.
-  bool isLast = isa_and_present<ir::ReturnOp>(current.op->getNextNode());
+  // Returning ends everything anyway, unless the blocks of the op come first.
+  bool isLast =
+      current.op->getNumRegions() == 0 && isa_and_present<ir::ReturnOp>(current.op->getNextNode());
   for (Reg reg : current.freed)
     if (!isLast && !registers.isUsed(reg) && host::isCounted(registers.kind(reg)))
       drop(reg);

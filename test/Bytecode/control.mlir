@@ -5,6 +5,7 @@
 !bool = !mx.tensor<bool[] on host>
 !t = !mx.tensor<f32[4]>
 
+
 // CHECK: tensor "full:i32"(i64) -> tensor
 // CHECK-NEXT: tensor "add:i32"(tensor, tensor) -> tensor
 
@@ -49,14 +50,15 @@ mx.func @only_then(%c: !bool, %x: !i64) {
 // CHECK-LABEL: func device_condition(tensor, tensor, tensor) -> tensor {
 // CHECK-NEXT: reg bool, tensor
 // CHECK-NEXT: read r3, r0
-// CHECK-NEXT: jf r3, L5
+// CHECK-NEXT: drop r0
+// CHECK-NEXT: jf r3, L6
 // CHECK-NEXT: drop r2
 // CHECK-NEXT: move r4, r1
-// CHECK-NEXT: jmp L7
-// CHECK-NEXT: L5:
+// CHECK-NEXT: jmp L8
+// CHECK-NEXT: L6:
 // CHECK-NEXT: drop r1
 // CHECK-NEXT: move r4, r2
-// CHECK-NEXT: L7:
+// CHECK-NEXT: L8:
 // CHECK-NEXT: ret r4
 // CHECK-NEXT: }
 mx.func @device_condition(%c: !mx.tensor<bool[]>, %x: !t, %y: !t) -> !t {
@@ -125,14 +127,15 @@ mx.func @swap(%a: !t, %b: !t, %n: !i64) -> (!t, !t) {
 // CHECK-NEXT: read r5, r0
 // CHECK-NEXT: mov r8, r5
 // CHECK-NEXT: mov r6, r4
+// CHECK-NEXT: drop r3
 // CHECK-NEXT: lt.i r7, r6, r8
-// CHECK-NEXT: jf r7, L12
-// CHECK-NEXT: L8:
+// CHECK-NEXT: jf r7, L13
+// CHECK-NEXT: L9:
 // CHECK-NEXT: tensor r3, "full:i32", [r6]
 // CHECK-NEXT: tensor r1, "add:i32", [r1, r3]
 // CHECK-NEXT: drop r3
-// CHECK-NEXT: next.i r6, r8, L8
-// CHECK-NEXT: L12:
+// CHECK-NEXT: next.i r6, r8, L9
+// CHECK-NEXT: L13:
 // CHECK-NEXT: drop r0
 // CHECK-NEXT: ret r1
 // CHECK-NEXT: }

@@ -129,6 +129,8 @@ Status FakeHost::invoke(ImportKind sort, void *, Invocation &call) {
     return each([](double x, double y) { return x - y; });
   if (name == "mul")
     return each([](double x, double y) { return x * y; });
+  if (name == "lt")
+    return each([](double x, double y) { return double(x < y); });
   if (name == "neg")
     return each([](double x, double) { return -x; });
   if (name == "reshape")

@@ -74,6 +74,29 @@ TEST_F(LiveValuesTest, Loops) {
             1);
 }
 
+TEST_F(LiveValuesTest, ConditionsEndBeforeTheirBranches) {
+  for (const char *condition : {"%a, %b", "%b, %a"})
+    EXPECT_EQ(mostOf(x + "  %y = mx.neg %x : (!t) -> !t\n" +
+                     "  %a = mx.slice %x [\"i\"] at (%zero) : (!t, !i64) -> !s\n" +
+                     "  %b = mx.slice %y [\"i\"] at (%zero) : (!t, !i64) -> !s\n" +
+                     "  %c = mx.lt " + condition + " : (!s, !s) -> !mx.tensor<bool[]>\n" + R"(
+  mx.if %c : (!mx.tensor<bool[]>) -> () {
+    %p = mx.full %one : !f32 -> !t
+    %q = mx.neg %p : (!t) -> !t
+    %r = mx.neg %q : (!t) -> !t
+    mx.print %p, %q, %r : !t, !t, !t
+    mx.yield
+  } else {
+    %p = mx.full %one : !f32 -> !t
+    %q = mx.neg %p : (!t) -> !t
+    %r = mx.neg %q : (!t) -> !t
+    mx.print %p, %q, %r : !t, !t, !t
+    mx.yield
+  }
+)"),
+              3);
+}
+
 TEST_F(LiveValuesTest, HandlersDropWhatTheBodyLeft) {
   EXPECT_EQ(mostOf(x + R"(
   mx.try : () -> () {

@@ -515,6 +515,45 @@ mx.func @cell(%i: !i64) {
   vm->dropGlobal("x");
 }
 
+/// Numbers of a device where the program needs them on the host: they are read.
+TEST_F(RunTest, DeviceNumbersInControlFlow) {
+  Program *program = load(R"(
+!n = !mx.tensor<i64[]>
+!b = !mx.tensor<bool[]>
+mx.func @f(%from: !i64, %to: !i64) -> !i64 {
+  %zero = mx.constant 0 : i64 -> !n
+  %one = mx.constant 1 : i64 -> !n
+  %a = mx.to %from : !i64 -> !n
+  %b = mx.to %to : !i64 -> !n
+  // The sum of the numbers from .. to, counted on the device.
+  %sum = mx.for %a to %b carries (%zero) : (!n, !n, !n) -> !n {
+  ^bb0(%i: !n, %s: !n):
+    %t = mx.add %s, %i : (!n, !n) -> !n
+    mx.yield %t : !n
+  }
+  // Doubled until it is not below 100.
+  %c = mx.constant 100 : i64 -> !n
+  %r, %turns = mx.while carries (%sum, %zero) limit %c : !n : (!n, !n) -> (!n, !n) {
+  ^bb0(%x: !n, %k: !n):
+    %g = mx.lt %x, %c : (!n, !n) -> !b
+    mx.yield %g : !b
+  } do {
+  ^bb0(%x: !n, %k: !n):
+    %y = mx.add %x, %x : (!n, !n) -> !n
+    %l = mx.add %k, %one : (!n, !n) -> !n
+    mx.yield %y, %l : !n, !n
+  }
+  %d = mx.lt %turns, %c : (!n, !n) -> !b
+  mx.assert %d "turns < 100" : !b
+  %p = mx.read %r : !n -> !i64
+  mx.return %p : !i64
+}
+)");
+  EXPECT_EQ(callInt(program, "f", {1, 5}), 160);
+  EXPECT_EQ(callInt(program, "f", {3, 3 + 12}), 102);
+  EXPECT_EQ(failure(program, "f", {5, 5}), "loop limit reached");
+}
+
 TEST_F(RunTest, LargeLiterals) {
   // More different numbers than one literal takes: pieces, joined.
   std::string numbers;
