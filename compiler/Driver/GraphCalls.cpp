@@ -27,10 +27,10 @@ struct GraphHost::Graph {
 
 /// One call on its way: leaves of the arguments in order.
 struct GraphHost::Call {
-  std::vector<mxrt_tensor *> tensors; ///< borrowed; null for a number of the host
-  std::vector<uint64_t> numbers;      ///< of the host, as bytes, one entry a leaf
-  std::vector<mxrt_tensor *> made;    ///< dense copies, and outputs: owned
-  std::vector<mxrt_tensor *> outputs;
+  llvm::SmallVector<mxrt_tensor *, 16> tensors; ///< borrowed; null for a number of the host
+  llvm::SmallVector<uint64_t, 16> numbers;      ///< of the host, as bytes, one entry a leaf
+  llvm::SmallVector<mxrt_tensor *, 16> made;    ///< dense copies, and outputs: owned
+  llvm::SmallVector<mxrt_tensor *, 8> outputs;
   ~Call() {
     for (mxrt_tensor *tensor : made)
       mxrt_tensor_release(tensor);
@@ -151,6 +151,13 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
     return fail(MXRT_INTERNAL, place, "graph `" + graph.name + "` could not be loaded: " + problem);
   }
   loaded->code.objects.clear();
+  for (const pipeline::Buffer &buffer : loaded->code.outputs) {
+    llvm::SmallVector<int64_t> &shape = loaded->shapes.emplace_back();
+    for (const std::string &size : buffer.sizes) {
+      int64_t number = -1;
+      shape.push_back(llvm::StringRef(size).getAsInteger(10, number) ? -1 : number);
+    }
+  }
   out = loaded.get();
   graph.variants[key] = std::move(loaded);
   double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
@@ -379,11 +386,15 @@ mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
 mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   size_t sizeCount = graph.sizes.size();
   std::vector<int64_t> sizes;
-  std::vector<std::pair<std::string, int64_t>> named;
-  for (size_t i = 0; i < sizeCount; ++i) {
+  for (size_t i = 0; i < sizeCount; ++i)
     sizes.push_back(invocation.args[i].i);
-    named.push_back({graph.sizes[i], sizes.back()});
-  }
+  auto valueOf = [&](const std::string &size) {
+    std::vector<std::pair<std::string, int64_t>> named;
+    for (size_t i = 0; i < sizeCount; ++i)
+      named.push_back({graph.sizes[i], sizes[i]});
+    return evaluate(graph.op.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes(), size, named)
+        .value_or(0);
+  };
   LoadedVariant *variant = nullptr;
   if (mxrt::Status status = variantFor(graph, sizes, variant, invocation.place); !status.ok())
     return status;
@@ -398,11 +409,12 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   if (call.tensors.size() != code.inputs.size())
     return fail(MXRT_INTERNAL, invocation.place,
                 graph.name + ": the variant expects other arguments");
-  ir::SizeTable &table = graph.op.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
-  for (const pipeline::Buffer &buffer : code.outputs) {
-    llvm::SmallVector<int64_t> shape;
-    for (const std::string &size : buffer.sizes)
-      shape.push_back(evaluate(table, size, named).value_or(0));
+  for (size_t i = 0; i < code.outputs.size(); ++i) {
+    const pipeline::Buffer &buffer = code.outputs[i];
+    llvm::SmallVector<int64_t> shape = variant->shapes[i];
+    for (size_t axis = 0; axis < shape.size(); ++axis)
+      if (shape[axis] < 0)
+        shape[axis] = valueOf(buffer.sizes[axis]);
     mxrt_device device = {MXRT_CPU, 0};
     mxrt_tensor *made = nullptr;
     mxrt::Status status(mxrt_tensor_create(runtime(), &device,
@@ -416,7 +428,7 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   }
 
   // The argument block: head, sizes of the run, two words a leaf.
-  std::vector<int64_t> words(sizeof(Flight) / sizeof(int64_t));
+  llvm::SmallVector<int64_t, 32> words(sizeof(Flight) / sizeof(int64_t));
   static_assert(sizeof(Flight) % sizeof(int64_t) == 0);
   Flight flight{variant, static_cast<uint32_t>(call.tensors.size()),
                 static_cast<uint32_t>(call.outputs.size()),
@@ -424,8 +436,8 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   flight.sizes = static_cast<uint32_t>(code.sizes.size());
   std::memcpy(words.data(), &flight, sizeof flight);
   for (const std::string &open : code.sizes)
-    words.push_back(evaluate(table, open, named).value_or(0));
-  std::vector<mxrt_tensor *> reads;
+    words.push_back(valueOf(open));
+  llvm::SmallVector<mxrt_tensor *, 16> reads;
   for (size_t i = 0; i < call.tensors.size(); ++i) {
     if (!call.tensors[i]) {
       words.push_back(-1);

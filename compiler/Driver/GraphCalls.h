@@ -16,6 +16,8 @@ struct LoadedVariant {
   pipeline::Variant code;
   void *entry = nullptr;
   std::string name; ///< of the graph, for traces
+  /// Shapes of the outputs; -1 for a size that depends on open ones.
+  std::vector<llvm::SmallVector<int64_t>> shapes;
 };
 
 /// What a user is told about a graph that was compiled.
