@@ -22,7 +22,7 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --eager                  graphs run op by op too
   --sync                   each op is waited for before the next is issued
   --compare                both ways; says where results differ and by how many ulps
-  --check=nan              stop at the first op that makes a NaN
+  --check=nan              stop at the first op that makes a NaN; graphs run op by op
   --unchecked              integer division by zero gives 0 instead of an error
   --seed N                 seed of the generator that draws without one use (0)
   --max-memory=512MiB      error instead of using more for tensors
@@ -120,8 +120,10 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   options.cacheFolder = line.value("--cache").value_or("");
   options.profile = line.value("--profile").value_or("");
   for (const std::string &check : commaList(line.value("--check").value_or(""))) {
-    if (check == "nan")
+    if (check == "nan") {
       options.checkNan = true;
+      options.code.eager = true; // op by op, so that the one that made it can be named
+    }
     else if (check != "index") // indices are always checked
       return "`" + check + "` cannot be checked; known are nan and index";
   }
