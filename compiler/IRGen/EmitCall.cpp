@@ -65,7 +65,7 @@ void Emitter::signatureOf(Instance &callee, SmallVectorImpl<mlir::Type> &args,
   FunctionInfo *f = callee.function;
   if (callee.construct) {
     if (callee.construct->isModel)
-      add(inside.convert(sema.prelude->scope.names.at("Rng")->nominal->self), true);
+      add(inside.convert(rngType()), true);
     for (const ParamInfo &param : callee.construct->params)
       if (!inside.isDropped(param))
         add(inside.convert(param.type), false);
@@ -91,10 +91,15 @@ SmallVector<mlir::Value> Emitter::callSymbol(Instance &callee, ArrayRef<mlir::Va
   return SmallVector<mlir::Value>(call.getResults());
 }
 
+const Type *Emitter::rngType() {
+  NominalInfo &nominal = *sema.prelude->scope.names.at("Rng")->nominal;
+  sema.resolveFields(nominal);
+  return nominal.self;
+}
 mlir::Value Emitter::ambientRng() {
   if (mlir::Value own = values.lookup(&rngPlaceholder))
     return own;
-  const Type *type = sema.prelude->scope.names.at("Rng")->nominal->self;
+  const Type *type = rngType();
   return create<ir::GlobalLoadOp>(convert(type), builder.getStringAttr("$rng"));
 }
 void Emitter::setAmbientRng(mlir::Value value) {

@@ -253,7 +253,8 @@ mlir::Value Emitter::emitShaped(const PrimitiveCall &call, bool &handled) {
     return pieces.size() == 1 ? pieces[0] : create<ir::MakeOp>(convert(type), pieces).getResult();
   }
   if (name == "take") {
-    mlir::Value x = operand("x"), index = operand("index");
+    mlir::Value x = operand("x");
+    mlir::Value index = x ? toDevice(emitAs(argument(call, "index"), builder.getI32Type())) : x;
     auto axis = staticInt(argument(call, "axis"));
     if (!x || !index || !axis)
       return {};
@@ -316,7 +317,7 @@ mlir::Value Emitter::emitMaking(const PrimitiveCall &call, bool &handled) {
     return name == "eye" ? cast(mask, result().getElement()) : mask;
   }
   if (name == "one_hot") {
-    mlir::Value index = emit(argument(call, "index"));
+    mlir::Value index = emitAs(argument(call, "index"), builder.getI32Type());
     if (!index)
       return {};
     SmallVector<ir::SizeAttr> sizes(tensor(index).getSizes());
@@ -471,7 +472,7 @@ mlir::Value Emitter::emitHostCall(const PrimitiveCall &call, bool &handled) {
   if (name == "seed") {
     if (!all(operands))
       return {};
-    const Type *type = sema.prelude->scope.names.at("Rng")->nominal->self;
+    const Type *type = rngType();
     auto aggregate = mlir::cast<ir::AggregateType>(convert(type));
     setAmbientRng(
         create<ir::MakeOp>(aggregate, ValueRange{fit(operands[0], aggregate.getParts()[0]),

@@ -177,6 +177,7 @@ private:
   bool isDropped(const sema::ParamInfo &param);
   SmallVector<mlir::Value> callSymbol(Instance &callee, ArrayRef<mlir::Value> args,
                                       ArrayRef<mlir::Type> results, const Bindings &bindings);
+  const Type *rngType();
   mlir::Value ambientRng();
   void setAmbientRng(mlir::Value value);
   void signatureOf(Instance &callee, SmallVectorImpl<mlir::Type> &args,
