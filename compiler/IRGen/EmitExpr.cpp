@@ -93,8 +93,17 @@ mlir::Value Emitter::emitKind(const Expr *e) {
     return emitIf(as<If>(e), !known->type->is(Kind::Nothing));
   case ExprKind::GraphBlock:
     return emitGraphBlock(as<GraphBlock>(e));
-  case ExprKind::OnBlock:
-    return emitBlock(as<OnBlock>(e)->body, true);
+  case ExprKind::OnBlock: {
+    auto *on = as<OnBlock>(e);
+    const sema::Value *where = on->device->checked;
+    if (inGraph || where->constant != sema::Value::DeviceConstant)
+      return unsupported(on->device->span,
+                         inGraph ? "`on` in a graph" : "a device that is not a constant");
+    std::string outer = std::exchange(device, where->device->name);
+    mlir::Value v = place(emitBlock(on->body, !known->type->is(Kind::Nothing)));
+    device = outer;
+    return v;
+  }
   case ExprKind::Lambda:
     return emitLambda(as<Lambda>(e));
   case ExprKind::Comprehension:
@@ -288,13 +297,18 @@ mlir::Value Emitter::elementwise(StringRef op, ArrayRef<mlir::Value> given, mlir
   bool host = true;
   SmallVector<ir::SizeAttr> sizes;
   std::string device;
-  for (mlir::Value v : operands) {
+  bool placed = false;
+  for (mlir::Value &v : operands) {
     if (!v)
       return {};
+    v = place(v);
     ir::TensorType type = tensor(v);
     host &= type.isHost();
-    if (!type.isHost() && !type.getDevice().getValue().empty())
+    // Single numbers move freely; tensors say where.
+    if (!type.isHost() && (device.empty() || (!type.isScalar() && !placed))) {
       device = type.getDevice().getValue().str();
+      placed |= !type.isScalar();
+    }
     ArrayRef<ir::SizeAttr> mine = type.getSizes();
     if (mine.size() > sizes.size())
       sizes.insert(sizes.begin(), mine.begin(), mine.begin() + (mine.size() - sizes.size()));
@@ -354,8 +368,8 @@ mlir::Value Emitter::arithmetic(Tok op, mlir::Value l, mlir::Value r, const Type
   case Tok::At: {
     if (!l || !r)
       return {};
-    return create<ir::MatmulOp>(mlir::cast<ir::TensorType>(convert(result)), toDevice(l),
-                                toDevice(r));
+    return create<ir::MatmulOp>(mlir::cast<ir::TensorType>(convert(result)), place(toDevice(l)),
+                                place(toDevice(r)));
   }
   default:
     return {};

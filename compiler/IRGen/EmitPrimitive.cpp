@@ -73,7 +73,7 @@ mlir::Value Emitter::scalarSize(Dim count, mlir::Type element) {
 // reductions
 
 mlir::Value Emitter::reduce(StringRef op, mlir::Value x, ArrayRef<int64_t> axes, bool keep) {
-  x = toDevice(x);
+  x = place(toDevice(x));
   ir::TensorType type = tensor(x);
   SmallVector<ir::SizeAttr> sizes;
   for (auto [i, s] : llvm::enumerate(type.getSizes())) {
@@ -177,7 +177,7 @@ mlir::Value Emitter::emitShaped(const PrimitiveCall &call, bool &handled) {
   auto result = [&] { return mlir::cast<ir::TensorType>(convert(type)); };
   auto operand = [&](StringRef parameter) -> mlir::Value {
     const Expr *e = argument(call, parameter);
-    return e ? toDevice(emit(e)) : mlir::Value();
+    return e ? place(toDevice(emit(e))) : mlir::Value();
   };
   auto nameSizes = [&] {
     if (const Expr *shape = argument(call, "shape"))

@@ -308,6 +308,13 @@ Value Emitter::fit(Value value, mlir::Type type) {
   return create<ir::BroadcastOp>(want, value);
 }
 
+Value Emitter::place(Value value) {
+  auto type = dyn_cast_or_null<ir::TensorType>(value ? value.getType() : mlir::Type());
+  if (!type || device.empty() || type.isHost() || type.getDevice().getValue() == device)
+    return value;
+  return create<ir::ToDeviceOp>(type.onDevice(device), value);
+}
+
 Value Emitter::undefined(mlir::Type type) { return create<ir::UndefOp>(type); }
 
 } // namespace mx::irgen

@@ -85,6 +85,8 @@ private:
   mlir::Value toDevice(mlir::Value value);
   /// Makes a value fit a type: host to device or back, and nothing else.
   mlir::Value fit(mlir::Value value, mlir::Type type);
+  /// On the device of the `on` around, if there is one: a copy is made if it is elsewhere (S16).
+  mlir::Value place(mlir::Value value);
   mlir::Value undefined(mlir::Type type);
   mlir::Value unsupported(Span span, const std::string &what);
   static bool isHost(mlir::Value value);
@@ -242,6 +244,7 @@ private:
   const Type *resultType = nullptr; ///< declared; null if there is none
   SmallVector<Symbol *> mutParams;
   bool inGraph = false;
+  std::string device; ///< of the innermost `on`
 };
 
 } // namespace mx::irgen
