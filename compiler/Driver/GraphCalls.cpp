@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Driver/GraphCalls.h"
+#include "Target/Hasher.h"
 #include "eager/TensorValue.h"
 #include "mxrt/call.h"
 #include "mxrt/memory.h"
@@ -17,6 +18,7 @@ using mlir::isa;
 struct GraphHost::Graph {
   ir::GraphOp op;
   std::string name;
+  std::string identity; ///< of its text, once it was needed
   std::vector<std::string> sizes;
   std::vector<bool> open; ///< of each size: declared `dyn`
   std::vector<int64_t> bounds;
@@ -123,7 +125,10 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   }
   auto begin = std::chrono::steady_clock::now();
   std::vector<std::pair<std::string, int64_t>> values;
-  std::string entry = graph.name;
+  // A session may define a graph of this name again: its code needs a name of its own.
+  if (graph.identity.empty())
+    graph.identity = target::Hasher().add(pipeline::closedText(graph.op)).hex().substr(0, 8);
+  std::string entry = graph.name + "_" + graph.identity;
   for (size_t i = 0; i < sizes.size(); ++i)
     if (!graph.open[i]) {
       values.push_back({graph.sizes[i], sizes[i]});

@@ -28,8 +28,8 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --max-memory=512MiB      error instead of using more for tensors
   --profile=trace.json     write a trace for Perfetto or chrome://tracing
   --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse
-  --emit=STAGE             print a stage: tokens ast typed mx mx-specialised mx-fused mxrt linalg
-                           llvm asm bytecode; those behind mx are shown for each graph that runs
+  --emit=STAGE             print a stage: tokens ast typed mx bytecode mx-specialised mx-fused dot mxrt
+                           linalg llvm asm; those behind mx are shown for each graph that runs
   --cache=FOLDER           where compiled code is kept ($MX_CACHE_DIR, ~/.cache/mx)
   -D name=value            a value for `option(name, default)`
   --error-format=text|short|json   --silence=CODE   --as NAME   --colour=auto|always|never

@@ -188,6 +188,9 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
   if (options.wants("mx-fused"))
     options.observer("mx-fused", textOf(*module));
 
+  if (options.wants("dot"))
+    options.observer("dot", dotOf(cast<ir::GraphOp>(module->getBody()->front())));
+
   OwningOpRef<ModuleOp> plan = ModuleOp::create(module->getLoc());
   auto fused = cast<ir::GraphOp>(module->getBody()->front());
   if (failed(lowering::lowerToMxrt(fused, *plan)))

@@ -15,8 +15,8 @@
 namespace mx::pipeline {
 
 /// The phases one can look at, in order.
-inline constexpr std::string_view kPhases[] = {"mx",     "mx-specialised", "mx-fused", "mxrt",
-                                               "linalg", "llvm",           "asm"};
+inline constexpr std::string_view kPhases[] = {"mx",   "mx-specialised", "mx-fused", "dot",
+                                               "mxrt", "linalg",         "llvm",     "asm"};
 
 struct Options {
   lowering::KernelOptions kernels;
@@ -71,6 +71,9 @@ std::optional<std::string> compileEagerKernel(mlir::MLIRContext &context, llvm::
 
 /// The text of a graph with all it calls, without places: equal text, equal code.
 std::string closedText(ir::GraphOp graph);
+
+/// A fused graph as a picture for Graphviz: kernels with their ops, values with their types.
+std::string dotOf(ir::GraphOp graph);
 
 void registerDialects(mlir::DialectRegistry &registry);
 
