@@ -255,10 +255,9 @@ bool Session::finish(mxrt_status status) {
 }
 
 bool Session::load(irgen::Generated &generated) {
-  if (!generated.module) {
-    flushDiagnostics();
+  flushDiagnostics();
+  if (!generated.module)
     return false;
-  }
   std::string problem;
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
     if (d.getSeverity() == mlir::DiagnosticSeverity::Error && problem.empty()) {

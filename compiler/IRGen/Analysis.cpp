@@ -242,6 +242,35 @@ void Emitter::usedIn(const Block *block, Variables &out) {
   inner(block);
 }
 
+bool Emitter::printsIn(const Block *block) {
+  bool found = false;
+  std::function<void(const Expr *)> expr;
+  std::function<void(const Block *)> inner = [&](const Block *b) {
+    for (const Stmt *stmt : b->stmts)
+      children(stmt, expr, inner);
+  };
+  expr = [&](const Expr *e) {
+    const sema::CallInfo *info = nullptr;
+    if (auto *call = as<Call>(e))
+      info = call->info;
+    else if (auto *pipe = as<Pipe>(e))
+      info = pipe->info;
+    if (info && info->function)
+      found |= (info->function->effects & sema::kPrint) != 0 ||
+               (info->function->primitive && info->function->primitive->effects == "print");
+    children(e, expr, inner);
+  };
+  inner(block);
+  return found;
+}
+
+void Emitter::noteOpByOp(Span span, const std::string &what) {
+  if (!shared.notedGraphs.insert((uint64_t(span.file) << 32) | span.begin).second)
+    return;
+  sema.diags.report(Code::N0502, span, what + " prints, so it runs op by op")
+      .help("take the `print` out to have it compiled");
+}
+
 uint8_t Emitter::exitsOf(const Expr *e) {
   uint8_t exits = NoExit;
   children(

@@ -119,7 +119,12 @@ mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const C
   if (!f.syntax->body)
     return unsupported(whole->span, "`" + f.name + "`");
   Bindings bindings = bindingsAt(info);
-  Instance &target = shared.instances.of(f, bindings, f.isGraph() && !shared.options.eager);
+  bool asGraph = f.isGraph() && !shared.options.eager;
+  if (asGraph && (f.effects & sema::kPrint)) {
+    noteOpByOp(f.syntax->graphSpan, "`" + f.name + "`");
+    asGraph = false;
+  }
+  Instance &target = shared.instances.of(f, bindings, asGraph);
   SmallVector<mlir::Value> args;
   // What each changed argument goes back to.
   SmallVector<const Expr *> places;

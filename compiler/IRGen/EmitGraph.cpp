@@ -227,6 +227,10 @@ mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
   bool hasValue = !e->checked->type->is(Kind::Nothing);
   if (shared.options.eager || inGraph)
     return emitBlock(e->body, hasValue);
+  if (printsIn(e->body)) {
+    noteOpByOp({e->span.file, e->span.begin, e->span.begin + 5}, "a block");
+    return emitBlock(e->body, hasValue);
+  }
   Variables used, assigned;
   usedIn(e->body, used);
   assignedIn(e->body, assigned);

@@ -39,6 +39,7 @@ struct Shared {
                ? name + "@" + std::to_string(symbol.span.file) + "." + std::to_string(symbol.span.begin)
                : name;
   }
+  std::set<uint64_t> notedGraphs; ///< file and offset of graphs that run op by op
   int graphBlocks = 0;
   bool failed = false;
 };
@@ -156,6 +157,10 @@ private:
   void emitReturn(const ast::Return *stmt);
   /// Whether control may leave the statement early, and how.
   enum Exit : uint8_t { NoExit = 0, Breaks = 1, Continues = 2, Returns = 4 };
+  /// Whether it prints, itself or through what it calls.
+  bool printsIn(const ast::Block *block);
+  /// Once for each graph: compiled code cannot print yet.
+  void noteOpByOp(Span span, const std::string &what);
   uint8_t exitsOf(const ast::Stmt *stmt);
   uint8_t exitsOf(const ast::Block *block);
   uint8_t exitsOf(const ast::Expr *e);
