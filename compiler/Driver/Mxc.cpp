@@ -47,7 +47,7 @@ struct Command {
 };
 constexpr Command kCommands[] = {
     {"check", runCheck},     {"fmt", runFormat},  {"explain", runExplain},
-    {"grammar", runGrammar}, {"run", runProgram},   {"test", runTests},
+    {"grammar", runGrammar}, {"run", runProgram}, {"test", runTests},
 };
 
 bool isFolder(const std::string &path) {

@@ -76,7 +76,7 @@ const std::set<std::string> &runOptions() {
   }();
   return options;
 }
-const std::set<std::string> kRunFlags = {"--help",    "-h",          "--eager", "--sync",
+const std::set<std::string> kRunFlags = {"--help",    "-h",          "--eager",    "--sync",
                                          "--compare", "--unchecked", "--fast-math"};
 
 std::vector<std::string> commaList(const std::string &text) {
@@ -96,11 +96,20 @@ std::optional<int64_t> parseBytes(const std::string &text) {
   double number = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || !(number > 0))
     return std::nullopt;
-  static constexpr std::pair<const char *, double> kUnits[] = {
-      {"", 1},       {"B", 1},           {"K", 1024.0},          {"KiB", 1024.0},
-      {"M", 1 << 20}, {"MiB", 1 << 20},  {"G", 1 << 30},         {"GiB", 1 << 30},
-      {"KB", 1e3},   {"MB", 1e6},        {"GB", 1e9},            {"TB", 1e12},
-      {"T", 1099511627776.0}, {"TiB", 1099511627776.0}};
+  static constexpr std::pair<const char *, double> kUnits[] = {{"", 1},
+                                                               {"B", 1},
+                                                               {"K", 1024.0},
+                                                               {"KiB", 1024.0},
+                                                               {"M", 1 << 20},
+                                                               {"MiB", 1 << 20},
+                                                               {"G", 1 << 30},
+                                                               {"GiB", 1 << 30},
+                                                               {"KB", 1e3},
+                                                               {"MB", 1e6},
+                                                               {"GB", 1e9},
+                                                               {"TB", 1e12},
+                                                               {"T", 1099511627776.0},
+                                                               {"TiB", 1099511627776.0}};
   for (auto [unit, factor] : kUnits)
     if (std::strcmp(end, unit) == 0 && number * factor < 9e18)
       return static_cast<int64_t>(number * factor);
@@ -123,8 +132,7 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
     if (check == "nan") {
       options.checkNan = true;
       options.code.eager = true; // op by op, so that the one that made it can be named
-    }
-    else if (check != "index") // indices are always checked
+    } else if (check != "index") // indices are always checked
       return "`" + check + "` cannot be checked; known are nan and index";
   }
   for (const std::string &pass : commaList(line.value("--disable").value_or(""))) {
@@ -182,8 +190,8 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
   }
   std::optional<std::string> code = line.value("-e");
   if (line.files().size() != (code ? 0u : 1u))
-    return wrongUse(streams, code ? "`-e` takes the program itself, and no file" : "one file, please",
-                    "run");
+    return wrongUse(
+        streams, code ? "`-e` takes the program itself, and no file" : "one file, please", "run");
   Settings settings;
   SessionOptions options;
   std::string problem = readSettings(line, streams, settings);
@@ -205,7 +213,7 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
   Interruptible stop(session);
   std::string name = code ? "<command>" : shownName(settings, path);
   return session.runProgram(name, path == "-" ? "" : path, std::move(*text)) ? kFine
-                                                                              : kProgramHasErrors;
+                                                                             : kProgramHasErrors;
 }
 
 int runTests(const std::vector<std::string> &args, Streams streams) {

@@ -36,8 +36,7 @@ std::string changedSizes(const VariantEvent &event, bool older) {
       continue;
     int64_t value = older ? event.before[i].second : event.sizes[i].second;
     text += (text.empty() ? "" : ", ") +
-            (older ? std::to_string(value)
-                   : event.sizes[i].first + " = " + std::to_string(value));
+            (older ? std::to_string(value) : event.sizes[i].first + " = " + std::to_string(value));
   }
   return text;
 }
@@ -90,11 +89,11 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
                                    static_cast<uint32_t>(event.place.column))
                     : Span();
     bool many = event.variants == kManyVariants;
-    Diagnostic &d = diags.report(many ? Code::W0502 : Code::N0501, span,
-                                 "graph `" + event.graph + "` compiled again: " +
-                                     changedSizes(event, false) + " (before: " +
-                                     changedSizes(event, true) + "), " +
-                                     std::to_string(static_cast<int>(event.ms + 0.5)) + " ms");
+    Diagnostic &d =
+        diags.report(many ? Code::W0502 : Code::N0501, span,
+                     "graph `" + event.graph + "` compiled again: " + changedSizes(event, false) +
+                         " (before: " + changedSizes(event, true) + "), " +
+                         std::to_string(static_cast<int>(event.ms + 0.5)) + " ms");
     d.note(std::to_string(event.variants) + " variants are cached");
     if (!event.suggested.empty())
       d.help("declare `" + event.suggested + "` for one variant");
@@ -170,8 +169,8 @@ void Session::flushDiagnostics() {
   diags.clear();
 }
 
-/// An error of the run, as the checker's messages look: the place that issued the work, and the place
-/// that noticed if it is another. Takes `status` over.
+/// An error of the run, as the checker's messages look: the place that issued the work, and the
+/// place that noticed if it is another. Takes `status` over.
 void Session::report(mxrt_status status) {
   if (!status)
     return;
@@ -306,7 +305,8 @@ bool Session::load(irgen::Generated &generated) {
 bool Session::prepareRng() {
   if (vm->global("$rng").isSet())
     return true;
-  const SourceFile &file = sources.add("<seed>", "", "seed(" + std::to_string(options.seed) + ")\n");
+  const SourceFile &file =
+      sources.add("<seed>", "", "seed(" + std::to_string(options.seed) + ")\n");
   bool complete = true;
   if (!names->checkInput(file, complete))
     return true;

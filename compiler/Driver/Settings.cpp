@@ -57,8 +57,8 @@ std::string readStandardInput() {
 }
 
 const std::set<std::string> &programOptions() {
-  static const std::set<std::string> options = {"--error-format", "--emit", "--silence", "--as",
-                                                "-D",             "--colour", "--color"};
+  static const std::set<std::string> options = {
+      "--error-format", "--emit", "--silence", "--as", "-D", "--colour", "--color"};
   return options;
 }
 

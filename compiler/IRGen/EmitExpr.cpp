@@ -286,10 +286,11 @@ mlir::Value Emitter::emitMember(const Member *e) {
 mlir::Value Emitter::elementwise(StringRef op, ArrayRef<mlir::Value> given, mlir::Type element) {
   SmallVector<mlir::Value> operands(given);
   // Between the kernels of a graph only counting is done: sizes, indices, flags.
-  bool counts = llvm::StringSwitch<bool>(op)
-                    .Cases({"add", "sub", "mul", "floordiv", "mod", "neg", "maximum", "minimum"}, true)
-                    .Cases({"eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not"}, true)
-                    .Default(false);
+  bool counts =
+      llvm::StringSwitch<bool>(op)
+          .Cases({"add", "sub", "mul", "floordiv", "mod", "neg", "maximum", "minimum"}, true)
+          .Cases({"eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not"}, true)
+          .Default(false);
   for (mlir::Value &v : operands)
     if (inGraph && v && isHost(v) &&
         (!counts || !(elementOf(v).isInteger(64) || elementOf(v).isInteger(1))))

@@ -290,10 +290,9 @@ mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
       return inside.functionOp;
     SmallVector<mlir::Value> out;
     for (auto [i, symbol] : llvm::enumerate(changed))
-      out.push_back(inside.fit(inside.values.lookup(symbol == &selfPlaceholder
-                                                        ? &inside.selfPlaceholder
-                                                        : symbol),
-                               results[i]));
+      out.push_back(inside.fit(
+          inside.values.lookup(symbol == &selfPlaceholder ? &inside.selfPlaceholder : symbol),
+          results[i]));
     if (hasValue)
       out.push_back(inside.fit(value, resultType));
     inside.at(e->body->span);

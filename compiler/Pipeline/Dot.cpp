@@ -11,7 +11,8 @@ namespace {
 class DotWriter {
 public:
   std::string write(ir::GraphOp graph) {
-    out += "digraph \"" + graph.getSymName().str() + "\" {\n  rankdir=TB; node [fontname=monospace];\n";
+    out += "digraph \"" + graph.getSymName().str() +
+           "\" {\n  rankdir=TB; node [fontname=monospace];\n";
     for (auto [i, argument] : llvm::enumerate(graph.getBody().getArguments())) {
       auto name = graph.getArgAttrOfType<StringAttr>(static_cast<unsigned>(i), "mx.name");
       std::string node = "a" + std::to_string(i);

@@ -4,9 +4,9 @@
 #include "Lowering/EagerKernel.h"
 #include "Lowering/Programs.h"
 #include "Target/Hasher.h"
-#include "llvm/ADT/StringSet.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mx::pipeline {
 using namespace mlir;
@@ -160,8 +160,7 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
         return variant;
 
   // A copy of the graph with all it calls: specialisation and inlining change it.
-  OwningOpRef<ModuleOp> module =
-      cast<ModuleOp>(graph->getParentOfType<ModuleOp>()->clone());
+  OwningOpRef<ModuleOp> module = cast<ModuleOp>(graph->getParentOfType<ModuleOp>()->clone());
   SymbolTable symbols(*module);
   auto copy = symbols.lookup<ir::GraphOp>(graph.getSymName());
   SmallVector<std::pair<StringAttr, int64_t>> values;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sessions beside each other, and the cache they share.
-#include "Driver/Commands.h"
 #include "Driver/Session.h"
-#include <gtest/gtest.h>
+#include "Driver/Commands.h"
 #include <csignal>
 #include <filesystem>
+#include <gtest/gtest.h>
 #include <sstream>
 #include <sys/wait.h>
 #include <thread>
