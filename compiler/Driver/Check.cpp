@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `mxc check`, `mxc run` and `--emit`.
+// `mxc check` and its `--emit`.
 #include "Driver/Commands.h"
+#include "Driver/Settings.h"
 #include "Sema/Checker.h"
 #include "Support/Limits.h"
 #include "Syntax/Parser.h"
@@ -20,19 +21,6 @@ usage: mxc check [OPTIONS] FILE…          (- reads standard input)
   -D name=value                    a value for `option(name, default)`
   --colour=auto|always|never       colours in messages
 )";
-
-struct Settings {
-  RenderOptions render;
-  std::string emit, shownName;
-  std::vector<Code> silenced;
-  sema::CheckOptions check;
-};
-
-int wrongUse(Streams &streams, const std::string &message, const char *command) {
-  streams.err << "mxc " << command << ": " << message << "\n`mxc " << command
-              << " --help` shows how it is used\n";
-  return kWrongUse;
-}
 
 std::string printTokens(const SourceFile &file, const LexedSource &lexed) {
   std::string out;
@@ -89,56 +77,6 @@ int checkText(const std::string &path, std::string text, const Settings &setting
   return diags.hasErrors() ? kProgramHasErrors : kFine;
 }
 
-/// Options that all commands reading programs share. Returns what is wrong, or nothing.
-std::string readSettings(const CommandLine &line, Streams &streams, Settings &settings) {
-  std::string format = line.value("--error-format").value_or("text");
-  if (format == "short")
-    settings.render.format = ErrorFormat::Short;
-  else if (format == "json")
-    settings.render.format = ErrorFormat::Json;
-  else if (format != "text")
-    return "`" + format + "` is not a format; known are text, short and json";
-  std::string colour = line.value("--colour").value_or(line.value("--color").value_or("auto"));
-  if (colour != "auto" && colour != "always" && colour != "never")
-    return "`" + colour + "` is not a choice for --colour; known are auto, always and never";
-  settings.render.colour = colour == "always" || (colour == "auto" && streams.colour);
-  settings.emit = line.value("--emit").value_or("");
-  if (!settings.emit.empty() && settings.emit != "tokens" && settings.emit != "ast" &&
-      settings.emit != "typed")
-    return "`" + settings.emit + "` is not a stage; known are tokens, ast and typed";
-  for (const std::string &list : line.values("--silence"))
-    for (size_t begin = 0; begin <= list.size();) {
-      size_t end = std::min(list.find(',', begin), list.size());
-      std::string id = list.substr(begin, end - begin);
-      const CodeInfo *info = findCode(id);
-      if (!info)
-        return "there is no code `" + id + "`";
-      if (severityOf(info->code) == Severity::Error)
-        return "`" + id + "` is an error and cannot be silenced";
-      settings.silenced.push_back(info->code);
-      begin = end + 1;
-    }
-  for (const std::string &define : line.values("-D")) {
-    size_t equals = define.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return "`-D " + define + "` is not of the form name=value";
-    settings.check.options[define.substr(0, equals)] = define.substr(equals + 1);
-  }
-  settings.shownName = line.value("--as").value_or("");
-  settings.check.stdlib = findStdlib();
-  return "";
-}
-
-std::string readStandardInput() {
-  std::string text;
-  char buffer[1 << 16];
-  size_t got;
-  while ((got = std::fread(buffer, 1, sizeof buffer, stdin)) > 0 &&
-         text.size() <= limits::kMaxSourceBytes)
-    text.append(buffer, got);
-  return text;
-}
-
 int checkFiles(const std::vector<std::string> &files, const Settings &settings, Streams &streams,
                const char *command) {
   int worst = kFine;
@@ -156,13 +94,10 @@ int checkFiles(const std::vector<std::string> &files, const Settings &settings, 
   return worst;
 }
 
-const std::set<std::string> kValued = {"--error-format", "--emit", "--silence", "--as", "-D",
-                                       "--colour",       "--color"};
-
 } // namespace
 
 int runCheck(const std::vector<std::string> &args, Streams streams) {
-  CommandLine line(args, kValued, {"--help", "-h"});
+  CommandLine line(args, programOptions(), {"--help", "-h"});
   if (!line.problem().empty())
     return wrongUse(streams, line.problem(), "check");
   if (line.has("--help") || line.has("-h")) {
@@ -173,35 +108,12 @@ int runCheck(const std::vector<std::string> &args, Streams streams) {
     return wrongUse(streams, "which file?", "check");
   Settings settings;
   std::string problem = readSettings(line, streams, settings);
+  if (problem.empty() && !settings.emit.empty() && settings.emit != "tokens" &&
+      settings.emit != "ast" && settings.emit != "typed")
+    problem = "`" + settings.emit + "` is not a stage; known are tokens, ast and typed";
   if (!problem.empty())
     return wrongUse(streams, problem, "check");
   return checkFiles(line.files(), settings, streams, "check");
-}
-
-int runProgram(const std::vector<std::string> &args, Streams streams) {
-  CommandLine line(args, kValued, {"--help", "-h"});
-  if (!line.problem().empty())
-    return wrongUse(streams, line.problem(), "run");
-  if (line.has("--help") || line.has("-h")) {
-    streams.out
-        << "mxc run - check a program and run it\n\nusage: mxc run [OPTIONS] FILE [-- options of "
-           "the program]\n\n"
-           "This version checks the program and stops: running comes next, see docs/status.md.\n";
-    return kFine;
-  }
-  if (line.files().size() != 1)
-    return wrongUse(streams, "one file, please", "run");
-  Settings settings;
-  std::string problem = readSettings(line, streams, settings);
-  if (!problem.empty())
-    return wrongUse(streams, problem, "run");
-  int result = checkFiles(line.files(), settings, streams, "run");
-  if (result != kFine)
-    return result;
-  streams.err
-      << "mxc run: " << line.files()[0]
-      << " has no errors, but this version of mxc cannot run programs yet (docs/status.md)\n";
-  return kWrongUse;
 }
 
 } // namespace mx::driver

@@ -24,6 +24,8 @@ int runFormat(const std::vector<std::string> &args, Streams streams);
 int runExplain(const std::vector<std::string> &args, Streams streams);
 int runGrammar(const std::vector<std::string> &args, Streams streams);
 int runProgram(const std::vector<std::string> &args, Streams streams);
+int runTests(const std::vector<std::string> &args, Streams streams);
+int runRepl(Streams streams);
 
 /// The folder of the standard library: $MX_STDLIB, or beside the program.
 std::string findStdlib();

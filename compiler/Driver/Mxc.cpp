@@ -14,13 +14,16 @@ namespace {
 constexpr const char *kHelp = R"(mxc - the mx compiler
 
 usage: mxc COMMAND [OPTIONS] FILE…
+       mxc                       a prompt: type statements, see results
 
 commands
   check FILE…      all errors of a program; nothing runs
   fmt FILE…        put files into the one style (--check: only say which are not)
   explain CODE     what a message means, with a wrong and a right example
   grammar          editor grammars from the token table (--vscode, --tree-sitter)
-  run FILE         check a program and run it (not yet: see docs/status.md)
+  run FILE         check a program and run it
+  -e 'CODE'        run a program given here
+  test FILE…       run the `test` blocks of programs
   help [COMMAND]   this page, or a command's own
 
 options of every command that reads programs
@@ -44,7 +47,7 @@ struct Command {
 };
 constexpr Command kCommands[] = {
     {"check", runCheck},     {"fmt", runFormat},  {"explain", runExplain},
-    {"grammar", runGrammar}, {"run", runProgram},
+    {"grammar", runGrammar}, {"run", runProgram}, {"test", runTests},
 };
 
 bool isFolder(const std::string &path) {
@@ -70,12 +73,12 @@ std::string findStdlib() {
 }
 
 int runMxc(const std::vector<std::string> &args, Streams streams) {
-  if (args.empty()) {
-    streams.err << kHelp;
-    return kWrongUse;
-  }
+  if (args.empty())
+    return runRepl(streams);
   std::string first = args[0];
   std::vector<std::string> rest(args.begin() + 1, args.end());
+  if (first == "-e" || first.rfind("-e=", 0) == 0)
+    return runProgram(args, streams);
   if (first == "--version" || first == "version") {
     streams.out << "mxc " MX_VERSION "\n";
     return kFine;

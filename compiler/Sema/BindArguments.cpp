@@ -114,14 +114,19 @@ bool Sema::bindStatic(const ParamInfo &p, const Value &v, Expr *e, CallState &st
   return true;
 }
 
-/// The value of a default, in the callee's own names, then in the caller's.
-void Sema::bindDefault(const ParamInfo &p, Scope *scope, ModuleInfo *module, CallState &state) {
+const Value *Sema::checkDefault(const ParamInfo &p, Scope *scope, ModuleInfo *module) {
   Context ctx;
   ctx.module = module;
   ctx.scope = scope;
   ctx.facts = module->facts.get();
   const Value *v = nullptr;
   inContext(ctx, [&] { v = check(p.defaultValue, p.type); });
+  return v;
+}
+
+/// The value of a default, in the callee's own names, then in the caller's.
+void Sema::bindDefault(const ParamInfo &p, Scope *scope, ModuleInfo *module, CallState &state) {
+  const Value *v = checkDefault(p, scope, module);
   if (v->type->isError())
     return;
   if (p.type->is(Kind::Dtype)) {

@@ -31,8 +31,16 @@ Value Sema::callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverV
     bool handled = false;
     Value v = callPrimitive(f, args, callee, whole, argsSpan, expected, handled);
     if (handled) {
-      if (!v.type->isError())
+      if (!v.type->isError()) {
         addCallEffects(f, calleeSpan, spelled);
+        // Builtins that take any number of arguments: later stages read them as written.
+        calls.emplace_back();
+        calls.back().target = CallInfo::Primitive;
+        calls.back().function = &f;
+        calls.back().result = v.type;
+        if (slot)
+          *slot = &calls.back();
+      }
       return v;
     }
   }

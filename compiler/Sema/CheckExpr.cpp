@@ -200,6 +200,8 @@ Value Sema::symbolValue(Symbol *symbol, Span span) {
       f->outerVariable = symbol; // whoever calls it from a `graph fn` sees it too
       f->outerSpan = span;
     }
+    if (f && symbol->isModuleLevel)
+      symbol->usedByFunction = true;
     Value v = symbol->value;
     v.type = symbol->type;
     v.root = symbol;

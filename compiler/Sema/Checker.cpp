@@ -15,6 +15,8 @@ bool Checker::checkInput(const SourceFile &file, bool &complete) {
   return impl->checkInput(file, complete);
 }
 
+const ModuleInfo *Checker::sessionModule() const { return impl->session; }
+
 std::vector<std::pair<std::string, std::string>> Checker::names() const {
   std::vector<std::pair<std::string, std::string>> out;
   if (impl->session)

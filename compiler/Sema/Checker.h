@@ -37,6 +37,10 @@ public:
   /// The names a session knows, with their types.
   std::vector<std::pair<std::string, std::string>> names() const;
 
+  /// For the stages after this one.
+  class Sema &sema() { return *impl; }
+  const ModuleInfo *sessionModule() const;
+
 private:
   std::unique_ptr<class Sema> impl;
 };

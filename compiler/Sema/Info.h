@@ -68,6 +68,7 @@ struct Symbol {
   bool isParam = false, isMutParam = false, isStatic = false, isLoopVariable = false;
   bool isModuleLevel = false;
   bool used = false;
+  bool usedByFunction = false; ///< a variable of the top level that a function mentions
   FunctionInfo *function = nullptr; ///< where it was made; null at module level
   int scopeDepth = 0;
   Span typeSpan;                      ///< of the written type, if any

@@ -111,8 +111,9 @@ ModuleInfo *Sema::loadModule(const std::string &name, Span where, const std::str
   std::replace(file.begin(), file.end(), '.', '/');
   // A file beside the importing one comes first, then the standard library.
   std::vector<std::pair<std::string, bool>> places;
-  if (folder != options.stdlib)
-    places.push_back({folder + file + ".mx", sameFolder(folder, options.stdlib)});
+  // The library in its own folder has one path, however it was reached.
+  if (folder != options.stdlib && !sameFolder(folder, options.stdlib))
+    places.push_back({folder + file + ".mx", false});
   if (!options.stdlib.empty())
     places.push_back(
         {options.stdlib + (options.stdlib.back() == '/' ? "" : "/") + file + ".mx", true});

@@ -311,6 +311,8 @@ public:
                     const std::vector<int> &slots);
   std::string pathOf(const Expr *e) const;
   bool bindStatic(const ParamInfo &p, const Value &v, Expr *e, CallState &state);
+  /// Checks a default in the names of the function it belongs to.
+  const Value *checkDefault(const ParamInfo &p, Scope *scope, ModuleInfo *module);
   void bindDefault(const ParamInfo &p, Scope *scope, ModuleInfo *module, CallState &state);
   bool bindArguments(std::vector<ParamInfo> &params, std::vector<Arg> &args,
                      const std::vector<int> &slots, CallState &state);

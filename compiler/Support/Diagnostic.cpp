@@ -43,7 +43,7 @@ Severity severityOf(Code code) {
 
 Diagnostic &Diagnostics::report(Code code, Span at, std::string message) {
   Severity severity = severityOf(code);
-  Diagnostic d{code, severity, std::move(message), at, {}, {}};
+  Diagnostic d{code, {}, severity, std::move(message), at, {}, {}};
   d.labels.push_back({at, "", true});
   // Past the limit nothing is kept: a file of ten million bad characters must not fill the memory.
   bool tooMany = severity == Severity::Error && full();

@@ -45,6 +45,8 @@ struct Label {
 
 struct Diagnostic {
   Code code;
+  /// Shown instead of the code: errors of a run have numbers of their own (R0302).
+  std::string runCode;
   Severity severity;
   std::string message;
   Span span;

@@ -22,8 +22,12 @@ const char *severityName(Severity severity) {
   return "error";
 }
 
+static std::string codeOf(const Diagnostic &d) {
+  return d.runCode.empty() ? std::string(codeInfo(d.code).id) : d.runCode;
+}
+
 std::string header(const Diagnostic &d) {
-  return std::string(severityName(d.severity)) + "[" + std::string(codeInfo(d.code).id) + "]";
+  return std::string(severityName(d.severity)) + "[" + codeOf(d) + "]";
 }
 
 /// A label on one line of source, in terminal cells.
@@ -40,8 +44,13 @@ public:
 
   std::string run() {
     out += paint(severityStyle(), header(d)) + paint("1", ": " + d.message) + "\n";
-    if (d.span.valid())
+    if (d.severity == Severity::Note) { // it asks for nothing, so it takes little room
+      if (d.span.valid())
+        out += " " + paint("34", "-->") + " " + sources.place(d.span) + "\n";
+      gutter = 2;
+    } else if (d.span.valid()) {
       snippets();
+    }
     for (const Diagnostic::Remark &remark : d.remarks)
       addRemark(remark);
     return std::move(out);
@@ -245,7 +254,7 @@ std::string renderJson(const Diagnostic &d, const SourceManager &sources) {
            "}";
   };
   std::string out = "{\"severity\":\"" + std::string(severityName(d.severity)) + "\",\"code\":\"" +
-                    std::string(codeInfo(d.code).id) + "\",\"message\":" + jsonString(d.message) +
+                    codeOf(d) + "\",\"message\":" + jsonString(d.message) +
                     ",\"place\":" + range(d.span) + ",\"labels\":[";
   bool first = true;
   for (const Label &label : d.labels) {

@@ -53,6 +53,22 @@ std::string_view SourceManager::text(Span span) const {
   return file(span).text().substr(span.begin, span.end - span.begin);
 }
 
+Span SourceManager::find(std::string_view name, uint32_t line, uint32_t column) const {
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    if (file->name() != name)
+      continue;
+    if (line == 0 || line > file->lineCount())
+      return {};
+    std::string_view text = file->line(line);
+    size_t at = 0;
+    for (uint32_t i = 1; i < column && at < text.size(); ++i)
+      at += std::max<size_t>(1, decodeUtf8(text, at).bytes);
+    uint32_t begin = file->lineStart(line) + static_cast<uint32_t>(at);
+    return {file->id(), begin, begin + 1};
+  }
+  return {};
+}
+
 std::string SourceManager::place(Span span) const {
   if (!span.valid())
     return "<builtin>";

@@ -67,6 +67,9 @@ public:
   const SourceFile &file(uint32_t id) const { return files[id - 1]; }
   const SourceFile &file(Span span) const { return file(span.file); }
   std::string_view text(Span span) const;
+  /// The character at a line and column (from 1) of the file shown as `name`, the newest of that
+  /// name; nowhere if there is none.
+  Span find(std::string_view name, uint32_t line, uint32_t column) const;
   /// `mlp.mx:7:11`
   std::string place(Span span) const;
   /// `mlp.mx:7`

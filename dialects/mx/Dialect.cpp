@@ -65,6 +65,34 @@ Dim SizeAttr::dim() const {
   return table.parse(getText()).value_or(Dim());
 }
 
+SizeAttr SizeAttr::substitute(const llvm::DenseMap<StringAttr, SizeAttr> &by) const {
+  if (constant())
+    return *this;
+  SizeTable &table = tableOf(getContext());
+  std::lock_guard guard(table.lock);
+  DimContext::Substitution substitution;
+  SmallVector<StringAttr> used;
+  names(used);
+  for (StringAttr name : used)
+    if (auto found = by.find(name); found != by.end())
+      substitution[*table.dims.asSymbol(table.named(name))] = found->second.dim();
+  if (substitution.empty())
+    return *this;
+  Dim replaced = table.dims.substitute(dim(), substitution);
+  return replaced ? get(getContext(), replaced) : SizeAttr();
+}
+void SizeAttr::names(SmallVectorImpl<StringAttr> &out) const {
+  SizeTable &table = tableOf(getContext());
+  std::lock_guard guard(table.lock);
+  std::vector<AtomId> symbols;
+  table.dims.symbols(dim(), symbols);
+  for (AtomId id : symbols) {
+    auto name = StringAttr::get(getContext(), table.dims.symbolInfo(id).name);
+    if (!llvm::is_contained(out, name))
+      out.push_back(name);
+  }
+}
+
 /// Reads a size up to a `,`, `]` or `>` outside of parentheses.
 static FailureOr<SizeAttr> parseSize(AsmParser &parser) {
   std::string text;

@@ -44,6 +44,10 @@ def Mx_Size : AttrDef<Mx_Dialect, "Size"> {
     static SizeAttr get(::mlir::MLIRContext *context, ::mx::Dim dim);
     /// In terms of the context's SizeTable.
     ::mx::Dim dim() const;
+    /// Names replaced by sizes, all at once. Null if the result is no size: it overflowed, or divides by 0.
+    SizeAttr substitute(const ::llvm::DenseMap<::mlir::StringAttr, SizeAttr> &by) const;
+    /// Appends the names in it, each once.
+    void names(::llvm::SmallVectorImpl<::mlir::StringAttr> &out) const;
   }];
   let skipDefaultBuilders = 1;
 }

@@ -120,6 +120,14 @@ OpFoldResult foldElementwise(Operation *op, ArrayRef<Attribute> operands) {
         value && resultType.isScalar() && resultType.getElement().isSignlessInteger(64) &&
         value.getType().isSignlessInteger() && !value.getType().isInteger(1))
       return b.getI64IntegerAttr(value.getValue().getSExtValue());
+    // Rounding to the nearest is what every target does.
+    if (auto value = dyn_cast_or_null<IntegerAttr>(operands[0]);
+        value && resultType.isScalar() && isFloatElement(resultType.getElement())) {
+      bool sign = !value.getType().isUnsignedInteger() && !value.getType().isInteger(1);
+      APFloat real(cast<FloatType>(resultType.getElement()).getFloatSemantics());
+      real.convertFromAPInt(value.getValue(), sign, APFloat::rmNearestTiesToEven);
+      return FloatAttr::get(resultType.getElement(), real);
+    }
     return {};
   }
   if (isa<SelectOp>(op)) {

@@ -139,6 +139,13 @@ OpFoldResult SizeOp::fold(FoldAdaptor) {
   return {};
 }
 
+OpFoldResult LengthOp::fold(FoldAdaptor) {
+  if (auto array = dyn_cast<ArrayType>(getValue().getType()))
+    if (std::optional<int64_t> count = array.getCount().constant())
+      return IntegerAttr::get(IntegerType::get(getContext(), 64), *count);
+  return {};
+}
+
 LogicalResult MakeOp::verify() {
   if (auto array = dyn_cast<ArrayType>(getType())) {
     for (Type type : getParts().getTypes())

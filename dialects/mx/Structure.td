@@ -55,7 +55,8 @@ def Mx_CallOp : Mx_Op<"call"> {
 
 // ------------------------------------------------------------------------------------------ kernels
 
-def Mx_KernelOp : Mx_Op<"kernel", [IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
+def Mx_KernelOp : Mx_Op<"kernel", [IsolatedFromAbove, RecursiveMemoryEffects,
+                                   SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "ops that become one piece of code, between memory and memory";
   let description = [{
     The body's arguments are the inputs. It yields the outputs, each written once to a buffer that the
@@ -126,6 +127,11 @@ def Mx_BindSizeOp : Mx_Op<"bind_size"> {
   let arguments = (ins Mx_HostInt:$value, StrAttr:$name);
   let assemblyFormat = "$name `=` $value attr-dict `:` type($value)";
 }
+def Mx_UndefOp : Mx_Op<"undef", [Pure]> {
+  let summary = "a value that nobody looks at: what a branch that was not taken would have given";
+  let results = (outs Mx_Value:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
 def Mx_MakeOp : Mx_Op<"make", [Pure]> {
   let summary = "a tuple, struct, model or array of its parts";
   let arguments = (ins Variadic<Mx_Value>:$parts);
@@ -165,6 +171,7 @@ def Mx_LengthOp : Mx_Op<"length", [Pure]> {
   let arguments = (ins Mx_Value:$value);
   let results = (outs Mx_HostInt:$result);
   let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let hasFolder = 1;
 }
 def Mx_AssertOp : Mx_Op<"assert"> {
   let summary = "ends with an error, R0302, if the condition does not hold";

@@ -128,21 +128,26 @@ mxrt_status runFlight(mxrt_op_context *, void *payload) {
   return flight->run(&context, flight->tensors, flight->arguments);
 }
 
-/// The variables of some tensors, each once and none of `except`.
-Status addVariables(EngineLink *link, mxrt_tensor *const *tensors, size_t count,
-                    const Vec<mxrt_var> *except, Vec<mxrt_var> &variables) {
-  auto holds = [](const Vec<mxrt_var> &list, mxrt_var wanted) {
-    for (mxrt_var variable : list)
-      if (variable == wanted)
+/// Variables, each once. Room for all that a call can have: no allocation.
+struct VariableList {
+  mxrt_var items[mostOperands];
+  size_t count = 0;
+
+  bool holds(mxrt_var wanted) const {
+    for (size_t i = 0; i < count; ++i)
+      if (items[i] == wanted)
         return true;
     return false;
-  };
+  }
+};
+
+/// The variables of some tensors, none of `except`.
+Status addVariables(EngineLink *link, mxrt_tensor *const *tensors, size_t count,
+                    const VariableList *except, VariableList &variables) {
   for (size_t i = 0; i < count; ++i) {
     mxrt_var variable = MXRT_TRY(variableOf(link, tensors[i]->buffer));
-    if (holds(variables, variable) || (except && holds(*except, variable)))
-      continue;
-    if (!variables.push(variable))
-      return outOfMemory(variables.allocator());
+    if (!variables.holds(variable) && !(except && except->holds(variable)))
+      variables.items[variables.count++] = variable;
   }
   return success();
 }
@@ -171,7 +176,7 @@ Status checkCall(mxrt_runtime *runtime, const mxrt_call &call) {
 Status pushCall(mxrt_runtime *runtime, const mxrt_call &call) {
   MXRT_CHECK(checkCall(runtime, call));
   EngineLink *link = MXRT_TRY(engineLink(runtime));
-  Vec<mxrt_var> writes(&runtime->alloc), reads(&runtime->alloc);
+  VariableList writes, reads;
   MXRT_CHECK(
       addVariables(link, call.writes, call.write_count, nullptr, writes));
   MXRT_CHECK(addVariables(link, call.reads, call.read_count, &writes, reads));
@@ -181,10 +186,10 @@ Status pushCall(mxrt_runtime *runtime, const mxrt_call &call) {
   op.run = runFlight;
   op.payload = flight;
   op.drop = dropFlight;
-  op.reads = reads.data();
-  op.read_count = reads.size();
-  op.writes = writes.data();
-  op.write_count = writes.size();
+  op.reads = reads.items;
+  op.read_count = reads.count;
+  op.writes = writes.items;
+  op.write_count = writes.count;
   op.device = call.device;
   op.priority = call.priority;
   op.flags = call.flags;
@@ -208,7 +213,7 @@ mxrt_status copyKernel(const mxrt_context *context,
 extern "C" {
 
 mxrt_status mxrt_call_push(mxrt_runtime *runtime, const mxrt_call *call) {
-  return pushCall(runtime, *call).release();
+  return pushCall(runtime, *call).issuedAt(call->place).release();
 }
 
 mxrt_status mxrt_call_copy(mxrt_runtime *runtime, mxrt_tensor *from,
@@ -222,7 +227,7 @@ mxrt_status mxrt_call_copy(mxrt_runtime *runtime, mxrt_tensor *from,
   call.write_count = 1;
   call.device = to->buffer->device;
   call.place = placeOf(place);
-  return pushCall(runtime, call).release();
+  return pushCall(runtime, call).issuedAt(call.place).release();
 }
 
 mxrt_status mxrt_call_prepare_write(mxrt_runtime *runtime, mxrt_tensor **tensor,

@@ -10,6 +10,7 @@ void EngineLink::release() {
     return;
   mxrt_allocator source = alloc;
   deleteObject(&source, this);
+  releaseReserve(source.reserve);
 }
 
 void EngineLink::sever() {

@@ -17,7 +17,7 @@ class EngineLink {
 public:
   EngineLink(const mxrt_allocator &source, mxrt_engine *engine)
       : alloc(source), engine(engine) {
-    alloc.reserve = nullptr; // may outlive the runtime
+    retainReserve(alloc.reserve); // may outlive the runtime
   }
   void retain() { refs.fetch_add(1, std::memory_order_relaxed); }
   void release();

@@ -157,4 +157,6 @@ int processorCount() {
 
 const char *environment(const char *name) { return getenv(name); }
 
+bool fileExists(const char *path) { return access(path, F_OK) == 0; }
+
 } // namespace mxrt::os

@@ -74,6 +74,8 @@ int processorCount();
 
 /// nullptr if not set. The caller copies what it keeps.
 const char *environment(const char *name);
+/// Whether there is a file, folder or anything else of this name.
+bool fileExists(const char *path);
 
 } // namespace mxrt::os
 

@@ -21,8 +21,8 @@ struct mxrt_status_object {
   std::atomic<uint32_t> refs;
   Home home;
   mxrt_code code;
-  mxrt_allocator allocator; // a copy: an error may outlive its runtime
-  mxrt_status_reserve *reserve;
+  mxrt_allocator allocator; // a copy: an error may outlive its runtime; of its
+                            // reserve it holds a reference
   const char *message; // points into text, or to static text of a constant
   mxrt_place issued;   // files point into text
   mxrt_place noticed;
@@ -42,7 +42,7 @@ constexpr mxrt_allocator noAllocator = {nullptr, nullptr, nullptr, nullptr};
 
 constinit mxrt_status_object constants[] = {
 #define MXRT_CODE(name, number, text)                                          \
-  {{1},     Home::Constant, MXRT_##name, noAllocator, nullptr, text,           \
+  {{1},     Home::Constant, MXRT_##name, noAllocator, text,                    \
    noPlace, noPlace,        0,           0},
 #include "mxrt/codes.def"
 };
@@ -66,8 +66,7 @@ char *append(mxrt_status_object *object, const char *bytes, size_t length,
 mxrt_status_object *initialise(void *memory, size_t textBytes, Home home,
                                mxrt_code code) {
   auto *object = ::new (memory) mxrt_status_object{
-      {1},     home,    code,    noAllocator, nullptr, "",
-      noPlace, noPlace, 0,       0};
+      {1}, home, code, noAllocator, "", noPlace, noPlace, 0, 0};
   object->capacity = static_cast<uint32_t>(textBytes);
   return object;
 }
@@ -81,7 +80,8 @@ mxrt_status_object *obtain(const mxrt_allocator *alloc, mxrt_code code,
   if (memory) {
     auto *object = initialise(memory, textBytes, Home::Heap, code);
     object->allocator = *alloc;
-    object->allocator.reserve = nullptr;
+    // A change of a shared error copies it, and that may need the reserve.
+    retainReserve(alloc->reserve);
     return object;
   }
   if (alloc->reserve) {
@@ -90,7 +90,7 @@ mxrt_status_object *obtain(const mxrt_allocator *alloc, mxrt_code code,
       auto *object =
           initialise(slot, reserveSlotBytes - sizeof(mxrt_status_object),
                      Home::Reserve, code);
-      object->reserve = alloc->reserve;
+      object->allocator = *alloc; // the slot holds a reference to the reserve
       return object;
     }
   }
@@ -117,8 +117,8 @@ void setPlace(mxrt_status_object *object, mxrt_place mxrt_status_object::*slot,
 
 /// A copy of `from` with `extra` bytes of room beyond its own text.
 mxrt_status_object *copyOf(const mxrt_status_object *from, size_t extra) {
-  if (from->home != Home::Heap)
-    return nullptr; // neither knows an allocator
+  if (from->home == Home::Constant)
+    return nullptr; // knows no allocator
   size_t length = strlen(from->message);
   auto *object = obtain(&from->allocator, from->code,
                         length + 1 + fileLength(from->issued) + 1 +
@@ -222,13 +222,14 @@ void mxrt_status_release(mxrt_status status) {
     return;
   if (status->refs.fetch_sub(1, std::memory_order_acq_rel) != 1)
     return;
+  mxrt_allocator allocator = status->allocator;
   if (status->home == Home::Reserve) {
-    returnReserveSlot(status->reserve, status);
+    returnReserveSlot(allocator.reserve, status);
     return;
   }
-  mxrt_allocator allocator = status->allocator;
   size_t bytes = sizeof(mxrt_status_object) + status->capacity;
   allocator.release(allocator.user, status, bytes, alignof(std::max_align_t));
+  releaseReserve(allocator.reserve);
 }
 
 mxrt_status mxrt_status_issued(mxrt_status status, mxrt_place place) {

@@ -9,7 +9,7 @@ struct mxrt_status_reserve {
   explicit mxrt_status_reserve(const mxrt_allocator &alloc) : alloc(alloc) {}
 
   mxrt_allocator alloc;
-  std::atomic<uint32_t> refs{1}; // the creator and every taken slot
+  std::atomic<uint32_t> refs{1}; // the creator and every error
   std::atomic<uint32_t> taken{0}; // one bit a slot
   alignas(std::max_align_t) char slots[mxrt::reserveSlots]
                                       [mxrt::reserveSlotBytes];
@@ -19,6 +19,11 @@ namespace mxrt {
 
 mxrt_status_reserve *createReserve(const mxrt_allocator *alloc) {
   return newObject<mxrt_status_reserve>(alloc, *alloc);
+}
+
+void retainReserve(mxrt_status_reserve *reserve) {
+  if (reserve)
+    reserve->refs.fetch_add(1, std::memory_order_relaxed);
 }
 
 void releaseReserve(mxrt_status_reserve *reserve) {

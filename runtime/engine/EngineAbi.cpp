@@ -86,7 +86,7 @@ mxrt_status mxrt_cancel_create(const mxrt_allocator *allocator,
                                mxrt_cancel **cancel) {
   const mxrt_allocator *alloc = allocator ? allocator : mxrt_system_allocator();
   *cancel = newObject<mxrt_cancel>(alloc, alloc);
-  return *cancel ? nullptr : outOfMemory().release();
+  return *cancel ? nullptr : outOfMemory(alloc).release();
 }
 
 mxrt_cancel *mxrt_cancel_retain(mxrt_cancel *cancel) {

@@ -27,8 +27,10 @@ void FailureLog::add(Failure *failure) {
   // The last resort serves many ops but has one place in the list.
   if (failure == &lastResort)
     for (Failure *known = first; known; known = known->nextInLog)
-      if (known == failure)
+      if (known == failure) {
+        ++dropped;
         return;
+      }
   if (count == capacity)
     forgetNoticed();
   if (count == capacity) {
@@ -65,25 +67,23 @@ void FailureLog::forgetNoticed() {
 }
 
 Status FailureLog::takeFirst(mxrt_place place, bool repeat) {
-  Failure *list;
+  FailureRef earliest;
   uint64_t others;
   {
+    // All of it under the lock: the last resort is one object, and another
+    // thread may want to put it back on the list.
     Lock lock(mutex);
-    list = std::exchange(first, nullptr);
     others = std::exchange(dropped, 0);
-    count = 0;
-  }
-  FailureRef earliest;
-  while (list) {
-    Failure *failure = list;
-    list = failure->nextInLog;
-    failure->nextInLog = nullptr;
-    if (repeat || !failure->noticed.load(std::memory_order_relaxed)) {
-      ++others;
-      earliest.keepEarlier(failure);
-      failure->noticed.store(true, std::memory_order_relaxed);
+    while (Failure *failure = first) {
+      first = std::exchange(failure->nextInLog, nullptr);
+      if (repeat || !failure->noticed.load(std::memory_order_relaxed)) {
+        ++others;
+        earliest.keepEarlier(failure);
+        failure->noticed.store(true, std::memory_order_relaxed);
+      }
+      Failure::release(failure);
     }
-    Failure::release(failure);
+    count = 0;
   }
   if (!earliest)
     return success();

@@ -23,10 +23,10 @@ template <typename Sync>
 Result<Engine *> NaiveEngine<Sync>::create(const mxrt_engine_options &options) {
   auto *engine = newObject<NaiveEngine>(options.allocator, options);
   if (!engine)
-    return outOfMemory();
+    return outOfMemory(options.allocator);
   if (!engine->table.prepare()) {
     deleteObject(options.allocator, engine);
-    return outOfMemory();
+    return outOfMemory(options.allocator);
   }
   return static_cast<Engine *>(engine);
 }
@@ -71,7 +71,7 @@ template <typename Sync> Result<mxrt_var> NaiveEngine<Sync>::newVar() {
   Guard<Sync> guard(mutex);
   Var *var = table.create();
   if (!var)
-    return outOfMemory();
+    return outOfMemory(alloc);
   return var->handle();
 }
 

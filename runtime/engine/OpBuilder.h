@@ -62,7 +62,7 @@ Result<Op<Sync> *> buildOp(const mxrt_allocator *alloc, OpPool<Sync> &pool,
     return badOp(alloc, "a copied payload has at most 4 GiB", desc.place);
   Op<Sync> *op = pool.acquire(accesses, desc.payload_bytes);
   if (!op)
-    return outOfMemory().issuedAt(desc.place);
+    return outOfMemory(alloc, desc.place);
   Status status = listAccesses(alloc, table, desc, op);
   if (status.failed()) {
     pool.giveBack(op);

@@ -28,10 +28,10 @@ Result<Engine *>
 ThreadedEngine<Sync>::create(const mxrt_engine_options &options) {
   auto *engine = newObject<ThreadedEngine>(options.allocator, options);
   if (!engine)
-    return outOfMemory();
+    return outOfMemory(options.allocator);
   if (!engine->table.prepare()) {
     deleteObject(options.allocator, engine);
-    return outOfMemory();
+    return outOfMemory(options.allocator);
   }
   return static_cast<Engine *>(engine);
 }
@@ -64,7 +64,7 @@ template <typename Sync> void ThreadedEngine<Sync>::destroy() {
 template <typename Sync> Result<mxrt_var> ThreadedEngine<Sync>::newVar() {
   Var *var = table.create();
   if (!var)
-    return outOfMemory();
+    return outOfMemory(alloc);
   return var->handle();
 }
 
@@ -275,7 +275,10 @@ auto ThreadedEngine<Sync>::crewFor(const mxrt_op &op) -> Result<Crew *> {
     lane = MXRT_TRY(laneIndexOf(alloc, op));
   if (Crew *crew = crews[lane].load(std::memory_order_acquire)) [[likely]]
     return crew;
-  return startCrew(lane);
+  auto started = startCrew(lane);
+  if (started.failed())
+    return started.takeStatus().issuedAt(op.place);
+  return started;
 }
 
 template <typename Sync>
@@ -292,7 +295,7 @@ auto ThreadedEngine<Sync>::startCrew(uint32_t lane) -> Result<Crew *> {
   size_t bytes = Crew::bytes(capacity);
   void *memory = allocateBytes(alloc, bytes, alignof(Crew));
   if (!memory)
-    return outOfMemory();
+    return outOfMemory(alloc);
   auto *crew = ::new (memory) Crew(lane, spinNanoseconds, capacity);
   char name[16];
   laneName(lane, name);

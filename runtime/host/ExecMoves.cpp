@@ -28,6 +28,11 @@ bool execMove(Machine &m, Value *r, Instr instr) {
   return true;
 }
 
+bool execDrop(Machine &m, Value *r, Instr instr) {
+  release(m.heap, r[instr.a]);
+  return true;
+}
+
 bool execCast(Machine &m, Value *r, Instr instr) {
   Value value = r[instr.b];
   if (!value.isSet())

@@ -44,7 +44,7 @@ public:
   /// a status may.
   Status exhausted() const {
     if (!limitHit)
-      return outOfMemory();
+      return outOfMemory(base);
     return error(base, MXRT_MEMORY_LIMIT, noPlace,
                  "host values would need more than the limit of %zu bytes",
                  limit);

@@ -8,6 +8,24 @@
 
 namespace mxrt::host {
 
+/// Every call that the declaration allows is one the native takes, and its
+/// result is what the declaration says.
+static bool fitsNative(const ImportData &data, const NativeEntry &entry) {
+  size_t fixed = entry.paramCount;
+  if (!fits(entry.result, data.result) || (data.variadic && !entry.variadic) ||
+      (entry.variadic ? data.params.size() < fixed
+                      : data.params.size() != fixed))
+    return false;
+  for (size_t i = 0; i < data.params.size(); ++i) {
+    ParamData given = data.params[i];
+    ParamData taken = i < fixed ? entry.params[i] : ParamData{Kind::Any, false};
+    if (given.isMut != taken.isMut ||
+        (given.isMut ? given.kind != taken.kind : !fits(given.kind, taken.kind)))
+      return false;
+  }
+  return true;
+}
+
 namespace {
 
 class Linker {
@@ -97,9 +115,7 @@ private:
         const NativeEntry *entry = m.natives.find(name);
         if (!entry)
           return refuse(Rule::UnknownImport, "native function", name);
-        if (entry->result != data.result || entry->variadic != data.variadic ||
-            !std::equal(data.params.begin(), data.params.end(), entry->params,
-                        entry->params + entry->paramCount))
+        if (!fitsNative(data, *entry))
           return refuse(Rule::ImportType, "native function", name);
         import.native = entry;
       } else {

@@ -241,6 +241,11 @@ private:
       return fits(kind(instr.b), kind(instr.a)) && !isInline(kind(instr.b))
                  ? success()
                  : differ();
+    case Opcode::Drop:
+      return !isInline(kind(instr.a))
+                 ? success()
+                 : refuse(Rule::RegisterKind, "operand a is %s",
+                          kindName(kind(instr.a)));
     case Opcode::Cast:
       return kind(instr.b) == Kind::Any ? success() : differ();
     case Opcode::UnitImm:

@@ -15,8 +15,8 @@ Status HostInterface::resolve(ImportKind, std::string_view name,
                "this host has no operation '%.*s'",
                int(std::min<size_t>(name.size(), 200)), name.data());
 }
-Status HostInterface::invoke(ImportKind, void *, Invocation &) {
-  return error(nullptr, MXRT_UNSUPPORTED, noPlace,
+Status HostInterface::invoke(ImportKind, void *, Invocation &call) {
+  return error(call.vm.heap().baseAllocator(), MXRT_UNSUPPORTED, noPlace,
                "this host runs no tensor operations");
 }
 Status HostInterface::readScalar(const Value &, Kind, Value &) {
@@ -26,7 +26,7 @@ Status HostInterface::readScalar(const Value &, Kind, Value &) {
 Status HostInterface::show(const Value &foreign, std::string_view spec,
                            Text &out) {
   if (!spec.empty())
-    return error(nullptr, MXRT_UNSUPPORTED, noPlace,
+    return error(out.owner().baseAllocator(), MXRT_UNSUPPORTED, noPlace,
                  "this host cannot format a %s", foreign.foreign()->type->name);
   out.append('<');
   out.append(foreign.foreign()->type->name);
@@ -87,7 +87,7 @@ Result<Vm *> Vm::create(const VmOptions &options) {
   const mxrt_allocator *alloc = allocatorOf(options);
   auto *machine = newObject<Machine>(alloc, options);
   if (!machine)
-    return outOfMemory();
+    return outOfMemory(alloc);
   Status status = machine->prepare();
   if (status.failed()) {
     deleteObject(alloc, machine);

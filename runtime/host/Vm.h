@@ -102,7 +102,8 @@ public:
   /// Every program must be unloaded and every value released before.
   static void destroy(Vm *vm);
 
-  /// A program that imports `name` must declare exactly this signature.
+  /// A program that imports `name` declares this signature, or one whose calls
+  /// fit it: a kind where this has any, arguments where this is variadic.
   /// `context` must outlive the VM. A second registration of a name fails.
   Status registerNative(std::string_view name, Signature signature,
                         NativeFunction function, void *context);

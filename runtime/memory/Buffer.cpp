@@ -16,8 +16,6 @@ Result<mxrt_buffer *> mxrt_buffer::allocate(Pool *pool, mxrt_device device,
     pool->release(block, Pool::Kind::Tensor);
     return outOfMemory(pool->allocator(), place);
   }
-  // The buffer may outlive the runtime and so its reserve for errors.
-  buffer->alloc.reserve = nullptr;
   buffer->pool = pool;
   buffer->block = block;
   buffer->data = block.data;
@@ -33,7 +31,6 @@ Result<mxrt_buffer *> mxrt_buffer::borrow(const mxrt_allocator *alloc,
   auto *buffer = newObject<mxrt_buffer>(alloc, *alloc, device);
   if (!buffer)
     return outOfMemory(alloc);
-  buffer->alloc.reserve = nullptr;
   buffer->data = data;
   buffer->bytes = bytes;
   buffer->writable = writable;
@@ -58,6 +55,7 @@ void mxrt_buffer::release() {
     owner->release(memory, Pool::Kind::Tensor);
   else if (giveBack)
     giveBack(user);
+  releaseReserve(source.reserve);
 }
 
 extern "C" {

@@ -7,12 +7,15 @@
 #ifndef MXRT_MEMORY_BUFFER_H
 #define MXRT_MEMORY_BUFFER_H
 
+#include "base/StatusReserve.h"
 #include "memory/Pool.h"
 #include "mxrt/tensor.h"
 
 struct mxrt_buffer {
   mxrt_buffer(const mxrt_allocator &alloc, mxrt_device device)
-      : alloc(alloc), device(device) {}
+      : alloc(alloc), device(device) {
+    mxrt::retainReserve(alloc.reserve);
+  }
 
   /// Memory from a device's pool.
   static mxrt::Result<mxrt_buffer *> allocate(mxrt::Pool *pool,
@@ -28,6 +31,8 @@ struct mxrt_buffer {
   void retain() { refs.fetch_add(1, std::memory_order_relaxed); }
   void release();
 
+  /// Holds a reference to the reserve for errors: the buffer may outlive the
+  /// runtime.
   mxrt_allocator alloc;
   mxrt_device device;
   std::atomic<int64_t> refs{1};

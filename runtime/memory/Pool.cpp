@@ -2,6 +2,7 @@
 
 #include "memory/Pool.h"
 #include "base/CheckedMath.h"
+#include "base/StatusReserve.h"
 #include "base/Units.h"
 
 #include <cstdio>
@@ -58,7 +59,7 @@ Pool::Pool(const mxrt_allocator &tables, const mxrt_allocator &source,
            MemoryBudget *budget, const char *name)
     : alloc(tables), source(source), budget(budget), sites(&alloc),
       bins(&alloc) {
-  // Errors of the pool may come after the runtime and its reserve are gone.
+  retainReserve(alloc.reserve); // errors may come after the runtime is gone
   snprintf(this->name, sizeof(this->name), "%s", name);
   budget->retain();
 }
@@ -86,6 +87,7 @@ void Pool::dropRef() {
     return;
   mxrt_allocator tables = alloc;
   deleteObject(&tables, this);
+  releaseReserve(tables.reserve);
 }
 
 void Pool::close() {
@@ -93,7 +95,6 @@ void Pool::close() {
   {
     Lock lock(mutex);
     closed = true;
-    alloc.reserve = nullptr;
   }
   trim();
   dropRef();

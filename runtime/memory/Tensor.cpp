@@ -18,8 +18,7 @@ Result<mxrt_tensor *> makeTensor(mxrt_buffer *buffer, mxrt_dtype type,
   void *memory =
       allocateBytes(&buffer->alloc, tensorBytes(rank), alignof(mxrt_tensor));
   if (!memory) {
-    Status failure = outOfMemory(
-        buffer->pool ? buffer->pool->allocator() : &buffer->alloc, place);
+    Status failure = outOfMemory(&buffer->alloc, place);
     buffer->release();
     return failure;
   }

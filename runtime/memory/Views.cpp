@@ -11,8 +11,7 @@ namespace mxrt {
 namespace {
 
 const mxrt_allocator *allocatorOf(const mxrt_tensor *tensor) {
-  return tensor->buffer->pool ? tensor->buffer->pool->allocator()
-                              : &tensor->buffer->alloc;
+  return &tensor->buffer->alloc;
 }
 
 /// A tensor of `rank` on the same buffer and offset; sizes still to fill in.

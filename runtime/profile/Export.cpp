@@ -176,10 +176,10 @@ mxrt_status mxrt_profile_write_summary(mxrt_profile *profile, size_t rows,
   Vec<const Event *> sorted(profile->alloc);
   uint64_t end = eventCount(profile);
   if (!sorted.reserve(end))
-    return outOfMemory().release();
+    return outOfMemory(profile->alloc).release();
   for (uint64_t i = 0; i < end; ++i)
     if (isComplete(eventsOf(profile)[i]) && !sorted.push(eventsOf(profile) + i))
-      return outOfMemory().release();
+      return outOfMemory(profile->alloc).release();
   std::sort(sorted.begin(), sorted.end(), [](const Event *a, const Event *b) {
     if (a->category != b->category)
       return a->category < b->category;
@@ -193,7 +193,7 @@ mxrt_status mxrt_profile_write_summary(mxrt_profile *profile, size_t rows,
     all += took;
     if (table.empty() || !sameRow(*table.back().sample, *event)) {
       if (!table.push({event, 1, took, took, took, event->bytes}))
-        return outOfMemory().release();
+        return outOfMemory(profile->alloc).release();
       continue;
     }
     Row &row = table.back();

@@ -61,9 +61,9 @@ mxrt_status mxrt_profile_create(const mxrt_allocator *allocator,
     capacity = 65536;
   *profile = nullptr;
   if (capacity > SIZE_MAX / 2 / sizeof(Event))
-    return outOfMemory().release();
+    return outOfMemory(alloc).release();
   *profile = newObject<mxrt_profile>(alloc, alloc, capacity);
-  return *profile ? nullptr : outOfMemory().release();
+  return *profile ? nullptr : outOfMemory(alloc).release();
 }
 
 mxrt_status mxrt_runtime_profile(mxrt_runtime *runtime,
@@ -100,7 +100,7 @@ mxrt_status mxrt_profile_start(mxrt_profile *profile) {
     size_t bytes = profile->capacity * sizeof(Event);
     auto *room = static_cast<Event *>(allocateBytes(profile->alloc, bytes, 64));
     if (!room)
-      return outOfMemory().release();
+      return outOfMemory(profile->alloc).release();
     for (size_t i = 0; i < profile->capacity; ++i)
       ::new (static_cast<void *>(room + i)) Event{};
     // Two threads may start at once; the second one's memory is not needed.

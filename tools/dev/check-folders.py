@@ -21,7 +21,7 @@ import sys
 # allowed, except those in NEVER.
 
 COMPILER = ["Support", "Syntax", "Sema", "IRGen", "Graph", "Memory", "Lowering", "Target",
-            "Pipeline", "Driver"]
+            "Bytecode", "Pipeline", "Driver"]
 
 ALLOWED = {
     # the front end
@@ -36,7 +36,8 @@ ALLOWED = {
     "Lowering": ["dialects", "Support", "mxrt/abi.def"],
     "Target":   ["dialects", "Support"],
     "Pipeline": ["Graph", "Memory", "Lowering", "Target", "dialects", "Support"],
-    # what ties compiler and runtime together
+    # what ties compiler and runtime together; Bytecode writes the VM's module files
+    "Bytecode": ["dialects", "Support", "runtime", "mxrt/*"],
     "Driver":   COMPILER + ["dialects", "mxc/*", "runtime", "mxrt/*"],
     "tools":    ["Driver", "Support", "mxc/*", "mxrt/*"],
     # the runtime stands alone
@@ -58,7 +59,9 @@ NEVER = {
 # Single tools that need more than the rest of tools/.
 TOOL_EXTRA = {
     # runs one pass on an .mlir file, so it knows every pass and dialect
-    "tools/mxc-opt": ["Pipeline", "Graph", "Memory", "Lowering", "dialects"],
+    "tools/mxc-opt": ["Pipeline", "Graph", "Memory", "Lowering", "Bytecode", "dialects"],
+    # compiles kernels for mxc before there is an mxc
+    "tools/mxc-kernels": ["Pipeline"],
     # measures single parts of the runtime from inside
     "tools/mxc-bench": ["runtime"],
 }
@@ -67,7 +70,7 @@ TOOL_EXTRA = {
 
 SOURCES = (".c", ".cc", ".cpp", ".cu", ".cuh", ".def", ".h", ".hpp", ".inc", ".td")
 INCLUDE = re.compile(r'^\s*#?\s*include\s*([<"])([^>"]+)[>"]')
-RUNTIME_FOLDERS = ["base", "memory", "engine", "host", "device", "kvstore", "io", "random",
+RUNTIME_FOLDERS = ["base", "memory", "engine", "host", "eager", "device", "kvstore", "io", "random",
                    "profile", "abi"]
 
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 namespace mx::bench {
 
@@ -27,6 +28,12 @@ Quartiles quartilesOf(std::vector<double> values) {
   return {at(0.25), at(0.5), at(0.75)};
 }
 
+/// Threads of the last contender may still look for work and take a processor
+/// from the next: let them fall asleep first. All of them do within 1 ms.
+static void settle() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(3));
+}
+
 void Report::compare(const std::string &work, double goal,
                      const std::vector<Contender> &contenders) {
   std::vector<std::vector<double>> times(contenders.size());
@@ -34,8 +41,10 @@ void Report::compare(const std::string &work, double goal,
   for (const Contender &contender : contenders)
     contender.run();
   for (int block = 0; block < blocks; ++block) {
-    for (size_t i = 0; i < contenders.size(); ++i)
+    for (size_t i = 0; i < contenders.size(); ++i) {
+      settle();
       times[i].push_back(contenders[i].run());
+    }
     for (size_t i = 1; i < contenders.size(); ++i)
       ratios[i].push_back(times[i].back() / times[0].back());
   }

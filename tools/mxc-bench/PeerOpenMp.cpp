@@ -5,9 +5,15 @@
 
 #include "EngineBench.h"
 
+/// Of libomp: how many milliseconds threads look for work after a region.
+extern "C" void kmp_set_blocktime(int milliseconds);
+
 namespace mx::bench {
 
 void addOpenMpPeers(std::vector<EnginePeer> &peers) {
+  // The default of 200 ms outlasts the block, so that the peer would still spin
+  // while the next contender is measured. One bridges all gaps inside a block.
+  kmp_set_blocktime(1);
   EnginePeer depend;
   depend.name = "OpenMP task depend";
   depend.independent = [](int count, long *counters) {

@@ -4,6 +4,8 @@
 
 #include "EngineBench.h"
 #ifdef MX_BENCH_VM
+#include "EagerBench.h"
+#include "SpineBench.h"
 #include "VmBench.h"
 #endif
 
@@ -22,6 +24,9 @@ const Command commands[] = {
     {"engine", "cost per op, wake-ups, parallel_for; peers TBB and OpenMP",
      runEngineBench},
 #ifdef MX_BENCH_VM
+    {"eager", "microseconds per operation on a tiny tensor", runEagerBench},
+    {"spine", "start, compilation, the cache, calls of graphs and eager ops",
+     runSpineBench},
     {"vm", "nanoseconds per instruction of the host VM", runVmBench},
 #endif
 };

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // mxc-opt: runs passes on the text of the IR, for tests and for looking.
+#include "Bytecode/Bytecode.h"
+#include "Graph/Passes.h"
 #include "Lowering/Kernels.h"
+#include "Lowering/Programs.h"
 #include "dialects/mx/Mx.h"
+#include "dialects/mxrt/Mxrt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,14 +23,18 @@
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<mx::ir::MxDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
-                  mlir::func::FuncDialect, mlir::linalg::LinalgDialect, mlir::LLVM::LLVMDialect,
-                  mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
-                  mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
+  registry
+      .insert<mx::ir::MxDialect, mx::rt::MxrtDialect, mlir::arith::ArithDialect,
+              mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
+              mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
+              mlir::scf::SCFDialect, mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
+  mx::graph::registerGraphPasses();
   mx::lowering::registerLowerKernelsPass();
+  mx::lowering::registerProgramPasses();
+  mx::bytecode::registerBytecodePasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "mxc-opt - runs passes on the IR of mx\n", registry));
 }

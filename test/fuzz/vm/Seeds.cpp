@@ -201,6 +201,7 @@ func m() {
   gset total, r0
   unit r7
   print [r0, r5, r6, r7, r8]
+  drop r6
   fmt r11, r5, ".20"
   retu
 }

@@ -2,6 +2,9 @@
 //
 // An allocator for tests: counts, checks that every block comes back with the
 // size and alignment it was asked with, and fails on demand.
+//
+// It can also tell who asked for the block that it refused first; see
+// sweep/AllocationSweep.h.
 
 #ifndef MX_TEST_UNIT_RUNTIME_TESTALLOCATOR_H
 #define MX_TEST_UNIT_RUNTIME_TESTALLOCATOR_H
@@ -9,9 +12,11 @@
 #include "mxrt/status.h"
 
 #include <cstdlib>
+#include <execinfo.h>
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 class TestAllocator {
 public:
@@ -34,6 +39,10 @@ public:
     auto guard = lock();
     return static_cast<long>(live.size());
   }
+  long liveBytes() const {
+    auto guard = lock();
+    return bytesLive;
+  }
   /// Empty if every release matched its allocate.
   std::string mistake() const {
     auto guard = lock();
@@ -49,6 +58,19 @@ public:
     std::lock_guard<std::mutex> guard(mutex);
     mode = Fail::From;
     failAt = 0;
+  }
+  /// Counted from now: call number `n` fails, and no other.
+  void refuseNth(long n) {
+    std::lock_guard<std::mutex> guard(mutex);
+    mode = Fail::Once;
+    failAt = callCount + n;
+  }
+  /// Keeps the stack of the first refusal.
+  void traceRefusal() { tracing = true; }
+  /// Return addresses of the first refusal, innermost first.
+  std::vector<void *> refusalTrace() const {
+    auto guard = lock();
+    return trace;
   }
 
 private:
@@ -66,7 +88,8 @@ private:
     ++self->callCount;
     if ((self->mode == Fail::Once && self->callCount == self->failAt) ||
         (self->mode == Fail::From && self->callCount >= self->failAt)) {
-      ++self->failureCount;
+      if (self->failureCount++ == 0 && self->tracing)
+        self->noteCaller();
       return nullptr;
     }
     if (bytes > size_t(1) << 40)
@@ -76,6 +99,7 @@ private:
     if (posix_memalign(&memory, usable, bytes ? bytes : 1) != 0)
       return nullptr;
     self->live[memory] = {bytes, align};
+    self->bytesLive += static_cast<long>(bytes);
     return memory;
   }
 
@@ -88,9 +112,17 @@ private:
     else if (found->second.bytes != bytes || found->second.align != align)
       self->firstMistake = "asked for " + std::to_string(found->second.bytes) +
                            ", released as " + std::to_string(bytes);
-    if (found != self->live.end())
+    if (found != self->live.end()) {
+      self->bytesLive -= static_cast<long>(found->second.bytes);
       self->live.erase(found);
+    }
     free(memory);
+  }
+
+  void noteCaller() {
+    void *frames[24];
+    int count = backtrace(frames, 24);
+    trace.assign(frames, frames + (count > 0 ? count : 0));
   }
 
   mutable std::mutex mutex;
@@ -98,6 +130,9 @@ private:
   long failAt;
   long callCount = 0;
   long failureCount = 0;
+  long bytesLive = 0;
+  bool tracing = false;
+  std::vector<void *> trace;
   std::string firstMistake;
   std::map<void *, Request> live;
   mxrt_allocator table = {this, allocate, release, nullptr};

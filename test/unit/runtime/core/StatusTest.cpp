@@ -178,6 +178,29 @@ TEST(Status, WithoutMemoryTheReserveKeepsMessageAndPlace) {
   EXPECT_EQ(alloc.mistake(), "");
 }
 
+TEST(Status, SharedErrorsAreCopiedIntoTheReserveToo) {
+  TestAllocator alloc;
+  mxrt_allocator table = *alloc.get();
+  table.reserve = createReserve(&table);
+  {
+    // Made while there was memory, noticed when there is none, and the owner of
+    // the reserve has gone.
+    Status failure = error(&table, MXRT_SHAPE, somewhere, "rows differ");
+    alloc.refuse();
+    releaseReserve(table.reserve);
+    Status first = failure.share().noticedAt(elsewhere).withNote("note: here");
+    EXPECT_STREQ(first.noticedPlace().file, "other.mx");
+    EXPECT_STREQ(first.message(), "rows differ\nnote: here");
+    Status second = first.share().noticedAt({"third.mx", 7, 1});
+    EXPECT_EQ(second.noticedPlace().line, 7);
+    EXPECT_EQ(second.place().line, 31);
+    EXPECT_STREQ(first.noticedPlace().file, "other.mx");
+    EXPECT_EQ(failure.noticedPlace().line, 0);
+  }
+  EXPECT_EQ(alloc.liveBlocks(), 0);
+  EXPECT_EQ(alloc.mistake(), "");
+}
+
 TEST(Status, LongTextInTheReserveIsCut) {
   TestAllocator alloc;
   mxrt_allocator table = *alloc.get();

@@ -140,10 +140,10 @@ TEST_F(ControlTest, TheHookSeesEachStatement) {
 
 TEST_F(ControlTest, TwoVmsOnTwoThreads) {
   auto work = [](int64_t *out) {
-    CountingAllocator allocator;
+    TestAllocator allocator;
     TestHost host;
     VmOptions options;
-    options.allocator = &allocator.interface;
+    options.allocator = allocator.get();
     options.host = &host;
     Vm *vm = Vm::create(options).take();
     std::vector<uint8_t> bytes;

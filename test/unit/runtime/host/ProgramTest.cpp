@@ -4,6 +4,8 @@
 
 #include "VmTestSupport.h"
 
+#include "host/Math.h"
+
 namespace mxrt::host {
 namespace {
 
@@ -70,6 +72,26 @@ TEST_F(ProgramTest, UnsetAndMovedValuesAreErrors) {
                 " len.s r2, r0\n reg i64\n retu\n}\n")
                 .find("moved away"),
             std::string::npos);
+}
+
+TEST_F(ProgramTest, DroppedValuesAreGone) {
+  EXPECT_NE(run("entry m\nfunc m() {\n reg str\n const r0, \"x\"\n drop r0\n drop r0\n"
+                " print [r0]\n retu\n}\n")
+                .find("before it is set"),
+            std::string::npos);
+  // The tensor ends at once, and the register can be used again.
+  auto alive = [](void *, Invocation &call) {
+    call.result = Value::integer(FakeTensor::alive);
+    return success();
+  };
+  ASSERT_TRUE(vm->registerNative("alive", {{}, false, Kind::Int}, alive, nullptr).ok());
+  Program *program = load("tensor fill(f32) -> tensor\nnative alive() -> i64\nentry m\n"
+                          "func m() {\n reg f32, tensor, i64, i64, any\n tensor r1, fill, [r0]\n"
+                          " copy r4, r1\n native r2, alive, []\n drop r1\n drop r4\n"
+                          " native r3, alive, []\n tensor r1, fill, [r0]\n print [r2, r3, r1]\n"
+                          " retu\n}\n");
+  EXPECT_TRUE(vm->run(program).ok());
+  EXPECT_EQ(host.output, "1 0 tensor(0)\n");
 }
 
 TEST_F(ProgramTest, TextInstructions) {
@@ -176,6 +198,38 @@ TEST_F(ProgramTest, NativeFunctions) {
   EXPECT_EQ(finding.rule, Rule::ImportType);
   EXPECT_FALSE(vm->load(bytesOf("native nothing()\n"), &finding).ok());
   EXPECT_EQ(finding.rule, Rule::UnknownImport);
+}
+
+TEST_F(ProgramTest, NativesTakeWhatFits) {
+  const ParamData params[] = {{Kind::Any, false}};
+  auto count = [](void *, Invocation &call) {
+    call.result = Value::integer(int64_t(call.args.size()));
+    return success();
+  };
+  ASSERT_TRUE(vm->registerNative("one", {params, false, Kind::Int}, count, nullptr).ok());
+  ASSERT_TRUE(vm->registerNative("more", {params, true, Kind::Int}, count, nullptr).ok());
+  EXPECT_EQ(output("native one(str) -> i64\nnative more(str, i64) -> any\nentry m\n"
+                   "func m() {\n reg str, i64, any\n const r0, \"a\"\n native r1, one, [r0]\n"
+                   " native r2, more, [r0, r1]\n print [r1, r2]\n retu\n}\n"),
+            "1 2\n");
+  Finding finding;
+  for (const char *wrong :
+       {"native one(str, str) -> i64\n", "native one() -> i64\n", "native one(mut str) -> i64\n",
+        "native one(str) -> str\n", "native one(str, ...) -> i64\n", "native more() -> i64\n"}) {
+    EXPECT_FALSE(vm->load(bytesOf(wrong), &finding).ok()) << wrong;
+    EXPECT_EQ(finding.rule, Rule::ImportType) << wrong;
+  }
+}
+
+TEST_F(ProgramTest, NumbersWithoutAnInstruction) {
+  ASSERT_TRUE(registerMath(*vm).ok());
+  EXPECT_EQ(output("native mx.math.sqrt.d(f64) -> f64\nnative mx.math.maximum.f(f32, f32) -> f32\n"
+                   "native mx.math.abs.i(i64) -> i64\nnative mx.math.to_u8.d(f64) -> i64\nentry m\n"
+                   "func m() {\n reg f64, f32, f32, i64, i64\n const r0, 6.25d\n const r1, 2f\n"
+                   " int r3, -7\n native r0, mx.math.sqrt.d, [r0]\n"
+                   " native r2, mx.math.maximum.f, [r1, r2]\n native r3, mx.math.abs.i, [r3]\n"
+                   " native r4, mx.math.to_u8.d, [r0]\n print [r0, r2, r3, r4]\n retu\n}\n"),
+            "2.5 2.0 7 2\n");
 }
 
 TEST_F(ProgramTest, NativesCallBack) {

@@ -73,6 +73,7 @@ TEST_F(VerifierTest, Instructions) {
   EXPECT_EQ(ruleOf(code({I, S}, {make(Opcode::Copy, 0, 1)})), Rule::KindsDiffer);
   EXPECT_EQ(ruleOf(code({Kind::Any, I}, {make(Opcode::Move, 0, 1)})), Rule::KindsDiffer);
   EXPECT_EQ(ruleOf(code({I, S}, {make(Opcode::Cast, 0, 1)})), Rule::KindsDiffer);
+  EXPECT_EQ(ruleOf(code({I}, {make(Opcode::Drop, 0)})), Rule::RegisterKind);
   EXPECT_EQ(ruleOf(code({I}, {make(Opcode::Nop, 1)})), Rule::UnusedOperand);
   EXPECT_EQ(ruleOf(code({Kind::Bool}, {make(Opcode::BoolImm, 0, 2)})), Rule::ImmediateRange);
   EXPECT_EQ(ruleOf(code({Kind::DType}, {make(Opcode::DTypeImm, 0, MXRT_DTYPE_COUNT)})),

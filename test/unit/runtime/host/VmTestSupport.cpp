@@ -113,14 +113,14 @@ VmFixture::~VmFixture() {
   for (Program *program : programs)
     vm->unload(program);
   Vm::destroy(vm);
-  EXPECT_EQ(allocator.live, 0);
-  EXPECT_EQ(allocator.liveBytes, 0);
+  EXPECT_EQ(allocator.liveBlocks(), 0);
+  EXPECT_EQ(allocator.mistake(), "");
   EXPECT_EQ(FakeTensor::alive, 0);
 }
 
 void VmFixture::restart(VmOptions options) {
   Vm::destroy(vm);
-  options.allocator = &allocator.interface;
+  options.allocator = allocator.get();
   options.host = &host;
   Result<Vm *> made = Vm::create(options);
   ASSERT_TRUE(made.ok());

@@ -1,52 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tests of the host VM share: an allocator that counts and fails on
-// demand, a host that remembers what was printed, programs from text.
+// What the tests of the host VM share: a host that remembers what was printed,
+// programs from text.
 
 #ifndef MX_TEST_VMTESTSUPPORT_H
 #define MX_TEST_VMTESTSUPPORT_H
 
+#include "../TestAllocator.h"
 #include "host/text/Assembler.h"
 #include "host/Program.h"
 #include "host/Vm.h"
 
 #include "gtest/gtest.h"
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 namespace mxrt::host {
-
-/// Fails allocation number `failAt` (from 1), once or from then on.
-struct CountingAllocator {
-  mxrt_allocator interface{this, allocate, release, nullptr};
-  long calls = 0;
-  long failAt = 0;
-  bool failOn = false; // all later ones too
-  long live = 0;
-  long liveBytes = 0;
-
-  static void *allocate(void *user, size_t bytes, size_t align) {
-    auto *self = static_cast<CountingAllocator *>(user);
-    ++self->calls;
-    if (self->failAt && (self->failOn ? self->calls >= self->failAt
-                                      : self->calls == self->failAt))
-      return nullptr;
-    void *memory = std::aligned_alloc(align, (bytes + align - 1) / align * align);
-    if (memory) {
-      ++self->live;
-      self->liveBytes += long(bytes);
-    }
-    return memory;
-  }
-  static void release(void *user, void *memory, size_t bytes, size_t) {
-    auto *self = static_cast<CountingAllocator *>(user);
-    --self->live;
-    self->liveBytes -= long(bytes);
-    std::free(memory);
-  }
-};
 
 /// A tensor of the tests is a counted number.
 struct FakeTensor {
@@ -88,7 +58,7 @@ protected:
 
   void restart(VmOptions options);
 
-  CountingAllocator allocator;
+  TestAllocator allocator;
   TestHost host;
   Vm *vm = nullptr;
   std::vector<Program *> programs;

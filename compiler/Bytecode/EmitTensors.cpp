@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensor ops become calls of tensor operations by name, which the host of the VM knows:
+//
+//   add:f32  select:f32  cast:f32:f16      elementwise; operands are tensors or numbers
+//   sum:f32(axes=0/2,keep=1)   matmul:f32
+//   reshape(x, sizes…)  broadcast(x, sizes…)  transpose(order=1/0/2)(x)  concat(axis=1)(x…)
+//   index(i/:/rft/n/t)(x, places…)  update(…)(mut x, places…, value)     t: a tensor of places
+//   full:f32(value, sizes…)  iota:i32(n)  literal:f32(shape=2/3)(numbers…)  to(device=cpu:1)(x)
+//   uniform:f32(seed, counter, low, high, sizes…), normal, truncated_normal (mean, deviation),
+//   bernoulli (p), randint:i64 (low, high), permutation:i64(seed, counter, n),
+//   categorical:f32(seed, counter, logits)
+//
+// `@cpu:1` at the end says where the result is, if not on the default device.
+#include "Bytecode/FunctionEmitter.h"
+#include <bit>
+
+using namespace mlir;
+
+namespace mx::bytecode {
+
+static std::string onDevice(Type type) {
+  StringRef device = cast<ir::TensorType>(type).getDevice().getValue();
+  return device.empty() ? "" : ("@" + device).str();
+}
+
+static std::string joined(ArrayRef<int64_t> numbers) {
+  std::string out;
+  for (int64_t number : numbers)
+    out += (out.empty() ? "" : "/") + std::to_string(number);
+  return out;
+}
+
+static std::string typedName(StringRef name, Value of) {
+  return (name + ":" + elementName(cast<ir::TensorType>(of.getType()).getElement())).str();
+}
+
+void FunctionEmitter::callTensor(Operation *op, StringRef name, SmallVector<uint16_t> operands) {
+  Value result = op->getResult(0);
+  if (isHostTensor(result.getType())) {
+    error(op) << "has a result on the host, where only numbers are";
+    return;
+  }
+  std::vector<ParamData> params;
+  for (uint16_t reg : operands)
+    params.push_back({registers.kind(reg), false});
+  uint16_t row = tables.import(ImportKind::TensorOp, name.str() + onDevice(result.getType()),
+                               std::move(params), Kind::Tensor);
+  uint16_t arguments = list(std::move(operands));
+  releaseOperands();
+  emit(Opcode::CallTensor, defineIfUsed(result), row, arguments);
+}
+
+/// A number of the host as a tensor where the op at work computes.
+Reg FunctionEmitter::makeTensor(Reg number, ir::TensorType type) {
+  std::string name = "full:" + elementName(type.getElement());
+  if (current.op->getNumResults() == 1 && isDeviceTensor(current.op->getResult(0).getType()))
+    name += onDevice(current.op->getResult(0).getType());
+  uint16_t row =
+      tables.import(ImportKind::TensorOp, name, {{registers.kind(number), false}}, Kind::Tensor);
+  Reg tensor = temp(Kind::Tensor);
+  emit(Opcode::CallTensor, tensor, row, list({number}));
+  return tensor;
+}
+
+bool FunctionEmitter::emitTensorOp(Operation *op) {
+  auto call = [&](const std::string &name) {
+    SmallVector<uint16_t> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(useTensor(operand));
+    callTensor(op, name, std::move(operands));
+  };
+  // x, then the sizes of the result; of a number of the host it is `full`.
+  auto shape = [&](StringRef name) {
+    Value x = op->getOperand(0);
+    SmallVector<uint16_t> operands{use(x)};
+    appendSizes(operands, cast<ir::TensorType>(op->getResult(0).getType()));
+    callTensor(op, isHostTensor(x.getType()) ? typedName("full", x) : name.str(),
+               std::move(operands));
+  };
+  if (op->hasTrait<ir::Elementwise>()) {
+    if (isHostTensor(op->getResult(0).getType()))
+      emitHostElementwise(op);
+    else
+      emitElementwise(op);
+  } else if (op->hasTrait<ir::Reduction>()) {
+    auto axes = op->getAttrOfType<DenseI64ArrayAttr>("axes");
+    call(typedName(op->getName().stripDialect(), op->getOperand(0)) + "(axes=" + joined(axes) +
+         ",keep=" + (op->hasAttr("keep") ? "1" : "0") + ")");
+  } else if (isa<ir::MatmulOp>(op)) {
+    call(typedName("matmul", op->getOperand(0)));
+  } else if (isa<ir::ReshapeOp, ir::BroadcastOp>(op)) {
+    shape(op->getName().stripDialect());
+  } else if (auto transpose = dyn_cast<ir::TransposeOp>(op)) {
+    call("transpose(order=" + joined(transpose.getOrder()) + ")");
+  } else if (auto concat = dyn_cast<ir::ConcatOp>(op)) {
+    call("concat(axis=" + std::to_string(concat.getAxis()) + ")");
+  } else if (auto slice = dyn_cast<ir::SliceOp>(op)) {
+    emitSlice(slice);
+  } else if (auto update = dyn_cast<ir::UpdateOp>(op)) {
+    emitUpdate(update);
+  } else if (auto take = dyn_cast<ir::TakeOp>(op)) {
+    emitTake(take);
+  } else if (auto constantOp = dyn_cast<ir::ConstantOp>(op)) {
+    emitConstant(constantOp);
+  } else if (isa<ir::FullOp>(op)) {
+    shape(typedName("full", op->getResult(0)));
+  } else if (auto iota = dyn_cast<ir::IotaOp>(op)) {
+    SmallVector<uint16_t> operands;
+    appendSizes(operands, iota.getType());
+    callTensor(op, typedName("iota", iota.getResult()), std::move(operands));
+  } else if (auto random = dyn_cast<ir::RandomOp>(op)) {
+    emitRandom(random);
+  } else if (auto to = dyn_cast<ir::ToDeviceOp>(op)) {
+    emitTo(to);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void FunctionEmitter::emitElementwise(Operation *op) {
+  // A comparison is named by what it compares, a selection by what it selects.
+  std::string name =
+      typedName(op->getName().stripDialect(), op->getOperand(isa<ir::SelectOp>(op) ? 1 : 0));
+  if (isa<ir::CastOp>(op))
+    name = typedName(name, op->getResult(0));
+  SmallVector<uint16_t> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(use(operand));
+  callTensor(op, name, std::move(operands));
+}
+
+// ------------------------------------------------------------------------------------------------
+// indexing
+
+std::string FunctionEmitter::indexSpec(ArrayAttr spec, OperandRange at, bool mayTakeTensor,
+                                       SmallVector<uint16_t> &operands) {
+  std::string out;
+  size_t next = 0;
+  std::optional<SmallVector<ir::SpecEntry>> entries = ir::readSpec(spec);
+  for (const ir::SpecEntry &entry : *entries) {
+    if (!out.empty())
+      out += '/';
+    switch (entry.kind) {
+    case ir::SpecEntry::Whole:
+      out += ':';
+      break;
+    case ir::SpecEntry::New:
+      out += 'n';
+      break;
+    case ir::SpecEntry::Place: {
+      // One place may stay on its device; it is not waited for then.
+      Value place = at[next++];
+      bool asTensor = mayTakeTensor && isDeviceTensor(place.getType());
+      mayTakeTensor &= !asTensor;
+      out += asTensor ? 't' : 'i';
+      operands.push_back(asTensor ? use(place) : useNumber(place));
+      break;
+    }
+    case ir::SpecEntry::Range:
+      out += 'r';
+      for (auto [given, letter] : {std::pair(entry.from, 'f'), {entry.to, 't'}, {entry.step, 's'}})
+        if (given) {
+          out += letter;
+          operands.push_back(useNumber(at[next++]));
+        }
+    }
+  }
+  return "(" + out + ")";
+}
+
+void FunctionEmitter::emitSlice(ir::SliceOp op) {
+  SmallVector<uint16_t> operands{useTensor(op.getX())};
+  std::string spec = indexSpec(op.getSpec(), op.getAt(), /*mayTakeTensor=*/true, operands);
+  callTensor(op, "index" + spec, std::move(operands));
+}
+
+void FunctionEmitter::emitUpdate(ir::UpdateOp op) {
+  SmallVector<uint16_t> places;
+  std::string spec = indexSpec(op.getSpec(), op.getAt(), /*mayTakeTensor=*/false, places);
+  Reg value = use(op.getValue());
+  Reg x = defineFrom(op.getX(), op.getResult());
+  SmallVector<uint16_t> operands{uint16_t(x | host::mutBit)};
+  std::vector<ParamData> params{{Kind::Tensor, true}};
+  operands.append(places);
+  operands.push_back(value);
+  for (uint16_t reg : ArrayRef(operands).drop_front())
+    params.push_back({registers.kind(reg), false});
+  uint16_t row = tables.import(ImportKind::TensorOp, "update" + spec + onDevice(op.getType()),
+                               std::move(params), Kind::Unit);
+  emit(Opcode::CallTensor, host::noRegister, row, list(std::move(operands)));
+}
+
+void FunctionEmitter::emitTake(ir::TakeOp op) {
+  bool isNumber = isHostTensor(op.getIndex().getType());
+  std::string spec;
+  for (size_t axis = 0; axis < op.getX().getType().rank(); ++axis) {
+    spec += axis == 0 ? "" : "/";
+    spec += int64_t(axis) != int64_t(op.getAxis()) ? ":" : isNumber ? "i" : "t";
+  }
+  callTensor(op, "index(" + spec + ")", {useTensor(op.getX()), use(op.getIndex())});
+}
+
+// ------------------------------------------------------------------------------------------------
+// making
+
+void FunctionEmitter::emitConstant(ir::ConstantOp op) {
+  if (op.getType().isHost()) {
+    if (!isImmediate(op))
+      emitHostConstant(op);
+    return;
+  }
+  if (auto dense = dyn_cast<DenseElementsAttr>(op.getValue()))
+    return emitLiteral(op, dense);
+  auto whole = RankedTensorType::get({}, op.getType().getElement());
+  emitLiteral(op, DenseElementsAttr::get(whole, ArrayRef<Attribute>(op.getValue())));
+}
+
+/// The elements as the VM holds them.
+static SmallVector<uint64_t> elementBits(DenseElementsAttr values, Kind kind) {
+  SmallVector<uint64_t> out;
+  auto ofFloat = [&](const APFloat &value) -> uint64_t {
+    APFloat wide = value;
+    bool loses = false;
+    wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+    return kind == Kind::F64 ? std::bit_cast<uint64_t>(wide.convertToDouble())
+                             : std::bit_cast<uint32_t>(float(wide.convertToDouble()));
+  };
+  bool isUnsigned = values.getElementType().isUnsignedInteger() || kind == Kind::Bool;
+  auto ofInt = [&](const APInt &value) {
+    return isUnsigned ? value.getZExtValue() : uint64_t(value.getSExtValue());
+  };
+  // A splat is given once.
+  bool isFloat = isa<FloatType>(values.getElementType());
+  if (values.isSplat())
+    return {isFloat ? ofFloat(values.getSplatValue<APFloat>())
+                    : ofInt(values.getSplatValue<APInt>())};
+  out.reserve(size_t(values.getNumElements()));
+  if (isFloat)
+    for (const APFloat &value : values.getValues<APFloat>())
+      out.push_back(ofFloat(value));
+  else
+    for (const APInt &value : values.getValues<APInt>())
+      out.push_back(ofInt(value));
+  return out;
+}
+
+void FunctionEmitter::emitLiteral(ir::ConstantOp op, DenseElementsAttr dense) {
+  ir::TensorType type = op.getType();
+  Kind kind = kindOfElement(type.getElement());
+  SmallVector<uint64_t> bits = elementBits(dense, kind);
+  if (dense.isSplat() || bits.empty()) {
+    SmallVector<uint16_t> operands{constant(kind, bits.empty() ? 0 : bits.front())};
+    appendSizes(operands, type);
+    return callTensor(op, typedName("full", op.getResult()), std::move(operands));
+  }
+  // A list of operands has a limit, and so have the registers for different numbers.
+  constexpr size_t kElements = UINT16_MAX, kDifferent = 8192;
+  std::string name = typedName("literal", op.getResult());
+  SmallVector<uint16_t> pieces;
+  for (size_t at = 0; at < bits.size() && !failed;) {
+    std::map<uint64_t, Reg> numbers;
+    SmallVector<uint16_t> operands;
+    for (; at < bits.size() && operands.size() < kElements; ++at) {
+      auto found = numbers.find(bits[at]);
+      if (found == numbers.end()) {
+        if (numbers.size() == kDifferent)
+          break;
+        found = numbers.try_emplace(bits[at], registers.take(kind)).first;
+        loadConstant(found->second, kind, bits[at]);
+      }
+      operands.push_back(found->second);
+    }
+    // Before the call: it reads all of them before it writes, and writes none of them.
+    for (auto [value, reg] : numbers)
+      registers.free(reg);
+    if (operands.size() == bits.size())
+      return callTensor(op, name + "(shape=" + joined(type.numbers()) + ")", std::move(operands));
+    uint16_t row =
+        tables.import(ImportKind::TensorOp,
+                      name + "(shape=" + std::to_string(operands.size()) + ")" + onDevice(type),
+                      std::vector<ParamData>(operands.size(), {kind, false}), Kind::Tensor);
+    pieces.push_back(temp(Kind::Tensor));
+    emit(Opcode::CallTensor, pieces.back(), row, list(std::move(operands)));
+  }
+  uint16_t row =
+      tables.import(ImportKind::TensorOp, "concat(axis=0)" + onDevice(type),
+                    std::vector<ParamData>(pieces.size(), {Kind::Tensor, false}), Kind::Tensor);
+  Reg flat = temp(Kind::Tensor);
+  emit(Opcode::CallTensor, flat, row, list(std::move(pieces)));
+  SmallVector<uint16_t> operands{flat};
+  appendSizes(operands, type);
+  callTensor(op, "reshape", std::move(operands));
+}
+
+void FunctionEmitter::emitRandom(ir::RandomOp op) {
+  StringRef kind = op.getKind();
+  bool isCategorical = kind == "categorical";
+  SmallVector<uint16_t> operands{useNumber(op.getSeed()), useNumber(op.getCounter())};
+  for (Value parameter : op.getParameters())
+    operands.push_back(isCategorical ? useTensor(parameter) : useNumber(parameter));
+  if (!isCategorical)
+    appendSizes(operands, op.getType());
+  bool isBool = ir::isBoolElement(op.getType().getElement());
+  std::string name = isCategorical ? typedName(kind, op.getParameters()[0])
+                     : isBool      ? kind.str()
+                                   : typedName(kind, op.getResult());
+  callTensor(op, name, std::move(operands));
+}
+
+void FunctionEmitter::emitTo(ir::ToDeviceOp op) {
+  ir::TensorType from = op.getX().getType(), to = op.getType();
+  if (from.isHost() && to.isHost()) {
+    (void)defineFrom(op.getX(), op.getResult());
+  } else if (to.isHost()) {
+    Reg x = use(op.getX());
+    releaseOperands();
+    emit(Opcode::ReadTensor, define(op.getResult()), x);
+  } else if (from.isHost()) {
+    callTensor(op, typedName("full", op.getX()), {use(op.getX())});
+  } else {
+    StringRef device = to.getDevice().getValue();
+    std::string name = ("to(device=" + (device.empty() ? "cpu:0" : device) + ")").str();
+    uint16_t row = tables.import(ImportKind::TensorOp, name, {{Kind::Tensor, false}}, Kind::Tensor);
+    uint16_t arguments = list({use(op.getX())});
+    releaseOperands();
+    emit(Opcode::CallTensor, defineIfUsed(op.getResult()), row, arguments);
+  }
+}
+
+} // namespace mx::bytecode

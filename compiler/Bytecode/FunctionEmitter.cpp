@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Instructions, values and blocks; see the header for how they go together.
+#include "Bytecode/FunctionEmitter.h"
+
+using namespace mlir;
+
+namespace mx::bytecode {
+
+FunctionEmitter::FunctionEmitter(ModuleTables &tables, ir::FuncOp function, bool places)
+    : tables(tables), function(function), self(*tables.callee(function.getSymName())),
+      code(tables.builderOf(function)), live(function), registers(code), places(places) {}
+
+bool FunctionEmitter::run() {
+  emitBody();
+  if (failed)
+    return false;
+  if (registers.overflowed())
+    return (void(error(function) << "needs more than " << host::maxRegisters << " registers"),
+            false);
+  if (code.lists.size() > host::maxTableRows || code.code.size() > host::maxCode)
+    return (void(error(function) << "is too large for bytecode"), false);
+  return true;
+}
+
+InFlightDiagnostic FunctionEmitter::error(Operation *op) {
+  failed = true;
+  return op->emitOpError();
+}
+
+// ------------------------------------------------------------------------------------------------
+// places
+
+/// The places in a location, the function's own before that of a call it was inlined into.
+static void collectPlaces(Location loc, SmallVectorImpl<FileLineColLoc> &out) {
+  if (auto place = dyn_cast<FileLineColLoc>(loc)) {
+    out.push_back(place);
+  } else if (auto named = dyn_cast<NameLoc>(loc)) {
+    collectPlaces(named.getChildLoc(), out);
+  } else if (auto call = dyn_cast<CallSiteLoc>(loc)) {
+    collectPlaces(call.getCallee(), out);
+    collectPlaces(call.getCaller(), out);
+  } else if (auto fused = dyn_cast<FusedLoc>(loc)) {
+    for (Location part : fused.getLocations())
+      collectPlaces(part, out);
+  }
+}
+
+void FunctionEmitter::placeAt(Operation *op, bool mayBegin) {
+  if (!places)
+    return;
+  // Stays set over ops that write nothing: the statement begins with the first instruction.
+  statement |= mayBegin && op->hasAttr("mx.statement");
+  SmallVector<FileLineColLoc> found;
+  collectPlaces(op->getLoc(), found);
+  for (FileLineColLoc place : found) {
+    if (code.file.empty())
+      code.file = place.getFilename().str();
+    // A function of the VM is in one file.
+    if (place.getFilename() != code.file)
+      continue;
+    line = place.getLine();
+    column = place.getColumn();
+    return;
+  }
+}
+
+void FunctionEmitter::writePlace() {
+  if (line == 0 || (!statement && line == lastLine && column == lastColumn))
+    return;
+  code.place(line, column, statement);
+  lastLine = line;
+  lastColumn = column;
+  statement = false;
+}
+
+// ------------------------------------------------------------------------------------------------
+// instructions
+
+uint32_t FunctionEmitter::emit(Opcode op, uint16_t a, uint16_t b, uint16_t c) {
+  writePlace();
+  return code.emit(op, a, b, c);
+}
+
+uint32_t FunctionEmitter::emitWide(Opcode op, uint16_t a, int32_t wide) {
+  writePlace();
+  return code.emitWide(op, a, wide);
+}
+
+uint16_t FunctionEmitter::list(SmallVector<uint16_t> entries) {
+  if (entries.size() > UINT16_MAX)
+    error(current.op) << "has " << entries.size() << " operands";
+  auto [row, isNew] = listRows.try_emplace(entries, uint16_t(code.lists.size()));
+  if (isNew)
+    code.lists.emplace_back(entries.begin(), entries.end());
+  return row->second;
+}
+
+void FunctionEmitter::drop(Reg reg) { emit(Opcode::Drop, reg); }
+
+void FunctionEmitter::transfer(Reg dst, Reg src, bool ends) {
+  if (dst == src)
+    return;
+  if (host::isInline(registers.kind(dst)))
+    emit(Opcode::Mov, dst, src);
+  else
+    emit(ends ? Opcode::Move : Opcode::Copy, dst, src);
+}
+
+void FunctionEmitter::transferAll(SmallVector<Transfer> moves) {
+  llvm::erase_if(moves, [&](Transfer &move) {
+    if (move.dst != move.src)
+      return false;
+    // It stays where it is, so others may only copy it.
+    for (Transfer &other : moves)
+      if (other.src == move.src)
+        other.ends = false;
+    return true;
+  });
+  auto isSource = [&](Reg reg) {
+    return llvm::any_of(moves, [&](const Transfer &move) { return move.src == reg; });
+  };
+  while (!moves.empty()) {
+    auto free = llvm::find_if(moves, [&](const Transfer &m) { return !isSource(m.dst); });
+    if (free != moves.end()) {
+      Transfer move = *free;
+      moves.erase(free);
+      transfer(move.dst, move.src, move.ends && !isSource(move.src));
+      continue;
+    }
+    // A ring: its first value steps aside.
+    Transfer &first = moves.front();
+    Reg aside = temp(registers.kind(first.src)), from = first.src;
+    transfer(aside, from, /*ends=*/true);
+    for (Transfer &move : moves)
+      if (move.src == from)
+        move = {move.dst, aside, true};
+  }
+}
+
+// ------------------------------------------------------------------------------------------------
+// values
+
+Reg FunctionEmitter::use(Value value) {
+  if (auto constantOp = value.getDefiningOp<ir::ConstantOp>();
+      constantOp && isHostTensor(value.getType())) {
+    emitHostConstant(constantOp);
+    return values[value];
+  }
+  auto found = values.find(value);
+  if (found == values.end()) {
+    error(current.op ? current.op : function) << "uses a value that has no register";
+    return 0;
+  }
+  return found->second;
+}
+
+Reg FunctionEmitter::useNumber(Value value) {
+  Reg reg = use(value);
+  auto type = dyn_cast<ir::TensorType>(value.getType());
+  if (!type || type.isHost())
+    return reg;
+  Reg number = temp(kindOfElement(type.getElement()));
+  emit(Opcode::ReadTensor, number, reg);
+  return number;
+}
+
+Reg FunctionEmitter::useTensor(Value value) {
+  Reg reg = use(value);
+  auto type = cast<ir::TensorType>(value.getType());
+  return type.isHost() ? makeTensor(reg, type) : reg;
+}
+
+Reg FunctionEmitter::temp(Kind kind) {
+  Reg reg = registers.take(kind);
+  current.temps.push_back(reg);
+  return reg;
+}
+
+Reg FunctionEmitter::define(Value result) {
+  Kind kind = kindOf(result.getType());
+  auto hint = hints.find(result);
+  Reg reg = 0;
+  if (hint != hints.end() && registers.isReserved(hint->second) &&
+      !registers.isUsed(hint->second) && registers.kind(hint->second) == kind) {
+    reg = hint->second;
+    registers.fill(reg);
+  } else {
+    reg = registers.take(kind);
+  }
+  values[result] = reg;
+  return reg;
+}
+
+Reg FunctionEmitter::defineIfUsed(Value result) {
+  return live.isUnused(result) ? host::noRegister : define(result);
+}
+
+Reg FunctionEmitter::defineFrom(Value operand, Value result) {
+  if (auto global = operand.getDefiningOp<ir::GlobalLoadOp>();
+      global && live.changesVariable(global))
+    return takeGlobal(global, result);
+  Reg from = use(operand);
+  if (ends(operand) && !llvm::is_contained(current.handedOver, operand) &&
+      llvm::count(current.op->getOperands(), operand) == 1) {
+    current.handedOver.push_back(operand);
+    values[result] = from;
+    return from;
+  }
+  Reg reg = define(result);
+  transfer(reg, from, /*ends=*/false);
+  return reg;
+}
+
+bool FunctionEmitter::isPinned(Value value) const {
+  return pinned.contains(value) ||
+         (isHostTensor(value.getType()) && value.getDefiningOp<ir::ConstantOp>());
+}
+
+bool FunctionEmitter::ends(Value value) const {
+  return live.endsAt(current.op, value) && !isPinned(value);
+}
+
+void FunctionEmitter::beginOp(Operation *op) {
+  current = Current();
+  current.op = op;
+}
+
+void FunctionEmitter::releaseOperands() {
+  current.released = true;
+  for (Value value : live.endingAt(current.op)) {
+    if (isPinned(value) || llvm::is_contained(current.handedOver, value))
+      continue;
+    Reg reg = use(value);
+    registers.free(reg);
+    current.freed.push_back(reg);
+  }
+}
+
+void FunctionEmitter::endOperands() {
+  if (!current.released)
+    releaseOperands();
+  for (Reg reg : current.temps) {
+    registers.free(reg);
+    current.freed.push_back(reg);
+  }
+  llvm::sort(current.freed);
+  current.freed.erase(llvm::unique(current.freed), current.freed.end());
+  // Returning ends everything anyway, unless the blocks of the op come first.
+  bool isLast =
+      current.op->getNumRegions() == 0 && isa_and_present<ir::ReturnOp>(current.op->getNextNode());
+  for (Reg reg : current.freed)
+    if (!isLast && !registers.isUsed(reg) && host::isCounted(registers.kind(reg)))
+      drop(reg);
+  current = Current();
+}
+
+void FunctionEmitter::endOp() {
+  if (!current.taken.empty())
+    guardGlobals();
+  if (!current.released)
+    releaseOperands();
+  for (Value result : current.op->getResults())
+    if (live.isUnused(result) && !isPinned(result) && values.contains(result)) {
+      registers.free(values[result]);
+      current.freed.push_back(values[result]);
+    }
+  endOperands();
+}
+
+void FunctionEmitter::endValue(Value value) {
+  if (isPinned(value))
+    return;
+  Reg reg = use(value);
+  registers.free(reg);
+  if (host::isCounted(registers.kind(reg)))
+    drop(reg);
+}
+
+// ------------------------------------------------------------------------------------------------
+// blocks
+
+void FunctionEmitter::emitBody() {
+  Block &body = function.getBody().front();
+  placeAt(function, /*mayBegin=*/false);
+  scopes.emplace_back();
+  for (Attribute name : function.getSizes())
+    scopes.back().names[cast<StringAttr>(name).getValue()] =
+        registers.addParameter(Kind::Int, false);
+  SmallVector<uint16_t> mutRegisters;
+  for (auto [i, argument] : llvm::enumerate(body.getArguments())) {
+    ParamData param = self.params[self.sizeCount + i];
+    Reg reg = values[argument] = registers.addParameter(param.kind, param.isMut);
+    if (!param.isMut)
+      continue;
+    registers.reserve(reg);
+    mutRegisters.push_back(reg);
+  }
+  auto terminator = cast<ir::ReturnOp>(body.getTerminator());
+  openBlock(body, terminator.getValues().take_front(mutRegisters.size()), mutRegisters);
+  for (Operation &op : body.without_terminator())
+    emitOp(op);
+  if (!failed)
+    emitReturn(terminator);
+}
+
+void FunctionEmitter::openBlock(Block &block, ValueRange yielded, Regs targets) {
+  scopes.emplace_back();
+  for (Value value : live.endingBefore(&block))
+    endValue(value);
+  // What the block gives is computed where it has to go, if that is free by then.
+  for (auto [value, target] : llvm::zip(yielded, targets))
+    if (value.getDefiningOp() && value.getParentBlock() == &block)
+      hints.try_emplace(value, target);
+}
+
+void FunctionEmitter::closeBlock() {
+  for (Reg reg : scopes.back().owned)
+    registers.free(reg);
+  scopes.pop_back();
+}
+
+void FunctionEmitter::emitBlock(Block &block, Regs targets) {
+  auto yield = cast<ir::YieldOp>(block.getTerminator());
+  openBlock(block, yield.getValues(), targets);
+  for (Operation &op : block.without_terminator())
+    emitOp(op);
+  if (!failed)
+    emitYield(yield, targets);
+  closeBlock();
+}
+
+void FunctionEmitter::emitYield(ir::YieldOp op, Regs targets) {
+  beginOp(op);
+  SmallVector<Transfer> moves;
+  for (auto [value, target] : llvm::zip(op.getValues(), targets))
+    moves.push_back({target, use(value), ends(value)});
+  transferAll(std::move(moves));
+  // What ended was moved to its target: nothing is left to drop.
+  for (Value value : live.endingAt(op))
+    if (!isPinned(value))
+      registers.free(use(value));
+  for (Reg reg : current.temps)
+    registers.free(reg);
+  current = Current();
+}
+
+void FunctionEmitter::emitReturn(ir::ReturnOp op) {
+  placeAt(op);
+  beginOp(op);
+  size_t mutCount = self.mutArguments.size();
+  ValueRange given = op.getValues().take_front(mutCount),
+             results = op.getValues().drop_front(mutCount);
+  SmallVector<Transfer> moves;
+  for (auto [argument, value] : llvm::zip(self.mutArguments, given))
+    moves.push_back({Reg(self.sizeCount + argument), use(value), ends(value)});
+  if (results.empty()) {
+    transferAll(std::move(moves));
+    emit(Opcode::RetUnit);
+    return;
+  }
+  Reg result = 0;
+  if (results.size() == 1) {
+    result = use(results[0]);
+    // A mut parameter may have to hold something else before we return what is in it now.
+    if (llvm::any_of(moves, [&](const Transfer &m) { return m.dst == result; })) {
+      Reg aside = temp(registers.kind(result));
+      moves.push_back({aside, result, ends(results[0])});
+      result = aside;
+    }
+  } else {
+    SmallVector<uint16_t> parts;
+    for (Value value : results)
+      parts.push_back(use(value));
+    result = temp(Kind::Tuple);
+    emit(Opcode::MakeTuple, result, list(parts));
+  }
+  // The result itself is still needed after the moves.
+  for (Transfer &move : moves)
+    if (move.src == result)
+      move.ends = false;
+  transferAll(std::move(moves));
+  emit(Opcode::Ret, result);
+}
+
+void FunctionEmitter::emitOp(Operation &op) {
+  if (failed)
+    return;
+  placeAt(&op);
+  if (emitControl(&op))
+    return;
+  beginOp(&op);
+  if (!emitTensorOp(&op) && !emitCallOp(&op) && !emitValueOp(&op))
+    error(&op) << "has no bytecode";
+  if (!failed)
+    endOp();
+}
+
+} // namespace mx::bytecode

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where the values of a function end. A value that ends where it is used can be handed over and
+// changed in place; a tensor that nobody needs any more gives its memory back at once. Control flow
+// is structured, so one walk from the end to the start finds it all.
+#pragma once
+#include "dialects/mx/Mx.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace mx::bytecode {
+
+class Liveness {
+public:
+  using Values = llvm::SmallVector<mlir::Value, 4>;
+
+  explicit Liveness(ir::FuncOp function);
+
+  /// The operands of an op that nobody uses after it.
+  llvm::ArrayRef<mlir::Value> endingAt(mlir::Operation *op) const { return find(ending, op); }
+  bool endsAt(mlir::Operation *op, mlir::Value value) const {
+    return llvm::is_contained(endingAt(op), value);
+  }
+  /// Nobody uses the value at all.
+  bool isUnused(mlir::Value value) const { return unused.contains(value); }
+  /// Values that are there when the block begins and that it does not need: those of the other
+  /// branch, and arguments without a use.
+  llvm::ArrayRef<mlir::Value> endingBefore(mlir::Block *block) const { return find(before, block); }
+  /// Values that a loop needs in each turn and nobody afterwards; of a `try`, values that only its
+  /// handler needs, which end when the body is through.
+  llvm::ArrayRef<mlir::Value> endingAfter(mlir::Operation *op) const { return find(after, op); }
+  /// Values from outside that end somewhere in the body of a `try`. Its handler does not know
+  /// whether they did.
+  llvm::ArrayRef<mlir::Value> endingInBody(ir::TryOp op) const { return find(inBody, op); }
+
+  /// An mx.get or mx.at whose part comes back by an mx.set or mx.set_at of the same place, with
+  /// nobody looking in between: the part can be moved out, so that it is changed in place.
+  bool movesPart(mlir::Operation *op) const { return moving.contains(op); }
+
+  /// An mx.load or mx.global_load of a variable that the op which uses it changes, and that is
+  /// stored at once, with nobody writing to it in between: the variable itself can be changed.
+  bool changesVariable(mlir::Operation *load) const { return changing.contains(load); }
+
+private:
+  using Set = llvm::DenseSet<mlir::Value>;
+  template <class Map, class Key> static llvm::ArrayRef<mlir::Value> find(const Map &map, Key key) {
+    auto found = map.find(key);
+    return found == map.end() ? llvm::ArrayRef<mlir::Value>() : found->second;
+  }
+
+  void walkBlock(mlir::Block &block, Set &live);
+  void walkOp(mlir::Operation &op, Set &live);
+  void walkIf(ir::IfOp op, Set &live);
+  void walkFor(ir::ForOp op, Set &live);
+  void walkWhile(ir::WhileOp op, Set &live);
+  void walkTry(ir::TryOp op, Set &live);
+  void use(mlir::Operation *op, mlir::Value value, Set &live);
+  void define(mlir::Value value, Set &live);
+  /// What the regions of an op use of values from outside.
+  Set usedInside(mlir::Operation *op);
+  /// The values of `a` without those of `b`, in the order of their definition.
+  Values difference(const Set &a, const Set &b) const;
+  void findMoves(mlir::Operation *op);
+  void findChange(mlir::Operation *load);
+
+  llvm::DenseMap<mlir::Value, unsigned> order;
+  llvm::DenseMap<mlir::Operation *, Values> ending, after, inBody;
+  llvm::DenseMap<mlir::Block *, Values> before;
+  llvm::DenseSet<mlir::Value> unused;
+  llvm::DenseSet<mlir::Operation *> moving, changing;
+};
+
+} // namespace mx::bytecode

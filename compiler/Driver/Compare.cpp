@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Driver/Compare.h"
+#include "eager/TensorValue.h"
+#include "mxrt/call.h"
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace mx::driver {
+namespace {
+
+/// The element at a linear place of a strided tensor.
+const char *elementAt(const mxrt_tensor *tensor, int64_t linear) {
+  const int64_t *shape = mxrt_tensor_shape(tensor), *strides = mxrt_tensor_strides(tensor);
+  int64_t offset = 0;
+  for (int32_t axis = mxrt_tensor_rank(tensor); axis-- > 0;) {
+    offset += linear % shape[axis] * strides[axis];
+    linear /= shape[axis];
+  }
+  return static_cast<const char *>(mxrt_tensor_data(tensor)) +
+         offset * mxrt_dtype_size(mxrt_tensor_dtype(tensor));
+}
+
+double halfToDouble(uint16_t bits) {
+  int exponent = bits >> 10 & 31;
+  double fraction = bits & 1023;
+  double value = exponent == 31 ? (fraction != 0 ? NAN : INFINITY)
+                 : exponent     ? std::ldexp(1024 + fraction, exponent - 25)
+                                : std::ldexp(fraction, -24);
+  return bits >> 15 ? -value : value;
+}
+
+template <class T> T as(const char *at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+/// As a number, and the distance of neighbouring numbers there.
+struct Number {
+  double value, ulp;
+};
+Number numberAt(mxrt_dtype type, const char *at) {
+  auto spacing = [](double value, int digits) {
+    int exponent = 0;
+    std::frexp(value, &exponent);
+    return value == 0 || !std::isfinite(value) ? std::ldexp(1.0, -digits - 120)
+                                               : std::ldexp(1.0, exponent - digits);
+  };
+  switch (type) {
+  case MXRT_F32: {
+    double v = as<float>(at);
+    return {v, spacing(v, 24)};
+  }
+  case MXRT_F64: {
+    double v = as<double>(at);
+    return {v, spacing(v, 53)};
+  }
+  case MXRT_F16: {
+    double v = halfToDouble(as<uint16_t>(at));
+    return {v, spacing(v, 11)};
+  }
+  case MXRT_BF16: {
+    double v = std::bit_cast<float>(uint32_t(as<uint16_t>(at)) << 16);
+    return {v, spacing(v, 8)};
+  }
+  case MXRT_I64:
+    return {static_cast<double>(as<int64_t>(at)), 1};
+  case MXRT_I32:
+    return {static_cast<double>(as<int32_t>(at)), 1};
+  case MXRT_I8:
+    return {static_cast<double>(as<int8_t>(at)), 1};
+  default:
+    return {static_cast<double>(as<uint8_t>(at)), 1};
+  }
+}
+
+} // namespace
+
+mxrt_status Comparison::addTensors(mxrt_runtime *runtime, mxrt_tensor *x, mxrt_tensor *y,
+                                   const std::string &place, const mxrt_place &at) {
+  for (mxrt_tensor *tensor : {x, y})
+    if (mxrt_status status = mxrt_tensor_wait(runtime, tensor, &at))
+      return status;
+  mxrt_dtype type = mxrt_tensor_dtype(x);
+  int64_t count = std::min(mxrt_tensor_elements(x), mxrt_tensor_elements(y));
+  elements += static_cast<uint64_t>(count);
+  for (int64_t i = 0; i < count; ++i) {
+    const char *p = elementAt(x, i), *q = elementAt(y, i);
+    if (std::memcmp(p, q, static_cast<size_t>(mxrt_dtype_size(type))) == 0)
+      continue;
+    Number a = numberAt(type, p), b = numberAt(type, q);
+    if (std::isnan(a.value) && std::isnan(b.value))
+      continue;
+    ++different;
+    double ulps = std::abs(a.value - b.value) / std::max(a.ulp, b.ulp);
+    if (std::isnan(ulps) || ulps > largestUlps) {
+      largestUlps = std::isnan(ulps) ? INFINITY : ulps;
+      where = place + ", element " + std::to_string(i);
+      eager = a.value;
+      graph = b.value;
+    }
+  }
+  return nullptr;
+}
+
+mxrt_status Comparison::add(mxrt_runtime *runtime, const mxrt::host::Value &x,
+                            const mxrt::host::Value &y, const std::string &place,
+                            const mxrt_place &at) {
+  mxrt_tensor *a = mxrt::eager::tensorOf(x), *b = mxrt::eager::tensorOf(y);
+  if (a && b)
+    return addTensors(runtime, a, b, place, at);
+  if (mxrt::host::isAggregate(x.kind) && x.kind == y.kind) {
+    auto left = x.aggregate()->view(), right = y.aggregate()->view();
+    for (size_t i = 0; i < left.size() && i < right.size(); ++i)
+      if (mxrt_status status =
+              add(runtime, left[i], right[i], place + ", part " + std::to_string(i), at))
+        return status;
+  }
+  return nullptr;
+}
+
+void Comparison::print(std::ostream &out) const {
+  out << "compare: " << calls << (calls == 1 ? " call" : " calls") << " of graphs, " << elements
+      << " elements, ";
+  if (different == 0) {
+    out << "all equal\n";
+    return;
+  }
+  char ulps[32], values[96];
+  std::snprintf(ulps, sizeof ulps, "%.3g", largestUlps);
+  std::snprintf(values, sizeof values, "eager %.9g, graph %.9g", eager, graph);
+  out << different << " differ, by at most " << ulps << " ulp\n  in " << where << ": " << values
+      << "\n";
+}
+
+} // namespace mx::driver

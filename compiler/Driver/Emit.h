@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `--emit=STAGE` of commands that run programs.
+#pragma once
+#include "Driver/Session.h"
+
+namespace mx::driver {
+
+/// Makes the session print the stage to `out`. Returns what is wrong with the name, or nothing.
+std::string prepareEmit(const std::string &stage, SessionOptions &options, std::ostream &out);
+
+} // namespace mx::driver

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Driver/GraphParts.h"
+#include "Target/Hasher.h"
+#include "eager/TensorValue.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mxrt/call.h"
+#include "mxrt/memory.h"
+#include <chrono>
+#include <cstring>
+
+namespace mx::driver {
+using namespace mxrt;
+using namespace mxrt::host;
+using mlir::cast;
+using mlir::dyn_cast;
+using mlir::isa;
+
+GraphHost::GraphHost(const eager::EagerOptions &options, KernelStore &kernels,
+                     std::function<void(const VariantEvent &)> onVariant)
+    : EagerHost(options), kernels(kernels), onVariant(std::move(onVariant)) {}
+GraphHost::~GraphHost() = default;
+
+mxrt::Status GraphHost::fail(mxrt_code code, const mxrt_place &place, const std::string &message) {
+  return mxrt::Status(
+      mxrt_status_make(mxrt_runtime_allocator(runtime()), code, place, "%s", message.c_str()));
+}
+
+void GraphHost::addModule(mlir::ModuleOp module) {
+  for (ir::GraphOp op : module.getOps<ir::GraphOp>()) {
+    auto graph = std::make_unique<Graph>();
+    graph->op = op;
+    graph->name = op.getSymName().str();
+    auto open = op->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+    for (mlir::Attribute size : op.getSizes()) {
+      llvm::StringRef name = cast<mlir::StringAttr>(size).getValue();
+      graph->sizes.push_back(name.str());
+      auto bound = open ? open.getAs<mlir::IntegerAttr>(name) : mlir::IntegerAttr();
+      graph->open.push_back(static_cast<bool>(bound));
+      graph->bounds.push_back(bound ? bound.getInt() : 0);
+    }
+    for (unsigned i = 0; i < op.getNumArguments(); ++i)
+      graph->mutCount += op.getArgAttr(i, "mx.mut") != nullptr;
+    auto &slot = graphs[graph->name];
+    if (slot)
+      retired.push_back(std::move(slot));
+    slot = std::move(graph);
+  }
+}
+
+mxrt::Status GraphHost::resolveGraph(std::string_view name, const Signature &, void *&target) {
+  auto found = graphs.find(name);
+  if (found == graphs.end())
+    return fail(MXRT_HOST_BYTECODE, {}, "there is no graph `" + std::string(name) + "`");
+  target = found->second.get();
+  return {};
+}
+
+/// `f32[dyn N <= 128, 784]` for a parameter whose size N has changed.
+std::string GraphHost::dynamicType(const Graph &graph, const Sizes &now) const {
+  std::string name;
+  int64_t largest = 0;
+  for (size_t i = 0; i < now.size() && name.empty(); ++i)
+    if (i >= graph.first.size() || graph.first[i] != now[i]) {
+      name = now[i].first;
+      largest = std::max(now[i].second, i < graph.first.size() ? graph.first[i].second : 0);
+    }
+  ir::GraphOp op = graph.op;
+  for (mlir::Type type : op.getArgumentTypes()) {
+    auto tensor = dyn_cast<ir::TensorType>(type);
+    if (!tensor || name.empty())
+      continue;
+    bool mentions = false;
+    std::string text(elementInfo(ir::elementFromMlir(tensor.getElement())).name);
+    text += "[";
+    for (auto [i, size] : llvm::enumerate(tensor.getSizes())) {
+      bool here = size.getText() == name;
+      mentions |= here;
+      text += (i ? ", " : "") +
+              (here ? "dyn " + name + " <= " + std::to_string(largest) : size.getText().str());
+    }
+    if (mentions)
+      return text + "]";
+  }
+  return "";
+}
+
+mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &sizes,
+                                   LoadedVariant *&out, const mxrt_place &place) {
+  std::vector<int64_t> key;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (graph.open[i] && sizes[i] > graph.bounds[i])
+      return fail(MXRT_SHAPE, place,
+                  graph.name + ": " + graph.sizes[i] + " = " + std::to_string(sizes[i]) +
+                      " is above its bound " + std::to_string(graph.bounds[i]));
+    key.push_back(graph.open[i] ? -1 : sizes[i]);
+  }
+  std::unique_ptr<LoadedVariant> &slot = graph.variants[key];
+  if (slot) {
+    out = slot.get();
+    return {};
+  }
+  auto begin = std::chrono::steady_clock::now();
+  std::vector<std::pair<std::string, int64_t>> values;
+  // A session may define a graph of this name again: its code needs a name of its own.
+  if (graph.identity.empty())
+    graph.identity = target::Hasher().add(pipeline::closedText(graph.op)).hex().substr(0, 8);
+  std::string entry = graph.name + "_" + graph.identity;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (!graph.open[i]) {
+      values.push_back({graph.sizes[i], sizes[i]});
+      entry += "_" + std::to_string(sizes[i]);
+    }
+  std::string problem;
+  mlir::ScopedDiagnosticHandler handler(graph.op.getContext(), [&](mlir::Diagnostic &d) {
+    if (d.getSeverity() == mlir::DiagnosticSeverity::Error && problem.empty())
+      problem = d.str();
+    return mlir::success();
+  });
+  auto made = pipeline::compileGraph(graph.op, values, entry, kernels.cpu(), kernels.cache(),
+                                     kernels.options());
+  if (!made) {
+    graph.variants.erase(key);
+    return fail(MXRT_UNSUPPORTED, place,
+                "graph `" + graph.name + "` could not be compiled: " + problem);
+  }
+  auto loaded = std::make_unique<LoadedVariant>();
+  loaded->code = std::move(*made);
+  loaded->name = graph.name;
+  loaded->entry = kernels.load(loaded->code, problem);
+  if (!loaded->entry) {
+    graph.variants.erase(key);
+    return fail(MXRT_INTERNAL, place, "graph `" + graph.name + "` could not be loaded: " + problem);
+  }
+  loaded->code.objects.clear();
+  for (const pipeline::Buffer &buffer : loaded->code.outputs) {
+    llvm::SmallVector<int64_t> &shape = loaded->shapes.emplace_back();
+    for (const std::string &size : buffer.sizes) {
+      int64_t number = -1;
+      shape.push_back(llvm::StringRef(size).getAsInteger(10, number) ? -1 : number);
+    }
+  }
+  out = loaded.get();
+  graph.variants[key] = std::move(loaded);
+  double ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  if (graph.variants.size() == 1)
+    graph.first = values;
+  if (onVariant)
+    onVariant({graph.name, place, dynamicType(graph, values), values, graph.first,
+               graph.variants.size(), ms});
+  return {};
+}
+
+// ------------------------------------------------------------------------------------------ the
+// call
+
+namespace {
+
+/// What the engine's op is given: a head, then the sizes, then the numbers of the host.
+struct Flight {
+  const LoadedVariant *variant;
+  uint32_t inputs, outputs, sizes;
+};
+using Entry = mxrt_status (*)(const mxrt_context *, void *const *, const int64_t *, void *const *);
+
+mxrt_status runVariant(const mxrt_context *context, const mxrt_tensor *const *tensors,
+                       const void *arguments) {
+  auto *flight = static_cast<const Flight *>(arguments);
+  auto *sizes = reinterpret_cast<const int64_t *>(flight + 1);
+  auto *slots = sizes + flight->sizes; // one a leaf: index of the tensor, or -1 and its number
+  const pipeline::Variant &code = flight->variant->code;
+  llvm::SmallVector<void *, 32> buffers;
+  size_t leaves = flight->inputs + flight->outputs;
+  for (size_t i = 0; i < leaves; ++i) {
+    int64_t tensor = slots[2 * i];
+    buffers.push_back(tensor < 0 ? const_cast<int64_t *>(&slots[2 * i + 1])
+                                 : mxrt_tensor_data(tensors[tensor]));
+  }
+  llvm::SmallVector<mxrt_arena, 2> arenas;
+  llvm::SmallVector<void *, 2> bases;
+  mxrt_status status = nullptr;
+  for (auto &[device, bytes] : code.arenas) {
+    mxrt_arena arena = {};
+    if (bytes > 0)
+      status = mxrt_arena_lease(context->runtime, &context->device, bytes,
+                                flight->variant->name.c_str(), &context->place, &arena);
+    if (status)
+      break;
+    arenas.push_back(arena);
+    bases.push_back(arena.base);
+  }
+  if (!status)
+    status = reinterpret_cast<Entry>(flight->variant->entry)(context, buffers.data(), sizes,
+                                                             bases.data());
+  for (mxrt_arena &arena : arenas)
+    mxrt_arena_return(&arena);
+  return status;
+}
+
+/// The value of a size of the variant, a number or a formula over open sizes.
+std::optional<int64_t> evaluate(ir::SizeTable &table, const std::string &text,
+                                const std::vector<std::pair<std::string, int64_t>> &values) {
+  int64_t number = 0;
+  if (!llvm::StringRef(text).getAsInteger(10, number))
+    return number;
+  std::lock_guard guard(table.lock);
+  auto dim = table.parse(text);
+  if (!dim)
+    return std::nullopt;
+  std::map<AtomId, int64_t> at;
+  for (auto &[name, value] : values)
+    if (auto atom = table.dims.asSymbol(table.named(name)))
+      at[*atom] = value;
+  return table.dims.evaluate(*dim, at);
+}
+
+} // namespace
+
+mxrt::Status GraphHost::invokeGraph(void *target, Invocation &invocation) {
+  Graph &graph = *static_cast<Graph *>(target);
+  return comparison ? runBothWays(graph, invocation) : runGraph(graph, invocation);
+}
+
+/// First op by op on copies of the arguments, then compiled; the compiled results count.
+mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
+  auto twin = graph.op->getAttrOfType<mlir::StringAttr>("mx.eager");
+  if (!twin || !program)
+    return runGraph(graph, invocation);
+  Heap &heap = invocation.vm.heap();
+  std::vector<Value> copies(invocation.args.begin(), invocation.args.end());
+  for (Value &value : copies)
+    retain(value);
+  Value result;
+  mxrt::Status status =
+      invocation.vm.call(program, twin.getValue(), std::span<Value>(copies), result);
+  if (status.ok())
+    status = runGraph(graph, invocation);
+  std::string where = "`" + graph.name + "`";
+  if (invocation.place.file)
+    where += std::string(" at ") + invocation.place.file + ":" +
+             std::to_string(invocation.place.line) + ":" + std::to_string(invocation.place.column);
+  if (status.ok()) {
+    ++comparison->calls;
+    status = mxrt::Status(
+        comparison->add(runtime(), result, invocation.result, where, invocation.place));
+    for (unsigned i = 0; i < graph.op.getNumArguments() && status.ok(); ++i)
+      if (graph.op.getArgAttr(i, "mx.mut"))
+        status = mxrt::Status(comparison->add(
+            runtime(), copies[graph.sizes.size() + i], invocation.args[graph.sizes.size() + i],
+            where + ", argument " + std::to_string(i), invocation.place));
+  }
+  for (Value &value : copies)
+    release(heap, value);
+  release(heap, result);
+  return status;
+}
+
+mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
+  size_t sizeCount = graph.sizes.size();
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < sizeCount; ++i)
+    sizes.push_back(invocation.args[i].i);
+  auto valueOf = [&](const std::string &size) {
+    std::vector<std::pair<std::string, int64_t>> named;
+    for (size_t i = 0; i < sizeCount; ++i)
+      named.push_back({graph.sizes[i], sizes[i]});
+    return evaluate(graph.op.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes(), size, named)
+        .value_or(0);
+  };
+  LoadedVariant *variant = nullptr;
+  if (mxrt::Status status = variantFor(graph, sizes, variant, invocation.place); !status.ok())
+    return status;
+
+  Call call;
+  for (size_t i = 0; i < graph.op.getNumArguments(); ++i)
+    if (mxrt::Status status =
+            flatten(graph.op.getArgumentTypes()[i], invocation.args[sizeCount + i], call);
+        !status.ok())
+      return status;
+  const pipeline::Variant &code = variant->code;
+  if (call.tensors.size() != code.inputs.size())
+    return fail(MXRT_INTERNAL, invocation.place,
+                graph.name + ": the variant expects other arguments");
+  for (size_t i = 0; i < code.outputs.size(); ++i) {
+    const pipeline::Buffer &buffer = code.outputs[i];
+    llvm::SmallVector<int64_t> shape = variant->shapes[i];
+    for (size_t axis = 0; axis < shape.size(); ++axis)
+      if (shape[axis] < 0)
+        shape[axis] = valueOf(buffer.sizes[axis]);
+    mxrt_device device = {MXRT_CPU, 0};
+    mxrt_tensor *made = nullptr;
+    mxrt::Status status(mxrt_tensor_create(
+        runtime(), &device, static_cast<mxrt_dtype>(buffer.element),
+        static_cast<int32_t>(shape.size()), shape.data(), &invocation.place, &made));
+    if (!status.ok())
+      return status;
+    call.made.push_back(made);
+    call.outputs.push_back(made);
+  }
+
+  // The argument block: head, sizes of the run, two words a leaf.
+  llvm::SmallVector<int64_t, 32> words(sizeof(Flight) / sizeof(int64_t));
+  static_assert(sizeof(Flight) % sizeof(int64_t) == 0);
+  Flight flight{variant, static_cast<uint32_t>(call.tensors.size()),
+                static_cast<uint32_t>(call.outputs.size()),
+                static_cast<uint32_t>(code.sizes.size())};
+  flight.sizes = static_cast<uint32_t>(code.sizes.size());
+  std::memcpy(words.data(), &flight, sizeof flight);
+  for (const std::string &open : code.sizes)
+    words.push_back(valueOf(open));
+  llvm::SmallVector<mxrt_tensor *, 16> reads;
+  for (size_t i = 0; i < call.tensors.size(); ++i) {
+    if (!call.tensors[i]) {
+      words.push_back(-1);
+      words.push_back(static_cast<int64_t>(call.numbers[i]));
+      continue;
+    }
+    words.push_back(static_cast<int64_t>(reads.size()));
+    words.push_back(0);
+    reads.push_back(call.tensors[i]);
+  }
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    words.push_back(static_cast<int64_t>(reads.size() + i));
+    words.push_back(0);
+  }
+  mxrt_call push = {};
+  push.run = runVariant;
+  push.name = variant->name.c_str();
+  push.reads = reads.data();
+  push.read_count = reads.size();
+  push.writes = call.outputs.data();
+  push.write_count = call.outputs.size();
+  push.arguments = words.data();
+  push.argument_bytes = words.size() * sizeof(int64_t);
+  push.flags = MXRT_OP_OVERWRITES;
+  push.place = invocation.place;
+  if (mxrt::Status status(mxrt_call_push(runtime(), &push)); !status.ok())
+    return status;
+
+  // What changed goes back to its argument; the rest is the result.
+  Heap &heap = invocation.vm.heap();
+  llvm::ArrayRef<mlir::Type> results = graph.op.getResultTypes();
+  size_t next = 0, changed = 0;
+  for (unsigned i = 0; i < graph.op.getNumArguments(); ++i) {
+    if (!graph.op.getArgAttr(i, "mx.mut"))
+      continue;
+    Value value;
+    if (mxrt::Status status = rebuild(results[changed++], graph, call, next, heap, value);
+        !status.ok())
+      return status;
+    replace(heap, invocation.args[sizeCount + i], value);
+  }
+  size_t rest = results.size() - changed;
+  if (rest == 0)
+    return {};
+  if (rest == 1)
+    return rebuild(results.back(), graph, call, next, heap, invocation.result);
+  AggregateObject *tuple = makeAggregate(heap, static_cast<uint32_t>(rest), nullptr);
+  if (!tuple)
+    return fail(MXRT_OUT_OF_MEMORY, invocation.place, "out of memory");
+  invocation.result = Value(Kind::Tuple, tuple);
+  for (mlir::Type type : results.drop_front(changed)) {
+    Value item;
+    if (mxrt::Status status = rebuild(type, graph, call, next, heap, item); !status.ok())
+      return status;
+    tuple->items()[tuple->count++] = item;
+  }
+  return {};
+}
+
+} // namespace mx::driver

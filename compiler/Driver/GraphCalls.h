@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls of graphs from host code: the variant for the sizes at hand is found or compiled, then
+// pushed to the engine as one op.
+#pragma once
+#include "Driver/Compare.h"
+#include "Driver/KernelStore.h"
+#include "eager/Executor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <map>
+
+namespace mx::driver {
+
+/// A variant that can be called.
+struct LoadedVariant {
+  pipeline::Variant code;
+  void *entry = nullptr;
+  std::string name; ///< of the graph, for traces
+  /// Shapes of the outputs; -1 for a size that depends on open ones.
+  std::vector<llvm::SmallVector<int64_t>> shapes;
+};
+
+/// What a user is told about a graph that was compiled.
+struct VariantEvent {
+  std::string graph;
+  mxrt_place place;      ///< of the call
+  std::string suggested; ///< a parameter's type with a `dyn` size in it, or empty
+  std::vector<std::pair<std::string, int64_t>> sizes, before; ///< before: of the first variant
+  size_t variants = 0;
+  double ms = 0;
+};
+
+class GraphHost : public mxrt::eager::EagerHost {
+public:
+  GraphHost(const mxrt::eager::EagerOptions &options, KernelStore &kernels,
+            std::function<void(const VariantEvent &)> onVariant);
+  ~GraphHost() override;
+
+  /// Graphs of this module can be called by programs that are loaded from now on.
+  void addModule(mlir::ModuleOp module);
+
+  /// The program that graphs' twins are called in. With a comparison, each call runs both ways.
+  void setProgram(mxrt::host::Program *loaded) { program = loaded; }
+  void compareInto(Comparison *found) { comparison = found; }
+
+protected:
+  mxrt::Status resolveGraph(std::string_view name, const mxrt::host::Signature &signature,
+                            void *&target) override;
+  mxrt::Status invokeGraph(void *target, mxrt::host::Invocation &call) override;
+
+private:
+  struct Graph;
+  struct Call;
+  mxrt::Status variantFor(Graph &graph, const std::vector<int64_t> &sizes, LoadedVariant *&out,
+                          const mxrt_place &place);
+  mxrt::Status flatten(mlir::Type type, const mxrt::host::Value &value, Call &call);
+  mxrt::Status rebuild(mlir::Type type, Graph &graph, Call &call, size_t &next,
+                       mxrt::host::Heap &heap, mxrt::host::Value &out);
+  using Sizes = std::vector<std::pair<std::string, int64_t>>;
+  std::string dynamicType(const Graph &graph, const Sizes &now) const;
+  mxrt::Status fail(mxrt_code code, const mxrt_place &place, const std::string &message);
+
+  mxrt::Status runBothWays(Graph &graph, mxrt::host::Invocation &call);
+  mxrt::Status runGraph(Graph &graph, mxrt::host::Invocation &call);
+
+  KernelStore &kernels;
+  mxrt::host::Program *program = nullptr;
+  Comparison *comparison = nullptr;
+  std::function<void(const VariantEvent &)> onVariant;
+  std::map<std::string, std::unique_ptr<Graph>, std::less<>> graphs;
+  std::vector<std::unique_ptr<Graph>>
+      retired; ///< replaced by a later input; programs may hold them
+};
+
+} // namespace mx::driver

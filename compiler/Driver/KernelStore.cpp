@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Driver/KernelStore.h"
+#include "Driver/Prebuilt.h"
+#include "Target/Hasher.h"
+#include "base/Status.h"
+#include "mxrt/abi.h"
+#include <sys/stat.h>
+
+extern "C" const char mx_prebuilt_begin[], mx_prebuilt_end[]; // PrebuiltData.S
+
+namespace mx::driver {
+
+std::string buildId() {
+  // The program itself: another build is another file.
+  struct stat info {};
+  if (stat("/proc/self/exe", &info) != 0)
+    return std::string("mxc ") + MX_VERSION;
+  target::Hasher hasher;
+  hasher.add(MX_VERSION)
+      .add(static_cast<uint64_t>(info.st_size))
+      .add(static_cast<uint64_t>(info.st_ino))
+      .add(static_cast<uint64_t>(info.st_mtim.tv_sec))
+      .add(static_cast<uint64_t>(info.st_mtim.tv_nsec));
+  return hasher.hex();
+}
+
+KernelStore::KernelStore(mlir::MLIRContext &context, const pipeline::Options &options,
+                         const std::string &cacheFolder, const mxrt_allocator *allocator)
+    : context(context), compileOptions(options), allocator(allocator) {
+  auto native = target::TargetCpu::parse("native");
+  if (!native) {
+    trouble = native.message();
+    return;
+  }
+  machine = native.take();
+  target::CacheOptions cacheOptions;
+  cacheOptions.folder = cacheFolder;
+  cacheOptions.buildId = buildId();
+  cacheOptions.abiVersion = MXRT_ABI_VERSION;
+  disk = std::make_unique<target::ObjectCache>(cacheOptions);
+  size_t count = 0;
+  const mxrt_abi_function *rows = mxrt_abi_functions(&count);
+  std::vector<target::HostSymbol> symbols;
+  for (size_t i = 0; i < count; ++i)
+    symbols.push_back({rows[i].name, reinterpret_cast<const void *>(rows[i].address)});
+  auto made = target::Jit::create(symbols);
+  if (!made) {
+    trouble = made.message();
+    return;
+  }
+  jit = made.take();
+  std::string_view packed(mx_prebuilt_begin,
+                          static_cast<size_t>(mx_prebuilt_end - mx_prebuilt_begin));
+  for (const std::string &level : prebuiltLevels())
+    if (auto known = target::TargetCpu::parse(level); known && known->runsHere())
+      prebuilt = unpackPrebuilt(packed, level);
+}
+
+mxrt::Status KernelStore::find(std::string_view key, mxrt_compiled_kernel &out) {
+  std::string entry = kernelSymbol(key), error;
+  std::optional<std::string> object;
+  if (auto found = prebuilt.find(key); found != prebuilt.end() && compileOptions.key().empty())
+    object = std::string(found->second);
+  else
+    object = pipeline::compileEagerKernel(context, llvm::StringRef(key.data(), key.size()), entry,
+                                          *machine, *disk, compileOptions, error);
+  if (object) {
+    auto unit = jit->add({std::string_view(*object)});
+    if (unit) {
+      out = reinterpret_cast<mxrt_compiled_kernel>(unit->address(entry));
+      units.push_back(unit.take());
+      if (out)
+        return {};
+      error = "no such symbol";
+    } else {
+      error = unit.message();
+    }
+  }
+  return mxrt::Status(mxrt_status_make(allocator, MXRT_INTERNAL, {}, "no kernel for `%.*s`: %s",
+                                       static_cast<int>(key.size()), key.data(), error.c_str()));
+}
+
+void *KernelStore::load(const pipeline::Variant &variant, std::string &error) {
+  std::vector<std::string_view> objects;
+  for (auto &[name, object] : variant.objects)
+    if (!loaded.count(name))
+      objects.push_back(object);
+  if (!objects.empty()) {
+    auto unit = jit->add(objects);
+    if (!unit) {
+      error = unit.message();
+      return nullptr;
+    }
+    units.push_back(unit.take());
+    for (auto &[name, object] : variant.objects)
+      loaded.insert(name);
+  }
+  void *address = jit->lookup(variant.entry);
+  if (!address)
+    error = "`" + variant.entry + "` is not defined";
+  return address;
+}
+
+} // namespace mx::driver

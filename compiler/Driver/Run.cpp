@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `mxc run`, `mxc -e`, `mxc test` and the REPL.
+#include "Driver/Emit.h"
+#include "Driver/Session.h"
+#include "Driver/Settings.h"
+#include "Support/Limits.h"
+#include <atomic>
+#include <csignal>
+#include <cstring>
+#include <iostream>
+#include <unistd.h>
+
+namespace mx::driver {
+namespace {
+
+constexpr const char *kRunHelp = R"(mxc run - check a program and run it
+
+usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
+       mxc -e 'CODE' [OPTIONS]
+
+  --eager                  graphs run op by op too
+  --sync                   each op is waited for before the next is issued
+  --compare                both ways; says where results differ and by how many ulps
+  --check=nan              stop at the first op that makes a NaN; graphs run op by op
+  --unchecked              integer division by zero gives 0 instead of an error
+  --seed N                 seed of the generator that draws without one use (0)
+  --max-memory=512MiB      error instead of using more for tensors
+  --profile=trace.json     write a trace for Perfetto or chrome://tracing
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse
+  --emit=STAGE             print a stage: tokens ast typed mx bytecode mx-specialised mx-fused dot mxrt
+                           linalg llvm asm; those behind mx are shown for each graph that runs
+  --cache=FOLDER           where compiled code is kept ($MX_CACHE_DIR, ~/.cache/mx)
+  -D name=value            a value for `option(name, default)`
+  --error-format=text|short|json   --silence=CODE   --as NAME   --colour=auto|always|never
+)";
+constexpr const char *kTestHelp = R"(mxc test - run the `test "…" { }` blocks of programs
+
+usage: mxc test [OPTIONS] FILE… [--filter TEXT]
+
+The options are those of `mxc run`. Each test runs after the top level of its file, in order.
+)";
+
+/// The session that Ctrl-C stops. A handler can only reach what is global; the program owns it, the
+/// library below installs none.
+std::atomic<Session *> running{nullptr};
+void stopRunning(int) {
+  if (Session *session = running.load())
+    session->cancel();
+}
+class Interruptible {
+public:
+  explicit Interruptible(Session &session) {
+    running = &session;
+    struct sigaction action {};
+    action.sa_handler = stopRunning;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, &before);
+  }
+  ~Interruptible() {
+    sigaction(SIGINT, &before, nullptr);
+    running = nullptr;
+  }
+
+private:
+  struct sigaction before {};
+};
+
+const std::set<std::string> &runOptions() {
+  static const std::set<std::string> options = [] {
+    std::set<std::string> all = programOptions();
+    for (const char *more : {"-e", "--check", "--seed", "--max-memory", "--profile", "--disable",
+                             "--cache", "--filter"})
+      all.insert(more);
+    return all;
+  }();
+  return options;
+}
+const std::set<std::string> kRunFlags = {"--help",    "-h",          "--eager",    "--sync",
+                                         "--compare", "--unchecked", "--fast-math"};
+
+std::vector<std::string> commaList(const std::string &text) {
+  std::vector<std::string> out;
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin)
+      out.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+/// Bytes of `512MiB`, `2GB`, `1024`; nothing if it is none.
+std::optional<int64_t> parseBytes(const std::string &text) {
+  char *end = nullptr;
+  double number = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || !(number > 0))
+    return std::nullopt;
+  static constexpr std::pair<const char *, double> kUnits[] = {{"", 1},
+                                                               {"B", 1},
+                                                               {"K", 1024.0},
+                                                               {"KiB", 1024.0},
+                                                               {"M", 1 << 20},
+                                                               {"MiB", 1 << 20},
+                                                               {"G", 1 << 30},
+                                                               {"GiB", 1 << 30},
+                                                               {"KB", 1e3},
+                                                               {"MB", 1e6},
+                                                               {"GB", 1e9},
+                                                               {"TB", 1e12},
+                                                               {"T", 1099511627776.0},
+                                                               {"TiB", 1099511627776.0}};
+  for (auto [unit, factor] : kUnits)
+    if (std::strcmp(end, unit) == 0 && number * factor < 9e18)
+      return static_cast<int64_t>(number * factor);
+  return std::nullopt;
+}
+
+std::string readRunOptions(const CommandLine &line, const Settings &settings,
+                           SessionOptions &options) {
+  options.check = settings.check;
+  options.render = settings.render;
+  options.silenced = settings.silenced;
+  options.code.eager = line.has("--eager");
+  options.sync = line.has("--sync");
+  options.compare = line.has("--compare");
+  options.compile.kernels.unchecked = line.has("--unchecked");
+  options.compile.kernels.fastMath = line.has("--fast-math");
+  options.cacheFolder = line.value("--cache").value_or("");
+  options.profile = line.value("--profile").value_or("");
+  for (const std::string &check : commaList(line.value("--check").value_or(""))) {
+    if (check == "nan") {
+      options.checkNan = true;
+      options.code.eager = true; // op by op, so that the one that made it can be named
+    } else if (check != "index") // indices are always checked
+      return "`" + check + "` cannot be checked; known are nan and index";
+  }
+  for (const std::string &pass : commaList(line.value("--disable").value_or(""))) {
+    if (pass != "fuse" && pass != "simplify" && pass != "cse")
+      return "there is no pass `" + pass + "`; known are fuse, simplify and cse";
+    options.compile.disabled.insert(pass);
+  }
+  if (auto seed = line.value("--seed")) {
+    char *end = nullptr;
+    options.seed = std::strtoll(seed->c_str(), &end, 10);
+    if (seed->empty() || *end)
+      return "`--seed " + *seed + "` is not a whole number";
+  }
+  if (auto limit = line.value("--max-memory")) {
+    auto bytes = parseBytes(*limit);
+    if (!bytes)
+      return "`--max-memory=" + *limit + "` is not a number of bytes, such as 512MiB";
+    options.memoryLimit = *bytes;
+  }
+  for (const std::string &define : line.rest()) {
+    size_t equals = define.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return "`" + define + "` behind `--` is not of the form name=value";
+    options.check.options[define.substr(0, equals)] = define.substr(equals + 1);
+  }
+  return "";
+}
+
+std::optional<std::string> readProgram(const std::string &path, Streams &streams,
+                                       const char *command) {
+  if (path == "-")
+    return readStandardInput();
+  std::string error;
+  std::optional<std::string> text = readFile(path, limits::kMaxSourceBytes + 1, error);
+  if (!text)
+    streams.err << "mxc " << command << ": cannot read `" << path << "`: " << error << "\n";
+  return text;
+}
+
+std::string shownName(const Settings &settings, const std::string &path) {
+  if (!settings.shownName.empty())
+    return settings.shownName;
+  return path == "-" ? "<stdin>" : path;
+}
+
+} // namespace
+
+int runProgram(const std::vector<std::string> &args, Streams streams) {
+  CommandLine line(args, runOptions(), kRunFlags);
+  if (!line.problem().empty())
+    return wrongUse(streams, line.problem(), "run");
+  if (line.has("--help") || line.has("-h")) {
+    streams.out << kRunHelp;
+    return kFine;
+  }
+  std::optional<std::string> code = line.value("-e");
+  if (line.files().size() != (code ? 0u : 1u))
+    return wrongUse(
+        streams, code ? "`-e` takes the program itself, and no file" : "one file, please", "run");
+  Settings settings;
+  SessionOptions options;
+  std::string problem = readSettings(line, streams, settings);
+  if (problem.empty())
+    problem = readRunOptions(line, settings, options);
+  if (problem.empty() && !settings.emit.empty())
+    problem = prepareEmit(settings.emit, options, streams.out);
+  if (!problem.empty())
+    return wrongUse(streams, problem, "run");
+  std::string path = code ? "" : line.files()[0];
+  std::optional<std::string> text = code ? code : readProgram(path, streams, "run");
+  if (!text)
+    return kWrongUse;
+  if (settings.emit == "tokens" || settings.emit == "ast" || settings.emit == "typed")
+    return runCheck(args, streams);
+  Session session(options, streams.out, streams.err);
+  if (!session.ready())
+    return kFaultOfMxc;
+  Interruptible stop(session);
+  std::string name = code ? "<command>" : shownName(settings, path);
+  return session.runProgram(name, path == "-" ? "" : path, std::move(*text)) ? kFine
+                                                                             : kProgramHasErrors;
+}
+
+int runTests(const std::vector<std::string> &args, Streams streams) {
+  CommandLine line(args, runOptions(), kRunFlags);
+  if (!line.problem().empty())
+    return wrongUse(streams, line.problem(), "test");
+  if (line.has("--help") || line.has("-h")) {
+    streams.out << kTestHelp;
+    return kFine;
+  }
+  if (line.files().empty())
+    return wrongUse(streams, "which file?", "test");
+  Settings settings;
+  SessionOptions options;
+  std::string problem = readSettings(line, streams, settings);
+  if (problem.empty())
+    problem = readRunOptions(line, settings, options);
+  if (!problem.empty())
+    return wrongUse(streams, problem, "test");
+  int passed = 0, failed = 0, worst = kFine;
+  for (const std::string &path : line.files()) {
+    std::optional<std::string> text = readProgram(path, streams, "test");
+    if (!text) {
+      worst = std::max<int>(worst, kWrongUse);
+      continue;
+    }
+    Session session(options, streams.out, streams.err);
+    if (!session.ready())
+      return kFaultOfMxc;
+    Interruptible stop(session);
+    if (!session.runTests(shownName(settings, path), path == "-" ? "" : path, std::move(*text),
+                          line.value("--filter").value_or(""), passed, failed))
+      worst = std::max<int>(worst, kProgramHasErrors);
+  }
+  streams.out << passed << " passed, " << failed << " failed\n";
+  return failed ? std::max<int>(worst, kProgramHasErrors) : worst;
+}
+
+/// Line mode: an input ends where the lexer says it is complete; an empty line ends it in any case.
+int runRepl(Streams streams) {
+  Settings settings;
+  SessionOptions options;
+  CommandLine none({}, programOptions(), {});
+  (void)readSettings(none, streams, settings);
+  options.check = settings.check;
+  options.render = settings.render;
+  Session session(options, streams.out, streams.err);
+  if (!session.ready())
+    return kFaultOfMxc;
+  Interruptible stop(session);
+  bool terminal = isatty(0) != 0;
+  if (terminal)
+    streams.out << "mx " MX_VERSION "   Ctrl-D leaves\n";
+  std::string input, line;
+  int number = 1;
+  for (;;) {
+    if (terminal)
+      streams.out << (input.empty() ? "mx> " : "... ") << std::flush;
+    bool more = static_cast<bool>(std::getline(std::cin, line));
+    if (session.wasCancelled()) {
+      session.clearCancel();
+      input.clear();
+      if (!more && terminal && !std::cin.eof()) {
+        std::cin.clear();
+        streams.out << "\n";
+        continue;
+      }
+    }
+    if (!more && input.empty())
+      break;
+    if (more) {
+      if (input.empty() && line.empty())
+        continue;
+      input += line + "\n";
+    }
+    bool complete = true;
+    std::string text = input;
+    session.runInput("<repl:" + std::to_string(number) + ">", text, complete);
+    if (complete || line.empty() || !more) {
+      if (!complete)
+        streams.err << "the input is not complete\n";
+      input.clear();
+      ++number;
+    }
+    if (session.wasCancelled())
+      session.clearCancel();
+    if (!more)
+      break;
+  }
+  if (terminal)
+    streams.out << "\n";
+  return kFine;
+}
+
+} // namespace mx::driver

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Driver/Session.h"
+#include "Bytecode/Bytecode.h"
+#include "host/Math.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "mxrt/engine.h"
+#include "mxrt/profile.h"
+#include <algorithm>
+#include <fstream>
+
+namespace mx::driver {
+using mxrt::host::Value;
+
+namespace {
+
+mlir::DialectRegistry dialects() {
+  mlir::DialectRegistry registry;
+  pipeline::registerDialects(registry);
+  return registry;
+}
+
+mxrt::Status writeOut(void *context, std::string_view text) {
+  auto &out = *static_cast<std::ostream *>(context);
+  out << text << std::flush;
+  return {};
+}
+
+/// `N = 96`, or `N = 96, T = 7`; only sizes that differ from `before`.
+std::string changedSizes(const VariantEvent &event, bool older) {
+  std::string text;
+  for (size_t i = 0; i < event.sizes.size(); ++i) {
+    bool differs = i >= event.before.size() || event.before[i] != event.sizes[i];
+    if (!differs)
+      continue;
+    int64_t value = older ? event.before[i].second : event.sizes[i].second;
+    text += (text.empty() ? "" : ", ") +
+            (older ? std::to_string(value) : event.sizes[i].first + " = " + std::to_string(value));
+  }
+  return text;
+}
+
+constexpr size_t kManyVariants = 9;
+
+} // namespace
+
+Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
+    : options(std::move(given)), out(out), err(err), diags(sources),
+      context(dialects(), mlir::MLIRContext::Threading::DISABLED) {
+  for (Code code : options.silenced)
+    diags.silence(code);
+  names = std::make_unique<sema::Checker>(sources, diags, options.check);
+  mxrt_options runtimeOptions;
+  mxrt_options_init(&runtimeOptions);
+  runtimeOptions.memory_limit = options.memoryLimit;
+  if (mxrt_status status = mxrt_runtime_create(&runtimeOptions, &runtime)) {
+    report(status);
+    return;
+  }
+  if (options.sync) {
+    mxrt_engine_options engine = {};
+    engine.kind = MXRT_ENGINE_NAIVE;
+    mxrt_engine *made = nullptr;
+    if (mxrt_status status = mxrt_runtime_engine(runtime, &engine, &made)) {
+      report(status);
+      return;
+    }
+  }
+  options.compile.threads = static_cast<unsigned>(mxrt_runtime_threads(runtime));
+  kernels = std::make_unique<KernelStore>(context, options.compile, options.cacheFolder,
+                                          mxrt_runtime_allocator(runtime));
+  if (!kernels->problem().empty()) {
+    err << "mxc: no code can be made on this machine: " << kernels->problem() << "\n";
+    return;
+  }
+  mxrt::eager::EagerOptions eager;
+  eager.runtime = runtime;
+  eager.kernels = kernels.get();
+  eager.print = writeOut;
+  eager.printContext = &this->out;
+  eager.checkNan = options.checkNan;
+  host = std::make_unique<GraphHost>(eager, *kernels, [this](const VariantEvent &event) {
+    // The first variant is no news; the second may be a surprise, the ninth is a problem (S7).
+    if (event.variants < 2)
+      return;
+    Span span = event.place.file
+                    ? sources.find(event.place.file, static_cast<uint32_t>(event.place.line),
+                                   static_cast<uint32_t>(event.place.column))
+                    : Span();
+    bool many = event.variants == kManyVariants;
+    Diagnostic &d =
+        diags.report(many ? Code::W0502 : Code::N0501, span,
+                     "graph `" + event.graph + "` compiled again: " + changedSizes(event, false) +
+                         " (before: " + changedSizes(event, true) + "), " +
+                         std::to_string(static_cast<int>(event.ms + 0.5)) + " ms");
+    d.note(std::to_string(event.variants) + " variants are cached");
+    if (!event.suggested.empty())
+      d.help("declare `" + event.suggested + "` for one variant");
+    flushDiagnostics();
+  });
+  if (options.compare) {
+    options.code.twins = true;
+    host->compareInto(&comparison);
+  }
+  mxrt::host::VmOptions vmOptions;
+  vmOptions.runtime = runtime;
+  vmOptions.host = host.get();
+  vmOptions.uncheckedDivision = options.compile.kernels.unchecked;
+  auto made = mxrt::host::Vm::create(vmOptions);
+  if (!made.ok()) {
+    report(made.takeStatus().release());
+    return;
+  }
+  vm = made.take();
+  mxrt::Status status = host->registerNatives(*vm);
+  if (status.ok())
+    status = mxrt::host::registerMath(*vm);
+  if (!status.ok()) {
+    report(status.release());
+    return;
+  }
+  if (!options.profile.empty()) {
+    mxrt_profile *profile = nullptr;
+    mxrt_status status = mxrt_runtime_profile(runtime, &profile);
+    if (!status)
+      status = mxrt_profile_start(profile);
+    if (status) {
+      report(status);
+      return;
+    }
+  }
+  isReady = true;
+}
+
+Session::~Session() {
+  if (runtime && !options.profile.empty()) {
+    mxrt_profile *profile = nullptr;
+    mxrt_status status = mxrt_runtime_profile(runtime, &profile);
+    std::ofstream file(options.profile);
+    auto sink = [](void *user, const char *text, size_t size) -> mxrt_status {
+      static_cast<std::ofstream *>(user)->write(text, static_cast<std::streamsize>(size));
+      return nullptr;
+    };
+    if (!status) {
+      mxrt_profile_stop(profile);
+      status = mxrt_profile_write_trace(profile, sink, &file);
+    }
+    mxrt_status_release(status);
+    if (!file)
+      err << "mxc: cannot write `" << options.profile << "`\n";
+  }
+  if (vm) {
+    for (mxrt::host::Program *program : programs)
+      vm->unload(program);
+    mxrt::host::Vm::destroy(vm);
+  }
+  host.reset();
+  mxrt_runtime_destroy(runtime);
+  kernels.reset();
+}
+
+void Session::flushDiagnostics() {
+  std::vector<const Diagnostic *> sorted = diags.sorted();
+  for (const Diagnostic *d : sorted)
+    err << render(*d, sources, options.render);
+  if (diags.full() && options.render.format == ErrorFormat::Text)
+    err << "stopped after " << diags.errorCount() << " errors\n";
+  diags.clear();
+}
+
+/// An error of the run, as the checker's messages look: the place that issued the work, and the
+/// place that noticed if it is another. Takes `status` over.
+void Session::report(mxrt_status status) {
+  if (!status)
+    return;
+  mxrt_place issued = mxrt_status_place(status), noticed = mxrt_status_noticed_place(status);
+  char number[16];
+  std::snprintf(number, sizeof number, "R%04d", static_cast<int>(mxrt_status_code(status)));
+  std::string message = mxrt_status_message(status);
+  std::vector<std::string> notes;
+  if (size_t line = message.find('\n'); line != std::string::npos) {
+    std::string rest = message.substr(line + 1);
+    message.resize(line);
+    for (size_t at = 0; at < rest.size();) {
+      size_t end = std::min(rest.find('\n', at), rest.size());
+      notes.push_back(rest.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+  auto spanOf = [&](const mxrt_place &place) {
+    return place.file ? sources.find(place.file, static_cast<uint32_t>(place.line),
+                                     static_cast<uint32_t>(place.column))
+                      : Span();
+  };
+  Span at = spanOf(issued), seen = spanOf(noticed);
+  if (!at.valid())
+    std::swap(at, seen);
+  if (!at.valid()) {
+    err << "error[" << number << "]: " << message << "\n";
+    for (const std::string &note : notes)
+      err << "  = note: " << note << "\n";
+    mxrt_status_release(status);
+    return;
+  }
+  Diagnostic &d = diags.report(Code::E0901, at, message);
+  d.runCode = number;
+  bool elsewhere = seen.valid() && sources.placeLine(seen) != sources.placeLine(at);
+  if (elsewhere)
+    d.note("issued here, noticed at " + sources.place(seen));
+  for (const std::string &note : notes) {
+    bool help = note.rfind("help: ", 0) == 0;
+    std::string text = help || note.rfind("note: ", 0) == 0 ? note.substr(6) : note;
+    if (help)
+      d.help(text);
+    else
+      d.note(text);
+  }
+  // Who called whom, innermost first; the first is the place itself.
+  if (vm) {
+    std::span<const mxrt::host::Place> stack = vm->traceback();
+    for (size_t i = 1; i < stack.size() && i < 12; ++i)
+      if (stack[i].file)
+        d.note("called from " + std::string(stack[i].file->view()) + ":" +
+               std::to_string(stack[i].line) + ":" + std::to_string(stack[i].column));
+  }
+  flushDiagnostics();
+  mxrt_status_release(status);
+}
+
+/// Ends a run: what was issued is waited for, and its first error is the run's.
+bool Session::finish(mxrt_status status) {
+  mxrt_engine *engine = nullptr;
+  mxrt_status late = mxrt_runtime_engine(runtime, nullptr, &engine);
+  if (!late)
+    late = mxrt_engine_wait_all(engine, {});
+  bool cancelled = status && mxrt_status_code(status) == MXRT_CANCELLED;
+  if (cancelled) {
+    mxrt_status_release(status);
+    mxrt_status_release(late);
+    err << "stopped\n";
+    return false;
+  }
+  if (status) {
+    mxrt_status_release(late);
+    report(status);
+    return false;
+  }
+  if (late) {
+    report(late);
+    return false;
+  }
+  return true;
+}
+
+bool Session::load(irgen::Generated &generated) {
+  flushDiagnostics();
+  if (!generated.module)
+    return false;
+  std::string problem;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
+    if (d.getSeverity() == mlir::DiagnosticSeverity::Error && problem.empty()) {
+      llvm::raw_string_ostream text(problem);
+      text << d.getLocation() << ": " << d;
+    }
+    return mlir::success();
+  });
+  auto fault = [&](const char *where) {
+    err << "mxc: internal fault " << where << ": " << problem << "\n";
+    return false;
+  };
+  if (failed(mlir::verify(*generated.module)))
+    return fault("in the generated code");
+  if (options.emit == "mx") {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    generated.module->print(stream);
+    out << text << "\n";
+    return true;
+  }
+  bool draws = false;
+  generated.module->walk([&](ir::GlobalLoadOp op) { draws |= op.getName() == "$rng"; });
+  if (draws && !prepareRng())
+    return false;
+  host->addModule(*generated.module);
+  auto bytes = bytecode::emitBytecode(*generated.module, {generated.entry, true});
+  if (!bytes)
+    return fault("in the bytecode");
+  if (options.emit == "bytecode") {
+    out << bytecode::showBytecode(*bytes, problem).value_or("");
+    return true;
+  }
+  modules.push_back(std::move(generated.module));
+  auto program = vm->load(*bytes);
+  if (!program.ok()) {
+    report(program.takeStatus().release());
+    return false;
+  }
+  programs.push_back(program.take());
+  host->setProgram(programs.back());
+  return true;
+}
+
+/// The ambient generator of the session (S10).
+bool Session::prepareRng() {
+  if (vm->global("$rng").isSet())
+    return true;
+  const SourceFile &file =
+      sources.add("<seed>", "", "seed(" + std::to_string(options.seed) + ")\n");
+  bool complete = true;
+  if (!names->checkInput(file, complete))
+    return true;
+  irgen::Options code;
+  code.eager = true;
+  irgen::Generated generated =
+      irgen::generate(context, names->sema(), *names->sessionModule(), code);
+  return load(generated) && finish(vm->run(programs.back()).release());
+}
+
+bool Session::runProgram(const std::string &name, const std::string &path, std::string text) {
+  const SourceFile &file = sources.add(name, path, std::move(text));
+  const sema::ModuleInfo *module = names->checkProgram(file);
+  if (diags.hasErrors()) {
+    flushDiagnostics();
+    return false;
+  }
+  flushDiagnostics();
+  irgen::Generated generated = irgen::generate(context, names->sema(), *module, options.code);
+  if (!load(generated))
+    return false;
+  if (options.emit == "mx" || options.emit == "bytecode")
+    return true;
+  bool fine = finish(vm->run(programs.back()).release());
+  if (options.compare && fine)
+    comparison.print(out);
+  return fine;
+}
+
+bool Session::call(const std::string &function) {
+  Value result;
+  mxrt_status status = vm->call(programs.back(), function, {}, result).release();
+  mxrt::host::release(vm->heap(), result);
+  return finish(status);
+}
+
+bool Session::runTests(const std::string &name, const std::string &path, std::string text,
+                       const std::string &filter, int &passed, int &failed) {
+  const SourceFile &file = sources.add(name, path, std::move(text));
+  const sema::ModuleInfo *module = names->checkProgram(file);
+  bool wrong = diags.hasErrors();
+  flushDiagnostics();
+  if (wrong)
+    return false;
+  irgen::Options code = options.code;
+  code.tests = true;
+  irgen::Generated generated = irgen::generate(context, names->sema(), *module, code);
+  std::vector<irgen::TestBlock> tests = generated.tests;
+  if (!load(generated) || !finish(vm->run(programs.back()).release()))
+    return false;
+  for (const irgen::TestBlock &test : tests) {
+    if (test.name.find(filter) == std::string::npos)
+      continue;
+    bool ok = call(test.symbol);
+    out << (ok ? "pass  " : "FAIL  ") << sources.placeLine(test.span) << "  " << test.name << "\n";
+    ++(ok ? passed : failed);
+    if (wasCancelled())
+      return false;
+  }
+  return true;
+}
+
+bool Session::runInput(const std::string &name, std::string text, bool &complete) {
+  const SourceFile &file = sources.add(name, "", std::move(text));
+  bool right = names->checkInput(file, complete);
+  if (!complete)
+    return true;
+  flushDiagnostics();
+  if (!right)
+    return false;
+  irgen::Options code = options.code;
+  code.keepNames = true;
+  irgen::Generated generated =
+      irgen::generate(context, names->sema(), *names->sessionModule(), code);
+  std::string shown = generated.result;
+  if (!load(generated))
+    return false;
+  if (!finish(vm->run(programs.back()).release()))
+    return false;
+  if (!shown.empty()) {
+    Value value = vm->global(shown);
+    if (value.isSet() && value.kind != mxrt::host::Kind::Unit) {
+      mxrt::host::Text text(vm->heap());
+      mxrt::Status status = vm->show(value, text);
+      if (!status.ok()) {
+        report(status.release());
+        return false;
+      }
+      out << text.view() << "\n";
+    }
+  }
+  return true;
+}
+
+void Session::cancel() {
+  if (vm)
+    vm->cancel();
+  if (runtime)
+    mxrt_runtime_cancel(runtime);
+}
+bool Session::wasCancelled() const { return vm && vm->cancelRequested(); }
+void Session::clearCancel() {
+  vm->clearCancel();
+  mxrt_runtime_clear_cancel(runtime);
+}
+
+} // namespace mx::driver

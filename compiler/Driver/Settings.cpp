@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Driver/Settings.h"
+#include "Support/Limits.h"
+
+namespace mx::driver {
+
+int wrongUse(Streams &streams, const std::string &message, const char *command) {
+  streams.err << "mxc " << command << ": " << message << "\n`mxc " << command
+              << " --help` shows how it is used\n";
+  return kWrongUse;
+}
+
+std::string readSettings(const CommandLine &line, Streams &streams, Settings &settings) {
+  std::string format = line.value("--error-format").value_or("text");
+  if (format == "short")
+    settings.render.format = ErrorFormat::Short;
+  else if (format == "json")
+    settings.render.format = ErrorFormat::Json;
+  else if (format != "text")
+    return "`" + format + "` is not a format; known are text, short and json";
+  std::string colour = line.value("--colour").value_or(line.value("--color").value_or("auto"));
+  if (colour != "auto" && colour != "always" && colour != "never")
+    return "`" + colour + "` is not a choice for --colour; known are auto, always and never";
+  settings.render.colour = colour == "always" || (colour == "auto" && streams.colour);
+  settings.emit = line.value("--emit").value_or("");
+  for (const std::string &list : line.values("--silence"))
+    for (size_t begin = 0; begin <= list.size();) {
+      size_t end = std::min(list.find(',', begin), list.size());
+      std::string id = list.substr(begin, end - begin);
+      const CodeInfo *info = findCode(id);
+      if (!info)
+        return "there is no code `" + id + "`";
+      if (severityOf(info->code) == Severity::Error)
+        return "`" + id + "` is an error and cannot be silenced";
+      settings.silenced.push_back(info->code);
+      begin = end + 1;
+    }
+  for (const std::string &define : line.values("-D")) {
+    size_t equals = define.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return "`-D " + define + "` is not of the form name=value";
+    settings.check.options[define.substr(0, equals)] = define.substr(equals + 1);
+  }
+  settings.shownName = line.value("--as").value_or("");
+  settings.check.stdlib = findStdlib();
+  return "";
+}
+
+std::string readStandardInput() {
+  std::string text;
+  char buffer[1 << 16];
+  size_t got;
+  while ((got = std::fread(buffer, 1, sizeof buffer, stdin)) > 0 &&
+         text.size() <= limits::kMaxSourceBytes)
+    text.append(buffer, got);
+  return text;
+}
+
+const std::set<std::string> &programOptions() {
+  static const std::set<std::string> options = {
+      "--error-format", "--emit", "--silence", "--as", "-D", "--colour", "--color"};
+  return options;
+}
+
+} // namespace mx::driver

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Fuse: ops become kernels. FusionGroups decides which belong together; here they are outlined.
+#include "Graph/FusionGroups.h"
+#include "Graph/Passes.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace mx::graph {
+
+#define GEN_PASS_DEF_FUSE
+#include "Graph/Passes.h.inc"
+
+namespace {
+
+void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+/// Rebuilds one block: kernels and the ops that stay, in an order that fits both.
+class Outliner {
+public:
+  Outliner(Block &block, const FusionOptions &options)
+      : block(block), groups(block, options), done(groups.size(), false) {}
+
+  void run() {
+    for (unsigned i = 0; i < groups.size(); ++i)
+      if (unit(i) == i)
+        emitFrom(i);
+    for (unsigned i = groups.size(); i-- > 0;)
+      if (groups.groupOf(i) || isAbsorbed(i))
+        groups.op(i)->erase();
+    eraseDead(block); // constants that only kernels used
+  }
+
+private:
+  Block &block;
+  FusionGroups groups;
+  std::vector<bool> done;
+
+  /// A group stands where its last op stood, or before, if someone needs it earlier.
+  unsigned unit(unsigned index) const {
+    const FusionGroup *group = groups.groupOf(index);
+    return group ? group->ops.back() : index;
+  }
+  ArrayRef<unsigned> members(const unsigned &unit) const {
+    const FusionGroup *group = groups.groupOf(unit);
+    return group ? ArrayRef<unsigned>(group->ops) : ArrayRef<unsigned>(unit);
+  }
+  bool isAbsorbed(unsigned index) const {
+    Operation *op = groups.op(index);
+    return op->getNumResults() == 1 && !op->hasTrait<OpTrait::IsTerminator>() &&
+           !groups.groupOf(index) && FusionGroups::isCheapTensor(op);
+  }
+  bool isMember(const FusionGroup &group, Operation *op) const {
+    std::optional<unsigned> index = groups.indexOf(op);
+    return index && groups.groupOf(*index) == &group;
+  }
+
+  void emitFrom(unsigned first) {
+    SmallVector<unsigned> stack{first};
+    while (!stack.empty()) {
+      unsigned next = stack.back();
+      size_t before = stack.size();
+      if (!done[next])
+        for (unsigned member : llvm::reverse(members(next)))
+          for (unsigned needed : llvm::reverse(groups.before(member)))
+            if (unsigned other = unit(needed); other != next && !done[other])
+              stack.push_back(other);
+      if (stack.size() > before)
+        continue;
+      stack.pop_back();
+      if (done[next])
+        continue;
+      done[next] = true;
+      Operation *op = groups.op(next);
+      if (const FusionGroup *group = groups.groupOf(next))
+        outline(*group);
+      else if (op != &block.back() && !isAbsorbed(next))
+        op->moveBefore(&block.back());
+    }
+  }
+
+  /// Values that a kernel reads from memory or from the host, by first use.
+  SetVector<Value> inputsOf(const FusionGroup &group) {
+    auto absorbed = [&](Operation *user, Value operand) {
+      Operation *producer = operand.getDefiningOp();
+      return producer && FusionGroups::absorbs(user, producer);
+    };
+    // What one op reads from memory is not computed again for another.
+    llvm::DenseSet<Value> read;
+    for (unsigned i : group.ops)
+      for (Value operand : groups.op(i)->getOperands())
+        if (!absorbed(groups.op(i), operand))
+          read.insert(operand);
+    SetVector<Value> inputs;
+    auto visit = [&](auto &self, Operation *user) -> void {
+      for (Value operand : user->getOperands()) {
+        Operation *producer = operand.getDefiningOp();
+        if (producer && isMember(group, producer))
+          continue;
+        if (!read.contains(operand) && absorbed(user, operand))
+          self(self, producer);
+        else
+          inputs.insert(operand);
+      }
+    };
+    for (unsigned i : group.ops)
+      visit(visit, groups.op(i));
+    return inputs;
+  }
+
+  void outline(const FusionGroup &group) {
+    SetVector<Value> inputs = inputsOf(group);
+    SmallVector<Value> outputs;
+    SmallVector<Location> places;
+    for (unsigned i : group.ops) {
+      Operation *op = groups.op(i);
+      places.push_back(op->getLoc());
+      if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !isMember(group, user); }))
+        outputs.push_back(op->getResult(0));
+    }
+    // Constants that MLIR has folded or moved have no place any more; then it is the graph's.
+    if (llvm::all_of(group.ops, [&](unsigned i) {
+          return groups.op(i)->hasTrait<OpTrait::ConstantLike>();
+        }))
+      places.push_back(block.getParentOp()->getLoc());
+    OpBuilder b(&block.back());
+    Location loc = b.getFusedLoc(places);
+    auto kernel = ir::KernelOp::create(b, loc, ValueRange(outputs).getTypes(), inputs.getArrayRef(),
+                                       ArrayRef<NamedAttribute>());
+    Block &body = kernel.getBody().emplaceBlock();
+    IRMapping mapping;
+    for (Value input : inputs)
+      mapping.map(input, body.addArgument(input.getType(), loc));
+    b.setInsertionPointToStart(&body);
+    auto copy = [&](auto &self, Operation *op) -> void {
+      for (Value operand : op->getOperands())
+        if (!mapping.contains(operand))
+          self(self, operand.getDefiningOp());
+      b.clone(*op, mapping);
+    };
+    for (unsigned i : group.ops)
+      copy(copy, groups.op(i));
+    SmallVector<Value> yielded;
+    for (Value output : outputs)
+      yielded.push_back(mapping.lookup(output));
+    ir::YieldOp::create(b, loc, yielded);
+
+    SmallVector<StringAttr> names;
+    sizeNamesIn(kernel, names);
+    if (!names.empty())
+      kernel.setSizesAttr(b.getArrayAttr(SmallVector<Attribute>(names.begin(), names.end())));
+    for (auto [old, made] : llvm::zip_equal(outputs, kernel.getOutputs()))
+      old.replaceUsesWithIf(made, [&](OpOperand &use) {
+        Operation *user = use.getOwner();
+        return !isMember(group, user) &&
+               !(user->getBlock() == &block && FusionGroups::absorbs(user, old.getDefiningOp()));
+      });
+  }
+};
+
+struct Fuse : impl::FuseBase<Fuse> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ir::GraphOp graph = getOperation();
+    if (graph.isExternal())
+      return;
+    FusionOptions options{maxOps, explain};
+    // Inner blocks first: what they take along need not be computed outside.
+    SmallVector<Block *> blocks;
+    graph.walk([&](Operation *op) {
+      if (isa<ir::GraphOp, ir::IfOp, ir::ForOp, ir::WhileOp>(op))
+        for (Region &region : op->getRegions())
+          blocks.push_back(&region.front());
+    });
+    for (Block *block : blocks) {
+      eraseDead(*block);
+      Outliner(*block, options).run();
+    }
+  }
+};
+
+} // namespace
+} // namespace mx::graph

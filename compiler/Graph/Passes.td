@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The graph passes: `mx` in, `mx` out. One file, one entry, one test each, with the same words.
+#ifndef MX_GRAPH_PASSES_TD
+#define MX_GRAPH_PASSES_TD
+include "mlir/Pass/PassBase.td"
+
+def InlineCalls : Pass<"inline-calls", "::mlir::ModuleOp"> {
+  let summary = "puts the bodies of called functions into graphs";
+  let description = [{
+    In: graphs that call functions and other graphs by name, or function values made in the graph.
+    Out: graphs without calls. Sizes of the callee become those that the call gives; names that the
+    callee binds itself are made fresh where they collide. Places become "there, called from here".
+
+    A callee that needs the host (`mx.try`, variables, the runtime) is refused, and so is recursion.
+    Printing, asserting and raising may stay. `mx.read` of a condition goes: a graph decides on the
+    device; other reads stay, since the checker has refused those that wait. Functions that are no longer called are left for symbol-dce.
+  }];
+  let options = [Option<"limit", "limit", "int64_t", "1000000",
+                        "refuse graphs that grow beyond this number of ops">];
+}
+
+def Specialize : Pass<"specialize", "::mlir::ModuleOp"> {
+  let summary = "replaces size names by numbers";
+  let description = [{
+    In: graphs with named sizes. Out: the same graphs with numbers; names in a graph's `mx.dyn` stay
+    open. Then what is known now folds: `mx.size`, arithmetic on it, conditions, and names bound to
+    numbers. With `suffix`, the graph stays and a copy gets the numbers. Bodies of functions that the
+    graph calls are not touched: their sizes follow when they are inlined.
+  }];
+  let options = [
+    ListOption<"sizes", "sizes", "std::string", "values of size names: N=128,H=4">,
+    Option<"graph", "graph", "std::string", "", "only the graph of this name">,
+    Option<"suffix", "suffix", "std::string", "", "specialise a copy whose name ends so">,
+  ];
+}
+
+def FlattenAggregates : Pass<"flatten-aggregates", "::mx::ir::GraphOp"> {
+  let summary = "takes tuples, structs, models and arrays apart";
+  let description = [{
+    In: a graph without calls. Out: a graph whose arguments, results and carried values are the leaves
+    of what they were, depth first; `mx.make`, `mx.get`, `mx.set`, `mx.at` and `mx.set_at` are gone
+    (an aggregate that is printed is made again just there). Attributes of an argument or result are
+    copied to its leaves, and `mx.name` grows to the path of each: "net.blocks.3.w".
+
+    A loop that picks array elements by a number that depends on its turn is unrolled. That needs a
+    constant trip count; an index that stays unknown is refused.
+  }];
+  let options = [Option<"limit", "limit", "int64_t", "100000",
+                        "refuse values of more leaves, and unrolled loops of more ops">];
+}
+
+def Simplify : Pass<"simplify", "::mx::ir::GraphOp"> {
+  let summary = "rewrites that keep every bit, beyond folding";
+  let description = [{
+    In and out: any graph. Nothing here changes a rounding, a NaN or the sign of a zero:
+    - x*1, x/1 (floats), x//1 (integers), x+0 and x-0 (integers), x + -0.0, x - 0.0, x and true,
+      x or false, x | 0, x ^ 0, shifts by 0
+    - -(-x), not not x, ~~x
+    - a cast of a cast whose first step loses nothing
+    - select with two equal sides
+    - a number of the host that is copied to a device only to be combined with a tensor there
+    - transpose of transpose, broadcast of broadcast, copies there and back, a slice that takes all
+    - `mx.if`: two equal blocks; results that both blocks give alike (`mx.undef` is like anything), or
+      that nobody uses
+    - `mx.for` and `mx.while`: carried values that never change, or that only feed themselves
+
+    x + 0.0 stays (it turns -0.0 into 0.0), and so do x*0 and x - x (NaN). Reshape of reshape is a
+    fold of the dialect; merging of equal ops is MLIR's CSE.
+  }];
+}
+
+def Fuse : Pass<"fuse", "::mx::ir::GraphOp"> {
+  let summary = "groups tensor ops into kernels";
+  let description = [{
+    In: a flat graph. Out: every tensor op of a device is inside an `mx.kernel`; numbers of the host
+    (`on host`), control flow, copies between devices (`mx.to`) and printing stay outside. A kernel is
+    - elementwise ops over one iteration space; or
+    - elementwise ops, one reduction of them, and elementwise ops on the reduced shape; or
+    - one product and elementwise ops on its result, if that result has one use; or
+    - any other op alone.
+
+    A value that is also needed outside becomes a further output: nothing is computed twice. Only what
+    costs nothing is copied into each kernel that uses it: scalar constants (also those of the host),
+    full, iota, broadcast, and transposes of values that the kernel reads from memory. A product takes
+    transposes that swap the last two dims along.
+
+    Groups grow along values. Two chains that share no value stay two kernels even if their spaces are
+    equal: they may then run at once, their results can die apart, and equal layers stay equal kernels
+    whatever stands next to them. Ops are joined only if nothing has to run in between; an op that
+    may fail does not move across a print, an assertion or another effect, and no op leaves its block.
+    With `explain`, each join that was refused is a remark with the reason.
+  }];
+  let options = [
+    Option<"explain", "explain", "bool", "false", "say why ops were not fused">,
+    Option<"maxOps", "max-ops", "unsigned", "128", "the largest number of ops that are joined">,
+  ];
+}
+
+def VerifyPlaces : Pass<"verify-places"> {
+  let summary = "refuses ops without a place in the source";
+  let description = [{
+    Run between phases: an op whose location names no file and line cannot be explained to anyone.
+    Constants are let through, since MLIR drops the places of those it merges; they cannot fail.
+  }];
+}
+
+#endif // MX_GRAPH_PASSES_TD

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Simplify: algebra that keeps every bit. Passes.td has the list.
+#include "Graph/Passes.h"
+#include "Graph/SimplifyRegions.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace mx::graph {
+
+#define GEN_PASS_DEF_SIMPLIFY
+#include "Graph/Passes.h.inc"
+
+namespace {
+
+/// The number that all elements of `value` are, if that is known.
+Attribute uniform(Value value) {
+  for (;;) {
+    if (auto broadcast = value.getDefiningOp<ir::BroadcastOp>())
+      value = broadcast.getX();
+    else if (auto full = value.getDefiningOp<ir::FullOp>())
+      value = full.getValue();
+    else
+      break;
+  }
+  auto constant = value.getDefiningOp<ir::ConstantOp>();
+  if (!constant)
+    return {};
+  if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
+    return splat.getSplatValue<Attribute>();
+  return constant.getValue();
+}
+bool isInt(Attribute value, uint64_t number) {
+  auto integer = dyn_cast_or_null<IntegerAttr>(value);
+  return integer && integer.getValue() == number;
+}
+bool isFloat(Attribute value, double number) {
+  auto real = dyn_cast_or_null<FloatAttr>(value);
+  if (!real)
+    return false;
+  APFloat wanted(number);
+  bool lost = false;
+  wanted.convert(real.getValue().getSemantics(), APFloat::rmNearestTiesToEven, &lost);
+  return real.getValue().bitwiseIsEqual(wanted);
+}
+
+/// Whether `op` gives its other operand where this one is `value`.
+bool isNeutral(Operation *op, unsigned operand, Attribute value) {
+  bool right = operand == 1;
+  if (isa<ir::MulOp>(op))
+    return isInt(value, 1) || isFloat(value, 1.0);
+  if (isa<ir::AddOp>(op))
+    return isInt(value, 0) || isFloat(value, -0.0);
+  if (isa<ir::SubOp>(op))
+    return right && (isInt(value, 0) || isFloat(value, 0.0));
+  if (isa<ir::DivOp>(op))
+    return right && isFloat(value, 1.0);
+  if (isa<ir::FloorDivOp>(op))
+    return right && isInt(value, 1);
+  if (isa<ir::AndOp>(op))
+    return isInt(value, 1);
+  if (isa<ir::OrOp, ir::BitOrOp, ir::BitXorOp>(op))
+    return isInt(value, 0);
+  if (isa<ir::ShiftLeftOp, ir::ShiftRightOp>(op))
+    return right && isInt(value, 0);
+  return false;
+}
+
+struct NeutralOperand : RewritePattern {
+  explicit NeutralOperand(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!op->hasTrait<ir::Elementwise>() || op->getNumOperands() != 2)
+      return failure();
+    for (unsigned i = 0; i < 2; ++i) {
+      Value other = op->getOperand(1 - i);
+      if (other.getType() == op->getResult(0).getType() &&
+          isNeutral(op, i, uniform(op->getOperand(i)))) {
+        rewriter.replaceOp(op, other);
+        return success();
+      }
+    }
+    return failure();
+  }
+};
+
+/// Done twice it is undone: -(-x).
+template <class Op> struct Involution : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    auto inner = op.getX().template getDefiningOp<Op>();
+    if (!inner || inner.getX().getType() != op.getType())
+      return failure();
+    rewriter.replaceOp(op, inner.getX());
+    return success();
+  }
+};
+
+/// Bits of the numbers that a type holds exactly, from 0 on.
+unsigned exactBits(Type type) {
+  if (auto real = dyn_cast<FloatType>(type))
+    return real.getFPMantissaWidth();
+  auto integer = cast<IntegerType>(type);
+  bool sign = !integer.isUnsigned() && integer.getWidth() > 1; // bool is 0 or 1
+  return integer.getWidth() - sign;
+}
+/// Every value of `from` is a value of `to`.
+bool holds(Type to, Type from) {
+  if (to == from)
+    return true;
+  if (isa<FloatType>(from)) {
+    auto semantics = [](Type type) -> const llvm::fltSemantics & {
+      return cast<FloatType>(type).getFloatSemantics();
+    };
+    return isa<FloatType>(to) && exactBits(to) >= exactBits(from) &&
+           APFloat::semanticsMaxExponent(semantics(to)) >=
+               APFloat::semanticsMaxExponent(semantics(from)) &&
+           APFloat::semanticsMinExponent(semantics(to)) <=
+               APFloat::semanticsMinExponent(semantics(from));
+  }
+  if (ir::isBoolElement(to) || exactBits(to) < exactBits(from))
+    return false;
+  return !to.isUnsignedInteger() || from.isUnsignedInteger() || ir::isBoolElement(from);
+}
+
+struct CastOfCast : OpRewritePattern<ir::CastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::CastOp op, PatternRewriter &rewriter) const override {
+    auto inner = op.getX().getDefiningOp<ir::CastOp>();
+    if (!inner)
+      return failure();
+    Type from = inner.getX().getType().getElement(), to = op.getType().getElement();
+    Type through = inner.getType().getElement();
+    if (inner.getX().getType().withElement(to) != op.getType() || !holds(through, from))
+      return failure();
+    // Floats saturate on the way to integers, where integers wrap. What becomes true is for the
+    // last step to say.
+    bool changesRule = isa<FloatType>(through) != isa<FloatType>(from) && isa<IntegerType>(to);
+    if ((changesRule || ir::isBoolElement(to)) && !holds(to, from))
+      return failure();
+    if (from == to)
+      rewriter.replaceOp(op, inner.getX());
+    else
+      rewriter.replaceOpWithNewOp<ir::CastOp>(op, op.getType(), inner.getX());
+    return success();
+  }
+};
+
+struct EqualSides : OpRewritePattern<ir::SelectOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::SelectOp op, PatternRewriter &rewriter) const override {
+    if (op.getX() != op.getY() || op.getX().getType() != op.getType())
+      return failure();
+    rewriter.replaceOp(op, op.getX());
+    return success();
+  }
+};
+
+struct TransposeOfTranspose : OpRewritePattern<ir::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::TransposeOp op, PatternRewriter &rewriter) const override {
+    auto inner = op.getX().getDefiningOp<ir::TransposeOp>();
+    if (!inner)
+      return failure();
+    SmallVector<int64_t> order;
+    for (int64_t axis : op.getOrder())
+      order.push_back(inner.getOrder()[axis]);
+    rewriter.replaceOpWithNewOp<ir::TransposeOp>(op, op.getType(), inner.getX(), order);
+    return success();
+  }
+};
+
+struct BroadcastOfBroadcast : OpRewritePattern<ir::BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::BroadcastOp op, PatternRewriter &rewriter) const override {
+    auto inner = op.getX().getDefiningOp<ir::BroadcastOp>();
+    if (!inner)
+      return failure();
+    rewriter.replaceOpWithNewOp<ir::BroadcastOp>(op, op.getType(), inner.getX());
+    return success();
+  }
+};
+
+struct ThereAndBack : OpRewritePattern<ir::ToDeviceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::ToDeviceOp op, PatternRewriter &rewriter) const override {
+    auto inner = op.getX().getDefiningOp<ir::ToDeviceOp>();
+    if (!inner || inner.getX().getType() != op.getType())
+      return failure();
+    rewriter.replaceOp(op, inner.getX());
+    return success();
+  }
+};
+
+/// Ops take numbers of the host as they are, so these need no copy on the device.
+struct CopiedNumber : RewritePattern {
+  explicit CopiedNumber(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!op->hasTrait<ir::Elementwise>() && !isa<ir::FullOp>(op))
+      return failure();
+    auto original = [](Value value) {
+      auto copy = value.getDefiningOp<ir::ToDeviceOp>();
+      return copy && copy.getX().getType().isHost() ? copy.getX() : Value();
+    };
+    // A result of the device needs at least one operand there.
+    if (!isa<ir::FullOp>(op) && llvm::all_of(op->getOperands(), [&](Value value) {
+          return original(value) || cast<ir::TensorType>(value.getType()).isHost();
+        }))
+      return failure();
+    bool changed = false;
+    for (OpOperand &operand : op->getOpOperands())
+      if (Value number = original(operand.get())) {
+        rewriter.modifyOpInPlace(op, [&] { operand.set(number); });
+        changed = true;
+      }
+    return success(changed);
+  }
+};
+
+struct WholeSlice : OpRewritePattern<ir::SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::SliceOp op, PatternRewriter &rewriter) const override {
+    if (op.getX().getType() != op.getType() || !op.getAt().empty())
+      return failure();
+    for (Attribute entry : op.getSpec())
+      if (StringRef text = cast<StringAttr>(entry).getValue(); text != ":" && text != "r")
+        return failure();
+    rewriter.replaceOp(op, op.getX());
+    return success();
+  }
+};
+
+struct Simplify : impl::SimplifyBase<Simplify> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    RewritePatternSet patterns(context);
+    patterns.add<NeutralOperand, Involution<ir::NegOp>, Involution<ir::NotOp>,
+                 Involution<ir::BitNotOp>, CastOfCast, EqualSides, TransposeOfTranspose,
+                 BroadcastOfBroadcast, ThereAndBack, CopiedNumber, WholeSlice>(context);
+    addRegionPatterns(patterns);
+    GreedyRewriteConfig config;
+    // Merged constants would lose their places; CSE merges them later.
+    config.enableConstantCSE(false).setRegionSimplificationLevel(
+        GreedySimplifyRegionLevel::Disabled);
+    (void)applyPatternsGreedily(getOperation(), std::move(patterns), config);
+  }
+};
+
+} // namespace
+} // namespace mx::graph

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a piece of the tree assigns, uses, and how it may be left: decided before it is generated.
+#include "IRGen/Emitter.h"
+
+namespace mx::irgen {
+using namespace ast;
+
+namespace {
+
+/// Calls `visit` for each expression directly inside `e` and `block` for each block.
+template <class OnExpr, class VisitBlock>
+void children(const Expr *e, const OnExpr &visit, const VisitBlock &block) {
+  if (!e)
+    return;
+  switch (e->kind) {
+  case ExprKind::FString:
+    for (const FString::Part &part : as<FString>(e)->parts)
+      if (part.expr)
+        visit(part.expr);
+    break;
+  case ExprKind::Tuple:
+    for (const Expr *x : as<Tuple>(e)->elements)
+      visit(x);
+    break;
+  case ExprKind::List:
+    for (const Expr *x : as<ListExpr>(e)->elements)
+      visit(x);
+    break;
+  case ExprKind::Comprehension:
+    visit(as<Comprehension>(e)->element);
+    for (const Comprehension::Clause &clause : as<Comprehension>(e)->clauses)
+      visit(clause.range);
+    break;
+  case ExprKind::Unary:
+    visit(as<Unary>(e)->operand);
+    break;
+  case ExprKind::Binary:
+    visit(as<Binary>(e)->left);
+    visit(as<Binary>(e)->right);
+    break;
+  case ExprKind::Range:
+    visit(as<ast::Range>(e)->from);
+    visit(as<ast::Range>(e)->to);
+    break;
+  case ExprKind::Pipe:
+    visit(as<Pipe>(e)->left);
+    visit(as<Pipe>(e)->right);
+    break;
+  case ExprKind::Member:
+    visit(as<Member>(e)->object);
+    break;
+  case ExprKind::Call:
+    visit(as<Call>(e)->callee);
+    for (const Argument &a : as<Call>(e)->args)
+      visit(a.value);
+    break;
+  case ExprKind::Index:
+    visit(as<Index>(e)->object);
+    for (const IndexArg &a : as<Index>(e)->args)
+      for (const Expr *x : {a.value, a.from, a.to, a.step})
+        if (x)
+          visit(x);
+    break;
+  case ExprKind::If: {
+    auto *branch = as<If>(e);
+    visit(branch->condition);
+    block(branch->thenBlock);
+    if (branch->elseBlock)
+      block(branch->elseBlock);
+    if (branch->elseIf)
+      visit(branch->elseIf);
+    break;
+  }
+  case ExprKind::GraphBlock:
+    block(as<GraphBlock>(e)->body);
+    break;
+  case ExprKind::OnBlock:
+    visit(as<OnBlock>(e)->device);
+    block(as<OnBlock>(e)->body);
+    break;
+  case ExprKind::Grad:
+    for (const Expr *x : as<Grad>(e)->targets)
+      visit(x);
+    block(as<Grad>(e)->body);
+    break;
+  default:
+    break;
+  }
+}
+
+template <class OnExpr, class VisitBlock>
+void children(const Stmt *stmt, const OnExpr &visit, const VisitBlock &block) {
+  auto maybe = [&](const Expr *e) {
+    if (e)
+      visit(e);
+  };
+  switch (stmt->kind) {
+  case StmtKind::Expr:
+    visit(as<ExprStmt>(stmt)->expr);
+    break;
+  case StmtKind::Let:
+    visit(as<Let>(stmt)->value);
+    break;
+  case StmtKind::Assign:
+    visit(as<Assign>(stmt)->target);
+    visit(as<Assign>(stmt)->value);
+    break;
+  case StmtKind::For:
+    visit(as<For>(stmt)->iterable);
+    block(as<For>(stmt)->body);
+    break;
+  case StmtKind::While:
+    visit(as<While>(stmt)->condition);
+    maybe(as<While>(stmt)->limit);
+    block(as<While>(stmt)->body);
+    break;
+  case StmtKind::Return:
+    maybe(as<Return>(stmt)->value);
+    break;
+  case StmtKind::Raise:
+    maybe(as<Raise>(stmt)->value);
+    break;
+  case StmtKind::Assert:
+    visit(as<Assert>(stmt)->condition);
+    maybe(as<Assert>(stmt)->message);
+    break;
+  case StmtKind::Try:
+    block(as<Try>(stmt)->body);
+    block(as<Try>(stmt)->handler);
+    break;
+  default:
+    break;
+  }
+}
+
+} // namespace
+
+/// The variable a place is a part of; the receiver's symbol for fields of the model.
+Symbol *Emitter::rootOf(const Expr *place) {
+  while (place) {
+    if (auto *m = as<Member>(place))
+      place = m->object;
+    else if (auto *i = as<Index>(place))
+      place = i->object;
+    else
+      break;
+  }
+  auto *name = as<Name>(place);
+  if (!name || !name->symbol)
+    return nullptr;
+  return name->symbol->kind == sema::SymbolKind::Field ? selfSymbol() : name->symbol;
+}
+
+void Emitter::assignedIn(const Expr *e, Variables &out) {
+  if (!e)
+    return;
+  auto add = [&](const Expr *place) {
+    if (auto *tuple = as<Tuple>(place)) {
+      for (const Expr *part : tuple->elements)
+        if (Symbol *root = rootOf(part))
+          out.insert(root);
+    } else if (Symbol *root = rootOf(place)) {
+      out.insert(root);
+    }
+  };
+  const sema::CallInfo *info = nullptr;
+  if (auto *call = as<Call>(e)) {
+    info = call->info;
+    for (const Argument &a : call->args)
+      if (a.isMut)
+        add(a.value);
+  } else if (auto *pipe = as<Pipe>(e)) {
+    info = pipe->info;
+  }
+  // A call of a `mut fn` changes its receiver; a draw without a generator changes the ambient one.
+  if (info && info->function && info->function->isMutMethod()) {
+    if (info->receiver)
+      add(info->receiver);
+    else
+      out.insert(selfSymbol());
+  }
+  out.insert(&rngPlaceholder);
+  children(
+      e, [&](const Expr *x) { assignedIn(x, out); }, [&](const Block *b) { assignedIn(b, out); });
+}
+
+void Emitter::assignedIn(const Stmt *stmt, Variables &out) {
+  if (auto *a = as<Assign>(stmt)) {
+    auto add = [&](const Expr *place) {
+      if (Symbol *root = rootOf(place))
+        out.insert(root);
+    };
+    if (auto *tuple = as<Tuple>(a->target))
+      for (const Expr *part : tuple->elements)
+        add(part);
+    else
+      add(a->target);
+  }
+  if (auto *loop = as<For>(stmt); loop && loop->isMut)
+    if (Symbol *root = rootOf(loop->iterable))
+      out.insert(root);
+  if (stmt->kind == StmtKind::Break)
+    out.insert(&brokenFlag);
+  if (stmt->kind == StmtKind::Continue)
+    out.insert(&continuedFlag);
+  if (stmt->kind == StmtKind::Return) {
+    out.insert(&returnedFlag);
+    out.insert(&returnValue);
+  }
+  children(
+      stmt, [&](const Expr *x) { assignedIn(x, out); },
+      [&](const Block *b) { assignedIn(b, out); });
+}
+
+void Emitter::assignedIn(const Block *block, Variables &out) {
+  for (const Stmt *stmt : block->stmts)
+    assignedIn(stmt, out);
+}
+
+/// Names that stand for variables, in the order they are met.
+void Emitter::usedIn(const Block *block, Variables &out) {
+  std::function<void(const Expr *)> expr;
+  std::function<void(const Block *)> inner = [&](const Block *b) {
+    for (const Stmt *stmt : b->stmts)
+      children(stmt, expr, inner);
+  };
+  expr = [&](const Expr *e) {
+    if (auto *name = as<Name>(e); name && name->symbol) {
+      if (name->symbol->kind == sema::SymbolKind::Variable)
+        out.insert(name->symbol);
+      else if (name->symbol->kind == sema::SymbolKind::Field)
+        out.insert(selfSymbol());
+    }
+    if (auto *call = as<Call>(e); call && call->info && call->info->function &&
+                                  call->info->function->owner && !call->info->receiver)
+      out.insert(selfSymbol());
+    if (auto *lambda = as<Lambda>(e); lambda && lambda->func->body)
+      inner(lambda->func->body);
+    children(e, expr, inner);
+  };
+  inner(block);
+}
+
+bool Emitter::printsIn(const Block *block) {
+  bool found = false;
+  std::function<void(const Expr *)> expr;
+  std::function<void(const Block *)> inner = [&](const Block *b) {
+    for (const Stmt *stmt : b->stmts)
+      children(stmt, expr, inner);
+  };
+  expr = [&](const Expr *e) {
+    const sema::CallInfo *info = nullptr;
+    if (auto *call = as<Call>(e))
+      info = call->info;
+    else if (auto *pipe = as<Pipe>(e))
+      info = pipe->info;
+    if (info && info->function)
+      found |= (info->function->effects & sema::kPrint) != 0 ||
+               (info->function->primitive && info->function->primitive->effects == "print");
+    children(e, expr, inner);
+  };
+  inner(block);
+  return found;
+}
+
+void Emitter::noteOpByOp(Span span, const std::string &what) {
+  if (!shared.notedGraphs.insert((uint64_t(span.file) << 32) | span.begin).second)
+    return;
+  sema.diags.report(Code::N0502, span, what + " prints, so it runs op by op")
+      .help("take the `print` out to have it compiled");
+}
+
+uint8_t Emitter::exitsOf(const Expr *e) {
+  uint8_t exits = NoExit;
+  children(
+      e, [&](const Expr *x) { exits |= exitsOf(x); }, [&](const Block *b) { exits |= exitsOf(b); });
+  return exits;
+}
+uint8_t Emitter::exitsOf(const Block *block) {
+  uint8_t exits = NoExit;
+  for (const Stmt *stmt : block->stmts)
+    exits |= exitsOf(stmt);
+  return exits;
+}
+uint8_t Emitter::exitsOf(const Stmt *stmt) {
+  switch (stmt->kind) {
+  case StmtKind::Break:
+    return Breaks;
+  case StmtKind::Continue:
+    return Continues;
+  case StmtKind::Return:
+    return Returns;
+  default:
+    break;
+  }
+  uint8_t exits = NoExit;
+  children(
+      stmt, [&](const Expr *x) { exits |= exitsOf(x); },
+      [&](const Block *b) { exits |= exitsOf(b); });
+  // What leaves a loop inside ends there.
+  if (stmt->kind == StmtKind::For || stmt->kind == StmtKind::While)
+    exits &= static_cast<uint8_t>(~(Breaks | Continues));
+  return exits;
+}
+
+} // namespace mx::irgen

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls of functions and methods, construction of models, functions as values.
+#include "IRGen/Emitter.h"
+
+namespace mx::irgen {
+using namespace mlir;
+using namespace ast;
+using sema::CallInfo;
+using sema::ParamInfo;
+
+/// Parameters that are settled before the program runs have no argument in the IR: static values
+/// are part of the instance, shapes and element types are part of types, sizes are among `sizes`.
+bool Emitter::isDropped(const ParamInfo &param) {
+  return param.isStatic || param.type->is(Kind::Shape) || param.type->is(Kind::Dtype) ||
+         param.type->is(Kind::Axes) || param.value.kind == sema::StaticValue::Int;
+}
+
+/// What the callee's names stand for, in terms of this body's sizes and concrete elements and
+/// types.
+Bindings Emitter::bindingsAt(const CallInfo &info) {
+  const Bindings &b = info.bindings;
+  Bindings out;
+  for (auto &[atom, dim] : b.dims)
+    out.dims[atom] = dim ? sema.dims.substitute(dim, instance.bindings.dims) : dim;
+  for (auto &[pack, shape] : b.packs)
+    out.packs[pack] = sema.types.substitute(shape, instance.bindings);
+  for (auto &[variable, elem] : b.elems)
+    out.elems[variable] = concrete(elem);
+  for (auto &[variable, type] : b.types)
+    out.types[variable] = concrete(type);
+  for (auto &[variable, value] : b.statics) {
+    out.statics[variable] = sema.types.substitute(value, instance.bindings);
+  }
+  // A static parameter passed on, or a list: its value is looked up in the argument.
+  if (info.function)
+    for (size_t p = 0; p < info.function->params.size(); ++p) {
+      const ParamInfo &param = info.function->params[p];
+      const Expr *given = p < info.arguments.size() ? info.arguments[p] : nullptr;
+      if (!param.isStatic || param.value.kind != sema::StaticValue::Open || !given)
+        continue;
+      if (auto *name = as<Name>(given); name && name->symbol)
+        if (auto *known = staticValue(name->symbol))
+          out.statics[param.value.variable] = *known;
+    }
+  return out;
+}
+
+const Expr *Emitter::defaultOf(const ParamInfo &param, FunctionInfo &f) {
+  if (param.defaultValue && !param.defaultValue->checked)
+    sema.checkDefault(param, f.paramScope, f.module);
+  return param.defaultValue;
+}
+
+void Emitter::signatureOf(Instance &callee, SmallVectorImpl<mlir::Type> &args,
+                          SmallVectorImpl<mlir::Type> &results, SmallVectorImpl<bool> &isMut) {
+  // The types are in the callee's own names.
+  Emitter inside(shared, callee);
+  auto add = [&](mlir::Type type, bool changes) {
+    args.push_back(type);
+    isMut.push_back(changes);
+    if (changes)
+      results.push_back(type);
+  };
+  FunctionInfo *f = callee.function;
+  if (callee.construct) {
+    if (callee.construct->isModel)
+      add(inside.convert(rngType()), true);
+    for (const ParamInfo &param : callee.construct->params)
+      if (!inside.isDropped(param))
+        add(inside.convert(param.type), false);
+    results.push_back(inside.convert(callee.self));
+    return;
+  }
+  if (f->owner)
+    add(inside.convert(callee.self), f->isMutMethod());
+  for (const ParamInfo &param : f->params)
+    if (!inside.isDropped(param))
+      add(inside.convert(param.type, param.symbol && param.symbol->value.host), param.isMut);
+  if (f->result && !f->result->is(Kind::Nothing))
+    results.push_back(inside.convert(f->result));
+}
+
+SmallVector<mlir::Value> Emitter::callSymbol(Instance &callee, ArrayRef<mlir::Value> args,
+                                             ArrayRef<mlir::Type> results,
+                                             const Bindings &bindings) {
+  SmallVector<mlir::Attribute> sizes;
+  for (Dim dim : shared.instances.sizesAt(callee, bindings))
+    sizes.push_back(size(dim));
+  auto call = create<ir::CallOp>(results, callee.symbol, args, builder.getArrayAttr(sizes));
+  return SmallVector<mlir::Value>(call.getResults());
+}
+
+const Type *Emitter::rngType() {
+  NominalInfo &nominal = *sema.prelude->scope.names.at("Rng")->nominal;
+  sema.resolveFields(nominal);
+  return nominal.self;
+}
+mlir::Value Emitter::ambientRng() {
+  if (mlir::Value own = values.lookup(&rngPlaceholder))
+    return own;
+  const Type *type = rngType();
+  return create<ir::GlobalLoadOp>(convert(type), builder.getStringAttr("$rng"));
+}
+void Emitter::setAmbientRng(mlir::Value value) {
+  if (values.count(&rngPlaceholder))
+    values[&rngPlaceholder] = value;
+  else
+    create<ir::GlobalStoreOp>(builder.getStringAttr("$rng"), value);
+}
+
+static bool isAmbient(const ParamInfo &param) {
+  return param.isMut && param.fromContext && param.type->is(Kind::Nominal) &&
+         param.type->nominal->name == "Rng";
+}
+
+mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const CallInfo &info) {
+  FunctionInfo &f = *info.function;
+  if (!f.syntax->body)
+    return unsupported(whole->span, "`" + f.name + "`");
+  Bindings bindings = bindingsAt(info);
+  bool asGraph = f.isGraph() && !shared.options.eager;
+  if (asGraph && (f.effects & sema::kPrint)) {
+    noteOpByOp(f.syntax->graphSpan, "`" + f.name + "`");
+    asGraph = false;
+  }
+  Instance &target = shared.instances.of(f, bindings, asGraph);
+  SmallVector<mlir::Value> args;
+  // What each changed argument goes back to.
+  SmallVector<const Expr *> places;
+  auto add = [&](mlir::Value value, const Expr *place, bool changes) {
+    args.push_back(value);
+    if (changes)
+      places.push_back(place);
+  };
+  const Expr *receiver = info.receiver;
+  mlir::Value object;
+  if (f.owner) {
+    object = receiver ? emit(receiver) : self();
+    if (!object)
+      return {};
+    add(object, receiver, f.isMutMethod());
+  }
+  // The argument types in this body's names.
+  Bindings inCaller = bindings;
+  for (size_t p = 0; p < f.params.size(); ++p) {
+    const ParamInfo &param = f.params[p];
+    const Expr *given = info.arguments[p];
+    if (isDropped(param)) {
+      // A size that only the run knows gets its name here.
+      if (given && param.value.kind == sema::StaticValue::Int)
+        if (auto id = sema.dims.asSymbol(param.value.dim))
+          if (Dim d = bindings.dims[*id]; d && !isBound(d))
+            if (auto atom = sema.dims.asSymbol(d))
+              bindSize(*atom, emitHostInt(given));
+      if (given && param.type->is(Kind::Shape))
+        emitShape(concrete(given->checked->type), given);
+      continue;
+    }
+    const Type *type = sema.types.substitute(param.type, inCaller);
+    bool host = param.symbol && param.symbol->value.host;
+    mlir::Value value;
+    if (given) {
+      value = type->isTensor() && given->checked->type->isTensor()
+                  ? emitAs(given, elementType(type->elem))
+                  : emit(given);
+      if (value)
+        value = fit(value, convert(type, host));
+    } else if (isAmbient(param)) {
+      value = ambientRng();
+    } else if (const Expr *usual = defaultOf(param, f)) {
+      value = type->isTensor() ? emitAs(usual, elementType(type->elem)) : emit(usual);
+      if (value)
+        value = fit(value, convert(type, host));
+    }
+    if (!value)
+      return shared.failed ? mlir::Value()
+                           : unsupported(whole->span, "`" + param.name + "` left out");
+    add(value, given, param.isMut);
+  }
+  SmallVector<mlir::Type> results;
+  for (auto [i, place] : llvm::enumerate(places))
+    (void)i, (void)place;
+  size_t changed = 0;
+  if (f.owner && f.isMutMethod())
+    results.push_back(args[changed++].getType());
+  {
+    size_t arg = f.owner ? 1 : 0;
+    for (const ParamInfo &param : f.params) {
+      if (isDropped(param))
+        continue;
+      if (param.isMut)
+        results.push_back(args[arg].getType());
+      ++arg;
+    }
+  }
+  bool hasResult = f.result && !f.result->is(Kind::Nothing);
+  const Type *resultType = hasResult ? concrete(info.result) : nullptr;
+  if (hasResult)
+    results.push_back(convert(sema.types.onDevice(resultType->plain, nullptr)));
+  at(as<Member>(callee) ? as<Member>(callee)->name.span : whole->span);
+  SmallVector<mlir::Value> out = callSymbol(target, args, results, bindings);
+  size_t next = 0;
+  size_t placeIndex = 0;
+  if (f.owner && f.isMutMethod()) {
+    if (receiver)
+      assign(receiver, out[next]);
+    else
+      setSelf(out[next]);
+    ++next;
+    ++placeIndex;
+  }
+  for (size_t p = 0; p < f.params.size(); ++p) {
+    const ParamInfo &param = f.params[p];
+    if (isDropped(param) || !param.isMut)
+      continue;
+    if (info.arguments[p])
+      assign(info.arguments[p], out[next]);
+    else
+      setAmbientRng(out[next]);
+    ++next;
+  }
+  if (!hasResult)
+    return {};
+  if (resultType->isTensor())
+    adoptSizes(out[next], resultType);
+  return out[next];
+}
+
+/// f16(x): the same values with other elements.
+mlir::Value Emitter::emitConvert(const Expr *whole, const Expr *argument) {
+  mlir::Type element = elementType(concrete(whole->checked->type)->elem);
+  return emitAs(argument, element);
+}
+
+mlir::Value Emitter::emitCall(const Expr *whole, const Expr *callee, const List<Argument> *args,
+                              const Expr *piped, const CallInfo *info) {
+  if (!info) {
+    auto *name = as<Name>(callee);
+    bool converts = name && (!name->symbol ? elementNamed(name->text).has_value()
+                                           : name->symbol->kind == sema::SymbolKind::ElemParam);
+    if (converts)
+      return emitConvert(whole, piped ? piped : (*args)[0].value);
+    if (callee->checked && concrete(callee->checked->type)->is(Kind::Fn)) {
+      mlir::Value f = emit(callee);
+      if (!f)
+        return {};
+      auto type = mlir::cast<ir::FnType>(f.getType()).getType();
+      SmallVector<mlir::Value> operands;
+      auto add = [&](const Expr *e) {
+        size_t i = operands.size();
+        mlir::Value v = i < type.getNumInputs() && isa<ir::TensorType>(type.getInput(i))
+                            ? emitAs(e, mlir::cast<ir::TensorType>(type.getInput(i)).getElement())
+                            : emit(e);
+        operands.push_back(v && i < type.getNumInputs() ? fit(v, type.getInput(i)) : v);
+      };
+      if (piped)
+        add(piped);
+      if (args)
+        for (const Argument &a : *args)
+          add(a.value);
+      if (llvm::is_contained(operands, mlir::Value()))
+        return {};
+      auto call = create<ir::CallValueOp>(type.getResults(), f, operands);
+      return call->getNumResults() ? call->getResult(0) : mlir::Value();
+    }
+    return unsupported(whole->span, "this call");
+  }
+  switch (info->target) {
+  case CallInfo::Construct: {
+    const Expr *rngExpr = nullptr;
+    if (args)
+      for (const Argument &a : *args)
+        if (a.isMut || a.name.text == "rng")
+          rngExpr = a.value;
+    return construct(concrete(info->result), info, rngExpr, whole->span);
+  }
+  case CallInfo::Primitive: {
+    SmallVector<const Argument *> given;
+    Argument first;
+    if (piped) {
+      first.value = const_cast<Expr *>(piped);
+      given.push_back(&first);
+    } else if (auto *member = as<Member>(callee); member && !member->symbol) {
+      first.value = member->object;
+      given.push_back(&first);
+    }
+    if (args)
+      for (const Argument &a : *args)
+        given.push_back(&a);
+    return emitPrimitive({whole, StringRef(info->function->primitive->name), info, given});
+  }
+  default:
+    return callFunction(whole, callee, *info);
+  }
+}
+
+/// A struct is made of its parts; a model's constructor runs its initialisers.
+mlir::Value Emitter::construct(const Type *type, const CallInfo *info, const Expr *rngExpr,
+                               Span span) {
+  NominalInfo &nominal = *type->nominal;
+  sema.resolveFields(nominal);
+  Instance &target = shared.instances.ofConstructor(type);
+  Bindings bindings = sema.bindingsOf(type);
+  SmallVector<mlir::Value> args;
+  if (nominal.isModel) { // initialisers may draw
+    mlir::Value generator = rngExpr ? emit(rngExpr) : ambientRng();
+    if (!generator)
+      return {};
+    args.push_back(generator);
+  }
+  for (size_t p = 0; p < nominal.params.size(); ++p) {
+    const ParamInfo &param = nominal.params[p];
+    if (isDropped(param))
+      continue;
+    const Type *want = sema.types.substitute(param.type, bindings);
+    const Expr *given = info && p < info->arguments.size() ? info->arguments[p] : nullptr;
+    if (!given && param.defaultValue) {
+      if (!param.defaultValue->checked)
+        sema.checkDefault(param, nominal.scope, nominal.module);
+      given = param.defaultValue;
+    }
+    mlir::Value value;
+    if (given)
+      value = want->isTensor() && given->checked && given->checked->type->isTensor()
+                  ? emitAs(given, elementType(want->elem))
+                  : emit(given);
+    if (!value)
+      return shared.failed
+                 ? mlir::Value()
+                 : unsupported(span, "`" + param.name + "` left out of `" + nominal.name + "`");
+    args.push_back(fit(value, convert(want)));
+  }
+  if (!nominal.isModel)
+    return callSymbol(target, args, {convert(type->plain)}, bindings)[0];
+  SmallVector<mlir::Value> out =
+      callSymbol(target, args, {args[0].getType(), convert(type->plain)}, bindings);
+  if (rngExpr)
+    assign(rngExpr, out[0]);
+  else
+    setAmbientRng(out[0]);
+  return out[1];
+}
+
+// -------------------------------------------------------------------------------- functions as
+// values
+
+mlir::Value Emitter::functionValue(FunctionInfo &function, const Type *type, Span span) {
+  if (!function.syntax->body || !function.generics.elems.empty() ||
+      !function.generics.packs.empty() || function.owner)
+    return unsupported(span, "`" + function.name + "` as a value");
+  Instance &target = shared.instances.of(function, {}, false);
+  if (!target.sizes.empty())
+    return unsupported(span, "a function with open sizes as a value");
+  return create<ir::ClosureOp>(convert(type), target.symbol, ValueRange(),
+                               builder.getArrayAttr({}));
+}
+
+mlir::Value Emitter::emitLambda(const Lambda *e) {
+  return unsupported(e->span, "a function as a value");
+}
+
+} // namespace mx::irgen

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Control flow. A block gives back the variables it assigns; `break`, `continue` and `return` set
+// flags, and what would be jumped over is put under a condition.
+#include "IRGen/Emitter.h"
+
+namespace mx::irgen {
+using namespace mlir;
+using namespace ast;
+
+/// Carried values in the order of their symbols, as SSA values.
+SmallVector<Symbol *> Emitter::carriedBy(const Variables &assigned) {
+  SmallVector<Symbol *> out;
+  for (Symbol *symbol : assigned)
+    if (auto found = values.find(symbol); found != values.end())
+      if (!isa<ir::CellType>(found->second.getType()))
+        out.push_back(symbol);
+  return out;
+}
+
+// -----------------------------------------------------------------------------------------------
+// if
+
+/// One of two blocks; both leave the variables they assign and, if `resultType` is set, a value.
+mlir::Value Emitter::conditional(mlir::Value condition, const Variables &assigned,
+                                 mlir::Type resultType, llvm::function_ref<mlir::Value()> then,
+                                 llvm::function_ref<mlir::Value()> otherwise) {
+  SmallVector<Symbol *> carried = carriedBy(assigned);
+  SmallVector<mlir::Type> types;
+  for (Symbol *symbol : carried)
+    types.push_back(values[symbol].getType());
+  if (resultType)
+    types.push_back(resultType);
+  auto op = create<ir::IfOp>(types, condition);
+  auto before = values;
+  auto names = sizeNames;
+  for (bool first : {true, false}) {
+    OpBuilder::InsertionGuard guard(builder);
+    Region &region = first ? op.getThenRegion() : op.getElseRegion();
+    builder.createBlock(&region);
+    values = before;
+    sizeNames = names;
+    mlir::Value v = first ? then() : otherwise();
+    SmallVector<mlir::Value> yielded;
+    for (Symbol *symbol : carried)
+      yielded.push_back(values.lookup(symbol));
+    if (resultType)
+      yielded.push_back(v ? fit(v, resultType) : undefined(resultType));
+    create<ir::YieldOp>(yielded);
+  }
+  values = before;
+  sizeNames = names;
+  for (auto [i, symbol] : llvm::enumerate(carried))
+    values[symbol] = op.getResult(static_cast<unsigned>(i));
+  return resultType ? op.getResult(static_cast<unsigned>(carried.size())) : mlir::Value();
+}
+
+mlir::Value Emitter::emitIf(const If *e, bool wanted) {
+  mlir::Value condition = emitCondition(e->condition);
+  if (!condition)
+    return {};
+  auto otherwise = [&]() -> mlir::Value {
+    if (e->elseIf)
+      return emitIf(e->elseIf, wanted);
+    return e->elseBlock ? emitBlock(e->elseBlock, wanted) : mlir::Value();
+  };
+  // A static condition is decided here: the other block need not even make sense.
+  if (auto constant = condition.getDefiningOp<ir::ConstantOp>())
+    if (auto known = dyn_cast<BoolAttr>(constant.getValue()))
+      return known.getValue() ? emitBlock(e->thenBlock, wanted) : otherwise();
+  Variables assigned;
+  assignedIn(static_cast<const Expr *>(e), assigned);
+  mlir::Type type = wanted ? convert(e->checked->type, e->checked->host) : mlir::Type();
+  return conditional(
+      condition, assigned, type, [&] { return emitBlock(e->thenBlock, wanted); }, otherwise);
+}
+
+// --------------------------------------------------------------------------------------------
+// loops
+
+mlir::Value Emitter::skipping(uint8_t exits) {
+  mlir::Value flag;
+  auto add = [&](uint8_t exit, Symbol *symbol) {
+    if (!(exits & exit) || !values.count(symbol))
+      return;
+    mlir::Value v = read(symbol);
+    flag = flag ? elementwise("or", {flag, v}) : v;
+  };
+  add(Breaks, &brokenFlag);
+  add(Continues, &continuedFlag);
+  add(Returns, &returnedFlag);
+  return flag ? flag : constantBool(false);
+}
+
+void Emitter::emitForRange(const For *loop, mlir::Value from, mlir::Value to,
+                           llvm::function_ref<void(mlir::Value)> bind,
+                           llvm::function_ref<void(mlir::Value)> after) {
+  uint8_t exits = exitsOf(loop->body);
+  Variables assigned;
+  assignedIn(loop->body, assigned);
+  mlir::Value outerBroken = values.lookup(&brokenFlag),
+              outerContinued = values.lookup(&continuedFlag);
+  values.erase(&brokenFlag);
+  values.erase(&continuedFlag);
+  if (exits & Breaks) {
+    values[&brokenFlag] = constantBool(false);
+    assigned.insert(&brokenFlag);
+  }
+  if (exits & Returns) {
+    assigned.insert(&returnedFlag);
+    assigned.insert(&returnValue);
+  }
+  SmallVector<Symbol *> carried = carriedBy(assigned);
+  SmallVector<mlir::Value> initial;
+  for (Symbol *symbol : carried)
+    initial.push_back(values[symbol]);
+  auto names = sizeNames;
+  auto body = [&](mlir::Value index) {
+    if (exits & Continues)
+      values[&continuedFlag] = constantBool(false);
+    bind(index);
+    emitBlock(loop->body, false);
+    after(index);
+    values.erase(&continuedFlag);
+  };
+  SmallVector<mlir::Type> types;
+  for (mlir::Value v : initial)
+    types.push_back(v.getType());
+  Operation *op = nullptr;
+  unsigned firstResult = 0;
+  bool leaves = exits & (Breaks | Returns);
+  if (!leaves) {
+    auto made = create<ir::ForOp>(types, from, to, initial);
+    op = made;
+    OpBuilder::InsertionGuard guard(builder);
+    mlir::Block *block = builder.createBlock(&made.getBody());
+    mlir::Value index = block->addArgument(from.getType(), builder.getLoc());
+    auto before = values;
+    for (auto [symbol, type] : llvm::zip(carried, types))
+      values[symbol] = block->addArgument(type, builder.getLoc());
+    body(index);
+    SmallVector<mlir::Value> yielded;
+    for (Symbol *symbol : carried)
+      yielded.push_back(values[symbol]);
+    create<ir::YieldOp>(yielded);
+    values = before;
+  } else {
+    // A loop that may end early counts by itself.
+    SmallVector<mlir::Value> all{from};
+    llvm::append_range(all, initial);
+    SmallVector<mlir::Type> allTypes{from.getType()};
+    llvm::append_range(allTypes, types);
+    auto made = create<ir::WhileOp>(allTypes, all, mlir::Value());
+    op = made;
+    firstResult = 1;
+    OpBuilder::InsertionGuard guard(builder);
+    auto before = values;
+    for (Region *region : {&made.getCondition(), &made.getBody()}) {
+      mlir::Block *block = builder.createBlock(region);
+      mlir::Value index = block->addArgument(from.getType(), builder.getLoc());
+      values = before;
+      for (auto [symbol, type] : llvm::zip(carried, types))
+        values[symbol] = block->addArgument(type, builder.getLoc());
+      if (region == &made.getCondition()) {
+        mlir::Value more = elementwise("lt", {index, to}, builder.getI1Type());
+        mlir::Value stop = skipping(exits & (Breaks | Returns));
+        create<ir::YieldOp>(ValueRange{elementwise("and", {more, elementwise("not", {stop})})});
+        continue;
+      }
+      body(index);
+      SmallVector<mlir::Value> yielded{elementwise("add", {index, constantInt(1)})};
+      for (Symbol *symbol : carried)
+        yielded.push_back(values[symbol]);
+      create<ir::YieldOp>(yielded);
+    }
+    values = before;
+  }
+  sizeNames = names;
+  for (auto [i, symbol] : llvm::enumerate(carried))
+    values[symbol] = op->getResult(firstResult + static_cast<unsigned>(i));
+  values.erase(&brokenFlag);
+  values.erase(&continuedFlag);
+  if (outerBroken)
+    values[&brokenFlag] = outerBroken;
+  if (outerContinued)
+    values[&continuedFlag] = outerContinued;
+}
+
+void Emitter::emitFor(const For *loop) {
+  const Type *over = concrete(loop->iterable->checked->type);
+  if (over->is(Kind::Range)) {
+    mlir::Value from, to;
+    if (auto *range = as<ast::Range>(loop->iterable)) {
+      from = emitHostInt(range->from);
+      to = emitHostInt(range->to);
+    } else if (mlir::Value range = emit(loop->iterable)) {
+      mlir::Type whole = ir::TensorType::host(builder.getI64Type());
+      from = create<ir::GetOp>(whole, range, builder.getI64IntegerAttr(0));
+      to = create<ir::GetOp>(whole, range, builder.getI64IntegerAttr(1));
+    }
+    if (!from || !to)
+      return;
+    emitForRange(
+        loop, from, to, [&](mlir::Value index) { bindPattern(loop->pattern, index); },
+        [](mlir::Value) {});
+    return;
+  }
+  if (over->is(Kind::Array)) {
+    mlir::Value array = emit(loop->iterable);
+    if (!array)
+      return;
+    auto type = mlir::cast<ir::ArrayType>(array.getType());
+    mlir::Value count = sizeValue(over->count);
+    // With `mut` the elements go back into the array, which is then assigned as a whole.
+    Symbol *whole = loop->isMut ? rootOf(loop->iterable) : nullptr;
+    (void)whole;
+    emitForRange(
+        loop, constantInt(0), count,
+        [&](mlir::Value index) {
+          mlir::Value from = loop->isMut ? emit(loop->iterable) : array;
+          bindPattern(loop->pattern, create<ir::AtOp>(type.getElement(), from, index));
+        },
+        [&](mlir::Value index) {
+          if (!loop->isMut || !loop->pattern->symbol)
+            return;
+          mlir::Value from = emit(loop->iterable);
+          assign(loop->iterable,
+                 create<ir::SetAtOp>(type, from, index, read(loop->pattern->symbol)));
+        });
+    return;
+  }
+  unsupported(loop->iterable->span, "a loop over " + sema.show(over));
+}
+
+void Emitter::emitWhile(const While *loop) {
+  uint8_t exits = exitsOf(loop->body);
+  Variables assigned;
+  assignedIn(loop->body, assigned);
+  assignedIn(loop->condition, assigned);
+  mlir::Value limit = loop->limit ? emitHostInt(loop->limit) : mlir::Value();
+  mlir::Value outerBroken = values.lookup(&brokenFlag),
+              outerContinued = values.lookup(&continuedFlag);
+  values.erase(&brokenFlag);
+  values.erase(&continuedFlag);
+  if (exits & Breaks) {
+    values[&brokenFlag] = constantBool(false);
+    assigned.insert(&brokenFlag);
+  }
+  if (exits & Returns) {
+    assigned.insert(&returnedFlag);
+    assigned.insert(&returnValue);
+  }
+  SmallVector<Symbol *> carried = carriedBy(assigned);
+  SmallVector<mlir::Value> initial;
+  SmallVector<mlir::Type> types;
+  for (Symbol *symbol : carried) {
+    initial.push_back(values[symbol]);
+    types.push_back(values[symbol].getType());
+  }
+  auto op = create<ir::WhileOp>(types, initial, limit);
+  auto before = values;
+  auto names = sizeNames;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    for (Region *region : {&op.getCondition(), &op.getBody()}) {
+      mlir::Block *block = builder.createBlock(region);
+      values = before;
+      sizeNames = names;
+      for (auto [symbol, type] : llvm::zip(carried, types))
+        values[symbol] = block->addArgument(type, builder.getLoc());
+      if (region == &op.getCondition()) {
+        mlir::Value more = emitCondition(loop->condition);
+        if (!more)
+          more = constantBool(false);
+        if (exits & (Breaks | Returns))
+          more = elementwise("and",
+                             {elementwise("not", {skipping(exits & (Breaks | Returns))}), more});
+        create<ir::YieldOp>(ValueRange{more});
+        continue;
+      }
+      if (exits & Continues)
+        values[&continuedFlag] = constantBool(false);
+      emitBlock(loop->body, false);
+      SmallVector<mlir::Value> yielded;
+      for (Symbol *symbol : carried)
+        yielded.push_back(values[symbol]);
+      create<ir::YieldOp>(yielded);
+    }
+  }
+  values = before;
+  sizeNames = names;
+  for (auto [i, symbol] : llvm::enumerate(carried))
+    values[symbol] = op.getResult(static_cast<unsigned>(i));
+  values.erase(&brokenFlag);
+  values.erase(&continuedFlag);
+  if (outerBroken)
+    values[&brokenFlag] = outerBroken;
+  if (outerContinued)
+    values[&continuedFlag] = outerContinued;
+}
+
+// --------------------------------------------------------------------------------- return,
+// try/catch
+
+void Emitter::emitReturn(const Return *stmt) {
+  if (stmt->value) {
+    mlir::Value v = resultType && resultType->isTensor() && stmt->value->checked->type->isTensor()
+                        ? emitAs(stmt->value, elementType(resultType->elem))
+                        : emit(stmt->value);
+    if (v && resultType)
+      v = fit(v, convert(resultType));
+    write(&returnValue, v);
+  }
+  write(&returnedFlag, constantBool(true));
+}
+
+/// Variables that the body assigns become cells for the time of the `try`: an error may leave the
+/// body between two assignments.
+void Emitter::emitTry(const Try *stmt) {
+  Variables assigned;
+  assignedIn(stmt->body, assigned);
+  uint8_t exits = exitsOf(stmt->body) | exitsOf(stmt->handler);
+  if (exits & Returns) {
+    assigned.insert(&returnedFlag);
+    assigned.insert(&returnValue);
+  }
+  if (exits & Breaks)
+    assigned.insert(&brokenFlag);
+  if (exits & Continues)
+    assigned.insert(&continuedFlag);
+  Variables inHandler;
+  assignedIn(stmt->handler, inHandler);
+  for (Symbol *symbol : inHandler)
+    assigned.insert(symbol);
+  SmallVector<Symbol *> carried = carriedBy(assigned);
+  for (Symbol *symbol : carried) {
+    mlir::Value v = values[symbol];
+    values[symbol] = create<ir::CellOp>(ir::CellType::get(&shared.context, v.getType()), v);
+  }
+  auto op = create<ir::TryOp>(TypeRange());
+  auto before = values;
+  auto names = sizeNames;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.createBlock(&op.getBody());
+    emitBlock(stmt->body, false);
+    create<ir::YieldOp>(ValueRange());
+    values = before;
+    sizeNames = names;
+    mlir::Block *handler = builder.createBlock(&op.getHandler());
+    mlir::Value error = handler->addArgument(ir::ErrorType::get(&shared.context), builder.getLoc());
+    if (stmt->symbol)
+      values[stmt->symbol] = error;
+    emitBlock(stmt->handler, false);
+    create<ir::YieldOp>(ValueRange());
+  }
+  values = before;
+  sizeNames = names;
+  for (Symbol *symbol : carried) {
+    mlir::Value cell = values[symbol];
+    values[symbol] =
+        create<ir::LoadOp>(mlir::cast<ir::CellType>(cell.getType()).getElement(), cell);
+  }
+}
+
+} // namespace mx::irgen

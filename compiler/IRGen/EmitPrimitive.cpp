@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Builtins. Those with an op of their own become it; others are written in terms of these here, so
+// that eager code, graphs and gradients mean the same by them.
+#include "IRGen/Emitter.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace mx::irgen {
+using namespace mlir;
+using namespace ast;
+
+const Expr *Emitter::argument(const PrimitiveCall &call, StringRef name) {
+  const sema::CallInfo &info = *call.info;
+  for (size_t p = 0; p < info.function->params.size() && p < info.arguments.size(); ++p)
+    if (StringRef(info.function->params[p].name) == name)
+      return info.arguments[p] ? info.arguments[p]
+                               : defaultOf(info.function->params[p], *info.function);
+  return nullptr;
+}
+
+std::optional<int64_t> Emitter::staticInt(const Expr *e) {
+  return e && e->checked && e->checked->dim ? number(e->checked->dim) : std::nullopt;
+}
+
+std::optional<SmallVector<int64_t>> Emitter::staticInts(const Expr *e) {
+  SmallVector<int64_t> out;
+  auto add = [&](const Expr *x) {
+    auto n = staticInt(x);
+    if (n)
+      out.push_back(*n);
+    return n.has_value();
+  };
+  bool ok = true;
+  if (auto *list = as<ListExpr>(e)) {
+    for (const Expr *x : list->elements)
+      ok &= add(x);
+  } else if (auto *tuple = as<Tuple>(e)) {
+    for (const Expr *x : tuple->elements)
+      ok &= add(x);
+  } else {
+    ok = add(e);
+  }
+  if (!ok)
+    return std::nullopt;
+  return out;
+}
+
+std::optional<bool> Emitter::staticBool(const PrimitiveCall &call, StringRef name) {
+  const Expr *e = argument(call, name);
+  if (!e)
+    return false;
+  if (auto *n = as<Name>(e); n && n->symbol)
+    if (auto *known = staticValue(n->symbol); known && known->kind == sema::StaticValue::Bool)
+      return known->flag;
+  if (e->checked && e->checked->constant == sema::Value::BoolConstant)
+    return e->checked->flag;
+  if (auto *literal = as<Bool>(e))
+    return literal->value;
+  return std::nullopt;
+}
+
+mlir::Value Emitter::scalarLike(mlir::Value like, double value) {
+  return constantNumber(elementOf(like), value, 0, false);
+}
+mlir::Value Emitter::scalarSize(Dim count, mlir::Type element) {
+  if (auto known = number(count))
+    return constantNumber(element, 0, *known, true);
+  return cast(sizeValue(count), element);
+}
+
+// ---------------------------------------------------------------------------------------
+// reductions
+
+mlir::Value Emitter::reduce(StringRef op, mlir::Value x, ArrayRef<int64_t> axes, bool keep) {
+  x = place(toDevice(x));
+  ir::TensorType type = tensor(x);
+  SmallVector<ir::SizeAttr> sizes;
+  for (auto [i, s] : llvm::enumerate(type.getSizes())) {
+    if (!llvm::is_contained(axes, static_cast<int64_t>(i)))
+      sizes.push_back(s);
+    else if (keep)
+      sizes.push_back(ir::SizeAttr::get(&shared.context, int64_t(1)));
+  }
+  mlir::Type element = type.getElement();
+  if (op == "argmax" || op == "argmin")
+    element = builder.getI32Type();
+  else if (op == "any" || op == "all")
+    element = builder.getI1Type();
+  OperationState state(builder.getLoc(), ("mx." + op).str());
+  state.addOperands(x);
+  state.addTypes(type.withElement(element).withSizes(sizes));
+  state.addAttribute("axes", builder.getDenseI64ArrayAttr(axes));
+  if (keep)
+    state.addAttribute("keep", builder.getUnitAttr());
+  return builder.create(state)->getResult(0);
+}
+
+/// sum / n; the count is a size, so a graph knows it before it runs.
+mlir::Value Emitter::mean(mlir::Value x, ArrayRef<int64_t> axes, bool keep) {
+  mlir::Value sum = reduce("sum", x, axes, keep);
+  ir::SizeTable &table = shared.context.getOrLoadDialect<ir::MxDialect>()->sizes();
+  Dim count;
+  {
+    std::lock_guard guard(table.lock);
+    count = table.dims.constant(1);
+    for (int64_t axis : axes)
+      count = table.dims.mul(count, tensor(x).getSizes()[axis].dim());
+  }
+  mlir::Type element = elementOf(sum);
+  mlir::Value n;
+  if (auto known = count ? count.constant() : std::nullopt)
+    n = constantNumber(element, 0, *known, true);
+  else
+    n = cast(create<ir::SizeOp>(ir::TensorType::host(builder.getI64Type()),
+                                ir::SizeAttr::get(&shared.context, count)),
+             element);
+  return elementwise("div", {sum, n}, element);
+}
+
+mlir::Value Emitter::emitReduction(const PrimitiveCall &call) {
+  const Expr *operand = argument(call, "x"), *axis = nullptr;
+  for (size_t p = 0; p < call.info->function->params.size(); ++p)
+    if (call.info->function->params[p].name == "axis")
+      axis = call.info->arguments[p];
+  mlir::Value x = emit(operand);
+  if (!x)
+    return {};
+  x = toDevice(x);
+  int64_t rank = static_cast<int64_t>(tensor(x).rank());
+  SmallVector<int64_t> axes;
+  if (axis) {
+    auto given = staticInts(axis);
+    if (!given)
+      return unsupported(axis->span, "an axis that is not a number");
+    for (int64_t a : *given)
+      axes.push_back(a < 0 ? a + rank : a);
+    llvm::sort(axes);
+  } else {
+    axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  }
+  auto keep = staticBool(call, "keep");
+  if (!keep)
+    return unsupported(call.whole->span, "`keep` that is not known");
+  StringRef name = call.name;
+  if (name == "mean")
+    return mean(x, axes, *keep);
+  if (name == "variance" || name == "std") {
+    mlir::Value centred = elementwise("sub", {x, mean(x, axes, /*keep=*/true)});
+    mlir::Value variance = mean(elementwise("mul", {centred, centred}), axes, *keep);
+    return name == "std" ? elementwise("sqrt", {variance}) : variance;
+  }
+  if (name == "norm")
+    return elementwise("sqrt", {reduce("sum", elementwise("mul", {x, x}), axes, *keep)});
+  if (name == "logsumexp") {
+    mlir::Value top = reduce("max", x, axes, /*keep=*/true);
+    // Where all are -inf, or one is inf, the largest is not subtracted: inf - inf is NaN.
+    mlir::Value finite = elementwise("isfinite", {top}, builder.getI1Type());
+    mlir::Value shift = elementwise("select", {finite, top, scalarLike(top, 0)});
+    mlir::Value sum =
+        reduce("sum", elementwise("exp", {elementwise("sub", {x, shift})}), axes, *keep);
+    mlir::Value back = shift;
+    if (!*keep)
+      back = create<ir::ReshapeOp>(tensor(sum), shift);
+    return elementwise("add", {elementwise("log", {sum}), back});
+  }
+  return reduce(name, x, axes, *keep);
+}
+
+// -------------------------------------------------------------------------------------------
+// shapes
+
+mlir::Value Emitter::emitShaped(const PrimitiveCall &call, bool &handled) {
+  handled = true;
+  const Type *type = concrete(call.info->result ? call.info->result : call.whole->checked->type);
+  StringRef name = call.name;
+  auto result = [&] { return mlir::cast<ir::TensorType>(convert(type)); };
+  auto operand = [&](StringRef parameter) -> mlir::Value {
+    const Expr *e = argument(call, parameter);
+    return e ? place(toDevice(emit(e))) : mlir::Value();
+  };
+  auto nameSizes = [&] {
+    if (const Expr *shape = argument(call, "shape"))
+      if (as<ListExpr>(shape))
+        emitShape(concrete(shape->checked->type), shape);
+  };
+  if (name == "reshape" || name == "broadcast" || name == "squeeze") {
+    mlir::Value x = operand("x");
+    if (!x)
+      return {};
+    nameSizes();
+    if (name == "broadcast")
+      return create<ir::BroadcastOp>(result(), x);
+    return create<ir::ReshapeOp>(result(), x);
+  }
+  if (name == "transpose") {
+    mlir::Value x = operand("x");
+    auto order = staticInts(argument(call, "order"));
+    if (!x || !order)
+      return x ? unsupported(call.whole->span, "an order that is not known") : x;
+    for (int64_t &axis : *order)
+      axis += axis < 0 ? static_cast<int64_t>(order->size()) : 0;
+    return create<ir::TransposeOp>(result(), x, builder.getDenseI64ArrayAttr(*order));
+  }
+  if (name == "concat" || name == "stack") {
+    SmallVector<mlir::Value> parts;
+    int64_t axis = 0;
+    ir::TensorType whole = result();
+    for (const Argument *a : call.given) {
+      if (a->name.text == "axis") {
+        auto given = staticInt(a->value);
+        if (!given)
+          return unsupported(a->span, "an axis that is not a number");
+        axis = *given;
+        continue;
+      }
+      if (!a->value->checked->type->isTensor())
+        return unsupported(a->value->span, "an array of tensors here");
+      mlir::Value part = toDevice(emitAs(a->value, whole.getElement()));
+      if (!part)
+        return {};
+      parts.push_back(part);
+    }
+    if (axis < 0)
+      axis += static_cast<int64_t>(whole.rank());
+    if (name == "stack")
+      for (mlir::Value &part : parts) {
+        SmallVector<ir::SizeAttr> sizes(tensor(part).getSizes());
+        sizes.insert(sizes.begin() + axis, ir::SizeAttr::get(&shared.context, int64_t(1)));
+        part = create<ir::ReshapeOp>(tensor(part).withSizes(sizes), part);
+      }
+    return create<ir::ConcatOp>(whole, parts, builder.getI64IntegerAttr(axis));
+  }
+  if (name == "split") {
+    mlir::Value x = operand("x");
+    auto parts = staticInt(argument(call, "parts"));
+    auto axis = staticInt(argument(call, "axis"));
+    if (!x || !parts || !axis)
+      return x ? unsupported(call.whole->span, "a split that is not known") : x;
+    int64_t at = *axis < 0 ? *axis + static_cast<int64_t>(tensor(x).rank()) : *axis;
+    const Type *part = type->is(Kind::Tuple) ? type->parts[0] : type;
+    auto partType = mlir::cast<ir::TensorType>(convert(part));
+    mlir::Value width = create<ir::SizeOp>(ir::TensorType::host(builder.getI64Type()),
+                                           partType.getSizes()[static_cast<size_t>(at)]);
+    SmallVector<std::string> spec(tensor(x).rank(), ":");
+    spec[static_cast<size_t>(at)] = "rft";
+    SmallVector<mlir::Value> pieces;
+    for (int64_t i = 0; i < *parts; ++i) {
+      mlir::Value from = elementwise("mul", {width, constantInt(i)});
+      mlir::Value to = elementwise("mul", {width, constantInt(i + 1)});
+      pieces.push_back(create<ir::SliceOp>(partType, x, ValueRange{from, to}, specAttr(spec)));
+    }
+    return pieces.size() == 1 ? pieces[0] : create<ir::MakeOp>(convert(type), pieces).getResult();
+  }
+  if (name == "take") {
+    mlir::Value x = operand("x");
+    mlir::Value index = x ? toDevice(emitAs(argument(call, "index"), builder.getI32Type())) : x;
+    auto axis = staticInt(argument(call, "axis"));
+    if (!x || !index || !axis)
+      return {};
+    int64_t at = *axis < 0 ? *axis + static_cast<int64_t>(tensor(x).rank()) : *axis;
+    return create<ir::TakeOp>(result(), x, index, builder.getI64IntegerAttr(at));
+  }
+  if (name == "to") {
+    mlir::Value x = operand("x");
+    return x ? create<ir::ToDeviceOp>(result(), x).getResult() : x;
+  }
+  handled = false;
+  return {};
+}
+
+// -------------------------------------------------------------------------------------------
+// making
+
+mlir::Value Emitter::emitMaking(const PrimitiveCall &call, bool &handled) {
+  handled = true;
+  const Type *type = concrete(call.info->result);
+  StringRef name = call.name;
+  // Sizes that only the run knows get their names before the type is made.
+  if (const Expr *shape = argument(call, "shape"); shape && as<ListExpr>(shape))
+    emitShape(concrete(shape->checked->type), shape);
+  for (StringRef count : {"n"})
+    if (const Expr *e = argument(call, count); e && e->checked && type->isTensor())
+      for (const Axis &axis : type->shape)
+        if (axis.dim && !isBound(axis.dim))
+          if (auto atom = sema.dims.asSymbol(axis.dim)) {
+            adopted.insert(*atom);
+            bindSize(*atom, emitHostInt(e));
+          }
+  auto result = [&] { return mlir::cast<ir::TensorType>(convert(type)); };
+  auto filled = [&](double value) -> mlir::Value {
+    return create<ir::FullOp>(result(), constantNumber(result().getElement(), value, 0, false));
+  };
+  if (name == "zeros" || name == "zeros_like")
+    return filled(0);
+  if (name == "ones" || name == "ones_like")
+    return filled(1);
+  if (name == "full") {
+    mlir::Value v = emitAs(argument(call, "value"), result().getElement());
+    return v ? create<ir::FullOp>(result(), v).getResult() : v;
+  }
+  if (name == "iota")
+    return create<ir::IotaOp>(result());
+  auto row = [&](ir::SizeAttr n, bool column) -> mlir::Value {
+    auto line = ir::TensorType::get(&shared.context, builder.getI32Type(), ArrayRef(n));
+    mlir::Value counted = create<ir::IotaOp>(line);
+    if (!column)
+      return counted;
+    SmallVector<ir::SizeAttr> sizes{n, ir::SizeAttr::get(&shared.context, int64_t(1))};
+    return create<ir::ReshapeOp>(line.withSizes(sizes), counted);
+  };
+  if (name == "eye" || name == "tril" || name == "triu") {
+    mlir::Value rows = row(result().getSizes()[0], true),
+                columns = row(result().getSizes()[1], false);
+    StringRef relation = name == "eye" ? "eq" : name == "tril" ? "ge" : "le";
+    mlir::Value mask = elementwise(relation, {rows, columns}, builder.getI1Type());
+    return name == "eye" ? cast(mask, result().getElement()) : mask;
+  }
+  if (name == "one_hot") {
+    mlir::Value index = emitAs(argument(call, "index"), builder.getI32Type());
+    if (!index)
+      return {};
+    SmallVector<ir::SizeAttr> sizes(tensor(index).getSizes());
+    sizes.push_back(ir::SizeAttr::get(&shared.context, int64_t(1)));
+    index = create<ir::ReshapeOp>(tensor(toDevice(index)).withSizes(sizes), toDevice(index));
+    mlir::Value hit =
+        elementwise("eq", {index, row(result().getSizes().back(), false)}, builder.getI1Type());
+    return cast(hit, result().getElement());
+  }
+  if (name == "linspace") {
+    mlir::Type f32 = builder.getF32Type();
+    mlir::Value start = emitAs(argument(call, "start"), f32),
+                stop = emitAs(argument(call, "stop"), f32);
+    if (!start || !stop)
+      return {};
+    mlir::Value place = create<ir::IotaOp>(result());
+    // One value alone is the start.
+    mlir::Value steps =
+        elementwise("maximum", {elementwise("sub", {cast(sizeValue(type->shape[0].dim), f32),
+                                                    constantNumber(f32, 1, 0, false)}),
+                                constantNumber(f32, 1, 0, false)});
+    mlir::Value width = elementwise("sub", {stop, start});
+    mlir::Value at = elementwise("div", {elementwise("mul", {place, width}), steps}, f32);
+    return elementwise("add", {at, start});
+  }
+  handled = false;
+  return {};
+}
+
+mlir::Value Emitter::emitRandom(const PrimitiveCall &call) {
+  const Type *type = concrete(call.info->result);
+  if (const Expr *shape = argument(call, "shape"); shape && as<ListExpr>(shape))
+    emitShape(concrete(shape->checked->type), shape);
+  const Expr *place = nullptr;
+  for (size_t p = 0; p < call.info->function->params.size(); ++p)
+    if (call.info->function->params[p].name == "rng")
+      place = call.info->arguments[p];
+  mlir::Value generator = place ? emit(place) : ambientRng();
+  if (!generator)
+    return {};
+  auto aggregate = mlir::cast<ir::AggregateType>(generator.getType());
+  auto part = [&](int64_t i) -> mlir::Value {
+    return create<ir::GetOp>(aggregate.getParts()[static_cast<size_t>(i)], generator,
+                             builder.getI64IntegerAttr(i));
+  };
+  mlir::Value seed = part(0), counter = part(1);
+  auto result = mlir::cast<ir::TensorType>(convert(type));
+  SmallVector<mlir::Value> parameters;
+  mlir::Type number =
+      call.name == "randint" ? mlir::Type(builder.getI32Type()) : mlir::Type(builder.getF32Type());
+  // What the counter moves on by: at least one block an element.
+  ir::TensorType drawn = result;
+  for (StringRef parameter : {"mean", "std", "low", "high", "p", "logits"})
+    if (const Expr *e = argument(call, parameter)) {
+      mlir::Value v = parameter == "logits" ? toDevice(emit(e)) : emitAs(e, number);
+      if (!v)
+        return {};
+      if (parameter == "logits")
+        drawn = tensor(v);
+      parameters.push_back(v);
+    }
+  mlir::Value draw =
+      create<ir::RandomOp>(result, builder.getStringAttr(call.name), seed, counter, parameters);
+  ir::SizeTable &table = shared.context.getOrLoadDialect<ir::MxDialect>()->sizes();
+  ir::SizeAttr elements;
+  {
+    std::lock_guard guard(table.lock);
+    Dim count = table.dims.constant(1);
+    for (ir::SizeAttr s : drawn.getSizes())
+      count = count ? table.dims.mul(count, s.dim()) : count;
+    elements = ir::SizeAttr::get(&shared.context, count ? count : table.dims.constant(1));
+  }
+  mlir::Value moved = elementwise(
+      "add", {create<ir::SizeOp>(ir::TensorType::host(builder.getI64Type()), elements), counter});
+  mlir::Value next = create<ir::SetOp>(aggregate, generator, fit(moved, aggregate.getParts()[1]),
+                                       builder.getI64IntegerAttr(1));
+  if (place)
+    assign(place, next);
+  else
+    setAmbientRng(next);
+  return draw;
+}
+
+// ---------------------------------------------------------------------------------------------
+// host
+
+mlir::Value Emitter::emitHostCall(const PrimitiveCall &call, bool &handled) {
+  handled = true;
+  StringRef name = call.name;
+  ir::StrType str = ir::StrType::get(&shared.context);
+  auto all = [&](SmallVectorImpl<mlir::Value> &out) {
+    for (const Argument *a : call.given) {
+      mlir::Value v = emit(a->value);
+      if (!v)
+        return false;
+      out.push_back(v);
+    }
+    return true;
+  };
+  SmallVector<mlir::Value> operands;
+  if (name == "print") {
+    if (all(operands))
+      create<ir::PrintOp>(operands);
+    return {};
+  }
+  if (name == "str") {
+    if (!all(operands))
+      return {};
+    return create<ir::FormatOp>(str, operands[0], builder.getStringAttr(""));
+  }
+  if (name == "len") {
+    if (!all(operands))
+      return {};
+    mlir::Value length =
+        create<ir::LengthOp>(ir::TensorType::host(builder.getI64Type()), operands[0]);
+    if (auto atom =
+            call.whole->checked->dim ? sema.dims.asSymbol(call.whole->checked->dim) : std::nullopt;
+        atom && !sizeNames.count(*atom))
+      bindSize(*atom, length);
+    return length;
+  }
+  if (name == "Error") {
+    if (!all(operands))
+      return {};
+    return create<ir::MakeErrorOp>(ir::ErrorType::get(&shared.context), operands[0]);
+  }
+  if (name == "sync" || name == "wait") {
+    if (all(operands))
+      create<ir::NativeOp>(TypeRange(), ("mx." + name).str(), operands);
+    return {};
+  }
+  if (name == "exists") {
+    if (!all(operands))
+      return {};
+    return create<ir::NativeOp>(TypeRange{ir::TensorType::host(builder.getI1Type())}, "mx.exists",
+                                operands)
+        .getResult();
+  }
+  if (name == "fan_in" || name == "fan_out") {
+    // Of weights [in, out], or [out, in, window…].
+    const Type *shape = concrete(argument(call, "shape")->checked->type);
+    Shape sizes = sema.types.substitute(shape->shape, instance.bindings);
+    bool in = name == "fan_in";
+    Dim count = sema.dims.constant(1);
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      bool counts = sizes.size() < 3 ? (i == 0) == in || sizes.size() == 1 : i != (in ? 0 : 1);
+      if (counts)
+        count = sema.dims.mul(count, sizes[i].dim);
+    }
+    return sizeValue(count);
+  }
+  if (name == "seed") {
+    if (!all(operands))
+      return {};
+    const Type *type = rngType();
+    auto aggregate = mlir::cast<ir::AggregateType>(convert(type));
+    setAmbientRng(
+        create<ir::MakeOp>(aggregate, ValueRange{fit(operands[0], aggregate.getParts()[0]),
+                                                 fit(constantInt(0), aggregate.getParts()[1])}));
+    return {};
+  }
+  handled = false;
+  return {};
+}
+
+// ----------------------------------------------------------------------------------------------
+// all
+
+mlir::Value Emitter::emitPrimitive(const PrimitiveCall &call) {
+  at(call.whole->span);
+  StringRef name = call.name, family(call.info->function->primitive->family);
+  static const llvm::StringSet<> kReductions = {"sum",      "mean",   "prod",  "max",       "min",
+                                                "variance", "std",    "norm",  "logsumexp", "any",
+                                                "all",      "argmax", "argmin"};
+  if (kReductions.contains(name))
+    return emitReduction(call);
+  if (family == "random")
+    return emitRandom(call);
+  if (family == "elementwise") {
+    mlir::Type element = elementType(concrete(call.info->result)->elem);
+    bool tests = name == "isnan" || name == "isfinite";
+    SmallVector<mlir::Value> operands;
+    for (auto [i, e] : llvm::enumerate(call.info->arguments)) {
+      mlir::Value v;
+      if (tests || (name == "select" && i == 0))
+        v = emit(e);
+      else
+        v = emitAs(e, element);
+      if (!v)
+        return {};
+      operands.push_back(v);
+    }
+    if (name == "stop")
+      return operands[0];
+    return elementwise(name, operands, tests ? builder.getI1Type() : mlir::Type());
+  }
+  if (name == "softmax" || name == "log_softmax") {
+    mlir::Value x = toDevice(emit(argument(call, "x")));
+    auto axes = staticInts(argument(call, "axis"));
+    if (!x || !axes || axes->size() != 1)
+      return x ? unsupported(call.whole->span, "an axis that is not a number") : x;
+    for (int64_t &axis : *axes)
+      axis += axis < 0 ? static_cast<int64_t>(tensor(x).rank()) : 0;
+    mlir::Value shifted = elementwise("sub", {x, reduce("max", x, *axes, /*keep=*/true)});
+    mlir::Value powers = elementwise("exp", {shifted});
+    mlir::Value sum = reduce("sum", powers, *axes, /*keep=*/true);
+    return name == "softmax" ? elementwise("div", {powers, sum}, elementOf(powers))
+                             : elementwise("sub", {shifted, elementwise("log", {sum})});
+  }
+  if (name == "allclose") {
+    mlir::Value x = emit(argument(call, "x")), y = emit(argument(call, "y"));
+    if (!x || !y)
+      return {};
+    mlir::Type element = elementOf(x);
+    mlir::Value rtol = emitAs(argument(call, "rtol"), element);
+    mlir::Value atol = emitAs(argument(call, "atol"), element);
+    if (!rtol || !atol)
+      return {};
+    mlir::Value distance = elementwise("abs", {elementwise("sub", {x, y})});
+    mlir::Value allowed =
+        elementwise("add", {elementwise("mul", {elementwise("abs", {y}), rtol}), atol});
+    mlir::Type boolean = builder.getI1Type();
+    // Infinities are close to themselves alone.
+    mlir::Value close = elementwise("le", {distance, allowed}, boolean);
+    mlir::Value finite = elementwise("isfinite", {y}, boolean);
+    mlir::Value same = elementwise("eq", {x, y}, boolean);
+    mlir::Value ok = elementwise("or", {elementwise("and", {close, finite}), same});
+    SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, tensor(ok).rank()));
+    return reduce("all", ok, axes, false);
+  }
+  bool handled = false;
+  if (family == "making") {
+    mlir::Value v = emitMaking(call, handled);
+    if (handled)
+      return v;
+  }
+  mlir::Value v = emitShaped(call, handled);
+  if (handled)
+    return v;
+  if (name == "one_hot") {
+    v = emitMaking(call, handled);
+    return v;
+  }
+  v = emitHostCall(call, handled);
+  if (handled)
+    return v;
+  return unsupported(call.whole->span, "`" + name.str() + "`");
+}
+
+} // namespace mx::irgen

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Statements, variables and the places that are assigned to.
+#include "IRGen/Emitter.h"
+
+namespace mx::irgen {
+using namespace mlir;
+using namespace ast;
+
+mlir::Value Emitter::emitBlock(const Block *block, bool wanted) {
+  std::vector<Stmt *> stmts(block->stmts.begin(), block->stmts.end());
+  return emitStmts(stmts, wanted);
+}
+
+/// After a statement that may leave early, the rest runs only if it did not.
+mlir::Value Emitter::emitStmts(llvm::ArrayRef<Stmt *> stmts, bool wanted) {
+  mlir::Value value;
+  for (size_t i = 0; i < stmts.size() && !shared.failed; ++i) {
+    bool last = i + 1 == stmts.size();
+    value = emitStmt(stmts[i], wanted && last);
+    uint8_t exits = exitsOf(stmts[i]);
+    if (last || !exits)
+      continue;
+    StmtKind kind = stmts[i]->kind;
+    if (kind == StmtKind::Return || kind == StmtKind::Break || kind == StmtKind::Continue)
+      return {}; // what follows never runs
+    // The value of the rest is the block's; only functions have one here, and they keep it in
+    // returnValue.
+    llvm::ArrayRef<Stmt *> rest = stmts.drop_front(i + 1);
+    Variables assigned;
+    for (const Stmt *stmt : rest)
+      assignedIn(stmt, assigned);
+    bool functionBody = wanted && resultType;
+    if (functionBody)
+      assigned.insert(&returnValue);
+    mlir::Value skip = skipping(exits);
+    conditional(
+        skip, assigned, {}, [&] { return mlir::Value(); },
+        [&] {
+          mlir::Value v = emitStmts(rest, wanted);
+          if (functionBody && v)
+            write(&returnValue, v);
+          return mlir::Value();
+        });
+    return functionBody ? values.lookup(&returnValue) : mlir::Value();
+  }
+  return wanted ? value : mlir::Value();
+}
+
+mlir::Value Emitter::emitStmt(const Stmt *stmt, bool wanted) {
+  Location saved = builder.getLoc();
+  at(stmt->span);
+  mlir::Value value;
+  switch (stmt->kind) {
+  case StmtKind::Expr: {
+    const Expr *e = as<ExprStmt>(stmt)->expr;
+    if (auto *branch = as<If>(e)) {
+      value = emitIf(branch, wanted && e->checked && !e->checked->type->is(Kind::Nothing));
+      break;
+    }
+    value = emit(e);
+    break;
+  }
+  case StmtKind::Let:
+    emitLet(as<Let>(stmt));
+    break;
+  case StmtKind::Assign:
+    emitAssign(as<Assign>(stmt));
+    break;
+  case StmtKind::For:
+    emitFor(as<For>(stmt));
+    break;
+  case StmtKind::While:
+    emitWhile(as<While>(stmt));
+    break;
+  case StmtKind::Return:
+    emitReturn(as<Return>(stmt));
+    break;
+  case StmtKind::Break:
+    write(&brokenFlag, constantBool(true));
+    break;
+  case StmtKind::Continue:
+    write(&continuedFlag, constantBool(true));
+    break;
+  case StmtKind::Raise: {
+    mlir::Value error = emit(as<Raise>(stmt)->value);
+    if (error && isa<ir::StrType>(error.getType()))
+      error = create<ir::MakeErrorOp>(ir::ErrorType::get(&shared.context), error);
+    if (error)
+      create<ir::RaiseOp>(error);
+    break;
+  }
+  case StmtKind::Assert:
+    emitAssert(as<Assert>(stmt));
+    break;
+  case StmtKind::Try:
+    emitTry(as<Try>(stmt));
+    break;
+  case StmtKind::Import:
+  case StmtKind::Nominal:
+  case StmtKind::TypeDef:
+  case StmtKind::Test:
+  case StmtKind::Func: // a local function is emitted where it is called
+    break;
+  case StmtKind::Error:
+    unsupported(stmt->span, "this statement");
+    break;
+  }
+  builder.setLoc(saved);
+  return value;
+}
+
+void Emitter::emitAssert(const Assert *stmt) {
+  mlir::Value condition = emitCondition(stmt->condition);
+  if (!condition)
+    return;
+  std::string written = sema.textOf(stmt->condition->outerSpan);
+  mlir::Value message;
+  if (stmt->message && !inGraph) {
+    // The message is worked out only if it is needed.
+    Variables assigned;
+    assignedIn(stmt->message, assigned);
+    conditional(
+        condition, assigned, {}, [&] { return mlir::Value(); },
+        [&] {
+          mlir::Value why = emit(stmt->message);
+          if (why)
+            create<ir::AssertOp>(condition, why, builder.getStringAttr(written));
+          return mlir::Value();
+        });
+    return;
+  }
+  if (stmt->message && stmt->message->checked->constant == sema::Value::StringConstant)
+    written = std::string(stmt->message->checked->text);
+  create<ir::AssertOp>(condition, mlir::Value(), builder.getStringAttr(written));
+}
+
+void Emitter::emitLet(const Let *let) {
+  const sema::Value *known = let->value->checked;
+  // A type that names sizes of the value binds them: `let i: i32[K] = nonzero(m)`.
+  mlir::Value value = emit(let->value);
+  if (!value) {
+    return;
+  }
+  if (let->pattern->parts.empty() && let->pattern->symbol) {
+    Symbol *symbol = let->pattern->symbol;
+    if (symbol->type && symbol->type->isTensor() && isa<ir::TensorType>(value.getType()))
+      value = cast(value, elementType(symbol->type->elem));
+  }
+  if (known && known->type->isTensor())
+    adoptSizes(value, concrete(known->type));
+  bindPattern(let->pattern, value);
+}
+
+void Emitter::bindPattern(const Pattern *pattern, mlir::Value value) {
+  if (!value)
+    return;
+  if (pattern->parts.empty()) {
+    if (pattern->symbol)
+      define(pattern->symbol, value);
+    return;
+  }
+  auto aggregate = dyn_cast<ir::AggregateType>(value.getType());
+  for (auto [i, part] : llvm::enumerate(pattern->parts))
+    if (aggregate && i < aggregate.getParts().size())
+      bindPattern(part, create<ir::GetOp>(aggregate.getParts()[i], value,
+                                          builder.getI64IntegerAttr(static_cast<int64_t>(i))));
+}
+
+// ----------------------------------------------------------------------------------------
+// variables
+
+mlir::Type Emitter::variableType(Symbol *symbol) {
+  return convert(symbol->type, symbol->value.host);
+}
+
+void Emitter::define(Symbol *symbol, mlir::Value value) {
+  mlir::Type type = variableType(symbol);
+  if (isa<ir::TensorType>(value.getType()) && isa<ir::TensorType>(type)) {
+    // The written type may say the same sizes in other words; the value's own are as good.
+    ir::TensorType have = tensor(value), want = mlir::cast<ir::TensorType>(type);
+    if (have.isHost() != want.isHost() || have.getElement() != want.getElement() ||
+        symbol->bind == BindKind::Var)
+      value = fit(value, type);
+  }
+  if (symbol->value.host && symbol->value.dim && isHost(value))
+    if (auto atom = sema.dims.asSymbol(symbol->value.dim); atom && !sizeNames.count(*atom))
+      if (sema.dims.symbolInfo(*atom).role == SymbolRole::HostInt && !inGraph)
+        bindSize(*atom, value);
+  if (shared.globals.count(symbol)) {
+    create<ir::GlobalStoreOp>(builder.getStringAttr(shared.globalName(*symbol)), value);
+    return;
+  }
+  if (cells.count(symbol)) {
+    values[symbol] = create<ir::CellOp>(ir::CellType::get(&shared.context, value.getType()), value);
+    return;
+  }
+  values[symbol] = value;
+}
+
+mlir::Value Emitter::read(Symbol *symbol) {
+  if (auto found = values.find(symbol); found != values.end()) {
+    if (auto cell = dyn_cast<ir::CellType>(found->second.getType()))
+      return create<ir::LoadOp>(cell.getElement(), found->second);
+    return found->second;
+  }
+  if (shared.globals.count(symbol))
+    return create<ir::GlobalLoadOp>(variableType(symbol),
+                                    builder.getStringAttr(shared.globalName(*symbol)));
+  // A parameter of the constructor, kept with the model.
+  if (instance.function && instance.function->owner)
+    for (const sema::ParamInfo &param : instance.function->owner->params)
+      if (param.symbol == symbol) {
+        mlir::Value object = self();
+        size_t part = fieldIndex(*instance.function->owner, param.name);
+        auto aggregate = mlir::cast<ir::AggregateType>(object.getType());
+        return create<ir::GetOp>(aggregate.getParts()[part], object,
+                                 builder.getI64IntegerAttr(static_cast<int64_t>(part)));
+      }
+  // A module's `const`: pure, so it is worked out where it is used.
+  if (symbol->bind == BindKind::Const && symbol->initial)
+    return emit(symbol->initial);
+  if (mlir::Value v = emitConstant(symbol->value, symbol->type))
+    return v;
+  return unsupported(symbol->span, "`" + std::string(symbol->name) + "` from here");
+}
+
+void Emitter::write(Symbol *symbol, mlir::Value value) {
+  if (!value)
+    return;
+  auto found = values.find(symbol);
+  if (found != values.end()) {
+    if (auto cell = dyn_cast<ir::CellType>(found->second.getType())) {
+      create<ir::StoreOp>(fit(value, cell.getElement()), found->second);
+      return;
+    }
+    found->second = fit(value, found->second.getType());
+    return;
+  }
+  if (shared.globals.count(symbol)) {
+    create<ir::GlobalStoreOp>(builder.getStringAttr(shared.globalName(*symbol)),
+                              fit(value, variableType(symbol)));
+    return;
+  }
+  values[symbol] = value;
+}
+
+Symbol *Emitter::selfSymbol() { return &selfPlaceholder; }
+mlir::Value Emitter::self() { return values.lookup(&selfPlaceholder); }
+void Emitter::setSelf(mlir::Value value) { values[&selfPlaceholder] = value; }
+
+size_t Emitter::fieldIndex(const NominalInfo &nominal, StringRef name) {
+  for (auto [i, field] : llvm::enumerate(nominal.fields))
+    if (StringRef(field.name) == name)
+      return i;
+  size_t index = nominal.fields.size();
+  for (const sema::ParamInfo &param : nominal.params)
+    if (!param.isStatic) {
+      if (StringRef(param.name) == name)
+        return index;
+      ++index;
+    }
+  return 0;
+}
+
+// -------------------------------------------------------------------------------------------
+// places
+
+void Emitter::assign(const Expr *place, mlir::Value value) {
+  if (!value)
+    return;
+  auto setPart = [&](mlir::Value object, size_t part) -> mlir::Value {
+    auto aggregate = mlir::cast<ir::AggregateType>(object.getType());
+    return create<ir::SetOp>(aggregate, object, fit(value, aggregate.getParts()[part]),
+                             builder.getI64IntegerAttr(static_cast<int64_t>(part)));
+  };
+  if (auto *name = as<Name>(place)) {
+    Symbol *symbol = name->symbol;
+    if (symbol && symbol->kind == sema::SymbolKind::Field) {
+      if (mlir::Value object = self())
+        setSelf(setPart(object, fieldIndex(*symbol->nominal, StringRef(symbol->name))));
+      return;
+    }
+    if (symbol)
+      write(symbol, value);
+    return;
+  }
+  if (auto *tuple = as<Tuple>(place)) {
+    auto aggregate = dyn_cast<ir::AggregateType>(value.getType());
+    for (auto [i, part] : llvm::enumerate(tuple->elements))
+      if (aggregate)
+        assign(part, create<ir::GetOp>(aggregate.getParts()[i], value,
+                                       builder.getI64IntegerAttr(static_cast<int64_t>(i))));
+    return;
+  }
+  if (auto *member = as<Member>(place)) {
+    mlir::Value object = emit(member->object);
+    const Type *type = concrete(member->object->checked->type);
+    if (object && type->is(Kind::Nominal))
+      assign(member->object,
+             setPart(object, fieldIndex(*type->nominal, StringRef(member->name.text))));
+    return;
+  }
+  if (auto *index = as<Index>(place)) {
+    mlir::Value object = emit(index->object);
+    if (!object)
+      return;
+    if (auto array = dyn_cast<ir::ArrayType>(object.getType())) {
+      mlir::Value i = emit(index->args[0].value);
+      if (i)
+        assign(index->object, create<ir::SetAtOp>(array, object, inGraph ? i : toHost(i),
+                                                  fit(value, array.getElement())));
+      return;
+    }
+    if (isa<ir::TensorType>(object.getType())) {
+      assign(index->object, emitUpdate(index, object, value));
+      return;
+    }
+  }
+  unsupported(place->span, "an assignment to this");
+}
+
+void Emitter::emitAssign(const Assign *stmt) {
+  const sema::Value *target = stmt->target->checked;
+  if (stmt->op == Tok::Equal) {
+    mlir::Value value = target && target->type->isTensor() && stmt->value->checked->type->isTensor()
+                            ? emitAs(stmt->value, elementType(target->type->elem))
+                            : emit(stmt->value);
+    assign(stmt->target, value);
+    return;
+  }
+  if (!target->type->isTensor()) {
+    if (target->type->is(Kind::Str)) {
+      mlir::Value l = emit(stmt->target), r = emit(stmt->value);
+      if (l && r)
+        assign(stmt->target,
+               create<ir::JoinOp>(ir::StrType::get(&shared.context), ValueRange{l, r}));
+      return;
+    }
+    unsupported(stmt->span, "an update of this");
+    return;
+  }
+  Tok op = stmt->op == Tok::PlusEqual    ? Tok::Plus
+           : stmt->op == Tok::MinusEqual ? Tok::Minus
+           : stmt->op == Tok::StarEqual  ? Tok::Star
+                                         : Tok::Slash;
+  mlir::Value l = emit(stmt->target);
+  mlir::Value r = l ? emitAs(stmt->value, elementOf(l)) : mlir::Value();
+  at(stmt->opSpan);
+  if (l && r)
+    assign(stmt->target, arithmetic(op, l, r, concrete(target->type)));
+}
+
+} // namespace mx::irgen

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Generates one body. Variables are SSA values, renamed at each assignment; control flow carries
+// those that a block assigns. Its parts, each a file of this folder:
+//   Emitter      types, sizes, conversions      EmitStmt     statements, patterns, places
+//   EmitExpr     expressions                    EmitControl  if, for, while, early exits, try
+//   EmitCall     calls, constructors, closures  EmitPrimitive  builtins
+//   EmitIndex    x[…]                           EmitGraph    graph { } and functions as a whole
+#pragma once
+#include "IRGen/Instance.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mx::irgen {
+
+using llvm::StringRef;
+using mlir::ArrayRef;
+using mlir::SmallVector;
+using mlir::SmallVectorImpl;
+using sema::Kind;
+using sema::Type;
+
+/// What all bodies of a module share.
+struct Shared {
+  Shared(mlir::MLIRContext &context, sema::Sema &sema, const Options &options)
+      : context(context), sema(sema), options(options), instances(sema) {}
+  mlir::MLIRContext &context;
+  sema::Sema &sema;
+  const Options &options;
+  Instances instances;
+  mlir::ModuleOp module;
+  /// Variables of the top level that functions use: they live in the VM's globals.
+  llvm::DenseSet<const Symbol *> globals;
+  /// The VM's name of a variable. In a session a name may be defined again, perhaps with another
+  /// type, while functions still use the old one: then the place of the definition tells them
+  /// apart.
+  std::string globalName(const Symbol &symbol) const {
+    std::string name(symbol.name);
+    return options.keepNames ? name + "@" + std::to_string(symbol.span.file) + "." +
+                                   std::to_string(symbol.span.begin)
+                             : name;
+  }
+  std::set<uint64_t> notedGraphs; ///< file and offset of graphs that run op by op
+  int graphBlocks = 0;
+  bool failed = false;
+};
+
+class Emitter {
+public:
+  Emitter(Shared &shared, Instance &instance);
+
+  /// The whole function of the instance.
+  void emitFunction();
+  void emitConstructor();
+  /// Statements of the top level, or of a `test` block.
+  void emitTopLevel(const List<ast::Stmt *> &items, StringRef name, std::string *resultGlobal);
+
+private:
+  // ---- Emitter.cpp
+  mlir::Location loc(Span span);
+  template <class Op, class... Args> Op create(Args &&...args) {
+    return Op::create(builder, std::forward<Args>(args)...);
+  }
+  void at(Span span) { builder.setLoc(loc(span)); }
+  const Type *concrete(const Type *type) { return sema.types.substitute(type, instance.bindings); }
+  sema::Elem concrete(sema::Elem elem);
+  mlir::Type elementType(sema::Elem elem);
+  /// The IR's type of a value of this type; `host`: numbers are computed at once.
+  mlir::Type convert(const Type *type, bool host = false);
+  ir::AggregateType convertNominal(const Type *type);
+  ir::SizeAttr size(Dim dim);
+  Dim inTable(Dim dim);
+  SmallVector<ir::SizeAttr> sizesOf(const Shape &shape);
+  /// A size of the checker as a number of the host.
+  mlir::Value sizeValue(Dim dim);
+  std::optional<int64_t> number(Dim dim);
+  void bindSize(AtomId atom, mlir::Value value);
+  /// Names of sizes that only the run knows, taken from the value that has them.
+  void adoptSizes(mlir::Value value, const Type *type);
+  bool isBound(Dim dim);
+  mlir::Value constantInt(int64_t value);
+  mlir::Value constantBool(bool value);
+  mlir::Value constantNumber(mlir::Type element, double value, int64_t whole, bool isWhole);
+  mlir::Value text(StringRef value);
+  mlir::Value cast(mlir::Value value, mlir::Type element);
+  mlir::Value toHost(mlir::Value value);
+  mlir::Value toDevice(mlir::Value value);
+  /// Makes a value fit a type: host to device or back, and nothing else.
+  mlir::Value fit(mlir::Value value, mlir::Type type);
+  /// On the device of the `on` around, if there is one: a copy is made if it is elsewhere (S16).
+  mlir::Value place(mlir::Value value);
+  mlir::Value undefined(mlir::Type type);
+  mlir::Value unsupported(Span span, const std::string &what);
+  static bool isHost(mlir::Value value);
+  static mlir::Type elementOf(mlir::Value value);
+
+  // ---- EmitExpr.cpp
+  mlir::Value emit(const ast::Expr *e);
+  mlir::Value emitKind(const ast::Expr *e);
+  /// As an operand with these elements: literals and sizes take them.
+  mlir::Value emitAs(const ast::Expr *e, mlir::Type element);
+  mlir::Value emitHostInt(const ast::Expr *e);
+  mlir::Value emitCondition(const ast::Expr *e);
+  mlir::Value emitConstant(const sema::Value &known, const Type *type);
+  mlir::Value emitName(const ast::Name *e);
+  mlir::Value emitSymbol(Symbol *symbol, const ast::Expr *e);
+  mlir::Value emitUnary(const ast::Unary *e);
+  mlir::Value emitBinary(const ast::Binary *e);
+  mlir::Value arithmetic(Tok op, mlir::Value l, mlir::Value r, const Type *result);
+  mlir::Value emitLogic(const ast::Binary *e);
+  mlir::Value emitMember(const ast::Member *e);
+  mlir::Value emitList(const ast::ListExpr *e);
+  mlir::Value emitFString(const ast::FString *e);
+  mlir::Value emitShape(const Type *type, const ast::Expr *e);
+  mlir::Value emitTuple(const ast::Tuple *e);
+  const sema::StaticValue *staticValue(const Symbol *symbol);
+  mlir::Value elementwise(StringRef op, ArrayRef<mlir::Value> operands, mlir::Type element = {});
+
+  // ---- EmitStmt.cpp
+  /// The block's value, if `wanted` and it has one.
+  mlir::Value emitBlock(const ast::Block *block, bool wanted);
+  mlir::Value emitStmts(llvm::ArrayRef<ast::Stmt *> stmts, bool wanted);
+  mlir::Value emitStmt(const ast::Stmt *stmt, bool wanted);
+  void emitLet(const ast::Let *let);
+  void emitAssign(const ast::Assign *assign);
+  void bindPattern(const ast::Pattern *pattern, mlir::Value value);
+  void define(Symbol *symbol, mlir::Value value);
+  mlir::Type variableType(Symbol *symbol);
+  mlir::Value read(Symbol *symbol);
+  void write(Symbol *symbol, mlir::Value value);
+  void assign(const ast::Expr *place, mlir::Value value);
+  mlir::Value self();
+  void setSelf(mlir::Value value);
+  size_t fieldIndex(const NominalInfo &nominal, StringRef name);
+  void emitAssert(const ast::Assert *stmt);
+
+  // ---- EmitControl.cpp
+  using Variables = llvm::SetVector<Symbol *>;
+  /// The symbol that stands for the model of a method.
+  Symbol *selfSymbol();
+  void assignedIn(const ast::Block *block, Variables &out);
+  void assignedIn(const ast::Stmt *stmt, Variables &out);
+  void assignedIn(const ast::Expr *e, Variables &out);
+  void usedIn(const ast::Block *block, Variables &out);
+  Symbol *rootOf(const ast::Expr *place);
+  /// Those that are live outside of what is about to be generated.
+  SmallVector<Symbol *> carriedBy(const Variables &assigned);
+  mlir::Value emitIf(const ast::If *e, bool wanted);
+  mlir::Value conditional(mlir::Value condition, const Variables &assigned, mlir::Type resultType,
+                          llvm::function_ref<mlir::Value()> then,
+                          llvm::function_ref<mlir::Value()> otherwise);
+  void emitFor(const ast::For *loop);
+  void emitForRange(const ast::For *loop, mlir::Value from, mlir::Value to,
+                    llvm::function_ref<void(mlir::Value)> bind,
+                    llvm::function_ref<void(mlir::Value)> after);
+  void emitWhile(const ast::While *loop);
+  void emitTry(const ast::Try *stmt);
+  void emitReturn(const ast::Return *stmt);
+  /// Whether control may leave the statement early, and how.
+  enum Exit : uint8_t { NoExit = 0, Breaks = 1, Continues = 2, Returns = 4 };
+  /// Whether it prints, itself or through what it calls.
+  bool printsIn(const ast::Block *block);
+  /// Once for each graph: compiled code cannot print yet.
+  void noteOpByOp(Span span, const std::string &what);
+  uint8_t exitsOf(const ast::Stmt *stmt);
+  uint8_t exitsOf(const ast::Block *block);
+  uint8_t exitsOf(const ast::Expr *e);
+  /// What says that the rest of a block is skipped, for the exits given.
+  mlir::Value skipping(uint8_t exits);
+
+  // ---- EmitCall.cpp
+  mlir::Value emitCall(const ast::Expr *whole, const ast::Expr *callee,
+                       const List<ast::Argument> *args, const ast::Expr *piped,
+                       const sema::CallInfo *info);
+  mlir::Value callFunction(const ast::Expr *whole, const ast::Expr *callee,
+                           const sema::CallInfo &info);
+  mlir::Value emitConvert(const ast::Expr *whole, const ast::Expr *argument);
+  mlir::Value construct(const Type *type, const sema::CallInfo *info, const ast::Expr *rng,
+                        Span span);
+  mlir::Value emitLambda(const ast::Lambda *e);
+  mlir::Value functionValue(FunctionInfo &function, const Type *type, Span span);
+  Bindings bindingsAt(const sema::CallInfo &info);
+  /// The default of a parameter, checked.
+  const ast::Expr *defaultOf(const sema::ParamInfo &param, FunctionInfo &f);
+  bool isDropped(const sema::ParamInfo &param);
+  SmallVector<mlir::Value> callSymbol(Instance &callee, ArrayRef<mlir::Value> args,
+                                      ArrayRef<mlir::Type> results, const Bindings &bindings);
+  const Type *rngType();
+  mlir::Value ambientRng();
+  void setAmbientRng(mlir::Value value);
+  void signatureOf(Instance &callee, SmallVectorImpl<mlir::Type> &args,
+                   SmallVectorImpl<mlir::Type> &results, SmallVectorImpl<bool> &isMut);
+
+  // ---- EmitPrimitive.cpp
+  struct PrimitiveCall {
+    const ast::Expr *whole;
+    StringRef name;
+    const sema::CallInfo *info;
+    ArrayRef<const ast::Argument *> given; ///< as written, for those with any number of arguments
+  };
+  mlir::Value emitPrimitive(const PrimitiveCall &call);
+  mlir::Value emitReduction(const PrimitiveCall &call);
+  mlir::Value emitShaped(const PrimitiveCall &call, bool &handled);
+  mlir::Value emitMaking(const PrimitiveCall &call, bool &handled);
+  mlir::Value emitRandom(const PrimitiveCall &call);
+  mlir::Value emitHostCall(const PrimitiveCall &call, bool &handled);
+  const ast::Expr *argument(const PrimitiveCall &call, StringRef name);
+  std::optional<bool> staticBool(const PrimitiveCall &call, StringRef name);
+  std::optional<int64_t> staticInt(const ast::Expr *e);
+  std::optional<SmallVector<int64_t>> staticInts(const ast::Expr *e);
+  mlir::Value reduce(StringRef op, mlir::Value x, ArrayRef<int64_t> axes, bool keep);
+  mlir::Value mean(mlir::Value x, ArrayRef<int64_t> axes, bool keep);
+  ir::TensorType tensor(mlir::Value value) { return mlir::cast<ir::TensorType>(value.getType()); }
+  mlir::Value scalarLike(mlir::Value like, double value);
+  mlir::Value scalarSize(Dim count, mlir::Type element);
+
+  // ---- EmitIndex.cpp
+  struct Indexing {
+    SmallVector<std::string> spec;
+    SmallVector<mlir::Value> at;
+    const ast::Expr *gather = nullptr; ///< an index that is a tensor
+    int64_t gatherAxis = 0;            ///< in x after the other entries were applied
+  };
+  std::optional<Indexing> indexing(const ast::Index *e, ir::TensorType x);
+  mlir::Value emitIndex(const ast::Index *e);
+  mlir::Value emitUpdate(const ast::Index *place, mlir::Value x, mlir::Value value);
+  size_t gatherSource(const Indexing &plan);
+  mlir::ArrayAttr specAttr(ArrayRef<std::string> spec);
+
+  // ---- EmitGraph.cpp
+  mlir::Value emitGraphBlock(const ast::GraphBlock *e);
+  void finishReturn(mlir::Value result);
+  void beginFunction(mlir::FunctionType type, bool asGraph, StringRef name, Span span);
+
+  Shared &shared;
+  sema::Sema &sema;
+  Instance &instance;
+  mlir::ImplicitLocOpBuilder builder;
+  mlir::Operation *functionOp = nullptr;
+
+  llvm::DenseMap<Symbol *, mlir::Value> values; ///< current values; cells hold their cell
+  llvm::DenseSet<Symbol *> cells;               ///< variables a `try` may leave half way
+  std::map<AtomId, std::string> sizeNames;      ///< sizes that have a name here
+  std::map<std::string, int> nameCounts;
+  std::set<AtomId> adopted; ///< sizes of the run that have their value
+  mlir::Value rng;          ///< of a constructor: what initialisers draw from
+  bool hasRng = false;
+  Symbol selfPlaceholder; ///< stands for the receiver among variables
+  Symbol rngPlaceholder, returnedFlag, returnValue, brokenFlag, continuedFlag;
+  const Type *resultType = nullptr; ///< declared; null if there is none
+  SmallVector<Symbol *> mutParams;
+  bool inGraph = false;
+  std::string device; ///< of the innermost `on`
+};
+
+} // namespace mx::irgen

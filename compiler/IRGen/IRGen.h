@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From the checked tree to the `mx` dialect. One way for eager and graph code: a function becomes
+// an `mx.func`, a `graph fn` or `graph { }` an `mx.graph`, statements of the top level the function
+// `main`.
+//
+// A generic function becomes one `mx.func` for each combination of element types, model types,
+// static arguments and ranks of packs. Sizes are not among them: they are parameters of the
+// function (its `sizes`), so that one body serves all; graphs are specialised for sizes later, when
+// they are called.
+#pragma once
+#include "Sema/Sema.h"
+#include "dialects/mx/Mx.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <memory>
+
+namespace mx::irgen {
+
+struct Options {
+  /// `graph fn` and `graph { }` become plain functions: the program runs op by op.
+  bool eager = false;
+  /// Each graph has a twin that runs op by op, named by its attribute `mx.eager`.
+  bool twins = false;
+  /// Every name of the top level is a variable that later inputs see, as in the REPL.
+  bool keepNames = false;
+  /// Only `test` blocks run, each as a function `test.N`.
+  bool tests = false;
+};
+
+/// A `test "…" { }` of the program.
+struct TestBlock {
+  std::string name;   ///< as written
+  std::string symbol; ///< its function
+  Span span;
+};
+
+struct Generated {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::string entry; ///< the function of the top level
+  std::vector<TestBlock> tests;
+  /// With keepNames: the value of the input's last expression, stored in this global; empty if
+  /// none.
+  std::string result;
+};
+
+/// Generates the program or input `module` holds, with all it calls. Reports what cannot be
+/// compiled to the checker's diagnostics; the module is null then.
+Generated generate(mlir::MLIRContext &context, sema::Sema &sema, const sema::ModuleInfo &module,
+                   const Options &options);
+
+} // namespace mx::irgen

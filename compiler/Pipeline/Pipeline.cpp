@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Pipeline/Pipeline.h"
+#include "Graph/Passes.h"
+#include "Lowering/EagerKernel.h"
+#include "Lowering/Programs.h"
+#include "Target/Hasher.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mx::pipeline {
+using namespace mlir;
+
+void registerDialects(DialectRegistry &registry) {
+  registry.insert<ir::MxDialect, rt::MxrtDialect>();
+  lowering::registerLoweringDialects(registry);
+  target::registerTranslations(registry);
+}
+
+std::string Options::key() const {
+  std::string key = kernels.unchecked ? "unchecked " : "";
+  key += kernels.fastMath ? "fast-math " : "";
+  for (const std::string &pass : disabled)
+    key += "-" + pass + " ";
+  return key;
+}
+
+static std::string textOf(Operation *op, bool places = false) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  OpPrintingFlags flags;
+  if (places)
+    flags.enableDebugInfo(true, /*prettyForm=*/true);
+  op->print(out, flags.useLocalScope());
+  return text;
+}
+
+std::string closedText(ir::GraphOp graph) {
+  SymbolTable symbols(graph->getParentOfType<ModuleOp>());
+  llvm::SetVector<Operation *> reached;
+  reached.insert(graph);
+  for (size_t i = 0; i < reached.size(); ++i)
+    reached[i]->walk([&](ir::CallOp call) {
+      if (Operation *callee = symbols.lookup(call.getCallee()))
+        reached.insert(callee);
+    });
+  std::string text;
+  for (Operation *op : reached)
+    text += textOf(op) + "\n";
+  return text;
+}
+
+// The road of a graph. Each step says what it needs from those before it.
+static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
+  PassManager passes(module.getContext());
+  passes.enableVerifier(true);
+  auto on = [&](const char *pass) { return !options.disabled.count(pass); };
+  // One body: what a graph calls is compiled into it, so that all later passes see everything.
+  passes.addPass(graph::createInlineCalls());
+  // Models and tuples become their tensors, which is what memory and kernels are about.
+  passes.addNestedPass<ir::GraphOp>(graph::createFlattenAggregates());
+  // Numbers for sizes leave constants and static conditions behind; what they decide goes away.
+  passes.addPass(createCanonicalizerPass());
+  if (on("simplify"))
+    passes.addNestedPass<ir::GraphOp>(graph::createSimplify());
+  // A value used twice is computed once; one that nobody uses not at all.
+  if (on("cse"))
+    passes.addPass(createCSEPass());
+  passes.addPass(createCanonicalizerPass());
+  return passes.run(module);
+}
+
+static LogicalResult runFusion(ModuleOp module, const Options &options) {
+  PassManager passes(module.getContext());
+  graph::FuseOptions fuse;
+  if (options.disabled.count("fuse"))
+    fuse.maxOps = 1;
+  // Kernels: the unit of code and of memory planning.
+  passes.addNestedPass<ir::GraphOp>(graph::createFuse(fuse));
+  // Every op must still say where it comes from: errors and profiles depend on it.
+  passes.addPass(graph::createVerifyPlaces());
+  return passes.run(module);
+}
+
+namespace {
+
+/// One piece of code that has to be compiled, or was found.
+struct Piece {
+  std::string name, key;
+  OwningOpRef<ModuleOp> module;
+  std::string object;
+};
+
+bool compilePieces(std::vector<Piece> &pieces, const target::TargetCpu &cpu,
+                   target::ObjectCache &cache, const Options &options, std::string &error) {
+  std::vector<target::CompileJob> jobs;
+  std::vector<Piece *> waiting;
+  for (Piece &piece : pieces) {
+    if (!piece.module)
+      continue;
+    target::CompileJob job;
+    job.module = *piece.module;
+    job.options.name = piece.name;
+    job.options.wantIrAfter = options.wants("llvm");
+    job.options.wantAssembly = options.wants("asm");
+    jobs.push_back(job);
+    waiting.push_back(&piece);
+  }
+  if (jobs.empty())
+    return true;
+  auto compiled = target::compileAll(jobs, cpu, options.threads);
+  if (!compiled) {
+    error = compiled.message();
+    return false;
+  }
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    target::Compiled &made = (*compiled)[i];
+    if (options.wants("llvm"))
+      options.observer("llvm", made.irAfter);
+    if (options.wants("asm"))
+      options.observer("asm", made.assembly);
+    waiting[i]->object = std::move(made.object);
+    cache.store(waiting[i]->key, waiting[i]->object);
+  }
+  return true;
+}
+
+std::string pieceKey(std::string_view text, std::string_view name, const target::TargetCpu &cpu,
+                     const Options &options) {
+  target::Hasher hasher;
+  hasher.add("piece").add(name).add(text).add(cpu.text()).add(options.key());
+  return hasher.hex();
+}
+
+Buffer plain(const lowering::BufferInfo &info) {
+  Buffer out;
+  out.element = ir::elementFromMlir(info.element);
+  for (ir::SizeAttr size : info.sizes)
+    out.sizes.push_back(size.getText().str());
+  out.device = info.device;
+  out.host = info.host;
+  return out;
+}
+
+} // namespace
+
+std::optional<Variant> compileGraph(ir::GraphOp graph,
+                                    ArrayRef<std::pair<std::string, int64_t>> sizes,
+                                    const std::string &entry, const target::TargetCpu &cpu,
+                                    target::ObjectCache &cache, const Options &options) {
+  MLIRContext *context = graph.getContext();
+  target::Hasher hasher;
+  hasher.add("variant").add(closedText(graph)).add(entry).add(cpu.text()).add(options.key());
+  for (auto &[name, value] : sizes)
+    hasher.add(name).add(static_cast<uint64_t>(value));
+  std::string variantKey = hasher.hex();
+  if (!options.observer)
+    if (auto stored = cache.load(variantKey))
+      if (auto variant = Variant::deserialise(*stored))
+        return variant;
+
+  // A copy of the graph with all it calls: specialisation and inlining change it.
+  OwningOpRef<ModuleOp> module = cast<ModuleOp>(graph->getParentOfType<ModuleOp>()->clone());
+  SymbolTable symbols(*module);
+  auto copy = symbols.lookup<ir::GraphOp>(graph.getSymName());
+  SmallVector<std::pair<StringAttr, int64_t>> values;
+  for (auto &[name, value] : sizes)
+    values.push_back({StringAttr::get(context, name), value});
+  FailureOr<ir::GraphOp> made = graph::specialize(copy, values, entry);
+  if (failed(made))
+    return std::nullopt;
+  // Other graphs are none of this variant's business, unless it calls them.
+  llvm::StringSet<> called;
+  made->walk([&](ir::CallOp call) { called.insert(call.getCallee()); });
+  for (ir::GraphOp other : llvm::make_early_inc_range(module->getOps<ir::GraphOp>()))
+    if (other != *made && !called.contains(other.getSymName()))
+      other.erase();
+  if (failed(runGraphPasses(*module, options)))
+    return std::nullopt;
+  for (Operation &op : llvm::make_early_inc_range(*module->getBody()))
+    if (&op != made->getOperation())
+      op.erase();
+  if (options.wants("mx-specialised"))
+    options.observer("mx-specialised", textOf(*module));
+  if (failed(runFusion(*module, options)))
+    return std::nullopt;
+  if (options.wants("mx-fused"))
+    options.observer("mx-fused", textOf(*module));
+
+  if (options.wants("dot"))
+    options.observer("dot", dotOf(cast<ir::GraphOp>(module->getBody()->front())));
+
+  OwningOpRef<ModuleOp> plan = ModuleOp::create(module->getLoc());
+  auto fused = cast<ir::GraphOp>(module->getBody()->front());
+  if (failed(lowering::lowerToMxrt(fused, *plan)))
+    return std::nullopt;
+  if (options.wants("mxrt"))
+    options.observer("mxrt", textOf(*plan));
+
+  Variant out;
+  std::vector<Piece> pieces;
+  lowering::ProgramInfo info;
+  for (rt::ProgramOp program : plan->getOps<rt::ProgramOp>()) {
+    Piece piece;
+    piece.name = program.getSymName().str();
+    piece.module = lowering::lowerProgram(program, info);
+    if (!piece.module)
+      return std::nullopt;
+    piece.key = variantKey + " entry";
+    pieces.push_back(std::move(piece));
+  }
+  for (rt::KernelOp kernel : plan->getOps<rt::KernelOp>()) {
+    Piece piece;
+    piece.name = kernel.getSymName().str();
+    ir::KernelOp body = *kernel.getOps<ir::KernelOp>().begin();
+    piece.key = pieceKey(textOf(body), piece.name, cpu, options);
+    if (auto stored = options.observer ? std::nullopt : cache.load(piece.key)) {
+      piece.object = std::move(*stored);
+    } else {
+      std::string linalg;
+      piece.module = lowering::lowerKernel(body, piece.name, options.kernels,
+                                           options.wants("linalg") ? &linalg : nullptr);
+      if (!piece.module)
+        return std::nullopt;
+      if (options.wants("linalg"))
+        options.observer("linalg", linalg);
+    }
+    pieces.push_back(std::move(piece));
+  }
+  std::string error;
+  if (!compilePieces(pieces, cpu, cache, options, error)) {
+    graph.emitError() << error;
+    return std::nullopt;
+  }
+  out.entry = info.entry;
+  for (const lowering::BufferInfo &buffer : info.inputs)
+    out.inputs.push_back(plain(buffer));
+  for (const lowering::BufferInfo &buffer : info.outputs)
+    out.outputs.push_back(plain(buffer));
+  out.sizes.assign(info.sizes.begin(), info.sizes.end());
+  out.arenas.assign(info.arenas.begin(), info.arenas.end());
+  for (Piece &piece : pieces)
+    out.objects.push_back({piece.name, std::move(piece.object)});
+  cache.store(variantKey, out.serialise());
+  return out;
+}
+
+std::optional<std::string> compileEagerKernel(MLIRContext &context, StringRef key,
+                                              const std::string &entry,
+                                              const target::TargetCpu &cpu,
+                                              target::ObjectCache &cache, const Options &options,
+                                              std::string &error) {
+  Piece piece;
+  piece.name = entry;
+  piece.key = pieceKey(key, entry, cpu, options);
+  if (auto stored = cache.load(piece.key))
+    return stored;
+  OwningOpRef<ModuleOp> module = lowering::buildEagerKernel(&context, key, &error);
+  if (!module)
+    return std::nullopt;
+  piece.module = lowering::lowerKernel(lowering::kernelOf(*module), entry, options.kernels);
+  if (!piece.module) {
+    error = "the kernel `" + key.str() + "` could not be lowered";
+    return std::nullopt;
+  }
+  std::vector<Piece> pieces;
+  pieces.push_back(std::move(piece));
+  if (!compilePieces(pieces, cpu, cache, options, error))
+    return std::nullopt;
+  return std::move(pieces[0].object);
+}
+
+} // namespace mx::pipeline

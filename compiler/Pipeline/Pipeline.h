@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The whole compiler behind the front end: from a graph with names for sizes to objects that can be
+// linked and called. Pipeline.cpp is the list of phases, in order, with the reason for each.
+#pragma once
+#include "Lowering/Kernels.h"
+#include "Support/ElementType.h"
+#include "Target/Compile.h"
+#include "Target/ObjectCache.h"
+#include "dialects/mx/Mx.h"
+#include <functional>
+#include <map>
+#include <set>
+
+namespace mx::pipeline {
+
+/// The phases one can look at, in order.
+inline constexpr std::string_view kPhases[] = {"mx",   "mx-specialised", "mx-fused", "dot",
+                                               "mxrt", "linalg",         "llvm",     "asm"};
+
+struct Options {
+  lowering::KernelOptions kernels;
+  /// Passes to leave out, by their names: `fuse`, `simplify`, `cse`.
+  std::set<std::string> disabled;
+  unsigned threads = 1;
+  /// Called with the text of each phase that `wanted` names; makes compilation slower.
+  std::set<std::string> wanted;
+  std::function<void(std::string_view phase, std::string_view text)> observer;
+  bool wants(std::string_view phase) const {
+    return observer && wanted.count(std::string(phase)) != 0;
+  }
+  /// All of it that changes code, for cache keys.
+  std::string key() const;
+};
+
+/// One buffer of a variant's signature. A size is a number, or text over the variant's open sizes.
+struct Buffer {
+  ElementType element = ElementType::F32;
+  std::vector<std::string> sizes;
+  std::string device;
+  bool host = false;
+};
+
+/// A compiled variant of a graph: plain data that can be stored.
+struct Variant {
+  std::string entry;
+  std::vector<Buffer> inputs, outputs;
+  std::vector<std::string> sizes;                      ///< open ones
+  std::vector<std::pair<std::string, int64_t>> arenas; ///< device, bytes
+  /// Objects by name: the entry, and each kernel once.
+  std::vector<std::pair<std::string, std::string>> objects;
+
+  std::string serialise() const;
+  static std::optional<Variant> deserialise(std::string_view bytes);
+};
+
+/// Compiles `graph` for the given values of its sizes, under the symbol `entry`. The module the
+/// graph is in must hold what it calls; it is left as it was. Errors go to the context's
+/// diagnostics, and nothing is returned.
+std::optional<Variant> compileGraph(ir::GraphOp graph,
+                                    llvm::ArrayRef<std::pair<std::string, int64_t>> sizes,
+                                    const std::string &entry, const target::TargetCpu &cpu,
+                                    target::ObjectCache &cache, const Options &options);
+
+/// The object of one shape-generic kernel of the eager executor, under the symbol `entry`.
+std::optional<std::string> compileEagerKernel(mlir::MLIRContext &context, llvm::StringRef key,
+                                              const std::string &entry,
+                                              const target::TargetCpu &cpu,
+                                              target::ObjectCache &cache, const Options &options,
+                                              std::string &error);
+
+/// The text of a graph with all it calls, without places: equal text, equal code.
+std::string closedText(ir::GraphOp graph);
+
+/// A fused graph as a picture for Graphviz: kernels with their ops, values with their types.
+std::string dotOf(ir::GraphOp graph);
+
+void registerDialects(mlir::DialectRegistry &registry);
+
+} // namespace mx::pipeline

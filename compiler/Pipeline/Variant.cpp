@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A variant as bytes, for the cache on disk. The cache has verified the bytes; still nothing here
+// trusts a length.
+#include "Pipeline/Pipeline.h"
+#include <cstring>
+
+namespace mx::pipeline {
+namespace {
+
+constexpr uint64_t kFormat = 1;
+
+struct Writer {
+  std::string out;
+  void number(uint64_t value) { out.append(reinterpret_cast<const char *>(&value), sizeof value); }
+  void text(std::string_view value) {
+    number(value.size());
+    out.append(value);
+  }
+  void buffers(const std::vector<Buffer> &list) {
+    number(list.size());
+    for (const Buffer &buffer : list) {
+      number(static_cast<uint64_t>(buffer.element));
+      number(buffer.sizes.size());
+      for (const std::string &size : buffer.sizes)
+        text(size);
+      text(buffer.device);
+      number(buffer.host);
+    }
+  }
+};
+
+struct Reader {
+  std::string_view in;
+  bool ok = true;
+  uint64_t number() {
+    uint64_t value = 0;
+    if (in.size() < sizeof value) {
+      ok = false;
+      return 0;
+    }
+    std::memcpy(&value, in.data(), sizeof value);
+    in.remove_prefix(sizeof value);
+    return value;
+  }
+  /// A count of things that take at least eight bytes each.
+  uint64_t count() {
+    uint64_t value = number();
+    if (value > in.size() / 8)
+      ok = false;
+    return ok ? value : 0;
+  }
+  std::string text() {
+    uint64_t size = number();
+    if (size > in.size()) {
+      ok = false;
+      return "";
+    }
+    std::string value(in.substr(0, size));
+    in.remove_prefix(size);
+    return value;
+  }
+  std::vector<Buffer> buffers() {
+    std::vector<Buffer> out(count());
+    for (Buffer &buffer : out) {
+      uint64_t element = number();
+      ok &= element < std::size(kElements);
+      buffer.element = static_cast<ElementType>(ok ? element : 0);
+      buffer.sizes.resize(count());
+      for (std::string &size : buffer.sizes)
+        size = text();
+      buffer.device = text();
+      buffer.host = number() != 0;
+    }
+    return out;
+  }
+};
+
+} // namespace
+
+std::string Variant::serialise() const {
+  Writer w;
+  w.number(kFormat);
+  w.text(entry);
+  w.buffers(inputs);
+  w.buffers(outputs);
+  w.number(sizes.size());
+  for (const std::string &size : sizes)
+    w.text(size);
+  w.number(arenas.size());
+  for (auto &[device, bytes] : arenas) {
+    w.text(device);
+    w.number(static_cast<uint64_t>(bytes));
+  }
+  w.number(objects.size());
+  for (auto &[name, bytes] : objects) {
+    w.text(name);
+    w.text(bytes);
+  }
+  return std::move(w.out);
+}
+
+std::optional<Variant> Variant::deserialise(std::string_view bytes) {
+  Reader r{bytes};
+  if (r.number() != kFormat)
+    return std::nullopt;
+  Variant v;
+  v.entry = r.text();
+  v.inputs = r.buffers();
+  v.outputs = r.buffers();
+  v.sizes.resize(r.count());
+  for (std::string &size : v.sizes)
+    size = r.text();
+  v.arenas.resize(r.count());
+  for (auto &[device, size] : v.arenas) {
+    device = r.text();
+    size = static_cast<int64_t>(r.number());
+  }
+  v.objects.resize(r.count());
+  for (auto &[name, object] : v.objects) {
+    name = r.text();
+    object = r.text();
+  }
+  if (!r.ok || !r.in.empty())
+    return std::nullopt;
+  return v;
+}
+
+} // namespace mx::pipeline

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What must hold between types, buffers and the plan of memory.
+#include "dialects/mxrt/Mxrt.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+
+namespace mx::rt {
+
+// ------------------------------------------------------------------------------ single ops
+
+LogicalResult SliceOp::verify() {
+  int64_t offset = static_cast<int64_t>(getOffset()), bytes = static_cast<int64_t>(getBytes());
+  if (offset < 0 || bytes < 0)
+    return emitOpError() << "has a negative offset or length";
+  if (offset % kAlignment != 0)
+    return emitOpError() << "begins at " << offset << ", which is not a multiple of " << kAlignment;
+  if (getType().isHost())
+    return emitOpError() << "is of an arena; the host has none";
+  return success();
+}
+LogicalResult SlotOp::verify() {
+  if (!getType().isHost())
+    return emitOpError() << "is for numbers of the host, not for " << getType();
+  return success();
+}
+static LogicalResult verifyNumber(Operation *op, BufferType buffer, Type number) {
+  if (!buffer.isScalar())
+    return op->emitOpError() << "is for buffers of rank 0, not for " << buffer;
+  if (buffer.scalar() != number)
+    return op->emitOpError() << number << " is not the number in " << buffer;
+  return success();
+}
+LogicalResult LoadOp::verify() { return verifyNumber(*this, getBuffer().getType(), getType()); }
+LogicalResult StoreOp::verify() {
+  return verifyNumber(*this, getBuffer().getType(), getValue().getType());
+}
+LogicalResult CopyOp::verify() {
+  BufferType from = getFrom().getType(), to = getTo().getType();
+  if (from.getElement() != to.getElement() || from.getSizes() != to.getSizes())
+    return emitOpError() << "copies " << from << " to " << to;
+  if (getFrom() == getTo())
+    return emitOpError() << "copies a buffer to itself";
+  return success();
+}
+LogicalResult FailOp::verify() {
+  if (static_cast<int32_t>(getCode()) <= 0)
+    return emitOpError() << "has no code";
+  return success();
+}
+
+LogicalResult CallOp::verify() {
+  llvm::SmallPtrSet<Value, 8> read(getReads().begin(), getReads().end()), written;
+  for (Value buffer : getWrites()) {
+    if (read.contains(buffer))
+      return emitOpError() << "reads and writes one buffer, a " << buffer.getType();
+    if (!written.insert(buffer).second)
+      return emitOpError() << "writes one buffer twice, a " << buffer.getType();
+  }
+  return success();
+}
+
+// ------------------------------------------------------------------------------ kernels
+
+LogicalResult KernelOp::verifyRegions() {
+  ir::KernelOp inner = kernel();
+  if (!inner || !llvm::hasSingleElement(getBody().front()))
+    return emitOpError() << "holds one mx.kernel and nothing else";
+  if (inner.getInputs() != getBody().getArguments())
+    return emitOpError() << "its arguments are not the inputs of its mx.kernel, in order";
+  return success();
+}
+
+static LogicalResult verifyBuffers(CallOp call, StringRef what, OperandRange buffers,
+                                   ArrayRef<Type> tensors) {
+  if (buffers.size() != tensors.size())
+    return call.emitOpError() << what << " " << buffers.size() << " buffers, but the kernel has "
+                              << tensors.size();
+  for (auto [buffer, tensor] : llvm::zip(buffers, tensors))
+    if (cast<BufferType>(buffer.getType()).getTensor() != tensor)
+      return call.emitOpError() << what << " " << buffer.getType() << " where the kernel has "
+                                << tensor;
+  return success();
+}
+static LogicalResult verifyCall(CallOp call, KernelOp kernel) {
+  if (!kernel)
+    return call.emitOpError() << "there is no kernel " << call.getKernelAttr();
+  ir::KernelOp inner = kernel.kernel();
+  if (!inner)
+    return success(); // the kernel's own verifier says so
+  SmallVector<Type> outputs(inner.getOutputs().getTypes());
+  if (int64_t workspace = inner.getWorkspace(); workspace > 0) {
+    Builder b(call.getContext());
+    ir::SizeAttr count = ir::SizeAttr::get(call.getContext(), workspace);
+    outputs.push_back(
+        ir::TensorType::get(call.getContext(), b.getIntegerType(8, /*isSigned=*/false), {count}));
+  }
+  if (failed(verifyBuffers(call, "reads", call.getReads(),
+                           SmallVector<Type>(inner.getInputs().getTypes()))) ||
+      failed(verifyBuffers(call, "writes", call.getWrites(), outputs)))
+    return failure();
+  if (call.getSizes().size() != inner.getSizes().size())
+    return call.emitOpError() << "gives " << call.getSizes().size() << " sizes to a kernel with "
+                              << inner.getSizes().size();
+  return success();
+}
+
+// ------------------------------------------------------------------------------ programs
+
+/// Each slice lies in its arena, has room for its type, and shares no byte with another.
+static LogicalResult verifyPlan(ProgramOp program, ArrayRef<SliceOp> slices) {
+  llvm::MapVector<Attribute, int64_t> arenas;
+  for (auto arena : program.getArenas().getAsRange<ArenaAttr>()) {
+    if (arena.getBytes() < 0)
+      return program.emitOpError() << "an arena has a negative length";
+    if (!arenas.insert({arena.getDevice(), arena.getBytes()}).second)
+      return program.emitOpError() << "has two arenas of " << arena.getDevice();
+  }
+  SizeBounds bounds = program.bounds();
+  llvm::MapVector<Attribute, SmallVector<SliceOp>> byDevice;
+  for (SliceOp slice : slices) {
+    int64_t offset = slice.getOffset(), bytes = slice.getBytes();
+    auto arena = arenas.find(slice.getType().getDevice());
+    if (arena == arenas.end())
+      return slice.emitOpError() << "there is no arena of " << slice.getType().getDevice();
+    if (bytes > arena->second || offset > arena->second - bytes)
+      return slice.emitOpError() << "ends behind its arena of " << arena->second << " bytes";
+    std::optional<int64_t> needed = largestBytes(slice.getType().getTensor(), bounds);
+    if (!needed)
+      return slice.emitOpError() << "the size of " << slice.getType() << " has no bound";
+    if (*needed > bytes)
+      return slice.emitOpError() << "has " << bytes << " bytes, but " << slice.getType()
+                                 << " needs " << *needed;
+    if (bytes > 0)
+      byDevice[slice.getType().getDevice()].push_back(slice);
+  }
+  for (auto &[device, list] : byDevice) {
+    llvm::sort(list, [](SliceOp a, SliceOp b) { return a.getOffset() < b.getOffset(); });
+    for (size_t i = 1; i < list.size(); ++i)
+      if (list[i].getOffset() < list[i - 1].getOffset() + list[i - 1].getBytes()) {
+        InFlightDiagnostic error = list[i].emitOpError() << "overlaps another slice";
+        error.attachNote(list[i - 1].getLoc()) << "the other slice";
+        return error;
+      }
+  }
+  return success();
+}
+
+static LogicalResult verifyArguments(ProgramOp program) {
+  if (static_cast<uint64_t>(program.getInputs()) > program.getBody().getNumArguments())
+    return program.emitOpError() << "has fewer arguments than inputs";
+  for (BlockArgument input : program.inputArguments())
+    if (auto buffer = dyn_cast<BufferType>(input.getType());
+        buffer ? buffer.isHost() : !input.getType().isIntOrFloat())
+      return program.emitOpError()
+             << "an input is a buffer of a device or a number, not " << input.getType();
+  for (BlockArgument output : program.outputArguments())
+    if (!isa<BufferType>(output.getType()))
+      return program.emitOpError() << "an output is a buffer, not " << output.getType();
+  llvm::SmallDenseSet<Attribute> names;
+  for (auto open : program.getSizes().getAsRange<OpenAttr>())
+    if (open.getBound() < 0 || !names.insert(open.getName()).second)
+      return program.emitOpError()
+             << "the size " << open.getName() << " is listed twice or has a negative bound";
+  return success();
+}
+
+/// Nothing writes to what the caller only lends.
+static LogicalResult verifyWrites(ProgramOp program, Operation *op) {
+  auto isInput = [&](Value buffer) {
+    auto argument = dyn_cast<BlockArgument>(buffer);
+    return argument && argument.getOwner() == &program.block() &&
+           argument.getArgNumber() < program.getInputs();
+  };
+  SmallVector<Value> written;
+  if (auto call = dyn_cast<CallOp>(op))
+    llvm::append_range(written, call.getWrites());
+  else if (auto copy = dyn_cast<CopyOp>(op))
+    written.push_back(copy.getTo());
+  else if (auto store = dyn_cast<StoreOp>(op))
+    written.push_back(store.getBuffer());
+  if (llvm::any_of(written, isInput))
+    return op->emitOpError() << "writes to an input of the program";
+  return success();
+}
+
+/// Kernels stand beside the program, so this runs when the module is verified.
+LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  WalkResult walked = getBody().walk([&](CallOp call) -> WalkResult {
+    return verifyCall(call, symbols.lookupNearestSymbolFrom<KernelOp>(*this, call.getKernelAttr()));
+  });
+  return failure(walked.wasInterrupted());
+}
+
+LogicalResult ProgramOp::verifyRegions() {
+  if (failed(verifyArguments(*this)))
+    return failure();
+  SizeBounds bounds = this->bounds();
+  SmallVector<SliceOp> slices;
+  WalkResult walked = getBody().walk([&](Operation *op) -> WalkResult {
+    if (auto slice = dyn_cast<SliceOp>(op)) {
+      slices.push_back(slice);
+      return WalkResult::advance();
+    }
+    if (auto size = dyn_cast<SizeOp>(op); size && !largest(size.getSize(), bounds))
+      return (size.emitOpError() << "is of a name that the program does not list",
+              WalkResult::interrupt());
+    if (failed(verifyWrites(*this, op)))
+      return WalkResult::interrupt();
+    // A buffer that went through scf could be any of several: then no plan could be checked.
+    auto isBuffer = [](Type type) { return isa<BufferType>(type); };
+    bool passes = !isa<SlotOp>(op) && llvm::any_of(op->getResultTypes(), isBuffer);
+    for (Region &region : op->getRegions())
+      passes |= llvm::any_of(region.getArgumentTypes(), isBuffer);
+    if (passes)
+      return (op->emitOpError() << "passes a buffer on; buffers are arguments, slices and slots",
+              WalkResult::interrupt());
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted() || failed(verifyPlan(*this, slices)));
+}
+
+} // namespace mx::rt

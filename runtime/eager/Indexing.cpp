@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// x[...] and x[...] = value. Numbers, ranges and new axes make a view; a tensor
+// of numbers gathers through the kernel of `take`.
+
+#include "eager/Issue.h"
+
+#include <cstring>
+
+namespace mxrt::eager {
+
+namespace {
+
+/// What an index makes of a tensor.
+struct Place {
+  int64_t offset = 0;
+  int32_t rank = 0;
+  int64_t sizes[MXRT_MAX_RANK];
+  int64_t strides[MXRT_MAX_RANK];
+  /// The axis of the view that a tensor of numbers goes along, and that tensor.
+  int32_t gatherAxis = -1;
+  mxrt_tensor *gather = nullptr;
+};
+
+class Indexer {
+public:
+  Indexer(OpCall &call, const mxrt_tensor *x) : call(call), x(x) {}
+
+  Status run(Place &out) {
+    place = Place();
+    for (int32_t i = 0; i < call.op.itemCount; ++i)
+      MXRT_CHECK(item(call.op.items[i]));
+    while (axis < x->rank)
+      MXRT_CHECK(whole());
+    out = place;
+    return success();
+  }
+
+private:
+  Status item(const IndexItem &item) {
+    if (item.sort == 'n')
+      return keep(1, 0);
+    if (axis == x->rank)
+      return call.fail(MXRT_INDEX, "too many indices for %s", shapeText(x->shape()).text);
+    switch (item.sort) {
+    case 'i':
+      return select();
+    case 'r':
+      return range(item);
+    case 't':
+      place.gatherAxis = place.rank;
+      place.gather = MXRT_TRY(call.tensor(operand++));
+      return whole();
+    default:
+      return whole();
+    }
+  }
+
+  Status keep(int64_t size, int64_t stride) {
+    if (place.rank == MXRT_MAX_RANK)
+      return call.fail(MXRT_RANK_LIMIT, "the result has more than %d dimensions", MXRT_MAX_RANK);
+    place.sizes[place.rank] = size;
+    place.strides[place.rank++] = stride;
+    return success();
+  }
+  Status whole() {
+    ++axis;
+    return keep(x->sizes()[axis - 1], x->strides()[axis - 1]);
+  }
+
+  Status outside(const char *what, int64_t number) const {
+    return call.fail(MXRT_INDEX, "%s %lld is out of range for axis %d of size %lld of %s", what,
+                     static_cast<long long>(number), axis, static_cast<long long>(x->sizes()[axis]),
+                     shapeText(x->shape()).text);
+  }
+
+  Status select() {
+    int64_t size = x->sizes()[axis];
+    int64_t given = MXRT_TRY(call.integer(operand++));
+    int64_t number = given < 0 ? given + size : given;
+    if (number < 0 || number >= size)
+      return outside("index", given);
+    place.offset += number * x->strides()[axis++];
+    return success();
+  }
+
+  /// A bound of a range, counted from the start. `last` is the largest allowed.
+  Result<int64_t> bound(const char *what, int64_t last) {
+    int64_t given = MXRT_TRY(call.integer(operand++));
+    int64_t number = given < 0 ? given + x->sizes()[axis] : given;
+    if (number < 0 || number > last)
+      return outside(what, given);
+    return number;
+  }
+
+  Status range(const IndexItem &item) {
+    int64_t size = x->sizes()[axis];
+    int64_t step = 1;
+    if (item.step) {
+      // The step stands last, but says what the others mean.
+      size_t at = operand + item.from + item.to;
+      step = MXRT_TRY(call.integer(at));
+      if (step == 0)
+        return call.fail(MXRT_INDEX, "the step for axis %d of %s is 0", axis,
+                         shapeText(x->shape()).text);
+    }
+    bool forward = step > 0;
+    int64_t from = forward ? 0 : size - 1, to = forward ? size : -1;
+    if (item.from)
+      from = MXRT_TRY(bound("start", forward ? size : size - 1));
+    if (item.to)
+      to = MXRT_TRY(bound("end", size));
+    operand += item.step;
+    int64_t distance = forward ? to - from : from - to;
+    uint64_t pace = forward ? uint64_t(step) : 0 - uint64_t(step);
+    int64_t length = distance <= 0 ? 0 : int64_t((uint64_t(distance) - 1) / pace) + 1;
+    int64_t stride = x->strides()[axis];
+    if (length > 0)
+      place.offset += from * stride;
+    ++axis;
+    // With one element or none a step may be larger than anything.
+    return keep(length, length > 1 ? stride * step : stride);
+  }
+
+  OpCall &call;
+  const mxrt_tensor *x;
+  Place place;
+  int32_t axis = 0;   // of x
+  size_t operand = 1; // the next one to use
+};
+
+} // namespace
+
+/// x[A, N, B] at index[I] gives [A, I, B].
+static Status gather(OpCall &call, const mxrt_tensor *base, const Place &place) {
+  mxrt_tensor *index = place.gather;
+  if (index->type != MXRT_I32 && index->type != MXRT_I64)
+    return call.fail(MXRT_DTYPE, "an index of %s; it must be i32 or i64",
+                     shapeText(index->shape()).text);
+  MXRT_CHECK(call.onDevice(base));
+  MXRT_CHECK(call.onDevice(index));
+  int32_t rank = place.rank - 1 + index->rank;
+  if (rank > MXRT_MAX_RANK)
+    return call.fail(MXRT_RANK_LIMIT, "the result has more than %d dimensions", MXRT_MAX_RANK);
+  int64_t sizes[MXRT_MAX_RANK];
+  int32_t used = 0;
+  for (int32_t i = 0; i < place.rank; ++i) {
+    if (i != place.gatherAxis) {
+      sizes[used++] = place.sizes[i];
+      continue;
+    }
+    for (int32_t k = 0; k < index->rank; ++k)
+      sizes[used++] = index->sizes()[k];
+  }
+  TensorRef x = MXRT_TRY(call.view(base, place.offset, place.rank, place.sizes, place.strides));
+  TensorRef heldIndex;
+  if (!mxrt_tensor_is_dense(index)) {
+    heldIndex = MXRT_TRY(call.denseCopy(index));
+    index = heldIndex.get();
+  }
+  TensorRef result = MXRT_TRY(call.create(base->type, rank, sizes));
+
+  AxisGroup before, after;
+  AxisGroup along = {place.sizes[place.gatherAxis], place.strides[place.gatherAxis]};
+  bool folds = x->elements > 0;
+  for (int32_t i = 0; folds && i < place.rank; ++i)
+    if (i != place.gatherAxis)
+      folds = (i < place.gatherAxis ? before : after).add(place.sizes[i], place.strides[i]);
+  if (!folds) {
+    if (x->elements > 0)
+      x = MXRT_TRY(call.denseCopy(x.get()));
+    before = after = AxisGroup();
+    for (int32_t i = 0; i < place.rank; ++i)
+      if (i != place.gatherAxis)
+        (i < place.gatherAxis ? before : after).size *= place.sizes[i];
+    after.stride = 1;
+    along.stride = after.size;
+    before.stride = along.size * after.size;
+  }
+  Layout layout = isDense3(before, along, after) ? Layout::Dense : Layout::Strided;
+  KernelCall kernel;
+  kernel.input(x.get());
+  kernel.input(index);
+  kernel.size(before.size);
+  kernel.size(along.size);
+  kernel.size(after.size);
+  kernel.size(index->elements);
+  addStrides3(kernel, layout, before, along, after);
+  uint32_t form = uint32_t(layout) << 8 | uint32_t(base->type) << 4 | uint32_t(index->type);
+  kernel.arguments.kernel = MXRT_TRY(call.kernel(form, [&](KeyText &key) {
+    key.add("take");
+    key.operand(base->type, 3, layout);
+    key.operand(index->type, 1, Layout::Dense);
+    key.result(base->type, 3);
+  }));
+  MXRT_CHECK(call.issue(kernel, result.get()));
+  return call.give(std::move(result));
+}
+
+Status runIndex(OpCall &call) {
+  MXRT_CHECK(call.operandCount(1 + size_t(call.op.indexOperands)));
+  mxrt_tensor *x = MXRT_TRY(call.tensor(0));
+  Place place;
+  MXRT_CHECK(Indexer(call, x).run(place));
+  if (place.gather)
+    return gather(call, x, place);
+  return call.give(MXRT_TRY(call.view(x, place.offset, place.rank, place.sizes, place.strides)));
+}
+
+//===-- update --------------------------------------------------------------===//
+
+/// Makes operand 0 a tensor that may be written, in the VM's value or, if that
+/// is shared, in a new one. `owned` has a reference of its own afterwards.
+static Status prepareTarget(OpCall &call, TensorRef &owned) {
+  host::Value &slot = call.call.args[0];
+  host::ForeignObject *object = slot.foreign();
+  mxrt_tensor *x = static_cast<mxrt_tensor *>(object->payload);
+  if (call.op.firstIsMut && object->refs == 1) {
+    // Ours alone as a VM value; whether as a tensor too is found out below.
+    MXRT_CHECK(call.prepareWrite(x));
+    object->payload = x;
+    owned = TensorRef(mxrt_tensor_retain(x));
+    return success();
+  }
+  TensorRef copy = MXRT_TRY(call.denseCopy(x));
+  if (call.op.firstIsMut) {
+    host::Value value = makeTensorValue(call.call.vm.heap(), mxrt_tensor_retain(copy.get()));
+    if (!value.isSet()) {
+      mxrt_tensor_release(copy.get());
+      return call.call.vm.heap().exhausted();
+    }
+    host::replace(call.call.vm.heap(), slot, value);
+  }
+  owned = std::move(copy);
+  return success();
+}
+
+static Status checkValue(OpCall &call, const mxrt_tensor *x, const mxrt_tensor *value,
+                         const Place &place) {
+  if (value->type != x->type)
+    return call.fail(MXRT_DTYPE, "%s for a part of %s", shapeText(value->shape()).text,
+                     shapeText(x->shape()).text);
+  if (!broadcastsTo(value, place.rank, place.sizes))
+    return call.fail(
+        MXRT_SHAPE, "%s does not fit the part %s of %s", shapeText(value->shape()).text,
+        shapeText({x->type, place.rank, place.sizes}).text, shapeText(x->shape()).text);
+  return success();
+}
+
+Status runUpdate(OpCall &call) {
+  if (call.op.tensorItem >= 0)
+    return call.fail(MXRT_UNSUPPORTED, "writing by a tensor of indices is not supported yet");
+  size_t valueAt = 1 + size_t(call.op.indexOperands);
+  MXRT_CHECK(call.operandCount(valueAt + 1));
+  mxrt_tensor *x = MXRT_TRY(call.tensor(0));
+  // All checks come before the first change.
+  Place place;
+  MXRT_CHECK(Indexer(call, x).run(place));
+  TensorRef value;
+  uint64_t bits = 0;
+  if (mxrt_tensor *given = tensorOf(call.call.args[valueAt])) {
+    MXRT_CHECK(checkValue(call, x, given, place));
+    mxrt_device where = given->buffer->device, wanted = x->buffer->device;
+    bool elsewhere = where.kind != wanted.kind || where.index != wanted.index;
+    if (elsewhere && given->rank > 0)
+      return call.fail(MXRT_WRONG_DEVICE, "%s and %s are on different devices",
+                       shapeText(given->shape()).text, shapeText(x->shape()).text);
+    value = elsewhere ? MXRT_TRY(call.moved(given, wanted)) : TensorRef(mxrt_tensor_retain(given));
+  } else {
+    MXRT_CHECK(call.element(valueAt, x->type, bits));
+  }
+
+  TensorRef target;
+  MXRT_CHECK(prepareTarget(call, target));
+  MXRT_CHECK(Indexer(call, target.get()).run(place)); // strides may be new
+  TensorRef part =
+      MXRT_TRY(call.view(target.get(), place.offset, place.rank, place.sizes, place.strides));
+  if (part->elements > 0 && value) {
+    mxrt_tensor *wide = nullptr;
+    MXRT_CHECK(call.named(
+        mxrt_tensor_broadcast(value.get(), place.rank, place.sizes, &call.place, &wide)));
+    value = TensorRef(wide);
+    MXRT_CHECK(call.copyInto(wide, part.get()));
+  } else if (part->elements > 0) {
+    MXRT_CHECK(call.fill(part.get(), bits));
+  }
+  if (!call.op.firstIsMut)
+    return call.give(std::move(target));
+  if (call.op.resultKind == host::Kind::Unit)
+    return success();
+  host::retain(call.call.args[0]);
+  call.call.result = call.call.args[0];
+  return success();
+}
+
+} // namespace mxrt::eager

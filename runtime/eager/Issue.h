@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the families of operations share: operands, errors, results, and the
+// call of a kernel. Inside of the executor.
+
+#ifndef MXRT_EAGER_ISSUE_H
+#define MXRT_EAGER_ISSUE_H
+
+#include "eager/Executor.h"
+#include "eager/OpNames.h"
+#include "eager/Scalars.h"
+#include "memory/Tensor.h"
+#include "mxrt/call.h"
+
+namespace mxrt::eager {
+
+/// How an operand lies in memory, as the key of a kernel says it.
+enum class Layout : uint8_t { Single, Dense, Strided };
+
+inline constexpr int32_t maxKernelRank = 4;
+inline constexpr int32_t maxInputs = 3;
+
+/// A kernel's operands and sizes. Plain data: it is copied into the call.
+struct KernelArguments {
+  mxrt_compiled_kernel kernel;
+  const char *name; // static
+  uint64_t scalars[maxInputs];
+  uint8_t operands = 0;
+  /// Inputs, then the result: which tensor of the call, or which scalar.
+  uint8_t from[maxInputs + 1];
+  int64_t sizes[maxKernelRank * (maxInputs + 1)]; // last: cut to what is used
+};
+
+/// A call of a kernel being put together.
+class KernelCall {
+public:
+  void input(mxrt_tensor *tensor) {
+    arguments.from[arguments.operands++] = uint8_t(readCount);
+    reads[readCount++] = tensor;
+  }
+  void scalar(uint64_t bits) {
+    arguments.scalars[scalarCount] = bits;
+    arguments.from[arguments.operands++] = uint8_t(scalarBit | scalarCount++);
+  }
+  void size(int64_t number) { arguments.sizes[sizeCount++] = number; }
+  void sizes(const int64_t *numbers, int32_t count) {
+    for (int32_t i = 0; i < count; ++i)
+      size(numbers[i]);
+  }
+
+  static constexpr uint8_t scalarBit = 0x80;
+  KernelArguments arguments;
+  mxrt_tensor *reads[maxInputs];
+  int32_t readCount = 0;
+  int32_t scalarCount = 0;
+  int32_t sizeCount = 0;
+};
+
+/// Text of a key, without allocation.
+class KeyText {
+public:
+  void add(const char *text);
+  /// "f32:2s" after what separates it from the one before.
+  void operand(mxrt_dtype type, int32_t rank, Layout layout);
+  void result(mxrt_dtype type, int32_t rank);
+  std::string_view view() const { return {text, used}; }
+
+private:
+  char text[160];
+  size_t used = 0;
+  bool first = true;
+};
+
+/// Axes that are walked as one, from the outermost in.
+struct AxisGroup {
+  int64_t size = 1;
+  int64_t stride = 0;
+  /// false if no single stride does it.
+  bool add(int64_t more, int64_t step) {
+    if (more == 1)
+      return true;
+    if (size != 1 && stride != step * more)
+      return false;
+    size *= more;
+    stride = step;
+    return true;
+  }
+};
+
+/// One call of an operation.
+struct OpCall {
+  OpCall(EagerHost &host, Operation &op, host::Invocation &call)
+      : host(host), op(op), call(call), runtime(host.owner), place(call.place) {}
+
+  // -- errors: the operation's name, a colon, the text. The place is the VM's
+  // business, since it raises them where the operation is issued.
+  Status fail(mxrt_code code, const char *format, ...) const __attribute__((format(printf, 3, 4)));
+  /// Puts the name before an error of the tensor functions.
+  Status named(mxrt_status failure) const;
+  Status operandCount(size_t wanted) const;
+  const mxrt_allocator *alloc() const { return mxrt_runtime_allocator(runtime); }
+
+  // -- operands
+  size_t count() const { return call.args.size(); }
+  /// Borrowed. R0803 if it is none.
+  Result<mxrt_tensor *> tensor(size_t index) const;
+  /// ... of this element type, else R0203.
+  Result<mxrt_tensor *> tensor(size_t index, mxrt_dtype type) const;
+  Result<int64_t> integer(size_t index) const;
+  Result<double> number(size_t index) const;
+  Status element(size_t index, mxrt_dtype type, uint64_t &bits) const;
+  /// The operands from `first` on as sizes of a shape.
+  Status shape(size_t first, int64_t *sizes, int32_t &rank) const;
+  /// R0402 unless the tensor is where the operation runs.
+  Status onDevice(const mxrt_tensor *tensor) const;
+
+  // -- making
+  Result<TensorRef> create(mxrt_dtype type, int32_t rank, const int64_t *sizes,
+                           mxrt_device device) const;
+  Result<TensorRef> create(mxrt_dtype type, int32_t rank, const int64_t *sizes) const {
+    return create(type, rank, sizes, op.device);
+  }
+  /// A view of `base` with sizes and strides of the caller.
+  Result<TensorRef> view(const mxrt_tensor *base, int64_t offset, int32_t rank,
+                         const int64_t *sizes, const int64_t *strides) const;
+  /// A dense tensor with the elements of `from`, on the same device; issued.
+  Result<TensorRef> denseCopy(mxrt_tensor *from) const;
+  /// ... stretched to a shape that it fits.
+  Result<TensorRef> denseCopy(mxrt_tensor *from, int32_t rank, const int64_t *sizes) const;
+  /// A copy on another device; issued.
+  Result<TensorRef> moved(mxrt_tensor *from, mxrt_device device) const;
+  Status copyInto(mxrt_tensor *from, mxrt_tensor *to) const;
+  /// `tensor` (the caller's reference) becomes one that may be written, with
+  /// the same elements: itself, or a copy if anybody else could see a change.
+  Status prepareWrite(mxrt_tensor *&tensor) const;
+  /// Every element of `to` becomes the one in `bits`; issued.
+  Status fill(mxrt_tensor *to, uint64_t bits) const;
+  /// The tensor becomes the operation's result.
+  Status give(TensorRef tensor) const;
+
+  // -- kernels
+  /// The kernel of a form, from the operation's cache; `key` writes its key.
+  template <typename Key> Result<mxrt_compiled_kernel> kernel(uint32_t form, Key &&key) const {
+    for (const KernelForm &known : op.kernels)
+      if (known.form == form)
+        return known.kernel;
+    KeyText text;
+    key(text);
+    return newKernel(form, text.view());
+  }
+  Status issue(KernelCall &kernel, mxrt_tensor *result) const;
+  /// A call of one of our own kernels.
+  Status issue(mxrt_kernel run, mxrt_tensor *const *reads, size_t readCount,
+               mxrt_tensor *const *writes, size_t writeCount, const void *arguments,
+               size_t argumentBytes, mxrt_device device) const;
+
+  EagerHost &host;
+  Operation &op;
+  host::Invocation &call;
+  mxrt_runtime *runtime;
+  mxrt_place place;
+
+private:
+  Result<mxrt_compiled_kernel> newKernel(uint32_t form, std::string_view key) const;
+};
+
+/// Whether strides are those of dense [a, b, c]; axes of size 1 do not count.
+inline bool isDense3(const AxisGroup &a, const AxisGroup &b, const AxisGroup &c) {
+  return (c.size == 1 || c.stride == 1) && (b.size == 1 || b.stride == c.size) &&
+         (a.size == 1 || a.stride == b.size * c.size);
+}
+inline void addStrides3(KernelCall &call, Layout layout, const AxisGroup &a, const AxisGroup &b,
+                        const AxisGroup &c) {
+  if (layout != Layout::Strided)
+    return;
+  call.size(a.stride);
+  call.size(b.stride);
+  call.size(c.stride);
+}
+
+// The families.
+Status runElementwise(OpCall &call);
+Status runReduce(OpCall &call);
+Status runMatmul(OpCall &call);
+Status runReshape(OpCall &call);
+Status runBroadcast(OpCall &call);
+Status runTranspose(OpCall &call);
+Status runConcat(OpCall &call);
+Status runIndex(OpCall &call);
+Status runUpdate(OpCall &call);
+Status runCopy(OpCall &call);
+Status runTo(OpCall &call);
+Status runWait(OpCall &call);
+Status runFull(OpCall &call);
+Status runIota(OpCall &call);
+Status runLiteral(OpCall &call);
+Status runDraw(OpCall &call); // uniform, normal, bernoulli, randint, permutation
+Status runCategorical(OpCall &call);
+
+/// x converted by the kernel of `cast`; used where an operation draws in f32.
+Result<TensorRef> castTensor(OpCall &call, mxrt_tensor *from, mxrt_dtype to);
+
+/// Whether a view of `sizes` is what `tensor` becomes by broadcasting.
+bool broadcastsTo(const mxrt_tensor *tensor, int32_t rank, const int64_t *sizes);
+
+/// Appends what print shows of a tensor whose elements are there. nullptr, or
+/// what is wrong with the format.
+const char *showTensor(const mxrt_tensor *tensor, std::string_view spec, host::Text &out);
+
+} // namespace mxrt::eager
+
+#endif // MXRT_EAGER_ISSUE_H

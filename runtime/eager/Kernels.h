@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where the eager executor gets its kernels, and what it calls them.
+//
+// A kernel serves all shapes. Its key is text:
+//
+//   op[(attribute=value,...)] operand,operand -> result
+//
+// An operand is `dtype:rank` and a layout: `c` dense in row-major order, `s`
+// strided (strides in elements, may be 0 or negative). Rank 0 is one element
+// and has no letter. `sizes` holds int64 numbers, in this order:
+//
+//   add f32:2c,f32:2s -> f32:2c      any elementwise op: the sizes of the walk
+//                                    (1 to 4), the same for all operands of
+//                                    rank > 0 and the result; then the strides
+//                                    of each `s` operand
+//   sum f32:3s -> f32:2c             [A, R, B] -> [A, B], R is reduced: A, R, B;
+//                                    then the strides of `s`
+//   matmul f32:3s,f32:3c -> f32:3c   [G, M, K] @ [G, K, N]: G, M, N, K; then the
+//                                    strides of each `s` operand
+//   take f32:3s,i32:1c -> f32:3c     x[A, N, B] at index[I] -> [A, I, B]:
+//                                    A, N, B, I; then the strides of `s`
+//   iota -> i32:1c                   N
+//
+// Any size may be 0. The result is always dense.
+
+#ifndef MXRT_EAGER_KERNELS_H
+#define MXRT_EAGER_KERNELS_H
+
+#include "base/Allocator.h"
+#include "mxrt/kernel.h"
+
+#include <string_view>
+
+namespace mxrt::eager {
+
+class KernelSource {
+public:
+  /// Finds or compiles the kernel of `key`; called on the VM's thread, once per
+  /// key (the executor caches). The code must stay until the executor is gone.
+  /// `key` is valid for the call only. A key that is refused is asked for again
+  /// at its next use.
+  virtual Status find(std::string_view key, mxrt_compiled_kernel &out) = 0;
+
+protected:
+  ~KernelSource() = default;
+};
+
+/// All kernels found so far, by key.
+class KernelTable {
+public:
+  explicit KernelTable(const mxrt_allocator *alloc) : rows(alloc) {}
+  KernelTable(const KernelTable &) = delete;
+  KernelTable &operator=(const KernelTable &) = delete;
+  ~KernelTable();
+
+  Result<mxrt_compiled_kernel> find(KernelSource *source, std::string_view key);
+
+private:
+  struct Row {
+    char *key; // owned, not terminated
+    size_t size;
+    uint64_t hash;
+    mxrt_compiled_kernel kernel;
+  };
+  Vec<Row> rows; // found by looking at all: once per operation and layout
+};
+
+} // namespace mxrt::eager
+
+#endif // MXRT_EAGER_KERNELS_H

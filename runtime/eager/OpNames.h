@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Names of tensor operations, as programs import them:
+//
+//   op[:dtype][:dtype][(attributes)][@device]
+//
+//   add:f32                    the element type of the operands
+//   cast:f32:f16               from and to
+//   sum:f32(axes=0/2,keep=1)   axes=all for all of them
+//   transpose(order=1/0/2)     concat(axis=1)     literal:f32(shape=2/3)
+//   to(device=cpu:1)           add:f32@cpu:1      runs on that device, else cpu:0
+//   index(i/:/rft/n/t)         one item per axis: i a number; : all of it;
+//                              r a range, with f (from), t (to), s (step) if
+//                              given; n a new axis; t a tensor of numbers
+//   update(...)                as index
+//
+// A name is read once, when a program is loaded.
+
+#ifndef MXRT_EAGER_OPNAMES_H
+#define MXRT_EAGER_OPNAMES_H
+
+#include "eager/Kernels.h"
+#include "host/Bytecode.h"
+
+namespace mxrt::eager {
+
+enum class Family : uint8_t {
+  Elementwise,
+  Select,
+  Cast,
+  Reduce,
+  Matmul,
+  Reshape,
+  Broadcast,
+  Transpose,
+  Concat,
+  Index,
+  Update,
+  Copy,
+  To,
+  Wait,
+  Full,
+  Iota,
+  Literal,
+  Uniform,
+  Normal,
+  Bernoulli,
+  RandInt,
+  Permutation,
+  Categorical
+};
+enum class OpTypes : uint8_t { None, Any, Number, Float, Single, Int, Count, Bits, Bool };
+enum class OpResult : uint8_t { Same, Bool, I32, Quotient };
+
+/// A row of Ops.def. Static.
+struct OpInfo {
+  const char *name;
+  Family family;
+  int8_t operands; // -1: any number
+  OpTypes types;
+  OpResult result;
+};
+
+struct IndexItem {
+  char sort; // i : r n t
+  bool from, to, step;
+};
+inline constexpr int32_t maxIndexItems = 2 * MXRT_MAX_RANK;
+
+/// A kernel for one combination of layouts; what `form` means is the family's
+/// business.
+struct KernelForm {
+  uint32_t form;
+  mxrt_compiled_kernel kernel;
+};
+
+/// A name that was read. Plain data except for the cache of kernels.
+struct Operation {
+  explicit Operation(const mxrt_allocator *alloc) : kernels(alloc) {}
+
+  const OpInfo *info = nullptr;
+  mxrt_dtype type = MXRT_F32;   // of the operands
+  mxrt_dtype result = MXRT_F32; // of the result; only if info->types is not None
+  mxrt_device device = {MXRT_CPU, 0};
+  uint32_t axes = 0; // bits; all ones for axes=all
+  bool keep = false;
+  int32_t axis = 0;
+  int32_t rank = 0; // numbers in `sizes`: order=, shape=
+  int64_t sizes[MXRT_MAX_RANK] = {};
+  int32_t itemCount = 0;
+  int32_t tensorItem = -1;   // which item is a tensor
+  int32_t indexOperands = 0; // operands that the items take
+  IndexItem items[maxIndexItems] = {};
+
+  // As imported: the same name may be imported in two ways.
+  char *text = nullptr; // owned by who keeps the operation
+  size_t textSize = 0;
+  host::Kind resultKind = host::Kind::Tensor;
+  bool firstIsMut = false;
+
+  Vec<KernelForm> kernels;
+};
+
+inline constexpr uint32_t allAxes = 0xffffffff;
+inline constexpr size_t maxOpName = 1024;
+
+/// Reads `name` into `op`. R0802 says what is wrong with it.
+Status parseOpName(const mxrt_allocator *alloc, std::string_view name, Operation &op);
+
+inline bool isFloatType(mxrt_dtype type) {
+  return type == MXRT_F16 || type == MXRT_BF16 || type == MXRT_F32 || type == MXRT_F64;
+}
+
+} // namespace mxrt::eager
+
+#endif // MXRT_EAGER_OPNAMES_H

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "eager/Scalars.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace mxrt::eager {
+
+using host::Kind;
+using host::Value;
+
+float f16ToFloat(uint16_t bits) {
+  uint32_t sign = uint32_t(bits >> 15) << 31;
+  uint32_t exponent = bits >> 10 & 31, fraction = bits & 1023;
+  if (exponent == 31)
+    return std::bit_cast<float>(sign | 0x7f800000 | fraction << 13);
+  if (exponent == 0) { // zero and subnormals are exact in f32
+    float magnitude = std::ldexp(float(fraction), -24);
+    return sign ? -magnitude : magnitude;
+  }
+  return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
+}
+
+uint16_t floatToF16(double value) {
+  uint16_t sign = uint16_t(std::signbit(value) ? 0x8000 : 0);
+  double magnitude = std::fabs(value);
+  if (std::isnan(value))
+    return uint16_t(sign | 0x7e00);
+  if (magnitude >= 65520) // half way to what would be the next number
+    return uint16_t(sign | 0x7c00);
+  // The distance between neighbours is 2^(exponent - 10), at least 2^-24.
+  int exponent = magnitude > 0 ? std::ilogb(magnitude) : -14;
+  exponent = exponent < -14 ? -14 : exponent;
+  double steps = std::nearbyint(std::ldexp(magnitude, 10 - exponent));
+  // A carry into the exponent is what adding does.
+  return uint16_t(sign | (uint32_t(exponent + 14) * 1024 + uint32_t(steps)));
+}
+
+float bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
+
+uint16_t floatToBf16(double value) {
+  if (std::isnan(value))
+    return uint16_t(std::signbit(value) ? 0xffc0 : 0x7fc0);
+  // To f32 by truncation with a sticky bit, so that it is rounded only once.
+  float narrow = float(value);
+  uint32_t bits = std::bit_cast<uint32_t>(narrow);
+  if (double(narrow) != value && std::isfinite(narrow)) {
+    if (std::fabs(double(narrow)) > std::fabs(value))
+      --bits;
+    bits |= 1;
+  }
+  if (std::isinf(narrow))
+    return uint16_t(bits >> 16);
+  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static double asDouble(const Value &number) {
+  return number.kind == Kind::F32   ? double(number.f)
+         : number.kind == Kind::F64 ? number.d
+                                    : double(number.i);
+}
+
+static bool asInt(const Value &number, int64_t &out) {
+  if (number.kind == Kind::Bool || number.kind == Kind::Int) {
+    out = number.i;
+    return true;
+  }
+  double value = asDouble(number);
+  if (!(value > -9223372036854777856.0 && value < 9223372036854775808.0))
+    return false;
+  out = int64_t(value);
+  return true;
+}
+
+bool toElement(const Value &number, mxrt_dtype type, uint64_t &bits) {
+  bits = 0;
+  int64_t whole = 0;
+  switch (type) {
+  case MXRT_BOOL:
+    bits = number.kind == Kind::F32 || number.kind == Kind::F64 ? asDouble(number) != 0
+                                                                : number.i != 0;
+    return true;
+  case MXRT_I8:
+  case MXRT_U8:
+  case MXRT_I32:
+  case MXRT_I64:
+    if (!asInt(number, whole))
+      return false;
+    // Little end first: the low bytes are the wrapped number.
+    static_assert(std::endian::native == std::endian::little);
+    bits = uint64_t(whole);
+    return true;
+  case MXRT_F16:
+    bits = floatToF16(asDouble(number));
+    return true;
+  case MXRT_BF16:
+    bits = floatToBf16(asDouble(number));
+    return true;
+  case MXRT_F32:
+    bits = std::bit_cast<uint32_t>(number.kind == Kind::Int ? float(number.i)
+                                                            : float(asDouble(number)));
+    return true;
+  case MXRT_F64:
+    bits = std::bit_cast<uint64_t>(asDouble(number));
+    return true;
+  default:
+    return false;
+  }
+}
+
+template <typename T> static T load(const void *data) {
+  T value;
+  std::memcpy(&value, data, sizeof(T));
+  return value;
+}
+
+Value fromElement(mxrt_dtype type, const void *data) {
+  switch (type) {
+  case MXRT_BOOL:
+    return Value::boolean(load<uint8_t>(data) != 0);
+  case MXRT_I8:
+    return Value::integer(load<int8_t>(data));
+  case MXRT_U8:
+    return Value::integer(load<uint8_t>(data));
+  case MXRT_I32:
+    return Value::integer(load<int32_t>(data));
+  case MXRT_I64:
+    return Value::integer(load<int64_t>(data));
+  case MXRT_F16:
+    return Value::f32(f16ToFloat(load<uint16_t>(data)));
+  case MXRT_BF16:
+    return Value::f32(bf16ToFloat(load<uint16_t>(data)));
+  case MXRT_F32:
+    return Value::f32(load<float>(data));
+  default:
+    return Value::f64(load<double>(data));
+  }
+}
+
+bool convertNumber(const Value &number, Kind wanted, Value &out) {
+  int64_t whole = 0;
+  switch (wanted) {
+  case Kind::Bool:
+    out =
+        Value::boolean(number.kind == Kind::F32 || number.kind == Kind::F64 ? asDouble(number) != 0
+                                                                            : number.i != 0);
+    return true;
+  case Kind::Int:
+    if (!asInt(number, whole))
+      return false;
+    out = Value::integer(whole);
+    return true;
+  case Kind::F32:
+    out = Value::f32(number.kind == Kind::Int ? float(number.i) : float(asDouble(number)));
+    return true;
+  case Kind::F64:
+    out = Value::f64(asDouble(number));
+    return true;
+  default:
+    return false;
+  }
+}
+
+} // namespace mxrt::eager
