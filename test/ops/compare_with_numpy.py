@@ -91,9 +91,25 @@ class Program:
     def expect(self, text, want, loose=1.0):
         self.cases.append((text, np.asarray(want), loose))
 
+    def lower_changes(self):
+        """`changed(x, y, "index", "op")` is written as a function with an assignment in it."""
+        made = {}
+        for i, (text, want, loose) in enumerate(self.cases):
+            match = re.fullmatch(r'changed\((\w+), (\w+), "([^"]*)"(?:, "([^"]*)")?\)', text)
+            if not match:
+                continue
+            x, y, index, op = match.groups()
+            name = f"change{len(made)}"
+            types = {n: re.match(rf"let {n}: (.*?) = ", line).group(1) for n in (x, y) for line in self.lines
+                     if line.startswith(f"let {n}:")}
+            made[name] = (f"fn {name}(x: {types[x]}, y: {types[y]}) -> {types[x]} {{\n  var u = x\n"
+                          f"  u[{index}] {op or '='} y\n  u\n}}")
+            self.cases[i] = (f"{name}({x}, {y})", want, loose)
+        return list(made.values())
+
     def run(self):
         """Writes, runs and compares; returns the number of comparisons."""
-        out = list(self.lines)
+        out = self.lower_changes() + list(self.lines)
         for i, (text, _, _) in enumerate(self.cases):
             out.append(f'print("#eager {i}")')
             out.append(self.show(i, text))
@@ -331,6 +347,25 @@ def shapes(p, kind):
     p.expect(f"ones([0, 3], dtype={kind})", np.ones((0, 3), NP[kind]))
 
 
+def updates(p, kind):
+    """x[…] = v and x[…] += v, as blocks whose value is the changed tensor."""
+    a = values(kind, (4, 3, 2))
+    x = p.input(a)
+    for text, key in [("0", 0), ("-1", -1), ("1:3", np.s_[1:3]), (":, 1", np.s_[:, 1]), ("..., 0", np.s_[..., 0]),
+                      ("::2", np.s_[::2]), ("::-1", np.s_[::-1]), ("3:0:-2", np.s_[3:0:-2]),
+                      ("1, 2, 1", np.s_[1, 2, 1]), ("-3:-1, ::-1", np.s_[-3:-1, ::-1]), ("2:2", np.s_[2:2])]:
+        part = a[key]
+        v = values(kind, part.shape, special=False)
+        y = p.input(v)
+        want = a.copy()
+        want[key] = v
+        p.expect(f"changed({x}, {y}, \"{text}\")", want)
+        if kind != "bool":
+            want = a.copy()
+            want[key] = (part + v).astype(NP[kind])
+            p.expect(f"changed({x}, {y}, \"{text}\", \"+=\")", want)
+
+
 GROUPS = {}
 for kind in INTS + FLOATS:
     GROUPS[f"arithmetic-{kind}"] = (arithmetic, kind)
@@ -339,6 +374,7 @@ for kind in INTS + FLOATS:
     GROUPS[f"products-{kind}"] = (products, kind)
 for kind in ["bool"] + INTS + FLOATS:
     GROUPS[f"shapes-{kind}"] = (shapes, kind)
+    GROUPS[f"updates-{kind}"] = (updates, kind)
 
 if GROUP == "--list":
     print("\n".join(GROUPS))
