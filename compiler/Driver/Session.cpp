@@ -253,6 +253,36 @@ bool Session::finish(mxrt_status status) {
   return true;
 }
 
+/// The place of an op in a file; inside of calls, the innermost.
+static mlir::FileLineColLoc placeOf(mlir::Location location) {
+  while (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(location))
+    location = call.getCallee();
+  return mlir::dyn_cast<mlir::FileLineColLoc>(location);
+}
+
+/// Derives gradients; what has none is an error of the program.
+bool Session::prepare(mlir::ModuleOp module) {
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &found) {
+    mlir::FileLineColLoc place = placeOf(found.getLocation());
+    Span span = place ? sources.find(place.getFilename().str(), place.getLine(), place.getColumn())
+                      : Span();
+    if (found.getSeverity() == mlir::DiagnosticSeverity::Error) {
+      Diagnostic &d = diags.report(Code::E0504, span, found.str());
+      mlir::Location location = found.getLocation();
+      while (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(location)) {
+        location = call.getCaller();
+        if (mlir::FileLineColLoc caller = placeOf(location))
+          d.note("called from " + caller.getFilename().str() + ":" +
+                 std::to_string(caller.getLine()) + ":" + std::to_string(caller.getColumn()));
+      }
+    }
+    return mlir::success();
+  });
+  bool fine = pipeline::prepareModule(module);
+  flushDiagnostics();
+  return fine;
+}
+
 bool Session::load(irgen::Generated &generated) {
   flushDiagnostics();
   if (!generated.module)
@@ -271,6 +301,8 @@ bool Session::load(irgen::Generated &generated) {
   };
   if (failed(mlir::verify(*generated.module)))
     return fault("in the generated code");
+  if (!prepare(*generated.module))
+    return false;
   if (options.emit == "mx") {
     std::string text;
     llvm::raw_string_ostream stream(text);

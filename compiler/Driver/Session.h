@@ -59,6 +59,7 @@ public:
   sema::Checker &checker() { return *names; }
 
 private:
+  bool prepare(mlir::ModuleOp module);
   bool load(irgen::Generated &generated);
   bool call(const std::string &function);
   bool finish(mxrt_status status);

@@ -218,8 +218,14 @@ void Emitter::assignedIn(const Block *block, Variables &out) {
     assignedIn(stmt, out);
 }
 
-/// Names that stand for variables, in the order they are met.
 void Emitter::usedIn(const Block *block, Variables &out) {
+  for (const Stmt *stmt : block->stmts)
+    children(
+        stmt, [&](const Expr *e) { usedIn(e, out); }, [&](const Block *b) { usedIn(b, out); });
+}
+
+/// Names that stand for variables, in the order they are met.
+void Emitter::usedIn(const Expr *whole, Variables &out) {
   std::function<void(const Expr *)> expr;
   std::function<void(const Block *)> inner = [&](const Block *b) {
     for (const Stmt *stmt : b->stmts)
@@ -239,7 +245,7 @@ void Emitter::usedIn(const Block *block, Variables &out) {
       inner(lambda->func->body);
     children(e, expr, inner);
   };
-  inner(block);
+  expr(whole);
 }
 
 bool Emitter::printsIn(const Block *block) {

@@ -109,7 +109,7 @@ mlir::Value Emitter::emitKind(const Expr *e) {
   case ExprKind::Comprehension:
     return unsupported(e->span, "a comprehension");
   case ExprKind::Grad:
-    return unsupported(e->span, "`grad`");
+    return emitGrad(as<Grad>(e));
   default:
     return unsupported(e->span, "this expression");
   }
@@ -242,7 +242,11 @@ mlir::Value Emitter::emitMember(const Member *e) {
     return unsupported(e->span, "this member");
   object = concrete(object);
   const Type *type = concrete(e->checked->type);
+  if (object->is(Kind::Grad))
+    return emitGradMember(e);
   if (object->is(Kind::Tensor)) {
+    if (name == "path")
+      return text(leafPath);
     if (name == "shape")
       return emitShape(type, e);
     if (name == "dtype")
@@ -333,6 +337,9 @@ mlir::Value Emitter::emitUnary(const Unary *e) {
   mlir::Value x = emit(e->operand);
   if (!x)
     return {};
+  if (!isa<ir::TensorType>(x.getType())) // of a gradient
+    return overLeaves(x.getType(), {x},
+                      [&](ArrayRef<mlir::Value> v) { return elementwise("neg", {v[0]}); });
   return elementwise(e->op == UnaryOp::Not ? "not" : "neg", {x});
 }
 
@@ -402,6 +409,8 @@ mlir::Value Emitter::emitBinary(const Binary *e) {
     return emitLogic(e);
   const sema::Value &left = *e->left->checked, &right = *e->right->checked;
   const Type *result = concrete(e->checked->type);
+  if (result->is(Kind::Grad))
+    return emitGradArithmetic(e->op, e->left, e->right);
   if (!left.type->isTensor() || !right.type->isTensor()) {
     mlir::Value l = emit(e->left), r = emit(e->right);
     if (!l || !r)

@@ -287,6 +287,8 @@ mlir::Value Emitter::emitMaking(const PrimitiveCall &call, bool &handled) {
             adopted.insert(*atom);
             bindSize(*atom, emitHostInt(e));
           }
+  if (name == "zeros_like_grad")
+    return zeroGradient(convert(type));
   auto result = [&] { return mlir::cast<ir::TensorType>(convert(type)); };
   auto filled = [&](double value) -> mlir::Value {
     return create<ir::FullOp>(result(), constantNumber(result().getElement(), value, 0, false));
@@ -511,7 +513,7 @@ mlir::Value Emitter::emitPrimitive(const PrimitiveCall &call) {
       operands.push_back(v);
     }
     if (name == "stop")
-      return operands[0];
+      return create<ir::StopOp>(operands[0].getType(), operands[0]);
     return elementwise(name, operands, tests ? builder.getI1Type() : mlir::Type());
   }
   if (name == "softmax" || name == "log_softmax") {

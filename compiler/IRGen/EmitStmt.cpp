@@ -337,7 +337,11 @@ void Emitter::emitAssign(const Assign *stmt) {
                create<ir::JoinOp>(ir::StrType::get(&shared.context), ValueRange{l, r}));
       return;
     }
-    unsupported(stmt->span, "an update of this");
+    Tok op = stmt->op == Tok::PlusEqual    ? Tok::Plus
+             : stmt->op == Tok::MinusEqual ? Tok::Minus
+             : stmt->op == Tok::StarEqual  ? Tok::Star
+                                           : Tok::Slash;
+    emitGradUpdate(stmt, op);
     return;
   }
   Tok op = stmt->op == Tok::PlusEqual    ? Tok::Plus

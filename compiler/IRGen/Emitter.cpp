@@ -81,6 +81,8 @@ mlir::Type Emitter::convert(const Type *written, bool host) {
     if (type->nominal->isHandle)
       return ir::HandleType::get(context, StringAttr::get(context, type->nominal->name));
     return convertNominal(type);
+  case Kind::Grad:
+    return convertGrad(type);
   case Kind::Shape:
   case Kind::Axes: {
     mlir::Type whole = ir::TensorType::host(builder.getI64Type());

@@ -6,6 +6,7 @@
 //   EmitExpr     expressions                    EmitControl  if, for, while, early exits, try
 //   EmitCall     calls, constructors, closures  EmitPrimitive  builtins
 //   EmitIndex    x[…]                           EmitGraph    graph { } and functions as a whole
+//   EmitGrad     grad { }, gradients            EmitLeaves   loops over the leaves of models
 #pragma once
 #include "IRGen/Instance.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -142,6 +143,7 @@ private:
   void assignedIn(const ast::Stmt *stmt, Variables &out);
   void assignedIn(const ast::Expr *e, Variables &out);
   void usedIn(const ast::Block *block, Variables &out);
+  void usedIn(const ast::Expr *e, Variables &out);
   Symbol *rootOf(const ast::Expr *place);
   /// Those that are live outside of what is about to be generated.
   SmallVector<Symbol *> carriedBy(const Variables &assigned);
@@ -227,6 +229,32 @@ private:
   size_t gatherSource(const Indexing &plan);
   mlir::ArrayAttr specAttr(ArrayRef<std::string> spec);
 
+  // ---- EmitGrad.cpp
+  mlir::Type convertGrad(const Type *type);
+  mlir::Value emitGrad(const ast::Grad *e);
+  mlir::Value emitGradMember(const ast::Member *e);
+  mlir::Value emitGradArithmetic(Tok op, const ast::Expr *left, const ast::Expr *right);
+  void emitGradUpdate(const ast::Assign *stmt, Tok op);
+  mlir::Value withParams(mlir::Value model, mlir::Value params);
+  mlir::Value zeroGradient(mlir::Type type);
+  mlir::Value overLeaves(mlir::Type type, ArrayRef<mlir::Value> operands,
+                         llvm::function_ref<mlir::Value(ArrayRef<mlir::Value>)> leaf);
+  mlir::Value overLeavesOf(mlir::Type type,
+                           llvm::function_ref<mlir::Value(ir::TensorType)> leaf);
+
+  // ---- EmitLeaves.cpp
+  struct LeafPath {
+    std::string name;                 ///< `blocks.3.w`
+    SmallVector<std::string> fields;  ///< of each step; a number steps into an array
+    const Type *type = nullptr;
+  };
+  bool isLeaves(const ast::Expr *iterable);
+  void emitLeaves(const ast::For *loop);
+  bool leafPaths(const Type *type, const LeafPath &prefix, SmallVectorImpl<LeafPath> &out,
+                 Span span);
+  mlir::Value leafAt(mlir::Value whole, ArrayRef<std::string> fields);
+  mlir::Value withLeaf(mlir::Value whole, ArrayRef<std::string> fields, mlir::Value leaf);
+
   // ---- EmitGraph.cpp
   mlir::Value emitGraphBlock(const ast::GraphBlock *e);
   void finishReturn(mlir::Value result);
@@ -251,6 +279,7 @@ private:
   SmallVector<Symbol *> mutParams;
   bool inGraph = false;
   std::string device; ///< of the innermost `on`
+  std::string leafPath; ///< of the turn of the innermost loop over leaves
 };
 
 } // namespace mx::irgen

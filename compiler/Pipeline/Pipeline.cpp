@@ -50,6 +50,14 @@ std::string closedText(ir::GraphOp graph) {
   return text;
 }
 
+bool prepareModule(ModuleOp module) {
+  PassManager passes(module.getContext());
+  passes.enableVerifier(true);
+  // Eager code and graphs run the same derived code, so it is there before either is compiled.
+  passes.addPass(graph::createDifferentiate());
+  return succeeded(passes.run(module));
+}
+
 // The road of a graph. Each step says what it needs from those before it.
 static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
   PassManager passes(module.getContext());

@@ -54,9 +54,13 @@ struct Variant {
   static std::optional<Variant> deserialise(std::string_view bytes);
 };
 
-/// Compiles `graph` for the given values of its sizes, under the symbol `entry`. The module the
-/// graph is in must hold what it calls; it is left as it was. Errors go to the context's
-/// diagnostics, and nothing is returned.
+/// Makes generated code what all later stages take: derives gradients. Errors go to the context's
+/// diagnostics, and so do warnings that name parameters whose gradient is 0.
+bool prepareModule(mlir::ModuleOp module);
+
+/// Compiles `graph` for the given values of its sizes, under the symbol `entry`. The module the graph
+/// is in must hold what it calls; it is left as it was. Errors go to the context's diagnostics, and
+/// nothing is returned.
 std::optional<Variant> compileGraph(ir::GraphOp graph,
                                     llvm::ArrayRef<std::pair<std::string, int64_t>> sizes,
                                     const std::string &entry, const target::TargetCpu &cpu,
