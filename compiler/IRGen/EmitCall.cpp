@@ -126,20 +126,13 @@ mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const C
   }
   Instance &target = shared.instances.of(f, bindings, asGraph);
   SmallVector<mlir::Value> args;
-  // What each changed argument goes back to.
-  SmallVector<const Expr *> places;
-  auto add = [&](mlir::Value value, const Expr *place, bool changes) {
-    args.push_back(value);
-    if (changes)
-      places.push_back(place);
-  };
   const Expr *receiver = info.receiver;
   mlir::Value object;
   if (f.owner) {
     object = receiver ? emit(receiver) : self();
     if (!object)
       return {};
-    add(object, receiver, f.isMutMethod());
+    args.push_back(object);
   }
   // The argument types in this body's names.
   Bindings inCaller = bindings;
@@ -176,11 +169,9 @@ mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const C
     if (!value)
       return shared.failed ? mlir::Value()
                            : unsupported(whole->span, "`" + param.name + "` left out");
-    add(value, given, param.isMut);
+    args.push_back(value);
   }
   SmallVector<mlir::Type> results;
-  for (auto [i, place] : llvm::enumerate(places))
-    (void)i, (void)place;
   size_t changed = 0;
   if (f.owner && f.isMutMethod())
     results.push_back(args[changed++].getType());
@@ -201,14 +192,12 @@ mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const C
   at(as<Member>(callee) ? as<Member>(callee)->name.span : whole->span);
   SmallVector<mlir::Value> out = callSymbol(target, args, results, bindings);
   size_t next = 0;
-  size_t placeIndex = 0;
   if (f.owner && f.isMutMethod()) {
     if (receiver)
       assign(receiver, out[next]);
     else
       setSelf(out[next]);
     ++next;
-    ++placeIndex;
   }
   for (size_t p = 0; p < f.params.size(); ++p) {
     const ParamInfo &param = f.params[p];

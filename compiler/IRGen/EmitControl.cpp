@@ -216,8 +216,6 @@ void Emitter::emitFor(const For *loop) {
     auto type = mlir::cast<ir::ArrayType>(array.getType());
     mlir::Value count = sizeValue(over->count);
     // With `mut` the elements go back into the array, which is then assigned as a whole.
-    Symbol *whole = loop->isMut ? rootOf(loop->iterable) : nullptr;
-    (void)whole;
     emitForRange(
         loop, constantInt(0), count,
         [&](mlir::Value index) {
