@@ -25,6 +25,7 @@ int runExplain(const std::vector<std::string> &args, Streams streams);
 int runGrammar(const std::vector<std::string> &args, Streams streams);
 int runProgram(const std::vector<std::string> &args, Streams streams);
 int runTests(const std::vector<std::string> &args, Streams streams);
+int runPlan(const std::vector<std::string> &args, Streams streams);
 int runRepl(Streams streams);
 
 /// The folder of the standard library: $MX_STDLIB, or beside the program.

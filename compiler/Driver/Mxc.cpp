@@ -22,6 +22,7 @@ commands
   explain CODE     what a message means, with a wrong and a right example
   grammar          editor grammars from the token table (--vscode, --tree-sitter)
   run FILE         check a program and run it
+  plan FILE GRAPH  the memory that a graph needs, before it runs
   -e 'CODE'        run a program given here
   test FILE…       run the `test` blocks of programs
   help [COMMAND]   this page, or a command's own
@@ -47,7 +48,8 @@ struct Command {
 };
 constexpr Command kCommands[] = {
     {"check", runCheck},     {"fmt", runFormat},  {"explain", runExplain},
-    {"grammar", runGrammar}, {"run", runProgram}, {"test", runTests},
+    {"grammar", runGrammar}, {"run", runProgram},   {"test", runTests},
+    {"plan", runPlan},
 };
 
 bool isFolder(const std::string &path) {

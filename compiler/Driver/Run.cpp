@@ -7,7 +7,6 @@
 #include "Support/Limits.h"
 #include <atomic>
 #include <csignal>
-#include <cstring>
 #include <iostream>
 #include <unistd.h>
 
@@ -27,7 +26,7 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --seed N                 seed of the generator that draws without one use (0)
   --max-memory=512MiB      error instead of using more for tensors
   --profile=trace.json     write a trace for Perfetto or chrome://tracing
-  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, in-place, co-share
   --emit=STAGE             print a stage: tokens ast typed mx bytecode mx-specialised mx-fused dot mxrt
                            linalg llvm asm; those behind mx are shown for each graph that runs
   --cache=FOLDER           where compiled code is kept ($MX_CACHE_DIR, ~/.cache/mx)
@@ -79,43 +78,6 @@ const std::set<std::string> &runOptions() {
 const std::set<std::string> kRunFlags = {"--help",    "-h",          "--eager",    "--sync",
                                          "--compare", "--unchecked", "--fast-math"};
 
-std::vector<std::string> commaList(const std::string &text) {
-  std::vector<std::string> out;
-  for (size_t begin = 0; begin <= text.size();) {
-    size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin)
-      out.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return out;
-}
-
-/// Bytes of `512MiB`, `2GB`, `1024`; nothing if it is none.
-std::optional<int64_t> parseBytes(const std::string &text) {
-  char *end = nullptr;
-  double number = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || !(number > 0))
-    return std::nullopt;
-  static constexpr std::pair<const char *, double> kUnits[] = {{"", 1},
-                                                               {"B", 1},
-                                                               {"K", 1024.0},
-                                                               {"KiB", 1024.0},
-                                                               {"M", 1 << 20},
-                                                               {"MiB", 1 << 20},
-                                                               {"G", 1 << 30},
-                                                               {"GiB", 1 << 30},
-                                                               {"KB", 1e3},
-                                                               {"MB", 1e6},
-                                                               {"GB", 1e9},
-                                                               {"TB", 1e12},
-                                                               {"T", 1099511627776.0},
-                                                               {"TiB", 1099511627776.0}};
-  for (auto [unit, factor] : kUnits)
-    if (std::strcmp(end, unit) == 0 && number * factor < 9e18)
-      return static_cast<int64_t>(number * factor);
-  return std::nullopt;
-}
-
 std::string readRunOptions(const CommandLine &line, const Settings &settings,
                            SessionOptions &options) {
   options.check = settings.check;
@@ -135,11 +97,8 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
     } else if (check != "index") // indices are always checked
       return "`" + check + "` cannot be checked; known are nan and index";
   }
-  for (const std::string &pass : commaList(line.value("--disable").value_or(""))) {
-    if (pass != "fuse" && pass != "simplify" && pass != "cse")
-      return "there is no pass `" + pass + "`; known are fuse, simplify and cse";
-    options.compile.disabled.insert(pass);
-  }
+  if (std::string problem = readDisabled(line, options.compile.disabled); !problem.empty())
+    return problem;
   if (auto seed = line.value("--seed")) {
     char *end = nullptr;
     options.seed = std::strtoll(seed->c_str(), &end, 10);

@@ -33,6 +33,13 @@ struct SessionOptions {
   int64_t memoryLimit = 0;
 };
 
+/// What `mxc plan` was asked.
+struct PlanRequest {
+  std::string graph;
+  std::vector<std::pair<std::string, int64_t>> sizes;
+  int64_t maxBytes = 0; ///< of one arena; 0: no limit
+};
+
 class Session {
 public:
   Session(SessionOptions options, std::ostream &out, std::ostream &err);
@@ -48,6 +55,9 @@ public:
   /// The `test` blocks of a program: one line each. Counts what failed.
   bool runTests(const std::string &name, const std::string &path, std::string text,
                 const std::string &filter, int &passed, int &failed);
+  /// Prints the memory plan of a graph of a program, which is not run. False above the limit (Plan.cpp).
+  bool plan(const std::string &name, const std::string &path, std::string text,
+            const PlanRequest &request);
   /// One input of the REPL. `complete` is false if more lines could finish it.
   bool runInput(const std::string &name, std::string text, bool &complete);
 
@@ -64,6 +74,7 @@ private:
   bool call(const std::string &function);
   bool finish(mxrt_status status);
   void report(mxrt_status status);
+  Diagnostic &planError(Span span, const std::string &message);
   void flushDiagnostics();
   bool prepareRng();
   Comparison comparison;

@@ -22,5 +22,11 @@ std::string readSettings(const CommandLine &line, Streams &streams, Settings &se
 /// Says what is wrong with the arguments of a command; returns the exit code for it.
 int wrongUse(Streams &streams, const std::string &message, const char *command);
 std::string readStandardInput();
+/// The words of `a,b,c`.
+std::vector<std::string> commaList(const std::string &text);
+/// Bytes of `512MiB`, `2GB`, `1024`; nothing if it is none.
+std::optional<int64_t> parseBytes(const std::string &text);
+/// The passes that `--disable` names; returns what is wrong, or nothing.
+std::string readDisabled(const CommandLine &line, std::set<std::string> &disabled);
 
 } // namespace mx::driver

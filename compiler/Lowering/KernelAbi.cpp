@@ -2,6 +2,7 @@
 //
 // The function of a kernel: its arguments as buffers and sizes, memory accesses, loops.
 #include "Lowering/KernelEmitter.h"
+#include "dialects/mx/Over.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 
 using namespace mlir;
@@ -194,6 +195,10 @@ void KernelEmitter::makeBuffers() {
     buffer.strides = denseStrides(type);
     outputs.push_back(buffer);
   }
+  // An output that is written over an input: one address, so that the code need not compare two.
+  for (auto [output, input] : llvm::enumerate(writesOver(kernel)))
+    if (input >= 0)
+      inputs[input] = outputs[output];
 }
 
 const Buffer &KernelEmitter::input(BlockArgument argument) {

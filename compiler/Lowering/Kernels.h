@@ -9,7 +9,8 @@
 // `buffers` are the addresses of element 0 of the kernel's inputs, then its outputs, then the
 // workspace if it has one. `sizes` are the values of the names in the op's `sizes`; then, for each
 // input that `strided` marks, its strides in elements. All else is dense in row-major order; a bool
-// is a byte, 0 or 1. Outputs never overlap inputs or each other.
+// is a byte, 0 or 1. Outputs never overlap inputs or each other, except that an output has the address
+// of the input that `mx.over` names for it.
 //
 // Besides the runtime's functions in mxrt/abi.def the code may call these of the C library:
 // exp log log1p expm1 sin cos tan tanh erf atan2 pow fmod, and the same with an `f` at the end.

@@ -3,6 +3,7 @@
 #include "Graph/Passes.h"
 #include "Lowering/EagerKernel.h"
 #include "Lowering/Programs.h"
+#include "Memory/Passes.h"
 #include "Target/Hasher.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -90,6 +91,23 @@ static LogicalResult runFusion(ModuleOp module, const Options &options) {
   return passes.run(module);
 }
 
+// Memory between kernels. It comes with a slice for every buffer.
+static LogicalResult runMemoryPasses(ModuleOp plan, const Options &options) {
+  PassManager passes(plan.getContext());
+  passes.enableVerifier(true);
+  // First: it makes two buffers one, and then there is less to pack.
+  if (!options.disabled.count("in-place"))
+    passes.addPass(memory::createReuseInPlace());
+  // Offsets, and with them the bytes that a call leases. It also drops what nothing uses, so it runs
+  // in any case.
+  memory::PackArenaOptions pack;
+  pack.share = !options.disabled.count("co-share");
+  passes.addPass(memory::createPackArena(pack));
+  // A plan that is wrong gives wrong numbers, not errors: so each is proved.
+  passes.addPass(memory::createVerifyPlan());
+  return passes.run(plan);
+}
+
 namespace {
 
 /// One piece of code that has to be compiled, or was found.
@@ -152,11 +170,53 @@ Buffer plain(const lowering::BufferInfo &info) {
 
 } // namespace
 
+OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string, int64_t>> sizes,
+                               const std::string &entry, const Options &options) {
+  MLIRContext *context = graph.getContext();
+  // A copy of the graph with all it calls: specialisation and inlining change it.
+  OwningOpRef<ModuleOp> module = cast<ModuleOp>(graph->getParentOfType<ModuleOp>()->clone());
+  SymbolTable symbols(*module);
+  auto copy = symbols.lookup<ir::GraphOp>(graph.getSymName());
+  SmallVector<std::pair<StringAttr, int64_t>> values;
+  for (auto &[name, value] : sizes)
+    values.push_back({StringAttr::get(context, name), value});
+  FailureOr<ir::GraphOp> made = graph::specialize(copy, values, entry);
+  if (failed(made))
+    return {};
+  // Other graphs are none of this variant's business, unless it calls them.
+  llvm::StringSet<> called;
+  made->walk([&](ir::CallOp call) { called.insert(call.getCallee()); });
+  for (ir::GraphOp other : llvm::make_early_inc_range(module->getOps<ir::GraphOp>()))
+    if (other != *made && !called.contains(other.getSymName()))
+      other.erase();
+  if (failed(runGraphPasses(*module, options)))
+    return {};
+  for (Operation &op : llvm::make_early_inc_range(*module->getBody()))
+    if (&op != made->getOperation())
+      op.erase();
+  if (options.wants("mx-specialised"))
+    options.observer("mx-specialised", textOf(*module));
+  if (failed(runFusion(*module, options)))
+    return {};
+  if (options.wants("mx-fused"))
+    options.observer("mx-fused", textOf(*module));
+
+  if (options.wants("dot"))
+    options.observer("dot", dotOf(cast<ir::GraphOp>(module->getBody()->front())));
+
+  OwningOpRef<ModuleOp> plan = ModuleOp::create(module->getLoc());
+  auto fused = cast<ir::GraphOp>(module->getBody()->front());
+  if (failed(lowering::lowerToMxrt(fused, *plan)) || failed(runMemoryPasses(*plan, options)))
+    return {};
+  if (options.wants("mxrt"))
+    options.observer("mxrt", textOf(*plan));
+  return plan;
+}
+
 std::optional<Variant> compileGraph(ir::GraphOp graph,
                                     ArrayRef<std::pair<std::string, int64_t>> sizes,
                                     const std::string &entry, const target::TargetCpu &cpu,
                                     target::ObjectCache &cache, const Options &options) {
-  MLIRContext *context = graph.getContext();
   target::Hasher hasher;
   hasher.add("variant").add(closedText(graph)).add(entry).add(cpu.text()).add(options.key());
   for (auto &[name, value] : sizes)
@@ -167,44 +227,9 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
       if (auto variant = Variant::deserialise(*stored))
         return variant;
 
-  // A copy of the graph with all it calls: specialisation and inlining change it.
-  OwningOpRef<ModuleOp> module = cast<ModuleOp>(graph->getParentOfType<ModuleOp>()->clone());
-  SymbolTable symbols(*module);
-  auto copy = symbols.lookup<ir::GraphOp>(graph.getSymName());
-  SmallVector<std::pair<StringAttr, int64_t>> values;
-  for (auto &[name, value] : sizes)
-    values.push_back({StringAttr::get(context, name), value});
-  FailureOr<ir::GraphOp> made = graph::specialize(copy, values, entry);
-  if (failed(made))
+  OwningOpRef<ModuleOp> plan = makePlan(graph, sizes, entry, options);
+  if (!plan)
     return std::nullopt;
-  // Other graphs are none of this variant's business, unless it calls them.
-  llvm::StringSet<> called;
-  made->walk([&](ir::CallOp call) { called.insert(call.getCallee()); });
-  for (ir::GraphOp other : llvm::make_early_inc_range(module->getOps<ir::GraphOp>()))
-    if (other != *made && !called.contains(other.getSymName()))
-      other.erase();
-  if (failed(runGraphPasses(*module, options)))
-    return std::nullopt;
-  for (Operation &op : llvm::make_early_inc_range(*module->getBody()))
-    if (&op != made->getOperation())
-      op.erase();
-  if (options.wants("mx-specialised"))
-    options.observer("mx-specialised", textOf(*module));
-  if (failed(runFusion(*module, options)))
-    return std::nullopt;
-  if (options.wants("mx-fused"))
-    options.observer("mx-fused", textOf(*module));
-
-  if (options.wants("dot"))
-    options.observer("dot", dotOf(cast<ir::GraphOp>(module->getBody()->front())));
-
-  OwningOpRef<ModuleOp> plan = ModuleOp::create(module->getLoc());
-  auto fused = cast<ir::GraphOp>(module->getBody()->front());
-  if (failed(lowering::lowerToMxrt(fused, *plan)))
-    return std::nullopt;
-  if (options.wants("mxrt"))
-    options.observer("mxrt", textOf(*plan));
-
   Variant out;
   std::vector<Piece> pieces;
   lowering::ProgramInfo info;

@@ -8,6 +8,8 @@
 #include "Target/Compile.h"
 #include "Target/ObjectCache.h"
 #include "dialects/mx/Mx.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include <functional>
 #include <map>
 #include <set>
@@ -18,9 +20,13 @@ namespace mx::pipeline {
 inline constexpr std::string_view kPhases[] = {"mx",   "mx-specialised", "mx-fused", "dot",
                                                "mxrt", "linalg",         "llvm",     "asm"};
 
+/// Passes that can be left out; results are the same without them.
+inline constexpr std::string_view kCanDisable[] = {"fuse", "simplify", "cse", "in-place",
+                                                   "co-share"};
+
 struct Options {
   lowering::KernelOptions kernels;
-  /// Passes to leave out, by their names: `fuse`, `simplify`, `cse`.
+  /// Passes to leave out, by their names: those of kCanDisable.
   std::set<std::string> disabled;
   unsigned threads = 1;
   /// Called with the text of each phase that `wanted` names; makes compilation slower.
@@ -65,6 +71,12 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
                                     llvm::ArrayRef<std::pair<std::string, int64_t>> sizes,
                                     const std::string &entry, const target::TargetCpu &cpu,
                                     target::ObjectCache &cache, const Options &options);
+
+/// The road as far as memory is planned: `mxrt.kernel`s and the `mxrt.program` that calls them. Null
+/// after an error, as above.
+mlir::OwningOpRef<mlir::ModuleOp> makePlan(ir::GraphOp graph,
+                                           llvm::ArrayRef<std::pair<std::string, int64_t>> sizes,
+                                           const std::string &entry, const Options &options);
 
 /// The object of one shape-generic kernel of the eager executor, under the symbol `entry`.
 std::optional<std::string> compileEagerKernel(mlir::MLIRContext &context, llvm::StringRef key,

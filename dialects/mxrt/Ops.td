@@ -18,7 +18,7 @@ def Mxrt_ProgramOp : Mxrt_Op<"program", [IsolatedFromAbove, Symbol,
     Arguments are the inputs, buffers or numbers of the host, and then the buffers of the outputs.
     Inputs are only read. An output is no input: the caller gives distinct memory. `sizes` are the
     open sizes, in the order in which a call gives their values; `arenas` the memory of each device.
-    Slices share no memory.
+    Slices may share memory; `verify-plan` proves that no read sees what another slice wrote.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$inputs,
                        DefaultValuedAttr<Mxrt_OpenArray, "{}">:$sizes,
@@ -107,7 +107,8 @@ def Mxrt_CallOp : Mxrt_Op<"call", [AttrSizedOperandSegments, MemoryEffects<[MemR
   let summary = "runs a kernel; an error ends the program";
   let description = [{
     `reads` are the kernel's inputs; `writes` its outputs and, if it has a workspace, a buffer of as many
-    u8; `sizes` the values of its open sizes. What is written is neither read nor written twice.
+    u8; `sizes` the values of its open sizes. What is written is not written twice, and read only where
+    the kernel writes over an input (`mx.over`): then both are one memory.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Mxrt_BufferType>:$reads,
                        Variadic<Mxrt_BufferType>:$writes, Variadic<I64>:$sizes);

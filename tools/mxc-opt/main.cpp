@@ -5,6 +5,7 @@
 #include "Graph/Passes.h"
 #include "Lowering/Kernels.h"
 #include "Lowering/Programs.h"
+#include "Memory/Passes.h"
 #include "dialects/mx/Mx.h"
 #include "dialects/mxrt/Mxrt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,6 +33,7 @@ int main(int argc, char **argv) {
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
   mx::graph::registerGraphPasses();
+  mx::memory::registerMemoryPasses();
   mx::lowering::registerLowerKernelsPass();
   mx::lowering::registerProgramPasses();
   mx::bytecode::registerBytecodePasses();

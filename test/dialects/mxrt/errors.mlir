@@ -58,10 +58,9 @@ mxrt.program @unknown_name() {
 
 // -----
 
+// Slices may share memory; when, is for verify-plan to say.
 mxrt.program @overlap() arenas [#mxrt.arena<"" 256>] {
-  // expected-note@+1 {{the other slice}}
   %a = mxrt.slice 0 bytes 68 : <f32[17]>
-  // expected-error@+1 {{overlaps another slice}}
   %b = mxrt.slice 64 bytes 4 : <f32[1]>
 }
 
@@ -128,6 +127,12 @@ mxrt.program @nowhere(%x: !mxrt.buffer<f32[4]>) {
 
 // -----
 
+mxrt.kernel @k(%x: !mx.tensor<f32[4]>) {
+  %r = mx.kernel(%x) : (!mx.tensor<f32[4]>) -> !mx.tensor<f32[4]> {
+  ^bb0(%v: !mx.tensor<f32[4]>):
+    mx.yield %v : !mx.tensor<f32[4]>
+  }
+}
 mxrt.program @in_place() writes (%y: !mxrt.buffer<f32[4]>) {
   // expected-error@+1 {{reads and writes one buffer, a '!mxrt.buffer<f32[4]>'}}
   mxrt.call @k reads(%y : !mxrt.buffer<f32[4]>) writes(%y : !mxrt.buffer<f32[4]>)
@@ -190,4 +195,38 @@ mxrt.program @chosen(%c: i1, %x: !mxrt.buffer<f32[4]>, %y: !mxrt.buffer<f32[4]>)
 
 // expected-error@+1 {{holds one mx.kernel and nothing else}}
 mxrt.kernel @empty(%x: !mx.tensor<f32[4]>) {
+}
+
+// -----
+
+mxrt.kernel @k(%x: !mx.tensor<f32[4]>) {
+  %r = mx.kernel(%x) attributes {mx.over = array<i64: 0>} : (!mx.tensor<f32[4]>) -> !mx.tensor<f32[4]> {
+  ^bb0(%v: !mx.tensor<f32[4]>):
+    mx.yield %v : !mx.tensor<f32[4]>
+  }
+}
+mxrt.program @not_in_place(%x: !mxrt.buffer<f32[4]>) writes (%y: !mxrt.buffer<f32[4]>) {
+  // expected-error@+1 {{has two buffers where its kernel has one, a '!mxrt.buffer<f32[4]>'}}
+  mxrt.call @k reads(%x : !mxrt.buffer<f32[4]>) writes(%y : !mxrt.buffer<f32[4]>)
+}
+
+// -----
+
+// expected-error@+1 {{writes over input 1, which it does not have}}
+mxrt.kernel @k(%x: !mx.tensor<f32[4]>) {
+  %r = mx.kernel(%x) attributes {mx.over = array<i64: 1>} : (!mx.tensor<f32[4]>) -> !mx.tensor<f32[4]> {
+  ^bb0(%v: !mx.tensor<f32[4]>):
+    mx.yield %v : !mx.tensor<f32[4]>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{writes a '!mx.tensor<f32[4]>' over a '!mx.tensor<i64[4]>'}}
+mxrt.kernel @k(%x: !mx.tensor<i64[4]>) {
+  %r = mx.kernel(%x) attributes {mx.over = array<i64: 0>} : (!mx.tensor<i64[4]>) -> !mx.tensor<f32[4]> {
+  ^bb0(%v: !mx.tensor<i64[4]>):
+    %f = mx.cast %v : (!mx.tensor<i64[4]>) -> !mx.tensor<f32[4]>
+    mx.yield %f : !mx.tensor<f32[4]>
+  }
 }

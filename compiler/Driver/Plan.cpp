@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `mxc plan`: the memory of a graph, known before it runs.
+#include "Driver/Session.h"
+#include "Driver/Settings.h"
+#include "Memory/Report.h"
+#include "Support/Limits.h"
+#include "Support/Suggest.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace mx::driver {
+namespace {
+
+constexpr const char *kPlanHelp = R"(mxc plan - the memory that a graph needs, before it runs
+
+usage: mxc plan [OPTIONS] FILE GRAPH [--shapes N=32,T=7]
+
+Prints for each device the bytes that one call leases, what is in use where most is, and a picture of
+the bytes in use over time. Nothing runs. GRAPH is a graph that the program calls; `dyn` sizes count
+with their bounds.
+
+  --shapes NAME=NUMBER,…   values of the sizes in the types of its parameters
+  --max-bytes=512MiB       exit with 1, and say why, if a device needs more
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, in-place, co-share
+  -D name=value            a value for `option(name, default)`
+  --error-format=text|short|json   --silence=CODE   --as NAME   --colour=auto|always|never
+)";
+
+constexpr const char *kOutOfMemory = "R0101"; // what a run with that limit says
+
+/// `step` is the name of `step`, and of what was made from it: `step.f32`.
+bool isNamed(llvm::StringRef symbol, llvm::StringRef name) {
+  return symbol == name || (symbol.starts_with(name) && !llvm::isAlnum(symbol[name.size()]) &&
+                            symbol[name.size()] != '_');
+}
+
+std::string readSizes(const std::string &text, PlanRequest &request) {
+  for (const std::string &part : commaList(text)) {
+    size_t equals = part.find('=');
+    int64_t number = 0;
+    if (equals == std::string::npos || equals == 0 ||
+        llvm::StringRef(part).drop_front(equals + 1).getAsInteger(10, number) || number < 0)
+      return "`" + part + "` in --shapes is not of the form N=32";
+    request.sizes.push_back({part.substr(0, equals), number});
+  }
+  return "";
+}
+
+Span placeOf(SourceManager &sources, mlir::Location loc) {
+  Span span;
+  loc->walk([&](mlir::Location part) {
+    auto file = mlir::dyn_cast<mlir::FileLineColLoc>(part);
+    if (!file || file.getLine() == 0)
+      return mlir::WalkResult::advance();
+    span = sources.find(file.getFilename().getValue(), file.getLine(), file.getColumn());
+    return mlir::WalkResult::interrupt();
+  });
+  return span;
+}
+
+} // namespace
+
+Diagnostic &Session::planError(Span span, const std::string &message) {
+  return diags.report(Code::E0901, span, message);
+}
+
+bool Session::plan(const std::string &name, const std::string &path, std::string text,
+                   const PlanRequest &request) {
+  const SourceFile &file = sources.add(name, path, std::move(text));
+  const sema::ModuleInfo *program = names->checkProgram(file);
+  bool wrong = diags.hasErrors();
+  flushDiagnostics();
+  if (wrong)
+    return false;
+  irgen::Generated generated = irgen::generate(context, names->sema(), *program, options.code);
+  flushDiagnostics();
+  if (!generated.module)
+    return false;
+  ir::GraphOp graph;
+  std::vector<std::string> known;
+  for (auto op : generated.module->getOps<ir::GraphOp>()) {
+    known.push_back(op.getSymName().str());
+    if (!graph && isNamed(op.getSymName(), request.graph))
+      graph = op;
+  }
+  if (!graph) {
+    std::string near = nearest(request.graph, known);
+    err << "mxc plan: the program calls no graph `" << request.graph << "`"
+        << (near.empty() ? "" : "; did you mean `" + near + "`?") << "\n";
+    return false;
+  }
+  // Every size that is not open needs a number.
+  auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+  std::string missing;
+  for (auto size : graph.getSizes().getAsRange<mlir::StringAttr>()) {
+    bool given = std::any_of(request.sizes.begin(), request.sizes.end(),
+                             [&](auto &pair) { return pair.first == size.getValue(); });
+    if (!given && !(open && open.get(size)))
+      missing += (missing.empty() ? "" : ",") + size.str() + "=…";
+  }
+  if (!missing.empty()) {
+    err << "mxc plan: `" << request.graph << "` needs values for its sizes: --shapes " << missing
+        << "\n";
+    return false;
+  }
+  std::string problem;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
+    if (d.getSeverity() == mlir::DiagnosticSeverity::Error && problem.empty())
+      problem = d.str();
+    return mlir::success();
+  });
+  mlir::OwningOpRef<mlir::ModuleOp> plan =
+      pipeline::makePlan(graph, request.sizes, request.graph, options.compile);
+  Span span = placeOf(sources, graph.getLoc());
+  if (!plan) {
+    planError(span, "graph `" + request.graph + "` could not be compiled: " + problem);
+    flushDiagnostics();
+    return false;
+  }
+  bool fits = true;
+  for (auto made : plan->getOps<rt::ProgramOp>()) {
+    std::vector<memory::DeviceReport> devices = memory::describePlan(made);
+    std::string shown = request.graph;
+    for (auto &[size, value] : request.sizes)
+      shown += " " + size + "=" + std::to_string(value);
+    out << memory::showPlan(devices, shown);
+    for (const memory::DeviceReport &device : devices) {
+      if (request.maxBytes == 0 || device.arena <= request.maxBytes)
+        continue;
+      fits = false;
+      std::string where = device.device.empty() ? "cpu:0" : device.device;
+      Diagnostic &d = planError(span, "a call of `" + request.graph + "` needs " +
+                                          memory::withCommas(device.arena) + " bytes on " + where +
+                                          ", more than the " +
+                                          memory::withCommas(request.maxBytes) + " allowed");
+      d.runCode = kOutOfMemory;
+      d.note("in this order of its ops it needs at least " + memory::withCommas(device.bound) +
+             " bytes");
+      for (size_t i = 0; i < device.peak.size() && i < 3; ++i) {
+        const memory::Tensor &tensor = device.peak[i];
+        d.note(memory::withCommas(tensor.bytes) + " bytes at the peak: " + tensor.type + ", " +
+               tensor.what + (tensor.place.empty() ? "" : ", " + tensor.place));
+      }
+    }
+  }
+  flushDiagnostics();
+  return fits;
+}
+
+int runPlan(const std::vector<std::string> &args, Streams streams) {
+  std::set<std::string> valued = programOptions();
+  valued.insert({"--shapes", "--max-bytes", "--disable"});
+  CommandLine line(args, valued, {"--help", "-h"});
+  if (!line.problem().empty())
+    return wrongUse(streams, line.problem(), "plan");
+  if (line.has("--help") || line.has("-h")) {
+    streams.out << kPlanHelp;
+    return kFine;
+  }
+  if (line.files().size() != 2)
+    return wrongUse(streams, "a file and the name of a graph, please", "plan");
+  Settings settings;
+  SessionOptions options;
+  PlanRequest request;
+  request.graph = line.files()[1];
+  std::string problem = readSettings(line, streams, settings);
+  if (problem.empty())
+    problem = readDisabled(line, options.compile.disabled);
+  if (problem.empty())
+    problem = readSizes(line.value("--shapes").value_or(""), request);
+  if (auto limit = line.value("--max-bytes"); limit && problem.empty()) {
+    auto bytes = parseBytes(*limit);
+    if (!bytes)
+      problem = "`--max-bytes=" + *limit + "` is not a number of bytes, such as 512MiB";
+    else
+      request.maxBytes = *bytes;
+  }
+  if (!problem.empty())
+    return wrongUse(streams, problem, "plan");
+  options.check = settings.check;
+  options.render = settings.render;
+  options.silenced = settings.silenced;
+  std::string path = line.files()[0], error;
+  std::optional<std::string> text =
+      path == "-" ? readStandardInput() : readFile(path, limits::kMaxSourceBytes + 1, error);
+  if (!text) {
+    streams.err << "mxc plan: cannot read `" << path << "`: " << error << "\n";
+    return kWrongUse;
+  }
+  std::string shown = !settings.shownName.empty() ? settings.shownName
+                      : path == "-"               ? "<stdin>"
+                                                  : path;
+  Session session(options, streams.out, streams.err);
+  if (!session.ready())
+    return kFaultOfMxc;
+  return session.plan(shown, path == "-" ? "" : path, std::move(*text), request)
+             ? kFine
+             : kProgramHasErrors;
+}
+
+} // namespace mx::driver

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// When the contents of each buffer matter: from a write to the last read before the next write, on
+// every way through branches and loops.
+#pragma once
+#include "dialects/mxrt/Mxrt.h"
+#include "llvm/ADT/BitVector.h"
+
+namespace mx::memory {
+
+/// Points of a program, both ends included. The op with number n reads at point 2n and writes at
+/// point 2n + 1; an op with regions comes before what is in them.
+struct Segment {
+  int64_t begin, end;
+};
+
+/// Do two sorted lists have a point in common?
+bool intersect(llvm::ArrayRef<Segment> a, llvm::ArrayRef<Segment> b);
+
+/// Numbers of ops, both ends included; `last < first`: none.
+struct Span {
+  int64_t first = 0, last = -1;
+};
+
+class Liveness {
+public:
+  explicit Liveness(rt::ProgramOp program);
+
+  /// Slices in their order, then the buffers of the program's outputs, which are read at its end.
+  llvm::ArrayRef<mlir::Value> buffers() const { return tracked; }
+  std::optional<unsigned> indexOf(mlir::Value buffer) const;
+  /// Sorted, without gaps of nothing between them. A write that nobody reads is a point.
+  llvm::ArrayRef<Segment> segments(unsigned buffer) const { return lives[buffer]; }
+  /// The ops during which the buffer must be its own: from the first segment to the last.
+  Span span(unsigned buffer) const;
+
+  /// All ops of the program by number.
+  llvm::ArrayRef<mlir::Operation *> ops() const { return order; }
+  int64_t number(mlir::Operation *op) const { return numbers.lookup(op); }
+
+private:
+  using Bits = llvm::BitVector;
+  /// Of code that runs from begin to end: what it reads before it writes it, what it surely writes.
+  struct Summary {
+    Bits read, written;
+  };
+
+  llvm::SmallVector<mlir::Value> tracked;
+  llvm::DenseMap<mlir::Value, unsigned> indices;
+  llvm::SmallVector<mlir::Operation *> order;
+  llvm::DenseMap<mlir::Operation *, int64_t> numbers;
+  llvm::DenseMap<mlir::Block *, Summary> summaries;
+  std::vector<llvm::SmallVector<Segment, 1>> lives;
+  std::vector<int64_t> ends; ///< of segments whose begin is not known yet
+
+  void visit(mlir::Operation *op, llvm::function_ref<void(unsigned)> read,
+             llvm::function_ref<void(unsigned)> write) const;
+  int64_t lastInside(mlir::Operation *op) const;
+  Summary summarise(mlir::Block &block);
+  Summary summarise(mlir::Operation *op);
+  Bits mark(mlir::Block &block, Bits live);
+  Bits markRegions(mlir::Operation *op, const Bits &after);
+};
+
+} // namespace mx::memory

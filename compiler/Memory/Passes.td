@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The memory passes: `mxrt` in, `mxrt` out. One file, one entry, one test each, with the same words.
+#ifndef MX_MEMORY_PASSES_TD
+#define MX_MEMORY_PASSES_TD
+include "mlir/Pass/PassBase.td"
+
+def PrintLiveness : Pass<"print-liveness", "::mlir::ModuleOp"> {
+  let summary = "prints when each buffer is in use";
+  let description = [{
+    In and out: any program. Ops are numbered in order, an op with regions before those in it. `3w-7r`
+    says that what op 3 writes is last read by op 7. A buffer that a loop reads before it writes it is
+    in use from the begin of the loop to its end; one that each turn writes first is not.
+  }];
+}
+
+def ReuseInPlace : Pass<"reuse-in-place", "::mlir::ModuleOp"> {
+  let summary = "calls write over operands that they are the last to read";
+  let description = [{
+    In: programs in which each buffer has a slice of its own. Out: where a kernel is elementwise, an
+    output has the type of an input, and nobody reads that input's slice afterwards, both slices have
+    one offset, and the call is of a copy of the kernel whose `mx.over` says so. The code of such a
+    kernel has one address for both. Products, reductions, and kernels that read the input at any place
+    but that of the element they write stay as they are.
+  }];
+}
+
+def PackArena : Pass<"pack-arena", "::mlir::ModuleOp"> {
+  let summary = "buffers that are never in use at once share memory";
+  let description = [{
+    In: programs whose slices are anywhere. Out: the same programs with new offsets, and arenas that
+    are just large enough; slices that nothing uses are gone. Slices that a kernel takes over
+    (`reuse-in-place`) stay one piece of memory. Offsets are chosen by several greedy orders, a search
+    around the best of them and, for few buffers, branch and bound; all limits count steps, so a
+    program has one plan.
+
+    With `share=false` each piece of memory is used once.
+  }];
+  let options = [
+    Option<"share", "share", "bool", "true", "let buffers share memory">,
+    Option<"effort", "effort", "int64_t", "5000000", "steps of the search">,
+    Option<"exactNodes", "exact-nodes", "int64_t", "200000", "nodes of the exact search; 0: none">,
+  ];
+}
+
+def VerifyPlan : Pass<"verify-plan", "::mlir::ModuleOp"> {
+  let summary = "refuses plans in which a read could see the wrong bytes";
+  let description = [{
+    In and out: any program. Follows the program on all ways and keeps, for each slice, whether the
+    memory still holds what was last written through it. A read through a slice whose memory was
+    written through another one since is an error, and so is a call whose buffers overlap, unless its
+    kernel writes over that input. Always runs after planning, and does not use its analyses.
+  }];
+}
+
+def ReportPlan : Pass<"report-plan", "::mlir::ModuleOp"> {
+  let summary = "prints what a plan needs and why";
+  let description = [{
+    In and out: any program. For each device the bytes of its arena, what they would be without sharing,
+    what is in use at once where most is, tensor by tensor with its place in the source, and a picture of
+    the bytes in use from the first op to the last.
+  }];
+}
+
+#endif // MX_MEMORY_PASSES_TD

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ReuseInPlace: a call writes over an operand that it is the last to read.
+//
+// Which outputs may be written over which inputs is a property of the kernel's body. Its code must
+// know of it, since it takes other buffers not to overlap; so such a call gets a kernel of its own,
+// and both slices get one offset.
+#include "Memory/Groups.h"
+#include "Memory/Passes.h"
+#include "dialects/mx/Over.h"
+
+using namespace mlir;
+
+namespace mx::memory {
+
+#define GEN_PASS_DEF_REUSEINPLACE
+#include "Memory/Passes.h.inc"
+
+namespace {
+
+ArrayRef<ir::SizeAttr> sizesOf(Value value) {
+  return cast<ir::TensorType>(value.getType()).getSizes();
+}
+
+/// Such a kernel is one nest of loops: each turn loads what it needs, and then stores the elements
+/// of all outputs at one place.
+bool isOneNest(ir::KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  for (Operation &op : body.without_terminator())
+    if (!op.hasTrait<ir::Elementwise>() &&
+        !isa<ir::BroadcastOp, ir::ConstantOp, ir::FullOp, ir::IotaOp, ir::ReshapeOp, ir::SizeOp,
+             ir::TransposeOp>(op))
+      return false;
+  ValueRange yielded = body.getTerminator()->getOperands();
+  return !yielded.empty() && llvm::all_of(yielded, [&](Value value) {
+    return sizesOf(value) == sizesOf(yielded.front());
+  });
+}
+
+/// All that is computed from the input at a place is computed from its element there.
+bool isReadInPlace(BlockArgument input) {
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  SmallVector<Value> work{input};
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val().getUsers()) {
+      if (user->hasTrait<OpTrait::IsTerminator>() || !seen.insert(user).second)
+        continue;
+      if (!user->hasTrait<ir::Elementwise>() || user->getNumResults() != 1 ||
+          sizesOf(user->getResult(0)) != sizesOf(input))
+        return false;
+      work.push_back(user->getResult(0));
+    }
+  return true;
+}
+
+/// Of each output: inputs whose memory it may take.
+using Choices = SmallVector<SmallVector<unsigned, 2>, 1>;
+Choices choicesOf(ir::KernelOp kernel) {
+  Choices out(kernel.getNumResults());
+  bool isPlain = ir::writesOver(kernel).empty() && kernel.getWorkspace() == 0 &&
+                 !(kernel.getStrided() && llvm::is_contained(*kernel.getStrided(), true));
+  if (!isPlain || !isOneNest(kernel))
+    return out;
+  for (BlockArgument input : kernel.getBody().getArguments()) {
+    bool fits = llvm::is_contained(kernel.getResultTypes(), input.getType());
+    if (!fits || !isReadInPlace(input))
+      continue;
+    for (auto [index, type] : llvm::enumerate(kernel.getResultTypes()))
+      if (type == input.getType())
+        out[index].push_back(input.getArgNumber());
+  }
+  return out;
+}
+
+/// Whole ops: what an op reads and what it writes are both in use while it runs.
+SmallVector<Segment, 1> wholeOps(ArrayRef<Segment> segments) {
+  SmallVector<Segment, 1> out;
+  for (Segment part : segments)
+    out.push_back({part.begin & ~int64_t(1), part.end | 1});
+  return joined(out, {});
+}
+
+/// Are the points that both have only those of op `number`?
+bool meetOnlyAt(ArrayRef<Segment> a, ArrayRef<Segment> b, int64_t number) {
+  for (size_t i = 0, k = 0; i < a.size() && k < b.size();) {
+    int64_t begin = std::max(a[i].begin, b[k].begin), end = std::min(a[i].end, b[k].end);
+    if (begin <= end && (begin < 2 * number || end > 2 * number + 1))
+      return false;
+    ++(a[i].end < b[k].end ? i : k);
+  }
+  return true;
+}
+
+class Reuse {
+public:
+  Reuse(rt::ProgramOp program, SymbolTable &symbols)
+      : symbols(symbols), liveness(program), leaders(liveness.buffers().size()) {
+    for (unsigned i = 0; i < leaders.size(); ++i) {
+      leaders[i] = i;
+      lives.push_back(wholeOps(liveness.segments(i)));
+    }
+  }
+
+  void run() {
+    for (Operation *op : liveness.ops())
+      if (auto call = dyn_cast<rt::CallOp>(op))
+        visit(call);
+    for (unsigned i = 0; i < leaders.size(); ++i)
+      if (unsigned to = leader(i); to != i)
+        sliceAt(i).setOffset(sliceAt(to).getOffset());
+  }
+
+private:
+  SymbolTable &symbols;
+  Liveness liveness;
+  std::vector<unsigned> leaders;
+  std::vector<SmallVector<Segment, 1>> lives; ///< of each leader
+  llvm::DenseMap<Attribute, Choices> known;
+
+  rt::SliceOp sliceAt(unsigned index) {
+    return liveness.buffers()[index].getDefiningOp<rt::SliceOp>();
+  }
+  unsigned leader(unsigned index) {
+    while (leaders[index] != index)
+      index = leaders[index] = leaders[leaders[index]];
+    return index;
+  }
+
+  void visit(rt::CallOp call) {
+    auto kernel = symbols.lookup<rt::KernelOp>(call.getKernel());
+    if (!kernel || !kernel.kernel())
+      return;
+    auto [choices, isNew] = known.try_emplace(call.getKernelAttr());
+    if (isNew)
+      choices->second = choicesOf(kernel.kernel());
+    SmallVector<int64_t> over(choices->second.size(), -1);
+    for (auto [output, inputs] : llvm::enumerate(choices->second))
+      for (unsigned input : inputs)
+        if (over[output] < 0 && !llvm::is_contained(over, static_cast<int64_t>(input)) &&
+            take(call, input, static_cast<unsigned>(output)))
+          over[output] = input;
+    if (llvm::any_of(over, [](int64_t input) { return input >= 0; }))
+      call.setKernel(variant(kernel, over).getSymName());
+  }
+
+  /// Makes the two one memory, if nobody sees it.
+  bool take(rt::CallOp call, unsigned input, unsigned output) {
+    Value from = call.getReads()[input], to = call.getWrites()[output];
+    std::optional<unsigned> a = liveness.indexOf(from), b = liveness.indexOf(to);
+    if (!a || !b || !sliceAt(*a) || !sliceAt(*b) || llvm::count(call.getReads(), from) != 1 ||
+        sliceAt(*a).getBytes() != sliceAt(*b).getBytes())
+      return false;
+    int64_t number = liveness.number(call);
+    unsigned first = leader(*a), second = leader(*b);
+    if (first == second || !meetOnlyAt(lives[first], lives[second], number))
+      return false;
+    auto covers = [&](unsigned buffer, int64_t point) {
+      return intersect(liveness.segments(buffer), Segment{point, point});
+    };
+    if (covers(*a, 2 * number + 1) || covers(*b, 2 * number))
+      return false;
+    leaders[first] = second;
+    lives[second] = joined(lives[first], lives[second]);
+    return true;
+  }
+
+  rt::KernelOp variant(rt::KernelOp kernel, ArrayRef<int64_t> over) {
+    std::string name = kernel.getSymName().str() + "_over";
+    for (int64_t input : over)
+      name += input < 0 ? "_none" : "_" + std::to_string(input);
+    if (auto made = symbols.lookup<rt::KernelOp>(name))
+      return made;
+    rt::KernelOp copy = kernel.clone();
+    copy.setSymName(name);
+    copy.kernel()->setAttr(ir::kOver, DenseI64ArrayAttr::get(copy.getContext(), over));
+    symbols.insert(copy, std::next(kernel->getIterator()));
+    return copy;
+  }
+};
+
+struct ReuseInPlace : impl::ReuseInPlaceBase<ReuseInPlace> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    for (auto program : llvm::make_early_inc_range(module.getOps<rt::ProgramOp>()))
+      Reuse(program, symbols).run();
+    // Kernels that only ever write over an input are not needed in their first form.
+    llvm::DenseSet<StringRef> called;
+    module.walk([&](rt::CallOp call) { called.insert(call.getKernel()); });
+    for (auto kernel : llvm::make_early_inc_range(module.getOps<rt::KernelOp>()))
+      if (!called.contains(kernel.getSymName()))
+        kernel.erase();
+  }
+};
+
+} // namespace
+} // namespace mx::memory
