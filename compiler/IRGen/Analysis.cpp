@@ -277,6 +277,19 @@ void Emitter::noteOpByOp(Span span, const std::string &what) {
       .help("take the `print` out to have it compiled");
 }
 
+bool Emitter::mentions(const Expr *e, ArrayRef<Symbol *> symbols) {
+  if (auto *name = as<Name>(e); name && llvm::is_contained(symbols, name->symbol))
+    return true;
+  bool found = false;
+  Variables used;
+  children(
+      e, [&](const Expr *x) { found |= mentions(x, symbols); },
+      [&](const Block *b) { usedIn(b, used); });
+  if (auto *lambda = as<Lambda>(e); lambda && lambda->func->body)
+    usedIn(lambda->func->body, used);
+  return found || llvm::any_of(used, [&](Symbol *s) { return llvm::is_contained(symbols, s); });
+}
+
 uint8_t Emitter::exitsOf(const Expr *e) {
   uint8_t exits = NoExit;
   children(

@@ -345,8 +345,77 @@ mlir::Value Emitter::functionValue(FunctionInfo &function, const Type *type, Spa
                                builder.getArrayAttr({}));
 }
 
+/// The body becomes a function of what it uses of the outside, taken by value, and its parameters.
 mlir::Value Emitter::emitLambda(const Lambda *e) {
-  return unsupported(e->span, "a function as a value");
+  const Func *func = e->func;
+  auto type = mlir::cast<ir::FnType>(convert(concrete(e->checked->type)));
+  FunctionType signature = type.getType();
+  Variables used, assigned;
+  usedIn(func->body, used);
+  assignedIn(func->body, assigned);
+  for (const Param &param : func->params)
+    if (param.isMut)
+      return unsupported(param.name.span, "a function as a value with a `mut` parameter");
+  SmallVector<Symbol *> captured;
+  SmallVector<mlir::Value> given;
+  for (Symbol *symbol : used) {
+    bool isSize = symbol->kind == sema::SymbolKind::Variable && symbol->value.host &&
+                  symbol->value.dim && isBound(symbol->value.dim);
+    if (!values.count(symbol) || shared.globals.count(symbol) || staticValue(symbol) || isSize)
+      continue;
+    if (assigned.count(symbol))
+      return unsupported(e->span, "a function as a value that assigns an outer variable");
+    captured.push_back(symbol);
+    given.push_back(symbol == &selfPlaceholder ? self() : read(symbol));
+  }
+  for (size_t i = 0; i < func->body->stmts.size(); ++i) {
+    const Stmt *stmt = func->body->stmts[i];
+    bool tail = i + 1 == func->body->stmts.size() && stmt->kind == StmtKind::Return;
+    if (!tail && (exitsOf(stmt) & Returns))
+      return unsupported(stmt->span, "an early `return` of a function as a value");
+  }
+  SmallVector<mlir::Type> inputs(ValueRange(given).getTypes());
+  llvm::append_range(inputs, signature.getInputs());
+  Instance body = instance;
+  body.sizes.clear();
+  for (auto &[atom, name] : sizeNames)
+    body.sizes.push_back({atom, name, 0, 0});
+  body.symbol = (instance.symbol.empty() ? std::string("fn") : instance.symbol + ".fn") + "$" +
+                std::to_string(shared.graphBlocks++);
+  body.isGraph = false;
+  {
+    Emitter inside(shared, body);
+    inside.inGraph = inGraph;
+    inside.adopted = adopted;
+    inside.beginFunction(builder.getFunctionType(inputs, signature.getResults()), false,
+                         body.symbol, e->span);
+    auto function = mlir::cast<FunctionOpInterface>(inside.functionOp);
+    unsigned next = 0;
+    for (Symbol *symbol : captured)
+      inside.values[symbol == &selfPlaceholder ? &inside.selfPlaceholder : symbol] =
+          function.getArgument(next++);
+    for (const Param &param : func->params)
+      inside.values[param.symbol] = function.getArgument(next++);
+    bool hasResult = signature.getNumResults() != 0;
+    inside.resultType = hasResult ? concrete(e->checked->type)->element : nullptr;
+    mlir::Value value = inside.emitBlock(func->body, hasResult);
+    if (shared.failed)
+      return {};
+    if (hasResult && !value)
+      value = inside.values.lookup(&inside.returnValue);
+    if (hasResult && !value)
+      return unsupported(e->span, "a function that may end without a value");
+    inside.at(func->body->span);
+    if (hasResult)
+      inside.create<ir::ReturnOp>(ValueRange{inside.fit(value, signature.getResult(0))});
+    else
+      inside.create<ir::ReturnOp>(ValueRange());
+  }
+  SmallVector<mlir::Attribute> sizes;
+  for (const SizeParam &size : body.sizes)
+    sizes.push_back(this->size(sema.dims.symbol(size.atom)));
+  at(e->span);
+  return create<ir::ClosureOp>(type, body.symbol, given, builder.getArrayAttr(sizes));
 }
 
 } // namespace mx::irgen

@@ -107,7 +107,7 @@ mlir::Value Emitter::emitKind(const Expr *e) {
   case ExprKind::Lambda:
     return emitLambda(as<Lambda>(e));
   case ExprKind::Comprehension:
-    return unsupported(e->span, "a comprehension");
+    return emitComprehension(as<Comprehension>(e));
   case ExprKind::Grad:
     return emitGrad(as<Grad>(e));
   default:

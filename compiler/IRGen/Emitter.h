@@ -47,6 +47,9 @@ struct Shared {
 };
 
 class Emitter {
+  friend class Composer;
+  friend class Comprehender;
+
 public:
   Emitter(Shared &shared, Instance &instance);
 
@@ -144,6 +147,8 @@ private:
   void assignedIn(const ast::Expr *e, Variables &out);
   void usedIn(const ast::Block *block, Variables &out);
   void usedIn(const ast::Expr *e, Variables &out);
+  /// Whether the expression reads one of these.
+  bool mentions(const ast::Expr *e, ArrayRef<Symbol *> symbols);
   Symbol *rootOf(const ast::Expr *place);
   /// Those that are live outside of what is about to be generated.
   SmallVector<Symbol *> carriedBy(const Variables &assigned);
@@ -179,6 +184,7 @@ private:
   mlir::Value emitConvert(const ast::Expr *whole, const ast::Expr *argument);
   mlir::Value construct(const Type *type, const sema::CallInfo *info, const ast::Expr *rng,
                         Span span);
+  mlir::Value emitComprehension(const ast::Comprehension *e);
   mlir::Value emitLambda(const ast::Lambda *e);
   mlir::Value functionValue(FunctionInfo &function, const Type *type, Span span);
   Bindings bindingsAt(const sema::CallInfo &info);
@@ -203,8 +209,12 @@ private:
   mlir::Value emitPrimitive(const PrimitiveCall &call);
   mlir::Value emitReduction(const PrimitiveCall &call);
   mlir::Value emitShaped(const PrimitiveCall &call, bool &handled);
+  bool arrayParts(const ast::Expr *e, SmallVectorImpl<mlir::Value> &parts);
   mlir::Value emitMaking(const PrimitiveCall &call, bool &handled);
   mlir::Value emitRandom(const PrimitiveCall &call);
+  /// A draw of the call's generator, which moves on; the parameters are given.
+  mlir::Value draw(const PrimitiveCall &call, StringRef kind, ir::TensorType result,
+                   ArrayRef<mlir::Value> parameters);
   mlir::Value emitHostCall(const PrimitiveCall &call, bool &handled);
   const ast::Expr *argument(const PrimitiveCall &call, StringRef name);
   std::optional<bool> staticBool(const PrimitiveCall &call, StringRef name);
