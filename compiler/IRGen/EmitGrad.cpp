@@ -197,10 +197,17 @@ mlir::Value Emitter::emitGrad(const Grad *e) {
   assignedIn(e->body, assigned);
   SmallVector<Symbol *> captured, changed;
   SmallVector<mlir::Value> args;
+  auto isTarget = [&](Symbol *symbol) {
+    return llvm::any_of(e->targets, [&](const Expr *target) {
+      auto *name = as<Name>(target);
+      return name && name->symbol == symbol;
+    });
+  };
   for (Symbol *symbol : used)
     if ((values.count(symbol) || shared.globals.count(symbol)) && !staticValue(symbol) &&
-        !(symbol->value.host && symbol->value.constant != sema::Value::NoConstant)) {
-      if (symbol->kind == sema::SymbolKind::Variable && symbol->value.host && symbol->value.dim &&
+        (isTarget(symbol) ||
+         !(symbol->value.host && symbol->value.constant != sema::Value::NoConstant))) {
+      if (!isTarget(symbol) && symbol->kind == sema::SymbolKind::Variable && symbol->value.host && symbol->value.dim &&
           isBound(symbol->value.dim))
         continue;
       captured.push_back(symbol);
