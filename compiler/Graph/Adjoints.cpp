@@ -81,8 +81,8 @@ bool Reverse::spread(Adjoint &adjoint, ir::ArrayType type) {
   Type element = adjointType(type.getElement());
   std::vector<Adjoint> parts;
   for (int64_t i = 0; i < *count; ++i)
-    parts.push_back(apart(make<ir::AtOp>(element, adjoint.value, wholeNumber(i)),
-                          type.getElement()));
+    parts.push_back(
+        apart(make<ir::AtOp>(element, adjoint.value, wholeNumber(i)), type.getElement()));
   adjoint = Adjoint{{}, std::move(parts)};
   return true;
 }
@@ -156,15 +156,14 @@ Adjoint Reverse::apart(Value value, Type type) {
   for (size_t i = 0; i < aggregate.getParts().size(); ++i) {
     int64_t k = adjointPart(aggregate.getParts(), i, [&](Type t) { return adjointType(t); });
     if (k >= 0)
-      out.parts[i] = apart(make<ir::GetOp>(have.getParts()[static_cast<size_t>(k)], value,
-                                           b.getI64IntegerAttr(k)),
-                           aggregate.getParts()[i]);
+      out.parts[i] = apart(
+          make<ir::GetOp>(have.getParts()[static_cast<size_t>(k)], value, b.getI64IntegerAttr(k)),
+          aggregate.getParts()[i]);
   }
   return out;
 }
 
-Value Reverse::asGradient(const Adjoint &adjoint, Type type, Type wanted,
-                          const std::string &path) {
+Value Reverse::asGradient(const Adjoint &adjoint, Type type, Type wanted, const std::string &path) {
   if (auto tensor = dyn_cast<ir::TensorType>(wanted)) {
     if (!adjoint.value)
       emitWarning(b.getLoc()) << "`" << path << "` does not change the value";
@@ -278,8 +277,8 @@ Value Reverse::sumTo(Value value, ir::TensorType type) {
   value = onDevice(value);
   ArrayRef<ir::SizeAttr> have = typeOf(value).getSizes(), want = type.getSizes();
   if (have.size() < want.size())
-    return make<ir::BroadcastOp>(type, shaped(value, typeOf(value).onDevice(
-                                                         type.getDevice().getValue())));
+    return make<ir::BroadcastOp>(
+        type, shaped(value, typeOf(value).onDevice(type.getDevice().getValue())));
   SmallVector<int64_t> axes;
   size_t skip = have.size() - want.size();
   bool stretch = false;
@@ -291,8 +290,8 @@ Value Reverse::sumTo(Value value, ir::TensorType type) {
   }
   value = sum(value, axes, /*keep=*/false);
   if (stretch)
-    return make<ir::BroadcastOp>(type, shaped(value, typeOf(value).onDevice(
-                                                         type.getDevice().getValue())));
+    return make<ir::BroadcastOp>(
+        type, shaped(value, typeOf(value).onDevice(type.getDevice().getValue())));
   return shaped(value, type);
 }
 

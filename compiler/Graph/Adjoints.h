@@ -5,8 +5,8 @@
 // have one for each part that has floats, so that what nobody used stays nothing instead of zeros.
 #pragma once
 #include "Graph/Sizes.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include <vector>
 
 namespace mx::graph {
@@ -42,7 +42,8 @@ private:
   mlir::Type adjointType(mlir::Type type);
   bool isActive(mlir::Value value) const { return active.contains(value); }
   void add(Adjoint &into, const Adjoint &more, mlir::Type type);
-  /// Adds to the adjoint of `value`. A tensor's contribution may be of the shape it was stretched to.
+  /// Adds to the adjoint of `value`. A tensor's contribution may be of the shape it was stretched
+  /// to.
   void contribute(mlir::Value value, const Adjoint &more);
   void contribute(mlir::Value value, mlir::Value more) { contribute(value, Adjoint{more, {}}); }
   /// As one value of type adjointType(type), zeros where there is nothing.

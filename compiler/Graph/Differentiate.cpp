@@ -30,8 +30,8 @@ void Reverse::findActive(Block &block) {
     if (auto branch = dyn_cast<ir::IfOp>(op)) {
       for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()}) {
         findActive(region->front());
-        for (auto [result, value] : llvm::zip_equal(
-                 branch.getResults(), region->front().getTerminator()->getOperands()))
+        for (auto [result, value] :
+             llvm::zip_equal(branch.getResults(), region->front().getTerminator()->getOperands()))
           if (isActive(value))
             markActive(result);
       }

@@ -62,10 +62,9 @@ LogicalResult Reverse::aggregateRule(Operation *op, const Adjoint &g, bool &hand
     Type element = adjointType(type.getElement());
     Adjoint sum = apart(this->make<ir::AtOp>(element, all, at.getIndex()), type.getElement());
     add(sum, g, type.getElement());
-    adjoints[at.getArray()] =
-        Adjoint{this->make<ir::SetAtOp>(all.getType(), all, at.getIndex(),
-                                        whole(sum, type.getElement())),
-                {}};
+    adjoints[at.getArray()] = Adjoint{
+        this->make<ir::SetAtOp>(all.getType(), all, at.getIndex(), whole(sum, type.getElement())),
+        {}};
     return success();
   }
   if (auto set = dyn_cast<ir::SetAtOp>(op)) {
@@ -81,10 +80,9 @@ LogicalResult Reverse::aggregateRule(Operation *op, const Adjoint &g, bool &hand
     Type element = adjointType(type.getElement());
     contribute(set.getValue(),
                apart(this->make<ir::AtOp>(element, all, set.getIndex()), type.getElement()));
-    contribute(set.getArray(),
-               Adjoint{this->make<ir::SetAtOp>(all.getType(), all, set.getIndex(),
-                                               whole(Adjoint(), type.getElement())),
-                       {}});
+    contribute(set.getArray(), Adjoint{this->make<ir::SetAtOp>(all.getType(), all, set.getIndex(),
+                                                               whole(Adjoint(), type.getElement())),
+                                       {}});
     return success();
   }
   handled = false;

@@ -41,8 +41,8 @@ void Reverse::power(Operation *op, Value g) {
       Value slope = elementwise("mul", {y, elementwise("pow", {x, less})});
       // x ** 0 is 1 everywhere, also where x ** -1 is infinite.
       if (!exponent || *exponent == 0)
-        slope = elementwise("select", {elementwise("eq", {y, number(y, 0)}, boolean),
-                                       number(x, 0), slope});
+        slope = elementwise("select",
+                            {elementwise("eq", {y, number(y, 0)}, boolean), number(x, 0), slope});
       contribute(x, elementwise("mul", {g, slope}));
     }
   }
@@ -60,9 +60,7 @@ void Reverse::elementwiseRule(Operation *op, Value g, bool &handled) {
   Value y = op->getNumOperands() > 1 ? op->getOperand(1) : Value();
   Type boolean = b.getI1Type();
   auto mul = [&](Value l, Value r) { return elementwise("mul", {l, r}); };
-  auto div = [&](Value l, Value r) {
-    return elementwise("div", {l, r}, typeOf(l).getElement());
-  };
+  auto div = [&](Value l, Value r) { return elementwise("div", {l, r}, typeOf(l).getElement()); };
   auto plus = [&](Value l, Value r) { return elementwise("add", {l, r}); };
   auto minus = [&](Value l, Value r) { return elementwise("sub", {l, r}); };
   auto neg = [&](Value v) { return elementwise("neg", {v}); };
@@ -74,9 +72,7 @@ void Reverse::elementwiseRule(Operation *op, Value g, bool &handled) {
       .Case([&](ir::Log1pOp) { contribute(x, div(g, plus(x, number(x, 1)))); })
       .Case([&](ir::Expm1Op) { contribute(x, mul(g, plus(z, number(x, 1)))); })
       .Case([&](ir::SqrtOp) { contribute(x, div(mul(g, number(x, 0.5)), z)); })
-      .Case([&](ir::RsqrtOp) {
-        contribute(x, mul(mul(g, number(x, -0.5)), mul(mul(z, z), z)));
-      })
+      .Case([&](ir::RsqrtOp) { contribute(x, mul(mul(g, number(x, -0.5)), mul(mul(z, z), z))); })
       .Case([&](ir::SinOp) { contribute(x, mul(g, elementwise("cos", {x}))); })
       .Case([&](ir::CosOp) { contribute(x, neg(mul(g, elementwise("sin", {x})))); })
       .Case([&](ir::TanOp) { contribute(x, mul(g, plus(mul(z, z), number(x, 1)))); })

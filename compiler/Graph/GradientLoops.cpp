@@ -32,7 +32,8 @@ Value Reverse::placeholder(Type type, int64_t &next) {
 }
 
 /// The leaves of a carried value, in the order of their numbers.
-static void leavesOf(Type type, unsigned carried, SmallVector<int64_t> path, SmallVectorImpl<Reverse::Leaf> &out) {
+static void leavesOf(Type type, unsigned carried, SmallVector<int64_t> path,
+                     SmallVectorImpl<Reverse::Leaf> &out) {
   auto deeper = [&](int64_t i, Type part) {
     SmallVector<int64_t> longer(path);
     longer.push_back(i);
@@ -74,8 +75,8 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
   for (auto [i, value] : llvm::enumerate(carried))
     if (isActive(body.getArgument(first + static_cast<unsigned>(i)))) {
       slots.push_back(static_cast<unsigned>(i));
-      initial.push_back(whole(adjoints.lookup(op->getResult(static_cast<unsigned>(i))),
-                              value.getType()));
+      initial.push_back(
+          whole(adjoints.lookup(op->getResult(static_cast<unsigned>(i))), value.getType()));
     }
   for (Value value : captured)
     initial.push_back(whole(adjoints.lookup(value), value.getType()));
@@ -128,8 +129,7 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
     SmallVector<Value> yielded;
     for (unsigned slot : slots) {
       Value argument = body.getArgument(first + slot);
-      yielded.push_back(
-          whole(adjoints.lookup(mapping.lookup(argument)), argument.getType()));
+      yielded.push_back(whole(adjoints.lookup(mapping.lookup(argument)), argument.getType()));
     }
     for (Value value : captured)
       yielded.push_back(whole(adjoints.lookup(value), value.getType()));
@@ -185,8 +185,8 @@ FailureOr<ir::SizeAttr> Reverse::turnsOf(Operation *op) {
   return ir::SizeAttr::get(b.getContext(), table.named(name));
 }
 
-/// Makes the first run keep the leaves that `back` needs, and count its turns if `pending` waits for
-/// their number.
+/// Makes the first run keep the leaves that `back` needs, and count its turns if `pending` waits
+/// for their number.
 LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pending,
                                   ArrayRef<Leaf> paths) {
   SmallVector<ir::UndefOp> needed;
@@ -279,7 +279,8 @@ LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pend
   for (auto [leaf, stack] : llvm::zip_equal(needed, stacks)) {
     auto type = cast<ir::TensorType>(leaf.getType());
     ir::TensorType device = type.isHost() ? type.onDevice("") : type;
-    Value value = make<ir::SliceOp>(device, kept->getResult(result++), ValueRange{place}, spec(stack));
+    Value value =
+        make<ir::SliceOp>(device, kept->getResult(result++), ValueRange{place}, spec(stack));
     if (type.isHost())
       value = make<ir::ReadOp>(type, value);
     leaf.replaceAllUsesWith(value);

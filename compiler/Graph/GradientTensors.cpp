@@ -109,10 +109,10 @@ void Reverse::concat(ir::ConcatOp op, Value g) {
   for (Value part : op.getParts()) {
     ir::SizeAttr end = plus(at, typeOf(part).getSizes()[axis]);
     if (isActive(part))
-      contribute(part, make<ir::SliceOp>(typeOf(part), g,
-                                         ValueRange{make<ir::SizeOp>(whole, at),
-                                                    make<ir::SizeOp>(whole, end)},
-                                         b.getStrArrayAttr(spec)));
+      contribute(part, make<ir::SliceOp>(
+                           typeOf(part), g,
+                           ValueRange{make<ir::SizeOp>(whole, at), make<ir::SizeOp>(whole, end)},
+                           b.getStrArrayAttr(spec)));
     at = end;
   }
 }
@@ -124,7 +124,8 @@ void Reverse::take(ir::TakeOp op, Value g) {
   auto axis = static_cast<size_t>(op.getAxis());
   ArrayRef<ir::SizeAttr> sizes = type.getSizes();
   size_t places = typeOf(index).rank();
-  ir::SizeAttr before = product(sizes.take_front(axis)), after = product(sizes.drop_front(axis + 1)),
+  ir::SizeAttr before = product(sizes.take_front(axis)),
+               after = product(sizes.drop_front(axis + 1)),
                count = product(typeOf(index).getSizes()), length = sizes[axis];
   (void)places;
   index = onDevice(index);
@@ -140,9 +141,9 @@ void Reverse::take(ir::TakeOp op, Value g) {
   if (element != b.getI64Type())
     size = make<ir::CastOp>(ir::TensorType::host(element), size);
   Type boolean = b.getI1Type();
-  Value hit = elementwise("or", {elementwise("eq", {rows, line}, boolean),
-                                 elementwise("eq", {elementwise("sub", {rows, size}), line},
-                                             boolean)});
+  Value hit =
+      elementwise("or", {elementwise("eq", {rows, line}, boolean),
+                         elementwise("eq", {elementwise("sub", {rows, size}), line}, boolean)});
   Value ones = make<ir::CastOp>(typeOf(hit).withElement(type.getElement()), hit);
   Value parts = make<ir::ReshapeOp>(typeOf(g).withSizes({before, count, after}), g);
   Value sums = make<ir::MatmulOp>(type.withSizes({before, length, after}), ones, parts);
@@ -152,8 +153,8 @@ void Reverse::take(ir::TakeOp op, Value g) {
 LogicalResult Reverse::update(ir::UpdateOp op, Value g) {
   Value value = op.getValue();
   if (isActive(op.getX()))
-    contribute(op.getX(), make<ir::UpdateOp>(typeOf(g), g, onDevice(number(g, 0)), op.getAt(),
-                                             op.getSpec()));
+    contribute(op.getX(),
+               make<ir::UpdateOp>(typeOf(g), g, onDevice(number(g, 0)), op.getAt(), op.getSpec()));
   if (!isActive(value))
     return success();
   // The shape of the part: whole axes as they are, ranges as long as the value says.
@@ -228,13 +229,12 @@ LogicalResult Reverse::tensorRule(Operation *op, Value g, bool &handled) {
       .Case([&](ir::UpdateOp part) { result = update(part, g); })
       .Case([&](ir::TakeOp part) { take(part, g); })
       .Case([&](ir::FullOp full) {
-        contribute(full.getValue(),
-                   sum(g, llvm::to_vector(llvm::seq<int64_t>(
-                              0, static_cast<int64_t>(typeOf(g).rank()))),
-                       /*keep=*/false));
+        contribute(
+            full.getValue(),
+            sum(g, llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(typeOf(g).rank()))),
+                /*keep=*/false));
       })
-      .Case<ir::ToDeviceOp, ir::ReadOp>(
-          [&](Operation *) { contribute(op->getOperand(0), g); })
+      .Case<ir::ToDeviceOp, ir::ReadOp>([&](Operation *) { contribute(op->getOperand(0), g); })
       .Default([&](Operation *) { handled = false; });
   return result;
 }

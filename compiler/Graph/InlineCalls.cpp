@@ -104,10 +104,12 @@ private:
   FailureOr<FunctionOpInterface> find(Operation *op, const Call &call, const Frame *frame) {
     auto callee = dyn_cast_or_null<FunctionOpInterface>(symbols.lookup(call.name.getAttr()));
     if (!callee || callee.isExternal())
-      return op->emitError() << call.name << " has no body that the " << whole() << " could contain";
+      return op->emitError() << call.name << " has no body that the " << whole()
+                             << " could contain";
     for (const Frame *f = frame; f; f = f->caller)
       if (f->function == callee)
-        return op->emitError() << call.name << " calls itself, which a " << whole() << " cannot contain";
+        return op->emitError() << call.name << " calls itself, which a " << whole()
+                               << " cannot contain";
     if (call.sizes.size() != sizesOf(callee).size() ||
         call.arguments.size() != callee.getNumArguments())
       return op->emitError() << "does not give " << call.name << " the sizes or values it takes";

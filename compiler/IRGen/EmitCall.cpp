@@ -304,16 +304,24 @@ mlir::Value Emitter::construct(const Type *type, const CallInfo *info, const Exp
       continue;
     const Type *want = sema.types.substitute(param.type, bindings);
     const Expr *given = info && p < info->arguments.size() ? info->arguments[p] : nullptr;
+    Bindings outer = instance.bindings;
     if (!given && param.defaultValue) {
       if (!param.defaultValue->checked)
         sema.checkDefault(param, nominal.scope, nominal.module);
       given = param.defaultValue;
+      // It is written in the names of the type.
+      instance.bindings.dims.insert(bindings.dims.begin(), bindings.dims.end());
+      instance.bindings.packs.insert(bindings.packs.begin(), bindings.packs.end());
+      instance.bindings.elems.insert(bindings.elems.begin(), bindings.elems.end());
+      instance.bindings.types.insert(bindings.types.begin(), bindings.types.end());
+      instance.bindings.statics.insert(bindings.statics.begin(), bindings.statics.end());
     }
     mlir::Value value;
     if (given)
       value = want->isTensor() && given->checked && given->checked->type->isTensor()
                   ? emitAs(given, elementType(want->elem))
                   : emit(given);
+    instance.bindings = outer;
     if (!value)
       return shared.failed
                  ? mlir::Value()

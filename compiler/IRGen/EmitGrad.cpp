@@ -62,8 +62,8 @@ mlir::Value Emitter::emitGradMember(const Member *e) {
 
 // ------------------------------------------------------------------------------------- arithmetic
 
-/// Calls `leaf` for matching leaves of `type`, where each of `operands` is of that type, or a number
-/// that goes with all leaves, or a model with more fields than its gradient.
+/// Calls `leaf` for matching leaves of `type`, where each of `operands` is of that type, or a
+/// number that goes with all leaves, or a model with more fields than its gradient.
 mlir::Value Emitter::overLeaves(mlir::Type type, ArrayRef<mlir::Value> operands,
                                 llvm::function_ref<mlir::Value(ArrayRef<mlir::Value>)> leaf) {
   if (isa<ir::TensorType>(type))
@@ -197,11 +197,18 @@ mlir::Value Emitter::emitGrad(const Grad *e) {
   assignedIn(e->body, assigned);
   SmallVector<Symbol *> captured, changed;
   SmallVector<mlir::Value> args;
+  auto isTarget = [&](Symbol *symbol) {
+    return llvm::any_of(e->targets, [&](const Expr *target) {
+      auto *name = as<Name>(target);
+      return name && name->symbol == symbol;
+    });
+  };
   for (Symbol *symbol : used)
     if ((values.count(symbol) || shared.globals.count(symbol)) && !staticValue(symbol) &&
-        !(symbol->value.host && symbol->value.constant != sema::Value::NoConstant)) {
-      if (symbol->kind == sema::SymbolKind::Variable && symbol->value.host && symbol->value.dim &&
-          isBound(symbol->value.dim))
+        (isTarget(symbol) ||
+         !(symbol->value.host && symbol->value.constant != sema::Value::NoConstant))) {
+      if (!isTarget(symbol) && symbol->kind == sema::SymbolKind::Variable && symbol->value.host &&
+          symbol->value.dim && isBound(symbol->value.dim))
         continue;
       captured.push_back(symbol);
       args.push_back(symbol == &selfPlaceholder ? self() : read(symbol));

@@ -137,8 +137,8 @@ void Emitter::emitLeaves(const For *loop) {
       return;
     for (auto [i, argument] : llvm::enumerate(call->args))
       if (mutability[i] && i < names.size() && names[i]->symbol)
-        assign(argument.value, withLeaf(emit(argument.value), leaf.fields,
-                                        values.lookup(names[i]->symbol)));
+        assign(argument.value,
+               withLeaf(emit(argument.value), leaf.fields, values.lookup(names[i]->symbol)));
     sizeNames = sizes;
   }
   instance.bindings = outer;

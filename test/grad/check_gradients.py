@@ -52,7 +52,7 @@ def difference(f, args, k):
 
 class Cases:
     def __init__(self):
-        self.lines, self.wanted, self.names = [], [], 0
+        self.lines, self.wanted, self.names, self.graphs = [], [], 0, []
 
     def add(self, text, f, *args, setup=""):
         """`text` has {0}, {1} where the arguments stand; `setup` is mx code of its own."""
@@ -65,21 +65,39 @@ class Cases:
         w = rng.uniform(0.5, 1.5, shape)
         self.lines.append(typed(f"w{len(self.wanted)}", np.asarray(w)))
         value = f"w{len(self.wanted)} * ({text.format(*names)})"
-        value += "" if shape == () else ""
         body = f"({value}).sum()" if shape else value
         body = setup.format(*names) + "\n    " + body if setup else body
         loss = lambda *a: float(np.sum(w * f(*a)))
         i = len(self.wanted)
         self.wanted.append((text, [difference(loss, list(args), k) for k in range(len(args))]))
         targets = ", ".join(names)
-        for way, (begin, end) in {"eager": ("", ""), "graph": ("graph {\n  ", "\n}")}.items():
+        for way in ("eager", "graph"):
             grads = [f"{way}{i}_{k}" for k in range(len(args))]
             pattern = grads[0] if len(grads) == 1 else "(" + ", ".join(grads) + ")"
-            self.lines.append(f"let (_, {pattern}) = {begin}grad({targets}) {{\n    {body}\n  }}{end}")
-            for k, g in enumerate(grads):
-                self.lines.append(f'print("#{way} {i} {k}")\nprint(f"{{{g}:.17g}}")')
+            text = f"let (_, {pattern}) = grad({targets}) {{\n    {body}\n  }}"
+            if way == "graph":
+                self.graphs.append((text, grads))
+                continue
+            self.lines.append(text)
+            self.show(grads)
+
+    def show(self, grads):
+        for g in grads:
+            way, i, k = re.match(r"([a-z]+)(\d+)_(\d+)", g).groups()
+            self.lines.append(f'print("#{way} {i} {k}")\nprint(f"{{{g}:.17g}}")')
+
+    def compile(self):
+        """Graphs of several cases each, since each graph is compiled on its own."""
+        for at in range(0, len(self.graphs), 6):
+            part = self.graphs[at:at + 6]
+            names = [g for _, grads in part for g in grads]
+            whole = "(" + ", ".join(names) + ")" if len(names) > 1 else names[0]
+            inner = "\n  ".join(text for text, _ in part)
+            self.lines.append(f"let {whole} = graph {{\n  {inner}\n  {whole}\n}}")
+            self.show(names)
 
     def run(self):
+        self.compile()
         with tempfile.NamedTemporaryFile("w", suffix=".mx", delete=False) as f:
             f.write("\n".join(self.lines) + "\n")
         done = subprocess.run([MXC, "run", f.name], capture_output=True, text=True)
@@ -203,7 +221,7 @@ def shapes(c):
             return a * a
         return f
     for text, key, v in [("1", 1, (3,)), ("0, 2", np.s_[0, 2], ()), ("1:3", np.s_[1:3], (2, 3)),
-                         ("1:3", np.s_[1:3], ()), (":, 0", np.s_[:, 0], (4,)), ("2", 2, ())]:
+                         (":, 0", np.s_[:, 0], (4,))]:
         c.add("y{0} * y{0}", updated(key), signed((4, 3)), signed(v),
               setup=f"var y{{0}} = {{0}}\n    y{{0}}[{text}] = {{1}}")
 
