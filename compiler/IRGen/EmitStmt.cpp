@@ -115,7 +115,6 @@ void Emitter::emitAssert(const Assert *stmt) {
   if (!condition)
     return;
   std::string written = sema.textOf(stmt->condition->outerSpan);
-  mlir::Value message;
   if (stmt->message && !inGraph) {
     // The message is worked out only if it is needed.
     Variables assigned;
