@@ -578,7 +578,7 @@ def halfs(p, kind):
         up = np.asarray((bits + 0x7FFF + (bits >> 16) % 2) // 65536 * 65536).astype(np.uint32)
         return np.where(np.isnan(v), np.float32(math.nan), up.view(np.float32)).astype(np.float32)
 
-    # Rank 0 is left out: such numbers are not rounded between two ops yet (docs/status.md).
+    # Rank 0 is left out: the checker folds such constants without rounding (docs/status.md).
     for shape in [(7,), (0,), (3, 1, 5)]:
         a, b = rounded(values("f32", shape)), rounded(values("f32", shape))
         x, y = p.input(a), p.input(b)
