@@ -33,6 +33,7 @@ config.substitutions += [
     ("%stdlib", stdlib),
     ("%python", sys.executable),
     ("%source_dir", config.mx_source_dir),
+    ("%llvm_bindir", config.mx_llvm_bindir),
     ("%build_dir", config.mx_build_dir),
     (r"%mxc\b", os.path.join(bindir, "mxc")),
 ]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `--compare`: each call of a graph also runs op by op, and the results are held against each other.
+// `--compare`: each call of a graph also runs op by op, and the results are held against each
+// other.
 #pragma once
 #include "host/Value.h"
 #include "mxrt/tensor.h"

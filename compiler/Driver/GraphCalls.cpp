@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Driver/GraphCalls.h"
+#include "Driver/GraphParts.h"
+#include "Target/Hasher.h"
 #include "eager/TensorValue.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mxrt/call.h"
 #include "mxrt/memory.h"
-#include "mlir/IR/Diagnostics.h"
 #include <chrono>
 #include <cstring>
 
@@ -14,37 +15,14 @@ using mlir::cast;
 using mlir::dyn_cast;
 using mlir::isa;
 
-struct GraphHost::Graph {
-  ir::GraphOp op;
-  std::string name;
-  std::vector<std::string> sizes;
-  std::vector<bool> open; ///< of each size: declared `dyn`
-  std::vector<int64_t> bounds;
-  size_t mutCount = 0;
-  std::map<std::vector<int64_t>, std::unique_ptr<LoadedVariant>> variants;
-  std::vector<std::pair<std::string, int64_t>> first;
-};
-
-/// One call on its way: leaves of the arguments in order.
-struct GraphHost::Call {
-  std::vector<mxrt_tensor *> tensors; ///< borrowed; null for a number of the host
-  std::vector<uint64_t> numbers;      ///< of the host, as bytes, one entry a leaf
-  std::vector<mxrt_tensor *> made;    ///< dense copies, and outputs: owned
-  std::vector<mxrt_tensor *> outputs;
-  ~Call() {
-    for (mxrt_tensor *tensor : made)
-      mxrt_tensor_release(tensor);
-  }
-};
-
 GraphHost::GraphHost(const eager::EagerOptions &options, KernelStore &kernels,
                      std::function<void(const VariantEvent &)> onVariant)
     : EagerHost(options), kernels(kernels), onVariant(std::move(onVariant)) {}
 GraphHost::~GraphHost() = default;
 
 mxrt::Status GraphHost::fail(mxrt_code code, const mxrt_place &place, const std::string &message) {
-  return mxrt::Status(mxrt_status_make(mxrt_runtime_allocator(runtime()), code, place, "%s",
-                                       message.c_str()));
+  return mxrt::Status(
+      mxrt_status_make(mxrt_runtime_allocator(runtime()), code, place, "%s", message.c_str()));
 }
 
 void GraphHost::addModule(mlir::ModuleOp module) {
@@ -123,7 +101,10 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   }
   auto begin = std::chrono::steady_clock::now();
   std::vector<std::pair<std::string, int64_t>> values;
-  std::string entry = graph.name;
+  // A session may define a graph of this name again: its code needs a name of its own.
+  if (graph.identity.empty())
+    graph.identity = target::Hasher().add(pipeline::closedText(graph.op)).hex().substr(0, 8);
+  std::string entry = graph.name + "_" + graph.identity;
   for (size_t i = 0; i < sizes.size(); ++i)
     if (!graph.open[i]) {
       values.push_back({graph.sizes[i], sizes[i]});
@@ -151,10 +132,17 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
     return fail(MXRT_INTERNAL, place, "graph `" + graph.name + "` could not be loaded: " + problem);
   }
   loaded->code.objects.clear();
+  for (const pipeline::Buffer &buffer : loaded->code.outputs) {
+    llvm::SmallVector<int64_t> &shape = loaded->shapes.emplace_back();
+    for (const std::string &size : buffer.sizes) {
+      int64_t number = -1;
+      shape.push_back(llvm::StringRef(size).getAsInteger(10, number) ? -1 : number);
+    }
+  }
   out = loaded.get();
   graph.variants[key] = std::move(loaded);
-  double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
-                  .count();
+  double ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   if (graph.variants.size() == 1)
     graph.first = values;
   if (onVariant)
@@ -163,117 +151,8 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   return {};
 }
 
-// ---------------------------------------------------------------------------------- leaves of values
-
-mxrt::Status GraphHost::flatten(mlir::Type type, const Value &value, Call &call) {
-  if (auto tensor = dyn_cast<ir::TensorType>(type)) {
-    if (tensor.isHost()) {
-      uint64_t bits = 0;
-      mlir::Type element = tensor.getElement();
-      if (element.isF32())
-        std::memcpy(&bits, &value.f, sizeof value.f);
-      else
-        std::memcpy(&bits, &value.i, sizeof value.i); // integers little endian; f64 shares the room
-      call.tensors.push_back(nullptr);
-      call.numbers.push_back(bits);
-      return {};
-    }
-    mxrt_tensor *given = eager::tensorOf(value);
-    if (!given)
-      return fail(MXRT_HOST_TYPE, {}, "an argument of a graph is not a tensor");
-    if (!mxrt_tensor_is_dense(given)) {
-      mxrt_tensor *dense = nullptr;
-      mxrt_device device = mxrt_tensor_device(given);
-      mxrt::Status status(mxrt_tensor_create(runtime(), &device, mxrt_tensor_dtype(given),
-                                             mxrt_tensor_rank(given), mxrt_tensor_shape(given),
-                                             nullptr, &dense));
-      if (!status.ok())
-        return status;
-      call.made.push_back(dense);
-      mxrt::Status copied(mxrt_call_copy(runtime(), given, dense, nullptr));
-      if (!copied.ok())
-        return copied;
-      given = dense;
-    }
-    call.tensors.push_back(given);
-    call.numbers.push_back(0);
-    return {};
-  }
-  if (auto aggregate = dyn_cast<ir::AggregateType>(type)) {
-    std::span<Value> items = value.aggregate()->view();
-    if (items.size() != aggregate.getParts().size())
-      return fail(MXRT_HOST_TYPE, {}, "an argument of a graph has the wrong parts");
-    for (auto [part, item] : llvm::zip(aggregate.getParts(), items)) {
-      mxrt::Status status = flatten(part, item, call);
-      if (!status.ok())
-        return status;
-    }
-    return {};
-  }
-  if (auto array = dyn_cast<ir::ArrayType>(type)) {
-    for (Value &item : value.aggregate()->view()) {
-      mxrt::Status status = flatten(array.getElement(), item, call);
-      if (!status.ok())
-        return status;
-    }
-    return {};
-  }
-  return fail(MXRT_UNSUPPORTED, {}, "an argument of a graph cannot be handed over");
-}
-
-mxrt::Status GraphHost::rebuild(mlir::Type type, Graph &graph, Call &call, size_t &next, Heap &heap,
-                                Value &out) {
-  auto noMemory = [&] { return fail(MXRT_OUT_OF_MEMORY, {}, "out of memory"); };
-  if (isa<ir::TensorType>(type)) {
-    mxrt_tensor *tensor = mxrt_tensor_retain(call.outputs[next++]);
-    out = eager::makeTensorValue(heap, tensor);
-    if (!out.isSet()) {
-      mxrt_tensor_release(tensor);
-      return noMemory();
-    }
-    return {};
-  }
-  std::vector<mlir::Type> parts;
-  StructTypeObject *structType = nullptr;
-  Kind kind = Kind::Tuple;
-  if (auto aggregate = dyn_cast<ir::AggregateType>(type)) {
-    parts.assign(aggregate.getParts().begin(), aggregate.getParts().end());
-    if (!aggregate.getName().getValue().empty()) {
-      kind = Kind::Struct;
-      StrObject *name = makeStr(heap, aggregate.getName().getValue());
-      std::vector<StrObject *> fields;
-      for (mlir::Attribute field : aggregate.getFields())
-        fields.push_back(makeStr(heap, cast<mlir::StringAttr>(field).getValue()));
-      structType = makeStructType(heap, name, fields);
-      release(heap, name);
-      for (StrObject *field : fields)
-        release(heap, field);
-      if (!structType)
-        return noMemory();
-    }
-  } else if (auto array = dyn_cast<ir::ArrayType>(type)) {
-    kind = Kind::Array;
-    parts.assign(static_cast<size_t>(array.getCount().constant().value_or(0)), array.getElement());
-  }
-  AggregateObject *made = makeAggregate(heap, static_cast<uint32_t>(parts.size()), structType);
-  if (structType)
-    release(heap, structType);
-  if (!made)
-    return noMemory();
-  out = Value(kind, made);
-  for (mlir::Type part : parts) {
-    Value item;
-    mxrt::Status status = rebuild(part, graph, call, next, heap, item);
-    if (!status.ok()) {
-      release(heap, out);
-      return status;
-    }
-    made->items()[made->count++] = item;
-  }
-  return {};
-}
-
-// ------------------------------------------------------------------------------------------ the call
+// ------------------------------------------------------------------------------------------ the
+// call
 
 namespace {
 
@@ -379,11 +258,15 @@ mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
 mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   size_t sizeCount = graph.sizes.size();
   std::vector<int64_t> sizes;
-  std::vector<std::pair<std::string, int64_t>> named;
-  for (size_t i = 0; i < sizeCount; ++i) {
+  for (size_t i = 0; i < sizeCount; ++i)
     sizes.push_back(invocation.args[i].i);
-    named.push_back({graph.sizes[i], sizes.back()});
-  }
+  auto valueOf = [&](const std::string &size) {
+    std::vector<std::pair<std::string, int64_t>> named;
+    for (size_t i = 0; i < sizeCount; ++i)
+      named.push_back({graph.sizes[i], sizes[i]});
+    return evaluate(graph.op.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes(), size, named)
+        .value_or(0);
+  };
   LoadedVariant *variant = nullptr;
   if (mxrt::Status status = variantFor(graph, sizes, variant, invocation.place); !status.ok())
     return status;
@@ -398,17 +281,17 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   if (call.tensors.size() != code.inputs.size())
     return fail(MXRT_INTERNAL, invocation.place,
                 graph.name + ": the variant expects other arguments");
-  ir::SizeTable &table = graph.op.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
-  for (const pipeline::Buffer &buffer : code.outputs) {
-    llvm::SmallVector<int64_t> shape;
-    for (const std::string &size : buffer.sizes)
-      shape.push_back(evaluate(table, size, named).value_or(0));
+  for (size_t i = 0; i < code.outputs.size(); ++i) {
+    const pipeline::Buffer &buffer = code.outputs[i];
+    llvm::SmallVector<int64_t> shape = variant->shapes[i];
+    for (size_t axis = 0; axis < shape.size(); ++axis)
+      if (shape[axis] < 0)
+        shape[axis] = valueOf(buffer.sizes[axis]);
     mxrt_device device = {MXRT_CPU, 0};
     mxrt_tensor *made = nullptr;
-    mxrt::Status status(mxrt_tensor_create(runtime(), &device,
-                                           static_cast<mxrt_dtype>(buffer.element),
-                                           static_cast<int32_t>(shape.size()), shape.data(),
-                                           &invocation.place, &made));
+    mxrt::Status status(mxrt_tensor_create(
+        runtime(), &device, static_cast<mxrt_dtype>(buffer.element),
+        static_cast<int32_t>(shape.size()), shape.data(), &invocation.place, &made));
     if (!status.ok())
       return status;
     call.made.push_back(made);
@@ -416,7 +299,7 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   }
 
   // The argument block: head, sizes of the run, two words a leaf.
-  std::vector<int64_t> words(sizeof(Flight) / sizeof(int64_t));
+  llvm::SmallVector<int64_t, 32> words(sizeof(Flight) / sizeof(int64_t));
   static_assert(sizeof(Flight) % sizeof(int64_t) == 0);
   Flight flight{variant, static_cast<uint32_t>(call.tensors.size()),
                 static_cast<uint32_t>(call.outputs.size()),
@@ -424,8 +307,8 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   flight.sizes = static_cast<uint32_t>(code.sizes.size());
   std::memcpy(words.data(), &flight, sizeof flight);
   for (const std::string &open : code.sizes)
-    words.push_back(evaluate(table, open, named).value_or(0));
-  std::vector<mxrt_tensor *> reads;
+    words.push_back(valueOf(open));
+  llvm::SmallVector<mxrt_tensor *, 16> reads;
   for (size_t i = 0; i < call.tensors.size(); ++i) {
     if (!call.tensors[i]) {
       words.push_back(-1);

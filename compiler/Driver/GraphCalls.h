@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of graphs from host code: the variant for the sizes at hand is found or compiled, then pushed
-// to the engine as one op.
+// Calls of graphs from host code: the variant for the sizes at hand is found or compiled, then
+// pushed to the engine as one op.
 #pragma once
 #include "Driver/Compare.h"
 #include "Driver/KernelStore.h"
@@ -16,12 +16,14 @@ struct LoadedVariant {
   pipeline::Variant code;
   void *entry = nullptr;
   std::string name; ///< of the graph, for traces
+  /// Shapes of the outputs; -1 for a size that depends on open ones.
+  std::vector<llvm::SmallVector<int64_t>> shapes;
 };
 
 /// What a user is told about a graph that was compiled.
 struct VariantEvent {
   std::string graph;
-  mxrt_place place; ///< of the call
+  mxrt_place place;      ///< of the call
   std::string suggested; ///< a parameter's type with a `dyn` size in it, or empty
   std::vector<std::pair<std::string, int64_t>> sizes, before; ///< before: of the first variant
   size_t variants = 0;
@@ -66,7 +68,8 @@ private:
   Comparison *comparison = nullptr;
   std::function<void(const VariantEvent &)> onVariant;
   std::map<std::string, std::unique_ptr<Graph>, std::less<>> graphs;
-  std::vector<std::unique_ptr<Graph>> retired; ///< replaced by a later input; programs may hold them
+  std::vector<std::unique_ptr<Graph>>
+      retired; ///< replaced by a later input; programs may hold them
 };
 
 } // namespace mx::driver

@@ -2,8 +2,8 @@
 #include "Driver/KernelStore.h"
 #include "Driver/Prebuilt.h"
 #include "Target/Hasher.h"
-#include "mxrt/abi.h"
 #include "base/Status.h"
+#include "mxrt/abi.h"
 #include <sys/stat.h>
 
 extern "C" const char mx_prebuilt_begin[], mx_prebuilt_end[]; // PrebuiltData.S
@@ -63,7 +63,7 @@ mxrt::Status KernelStore::find(std::string_view key, mxrt_compiled_kernel &out) 
     object = std::string(found->second);
   else
     object = pipeline::compileEagerKernel(context, llvm::StringRef(key.data(), key.size()), entry,
-                                             *machine, *disk, compileOptions, error);
+                                          *machine, *disk, compileOptions, error);
   if (object) {
     auto unit = jit->add({std::string_view(*object)});
     if (unit) {

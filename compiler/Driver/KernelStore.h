@@ -34,7 +34,7 @@ private:
   std::unique_ptr<target::ObjectCache> disk;
   std::optional<target::Jit> jit;
   std::vector<target::JitUnit> units;
-  std::set<std::string> loaded; ///< names of the objects in `jit`
+  std::set<std::string> loaded;                          ///< names of the objects in `jit`
   std::map<std::string_view, std::string_view> prebuilt; ///< objects by key, for this CPU
   std::string trouble;
 };

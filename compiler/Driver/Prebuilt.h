@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels of common eager ops, compiled when the project is built and carried by mxc. They are objects
-// by level of CPU and key; the best level that this machine has is used.
+// Kernels of common eager ops, compiled when the project is built and carried by mxc. They are
+// objects by level of CPU and key; the best level that this machine has is used.
 #pragma once
 #include <map>
 #include <string>

@@ -21,14 +21,14 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --eager                  graphs run op by op too
   --sync                   each op is waited for before the next is issued
   --compare                both ways; says where results differ and by how many ulps
-  --check=nan              stop at the first op that makes a NaN
+  --check=nan              stop at the first op that makes a NaN; graphs run op by op
   --unchecked              integer division by zero gives 0 instead of an error
   --seed N                 seed of the generator that draws without one use (0)
   --max-memory=512MiB      error instead of using more for tensors
   --profile=trace.json     write a trace for Perfetto or chrome://tracing
   --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, in-place, co-share
-  --emit=STAGE             print a stage: tokens ast typed mx mx-specialised mx-fused mxrt linalg
-                           llvm asm bytecode; those behind mx are shown for each graph that runs
+  --emit=STAGE             print a stage: tokens ast typed mx bytecode mx-specialised mx-fused dot mxrt
+                           linalg llvm asm; those behind mx are shown for each graph that runs
   --cache=FOLDER           where compiled code is kept ($MX_CACHE_DIR, ~/.cache/mx)
   -D name=value            a value for `option(name, default)`
   --error-format=text|short|json   --silence=CODE   --as NAME   --colour=auto|always|never
@@ -75,7 +75,7 @@ const std::set<std::string> &runOptions() {
   }();
   return options;
 }
-const std::set<std::string> kRunFlags = {"--help",    "-h",          "--eager", "--sync",
+const std::set<std::string> kRunFlags = {"--help",    "-h",          "--eager",    "--sync",
                                          "--compare", "--unchecked", "--fast-math"};
 
 std::string readRunOptions(const CommandLine &line, const Settings &settings,
@@ -91,9 +91,10 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   options.cacheFolder = line.value("--cache").value_or("");
   options.profile = line.value("--profile").value_or("");
   for (const std::string &check : commaList(line.value("--check").value_or(""))) {
-    if (check == "nan")
+    if (check == "nan") {
       options.checkNan = true;
-    else if (check != "index") // indices are always checked
+      options.code.eager = true; // op by op, so that the one that made it can be named
+    } else if (check != "index") // indices are always checked
       return "`" + check + "` cannot be checked; known are nan and index";
   }
   if (std::string problem = readDisabled(line, options.compile.disabled); !problem.empty())
@@ -148,8 +149,8 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
   }
   std::optional<std::string> code = line.value("-e");
   if (line.files().size() != (code ? 0u : 1u))
-    return wrongUse(streams, code ? "`-e` takes the program itself, and no file" : "one file, please",
-                    "run");
+    return wrongUse(
+        streams, code ? "`-e` takes the program itself, and no file" : "one file, please", "run");
   Settings settings;
   SessionOptions options;
   std::string problem = readSettings(line, streams, settings);
@@ -171,7 +172,7 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
   Interruptible stop(session);
   std::string name = code ? "<command>" : shownName(settings, path);
   return session.runProgram(name, path == "-" ? "" : path, std::move(*text)) ? kFine
-                                                                              : kProgramHasErrors;
+                                                                             : kProgramHasErrors;
 }
 
 int runTests(const std::vector<std::string> &args, Streams streams) {

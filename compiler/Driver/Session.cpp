@@ -36,8 +36,7 @@ std::string changedSizes(const VariantEvent &event, bool older) {
       continue;
     int64_t value = older ? event.before[i].second : event.sizes[i].second;
     text += (text.empty() ? "" : ", ") +
-            (older ? std::to_string(value)
-                   : event.sizes[i].first + " = " + std::to_string(value));
+            (older ? std::to_string(value) : event.sizes[i].first + " = " + std::to_string(value));
   }
   return text;
 }
@@ -90,11 +89,11 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
                                    static_cast<uint32_t>(event.place.column))
                     : Span();
     bool many = event.variants == kManyVariants;
-    Diagnostic &d = diags.report(many ? Code::W0502 : Code::N0501, span,
-                                 "graph `" + event.graph + "` compiled again: " +
-                                     changedSizes(event, false) + " (before: " +
-                                     changedSizes(event, true) + "), " +
-                                     std::to_string(static_cast<int>(event.ms + 0.5)) + " ms");
+    Diagnostic &d =
+        diags.report(many ? Code::W0502 : Code::N0501, span,
+                     "graph `" + event.graph + "` compiled again: " + changedSizes(event, false) +
+                         " (before: " + changedSizes(event, true) + "), " +
+                         std::to_string(static_cast<int>(event.ms + 0.5)) + " ms");
     d.note(std::to_string(event.variants) + " variants are cached");
     if (!event.suggested.empty())
       d.help("declare `" + event.suggested + "` for one variant");
@@ -170,8 +169,8 @@ void Session::flushDiagnostics() {
   diags.clear();
 }
 
-/// An error of the run, as the checker's messages look: the place that issued the work, and the place
-/// that noticed if it is another. Takes `status` over.
+/// An error of the run, as the checker's messages look: the place that issued the work, and the
+/// place that noticed if it is another. Takes `status` over.
 void Session::report(mxrt_status status) {
   if (!status)
     return;
@@ -254,11 +253,40 @@ bool Session::finish(mxrt_status status) {
   return true;
 }
 
+/// The place of an op in a file; inside of calls, the innermost.
+static mlir::FileLineColLoc placeOf(mlir::Location location) {
+  while (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(location))
+    location = call.getCallee();
+  return mlir::dyn_cast<mlir::FileLineColLoc>(location);
+}
+
+/// Derives gradients; what has none is an error of the program.
+bool Session::prepare(mlir::ModuleOp module) {
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &found) {
+    mlir::FileLineColLoc place = placeOf(found.getLocation());
+    Span span = place ? sources.find(place.getFilename().str(), place.getLine(), place.getColumn())
+                      : Span();
+    if (found.getSeverity() == mlir::DiagnosticSeverity::Error) {
+      Diagnostic &d = diags.report(Code::E0504, span, found.str());
+      mlir::Location location = found.getLocation();
+      while (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(location)) {
+        location = call.getCaller();
+        if (mlir::FileLineColLoc caller = placeOf(location))
+          d.note("called from " + caller.getFilename().str() + ":" +
+                 std::to_string(caller.getLine()) + ":" + std::to_string(caller.getColumn()));
+      }
+    }
+    return mlir::success();
+  });
+  bool fine = pipeline::prepareModule(module);
+  flushDiagnostics();
+  return fine;
+}
+
 bool Session::load(irgen::Generated &generated) {
-  if (!generated.module) {
-    flushDiagnostics();
+  flushDiagnostics();
+  if (!generated.module)
     return false;
-  }
   std::string problem;
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
     if (d.getSeverity() == mlir::DiagnosticSeverity::Error && problem.empty()) {
@@ -273,6 +301,8 @@ bool Session::load(irgen::Generated &generated) {
   };
   if (failed(mlir::verify(*generated.module)))
     return fault("in the generated code");
+  if (!prepare(*generated.module))
+    return false;
   if (options.emit == "mx") {
     std::string text;
     llvm::raw_string_ostream stream(text);
@@ -307,7 +337,8 @@ bool Session::load(irgen::Generated &generated) {
 bool Session::prepareRng() {
   if (vm->global("$rng").isSet())
     return true;
-  const SourceFile &file = sources.add("<seed>", "", "seed(" + std::to_string(options.seed) + ")\n");
+  const SourceFile &file =
+      sources.add("<seed>", "", "seed(" + std::to_string(options.seed) + ")\n");
   bool complete = true;
   if (!names->checkInput(file, complete))
     return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A session: one checker, one compiler, one runtime. `mxc run` has one for its program, the REPL one
-// for all its inputs. Two sessions share nothing but the cache on disk.
+// A session: one checker, one compiler, one runtime. `mxc run` has one for its program, the REPL
+// one for all its inputs. Two sessions share nothing but the cache on disk.
 //
 // Thread rule: one thread at a time; only cancel() may be called from anywhere, also from a signal
 // handler.
@@ -29,7 +29,7 @@ struct SessionOptions {
   bool sync = false;       ///< every op is waited for before the next is issued
   bool checkNan = false;
   int64_t seed = 0;
-  std::string profile;    ///< a file for the trace; empty: none
+  std::string profile; ///< a file for the trace; empty: none
   int64_t memoryLimit = 0;
 };
 
@@ -69,6 +69,7 @@ public:
   sema::Checker &checker() { return *names; }
 
 private:
+  bool prepare(mlir::ModuleOp module);
   bool load(irgen::Generated &generated);
   bool call(const std::string &function);
   bool finish(mxrt_status status);

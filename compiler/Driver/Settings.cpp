@@ -101,8 +101,8 @@ std::string readDisabled(const CommandLine &line, std::set<std::string> &disable
 }
 
 const std::set<std::string> &programOptions() {
-  static const std::set<std::string> options = {"--error-format", "--emit", "--silence", "--as",
-                                                "-D",             "--colour", "--color"};
+  static const std::set<std::string> options = {
+      "--error-format", "--emit", "--silence", "--as", "-D", "--colour", "--color"};
   return options;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// InlineCalls: a graph is compiled whole, so it contains what it calls.
+// InlineCalls: a graph is compiled whole, so it contains what it calls. So does code that is
+// differentiated.
+#include "Graph/InlineCalls.h"
 #include "Graph/Passes.h"
 #include "Graph/Sizes.h"
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -31,13 +33,13 @@ bool needsHost(Operation *op) {
 
 class Inliner {
 public:
-  Inliner(ir::GraphOp graph, SymbolTable &symbols, int64_t limit)
-      : graph(graph), symbols(symbols), names(graph), limit(limit) {}
+  Inliner(FunctionOpInterface into, SymbolTable &symbols, int64_t limit)
+      : into(into), isGraph(isa<ir::GraphOp>(*into)), symbols(symbols), names(into), limit(limit) {}
 
   LogicalResult run() {
-    frames.push_back({graph, nullptr});
+    frames.push_back({into, nullptr});
     SmallVector<Operation *> whole;
-    for (Operation &op : graph.getBody().front())
+    for (Operation &op : into.getFunctionBody().front())
       whole.push_back(&op);
     collect(whole, &frames.back());
     while (!work.empty()) {
@@ -46,10 +48,12 @@ public:
         return failure();
     }
     // Function values that were only called are gone with their calls.
-    graph.walk([](ir::ClosureOp closure) {
+    into->walk([](ir::ClosureOp closure) {
       if (closure.use_empty())
         closure.erase();
     });
+    if (!isGraph)
+      into->walk(readConditions);
     return success();
   }
 
@@ -65,7 +69,8 @@ private:
     ArrayAttr sizes;
   };
 
-  ir::GraphOp graph;
+  FunctionOpInterface into;
+  bool isGraph;
   SymbolTable &symbols;
   NamesInUse names;
   int64_t limit, size = 0;
@@ -90,7 +95,7 @@ private:
     auto call = cast<ir::CallValueOp>(op);
     auto closure = call.getCallee().getDefiningOp<ir::ClosureOp>();
     if (!closure)
-      return op->emitError() << "which function is called here is not known in the graph";
+      return op->emitError() << "which function is called here is not known in the " << whole();
     SmallVector<Value> arguments(closure.getCaptured());
     llvm::append_range(arguments, call.getArgs());
     return Call{closure.getCalleeAttr(), arguments, closure.getSizes()};
@@ -99,10 +104,12 @@ private:
   FailureOr<FunctionOpInterface> find(Operation *op, const Call &call, const Frame *frame) {
     auto callee = dyn_cast_or_null<FunctionOpInterface>(symbols.lookup(call.name.getAttr()));
     if (!callee || callee.isExternal())
-      return op->emitError() << call.name << " has no body that the graph could contain";
+      return op->emitError() << call.name << " has no body that the " << whole()
+                             << " could contain";
     for (const Frame *f = frame; f; f = f->caller)
       if (f->function == callee)
-        return op->emitError() << call.name << " calls itself, which a graph cannot contain";
+        return op->emitError() << call.name << " calls itself, which a " << whole()
+                               << " cannot contain";
     if (call.sizes.size() != sizesOf(callee).size() ||
         call.arguments.size() != callee.getNumArguments())
       return op->emitError() << "does not give " << call.name << " the sizes or values it takes";
@@ -111,7 +118,7 @@ private:
       host = needsHost(inner) ? inner : host;
       return host ? WalkResult::interrupt() : WalkResult::advance();
     });
-    if (!host)
+    if (!host || !isGraph)
       return callee;
     InFlightDiagnostic error = op->emitError()
                                << call.name << " cannot be part of a graph: it contains `"
@@ -174,9 +181,11 @@ private:
     frames.push_back({callee->getOperation(), frame});
     collect(copies, &frames.back());
     if (size > limit)
-      return op->emitError() << "the graph grows beyond " << limit << " ops here";
+      return op->emitError() << "the " << whole() << " grows beyond " << limit << " ops here";
     op->replaceAllUsesWith(results);
     op->erase();
+    if (!isGraph)
+      return success();
     for (Operation *copy : copies)
       if (auto read = dyn_cast<ir::ReadOp>(copy))
         dropRead(read);
@@ -185,6 +194,20 @@ private:
     return success();
   }
 
+  const char *whole() const { return isGraph ? "graph" : "gradient"; }
+
+  /// The body of a graph decides on the device; the host waits for what it decides by.
+  static void readConditions(Operation *op) {
+    bool decides = isa<ir::IfOp, ir::AssertOp>(op) ||
+                   (isa<ir::YieldOp>(op) && isa<ir::WhileOp>(op->getParentOp()) &&
+                    op->getParentRegion()->getRegionNumber() == 0);
+    auto type = decides ? dyn_cast<ir::TensorType>(op->getOperand(0).getType()) : ir::TensorType();
+    if (!type || type.isHost())
+      return;
+    OpBuilder b(op);
+    op->setOperand(0, ir::ReadOp::create(b, op->getLoc(), ir::TensorType::host(type.getElement()),
+                                         op->getOperand(0)));
+  }
   static void dropRead(ir::ReadOp read) {
     if (!onlyDecides(read))
       return;
@@ -212,4 +235,9 @@ struct InlineCalls : impl::InlineCallsBase<InlineCalls> {
 };
 
 } // namespace
+
+LogicalResult inlineCalls(FunctionOpInterface into, SymbolTable &symbols, int64_t limit) {
+  return Inliner(into, symbols, limit).run();
+}
+
 } // namespace mx::graph

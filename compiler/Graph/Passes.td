@@ -20,6 +20,28 @@ def InlineCalls : Pass<"inline-calls", "::mlir::ModuleOp"> {
                         "refuse graphs that grow beyond this number of ops">];
 }
 
+def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
+  let summary = "derives the code of gradients";
+  let description = [{
+    In: functions and graphs with `mx.grad`. Out: calls of derived functions, `@body$grad`, and no
+    `mx.stop`. A derived function is a copy of the body with all it calls inside, followed by adjoint
+    code in reverse order; it is ordinary code, so a `grad` around another differentiates it again.
+    Innermost ones come first.
+
+    Adjoints are added up in the reverse order of the program, so a run gives the same bits as the next.
+    - Integers, bools and numbers that do not depend on the arguments are constants.
+    - Where operands of `maximum` and `minimum` are equal, or several elements are the largest or
+      smallest of `max` and `min`, they share the gradient equally. abs has 0 at 0.
+    - `prod` is exact in the presence of zeros; its second derivative there is not.
+    - `floor`, `ceil`, `round`, `sign`, `floordiv` and comparisons have the gradient 0.
+    - The blocks of `mx.if` and the bodies of loops run again in the reverse pass, on their saved
+      inputs: a loop keeps those carried values that its adjoint needs, one stack each.
+    An op without a rule is refused where it stands, if a gradient would have to pass through it.
+  }];
+  let options = [Option<"limit", "limit", "int64_t", "1000000",
+                        "refuse gradients of more than this number of ops">];
+}
+
 def Specialize : Pass<"specialize", "::mlir::ModuleOp"> {
   let summary = "replaces size names by numbers";
   let description = [{

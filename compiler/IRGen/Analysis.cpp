@@ -218,8 +218,14 @@ void Emitter::assignedIn(const Block *block, Variables &out) {
     assignedIn(stmt, out);
 }
 
-/// Names that stand for variables, in the order they are met.
 void Emitter::usedIn(const Block *block, Variables &out) {
+  for (const Stmt *stmt : block->stmts)
+    children(
+        stmt, [&](const Expr *e) { usedIn(e, out); }, [&](const Block *b) { usedIn(b, out); });
+}
+
+/// Names that stand for variables, in the order they are met.
+void Emitter::usedIn(const Expr *whole, Variables &out) {
   std::function<void(const Expr *)> expr;
   std::function<void(const Block *)> inner = [&](const Block *b) {
     for (const Stmt *stmt : b->stmts)
@@ -239,7 +245,49 @@ void Emitter::usedIn(const Block *block, Variables &out) {
       inner(lambda->func->body);
     children(e, expr, inner);
   };
+  expr(whole);
+}
+
+bool Emitter::printsIn(const Block *block) {
+  bool found = false;
+  std::function<void(const Expr *)> expr;
+  std::function<void(const Block *)> inner = [&](const Block *b) {
+    for (const Stmt *stmt : b->stmts)
+      children(stmt, expr, inner);
+  };
+  expr = [&](const Expr *e) {
+    const sema::CallInfo *info = nullptr;
+    if (auto *call = as<Call>(e))
+      info = call->info;
+    else if (auto *pipe = as<Pipe>(e))
+      info = pipe->info;
+    if (info && info->function)
+      found |= (info->function->effects & sema::kPrint) != 0 ||
+               (info->function->primitive && info->function->primitive->effects == "print");
+    children(e, expr, inner);
+  };
   inner(block);
+  return found;
+}
+
+void Emitter::noteOpByOp(Span span, const std::string &what) {
+  if (!shared.notedGraphs.insert((uint64_t(span.file) << 32) | span.begin).second)
+    return;
+  sema.diags.report(Code::N0502, span, what + " prints, so it runs op by op")
+      .help("take the `print` out to have it compiled");
+}
+
+bool Emitter::mentions(const Expr *e, ArrayRef<Symbol *> symbols) {
+  if (auto *name = as<Name>(e); name && llvm::is_contained(symbols, name->symbol))
+    return true;
+  bool found = false;
+  Variables used;
+  children(
+      e, [&](const Expr *x) { found |= mentions(x, symbols); },
+      [&](const Block *b) { usedIn(b, used); });
+  if (auto *lambda = as<Lambda>(e); lambda && lambda->func->body)
+    usedIn(lambda->func->body, used);
+  return found || llvm::any_of(used, [&](Symbol *s) { return llvm::is_contained(symbols, s); });
 }
 
 uint8_t Emitter::exitsOf(const Expr *e) {

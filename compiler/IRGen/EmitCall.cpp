@@ -65,7 +65,7 @@ void Emitter::signatureOf(Instance &callee, SmallVectorImpl<mlir::Type> &args,
   FunctionInfo *f = callee.function;
   if (callee.construct) {
     if (callee.construct->isModel)
-      add(inside.convert(sema.prelude->scope.names.at("Rng")->nominal->self), true);
+      add(inside.convert(rngType()), true);
     for (const ParamInfo &param : callee.construct->params)
       if (!inside.isDropped(param))
         add(inside.convert(param.type), false);
@@ -91,10 +91,15 @@ SmallVector<mlir::Value> Emitter::callSymbol(Instance &callee, ArrayRef<mlir::Va
   return SmallVector<mlir::Value>(call.getResults());
 }
 
+const Type *Emitter::rngType() {
+  NominalInfo &nominal = *sema.prelude->scope.names.at("Rng")->nominal;
+  sema.resolveFields(nominal);
+  return nominal.self;
+}
 mlir::Value Emitter::ambientRng() {
   if (mlir::Value own = values.lookup(&rngPlaceholder))
     return own;
-  const Type *type = sema.prelude->scope.names.at("Rng")->nominal->self;
+  const Type *type = rngType();
   return create<ir::GlobalLoadOp>(convert(type), builder.getStringAttr("$rng"));
 }
 void Emitter::setAmbientRng(mlir::Value value) {
@@ -114,22 +119,20 @@ mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const C
   if (!f.syntax->body)
     return unsupported(whole->span, "`" + f.name + "`");
   Bindings bindings = bindingsAt(info);
-  Instance &target = shared.instances.of(f, bindings, f.isGraph() && !shared.options.eager);
+  bool asGraph = f.isGraph() && !shared.options.eager;
+  if (asGraph && (f.effects & sema::kPrint)) {
+    noteOpByOp(f.syntax->graphSpan, "`" + f.name + "`");
+    asGraph = false;
+  }
+  Instance &target = shared.instances.of(f, bindings, asGraph);
   SmallVector<mlir::Value> args;
-  // What each changed argument goes back to.
-  SmallVector<const Expr *> places;
-  auto add = [&](mlir::Value value, const Expr *place, bool changes) {
-    args.push_back(value);
-    if (changes)
-      places.push_back(place);
-  };
   const Expr *receiver = info.receiver;
   mlir::Value object;
   if (f.owner) {
     object = receiver ? emit(receiver) : self();
     if (!object)
       return {};
-    add(object, receiver, f.isMutMethod());
+    args.push_back(object);
   }
   // The argument types in this body's names.
   Bindings inCaller = bindings;
@@ -166,11 +169,9 @@ mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const C
     if (!value)
       return shared.failed ? mlir::Value()
                            : unsupported(whole->span, "`" + param.name + "` left out");
-    add(value, given, param.isMut);
+    args.push_back(value);
   }
   SmallVector<mlir::Type> results;
-  for (auto [i, place] : llvm::enumerate(places))
-    (void)i, (void)place;
   size_t changed = 0;
   if (f.owner && f.isMutMethod())
     results.push_back(args[changed++].getType());
@@ -191,14 +192,12 @@ mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const C
   at(as<Member>(callee) ? as<Member>(callee)->name.span : whole->span);
   SmallVector<mlir::Value> out = callSymbol(target, args, results, bindings);
   size_t next = 0;
-  size_t placeIndex = 0;
   if (f.owner && f.isMutMethod()) {
     if (receiver)
       assign(receiver, out[next]);
     else
       setSelf(out[next]);
     ++next;
-    ++placeIndex;
   }
   for (size_t p = 0; p < f.params.size(); ++p) {
     const ParamInfo &param = f.params[p];
@@ -305,16 +304,24 @@ mlir::Value Emitter::construct(const Type *type, const CallInfo *info, const Exp
       continue;
     const Type *want = sema.types.substitute(param.type, bindings);
     const Expr *given = info && p < info->arguments.size() ? info->arguments[p] : nullptr;
+    Bindings outer = instance.bindings;
     if (!given && param.defaultValue) {
       if (!param.defaultValue->checked)
         sema.checkDefault(param, nominal.scope, nominal.module);
       given = param.defaultValue;
+      // It is written in the names of the type.
+      instance.bindings.dims.insert(bindings.dims.begin(), bindings.dims.end());
+      instance.bindings.packs.insert(bindings.packs.begin(), bindings.packs.end());
+      instance.bindings.elems.insert(bindings.elems.begin(), bindings.elems.end());
+      instance.bindings.types.insert(bindings.types.begin(), bindings.types.end());
+      instance.bindings.statics.insert(bindings.statics.begin(), bindings.statics.end());
     }
     mlir::Value value;
     if (given)
       value = want->isTensor() && given->checked && given->checked->type->isTensor()
                   ? emitAs(given, elementType(want->elem))
                   : emit(given);
+    instance.bindings = outer;
     if (!value)
       return shared.failed
                  ? mlir::Value()
@@ -346,8 +353,77 @@ mlir::Value Emitter::functionValue(FunctionInfo &function, const Type *type, Spa
                                builder.getArrayAttr({}));
 }
 
+/// The body becomes a function of what it uses of the outside, taken by value, and its parameters.
 mlir::Value Emitter::emitLambda(const Lambda *e) {
-  return unsupported(e->span, "a function as a value");
+  const Func *func = e->func;
+  auto type = mlir::cast<ir::FnType>(convert(concrete(e->checked->type)));
+  FunctionType signature = type.getType();
+  Variables used, assigned;
+  usedIn(func->body, used);
+  assignedIn(func->body, assigned);
+  for (const Param &param : func->params)
+    if (param.isMut)
+      return unsupported(param.name.span, "a function as a value with a `mut` parameter");
+  SmallVector<Symbol *> captured;
+  SmallVector<mlir::Value> given;
+  for (Symbol *symbol : used) {
+    bool isSize = symbol->kind == sema::SymbolKind::Variable && symbol->value.host &&
+                  symbol->value.dim && isBound(symbol->value.dim);
+    if (!values.count(symbol) || shared.globals.count(symbol) || staticValue(symbol) || isSize)
+      continue;
+    if (assigned.count(symbol))
+      return unsupported(e->span, "a function as a value that assigns an outer variable");
+    captured.push_back(symbol);
+    given.push_back(symbol == &selfPlaceholder ? self() : read(symbol));
+  }
+  for (size_t i = 0; i < func->body->stmts.size(); ++i) {
+    const Stmt *stmt = func->body->stmts[i];
+    bool tail = i + 1 == func->body->stmts.size() && stmt->kind == StmtKind::Return;
+    if (!tail && (exitsOf(stmt) & Returns))
+      return unsupported(stmt->span, "an early `return` of a function as a value");
+  }
+  SmallVector<mlir::Type> inputs(ValueRange(given).getTypes());
+  llvm::append_range(inputs, signature.getInputs());
+  Instance body = instance;
+  body.sizes.clear();
+  for (auto &[atom, name] : sizeNames)
+    body.sizes.push_back({atom, name, 0, 0});
+  body.symbol = (instance.symbol.empty() ? std::string("fn") : instance.symbol + ".fn") + "$" +
+                std::to_string(shared.graphBlocks++);
+  body.isGraph = false;
+  {
+    Emitter inside(shared, body);
+    inside.inGraph = inGraph;
+    inside.adopted = adopted;
+    inside.beginFunction(builder.getFunctionType(inputs, signature.getResults()), false,
+                         body.symbol, e->span);
+    auto function = mlir::cast<FunctionOpInterface>(inside.functionOp);
+    unsigned next = 0;
+    for (Symbol *symbol : captured)
+      inside.values[symbol == &selfPlaceholder ? &inside.selfPlaceholder : symbol] =
+          function.getArgument(next++);
+    for (const Param &param : func->params)
+      inside.values[param.symbol] = function.getArgument(next++);
+    bool hasResult = signature.getNumResults() != 0;
+    inside.resultType = hasResult ? concrete(e->checked->type)->element : nullptr;
+    mlir::Value value = inside.emitBlock(func->body, hasResult);
+    if (shared.failed)
+      return {};
+    if (hasResult && !value)
+      value = inside.values.lookup(&inside.returnValue);
+    if (hasResult && !value)
+      return unsupported(e->span, "a function that may end without a value");
+    inside.at(func->body->span);
+    if (hasResult)
+      inside.create<ir::ReturnOp>(ValueRange{inside.fit(value, signature.getResult(0))});
+    else
+      inside.create<ir::ReturnOp>(ValueRange());
+  }
+  SmallVector<mlir::Attribute> sizes;
+  for (const SizeParam &size : body.sizes)
+    sizes.push_back(this->size(sema.dims.symbol(size.atom)));
+  at(e->span);
+  return create<ir::ClosureOp>(type, body.symbol, given, builder.getArrayAttr(sizes));
 }
 
 } // namespace mx::irgen

@@ -150,7 +150,9 @@ void Emitter::emitForRange(const For *loop, mlir::Value from, mlir::Value to,
     llvm::append_range(all, initial);
     SmallVector<mlir::Type> allTypes{from.getType()};
     llvm::append_range(allTypes, types);
-    auto made = create<ir::WhileOp>(allTypes, all, mlir::Value());
+    // It never takes more turns than this; the reverse pass needs to know.
+    mlir::Value most = elementwise("maximum", {elementwise("sub", {to, from}), constantInt(0)});
+    auto made = create<ir::WhileOp>(allTypes, all, most);
     op = made;
     firstResult = 1;
     OpBuilder::InsertionGuard guard(builder);
@@ -187,6 +189,8 @@ void Emitter::emitForRange(const For *loop, mlir::Value from, mlir::Value to,
 }
 
 void Emitter::emitFor(const For *loop) {
+  if (isLeaves(loop->iterable))
+    return emitLeaves(loop);
   const Type *over = concrete(loop->iterable->checked->type);
   if (over->is(Kind::Range)) {
     mlir::Value from, to;
@@ -212,8 +216,6 @@ void Emitter::emitFor(const For *loop) {
     auto type = mlir::cast<ir::ArrayType>(array.getType());
     mlir::Value count = sizeValue(over->count);
     // With `mut` the elements go back into the array, which is then assigned as a whole.
-    Symbol *whole = loop->isMut ? rootOf(loop->iterable) : nullptr;
-    (void)whole;
     emitForRange(
         loop, constantInt(0), count,
         [&](mlir::Value index) {

@@ -93,14 +93,23 @@ mlir::Value Emitter::emitKind(const Expr *e) {
     return emitIf(as<If>(e), !known->type->is(Kind::Nothing));
   case ExprKind::GraphBlock:
     return emitGraphBlock(as<GraphBlock>(e));
-  case ExprKind::OnBlock:
-    return emitBlock(as<OnBlock>(e)->body, true);
+  case ExprKind::OnBlock: {
+    auto *on = as<OnBlock>(e);
+    const sema::Value *where = on->device->checked;
+    if (inGraph || where->constant != sema::Value::DeviceConstant)
+      return unsupported(on->device->span,
+                         inGraph ? "`on` in a graph" : "a device that is not a constant");
+    std::string outer = std::exchange(device, where->device->name);
+    mlir::Value v = place(emitBlock(on->body, !known->type->is(Kind::Nothing)));
+    device = outer;
+    return v;
+  }
   case ExprKind::Lambda:
     return emitLambda(as<Lambda>(e));
   case ExprKind::Comprehension:
-    return unsupported(e->span, "a comprehension");
+    return emitComprehension(as<Comprehension>(e));
   case ExprKind::Grad:
-    return unsupported(e->span, "`grad`");
+    return emitGrad(as<Grad>(e));
   default:
     return unsupported(e->span, "this expression");
   }
@@ -233,7 +242,11 @@ mlir::Value Emitter::emitMember(const Member *e) {
     return unsupported(e->span, "this member");
   object = concrete(object);
   const Type *type = concrete(e->checked->type);
+  if (object->is(Kind::Grad))
+    return emitGradMember(e);
   if (object->is(Kind::Tensor)) {
+    if (name == "path")
+      return text(leafPath);
     if (name == "shape")
       return emitShape(type, e);
     if (name == "dtype")
@@ -277,10 +290,11 @@ mlir::Value Emitter::emitMember(const Member *e) {
 mlir::Value Emitter::elementwise(StringRef op, ArrayRef<mlir::Value> given, mlir::Type element) {
   SmallVector<mlir::Value> operands(given);
   // Between the kernels of a graph only counting is done: sizes, indices, flags.
-  bool counts = llvm::StringSwitch<bool>(op)
-                    .Cases({"add", "sub", "mul", "floordiv", "mod", "neg", "maximum", "minimum"}, true)
-                    .Cases({"eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not"}, true)
-                    .Default(false);
+  bool counts =
+      llvm::StringSwitch<bool>(op)
+          .Cases({"add", "sub", "mul", "floordiv", "mod", "neg", "maximum", "minimum"}, true)
+          .Cases({"eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not"}, true)
+          .Default(false);
   for (mlir::Value &v : operands)
     if (inGraph && v && isHost(v) &&
         (!counts || !(elementOf(v).isInteger(64) || elementOf(v).isInteger(1))))
@@ -288,13 +302,18 @@ mlir::Value Emitter::elementwise(StringRef op, ArrayRef<mlir::Value> given, mlir
   bool host = true;
   SmallVector<ir::SizeAttr> sizes;
   std::string device;
-  for (mlir::Value v : operands) {
+  bool placed = false;
+  for (mlir::Value &v : operands) {
     if (!v)
       return {};
+    v = place(v);
     ir::TensorType type = tensor(v);
     host &= type.isHost();
-    if (!type.isHost() && !type.getDevice().getValue().empty())
+    // Single numbers move freely; tensors say where.
+    if (!type.isHost() && (device.empty() || (!type.isScalar() && !placed))) {
       device = type.getDevice().getValue().str();
+      placed |= !type.isScalar();
+    }
     ArrayRef<ir::SizeAttr> mine = type.getSizes();
     if (mine.size() > sizes.size())
       sizes.insert(sizes.begin(), mine.begin(), mine.begin() + (mine.size() - sizes.size()));
@@ -318,6 +337,9 @@ mlir::Value Emitter::emitUnary(const Unary *e) {
   mlir::Value x = emit(e->operand);
   if (!x)
     return {};
+  if (!isa<ir::TensorType>(x.getType())) // of a gradient
+    return overLeaves(x.getType(), {x},
+                      [&](ArrayRef<mlir::Value> v) { return elementwise("neg", {v[0]}); });
   return elementwise(e->op == UnaryOp::Not ? "not" : "neg", {x});
 }
 
@@ -354,8 +376,8 @@ mlir::Value Emitter::arithmetic(Tok op, mlir::Value l, mlir::Value r, const Type
   case Tok::At: {
     if (!l || !r)
       return {};
-    return create<ir::MatmulOp>(mlir::cast<ir::TensorType>(convert(result)), toDevice(l),
-                                toDevice(r));
+    return create<ir::MatmulOp>(mlir::cast<ir::TensorType>(convert(result)), place(toDevice(l)),
+                                place(toDevice(r)));
   }
   default:
     return {};
@@ -387,6 +409,8 @@ mlir::Value Emitter::emitBinary(const Binary *e) {
     return emitLogic(e);
   const sema::Value &left = *e->left->checked, &right = *e->right->checked;
   const Type *result = concrete(e->checked->type);
+  if (result->is(Kind::Grad))
+    return emitGradArithmetic(e->op, e->left, e->right);
   if (!left.type->isTensor() || !right.type->isTensor()) {
     mlir::Value l = emit(e->left), r = emit(e->right);
     if (!l || !r)

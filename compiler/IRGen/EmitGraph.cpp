@@ -227,6 +227,10 @@ mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
   bool hasValue = !e->checked->type->is(Kind::Nothing);
   if (shared.options.eager || inGraph)
     return emitBlock(e->body, hasValue);
+  if (printsIn(e->body)) {
+    noteOpByOp({e->span.file, e->span.begin, e->span.begin + 5}, "a block");
+    return emitBlock(e->body, hasValue);
+  }
   Variables used, assigned;
   usedIn(e->body, used);
   assignedIn(e->body, assigned);
@@ -286,10 +290,9 @@ mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
       return inside.functionOp;
     SmallVector<mlir::Value> out;
     for (auto [i, symbol] : llvm::enumerate(changed))
-      out.push_back(inside.fit(inside.values.lookup(symbol == &selfPlaceholder
-                                                        ? &inside.selfPlaceholder
-                                                        : symbol),
-                               results[i]));
+      out.push_back(inside.fit(
+          inside.values.lookup(symbol == &selfPlaceholder ? &inside.selfPlaceholder : symbol),
+          results[i]));
     if (hasValue)
       out.push_back(inside.fit(value, resultType));
     inside.at(e->body->span);

@@ -2,7 +2,7 @@
 //
 // Builtins. Those with an op of their own become it; others are written in terms of these here, so
 // that eager code, graphs and gradients mean the same by them.
-#include "IRGen/Emitter.h"
+#include "IRGen/Compose.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -73,7 +73,7 @@ mlir::Value Emitter::scalarSize(Dim count, mlir::Type element) {
 // reductions
 
 mlir::Value Emitter::reduce(StringRef op, mlir::Value x, ArrayRef<int64_t> axes, bool keep) {
-  x = toDevice(x);
+  x = place(toDevice(x));
   ir::TensorType type = tensor(x);
   SmallVector<ir::SizeAttr> sizes;
   for (auto [i, s] : llvm::enumerate(type.getSizes())) {
@@ -170,6 +170,27 @@ mlir::Value Emitter::emitReduction(const PrimitiveCall &call) {
 // -------------------------------------------------------------------------------------------
 // shapes
 
+/// The elements of an array of tensors whose length is known.
+bool Emitter::arrayParts(const Expr *e, SmallVectorImpl<mlir::Value> &parts) {
+  const Type *type = concrete(e->checked->type);
+  auto count = type->is(Kind::Array)   ? number(type->count)
+               : type->is(Kind::Tuple) ? std::optional(static_cast<int64_t>(type->parts.size()))
+                                       : std::nullopt;
+  if (!count)
+    return unsupported(e->span, "an array of tensors whose length is not known"), false;
+  mlir::Value all = emit(e);
+  for (int64_t i = 0; all && i < *count; ++i)
+    parts.push_back(
+        type->is(Kind::Array)
+            ? create<ir::AtOp>(mlir::cast<ir::ArrayType>(all.getType()).getElement(), all,
+                               constantInt(i))
+                  .getResult()
+            : create<ir::GetOp>(mlir::cast<ir::AggregateType>(all.getType()).getParts()[i], all,
+                                builder.getI64IntegerAttr(i))
+                  .getResult());
+  return static_cast<bool>(all);
+}
+
 mlir::Value Emitter::emitShaped(const PrimitiveCall &call, bool &handled) {
   handled = true;
   const Type *type = concrete(call.info->result ? call.info->result : call.whole->checked->type);
@@ -177,7 +198,7 @@ mlir::Value Emitter::emitShaped(const PrimitiveCall &call, bool &handled) {
   auto result = [&] { return mlir::cast<ir::TensorType>(convert(type)); };
   auto operand = [&](StringRef parameter) -> mlir::Value {
     const Expr *e = argument(call, parameter);
-    return e ? toDevice(emit(e)) : mlir::Value();
+    return e ? place(toDevice(emit(e))) : mlir::Value();
   };
   auto nameSizes = [&] {
     if (const Expr *shape = argument(call, "shape"))
@@ -214,8 +235,11 @@ mlir::Value Emitter::emitShaped(const PrimitiveCall &call, bool &handled) {
         axis = *given;
         continue;
       }
-      if (!a->value->checked->type->isTensor())
-        return unsupported(a->value->span, "an array of tensors here");
+      if (!a->value->checked->type->isTensor()) {
+        if (!arrayParts(a->value, parts))
+          return {};
+        continue;
+      }
       mlir::Value part = toDevice(emitAs(a->value, whole.getElement()));
       if (!part)
         return {};
@@ -253,7 +277,8 @@ mlir::Value Emitter::emitShaped(const PrimitiveCall &call, bool &handled) {
     return pieces.size() == 1 ? pieces[0] : create<ir::MakeOp>(convert(type), pieces).getResult();
   }
   if (name == "take") {
-    mlir::Value x = operand("x"), index = operand("index");
+    mlir::Value x = operand("x");
+    mlir::Value index = x ? toDevice(emitAs(argument(call, "index"), builder.getI32Type())) : x;
     auto axis = staticInt(argument(call, "axis"));
     if (!x || !index || !axis)
       return {};
@@ -286,6 +311,8 @@ mlir::Value Emitter::emitMaking(const PrimitiveCall &call, bool &handled) {
             adopted.insert(*atom);
             bindSize(*atom, emitHostInt(e));
           }
+  if (name == "zeros_like_grad")
+    return zeroGradient(convert(type));
   auto result = [&] { return mlir::cast<ir::TensorType>(convert(type)); };
   auto filled = [&](double value) -> mlir::Value {
     return create<ir::FullOp>(result(), constantNumber(result().getElement(), value, 0, false));
@@ -316,7 +343,7 @@ mlir::Value Emitter::emitMaking(const PrimitiveCall &call, bool &handled) {
     return name == "eye" ? cast(mask, result().getElement()) : mask;
   }
   if (name == "one_hot") {
-    mlir::Value index = emit(argument(call, "index"));
+    mlir::Value index = emitAs(argument(call, "index"), builder.getI32Type());
     if (!index)
       return {};
     SmallVector<ir::SizeAttr> sizes(tensor(index).getSizes());
@@ -350,6 +377,23 @@ mlir::Value Emitter::emitRandom(const PrimitiveCall &call) {
   const Type *type = concrete(call.info->result);
   if (const Expr *shape = argument(call, "shape"); shape && as<ListExpr>(shape))
     emitShape(concrete(shape->checked->type), shape);
+  SmallVector<mlir::Value> parameters;
+  mlir::Type number =
+      call.name == "randint" ? mlir::Type(builder.getI32Type()) : mlir::Type(builder.getF32Type());
+  for (StringRef parameter : {"mean", "std", "low", "high", "p", "logits"})
+    if (const Expr *e = argument(call, parameter)) {
+      mlir::Value v = parameter == "logits" ? toDevice(emit(e)) : emitAs(e, number);
+      if (!v)
+        return {};
+      parameters.push_back(v);
+    }
+  return draw(call, call.name, mlir::cast<ir::TensorType>(convert(type)), parameters);
+}
+
+mlir::Value Emitter::draw(const PrimitiveCall &call, StringRef kind, ir::TensorType result,
+                          ArrayRef<mlir::Value> parameters) {
+  if (const Expr *shape = argument(call, "shape"); shape && as<ListExpr>(shape))
+    emitShape(concrete(shape->checked->type), shape);
   const Expr *place = nullptr;
   for (size_t p = 0; p < call.info->function->params.size(); ++p)
     if (call.info->function->params[p].name == "rng")
@@ -363,29 +407,16 @@ mlir::Value Emitter::emitRandom(const PrimitiveCall &call) {
                              builder.getI64IntegerAttr(i));
   };
   mlir::Value seed = part(0), counter = part(1);
-  auto result = mlir::cast<ir::TensorType>(convert(type));
-  SmallVector<mlir::Value> parameters;
-  mlir::Type number =
-      call.name == "randint" ? mlir::Type(builder.getI32Type()) : mlir::Type(builder.getF32Type());
+  mlir::Value drawn =
+      create<ir::RandomOp>(result, builder.getStringAttr(kind), seed, counter, parameters);
   // What the counter moves on by: at least one block an element.
-  ir::TensorType drawn = result;
-  for (StringRef parameter : {"mean", "std", "low", "high", "p", "logits"})
-    if (const Expr *e = argument(call, parameter)) {
-      mlir::Value v = parameter == "logits" ? toDevice(emit(e)) : emitAs(e, number);
-      if (!v)
-        return {};
-      if (parameter == "logits")
-        drawn = tensor(v);
-      parameters.push_back(v);
-    }
-  mlir::Value draw =
-      create<ir::RandomOp>(result, builder.getStringAttr(call.name), seed, counter, parameters);
+  ir::TensorType counts = kind == "categorical" ? tensor(parameters[0]) : result;
   ir::SizeTable &table = shared.context.getOrLoadDialect<ir::MxDialect>()->sizes();
   ir::SizeAttr elements;
   {
     std::lock_guard guard(table.lock);
     Dim count = table.dims.constant(1);
-    for (ir::SizeAttr s : drawn.getSizes())
+    for (ir::SizeAttr s : counts.getSizes())
       count = count ? table.dims.mul(count, s.dim()) : count;
     elements = ir::SizeAttr::get(&shared.context, count ? count : table.dims.constant(1));
   }
@@ -397,7 +428,7 @@ mlir::Value Emitter::emitRandom(const PrimitiveCall &call) {
     assign(place, next);
   else
     setAmbientRng(next);
-  return draw;
+  return drawn;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -471,7 +502,7 @@ mlir::Value Emitter::emitHostCall(const PrimitiveCall &call, bool &handled) {
   if (name == "seed") {
     if (!all(operands))
       return {};
-    const Type *type = sema.prelude->scope.names.at("Rng")->nominal->self;
+    const Type *type = rngType();
     auto aggregate = mlir::cast<ir::AggregateType>(convert(type));
     setAmbientRng(
         create<ir::MakeOp>(aggregate, ValueRange{fit(operands[0], aggregate.getParts()[0]),
@@ -493,6 +524,9 @@ mlir::Value Emitter::emitPrimitive(const PrimitiveCall &call) {
                                                 "all",      "argmax", "argmin"};
   if (kReductions.contains(name))
     return emitReduction(call);
+  if (std::optional<mlir::Value> composed = Composer(*this).run(call))
+    return *composed || shared.failed ? *composed
+                                      : unsupported(call.whole->span, "`" + name.str() + "`");
   if (family == "random")
     return emitRandom(call);
   if (family == "elementwise") {
@@ -510,7 +544,7 @@ mlir::Value Emitter::emitPrimitive(const PrimitiveCall &call) {
       operands.push_back(v);
     }
     if (name == "stop")
-      return operands[0];
+      return create<ir::StopOp>(operands[0].getType(), operands[0]);
     return elementwise(name, operands, tests ? builder.getI1Type() : mlir::Type());
   }
   if (name == "softmax" || name == "log_softmax") {

@@ -138,7 +138,11 @@ void Emitter::emitAssert(const Assert *stmt) {
 void Emitter::emitLet(const Let *let) {
   const sema::Value *known = let->value->checked;
   // A type that names sizes of the value binds them: `let i: i32[K] = nonzero(m)`.
-  mlir::Value value = emit(let->value);
+  // A literal takes the elements of the written type at once: f64 digits are not those of f32.
+  Symbol *only = let->pattern->parts.empty() ? let->pattern->symbol : nullptr;
+  bool adapts = only && only->type && only->type->isTensor() && known && known->type->isTensor();
+  mlir::Value value =
+      adapts ? emitAs(let->value, elementType(only->type->elem)) : emit(let->value);
   if (!value) {
     return;
   }
@@ -337,7 +341,11 @@ void Emitter::emitAssign(const Assign *stmt) {
                create<ir::JoinOp>(ir::StrType::get(&shared.context), ValueRange{l, r}));
       return;
     }
-    unsupported(stmt->span, "an update of this");
+    Tok op = stmt->op == Tok::PlusEqual    ? Tok::Plus
+             : stmt->op == Tok::MinusEqual ? Tok::Minus
+             : stmt->op == Tok::StarEqual  ? Tok::Star
+                                           : Tok::Slash;
+    emitGradUpdate(stmt, op);
     return;
   }
   Tok op = stmt->op == Tok::PlusEqual    ? Tok::Plus

@@ -81,6 +81,8 @@ mlir::Type Emitter::convert(const Type *written, bool host) {
     if (type->nominal->isHandle)
       return ir::HandleType::get(context, StringAttr::get(context, type->nominal->name));
     return convertNominal(type);
+  case Kind::Grad:
+    return convertGrad(type);
   case Kind::Shape:
   case Kind::Axes: {
     mlir::Type whole = ir::TensorType::host(builder.getI64Type());
@@ -306,6 +308,13 @@ Value Emitter::fit(Value value, mlir::Type type) {
   if (have.rank() == want.rank())
     return create<ir::ReshapeOp>(want, value);
   return create<ir::BroadcastOp>(want, value);
+}
+
+Value Emitter::place(Value value) {
+  auto type = dyn_cast_or_null<ir::TensorType>(value ? value.getType() : mlir::Type());
+  if (!type || device.empty() || type.isHost() || type.getDevice().getValue() == device)
+    return value;
+  return create<ir::ToDeviceOp>(type.onDevice(device), value);
 }
 
 Value Emitter::undefined(mlir::Type type) { return create<ir::UndefOp>(type); }

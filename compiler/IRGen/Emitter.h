@@ -6,6 +6,7 @@
 //   EmitExpr     expressions                    EmitControl  if, for, while, early exits, try
 //   EmitCall     calls, constructors, closures  EmitPrimitive  builtins
 //   EmitIndex    x[…]                           EmitGraph    graph { } and functions as a whole
+//   EmitGrad     grad { }, gradients            EmitLeaves   loops over the leaves of models
 #pragma once
 #include "IRGen/Instance.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -32,18 +33,23 @@ struct Shared {
   /// Variables of the top level that functions use: they live in the VM's globals.
   llvm::DenseSet<const Symbol *> globals;
   /// The VM's name of a variable. In a session a name may be defined again, perhaps with another
-  /// type, while functions still use the old one: then the place of the definition tells them apart.
+  /// type, while functions still use the old one: then the place of the definition tells them
+  /// apart.
   std::string globalName(const Symbol &symbol) const {
     std::string name(symbol.name);
-    return options.keepNames
-               ? name + "@" + std::to_string(symbol.span.file) + "." + std::to_string(symbol.span.begin)
-               : name;
+    return options.keepNames ? name + "@" + std::to_string(symbol.span.file) + "." +
+                                   std::to_string(symbol.span.begin)
+                             : name;
   }
+  std::set<uint64_t> notedGraphs; ///< file and offset of graphs that run op by op
   int graphBlocks = 0;
   bool failed = false;
 };
 
 class Emitter {
+  friend class Composer;
+  friend class Comprehender;
+
 public:
   Emitter(Shared &shared, Instance &instance);
 
@@ -85,6 +91,8 @@ private:
   mlir::Value toDevice(mlir::Value value);
   /// Makes a value fit a type: host to device or back, and nothing else.
   mlir::Value fit(mlir::Value value, mlir::Type type);
+  /// On the device of the `on` around, if there is one: a copy is made if it is elsewhere (S16).
+  mlir::Value place(mlir::Value value);
   mlir::Value undefined(mlir::Type type);
   mlir::Value unsupported(Span span, const std::string &what);
   static bool isHost(mlir::Value value);
@@ -138,6 +146,9 @@ private:
   void assignedIn(const ast::Stmt *stmt, Variables &out);
   void assignedIn(const ast::Expr *e, Variables &out);
   void usedIn(const ast::Block *block, Variables &out);
+  void usedIn(const ast::Expr *e, Variables &out);
+  /// Whether the expression reads one of these.
+  bool mentions(const ast::Expr *e, ArrayRef<Symbol *> symbols);
   Symbol *rootOf(const ast::Expr *place);
   /// Those that are live outside of what is about to be generated.
   SmallVector<Symbol *> carriedBy(const Variables &assigned);
@@ -154,6 +165,10 @@ private:
   void emitReturn(const ast::Return *stmt);
   /// Whether control may leave the statement early, and how.
   enum Exit : uint8_t { NoExit = 0, Breaks = 1, Continues = 2, Returns = 4 };
+  /// Whether it prints, itself or through what it calls.
+  bool printsIn(const ast::Block *block);
+  /// Once for each graph: compiled code cannot print yet.
+  void noteOpByOp(Span span, const std::string &what);
   uint8_t exitsOf(const ast::Stmt *stmt);
   uint8_t exitsOf(const ast::Block *block);
   uint8_t exitsOf(const ast::Expr *e);
@@ -169,6 +184,7 @@ private:
   mlir::Value emitConvert(const ast::Expr *whole, const ast::Expr *argument);
   mlir::Value construct(const Type *type, const sema::CallInfo *info, const ast::Expr *rng,
                         Span span);
+  mlir::Value emitComprehension(const ast::Comprehension *e);
   mlir::Value emitLambda(const ast::Lambda *e);
   mlir::Value functionValue(FunctionInfo &function, const Type *type, Span span);
   Bindings bindingsAt(const sema::CallInfo &info);
@@ -177,6 +193,7 @@ private:
   bool isDropped(const sema::ParamInfo &param);
   SmallVector<mlir::Value> callSymbol(Instance &callee, ArrayRef<mlir::Value> args,
                                       ArrayRef<mlir::Type> results, const Bindings &bindings);
+  const Type *rngType();
   mlir::Value ambientRng();
   void setAmbientRng(mlir::Value value);
   void signatureOf(Instance &callee, SmallVectorImpl<mlir::Type> &args,
@@ -192,8 +209,12 @@ private:
   mlir::Value emitPrimitive(const PrimitiveCall &call);
   mlir::Value emitReduction(const PrimitiveCall &call);
   mlir::Value emitShaped(const PrimitiveCall &call, bool &handled);
+  bool arrayParts(const ast::Expr *e, SmallVectorImpl<mlir::Value> &parts);
   mlir::Value emitMaking(const PrimitiveCall &call, bool &handled);
   mlir::Value emitRandom(const PrimitiveCall &call);
+  /// A draw of the call's generator, which moves on; the parameters are given.
+  mlir::Value draw(const PrimitiveCall &call, StringRef kind, ir::TensorType result,
+                   ArrayRef<mlir::Value> parameters);
   mlir::Value emitHostCall(const PrimitiveCall &call, bool &handled);
   const ast::Expr *argument(const PrimitiveCall &call, StringRef name);
   std::optional<bool> staticBool(const PrimitiveCall &call, StringRef name);
@@ -218,6 +239,32 @@ private:
   size_t gatherSource(const Indexing &plan);
   mlir::ArrayAttr specAttr(ArrayRef<std::string> spec);
 
+  // ---- EmitGrad.cpp
+  mlir::Type convertGrad(const Type *type);
+  mlir::Value emitGrad(const ast::Grad *e);
+  mlir::Value emitGradMember(const ast::Member *e);
+  mlir::Value emitGradArithmetic(Tok op, const ast::Expr *left, const ast::Expr *right);
+  void emitGradUpdate(const ast::Assign *stmt, Tok op);
+  mlir::Value withParams(mlir::Value model, mlir::Value params);
+  mlir::Value zeroGradient(mlir::Type type);
+  mlir::Value overLeaves(mlir::Type type, ArrayRef<mlir::Value> operands,
+                         llvm::function_ref<mlir::Value(ArrayRef<mlir::Value>)> leaf);
+  mlir::Value overLeavesOf(mlir::Type type,
+                           llvm::function_ref<mlir::Value(ir::TensorType)> leaf);
+
+  // ---- EmitLeaves.cpp
+  struct LeafPath {
+    std::string name;                 ///< `blocks.3.w`
+    SmallVector<std::string> fields;  ///< of each step; a number steps into an array
+    const Type *type = nullptr;
+  };
+  bool isLeaves(const ast::Expr *iterable);
+  void emitLeaves(const ast::For *loop);
+  bool leafPaths(const Type *type, const LeafPath &prefix, SmallVectorImpl<LeafPath> &out,
+                 Span span);
+  mlir::Value leafAt(mlir::Value whole, ArrayRef<std::string> fields);
+  mlir::Value withLeaf(mlir::Value whole, ArrayRef<std::string> fields, mlir::Value leaf);
+
   // ---- EmitGraph.cpp
   mlir::Value emitGraphBlock(const ast::GraphBlock *e);
   void finishReturn(mlir::Value result);
@@ -241,6 +288,8 @@ private:
   const Type *resultType = nullptr; ///< declared; null if there is none
   SmallVector<Symbol *> mutParams;
   bool inGraph = false;
+  std::string device; ///< of the innermost `on`
+  std::string leafPath; ///< of the turn of the innermost loop over leaves
 };
 
 } // namespace mx::irgen

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions of the C library by name. They are pure here: nobody reads errno.
+// exp, log, expm1, log1p, tanh and erf of f32 are computed here, without branches, so that loops
+// over them are vectorised. They are right at NaN, infinities, zeros and the smallest numbers,
+// within 2 units in the last place elsewhere (test/unit/lowering/MathTest.cpp). MLIR's own
+// approximations are not used: they flush small results and arguments of exp and log to 0, lose the
+// sign of erf(-0), and are off by 4 units in tanh and expm1. The rest, and f64, are functions of
+// the C library.
 #include "Lowering/EmitMath.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mx::ir;
+using arith::CmpFPredicate;
 
 namespace mx::lowering {
 namespace {
 
-/// A call of `name` for f64, `namef` for f32.
+/// A call of `name` for f64, `namef` for f32. They are pure here: nobody reads errno.
 Value callLibrary(KernelEmitter &e, StringRef name, ArrayRef<Value> x) {
   Type type = x[0].getType();
   std::string symbol = name.str() + (type.isF32() ? "f" : "");
@@ -29,9 +35,166 @@ Value callLibrary(KernelEmitter &e, StringRef name, ArrayRef<Value> x) {
   return LLVM::CallOp::create(e.b, function, x).getResult();
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// f32 arithmetic. Products and sums may be fused but never reordered, whatever the options: the
+/// functions below depend on how single operations round.
+class F32 {
+public:
+  explicit F32(KernelEmitter &e)
+      : e(e),
+        flags(arith::FastMathFlagsAttr::get(e.b.getContext(), arith::FastMathFlags::contract)) {}
+  Value exp(Value x);
+  Value expm1(Value x);
+  Value log(Value x);
+  Value log1p(Value x);
+  Value tanh(Value x);
+  Value erf(Value x);
+
+private:
+  KernelEmitter &e;
+  arith::FastMathFlagsAttr flags;
+
+  Value number(double x) { return e.constantOf(e.b.getF32Type(), x); }
+  Value word(int64_t x) { return e.constantOf(e.b.getI32Type(), static_cast<double>(x)); }
+  Value bits(Value x) { return arith::BitcastOp::create(e.b, e.b.getI32Type(), x); }
+  Value fromBits(Value x) { return arith::BitcastOp::create(e.b, e.b.getF32Type(), x); }
+  Value add(Value x, Value y) { return arith::AddFOp::create(e.b, x, y, flags); }
+  Value sub(Value x, Value y) { return arith::SubFOp::create(e.b, x, y, flags); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(e.b, x, y, flags); }
+  Value div(Value x, Value y) { return arith::DivFOp::create(e.b, x, y); }
+  Value abs(Value x) { return math::AbsFOp::create(e.b, x); }
+  Value withSign(Value x, Value sign) { return math::CopySignOp::create(e.b, x, sign); }
+  Value is(CmpFPredicate predicate, Value x, double y) {
+    return arith::CmpFOp::create(e.b, predicate, x, number(y));
+  }
+  /// NaN stays.
+  Value clamp(Value x, double low, double high) {
+    x = e.choose(is(CmpFPredicate::OLT, x, low), number(low), x);
+    return e.choose(is(CmpFPredicate::OGT, x, high), number(high), x);
+  }
+  /// Horner's rule, the highest power first.
+  Value polynomial(Value x, std::initializer_list<double> coefficients) {
+    Value sum;
+    for (double c : coefficients)
+      sum = sum ? add(mul(sum, x), number(c)) : number(c);
+    return sum;
+  }
+  /// x = n * ln 2 + rest with |rest| <= ln 2 / 2; also e**rest - 1.
+  struct Reduced {
+    Value n; ///< i32
+    Value powerMinus1;
+  };
+  Reduced reduce(Value x);
+  /// 2**n for n of -126 to 127.
+  Value powerOf2(Value n) {
+    return fromBits(arith::ShLIOp::create(e.b, e.add(n, word(127)), word(23)));
+  }
+};
+
+F32::Reduced F32::reduce(Value x) {
+  // Adding 1.5 * 2**23 leaves the whole number in the low bits; no conversion that NaN would break.
+  Value magic = number(12582912);
+  Value shifted = add(mul(x, number(1.44269504088896341)), magic);
+  Value n = e.sub(bits(shifted), bits(magic)), whole = sub(shifted, magic);
+  // The first part of ln 2 has few bits, so that its product is exact also where nothing is fused.
+  Value rest = add(x, mul(whole, number(-0.693359375)));
+  rest = add(rest, mul(whole, number(2.12194440e-4)));
+  Value tail = polynomial(rest, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2,
+                                 1.6666665459e-1, 5.0000001201e-1});
+  return {n, add(mul(mul(rest, rest), tail), rest)};
+}
+Value F32::exp(Value x) {
+  auto [n, minus1] = reduce(clamp(x, -104, 89));
+  // In two steps, since 2**n alone may be too large or too small.
+  Value half = arith::ShRSIOp::create(e.b, n, word(1));
+  Value value = mul(add(minus1, number(1)), powerOf2(half));
+  return mul(value, powerOf2(e.sub(n, half)));
+}
+Value F32::expm1(Value x) {
+  auto [n, minus1] = reduce(clamp(x, -20, 60));
+  Value power = powerOf2(n);
+  Value value = add(mul(power, minus1), sub(power, number(1)));
+  value = e.choose(is(CmpFPredicate::OGT, x, 60), exp(x), value);
+  return e.choose(is(CmpFPredicate::OEQ, x, 0), x, value);
+}
+Value F32::log(Value x) {
+  // The smallest numbers are brought to where their exponent can be read.
+  Value isSmall = is(CmpFPredicate::OLT, x, 1.17549435e-38);
+  Value scaled = e.choose(isSmall, mul(x, number(8388608)), x);
+  // m * 2**n with m from sqrt(1/2) to sqrt(2).
+  Value root = word(0x3f3504f3), from = e.sub(bits(scaled), root);
+  Value n = arith::ShRSIOp::create(e.b, from, word(23));
+  Value mantissa = arith::AndIOp::create(e.b, from, word(0x7fffff));
+  Value f = sub(fromBits(e.add(mantissa, root)), number(1));
+  n = e.choose(isSmall, e.sub(n, word(23)), n);
+  Value whole = arith::SIToFPOp::create(e.b, e.b.getF32Type(), n);
+  Value square = mul(f, f);
+  Value tail = polynomial(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1,
+                              1.4249322787e-1, -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1,
+                              3.3333331174e-1});
+  Value value = mul(mul(f, square), tail);
+  value = add(value, mul(whole, number(-2.12194440e-4)));
+  value = add(value, mul(square, number(-0.5)));
+  value = add(add(value, f), mul(whole, number(0.693359375)));
+  Value isOpen = is(CmpFPredicate::UEQ, x, kInfinity); // infinity and NaN stay
+  value = e.choose(isOpen, x, value);
+  value = e.choose(is(CmpFPredicate::OLT, x, 0), number(std::nan("")), value);
+  return e.choose(is(CmpFPredicate::OEQ, x, 0), number(-kInfinity), value);
+}
+Value F32::log1p(Value x) {
+  // What 1 + x loses in rounding is added to the result. Nothing here may be fused or reordered.
+  auto plain = [&](Value a, Value b) -> Value { return arith::SubFOp::create(e.b, a, b); };
+  Value sum = arith::AddFOp::create(e.b, x, number(1));
+  Value lost = e.choose(is(CmpFPredicate::OGT, x, 1), plain(number(1), plain(sum, x)),
+                        plain(x, plain(sum, number(1))));
+  lost = e.choose(is(CmpFPredicate::OGT, sum, 0), div(lost, sum), number(0));
+  Value value = add(log(sum), lost);
+  value = e.choose(is(CmpFPredicate::OEQ, sum, kInfinity), sum, value);
+  return e.choose(is(CmpFPredicate::OEQ, sum, 1), x, value);
+}
+Value F32::tanh(Value x) {
+  Value size = abs(x), square = mul(x, x);
+  Value near0 = polynomial(square, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2,
+                                    1.33314422036e-1, -3.33332819422e-1});
+  near0 = add(mul(mul(near0, square), x), x);
+  Value power = exp(mul(clamp(size, 0, 10), number(2)));
+  Value far = sub(number(1), div(number(2), add(power, number(1))));
+  return withSign(e.choose(is(CmpFPredicate::OLT, size, 0.625), near0, far), x);
+}
+Value F32::erf(Value x) {
+  Value size = clamp(abs(x), 0, 4), square = mul(x, x), sizeSquare = mul(size, size);
+  Value near0 = polynomial(square, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1,
+                                    -3.76125336e-1, 1.28379166e-1});
+  near0 = add(mul(near0, x), x);
+  Value high = polynomial(size, {-1.72853470e-5, 3.83197126e-4});
+  Value low = polynomial(size, {-3.88396438e-3, 2.42546219e-2});
+  Value power = add(mul(high, sizeSquare), low);
+  for (double c : {-1.06777877e-1, -6.34846687e-1, -1.28717512e-1})
+    power = add(mul(power, size), number(c));
+  power = sub(mul(power, size), size);
+  Value far = withSign(sub(number(1), exp(power)), x);
+  return e.choose(is(CmpFPredicate::OGT, abs(x), 0.927734375), far, near0);
+}
+
 } // namespace
 
 Value emitMath(KernelEmitter &e, Operation *op, ArrayRef<Value> x) {
+  if (x[0].getType().isF32()) {
+    F32 f(e);
+    if (isa<ExpOp>(op))
+      return f.exp(x[0]);
+    if (isa<Expm1Op>(op))
+      return f.expm1(x[0]);
+    if (isa<LogOp>(op))
+      return f.log(x[0]);
+    if (isa<Log1pOp>(op))
+      return f.log1p(x[0]);
+    if (isa<TanhOp>(op))
+      return f.tanh(x[0]);
+    if (isa<ErfOp>(op))
+      return f.erf(x[0]);
+  }
   auto name = llvm::TypeSwitch<Operation *, StringRef>(op)
                   .Case([](ExpOp) { return "exp"; })
                   .Case([](LogOp) { return "log"; })

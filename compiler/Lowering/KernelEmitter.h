@@ -112,8 +112,8 @@ public:
   Value call(StringRef runtimeFunction, mlir::ValueRange arguments);
   /// Reports noted faults and returns.
   void finish();
-  /// Where in the program the op comes from: an mxrt_place, or that of the context.
-  Value place(mlir::Location loc);
+  /// Of the call, an mxrt_place.
+  Value place();
 
 private:
   struct Fault {

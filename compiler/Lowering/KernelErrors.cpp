@@ -62,19 +62,6 @@ llvm.func internal @mx.write_number(%to: !llvm.ptr, %value: i64) -> !llvm.ptr at
 }
 )";
 
-/// The first place in a file that a location mentions.
-FileLineColLoc fileOf(Location loc) {
-  FileLineColLoc found;
-  loc->walk([&](Location part) {
-    if (auto file = dyn_cast<FileLineColLoc>(part)) {
-      found = file;
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
-  return found;
-}
-
 } // namespace
 
 Value KernelEmitter::call(StringRef name, ValueRange arguments) {
@@ -128,31 +115,11 @@ Value KernelEmitter::message(ArrayRef<MessagePart> parts) {
   return start;
 }
 
-Value KernelEmitter::place(Location loc) {
-  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
-  FileLineColLoc file = fileOf(loc);
-  if (!file)
-    return LLVM::GEPOp::create(b, pointer, b.getI8Type(), context,
-                               ArrayRef<LLVM::GEPArg>{kContextPlace});
-  Type i32 = b.getI32Type();
-  auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), {pointer, i32, i32});
-  std::string name = "mx.place." + std::to_string(globalCount++);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(module.getBody());
-    auto global = LLVM::GlobalOp::create(b, type, /*isConstant=*/true, LLVM::Linkage::Internal,
-                                         name, Attribute());
-    b.createBlock(&global.getInitializer());
-    Value value = LLVM::UndefOp::create(b, type);
-    value =
-        LLVM::InsertValueOp::create(b, value, textGlobal(file.getFilename()), ArrayRef<int64_t>{0});
-    value = LLVM::InsertValueOp::create(b, value, constantOf(i32, file.getLine()),
-                                        ArrayRef<int64_t>{1});
-    value = LLVM::InsertValueOp::create(b, value, constantOf(i32, file.getColumn()),
-                                        ArrayRef<int64_t>{2});
-    LLVM::ReturnOp::create(b, value);
-  }
-  return LLVM::AddressOfOp::create(b, pointer, name);
+/// Equal kernels are one piece of code, called from many places, also by other programs through the
+/// cache: who calls says where.
+Value KernelEmitter::place() {
+  return LLVM::GEPOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(), context,
+                             ArrayRef<LLVM::GEPArg>{kContextPlace});
 }
 
 void KernelEmitter::failIf(Value condition, Code code, ArrayRef<MessagePart> parts) {
@@ -162,7 +129,7 @@ void KernelEmitter::failIf(Value condition, Code code, ArrayRef<MessagePart> par
   Value allocator = LLVM::LoadOp::create(b, context.getType(), context);
   Value number = constantOf(b.getI32Type(), static_cast<int32_t>(code));
   Value text = message(parts);
-  Value status = call("mxrt_status_text", {allocator, number, place(b.getLoc()), text});
+  Value status = call("mxrt_status_text", {allocator, number, place(), text});
   LLVM::ReturnOp::create(b, status);
   Block *onward = b.createBlock(&body, body.end());
   b.setInsertionPointToEnd(from);

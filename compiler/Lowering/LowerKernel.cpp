@@ -2,6 +2,7 @@
 //
 // One kernel from `mx` to the LLVM dialect: checks that it is of a form that can be emitted, and
 // hands each group of outputs to the emitter for it.
+#include "Lowering/Collapse.h"
 #include "Lowering/EmitKernel.h"
 #include "Lowering/LowerToLlvm.h"
 #include "mlir/IR/Verifier.h"
@@ -135,7 +136,8 @@ OwningOpRef<ModuleOp> lowerKernel(KernelOp kernel, StringRef name, const KernelO
   if (failed(checkSizes(kernel)))
     return nullptr;
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
-  KernelEmitter emitter(kernel, name, options, *module);
+  OwningOpRef<KernelOp> copy = collapsed(kernel);
+  KernelEmitter emitter(*copy, name, options, *module);
   if (failed(emit(emitter)))
     return nullptr;
   if (loopText) {

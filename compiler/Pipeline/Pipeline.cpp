@@ -5,9 +5,9 @@
 #include "Lowering/Programs.h"
 #include "Memory/Passes.h"
 #include "Target/Hasher.h"
-#include "llvm/ADT/StringSet.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mx::pipeline {
 using namespace mlir;
@@ -49,6 +49,14 @@ std::string closedText(ir::GraphOp graph) {
   for (Operation *op : reached)
     text += textOf(op) + "\n";
   return text;
+}
+
+bool prepareModule(ModuleOp module) {
+  PassManager passes(module.getContext());
+  passes.enableVerifier(true);
+  // Eager code and graphs run the same derived code, so it is there before either is compiled.
+  passes.addPass(graph::createDifferentiate());
+  return succeeded(passes.run(module));
 }
 
 // The road of a graph. Each step says what it needs from those before it.
@@ -166,8 +174,7 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
                                const std::string &entry, const Options &options) {
   MLIRContext *context = graph.getContext();
   // A copy of the graph with all it calls: specialisation and inlining change it.
-  OwningOpRef<ModuleOp> module =
-      cast<ModuleOp>(graph->getParentOfType<ModuleOp>()->clone());
+  OwningOpRef<ModuleOp> module = cast<ModuleOp>(graph->getParentOfType<ModuleOp>()->clone());
   SymbolTable symbols(*module);
   auto copy = symbols.lookup<ir::GraphOp>(graph.getSymName());
   SmallVector<std::pair<StringAttr, int64_t>> values;
@@ -193,6 +200,9 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
     return {};
   if (options.wants("mx-fused"))
     options.observer("mx-fused", textOf(*module));
+
+  if (options.wants("dot"))
+    options.observer("dot", dotOf(cast<ir::GraphOp>(module->getBody()->front())));
 
   OwningOpRef<ModuleOp> plan = ModuleOp::create(module->getLoc());
   auto fused = cast<ir::GraphOp>(module->getBody()->front());

@@ -17,8 +17,8 @@
 namespace mx::pipeline {
 
 /// The phases one can look at, in order.
-inline constexpr std::string_view kPhases[] = {"mx",     "mx-specialised", "mx-fused", "mxrt",
-                                               "linalg", "llvm",           "asm"};
+inline constexpr std::string_view kPhases[] = {"mx",   "mx-specialised", "mx-fused", "dot",
+                                               "mxrt", "linalg",         "llvm",     "asm"};
 
 /// Passes that can be left out; results are the same without them.
 inline constexpr std::string_view kCanDisable[] = {"fuse", "simplify", "cse", "in-place",
@@ -60,6 +60,10 @@ struct Variant {
   static std::optional<Variant> deserialise(std::string_view bytes);
 };
 
+/// Makes generated code what all later stages take: derives gradients. Errors go to the context's
+/// diagnostics, and so do warnings that name parameters whose gradient is 0.
+bool prepareModule(mlir::ModuleOp module);
+
 /// Compiles `graph` for the given values of its sizes, under the symbol `entry`. The module the graph
 /// is in must hold what it calls; it is left as it was. Errors go to the context's diagnostics, and
 /// nothing is returned.
@@ -83,6 +87,9 @@ std::optional<std::string> compileEagerKernel(mlir::MLIRContext &context, llvm::
 
 /// The text of a graph with all it calls, without places: equal text, equal code.
 std::string closedText(ir::GraphOp graph);
+
+/// A fused graph as a picture for Graphviz: kernels with their ops, values with their types.
+std::string dotOf(ir::GraphOp graph);
 
 void registerDialects(mlir::DialectRegistry &registry);
 

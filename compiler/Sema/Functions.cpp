@@ -32,10 +32,21 @@ Value Sema::checkGrad(ast::Grad *e) {
     }
     gradients.push_back(model ? types.onDevice(types.grad(t), t->device) : t);
   }
+  // What is differentiated by is a variable inside, even if its value is known.
+  std::vector<std::pair<Symbol *, Value>> known;
+  for (Expr *target : e->targets)
+    if (auto *name = as<Name>(target); name && name->symbol && name->symbol->value.host) {
+      known.push_back({name->symbol, name->symbol->value});
+      Value open;
+      open.type = name->symbol->value.type;
+      name->symbol->value = open;
+    }
   const ast::Grad *outer = context->grad;
   context->grad = e;
   const Value *v = checkBlock(e->body, nullptr, true);
   context->grad = outer;
+  for (auto &[symbol, value] : known)
+    symbol->value = value;
   if (bad || !v || v->type->isError())
     return errorValue();
   const Type *t = v->type->is(Kind::Tuple) ? v->type->parts[0] : v->type;

@@ -53,6 +53,20 @@ def Mx_CallOp : Mx_Op<"call"> {
   let assemblyFormat = "$callee `(` $args `)` (`sizes` $sizes^)? attr-dict `:` functional-type($args, $outs)";
 }
 
+def Mx_GradOp : Mx_Op<"grad"> {
+  let summary = "the value of a function and its gradients";
+  let description = [{
+    Results: those of the function, then the gradients of its first result, a float of rank 0, by the
+    arguments that `wrt` lists. The gradient of a tensor has its type; that of a model is an aggregate of
+    the parts that have one, with the same names. The pass `Differentiate` replaces it by a call of
+    derived code, which is ordinary code.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<Mx_Value>:$args,
+                       DenseI64ArrayAttr:$wrt, DefaultValuedAttr<Mx_SizeArray, "{}">:$sizes);
+  let results = (outs Variadic<Mx_Value>:$outs);
+  let assemblyFormat = "$callee `(` $args `)` `wrt` $wrt (`sizes` $sizes^)? attr-dict `:` functional-type($args, $outs)";
+}
+
 // ------------------------------------------------------------------------------------------ kernels
 
 def Mx_KernelOp : Mx_Op<"kernel", [IsolatedFromAbove, RecursiveMemoryEffects,

@@ -10,13 +10,29 @@ using namespace mlir;
 namespace mx::ir {
 namespace {
 
+/// Sizes with names may fit by a `where` that the IR does not know; the checker has seen to it. Numbers
+/// and ranks speak for themselves.
+bool isWrong(const ShapeResult &found) {
+  switch (found.problem.kind) {
+  case ShapeProblem::None:
+    return false;
+  case ShapeProblem::Mismatch:
+  case ShapeProblem::Elements:
+  case ShapeProblem::Indivisible:
+  case ShapeProblem::Ambiguous:
+    return found.problem.left && found.problem.right && found.problem.left.constant() &&
+           found.problem.right.constant();
+  default:
+    return true;
+  }
+}
+
 /// Compares the result type with what the rule found.
 LogicalResult compare(Operation *op, const ShapeResult &found, TensorType result,
                       const DimFacts &facts) {
-  if (!found.ok())
+  if (isWrong(found))
     return op->emitOpError() << "the shapes of its operands do not fit";
-  ShapeResult same = sameShape(found.shape, result.shape(), facts);
-  if (!same.ok())
+  if (found.ok() && isWrong(sameShape(found.shape, result.shape(), facts)))
     return op->emitOpError() << "the result does not have the sizes of " << result;
   return success();
 }

@@ -122,4 +122,15 @@ def Mx_ToDeviceOp : Mx_TensorOp<"to", "the same value on the device of the resul
   let hasFolder = 1;
 }
 
+def Mx_StopOp : Mx_TensorOp<"stop", "x itself; no gradient passes. Gone after `Differentiate`"> {
+  let arguments = (ins Mx_TensorType:$x);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::verify() {
+      return getX().getType() == getType() ? ::llvm::success()
+                                           : emitOpError() << "operand and result differ in type";
+    }
+  }];
+}
+
 #endif // MX_TENSORS_TD

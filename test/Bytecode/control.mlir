@@ -5,7 +5,6 @@
 !bool = !mx.tensor<bool[] on host>
 !t = !mx.tensor<f32[4]>
 
-
 // CHECK: tensor "full:i32"(i64) -> tensor
 // CHECK-NEXT: tensor "add:i32"(tensor, tensor) -> tensor
 

@@ -4,7 +4,6 @@
 !i64 = !mx.tensor<i64[] on host>
 !t = !mx.tensor<f32[4]>
 
-
 // CHECK: tensor "exp:f32"(tensor) -> tensor
 // CHECK-NEXT: tensor "update(i)"(mut tensor, i64, f32)
 // CHECK-NEXT: global app.count: i64

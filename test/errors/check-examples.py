@@ -21,6 +21,7 @@ WITHOUT_EXAMPLES = {
     "E0805",  # two files
     "E0901",  # what is not built yet changes
     "N0501",  # shows when a program runs
+    "N0502",  # shows when a program runs
     "W0502",  # shows when a program runs
 }
 

@@ -14,8 +14,7 @@ import subprocess
 import sys
 
 # Reported by parts that are still to come. A code leaves this list when it is first reported.
-LATER = {
-}
+LATER = set()
 FOLDERS = ("compiler", "dialects", "runtime", "tools")
 
 

@@ -62,3 +62,40 @@ mx.func @divide(%x: !mx.tensor<i32[N]>, %y: !mx.tensor<i32[N]>) -> !mx.tensor<i3
   }
   mx.return %k : !mx.tensor<i32[N]>
 }
+
+// Dense axes are one, also where an operand is stretched over them; strided ones stay apart.
+// CHECK-LABEL: llvm.func @dense
+// CHECK-COUNT-1: scf.for
+// CHECK-NOT: scf.for
+// CHECK: llvm.return
+mx.func @dense(%x: !mx.tensor<f32[N, 4, 5]>, %s: !mx.tensor<f32[1, 1, 1]>) -> !mx.tensor<f32[N, 4, 5]> attributes {sizes = ["N"]} {
+  %k = mx.kernel(%x, %s) attributes {sizes = ["N"]} : (!mx.tensor<f32[N, 4, 5]>, !mx.tensor<f32[1, 1, 1]>) -> !mx.tensor<f32[N, 4, 5]> {
+  ^bb0(%a: !mx.tensor<f32[N, 4, 5]>, %b: !mx.tensor<f32[1, 1, 1]>):
+    %1 = mx.add %a, %b : (!mx.tensor<f32[N, 4, 5]>, !mx.tensor<f32[1, 1, 1]>) -> !mx.tensor<f32[N, 4, 5]>
+    mx.yield %1 : !mx.tensor<f32[N, 4, 5]>
+  }
+  mx.return %k : !mx.tensor<f32[N, 4, 5]>
+}
+// CHECK-LABEL: llvm.func @strided
+// CHECK-COUNT-3: scf.for
+// CHECK: llvm.return
+mx.func @strided(%x: !mx.tensor<f32[N, 4, 5]>) -> !mx.tensor<f32[N, 4, 5]> attributes {sizes = ["N"]} {
+  %k = mx.kernel(%x) attributes {sizes = ["N"], strided = array<i1: true>} : (!mx.tensor<f32[N, 4, 5]>) -> !mx.tensor<f32[N, 4, 5]> {
+  ^bb0(%a: !mx.tensor<f32[N, 4, 5]>):
+    %1 = mx.neg %a : (!mx.tensor<f32[N, 4, 5]>) -> !mx.tensor<f32[N, 4, 5]>
+    mx.yield %1 : !mx.tensor<f32[N, 4, 5]>
+  }
+  mx.return %k : !mx.tensor<f32[N, 4, 5]>
+}
+// CHECK-LABEL: llvm.func @bias
+// CHECK-COUNT-2: scf.for
+// CHECK-NOT: scf.for
+// CHECK: llvm.return
+mx.func @bias(%x: !mx.tensor<f32[N, 4, 5]>, %b: !mx.tensor<f32[5]>) -> !mx.tensor<f32[N, 4, 5]> attributes {sizes = ["N"]} {
+  %k = mx.kernel(%x, %b) attributes {sizes = ["N"]} : (!mx.tensor<f32[N, 4, 5]>, !mx.tensor<f32[5]>) -> !mx.tensor<f32[N, 4, 5]> {
+  ^bb0(%a: !mx.tensor<f32[N, 4, 5]>, %c: !mx.tensor<f32[5]>):
+    %1 = mx.add %a, %c : (!mx.tensor<f32[N, 4, 5]>, !mx.tensor<f32[5]>) -> !mx.tensor<f32[N, 4, 5]>
+    mx.yield %1 : !mx.tensor<f32[N, 4, 5]>
+  }
+  mx.return %k : !mx.tensor<f32[N, 4, 5]>
+}

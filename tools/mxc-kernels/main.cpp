@@ -37,8 +37,7 @@ std::vector<std::string> commonKeys() {
       keys.push_back(std::string(op) + " " + t + ":1c -> " + t + ":1c");
     if (isFloat)
       for (const char *op : {"exp", "log", "sqrt", "tanh", "isfinite", "isnan"})
-        keys.push_back(std::string(op) + " " + t + ":1c -> " +
-                       (op[0] == 'i' ? "bool" : t) + ":1c");
+        keys.push_back(std::string(op) + " " + t + ":1c -> " + (op[0] == 'i' ? "bool" : t) + ":1c");
     keys.push_back("select bool:1c," + t + ":1c," + t + ":1c -> " + t + ":1c");
     keys.push_back("select bool:1c," + t + ":1c," + t + ":0 -> " + t + ":1c");
     for (const char *op : {"sum", "max", "min"})
@@ -94,8 +93,8 @@ int main(int argc, char **argv) {
     }
     for (const std::string &key : commonKeys()) {
       std::string error;
-      auto object = pipeline::compileEagerKernel(context, key, driver::kernelSymbol(key), *cpu, cache,
-                                                 {}, error);
+      auto object = pipeline::compileEagerKernel(context, key, driver::kernelSymbol(key), *cpu,
+                                                 cache, {}, error);
       if (!object) {
         std::fprintf(stderr, "mxc-kernels: `%s`: %s\n", key.c_str(), error.c_str());
         return 1;

@@ -3,6 +3,7 @@
 // Programs by chance: branches, loops, tries, cells, calls with mut arguments, updates of shared
 // and unshared tensors. Loops are short, and no program runs for long.
 #include "RandomPrograms.h"
+#include <algorithm>
 #include <array>
 #include <random>
 #include <vector>
@@ -126,8 +127,7 @@ private:
   }
 
   /// A block that yields `sorts`, with arguments of `arguments`.
-  void block(const std::vector<Sort> &arguments, const std::vector<Sort> &sorts,
-             bool mayCount = false) {
+  void block(const std::vector<Sort> &arguments, const std::vector<Sort> &sorts) {
     Scope saved = scope;
     ++depth;
     std::vector<std::string> declared;

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What GraphCalls.cpp and GraphValues.cpp share: a graph that can be called, and a call on its way.
+#pragma once
+#include "Driver/GraphCalls.h"
+
+namespace mx::driver {
+
+struct GraphHost::Graph {
+  ir::GraphOp op;
+  std::string name;
+  std::string identity; ///< of its text, once it was needed
+  std::vector<std::string> sizes;
+  std::vector<bool> open; ///< of each size: declared `dyn`
+  std::vector<int64_t> bounds;
+  size_t mutCount = 0;
+  std::map<std::vector<int64_t>, std::unique_ptr<LoadedVariant>> variants;
+  std::vector<std::pair<std::string, int64_t>> first;
+};
+
+/// One call on its way: leaves of the arguments in order.
+struct GraphHost::Call {
+  llvm::SmallVector<mxrt_tensor *, 16> tensors; ///< borrowed; null for a number of the host
+  llvm::SmallVector<uint64_t, 16> numbers;      ///< of the host, as bytes, one entry a leaf
+  llvm::SmallVector<mxrt_tensor *, 16> made;    ///< dense copies, and outputs: owned
+  llvm::SmallVector<mxrt_tensor *, 8> outputs;
+  ~Call() {
+    for (mxrt_tensor *tensor : made)
+      mxrt_tensor_release(tensor);
+  }
+};
+
+} // namespace mx::driver

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the rules of the reverse pass share. The adjoint of a value is the gradient of the result by
+// it. Tensors have one of their own type (on a device, also for numbers of the host); aggregates
+// have one for each part that has floats, so that what nobody used stays nothing instead of zeros.
+#pragma once
+#include "Graph/Sizes.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <vector>
+
+namespace mx::graph {
+
+struct Adjoint {
+  mlir::Value value;          ///< of a tensor, or of an array as a whole
+  std::vector<Adjoint> parts; ///< of an aggregate or array, by part
+  bool isZero() const {
+    return !value && llvm::all_of(parts, [](const Adjoint &part) { return part.isZero(); });
+  }
+};
+
+/// Reverses the body of one function, which has no calls.
+class Reverse {
+public:
+  explicit Reverse(mlir::FunctionOpInterface function)
+      : function(function), b(function.getLoc(), function.getContext()) {}
+
+  /// Appends the gradients of the function's first result by its arguments `wrt` to its results.
+  /// `wanted` are their types, as far as they name the parts of aggregates. Warns about those that
+  /// the result does not depend on.
+  llvm::LogicalResult run(mlir::ArrayRef<int64_t> wrt, mlir::TypeRange wanted);
+
+  /// One leaf of a carried value: the path to it through aggregates and arrays.
+  struct Leaf {
+    unsigned carried;
+    llvm::SmallVector<int64_t> path;
+  };
+
+private:
+  // ---- Adjoints.cpp
+  /// The type of an adjoint as one value; null if there is nothing to differentiate by.
+  mlir::Type adjointType(mlir::Type type);
+  bool isActive(mlir::Value value) const { return active.contains(value); }
+  void add(Adjoint &into, const Adjoint &more, mlir::Type type);
+  /// Adds to the adjoint of `value`. A tensor's contribution may be of the shape it was stretched
+  /// to.
+  void contribute(mlir::Value value, const Adjoint &more);
+  void contribute(mlir::Value value, mlir::Value more) { contribute(value, Adjoint{more, {}}); }
+  /// As one value of type adjointType(type), zeros where there is nothing.
+  mlir::Value whole(const Adjoint &adjoint, mlir::Type type);
+  Adjoint apart(mlir::Value value, mlir::Type type);
+  /// The elements of an array one by one; fails if their number is not known.
+  bool spread(Adjoint &adjoint, ir::ArrayType type);
+  /// In the form of a gradient: only the parts that `wanted` names.
+  mlir::Value asGradient(const Adjoint &adjoint, mlir::Type type, mlir::Type wanted,
+                         const std::string &path);
+  mlir::Type gradientType(mlir::Type type, mlir::Type wanted);
+
+  template <class Op, class... Args> mlir::Value make(Args &&...args) {
+    return Op::create(b, std::forward<Args>(args)...).getResult();
+  }
+  mlir::Value elementwise(llvm::StringRef op, mlir::ArrayRef<mlir::Value> operands,
+                          mlir::Type element = {});
+  mlir::Value number(mlir::Value like, double value);
+  mlir::Value wholeNumber(int64_t value);
+  mlir::Value zeros(ir::TensorType type);
+  mlir::Value onDevice(mlir::Value value);
+  mlir::Value shaped(mlir::Value value, ir::TensorType type);
+  mlir::Value sumTo(mlir::Value value, ir::TensorType type);
+  mlir::Value sum(mlir::Value value, mlir::ArrayRef<int64_t> axes, bool keep);
+  ir::SizeAttr sizeOf(int64_t value) { return ir::SizeAttr::get(b.getContext(), value); }
+  ir::SizeAttr product(mlir::ArrayRef<ir::SizeAttr> sizes);
+  ir::SizeAttr plus(ir::SizeAttr x, ir::SizeAttr y);
+  static ir::TensorType typeOf(mlir::Value value) {
+    return mlir::cast<ir::TensorType>(value.getType());
+  }
+
+  // ---- Differentiate.cpp
+  void findActive(mlir::Block &block);
+  bool markActive(mlir::Value value);
+  llvm::LogicalResult refuseHidden();
+  llvm::LogicalResult reverse(mlir::ArrayRef<mlir::Operation *> ops);
+  llvm::LogicalResult reverse(mlir::Operation *op);
+  mlir::LogicalResult withoutRule(mlir::Operation *op);
+
+  // Each takes the ops it has a rule for, and says in `handled` whether it had one.
+  // ---- GradientElementwise.cpp
+  void elementwiseRule(mlir::Operation *op, mlir::Value g, bool &handled);
+  void power(mlir::Operation *op, mlir::Value g);
+  // ---- GradientTensors.cpp
+  llvm::LogicalResult tensorRule(mlir::Operation *op, mlir::Value g, bool &handled);
+  void productOf(ir::ProdOp op, mlir::Value g);
+  void extreme(mlir::Operation *op, mlir::Value g, mlir::ArrayRef<int64_t> axes, bool keep);
+  void matmul(ir::MatmulOp op, mlir::Value g);
+  void concat(ir::ConcatOp op, mlir::Value g);
+  void take(ir::TakeOp op, mlir::Value g);
+  llvm::LogicalResult update(ir::UpdateOp op, mlir::Value g);
+  mlir::Value stretchBack(mlir::Value g, ir::TensorType to, mlir::ArrayRef<int64_t> axes);
+  // ---- GradientAggregates.cpp
+  llvm::LogicalResult aggregateRule(mlir::Operation *op, const Adjoint &g, bool &handled);
+  // ---- GradientControl.cpp
+  void hoistParts();
+  llvm::SmallVector<mlir::Value> capturedBy(mlir::Operation *op);
+  llvm::LogicalResult repeat(mlir::Block &from, mlir::IRMapping &mapping,
+                             mlir::SmallVectorImpl<mlir::Operation *> &copies);
+  llvm::LogicalResult reverseIf(ir::IfOp op);
+  void dropUnused(mlir::Block &block);
+  void erase(mlir::Operation *op);
+  // ---- GradientLoops.cpp
+  llvm::LogicalResult reverseLoop(mlir::Operation *loop);
+  mlir::Value placeholder(mlir::Type type, int64_t &next);
+  mlir::FailureOr<ir::SizeAttr> turnsOf(mlir::Operation *op);
+  llvm::LogicalResult keepStates(mlir::Operation *op, ir::ForOp back, mlir::Operation *pending,
+                                 mlir::ArrayRef<Leaf> paths);
+  mlir::Value turnOf(ir::ForOp back);
+
+  mlir::FunctionOpInterface function;
+  mlir::ImplicitLocOpBuilder b;
+  llvm::DenseSet<mlir::Value> active; ///< depends on what is differentiated by, and has floats
+  llvm::DenseMap<mlir::Value, Adjoint> adjoints;
+  mlir::Operation *failedAt = nullptr; ///< where an array's length would have to be known
+};
+
+} // namespace mx::graph

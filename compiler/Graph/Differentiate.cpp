@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Differentiate: `mx.grad` becomes a call of derived code. Rules are in Gradient*.cpp, what they
+// share in Adjoints.cpp.
+#include "Graph/Adjoints.h"
+#include "Graph/InlineCalls.h"
+#include "Graph/Passes.h"
+
+using namespace mlir;
+
+namespace mx::graph {
+
+#define GEN_PASS_DEF_DIFFERENTIATE
+#include "Graph/Passes.h.inc"
+
+// --------------------------------------------------------------------------------------- activity
+
+bool Reverse::markActive(Value value) {
+  return adjointType(value.getType()) && active.insert(value).second;
+}
+
+/// Slopes that are 0 wherever they exist.
+static bool isFlat(Operation *op) {
+  return isa<ir::StopOp, ir::SignOp, ir::FloorOp, ir::CeilOp, ir::RoundOp, ir::FloorDivOp>(op);
+}
+
+/// Marks what depends on active values, in the order of the program; loops until nothing is added.
+void Reverse::findActive(Block &block) {
+  for (Operation &op : block) {
+    if (auto branch = dyn_cast<ir::IfOp>(op)) {
+      for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()}) {
+        findActive(region->front());
+        for (auto [result, value] :
+             llvm::zip_equal(branch.getResults(), region->front().getTerminator()->getOperands()))
+          if (isActive(value))
+            markActive(result);
+      }
+      continue;
+    }
+    if (isa<ir::ForOp, ir::WhileOp>(op)) {
+      auto loop = dyn_cast<ir::ForOp>(op);
+      Block &body = loop ? loop.getBody().front() : cast<ir::WhileOp>(op).getBody().front();
+      auto carried = loop ? loop.getCarried() : cast<ir::WhileOp>(op).getCarried();
+      unsigned first = loop ? 1 : 0;
+      for (auto [i, value] : llvm::enumerate(carried))
+        if (isActive(value))
+          markActive(body.getArgument(first + static_cast<unsigned>(i)));
+      for (bool changed = true; changed;) {
+        findActive(body);
+        changed = false;
+        for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+          if (isActive(value))
+            changed |= markActive(body.getArgument(first + static_cast<unsigned>(i)));
+      }
+      for (auto [i, result] : llvm::enumerate(op.getResults()))
+        if (isActive(body.getArgument(first + static_cast<unsigned>(i))))
+          markActive(result);
+      continue;
+    }
+    if (!isFlat(&op) && llvm::any_of(op.getOperands(), [&](Value v) { return isActive(v); }))
+      for (Value result : op.getResults())
+        markActive(result);
+  }
+}
+
+/// Values that reach others out of sight, through variables and functions as values, have no
+/// adjoint there: refused, since the gradient would be silently wrong.
+LogicalResult Reverse::refuseHidden() {
+  llvm::DenseSet<StringAttr> loaded;
+  function->walk([&](ir::GlobalLoadOp load) { loaded.insert(load.getNameAttr()); });
+  WalkResult result = function->walk([&](Operation *op) {
+    bool uses = llvm::any_of(op->getOperands(), [&](Value v) { return isActive(v); });
+    bool hides = isa<ir::CellOp, ir::StoreOp, ir::ClosureOp>(op);
+    if (auto store = dyn_cast<ir::GlobalStoreOp>(op))
+      hides = loaded.contains(store.getNameAttr());
+    if (auto attempt = dyn_cast<ir::TryOp>(op)) {
+      hides = true;
+      uses = false;
+      attempt->walk([&](Operation *inner) {
+        uses |= llvm::any_of(inner->getOperands(), [&](Value v) { return isActive(v); });
+      });
+    }
+    if (!uses || !hides)
+      return WalkResult::advance();
+    (void)withoutRule(op);
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+// ---------------------------------------------------------------------------------------- reverse
+
+LogicalResult Reverse::withoutRule(Operation *op) {
+  StringRef name = op->getName().stripDialect();
+  return op->emitError() << "`" << name << "` has no gradient";
+}
+
+LogicalResult Reverse::reverse(Operation *op) {
+  // What the result does not depend on has no adjoint, and what does not depend on the arguments
+  // needs none.
+  bool any = llvm::any_of(op->getResults(), [&](Value result) {
+    auto found = adjoints.find(result);
+    return found != adjoints.end() && !found->second.isZero();
+  });
+  if (!any)
+    return success();
+  b.setLoc(op->getLoc());
+  if (auto branch = dyn_cast<ir::IfOp>(op))
+    return reverseIf(branch);
+  if (isa<ir::ForOp, ir::WhileOp>(op))
+    return reverseLoop(op);
+  if (op->getNumResults() != 1)
+    return withoutRule(op);
+  Adjoint g = adjoints.lookup(op->getResult(0));
+  bool handled = false;
+  if (g.value && isa<ir::TensorType>(op->getResult(0).getType())) {
+    if (op->hasTrait<ir::Elementwise>())
+      elementwiseRule(op, g.value, handled);
+    else if (failed(tensorRule(op, g.value, handled)))
+      return failure();
+  }
+  if (!handled && failed(aggregateRule(op, g, handled)))
+    return failure();
+  if (failedAt)
+    return op->emitError() << "the length of an array must be known for a gradient";
+  return handled ? success() : withoutRule(op);
+}
+
+LogicalResult Reverse::reverse(ArrayRef<Operation *> ops) {
+  for (Operation *op : llvm::reverse(ops))
+    if (failed(reverse(op)))
+      return failure();
+  return success();
+}
+
+LogicalResult Reverse::run(ArrayRef<int64_t> wrt, TypeRange wanted) {
+  Block &body = function.getFunctionBody().front();
+  hoistParts();
+  for (int64_t i : wrt)
+    markActive(body.getArgument(static_cast<unsigned>(i)));
+  findActive(body);
+  if (failed(refuseHidden()))
+    return failure();
+  Operation *end = body.getTerminator();
+  Value result = end->getOperand(0);
+  if (!ir::isScalarTensor(result.getType()) || !adjointType(result.getType()))
+    return end->emitError() << "what is differentiated is no float";
+  SmallVector<Operation *> ops;
+  for (Operation &op : body.without_terminator())
+    ops.push_back(&op);
+  b.setInsertionPoint(end);
+  b.setLoc(end->getLoc());
+  auto type = cast<ir::TensorType>(adjointType(result.getType()));
+  if (isActive(result))
+    adjoints[result] = Adjoint{make<ir::FullOp>(type, number(result, 1)), {}};
+  if (failed(reverse(ops)))
+    return failure();
+
+  b.setLoc(end->getLoc());
+  SmallVector<Value> results(end->getOperands());
+  for (auto [i, as] : llvm::zip_equal(wrt, wanted)) {
+    Value argument = body.getArgument(static_cast<unsigned>(i));
+    Type gradient = gradientType(argument.getType(), as);
+    auto name = function.getArgAttrOfType<StringAttr>(static_cast<unsigned>(i), "mx.name");
+    Value found = gradient ? asGradient(adjoints.lookup(argument), argument.getType(), gradient,
+                                        name ? name.getValue().str() : "argument")
+                           : Value();
+    if (!found)
+      return end->emitError() << "there is no gradient " << as << " of " << argument.getType();
+    results.push_back(found);
+  }
+  end->setOperands(results);
+  SmallVector<Type> types(ValueRange(results).getTypes());
+  function.setType(FunctionType::get(b.getContext(), function.getArgumentTypes(), types));
+  return success();
+}
+
+// ------------------------------------------------------------------------------------------- pass
+
+namespace {
+
+struct Differentiate : impl::DifferentiateBase<Differentiate> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    auto functions = llvm::to_vector(getOperation().getOps<FunctionOpInterface>());
+    for (FunctionOpInterface function : functions)
+      if (failed(settle(function, symbols)))
+        return signalPassFailure();
+    // Bodies were only there to be differentiated.
+    for (Operation *body : bodies)
+      if (SymbolTable::symbolKnownUseEmpty(body, getOperation()))
+        symbols.erase(body);
+    getOperation().walk([](ir::StopOp stop) {
+      stop.replaceAllUsesWith(stop.getX());
+      stop.erase();
+    });
+  }
+
+private:
+  llvm::DenseSet<Operation *> seen;
+  llvm::SetVector<Operation *> bodies;
+
+  /// Derives the gradients in a function, after those in what it calls.
+  LogicalResult settle(FunctionOpInterface function, SymbolTable &symbols) {
+    if (!function || function.isExternal() || !seen.insert(function.getOperation()).second)
+      return success();
+    SmallVector<StringAttr> called;
+    SmallVector<ir::GradOp> grads;
+    function->walk([&](Operation *op) {
+      if (auto call = dyn_cast<ir::CallOp>(op))
+        called.push_back(call.getCalleeAttr().getAttr());
+      else if (auto closure = dyn_cast<ir::ClosureOp>(op))
+        called.push_back(closure.getCalleeAttr().getAttr());
+      else if (auto grad = dyn_cast<ir::GradOp>(op))
+        grads.push_back(grad);
+    });
+    for (ir::GradOp grad : grads)
+      called.push_back(grad.getCalleeAttr().getAttr());
+    for (StringAttr name : called)
+      if (failed(settle(symbols.lookup<FunctionOpInterface>(name), symbols)))
+        return failure();
+    for (ir::GradOp grad : grads)
+      if (failed(derive(grad, symbols)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult derive(ir::GradOp grad, SymbolTable &symbols) {
+    auto body = symbols.lookup<FunctionOpInterface>(grad.getCallee());
+    ArrayRef<int64_t> wrt = grad.getWrt();
+    if (!body || body.isExternal() || body.getNumArguments() != grad.getArgs().size() ||
+        body.getNumResults() + wrt.size() != grad.getNumResults() || body.getNumResults() == 0 ||
+        llvm::any_of(wrt, [&](int64_t i) {
+          return i < 0 || i >= static_cast<int64_t>(body.getNumArguments());
+        }))
+      return grad.emitError() << grad.getCallee() << " does not fit the gradient that is asked for";
+    bodies.insert(body.getOperation());
+    Operation *copy = body->clone();
+    SymbolTable::setSymbolName(copy, (grad.getCallee() + "$grad").str());
+    symbols.insert(copy, std::next(body->getIterator()));
+    auto derived = cast<FunctionOpInterface>(copy);
+    seen.insert(copy);
+    if (failed(inlineCalls(derived, symbols, limit)))
+      return failure();
+    TypeRange wanted(grad.getResultTypes());
+    if (failed(Reverse(derived).run(wrt, wanted.take_back(wrt.size()))))
+      return failure();
+    OpBuilder b(grad);
+    auto call = ir::CallOp::create(b, grad.getLoc(), grad.getResultTypes(),
+                                   SymbolTable::getSymbolName(copy).getValue(), grad.getArgs(),
+                                   grad.getSizes());
+    grad.replaceAllUsesWith(call.getResults());
+    grad.erase();
+    return success();
+  }
+};
+
+} // namespace
+} // namespace mx::graph

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Part of Differentiate: what blocks share, and the rule of `mx.if`. The reverse pass runs a block
+// again, on the inputs that its first run had, and then its adjoint.
+#include "Graph/Adjoints.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace mx::graph {
+
+/// Takes parts of outer aggregates before the blocks that use them: then a block depends on these
+/// parts, and not on whole models.
+void Reverse::hoistParts() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    function->walk([&](Operation *op) {
+      Operation *parent = op->getParentOp();
+      if (!isa<ir::GetOp>(op) || !isa<ir::IfOp, ir::ForOp, ir::WhileOp>(parent) ||
+          op->getOperand(0).getParentRegion()->getParentOp() == parent)
+        return;
+      op->moveBefore(parent);
+      changed = true;
+    });
+  }
+}
+
+/// Active values from outside, in the order of their use.
+SmallVector<Value> Reverse::capturedBy(Operation *op) {
+  llvm::SetVector<Value> found;
+  op->walk([&](Operation *inner) {
+    if (inner == op)
+      return;
+    for (Value operand : inner->getOperands())
+      if (isActive(operand) && !op->isAncestor(operand.getParentRegion()->getParentOp()))
+        found.insert(operand);
+  });
+  return found.takeVector();
+}
+
+/// What has happened once must not happen again.
+static bool onlyOnce(Operation *op) {
+  return isa<ir::PrintOp, ir::AssertOp, ir::RaiseOp, ir::GlobalStoreOp, ir::StoreOp>(op) ||
+         (isa<ir::NativeOp>(op) && op->getNumResults() == 0);
+}
+
+/// Copies the ops of a block to where the builder stands, with names of their own for sizes.
+LogicalResult Reverse::repeat(Block &from, IRMapping &mapping,
+                              SmallVectorImpl<Operation *> &copies) {
+  NamesInUse names(function);
+  SizeMap renamed;
+  for (Operation &op : from.without_terminator()) {
+    if (onlyOnce(&op))
+      continue;
+    if (isa<ir::CellOp, ir::TryOp, ir::LoadOp>(op))
+      return withoutRule(&op);
+    names.take({&op}, renamed);
+    Operation *copy = b.clone(op, mapping);
+    copies.push_back(copy);
+    SmallVector<Operation *> repeated;
+    copy->walk([&](Operation *inner) {
+      if (inner != copy && onlyOnce(inner))
+        repeated.push_back(inner);
+    });
+    for (Operation *inner : repeated)
+      inner->erase();
+  }
+  if (failed(replaceSizes(copies, renamed)))
+    return failure();
+  // The copies are as active as the originals.
+  auto mark = [&](Value old, Value now) {
+    if (isActive(old))
+      markActive(now);
+  };
+  for (Operation &op : from.without_terminator())
+    op.walk([&](Operation *inner) {
+      for (Value result : inner->getResults())
+        if (Value now = mapping.lookupOrNull(result))
+          mark(result, now);
+      for (Region &region : inner->getRegions())
+        for (Block &block : region)
+          for (BlockArgument argument : block.getArguments())
+            if (Value now = mapping.lookupOrNull(argument))
+              mark(argument, now);
+    });
+  return success();
+}
+
+/// Drops what the adjoint of a block did not need.
+void Reverse::dropUnused(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (!op.use_empty() || op.hasTrait<OpTrait::IsTerminator>())
+      continue;
+    if (isOpTriviallyDead(&op) || isa<ir::ReadOp, ir::FormatOp, ir::GlobalLoadOp>(op))
+      erase(&op);
+  }
+}
+
+/// The memory of an op may become another one: nothing may be known of it any more.
+void Reverse::erase(Operation *op) {
+  op->walk([&](Operation *inner) {
+    auto forget = [&](Value value) {
+      active.erase(value);
+      adjoints.erase(value);
+    };
+    for (Value result : inner->getResults())
+      forget(result);
+    for (Region &region : inner->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          forget(argument);
+  });
+  op->erase();
+}
+
+LogicalResult Reverse::reverseIf(ir::IfOp op) {
+  SmallVector<Value> captured = capturedBy(op);
+  SmallVector<Type> types;
+  for (Value value : captured)
+    types.push_back(adjointType(value.getType()));
+  if (captured.empty())
+    return success();
+  auto out = ir::IfOp::create(b, types, op.getCondition());
+  Region *from[] = {&op.getThenRegion(), &op.getElseRegion()};
+  Region *to[] = {&out.getThenRegion(), &out.getElseRegion()};
+  SmallVector<Adjoint> outside;
+  for (Value value : captured)
+    outside.push_back(adjoints.lookup(value));
+  for (int side : {0, 1}) {
+    OpBuilder::InsertionGuard guard(b);
+    b.createBlock(to[side]);
+    for (Value value : captured)
+      adjoints.erase(value);
+    IRMapping mapping;
+    SmallVector<Operation *> copies;
+    if (failed(repeat(from[side]->front(), mapping, copies)))
+      return failure();
+    for (auto [result, value] :
+         llvm::zip_equal(op.getResults(), from[side]->front().getTerminator()->getOperands()))
+      contribute(mapping.lookupOrDefault(value), adjoints.lookup(result));
+    if (failed(reverse(copies)))
+      return failure();
+    b.setLoc(op.getLoc());
+    SmallVector<Value> yielded;
+    for (Value value : captured)
+      yielded.push_back(whole(adjoints.lookup(value), value.getType()));
+    ir::YieldOp::create(b, yielded);
+    dropUnused(*b.getInsertionBlock());
+  }
+  for (auto [i, value] : llvm::enumerate(captured)) {
+    adjoints[value] = outside[i];
+    contribute(value, apart(out.getResult(static_cast<unsigned>(i)), value.getType()));
+  }
+  return success();
+}
+
+} // namespace mx::graph

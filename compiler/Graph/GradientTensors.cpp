@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Part of Differentiate: rules of reductions, products, shapes, indexing and copies.
+#include "Graph/Adjoints.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace mx::graph {
+
+/// What was reduced over `axes`, stretched to the shape of what was reduced.
+Value Reverse::stretchBack(Value g, ir::TensorType to, ArrayRef<int64_t> axes) {
+  SmallVector<ir::SizeAttr> kept(to.getSizes());
+  for (int64_t axis : axes)
+    kept[static_cast<size_t>(axis)] = sizeOf(1);
+  ir::TensorType type = to.withElement(typeOf(g).getElement());
+  return make<ir::BroadcastOp>(type, shaped(g, type.withSizes(kept)));
+}
+
+/// The product of the others, without dividing by a zero.
+void Reverse::productOf(ir::ProdOp op, Value g) {
+  Value x = op.getX();
+  ArrayRef<int64_t> axes = op.getAxes();
+  ir::TensorType type = typeOf(x);
+  Value isZero = elementwise("eq", {x, number(x, 0)}, b.getI1Type());
+  Value filled = elementwise("select", {isZero, number(x, 1), x});
+  SmallVector<ir::SizeAttr> kept(type.getSizes());
+  for (int64_t axis : axes)
+    kept[static_cast<size_t>(axis)] = sizeOf(1);
+  Value others = axes.empty() ? filled
+                              : make<ir::ProdOp>(type.withSizes(kept), filled,
+                                                 b.getDenseI64ArrayAttr(axes), b.getUnitAttr());
+  Value counts = sum(make<ir::CastOp>(type, isZero), axes, /*keep=*/true);
+  auto are = [&](double n) { return elementwise("eq", {counts, number(x, n)}, b.getI1Type()); };
+  // With one zero only it has a slope, with two none has.
+  Value atZero = elementwise("select", {are(1), others, number(x, 0)});
+  Value elsewhere = elementwise("select", {are(0), others, number(x, 0)});
+  Value slope = elementwise(
+      "select", {isZero, atZero, elementwise("div", {elsewhere, filled}, type.getElement())});
+  contribute(x, elementwise("mul", {stretchBack(g, type, axes), slope}));
+}
+
+void Reverse::extreme(Operation *op, Value g, ArrayRef<int64_t> axes, bool) {
+  Value x = op->getOperand(0);
+  ir::TensorType type = typeOf(x);
+  Value best = stretchBack(op->getResult(0), type, axes);
+  Value chosen = make<ir::CastOp>(type, elementwise("eq", {x, best}, b.getI1Type()));
+  Value count = sum(chosen, axes, /*keep=*/true);
+  SmallVector<ir::SizeAttr> kept(type.getSizes());
+  for (int64_t axis : axes)
+    kept[static_cast<size_t>(axis)] = sizeOf(1);
+  Value share = elementwise("div", {shaped(g, type.withSizes(kept)), count}, type.getElement());
+  contribute(x, elementwise("mul", {chosen, share}));
+}
+
+void Reverse::matmul(ir::MatmulOp op, Value g) {
+  Value x = op.getX(), y = op.getY();
+  ir::TensorType xType = typeOf(x), yType = typeOf(y);
+  if (xType.rank() == 1 && yType.rank() == 1) {
+    if (isActive(x))
+      contribute(x, elementwise("mul", {g, y}));
+    if (isActive(y))
+      contribute(y, elementwise("mul", {g, x}));
+    return;
+  }
+  // Vectors as the matrices they stand for: a row on the left, a column on the right.
+  SmallVector<ir::SizeAttr> xs(xType.getSizes()), ys(yType.getSizes()), gs(typeOf(g).getSizes());
+  if (xs.size() == 1) {
+    xs.insert(xs.begin(), sizeOf(1));
+    gs.insert(gs.end() - 1, sizeOf(1));
+  }
+  if (ys.size() == 1) {
+    ys.push_back(sizeOf(1));
+    gs.push_back(sizeOf(1));
+  }
+  Value xm = shaped(x, xType.withSizes(xs)), ym = shaped(y, yType.withSizes(ys));
+  Value gm = shaped(g, typeOf(g).withSizes(gs));
+  auto transposed = [&](Value v) {
+    SmallVector<int64_t> order =
+        llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(typeOf(v).rank())));
+    std::swap(order[order.size() - 1], order[order.size() - 2]);
+    SmallVector<ir::SizeAttr> sizes(typeOf(v).getSizes());
+    std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
+    return make<ir::TransposeOp>(typeOf(v).withSizes(sizes), v, b.getDenseI64ArrayAttr(order));
+  };
+  auto times = [&](Value l, Value r) {
+    ArrayRef<ir::SizeAttr> ls = typeOf(l).getSizes(), rs = typeOf(r).getSizes();
+    SmallVector<ir::SizeAttr> sizes(ls.size() > rs.size() ? ls.drop_back(2) : rs.drop_back(2));
+    ArrayRef<ir::SizeAttr> few = ls.size() > rs.size() ? rs.drop_back(2) : ls.drop_back(2);
+    for (size_t back = 1; back <= few.size(); ++back)
+      if (sizes[sizes.size() - back].constant() == 1)
+        sizes[sizes.size() - back] = few[few.size() - back];
+    sizes.push_back(ls[ls.size() - 2]);
+    sizes.push_back(rs.back());
+    return make<ir::MatmulOp>(typeOf(l).withSizes(sizes), l, r);
+  };
+  if (isActive(x))
+    contribute(x, shaped(sumTo(times(gm, transposed(ym)), typeOf(xm)), xType));
+  if (isActive(y))
+    contribute(y, shaped(sumTo(times(transposed(xm), gm), typeOf(ym)), yType));
+}
+
+void Reverse::concat(ir::ConcatOp op, Value g) {
+  ir::SizeAttr at = sizeOf(0);
+  auto axis = static_cast<size_t>(op.getAxis());
+  Type whole = ir::TensorType::host(b.getI64Type());
+  SmallVector<StringRef> spec(typeOf(g).rank(), ":");
+  spec[axis] = "rft";
+  for (Value part : op.getParts()) {
+    ir::SizeAttr end = plus(at, typeOf(part).getSizes()[axis]);
+    if (isActive(part))
+      contribute(part, make<ir::SliceOp>(
+                           typeOf(part), g,
+                           ValueRange{make<ir::SizeOp>(whole, at), make<ir::SizeOp>(whole, end)},
+                           b.getStrArrayAttr(spec)));
+    at = end;
+  }
+}
+
+/// Adds rows back to where they were taken from, as a product with ones at these places.
+void Reverse::take(ir::TakeOp op, Value g) {
+  Value x = op.getX(), index = op.getIndex();
+  ir::TensorType type = typeOf(x);
+  auto axis = static_cast<size_t>(op.getAxis());
+  ArrayRef<ir::SizeAttr> sizes = type.getSizes();
+  size_t places = typeOf(index).rank();
+  ir::SizeAttr before = product(sizes.take_front(axis)),
+               after = product(sizes.drop_front(axis + 1)),
+               count = product(typeOf(index).getSizes()), length = sizes[axis];
+  (void)places;
+  index = onDevice(index);
+  Type element = typeOf(index).getElement();
+  Value line = make<ir::ReshapeOp>(typeOf(index).withSizes({sizeOf(1), count}), index);
+  Value rows = make<ir::IotaOp>(
+      ir::TensorType::get(b.getContext(), b.getI32Type(), ArrayRef<ir::SizeAttr>(length)));
+  if (element != b.getI32Type())
+    rows = make<ir::CastOp>(typeOf(rows).withElement(element), rows);
+  rows = make<ir::ReshapeOp>(typeOf(rows).withSizes({length, sizeOf(1)}), rows);
+  // A negative number counts from the end.
+  Value size = make<ir::SizeOp>(ir::TensorType::host(b.getI64Type()), length);
+  if (element != b.getI64Type())
+    size = make<ir::CastOp>(ir::TensorType::host(element), size);
+  Type boolean = b.getI1Type();
+  Value hit =
+      elementwise("or", {elementwise("eq", {rows, line}, boolean),
+                         elementwise("eq", {elementwise("sub", {rows, size}), line}, boolean)});
+  Value ones = make<ir::CastOp>(typeOf(hit).withElement(type.getElement()), hit);
+  Value parts = make<ir::ReshapeOp>(typeOf(g).withSizes({before, count, after}), g);
+  Value sums = make<ir::MatmulOp>(type.withSizes({before, length, after}), ones, parts);
+  contribute(x, shaped(sums, type));
+}
+
+LogicalResult Reverse::update(ir::UpdateOp op, Value g) {
+  Value value = op.getValue();
+  if (isActive(op.getX()))
+    contribute(op.getX(),
+               make<ir::UpdateOp>(typeOf(g), g, onDevice(number(g, 0)), op.getAt(), op.getSpec()));
+  if (!isActive(value))
+    return success();
+  // The shape of the part: whole axes as they are, ranges as long as the value says.
+  std::optional<SmallVector<ir::SpecEntry>> spec = ir::readSpec(op.getSpec());
+  SmallVector<ir::SizeAttr> sizes;
+  SmallVector<bool> open;
+  size_t axis = 0;
+  for (const ir::SpecEntry &entry : *spec) {
+    bool range = entry.kind == ir::SpecEntry::Range;
+    if (entry.kind == ir::SpecEntry::New)
+      sizes.push_back(sizeOf(1));
+    else if (entry.kind != ir::SpecEntry::Place)
+      sizes.push_back(typeOf(g).getSizes()[axis]);
+    if (entry.kind != ir::SpecEntry::Place)
+      open.push_back(range);
+    axis += entry.kind == ir::SpecEntry::New ? 0 : 1;
+  }
+  ArrayRef<ir::SizeAttr> given = typeOf(value).getSizes();
+  bool known = true;
+  for (size_t back = 1; back <= sizes.size(); ++back) {
+    if (!open[sizes.size() - back])
+      continue;
+    if (back <= given.size() && given[given.size() - back].constant() != 1)
+      sizes[sizes.size() - back] = given[given.size() - back];
+    else
+      known = false;
+  }
+  if (known) {
+    contribute(value, make<ir::SliceOp>(typeOf(g).withSizes(sizes), g, op.getAt(), op.getSpec()));
+    return success();
+  }
+  if (!given.empty())
+    return op.emitError() << "the gradient by a value that is stretched to a range has no rule";
+  // One number for all places: those that it went to are marked.
+  ir::TensorType flags = typeOf(g).withElement(b.getI1Type());
+  Value on = make<ir::ToDeviceOp>(
+      ir::TensorType::get(b.getContext(), b.getI1Type(), ArrayRef<ir::SizeAttr>()),
+      make<ir::ConstantOp>(ir::TensorType::host(b.getI1Type()), b.getBoolAttr(true)));
+  Value mask = make<ir::UpdateOp>(flags, zeros(flags), on, op.getAt(), op.getSpec());
+  contribute(value, elementwise("select", {mask, g, number(g, 0)}));
+  return success();
+}
+
+LogicalResult Reverse::tensorRule(Operation *op, Value g, bool &handled) {
+  handled = true;
+  LogicalResult result = success();
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](ir::SumOp sum) {
+        contribute(sum.getX(), stretchBack(g, typeOf(sum.getX()), sum.getAxes()));
+      })
+      .Case([&](ir::ProdOp prod) { productOf(prod, g); })
+      .Case([&](ir::MaxOp max) { extreme(op, g, max.getAxes(), max.getKeep()); })
+      .Case([&](ir::MinOp min) { extreme(op, g, min.getAxes(), min.getKeep()); })
+      .Case([&](ir::MatmulOp product) { matmul(product, g); })
+      .Case([&](ir::ReshapeOp reshape) {
+        contribute(reshape.getX(), make<ir::ReshapeOp>(typeOf(reshape.getX()), g));
+      })
+      .Case([&](ir::TransposeOp transpose) {
+        SmallVector<int64_t> back(transpose.getOrder().size());
+        for (auto [i, axis] : llvm::enumerate(transpose.getOrder()))
+          back[static_cast<size_t>(axis)] = static_cast<int64_t>(i);
+        contribute(transpose.getX(), make<ir::TransposeOp>(typeOf(transpose.getX()), g,
+                                                           b.getDenseI64ArrayAttr(back)));
+      })
+      .Case([&](ir::BroadcastOp broadcast) { contribute(broadcast.getX(), g); })
+      .Case([&](ir::ConcatOp join) { concat(join, g); })
+      .Case([&](ir::SliceOp slice) {
+        contribute(slice.getX(),
+                   make<ir::UpdateOp>(typeOf(slice.getX()), zeros(typeOf(slice.getX())), g,
+                                      slice.getAt(), slice.getSpec()));
+      })
+      .Case([&](ir::UpdateOp part) { result = update(part, g); })
+      .Case([&](ir::TakeOp part) { take(part, g); })
+      .Case([&](ir::FullOp full) {
+        contribute(
+            full.getValue(),
+            sum(g, llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(typeOf(g).rank()))),
+                /*keep=*/false));
+      })
+      .Case<ir::ToDeviceOp, ir::ReadOp>([&](Operation *) { contribute(op->getOperand(0), g); })
+      .Default([&](Operation *) { handled = false; });
+  return result;
+}
+
+} // namespace mx::graph

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "IRGen/Compose.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include <limits>
+
+namespace mx::irgen {
+using namespace mlir;
+using namespace ast;
+
+// ------------------------------------------------------------------------------------------
+// sizes
+
+ir::SizeAttr Composer::combine(char op, ir::SizeAttr x, ir::SizeAttr y) {
+  ir::SizeTable &table = e.shared.context.getOrLoadDialect<ir::MxDialect>()->sizes();
+  std::lock_guard guard(table.lock);
+  Dim a = x.dim(), b = y.dim(), out;
+  if (a && b)
+    out = op == '+'   ? table.dims.add(a, b)
+          : op == '-' ? table.dims.sub(a, b)
+          : op == '*' ? table.dims.mul(a, b)
+                      : table.dims.floorDiv(a, b);
+  // Too large for a number: whoever makes the value says so.
+  return ir::SizeAttr::get(&e.shared.context, out ? out : table.dims.constant(0));
+}
+
+ir::SizeAttr Composer::product(ArrayRef<ir::SizeAttr> sizes) {
+  ir::SizeAttr all = size(1);
+  for (ir::SizeAttr s : sizes)
+    all = mul(all, s);
+  return all;
+}
+
+mlir::Value Composer::number(ir::SizeAttr size) {
+  if (auto known = size.constant())
+    return e.constantInt(*known);
+  return e.create<ir::SizeOp>(ir::TensorType::host(e.builder.getI64Type()), size);
+}
+
+// ------------------------------------------------------------------------------------------
+// building blocks
+
+mlir::Value Composer::reshape(mlir::Value x, ArrayRef<ir::SizeAttr> sizes) {
+  if (e.tensor(x).getSizes() == sizes)
+    return x;
+  return e.create<ir::ReshapeOp>(e.tensor(x).withSizes(sizes), x);
+}
+
+mlir::Value Composer::transpose(mlir::Value x, ArrayRef<int64_t> order) {
+  if (llvm::equal(order, llvm::seq<int64_t>(0, static_cast<int64_t>(order.size()))))
+    return x;
+  Sizes sizes;
+  for (int64_t axis : order)
+    sizes.push_back(e.tensor(x).getSizes()[static_cast<size_t>(axis)]);
+  return e.create<ir::TransposeOp>(e.tensor(x).withSizes(sizes), x,
+                                   e.builder.getDenseI64ArrayAttr(order));
+}
+
+mlir::Value Composer::broadcast(mlir::Value x, ArrayRef<ir::SizeAttr> sizes) {
+  if (e.tensor(x).getSizes() == sizes)
+    return x;
+  return e.create<ir::BroadcastOp>(e.tensor(x).withSizes(sizes), x);
+}
+
+mlir::Value Composer::concat(ArrayRef<mlir::Value> parts, size_t axis) {
+  if (parts.size() == 1)
+    return parts[0];
+  Sizes sizes = sizesOf(parts[0]);
+  sizes[axis] = size(0);
+  for (mlir::Value part : parts)
+    sizes[axis] = add(sizes[axis], e.tensor(part).getSizes()[axis]);
+  return e.create<ir::ConcatOp>(e.tensor(parts[0]).withSizes(sizes), parts,
+                                e.builder.getI64IntegerAttr(static_cast<int64_t>(axis)));
+}
+
+mlir::Value Composer::take(mlir::Value x, mlir::Value index, size_t axis) {
+  ArrayRef<ir::SizeAttr> from = e.tensor(x).getSizes();
+  Sizes sizes(from.take_front(axis));
+  llvm::append_range(sizes, e.tensor(index).getSizes());
+  llvm::append_range(sizes, from.drop_front(axis + 1));
+  return e.create<ir::TakeOp>(e.tensor(x).withSizes(sizes), x, index,
+                              e.builder.getI64IntegerAttr(static_cast<int64_t>(axis)));
+}
+
+mlir::Value Composer::full(mlir::Value value, ArrayRef<ir::SizeAttr> sizes) {
+  return e.create<ir::FullOp>(ir::TensorType::get(&e.shared.context, e.elementOf(value), sizes),
+                              value);
+}
+mlir::Value Composer::full(mlir::Type element, double value, ArrayRef<ir::SizeAttr> sizes) {
+  return full(e.constantNumber(element, value, 0, false), sizes);
+}
+
+mlir::Value Composer::counted(ir::SizeAttr count) {
+  return e.create<ir::IotaOp>(
+      ir::TensorType::get(&e.shared.context, e.builder.getI64Type(), ArrayRef(count)));
+}
+
+mlir::Value Composer::countedAlong(ir::SizeAttr count, size_t axis, size_t rank) {
+  Sizes sizes(rank, size(1));
+  sizes[axis] = count;
+  return reshape(counted(count), sizes);
+}
+
+mlir::Value Composer::part(mlir::Value x, size_t axis, mlir::Value from, mlir::Value to,
+                           ir::SizeAttr count) {
+  SmallVector<std::string> spec(rankOf(x), ":");
+  spec[axis] = "rft";
+  Sizes sizes = sizesOf(x);
+  sizes[axis] = count;
+  return e.create<ir::SliceOp>(e.tensor(x).withSizes(sizes), x, ValueRange{from, to},
+                               e.specAttr(spec));
+}
+
+mlir::Value Composer::matmul(mlir::Value x, mlir::Value y) {
+  Sizes a = sizesOf(x), b = sizesOf(y), batch;
+  // Those before the last two stretch to each other.
+  ArrayRef<ir::SizeAttr> p = ArrayRef(a).drop_back(2), q = ArrayRef(b).drop_back(2);
+  for (size_t back = std::max(p.size(), q.size()); back > 0; --back) {
+    ir::SizeAttr s = back <= p.size() ? p[p.size() - back] : size(1);
+    if (s.constant() == 1 && back <= q.size())
+      s = q[q.size() - back];
+    batch.push_back(s);
+  }
+  batch.push_back(a[a.size() - 2]);
+  batch.push_back(b.back());
+  return e.create<ir::MatmulOp>(e.tensor(x).withSizes(batch), x, y);
+}
+
+mlir::Value Composer::flip(mlir::Value x, size_t axis) {
+  SmallVector<std::string> spec(rankOf(x), ":");
+  spec[axis] = "rs";
+  return e.create<ir::SliceOp>(e.tensor(x), x, ValueRange{e.constantInt(-1)}, e.specAttr(spec));
+}
+
+mlir::Value Composer::widen(mlir::Value x, size_t axis, ir::SizeAttr before, ir::SizeAttr after,
+                            mlir::Value value) {
+  SmallVector<mlir::Value> parts;
+  Sizes sizes = sizesOf(x);
+  auto border = [&](ir::SizeAttr width) {
+    if (width.constant() == 0)
+      return;
+    sizes[axis] = width;
+    parts.push_back(full(value, sizes));
+  };
+  border(before);
+  parts.push_back(x);
+  border(after);
+  return concat(parts, axis);
+}
+
+mlir::Value Composer::takePlaces(mlir::Value x, ArrayRef<mlir::Value> places) {
+  Sizes sizes = sizesOf(x);
+  ArrayRef<ir::SizeAttr> taken = ArrayRef(sizes).take_front(places.size());
+  mlir::Type boolean = e.builder.getI1Type();
+  mlir::Value linear, fine;
+  for (auto [i, place] : llvm::enumerate(places)) {
+    mlir::Value n = number(taken[i]);
+    mlir::Value negative = e.elementwise("lt", {place, integer(0)}, boolean);
+    mlir::Value at = e.elementwise("select", {negative, e.elementwise("add", {place, n}), place});
+    mlir::Value inside = e.elementwise("and", {e.elementwise("ge", {at, integer(0)}, boolean),
+                                               e.elementwise("lt", {at, n}, boolean)});
+    fine = fine ? e.elementwise("and", {fine, inside}) : inside;
+    mlir::Value scaled = e.elementwise("mul", {at, number(product(taken.drop_front(i + 1)))});
+    linear = linear ? e.elementwise("add", {linear, scaled}) : scaled;
+  }
+  // A place outside of its axis may be inside of the flat one: it is sent behind the end, where
+  // `take` refuses it.
+  ir::SizeAttr all = product(taken);
+  linear = e.elementwise("select", {fine, linear, number(all)});
+  Sizes flat{all};
+  llvm::append_range(flat, ArrayRef(sizes).drop_front(places.size()));
+  return take(reshape(x, flat), e.toDevice(linear), 0);
+}
+
+mlir::Value Composer::takeAlong(mlir::Value x, mlir::Value index, size_t axis) {
+  size_t rank = rankOf(index);
+  Sizes sizes = sizesOf(index);
+  SmallVector<mlir::Value> places;
+  for (size_t i = 0; i < rank; ++i)
+    places.push_back(i == axis ? e.cast(index, e.builder.getI64Type())
+                               : countedAlong(sizes[i], i, rank));
+  return takePlaces(x, places);
+}
+
+mlir::Value Composer::smallest(mlir::Type element) {
+  if (isa<FloatType>(element))
+    return e.constantNumber(element, -std::numeric_limits<double>::infinity(), 0, false);
+  unsigned width = element.getIntOrFloatBitWidth();
+  bool isUnsigned = element.isUnsignedInteger() || width == 1;
+  int64_t least = isUnsigned ? 0 : llvm::APInt::getSignedMinValue(width).getSExtValue();
+  return e.constantNumber(element, 0, least, true);
+}
+
+// ------------------------------------------------------------------------------------------
+// arguments
+
+mlir::Value Composer::fail(const Call &call, const std::string &what) {
+  return e.shared.failed ? mlir::Value() : e.unsupported(call.whole->span, what);
+}
+
+mlir::Value Composer::operand(const Call &call, StringRef name) {
+  const Expr *given = e.argument(call, name);
+  return given ? e.toDevice(e.emit(given)) : mlir::Value();
+}
+
+std::optional<SmallVector<int64_t>> Composer::axes(const Call &call, StringRef name, size_t rank) {
+  const Expr *given = e.argument(call, name);
+  auto out = given ? e.staticInts(given) : std::nullopt;
+  if (out)
+    for (int64_t &a : *out)
+      a += a < 0 ? static_cast<int64_t>(rank) : 0;
+  return out;
+}
+
+std::optional<size_t> Composer::axis(const Call &call, StringRef name, size_t rank) {
+  auto found = axes(call, name, rank);
+  if (!found || found->size() != 1)
+    return std::nullopt;
+  return static_cast<size_t>((*found)[0]);
+}
+
+std::optional<std::string> Composer::word(const Call &call, StringRef name) {
+  const Expr *given = e.argument(call, name);
+  if (!given || !given->checked || given->checked->constant != sema::Value::StringConstant)
+    return std::nullopt;
+  return std::string(given->checked->text);
+}
+
+mlir::Value Composer::finish(const Call &call, mlir::Value value) {
+  if (!value)
+    return {};
+  const Type *type = e.concrete(call.info->result ? call.info->result : call.whole->checked->type);
+  auto wanted = mlir::cast<ir::TensorType>(e.convert(type));
+  return reshape(value, wanted.getSizes());
+}
+
+std::optional<mlir::Value> Composer::run(const Call &call) {
+  StringRef name = call.name;
+  if (name == "flip")
+    return flips(call);
+  if (name == "roll")
+    return roll(call);
+  if (name == "tile")
+    return tile(call);
+  if (name == "pad")
+    return pad(call);
+  if (name == "rearrange")
+    return rearrange(call);
+  if (name == "einsum")
+    return einsum(call);
+  if (name == "truncated_normal")
+    return truncatedNormal(call);
+  if (name == "conv1d" || name == "conv2d" || name == "conv3d")
+    return convolution(call, static_cast<size_t>(name[4] - '0'));
+  if (name == "conv2d_transpose")
+    return transposedConvolution(call);
+  if (name == "maxpool2d" || name == "avgpool2d")
+    return pool(call);
+  if (name == "cumsum" || name == "cumprod")
+    return scan(call);
+  if (name == "sort" || name == "argsort")
+    return sort(call);
+  if (name == "top_k")
+    return topK(call);
+  if (name.starts_with("scatter_"))
+    return scatter(call);
+  if (name == "take_along") {
+    mlir::Value x = operand(call, "x"), index = operand(call, "index");
+    if (!x || !index)
+      return mlir::Value();
+    auto at = axis(call, "axis", rankOf(x));
+    if (!at || rankOf(index) != rankOf(x))
+      return fail(call, "`take_along` with an axis that is not one number, or another rank,");
+    return finish(call, takeAlong(x, index, *at));
+  }
+  return std::nullopt;
+}
+
+} // namespace mx::irgen

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Primitives that are made of other ops: eager code, graphs and gradients then mean the same by
+// them without further work. Its parts, each a file of this folder:
+//   Compose         sizes and building blocks     ComposeShapes    flip, roll, tile, pad,
+//   take_along, … ComposePatterns rearrange, einsum             ComposeWindows   convolutions and
+//   pooling ComposeOrder    sort, argsort, top_k, cumsum, cumprod, scatter
+#pragma once
+#include "IRGen/Emitter.h"
+
+namespace mx::irgen {
+
+class Composer {
+public:
+  explicit Composer(Emitter &e) : e(e) {}
+
+  /// Nothing if the primitive is none of these; a null value if it was refused with an error.
+  std::optional<mlir::Value> run(const Emitter::PrimitiveCall &call);
+
+  using Sizes = SmallVector<ir::SizeAttr>;
+  Emitter &e;
+
+  // ---- sizes
+  ir::SizeAttr size(int64_t value) { return ir::SizeAttr::get(&e.shared.context, value); }
+  ir::SizeAttr add(ir::SizeAttr x, ir::SizeAttr y) { return combine('+', x, y); }
+  ir::SizeAttr sub(ir::SizeAttr x, ir::SizeAttr y) { return combine('-', x, y); }
+  ir::SizeAttr mul(ir::SizeAttr x, ir::SizeAttr y) { return combine('*', x, y); }
+  ir::SizeAttr div(ir::SizeAttr x, ir::SizeAttr y) { return combine('/', x, y); }
+  ir::SizeAttr product(ArrayRef<ir::SizeAttr> sizes);
+  /// As a number of the host.
+  mlir::Value number(ir::SizeAttr size);
+  Sizes sizesOf(mlir::Value x) { return Sizes(e.tensor(x).getSizes()); }
+  size_t rankOf(mlir::Value x) { return e.tensor(x).rank(); }
+  ir::SizeAttr combine(char op, ir::SizeAttr x, ir::SizeAttr y);
+
+  // ---- building blocks
+  mlir::Value reshape(mlir::Value x, ArrayRef<ir::SizeAttr> sizes);
+  mlir::Value transpose(mlir::Value x, ArrayRef<int64_t> order);
+  mlir::Value broadcast(mlir::Value x, ArrayRef<ir::SizeAttr> sizes);
+  mlir::Value concat(ArrayRef<mlir::Value> parts, size_t axis);
+  mlir::Value take(mlir::Value x, mlir::Value index, size_t axis);
+  mlir::Value full(mlir::Type element, double value, ArrayRef<ir::SizeAttr> sizes);
+  mlir::Value full(mlir::Value value, ArrayRef<ir::SizeAttr> sizes);
+  /// 0, 1, 2, … of i64.
+  mlir::Value counted(ir::SizeAttr count);
+  /// ... along one axis of `rank`, the other sizes 1.
+  mlir::Value countedAlong(ir::SizeAttr count, size_t axis, size_t rank);
+  /// x[from:to] along an axis; the result has `count` there.
+  mlir::Value part(mlir::Value x, size_t axis, mlir::Value from, mlir::Value to,
+                   ir::SizeAttr count);
+  mlir::Value matmul(mlir::Value x, mlir::Value y);
+  mlir::Value flip(mlir::Value x, size_t axis);
+  /// Zeros, or `value`, at both ends of an axis.
+  mlir::Value widen(mlir::Value x, size_t axis, ir::SizeAttr before, ir::SizeAttr after,
+                    mlir::Value value);
+  mlir::Value takeAlong(mlir::Value x, mlir::Value index, size_t axis);
+  /// Elements of x at places that are linear in several axes. `places` (i64, one for each of the
+  /// first axes of x, of shapes that stretch to each other) are checked against these axes.
+  mlir::Value takePlaces(mlir::Value x, ArrayRef<mlir::Value> places);
+  mlir::Value integer(int64_t value) { return e.constantInt(value); }
+  mlir::Value smallest(mlir::Type element);
+  /// What `build` makes of the operands; in host code as a graph of its own.
+  mlir::Value apart(ArrayRef<mlir::Value> operands, ir::TensorType result, StringRef name,
+                    llvm::function_ref<mlir::Value(Composer &, mlir::ValueRange)> build);
+  /// Places (i32) that sort an axis.
+  mlir::Value order(mlir::Value x, size_t axis, bool descending);
+
+  // ---- ComposePatterns.cpp
+  struct Side {
+    SmallVector<SmallVector<std::string>> groups;
+  };
+  static SmallVector<Side> sides(StringRef pattern, Side &output);
+
+private:
+  // One primitive each; `type` is the checker's result.
+  using Call = Emitter::PrimitiveCall;
+  mlir::Value operand(const Call &call, StringRef name);
+  std::optional<SmallVector<int64_t>> axes(const Call &call, StringRef name, size_t rank);
+  std::optional<size_t> axis(const Call &call, StringRef name, size_t rank);
+  std::optional<std::string> word(const Call &call, StringRef name);
+  mlir::Value fail(const Call &call, const std::string &what);
+  /// In the sizes that the checker wrote.
+  mlir::Value finish(const Call &call, mlir::Value value);
+
+  mlir::Value roll(const Call &call);
+  mlir::Value flips(const Call &call);
+  mlir::Value tile(const Call &call);
+  mlir::Value pad(const Call &call);
+  mlir::Value truncatedNormal(const Call &call);
+  mlir::Value rearrange(const Call &call);
+  mlir::Value einsum(const Call &call);
+  mlir::Value convolution(const Call &call, size_t spatial);
+  mlir::Value transposedConvolution(const Call &call);
+  mlir::Value pool(const Call &call);
+  mlir::Value scan(const Call &call);
+  mlir::Value sort(const Call &call);
+  mlir::Value topK(const Call &call);
+  mlir::Value scatter(const Call &call);
+
+  struct Window {
+    SmallVector<ir::SizeAttr> kernel, stride, dilation, out;
+  };
+  /// [B, C, spatial…] to [B, C, positions in the window, positions of the window].
+  mlir::Value windows(mlir::Value x, const Window &window);
+  mlir::Value convolve(mlir::Value x, mlir::Value w, ArrayRef<ir::SizeAttr> stride,
+                       ArrayRef<ir::SizeAttr> dilation, ir::SizeAttr groups);
+  struct Labelled {
+    mlir::Value value;
+    SmallVector<std::string> labels;
+  };
+  Labelled withoutRepeats(Labelled x);
+  Labelled summed(Labelled x, const std::set<std::string> &kept);
+  Labelled ordered(Labelled x, ArrayRef<std::string> labels);
+  Labelled contract(Labelled x, Labelled y, const std::set<std::string> &kept);
+};
+
+} // namespace mx::irgen

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a user waits for before and between kernels: starting mxc, compiling a graph, finding it in the
+// cache, calling it, and one eager op. Each figure is the best of several runs.
+
+#include "SpineBench.h"
+
+#include "Driver/Commands.h"
+#include "Driver/Session.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <spawn.h>
+#include <sstream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double best(int runs, const std::function<double()> &measure) {
+  double least = 1e300;
+  for (int i = 0; i < runs; ++i)
+    least = std::min(least, measure());
+  return least;
+}
+
+double seconds(Clock::time_point from) {
+  return std::chrono::duration<double>(Clock::now() - from).count();
+}
+
+/// Runs a program with its output thrown away; negative if it failed.
+double spawned(std::vector<const char *> words) {
+  words.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", 1 /* O_WRONLY */, 0);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", 1, 0);
+  auto begin = Clock::now();
+  pid_t child = 0;
+  int failed = posix_spawnp(&child, words[0], &actions, nullptr,
+                            const_cast<char *const *>(words.data()), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  int status = 1;
+  if (failed || waitpid(child, &status, 0) != child || status != 0)
+    return -1;
+  return seconds(begin);
+}
+
+void row(const char *what, double value, const char *unit, double goal) {
+  std::printf("  %-52s %9.3f %-3s  goal %g  %s\n", what, value, unit, goal,
+              value < 0      ? "not measured"
+              : value <= goal ? "met"
+                              : "missed");
+}
+
+/// Layers of a dense network written out: 20 ops before fusion.
+std::string network() {
+  std::string text = "let x = ones([32, 64])\nlet w = full(0.01, [64, 64])\nlet b = ones([64])\n"
+                     "graph fn net(x: f32[N, 64], w: f32[64, 64], b: f32[64]) -> f32[N, 64] {\n"
+                     "  var h = x\n";
+  for (int i = 0; i < 6; ++i)
+    text += "  h = maximum(h @ w + b, 0.0)\n";
+  return text + "  h * 2.0 - 1.0\n}\n";
+}
+
+} // namespace
+
+int runSpineBench(int argc, char **argv) {
+  std::string mxc = argc > 0 ? argv[0] : "";
+  if (mxc.empty()) {
+    char path[4096];
+    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+    mxc = std::string(path, size > 0 ? static_cast<size_t>(size) : 0);
+    mxc = mxc.substr(0, mxc.rfind('/')) + "/mxc";
+  }
+  std::filesystem::path cache =
+      std::filesystem::temp_directory_path() / ("mxc-bench-" + std::to_string(getpid()));
+  setenv("MX_CACHE_DIR", cache.c_str(), 1);
+
+  std::printf("start (milliseconds, best of 20)\n");
+  double start = best(20, [&] { return spawned({mxc.c_str(), "-e", "print(1.0 + 1.0)"}); });
+  row("mxc -e 'print(1.0 + 1.0)'", start * 1e3, "ms", 60);
+  double tensor = best(20, [&] { return spawned({mxc.c_str(), "-e", "print(ones([3]) + 1.0)"}); });
+  row("mxc -e 'print(ones([3]) + 1.0)'", tensor * 1e3, "ms", 80);
+  double python = best(10, [&] { return spawned({"python3", "-c", "print(1.0 + 1.0)"}); });
+  double numpy = best(5, [&] { return spawned({"python3", "-c", "import numpy; print(numpy.ones(3) + 1.0)"}); });
+  std::printf("  %-52s %9.3f ms\n  %-52s %9.3f ms\n", "python3 -c 'print(1.0 + 1.0)'", python * 1e3,
+              "python3 with numpy", numpy * 1e3);
+
+  mx::driver::SessionOptions options;
+  options.check.stdlib = mx::driver::findStdlib();
+  options.cacheFolder = cache;
+  std::ostringstream out, err;
+  auto input = [&](mx::driver::Session &session, const std::string &text) {
+    bool complete = true;
+    auto begin = Clock::now();
+    if (!session.runInput("<bench>", text, complete)) {
+      std::fprintf(stderr, "mxc-bench: %s", err.str().c_str());
+      std::exit(1);
+    }
+    return seconds(begin);
+  };
+  auto firstCall = [&] {
+    mx::driver::Session session(options, out, err);
+    input(session, network());
+    double cold = input(session, "let y = net(x, w, b)\nsync()\n");
+    double warm = input(session, "let z = net(x, w, b)\nsync()\n");
+    return cold - warm;
+  };
+  std::printf("a graph of 20 ops (milliseconds, best of 5; the call itself taken off)\n");
+  double compile = best(5, [&] {
+    std::filesystem::remove_all(cache);
+    return firstCall();
+  });
+  row("compiled", compile * 1e3, "ms", 60);
+  row("from the cache on disk", best(5, firstCall) * 1e3, "ms", 5);
+
+  std::printf("calls from a loop of the host (microseconds, best of 5, everything waited for)\n");
+  mx::driver::Session session(options, out, err);
+  input(session, "graph fn tiny(x: f32[4]) -> f32[4] { x + 1.0 }\nvar v = ones([4])\n"
+                 "fn calls(x: f32[4], n: i64) -> f32[4] {\n  var y = x\n  for i in 0..n { y = tiny(y) }\n  y\n}\n"
+                 "fn ops(x: f32[4], n: i64) -> f32[4] {\n  var y = x\n  for i in 0..n { y = y + 1.0 }\n  y\n}\n");
+  auto each = [&](const std::string &function) {
+    constexpr int kMany = 20000;
+    double few = input(session, "v = " + function + "(v, 1)\nsync()\n");
+    return (input(session, "v = " + function + "(v, " + std::to_string(kMany) + ")\nsync()\n") - few) /
+           kMany;
+  };
+  row("a tiny graph", best(5, [&] { return each("calls"); }) * 1e6, "us", 2);
+  row("a small eager op", best(5, [&] { return each("ops"); }) * 1e6, "us", 3);
+  std::filesystem::remove_all(cache);
+  return 0;
+}
