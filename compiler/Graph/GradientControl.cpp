@@ -49,6 +49,18 @@ LogicalResult Reverse::repeat(Block &from, IRMapping &mapping,
                               SmallVectorImpl<Operation *> &copies) {
   NamesInUse names(function);
   SizeMap renamed;
+  // A variable that was written since would give another value.
+  llvm::DenseSet<StringAttr> written;
+  function->walk([&](ir::GlobalStoreOp store) { written.insert(store.getNameAttr()); });
+  Operation *stale = nullptr;
+  for (Operation &op : from.without_terminator())
+    op.walk([&](ir::GlobalLoadOp load) {
+      if (written.contains(load.getNameAttr()))
+        stale = load;
+    });
+  if (stale)
+    return stale->emitError()
+           << "a gradient runs this block again, and the variable it reads has changed by then";
   for (Operation &op : from.without_terminator()) {
     if (onlyOnce(&op))
       continue;

@@ -8,8 +8,8 @@
 // CHECK:       %[[Q:.*]] = mx.add %[[P]], %[[B]]
 // CHECK:       %[[S:.*]] = mx.sum %[[Q]]
 // CHECK:       %[[ONE:.*]] = mx.full
-// CHECK:       %[[R:.*]] = mx.reshape %[[ONE]] {{.*}} -> !mx.tensor<f32[1, 1]>
-// CHECK:       %[[G:.*]] = mx.broadcast %[[R]] {{.*}} -> !mx.tensor<f32[N, 3]>
+// CHECK:       %[[R:.*]] = mx.reshape %[[ONE]] {{.*}} -> <f32[1, 1]>
+// CHECK:       %[[G:.*]] = mx.broadcast %[[R]] {{.*}} -> <f32[N, 3]>
 // CHECK:       %[[GB:.*]] = mx.sum %[[G]] over [0, 1]
 // CHECK:       %[[GX:.*]] = mx.mul %[[G]], %[[X]]
 // CHECK:       %[[GW:.*]] = mx.sum %[[GX]] over [0]
@@ -34,8 +34,10 @@ mx.func @main(%w: !mx.tensor<f32[3]>, %b: !mx.tensor<f32[]>, %x: !mx.tensor<f32[
 // Nothing passes a stop, and none is left.
 // CHECK-LABEL: mx.func private @cut$grad
 // CHECK-NOT:   mx.stop
-// CHECK:       %[[G:.*]] = mx.mul %{{.*}}, %arg0
-// CHECK-NEXT:  mx.return %{{.*}}, %[[G]]
+// CHECK:       %[[P:.*]] = mx.mul %arg0, %arg0
+// CHECK:       %[[ONE:.*]] = mx.full
+// CHECK-NEXT:  %[[G:.*]] = mx.mul %[[ONE]], %arg0
+// CHECK-NEXT:  mx.return %[[P]], %[[G]]
 mx.func private @cut(%x: !mx.tensor<f32[]>) -> !mx.tensor<f32[]> {
   %s = mx.stop %x : !mx.tensor<f32[]> -> !mx.tensor<f32[]>
   %p = mx.mul %x, %s : (!mx.tensor<f32[]>, !mx.tensor<f32[]>) -> !mx.tensor<f32[]>
@@ -50,8 +52,8 @@ mx.func @main(%x: !mx.tensor<f32[]>) -> !mx.tensor<f32[]> {
 
 // A loop keeps the one state that its adjoint needs: the factor, and not the sum.
 // CHECK-LABEL: mx.func private @power$grad
-// CHECK:       %[[STACK:.*]] = mx.full {{.*}} -> !mx.tensor<f32[5]>
-// CHECK:       %[[RUN:.*]]:3 = mx.for {{.*}} carries ({{.*}}, %[[STACK]])
+// CHECK:       %[[STACK:.*]] = mx.full {{.*}} -> <f32[5]>
+// CHECK:       %[[RUN:.*]]:3 = mx.for {{.*}} carries({{.*}}, %[[STACK]])
 // CHECK:         mx.update
 // CHECK:       mx.for
 // CHECK:         mx.slice %[[RUN]]#2
