@@ -21,8 +21,9 @@ constexpr size_t kMaxConflicts = 16'000'000;
 Order byFirstStep(const std::vector<Piece> &blocks) {
   Order order(blocks.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](uint32_t a, uint32_t b) { return blocks[a].first < blocks[b].first; });
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return std::pair(blocks[a].first, a) < std::pair(blocks[b].first, b);
+  });
   return order;
 }
 
@@ -195,14 +196,18 @@ Packing pack(const std::vector<Piece> &blocks, const PackOptions &options) {
     return static_cast<double>(blocks[i].bytes) * static_cast<double>(length(i));
   };
   std::vector<Order> orders(4, byFirstStep(blocks));
-  std::stable_sort(orders[1].begin(), orders[1].end(), [&](uint32_t a, uint32_t b) {
-    return std::pair(blocks[a].bytes, length(a)) > std::pair(blocks[b].bytes, length(b));
-  });
-  std::stable_sort(orders[2].begin(), orders[2].end(),
-                   [&](uint32_t a, uint32_t b) { return area(a) > area(b); });
-  std::stable_sort(orders[3].begin(), orders[3].end(), [&](uint32_t a, uint32_t b) {
-    return std::pair(length(a), blocks[a].bytes) > std::pair(length(b), blocks[b].bytes);
-  });
+  // Equals in the order of their first steps, so that every machine finds the same plan.
+  auto earlier = [&](uint32_t a, uint32_t b) {
+    return std::pair(blocks[a].first, a) < std::pair(blocks[b].first, b);
+  };
+  auto sortBy = [&](Order &order, auto key) {
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return key(a) != key(b) ? key(a) > key(b) : earlier(a, b);
+    });
+  };
+  sortBy(orders[1], [&](uint32_t i) { return std::pair(blocks[i].bytes, length(i)); });
+  sortBy(orders[2], area);
+  sortBy(orders[3], [&](uint32_t i) { return std::pair(length(i), blocks[i].bytes); });
   Greedy greedy(blocks, conflicts);
   Order around = orders[0];
   Fit fit = Fit::First;

@@ -5,6 +5,7 @@
 //
 // All limits count steps, not time: the same blocks give the same offsets on every machine.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct PackOptions {
   /// Nodes that the exact search may visit; 0: none. Only for up to `kExactBlocks` blocks.
   int64_t exactNodes = 200'000;
 };
-inline constexpr size_t kExactBlocks = 64;
+inline constexpr std::size_t kExactBlocks = 64;
 
 struct Packing {
   std::vector<int64_t> offsets;

@@ -5,6 +5,9 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <numeric>
+#include <utility>
 
 using namespace mlir;
 
@@ -180,8 +183,17 @@ std::vector<DeviceReport> describePlan(rt::ProgramOp program) {
       }
       report.peak.push_back(describe(shown, writers.lookup(shown.getResult())));
     }
-    llvm::stable_sort(report.peak,
-                      [](const Tensor &a, const Tensor &b) { return a.bytes > b.bytes; });
+    // Largest first; equals in the order they were made.
+    std::vector<size_t> order(report.peak.size());
+    std::iota(order.begin(), order.end(), size_t(0));
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return report.peak[a].bytes != report.peak[b].bytes
+                 ? report.peak[a].bytes > report.peak[b].bytes
+                 : a < b;
+    });
+    auto unsorted = std::exchange(report.peak, {});
+    for (size_t i : order)
+      report.peak.push_back(std::move(unsorted[i]));
     out.push_back(std::move(report));
   }
   return out;
