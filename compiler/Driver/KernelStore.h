@@ -9,7 +9,7 @@
 
 namespace mx::driver {
 
-class KernelStore : public mxrt::eager::KernelSource {
+class KernelStore final : public mxrt::eager::KernelSource {
 public:
   KernelStore(mlir::MLIRContext &context, const pipeline::Options &options,
               const std::string &cacheFolder, const mxrt_allocator *allocator);
