@@ -53,10 +53,10 @@ mx.func @main(%x: !mx.tensor<f32[]>) -> !mx.tensor<f32[]> {
 // A loop keeps the one state that its adjoint needs: the factor, and not the sum.
 // CHECK-LABEL: mx.func private @power$grad
 // CHECK:       %[[STACK:.*]] = mx.full {{.*}} -> <f32[5]>
-// CHECK:       %[[RUN:.*]]:3 = mx.for {{.*}} carries({{.*}}, %[[STACK]])
+// CHECK:       %[[LOOP:.*]]:3 = mx.for {{.*}} carries({{.*}}, %[[STACK]])
 // CHECK:         mx.update
 // CHECK:       mx.for
-// CHECK:         mx.slice %[[RUN]]#2
+// CHECK:         mx.slice %[[LOOP]]#2
 // CHECK-NOT:   mx.slice
 // CHECK:       mx.return
 mx.func private @power(%x: !mx.tensor<f32[]>) -> !mx.tensor<f32[]> {
