@@ -50,8 +50,7 @@ public:
   bool hasEmpty() const { return !isa<MaxOp, MinOp, ArgmaxOp, ArgminOp>(op); }
   Partial identity(Value isEmpty);
   Partial first(Value x, Value index);
-  /// `inOrder`: all of y comes after x.
-  Partial combine(Partial x, Partial y, bool inOrder = false);
+  Partial combine(Partial x, Partial y);
   /// As an element of the op's result.
   Value result(Partial x);
 
@@ -62,7 +61,7 @@ private:
 
   bool isFloat() const { return isa<FloatType>(type); }
   Value limit(bool largest);
-  Value isBetter(Partial x, Partial y, bool inOrder);
+  Value isBetter(Partial x, Partial y);
 };
 
 Value Combiner::limit(bool largest) {
@@ -104,23 +103,15 @@ Partial Combiner::first(Value x, Value index) {
 }
 
 /// Whether y takes the place of x: it is larger (smaller), or the first NaN, or equal and earlier.
-Value Combiner::isBetter(Partial x, Partial y, bool inOrder) {
+Value Combiner::isBetter(Partial x, Partial y) {
   bool largest = isa<ArgmaxOp>(op);
-  if (inOrder && isFloat())
-    return arith::AndIOp::create(
-        e.b,
-        arith::CmpFOp::create(e.b, largest ? CmpFPredicate::UGT : CmpFPredicate::ULT, y.value,
-                              x.value),
-        arith::CmpFOp::create(e.b, CmpFPredicate::ORD, x.value, x.value));
   Value earlier = e.compare(CmpIPredicate::slt, y.index, x.index);
   if (!isFloat()) {
     CmpIPredicate beyond = largest ? (isUnsigned ? CmpIPredicate::ugt : CmpIPredicate::sgt)
                                    : (isUnsigned ? CmpIPredicate::ult : CmpIPredicate::slt);
     Value equal = e.compare(CmpIPredicate::eq, x.value, y.value);
-    Value isBeyond = e.compare(beyond, y.value, x.value);
-    if (inOrder)
-      return isBeyond;
-    return arith::OrIOp::create(e.b, isBeyond, arith::AndIOp::create(e.b, equal, earlier));
+    return arith::OrIOp::create(e.b, e.compare(beyond, y.value, x.value),
+                                arith::AndIOp::create(e.b, equal, earlier));
   }
   auto is = [&](CmpFPredicate p, Value a, Value b) -> Value {
     return arith::CmpFOp::create(e.b, p, a, b);
@@ -136,10 +127,10 @@ Value Combiner::isBetter(Partial x, Partial y, bool inOrder) {
                               arith::AndIOp::create(e.b, equal, earlier));
 }
 
-Partial Combiner::combine(Partial x, Partial y, bool inOrder) {
+Partial Combiner::combine(Partial x, Partial y) {
   auto flags = arith::FastMathFlagsAttr::get(e.b.getContext(), e.fast());
   if (hasIndex()) {
-    Value better = isBetter(x, y, inOrder);
+    Value better = isBetter(x, y);
     return {e.choose(better, y.value, x.value), e.choose(better, y.index, x.index)};
   }
   if (isa<SumOp>(op))
@@ -373,11 +364,7 @@ void Reducer::reduceBlock(Value linear, Value block, Value count, Value from, Va
   bool tiled = static_cast<bool>(width);
   for (auto [c, lane] : llvm::zip_equal(combiners, lanes))
     e.loop(zero, used, 1, [&](Value l) {
-      Partial start = c.identity(isEmpty);
-      if (c.hasIndex()) // of the lane's first element, for when none is better than this
-        start.index =
-            arith::TruncIOp::create(e.b, e.b.getI32Type(), e.add(linear, e.add(block, l)));
-      eachColumn(width, [&](Value t) { lane.store(e, slot(l, t, tiled), start); });
+      eachColumn(width, [&](Value t) { lane.store(e, slot(l, t, tiled), c.identity(isEmpty)); });
     });
   e.loop(zero, count, kLanes, [&](Value step) {
     Value left = e.least(e.number(kLanes), e.sub(count, step));
@@ -394,7 +381,7 @@ void Reducer::reduceBlock(Value linear, Value block, Value count, Value from, Va
           Value element = evaluator.at(c.op->getOperand(0), place);
           Partial next = c.first(element, c.hasIndex() ? e.add(linear, r) : Value());
           Value at = slot(l, t, tiled);
-          lane.store(e, at, c.combine(lane.load(e, at), next, /*inOrder=*/true));
+          lane.store(e, at, c.combine(lane.load(e, at), next));
         }
       });
     });

@@ -34,18 +34,22 @@ struct Words {
     return arith::CmpIOp::create(b, p, x, constant(y));
   }
   Value choose(Value c, Value x, Value y) { return arith::SelectOp::create(b, c, x, y); }
-  Value widen(Value x) { return arith::ExtUIOp::create(b, b.getI32Type(), x); }
-  Value narrow(Value word) { return arith::TruncIOp::create(b, b.getI16Type(), word); }
+  Value widen(Value x) {
+    return arith::ExtUIOp::create(b, b.getI32Type(), bitsOf(x, b.getI16Type()));
+  }
+  Value narrow(Value word, Type type) {
+    return bitsOf(arith::TruncIOp::create(b, b.getI16Type(), word), type);
+  }
 };
 
 Value extendBf16(Words &w, Value x) { return w.floatOf(w.left(w.widen(x), 16)); }
-Value truncateBf16(Words &w, Value x) {
+Value truncateBf16(Words &w, Value x, Type type) {
   Value bits = w.bitsOf(x);
   Value isNan = w.is(CmpIPredicate::ugt, w.with(bits, 0x7fffffff), 0x7f800000);
   Value half = w.plus(w.with(w.right(bits, 16), 1), 0x7fff);
   Value rounded = w.right(w.plus(bits, half), 16);
   Value quiet = w.either(w.right(bits, 16), w.constant(0x40));
-  return w.narrow(w.choose(isNan, quiet, rounded));
+  return w.narrow(w.choose(isNan, quiet, rounded), type);
 }
 
 Value extendF16(Words &w, Value x) {
@@ -60,7 +64,7 @@ Value extendF16(Words &w, Value x) {
   value = w.choose(w.is(CmpIPredicate::eq, exponent, 0), small, value);
   return w.floatOf(w.either(value, w.left(w.with(half, 0x8000), 16)));
 }
-Value truncateF16(Words &w, Value x) {
+Value truncateF16(Words &w, Value x, Type type) {
   Value all = w.bitsOf(x), bits = w.with(all, 0x7fffffff);
   Value isNan = w.is(CmpIPredicate::ugt, bits, 0x7f800000);
   Value large = w.choose(isNan, w.constant(0x7e00), w.constant(0x7c00));
@@ -72,49 +76,26 @@ Value truncateF16(Words &w, Value x) {
   Value normal = w.right(w.plus(w.plus(bits, ((15U - 127U) << 23) + 0xfff), odd), 13);
   Value value = w.choose(w.is(CmpIPredicate::ult, bits, 113U << 23), small, normal);
   value = w.choose(w.is(CmpIPredicate::uge, bits, (127U + 16) << 23), large, value);
-  return w.narrow(w.either(value, w.right(w.with(all, 0x80000000), 16)));
+  return w.narrow(w.either(value, w.right(w.with(all, 0x80000000), 16)), type);
 }
 
 } // namespace
 
 void expandHalfs(ModuleOp module, bool nativeHalf) {
-  auto isHalf = [](Type type) { return type.isF16() || type.isBF16(); };
-  Type word = IntegerType::get(module.getContext(), 16);
-  SmallVector<std::pair<Operation *, Type>> conversions;
   module.walk([&](Operation *op) {
-    if (op->getNumResults() != 1)
+    if (!isa<arith::ExtFOp, arith::TruncFOp>(op))
       return;
-    Type type = op->getResult(0).getType();
-    if (isa<arith::ExtFOp>(op) && isHalf(op->getOperand(0).getType()))
-      conversions.emplace_back(op, op->getOperand(0).getType());
-    else if (isa<arith::TruncFOp>(op) && isHalf(type))
-      conversions.emplace_back(op, type);
-  });
-  // All else with such floats loads, chooses or names them: as integers, since LLVM would take some
-  // of it by way of f32.
-  module.walk([&](Operation *op) {
-    if (op->getNumResults() != 1 || !isHalf(op->getResult(0).getType()) || isa<arith::TruncFOp>(op))
-      return;
-    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-      llvm::APInt bits = cast<FloatAttr>(constant.getValue()).getValue().bitcastToAPInt();
-      constant.setValueAttr(IntegerAttr::get(word, bits));
-    }
-    op->getResult(0).setType(word);
-  });
-  for (auto [op, half] : conversions) {
-    Words w{ImplicitLocOpBuilder(op->getLoc(), op)};
     bool extends = isa<arith::ExtFOp>(op);
-    Value x = op->getOperand(0), value;
-    if (half.isF16() && nativeHalf)
-      value = extends ? Value(arith::ExtFOp::create(w.b, w.b.getF32Type(), w.bitsOf(x, half)))
-                      : w.bitsOf(arith::TruncFOp::create(w.b, half, x), word);
-    else if (half.isF16())
-      value = extends ? extendF16(w, x) : truncateF16(w, x);
-    else
-      value = extends ? extendBf16(w, x) : truncateBf16(w, x);
+    Type half = extends ? op->getOperand(0).getType() : op->getResult(0).getType();
+    if (!half.isBF16() && (!half.isF16() || nativeHalf))
+      return;
+    Words w{ImplicitLocOpBuilder(op->getLoc(), op)};
+    Value x = op->getOperand(0);
+    Value value = half.isBF16() ? (extends ? extendBf16(w, x) : truncateBf16(w, x, half))
+                                : (extends ? extendF16(w, x) : truncateF16(w, x, half));
     op->getResult(0).replaceAllUsesWith(value);
     op->erase();
-  }
+  });
 }
 
 } // namespace mx::lowering

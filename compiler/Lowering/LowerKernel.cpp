@@ -2,7 +2,6 @@
 //
 // One kernel from `mx` to the LLVM dialect: checks that it is of a form that can be emitted, and
 // hands each group of outputs to the emitter for it.
-#include "Lowering/Collapse.h"
 #include "Lowering/EmitKernel.h"
 #include "Lowering/LowerToLlvm.h"
 #include "mlir/IR/Verifier.h"
@@ -136,8 +135,7 @@ OwningOpRef<ModuleOp> lowerKernel(KernelOp kernel, StringRef name, const KernelO
   if (failed(checkSizes(kernel)))
     return nullptr;
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
-  OwningOpRef<KernelOp> copy = collapsed(kernel);
-  KernelEmitter emitter(*copy, name, options, *module);
+  KernelEmitter emitter(kernel, name, options, *module);
   if (failed(emit(emitter)))
     return nullptr;
   if (loopText) {

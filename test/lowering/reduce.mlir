@@ -22,17 +22,3 @@ mx.func @norm(%x: !mx.tensor<f32[N, 100]>) -> !mx.tensor<f32[N]> attributes {siz
   }
   mx.return %k : !mx.tensor<f32[N]>
 }
-
-// Neighbouring reduced axes are one: no division in the loops to find the place of an element.
-// CHECK-LABEL: llvm.func @mean
-// CHECK-NOT: arith.div{{[su]}}i
-// CHECK: llvm.return
-mx.func @mean(%x: !mx.tensor<f32[N, C, 7, 7]>, %b: !mx.tensor<f32[C, 1, 1]>) -> !mx.tensor<f32[N, C, 1, 1]> attributes {sizes = ["N", "C"]} {
-  %k = mx.kernel(%x, %b) attributes {sizes = ["N", "C"]} : (!mx.tensor<f32[N, C, 7, 7]>, !mx.tensor<f32[C, 1, 1]>) -> !mx.tensor<f32[N, C, 1, 1]> {
-  ^bb0(%a: !mx.tensor<f32[N, C, 7, 7]>, %c: !mx.tensor<f32[C, 1, 1]>):
-    %1 = mx.sum %a over [2, 3] keep : !mx.tensor<f32[N, C, 7, 7]> -> !mx.tensor<f32[N, C, 1, 1]>
-    %2 = mx.add %1, %c : (!mx.tensor<f32[N, C, 1, 1]>, !mx.tensor<f32[C, 1, 1]>) -> !mx.tensor<f32[N, C, 1, 1]>
-    mx.yield %2 : !mx.tensor<f32[N, C, 1, 1]>
-  }
-  mx.return %k : !mx.tensor<f32[N, C, 1, 1]>
-}

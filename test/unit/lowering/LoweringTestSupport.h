@@ -92,7 +92,6 @@ public:
     if (!compiled)
       return out;
     code = compiled->irAfter;
-    object = compiled->object;
     auto unit = jit->add({compiled->object});
     EXPECT_TRUE(unit) << unit.message();
     if (!unit)
@@ -104,7 +103,7 @@ public:
 
   std::unique_ptr<mlir::MLIRContext> context;
   std::unique_ptr<target::Jit> jit;
-  std::string code, object; ///< of the kernel compiled last: LLVM IR, and machine code
+  std::string code; ///< LLVM IR of the kernel compiled last
   std::string cpuName = "native";
   unsigned count = 0;
 };

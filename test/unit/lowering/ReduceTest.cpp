@@ -176,19 +176,6 @@ TEST(Reduction, OfBools) {
       false, [](Bool) { return Bool(true); });
 }
 
-TEST(Reduction, ArgmaxOfNothingButTheLeast) {
-  Kernel argmax = compiler().fromKey("argmax f32:3c -> i32:2c");
-  Kernel argmin = compiler().fromKey("argmin i8:3c -> i32:2c");
-  std::vector<float> x(3000, -std::numeric_limits<float>::infinity());
-  std::vector<int8_t> y(3000, 127);
-  std::vector<int32_t> got(3, -1);
-  ASSERT_EQ(argmax({address(x), address(got)}, {1, 1000, 3}).code, 0);
-  EXPECT_EQ(got, (std::vector<int32_t>{0, 0, 0}));
-  got.assign(1, -1);
-  ASSERT_EQ(argmin({address(y), address(got)}, {1, 3000, 1}).code, 0);
-  EXPECT_EQ(got[0], 0);
-}
-
 TEST(Reduction, OfManySmallNumbersIsAccurate) {
   Kernel sum = compiler().fromKey("sum f32:3c -> f32:2c");
   std::vector<float> x(1 << 22, 0.1f), got(1);
