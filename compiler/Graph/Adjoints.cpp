@@ -225,30 +225,7 @@ Value Reverse::onDevice(Value value) {
 }
 
 Value Reverse::elementwise(StringRef op, ArrayRef<Value> operands, Type element) {
-  bool host = true;
-  SmallVector<ir::SizeAttr> sizes;
-  std::string device;
-  for (Value v : operands) {
-    ir::TensorType type = typeOf(v);
-    host &= type.isHost();
-    if (!type.isHost() && !type.getDevice().getValue().empty())
-      device = type.getDevice().getValue().str();
-    ArrayRef<ir::SizeAttr> mine = type.getSizes();
-    if (mine.size() > sizes.size())
-      sizes.insert(sizes.begin(), mine.begin(), mine.begin() + (mine.size() - sizes.size()));
-    for (size_t back = 1; back <= mine.size(); ++back) {
-      ir::SizeAttr &slot = sizes[sizes.size() - back];
-      if (slot.constant() == 1)
-        slot = mine[mine.size() - back];
-    }
-  }
-  Type elements = element ? element : typeOf(operands.back()).getElement();
-  auto type = host ? ir::TensorType::host(elements)
-                   : ir::TensorType::get(b.getContext(), elements, sizes, b.getStringAttr(device));
-  OperationState state(b.getLoc(), ("mx." + op).str());
-  state.addOperands(operands);
-  state.addTypes(type);
-  return b.create(state)->getResult(0);
+  return ir::makeElementwise(b, b.getLoc(), op, operands, element);
 }
 
 Value Reverse::sum(Value value, ArrayRef<int64_t> axes, bool keep) {

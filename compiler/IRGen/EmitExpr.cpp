@@ -299,38 +299,12 @@ mlir::Value Emitter::elementwise(StringRef op, ArrayRef<mlir::Value> given, mlir
     if (inGraph && v && isHost(v) &&
         (!counts || !(elementOf(v).isInteger(64) || elementOf(v).isInteger(1))))
       v = toDevice(v);
-  bool host = true;
-  SmallVector<ir::SizeAttr> sizes;
-  std::string device;
-  bool placed = false;
   for (mlir::Value &v : operands) {
     if (!v)
       return {};
     v = place(v);
-    ir::TensorType type = tensor(v);
-    host &= type.isHost();
-    // Single numbers move freely; tensors say where.
-    if (!type.isHost() && (device.empty() || (!type.isScalar() && !placed))) {
-      device = type.getDevice().getValue().str();
-      placed |= !type.isScalar();
-    }
-    ArrayRef<ir::SizeAttr> mine = type.getSizes();
-    if (mine.size() > sizes.size())
-      sizes.insert(sizes.begin(), mine.begin(), mine.begin() + (mine.size() - sizes.size()));
-    for (size_t back = 1; back <= mine.size(); ++back) {
-      ir::SizeAttr &slot = sizes[sizes.size() - back];
-      if (slot.constant() == 1)
-        slot = mine[mine.size() - back];
-    }
   }
-  mlir::Type elements = element ? element : elementOf(operands.back());
-  ir::TensorType type =
-      host ? ir::TensorType::host(elements)
-           : ir::TensorType::get(&shared.context, elements, sizes, builder.getStringAttr(device));
-  OperationState state(builder.getLoc(), ("mx." + op).str());
-  state.addOperands(operands);
-  state.addTypes(type);
-  return builder.create(state)->getResult(0);
+  return ir::makeElementwise(builder, builder.getLoc(), op, operands, element);
 }
 
 mlir::Value Emitter::emitUnary(const Unary *e) {

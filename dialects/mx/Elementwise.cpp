@@ -27,6 +27,37 @@ static bool broadcastsTo(TensorType part, TensorType whole) {
   return true;
 }
 
+Value makeElementwise(OpBuilder &builder, Location loc, StringRef op, ArrayRef<Value> operands,
+                      Type element) {
+  bool host = true, placed = false;
+  SmallVector<SizeAttr> sizes;
+  StringAttr device;
+  for (Value v : operands) {
+    auto type = cast<TensorType>(v.getType());
+    host &= type.isHost();
+    // Single numbers move freely; tensors say where.
+    if (!type.isHost() && (!device || (!type.isScalar() && !placed))) {
+      device = type.getDevice();
+      placed = !type.isScalar();
+    }
+    ArrayRef<SizeAttr> mine = type.getSizes();
+    if (mine.size() > sizes.size())
+      sizes.insert(sizes.begin(), mine.begin(), mine.begin() + (mine.size() - sizes.size()));
+    for (size_t back = 1; back <= mine.size(); ++back) {
+      SizeAttr &slot = sizes[sizes.size() - back];
+      if (slot.constant() == 1)
+        slot = mine[mine.size() - back];
+    }
+  }
+  if (!element)
+    element = cast<TensorType>(operands.back().getType()).getElement();
+  OperationState state(loc, ("mx." + op).str());
+  state.addOperands(operands);
+  state.addTypes(host ? TensorType::host(element)
+                      : TensorType::get(builder.getContext(), element, sizes, device));
+  return builder.create(state)->getResult(0);
+}
+
 LogicalResult verifyElementwise(Operation *op) {
   auto result = cast<TensorType>(op->getResult(0).getType());
   bool allHost = true;

@@ -31,6 +31,11 @@ inline bool isBoolElement(mlir::Type type) { return type.isInteger(1); }
 
 // What the ops of a family share; the generated code calls these.
 llvm::LogicalResult verifyElementwise(mlir::Operation *op);
+/// The op `mx.<op>` with the type its operands give it: stretched to each other, on the host if all
+/// are, else on the device of the tensors among them. `element`: of the result, if it is not that
+/// of the last operand.
+mlir::Value makeElementwise(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef op,
+                            llvm::ArrayRef<mlir::Value> operands, mlir::Type element = {});
 mlir::OpFoldResult foldElementwise(mlir::Operation *op, llvm::ArrayRef<mlir::Attribute> operands);
 llvm::LogicalResult verifyReduction(mlir::Operation *op, llvm::ArrayRef<int64_t> axes, bool keep);
 
