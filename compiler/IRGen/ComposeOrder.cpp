@@ -12,10 +12,7 @@ mlir::Value Composer::apart(ArrayRef<mlir::Value> operands, ir::TensorType resul
                             llvm::function_ref<mlir::Value(Composer &, ValueRange)> build) {
   if (e.inGraph || e.shared.options.eager)
     return build(*this, operands);
-  Instance block = e.instance;
-  block.sizes.clear();
-  for (auto &[atom, sizeName] : e.sizeNames)
-    block.sizes.push_back({atom, sizeName, 0, 0});
+  Instance block = e.outlined();
   block.symbol = (name + "$" + llvm::Twine(e.shared.graphBlocks++)).str();
   block.isGraph = true;
   SmallVector<mlir::Type> inputs(ValueRange(operands).getTypes());
@@ -33,11 +30,7 @@ mlir::Value Composer::apart(ArrayRef<mlir::Value> operands, ir::TensorType resul
     mlir::Value value = build(within, function.getArguments());
     inside.create<ir::ReturnOp>(ValueRange{within.reshape(value, result.getSizes())});
   }
-  SmallVector<mlir::Attribute> sizes;
-  for (const SizeParam &size : block.sizes)
-    sizes.push_back(e.size(e.sema.dims.symbol(size.atom)));
-  return e
-      .create<ir::CallOp>(TypeRange(result), block.symbol, operands, e.builder.getArrayAttr(sizes))
+  return e.create<ir::CallOp>(TypeRange(result), block.symbol, operands, e.sizesFor(block))
       .getResult(0);
 }
 

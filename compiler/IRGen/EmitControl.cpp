@@ -92,14 +92,12 @@ mlir::Value Emitter::skipping(uint8_t exits) {
   return flag ? flag : constantBool(false);
 }
 
-void Emitter::emitForRange(const For *loop, mlir::Value from, mlir::Value to,
-                           llvm::function_ref<void(mlir::Value)> bind,
-                           llvm::function_ref<void(mlir::Value)> after) {
-  uint8_t exits = exitsOf(loop->body);
-  Variables assigned;
-  assignedIn(loop->body, assigned);
-  mlir::Value outerBroken = values.lookup(&brokenFlag),
-              outerContinued = values.lookup(&continuedFlag);
+/// What the loop carries. `break` and `continue` inside are its own; those of the loop around are
+/// put aside until endLoop.
+Emitter::Carried Emitter::beginLoop(uint8_t exits, Variables &assigned) {
+  Carried state;
+  state.outerBroken = values.lookup(&brokenFlag);
+  state.outerContinued = values.lookup(&continuedFlag);
   values.erase(&brokenFlag);
   values.erase(&continuedFlag);
   if (exits & Breaks) {
@@ -110,10 +108,33 @@ void Emitter::emitForRange(const For *loop, mlir::Value from, mlir::Value to,
     assigned.insert(&returnedFlag);
     assigned.insert(&returnValue);
   }
-  SmallVector<Symbol *> carried = carriedBy(assigned);
-  SmallVector<mlir::Value> initial;
-  for (Symbol *symbol : carried)
-    initial.push_back(values[symbol]);
+  state.parts.symbols = carriedBy(assigned);
+  for (Symbol *symbol : state.parts.symbols) {
+    state.parts.initial.push_back(values[symbol]);
+    state.parts.types.push_back(values[symbol].getType());
+  }
+  return state;
+}
+
+void Emitter::endLoop(const Carried &state, ResultRange results) {
+  for (auto [symbol, result] : llvm::zip(state.parts.symbols, results))
+    values[symbol] = result;
+  values.erase(&brokenFlag);
+  values.erase(&continuedFlag);
+  if (state.outerBroken)
+    values[&brokenFlag] = state.outerBroken;
+  if (state.outerContinued)
+    values[&continuedFlag] = state.outerContinued;
+}
+
+void Emitter::emitForRange(const For *loop, mlir::Value from, mlir::Value to,
+                           llvm::function_ref<void(mlir::Value)> bind,
+                           llvm::function_ref<void(mlir::Value)> after) {
+  uint8_t exits = exitsOf(loop->body);
+  Variables assigned;
+  assignedIn(loop->body, assigned);
+  Carried state = beginLoop(exits, assigned);
+  auto &[carried, initial, types] = state.parts;
   auto names = sizeNames;
   auto body = [&](mlir::Value index) {
     if (exits & Continues)
@@ -123,9 +144,6 @@ void Emitter::emitForRange(const For *loop, mlir::Value from, mlir::Value to,
     after(index);
     values.erase(&continuedFlag);
   };
-  SmallVector<mlir::Type> types;
-  for (mlir::Value v : initial)
-    types.push_back(v.getType());
   Operation *op = nullptr;
   unsigned firstResult = 0;
   bool leaves = exits & (Breaks | Returns);
@@ -178,14 +196,7 @@ void Emitter::emitForRange(const For *loop, mlir::Value from, mlir::Value to,
     values = before;
   }
   sizeNames = names;
-  for (auto [i, symbol] : llvm::enumerate(carried))
-    values[symbol] = op->getResult(firstResult + static_cast<unsigned>(i));
-  values.erase(&brokenFlag);
-  values.erase(&continuedFlag);
-  if (outerBroken)
-    values[&brokenFlag] = outerBroken;
-  if (outerContinued)
-    values[&continuedFlag] = outerContinued;
+  endLoop(state, op->getResults().drop_front(firstResult));
 }
 
 void Emitter::emitFor(const For *loop) {
@@ -240,25 +251,8 @@ void Emitter::emitWhile(const While *loop) {
   assignedIn(loop->body, assigned);
   assignedIn(loop->condition, assigned);
   mlir::Value limit = loop->limit ? emitHostInt(loop->limit) : mlir::Value();
-  mlir::Value outerBroken = values.lookup(&brokenFlag),
-              outerContinued = values.lookup(&continuedFlag);
-  values.erase(&brokenFlag);
-  values.erase(&continuedFlag);
-  if (exits & Breaks) {
-    values[&brokenFlag] = constantBool(false);
-    assigned.insert(&brokenFlag);
-  }
-  if (exits & Returns) {
-    assigned.insert(&returnedFlag);
-    assigned.insert(&returnValue);
-  }
-  SmallVector<Symbol *> carried = carriedBy(assigned);
-  SmallVector<mlir::Value> initial;
-  SmallVector<mlir::Type> types;
-  for (Symbol *symbol : carried) {
-    initial.push_back(values[symbol]);
-    types.push_back(values[symbol].getType());
-  }
+  Carried state = beginLoop(exits, assigned);
+  auto &[carried, initial, types] = state.parts;
   auto op = create<ir::WhileOp>(types, initial, limit);
   auto before = values;
   auto names = sizeNames;
@@ -291,14 +285,7 @@ void Emitter::emitWhile(const While *loop) {
   }
   values = before;
   sizeNames = names;
-  for (auto [i, symbol] : llvm::enumerate(carried))
-    values[symbol] = op.getResult(static_cast<unsigned>(i));
-  values.erase(&brokenFlag);
-  values.erase(&continuedFlag);
-  if (outerBroken)
-    values[&brokenFlag] = outerBroken;
-  if (outerContinued)
-    values[&continuedFlag] = outerContinued;
+  endLoop(state, op->getResults());
 }
 
 // --------------------------------------------------------------------------------- return,

@@ -257,10 +257,7 @@ mlir::Value Emitter::emitGrad(const Grad *e) {
 
   std::string name = (instance.symbol.empty() ? std::string("grad") : instance.symbol + ".grad") +
                      "$" + std::to_string(shared.graphBlocks++);
-  Instance block = instance;
-  block.sizes.clear();
-  for (auto &[atom, sizeName] : sizeNames)
-    block.sizes.push_back({atom, sizeName, 0, 0});
+  Instance block = outlined();
   block.symbol = name;
   block.isGraph = false;
   Emitter inside(shared, block);
@@ -294,15 +291,12 @@ mlir::Value Emitter::emitGrad(const Grad *e) {
     out.push_back(inside.fit(inside.values.lookup(inner(symbol)), results[own + i]));
   inside.create<ir::ReturnOp>(out);
 
-  SmallVector<mlir::Attribute> sizes;
-  for (const SizeParam &size : block.sizes)
-    sizes.push_back(this->size(sema.dims.symbol(size.atom)));
   at(e->keyword);
   const Type *gradients = result->parts[1];
   bool several = e->targets.size() > 1;
   for (size_t i = 0; i < e->targets.size(); ++i)
     results.push_back(convert(several ? gradients->parts[i] : gradients));
-  auto op = create<ir::GradOp>(results, name, args, wrt, builder.getArrayAttr(sizes));
+  auto op = create<ir::GradOp>(results, name, args, wrt, sizesFor(block));
   SmallVector<mlir::Value> all(op.getResults());
   for (auto [i, symbol] : llvm::enumerate(changed)) {
     if (symbol == &selfPlaceholder)

@@ -215,6 +215,21 @@ void Emitter::emitTopLevel(const List<Stmt *> &items, StringRef name, std::strin
   create<ir::ReturnOp>(ValueRange());
 }
 
+Instance Emitter::outlined() const {
+  Instance block = instance;
+  block.sizes.clear();
+  for (auto &[atom, name] : sizeNames)
+    block.sizes.push_back({atom, name, 0, 0});
+  return block;
+}
+
+ArrayAttr Emitter::sizesFor(const Instance &block) {
+  SmallVector<mlir::Attribute> sizes;
+  for (const SizeParam &param : block.sizes)
+    sizes.push_back(size(sema.dims.symbol(param.atom)));
+  return builder.getArrayAttr(sizes);
+}
+
 /// Results of a graph are on a device: it runs later.
 static mlir::Type deviceType(mlir::Type type) {
   auto tensor = dyn_cast<ir::TensorType>(type);
@@ -264,10 +279,7 @@ mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
                      "$" + std::to_string(shared.graphBlocks++);
 
   // The inner body: same names of sizes, isolated values.
-  Instance block = instance;
-  block.sizes.clear();
-  for (auto &[atom, sizeName] : sizeNames)
-    block.sizes.push_back({atom, sizeName, 0, 0});
+  Instance block = outlined();
   auto emitBody = [&](const std::string &symbol, bool asGraph) {
     block.symbol = symbol;
     block.isGraph = asGraph;
@@ -307,11 +319,8 @@ mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
   if (shared.failed)
     return {};
 
-  SmallVector<mlir::Attribute> sizes;
-  for (const SizeParam &size : block.sizes)
-    sizes.push_back(this->size(sema.dims.symbol(size.atom)));
   at(e->span);
-  auto call = create<ir::CallOp>(results, name, args, builder.getArrayAttr(sizes));
+  auto call = create<ir::CallOp>(results, name, args, sizesFor(block));
   for (auto [i, symbol] : llvm::enumerate(changed)) {
     if (symbol == &selfPlaceholder)
       setSelf(call.getResult(static_cast<unsigned>(i)));

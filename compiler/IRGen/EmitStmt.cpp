@@ -140,8 +140,7 @@ void Emitter::emitLet(const Let *let) {
   // A literal takes the elements of the written type at once: f64 digits are not those of f32.
   Symbol *only = let->pattern->parts.empty() ? let->pattern->symbol : nullptr;
   bool adapts = only && only->type && only->type->isTensor() && known && known->type->isTensor();
-  mlir::Value value =
-      adapts ? emitAs(let->value, elementType(only->type->elem)) : emit(let->value);
+  mlir::Value value = adapts ? emitAs(let->value, elementType(only->type->elem)) : emit(let->value);
   if (!value) {
     return;
   }
@@ -192,10 +191,6 @@ void Emitter::define(Symbol *symbol, mlir::Value value) {
         bindSize(*atom, value);
   if (shared.globals.count(symbol)) {
     create<ir::GlobalStoreOp>(builder.getStringAttr(shared.globalName(*symbol)), value);
-    return;
-  }
-  if (cells.count(symbol)) {
-    values[symbol] = create<ir::CellOp>(ir::CellType::get(&shared.context, value.getType()), value);
     return;
   }
   values[symbol] = value;

@@ -156,6 +156,16 @@ private:
   mlir::Value conditional(mlir::Value condition, const Variables &assigned, mlir::Type resultType,
                           llvm::function_ref<mlir::Value()> then,
                           llvm::function_ref<mlir::Value()> otherwise);
+  struct Carried {
+    struct {
+      SmallVector<Symbol *> symbols;
+      SmallVector<mlir::Value> initial;
+      SmallVector<mlir::Type> types;
+    } parts;
+    mlir::Value outerBroken, outerContinued;
+  };
+  Carried beginLoop(uint8_t exits, Variables &assigned);
+  void endLoop(const Carried &state, mlir::ResultRange results);
   void emitFor(const ast::For *loop);
   void emitForRange(const ast::For *loop, mlir::Value from, mlir::Value to,
                     llvm::function_ref<void(mlir::Value)> bind,
@@ -249,13 +259,12 @@ private:
   mlir::Value zeroGradient(mlir::Type type);
   mlir::Value overLeaves(mlir::Type type, ArrayRef<mlir::Value> operands,
                          llvm::function_ref<mlir::Value(ArrayRef<mlir::Value>)> leaf);
-  mlir::Value overLeavesOf(mlir::Type type,
-                           llvm::function_ref<mlir::Value(ir::TensorType)> leaf);
+  mlir::Value overLeavesOf(mlir::Type type, llvm::function_ref<mlir::Value(ir::TensorType)> leaf);
 
   // ---- EmitLeaves.cpp
   struct LeafPath {
-    std::string name;                 ///< `blocks.3.w`
-    SmallVector<std::string> fields;  ///< of each step; a number steps into an array
+    std::string name;                ///< `blocks.3.w`
+    SmallVector<std::string> fields; ///< of each step; a number steps into an array
     const Type *type = nullptr;
   };
   bool isLeaves(const ast::Expr *iterable);
@@ -267,6 +276,10 @@ private:
 
   // ---- EmitGraph.cpp
   mlir::Value emitGraphBlock(const ast::GraphBlock *e);
+  /// This body's instance for a block that becomes a function of its own: it gets all sizes that
+  /// have a name here, and sizesFor says their values at the call.
+  Instance outlined() const;
+  mlir::ArrayAttr sizesFor(const Instance &block);
   void finishReturn(mlir::Value result);
   void beginFunction(mlir::FunctionType type, bool asGraph, StringRef name, Span span);
 
@@ -277,18 +290,15 @@ private:
   mlir::Operation *functionOp = nullptr;
 
   llvm::DenseMap<Symbol *, mlir::Value> values; ///< current values; cells hold their cell
-  llvm::DenseSet<Symbol *> cells;               ///< variables a `try` may leave half way
   std::map<AtomId, std::string> sizeNames;      ///< sizes that have a name here
   std::map<std::string, int> nameCounts;
   std::set<AtomId> adopted; ///< sizes of the run that have their value
-  mlir::Value rng;          ///< of a constructor: what initialisers draw from
-  bool hasRng = false;
-  Symbol selfPlaceholder; ///< stands for the receiver among variables
+  Symbol selfPlaceholder;   ///< stands for the receiver among variables
   Symbol rngPlaceholder, returnedFlag, returnValue, brokenFlag, continuedFlag;
   const Type *resultType = nullptr; ///< declared; null if there is none
   SmallVector<Symbol *> mutParams;
   bool inGraph = false;
-  std::string device; ///< of the innermost `on`
+  std::string device;   ///< of the innermost `on`
   std::string leafPath; ///< of the turn of the innermost loop over leaves
 };
 
