@@ -49,19 +49,31 @@ KernelStore::KernelStore(mlir::MLIRContext &context, const pipeline::Options &op
     return;
   }
   jit = made.take();
-  std::string_view packed(mx_prebuilt_begin,
-                          static_cast<size_t>(mx_prebuilt_end - mx_prebuilt_begin));
-  for (const std::string &level : prebuiltLevels())
-    if (auto known = target::TargetCpu::parse(level); known && known->runsHere())
-      prebuilt = unpackPrebuilt(packed, level);
+}
+
+/// Looked through when the first kernel is asked for: a program without tensors never does.
+const std::map<std::string_view, std::string_view> &KernelStore::prebuilt() {
+  if (unpacked)
+    return *unpacked;
+  unpacked.emplace();
+  std::vector<std::string> levels = prebuiltLevels();
+  for (auto level = levels.rbegin(); level != levels.rend(); ++level)
+    if (auto known = target::TargetCpu::parse(*level); known && known->runsHere()) {
+      *unpacked = unpackPrebuilt(
+          {mx_prebuilt_begin, static_cast<size_t>(mx_prebuilt_end - mx_prebuilt_begin)}, *level);
+      break;
+    }
+  return *unpacked;
 }
 
 mxrt::Status KernelStore::find(std::string_view key, mxrt_compiled_kernel &out) {
   std::string entry = kernelSymbol(key), error;
   std::optional<std::string> object;
-  if (auto found = prebuilt.find(key); found != prebuilt.end() && compileOptions.key().empty())
-    object = std::string(found->second);
-  else
+  // They are compiled with the usual options.
+  if (compileOptions.key().empty())
+    if (auto found = prebuilt().find(key); found != prebuilt().end())
+      object = std::string(found->second);
+  if (!object)
     object = pipeline::compileEagerKernel(context, llvm::StringRef(key.data(), key.size()), entry,
                                           *machine, *disk, compileOptions, error);
   if (object) {

@@ -27,6 +27,8 @@ public:
   const pipeline::Options &options() const { return compileOptions; }
 
 private:
+  const std::map<std::string_view, std::string_view> &prebuilt();
+
   mlir::MLIRContext &context;
   const pipeline::Options &compileOptions;
   const mxrt_allocator *allocator;
@@ -34,8 +36,9 @@ private:
   std::unique_ptr<target::ObjectCache> disk;
   std::optional<target::Jit> jit;
   std::vector<target::JitUnit> units;
-  std::set<std::string> loaded;                          ///< names of the objects in `jit`
-  std::map<std::string_view, std::string_view> prebuilt; ///< objects by key, for this CPU
+  std::set<std::string> loaded; ///< names of the objects in `jit`
+  /// Objects by key, for this CPU.
+  std::optional<std::map<std::string_view, std::string_view>> unpacked;
   std::string trouble;
 };
 
