@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Driver/GraphParts.h"
-#include "Target/Hasher.h"
 #include "eager/TensorValue.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mxrt/call.h"
@@ -38,8 +37,6 @@ void GraphHost::addModule(mlir::ModuleOp module) {
       graph->open.push_back(static_cast<bool>(bound));
       graph->bounds.push_back(bound ? bound.getInt() : 0);
     }
-    for (unsigned i = 0; i < op.getNumArguments(); ++i)
-      graph->mutCount += op.getArgAttr(i, "mx.mut") != nullptr;
     auto &slot = graphs[graph->name];
     if (slot)
       retired.push_back(std::move(slot));
@@ -103,8 +100,8 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   std::vector<std::pair<std::string, int64_t>> values;
   // A session may define a graph of this name again: its code needs a name of its own.
   if (graph.identity.empty())
-    graph.identity = target::Hasher().add(pipeline::closedText(graph.op)).hex().substr(0, 8);
-  std::string entry = graph.name + "_" + graph.identity;
+    graph.identity = pipeline::identityOf(graph.op);
+  std::string entry = graph.name + "_" + graph.identity.substr(0, 8);
   for (size_t i = 0; i < sizes.size(); ++i)
     if (!graph.open[i]) {
       values.push_back({graph.sizes[i], sizes[i]});
@@ -116,8 +113,8 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
       problem = d.str();
     return mlir::success();
   });
-  auto made = pipeline::compileGraph(graph.op, values, entry, kernels.cpu(), kernels.cache(),
-                                     kernels.options());
+  auto made = pipeline::compileGraph(graph.op, values, graph.identity, entry, kernels.cpu(),
+                                     kernels.cache(), kernels.options());
   if (!made) {
     graph.variants.erase(key);
     return fail(MXRT_UNSUPPORTED, place,
@@ -345,8 +342,7 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
     if (!graph.op.getArgAttr(i, "mx.mut"))
       continue;
     Value value;
-    if (mxrt::Status status = rebuild(results[changed++], graph, call, next, heap, value);
-        !status.ok())
+    if (mxrt::Status status = rebuild(results[changed++], call, next, heap, value); !status.ok())
       return status;
     replace(heap, invocation.args[sizeCount + i], value);
   }
@@ -354,14 +350,14 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   if (rest == 0)
     return {};
   if (rest == 1)
-    return rebuild(results.back(), graph, call, next, heap, invocation.result);
+    return rebuild(results.back(), call, next, heap, invocation.result);
   AggregateObject *tuple = makeAggregate(heap, static_cast<uint32_t>(rest), nullptr);
   if (!tuple)
     return fail(MXRT_OUT_OF_MEMORY, invocation.place, "out of memory");
   invocation.result = Value(Kind::Tuple, tuple);
   for (mlir::Type type : results.drop_front(changed)) {
     Value item;
-    if (mxrt::Status status = rebuild(type, graph, call, next, heap, item); !status.ok())
+    if (mxrt::Status status = rebuild(type, call, next, heap, item); !status.ok())
       return status;
     tuple->items()[tuple->count++] = item;
   }

@@ -54,8 +54,8 @@ private:
   mxrt::Status variantFor(Graph &graph, const std::vector<int64_t> &sizes, LoadedVariant *&out,
                           const mxrt_place &place);
   mxrt::Status flatten(mlir::Type type, const mxrt::host::Value &value, Call &call);
-  mxrt::Status rebuild(mlir::Type type, Graph &graph, Call &call, size_t &next,
-                       mxrt::host::Heap &heap, mxrt::host::Value &out);
+  mxrt::Status rebuild(mlir::Type type, Call &call, size_t &next, mxrt::host::Heap &heap,
+                       mxrt::host::Value &out);
   using Sizes = std::vector<std::pair<std::string, int64_t>>;
   std::string dynamicType(const Graph &graph, const Sizes &now) const;
   mxrt::Status fail(mxrt_code code, const mxrt_place &place, const std::string &message);

@@ -13,7 +13,6 @@ struct GraphHost::Graph {
   std::vector<std::string> sizes;
   std::vector<bool> open; ///< of each size: declared `dyn`
   std::vector<int64_t> bounds;
-  size_t mutCount = 0;
   std::map<std::vector<int64_t>, std::unique_ptr<LoadedVariant>> variants;
   std::vector<std::pair<std::string, int64_t>> first;
 };

@@ -70,8 +70,7 @@ mxrt::Status GraphHost::flatten(mlir::Type type, const Value &value, Call &call)
   return fail(MXRT_UNSUPPORTED, {}, "an argument of a graph cannot be handed over");
 }
 
-mxrt::Status GraphHost::rebuild(mlir::Type type, Graph &graph, Call &call, size_t &next, Heap &heap,
-                                Value &out) {
+mxrt::Status GraphHost::rebuild(mlir::Type type, Call &call, size_t &next, Heap &heap, Value &out) {
   auto noMemory = [&] { return fail(MXRT_OUT_OF_MEMORY, {}, "out of memory"); };
   if (isa<ir::TensorType>(type)) {
     mxrt_tensor *tensor = mxrt_tensor_retain(call.outputs[next++]);
@@ -112,7 +111,7 @@ mxrt::Status GraphHost::rebuild(mlir::Type type, Graph &graph, Call &call, size_
   out = Value(kind, made);
   for (mlir::Type part : parts) {
     Value item;
-    mxrt::Status status = rebuild(part, graph, call, next, heap, item);
+    mxrt::Status status = rebuild(part, call, next, heap, item);
     if (!status.ok()) {
       release(heap, out);
       return status;

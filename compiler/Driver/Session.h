@@ -55,7 +55,8 @@ public:
   /// The `test` blocks of a program: one line each. Counts what failed.
   bool runTests(const std::string &name, const std::string &path, std::string text,
                 const std::string &filter, int &passed, int &failed);
-  /// Prints the memory plan of a graph of a program, which is not run. False above the limit (Plan.cpp).
+  /// Prints the memory plan of a graph of a program, which is not run. False above the limit
+  /// (Plan.cpp).
   bool plan(const std::string &name, const std::string &path, std::string text,
             const PlanRequest &request);
   /// One input of the REPL. `complete` is false if more lines could finish it.
@@ -93,7 +94,6 @@ private:
   /// Programs stay: their functions and graphs may be called by later inputs.
   std::vector<mxrt::host::Program *> programs;
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
-  size_t reported = 0;
 };
 
 } // namespace mx::driver

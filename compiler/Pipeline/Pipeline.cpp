@@ -36,19 +36,20 @@ static std::string textOf(Operation *op, bool places = false) {
   return text;
 }
 
-std::string closedText(ir::GraphOp graph) {
+std::string identityOf(ir::GraphOp graph) {
   SymbolTable symbols(graph->getParentOfType<ModuleOp>());
   llvm::SetVector<Operation *> reached;
   reached.insert(graph);
+  // Whatever is named is part of it: calls, but closures and derived functions too.
   for (size_t i = 0; i < reached.size(); ++i)
-    reached[i]->walk([&](ir::CallOp call) {
-      if (Operation *callee = symbols.lookup(call.getCallee()))
-        reached.insert(callee);
-    });
-  std::string text;
+    if (auto uses = SymbolTable::getSymbolUses(reached[i]))
+      for (SymbolTable::SymbolUse use : *uses)
+        if (Operation *named = symbols.lookup(use.getSymbolRef().getLeafReference()))
+          reached.insert(named);
+  target::Hasher hasher;
   for (Operation *op : reached)
-    text += textOf(op) + "\n";
-  return text;
+    hasher.add(textOf(op));
+  return hasher.hex();
 }
 
 bool prepareModule(ModuleOp module) {
@@ -98,8 +99,8 @@ static LogicalResult runMemoryPasses(ModuleOp plan, const Options &options) {
   // First: it makes two buffers one, and then there is less to pack.
   if (!options.disabled.count("in-place"))
     passes.addPass(memory::createReuseInPlace());
-  // Offsets, and with them the bytes that a call leases. It also drops what nothing uses, so it runs
-  // in any case.
+  // Offsets, and with them the bytes that a call leases. It also drops what nothing uses, so it
+  // runs in any case.
   memory::PackArenaOptions pack;
   pack.share = !options.disabled.count("co-share");
   passes.addPass(memory::createPackArena(pack));
@@ -215,10 +216,11 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
 
 std::optional<Variant> compileGraph(ir::GraphOp graph,
                                     ArrayRef<std::pair<std::string, int64_t>> sizes,
-                                    const std::string &entry, const target::TargetCpu &cpu,
-                                    target::ObjectCache &cache, const Options &options) {
+                                    llvm::StringRef identity, const std::string &entry,
+                                    const target::TargetCpu &cpu, target::ObjectCache &cache,
+                                    const Options &options) {
   target::Hasher hasher;
-  hasher.add("variant").add(closedText(graph)).add(entry).add(cpu.text()).add(options.key());
+  hasher.add("variant").add(identity).add(entry).add(cpu.text()).add(options.key());
   for (auto &[name, value] : sizes)
     hasher.add(name).add(static_cast<uint64_t>(value));
   std::string variantKey = hasher.hex();

@@ -64,16 +64,17 @@ struct Variant {
 /// diagnostics, and so do warnings that name parameters whose gradient is 0.
 bool prepareModule(mlir::ModuleOp module);
 
-/// Compiles `graph` for the given values of its sizes, under the symbol `entry`. The module the graph
-/// is in must hold what it calls; it is left as it was. Errors go to the context's diagnostics, and
-/// nothing is returned.
+/// Compiles `graph` for the given values of its sizes, under the symbol `entry`; `identity` is
+/// identityOf(graph), which callers keep. The module the graph is in must hold what it calls; it is
+/// left as it was. Errors go to the context's diagnostics, and nothing is returned.
 std::optional<Variant> compileGraph(ir::GraphOp graph,
                                     llvm::ArrayRef<std::pair<std::string, int64_t>> sizes,
-                                    const std::string &entry, const target::TargetCpu &cpu,
-                                    target::ObjectCache &cache, const Options &options);
+                                    llvm::StringRef identity, const std::string &entry,
+                                    const target::TargetCpu &cpu, target::ObjectCache &cache,
+                                    const Options &options);
 
-/// The road as far as memory is planned: `mxrt.kernel`s and the `mxrt.program` that calls them. Null
-/// after an error, as above.
+/// The road as far as memory is planned: `mxrt.kernel`s and the `mxrt.program` that calls them.
+/// Null after an error, as above.
 mlir::OwningOpRef<mlir::ModuleOp> makePlan(ir::GraphOp graph,
                                            llvm::ArrayRef<std::pair<std::string, int64_t>> sizes,
                                            const std::string &entry, const Options &options);
@@ -85,8 +86,8 @@ std::optional<std::string> compileEagerKernel(mlir::MLIRContext &context, llvm::
                                               target::ObjectCache &cache, const Options &options,
                                               std::string &error);
 
-/// The text of a graph with all it calls, without places: equal text, equal code.
-std::string closedText(ir::GraphOp graph);
+/// A hash of a graph with all it names, without places: equal graphs have equal code.
+std::string identityOf(ir::GraphOp graph);
 
 /// A fused graph as a picture for Graphviz: kernels with their ops, values with their types.
 std::string dotOf(ir::GraphOp graph);
