@@ -56,13 +56,20 @@ public:
 
   /// The next op, or nullptr if there is none right now.
   OpT *take() {
+    return takeIf([](OpT *) { return true; });
+  }
+
+  /// The next op if it is `wanted`, else nullptr.
+  template <typename Wanted> OpT *takeIf(Wanted &&wanted) {
     OpT *op;
     bool more;
     {
       Guard<Sync> guard(mutex);
       if (queue.empty() || ++popsSinceInbox >= popsPerInbox)
         emptyInbox();
-      op = queue.pop();
+      op = queue.peek();
+      if (op)
+        op = wanted(op) ? queue.pop() : nullptr;
       more = !queue.empty();
       // Only changes are written: others have these lines in their caches.
       if (queued.load(std::memory_order_relaxed) != more)

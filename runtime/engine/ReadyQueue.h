@@ -35,15 +35,17 @@ public:
     heap = meld(heap, op);
   }
 
+  /// The op that pop would return; nullptr if empty.
+  Op<Sync> *peek() const {
+    return heap && (!first || before(heap, first)) ? heap : first;
+  }
+
   /// nullptr if empty.
   Op<Sync> *pop() {
-    if (heap && (!first || before(heap, first))) {
-      Op<Sync> *op = heap;
+    Op<Sync> *op = peek();
+    if (op && op == heap) {
       heap = meldPairs(op->heap.child);
-      return op;
-    }
-    Op<Sync> *op = first;
-    if (op) {
+    } else if (op) {
       first = op->next;
       if (!first)
         last = nullptr;

@@ -81,6 +81,9 @@ private:
   // Running (ThreadedRun.h).
   static void workerMain(void *argument);
   void runLane(Worker &self);
+  /// Runs the op that writes `handle` if it is the next of its lane and no worker
+  /// has taken it: a small op is over before a worker has woken up.
+  void runWriterOf(mxrt_var handle);
   /// Runs or skips a ready op. Returns what the same worker may run next;
   /// `self` is null if it is no worker, or should look at its queue first.
   OpT *execute(OpT *op, uint32_t stripe, Lane<Sync> *self);

@@ -133,6 +133,7 @@ Status ThreadedEngine<Sync>::wait(mxrt_var handle, mxrt_place place) {
     return badHandle(alloc, "wait", place);
   if (!granted) {
     profile::Span span(options.profile, profile::Category::Wait, "wait", place);
+    runWriterOf(handle);
     waiter.sleepUntilDone(spinNanoseconds);
   }
   return waiter.poison ? waiter.poison->notice(place) : success();

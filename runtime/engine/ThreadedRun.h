@@ -62,6 +62,36 @@ auto ThreadedEngine<Sync>::execute(OpT *op, uint32_t stripe, Lane<Sync> *self)
 }
 
 template <typename Sync>
+void ThreadedEngine<Sync>::runWriterOf(mxrt_var handle) {
+  // Nothing else is taken: an op that has nothing to do with the wait may be
+  // long, or may itself depend on what the waiting thread does next. Lanes of
+  // copies and communication keep their own threads.
+  auto writesVar = [&](OpT *op) {
+    Node *nodes = op->accesses();
+    for (size_t i = 0; i < op->accessCount; ++i)
+      if (nodes[i].kind == Kind::Write &&
+          nodes[i].variable->handle() == handle)
+        return true;
+    return false;
+  };
+  for (uint32_t lane = 0; lane < devicesPerKind; ++lane) {
+    Crew *crew = crews[lane].load(std::memory_order_acquire);
+    if (!crew)
+      continue;
+    OpT *op = crew->lane.takeIf(writesVar);
+    if (!op)
+      continue;
+    mxrt_thread_budget *budget = options.thread_budget;
+    if (budget)
+      mxrt_thread_budget_enter(budget);
+    execute(op, 0, nullptr);
+    if (budget)
+      mxrt_thread_budget_leave(budget);
+    return;
+  }
+}
+
+template <typename Sync>
 void ThreadedEngine<Sync>::completeDeferred(mxrt_op_token *token,
                                             mxrt_status status) {
   auto *engine = static_cast<ThreadedEngine *>(token->engine);

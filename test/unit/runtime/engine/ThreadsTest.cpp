@@ -5,6 +5,8 @@
 
 #include "EngineFixture.h"
 
+#include <chrono>
+
 using namespace mxrt;
 using namespace mxrt::test;
 
@@ -99,6 +101,70 @@ TEST_P(Threads, InlineOpRunsOnThePushingThread) {
   op.flags = MXRT_OP_INLINE;
   ASSERT_EQ(code(mxrt_engine_push(engine, &op)), MXRT_OK);
   EXPECT_EQ(id, std::this_thread::get_id());
+}
+
+mxrt_status noteThread(mxrt_op_context *, void *where) {
+  *static_cast<std::thread::id *>(where) = std::this_thread::get_id();
+  return nullptr;
+}
+
+/// Keeps the only worker of an engine busy until `release` opens.
+struct Occupation {
+  Gate begun, release;
+  static mxrt_status run(mxrt_op_context *, void *payload) {
+    auto *self = static_cast<Occupation *>(payload);
+    self->begun.open();
+    self->release.pass();
+    return nullptr;
+  }
+};
+
+TEST_P(Threads, WaitRunsTheOpItWaitsFor) {
+  mxrt_engine_options options = {};
+  options.workers_per_device = 1;
+  reopen(options);
+  Occupation busy;
+  mxrt_op first = opOn(nullptr, 0, Occupation::run, &busy);
+  ASSERT_EQ(code(mxrt_engine_push(engine, &first)), MXRT_OK);
+  busy.begun.pass();
+  mxrt_var var = newVar();
+  std::thread::id where;
+  mxrt_op op = opOn(&var, 1, noteThread, &where);
+  ASSERT_EQ(code(mxrt_engine_push(engine, &op)), MXRT_OK);
+  ASSERT_EQ(code(mxrt_engine_wait(engine, var, here)), MXRT_OK);
+  EXPECT_EQ(where, std::this_thread::get_id());
+  busy.release.open();
+}
+
+TEST_P(Threads, WaitRunsNoOtherOp) {
+  mxrt_engine_options options = {};
+  options.workers_per_device = 1;
+  reopen(options);
+  Occupation busy;
+  mxrt_op first = opOn(nullptr, 0, Occupation::run, &busy);
+  ASSERT_EQ(code(mxrt_engine_push(engine, &first)), MXRT_OK);
+  busy.begun.pass();
+  // An op of another variable is ahead of the one waited for, and one that
+  // only reads the variable is no way to get it written.
+  mxrt_var other = newVar(), var = newVar();
+  std::thread::id otherWhere, readWhere, where;
+  mxrt_op ahead = opOn(&other, 1, noteThread, &otherWhere);
+  mxrt_op reader = opOn(nullptr, 0, noteThread, &readWhere);
+  reader.reads = &var;
+  reader.read_count = 1;
+  mxrt_op op = opOn(&var, 1, noteThread, &where);
+  for (mxrt_op *each : {&ahead, &reader, &op})
+    ASSERT_EQ(code(mxrt_engine_push(engine, each)), MXRT_OK);
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    busy.release.open();
+  });
+  EXPECT_EQ(code(mxrt_engine_wait(engine, var, here)), MXRT_OK);
+  opener.join();
+  ASSERT_EQ(code(mxrt_engine_wait_all(engine, here)), MXRT_OK);
+  EXPECT_NE(otherWhere, std::this_thread::get_id());
+  EXPECT_NE(readWhere, std::this_thread::get_id());
+  EXPECT_EQ(where, otherWhere);
 }
 
 TEST_P(Threads, ManyPushersManyWaiters) {
