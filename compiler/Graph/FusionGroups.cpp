@@ -9,16 +9,13 @@ using namespace mlir;
 namespace mx::graph {
 namespace {
 
-/// How far apart two groups may be; beyond that a join is refused rather than searched for.
-constexpr unsigned kSearchLimit = 2000;
-
 bool isScalarConstant(Operation *op) {
   auto constant = dyn_cast<ir::ConstantOp>(op);
   return constant && constant.getType().isScalar();
 }
 /// Costs nothing to compute again: an index, a stride or a number.
 bool isCheap(Operation *op) {
-  if (isa<ir::BroadcastOp, ir::FullOp, ir::IotaOp, ir::TransposeOp>(op))
+  if (isa<ir::BroadcastOp, ir::FullOp, ir::IotaOp, ir::TransposeOp>(op) || movesOnlyOnes(op))
     return true;
   auto constant = dyn_cast<ir::ConstantOp>(op);
   return constant && (constant.getType().isScalar() || isa<SplatElementsAttr>(constant.getValue()));
@@ -57,6 +54,19 @@ bool isHostResult(Operation *op) {
 }
 
 } // namespace
+
+bool movesOnlyOnes(Operation *op) {
+  auto reshape = dyn_cast<ir::ReshapeOp>(op);
+  if (!reshape)
+    return false;
+  auto others = [](ir::TensorType type) {
+    Sizes out;
+    llvm::copy_if(type.getSizes(), std::back_inserter(out),
+                  [](ir::SizeAttr size) { return size.constant() != 1; });
+    return out;
+  };
+  return others(reshape.getX().getType()) == others(reshape.getType());
+}
 
 bool mayFail(Operation *op) {
   bool found = false;
@@ -142,7 +152,7 @@ void FusionGroups::number() {
   preds.resize(ops.size());
   succs.resize(ops.size());
   group.resize(ops.size(), 0);
-  afterReduction.resize(ops.size(), false);
+  form.resize(ops.size(), Form::Whole);
   seen.resize(ops.size(), 0);
   for (unsigned i = 0; i < ops.size(); ++i) {
     SetVector<Value> used(ops[i]->operand_begin(), ops[i]->operand_end());
@@ -196,11 +206,21 @@ unsigned FusionGroups::start(unsigned index, KernelKind kind) {
   auto made = std::make_unique<FusionGroup>();
   made->kind = kind;
   made->device = type.getDevice();
-  made->space = type.getSizes();
+  made->space.assign(type.getSizes().begin(), type.getSizes().end());
   if (kind == KernelKind::Reduce) {
-    made->space = cast<ir::TensorType>(op->getOperand(0).getType()).getSizes();
-    made->reduced = type.getSizes();
-    afterReduction[index] = true;
+    auto x = cast<ir::TensorType>(op->getOperand(0).getType()).getSizes();
+    made->space.assign(x.begin(), x.end());
+    made->axes = op->getAttrOfType<DenseI64ArrayAttr>("axes").asArrayRef();
+    made->keeps = op->hasAttr("keep");
+    for (auto [axis, size] : llvm::enumerate(x)) {
+      bool reduced = llvm::is_contained(made->axes, static_cast<int64_t>(axis));
+      if (!reduced)
+        made->row.push_back(size);
+      made->rowKept.push_back(reduced ? ir::SizeAttr::get(op->getContext(), 1) : size);
+    }
+    made->isRows =
+        !made->axes.empty() && made->axes.front() + made->axes.size() == made->space.size();
+    form[index] = made->keeps ? Form::RowKept : Form::Row;
   }
   made->hub = index;
   made->ops.push_back(index);
@@ -209,24 +229,34 @@ unsigned FusionGroups::start(unsigned index, KernelKind kind) {
   return group[index];
 }
 
+/// The groups that an op reads from, some of them through cheap ops.
+void FusionGroups::candidatesOf(Operation *op, SmallVectorImpl<unsigned> &out) const {
+  for (Value operand : op->getOperands()) {
+    Operation *producer = operand.getDefiningOp();
+    if (!producer || producer->getBlock() != &block)
+      continue;
+    unsigned g = group[numbers.lookup(producer)];
+    if (g && !llvm::is_contained(out, g))
+      out.push_back(g);
+    else if (!g && absorbs(op, producer))
+      candidatesOf(producer, out);
+  }
+}
+
 void FusionGroups::join(unsigned index) {
   KernelKind kind = *kindOf(ops[index]);
   unsigned own = start(index, kind);
   if (kind == KernelKind::Single || kind == KernelKind::Matmul)
     return;
   SmallVector<unsigned> candidates;
-  for (Value operand : ops[index]->getOperands())
-    if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == &block)
-      if (unsigned g = group[numbers.lookup(producer)]; g && !llvm::is_contained(candidates, g))
-        candidates.push_back(g);
+  candidatesOf(ops[index], candidates);
   // The nearest first: it leaves the fewest others in between.
   std::sort(candidates.begin(), candidates.end(),
             [&](unsigned a, unsigned b) { return groups[a]->ops.back() > groups[b]->ops.back(); });
   for (unsigned candidate : candidates) {
-    bool asEpilogue = false;
-    std::string reason = reasonAgainst(own, candidate, asEpilogue);
+    std::string reason = reasonAgainst(own, candidate);
     if (reason.empty()) {
-      merge(own, candidate, asEpilogue);
+      merge(own, candidate);
     } else if (options.explain) {
       InFlightDiagnostic remark = ops[index]->emitRemark() << "not fused: " << reason;
       remark.attachNote(ops[groups[candidate]->ops.back()]->getLoc())
@@ -235,116 +265,23 @@ void FusionGroups::join(unsigned index) {
   }
 }
 
-std::string FusionGroups::reasonAgainst(unsigned a, unsigned b, bool &asEpilogue) {
-  if (groups[a]->device != groups[b]->device)
-    return "they are on different devices";
-  std::string reason = kindsAgainst(*groups[a], *groups[b], asEpilogue);
-  if (!reason.empty())
-    return reason;
-  if (groups[a]->ops.size() + groups[b]->ops.size() > options.maxOps)
-    return "the kernel would have more than " + std::to_string(options.maxOps) + " ops";
-  return pathAgainst(a, b);
-}
-
-std::string FusionGroups::kindsAgainst(const FusionGroup &a, const FusionGroup &b,
-                                       bool &asEpilogue) {
-  if (a.kind == KernelKind::Single || b.kind == KernelKind::Single)
-    return "`" + ops[(a.kind == KernelKind::Single ? a : b).hub]->getName().getStringRef().str() +
-           "` is a kernel of its own";
-  if (a.kind == KernelKind::Elementwise && b.kind == KernelKind::Elementwise)
-    return a.space == b.space ? "" : "their iteration spaces differ";
-  if (a.kind != KernelKind::Elementwise && b.kind != KernelKind::Elementwise)
-    return "there is one reduction or product in a kernel";
-  const FusionGroup &plain = a.kind == KernelKind::Elementwise ? a : b;
-  const FusionGroup &main = &plain == &a ? b : a;
-  if (main.kind == KernelKind::Matmul) {
-    if (plain.space != main.space)
-      return "their iteration spaces differ";
-    if (feeds(plain, main, /*fromAfter=*/false, /*toBefore=*/true))
-      return "a product reads its operands from memory";
-    Operation *product = ops[main.hub];
-    if (llvm::any_of(product->getUsers(),
-                     [&](Operation *user) { return user != *product->user_begin(); }))
-      return "the product has more than one use";
-    return "";
-  }
-  if (plain.space == main.space && !feeds(main, plain, /*fromAfter=*/true, /*toBefore=*/false))
-    return "";
-  if (plain.space == main.reduced && !feeds(plain, main, /*fromAfter=*/false, /*toBefore=*/true)) {
-    asEpilogue = true;
-    return "";
-  }
-  return plain.space == main.space ? "it needs the whole reduction first"
-                                   : "their iteration spaces differ";
-}
-
-/// Whether an op of `to` reads a result of `from`. With `fromAfter`, only results of the reduction
-/// and what follows it count; with `toBefore`, only the hub and what comes before it.
-bool FusionGroups::feeds(const FusionGroup &from, const FusionGroup &to, bool fromAfter,
-                         bool toBefore) const {
-  for (unsigned reader : to.ops) {
-    if (toBefore && reader != to.hub && (to.kind == KernelKind::Matmul || afterReduction[reader]))
-      continue;
-    for (unsigned producer : preds[reader])
-      if (groups[group[producer]].get() == &from && (!fromAfter || afterReduction[producer]))
-        return true;
-  }
-  return false;
-}
-
-/// One kernel runs at once, so nothing may have to run between the two. Ops after the newest one
-/// are in no group yet, hence no way leads back from them.
-std::string FusionGroups::pathAgainst(unsigned a, unsigned b) {
-  unsigned newest = std::max(groups[a]->ops.back(), groups[b]->ops.back());
-  ++search;
-  SmallVector<unsigned> work;
-  auto inside = [&](unsigned i) { return group[i] == a || group[i] == b; };
-  auto visit = [&](unsigned i) {
-    for (unsigned next : succs[i])
-      if (next <= newest && seen[next] != search) {
-        seen[next] = search;
-        work.push_back(next);
-      }
-  };
-  for (unsigned part : {a, b})
-    for (unsigned i : groups[part]->ops)
-      for (unsigned next : succs[i])
-        if (next <= newest && !inside(next) && seen[next] != search) {
-          seen[next] = search;
-          work.push_back(next);
-        }
-  for (unsigned steps = 0; !work.empty(); ++steps) {
-    unsigned at = work.pop_back_val();
-    if (inside(at))
-      return "another op has to run between them";
-    if (steps > kSearchLimit)
-      return "they are too far apart";
-    if (!group[at])
-      visit(at);
-    else
-      for (unsigned member : groups[group[at]]->ops) {
-        seen[member] = search;
-        visit(member);
-      }
-  }
-  return "";
-}
-
-void FusionGroups::merge(unsigned into, unsigned from, bool asEpilogue) {
+/// Both have been found to fit, and their ops have their forms.
+void FusionGroups::merge(unsigned into, unsigned from) {
+  // Reductions decide over plain ops, and rows over their totals.
   FusionGroup &a = *groups[into], &b = *groups[from];
-  const FusionGroup &plain = a.kind == KernelKind::Elementwise ? a : b;
-  for (unsigned i : plain.ops)
-    afterReduction[i] = asEpilogue;
-  if (a.kind == KernelKind::Elementwise) {
-    a.kind = b.kind;
-    a.space = b.space;
-    a.reduced = b.reduced;
-    a.hub = b.hub;
-  }
-  for (unsigned i : b.ops)
-    group[i] = into;
   std::vector<unsigned> all;
   std::merge(a.ops.begin(), a.ops.end(), b.ops.begin(), b.ops.end(), std::back_inserter(all));
+  for (unsigned i : b.ops)
+    group[i] = into;
+  bool takesB = a.kind == KernelKind::Elementwise ||
+                (b.kind == KernelKind::Reduce && b.space.size() > a.space.size());
+  FusionGroup &main = takesB ? b : a, &other = takesB ? a : b;
+  if (other.kind == KernelKind::Reduce && other.space != main.space)
+    main.totalSizes = other.keeps ? other.rowKept : other.row;
+  else if (other.totalSizes)
+    main.totalSizes = other.totalSizes;
+  if (takesB)
+    std::swap(a, b);
   a.ops = std::move(all);
   groups[from].reset();
 }

@@ -14,18 +14,33 @@ namespace mx::graph {
 
 enum class KernelKind : uint8_t {
   Elementwise, ///< one iteration space
-  Reduce,      ///< elementwise ops, one reduction of them, elementwise ops on its result
+  Reduce,      ///< reductions over the same axes of one space, elementwise ops before and after
   Matmul,      ///< one product, elementwise ops on its result
   Single,      ///< one op
 };
 
+/// What an op in a Reduce group has elements of.
+enum class Form : uint8_t {
+  Whole,   ///< the space
+  RowKept, ///< the reductions' results, where the reduced axes have size 1
+  Row,     ///< the same without these axes
+  Total,   ///< a reduction of such results to one number
+};
+using Sizes = llvm::SmallVector<ir::SizeAttr, 4>;
+
 struct FusionGroup {
   KernelKind kind;
   mlir::StringAttr device;
-  llvm::ArrayRef<ir::SizeAttr> space;   ///< what the kernel iterates over
-  llvm::ArrayRef<ir::SizeAttr> reduced; ///< of Reduce: the sizes of the reduction's result
-  unsigned hub = 0;                     ///< the reduction, the product or the single op
-  std::vector<unsigned> ops;            ///< in program order
+  Sizes space;               ///< what the kernel iterates over
+  unsigned hub = 0;          ///< the first reduction, the product or the single op
+  std::vector<unsigned> ops; ///< in program order
+
+  // Of Reduce:
+  Sizes row, rowKept;              ///< sizes of results
+  llvm::ArrayRef<int64_t> axes;    ///< reduced ones
+  bool keeps = false;              ///< the hub's result is rowKept
+  bool isRows = false;             ///< the reduced axes are the last ones
+  std::optional<Sizes> totalSizes; ///< of the results over all rows, if there are some
 };
 
 struct FusionOptions {
@@ -58,7 +73,7 @@ private:
   std::vector<llvm::SmallVector<unsigned, 4>> preds, succs;
   std::vector<unsigned> group;                      ///< of each op; 0: none
   std::vector<std::unique_ptr<FusionGroup>> groups; ///< the first one is null
-  std::vector<bool> afterReduction;                 ///< of each op in a Reduce group
+  std::vector<Form> form;                           ///< of each op in a Reduce group
   std::vector<unsigned> seen;                       ///< by the last search
   unsigned search = 0;
 
@@ -67,16 +82,24 @@ private:
   void addOrderEdges();
   unsigned start(unsigned index, KernelKind kind);
   void join(unsigned index);
-  /// Empty if groups a and b may become one.
-  std::string reasonAgainst(unsigned a, unsigned b, bool &asEpilogue);
-  std::string kindsAgainst(const FusionGroup &a, const FusionGroup &b, bool &asEpilogue);
-  bool feeds(const FusionGroup &from, const FusionGroup &to, bool fromAfter, bool toBefore) const;
+  void candidatesOf(mlir::Operation *op, llvm::SmallVectorImpl<unsigned> &out) const;
+  void merge(unsigned a, unsigned b);
+
+  // The rules (FusionRules.cpp). Each gives the reason against, or nothing.
+  /// Whether groups a and b may become one. If so, the forms of their ops have been set.
+  std::string reasonAgainst(unsigned a, unsigned b);
+  std::string productAgainst(const FusionGroup &product, const FusionGroup &plain) const;
+  std::string reduceAgainst(const FusionGroup &main, const FusionGroup &other);
+  bool formIn(const FusionGroup &main, const Sizes &sizes, Form &out) const;
+  std::string readsAgainst(const FusionGroup &main, const FusionGroup &other,
+                           mlir::Operation *reader, Form form) const;
   std::string pathAgainst(unsigned a, unsigned b);
-  void merge(unsigned into, unsigned from, bool asEpilogue);
 };
 
 /// Whether running the op can be noticed: it may fail for some values.
 bool mayFail(mlir::Operation *op);
+/// Adds or takes away axes of size 1 only.
+bool movesOnlyOnes(mlir::Operation *op);
 /// Names of sizes in the types and attributes of `op` and of all ops in it, each once.
 void sizeNamesIn(mlir::Operation *op, llvm::SmallVectorImpl<mlir::StringAttr> &out);
 

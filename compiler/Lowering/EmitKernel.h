@@ -13,7 +13,7 @@ struct Output {
   unsigned index; ///< of the kernel's result
 };
 struct OutputGroup {
-  SmallVector<Output> outputs;            ///< of one shape
+  SmallVector<Output> outputs;            ///< of one shape, except of rows
   SmallVector<mlir::Operation *> sources; ///< the ops that are not pointwise they come from
   SmallVector<Value> values() const {
     SmallVector<Value> out;
@@ -29,6 +29,8 @@ bool mayShareLoops(mlir::Operation *x, mlir::Operation *y);
 llvm::LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitPointwise(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitReduce(KernelEmitter &e, const OutputGroup &group);
+/// Reductions over the last axes, which may use each other's results.
+llvm::LogicalResult emitRows(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitMatmul(KernelEmitter &e, const OutputGroup &group);
 /// mx.concat and mx.update.
 llvm::LogicalResult emitMovement(KernelEmitter &e, const OutputGroup &group);

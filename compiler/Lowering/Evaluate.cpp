@@ -11,7 +11,7 @@ bool isPointwise(Operation *op) {
                                             SizeOp, ReshapeOp, SliceOp, TakeOp, ToDeviceOp>(op);
 }
 
-SmallVector<Operation *> operationsBehind(ValueRange roots) {
+SmallVector<Operation *> operationsBehind(ValueRange roots, bool pointwise) {
   llvm::SmallPtrSet<Operation *, 16> seen;
   SmallVector<Operation *> work, out;
   auto visit = [&](Value v) {
@@ -21,8 +21,9 @@ SmallVector<Operation *> operationsBehind(ValueRange roots) {
   for (Value v : roots)
     visit(v);
   while (!work.empty())
-    for (Value v : work.pop_back_val()->getOperands())
-      visit(v);
+    if (Operation *op = work.pop_back_val(); !pointwise || isPointwise(op))
+      for (Value v : op->getOperands())
+        visit(v);
   if (seen.empty())
     return out;
   for (Operation &op : *(*seen.begin())->getBlock())
@@ -99,7 +100,7 @@ void Evaluator::prepare(ValueRange roots) {
 
 SmallVector<Value> Evaluator::all(ValueRange roots, Indices place) {
   // Operands before users, so that long chains need no deep recursion.
-  for (Operation *op : operationsBehind(roots))
+  for (Operation *op : operationsBehind(roots, /*pointwise=*/true))
     if (op->hasTrait<Elementwise>() && op->getResult(0).getType() != Type() && !roots.empty() &&
         cast<TensorType>(op->getResult(0).getType()).getSizes() ==
             cast<TensorType>(roots[0].getType()).getSizes() &&

@@ -66,7 +66,8 @@ private:
 
 /// A place of a result as the place of an operand that is stretched to it.
 SmallVector<Value> stretchedFrom(KernelEmitter &e, ir::TensorType operand, Indices place);
-/// The values that `roots` are computed from, with themselves, in the order of the block.
-SmallVector<mlir::Operation *> operationsBehind(mlir::ValueRange roots);
+/// The values that `roots` are computed from, with themselves, in the order of the block. With
+/// `pointwise`, without what lies behind ops that have loops of their own.
+SmallVector<mlir::Operation *> operationsBehind(mlir::ValueRange roots, bool pointwise = false);
 
 } // namespace mx::lowering

@@ -53,33 +53,59 @@ LogicalResult checkSizes(KernelOp kernel) {
 /// Which ops without scalar code of their own a value is computed from.
 using Sources = llvm::SmallSetVector<Operation *, 2>;
 
-LogicalResult emit(KernelEmitter &e) {
-  auto yield = cast<YieldOp>(e.kernel.getBody().front().getTerminator());
-  llvm::DenseMap<Value, Sources> sources;
-  for (Operation &op : e.kernel.getBody().front().without_terminator()) {
+/// Finds the sources of all values. `isRows` if reductions are computed from others, or elements of
+/// what they reduced from their results.
+LogicalResult findSources(KernelOp kernel, llvm::DenseMap<Value, Sources> &sources, bool &isRows) {
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
     if (StringRef why = whyNot(&op); !why.empty())
       return op.emitOpError() << why << ", not for " << op.getOperand(0).getType();
     Sources own;
     for (Value operand : op.getOperands())
       own.insert_range(sources[operand]);
+    bool afterReductions = !own.empty() && llvm::all_of(own, [](Operation *source) {
+      return source->hasTrait<Reduction>();
+    });
     if (!isPointwise(&op)) {
       if (!op.hasTrait<Reduction>() && !isa<MatmulOp, ConcatOp, UpdateOp, RandomOp>(op))
         return op.emitOpError() << "cannot be in a kernel";
-      if (!own.empty())
+      if (!own.empty() && !(afterReductions && op.hasTrait<Reduction>()))
         return op.emitOpError() << "cannot be in one kernel with the " << own[0]->getName()
                                 << " it is computed from";
+      isRows |= !own.empty();
       own.insert(&op);
+    } else if (afterReductions) {
+      auto sizes = cast<TensorType>(op.getResult(0).getType()).getSizes();
+      isRows |= sizes == cast<TensorType>(own[0]->getOperand(0).getType()).getSizes() &&
+                sizes != cast<TensorType>(own[0]->getResult(0).getType()).getSizes();
     }
     for (Value result : op.getResults())
       sources[result] = own;
   }
-  // Outputs with the same source and shape share their loops.
+  return success();
+}
+
+LogicalResult emit(KernelEmitter &e) {
+  Block &body = e.kernel.getBody().front();
+  auto yield = cast<YieldOp>(body.getTerminator());
+  llvm::DenseMap<Value, Sources> sources;
+  bool isRows = false;
+  if (failed(findSources(e.kernel, sources, isRows)))
+    return failure();
   SmallVector<OutputGroup> groups;
+  if (isRows) {
+    groups.emplace_back();
+    for (Operation &op : body)
+      if (op.hasTrait<Reduction>())
+        groups[0].sources.push_back(&op);
+  }
+  // Outputs with the same source and shape share their loops; with rows, all do.
   for (auto [i, value] : llvm::enumerate(yield.getValues())) {
     Output output{value, static_cast<unsigned>(i)};
     const Sources &own = sources[value];
     SizesRef sizes = cast<TensorType>(value.getType()).getSizes();
     auto group = llvm::find_if(groups, [&](OutputGroup &g) {
+      if (isRows)
+        return true;
       auto shape = cast<TensorType>(g.outputs[0].value.getType()).getSizes();
       if (own.empty() != g.sources.empty() || shape != sizes)
         return false;
@@ -93,7 +119,7 @@ LogicalResult emit(KernelEmitter &e) {
         group->sources.push_back(op);
   }
   for (const OutputGroup &group : groups)
-    if (failed(emitGroup(e, group)))
+    if (failed(isRows ? emitRows(e, group) : emitGroup(e, group)))
       return failure();
   e.finish();
   return success();

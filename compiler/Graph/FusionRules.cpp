@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Part of Fuse: what may be in one kernel with what.
+//
+// A kernel with reductions has one space and one set of reduced axes. If these are the last ones,
+// it goes row by row: then ops may read the reductions' results again over the whole row, further
+// reductions may follow, and results of all rows may be reduced to one number. Otherwise ops on the
+// results are all that may follow.
+#include "Graph/FusionGroups.h"
+
+using namespace mlir;
+
+namespace mx::graph {
+namespace {
+
+/// How far apart two groups may be; beyond that a join is refused rather than searched for.
+constexpr unsigned kSearchLimit = 2000;
+/// Elements of a row that stays in the cache from one sweep to the next.
+constexpr int64_t kLongestRow = 65536;
+
+bool isLong(const FusionGroup &rows) {
+  int64_t length = 1;
+  for (int64_t axis : rows.axes) {
+    std::optional<int64_t> size = rows.space[static_cast<size_t>(axis)].constant();
+    if (!size)
+      return rows.row.empty(); // one row that is all there is, of unknown length
+    if (__builtin_mul_overflow(length, std::max<int64_t>(*size, 1), &length))
+      return true;
+  }
+  return length > kLongestRow;
+}
+
+/// A value of form `from` is read by an op of form `to`.
+std::string formsAgainst(const FusionGroup &main, Form from, Form to) {
+  if (from == to || from == Form::Whole)
+    return "";
+  if (from == Form::Total)
+    return "it needs the reduction of all rows first";
+  if (to == Form::Total)
+    return "";
+  if (to == Form::Whole && !main.isRows)
+    return "it needs the whole reduction first";
+  if (to == Form::Whole && isLong(main))
+    return "its rows are too long to be kept in the cache";
+  // An axis that is gone is not there to be stretched: the row's number would be a column's.
+  if (from == Form::Row && !main.row.empty())
+    return "a result of each row is read along the columns";
+  return "";
+}
+
+} // namespace
+
+std::string FusionGroups::reasonAgainst(unsigned a, unsigned b) {
+  const FusionGroup &x = *groups[a], &y = *groups[b];
+  if (x.device != y.device)
+    return "they are on different devices";
+  for (const FusionGroup *each : {&x, &y})
+    if (each->kind == KernelKind::Single)
+      return "`" + ops[each->hub]->getName().getStringRef().str() + "` is a kernel of its own";
+  if (x.ops.size() + y.ops.size() > options.maxOps)
+    return "the kernel would have more than " + std::to_string(options.maxOps) + " ops";
+  bool isPlain[] = {x.kind == KernelKind::Elementwise, y.kind == KernelKind::Elementwise};
+  if (!isPlain[0] && !isPlain[1] && (x.kind == KernelKind::Matmul || y.kind == KernelKind::Matmul))
+    return "there is one product in a kernel, and no reduction with it";
+  std::string reason = pathAgainst(a, b);
+  if (!reason.empty())
+    return reason;
+  if (isPlain[0] && isPlain[1])
+    return x.space == y.space ? "" : "their iteration spaces differ";
+  if (x.kind == KernelKind::Matmul || y.kind == KernelKind::Matmul)
+    return productAgainst(isPlain[0] ? y : x, isPlain[0] ? x : y);
+  bool xIsMain = isPlain[1] || (!isPlain[0] && x.space.size() >= y.space.size());
+  std::vector<Form> before = form;
+  reason = reduceAgainst(xIsMain ? x : y, xIsMain ? y : x);
+  if (!reason.empty())
+    form = std::move(before);
+  return reason;
+}
+
+std::string FusionGroups::productAgainst(const FusionGroup &product,
+                                         const FusionGroup &plain) const {
+  if (plain.space != product.space)
+    return "their iteration spaces differ";
+  for (unsigned producer : preds[product.hub])
+    if (groups[group[producer]].get() == &plain)
+      return "a product reads its operands from memory";
+  Operation *op = ops[product.hub];
+  if (llvm::any_of(op->getUsers(), [&](Operation *user) { return user != *op->user_begin(); }))
+    return "the product has more than one use";
+  return "";
+}
+
+bool FusionGroups::formIn(const FusionGroup &main, const Sizes &sizes, Form &out) const {
+  if (sizes == main.space)
+    out = Form::Whole;
+  else if (sizes == main.rowKept && (main.isRows || main.keeps))
+    out = Form::RowKept;
+  else if (sizes == main.row && (main.isRows || !main.keeps))
+    out = Form::Row;
+  else if (main.totalSizes && sizes == *main.totalSizes)
+    out = Form::Total;
+  else
+    return false;
+  return true;
+}
+
+/// Gives the ops of `other` their forms in `main`, and looks at all that is read.
+std::string FusionGroups::reduceAgainst(const FusionGroup &main, const FusionGroup &other) {
+  Form own = Form::Whole;
+  bool fits = formIn(main, other.space, own);
+  bool totals = false;
+  if (other.kind == KernelKind::Reduce && (own != Form::Whole || !fits)) {
+    totals = fits && main.isRows && own != Form::Total && !other.totalSizes &&
+             other.axes.size() == other.space.size() &&
+             (!main.totalSizes || *main.totalSizes == (other.keeps ? other.rowKept : other.row));
+    fits = totals;
+  } else if (other.kind == KernelKind::Reduce) {
+    fits = main.axes == other.axes && (main.isRows || main.keeps == other.keeps) &&
+           (!main.totalSizes || !other.totalSizes || *main.totalSizes == *other.totalSizes);
+  }
+  if (!fits)
+    return "their iteration spaces differ";
+  for (unsigned i : other.ops)
+    if (other.kind == KernelKind::Elementwise)
+      form[i] = own;
+    else if (totals)
+      form[i] = form[i] == Form::Whole ? own : Form::Total;
+  for (const FusionGroup *each : {&main, &other})
+    for (unsigned i : each->ops) {
+      // A reduction reads a form that it does not have.
+      Form reads = form[i];
+      if (ops[i]->hasTrait<ir::Reduction>()) {
+        auto x = cast<ir::TensorType>(ops[i]->getOperand(0).getType()).getSizes();
+        formIn(main, Sizes(x.begin(), x.end()), reads);
+      }
+      std::string reason = readsAgainst(main, other, ops[i], reads);
+      if (!reason.empty())
+        return reason;
+    }
+  return "";
+}
+
+std::string FusionGroups::readsAgainst(const FusionGroup &main, const FusionGroup &other,
+                                       Operation *reader, Form reads) const {
+  for (Value operand : reader->getOperands()) {
+    Operation *producer = operand.getDefiningOp();
+    if (!producer || producer->getBlock() != &block)
+      continue;
+    unsigned index = numbers.lookup(producer);
+    const FusionGroup *owner = groups[group[index]].get();
+    std::string reason;
+    if (owner && (owner == &main || owner == &other)) {
+      reason = formsAgainst(main, form[index], reads);
+    } else if (!owner && absorbs(reader, producer)) {
+      SmallVector<unsigned> behind;
+      candidatesOf(producer, behind);
+      if (llvm::none_of(behind, [&](unsigned g) {
+            return groups[g].get() == &main || groups[g].get() == &other;
+          }))
+        continue;
+      auto type = cast<ir::TensorType>(producer->getResult(0).getType());
+      Form form = Form::Whole;
+      if (!isa<ir::BroadcastOp>(producer) ||
+          !formIn(main, Sizes(type.getSizes().begin(), type.getSizes().end()), form))
+        return "it reads elements of other rows";
+      reason = formsAgainst(main, form, reads);
+      if (reason.empty())
+        reason = readsAgainst(main, other, producer, form);
+    }
+    if (!reason.empty())
+      return reason;
+  }
+  return "";
+}
+
+/// One kernel runs at once, so nothing may have to run between the two. Ops after the newest one
+/// are in no group yet, hence no way leads back from them.
+std::string FusionGroups::pathAgainst(unsigned a, unsigned b) {
+  unsigned newest = std::max(groups[a]->ops.back(), groups[b]->ops.back());
+  ++search;
+  SmallVector<unsigned> work;
+  auto inside = [&](unsigned i) { return group[i] == a || group[i] == b; };
+  auto visit = [&](unsigned i) {
+    for (unsigned next : succs[i]) {
+      // The kernel has its own copy of a cheap op.
+      bool isCopied = inside(next) && !group[i] && absorbs(ops[next], ops[i]);
+      if (next <= newest && !isCopied && seen[next] != search) {
+        seen[next] = search;
+        work.push_back(next);
+      }
+    }
+  };
+  for (unsigned part : {a, b})
+    for (unsigned i : groups[part]->ops)
+      for (unsigned next : succs[i])
+        if (next <= newest && !inside(next) && seen[next] != search) {
+          seen[next] = search;
+          work.push_back(next);
+        }
+  for (unsigned steps = 0; !work.empty(); ++steps) {
+    unsigned at = work.pop_back_val();
+    if (inside(at))
+      return "another op has to run between them";
+    if (steps > kSearchLimit)
+      return "they are too far apart";
+    if (!group[at])
+      visit(at);
+    else
+      for (unsigned member : groups[group[at]]->ops) {
+        seen[member] = search;
+        visit(member);
+      }
+  }
+  return "";
+}
+
+} // namespace mx::graph

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels that go row by row: a row is what lies along the last axes, and all reductions of the
+// kernel are over them. Reductions may use each other's results, and whole rows may be computed
+// from them, as in a softmax or a normalisation. A row stays in the cache while it is swept over,
+// so memory is read once. At the end the rows' results may be reduced to one number, as the mean of
+// a loss.
+//
+//   for each row:  sweep 0, sweep 1, …   the reductions that need 0, 1, … others before them
+//                  the row's outputs
+//
+// What is expensive and used in more than one sweep is kept for the length of a row.
+#include "Lowering/EmitKernel.h"
+#include "Lowering/Sweep.h"
+#include "llvm/ADT/MapVector.h"
+#include <deque>
+
+using namespace mlir;
+using namespace mx::ir;
+
+namespace mx::lowering {
+namespace {
+
+/// Values are kept on the stack for rows of at most so many elements, and so many values.
+constexpr int64_t kLongestKept = 4096, kMostKept = 4;
+
+bool isExpensive(Operation *op) {
+  return isa<ExpOp, LogOp, Log1pOp, Expm1Op, TanhOp, ErfOp, SinOp, CosOp, TanOp, PowOp, Atan2Op>(
+      op);
+}
+
+class Rows {
+public:
+  Rows(KernelEmitter &e, const OutputGroup &group) : e(e), group(group), evaluator(e) {}
+  LogicalResult analyse();
+  void emit();
+
+private:
+  /// An expensive value with room for its elements of one row; computed in stage `first`.
+  struct Kept {
+    Value value;
+    size_t first, last;
+    Buffer row;
+  };
+
+  KernelEmitter &e;
+  const OutputGroup &group;
+  Evaluator evaluator;
+  SmallVector<SizeAttr> space;
+  size_t keptAxes = 0;
+  SmallVector<SmallVector<Operation *>> levels; ///< the reductions of each sweep
+  SmallVector<Operation *> totals;              ///< reductions over all rows
+  SmallVector<Output> whole, perRow, overall;   ///< outputs: of the space, of a row, of all
+  std::deque<Sweep> sweeps;
+  SmallVector<Kept> kept;
+
+  bool isRowResult(ArrayRef<SizeAttr> sizes);
+  LogicalResult sort(Operation *op, llvm::DenseMap<Operation *, size_t> &level);
+  void chooseKept();
+  void useKept(size_t stage, Indices place, Value r);
+  void row(Indices at);
+  void store(ArrayRef<Output> outputs, Indices place);
+};
+
+/// Of one element a row, with or without axes of size 1 for the others.
+bool Rows::isRowResult(ArrayRef<SizeAttr> sizes) {
+  ArrayRef<SizeAttr> front = ArrayRef(space).take_front(keptAxes);
+  return sizes.size() >= keptAxes && sizes.take_front(keptAxes) == front &&
+         (sizes.size() == keptAxes || sizes.size() == space.size()) &&
+         llvm::all_of(sizes.drop_front(keptAxes), [](SizeAttr s) { return s.constant() == 1; });
+}
+
+LogicalResult Rows::analyse() {
+  for (Operation *op : group.sources)
+    if (spaceOf(op).size() > space.size() || space.empty()) {
+      space.assign(spaceOf(op).begin(), spaceOf(op).end());
+      keptAxes = space.size() - axesOf(op).size();
+    }
+  llvm::DenseMap<Operation *, size_t> level; // reductions one after the other until here
+  for (Operation &op : *group.sources[0]->getBlock()) {
+    size_t own = 0;
+    for (Value operand : op.getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        own = std::max(own, level.lookup(producer));
+    level[&op] = own;
+    if (llvm::is_contained(group.sources, &op) && failed(sort(&op, level)))
+      return failure();
+  }
+  for (const Output &output : group.outputs) {
+    auto sizes = cast<TensorType>(output.value.getType()).getSizes();
+    Operation *op = output.value.getDefiningOp();
+    bool isOverall = !totals.empty() && level.lookup(op) > levels.size();
+    if (isOverall)
+      overall.push_back(output);
+    else if (sizes == ArrayRef(space) && !op->hasTrait<Reduction>())
+      whole.push_back(output);
+    else if (isRowResult(sizes))
+      perRow.push_back(output);
+    else
+      return op->emitOpError() << "has another shape than the rows of its kernel";
+  }
+  return success();
+}
+
+LogicalResult Rows::sort(Operation *op, llvm::DenseMap<Operation *, size_t> &level) {
+  size_t own = level[op];
+  if (spaceOf(op) == ArrayRef(space)) {
+    for (auto [i, axis] : llvm::enumerate(axesOf(op)))
+      if (axesOf(op).size() != space.size() - keptAxes ||
+          axis != static_cast<int64_t>(keptAxes + i))
+        return op->emitOpError() << "is not over the rows of its kernel";
+    if (levels.size() <= own)
+      levels.resize(own + 1);
+    levels[own].push_back(op);
+    level[op] = own + 1;
+    return success();
+  }
+  if (!isRowResult(spaceOf(op)) || axesOf(op).size() != spaceOf(op).size())
+    return op->emitOpError() << "is neither over a row of its kernel nor over all rows";
+  totals.push_back(op);
+  level[op] = group.sources.size() + 1; // after everything else
+  return success();
+}
+
+/// Stage i is sweep i; the last one computes the outputs.
+void Rows::chooseKept() {
+  std::optional<int64_t> length = 1;
+  for (SizeAttr size : ArrayRef(space).drop_front(keptAxes))
+    length = length && size.constant() ? std::optional(*length * *size.constant()) : std::nullopt;
+  if (!length || *length > kLongestKept)
+    return;
+  llvm::MapVector<Operation *, std::pair<size_t, size_t>> stages;
+  for (size_t stage = 0; stage <= levels.size(); ++stage) {
+    SmallVector<Value> work;
+    if (stage == levels.size())
+      for (const Output &output : whole)
+        work.push_back(output.value);
+    else
+      for (Operation *op : levels[stage])
+        work.push_back(op->getOperand(0));
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    while (!work.empty()) {
+      Operation *op = work.pop_back_val().getDefiningOp();
+      if (!op || op->hasTrait<Reduction>() || !seen.insert(op).second)
+        continue;
+      if (isExpensive(op) &&
+          cast<TensorType>(op->getResult(0).getType()).getSizes() == ArrayRef(space))
+        stages.try_emplace(op, stage, stage).first->second.second = stage;
+      else
+        llvm::append_range(work, op->getOperands());
+    }
+  }
+  for (auto &[op, range] : stages)
+    if (range.first < range.second && kept.size() < kMostKept) {
+      Value value = op->getResult(0);
+      Type type = e.codeType(cast<TensorType>(value.getType()).getElement());
+      kept.push_back({value, range.first, range.second, e.scratch(type, *length)});
+    }
+}
+
+/// Before the elements of a stage are computed at a place, which is number r of its row.
+void Rows::useKept(size_t stage, Indices place, Value r) {
+  for (Kept &each : kept) {
+    if (each.first == stage)
+      e.store(each.row, r, evaluator.at(each.value, place));
+    else if (each.first < stage && stage <= each.last)
+      evaluator.bind(each.value, place, e.load(each.row, r));
+  }
+}
+
+void Rows::emit() {
+  evaluator.prepare(group.values());
+  for (ArrayRef<Operation *> ops : levels)
+    sweeps.emplace_back(e, evaluator, ops, /*tiled=*/false);
+  chooseKept();
+  for (size_t stage = 0; stage < sweeps.size(); ++stage)
+    sweeps[stage].before = [this, stage](Value r) { useKept(stage, sweeps[stage].place, r); };
+  e.b.setLoc(group.sources[0]->getLoc());
+  if (totals.empty()) {
+    SmallVector<Value> outer(ArrayRef(sweeps[0].sizes).take_front(keptAxes));
+    e.nest(outer, [&](Indices at) {
+      Evaluator::Scope scope(evaluator);
+      row(at);
+    });
+    return;
+  }
+  Sweep all(e, evaluator, totals, /*tiled=*/false);
+  all.before = [&](Value) { row(Indices(all.place).take_front(keptAxes)); };
+  all.run();
+  Evaluator::Scope scope(evaluator);
+  all.bindResults(e.number(0));
+  for (const Output &output : overall) {
+    SmallVector<Value> place(cast<TensorType>(output.value.getType()).rank(), e.number(0));
+    store(output, place);
+  }
+}
+
+/// The caller forgets what is known of the row.
+void Rows::row(Indices at) {
+  for (Sweep &sweep : sweeps) {
+    for (size_t axis = 0; axis < keptAxes; ++axis)
+      sweep.place[axis] = at[axis];
+    sweep.run();
+    sweep.bindResults(e.number(0));
+  }
+  for (const Output &output : perRow) {
+    SmallVector<Value> place(at);
+    place.resize(cast<TensorType>(output.value.getType()).rank(), e.number(0));
+    store(output, place);
+  }
+  if (whole.empty())
+    return;
+  e.nest(ArrayRef(sweeps[0].sizes).drop_front(keptAxes), [&](Indices inner) {
+    Evaluator::Scope scope(evaluator);
+    SmallVector<Value> place(at);
+    llvm::append_range(place, inner);
+    Value r = e.number(0);
+    for (auto [index, size] : llvm::zip(inner, ArrayRef(sweeps[0].sizes).drop_front(keptAxes)))
+      r = e.add(e.mul(r, size), index);
+    useKept(levels.size(), place, r);
+    store(whole, place);
+  });
+}
+
+/// All elements at a place are computed before one is stored.
+void Rows::store(ArrayRef<Output> outputs, Indices place) {
+  SmallVector<Value> values;
+  for (const Output &output : outputs)
+    values.push_back(output.value);
+  for (auto [output, element] : llvm::zip_equal(outputs, evaluator.all(values, place)))
+    e.store(e.output(output.index), place, element);
+}
+
+} // namespace
+
+LogicalResult emitRows(KernelEmitter &e, const OutputGroup &group) {
+  Rows rows(e, group);
+  if (failed(rows.analyse()))
+    return failure();
+  rows.emit();
+  return success();
+}
+
+} // namespace mx::lowering

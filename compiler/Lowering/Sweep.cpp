@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lowering/Sweep.h"
+
+using namespace mlir;
+using namespace mx::ir;
+using arith::CmpIPredicate;
+
+namespace mx::lowering {
+
+constexpr int64_t kLanes = 64, kBlock = 2048, kBlocks = 64 * kBlock;
+
+ArrayRef<int64_t> axesOf(Operation *reduction) {
+  return reduction->getAttrOfType<DenseI64ArrayAttr>("axes").asArrayRef();
+}
+ArrayRef<SizeAttr> spaceOf(Operation *reduction) {
+  return cast<TensorType>(reduction->getOperand(0).getType()).getSizes();
+}
+
+Sweep::Sweep(KernelEmitter &e, Evaluator &evaluator, ArrayRef<Operation *> ops, bool tiled)
+    : e(e), evaluator(evaluator), x(cast<TensorType>(ops[0]->getOperand(0).getType())) {
+  classifyAxes(axesOf(ops[0]), tiled);
+  for (Operation *op : ops) {
+    Combiner &c = combiners.emplace_back(e, op);
+    if (!c.hasEmpty()) {
+      Value some =
+          e.compare(CmpIPredicate::ne, e.elementCount(cast<TensorType>(op->getResult(0).getType())),
+                    e.number(0));
+      e.b.setLoc(op->getLoc());
+      std::string name = op->getName().stripDialect().str();
+      e.failIf(arith::AndIOp::create(e.b, isEmpty, some), Code::InvalidArgument,
+               MessagePart(name + " of no elements has no value"));
+    }
+    auto makeSlots = [&](int64_t count) {
+      Slots slots{e.scratch(c.type, count), {}};
+      if (c.hasIndex())
+        slots.indices = e.scratch(e.b.getI32Type(), count);
+      return slots;
+    };
+    int64_t width = hasTile ? kTile : 1;
+    lanes.push_back(makeSlots(kLanes * width));
+    parts.push_back(makeSlots(width));
+    totals.push_back(makeSlots(width));
+  }
+}
+
+void Sweep::classifyAxes(ArrayRef<int64_t> axes, bool tiled) {
+  sizes = e.sizesOf(x);
+  place.assign(x.rank(), e.number(0));
+  std::optional<unsigned> before;
+  for (unsigned axis = 0; axis < x.rank(); ++axis) {
+    if (!llvm::is_contained(axes, axis)) {
+      kept.push_back(axis);
+      continue;
+    }
+    if (before && *before + 1 == axis)
+      runs.back().push_back(axis);
+    else
+      runs.push_back({axis});
+    before = axis;
+  }
+  hasTile = tiled && !kept.empty() && kept.back() + 1 == x.rank() && !runs.empty() &&
+            x.getSizes().back().constant() != 1;
+  if (hasTile)
+    kept.pop_back();
+  if (runs.empty()) // over no axis: each element is its own result
+    runs.push_back({});
+  Value count = e.number(1);
+  for (ArrayRef<unsigned> run : runs)
+    count = e.mul(count, runSize(run));
+  isEmpty = e.compare(CmpIPredicate::eq, count, e.number(0));
+}
+Value Sweep::runSize(ArrayRef<unsigned> run) {
+  Value count = e.number(1);
+  for (unsigned axis : run)
+    count = count == e.number(1) ? sizes[axis] : e.mul(count, sizes[axis]);
+  return count;
+}
+/// Sets the places of a run's axes to those of its element r.
+void Sweep::setRun(ArrayRef<unsigned> run, Value r) {
+  while (!run.empty()) {
+    unsigned axis = run.back();
+    run = run.drop_back();
+    if (run.empty()) {
+      place[axis] = x.getSizes()[axis].constant() == 1 ? e.number(0) : r;
+      return;
+    }
+    // There is an element, so no size is 0.
+    Value whole = arith::DivUIOp::create(e.b, r, sizes[axis]);
+    place[axis] = e.sub(r, e.mul(whole, sizes[axis]));
+    r = whole;
+  }
+}
+
+Value Sweep::slot(Value lane, Value column, bool tiled) {
+  return tiled ? e.add(e.mul(lane, e.number(kTile)), column) : lane;
+}
+
+void Sweep::eachColumn(Value width, llvm::function_ref<void(Value)> body) {
+  if (!width)
+    return body(e.number(0));
+  e.loop(e.number(0), width, 1, body);
+}
+
+void Sweep::run(Value from, Value width) {
+  for (auto [c, total] : llvm::zip_equal(combiners, totals))
+    eachColumn(width, [&](Value t) { total.store(e, t, c.identity(isEmpty)); });
+  // The further reduced axes in order, around the last one.
+  SmallVector<Value> outer;
+  for (ArrayRef<unsigned> run : ArrayRef(runs).drop_back())
+    outer.push_back(runSize(run));
+  e.nest(outer, [&](Indices at) {
+    Value linear = e.number(0);
+    for (auto [run, r] : llvm::zip(ArrayRef(runs).drop_back(), at)) {
+      setRun(run, r);
+      linear = e.add(e.mul(linear, runSize(run)), r);
+    }
+    reduceRun(e.mul(linear, runSize(runs.back())), from, width);
+  });
+}
+
+/// Over the last run; `linear` is the number of the elements before it.
+void Sweep::reduceRun(Value linear, Value from, Value width) {
+  Value size = runSize(runs.back());
+  e.loop(e.number(0), size, kBlocks, [&](Value first) {
+    for (auto [c, part] : llvm::zip_equal(combiners, parts))
+      eachColumn(width, [&](Value t) { part.store(e, t, c.identity(isEmpty)); });
+    Value end = e.least(e.add(first, e.number(kBlocks)), size);
+    e.loop(first, end, kBlock, [&](Value block) {
+      reduceBlock(linear, block, e.least(e.number(kBlock), e.sub(end, block)), from, width);
+    });
+    for (auto [c, part, total] : llvm::zip_equal(combiners, parts, totals))
+      eachColumn(width,
+                 [&](Value t) { total.store(e, t, c.combine(total.load(e, t), part.load(e, t))); });
+  });
+}
+
+void Sweep::reduceBlock(Value linear, Value block, Value count, Value from, Value width) {
+  Value zero = e.number(0), used = e.least(e.number(kLanes), count);
+  bool tiled = static_cast<bool>(width);
+  for (auto [c, lane] : llvm::zip_equal(combiners, lanes))
+    e.loop(zero, used, 1, [&](Value l) {
+      eachColumn(width, [&](Value t) { lane.store(e, slot(l, t, tiled), c.identity(isEmpty)); });
+    });
+  e.loop(zero, count, kLanes, [&](Value step) {
+    Value left = e.least(e.number(kLanes), e.sub(count, step));
+    Value base = e.add(block, step);
+    e.loop(zero, left, 1, [&](Value l) {
+      Value r = e.add(base, l);
+      setRun(runs.back(), r);
+      eachColumn(width, [&](Value t) {
+        Evaluator::Scope scope(evaluator);
+        if (tiled)
+          place.back() = e.add(from, t);
+        if (before)
+          before(r);
+        for (auto [c, lane] : llvm::zip_equal(combiners, lanes)) {
+          e.b.setLoc(c.op->getLoc());
+          Value element = evaluator.at(c.op->getOperand(0), place);
+          Partial next = c.first(element, c.hasIndex() ? e.add(linear, r) : Value());
+          Value at = slot(l, t, tiled);
+          lane.store(e, at, c.combine(lane.load(e, at), next));
+        }
+      });
+    });
+  });
+  for (auto [c, lane, part] : llvm::zip_equal(combiners, lanes, parts)) {
+    // Halves of 32, 16, … 1 lanes; those that were not used are left out, which changes nothing.
+    e.loop(zero, e.number(llvm::Log2_64(kLanes)), 1, [&](Value turn) {
+      Value half = arith::ShRUIOp::create(e.b, e.number(kLanes / 2), turn);
+      e.loop(zero, e.least(half, e.sub(used, half)), 1, [&](Value l) {
+        eachColumn(width, [&](Value t) {
+          Value low = slot(l, t, tiled), high = slot(e.add(l, half), t, tiled);
+          lane.store(e, low, c.combine(lane.load(e, low), lane.load(e, high)));
+        });
+      });
+    });
+    eachColumn(width,
+               [&](Value t) { part.store(e, t, c.combine(part.load(e, t), lane.load(e, t))); });
+  }
+}
+
+SmallVector<Value> Sweep::resultPlace(Operation *op) {
+  auto result = cast<TensorType>(op->getResult(0).getType());
+  SmallVector<Value> at;
+  for (unsigned axis = 0; axis < x.rank(); ++axis) {
+    if (!llvm::is_contained(axesOf(op), axis))
+      at.push_back(result.getSizes()[at.size()].constant() == 1 ? e.number(0) : place[axis]);
+    else if (op->hasAttr("keep"))
+      at.push_back(e.number(0));
+  }
+  return at;
+}
+
+void Sweep::bindResults(Value t) {
+  for (auto [c, total] : llvm::zip_equal(combiners, totals))
+    evaluator.bind(c.op->getResult(0), resultPlace(c.op), c.result(total.load(e, t)));
+}
+
+} // namespace mx::lowering

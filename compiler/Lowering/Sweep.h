@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reductions over the same axes of one space, all in one sweep over its elements.
+//
+// The order of a reduction depends on its shape and axes alone, not on vectors, threads, strides or
+// on what is fused with it. Neighbouring reduced axes count as one, in row-major order. The last of
+// these is cut into blocks of 2048 elements. In a block element r belongs to lane r % 64; a lane is
+// reduced in order, then lanes l and l + 32 are combined, l and l + 16, and so on down to one. 64
+// blocks are combined in order, then the results of these, over all further reduced axes. So a
+// million numbers are added up in chains of about a hundred, which keeps sums exact enough.
+#pragma once
+#include "Lowering/Combine.h"
+#include <functional>
+
+namespace mx::lowering {
+
+/// The axes that a reduction works on, sorted.
+ArrayRef<int64_t> axesOf(mlir::Operation *reduction);
+/// The sizes of what it reduces.
+ArrayRef<ir::SizeAttr> spaceOf(mlir::Operation *reduction);
+
+/// Columns that are reduced side by side.
+constexpr int64_t kTile = 32;
+
+class Sweep {
+public:
+  /// At the top of the function: checks that there are elements where there must be, and makes
+  /// room for partial results. `tiled`: where the innermost axis is kept, several of its columns
+  /// are reduced side by side.
+  Sweep(KernelEmitter &e, Evaluator &evaluator, ArrayRef<mlir::Operation *> ops, bool tiled);
+
+  SmallVector<Value> sizes;   ///< of the space
+  SmallVector<unsigned> kept; ///< axes, without the tile
+  bool hasTile = false;       ///< the last axis is the tile
+  SmallVector<Value> place;   ///< in the space; `kept` is for the user to set
+
+  /// Runs in each turn of the innermost loop, before the elements at `place` are computed; `r` is
+  /// the number of the element among the last reduced axes.
+  std::function<void(Value r)> before;
+
+  /// Reduces for one place of the kept axes, or, with a width, for the columns from `from` on.
+  void run(Value from = {}, Value width = {});
+  /// Makes the results known to the evaluator, at the place of column t.
+  void bindResults(Value t);
+  /// Calls body with each column of the tile; with 0 if there is no tile.
+  void eachColumn(Value width, llvm::function_ref<void(Value)> body);
+  /// The place of the element at `place` in the result of `op`.
+  SmallVector<Value> resultPlace(mlir::Operation *op);
+
+private:
+  KernelEmitter &e;
+  Evaluator &evaluator;
+  TensorType x;
+  SmallVector<Combiner> combiners;
+  SmallVector<Slots> lanes, parts, totals; ///< of a block, of 64 blocks, of all
+  SmallVector<SmallVector<unsigned>> runs; ///< reduced axes, neighbours together
+  Value isEmpty;
+
+  void classifyAxes(ArrayRef<int64_t> axes, bool tiled);
+  void reduceRun(Value linear, Value from, Value width);
+  void reduceBlock(Value linear, Value block, Value count, Value from, Value width);
+  Value runSize(ArrayRef<unsigned> run);
+  void setRun(ArrayRef<unsigned> run, Value r);
+  Value slot(Value lane, Value column, bool tiled);
+};
+
+} // namespace mx::lowering
