@@ -60,6 +60,21 @@ private:
     return index && groups.groupOf(*index) == &group;
   }
 
+  /// What has to be there before `member` of the unit `next`. A kernel contains its own copies of
+  /// absorbed ops, which may lie between two ops of its group; only a product may read one of them
+  /// from memory.
+  void pushNeeded(unsigned next, unsigned member, SmallVectorImpl<unsigned> &stack) const {
+    const FusionGroup *group = groups.groupOf(next);
+    bool copies = !group || group->kind != KernelKind::Matmul;
+    for (unsigned needed : llvm::reverse(groups.before(member))) {
+      if (isAbsorbed(needed) ||
+          (copies && FusionGroups::absorbs(groups.op(member), groups.op(needed))))
+        pushNeeded(next, needed, stack);
+      else if (unsigned other = unit(needed); other != next && !done[other])
+        stack.push_back(other);
+    }
+  }
+
   void emitFrom(unsigned first) {
     SmallVector<unsigned> stack{first};
     while (!stack.empty()) {
@@ -67,9 +82,7 @@ private:
       size_t before = stack.size();
       if (!done[next])
         for (unsigned member : llvm::reverse(members(next)))
-          for (unsigned needed : llvm::reverse(groups.before(member)))
-            if (unsigned other = unit(needed); other != next && !done[other])
-              stack.push_back(other);
+          pushNeeded(next, member, stack);
       if (stack.size() > before)
         continue;
       stack.pop_back();
@@ -124,9 +137,8 @@ private:
         outputs.push_back(op->getResult(0));
     }
     // Constants that MLIR has folded or moved have no place any more; then it is the graph's.
-    if (llvm::all_of(group.ops, [&](unsigned i) {
-          return groups.op(i)->hasTrait<OpTrait::ConstantLike>();
-        }))
+    if (llvm::all_of(group.ops,
+                     [&](unsigned i) { return groups.op(i)->hasTrait<OpTrait::ConstantLike>(); }))
       places.push_back(block.getParentOp()->getLoc());
     OpBuilder b(&block.back());
     Location loc = b.getFusedLoc(places);

@@ -93,7 +93,7 @@ private:
   bool formIn(const FusionGroup &main, const Sizes &sizes, Form &out) const;
   std::string readsAgainst(const FusionGroup &main, const FusionGroup &other,
                            mlir::Operation *reader, Form form) const;
-  std::string pathAgainst(unsigned a, unsigned b);
+  std::string pathAgainst(unsigned a, unsigned b, bool throughCopies);
 };
 
 /// Whether running the op can be noticed: it may fail for some values.

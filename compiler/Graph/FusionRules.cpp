@@ -62,7 +62,8 @@ std::string FusionGroups::reasonAgainst(unsigned a, unsigned b) {
   bool isPlain[] = {x.kind == KernelKind::Elementwise, y.kind == KernelKind::Elementwise};
   if (!isPlain[0] && !isPlain[1] && (x.kind == KernelKind::Matmul || y.kind == KernelKind::Matmul))
     return "there is one product in a kernel, and no reduction with it";
-  std::string reason = pathAgainst(a, b);
+  bool reduces = x.kind == KernelKind::Reduce || y.kind == KernelKind::Reduce;
+  std::string reason = pathAgainst(a, b, /*throughCopies=*/!reduces);
   if (!reason.empty())
     return reason;
   if (isPlain[0] && isPlain[1])
@@ -175,16 +176,23 @@ std::string FusionGroups::readsAgainst(const FusionGroup &main, const FusionGrou
 
 /// One kernel runs at once, so nothing may have to run between the two. Ops after the newest one
 /// are in no group yet, hence no way leads back from them.
-std::string FusionGroups::pathAgainst(unsigned a, unsigned b) {
+/// A cheap op between them, of which the kernel gets a copy, counts only with `throughCopies`.
+std::string FusionGroups::pathAgainst(unsigned a, unsigned b, bool throughCopies) {
   unsigned newest = std::max(groups[a]->ops.back(), groups[b]->ops.back());
   ++search;
   SmallVector<unsigned> work;
   auto inside = [&](unsigned i) { return group[i] == a || group[i] == b; };
+  // Whether a cheap op changes only values of the two.
+  auto isCopied = [&](unsigned i) {
+    while (!group[i] && isCheapTensor(ops[i]) && preds[i].size() == 1)
+      i = preds[i].front();
+    return inside(i);
+  };
   auto visit = [&](unsigned i) {
     for (unsigned next : succs[i]) {
-      // The kernel has its own copy of a cheap op.
-      bool isCopied = inside(next) && !group[i] && absorbs(ops[next], ops[i]);
-      if (next <= newest && !isCopied && seen[next] != search) {
+      bool skips =
+          !throughCopies && !group[i] && inside(next) && absorbs(ops[next], ops[i]) && isCopied(i);
+      if (next <= newest && !skips && seen[next] != search) {
         seen[next] = search;
         work.push_back(next);
       }

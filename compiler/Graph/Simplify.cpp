@@ -181,6 +181,30 @@ struct BroadcastOfBroadcast : OpRewritePattern<ir::BroadcastOp> {
   }
 };
 
+/// Axes that a reduction drops and a reshape puts back with size 1 are kept.
+struct KeptAxes : OpRewritePattern<ir::ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::ReshapeOp op, PatternRewriter &rewriter) const override {
+    Operation *inner = op.getX().getDefiningOp();
+    if (!inner || !inner->hasTrait<ir::Reduction>() || inner->hasAttr("keep") ||
+        !inner->hasOneUse())
+      return failure();
+    auto axes = inner->getAttrOfType<DenseI64ArrayAttr>("axes").asArrayRef();
+    auto x = cast<ir::TensorType>(inner->getOperand(0).getType()).getSizes();
+    if (op.getType().rank() != x.size())
+      return failure();
+    for (auto [axis, size] : llvm::enumerate(op.getType().getSizes()))
+      if (llvm::is_contained(axes, static_cast<int64_t>(axis)) ? size.constant() != 1
+                                                               : size != x[axis])
+        return failure();
+    OperationState state(inner->getLoc(), inner->getName(), inner->getOperands(), op.getType(),
+                         inner->getAttrs());
+    state.addAttribute("keep", rewriter.getUnitAttr());
+    rewriter.replaceOp(op, rewriter.create(state));
+    return success();
+  }
+};
+
 struct ThereAndBack : OpRewritePattern<ir::ToDeviceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::ToDeviceOp op, PatternRewriter &rewriter) const override {
@@ -188,6 +212,20 @@ struct ThereAndBack : OpRewritePattern<ir::ToDeviceOp> {
     if (!inner || inner.getX().getType() != op.getType())
       return failure();
     rewriter.replaceOp(op, inner.getX());
+    return success();
+  }
+};
+
+/// A number is converted where it is, and copied afterwards.
+struct CastOfCopy : OpRewritePattern<ir::CastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::CastOp op, PatternRewriter &rewriter) const override {
+    auto copy = op.getX().getDefiningOp<ir::ToDeviceOp>();
+    if (!copy || !copy.getX().getType().isHost())
+      return failure();
+    ir::TensorType type = op.getType();
+    Value number = ir::CastOp::create(rewriter, op.getLoc(), type.onDevice("host"), copy.getX());
+    rewriter.replaceOpWithNewOp<ir::ToDeviceOp>(op, type, number);
     return success();
   }
 };
@@ -236,9 +274,10 @@ struct Simplify : impl::SimplifyBase<Simplify> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
-    patterns.add<NeutralOperand, Involution<ir::NegOp>, Involution<ir::NotOp>,
-                 Involution<ir::BitNotOp>, CastOfCast, EqualSides, TransposeOfTranspose,
-                 BroadcastOfBroadcast, ThereAndBack, CopiedNumber, WholeSlice>(context);
+    patterns
+        .add<NeutralOperand, Involution<ir::NegOp>, Involution<ir::NotOp>, Involution<ir::BitNotOp>,
+             CastOfCast, EqualSides, TransposeOfTranspose, BroadcastOfBroadcast, KeptAxes,
+             ThereAndBack, CastOfCopy, CopiedNumber, WholeSlice>(context);
     addRegionPatterns(patterns);
     GreedyRewriteConfig config;
     // Merged constants would lose their places; CSE merges them later.

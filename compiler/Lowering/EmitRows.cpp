@@ -56,6 +56,7 @@ private:
 
   bool isRowResult(ArrayRef<SizeAttr> sizes);
   LogicalResult sort(Operation *op, llvm::DenseMap<Operation *, size_t> &level);
+  LogicalResult checkReads(Operation *op, const llvm::DenseMap<Operation *, size_t> &level);
   void chooseKept();
   void useKept(size_t stage, Indices place, Value r);
   void row(Indices at);
@@ -83,7 +84,8 @@ LogicalResult Rows::analyse() {
       if (Operation *producer = operand.getDefiningOp())
         own = std::max(own, level.lookup(producer));
     level[&op] = own;
-    if (llvm::is_contained(group.sources, &op) && failed(sort(&op, level)))
+    if (llvm::is_contained(group.sources, &op) ? failed(sort(&op, level))
+                                               : own > 0 && failed(checkReads(&op, level)))
       return failure();
   }
   for (const Output &output : group.outputs) {
@@ -98,6 +100,23 @@ LogicalResult Rows::analyse() {
       perRow.push_back(output);
     else
       return op->emitOpError() << "has another shape than the rows of its kernel";
+  }
+  return success();
+}
+
+/// Ops on the results of a row read those of the same row.
+LogicalResult Rows::checkReads(Operation *op, const llvm::DenseMap<Operation *, size_t> &level) {
+  if (op->hasTrait<OpTrait::IsTerminator>())
+    return success();
+  bool keepsPlaces = op->hasTrait<Elementwise>() || isa<BroadcastOp>(op);
+  size_t rank = cast<TensorType>(op->getResult(0).getType()).rank();
+  for (Value operand : op->getOperands()) {
+    if (!level.lookup(operand.getDefiningOp()))
+      continue;
+    // Stretching adds axes in front: a result without the reduced axes would lie along them.
+    size_t from = cast<TensorType>(operand.getType()).rank();
+    if (!keepsPlaces || (from != 0 && from != rank))
+      return op->emitOpError() << "reads results of other rows";
   }
   return success();
 }

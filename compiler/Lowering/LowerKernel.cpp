@@ -77,6 +77,8 @@ LogicalResult findSources(KernelOp kernel, llvm::DenseMap<Value, Sources> &sourc
       auto sizes = cast<TensorType>(op.getResult(0).getType()).getSizes();
       isRows |= sizes == cast<TensorType>(own[0]->getOperand(0).getType()).getSizes() &&
                 sizes != cast<TensorType>(own[0]->getResult(0).getType()).getSizes();
+      isRows |=
+          !llvm::all_of(own, [&](Operation *source) { return mayShareLoops(source, own[0]); });
     }
     for (Value result : op.getResults())
       sources[result] = own;

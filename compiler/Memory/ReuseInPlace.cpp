@@ -37,13 +37,37 @@ bool isOneNest(ir::KernelOp kernel) {
   });
 }
 
-/// All that is computed from the input at a place is computed from its element there.
-bool isReadInPlace(BlockArgument input) {
+/// The space of a kernel that goes row by row, and computes whole rows from reductions of them: a
+/// row's outputs are stored after all sweeps over it. Empty for other kernels.
+ArrayRef<ir::SizeAttr> rowSpace(ir::KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  ArrayRef<ir::SizeAttr> space;
+  for (Operation &op : body.without_terminator())
+    if (op.hasTrait<ir::Reduction>() && sizesOf(op.getOperand(0)).size() > space.size())
+      space = sizesOf(op.getOperand(0));
+  llvm::SmallPtrSet<Operation *, 8> after;
+  for (Operation &op : body.without_terminator())
+    if (op.hasTrait<ir::Reduction>()
+            ? sizesOf(op.getResult(0)) != space
+            : llvm::any_of(op.getOperands(),
+                           [&](Value v) { return after.contains(v.getDefiningOp()); }))
+      after.insert(&op);
+  bool found = llvm::any_of(body.getTerminator()->getOperands(), [&](Value value) {
+    return sizesOf(value) == space && after.contains(value.getDefiningOp());
+  });
+  return found ? space : ArrayRef<ir::SizeAttr>();
+}
+
+/// All that is computed from the input at a place is computed from its element there; with `rows`,
+/// also from reductions of its row.
+bool isReadInPlace(BlockArgument input, bool rows) {
   llvm::SmallPtrSet<Operation *, 8> seen;
   SmallVector<Value> work{input};
   while (!work.empty())
     for (Operation *user : work.pop_back_val().getUsers()) {
       if (user->hasTrait<OpTrait::IsTerminator>() || !seen.insert(user).second)
+        continue;
+      if (rows && user->hasTrait<ir::Reduction>())
         continue;
       if (!user->hasTrait<ir::Elementwise>() || user->getNumResults() != 1 ||
           sizesOf(user->getResult(0)) != sizesOf(input))
@@ -59,11 +83,13 @@ Choices choicesOf(ir::KernelOp kernel) {
   Choices out(kernel.getNumResults());
   bool isPlain = ir::writesOver(kernel).empty() && kernel.getWorkspace() == 0 &&
                  !(kernel.getStrided() && llvm::is_contained(*kernel.getStrided(), true));
-  if (!isPlain || !isOneNest(kernel))
+  ArrayRef<ir::SizeAttr> rows = rowSpace(kernel);
+  if (!isPlain || (rows.empty() && !isOneNest(kernel)))
     return out;
   for (BlockArgument input : kernel.getBody().getArguments()) {
-    bool fits = llvm::is_contained(kernel.getResultTypes(), input.getType());
-    if (!fits || !isReadInPlace(input))
+    bool fits = llvm::is_contained(kernel.getResultTypes(), input.getType()) &&
+                (rows.empty() || sizesOf(input) == rows);
+    if (!fits || !isReadInPlace(input, !rows.empty()))
       continue;
     for (auto [index, type] : llvm::enumerate(kernel.getResultTypes()))
       if (type == input.getType())

@@ -34,9 +34,39 @@ mx.graph @twoSpaces(%x: !mx.tensor<f32[D]>, %y: !m) -> !m attributes {sizes = ["
 // WHY: remark: not fused: it needs the whole reduction first
 mx.graph @wholeReductionFirst(%x: !m) -> !m attributes {sizes = ["N", "D"]} {
   %e = mx.exp %x : (!m) -> !m
-  %s = mx.sum %e over [1] keep : !m -> !c
-  %y = mx.div %e, %s : (!m, !c) -> !m
+  %s = mx.sum %e over [0] keep : !m -> !mx.tensor<f32[1, D]>
+  %y = mx.div %e, %s : (!m, !mx.tensor<f32[1, D]>) -> !m
   mx.return %y : !m
+}
+
+// CHECK-LABEL: mx.graph @longRows
+// CHECK-COUNT-2: mx.kernel
+// WHY: remark: not fused: its rows are too long to be kept in the cache
+mx.graph @longRows(%x: !mx.tensor<f32[2, 100000]>) -> !mx.tensor<f32[2, 100000]> attributes {sizes = []} {
+  %s = mx.sum %x over [1] keep : !mx.tensor<f32[2, 100000]> -> !mx.tensor<f32[2, 1]>
+  %y = mx.div %x, %s : (!mx.tensor<f32[2, 100000]>, !mx.tensor<f32[2, 1]>) -> !mx.tensor<f32[2, 100000]>
+  mx.return %y : !mx.tensor<f32[2, 100000]>
+}
+
+// The number of a row becomes that of a column.
+// CHECK-LABEL: mx.graph @alongColumns
+// CHECK-COUNT-2: mx.kernel
+// WHY: remark: not fused: a result of each row is read along the columns
+mx.graph @alongColumns(%x: !q) -> !q attributes {sizes = ["N"]} {
+  %s = mx.sum %x over [1] : !q -> !mx.tensor<f32[N]>
+  %y = mx.div %x, %s : (!q, !mx.tensor<f32[N]>) -> !q
+  mx.return %y : !q
+}
+
+// CHECK-LABEL: mx.graph @otherRows
+// CHECK: mx.transpose
+// WHY: remark: not fused: it reads elements of other rows
+mx.graph @otherRows(%x: !q) -> !mx.tensor<f32[N]> attributes {sizes = ["N"]} {
+  %s = mx.sum %x over [1] keep : !q -> !mx.tensor<f32[N, 1]>
+  %y = mx.div %x, %s : (!q, !mx.tensor<f32[N, 1]>) -> !q
+  %t = mx.transpose %y by [1, 0] : !q -> !q
+  %z = mx.max %t over [1] : !q -> !mx.tensor<f32[N]>
+  mx.return %z : !mx.tensor<f32[N]>
 }
 
 // The transposed value is another element of the same kernel's result.

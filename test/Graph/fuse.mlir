@@ -48,9 +48,10 @@ mx.graph @unused(%x: !v) -> !v attributes {sizes = ["N"]} {
   mx.return %x : !v
 }
 
-// Maximum; difference, exponential and sum; quotient.
+// Rows: maximum; difference, exponential and sum; quotient.
 // CHECK-LABEL: mx.graph @softmax
-// CHECK-COUNT-3: mx.kernel
+// CHECK: mx.kernel(%arg0)
+// CHECK-COUNT-1: mx.exp
 // CHECK-NOT: mx.kernel
 // CHECK-NOT: mx.exp
 // CHECK: mx.return
@@ -148,4 +149,31 @@ mx.graph @loop(%x: !v, %n: !mx.tensor<i64[] on host>) -> !v attributes {sizes = 
 mx.graph @names(%x: !mx.tensor<f32[D, N]>) -> !mx.tensor<f32[D, N]> attributes {sizes = ["N", "D"]} {
   %y = mx.neg %x : (!mx.tensor<f32[D, N]>) -> !mx.tensor<f32[D, N]>
   mx.return %y : !mx.tensor<f32[D, N]>
+}
+
+// The mean of what each row gives, and the rows themselves through a broadcast.
+// CHECK-LABEL: mx.graph @total
+// CHECK-COUNT-1: mx.kernel
+// CHECK-NOT: mx.kernel
+mx.graph @total(%x: !m) -> (!m, !mx.tensor<f32[]>) attributes {sizes = ["N", "D"]} {
+  %t = mx.sum %x over [1] keep : !m -> !c
+  %b = mx.broadcast %t : !c -> !m
+  %y = mx.sub %x, %b : (!m, !m) -> !m
+  %q = mx.mul %y, %y : (!m, !m) -> !m
+  %r = mx.max %q over [1] : !m -> !v
+  %l = mx.log %r : (!v) -> !v
+  %s = mx.sum %l over [0] : !v -> !mx.tensor<f32[]>
+  %n = mx.neg %s : (!mx.tensor<f32[]>) -> !mx.tensor<f32[]>
+  mx.return %y, %n : !m, !mx.tensor<f32[]>
+}
+
+// Several reductions of a row, with and without the axis.
+// CHECK-LABEL: mx.graph @severalOfARow
+// CHECK-COUNT-1: mx.kernel
+// CHECK-NOT: mx.kernel
+mx.graph @severalOfARow(%x: !m) -> (!c, !v) attributes {sizes = ["N", "D"]} {
+  %e = mx.exp %x : (!m) -> !m
+  %t = mx.sum %e over [1] keep : !m -> !c
+  %r = mx.max %e over [1] : !m -> !v
+  mx.return %t, %r : !c, !v
 }

@@ -88,3 +88,46 @@ mxrt.program @broadcast(%x: !mxrt.buffer<f32[4]>, %z: !mxrt.buffer<f32[4, 4]>) w
   mxrt.call @add reads(%a, %b : !mxrt.buffer<f32[4]>, !mxrt.buffer<f32[4, 4]>) writes(%c : !mxrt.buffer<f32[4, 4]>)
   mxrt.copy %c to %y : <f32[4, 4]>, <f32[4, 4]>
 }
+
+// -----
+
+// A row is written after all sweeps over it: the input is overwritten.
+// CHECK: mxrt.kernel @soft_over_0(
+// CHECK-LABEL: mxrt.program @rows
+// CHECK-SAME: arenas [#mxrt.arena<"" 128>]
+mxrt.kernel @soft(%x: !mx.tensor<f32[4, 8]>) {
+  %r = mx.kernel(%x) : (!mx.tensor<f32[4, 8]>) -> !mx.tensor<f32[4, 8]> {
+  ^bb0(%v: !mx.tensor<f32[4, 8]>):
+    %t = mx.sum %v over [1] keep : !mx.tensor<f32[4, 8]> -> !mx.tensor<f32[4, 1]>
+    %s = mx.div %v, %t : (!mx.tensor<f32[4, 8]>, !mx.tensor<f32[4, 1]>) -> !mx.tensor<f32[4, 8]>
+    mx.yield %s : !mx.tensor<f32[4, 8]>
+  }
+}
+mxrt.program @rows(%x: !mxrt.buffer<f32[4, 8]>) writes (%y: !mxrt.buffer<f32[4, 8]>) arenas [#mxrt.arena<"" 256>] {
+  %a = mxrt.slice 0 bytes 128 : <f32[4, 8]>
+  %b = mxrt.slice 128 bytes 128 : <f32[4, 8]>
+  mxrt.call @soft reads(%x : !mxrt.buffer<f32[4, 8]>) writes(%a : !mxrt.buffer<f32[4, 8]>)
+  mxrt.call @soft reads(%a : !mxrt.buffer<f32[4, 8]>) writes(%b : !mxrt.buffer<f32[4, 8]>)
+  mxrt.call @soft reads(%b : !mxrt.buffer<f32[4, 8]>) writes(%y : !mxrt.buffer<f32[4, 8]>)
+}
+
+// -----
+
+// Its twin: the sum and the other output have loops of their own, one after the other.
+// CHECK-LABEL: mxrt.program @two_nests
+// CHECK-NOT: _over
+mxrt.kernel @both(%x: !mx.tensor<f32[4, 8]>) {
+  %r:2 = mx.kernel(%x) : (!mx.tensor<f32[4, 8]>) -> (!mx.tensor<f32[4, 8]>, !mx.tensor<f32[4, 1]>) {
+  ^bb0(%v: !mx.tensor<f32[4, 8]>):
+    %s = mx.neg %v : (!mx.tensor<f32[4, 8]>) -> !mx.tensor<f32[4, 8]>
+    %t = mx.sum %s over [1] keep : !mx.tensor<f32[4, 8]> -> !mx.tensor<f32[4, 1]>
+    mx.yield %s, %t : !mx.tensor<f32[4, 8]>, !mx.tensor<f32[4, 1]>
+  }
+}
+mxrt.program @two_nests(%x: !mxrt.buffer<f32[4, 8]>) writes (%y: !mxrt.buffer<f32[4, 8]>, %z: !mxrt.buffer<f32[4, 1]>) arenas [#mxrt.arena<"" 288>] {
+  %a = mxrt.slice 0 bytes 128 : <f32[4, 8]>
+  %b = mxrt.slice 128 bytes 128 : <f32[4, 8]>
+  mxrt.call @both reads(%x : !mxrt.buffer<f32[4, 8]>) writes(%a, %z : !mxrt.buffer<f32[4, 8]>, !mxrt.buffer<f32[4, 1]>)
+  mxrt.call @both reads(%a : !mxrt.buffer<f32[4, 8]>) writes(%b, %z : !mxrt.buffer<f32[4, 8]>, !mxrt.buffer<f32[4, 1]>)
+  mxrt.call @both reads(%b : !mxrt.buffer<f32[4, 8]>) writes(%y, %z : !mxrt.buffer<f32[4, 8]>, !mxrt.buffer<f32[4, 1]>)
+}

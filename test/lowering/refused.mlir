@@ -1,28 +1,41 @@
 // RUN: mxc-opt %s --mx-lower-kernels --split-input-file --verify-diagnostics
 // Kernels that cannot be emitted are refused where they are, never half emitted.
 
-mx.func @twice(%x: !mx.tensor<f32[4, 4]>) -> !mx.tensor<f32[]> attributes {sizes = []} {
-  %k = mx.kernel(%x) : (!mx.tensor<f32[4, 4]>) -> !mx.tensor<f32[]> {
+mx.func @otherAxes(%x: !mx.tensor<f32[4, 4]>) -> !mx.tensor<f32[4, 4]> attributes {sizes = []} {
+  %k = mx.kernel(%x) : (!mx.tensor<f32[4, 4]>) -> !mx.tensor<f32[4, 4]> {
   ^bb0(%a: !mx.tensor<f32[4, 4]>):
-    %0 = mx.sum %a over [1] : !mx.tensor<f32[4, 4]> -> !mx.tensor<f32[4]>
-    // expected-error @+1 {{cannot be in one kernel with the mx.sum it is computed from}}
-    %1 = mx.max %0 over [0] : !mx.tensor<f32[4]> -> !mx.tensor<f32[]>
-    mx.yield %1 : !mx.tensor<f32[]>
+    // expected-error @+1 {{is not over the rows of its kernel}}
+    %0 = mx.sum %a over [0] keep : !mx.tensor<f32[4, 4]> -> !mx.tensor<f32[1, 4]>
+    %1 = mx.sub %a, %0 : (!mx.tensor<f32[4, 4]>, !mx.tensor<f32[1, 4]>) -> !mx.tensor<f32[4, 4]>
+    mx.yield %1 : !mx.tensor<f32[4, 4]>
   }
-  mx.return %k : !mx.tensor<f32[]>
+  mx.return %k : !mx.tensor<f32[4, 4]>
 }
 
 // -----
 
-mx.func @wider(%x: !mx.tensor<f32[4, 4]>) -> !mx.tensor<f32[4, 4]> attributes {sizes = []} {
+mx.func @alongColumns(%x: !mx.tensor<f32[4, 4]>) -> !mx.tensor<f32[4, 4]> attributes {sizes = []} {
   %k = mx.kernel(%x) : (!mx.tensor<f32[4, 4]>) -> !mx.tensor<f32[4, 4]> {
   ^bb0(%a: !mx.tensor<f32[4, 4]>):
-    // expected-error @+1 {{is followed by an op of another shape}}
-    %0 = mx.sum %a over [1] keep : !mx.tensor<f32[4, 4]> -> !mx.tensor<f32[4, 1]>
-    %1 = mx.sub %a, %0 : (!mx.tensor<f32[4, 4]>, !mx.tensor<f32[4, 1]>) -> !mx.tensor<f32[4, 4]>
+    %0 = mx.sum %a over [1] : !mx.tensor<f32[4, 4]> -> !mx.tensor<f32[4]>
+    // expected-error @+1 {{reads results of other rows}}
+    %1 = mx.sub %a, %0 : (!mx.tensor<f32[4, 4]>, !mx.tensor<f32[4]>) -> !mx.tensor<f32[4, 4]>
     mx.yield %1 : !mx.tensor<f32[4, 4]>
   }
   mx.return %k : !mx.tensor<f32[4, 4]>
+}
+
+// -----
+
+mx.func @partOfTheRows(%x: !mx.tensor<f32[4, 4, 4]>) -> !mx.tensor<f32[4]> attributes {sizes = []} {
+  %k = mx.kernel(%x) : (!mx.tensor<f32[4, 4, 4]>) -> !mx.tensor<f32[4]> {
+  ^bb0(%a: !mx.tensor<f32[4, 4, 4]>):
+    %0 = mx.sum %a over [2] : !mx.tensor<f32[4, 4, 4]> -> !mx.tensor<f32[4, 4]>
+    // expected-error @+1 {{is neither over a row of its kernel nor over all rows}}
+    %1 = mx.max %0 over [1] : !mx.tensor<f32[4, 4]> -> !mx.tensor<f32[4]>
+    mx.yield %1 : !mx.tensor<f32[4]>
+  }
+  mx.return %k : !mx.tensor<f32[4]>
 }
 
 // -----
