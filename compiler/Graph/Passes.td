@@ -72,6 +72,15 @@ def FlattenAggregates : Pass<"flatten-aggregates", "::mx::ir::GraphOp"> {
                         "refuse values of more leaves, and unrolled loops of more ops">];
 }
 
+def DropResults : Pass<"drop-results", "::mlir::ModuleOp"> {
+  let summary = "graphs do not compute what their caller does not use";
+  let description = [{
+    In and out: any module. Where a call of a graph uses only some parts of a tuple, it calls a copy of
+    the graph that gives those only; calls that use the same parts share it. What led to the others is
+    dead code in the copy. Graphs that run both ways for a comparison are left alone.
+  }];
+}
+
 def Simplify : Pass<"simplify", "::mx::ir::GraphOp"> {
   let summary = "rewrites that keep every bit, beyond folding";
   let description = [{
@@ -81,7 +90,8 @@ def Simplify : Pass<"simplify", "::mx::ir::GraphOp"> {
     - -(-x), not not x, ~~x
     - a cast of a cast whose first step loses nothing
     - select with two equal sides
-    - a number of the host that is copied to a device only to be combined with a tensor there
+    - a number of the host that is copied to a device only to be converted, or combined with a tensor
+    - a reduction whose axes are put back with size 1
     - transpose of transpose, broadcast of broadcast, copies there and back, a slice that takes all
     - `mx.if`: two equal blocks; results that both blocks give alike (`mx.undef` is like anything), or
       that nobody uses
@@ -98,13 +108,15 @@ def Fuse : Pass<"fuse", "::mx::ir::GraphOp"> {
     In: a flat graph. Out: every tensor op of a device is inside an `mx.kernel`; numbers of the host
     (`on host`), control flow, copies between devices (`mx.to`) and printing stay outside. A kernel is
     - elementwise ops over one iteration space; or
-    - elementwise ops, one reduction of them, and elementwise ops on the reduced shape; or
+    - elementwise ops, reductions of them over the same axes, and elementwise ops on the reduced shape;
+      where these axes are the last ones, rows: further reductions, whole rows computed from them, and
+      a reduction of what the rows give to one number; or
     - one product and elementwise ops on its result, if that result has one use; or
     - any other op alone.
 
     A value that is also needed outside becomes a further output: nothing is computed twice. Only what
     costs nothing is copied into each kernel that uses it: scalar constants (also those of the host),
-    full, iota, broadcast, and transposes of values that the kernel reads from memory. A product takes
+    full, iota, broadcast, axes of size 1, and transposes of values that the kernel reads from memory. A product takes
     transposes that swap the last two dims along.
 
     Groups grow along values. Two chains that share no value stay two kernels even if their spaces are

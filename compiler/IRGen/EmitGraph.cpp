@@ -84,9 +84,16 @@ void Emitter::emitFunction() {
     if (!open.empty())
       functionOp->setAttr("mx.dyn", builder.getDictionaryAttr(open));
   }
+  // What the body gives; a watched variant gives more (S20).
   bool hasResult = f.result && !f.result->is(Kind::Nothing);
-  resultType = hasResult ? concrete(f.result) : nullptr;
+  if (!f.fetched.empty())
+    hasResult = f.result->is(Kind::Tuple) && f.result->parts.size() > f.fetched.size();
   mlir::Type wanted = hasResult ? results.back() : mlir::Type();
+  resultType = hasResult ? concrete(f.result) : nullptr;
+  if (!f.fetched.empty() && hasResult) {
+    resultType = resultType->parts[0];
+    wanted = mlir::cast<ir::AggregateType>(wanted).getParts()[0];
+  }
   // A `return` before the end needs flags; one at the end does not.
   bool early = false;
   for (size_t i = 0; i < f.syntax->body->stmts.size(); ++i) {
@@ -128,7 +135,27 @@ void Emitter::emitFunction() {
       value = cast(value, mlir::cast<ir::TensorType>(wanted).getElement());
     value = fit(value, wanted);
   }
+  if (!f.fetched.empty())
+    value = withFetched(value, results.back(), early);
   finishReturn(value);
+}
+
+/// The result of a watched variant: that of the graph, if it has one, and the values fetched.
+mlir::Value Emitter::withFetched(mlir::Value result, mlir::Type type, bool early) {
+  FunctionInfo &f = *instance.function;
+  if (early)
+    return unsupported(f.syntax->name.span, "`fetch` of a graph with an early `return`");
+  SmallVector<mlir::Value> parts;
+  if (result)
+    parts.push_back(result);
+  for (Symbol *symbol : f.fetched)
+    parts.push_back(read(symbol));
+  auto aggregate = dyn_cast<ir::AggregateType>(type);
+  for (auto [i, part] : llvm::enumerate(parts))
+    part = part ? fit(part, aggregate ? aggregate.getParts()[i] : type) : part;
+  if (llvm::is_contained(parts, mlir::Value()))
+    return {};
+  return aggregate ? create<ir::MakeOp>(type, parts).getResult() : parts[0];
 }
 
 /// Initialisers in the order of the fields (S5). `sub` fields without one are constructed.

@@ -177,6 +177,8 @@ mlir::Type Emitter::variableType(Symbol *symbol) {
 }
 
 void Emitter::define(Symbol *symbol, mlir::Value value) {
+  if (instance.function && llvm::is_contained(instance.function->fed, symbol))
+    return; // the caller's value stands
   mlir::Type type = variableType(symbol);
   if (isa<ir::TensorType>(value.getType()) && isa<ir::TensorType>(type)) {
     // The written type may say the same sizes in other words; the value's own are as good.

@@ -280,6 +280,7 @@ private:
   /// have a name here, and sizesFor says their values at the call.
   Instance outlined() const;
   mlir::ArrayAttr sizesFor(const Instance &block);
+  mlir::Value withFetched(mlir::Value result, mlir::Type type, bool early);
   void finishReturn(mlir::Value result);
   void beginFunction(mlir::FunctionType type, bool asGraph, StringRef name, Span span);
 

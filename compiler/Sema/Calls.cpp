@@ -62,6 +62,10 @@ Value Sema::callExpr(Expr *callee, std::vector<Arg> args, Expr *whole, Span args
     return errorValue();
   };
   Symbol *symbol = nullptr;
+  if (Watch watch; isWatched(callee, watch))
+    return watch.graph
+               ? callWatched(watch, std::move(args), callee, whole, argsSpan, slot, expected)
+               : checkRest();
   if (auto *name = as<Name>(callee)) {
     symbol = lookup(name->text);
     if (!symbol) {
@@ -122,24 +126,6 @@ Value Sema::callExpr(Expr *callee, std::vector<Arg> args, Expr *whole, Span args
         }
         diags.report(Code::E0207, argsSpan, "`init` takes the model to optimize");
         return errorValue();
-      }
-      auto *graphName = as<Name>(member->object);
-      if (t->is(Kind::Fn) && graphName && graphName->symbol &&
-          graphName->symbol->kind == SymbolKind::Function && (name == "fetch" || name == "feed")) {
-        // The names inside the graph are looked at when the variant is compiled.
-        if (!graphName->symbol->functions[0]->isGraph()) {
-          diags.report(Code::E0701, member->name.span, "`." + name + "` works on a `graph fn`")
-              .help("declare `graph fn " + std::string(graphName->text) + "`");
-          return errorValue();
-        }
-        std::vector<const Type *> parts = {t->element};
-        if (name == "fetch")
-          for (size_t i = 0; i < args.size(); ++i)
-            parts.push_back(types.any());
-        else
-          for (Arg &a : args)
-            check(a.expr);
-        return hostValue(types.fn(t->parts, parts.size() == 1 ? parts[0] : types.tuple(parts)));
       }
       bool isField = (t->is(Kind::Nominal) && t->nominal->field(name)) || (t->is(Kind::Grad));
       if (!isField) {

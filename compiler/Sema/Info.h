@@ -172,6 +172,8 @@ struct FunctionInfo {
   Span outerSpan;
   /// Functions that called it while it was being checked; they get its effects when it is done.
   std::vector<std::pair<FunctionInfo *, EffectCause>> early;
+  /// Of a watched variant of a graph (S20): inner values it also gives, and that it is given.
+  std::vector<Symbol *> fetched, fed;
   bool isGraph() const { return syntax && syntax->isGraph; }
   bool isMutMethod() const { return syntax && syntax->isMut; }
 };

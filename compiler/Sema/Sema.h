@@ -6,6 +6,7 @@
 //   ResolveType, -Size    written types and sizes
 //   CheckStmt, Loops, Assignments          statements
 //   CheckExpr, Literals, Members, Functions  expressions
+//   Watch                 fetch and feed of graphs
 //   Operators, Broadcasting, Matmul        arithmetic, shapes and devices of two operands
 //   Indexing              x[i, a:b, new]
 //   Calls, Arguments, BindArguments, Unify, CallFunction, Construct   what a call means
@@ -255,6 +256,21 @@ public:
   bool checkBounds(Dim index, Dim size, Expr *at, const Type *object,
                    const char *sliceEnd = nullptr);
   std::optional<Dim> sliceLength(const ast::IndexArg &arg, Dim size, const Type *object);
+
+  // ---- Watch.cpp
+  /// `step.fetch(h).feed(x=v)`: the graph, and what is watched.
+  struct Watch {
+    FunctionInfo *graph = nullptr;
+    std::vector<ast::Name *> fetched;
+    std::vector<Arg> fed;
+  };
+  /// Whether the callee is written as such. Reports what is wrong with it; `graph` is null then.
+  bool isWatched(Expr *callee, Watch &watch);
+  FunctionInfo *watchedVariant(Watch &watch);
+  Symbol *innerValue(FunctionInfo &graph, std::string_view name, Span span);
+  Value callWatched(Watch &watch, std::vector<Arg> args, Expr *callee, Expr *whole, Span argsSpan,
+                    const CallInfo **slot, const Type *expected);
+  std::map<std::string, FunctionInfo *> watchedVariants;
 
   // ---- Calls.cpp
   Value checkCall(ast::Call *e, const Type *expected);
