@@ -194,6 +194,14 @@ mxrt_status runVariant(const mxrt_context *context, const mxrt_tensor *const *te
   return status;
 }
 
+/// "cpu:1"; no name is the default device.
+mxrt_device deviceNamed(llvm::StringRef name) {
+  int32_t index = 0;
+  if (name.split(':').second.getAsInteger(10, index))
+    index = 0;
+  return {name.starts_with("cuda") ? MXRT_CUDA : MXRT_CPU, index};
+}
+
 /// The value of a size of the variant, a number or a formula over open sizes.
 std::optional<int64_t> evaluate(ir::SizeTable &table, const std::string &text,
                                 const std::vector<std::pair<std::string, int64_t>> &values) {
@@ -284,7 +292,7 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
     for (size_t axis = 0; axis < shape.size(); ++axis)
       if (shape[axis] < 0)
         shape[axis] = valueOf(buffer.sizes[axis]);
-    mxrt_device device = {MXRT_CPU, 0};
+    mxrt_device device = deviceNamed(buffer.device);
     mxrt_tensor *made = nullptr;
     mxrt::Status status(mxrt_tensor_create(
         runtime(), &device, static_cast<mxrt_dtype>(buffer.element),
@@ -330,6 +338,11 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   push.arguments = words.data();
   push.argument_bytes = words.size() * sizeof(int64_t);
   push.flags = MXRT_OP_OVERWRITES;
+  // A graph runs on one device: Segment cuts those that have more.
+  for (const auto &[device, bytes] : code.arenas)
+    push.device = deviceNamed(device);
+  for (const pipeline::Buffer &buffer : code.outputs)
+    push.device = deviceNamed(buffer.device);
   push.place = invocation.place;
   if (mxrt::Status status(mxrt_call_push(runtime(), &push)); !status.ok())
     return status;

@@ -72,6 +72,26 @@ def FlattenAggregates : Pass<"flatten-aggregates", "::mx::ir::GraphOp"> {
                         "refuse values of more leaves, and unrolled loops of more ops">];
 }
 
+def Place : Pass<"place", "::mlir::ModuleOp"> {
+  let summary = "gives tensors their devices";
+  let description = [{
+    In: ops and calls inside of `on d { }` have the attribute `mx.on`; all tensors are on the default
+    device. Out: no such attribute; types say where tensors are, and `mx.to` copies what is needed
+    elsewhere, once a block. Functions are copied for the devices they are called with.
+  }];
+}
+
+def Segment : Pass<"segment", "::mlir::ModuleOp"> {
+  let summary = "a graph on several devices becomes a function that calls a graph for each stretch";
+  let description = [{
+    In: placed, without `mx.grad`. Out: every `mx.graph` is on one device. Others have become
+    functions of the host: they contain what they called, copies between devices, and calls of graphs
+    made of the ops in between, one a device for each step of the way. The host does not wait for
+    them, so devices work at once wherever values allow.
+  }];
+  let options = [Option<"limit", "limit", "int64_t", "100000", "refuse functions of more ops">];
+}
+
 def DropResults : Pass<"drop-results", "::mlir::ModuleOp"> {
   let summary = "graphs do not compute what their caller does not use";
   let description = [{

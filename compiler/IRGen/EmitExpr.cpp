@@ -96,12 +96,14 @@ mlir::Value Emitter::emitKind(const Expr *e) {
   case ExprKind::OnBlock: {
     auto *on = as<OnBlock>(e);
     const sema::Value *where = on->device->checked;
-    if (inGraph || where->constant != sema::Value::DeviceConstant)
-      return unsupported(on->device->span,
-                         inGraph ? "`on` in a graph" : "a device that is not a constant");
-    std::string outer = std::exchange(device, where->device->name);
-    mlir::Value v = place(emitBlock(on->body, !known->type->is(Kind::Nothing)));
-    device = outer;
+    if (where->constant != sema::Value::DeviceConstant)
+      return unsupported(on->device->span, "a device that is not a constant");
+    StringAttr outer = std::exchange(marker.device, builder.getStringAttr(where->device->name));
+    mlir::Value v = emitBlock(on->body, !known->type->is(Kind::Nothing));
+    // A value that was made elsewhere is moved as well.
+    if (v && isa<ir::TensorType>(v.getType()) && !isHost(v))
+      v = create<ir::ToDeviceOp>(tensor(v), v);
+    marker.device = outer;
     return v;
   }
   case ExprKind::Lambda:
@@ -299,11 +301,8 @@ mlir::Value Emitter::elementwise(StringRef op, ArrayRef<mlir::Value> given, mlir
     if (inGraph && v && isHost(v) &&
         (!counts || !(elementOf(v).isInteger(64) || elementOf(v).isInteger(1))))
       v = toDevice(v);
-  for (mlir::Value &v : operands) {
-    if (!v)
-      return {};
-    v = place(v);
-  }
+  if (llvm::is_contained(operands, mlir::Value()))
+    return {};
   return ir::makeElementwise(builder, builder.getLoc(), op, operands, element);
 }
 
@@ -350,8 +349,8 @@ mlir::Value Emitter::arithmetic(Tok op, mlir::Value l, mlir::Value r, const Type
   case Tok::At: {
     if (!l || !r)
       return {};
-    return create<ir::MatmulOp>(mlir::cast<ir::TensorType>(convert(result)), place(toDevice(l)),
-                                place(toDevice(r)));
+    return create<ir::MatmulOp>(mlir::cast<ir::TensorType>(convert(result)), toDevice(l),
+                                toDevice(r));
   }
   default:
     return {};

@@ -191,6 +191,9 @@ void Emitter::emitConstructor() {
   for (auto [i, field] : llvm::enumerate(nominal.fields)) {
     mlir::Value value;
     const Type *fieldType = concrete(field.type);
+    StringAttr outer = marker.device;
+    if (field.device)
+      marker.device = builder.getStringAttr(field.device->name);
     if (!nominal.syntax->hasParams && given.count(field.name))
       value = given[field.name];
     else if (field.syntax->value)
@@ -214,6 +217,7 @@ void Emitter::emitConstructor() {
       return;
     }
     value = fit(value, type.getParts()[i]);
+    marker.device = outer;
     if (field.symbol)
       values[field.symbol] = value;
     parts.push_back(value);

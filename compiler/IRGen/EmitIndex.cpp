@@ -109,7 +109,7 @@ mlir::Value Emitter::emitIndex(const Index *e) {
   }
   if (!object->isTensor())
     return unsupported(e->span, "an index of this");
-  mlir::Value x = place(toDevice(emit(e->object)));
+  mlir::Value x = toDevice(emit(e->object));
   if (!x)
     return {};
   auto plan = indexing(e, tensor(x));

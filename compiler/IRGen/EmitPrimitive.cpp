@@ -73,7 +73,7 @@ mlir::Value Emitter::scalarSize(Dim count, mlir::Type element) {
 // reductions
 
 mlir::Value Emitter::reduce(StringRef op, mlir::Value x, ArrayRef<int64_t> axes, bool keep) {
-  x = place(toDevice(x));
+  x = toDevice(x);
   ir::TensorType type = tensor(x);
   SmallVector<ir::SizeAttr> sizes;
   for (auto [i, s] : llvm::enumerate(type.getSizes())) {
@@ -198,7 +198,7 @@ mlir::Value Emitter::emitShaped(const PrimitiveCall &call, bool &handled) {
   auto result = [&] { return mlir::cast<ir::TensorType>(convert(type)); };
   auto operand = [&](StringRef parameter) -> mlir::Value {
     const Expr *e = argument(call, parameter);
-    return e ? place(toDevice(emit(e))) : mlir::Value();
+    return e ? toDevice(emit(e)) : mlir::Value();
   };
   auto nameSizes = [&] {
     if (const Expr *shape = argument(call, "shape"))
@@ -287,7 +287,11 @@ mlir::Value Emitter::emitShaped(const PrimitiveCall &call, bool &handled) {
   }
   if (name == "to") {
     mlir::Value x = operand("x");
-    return x ? create<ir::ToDeviceOp>(result(), x).getResult() : x;
+    if (!x || !type->device)
+      return x ? unsupported(call.whole->span, "a device that is not a constant") : x;
+    auto moved = create<ir::ToDeviceOp>(tensor(x), x);
+    moved->setAttr(ir::kOn, builder.getStringAttr(type->device->name));
+    return moved;
   }
   handled = false;
   return {};

@@ -11,6 +11,7 @@ using sema::NominalInfo;
 Emitter::Emitter(Shared &shared, Instance &instance)
     : shared(shared), sema(shared.sema), instance(instance),
       builder(UnknownLoc::get(&shared.context), &shared.context) {
+  builder.setListener(&marker);
   for (const SizeParam &size : instance.sizes) {
     sizeNames[size.atom] = size.name;
     ++nameCounts[size.name];
@@ -59,8 +60,7 @@ mlir::Type Emitter::convert(const Type *written, bool host) {
     // The host has no numbers of 16 bits.
     if (host && type->shape.empty() && !element.isF16() && !element.isBF16())
       return ir::TensorType::host(element);
-    return ir::TensorType::get(context, element, sizesOf(type->shape),
-                               StringAttr::get(context, type->device ? type->device->name : ""));
+    return ir::TensorType::get(context, element, sizesOf(type->shape), StringAttr::get(context));
   }
   case Kind::Str:
   case Kind::Device:
@@ -308,13 +308,6 @@ Value Emitter::fit(Value value, mlir::Type type) {
   if (have.rank() == want.rank())
     return create<ir::ReshapeOp>(want, value);
   return create<ir::BroadcastOp>(want, value);
-}
-
-Value Emitter::place(Value value) {
-  auto type = dyn_cast_or_null<ir::TensorType>(value ? value.getType() : mlir::Type());
-  if (!type || device.empty() || type.isHost() || type.getDevice().getValue() == device)
-    return value;
-  return create<ir::ToDeviceOp>(type.onDevice(device), value);
 }
 
 Value Emitter::undefined(mlir::Type type) { return create<ir::UndefOp>(type); }

@@ -91,8 +91,6 @@ private:
   mlir::Value toDevice(mlir::Value value);
   /// Makes a value fit a type: host to device or back, and nothing else.
   mlir::Value fit(mlir::Value value, mlir::Type type);
-  /// On the device of the `on` around, if there is one: a copy is made if it is elsewhere (S16).
-  mlir::Value place(mlir::Value value);
   mlir::Value undefined(mlir::Type type);
   mlir::Value unsupported(Span span, const std::string &what);
   static bool isHost(mlir::Value value);
@@ -299,7 +297,14 @@ private:
   const Type *resultType = nullptr; ///< declared; null if there is none
   SmallVector<Symbol *> mutParams;
   bool inGraph = false;
-  std::string device;   ///< of the innermost `on`
+  /// Marks what is made inside of an `on`; the pass Place gives devices to types (S16).
+  struct Marker : mlir::OpBuilder::Listener {
+    mlir::StringAttr device; ///< of the innermost `on`, or null
+    void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) override {
+      if (device)
+        op->setAttr(ir::kOn, device);
+    }
+  } marker;
   std::string leafPath; ///< of the turn of the innermost loop over leaves
 };
 

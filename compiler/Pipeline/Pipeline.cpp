@@ -55,8 +55,12 @@ std::string identityOf(ir::GraphOp graph) {
 bool prepareModule(ModuleOp module) {
   PassManager passes(module.getContext());
   passes.enableVerifier(true);
+  // Where things run is part of their types, and derived code follows them.
+  passes.addPass(graph::createPlace());
   // Eager code and graphs run the same derived code, so it is there before either is compiled.
   passes.addPass(graph::createDifferentiate());
+  // A compiled graph is one op of the engine, so it is on one device.
+  passes.addPass(graph::createSegment());
   // A caller that takes one part of a tuple pays for that part.
   passes.addPass(graph::createDropResults());
   return succeeded(passes.run(module));

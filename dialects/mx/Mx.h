@@ -20,6 +20,9 @@
 
 namespace mx::ir {
 
+/// An attribute of ops and calls inside of `on d { }`, until the pass Place has run: the device.
+inline constexpr llvm::StringLiteral kOn = "mx.on";
+
 bool isHostInt(mlir::Type type);
 bool isScalarTensor(mlir::Type type);
 

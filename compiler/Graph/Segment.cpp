@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Segment: a graph on several devices becomes a function that calls a graph for each stretch.
+//
+// In each block an op has a level: how many times its value has changed devices on the longest way
+// to it. Ops of one device and level need each other only, and what lower levels made: they are one
+// graph. What the host does (copies, numbers, parts of models) keeps its order within its level.
+#include "Graph/FusionGroups.h"
+#include "Graph/InlineCalls.h"
+#include "Graph/Passes.h"
+#include "Graph/Sizes.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+
+namespace mx::graph {
+
+#define GEN_PASS_DEF_SEGMENT
+#include "Graph/Passes.h.inc"
+
+namespace {
+
+using Devices = llvm::SmallSetVector<StringAttr, 2>;
+
+void devicesOf(Operation *root, Devices &out) {
+  AttrTypeWalker walker;
+  walker.addWalk([&](ir::TensorType type) {
+    if (!type.isHost())
+      out.insert(type.getDevice());
+  });
+  root->walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      walker.walk(type);
+    for (Region &region : op->getRegions())
+      for (Type type : region.getArgumentTypes())
+        walker.walk(type);
+  });
+}
+
+/// The device of an op that can be in a graph; null for those that the host does.
+StringAttr deviceOf(Operation *op) {
+  bool needsHost = false;
+  op->walk([&](Operation *inner) {
+    auto to = dyn_cast<ir::ToDeviceOp>(inner);
+    needsHost |= isa<ir::PrintOp, ir::NativeOp, ir::TryOp, ir::ReadOp, ir::RaiseOp, ir::BindSizeOp,
+                     ir::CallOp, ir::CallValueOp, ir::ClosureOp>(inner) ||
+                 (to && !to.getX().getType().isHost());
+  });
+  if (needsHost || op->getNumResults() == 0 || op->hasTrait<OpTrait::IsTerminator>())
+    return {};
+  bool isControl = op->getNumRegions() > 0;
+  for (Type type : op->getResultTypes()) {
+    auto tensor = dyn_cast<ir::TensorType>(type);
+    if (!tensor || tensor.isHost())
+      return {};
+  }
+  if (!isControl && (isa<ir::UndefOp>(op) || isa<ir::GetOp, ir::AtOp>(op)))
+    return {};
+  Devices devices;
+  devicesOf(op, devices);
+  return devices.size() == 1 ? devices[0] : StringAttr();
+}
+
+class Segmenter {
+public:
+  Segmenter(ir::FuncOp function, SymbolTable &symbols) : function(function), symbols(symbols) {}
+
+  void run(Block &block) {
+    llvm::DenseMap<Operation *, unsigned> level;
+    llvm::DenseMap<Operation *, StringAttr> device;
+    unsigned last = 0;
+    SmallVector<Operation *> ops;
+    for (Operation &op : block.without_terminator()) {
+      if (isa<ir::BindSizeOp>(op))
+        return; // types depend on where it stands
+      ops.push_back(&op);
+      device[&op] = deviceOf(&op);
+      if (!device[&op])
+        for (Region &region : op.getRegions())
+          for (Block &inner : region)
+            run(inner);
+    }
+    for (Operation *op : ops) {
+      unsigned &own = level[op];
+      SetVector<Value> used(op->operand_begin(), op->operand_end());
+      getUsedValuesDefinedAbove(op->getRegions(), used);
+      for (Value value : used) {
+        Operation *from = value.getDefiningOp();
+        if (!from || from->getBlock() != &block)
+          continue;
+        bool leaves = device[from] && device[from] != device[op];
+        own = std::max(own, level[from] + leaves);
+      }
+      last = std::max(last, own);
+    }
+    for (unsigned at = 0; at <= last; ++at) {
+      llvm::MapVector<StringAttr, SmallVector<Operation *>> segments;
+      for (Operation *op : ops) {
+        if (level[op] != at)
+          continue;
+        if (device[op])
+          segments[device[op]].push_back(op);
+        else
+          op->moveBefore(block.getTerminator());
+      }
+      for (auto &[where, members] : segments)
+        outline(members);
+    }
+  }
+
+private:
+  ir::FuncOp function;
+  SymbolTable &symbols;
+
+  void outline(ArrayRef<Operation *> members) {
+    llvm::SmallPtrSet<Operation *, 16> inside(members.begin(), members.end());
+    SetVector<Value> inputs;
+    SmallVector<Value> outputs;
+    for (Operation *op : members) {
+      SetVector<Value> used(op->operand_begin(), op->operand_end());
+      getUsedValuesDefinedAbove(op->getRegions(), used);
+      for (Value value : used)
+        if (!value.getDefiningOp() || !inside.contains(value.getDefiningOp()))
+          inputs.insert(value);
+      for (Value result : op->getResults())
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+              Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+              return !here || !inside.contains(here);
+            }))
+          outputs.push_back(result);
+    }
+    Block &block = *members.front()->getBlock();
+    OpBuilder b(block.getTerminator());
+    Location loc = members.back()->getLoc();
+    SmallVector<StringAttr> names;
+    for (Operation *op : members)
+      sizeNamesIn(op, names);
+    SmallVector<Attribute> sizes, given;
+    ir::SizeTable &table = b.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
+    auto named = [&](StringAttr name) {
+      std::lock_guard guard(table.lock);
+      return ir::SizeAttr::get(b.getContext(), table.named(name.getValue()));
+    };
+    for (StringAttr name : llvm::SetVector<StringAttr>(names.begin(), names.end())) {
+      sizes.push_back(name);
+      given.push_back(named(name));
+    }
+    auto call = ir::CallOp::create(b, loc, ValueRange(outputs).getTypes(),
+                                   make(members, inputs.getArrayRef(), outputs, sizes, loc),
+                                   inputs.getArrayRef(), b.getArrayAttr(given));
+    for (auto [old, now] : llvm::zip_equal(outputs, call.getOuts()))
+      old.replaceUsesWithIf(now, [&](OpOperand &use) {
+        Operation *here = block.findAncestorOpInBlock(*use.getOwner());
+        return !here || !inside.contains(here);
+      });
+    for (Operation *op : llvm::reverse(members))
+      op->erase();
+  }
+
+  StringAttr make(ArrayRef<Operation *> members, ArrayRef<Value> inputs, ArrayRef<Value> outputs,
+                  ArrayRef<Attribute> sizes, Location loc) {
+    OpBuilder b(function);
+    OperationState state(loc, ir::GraphOp::getOperationName());
+    state.addAttribute("sym_name", b.getStringAttr(function.getSymName() + ".segment"));
+    state.addAttribute("function_type",
+                       TypeAttr::get(b.getFunctionType(ValueRange(inputs).getTypes(),
+                                                       ValueRange(outputs).getTypes())));
+    state.addAttribute("sizes", b.getArrayAttr(sizes));
+    auto *body = new Block;
+    state.addRegion()->push_back(body);
+    auto graph = cast<ir::GraphOp>(Operation::create(state));
+    IRMapping mapping;
+    for (Value input : inputs)
+      mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
+    b.setInsertionPointToEnd(body);
+    for (Operation *op : members)
+      b.clone(*op, mapping);
+    SmallVector<Value> results;
+    for (Value output : outputs)
+      results.push_back(mapping.lookup(output));
+    ir::ReturnOp::create(b, loc, results);
+    return symbols.insert(graph, std::next(function->getIterator()));
+  }
+};
+
+struct Segment : impl::SegmentBase<Segment> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    for (auto graph : llvm::make_early_inc_range(getOperation().getOps<ir::GraphOp>())) {
+      if (graph.isExternal() || !hasSeveralDevices(graph, symbols))
+        continue;
+      ir::FuncOp function = asFunction(graph, symbols);
+      if (failed(inlineCalls(function, symbols, limit)))
+        return signalPassFailure();
+      Segmenter(function, symbols).run(function.getFunctionBody().front());
+    }
+  }
+
+private:
+  static bool hasSeveralDevices(ir::GraphOp graph, SymbolTable &symbols) {
+    Devices devices;
+    llvm::SetVector<Operation *> reached;
+    reached.insert(graph);
+    for (size_t i = 0; i < reached.size(); ++i) {
+      devicesOf(reached[i], devices);
+      for (Type type : cast<FunctionOpInterface>(reached[i]).getArgumentTypes())
+        if (auto tensor = dyn_cast<ir::TensorType>(type); tensor && !tensor.isHost())
+          devices.insert(tensor.getDevice());
+      if (auto uses = SymbolTable::getSymbolUses(reached[i]))
+        for (SymbolTable::SymbolUse use : *uses)
+          if (Operation *named = symbols.lookup(use.getSymbolRef().getLeafReference()))
+            reached.insert(named);
+    }
+    return devices.size() > 1;
+  }
+
+  static ir::FuncOp asFunction(ir::GraphOp graph, SymbolTable &symbols) {
+    OperationState state(graph.getLoc(), ir::FuncOp::getOperationName());
+    state.addAttributes(graph->getAttrs());
+    state.attributes.erase("mx.eager");
+    state.attributes.erase("mx.dyn");
+    state.addRegion()->takeBody(graph.getFunctionBody());
+    OpBuilder b(graph);
+    std::string name = graph.getSymName().str();
+    symbols.remove(graph);
+    auto function = cast<ir::FuncOp>(b.create(state));
+    graph.erase();
+    symbols.insert(function);
+    return function;
+  }
+};
+
+} // namespace
+} // namespace mx::graph
