@@ -277,7 +277,9 @@ private:
   void placeTensorOp(Operation *op, StringAttr ambient) {
     if (op->getNumResults() != 1 || !onDevice(op->getResult(0).getType()))
       return;
-    StringAttr device = ambient;
+    // A part or another order of a tensor is taken where it is: less is copied then.
+    bool isView = isa<ir::SliceOp, ir::ReshapeOp, ir::TransposeOp>(op);
+    StringAttr device = isView ? StringAttr() : ambient;
     for (bool numbers : {false, true})
       for (Value operand : op->getOperands())
         if (ir::TensorType type = onDevice(operand.getType());

@@ -94,6 +94,7 @@ public:
       }
       last = std::max(last, own);
     }
+    sinkSources(ops, device, level);
     for (unsigned at = 0; at <= last; ++at) {
       llvm::MapVector<StringAttr, SmallVector<Operation *>> segments;
       for (Operation *op : ops) {
@@ -112,6 +113,24 @@ public:
 private:
   ir::FuncOp function;
   SymbolTable &symbols;
+
+  /// What needs no other segment is computed in the first one that uses it, not in one of its own.
+  static void sinkSources(ArrayRef<Operation *> ops,
+                          const llvm::DenseMap<Operation *, StringAttr> &device,
+                          llvm::DenseMap<Operation *, unsigned> &level) {
+    for (Operation *op : llvm::reverse(ops)) {
+      if (!device.lookup(op) || level[op] != 0)
+        continue;
+      std::optional<unsigned> first;
+      for (Operation *user : op->getUsers()) {
+        Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+        bool same = here && device.lookup(here) == device.lookup(op);
+        unsigned limit = !same || !level.count(here) ? 0 : level[here];
+        first = std::min(first.value_or(limit), limit);
+      }
+      level[op] = first.value_or(0);
+    }
+  }
 
   void outline(ArrayRef<Operation *> members) {
     llvm::SmallPtrSet<Operation *, 16> inside(members.begin(), members.end());

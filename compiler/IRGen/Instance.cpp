@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "IRGen/Instance.h"
+#include <algorithm>
 
 namespace mx::irgen {
 using namespace sema;
@@ -52,6 +53,36 @@ std::string Instances::uniqueName(const std::string &name) {
   return count == 0 ? name : name + "$" + std::to_string(count);
 }
 
+/// The size names that a type mentions, each once.
+void Instances::symbolsIn(const Type *type, std::vector<AtomId> &out) const {
+  std::vector<AtomId> found;
+  auto inShape = [&](const Shape &shape) {
+    for (const Axis &axis : shape)
+      if (!axis.isPack() && axis.dim)
+        sema.dims.symbols(axis.dim, found);
+  };
+  inShape(type->shape);
+  if (type->count)
+    sema.dims.symbols(type->count, found);
+  for (const TypeArg &arg : type->args) {
+    if (arg.dim)
+      sema.dims.symbols(arg.dim, found);
+    inShape(arg.pack);
+    if (arg.type)
+      symbolsIn(arg.type, out);
+  }
+  for (const StaticValue &value : type->statics)
+    if (value.kind == StaticValue::Int && value.dim)
+      sema.dims.symbols(value.dim, found);
+  for (const Type *part : type->parts)
+    symbolsIn(part, out);
+  if (type->element)
+    symbolsIn(type->element, out);
+  for (AtomId atom : found)
+    if (std::find(out.begin(), out.end(), atom) == out.end())
+      out.push_back(atom);
+}
+
 void Instances::settle(Instance &instance, const std::vector<AtomId> &dims,
                        const std::vector<PackId> &packs, const Bindings &bindings) {
   instance.bindings.elems = bindings.elems;
@@ -69,6 +100,12 @@ void Instances::settle(Instance &instance, const std::vector<AtomId> &dims,
     }
     instance.sizes.push_back({atom, fresh(sema.dims.symbolInfo(atom).name), 0, 0});
   }
+  std::vector<AtomId> callers;
+  for (auto &[variable, type] : bindings.types)
+    symbolsIn(type, callers);
+  for (AtomId atom : callers)
+    if (std::find(dims.begin(), dims.end(), atom) == dims.end())
+      instance.sizes.push_back({atom, fresh(sema.dims.symbolInfo(atom).name), 0, 0, true});
   for (PackId pack : packs) {
     auto found = bindings.packs.find(pack);
     Shape shape;
@@ -150,6 +187,8 @@ std::vector<Dim> Instances::sizesAt(const Instance &instance, const Bindings &bi
       auto found = bindings.packs.find(size.pack);
       if (found != bindings.packs.end() && size.index < found->second.size())
         value = found->second[size.index].dim;
+    } else if (size.isCallers) {
+      value = sema.dims.symbol(size.atom);
     } else if (auto found = bindings.dims.find(size.atom); found != bindings.dims.end()) {
       value = found->second;
     }

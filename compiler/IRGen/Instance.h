@@ -20,6 +20,8 @@ struct SizeParam {
   std::string name;
   PackId pack = 0; ///< the pack it is entry `index` of, or 0
   size_t index = 0;
+  /// It is the caller's own: a model type that the function is made for mentions it.
+  bool isCallers = false;
 };
 
 struct Instance {
@@ -56,6 +58,7 @@ private:
   std::map<std::string, int> names;
 
   std::string uniqueName(const std::string &name);
+  void symbolsIn(const sema::Type *type, std::vector<AtomId> &out) const;
   void settle(Instance &instance, const std::vector<AtomId> &dims, const std::vector<PackId> &packs,
               const Bindings &bindings);
   std::string keyOf(const void *what, const std::vector<AtomId> &dims,

@@ -79,7 +79,9 @@ Value Product::widen(Value element) {
 Value Product::multiplyAdd(Value sum, Value a, Value b) {
   if (!isa<FloatType>(type))
     return e.add(sum, e.mul(a, b));
-  auto flags = arith::FastMathFlagsAttr::get(e.b.getContext(), e.fast());
+  // Inside of one op there is nothing that fusion could change.
+  auto flags = arith::FastMathFlagsAttr::get(e.b.getContext(),
+                                             e.fast() | arith::FastMathFlags::contract);
   return arith::AddFOp::create(e.b, sum, arith::MulFOp::create(e.b, a, b, flags), flags);
 }
 

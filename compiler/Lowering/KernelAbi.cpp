@@ -45,7 +45,7 @@ Value KernelEmitter::constantOf(Type type, double value) {
   return constant(type, b.getIntegerAttr(type, static_cast<int64_t>(value)));
 }
 arith::FastMathFlags KernelEmitter::fast() const {
-  return options.fastMath ? arith::FastMathFlags::fast : arith::FastMathFlags::contract;
+  return options.fastMath ? arith::FastMathFlags::fast : arith::FastMathFlags::none;
 }
 
 Value KernelEmitter::floorDivide(Value x, Value y) {

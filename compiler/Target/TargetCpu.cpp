@@ -123,7 +123,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> TargetCpu::makeMachine() const {
   if (!target)
     return Fault{"LLVM has no code generator for " + tripleText + ": " + error};
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  // Only what is marked: the lowering says which products and sums may become one.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   // The code model is named because the default for JITs is the slow large one; objects are
   // placed near each other, and calls that are far go through stubs.
   std::unique_ptr<llvm::TargetMachine> machine(

@@ -58,19 +58,23 @@ TEST(Compile, UsesTheVectorsOfEachLevel) {
   }
 }
 
-TEST(Compile, FusesProductsAndSums) {
-  Modules modules;
-  CompileOptions options;
-  options.wantAssembly = true;
-  auto compiled = compileToObject(modules.parse(R"(
-llvm.func @f(%a: f32, %b: f32, %c: f32) -> f32 {
-  %0 = llvm.fmul %a, %b : f32
-  %1 = llvm.fadd %0, %c : f32
-  llvm.return %1 : f32
-})"),
-                                  TargetCpu::parse("x86-64-v3").take(), options);
-  ASSERT_TRUE(compiled) << compiled.message();
-  EXPECT_NE(compiled->assembly.find("vfmadd"), std::string::npos);
+// Products and sums become one only where they are marked: what is fused with what must not change
+// any bit.
+TEST(Compile, ContractsWhatIsMarked) {
+  for (bool marked : {false, true}) {
+    Modules modules;
+    CompileOptions options;
+    options.wantAssembly = true;
+    std::string flags = marked ? " {fastmathFlags = #llvm.fastmath<contract>}" : "";
+    auto compiled = compileToObject(
+        modules.parse(("llvm.func @f(%a: f32, %b: f32, %c: f32) -> f32 {\n"
+                       "  %0 = llvm.fmul %a, %b" + flags + " : f32\n"
+                       "  %1 = llvm.fadd %0, %c" + flags + " : f32\n"
+                       "  llvm.return %1 : f32\n}").c_str()),
+        TargetCpu::parse("x86-64-v3").take(), options);
+    ASSERT_TRUE(compiled) << compiled.message();
+    EXPECT_EQ(compiled->assembly.find("vfmadd") != std::string::npos, marked);
+  }
 }
 
 TEST(Compile, RefusesAModuleForAnotherMachine) {
