@@ -164,8 +164,12 @@ mlir::Value Emitter::emitDataCall(const PrimitiveCall &call, bool &handled) {
   if (name == "shard_items")
     return native("mx.data.shard", result(),
                   {given(0), emitHostInt(call.given[1]->value), emitHostInt(call.given[2]->value)});
-  if (name == "map_items")
-    return native("mx.data.map", result(), {given(0), given(1)});
+  if (name == "map_items") {
+    mlir::Value set = given(0), function = given(1);
+    auto type = function ? dyn_cast<ir::FnType>(function.getType()) : ir::FnType();
+    bool spread = type && type.getType().getNumInputs() > 1;
+    return native("mx.data.map", result(), {set, function, constantBool(spread)});
+  }
   if (name == "row_items") {
     SmallVector<mlir::Value> operands;
     for (const Argument *a : call.given)
@@ -186,8 +190,6 @@ mlir::Value Emitter::emitDataCall(const PrimitiveCall &call, bool &handled) {
     return bar && over ? create<ir::MakeOp>(type, ValueRange{bar, over}).getResult()
                        : mlir::Value();
   }
-  if (name == "log_value")
-    return native("mx.log", {}, {given(0), given(1)});
   if (name.consume_front("read_"))
     return emitFileCall(call, "mx.data." + name.str());
   handled = false;
@@ -278,7 +280,8 @@ void Emitter::emitForData(const For *loop, const Type *over) {
         }
         mlir::Value element = index;
         if (source)
-          element = native("mx.data.next", convert(elementType), {source});
+          element = native(elementType->isTensor() ? "mx.data.next.only" : "mx.data.next",
+                           convert(elementType), {source});
         else if (auto array = dyn_cast<ir::ArrayType>(iterable.getType()))
           element = create<ir::AtOp>(array.getElement(), iterable, index);
         adoptAllSizes(element, elementType);
