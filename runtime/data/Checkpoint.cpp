@@ -12,6 +12,7 @@
 #include "mxrt/call.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 namespace mxrt::data {
@@ -61,6 +62,14 @@ bool isLeaf(const Value &value, Leaf &leaf, int64_t &length) {
     }
     return false;
   }
+}
+
+/// `f32[3, 4]`, or `i64` for a single number.
+ShapeText leafText(const ShapeRef &shape) {
+  ShapeText text = shapeText(shape);
+  if (shape.rank == 0)
+    std::snprintf(text.text, sizeof text.text, "%s", mxrt_dtype_name(shape.type));
+  return text;
 }
 
 /// Goes through the leaves of a value with their paths.
@@ -224,7 +233,7 @@ struct Differences {
 Status compare(Walker &walker, io::SafetensorsIndex &index, Differences &found, const Leaf &leaf,
                bool isText) {
   std::string_view name = walker.here();
-  ShapeText want = shapeText({leaf.type, leaf.rank, leaf.sizes});
+  ShapeText want = leafText({leaf.type, leaf.rank, leaf.sizes});
   const io::SafeTensor *tensor = index.find(name);
   if (!tensor)
     return found.add(name, "missing from the file: `%.*s`, %s%s", want.text, "");
@@ -233,7 +242,7 @@ Status compare(Walker &walker, io::SafetensorsIndex &index, Differences &found, 
               (isText || std::equal(leaf.sizes, leaf.sizes + leaf.rank, tensor->sizes));
   if (same)
     return success();
-  ShapeText have = shapeText({tensor->type, tensor->rank, tensor->sizes});
+  ShapeText have = leafText({tensor->type, tensor->rank, tensor->sizes});
   return found.add(name, "`%.*s` is %s in the file, %s in the program", have.text, want.text);
 }
 
@@ -247,7 +256,7 @@ Status addExtras(io::SafetensorsIndex &index, std::string_view root, Differences
       continue;
     const io::SafeTensor &tensor = index.tensors[i];
     found.used[i] = true;
-    ShapeText have = shapeText({tensor.type, tensor.rank, tensor.sizes});
+    ShapeText have = leafText({tensor.type, tensor.rank, tensor.sizes});
     MXRT_CHECK(found.add(name, "not in the program: `%.*s`, %s%s", have.text, ""));
   }
   return success();

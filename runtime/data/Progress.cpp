@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Progress bars. They never wait: a value is shown once it is there.
+// Progress bars. A value is shown once it is there; only the last line of a bar
+// waits for what it shows.
 
 #include "base/Os.h"
 #include "data/DataHost.h"
@@ -264,8 +265,16 @@ Status end(void *context, Invocation &call) {
   Bar &bar = barOf(call);
   ++bar.done;
   bar.running = false;
-  MXRT_CHECK(pollAll(hostOf(context), call, bar));
-  draw(hostOf(context), bar, true);
+  // The last line tells what the turns took, not what issuing them took.
+  DataHost &host = hostOf(context);
+  for (size_t i = 0; i < bar.count && bar.visible; ++i) {
+    Shown &shown = bar.values[i];
+    const mxrt_tensor *newest = shown.latest ? shown.latest.get() : shown.waiting.get();
+    if (newest)
+      MXRT_CHECK(Status(mxrt_tensor_wait(host.options.runtime, newest, &call.place)));
+  }
+  MXRT_CHECK(pollAll(host, call, bar));
+  draw(host, bar, true);
   return success();
 }
 
