@@ -114,6 +114,8 @@ mlir::Value Emitter::emitFileCall(const PrimitiveCall &call, StringRef name) {
     } else if (param.isStatic) {
       operands.push_back(
           constantInt(static_cast<int64_t>(concrete(call.info->result)->shape.size())));
+    } else if (param.value.kind == sema::StaticValue::Int) {
+      operands.push_back(emitHostInt(given));
     } else {
       operands.push_back(emit(given));
     }
@@ -233,6 +235,10 @@ mlir::Value Emitter::loaderMember(mlir::Value loader, StringRef name) {
 // loops
 
 void Emitter::emitForData(const For *loop, const Type *over) {
+  if (inGraph) {
+    unsupported(loop->iterable->span, "a loop over data in a graph");
+    return;
+  }
   mlir::Value iterable = emit(loop->iterable), bar;
   if (!iterable)
     return;

@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,6 +59,13 @@ int readAt(int descriptor, void *into, size_t bytes, int64_t offset, size_t *got
   }
   return 0;
 }
+
+const void *mapFile(int descriptor, size_t bytes) {
+  void *memory = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+void unmapFile(const void *memory, size_t bytes) { munmap(const_cast<void *>(memory), bytes); }
 
 void closeFile(int descriptor) {
   if (descriptor >= 0)

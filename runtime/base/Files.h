@@ -18,6 +18,11 @@ inline constexpr int notARegularFile = -1;
 /// What createReplacement gives while another process writes the same file.
 inline constexpr int writtenByAnother = -2;
 
+/// The whole of a file that is open for reading, read-only; nullptr if the
+/// system refuses. The descriptor may be closed.
+const void *mapFile(int descriptor, size_t bytes);
+void unmapFile(const void *memory, size_t bytes);
+
 /// Never waits, also not for the other end of a pipe. The caller closes.
 int openForReading(const char *path, int &descriptor, int64_t &size);
 /// Reads until `bytes` are there or the file ends; *got says how many.

@@ -62,6 +62,7 @@ Status DataHost::registerNatives(host::Vm &vm) {
   MXRT_CHECK(registerLoaders(vm, *this));
   MXRT_CHECK(registerSources(vm, *this));
   MXRT_CHECK(registerCheckpoints(vm, *this));
+  MXRT_CHECK(registerPictures(vm, *this));
   return registerProgress(vm, *this);
 }
 

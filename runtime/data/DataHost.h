@@ -61,6 +61,7 @@ Status registerDatasets(host::Vm &vm, DataHost &host);
 Status registerLoaders(host::Vm &vm, DataHost &host);
 Status registerSources(host::Vm &vm, DataHost &host);
 Status registerCheckpoints(host::Vm &vm, DataHost &host);
+Status registerPictures(host::Vm &vm, DataHost &host);
 Status registerProgress(host::Vm &vm, DataHost &host);
 
 /// A row of a table of natives.

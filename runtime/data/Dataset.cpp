@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "data/Dataset.h"
+#include "data/Pictures.h"
 #include "eager/TensorValue.h"
 #include "mxrt/call.h"
 
@@ -101,6 +102,20 @@ mxrt_status gatherKernel(const mxrt_context *, const mxrt_tensor *const *tensors
   }
   return nullptr;
 }
+/// The same for a file of records: pictures and labels.
+mxrt_status pictureKernel(const mxrt_context *context, const mxrt_tensor *const *tensors,
+                          const void *arguments) {
+  auto *head = static_cast<const GatherHead *>(arguments);
+  auto *columns = reinterpret_cast<const GatherColumn *>(head + 1);
+  auto *numbers = reinterpret_cast<const int64_t *>(columns + head->columns);
+  const mxrt_tensor *to = tensors[2];
+  const int64_t *sizes = to->sizes() + to->rank - 2;
+  return gatherPictures(context, tensors[0], tensors[1],
+                        {numbers, static_cast<size_t>(head->rows)}, sizes[0], sizes[1],
+                        reinterpret_cast<float *>(to->data()),
+                        reinterpret_cast<float *>(tensors[3]->data()))
+      .release();
+}
 static_assert(sizeof(GatherHead) % 8 == 0 && sizeof(GatherColumn) % 8 == 0);
 
 /// A tuple of the values, or the only one; takes over what `parts` own.
@@ -180,8 +195,8 @@ Status gather(DataHost &host, Invocation &call, Dataset *set, std::span<const in
   if (!numbers.empty())
     std::memcpy(words.data() + headWords, numbers.data(), numbers.size() * 8);
   mxrt_call push = {};
-  push.run = gatherKernel;
-  push.name = "gather";
+  push.run = set->pictures ? pictureKernel : gatherKernel;
+  push.name = set->pictures ? "decode" : "gather";
   push.reads = reads.data();
   push.read_count = columns;
   push.writes = writes.data();

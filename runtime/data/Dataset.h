@@ -31,6 +31,8 @@ struct Dataset {
   const mxrt_allocator *alloc;
   int64_t length = 0;
   Vec<Column> columns; // of the first one; those on top have none
+  /// The columns are a file of records and the offsets of records in it.
+  bool pictures = false;
   Dataset *below = nullptr;
   /// Item i is item first + (i % period) * step below.
   int64_t first = 0, step = 1, period = INT64_MAX;

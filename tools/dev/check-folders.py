@@ -62,6 +62,8 @@ TOOL_EXTRA = {
     "tools/mxc-opt": ["Pipeline", "Graph", "Memory", "Lowering", "Bytecode", "dialects"],
     # compiles kernels for mxc before there is an mxc
     "tools/mxc-kernels": ["Pipeline"],
+    # packs pictures into records
+    "tools/mxc-im2rec": ["runtime"],
     # measures single parts of the runtime from inside
     "tools/mxc-bench": ["runtime"],
 }

@@ -8,6 +8,7 @@
 #define MX_TEST_UNIT_RUNTIME_IO_FORMATS_H
 
 #include "io/Arrays.h"
+#include "io/Records.h"
 #include "io/Safetensors.h"
 
 #include <cstring>
@@ -116,6 +117,27 @@ inline Status readSafetensors(io::Input &input, std::string &summary) {
     MXRT_CHECK(index.readTensor(tensor, data.data()));
     summarise(summary, std::string(tensor.name).c_str(), tensor.bytes, data.data());
   }
+  return success();
+}
+
+inline Status readRecords(io::Input &input, std::string &summary) {
+  io::RecordReader reader(input);
+  Vec<char> payload(input.alloc);
+  while (!reader.atEnd()) {
+    int64_t offset = reader.offset();
+    MXRT_CHECK(reader.next(payload));
+    summarise(summary, "record", static_cast<int64_t>(payload.size()), payload.data());
+    // Not every record is a picture.
+    io::ImageRecord image;
+    Status status = io::readImageRecord(input, offset, {payload.data(), payload.size()}, image);
+    if (status.ok())
+      summary += std::to_string(image.labelCount()) + " labels; ";
+    else if (status.code() != MXRT_FILE_FORMAT)
+      return status;
+  }
+  Vec<io::RecordPlace> places(input.alloc);
+  MXRT_CHECK(io::makeRecordIndex(input, places));
+  summary += std::to_string(places.size()) + " records";
   return success();
 }
 

@@ -90,6 +90,18 @@ std::string safetensors() {
   return little(header.size(), 8) + header + std::string(16, 1) + little(42, 8);
 }
 
+/// Two records, the second in three parts, and a picture with two labels.
+std::string records() {
+  std::string magic = little(0xced7230a, 4);
+  auto part = [&](unsigned flag, const std::string &bytes) {
+    std::string out = magic + little(flag << 29 | bytes.size(), 4) + bytes;
+    return out + std::string((4 - bytes.size() % 4) % 4, 0);
+  };
+  return part(0, "abcde") + part(1, "") + part(2, "1234") + part(3, "xy") +
+         part(0, little(2, 4) + little(0, 4) + little(9, 8) + little(0, 8) +
+                     little(0x3f800000, 4) + little(0x40000000, 4) + "image");
+}
+
 } // namespace
 
 const Format formats[] = {{"idx", readIdx, idx, true},
@@ -99,7 +111,8 @@ const Format formats[] = {{"idx", readIdx, idx, true},
                           {"npz", readNpz, npz, true},
                           {"csv", readCsv, csv, false},
                           {"text", readCharacters, text, false},
-                          {"safetensors", readSafetensors, safetensors, true}};
+                          {"safetensors", readSafetensors, safetensors, true},
+                          {"records", readRecords, records, false}};
 const size_t formatCount = sizeof formats / sizeof formats[0];
 
 } // namespace mxrt::test
