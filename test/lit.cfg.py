@@ -1,6 +1,7 @@
 # How lit runs the tests under test/. A test is a file with RUN lines.
 
 import os
+import shutil
 import sys
 
 import lit.formats
@@ -40,5 +41,7 @@ config.substitutions += [
 
 # Features, for REQUIRES and UNSUPPORTED lines.
 config.available_features.update(lit_common.features(config))
+if shutil.which("strace"):
+    config.available_features.add("strace")
 if os.path.exists(os.path.join(bindir, "mxc")):
     config.available_features.add("mxc")

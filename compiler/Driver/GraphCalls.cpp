@@ -82,7 +82,8 @@ std::string GraphHost::dynamicType(const Graph &graph, const Sizes &now) const {
 }
 
 mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &sizes,
-                                   LoadedVariant *&out, const mxrt_place &place) {
+                                   LoadedVariant *&out, const Invocation &call) {
+  const mxrt_place &place = call.place;
   std::vector<int64_t> key;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (graph.open[i] && sizes[i] > graph.bounds[i])
@@ -142,9 +143,22 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   if (graph.variants.size() == 1)
     graph.first = values;
-  if (onVariant)
-    onVariant({graph.name, place, dynamicType(graph, values), values, graph.first,
-               graph.variants.size(), ms});
+  if (!onVariant)
+    return {};
+  VariantEvent event;
+  event.graph = graph.name;
+  event.place = place;
+  event.suggested = dynamicType(graph, values);
+  event.sizes = values;
+  event.before = graph.first;
+  event.variants = graph.variants.size();
+  event.ms = ms;
+  data::ShortBatch batch;
+  if (batches && event.variants > 1 && batches->findShortBatch(call.args, batch)) {
+    event.loader = batch.set;
+    event.rows = batch.rows;
+  }
+  onVariant(event);
   return {};
 }
 
@@ -273,7 +287,7 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
         .value_or(0);
   };
   LoadedVariant *variant = nullptr;
-  if (mxrt::Status status = variantFor(graph, sizes, variant, invocation.place); !status.ok())
+  if (mxrt::Status status = variantFor(graph, sizes, variant, invocation); !status.ok())
     return status;
 
   Call call;

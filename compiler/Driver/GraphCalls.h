@@ -5,6 +5,7 @@
 #pragma once
 #include "Driver/Compare.h"
 #include "Driver/KernelStore.h"
+#include "data/DataHost.h"
 #include "eager/Executor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <map>
@@ -25,6 +26,8 @@ struct VariantEvent {
   std::string graph;
   mxrt_place place;      ///< of the call
   std::string suggested; ///< a parameter's type with a `dyn` size in it, or empty
+  std::string loader;    ///< the data set whose last, smaller batch is an argument; or empty
+  int64_t rows = 0;      ///< of that batch
   std::vector<std::pair<std::string, int64_t>> sizes, before; ///< before: of the first variant
   size_t variants = 0;
   double ms = 0;
@@ -42,6 +45,8 @@ public:
   /// The program that graphs' twins are called in. With a comparison, each call runs both ways.
   void setProgram(mxrt::host::Program *loaded) { program = loaded; }
   void compareInto(Comparison *found) { comparison = found; }
+  /// Knows which tensors are batches; outlives this.
+  void explainBatches(const mxrt::data::DataHost *known) { batches = known; }
 
 protected:
   mxrt::Status resolveGraph(std::string_view name, const mxrt::host::Signature &signature,
@@ -52,7 +57,7 @@ private:
   struct Graph;
   struct Call;
   mxrt::Status variantFor(Graph &graph, const std::vector<int64_t> &sizes, LoadedVariant *&out,
-                          const mxrt_place &place);
+                          const mxrt::host::Invocation &call);
   mxrt::Status flatten(mlir::Type type, const mxrt::host::Value &value, Call &call);
   mxrt::Status rebuild(mlir::Type type, Call &call, size_t &next, mxrt::host::Heap &heap,
                        mxrt::host::Value &out);
@@ -66,6 +71,7 @@ private:
   KernelStore &kernels;
   mxrt::host::Program *program = nullptr;
   Comparison *comparison = nullptr;
+  const mxrt::data::DataHost *batches = nullptr;
   std::function<void(const VariantEvent &)> onVariant;
   std::map<std::string, std::unique_ptr<Graph>, std::less<>> graphs;
   std::vector<std::unique_ptr<Graph>>

@@ -27,6 +27,10 @@ mxrt::Status writeOut(void *context, std::string_view text) {
   return {};
 }
 
+void writeProgress(void *context, std::string_view text) {
+  *static_cast<std::ostream *>(context) << text << std::flush;
+}
+
 /// `N = 96`, or `N = 96, T = 7`; only sizes that differ from `before`.
 std::string changedSizes(const VariantEvent &event, bool older) {
   std::string text;
@@ -94,15 +98,30 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
                      "graph `" + event.graph + "` compiled again: " + changedSizes(event, false) +
                          " (before: " + changedSizes(event, true) + "), " +
                          std::to_string(static_cast<int>(event.ms + 0.5)) + " ms");
-    d.note(std::to_string(event.variants) + " variants are cached");
+    std::string why;
+    if (!event.loader.empty())
+      why = "the last batch of `" + event.loader + "` has " + std::to_string(event.rows) +
+            (event.rows == 1 ? " row; " : " rows; ");
+    d.note(why + std::to_string(event.variants) + " variants are cached");
+    std::string full = event.loader.empty() ? "" : "pass `last=\"drop\"` to the loader";
     if (!event.suggested.empty())
-      d.help("declare `" + event.suggested + "` for one variant");
+      d.help("declare `" + event.suggested + "` for one variant" +
+             (full.empty() ? "" : ", or " + full));
+    else if (!full.empty())
+      d.help(full);
     flushDiagnostics();
   });
   if (options.compare) {
     options.code.twins = true;
     host->compareInto(&comparison);
   }
+  mxrt::data::DataOptions dataOptions;
+  dataOptions.runtime = runtime;
+  dataOptions.showProgress = writeProgress;
+  dataOptions.progressContext = &this->err;
+  dataOptions.onTerminal = options.onTerminal;
+  data = std::make_unique<mxrt::data::DataHost>(dataOptions);
+  host->explainBatches(data.get());
   mxrt::host::VmOptions vmOptions;
   vmOptions.runtime = runtime;
   vmOptions.host = host.get();
@@ -116,6 +135,8 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   mxrt::Status status = host->registerNatives(*vm);
   if (status.ok())
     status = mxrt::host::registerMath(*vm);
+  if (status.ok())
+    status = data->registerNatives(*vm);
   if (!status.ok()) {
     report(status.release());
     return;
@@ -155,6 +176,7 @@ Session::~Session() {
       vm->unload(program);
     mxrt::host::Vm::destroy(vm);
   }
+  data.reset();
   host.reset();
   mxrt_runtime_destroy(runtime);
   kernels.reset();

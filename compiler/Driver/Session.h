@@ -31,6 +31,7 @@ struct SessionOptions {
   int64_t seed = 0;
   std::string profile; ///< a file for the trace; empty: none
   int64_t memoryLimit = 0;
+  bool onTerminal = false; ///< bars are redrawn on one line
 };
 
 /// What `mxc plan` was asked.
@@ -89,6 +90,7 @@ private:
   mlir::MLIRContext context;
   mxrt_runtime *runtime = nullptr;
   std::unique_ptr<KernelStore> kernels;
+  std::unique_ptr<mxrt::data::DataHost> data;
   std::unique_ptr<GraphHost> host;
   mxrt::host::Vm *vm = nullptr;
   /// Programs stay: their functions and graphs may be called by later inputs.

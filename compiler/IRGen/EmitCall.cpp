@@ -253,6 +253,9 @@ mlir::Value Emitter::emitCall(const Expr *whole, const Expr *callee, const List<
       auto call = create<ir::CallValueOp>(type.getResults(), f, operands);
       return call->getNumResults() ? call->getResult(0) : mlir::Value();
     }
+    if (auto *member = as<Member>(callee);
+        member && !member->symbol && concrete(member->object->checked->type)->is(Kind::Progress))
+      return emitShow(member, args);
     return unsupported(whole->span, "this call");
   }
   switch (info->target) {

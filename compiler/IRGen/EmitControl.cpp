@@ -133,6 +133,8 @@ void Emitter::emitForRange(const For *loop, mlir::Value from, mlir::Value to,
   uint8_t exits = exitsOf(loop->body);
   Variables assigned;
   assignedIn(loop->body, assigned);
+  if (Symbol *root = loop->isMut ? rootOf(loop->iterable) : nullptr)
+    assigned.insert(root);
   Carried state = beginLoop(exits, assigned);
   auto &[carried, initial, types] = state.parts;
   auto names = sizeNames;
@@ -242,6 +244,8 @@ void Emitter::emitFor(const For *loop) {
         });
     return;
   }
+  if (over->is(Kind::Loader) || over->is(Kind::Dataset) || over->is(Kind::Progress))
+    return emitForData(loop, over);
   unsupported(loop->iterable->span, "a loop over " + sema.show(over));
 }
 

@@ -266,6 +266,8 @@ mlir::Value Emitter::emitMember(const Member *e) {
     return create<ir::TransposeOp>(tensor(x).withSizes(sizes), x,
                                    builder.getDenseI64ArrayAttr(order));
   }
+  if (object->is(Kind::Loader))
+    return loaderMember(emit(e->object), name);
   if (object->is(Kind::Error_))
     return create<ir::ErrorPartOp>(ir::StrType::get(&shared.context), emit(e->object),
                                    builder.getStringAttr(name));

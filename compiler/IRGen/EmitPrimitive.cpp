@@ -465,8 +465,7 @@ mlir::Value Emitter::emitHostCall(const PrimitiveCall &call, bool &handled) {
   if (name == "len") {
     if (!all(operands))
       return {};
-    mlir::Value length =
-        create<ir::LengthOp>(ir::TensorType::host(builder.getI64Type()), operands[0]);
+    mlir::Value length = dataLength(operands[0], concrete(call.given[0]->value->checked->type));
     if (auto atom =
             call.whole->checked->dim ? sema.dims.asSymbol(call.whole->checked->dim) : std::nullopt;
         atom && !sizeNames.count(*atom))
@@ -599,6 +598,9 @@ mlir::Value Emitter::emitPrimitive(const PrimitiveCall &call) {
     return v;
   }
   v = emitHostCall(call, handled);
+  if (handled)
+    return v;
+  v = emitDataCall(call, handled);
   if (handled)
     return v;
   return unsupported(call.whole->span, "`" + name.str() + "`");

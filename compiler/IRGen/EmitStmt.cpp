@@ -151,6 +151,9 @@ void Emitter::emitLet(const Let *let) {
   }
   if (known && known->type->isTensor())
     adoptSizes(value, concrete(known->type));
+  // Sizes that the written type names are those of the value.
+  if (only && only->type && only->type->isTensor())
+    adoptSizes(value, concrete(only->type));
   bindPattern(let->pattern, value);
 }
 

@@ -89,6 +89,10 @@ mlir::Type Emitter::convert(const Type *written, bool host) {
     return ir::ArrayType::get(context, whole,
                               ir::SizeAttr::get(context, static_cast<int64_t>(type->shape.size())));
   }
+  case Kind::Loader:
+    return convertLoader();
+  case Kind::Progress:
+    return convertProgress(type);
   case Kind::Range: {
     mlir::Type whole = ir::TensorType::host(builder.getI64Type());
     return ir::AggregateType::tuple(context, {whole, whole});

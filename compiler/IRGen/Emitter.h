@@ -7,6 +7,7 @@
 //   EmitCall     calls, constructors, closures  EmitPrimitive  builtins
 //   EmitIndex    x[…]                           EmitGraph    graph { } and functions as a whole
 //   EmitGrad     grad { }, gradients            EmitLeaves   loops over the leaves of models
+//   EmitData     data sets, loaders, files
 #pragma once
 #include "IRGen/Instance.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -233,6 +234,23 @@ private:
   ir::TensorType tensor(mlir::Value value) { return mlir::cast<ir::TensorType>(value.getType()); }
   mlir::Value scalarLike(mlir::Value like, double value);
   mlir::Value scalarSize(Dim count, mlir::Type element);
+
+  // ---- EmitData.cpp
+  mlir::Type convertLoader();
+  mlir::Type convertProgress(const Type *type);
+  /// Calls a function of the runtime; without a result type it gives nothing.
+  mlir::Value native(StringRef name, mlir::Type result, ArrayRef<mlir::Value> args);
+  mlir::Value part(mlir::Value aggregate, int64_t index);
+  mlir::Value withPart(mlir::Value aggregate, int64_t index, mlir::Value value);
+  void adoptAllSizes(mlir::Value value, const Type *type);
+  mlir::Value emitLoader(const PrimitiveCall &call);
+  mlir::Value emitFileCall(const PrimitiveCall &call, StringRef name);
+  mlir::Value emitSave(const PrimitiveCall &call, bool restores);
+  mlir::Value emitDataCall(const PrimitiveCall &call, bool &handled);
+  mlir::Value emitShow(const ast::Member *callee, const List<ast::Argument> *args);
+  mlir::Value dataLength(mlir::Value value, const Type *type);
+  mlir::Value loaderMember(mlir::Value loader, StringRef name);
+  void emitForData(const ast::For *loop, const Type *over);
 
   // ---- EmitIndex.cpp
   struct Indexing {

@@ -104,6 +104,45 @@ Value Sema::loaderValue(std::vector<Arg> &args, Expr *whole) {
   return hostValue(type);
 }
 
+/// data.rows(x, y): tensors of one length, taken apart along their first dimension.
+Value Sema::rowsValue(std::vector<Arg> &args, Span argsSpan) {
+  std::vector<const Type *> items;
+  Dim length;
+  for (Arg &a : args) {
+    if (!a.value)
+      a.value = check(a.expr);
+    const Type *t = a.value->type;
+    if (t->isError())
+      return errorValue();
+    if (!a.name.empty() || !t->isTensor() || t->shape.empty() || t->shape[0].isPack()) {
+      diags.report(a.name.empty() ? Code::E0202 : Code::E0207,
+                   a.name.empty() ? a.span : a.nameSpan,
+                   a.name.empty() ? "`rows` takes tensors apart, this is " + show(*a.value)
+                                  : "`rows` has no parameter `" + std::string(a.name) + "`");
+      return errorValue();
+    }
+    Dim here = t->shape[0].dim;
+    if (!length)
+      length = here;
+    // Lengths that only the run knows, as those of files, are compared there.
+    if (length.constant() && here.constant() && *length.constant() != *here.constant()) {
+      diags
+          .report(Code::E0308, a.span,
+                  "`rows` takes tensors of one length: " + show(*args[0].value) + " and " +
+                      show(*a.value))
+          .caret(dims.print(length) + " is not " + dims.print(here));
+      return errorValue();
+    }
+    items.push_back(types.tensor(t->elem, Shape(t->shape.begin() + 1, t->shape.end())));
+  }
+  if (items.empty()) {
+    diags.report(Code::E0207, argsSpan, "`rows` needs tensors")
+        .help("write `data.rows(x, y)`");
+    return errorValue();
+  }
+  return hostValue(types.dataset(std::move(items)));
+}
+
 /// for (p, g, v) in leaves(mut net, grad, mut vel): one turn for each parameter, unrolled.
 Value Sema::leavesValue(std::vector<Arg> &args, Expr *whole) {
   std::vector<const Type *> parts;

@@ -72,6 +72,7 @@ void Sema::checkFor(For *loop) {
   size_t factCount = facts().size();
   Value element;
   const Type *type = iterationType(*iterable, loop->iterable, loop, element);
+  loopElements[loop] = element.type ? element.type : type;
   Scope *outer = context->scope;
   context->scope = newScope(outer);
   ++context->loopDepth;
@@ -91,7 +92,7 @@ void Sema::checkFor(For *loop) {
       if (position < it->second.size() && it->second[position])
         p->symbol->bind = BindKind::Var;
       p->symbol->origin = "leaf";
-    } else if (loop->isMut) {
+    } else if (loop->isMut && iterable->type->is(Kind::Array)) {
       p->symbol->bind = BindKind::Var;
     }
     const Type *over =
@@ -102,9 +103,11 @@ void Sema::checkFor(For *loop) {
   mark(loop->pattern, 0);
   if (loop->isMut && !iterable->type->isError()) {
     bool leaf = leafMutability.count(loop->iterable);
-    if (!iterable->type->is(Kind::Array) || leaf)
+    bool changes = iterable->type->is(Kind::Array) || iterable->type->is(Kind::Loader);
+    if (!changes || leaf)
       diags.report(Code::E0210, loop->iterable->span,
-                   "`for mut` changes the elements of an array, this is " + show(*iterable));
+                   "`for mut` changes the elements of an array or moves a loader on, this is " +
+                       show(*iterable));
     else if (!iterable->mutablePlace)
       diags
           .report(Code::E0204, loop->iterable->outerSpan,

@@ -138,6 +138,10 @@ Value Sema::memberOf(const Value &object, Member *e) {
     }
     return missing(known);
   }
+  case Kind::Loader:
+    if (name == "epoch" || name == "position")
+      return hostInt(dims.newSymbolDim({textOf(e), SymbolRole::HostInt, true, e->span}));
+    return missing({"epoch", "position"});
   case Kind::Error_:
     if (name == "message" || name == "code" || name == "place")
       return hostValue(types.str());

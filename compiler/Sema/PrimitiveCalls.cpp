@@ -294,6 +294,8 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
         return errorValue();
     return hostValue(args[0].value->type);
   }
+  case ShapeRule::Rows:
+    return rowsValue(args, argsSpan);
   case ShapeRule::Concat:
   case ShapeRule::Stack: {
     bool concat = f.primitive->rule == ShapeRule::Concat;

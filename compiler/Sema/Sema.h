@@ -190,6 +190,7 @@ public:
   // ---- CheckStmt.cpp
   bool statementIf = false; ///< the next `if` stands as a statement: it needs no value
   std::map<const Expr *, std::vector<bool>> leafMutability; ///< of `leaves(mut a, b)`
+  std::map<const ast::For *, const Type *> loopElements; ///< what a turn of the loop binds
   std::map<const Type *, Dim> loaderBounds; ///< batch of a loader that keeps the rest
   const Value *checkBlock(ast::Block *block, const Type *expected, bool wantValue);
   void checkStmt(Stmt *stmt);
@@ -350,6 +351,7 @@ public:
   const Type *batched(const Type *item, Dim batch);
   std::string constBeingMade() const;
   Value leavesValue(std::vector<Arg> &args, Expr *whole);
+  Value rowsValue(std::vector<Arg> &args, Span argsSpan);
   Value loaderValue(std::vector<Arg> &args, Expr *whole);
 
   // ---- Patterns.cpp

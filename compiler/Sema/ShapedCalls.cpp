@@ -361,6 +361,30 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
              show(open) + "`");
     return errorValue();
   }
+  case ShapeRule::File: { // what is in a file is known when it was read
+    auto open = [&](const Type *type, size_t rank) {
+      Shape s;
+      for (size_t i = 0; i < rank; ++i)
+        s.push_back(axisOf(dims.newSymbolDim({"?", SymbolRole::Unknown, true, whole->span})));
+      return types.tensor(type->elem, std::move(s));
+    };
+    if (result->is(Kind::Tuple))
+      return valueOf(types.tuple({open(result->parts[0], result->parts[0]->shape.size()),
+                                  result->parts[1]}));
+    size_t rank = result->shape.size();
+    if (Arg *given = argOf("rank")) {
+      auto n = staticInt(given->expr, "a rank");
+      if (!n)
+        return errorValue();
+      if (*n < 0 || *n > 16) {
+        diags.report(Code::E0701, given->span, "a rank is a number from 0 to 16, this is " +
+                                                   std::to_string(*n));
+        return errorValue();
+      }
+      rank = static_cast<size_t>(*n);
+    }
+    return valueOf(open(result, rank));
+  }
   case ShapeRule::DeviceOf: { // x.to(d)
     Arg *d = argOf("d");
     Value r = valueOf(types.tensor(v->type->elem, v->type->shape));

@@ -44,6 +44,8 @@ enum class ShapeRule {
   Wait,
   Map,
   SameData,
+  Rows,
+  File,
 };
 
 enum class Gradient { Yes, Zero, None }; ///< Zero: piecewise constant or integer

@@ -62,6 +62,8 @@ TOOL_EXTRA = {
     "tools/mxc-opt": ["Pipeline", "Graph", "Memory", "Lowering", "Bytecode", "dialects"],
     # compiles kernels for mxc before there is an mxc
     "tools/mxc-kernels": ["Pipeline"],
+    # packs pictures into records
+    "tools/mxc-im2rec": ["runtime"],
     # measures single parts of the runtime from inside
     "tools/mxc-bench": ["runtime"],
 }
@@ -70,7 +72,7 @@ TOOL_EXTRA = {
 
 SOURCES = (".c", ".cc", ".cpp", ".cu", ".cuh", ".def", ".h", ".hpp", ".inc", ".td")
 INCLUDE = re.compile(r'^\s*#?\s*include\s*([<"])([^>"]+)[>"]')
-RUNTIME_FOLDERS = ["base", "memory", "engine", "host", "eager", "device", "kvstore", "io", "random",
+RUNTIME_FOLDERS = ["base", "memory", "engine", "host", "eager", "device", "kvstore", "io", "data", "random",
                    "profile", "abi"]
 
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "data/DataHost.h"
+#include "eager/TensorValue.h"
+
+#include <cstring>
+
+namespace mxrt::data {
+
+using host::Value;
+
+DataHost::DataHost(const DataOptions &options)
+    : options(options), shortName(mxrt_runtime_allocator(options.runtime)),
+      shortBuffers(mxrt_runtime_allocator(options.runtime)) {}
+
+DataHost::~DataHost() {
+  forgetShortBatch();
+}
+
+void DataHost::forgetShortBatch() {
+  for (mxrt_buffer *buffer : shortBuffers)
+    mxrt_buffer_release(buffer);
+  shortBuffers.clear();
+}
+
+void DataHost::noteShortBatch(std::string_view set, int64_t rows,
+                              std::span<mxrt_tensor *const> tensors) {
+  forgetShortBatch();
+  // Only an explanation depends on it: without memory there is none.
+  if (!shortName.resize(set.size()) || !shortBuffers.reserve(tensors.size()))
+    return;
+  std::memcpy(shortName.data(), set.data(), set.size());
+  shortRows = rows;
+  for (mxrt_tensor *tensor : tensors)
+    if (!shortBuffers.push(mxrt_buffer_retain(mxrt_tensor_buffer(tensor))))
+      return;
+}
+
+bool DataHost::findShortBatch(std::span<const Value> values, ShortBatch &found) const {
+  for (const Value &value : values) {
+    if (host::isAggregate(value.kind) && findShortBatch(value.aggregate()->view(), found))
+      return true;
+    const mxrt_tensor *tensor = eager::tensorOf(value);
+    for (size_t i = 0; tensor && i < shortBuffers.size(); ++i)
+      if (shortBuffers[i] == mxrt_tensor_buffer(tensor)) {
+        found = {{shortName.data(), shortName.size()}, shortRows};
+        return true;
+      }
+  }
+  return false;
+}
+
+Status registerRows(host::Vm &vm, DataHost &host, std::span<const NativeRow> rows) {
+  for (const NativeRow &row : rows)
+    MXRT_CHECK(
+        vm.registerNative(row.name, {row.params, row.variadic, row.result}, row.function, &host));
+  return success();
+}
+
+Status DataHost::registerNatives(host::Vm &vm) {
+  MXRT_CHECK(registerDatasets(vm, *this));
+  MXRT_CHECK(registerLoaders(vm, *this));
+  MXRT_CHECK(registerSources(vm, *this));
+  MXRT_CHECK(registerCheckpoints(vm, *this));
+  MXRT_CHECK(registerPictures(vm, *this));
+  return registerProgress(vm, *this);
+}
+
+Status pathOf(const DataHost &host, const Value &text, const char *&path) {
+  host::StrObject *str = text.str();
+  path = str->text();
+  if (std::strlen(path) != str->size)
+    return error(host.allocator(), MXRT_FILE_ACCESS, noPlace,
+                 "the name of a file has a zero in it: `%s...`", path);
+  return success();
+}
+
+} // namespace mxrt::data

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Data sets, loaders, files, checkpoints and progress bars for host code: native
+// functions `mx.data.*`, `mx.save`, `mx.restore` and `mx.progress.*` of a VM.
+//
+//   DataHost data({runtime});
+//   MXRT_CHECK(data.registerNatives(*vm));
+//
+// Thread rule: that of the VM, one thread at a time.
+
+#ifndef MXRT_DATA_DATAHOST_H
+#define MXRT_DATA_DATAHOST_H
+
+#include "host/Vm.h"
+#include "mxrt/tensor.h"
+
+namespace mxrt::data {
+
+struct DataOptions {
+  /// Must outlive the host.
+  mxrt_runtime *runtime = nullptr;
+  /// Gets the text of progress bars; without it there are none.
+  void (*showProgress)(void *context, std::string_view text) = nullptr;
+  void *progressContext = nullptr;
+  /// Bars are redrawn on one line; otherwise each is one line at its end.
+  bool onTerminal = false;
+};
+
+/// The last batch of a loader that keeps the rest, if it is smaller.
+struct ShortBatch {
+  std::string_view set; // as the program spells the data set
+  int64_t rows = 0;
+};
+
+class DataHost {
+public:
+  explicit DataHost(const DataOptions &options);
+  DataHost(const DataHost &) = delete;
+  DataHost &operator=(const DataHost &) = delete;
+  /// After the VM.
+  ~DataHost();
+
+  Status registerNatives(host::Vm &vm);
+  /// Whether a tensor in `values` is of the latest short batch.
+  bool findShortBatch(std::span<const host::Value> values, ShortBatch &found) const;
+
+  // For the natives.
+  void noteShortBatch(std::string_view set, int64_t rows, std::span<mxrt_tensor *const> tensors);
+  const mxrt_allocator *allocator() const { return mxrt_runtime_allocator(options.runtime); }
+  const DataOptions options;
+
+private:
+  void forgetShortBatch();
+  Vec<char> shortName;
+  int64_t shortRows = 0;
+  Vec<mxrt_buffer *> shortBuffers;
+};
+
+// One file each.
+Status registerDatasets(host::Vm &vm, DataHost &host);
+Status registerLoaders(host::Vm &vm, DataHost &host);
+Status registerSources(host::Vm &vm, DataHost &host);
+Status registerCheckpoints(host::Vm &vm, DataHost &host);
+Status registerPictures(host::Vm &vm, DataHost &host);
+Status registerProgress(host::Vm &vm, DataHost &host);
+
+/// A row of a table of natives.
+struct NativeRow {
+  const char *name;
+  std::span<const host::ParamData> params;
+  bool variadic;
+  host::Kind result;
+  host::NativeFunction function;
+};
+Status registerRows(host::Vm &vm, DataHost &host, std::span<const NativeRow> rows);
+
+inline DataHost &hostOf(void *context) { return *static_cast<DataHost *>(context); }
+
+/// The path in a string of the program; R0601 if there is a zero in it.
+Status pathOf(const DataHost &host, const host::Value &text, const char *&path);
+
+} // namespace mxrt::data
+
+#endif // MXRT_DATA_DATAHOST_H

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Data sets: items by number. A data set never changes; `take`, `shard`,
+// `repeat` and `map` make another one on top. Items are gathered by ops of the
+// engine, so they are ready when somebody waits for them.
+
+#ifndef MXRT_DATA_DATASET_H
+#define MXRT_DATA_DATASET_H
+
+#include "data/DataHost.h"
+#include "memory/Tensor.h"
+
+namespace mxrt::data {
+
+/// One part of all items: rows of a tensor, perhaps converted.
+struct Column {
+  TensorRef rows; // dense
+  mxrt_dtype type = MXRT_F32;
+  float scale = 1; // of elements that are converted to f32
+  int32_t rank = 0;
+  int64_t sizes[MXRT_MAX_RANK] = {}; // of an item
+  int64_t elements = 1;              // of an item
+};
+
+struct Dataset {
+  Dataset(host::Heap &heap, const mxrt_allocator *alloc)
+      : heap(heap), alloc(alloc), columns(alloc) {}
+
+  uint32_t refs = 1;
+  host::Heap &heap;
+  const mxrt_allocator *alloc;
+  int64_t length = 0;
+  Vec<Column> columns; // of the first one; those on top have none
+  /// The columns are a file of records and the offsets of records in it.
+  bool pictures = false;
+  Dataset *below = nullptr;
+  /// Item i is item first + (i % period) * step below.
+  int64_t first = 0, step = 1, period = INT64_MAX;
+  host::Value function; // of `map`
+  bool spread = false;  // it takes the parts of an item one by one
+};
+
+extern const host::ForeignType datasetType;
+void retain(Dataset *set);
+void release(Dataset *set);
+
+/// A handle; takes over the reference. Unset if there is no memory.
+host::Value makeDatasetValue(host::Heap &heap, Dataset *set);
+inline Dataset *datasetOf(const host::Value &value) {
+  return value.kind == host::Kind::Handle && value.foreign()->type == &datasetType
+             ? static_cast<Dataset *>(value.foreign()->payload)
+             : nullptr;
+}
+/// An empty one; its columns are to be added.
+Result<Dataset *> makeDataset(host::Heap &heap, const mxrt_allocator *alloc);
+/// Adds rows [n, ...] as elements of `type`; takes over the tensor.
+Status addColumn(Dataset &set, mxrt_tensor *rows, mxrt_dtype type, float scale);
+
+/// The items of these numbers, one behind the other along a new first axis, or
+/// with `single` the one item: a tensor, or a tuple of tensors. `tensors` gets
+/// them as well, borrowed.
+Status issueItems(DataHost &host, host::Invocation &call, Dataset *set,
+                  std::span<const int64_t> numbers, bool single, host::Value &out,
+                  Vec<mxrt_tensor *> &tensors);
+
+} // namespace mxrt::data
+
+#endif // MXRT_DATA_DATASET_H

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loaders. A plan says how batches are made and never changes; where a loader is
+// (stream, epoch, position) are numbers of the program. A cursor is one pass
+// over the batches: it issues a few ahead of those that it gives.
+
+#include "data/Dataset.h"
+#include "mxrt/random.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mxrt::data {
+
+using host::Invocation;
+using host::Kind;
+using host::ParamData;
+using host::Value;
+
+namespace {
+
+enum class Last { Keep, Drop, Pad };
+
+struct Plan {
+  explicit Plan(const mxrt_allocator *alloc) : alloc(alloc), name(alloc) {}
+  ~Plan() { release(set); }
+  uint32_t refs = 1;
+  const mxrt_allocator *alloc;
+  Dataset *set = nullptr;
+  Vec<char> name; // of the data set, as the program spells it
+  int64_t batch = 1, prefetch = 0;
+  Last last = Last::Keep;
+  bool shuffled = false;
+
+  int64_t batches() const {
+    int64_t whole = set->length / batch;
+    return last == Last::Drop ? whole : whole + (set->length % batch != 0);
+  }
+};
+
+void releasePlan(void *payload) {
+  auto *plan = static_cast<Plan *>(payload);
+  if (--plan->refs == 0)
+    deleteObject(plan->alloc, plan);
+}
+const host::ForeignType planType = {"loader", releasePlan};
+
+Plan *planOf(const Value &value) { return static_cast<Plan *>(value.foreign()->payload); }
+
+struct Cursor {
+  Cursor(host::Heap &heap, const mxrt_allocator *alloc)
+      : heap(heap), alloc(alloc), order(alloc), ready(alloc), numbers(alloc) {}
+  ~Cursor() {
+    for (size_t i = given; i < ready.size(); ++i)
+      host::release(heap, ready[i]);
+    if (plan)
+      releasePlan(plan);
+    release(items);
+  }
+  host::Heap &heap;
+  const mxrt_allocator *alloc;
+  Plan *plan = nullptr;
+  Dataset *items = nullptr; // instead of a plan: one item a turn
+  Vec<int64_t> order;       // of a shuffled epoch
+  int64_t next = 0, end = 0; // to be issued
+  Vec<Value> ready;          // issued; those before `given` are gone
+  size_t given = 0;
+  Vec<int64_t> numbers;
+};
+
+void deleteCursor(void *payload) {
+  auto *cursor = static_cast<Cursor *>(payload);
+  deleteObject(cursor->alloc, cursor);
+}
+const host::ForeignType cursorType = {"cursor", deleteCursor};
+
+Status makePlan(void *context, Invocation &call) {
+  const mxrt_allocator *alloc = hostOf(context).allocator();
+  int64_t batch = call.args[2].i, prefetch = call.args[4].i;
+  if (batch < 1)
+    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+                 "loader: a batch has at least one row, this is %lld",
+                 static_cast<long long>(batch));
+  if (prefetch < 0)
+    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+                 "loader: prefetch is not negative, this is %lld",
+                 static_cast<long long>(prefetch));
+  Plan *plan = newObject<Plan>(alloc, alloc);
+  if (!plan)
+    return outOfMemory(alloc);
+  plan->set = datasetOf(call.args[0]);
+  retain(plan->set);
+  plan->batch = batch;
+  plan->prefetch = prefetch;
+  std::string_view last = call.args[3].str()->view(), name = call.args[1].str()->view();
+  plan->last = last == "drop" ? Last::Drop : last == "pad" ? Last::Pad : Last::Keep;
+  plan->shuffled = call.args[5].i != 0;
+  host::ForeignObject *object =
+      plan->name.resize(name.size()) ? host::makeForeign(call.vm.heap(), &planType, plan) : nullptr;
+  if (!object) {
+    releasePlan(plan);
+    return call.vm.heap().exhausted();
+  }
+  std::memcpy(plan->name.data(), name.data(), name.size());
+  call.result = Value(Kind::Handle, object);
+  return success();
+}
+
+Status batches(void *, Invocation &call) {
+  call.result = Value::integer(planOf(call.args[0])->batches());
+  return success();
+}
+
+Status giveCursor(Invocation &call, Cursor *cursor) {
+  host::ForeignObject *object = host::makeForeign(call.vm.heap(), &cursorType, cursor);
+  if (!object) {
+    deleteCursor(cursor);
+    return call.vm.heap().exhausted();
+  }
+  call.result = Value(Kind::Handle, object);
+  return success();
+}
+
+/// begin(plan, seed, counter, epoch, position)
+Status begin(void *context, Invocation &call) {
+  DataHost &host = hostOf(context);
+  const mxrt_allocator *alloc = host.allocator();
+  Plan *plan = planOf(call.args[0]);
+  int64_t epoch = call.args[3].i, position = call.args[4].i, total = plan->batches();
+  if (epoch < 0 || position < 0 || (position >= total && position > 0))
+    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+                 "loader: position %lld of epoch %lld, but there are %lld batches; was it saved "
+                 "with another data set?",
+                 static_cast<long long>(position), static_cast<long long>(epoch),
+                 static_cast<long long>(total));
+  Cursor *cursor = newObject<Cursor>(alloc, call.vm.heap(), alloc);
+  if (!cursor)
+    return outOfMemory(alloc);
+  ++plan->refs;
+  cursor->plan = plan;
+  cursor->next = position;
+  cursor->end = total;
+  Status status;
+  if (plan->shuffled) {
+    mxrt_rng rng = {static_cast<uint64_t>(call.args[1].i), static_cast<uint64_t>(call.args[2].i)};
+    mxrt_rng child;
+    mxrt_rng_fork(&rng, "loader", 6, &child);
+    // A permutation draws less than a block an item: epochs do not overlap.
+    child.position = static_cast<uint64_t>(epoch) << 40;
+    mxrt_device device = {MXRT_CPU, 0};
+    mxrt_context now;
+    if (!cursor->order.resize(static_cast<size_t>(plan->set->length)))
+      status = outOfMemory(alloc);
+    if (status.ok())
+      status = Status(mxrt_runtime_context(host.options.runtime, &device, &call.place, &now));
+    if (status.ok())
+      status = Status(mxrt_random_permutation_i64(&now, &child, plan->set->length,
+                                                  cursor->order.data()));
+  }
+  if (status.ok())
+    return giveCursor(call, cursor);
+  deleteCursor(cursor);
+  return status;
+}
+
+/// walk(set): one item a turn.
+Status walk(void *context, Invocation &call) {
+  const mxrt_allocator *alloc = hostOf(context).allocator();
+  Cursor *cursor = newObject<Cursor>(alloc, call.vm.heap(), alloc);
+  if (!cursor)
+    return outOfMemory(alloc);
+  cursor->items = datasetOf(call.args[0]);
+  retain(cursor->items);
+  cursor->end = cursor->items->length;
+  return giveCursor(call, cursor);
+}
+
+Status issueNext(DataHost &host, Invocation &call, Cursor &cursor) {
+  Plan *plan = cursor.plan;
+  Dataset *set = plan ? plan->set : cursor.items;
+  int64_t first = plan ? cursor.next * plan->batch : cursor.next;
+  int64_t rows = plan ? plan->batch : 1;
+  bool whole = first + rows <= set->length;
+  if (!whole && plan->last != Last::Pad)
+    rows = set->length - first;
+  if (!cursor.numbers.resize(static_cast<size_t>(rows)))
+    return outOfMemory(cursor.alloc);
+  for (int64_t r = 0; r < rows; ++r) {
+    // Beyond the end the epoch begins again: those rows fill the last batch.
+    int64_t at = (first + r) % set->length;
+    cursor.numbers[static_cast<size_t>(r)] =
+        cursor.order.empty() ? at : cursor.order[static_cast<size_t>(at)];
+  }
+  Value batch;
+  Vec<mxrt_tensor *> tensors(cursor.alloc);
+  MXRT_CHECK(issueItems(host, call, set, {cursor.numbers.data(), cursor.numbers.size()}, !plan,
+                        batch, tensors));
+  if (!cursor.ready.push(batch)) {
+    host::release(cursor.heap, batch);
+    return outOfMemory(cursor.alloc);
+  }
+  if (!whole && plan->last == Last::Keep)
+    host.noteShortBatch({plan->name.data(), plan->name.size()}, rows,
+                        {tensors.data(), tensors.size()});
+  ++cursor.next;
+  return success();
+}
+
+Status next(void *context, Invocation &call) {
+  auto &cursor = *static_cast<Cursor *>(call.args[0].foreign()->payload);
+  size_t ahead = cursor.plan ? static_cast<size_t>(cursor.plan->prefetch) : 2;
+  while (cursor.next < cursor.end && cursor.ready.size() - cursor.given <= ahead)
+    MXRT_CHECK(issueNext(hostOf(context), call, cursor));
+  if (cursor.given == cursor.ready.size())
+    return error(cursor.alloc, MXRT_INTERNAL, noPlace, "loader: there are no more batches");
+  call.result = cursor.ready[cursor.given++];
+  // What was given goes in pieces, so that this costs little.
+  if (cursor.given > 64 || cursor.given == cursor.ready.size()) {
+    size_t left = cursor.ready.size() - cursor.given;
+    std::copy(cursor.ready.begin() + cursor.given, cursor.ready.end(), cursor.ready.begin());
+    while (cursor.ready.size() > left)
+      cursor.ready.pop();
+    cursor.given = 0;
+  }
+  return success();
+}
+
+} // namespace
+
+Status registerLoaders(host::Vm &vm, DataHost &host) {
+  static constexpr ParamData plan[] = {{Kind::Handle, false}, {Kind::Str, false},
+                                       {Kind::Int, false},    {Kind::Str, false},
+                                       {Kind::Int, false},    {Kind::Bool, false}};
+  static constexpr ParamData handle[] = {{Kind::Handle, false}};
+  static constexpr ParamData state[] = {{Kind::Handle, false}, {Kind::Int, false},
+                                        {Kind::Int, false},    {Kind::Int, false},
+                                        {Kind::Int, false}};
+  const NativeRow natives[] = {{"mx.data.plan", plan, false, Kind::Handle, makePlan},
+                               {"mx.data.batches", handle, false, Kind::Int, batches},
+                               {"mx.data.begin", state, false, Kind::Handle, begin},
+                               {"mx.data.walk", handle, false, Kind::Handle, walk},
+                               {"mx.data.next", handle, false, Kind::Tuple, next},
+                               {"mx.data.next.only", handle, false, Kind::Tensor, next}};
+  return registerRows(vm, host, natives);
+}
+
+} // namespace mxrt::data

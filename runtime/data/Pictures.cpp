@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// data.images: pictures of a RecordIO file. The file is mapped, so it may be
+// larger than memory; pictures are decoded by the ops that gather a batch.
+
+#include "data/Pictures.h"
+#include "base/Files.h"
+#include "io/Images.h"
+#include "io/Records.h"
+
+#include <cstring>
+
+namespace mxrt::data {
+
+using host::Invocation;
+using host::Kind;
+using host::ParamData;
+using host::Value;
+
+namespace {
+
+struct Mapping {
+  const mxrt_allocator *alloc;
+  const void *memory;
+  size_t bytes;
+};
+
+void unmap(void *user) {
+  auto *mapping = static_cast<Mapping *>(user);
+  os::unmapFile(mapping->memory, mapping->bytes);
+  deleteObject(mapping->alloc, mapping);
+}
+
+/// The bytes of a file as u8[n], mapped.
+Status mapTensor(DataHost &host, const Invocation &call, const char *path, TensorRef &out) {
+  const mxrt_allocator *alloc = host.allocator();
+  int descriptor = -1;
+  int64_t size = 0;
+  if (int failure = os::openForReading(path, descriptor, size))
+    return io::fileError(alloc, "read", path, failure);
+  mxrt_device device = {MXRT_CPU, 0};
+  mxrt_tensor *tensor = nullptr;
+  Status status;
+  if (size == 0) {
+    status = Status(mxrt_tensor_create(host.options.runtime, &device, MXRT_U8, 1, &size,
+                                       &call.place, &tensor));
+  } else {
+    Mapping *mapping = newObject<Mapping>(alloc);
+    const void *memory = mapping ? os::mapFile(descriptor, static_cast<size_t>(size)) : nullptr;
+    if (!memory) {
+      status = mapping ? error(alloc, MXRT_FILE_ACCESS, noPlace, "cannot map `%s`", path)
+                       : outOfMemory(alloc);
+      deleteObject(alloc, mapping);
+    } else {
+      *mapping = {alloc, memory, static_cast<size_t>(size)};
+      status = Status(mxrt_tensor_borrow(host.options.runtime, &device, MXRT_U8, 1, &size, nullptr,
+                                         const_cast<void *>(memory), 0, unmap, mapping,
+                                         &call.place, &tensor));
+      if (!status.ok())
+        unmap(mapping);
+    }
+  }
+  os::closeFile(descriptor);
+  out = TensorRef(tensor);
+  return status;
+}
+
+/// Offsets of all records: of the index beside the file if there is one.
+Status findRecords(DataHost &host, const char *path, const mxrt_tensor *file,
+                   Vec<io::RecordPlace> &places) {
+  const mxrt_allocator *alloc = host.allocator();
+  char index[4096];
+  size_t length = std::strlen(path);
+  bool ending = length > 4 && std::strcmp(path + length - 4, ".rec") == 0;
+  int written = std::snprintf(index, sizeof index, "%.*s.idx", int(ending ? length - 4 : length),
+                              path);
+  io::FileInput input(alloc, index);
+  if (written > 0 && size_t(written) < sizeof index && input.open().ok()) {
+    Vec<char> text(alloc);
+    if (!text.resize(static_cast<size_t>(input.size)))
+      return outOfMemory(alloc);
+    MXRT_CHECK(input.read(0, text.data(), text.size()));
+    return io::readRecordIndex(input, {text.data(), text.size()}, places);
+  }
+  io::MemoryInput records(alloc, path, file->data(), static_cast<size_t>(file->elements));
+  return io::makeRecordIndex(records, places);
+}
+
+/// images(path, height, width)
+Status readImages(void *context, Invocation &call) {
+  DataHost &host = hostOf(context);
+  const mxrt_allocator *alloc = host.allocator();
+  const char *path = nullptr;
+  MXRT_CHECK(pathOf(host, call.args[0], path));
+  int64_t height = call.args[1].i, width = call.args[2].i;
+  if (height < 1 || width < 1 || width > io::maxPixels / height)
+    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+                 "images: a picture of %lld x %lld pixels is not possible",
+                 static_cast<long long>(height), static_cast<long long>(width));
+  TensorRef file;
+  MXRT_CHECK(mapTensor(host, call, path, file));
+  Vec<io::RecordPlace> places(alloc);
+  MXRT_CHECK(findRecords(host, path, file.get(), places));
+  auto count = static_cast<int64_t>(places.size());
+  mxrt_device device = {MXRT_CPU, 0};
+  mxrt_tensor *offsets = nullptr;
+  MXRT_CHECK(Status(mxrt_tensor_create(host.options.runtime, &device, MXRT_I64, 1, &count,
+                                       &call.place, &offsets)));
+  TensorRef owner(offsets);
+  for (int64_t i = 0; i < count; ++i)
+    reinterpret_cast<int64_t *>(offsets->data())[i] = places[static_cast<size_t>(i)].offset;
+  Dataset *set = MXRT_TRY(makeDataset(call.vm.heap(), alloc));
+  Status status;
+  Column pictures, labels;
+  pictures.type = labels.type = MXRT_F32;
+  pictures.rank = 3;
+  pictures.sizes[0] = 3;
+  pictures.sizes[1] = height;
+  pictures.sizes[2] = width;
+  pictures.elements = 3 * height * width;
+  pictures.rows = std::move(file);
+  labels.rows = std::move(owner);
+  set->length = count;
+  set->pictures = true;
+  if (!set->columns.push(std::move(pictures)) || !set->columns.push(std::move(labels)))
+    status = outOfMemory(alloc);
+  if (status.ok()) {
+    call.result = makeDatasetValue(call.vm.heap(), set);
+    if (call.result.isSet())
+      return success();
+    call.result = Value::unit();
+    status = call.vm.heap().exhausted();
+  }
+  release(set);
+  return status;
+}
+
+} // namespace
+
+Status gatherPictures(const mxrt_context *context, const mxrt_tensor *file,
+                      const mxrt_tensor *offsets, std::span<const int64_t> numbers,
+                      int64_t height, int64_t width, float *pictures, float *labels) {
+  const mxrt_allocator *alloc = context->allocator;
+  io::MemoryInput input(alloc, "the records", file->data(), static_cast<size_t>(file->elements));
+  Vec<char> payload(alloc);
+  Vec<unsigned char> rgb(alloc);
+  for (size_t r = 0; r < numbers.size(); ++r) {
+    int64_t offset = reinterpret_cast<const int64_t *>(offsets->data())[numbers[r]];
+    if (offset > input.size)
+      return input.malformed(input.size, "index", "the index has a record at byte %lld",
+                             static_cast<long long>(offset));
+    io::RecordReader reader(input, offset);
+    MXRT_CHECK(reader.next(payload));
+    io::ImageRecord record;
+    MXRT_CHECK(io::readImageRecord(input, offset, {payload.data(), payload.size()}, record));
+    io::ImageSize size;
+    MXRT_CHECK(io::readImageSize(input, offset, record.image, size));
+    if (!rgb.resize(static_cast<size_t>(3 * size.width * size.height)))
+      return outOfMemory(alloc);
+    MXRT_CHECK(io::decodeImage(input, offset, record.image, size, rgb.data()));
+    io::fitImage(rgb.data(), size, height, width, pictures + int64_t(r) * 3 * height * width);
+    labels[r] = record.labelCount() > 0 ? record.label(0) : 0;
+    if (context->cancelled && *context->cancelled)
+      return error(alloc, MXRT_CANCELLED, noPlace, "cancelled");
+  }
+  return success();
+}
+
+Status registerPictures(host::Vm &vm, DataHost &host) {
+  static constexpr ParamData params[] = {
+      {Kind::Str, false}, {Kind::Int, false}, {Kind::Int, false}};
+  const NativeRow natives[] = {{"mx.data.images", params, false, Kind::Handle, readImages}};
+  return registerRows(vm, host, natives);
+}
+
+} // namespace mxrt::data

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Progress bars. A value is shown once it is there; only the last line of a bar
+// waits for what it shows.
+
+#include "base/Os.h"
+#include "data/DataHost.h"
+#include "eager/TensorValue.h"
+#include "memory/Tensor.h"
+#include "mxrt/call.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+namespace mxrt::data {
+
+using eager::tensorOf;
+using host::Invocation;
+using host::Kind;
+using host::ParamData;
+using host::Value;
+
+namespace {
+
+/// A bar is drawn no more often than this.
+constexpr int64_t drawEveryNs = 100'000'000;
+constexpr size_t maxShown = 16;
+
+float halfToFloat(uint16_t half) {
+  uint32_t sign = uint32_t(half & 0x8000) << 16, exponent = half >> 10 & 31, rest = half & 1023;
+  if (exponent == 0)
+    return (sign ? -1.0f : 1.0f) * std::ldexp(float(rest), -24);
+  uint32_t wide = exponent == 31 ? 255 : exponent + 112;
+  return std::bit_cast<float>(sign | wide << 23 | rest << 13);
+}
+
+double elementOf(const mxrt_tensor *tensor) {
+  auto as = [&]<typename T>(T) {
+    T value;
+    std::memcpy(&value, tensor->data(), sizeof value);
+    return value;
+  };
+  switch (tensor->type) {
+  case MXRT_BOOL:
+  case MXRT_U8:
+    return as(uint8_t());
+  case MXRT_I8:
+    return as(int8_t());
+  case MXRT_I32:
+    return as(int32_t());
+  case MXRT_I64:
+    return double(as(int64_t()));
+  case MXRT_F16:
+    return halfToFloat(as(uint16_t()));
+  case MXRT_BF16:
+    return std::bit_cast<float>(uint32_t(as(uint16_t())) << 16);
+  case MXRT_F32:
+    return as(float());
+  default:
+    return as(double());
+  }
+}
+
+/// A number of the program that may not be there yet.
+struct Shown {
+  char name[32] = {};
+  double value = 0;
+  bool known = false;
+  TensorRef waiting, latest; // the older one is watched until it is there
+};
+
+Status pollOne(DataHost &host, const Invocation &call, TensorRef &tensor, Shown &shown) {
+  mxrt_runtime *runtime = host.options.runtime;
+  mxrt_engine *engine = nullptr;
+  mxrt_var variable;
+  int32_t ready = 0;
+  MXRT_CHECK(Status(mxrt_runtime_engine(runtime, nullptr, &engine)));
+  MXRT_CHECK(Status(mxrt_tensor_variable(runtime, tensor.get(), &variable)));
+  MXRT_CHECK(Status(mxrt_engine_poll(engine, variable, &ready)));
+  if (!ready)
+    return success();
+  // Returns at once; an error of what should have made the value comes out here.
+  MXRT_CHECK(Status(mxrt_tensor_wait(runtime, tensor.get(), &call.place)));
+  shown.value = elementOf(tensor.get());
+  shown.known = true;
+  tensor = TensorRef();
+  return success();
+}
+
+Status poll(DataHost &host, const Invocation &call, Shown &shown) {
+  if (shown.latest) {
+    MXRT_CHECK(pollOne(host, call, shown.latest, shown));
+    if (!shown.latest) {
+      shown.waiting = TensorRef();
+      return success();
+    }
+  }
+  if (shown.waiting) {
+    MXRT_CHECK(pollOne(host, call, shown.waiting, shown));
+    if (!shown.waiting)
+      shown.waiting = std::move(shown.latest);
+  }
+  return success();
+}
+
+Status offer(DataHost &host, const Invocation &call, Shown &shown, const Value &value) {
+  if (mxrt_tensor *tensor = tensorOf(value)) {
+    if (tensor->elements != 1)
+      return error(host.allocator(), MXRT_SHAPE, noPlace, "`%s` is %s, a single number is shown",
+                   shown.name, shapeText(tensor->shape()).text);
+    MXRT_CHECK(poll(host, call, shown));
+    TensorRef kept(mxrt_tensor_retain(tensor));
+    (shown.waiting ? shown.latest : shown.waiting) = std::move(kept);
+    return poll(host, call, shown);
+  }
+  shown.waiting = TensorRef();
+  shown.latest = TensorRef();
+  shown.known = true;
+  switch (value.kind) {
+  case Kind::Bool:
+  case Kind::Int:
+    shown.value = double(value.i);
+    return success();
+  case Kind::F32:
+    shown.value = value.f;
+    return success();
+  case Kind::F64:
+    shown.value = value.d;
+    return success();
+  default:
+    return error(host.allocator(), MXRT_HOST_TYPE, noPlace, "`%s` is %s, a number is shown",
+                 shown.name, host::kindName(value.kind));
+  }
+}
+
+struct Bar {
+  explicit Bar(const mxrt_allocator *alloc) : alloc(alloc), label(alloc) {}
+  const mxrt_allocator *alloc;
+  Vec<char> label;
+  bool visible = true, running = false;
+  int64_t total = 0, done = -1; // turns that are over
+  int64_t startNs = 0, drawnNs = 0;
+  size_t drawnWidth = 0;
+  Shown values[maxShown];
+  size_t count = 0;
+};
+
+void deleteBar(void *payload) {
+  auto *bar = static_cast<Bar *>(payload);
+  deleteObject(bar->alloc, bar);
+}
+const host::ForeignType barType = {"progress", deleteBar};
+Bar &barOf(const Invocation &call) {
+  return *static_cast<Bar *>(call.args[0].foreign()->payload);
+}
+
+/// 1:02:03, 2:03 or 12.3s.
+void formatTime(double seconds, char (&out)[32]) {
+  auto whole = static_cast<long long>(std::min(std::max(seconds, 0.0), 1e9));
+  if (whole >= 3600)
+    std::snprintf(out, sizeof out, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
+  else if (whole >= 60)
+    std::snprintf(out, sizeof out, "%lld:%02lld", whole / 60, whole % 60);
+  else
+    std::snprintf(out, sizeof out, "%.1fs", std::max(seconds, 0.0));
+}
+
+void draw(DataHost &host, Bar &bar, bool last) {
+  if (!bar.visible || !host.options.showProgress || (!last && !host.options.onTerminal))
+    return;
+  int64_t now = os::monotonicNs();
+  if (!last && now - bar.drawnNs < drawEveryNs)
+    return;
+  bar.drawnNs = now;
+  double seconds = double(now - bar.startNs) * 1e-9;
+  int64_t done = std::max<int64_t>(bar.done, 0);
+  double rate = seconds > 0 ? double(done) / seconds : 0;
+  char spent[32], left[32] = "?", line[1024];
+  formatTime(seconds, spent);
+  if (rate > 0)
+    formatTime(double(bar.total - done) / rate, left);
+  size_t used = 0;
+  auto add = [&](const char *format, auto... args) {
+    int length = std::snprintf(line + used, sizeof line - used, format, args...);
+    used = std::min(used + size_t(std::max(length, 0)), sizeof line - 1);
+  };
+  add("%.*s", int(std::min<size_t>(bar.label.size(), 200)), bar.label.data());
+  if (!bar.label.empty())
+    add("%s", "  ");
+  if (host.options.onTerminal) {
+    int64_t filled = bar.total > 0 ? 20 * done / bar.total : 20;
+    char cells[21] = {};
+    for (int64_t i = 0; i < 20; ++i)
+      cells[i] = i < filled ? '=' : i == filled ? '>' : ' ';
+    add("[%s] ", cells);
+  }
+  add("%lld/%lld  %s", static_cast<long long>(done), static_cast<long long>(bar.total), spent);
+  if (!last)
+    add(" +%s", left);
+  add("  %.4g/s", rate);
+  for (size_t i = 0; i < bar.count; ++i)
+    if (bar.values[i].known)
+      add("  %s=%.4g", bar.values[i].name, bar.values[i].value);
+  size_t width = used;
+  // Blanks cover what a longer line before has left.
+  if (host.options.onTerminal)
+    while (used < bar.drawnWidth && used < sizeof line - 2)
+      line[used++] = ' ';
+  bar.drawnWidth = width;
+  if (host.options.onTerminal)
+    host.options.showProgress(host.options.progressContext, "\r");
+  if (last)
+    line[used++] = '\n';
+  host.options.showProgress(host.options.progressContext, {line, used});
+}
+
+Status pollAll(DataHost &host, const Invocation &call, Bar &bar) {
+  for (size_t i = 0; i < bar.count; ++i)
+    MXRT_CHECK(poll(host, call, bar.values[i]));
+  return success();
+}
+
+/// make(label, visible)
+Status make(void *context, Invocation &call) {
+  const mxrt_allocator *alloc = hostOf(context).allocator();
+  Bar *bar = newObject<Bar>(alloc, alloc);
+  if (!bar)
+    return outOfMemory(alloc);
+  std::string_view label = call.args[0].str()->view();
+  bar->visible = call.args[1].i != 0;
+  host::ForeignObject *object = bar->label.resize(label.size())
+                                    ? host::makeForeign(call.vm.heap(), &barType, bar)
+                                    : nullptr;
+  if (!object) {
+    deleteBar(bar);
+    return call.vm.heap().exhausted();
+  }
+  std::memcpy(bar->label.data(), label.data(), label.size());
+  call.result = Value(Kind::Handle, object);
+  return success();
+}
+
+Status begin(void *, Invocation &call) {
+  Bar &bar = barOf(call);
+  bar.total = std::max<int64_t>(call.args[1].i, 0);
+  bar.done = -1;
+  bar.startNs = os::monotonicNs();
+  bar.drawnNs = bar.startNs;
+  bar.running = true;
+  return success();
+}
+
+Status turn(void *context, Invocation &call) {
+  Bar &bar = barOf(call);
+  ++bar.done;
+  MXRT_CHECK(pollAll(hostOf(context), call, bar));
+  draw(hostOf(context), bar, false);
+  return success();
+}
+
+Status end(void *context, Invocation &call) {
+  Bar &bar = barOf(call);
+  ++bar.done;
+  bar.running = false;
+  // The last line tells what the turns took, not what issuing them took.
+  DataHost &host = hostOf(context);
+  for (size_t i = 0; i < bar.count && bar.visible; ++i) {
+    Shown &shown = bar.values[i];
+    const mxrt_tensor *newest = shown.latest ? shown.latest.get() : shown.waiting.get();
+    if (newest)
+      MXRT_CHECK(Status(mxrt_tensor_wait(host.options.runtime, newest, &call.place)));
+  }
+  MXRT_CHECK(pollAll(host, call, bar));
+  draw(host, bar, true);
+  return success();
+}
+
+/// show(bar, name, value, name, value, ...)
+Status show(void *context, Invocation &call) {
+  DataHost &host = hostOf(context);
+  Bar &bar = barOf(call);
+  for (size_t i = 1; i + 1 < call.args.size(); i += 2) {
+    std::string_view name = call.args[i].str()->view();
+    name = name.substr(0, sizeof(Shown::name) - 1);
+    size_t at = 0;
+    while (at < bar.count && name != bar.values[at].name)
+      ++at;
+    if (at == maxShown)
+      return error(host.allocator(), MXRT_INVALID_ARGUMENT, noPlace,
+                   "show: a bar shows %zu values at most", maxShown);
+    if (at == bar.count) {
+      std::memcpy(bar.values[at].name, name.data(), name.size());
+      ++bar.count;
+    }
+    MXRT_CHECK(offer(host, call, bar.values[at], call.args[i + 1]));
+  }
+  if (bar.running)
+    draw(host, bar, false);
+  return success();
+}
+
+} // namespace
+
+Status registerProgress(host::Vm &vm, DataHost &host) {
+  static constexpr ParamData makeParams[] = {{Kind::Str, false}, {Kind::Bool, false}};
+  static constexpr ParamData bar[] = {{Kind::Handle, false}};
+  static constexpr ParamData barInt[] = {{Kind::Handle, false}, {Kind::Int, false}};
+  const NativeRow natives[] = {{"mx.progress.make", makeParams, false, Kind::Handle, make},
+                               {"mx.progress.begin", barInt, false, Kind::Unit, begin},
+                               {"mx.progress.turn", bar, false, Kind::Unit, turn},
+                               {"mx.progress.end", bar, false, Kind::Unit, end},
+                               {"mx.progress.show", bar, true, Kind::Unit, show}};
+  return registerRows(vm, host, natives);
+}
+
+} // namespace mxrt::data

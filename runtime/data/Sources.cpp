@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Data that is read from files: known data sets, and arrays.
+
+#include "data/Dataset.h"
+#include "eager/TensorValue.h"
+#include "io/Arrays.h"
+#include "io/Safetensors.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace mxrt::data {
+
+using host::Invocation;
+using host::Kind;
+using host::ParamData;
+using host::Value;
+
+namespace {
+
+Result<mxrt_tensor *> makeTensor(DataHost &host, const Invocation &call, mxrt_dtype type,
+                                 int32_t rank, const int64_t *sizes) {
+  mxrt_tensor *made = nullptr;
+  mxrt_device device = {MXRT_CPU, 0};
+  MXRT_CHECK(Status(
+      mxrt_tensor_create(host.options.runtime, &device, type, rank, sizes, &call.place, &made)));
+  return made;
+}
+
+Status giveTensor(Invocation &call, TensorRef tensor) {
+  call.result = eager::makeTensorValue(call.vm.heap(), tensor.get());
+  if (!call.result.isSet()) {
+    call.result = Value::unit();
+    return call.vm.heap().exhausted();
+  }
+  tensor.release();
+  return success();
+}
+
+/// Like the call's types say: the rank and elements that the program expects.
+Status expectShape(const io::Input &input, const io::ArrayHead &head, mxrt_dtype type,
+                   int64_t rank) {
+  if (head.type != type || head.rank != rank) {
+    ShapeRef shape = {head.type, head.rank, head.sizes};
+    return error(input.alloc, head.type != type ? MXRT_DTYPE : MXRT_SHAPE, noPlace,
+                 "%.*s holds %s\nhelp: write `dtype=%s, rank=%d`", int(input.name.size()),
+                 input.name.data(), shapeText(shape).text, mxrt_dtype_name(head.type), head.rank);
+  }
+  return success();
+}
+
+// -- idx and MNIST ------------------------------------------------------------
+
+struct Path {
+  char text[4096];
+};
+
+/// `folder/name`, or `folder/name.gz` if only that is there.
+Status findFile(DataHost &host, const char *folder, const char *name, Path &path) {
+  for (const char *ending : {"", ".gz"}) {
+    int length = std::snprintf(path.text, sizeof path.text, "%s/%s%s", folder, name, ending);
+    if (length < 0 || size_t(length) >= sizeof path.text)
+      return error(host.allocator(), MXRT_FILE_ACCESS, noPlace, "the path of `%s` is too long",
+                   name);
+    io::FileInput input(host.allocator(), path.text);
+    if (input.open().ok())
+      return success();
+  }
+  return error(host.allocator(), MXRT_FILE_ACCESS, noPlace,
+               "there is no `%s` in `%s`, nor `%s.gz`\nhelp: the folder of a data set in the form "
+               "of MNIST has four idx files; Debian's dataset-fashion-mnist puts such ones into "
+               "`/usr/share/datasets/fashion-mnist`",
+               name, folder, name);
+}
+
+/// The bytes of an idx file of `rank` dimensions as u8[n, sizes multiplied].
+Status readIdxBytes(DataHost &host, const Invocation &call, const char *folder, const char *name,
+                    int32_t rank, int64_t itemElements, TensorRef &out) {
+  Path path;
+  MXRT_CHECK(findFile(host, folder, name, path));
+  io::FileInput input(host.allocator(), path.text);
+  MXRT_CHECK(input.open());
+  io::Stream stream(input);
+  MXRT_CHECK(stream.openWhole());
+  io::ArrayHead head;
+  MXRT_CHECK(io::readIdxHead(stream, head));
+  int64_t each = 1;
+  for (int32_t i = 1; i < head.rank; ++i)
+    each *= head.sizes[i];
+  if (head.type != MXRT_U8 || head.rank != rank || each != itemElements) {
+    ShapeRef shape = {head.type, head.rank, head.sizes};
+    return stream.malformed(2, "shape", "the file holds %s, but u8 with %d dimensions and %lld "
+                                        "elements an item was expected",
+                            shapeText(shape).text, rank, static_cast<long long>(itemElements));
+  }
+  int64_t sizes[] = {head.sizes[0], itemElements};
+  out = TensorRef(MXRT_TRY(makeTensor(host, call, MXRT_U8, rank == 1 ? 1 : 2, sizes)));
+  return io::readElements(stream, head, out->data());
+}
+
+Status readMnistPart(DataHost &host, Invocation &call, const char *folder, const char *part,
+                     Value &out) {
+  char images[64], labels[64];
+  std::snprintf(images, sizeof images, "%s-images-idx3-ubyte", part);
+  std::snprintf(labels, sizeof labels, "%s-labels-idx1-ubyte", part);
+  TensorRef x, y;
+  MXRT_CHECK(readIdxBytes(host, call, folder, images, 3, 784, x));
+  MXRT_CHECK(readIdxBytes(host, call, folder, labels, 1, 1, y));
+  if (x->sizes()[0] != y->sizes()[0])
+    return error(host.allocator(), MXRT_FILE_FORMAT, noPlace,
+                 "`%s`: %lld pictures, but %lld labels", folder,
+                 static_cast<long long>(x->sizes()[0]), static_cast<long long>(y->sizes()[0]));
+  Dataset *set = MXRT_TRY(makeDataset(call.vm.heap(), host.allocator()));
+  Status status = addColumn(*set, x.release(), MXRT_F32, 1.0f / 255);
+  if (status.ok())
+    status = addColumn(*set, y.release(), MXRT_I32, 1);
+  if (status.ok() && !(out = makeDatasetValue(call.vm.heap(), set)).isSet())
+    status = call.vm.heap().exhausted();
+  if (!status.ok())
+    release(set);
+  return status;
+}
+
+Status readMnist(void *context, Invocation &call) {
+  DataHost &host = hostOf(context);
+  host::Heap &heap = call.vm.heap();
+  const char *folder = nullptr;
+  MXRT_CHECK(pathOf(host, call.args[0], folder));
+  Value train, test;
+  Status status = readMnistPart(host, call, folder, "train", train);
+  if (status.ok())
+    status = readMnistPart(host, call, folder, "t10k", test);
+  host::AggregateObject *pair = status.ok() ? host::makeAggregate(heap, 2, nullptr) : nullptr;
+  if (!pair) {
+    host::release(heap, train);
+    host::release(heap, test);
+    return status.ok() ? heap.exhausted() : std::move(status);
+  }
+  ::new (pair->items() + pair->count++) Value(train);
+  ::new (pair->items() + pair->count++) Value(test);
+  call.result = Value(Kind::Tuple, pair);
+  return success();
+}
+
+// -- CIFAR-10 -----------------------------------------------------------------
+
+constexpr int64_t cifarItem = 1 + 3072;
+
+/// Files of records: a label, then 3 x 32 x 32 bytes.
+Status readCifar(void *context, Invocation &call) {
+  DataHost &host = hostOf(context);
+  const char *folder = nullptr;
+  MXRT_CHECK(pathOf(host, call.args[0], folder));
+  static const char *const trainFiles[] = {"data_batch_1.bin", "data_batch_2.bin",
+                                           "data_batch_3.bin", "data_batch_4.bin",
+                                           "data_batch_5.bin"};
+  static const char *const testFiles[] = {"test_batch.bin"};
+  bool train = call.args[1].i != 0;
+  std::span<const char *const> files(train ? trainFiles : testFiles, train ? 5 : 1);
+  // All are looked at before memory is taken.
+  int64_t items = 0;
+  Path path;
+  for (const char *file : files) {
+    MXRT_CHECK(findFile(host, folder, file, path));
+    io::FileInput input(host.allocator(), path.text);
+    MXRT_CHECK(input.open());
+    if (input.size % cifarItem != 0)
+      return input.malformed(input.size, "size", "the file has %lld bytes, no multiple of %lld",
+                             static_cast<long long>(input.size),
+                             static_cast<long long>(cifarItem));
+    items += input.size / cifarItem;
+  }
+  int64_t imageSizes[] = {items, 3, 32, 32}, labelSizes[] = {items};
+  TensorRef x(MXRT_TRY(makeTensor(host, call, MXRT_U8, 4, imageSizes)));
+  TensorRef y(MXRT_TRY(makeTensor(host, call, MXRT_U8, 1, labelSizes)));
+  int64_t next = 0;
+  for (const char *file : files) {
+    MXRT_CHECK(findFile(host, folder, file, path));
+    io::FileInput input(host.allocator(), path.text);
+    MXRT_CHECK(input.open());
+    for (int64_t at = 0; at + cifarItem <= input.size && next < items; at += cifarItem, ++next) {
+      char *label = y->data() + next;
+      MXRT_CHECK(input.read(at, label, 1));
+      if (static_cast<unsigned char>(*label) > 9)
+        return input.malformed(at, "label", "a label is 0 to 9, this is %d",
+                               static_cast<unsigned char>(*label));
+      MXRT_CHECK(input.read(at + 1, x->data() + next * 3072, 3072));
+    }
+  }
+  Dataset *set = MXRT_TRY(makeDataset(call.vm.heap(), host.allocator()));
+  Status status = addColumn(*set, x.release(), MXRT_F32, 1.0f / 255);
+  if (status.ok())
+    status = addColumn(*set, y.release(), MXRT_I32, 1);
+  if (status.ok()) {
+    call.result = makeDatasetValue(call.vm.heap(), set);
+    if (call.result.isSet())
+      return success();
+    call.result = Value::unit();
+    status = call.vm.heap().exhausted();
+  }
+  release(set);
+  return status;
+}
+
+// -- arrays -------------------------------------------------------------------
+
+Status readWhole(io::Input &input, Vec<char> &bytes) {
+  io::Stream stream(input);
+  MXRT_CHECK(stream.open(0, input.size, io::Coding::Plain));
+  if (!bytes.resize(static_cast<size_t>(input.size)))
+    return outOfMemory(input.alloc);
+  return stream.read(bytes.data(), bytes.size(), "the file");
+}
+
+Status readCsv(void *context, Invocation &call) {
+  DataHost &host = hostOf(context);
+  const char *path = nullptr;
+  MXRT_CHECK(pathOf(host, call.args[0], path));
+  std::string_view separator = call.args[2].str()->view();
+  if (separator.size() != 1 || separator[0] == '"' || separator[0] == '\n')
+    return error(host.allocator(), MXRT_INVALID_ARGUMENT, noPlace,
+                 "csv: a separator is one character, this is `%.*s`", int(separator.size()),
+                 separator.data());
+  io::FileInput input(host.allocator(), path);
+  MXRT_CHECK(input.open());
+  Vec<char> text(host.allocator());
+  MXRT_CHECK(readWhole(input, text));
+  std::string_view view(text.data(), text.size());
+  io::CsvHead head;
+  MXRT_CHECK(io::readCsvHead(input, view, separator[0], call.args[1].i != 0, head));
+  int64_t sizes[] = {head.rows, head.columns};
+  TensorRef out(MXRT_TRY(makeTensor(host, call, MXRT_F32, 2, sizes)));
+  io::readCsv(view, separator[0], head, reinterpret_cast<float *>(out->data()));
+  return giveTensor(call, std::move(out));
+}
+
+Status readElementsOf(DataHost &host, Invocation &call, mxrt_dtype type) {
+  const char *path = nullptr;
+  MXRT_CHECK(pathOf(host, call.args[0], path));
+  io::FileInput input(host.allocator(), path);
+  MXRT_CHECK(input.open());
+  int64_t width = mxrt_dtype_size(type);
+  if (input.size % width != 0)
+    return input.malformed(input.size - input.size % width, "size",
+                           "the file has %lld bytes, no multiple of the %lld of an element",
+                           static_cast<long long>(input.size), static_cast<long long>(width));
+  io::Stream stream(input);
+  MXRT_CHECK(stream.open(0, input.size, io::Coding::Plain));
+  io::ArrayHead head;
+  head.type = type;
+  head.rank = 1;
+  head.sizes[0] = input.size / width;
+  MXRT_CHECK(io::measure(stream, 0, head));
+  TensorRef out(MXRT_TRY(makeTensor(host, call, type, 1, head.sizes)));
+  MXRT_CHECK(io::readElements(stream, head, out->data()));
+  return giveTensor(call, std::move(out));
+}
+
+Status readBin(void *context, Invocation &call) {
+  return readElementsOf(hostOf(context), call, static_cast<mxrt_dtype>(call.args[1].i));
+}
+Status readBytes(void *context, Invocation &call) {
+  return readElementsOf(hostOf(context), call, MXRT_U8);
+}
+
+Status readChars(void *context, Invocation &call) {
+  DataHost &host = hostOf(context);
+  host::Heap &heap = call.vm.heap();
+  const char *path = nullptr;
+  MXRT_CHECK(pathOf(host, call.args[0], path));
+  io::FileInput input(host.allocator(), path);
+  MXRT_CHECK(input.open());
+  Vec<char> text(host.allocator()), spelled(host.allocator());
+  Vec<uint32_t> vocabulary(host.allocator());
+  int64_t characters = 0;
+  MXRT_CHECK(readWhole(input, text));
+  std::string_view view(text.data(), text.size());
+  MXRT_CHECK(io::readVocabulary(input, view, vocabulary, characters));
+  TensorRef out(MXRT_TRY(makeTensor(host, call, MXRT_I32, 1, &characters)));
+  io::readCharacters(view, vocabulary, reinterpret_cast<int32_t *>(out->data()));
+  for (uint32_t c : vocabulary)
+    if (!io::appendCharacter(spelled, c))
+      return outOfMemory(host.allocator());
+  host::StrObject *str = host::makeStr(heap, {spelled.data(), spelled.size()});
+  host::AggregateObject *pair = host::makeAggregate(heap, 2, nullptr);
+  Value ids = eager::makeTensorValue(heap, out.get());
+  if (ids.isSet())
+    out.release();
+  if (!str || !pair || !ids.isSet()) {
+    host::release(heap, ids);
+    if (str)
+      host::release(heap, static_cast<host::Object *>(str));
+    if (pair)
+      host::release(heap, static_cast<host::Object *>(pair));
+    return heap.exhausted();
+  }
+  ::new (pair->items() + pair->count++) Value(ids);
+  ::new (pair->items() + pair->count++) Value(Kind::Str, str);
+  call.result = Value(Kind::Tuple, pair);
+  return success();
+}
+
+Status readSafetensor(DataHost &host, Invocation &call, io::Input &input, std::string_view name,
+                      mxrt_dtype type, int64_t rank) {
+  io::SafetensorsIndex index(input);
+  MXRT_CHECK(index.read());
+  const io::SafeTensor *found =
+      name.empty() && index.tensors.size() == 1 ? &index.tensors[0] : index.find(name);
+  if (!found)
+    return input.malformed(8, "name", "of %zu tensors none is `%.*s`; the first is `%.*s`",
+                           index.tensors.size(), int(std::min<size_t>(name.size(), 80)),
+                           name.data(),
+                           index.tensors.empty()
+                               ? 0
+                               : int(std::min<size_t>(index.tensors[0].name.size(), 80)),
+                           index.tensors.empty() ? "" : index.tensors[0].name.data());
+  if (found->type == MXRT_DTYPE_COUNT)
+    return error(host.allocator(), MXRT_UNSUPPORTED, noPlace,
+                 "%.*s: `%.*s` has elements that mx has not", int(input.name.size()),
+                 input.name.data(), int(std::min<size_t>(found->name.size(), 80)),
+                 found->name.data());
+  io::ArrayHead head;
+  head.type = found->type;
+  head.rank = found->rank;
+  std::copy(found->sizes, found->sizes + found->rank, head.sizes);
+  MXRT_CHECK(expectShape(input, head, type, rank));
+  TensorRef out(MXRT_TRY(makeTensor(host, call, head.type, head.rank, head.sizes)));
+  MXRT_CHECK(index.readTensor(*found, out->data()));
+  return giveTensor(call, std::move(out));
+}
+
+/// readArray(path, name, dtype, rank): the first bytes tell the format.
+Status readArray(void *context, Invocation &call) {
+  DataHost &host = hostOf(context);
+  const char *path = nullptr;
+  MXRT_CHECK(pathOf(host, call.args[0], path));
+  std::string_view name = call.args[1].str()->view();
+  auto type = static_cast<mxrt_dtype>(call.args[2].i);
+  int64_t rank = call.args[3].i;
+  io::FileInput input(host.allocator(), path);
+  MXRT_CHECK(input.open());
+  unsigned char magic[6] = {};
+  if (input.size >= 6)
+    MXRT_CHECK(input.read(0, magic, 6));
+  std::string_view file(path);
+  if (file.size() > 12 && file.substr(file.size() - 12) == ".safetensors")
+    return readSafetensor(host, call, input, name, type, rank);
+  io::Stream stream(input);
+  if (std::memcmp(magic, "PK", 2) == 0) {
+    MXRT_CHECK(io::openNpz(input, name, stream));
+  } else {
+    if (!name.empty())
+      return error(host.allocator(), MXRT_INVALID_ARGUMENT, noPlace,
+                   "`%s` holds one array, which has no name", path);
+    MXRT_CHECK(stream.openWhole());
+  }
+  io::ArrayHead head;
+  bool idx = magic[0] == 0 || magic[0] == 0x1f;
+  MXRT_CHECK(idx ? io::readIdxHead(stream, head) : io::readNpyHead(stream, head));
+  MXRT_CHECK(expectShape(input, head, type, rank));
+  TensorRef out(MXRT_TRY(makeTensor(host, call, head.type, head.rank, head.sizes)));
+  MXRT_CHECK(io::readElements(stream, head, out->data()));
+  return giveTensor(call, std::move(out));
+}
+
+} // namespace
+
+Status registerSources(host::Vm &vm, DataHost &host) {
+  static constexpr ParamData path[] = {{Kind::Str, false}};
+  static constexpr ParamData pathFlag[] = {{Kind::Str, false}, {Kind::Bool, false}};
+  static constexpr ParamData csv[] = {{Kind::Str, false}, {Kind::Bool, false}, {Kind::Str, false}};
+  static constexpr ParamData bin[] = {{Kind::Str, false}, {Kind::DType, false}};
+  static constexpr ParamData array[] = {
+      {Kind::Str, false}, {Kind::Str, false}, {Kind::DType, false}, {Kind::Int, false}};
+  const NativeRow natives[] = {{"mx.data.mnist", path, false, Kind::Tuple, readMnist},
+                               {"mx.data.cifar10", pathFlag, false, Kind::Handle, readCifar},
+                               {"mx.data.csv", csv, false, Kind::Tensor, readCsv},
+                               {"mx.data.bin", bin, false, Kind::Tensor, readBin},
+                               {"mx.data.bytes", path, false, Kind::Tensor, readBytes},
+                               {"mx.data.chars", path, false, Kind::Tuple, readChars},
+                               {"mx.data.array", array, false, Kind::Tensor, readArray}};
+  return registerRows(vm, host, natives);
+}
+
+} // namespace mxrt::data

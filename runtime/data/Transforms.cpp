@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// data.rows, take, shard, repeat, map, and the length of a data set.
+
+#include "base/CheckedMath.h"
+#include "data/Dataset.h"
+#include "eager/TensorValue.h"
+#include "mxrt/call.h"
+
+#include <algorithm>
+
+namespace mxrt::data {
+
+using host::Invocation;
+using host::Kind;
+using host::ParamData;
+using host::Value;
+
+namespace {
+
+/// A data set on top of args[0]; takes the rest of its members from the caller.
+Status makeAbove(void *context, Invocation &call, Dataset *&made) {
+  Dataset *below = datasetOf(call.args[0]);
+  made = MXRT_TRY(makeDataset(call.vm.heap(), hostOf(context).allocator()));
+  retain(below);
+  made->below = below;
+  made->length = below->length;
+  return success();
+}
+
+Status give(Invocation &call, Dataset *set) {
+  call.result = makeDatasetValue(call.vm.heap(), set);
+  if (call.result.isSet())
+    return success();
+  release(set);
+  call.result = Value::unit();
+  return call.vm.heap().exhausted();
+}
+
+Status refuse(void *context, const char *format, int64_t number) {
+  return error(hostOf(context).allocator(), MXRT_INVALID_ARGUMENT, noPlace, format,
+               static_cast<long long>(number));
+}
+
+Status take(void *context, Invocation &call) {
+  int64_t count = call.args[1].i;
+  if (count < 0)
+    return refuse(context, "take: a number of items is not negative, this is %lld", count);
+  Dataset *set = nullptr;
+  MXRT_CHECK(makeAbove(context, call, set));
+  set->length = std::min(set->length, count);
+  return give(call, set);
+}
+
+Status shard(void *context, Invocation &call) {
+  int64_t rank = call.args[1].i, size = call.args[2].i;
+  if (size < 1)
+    return refuse(context, "shard: there is at least one share, this is %lld", size);
+  if (rank < 0 || rank >= size)
+    return refuse(context, "shard: ranks are 0 to the number of shares - 1, this is %lld", rank);
+  Dataset *set = nullptr;
+  MXRT_CHECK(makeAbove(context, call, set));
+  set->first = rank;
+  set->step = size;
+  set->length = set->length > rank ? (set->length - rank - 1) / size + 1 : 0;
+  return give(call, set);
+}
+
+Status repeat(void *context, Invocation &call) {
+  int64_t times = call.args[1].i;
+  if (times < 0)
+    return refuse(context, "repeat: a number of times is not negative, this is %lld", times);
+  Dataset *set = nullptr;
+  MXRT_CHECK(makeAbove(context, call, set));
+  set->period = std::max<int64_t>(set->length, 1);
+  if (!checkedMul(set->length, times, set->length)) {
+    release(set);
+    return refuse(context, "repeat: more than 2^63 items, %lld times", times);
+  }
+  return give(call, set);
+}
+
+Status map(void *context, Invocation &call) {
+  Dataset *set = nullptr;
+  MXRT_CHECK(makeAbove(context, call, set));
+  set->function = call.args[1];
+  host::retain(set->function);
+  set->spread = call.args[2].i != 0;
+  return give(call, set);
+}
+
+Status rows(void *context, Invocation &call) {
+  DataHost &host = hostOf(context);
+  Dataset *set = MXRT_TRY(makeDataset(call.vm.heap(), host.allocator()));
+  Status status;
+  for (size_t i = 0; i < call.args.size() && status.ok(); ++i) {
+    mxrt_tensor *tensor = eager::tensorOf(call.args[i]);
+    if (!tensor || tensor->rank == 0)
+      status = error(host.allocator(), MXRT_SHAPE, noPlace,
+                     "rows: value %zu is not a tensor with rows", i + 1);
+    else if (i > 0 && tensor->sizes()[0] != set->length)
+      status = error(host.allocator(), MXRT_SHAPE, noPlace,
+                     "rows: value %zu is %s, the first has %lld rows", i + 1,
+                     shapeText(tensor->shape()).text, static_cast<long long>(set->length));
+    if (!status.ok())
+      break;
+    mxrt_tensor *dense = nullptr;
+    // A tensor that is a column twice becomes two, since an op names each variable once.
+    bool again = false;
+    for (const Column &column : set->columns)
+      again |= column.rows->buffer == tensor->buffer;
+    if (mxrt_tensor_is_dense(tensor) && !again) {
+      dense = mxrt_tensor_retain(tensor);
+    } else {
+      mxrt_device device = {MXRT_CPU, 0};
+      status = Status(mxrt_tensor_create(host.options.runtime, &device, tensor->type, tensor->rank,
+                                         tensor->sizes(), &call.place, &dense));
+      if (status.ok())
+        status = Status(mxrt_call_copy(host.options.runtime, tensor, dense, &call.place));
+    }
+    if (status.ok())
+      status = addColumn(*set, dense, dense->type, 1);
+    else
+      mxrt_tensor_release(dense);
+  }
+  if (status.ok())
+    return give(call, set);
+  release(set);
+  return status;
+}
+
+Status length(void *, Invocation &call) {
+  call.result = Value::integer(datasetOf(call.args[0])->length);
+  return success();
+}
+
+} // namespace
+
+Status registerDatasets(host::Vm &vm, DataHost &host) {
+  static constexpr ParamData set[] = {{Kind::Handle, false}};
+  static constexpr ParamData setInt[] = {{Kind::Handle, false}, {Kind::Int, false}};
+  static constexpr ParamData setIntInt[] = {
+      {Kind::Handle, false}, {Kind::Int, false}, {Kind::Int, false}};
+  static constexpr ParamData setFn[] = {
+      {Kind::Handle, false}, {Kind::Fn, false}, {Kind::Bool, false}};
+  const NativeRow natives[] = {{"mx.data.take", setInt, false, Kind::Handle, take},
+                               {"mx.data.shard", setIntInt, false, Kind::Handle, shard},
+                               {"mx.data.repeat", setInt, false, Kind::Handle, repeat},
+                               {"mx.data.map", setFn, false, Kind::Handle, map},
+                               {"mx.data.rows", {}, true, Kind::Handle, rows},
+                               {"mx.data.length", set, false, Kind::Int, length}};
+  return registerRows(vm, host, natives);
+}
+
+} // namespace mxrt::data

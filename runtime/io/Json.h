@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A reader of JSON that stops at the first thing that is not as expected.
+
+#ifndef MXRT_IO_JSON_H
+#define MXRT_IO_JSON_H
+
+#include "io/Input.h"
+
+namespace mxrt::io {
+
+/// Walks through a text of JSON that lies at byte `base` of `input`.
+class JsonReader {
+public:
+  JsonReader(const Input &input, std::string_view text, int64_t base)
+      : input(input), text(text), base(base) {}
+
+  Status expect(char wanted);
+  /// Moves on if `wanted` is next.
+  bool next(char wanted);
+  /// A string without its quotes, as written; `escaped` if there is a \ in it.
+  Status string(std::string_view &written, bool &escaped);
+  /// A whole number from 0 to 2^63 - 1.
+  Status natural(int64_t &value);
+  bool atEnd();
+
+  template <typename... Args> Status fault(const char *format, Args... args) const {
+    if constexpr (sizeof...(args) == 0)
+      return input.malformed(offset(), "header", "%s", format);
+    else
+      return input.malformed(offset(), "header", format, args...);
+  }
+  int64_t offset() const { return base + static_cast<int64_t>(at); }
+
+private:
+  void skipBlanks();
+  const Input &input;
+  std::string_view text;
+  int64_t base;
+  size_t at = 0;
+};
+
+/// Appends a string that JsonReader read, with its escapes undone. The status
+/// is R0602 for half of a surrogate pair.
+Status unescape(const JsonReader &reader, std::string_view written, Vec<char> &out);
+/// Appends `text` (UTF-8) in quotes, with what JSON wants escaped.
+[[nodiscard]] bool appendQuoted(Vec<char> &out, std::string_view text);
+[[nodiscard]] bool append(Vec<char> &out, std::string_view text);
+
+} // namespace mxrt::io
+
+#endif // MXRT_IO_JSON_H

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each file format as a function from bytes to a summary of what they hold, and
+// a golden file of it. Shared by the unit tests, the fuzz targets and the sweep
+// of allocations.
+
+#ifndef MX_TEST_UNIT_RUNTIME_IO_FORMATS_H
+#define MX_TEST_UNIT_RUNTIME_IO_FORMATS_H
+
+#include "io/Arrays.h"
+#include "io/Records.h"
+#include "io/Safetensors.h"
+
+#include <cstring>
+#include <string>
+
+namespace mxrt::test {
+
+/// Reads all of `input`; `summary` gets shapes and the sum of all bytes.
+using ReadFormat = Status (*)(io::Input &input, std::string &summary);
+
+inline void summarise(std::string &out, const char *name, int64_t bytes, const char *data) {
+  unsigned sum = 0;
+  for (int64_t i = 0; i < bytes; ++i)
+    sum = sum * 31 + static_cast<unsigned char>(data[i]);
+  out += std::string(name) + " " + std::to_string(bytes) + " " + std::to_string(sum) + "; ";
+}
+
+inline Status readElementsOf(io::Stream &stream, const io::ArrayHead &head, std::string &summary) {
+  Vec<char> data(stream.input.alloc);
+  if (!data.resize(static_cast<size_t>(head.bytes)))
+    return outOfMemory(stream.input.alloc);
+  MXRT_CHECK(io::readElements(stream, head, data.data()));
+  summary += std::string(mxrt_dtype_name(head.type)) + " rank " + std::to_string(head.rank) + " ";
+  summarise(summary, "elements", head.bytes, data.data());
+  return success();
+}
+
+inline Status readIdx(io::Input &input, std::string &summary) {
+  io::Stream stream(input);
+  MXRT_CHECK(stream.openWhole());
+  io::ArrayHead head;
+  MXRT_CHECK(io::readIdxHead(stream, head));
+  return readElementsOf(stream, head, summary);
+}
+
+inline Status readNpy(io::Input &input, std::string &summary) {
+  io::Stream stream(input);
+  MXRT_CHECK(stream.openWhole());
+  io::ArrayHead head;
+  MXRT_CHECK(io::readNpyHead(stream, head));
+  return readElementsOf(stream, head, summary);
+}
+
+inline Status readNpz(io::Input &input, std::string &summary) {
+  for (const char *name : {"a", "b"}) {
+    io::Stream stream(input);
+    MXRT_CHECK(io::openNpz(input, name, stream));
+    io::ArrayHead head;
+    MXRT_CHECK(io::readNpyHead(stream, head));
+    MXRT_CHECK(readElementsOf(stream, head, summary));
+  }
+  return success();
+}
+
+inline Status readText(io::Input &input, Vec<char> &text) {
+  if (!text.resize(static_cast<size_t>(input.size)))
+    return outOfMemory(input.alloc);
+  return input.read(0, text.data(), text.size());
+}
+
+inline Status readCsv(io::Input &input, std::string &summary) {
+  Vec<char> text(input.alloc);
+  MXRT_CHECK(readText(input, text));
+  io::CsvHead head;
+  std::string_view view(text.data(), text.size());
+  MXRT_CHECK(io::readCsvHead(input, view, ',', true, head));
+  Vec<float> numbers(input.alloc);
+  if (!numbers.resize(static_cast<size_t>(head.rows * head.columns)))
+    return outOfMemory(input.alloc);
+  io::readCsv(view, ',', head, numbers.data());
+  summary += std::to_string(head.rows) + " x " + std::to_string(head.columns) + " ";
+  summarise(summary, "numbers", static_cast<int64_t>(numbers.size() * sizeof(float)),
+            reinterpret_cast<const char *>(numbers.data()));
+  return success();
+}
+
+inline Status readCharacters(io::Input &input, std::string &summary) {
+  Vec<char> text(input.alloc);
+  MXRT_CHECK(readText(input, text));
+  Vec<uint32_t> vocabulary(input.alloc);
+  int64_t characters = 0;
+  std::string_view view(text.data(), text.size());
+  MXRT_CHECK(io::readVocabulary(input, view, vocabulary, characters));
+  Vec<int32_t> ids(input.alloc);
+  if (!ids.resize(static_cast<size_t>(characters)))
+    return outOfMemory(input.alloc);
+  io::readCharacters(view, vocabulary, ids.data());
+  Vec<char> spelled(input.alloc);
+  for (uint32_t c : vocabulary)
+    if (!io::appendCharacter(spelled, c))
+      return outOfMemory(input.alloc);
+  summary += std::string(spelled.data(), spelled.size());
+  summarise(summary, " ids", static_cast<int64_t>(ids.size() * sizeof(int32_t)),
+            reinterpret_cast<const char *>(ids.data()));
+  return success();
+}
+
+inline Status readSafetensors(io::Input &input, std::string &summary) {
+  io::SafetensorsIndex index(input);
+  MXRT_CHECK(index.read());
+  MXRT_CHECK(index.verify());
+  for (const io::SafeTensor &tensor : index.tensors) {
+    Vec<char> data(input.alloc);
+    if (!data.resize(static_cast<size_t>(tensor.bytes)))
+      return outOfMemory(input.alloc);
+    MXRT_CHECK(index.readTensor(tensor, data.data()));
+    summarise(summary, std::string(tensor.name).c_str(), tensor.bytes, data.data());
+  }
+  return success();
+}
+
+inline Status readRecords(io::Input &input, std::string &summary) {
+  io::RecordReader reader(input);
+  Vec<char> payload(input.alloc);
+  while (!reader.atEnd()) {
+    int64_t offset = reader.offset();
+    MXRT_CHECK(reader.next(payload));
+    summarise(summary, "record", static_cast<int64_t>(payload.size()), payload.data());
+    // Not every record is a picture.
+    io::ImageRecord image;
+    Status status = io::readImageRecord(input, offset, {payload.data(), payload.size()}, image);
+    if (status.ok())
+      summary += std::to_string(image.labelCount()) + " labels; ";
+    else if (status.code() != MXRT_FILE_FORMAT)
+      return status;
+  }
+  Vec<io::RecordPlace> places(input.alloc);
+  MXRT_CHECK(io::makeRecordIndex(input, places));
+  summary += std::to_string(places.size()) + " records";
+  return success();
+}
+
+struct Format {
+  const char *name;
+  ReadFormat read;
+  std::string (*golden)();
+  /// Whether any byte less makes it another file. (Text may end anywhere.)
+  bool everyByteCounts;
+};
+
+/// The formats with their golden files (Golden.cpp).
+extern const Format formats[];
+extern const size_t formatCount;
+
+} // namespace mxrt::test
+
+#endif // MX_TEST_UNIT_RUNTIME_IO_FORMATS_H

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A small file of each format, made by hand: what they hold is written in the
+// standards, not by our own writers.
+
+#include "Formats.h"
+
+#include <zlib.h>
+
+namespace mxrt::test {
+namespace {
+
+std::string little(uint64_t value, int bytes) {
+  std::string out;
+  for (int i = 0; i < bytes; ++i)
+    out += static_cast<char>(value >> (8 * i));
+  return out;
+}
+std::string big(uint64_t value, int bytes) {
+  std::string out = little(value, bytes);
+  return {out.rbegin(), out.rend()};
+}
+
+std::string packed(const std::string &text, int bits) {
+  z_stream z = {};
+  deflateInit2(&z, 9, Z_DEFLATED, bits, 8, Z_DEFAULT_STRATEGY);
+  std::string out(text.size() + 100, 0);
+  z.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(text.data()));
+  z.avail_in = static_cast<uInt>(text.size());
+  z.next_out = reinterpret_cast<Bytef *>(out.data());
+  z.avail_out = static_cast<uInt>(out.size());
+  deflate(&z, Z_FINISH);
+  out.resize(z.total_out);
+  deflateEnd(&z);
+  return out;
+}
+
+std::string idx() {
+  std::string out = std::string("\0\0\x08\3", 4) + big(2, 4) + big(2, 4) + big(3, 4);
+  for (int i = 0; i < 12; ++i)
+    out += static_cast<char>(i * 21);
+  return out;
+}
+std::string idxFloats() {
+  return std::string("\0\0\x0d\1", 4) + big(2, 4) + big(0x3f800000, 4) + big(0xc0490fdb, 4);
+}
+std::string idxGz() { return packed(idx(), 15 + 16); }
+
+std::string npyOf(const std::string &dictionary, const std::string &data) {
+  std::string header = dictionary;
+  while ((10 + header.size() + 1) % 64 != 0)
+    header += ' ';
+  header += '\n';
+  return "\x93NUMPY\1" + std::string(1, 0) + little(header.size(), 2) + header + data;
+}
+std::string npy() {
+  return npyOf("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
+               little(0x3f800000, 4) + little(0x40000000, 4) + little(0x40400000, 4) +
+                   std::string(12, 7));
+}
+
+std::string zipEntry(const std::string &name, const std::string &raw, const std::string &data,
+                     int method, std::string &directory, size_t offset) {
+  std::string common = little(20, 2) + little(0, 2) + little(uint64_t(method), 2) +
+                       little(0, 4) + little(crc32(0, reinterpret_cast<const Bytef *>(raw.data()),
+                                                   static_cast<uInt>(raw.size())),
+                                             4) +
+                       little(data.size(), 4) + little(raw.size(), 4) + little(name.size(), 2);
+  directory += "PK\1\2" + little(20, 2) + common + little(0, 2) + little(0, 2) + little(0, 2) +
+               little(0, 2) + little(0, 4) + little(offset, 4) + name;
+  return "PK\3\4" + common + little(0, 2) + name + data;
+}
+std::string npz() {
+  std::string second = npyOf("{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }", "abcd");
+  std::string directory, out;
+  out += zipEntry("a.npy", npy(), npy(), 0, directory, out.size());
+  out += zipEntry("b.npy", second, packed(second, -15), 8, directory, out.size());
+  return out + directory + "PK\5\6" + little(0, 4) + little(2, 2) + little(2, 2) +
+         little(directory.size(), 4) + little(out.size(), 4) + little(0, 2);
+}
+
+std::string csv() { return "x,y\n1,2.5\n-3e2,\"4\"\r\nnan, 6 "; }
+std::string text() { return "hello, w\xc3\xb6rld \xf0\x9f\x99\x82\n"; }
+
+std::string safetensors() {
+  std::string header = "{\"__metadata__\":{\"made\":\"by hand\"},"
+                       "\"net.w\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"
+                       "\"n\\u00e4me\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[16,24]},"
+                       "\"empty\":{\"dtype\":\"BOOL\",\"shape\":[0,3],\"data_offsets\":[24,24]}}  ";
+  return little(header.size(), 8) + header + std::string(16, 1) + little(42, 8);
+}
+
+/// Two records, the second in three parts, and a picture with two labels.
+std::string records() {
+  std::string magic = little(0xced7230a, 4);
+  auto part = [&](unsigned flag, const std::string &bytes) {
+    std::string out = magic + little(flag << 29 | bytes.size(), 4) + bytes;
+    return out + std::string((4 - bytes.size() % 4) % 4, 0);
+  };
+  return part(0, "abcde") + part(1, "") + part(2, "1234") + part(3, "xy") +
+         part(0, little(2, 4) + little(0, 4) + little(9, 8) + little(0, 8) +
+                     little(0x3f800000, 4) + little(0x40000000, 4) + "image");
+}
+
+} // namespace
+
+const Format formats[] = {{"idx", readIdx, idx, true},
+                          {"idx_floats", readIdx, idxFloats, true},
+                          {"idx_gz", readIdx, idxGz, true},
+                          {"npy", readNpy, npy, true},
+                          {"npz", readNpz, npz, true},
+                          {"csv", readCsv, csv, false},
+                          {"text", readCharacters, text, false},
+                          {"safetensors", readSafetensors, safetensors, true},
+                          {"records", readRecords, records, false}};
+const size_t formatCount = sizeof formats / sizeof formats[0];
+
+} // namespace mxrt::test
