@@ -5,6 +5,7 @@
 // have one for each part that has floats, so that what nobody used stays nothing instead of zeros.
 #pragma once
 #include "Graph/Sizes.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include <vector>
@@ -22,8 +23,8 @@ struct Adjoint {
 /// Reverses the body of one function, which has no calls.
 class Reverse {
 public:
-  explicit Reverse(mlir::FunctionOpInterface function)
-      : function(function), b(function.getLoc(), function.getContext()) {}
+  Reverse(mlir::FunctionOpInterface function, mlir::SymbolTable &symbols)
+      : function(function), symbols(symbols), b(function.getLoc(), function.getContext()) {}
 
   /// Appends the gradients of the function's first result by its arguments `wrt` to its results.
   /// `wanted` are their types, as far as they name the parts of aggregates. Warns about those that
@@ -94,10 +95,14 @@ private:
   void matmul(ir::MatmulOp op, mlir::Value g);
   void concat(ir::ConcatOp op, mlir::Value g);
   void take(ir::TakeOp op, mlir::Value g);
+  void sliceBack(ir::SliceOp op, mlir::Value g);
   llvm::LogicalResult update(ir::UpdateOp op, mlir::Value g);
   mlir::Value stretchBack(mlir::Value g, ir::TensorType to, mlir::ArrayRef<int64_t> axes);
   // ---- GradientAggregates.cpp
   llvm::LogicalResult aggregateRule(mlir::Operation *op, const Adjoint &g, bool &handled);
+  // ---- GradientCalls.cpp
+  mlir::FunctionOpInterface ruleOf(mlir::Operation *op);
+  llvm::LogicalResult handWritten(ir::CallOp op);
   // ---- GradientControl.cpp
   void hoistParts();
   llvm::SmallVector<mlir::Value> capturedBy(mlir::Operation *op);
@@ -106,15 +111,26 @@ private:
   llvm::LogicalResult reverseIf(ir::IfOp op);
   void dropUnused(mlir::Block &block);
   void erase(mlir::Operation *op);
+  // ---- GradientRemat.cpp
+  void cutIntoBlocks();
   // ---- GradientLoops.cpp
   llvm::LogicalResult reverseLoop(mlir::Operation *loop);
   mlir::Value placeholder(mlir::Type type, int64_t &next);
   mlir::FailureOr<ir::SizeAttr> turnsOf(mlir::Operation *op);
+  /// What the first run keeps of each turn: a leaf of a carried value, or the result of an op.
+  struct Kept {
+    mlir::Value back;  ///< what stands for it in the reverse pass
+    const Leaf *leaf;  ///< or null
+    mlir::Value first; ///< in the first run, if it is no leaf
+  };
+  using Originals = llvm::DenseMap<mlir::Operation *, mlir::Operation *>;
+  llvm::SmallVector<mlir::Operation *> partsOnly(ir::UndefOp leaf, const Originals &originals);
   llvm::LogicalResult keepStates(mlir::Operation *op, ir::ForOp back, mlir::Operation *pending,
-                                 mlir::ArrayRef<Leaf> paths);
+                                 mlir::ArrayRef<Leaf> paths, const Originals &originals);
   mlir::Value turnOf(ir::ForOp back);
 
   mlir::FunctionOpInterface function;
+  mlir::SymbolTable &symbols;
   mlir::ImplicitLocOpBuilder b;
   llvm::DenseSet<mlir::Value> active; ///< depends on what is differentiated by, and has floats
   llvm::DenseMap<mlir::Value, Adjoint> adjoints;

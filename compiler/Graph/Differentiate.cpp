@@ -109,6 +109,8 @@ LogicalResult Reverse::reverse(Operation *op) {
     return reverseIf(branch);
   if (isa<ir::ForOp, ir::WhileOp>(op))
     return reverseLoop(op);
+  if (auto call = dyn_cast<ir::CallOp>(op))
+    return handWritten(call);
   if (op->getNumResults() != 1)
     return withoutRule(op);
   Adjoint g = adjoints.lookup(op->getResult(0));
@@ -135,6 +137,7 @@ LogicalResult Reverse::reverse(ArrayRef<Operation *> ops) {
 
 LogicalResult Reverse::run(ArrayRef<int64_t> wrt, TypeRange wanted) {
   Block &body = function.getFunctionBody().front();
+  cutIntoBlocks();
   hoistParts();
   for (int64_t i : wrt)
     markActive(body.getArgument(static_cast<unsigned>(i)));
@@ -242,10 +245,10 @@ private:
     symbols.insert(copy, std::next(body->getIterator()));
     auto derived = cast<FunctionOpInterface>(copy);
     seen.insert(copy);
-    if (failed(inlineCalls(derived, symbols, limit)))
+    if (failed(inlineCalls(derived, symbols, limit, /*keepRules=*/true)))
       return failure();
     TypeRange wanted(grad.getResultTypes());
-    if (failed(Reverse(derived).run(wrt, wanted.take_back(wrt.size()))))
+    if (failed(Reverse(derived, symbols).run(wrt, wanted.take_back(wrt.size()))))
       return failure();
     OpBuilder b(grad);
     auto call = ir::CallOp::create(b, grad.getLoc(), grad.getResultTypes(),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Graph/FusionGroups.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include <algorithm>
@@ -18,6 +19,8 @@ bool isScalarConstant(Operation *op) {
 }
 /// Costs nothing to compute again: an index, a stride or a number.
 bool isCheap(Operation *op) {
+  if (ir::isScratch(op))
+    return false;
   if (isa<ir::BroadcastOp, ir::FullOp, ir::IotaOp, ir::TransposeOp>(op))
     return true;
   auto constant = dyn_cast<ir::ConstantOp>(op);

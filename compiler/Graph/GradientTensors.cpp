@@ -150,6 +150,21 @@ void Reverse::take(ir::TakeOp op, Value g) {
   contribute(x, shaped(sums, type));
 }
 
+/// Adds to the adjoint of x at the places that a part of it came from, where it is: in a loop that
+/// is the work of the part, not of the whole.
+void Reverse::sliceBack(ir::SliceOp op, Value g) {
+  if (!isActive(op.getX()))
+    return;
+  auto type = cast<ir::TensorType>(adjointType(op.getX().getType()));
+  Adjoint &sum = adjoints[op.getX()];
+  Value into = sum.value;
+  if (into)
+    g = elementwise("add", {make<ir::SliceOp>(typeOf(g), into, op.getAt(), op.getSpec()), g});
+  else
+    into = zeros(type);
+  sum.value = make<ir::UpdateOp>(type, into, g, op.getAt(), op.getSpec());
+}
+
 LogicalResult Reverse::update(ir::UpdateOp op, Value g) {
   Value value = op.getValue();
   if (isActive(op.getX()))
@@ -221,11 +236,7 @@ LogicalResult Reverse::tensorRule(Operation *op, Value g, bool &handled) {
       })
       .Case([&](ir::BroadcastOp broadcast) { contribute(broadcast.getX(), g); })
       .Case([&](ir::ConcatOp join) { concat(join, g); })
-      .Case([&](ir::SliceOp slice) {
-        contribute(slice.getX(),
-                   make<ir::UpdateOp>(typeOf(slice.getX()), zeros(typeOf(slice.getX())), g,
-                                      slice.getAt(), slice.getSpec()));
-      })
+      .Case([&](ir::SliceOp slice) { sliceBack(slice, g); })
       .Case([&](ir::UpdateOp part) { result = update(part, g); })
       .Case([&](ir::TakeOp part) { take(part, g); })
       .Case([&](ir::FullOp full) {

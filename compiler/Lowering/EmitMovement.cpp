@@ -3,6 +3,7 @@
 // Ops that move elements. Those that only read from other places are pointwise (Evaluate.cpp); here
 // are the places of slices, and ops that write in several parts.
 #include "Lowering/EmitKernel.h"
+#include "dialects/mx/Over.h"
 
 using namespace mlir;
 using namespace mx::ir;
@@ -91,11 +92,23 @@ static void emitConcat(KernelEmitter &e, ConcatOp op, const Output &output) {
   }
 }
 
+/// Fills an output with x, unless it is written over it.
+static void copyFirst(KernelEmitter &e, Evaluator &evaluator, Value x, const Output &output) {
+  ArrayRef<int64_t> over = writesOver(e.kernel);
+  auto argument = dyn_cast<BlockArgument>(x);
+  if (argument && output.index < over.size() && over[output.index] == argument.getArgNumber())
+    return;
+  e.nest(e.sizesOf(cast<TensorType>(x.getType())), [&](Indices place) {
+    Evaluator::Scope scope(evaluator);
+    e.store(e.output(output.index), place, evaluator.at(x, place));
+  });
+}
+
 /// A copy of x, then the part that is replaced.
 static void emitUpdate(KernelEmitter &e, UpdateOp op, const Output &output) {
   Evaluator evaluator(e);
   evaluator.prepare(output.value);
-  TensorType type = op.getType(), value = op.getValue().getType();
+  TensorType value = op.getValue().getType();
   SmallVector<AxisPlan> plans = evaluator.plan(op);
   SmallVector<Value> counts;
   for (const AxisPlan &plan : plans)
@@ -111,10 +124,7 @@ static void emitUpdate(KernelEmitter &e, UpdateOp op, const Output &output) {
              {"a value of size ", has, " does not fit a part of size ", wanted});
   }
   const Buffer &out = e.output(output.index);
-  e.nest(e.sizesOf(type), [&](Indices place) {
-    Evaluator::Scope scope(evaluator);
-    e.store(out, place, evaluator.at(op.getX(), place));
-  });
+  copyFirst(e, evaluator, op.getX(), output);
   e.nest(counts, [&](Indices place) {
     Evaluator::Scope scope(evaluator);
     SmallVector<Value> to;
