@@ -31,6 +31,10 @@ public:
   /// the result does not depend on.
   llvm::LogicalResult run(mlir::ArrayRef<int64_t> wrt, mlir::TypeRange wanted);
 
+  /// Gives the function an argument more for each of `wrt`, its tangent, and the tangent of its
+  /// first result as its last result.
+  llvm::LogicalResult runForward(mlir::ArrayRef<int64_t> wrt);
+
   /// One leaf of a carried value: the path to it through aggregates and arrays.
   struct Leaf {
     unsigned carried;
@@ -83,6 +87,7 @@ private:
   llvm::LogicalResult reverse(mlir::ArrayRef<mlir::Operation *> ops);
   llvm::LogicalResult reverse(mlir::Operation *op);
   mlir::LogicalResult withoutRule(mlir::Operation *op);
+  static llvm::StringRef wrongRule();
 
   // Each takes the ops it has a rule for, and says in `handled` whether it had one.
   // ---- GradientElementwise.cpp
@@ -94,12 +99,23 @@ private:
   void extreme(mlir::Operation *op, mlir::Value g, mlir::ArrayRef<int64_t> axes, bool keep);
   void matmul(ir::MatmulOp op, mlir::Value g);
   void concat(ir::ConcatOp op, mlir::Value g);
-  void take(ir::TakeOp op, mlir::Value g);
+  void takeBack(ir::TakeOp op, mlir::Value g);
   void sliceBack(ir::SliceOp op, mlir::Value g);
   llvm::LogicalResult update(ir::UpdateOp op, mlir::Value g);
   mlir::Value stretchBack(mlir::Value g, ir::TensorType to, mlir::ArrayRef<int64_t> axes);
   // ---- GradientAggregates.cpp
   llvm::LogicalResult aggregateRule(mlir::Operation *op, const Adjoint &g, bool &handled);
+  // ---- Forward.cpp; there the adjoints are tangents
+  llvm::LogicalResult forward(mlir::Block &block);
+  llvm::LogicalResult forwardRegions(mlir::Operation *op);
+  llvm::LogicalResult forwardTensor(mlir::Operation *op, bool &handled);
+  llvm::LogicalResult forwardAggregate(mlir::Operation *op);
+  void yieldTangents(mlir::Block &block, mlir::ArrayRef<unsigned> slots);
+  mlir::Value slopeTimes(mlir::Operation *op, mlir::Value of, mlir::Value g);
+  mlir::Value asTangent(mlir::Value tangent, mlir::Value value);
+  mlir::Value tangentOf(mlir::Value value);
+  void addTangent(mlir::Value to, mlir::Value more);
+  mlir::Value onTangents(mlir::Operation *op, mlir::ArrayRef<unsigned> operands);
   // ---- GradientCalls.cpp
   mlir::FunctionOpInterface ruleOf(mlir::Operation *op);
   llvm::LogicalResult handWritten(ir::CallOp op);
@@ -134,6 +150,10 @@ private:
   mlir::ImplicitLocOpBuilder b;
   llvm::DenseSet<mlir::Value> active; ///< depends on what is differentiated by, and has floats
   llvm::DenseMap<mlir::Value, Adjoint> adjoints;
+  /// If set, contributions to `capturedOf` go here, in the shape of the result, and no others
+  /// count.
+  llvm::SmallVectorImpl<mlir::Value> *captured = nullptr;
+  mlir::Value capturedOf;
   mlir::Operation *failedAt = nullptr; ///< where an array's length would have to be known
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Graph/FusionGroups.h"
+#include "dialects/mx/ScatterTemp.h"
 #include "dialects/mx/Marks.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -50,7 +51,7 @@ std::optional<KernelKind> kindOf(Operation *op) {
   if (isa<ir::MatmulOp>(op))
     return KernelKind::Matmul;
   if (isa<ir::ReshapeOp, ir::ConcatOp, ir::SliceOp, ir::UpdateOp, ir::TakeOp, ir::ConstantOp,
-          ir::RandomOp>(op))
+          ir::RandomOp, ir::ScatterAddOp>(op))
     return KernelKind::Single;
   return std::nullopt;
 }

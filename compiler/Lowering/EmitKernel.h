@@ -30,7 +30,7 @@ llvm::LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitPointwise(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitReduce(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitMatmul(KernelEmitter &e, const OutputGroup &group);
-/// mx.concat and mx.update.
+/// mx.concat, mx.update and mx.scatter_add.
 llvm::LogicalResult emitMovement(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitRandom(KernelEmitter &e, const OutputGroup &group);
 

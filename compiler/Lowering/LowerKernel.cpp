@@ -3,6 +3,7 @@
 // One kernel from `mx` to the LLVM dialect: checks that it is of a form that can be emitted, and
 // hands each group of outputs to the emitter for it.
 #include "Lowering/EmitKernel.h"
+#include "dialects/mx/ScatterTemp.h"
 #include "Lowering/LowerToLlvm.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/SetVector.h"
@@ -63,7 +64,7 @@ LogicalResult emit(KernelEmitter &e) {
     for (Value operand : op.getOperands())
       own.insert_range(sources[operand]);
     if (!isPointwise(&op)) {
-      if (!op.hasTrait<Reduction>() && !isa<MatmulOp, ConcatOp, UpdateOp, RandomOp>(op))
+      if (!op.hasTrait<Reduction>() && !isa<MatmulOp, ConcatOp, UpdateOp, RandomOp, ScatterAddOp>(op))
         return op.emitOpError() << "cannot be in a kernel";
       if (!own.empty())
         return op.emitOpError() << "cannot be in one kernel with the " << own[0]->getName()
@@ -123,7 +124,7 @@ LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group) {
     return emitReduce(e, group);
   if (isa<MatmulOp>(source))
     return emitMatmul(e, group);
-  if (isa<ConcatOp, UpdateOp>(source))
+  if (isa<ConcatOp, UpdateOp, ScatterAddOp>(source))
     return emitMovement(e, group);
   return emitRandom(e, group);
 }

@@ -9,6 +9,7 @@
 // during that copy only become one slice, and the copy goes: so what a loop carries and changes in
 // part, as a stack of states, is changed where it is.
 #include "Memory/Groups.h"
+#include "dialects/mx/ScatterTemp.h"
 #include "Memory/Passes.h"
 #include "dialects/mx/Over.h"
 #include <numeric>
@@ -64,7 +65,7 @@ std::optional<unsigned> changedInput(ir::KernelOp kernel) {
   if (yielded.size() != 1)
     return std::nullopt;
   Operation *last = yielded[0].getDefiningOp();
-  if (!last || !isa<ir::UpdateOp>(last))
+  if (!last || !isa<ir::UpdateOp, ir::ScatterAddOp>(last))
     return std::nullopt;
   auto input = dyn_cast<BlockArgument>(last->getOperand(0));
   return input && input.hasOneUse() ? std::optional(input.getArgNumber()) : std::nullopt;

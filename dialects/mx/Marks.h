@@ -19,6 +19,10 @@ inline constexpr llvm::StringLiteral kTurns = "mx.turns";
 /// arguments and the gradient of the result, and gives those of the arguments that have floats.
 inline constexpr llvm::StringLiteral kVjp = "mx.vjp";
 
+/// On `mx.grad`: in forward mode. The tangents of the arguments in `wrt` follow the arguments; the
+/// results are those of the function and the tangent of the first.
+inline constexpr llvm::StringLiteral kForward = "mx.forward";
+
 inline bool isScratch(mlir::Operation *op) {
   return llvm::isa_and_nonnull<FullOp>(op) && op->hasAttr(kScratch);
 }
