@@ -145,7 +145,7 @@ function(mx_tablegen target source)
     separate_arguments(flags)
     add_custom_command(
       OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${output}
-      COMMAND ${MX_MLIR_TBLGEN} ${flags} -I ${PROJECT_SOURCE_DIR} -I ${MX_LLVM_PREFIX}/include
+      COMMAND ${MX_MLIR_TBLGEN} ${flags} --write-if-changed -I ${PROJECT_SOURCE_DIR} -I ${MX_LLVM_PREFIX}/include
               ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${CMAKE_CURRENT_BINARY_DIR}/${output}
       DEPENDS ${inputs} VERBATIM)
     list(APPEND outputs ${CMAKE_CURRENT_BINARY_DIR}/${output})

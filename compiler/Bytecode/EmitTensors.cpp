@@ -13,6 +13,7 @@
 //
 // `@cpu:1` at the end says where the result is, if not on the default device.
 #include "Bytecode/FunctionEmitter.h"
+#include "dialects/mx/ScatterTemp.h"
 #include <bit>
 
 using namespace mlir;
@@ -95,6 +96,9 @@ bool FunctionEmitter::emitTensorOp(Operation *op) {
     call("transpose(order=" + joined(transpose.getOrder()) + ")");
   } else if (auto concat = dyn_cast<ir::ConcatOp>(op)) {
     call("concat(axis=" + std::to_string(concat.getAxis()) + ")");
+  } else if (auto scatter = dyn_cast<ir::ScatterAddOp>(op)) {
+    call(typedName("scatter_add", op->getOperand(0)) +
+         "(axis=" + std::to_string(scatter.getAxis()) + ")");
   } else if (auto slice = dyn_cast<ir::SliceOp>(op)) {
     emitSlice(slice);
   } else if (auto update = dyn_cast<ir::UpdateOp>(op)) {

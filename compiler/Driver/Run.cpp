@@ -35,9 +35,12 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
 )";
 constexpr const char *kTestHelp = R"(mxc test - run the `test "…" { }` blocks of programs
 
-usage: mxc test [OPTIONS] FILE… [--filter TEXT]
+usage: mxc test [OPTIONS] FILE… [--filter TEXT] [--grad]
 
 The options are those of `mxc run`. Each test runs after the top level of its file, in order.
+
+  --grad  every gradient that is taken is compared with differences: all floats are f64, graphs run
+          op by op, and a gradient that differs is an error at its `grad` that says where
 )";
 
 /// The session that Ctrl-C stops. A handler can only reach what is global; the program owns it, the
@@ -77,6 +80,11 @@ const std::set<std::string> &runOptions() {
 }
 const std::set<std::string> kRunFlags = {"--help",    "-h",          "--eager",    "--sync",
                                          "--compare", "--unchecked", "--fast-math"};
+const std::set<std::string> kTestFlags = [] {
+  std::set<std::string> all = kRunFlags;
+  all.insert("--grad");
+  return all;
+}();
 
 std::string readRunOptions(const CommandLine &line, const Settings &settings,
                            SessionOptions &options) {
@@ -176,7 +184,7 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
 }
 
 int runTests(const std::vector<std::string> &args, Streams streams) {
-  CommandLine line(args, runOptions(), kRunFlags);
+  CommandLine line(args, runOptions(), kTestFlags);
   if (!line.problem().empty())
     return wrongUse(streams, line.problem(), "test");
   if (line.has("--help") || line.has("-h")) {
@@ -190,6 +198,8 @@ int runTests(const std::vector<std::string> &args, Streams streams) {
   std::string problem = readSettings(line, streams, settings);
   if (problem.empty())
     problem = readRunOptions(line, settings, options);
+  options.checkGradients = line.has("--grad");
+  options.code.eager |= options.checkGradients;
   if (!problem.empty())
     return wrongUse(streams, problem, "test");
   int passed = 0, failed = 0, worst = kFine;

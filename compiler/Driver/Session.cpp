@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Driver/Session.h"
 #include "Bytecode/Bytecode.h"
+#include "Graph/CheckGradients.h"
 #include "host/Math.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -321,6 +322,10 @@ bool Session::load(irgen::Generated &generated) {
     err << "mxc: internal fault " << where << ": " << problem << "\n";
     return false;
   };
+  if (options.checkGradients) {
+    graph::widenFloats(*generated.module);
+    compared += graph::compareGradients(*generated.module);
+  }
   if (failed(mlir::verify(*generated.module)))
     return fault("in the generated code");
   if (!prepare(*generated.module))
@@ -411,6 +416,8 @@ bool Session::runTests(const std::string &name, const std::string &path, std::st
   std::vector<irgen::TestBlock> tests = generated.tests;
   if (!load(generated) || !finish(vm->run(programs.back()).release()))
     return false;
+  if (options.checkGradients)
+    out << compared << " gradients are compared with differences\n";
   for (const irgen::TestBlock &test : tests) {
     if (test.name.find(filter) == std::string::npos)
       continue;

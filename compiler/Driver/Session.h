@@ -28,6 +28,7 @@ struct SessionOptions {
   bool compare = false;    ///< graphs run both ways, and results are compared
   bool sync = false;       ///< every op is waited for before the next is issued
   bool checkNan = false;
+  bool checkGradients = false; ///< in f64, each gradient is compared with differences
   int64_t seed = 0;
   std::string profile; ///< a file for the trace; empty: none
   int64_t memoryLimit = 0;
@@ -83,6 +84,7 @@ private:
 
   SessionOptions options;
   std::ostream &out, &err;
+  int compared = 0; ///< gradients that are compared with differences
   bool isReady = false;
   SourceManager sources;
   Diagnostics diags;

@@ -116,6 +116,11 @@ void Reverse::add(Adjoint &into, const Adjoint &more, Type type) {
 void Reverse::contribute(Value value, const Adjoint &more) {
   if (!isActive(value) || more.isZero())
     return;
+  if (captured) {
+    if (value == capturedOf)
+      captured->push_back(more.value);
+    return;
+  }
   Adjoint fitted = more;
   if (isa<ir::TensorType>(value.getType()))
     fitted.value = sumTo(more.value, cast<ir::TensorType>(adjointType(value.getType())));

@@ -5,6 +5,7 @@
 // have one for each part that has floats, so that what nobody used stays nothing instead of zeros.
 #pragma once
 #include "Graph/Sizes.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include <vector>
@@ -22,13 +23,17 @@ struct Adjoint {
 /// Reverses the body of one function, which has no calls.
 class Reverse {
 public:
-  explicit Reverse(mlir::FunctionOpInterface function)
-      : function(function), b(function.getLoc(), function.getContext()) {}
+  Reverse(mlir::FunctionOpInterface function, mlir::SymbolTable &symbols)
+      : function(function), symbols(symbols), b(function.getLoc(), function.getContext()) {}
 
   /// Appends the gradients of the function's first result by its arguments `wrt` to its results.
   /// `wanted` are their types, as far as they name the parts of aggregates. Warns about those that
   /// the result does not depend on.
   llvm::LogicalResult run(mlir::ArrayRef<int64_t> wrt, mlir::TypeRange wanted);
+
+  /// Gives the function an argument more for each of `wrt`, its tangent, and the tangent of its
+  /// first result as its last result.
+  llvm::LogicalResult runForward(mlir::ArrayRef<int64_t> wrt);
 
   /// One leaf of a carried value: the path to it through aggregates and arrays.
   struct Leaf {
@@ -82,6 +87,7 @@ private:
   llvm::LogicalResult reverse(mlir::ArrayRef<mlir::Operation *> ops);
   llvm::LogicalResult reverse(mlir::Operation *op);
   mlir::LogicalResult withoutRule(mlir::Operation *op);
+  static llvm::StringRef wrongRule();
 
   // Each takes the ops it has a rule for, and says in `handled` whether it had one.
   // ---- GradientElementwise.cpp
@@ -93,11 +99,26 @@ private:
   void extreme(mlir::Operation *op, mlir::Value g, mlir::ArrayRef<int64_t> axes, bool keep);
   void matmul(ir::MatmulOp op, mlir::Value g);
   void concat(ir::ConcatOp op, mlir::Value g);
-  void take(ir::TakeOp op, mlir::Value g);
+  void takeBack(ir::TakeOp op, mlir::Value g);
+  void sliceBack(ir::SliceOp op, mlir::Value g);
   llvm::LogicalResult update(ir::UpdateOp op, mlir::Value g);
   mlir::Value stretchBack(mlir::Value g, ir::TensorType to, mlir::ArrayRef<int64_t> axes);
   // ---- GradientAggregates.cpp
   llvm::LogicalResult aggregateRule(mlir::Operation *op, const Adjoint &g, bool &handled);
+  // ---- Forward.cpp; there the adjoints are tangents
+  llvm::LogicalResult forward(mlir::Block &block);
+  llvm::LogicalResult forwardRegions(mlir::Operation *op);
+  llvm::LogicalResult forwardTensor(mlir::Operation *op, bool &handled);
+  llvm::LogicalResult forwardAggregate(mlir::Operation *op);
+  void yieldTangents(mlir::Block &block, mlir::ArrayRef<unsigned> slots);
+  mlir::Value slopeTimes(mlir::Operation *op, mlir::Value of, mlir::Value g);
+  mlir::Value asTangent(mlir::Value tangent, mlir::Value value);
+  mlir::Value tangentOf(mlir::Value value);
+  void addTangent(mlir::Value to, mlir::Value more);
+  mlir::Value onTangents(mlir::Operation *op, mlir::ArrayRef<unsigned> operands);
+  // ---- GradientCalls.cpp
+  mlir::FunctionOpInterface ruleOf(mlir::Operation *op);
+  llvm::LogicalResult handWritten(ir::CallOp op);
   // ---- GradientControl.cpp
   void hoistParts();
   llvm::SmallVector<mlir::Value> capturedBy(mlir::Operation *op);
@@ -106,18 +127,33 @@ private:
   llvm::LogicalResult reverseIf(ir::IfOp op);
   void dropUnused(mlir::Block &block);
   void erase(mlir::Operation *op);
+  // ---- GradientRemat.cpp
+  void cutIntoBlocks();
   // ---- GradientLoops.cpp
   llvm::LogicalResult reverseLoop(mlir::Operation *loop);
   mlir::Value placeholder(mlir::Type type, int64_t &next);
   mlir::FailureOr<ir::SizeAttr> turnsOf(mlir::Operation *op);
+  /// What the first run keeps of each turn: a leaf of a carried value, or the result of an op.
+  struct Kept {
+    mlir::Value back;  ///< what stands for it in the reverse pass
+    const Leaf *leaf;  ///< or null
+    mlir::Value first; ///< in the first run, if it is no leaf
+  };
+  using Originals = llvm::DenseMap<mlir::Operation *, mlir::Operation *>;
+  llvm::SmallVector<mlir::Operation *> partsOnly(ir::UndefOp leaf, const Originals &originals);
   llvm::LogicalResult keepStates(mlir::Operation *op, ir::ForOp back, mlir::Operation *pending,
-                                 mlir::ArrayRef<Leaf> paths);
+                                 mlir::ArrayRef<Leaf> paths, const Originals &originals);
   mlir::Value turnOf(ir::ForOp back);
 
   mlir::FunctionOpInterface function;
+  mlir::SymbolTable &symbols;
   mlir::ImplicitLocOpBuilder b;
   llvm::DenseSet<mlir::Value> active; ///< depends on what is differentiated by, and has floats
   llvm::DenseMap<mlir::Value, Adjoint> adjoints;
+  /// If set, contributions to `capturedOf` go here, in the shape of the result, and no others
+  /// count.
+  llvm::SmallVectorImpl<mlir::Value> *captured = nullptr;
+  mlir::Value capturedOf;
   mlir::Operation *failedAt = nullptr; ///< where an array's length would have to be known
 };
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Graph/FusionGroups.h"
+#include "dialects/mx/ScatterTemp.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include <algorithm>
@@ -15,6 +17,8 @@ bool isScalarConstant(Operation *op) {
 }
 /// Costs nothing to compute again: an index, a stride or a number.
 bool isCheap(Operation *op) {
+  if (ir::isScratch(op))
+    return false;
   if (isa<ir::BroadcastOp, ir::FullOp, ir::IotaOp, ir::TransposeOp>(op) || movesOnlyOnes(op))
     return true;
   auto constant = dyn_cast<ir::ConstantOp>(op);
@@ -44,7 +48,7 @@ std::optional<KernelKind> kindOf(Operation *op) {
   if (isa<ir::MatmulOp>(op))
     return KernelKind::Matmul;
   if (isa<ir::ReshapeOp, ir::ConcatOp, ir::SliceOp, ir::UpdateOp, ir::TakeOp, ir::ConstantOp,
-          ir::RandomOp>(op))
+          ir::RandomOp, ir::ScatterAddOp>(op))
     return KernelKind::Single;
   return std::nullopt;
 }

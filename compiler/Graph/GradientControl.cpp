@@ -103,7 +103,8 @@ void Reverse::dropUnused(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
     if (!op.use_empty() || op.hasTrait<OpTrait::IsTerminator>())
       continue;
-    if (isOpTriviallyDead(&op) || isa<ir::ReadOp, ir::FormatOp, ir::GlobalLoadOp>(op))
+    if (isOpTriviallyDead(&op) || isa<ir::ReadOp, ir::FormatOp, ir::GlobalLoadOp>(op) ||
+        ruleOf(&op))
       erase(&op);
   }
 }

@@ -109,6 +109,14 @@ void Reverse::elementwiseRule(Operation *op, Value g, bool &handled) {
       })
       .Case([&](ir::PowOp) { power(op, g); })
       .Case<ir::MaximumOp, ir::MinimumOp>([&](Operation *) {
+        bool both = isActive(x) && isActive(y);
+        if (!both) {
+          // By the result, which what follows keeps in any case: the operand need not be.
+          Value mine = isActive(x) ? x : y, other = isActive(x) ? y : x;
+          Value wins = elementwise(isa<ir::MaximumOp>(op) ? "gt" : "lt", {z, other}, boolean);
+          contribute(mine, elementwise("select", {wins, g, number(g, 0)}));
+          return;
+        }
         // Equal operands share.
         Value half = mul(g, number(g, 0.5));
         Value same = elementwise("eq", {x, y}, boolean);
@@ -118,10 +126,8 @@ void Reverse::elementwiseRule(Operation *op, Value g, bool &handled) {
           Value alone = elementwise("select", {wins, g, number(g, 0)});
           return elementwise("select", {same, half, alone});
         };
-        if (isActive(x))
-          contribute(x, share(x, y));
-        if (isActive(y))
-          contribute(y, share(y, x));
+        contribute(x, share(x, y));
+        contribute(y, share(y, x));
       })
       .Case([&](ir::Atan2Op) {
         Value scaled = div(g, plus(mul(x, x), mul(y, y)));

@@ -11,6 +11,8 @@ namespace mx::graph {
 
 /// Marks what stands for a leaf of a carried value, with its number.
 static constexpr char kLeaf[] = "mx.leaf";
+/// With more parts than this the whole is kept instead.
+static constexpr size_t kMostParts = 4;
 
 /// Stands for what was carried into a turn: a value made of leaves that are filled in later, if
 /// anything needs them.
@@ -54,6 +56,8 @@ static void leavesOf(Type type, unsigned carried, SmallVector<int64_t> path,
 Value Reverse::turnOf(ir::ForOp back) {
   Value turn = back.getBody().front().getArgument(0), from = back.getFrom();
   Value one = make<ir::ConstantOp>(typeOf(from), b.getIntegerAttr(typeOf(from).getElement(), 1));
+  if (wrongRule() == "order")
+    return turn;
   Value done = constantInt(from) == 0 ? turn : elementwise("sub", {turn, from});
   return elementwise("sub", {elementwise("sub", {back.getTo(), one}), done});
 }
@@ -95,6 +99,7 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
   auto back = ir::ForOp::create(b, types, from, to, initial);
   int64_t next = 0;
   SmallVector<Leaf> paths;
+  Originals originals; // of the ops that run again
   {
     OpBuilder::InsertionGuard guard(b);
     Block *block = b.createBlock(&back.getBody());
@@ -115,6 +120,11 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
     SmallVector<Operation *> copies;
     if (failed(repeat(body, mapping, copies)))
       return failure();
+    for (Operation &original : body.without_terminator())
+      if (original.getNumResults() == 1)
+        if (Value copy = mapping.lookupOrNull(original.getResult(0)))
+          if (Operation *made = copy.getDefiningOp())
+            originals[made] = &original;
     for (auto [k, value] : llvm::enumerate(captured))
       adjoints[value] =
           apart(block->getArgument(1 + static_cast<unsigned>(slots.size() + k)), value.getType());
@@ -152,7 +162,7 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
   for (auto [k, slot] : llvm::enumerate(slots))
     contribute(carried[slot],
                apart(back.getResult(static_cast<unsigned>(k)), carried[slot].getType()));
-  return keepStates(op, back, pending, paths);
+  return keepStates(op, back, pending, paths, originals);
 }
 
 /// The bound on the turns as a size: of a stack.
@@ -160,6 +170,8 @@ FailureOr<ir::SizeAttr> Reverse::turnsOf(Operation *op) {
   auto loop = dyn_cast<ir::ForOp>(op);
   Value from = loop ? loop.getFrom() : Value();
   Value to = loop ? loop.getTo() : cast<ir::WhileOp>(op).getLimit();
+  if (auto most = op->getAttrOfType<IntegerAttr>(ir::kTurns))
+    return sizeOf(most.getInt());
   if (!to)
     return op->emitError() << "`grad` needs a bound on this loop: its states are kept";
   std::optional<int64_t> begin = from ? constantInt(from) : 0, end = constantInt(to);
@@ -185,14 +197,39 @@ FailureOr<ir::SizeAttr> Reverse::turnsOf(Operation *op) {
   return ir::SizeAttr::get(b.getContext(), table.named(name));
 }
 
+/// If a leaf is only looked at in parts, each the copy of an op of the first run: these parts. To
+/// keep them is less than to keep a whole tensor for each turn.
+SmallVector<Operation *> Reverse::partsOnly(ir::UndefOp leaf, const Originals &originals) {
+  SmallVector<Operation *> parts;
+  for (Operation *user : leaf->getUsers()) {
+    bool isPart = isa<ir::SliceOp, ir::TakeOp>(user) && originals.contains(user) &&
+                  user->getOperand(0) == leaf.getResult() &&
+                  llvm::count(user->getOperands(), leaf.getResult()) == 1;
+    if (!isPart || parts.size() == kMostParts)
+      return {};
+    parts.push_back(user);
+  }
+  return parts;
+}
+
 /// Makes the first run keep the leaves that `back` needs, and count its turns if `pending` waits
 /// for their number.
 LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pending,
-                                  ArrayRef<Leaf> paths) {
-  SmallVector<ir::UndefOp> needed;
-  for (auto leaf : back.getBody().front().getOps<ir::UndefOp>())
-    if (leaf->hasAttr(kLeaf))
-      needed.push_back(leaf);
+                                  ArrayRef<Leaf> paths, const Originals &originals) {
+  // Each is a value of a turn, and what stands for it in `back`.
+  SmallVector<Kept> needed;
+  for (auto leaf : llvm::make_early_inc_range(back.getBody().front().getOps<ir::UndefOp>())) {
+    if (!leaf->hasAttr(kLeaf))
+      continue;
+    SmallVector<Operation *> parts = partsOnly(leaf, originals);
+    for (Operation *part : parts)
+      needed.push_back({part->getResult(0), nullptr, originals.lookup(part)->getResult(0)});
+    if (parts.empty())
+      needed.push_back(
+          {leaf.getResult(),
+           &paths[static_cast<size_t>(leaf->getAttrOfType<IntegerAttr>(kLeaf).getInt())],
+           {}});
+  }
   if (needed.empty() && !pending)
     return success();
   OpBuilder::InsertionGuard guard(b);
@@ -211,14 +248,17 @@ LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pend
     turns = *bound;
   }
   SmallVector<ir::TensorType> stacks;
-  for (ir::UndefOp leaf : needed) {
-    auto type = dyn_cast<ir::TensorType>(leaf.getType());
+  for (const Kept &value : needed) {
+    auto type = dyn_cast<ir::TensorType>(value.back.getType());
     if (!type)
-      return op->emitError() << "the gradient of this loop would have to keep a " << leaf.getType();
+      return op->emitError() << "the gradient of this loop would have to keep a "
+                             << value.back.getType();
     SmallVector<ir::SizeAttr> sizes{turns};
     llvm::append_range(sizes, type.getSizes());
     stacks.push_back((type.isHost() ? type.onDevice("") : type).withSizes(sizes));
-    carried.push_back(zeros(stacks.back()));
+    Value stack = zeros(stacks.back());
+    stack.getDefiningOp()->setAttr(ir::kScratch, b.getUnitAttr());
+    carried.push_back(stack);
   }
   SmallVector<Type> types(ValueRange(carried).getTypes());
   Operation *kept;
@@ -251,10 +291,13 @@ LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pend
     entries[0] = "i";
     return b.getStrArrayAttr(entries);
   };
-  for (auto [leaf, stack] : llvm::zip_equal(needed, stacks)) {
-    const Leaf &path = paths[static_cast<size_t>(leaf->getAttrOfType<IntegerAttr>(kLeaf).getInt())];
-    Value value = body.getArgument(first + path.carried);
-    for (int64_t part : path.path) {
+  for (auto [entry, stack] : llvm::zip_equal(needed, stacks)) {
+    Value value = entry.first;
+    if (value)
+      b.setInsertionPointAfterValue(value);
+    else
+      value = body.getArgument(first + entry.leaf->carried);
+    for (int64_t part : entry.leaf ? ArrayRef<int64_t>(entry.leaf->path) : ArrayRef<int64_t>()) {
       if (auto aggregate = dyn_cast<ir::AggregateType>(value.getType()))
         value = make<ir::GetOp>(aggregate.getParts()[static_cast<size_t>(part)], value,
                                 b.getI64IntegerAttr(part));
@@ -276,15 +319,19 @@ LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pend
   Value place = turnOf(back);
   if (constantInt(back.getFrom()) != 0)
     place = elementwise("sub", {place, back.getFrom()});
-  for (auto [leaf, stack] : llvm::zip_equal(needed, stacks)) {
-    auto type = cast<ir::TensorType>(leaf.getType());
+  for (auto [entry, stack] : llvm::zip_equal(needed, stacks)) {
+    auto type = cast<ir::TensorType>(entry.back.getType());
     ir::TensorType device = type.isHost() ? type.onDevice("") : type;
     Value value =
         make<ir::SliceOp>(device, kept->getResult(result++), ValueRange{place}, spec(stack));
     if (type.isHost())
       value = make<ir::ReadOp>(type, value);
-    leaf.replaceAllUsesWith(value);
-    erase(leaf);
+    entry.back.replaceAllUsesWith(value);
+    Operation *stood = entry.back.getDefiningOp();
+    auto leaf = entry.leaf ? ir::UndefOp() : stood->getOperand(0).getDefiningOp<ir::UndefOp>();
+    erase(stood);
+    if (leaf && leaf->use_empty())
+      erase(leaf);
   }
   erase(op);
   return success();

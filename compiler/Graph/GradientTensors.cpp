@@ -2,6 +2,7 @@
 //
 // Part of Differentiate: rules of reductions, products, shapes, indexing and copies.
 #include "Graph/Adjoints.h"
+#include "dialects/mx/ScatterTemp.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -117,37 +118,28 @@ void Reverse::concat(ir::ConcatOp op, Value g) {
   }
 }
 
-/// Adds rows back to where they were taken from, as a product with ones at these places.
-void Reverse::take(ir::TakeOp op, Value g) {
-  Value x = op.getX(), index = op.getIndex();
-  ir::TensorType type = typeOf(x);
-  auto axis = static_cast<size_t>(op.getAxis());
-  ArrayRef<ir::SizeAttr> sizes = type.getSizes();
-  size_t places = typeOf(index).rank();
-  ir::SizeAttr before = product(sizes.take_front(axis)),
-               after = product(sizes.drop_front(axis + 1)),
-               count = product(typeOf(index).getSizes()), length = sizes[axis];
-  (void)places;
-  index = onDevice(index);
-  Type element = typeOf(index).getElement();
-  Value line = make<ir::ReshapeOp>(typeOf(index).withSizes({sizeOf(1), count}), index);
-  Value rows = make<ir::IotaOp>(
-      ir::TensorType::get(b.getContext(), b.getI32Type(), ArrayRef<ir::SizeAttr>(length)));
-  if (element != b.getI32Type())
-    rows = make<ir::CastOp>(typeOf(rows).withElement(element), rows);
-  rows = make<ir::ReshapeOp>(typeOf(rows).withSizes({length, sizeOf(1)}), rows);
-  // A negative number counts from the end.
-  Value size = make<ir::SizeOp>(ir::TensorType::host(b.getI64Type()), length);
-  if (element != b.getI64Type())
-    size = make<ir::CastOp>(ir::TensorType::host(element), size);
-  Type boolean = b.getI1Type();
-  Value hit =
-      elementwise("or", {elementwise("eq", {rows, line}, boolean),
-                         elementwise("eq", {elementwise("sub", {rows, size}), line}, boolean)});
-  Value ones = make<ir::CastOp>(typeOf(hit).withElement(type.getElement()), hit);
-  Value parts = make<ir::ReshapeOp>(typeOf(g).withSizes({before, count, after}), g);
-  Value sums = make<ir::MatmulOp>(type.withSizes({before, length, after}), ones, parts);
-  contribute(x, shaped(sums, type));
+/// Adds to the adjoint of x at the places that a part of it came from, where it is: in a loop that
+/// is the work of the part, not of the whole.
+void Reverse::takeBack(ir::TakeOp op, Value g) {
+  if (!isActive(op.getX()))
+    return;
+  auto type = cast<ir::TensorType>(adjointType(op.getX().getType()));
+  Adjoint &sum = adjoints[op.getX()];
+  Value into = sum.value ? sum.value : zeros(type);
+  sum.value = make<ir::ScatterAddOp>(type, into, onDevice(op.getIndex()), g, op.getAxis());
+}
+
+void Reverse::sliceBack(ir::SliceOp op, Value g) {
+  if (!isActive(op.getX()))
+    return;
+  auto type = cast<ir::TensorType>(adjointType(op.getX().getType()));
+  Adjoint &sum = adjoints[op.getX()];
+  Value into = sum.value;
+  if (into && wrongRule() != "sum")
+    g = elementwise("add", {make<ir::SliceOp>(typeOf(g), into, op.getAt(), op.getSpec()), g});
+  else if (!into)
+    into = zeros(type);
+  sum.value = make<ir::UpdateOp>(type, into, g, op.getAt(), op.getSpec());
 }
 
 LogicalResult Reverse::update(ir::UpdateOp op, Value g) {
@@ -221,13 +213,15 @@ LogicalResult Reverse::tensorRule(Operation *op, Value g, bool &handled) {
       })
       .Case([&](ir::BroadcastOp broadcast) { contribute(broadcast.getX(), g); })
       .Case([&](ir::ConcatOp join) { concat(join, g); })
-      .Case([&](ir::SliceOp slice) {
-        contribute(slice.getX(),
-                   make<ir::UpdateOp>(typeOf(slice.getX()), zeros(typeOf(slice.getX())), g,
-                                      slice.getAt(), slice.getSpec()));
-      })
+      .Case([&](ir::SliceOp slice) { sliceBack(slice, g); })
       .Case([&](ir::UpdateOp part) { result = update(part, g); })
-      .Case([&](ir::TakeOp part) { take(part, g); })
+      .Case([&](ir::TakeOp part) { takeBack(part, g); })
+      .Case([&](ir::ScatterAddOp scatter) {
+        contribute(scatter.getX(), g);
+        if (isActive(scatter.getY()))
+          contribute(scatter.getY(), make<ir::TakeOp>(typeOf(scatter.getY()), g, scatter.getIndex(),
+                                                      scatter.getAxis()));
+      })
       .Case([&](ir::FullOp full) {
         contribute(
             full.getValue(),

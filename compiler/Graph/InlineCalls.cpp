@@ -5,6 +5,7 @@
 #include "Graph/InlineCalls.h"
 #include "Graph/Passes.h"
 #include "Graph/Sizes.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/IRMapping.h"
 #include <deque>
@@ -33,8 +34,9 @@ bool needsHost(Operation *op) {
 
 class Inliner {
 public:
-  Inliner(FunctionOpInterface into, SymbolTable &symbols, int64_t limit)
-      : into(into), isGraph(isa<ir::GraphOp>(*into)), symbols(symbols), names(into), limit(limit) {}
+  Inliner(FunctionOpInterface into, SymbolTable &symbols, int64_t limit, bool keepRules = false)
+      : into(into), isGraph(isa<ir::GraphOp>(*into)), symbols(symbols), names(into), limit(limit),
+        keepRules(keepRules) {}
 
   LogicalResult run() {
     frames.push_back({into, nullptr});
@@ -74,6 +76,7 @@ private:
   SymbolTable &symbols;
   NamesInUse names;
   int64_t limit, size = 0;
+  bool keepRules;
   std::deque<Frame> frames;                                ///< keeps its elements where they are
   SmallVector<std::pair<Operation *, const Frame *>> work; ///< the next call is the last one
 
@@ -143,6 +146,8 @@ private:
     FailureOr<FunctionOpInterface> callee = find(op, *call, frame);
     if (failed(callee))
       return failure();
+    if (keepRules && isa<ir::CallOp>(op) && (*callee)->hasAttr(ir::kVjp))
+      return success();
     SizeMap by;
     for (auto [name, value] : llvm::zip_equal(sizesOf(*callee), call->sizes))
       by[cast<StringAttr>(name)] = cast<ir::SizeAttr>(value);
@@ -236,8 +241,9 @@ struct InlineCalls : impl::InlineCallsBase<InlineCalls> {
 
 } // namespace
 
-LogicalResult inlineCalls(FunctionOpInterface into, SymbolTable &symbols, int64_t limit) {
-  return Inliner(into, symbols, limit).run();
+LogicalResult inlineCalls(FunctionOpInterface into, SymbolTable &symbols, int64_t limit,
+                          bool keepRules) {
+  return Inliner(into, symbols, limit, keepRules).run();
 }
 
 } // namespace mx::graph

@@ -264,6 +264,10 @@ std::optional<mlir::Value> Composer::run(const Call &call) {
     return topK(call);
   if (name.starts_with("scatter_"))
     return scatter(call);
+  if (name == "jvp")
+    return jvp(call);
+  if (name == "vmap")
+    return vmap(call);
   if (name == "take_along") {
     mlir::Value x = operand(call, "x"), index = operand(call, "index");
     if (!x || !index)

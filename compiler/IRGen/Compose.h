@@ -5,6 +5,7 @@
 //   Compose         sizes and building blocks     ComposeShapes    flip, roll, tile, pad,
 //   take_along, … ComposePatterns rearrange, einsum             ComposeWindows   convolutions and
 //   pooling ComposeOrder    sort, argsort, top_k, cumsum, cumprod, scatter
+//   ComposeFunctions  jvp, vmap
 #pragma once
 #include "IRGen/Emitter.h"
 
@@ -96,6 +97,10 @@ private:
   mlir::Value sort(const Call &call);
   mlir::Value topK(const Call &call);
   mlir::Value scatter(const Call &call);
+  // ---- ComposeFunctions.cpp
+  ir::ClosureOp given(const Call &call);
+  mlir::Value jvp(const Call &call);
+  mlir::Value vmap(const Call &call);
 
   struct Window {
     SmallVector<ir::SizeAttr> kernel, stride, dilation, out;

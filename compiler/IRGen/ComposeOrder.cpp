@@ -3,6 +3,7 @@
 // Running sums, orders, rows put in places. Each is a few sweeps that a graph fuses, so host code
 // makes a graph of its own for them: op by op their intermediate values would be large.
 #include "IRGen/Compose.h"
+#include "dialects/mx/ScatterTemp.h"
 
 namespace mx::irgen {
 using namespace mlir;
@@ -161,11 +162,15 @@ mlir::Value Composer::topK(const Call &call) {
   return e.create<ir::MakeOp>(pair, parts);
 }
 
-/// Each row of the result looks for the rows of y that go there.
+/// scatter_add is an op of its own. For the others each row of the result looks for the rows of y
+/// that go there.
 mlir::Value Composer::scatter(const Call &call) {
   mlir::Value x = operand(call, "x"), index = operand(call, "index"), y = operand(call, "y");
   if (!x || !index || !y)
     return {};
+  if (call.name == "scatter_add")
+    return finish(
+        call, e.create<ir::ScatterAddOp>(e.tensor(x), x, index, y, e.builder.getI64IntegerAttr(0)));
   auto build = [&](Composer &c, ValueRange values) -> mlir::Value {
     Emitter &in = c.e;
     mlir::Type boolean = in.builder.getI1Type(), element = in.elementOf(values[0]);
@@ -201,9 +206,7 @@ mlir::Value Composer::scatter(const Call &call) {
     wide.insert(wide.begin(), c.size(1));
     mlir::Value chosen =
         in.elementwise("select", {c.reshape(hit, mask), c.reshape(y, wide), in.toDevice(none)});
-    bool isMax = call.name == "scatter_max";
-    mlir::Value all = in.reduce(isMax ? "max" : "sum", chosen, {1}, /*keep=*/false);
-    return in.elementwise(isMax ? "maximum" : "add", {x, all});
+    return in.elementwise("maximum", {x, in.reduce("max", chosen, {1}, /*keep=*/false)});
   };
   return finish(call, apart({x, index, y}, e.tensor(x), call.name, build));
 }

@@ -3,6 +3,7 @@
 // Control flow. A block gives back the variables it assigns; `break`, `continue` and `return` set
 // flags, and what would be jumped over is put under a condition.
 #include "IRGen/Emitter.h"
+#include "dialects/mx/Marks.h"
 
 namespace mx::irgen {
 using namespace mlir;
@@ -149,9 +150,21 @@ void Emitter::emitForRange(const For *loop, mlir::Value from, mlir::Value to,
   Operation *op = nullptr;
   unsigned firstResult = 0;
   bool leaves = exits & (Breaks | Returns);
+  // `@remat(every=k)`
+  int64_t keepEvery = 0;
+  for (const ast::Attribute &attribute : loop->attributes)
+    if (attribute.name.text == "remat")
+      if (const sema::Value *every = attribute.args[0].value->checked; every && every->dim)
+        keepEvery = number(every->dim).value_or(0);
+  if (leaves && keepEvery > 0) {
+    unsupported(loop->iterable->span, "`@remat` of a loop that `break` or `return` leaves");
+    return;
+  }
   if (!leaves) {
     auto made = create<ir::ForOp>(types, from, to, initial);
     op = made;
+    if (keepEvery > 0)
+      made->setAttr(ir::kRemat, builder.getI64IntegerAttr(keepEvery));
     OpBuilder::InsertionGuard guard(builder);
     mlir::Block *block = builder.createBlock(&made.getBody());
     mlir::Value index = block->addArgument(from.getType(), builder.getLoc());

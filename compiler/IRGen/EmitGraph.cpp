@@ -2,6 +2,7 @@
 //
 // Whole functions: of the program, of graphs, of constructors, and the top level.
 #include "IRGen/Emitter.h"
+#include "dialects/mx/Marks.h"
 
 namespace mx::irgen {
 using namespace mlir;
@@ -138,6 +139,30 @@ void Emitter::emitFunction() {
   if (!f.fetched.empty())
     value = withFetched(value, results.back(), early);
   finishReturn(value);
+  // The function's own rule for the reverse pass, as a function beside it.
+  const Call *rule = nullptr;
+  for (const ast::Attribute &attribute : f.syntax->attributes)
+    if (attribute.name.text == "vjp" && !attribute.args.empty())
+      rule = as<Call>(attribute.args[0].value);
+  if (!rule || shared.failed)
+    return;
+  std::string name = instance.symbol + "$vjp";
+  functionOp->setAttr(ir::kVjp, FlatSymbolRefAttr::get(&shared.context, name));
+  Emitter inside(shared, instance);
+  inside.inGraph = inGraph;
+  auto seed = mlir::cast<ir::TensorType>(results.back());
+  inputs.push_back(seed.isHost() ? seed.onDevice("") : seed);
+  mlir::Type gradients = convert(concrete(rule->checked->type));
+  inside.beginFunction(builder.getFunctionType(inputs, gradients), false, name, rule->span);
+  auto beside = mlir::cast<FunctionOpInterface>(inside.functionOp);
+  next = 0;
+  for (const ParamInfo &param : f.params)
+    if (!isDropped(param))
+      inside.values[param.symbol] = beside.getArgument(next++);
+  inside.values[as<Name>(rule->args.back().value)->symbol] = beside.getArgument(next);
+  inside.at(rule->span);
+  if (mlir::Value value = inside.emit(rule))
+    inside.create<ir::ReturnOp>(inside.fit(value, gradients));
 }
 
 /// The result of a watched variant: that of the graph, if it has one, and the values fetched.

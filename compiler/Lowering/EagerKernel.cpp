@@ -149,6 +149,16 @@ bool Builder::shapes(SmallVectorImpl<SmallVector<StringRef>> &operands,
     result = {"A", "I", "B"};
     return ranks({3, 1}, 3);
   }
+  if (key.op == "scatter_add") {
+    if (key.operands.size() == 3 && elementInfo(key.operands[1].element).kind != ElementClass::Int)
+      return refuse("an index is an integer");
+    names = {"A", "N", "B", "I"};
+    operands.push_back({"A", "N", "B"});
+    operands.push_back({"I"});
+    operands.push_back({"A", "I", "B"});
+    result = {"A", "N", "B"};
+    return ranks({3, 1, 3}, 3);
+  }
   if (key.op == "iota") {
     names = result = {"N"};
     return ranks({}, 1);
@@ -188,7 +198,7 @@ OwningOpRef<ModuleOp> Builder::build() {
       RegisteredOperationName::lookup(("mx." + key.op).str(), context);
   bool isElementwise = name && name->hasTrait<Elementwise>();
   if (!name || !(isElementwise || isReduction() || key.op == "matmul" || key.op == "take" ||
-                 key.op == "iota")) {
+                 key.op == "scatter_add" || key.op == "iota")) {
     refuse("there is no kernel of `" + key.op + "`");
     return nullptr;
   }
@@ -226,7 +236,7 @@ OwningOpRef<ModuleOp> Builder::build() {
   op.addTypes(result);
   if (isReduction())
     op.addAttribute("axes", b.getDenseI64ArrayAttr({1}));
-  if (key.op == "take")
+  if (key.op == "take" || key.op == "scatter_add")
     op.addAttribute("axis", b.getI64IntegerAttr(1));
   Operation *made = b.create(op);
   YieldOp::create(b, loc, made->getResults());

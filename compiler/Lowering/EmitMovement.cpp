@@ -3,6 +3,8 @@
 // Ops that move elements. Those that only read from other places are pointwise (Evaluate.cpp); here
 // are the places of slices, and ops that write in several parts.
 #include "Lowering/EmitKernel.h"
+#include "dialects/mx/ScatterTemp.h"
+#include "dialects/mx/Over.h"
 
 using namespace mlir;
 using namespace mx::ir;
@@ -91,11 +93,23 @@ static void emitConcat(KernelEmitter &e, ConcatOp op, const Output &output) {
   }
 }
 
+/// Fills an output with x, unless it is written over it.
+static void copyFirst(KernelEmitter &e, Evaluator &evaluator, Value x, const Output &output) {
+  ArrayRef<int64_t> over = writesOver(e.kernel);
+  auto argument = dyn_cast<BlockArgument>(x);
+  if (argument && output.index < over.size() && over[output.index] == argument.getArgNumber())
+    return;
+  e.nest(e.sizesOf(cast<TensorType>(x.getType())), [&](Indices place) {
+    Evaluator::Scope scope(evaluator);
+    e.store(e.output(output.index), place, evaluator.at(x, place));
+  });
+}
+
 /// A copy of x, then the part that is replaced.
 static void emitUpdate(KernelEmitter &e, UpdateOp op, const Output &output) {
   Evaluator evaluator(e);
   evaluator.prepare(output.value);
-  TensorType type = op.getType(), value = op.getValue().getType();
+  TensorType value = op.getValue().getType();
   SmallVector<AxisPlan> plans = evaluator.plan(op);
   SmallVector<Value> counts;
   for (const AxisPlan &plan : plans)
@@ -111,10 +125,7 @@ static void emitUpdate(KernelEmitter &e, UpdateOp op, const Output &output) {
              {"a value of size ", has, " does not fit a part of size ", wanted});
   }
   const Buffer &out = e.output(output.index);
-  e.nest(e.sizesOf(type), [&](Indices place) {
-    Evaluator::Scope scope(evaluator);
-    e.store(out, place, evaluator.at(op.getX(), place));
-  });
+  copyFirst(e, evaluator, op.getX(), output);
   e.nest(counts, [&](Indices place) {
     Evaluator::Scope scope(evaluator);
     SmallVector<Value> to;
@@ -131,6 +142,42 @@ static void emitUpdate(KernelEmitter &e, UpdateOp op, const Output &output) {
   });
 }
 
+static Value plus(KernelEmitter &e, Type element, Value x, Value y) {
+  if (!isFloatElement(element))
+    return arith::AddIOp::create(e.b, x, y);
+  if (element.getIntOrFloatBitWidth() != 16)
+    return arith::AddFOp::create(e.b, x, y);
+  Type wide = e.b.getF32Type();
+  Value sum = arith::AddFOp::create(e.b, arith::ExtFOp::create(e.b, wide, x),
+                                    arith::ExtFOp::create(e.b, wide, y));
+  return arith::TruncFOp::create(e.b, e.codeType(element), sum);
+}
+
+/// A copy of x, then y entry by entry. Never in several threads: two entries may have one place,
+/// and they are added in their order.
+static void emitScatterAdd(KernelEmitter &e, ScatterAddOp op, const Output &output) {
+  Evaluator evaluator(e);
+  evaluator.prepare(output.value);
+  TensorType x = op.getX().getType(), y = op.getY().getType();
+  copyFirst(e, evaluator, op.getX(), output);
+  const Buffer &out = e.output(output.index);
+  SmallVector<Value> sizes = e.sizesOf(y), place;
+  std::function<void()> deeper = [&] {
+    if (place.size() == sizes.size()) {
+      Evaluator::Scope scope(evaluator);
+      SmallVector<Value> to = evaluator.placeTaken(op.getIndex(), x, op.getAxis(), place);
+      e.store(out, to, plus(e, x.getElement(), e.load(out, to), evaluator.at(op.getY(), place)));
+      return;
+    }
+    e.loop(e.number(0), sizes[place.size()], 1, [&](Value index) {
+      place.push_back(index);
+      deeper();
+      place.pop_back();
+    });
+  };
+  deeper();
+}
+
 LogicalResult emitMovement(KernelEmitter &e, const OutputGroup &group) {
   Operation *source = group.sources[0];
   for (const Output &output : group.outputs) {
@@ -138,6 +185,10 @@ LogicalResult emitMovement(KernelEmitter &e, const OutputGroup &group) {
       return source->emitOpError() << "must be the last op of its kernel";
     if (auto concat = dyn_cast<ConcatOp>(source)) {
       emitConcat(e, concat, output);
+      continue;
+    }
+    if (auto scatter = dyn_cast<ScatterAddOp>(source)) {
+      emitScatterAdd(e, scatter, output);
       continue;
     }
     auto update = cast<UpdateOp>(source);

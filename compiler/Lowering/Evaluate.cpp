@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lowering/Evaluate.h"
+#include "dialects/mx/ScatterTemp.h"
 
 using namespace mlir;
 using namespace mx::ir;
@@ -54,7 +55,7 @@ void Evaluator::bind(Value value, Indices place, Value element) {
 void Evaluator::prepare(ValueRange roots) {
   llvm::SmallPtrSet<Operation *, 8> late; // known only inside of a loop
   for (Operation *op : operationsBehind(roots)) {
-    bool isLate = !isPointwise(op) && !isa<UpdateOp, ConcatOp, RandomOp>(op);
+    bool isLate = !isPointwise(op) && !isa<UpdateOp, ConcatOp, RandomOp, ScatterAddOp>(op);
     for (Value operand : op->getOperands())
       isLate |= operand.getDefiningOp() && late.contains(operand.getDefiningOp());
     if (isLate) {
@@ -79,7 +80,9 @@ void Evaluator::prepare(ValueRange roots) {
       plans[op] =
           planIndexing(e, update.getX().getType(), update.getSpec(), numbersAt(update.getAt()));
     else if (auto take = dyn_cast<TakeOp>(op))
-      checkTake(take);
+      checkPlaces(take.getIndex(), take.getX().getType(), take.getAxis());
+    else if (auto scatter = dyn_cast<ScatterAddOp>(op))
+      checkPlaces(scatter.getIndex(), scatter.getX().getType(), scatter.getAxis());
     if (auto slice = dyn_cast<SliceOp>(op)) {
       // The type's sizes are what the loops run over: they must be those of the ranges.
       size_t axis = 0;
@@ -168,7 +171,8 @@ Value Evaluator::compute(Operation *op, Indices place) {
   if (auto reshape = dyn_cast<ReshapeOp>(op))
     return reshaped(reshape, place);
   if (auto take = dyn_cast<TakeOp>(op))
-    return taken(take, place);
+    return at(take.getX(),
+              placeTaken(take.getIndex(), take.getX().getType(), take.getAxis(), place));
   auto slice = cast<SliceOp>(op);
   SmallVector<Value> from;
   size_t axis = 0;
@@ -227,31 +231,30 @@ Value Evaluator::reshaped(ReshapeOp op, Indices place) {
   return this->at(op.getX(), at);
 }
 
-Value Evaluator::taken(TakeOp op, Indices place) {
-  TensorType x = op.getX().getType(), index = op.getIndex().getType();
-  auto axis = static_cast<size_t>(op.getAxis());
-  Value row = emitCast(e, at(op.getIndex(), place.slice(axis, index.rank())), index.getElement(),
-                       e.b.getI64Type());
-  // Negative ones count from the end; checkTake has seen that they are in range.
+SmallVector<Value> Evaluator::placeTaken(Value index, TensorType x, size_t axis, Indices place) {
+  auto type = cast<TensorType>(index.getType());
+  Value row =
+      emitCast(e, at(index, place.slice(axis, type.rank())), type.getElement(), e.b.getI64Type());
+  // Negative ones count from the end; checkPlaces has seen that they are in range.
   Value negative = e.compare(arith::CmpIPredicate::slt, row, e.number(0));
   row = e.choose(negative, e.add(row, e.size(x.getSizes()[axis])), row);
   SmallVector<Value> from(place.take_front(axis));
   from.push_back(row);
-  llvm::append_range(from, place.drop_front(axis + index.rank()));
-  return at(op.getX(), from);
+  llvm::append_range(from, place.drop_front(axis + type.rank()));
+  return from;
 }
 
 /// A pass over the indices before anything is read with them.
-void Evaluator::checkTake(TakeOp op) {
-  TensorType x = op.getX().getType(), index = op.getIndex().getType();
+void Evaluator::checkPlaces(Value places, TensorType x, size_t axis) {
+  auto index = cast<TensorType>(places.getType());
   Type i1 = e.b.getI1Type(), i64 = e.b.getI64Type();
-  Value size = e.size(x.getSizes()[op.getAxis()]);
+  Value size = e.size(x.getSizes()[axis]);
   Value lowest = e.sub(e.number(0), size);
   Value bad = e.variable(i1, e.constantOf(i1, 0)), badIndex = e.variable(i64, e.number(0));
   // With nothing to read no index is looked at, as an empty result has no element.
   e.nest(e.sizesOf(index), [&](Indices place) {
     Scope scope(*this);
-    Value row = emitCast(e, at(op.getIndex(), place), index.getElement(), i64);
+    Value row = emitCast(e, at(places, place), index.getElement(), i64);
     Value outside = arith::OrIOp::create(e.b, e.compare(arith::CmpIPredicate::slt, row, lowest),
                                          e.compare(arith::CmpIPredicate::sge, row, size));
     Value before = e.read(bad, i1);
@@ -260,7 +263,7 @@ void Evaluator::checkTake(TakeOp op) {
   });
   e.failIf(e.read(bad, i1), Code::Index,
            {"index ", e.read(badIndex, i64), " is out of range for axis ",
-            MessagePart(std::to_string(op.getAxis())), " of size ", size});
+            MessagePart(std::to_string(axis)), " of size ", size});
 }
 
 } // namespace mx::lowering

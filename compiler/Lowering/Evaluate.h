@@ -51,6 +51,8 @@ public:
   };
 
   SmallVector<AxisPlan> plan(mlir::Operation *op) { return plans[op]; }
+  /// The place in x that a place in what `index` takes from an axis of x comes from.
+  SmallVector<Value> placeTaken(Value index, ir::TensorType x, size_t axis, Indices place);
 
 private:
   friend class Scope;
@@ -60,8 +62,7 @@ private:
 
   Value compute(mlir::Operation *op, Indices place);
   Value reshaped(ir::ReshapeOp op, Indices place);
-  Value taken(ir::TakeOp op, Indices place);
-  void checkTake(ir::TakeOp op);
+  void checkPlaces(Value index, ir::TensorType x, size_t axis);
 };
 
 /// A place of a result as the place of an operand that is stretched to it.

@@ -3,6 +3,7 @@
 // One kernel from `mx` to the LLVM dialect: checks that it is of a form that can be emitted, and
 // hands each group of outputs to the emitter for it.
 #include "Lowering/EmitKernel.h"
+#include "dialects/mx/ScatterTemp.h"
 #include "Lowering/LowerToLlvm.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/SetVector.h"
@@ -66,7 +67,7 @@ LogicalResult findSources(KernelOp kernel, llvm::DenseMap<Value, Sources> &sourc
       return source->hasTrait<Reduction>();
     });
     if (!isPointwise(&op)) {
-      if (!op.hasTrait<Reduction>() && !isa<MatmulOp, ConcatOp, UpdateOp, RandomOp>(op))
+      if (!op.hasTrait<Reduction>() && !isa<MatmulOp, ConcatOp, UpdateOp, RandomOp, ScatterAddOp>(op))
         return op.emitOpError() << "cannot be in a kernel";
       if (!own.empty() && !(afterReductions && op.hasTrait<Reduction>()))
         return op.emitOpError() << "cannot be in one kernel with the " << own[0]->getName()
@@ -151,7 +152,7 @@ LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group) {
     return emitReduce(e, group);
   if (isa<MatmulOp>(source))
     return emitMatmul(e, group);
-  if (isa<ConcatOp, UpdateOp>(source))
+  if (isa<ConcatOp, UpdateOp, ScatterAddOp>(source))
     return emitMovement(e, group);
   return emitRandom(e, group);
 }

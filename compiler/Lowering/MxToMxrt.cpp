@@ -5,6 +5,7 @@
 #include "Lowering/HostMath.h"
 #include "Lowering/ProgramBuilder.h"
 #include "Support/CheckedMath.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -226,6 +227,15 @@ LogicalResult ProgramBuilder::lowerOp(Operation *op) {
       // Text is only there for messages, which look for it themselves.
       .Case<ir::TextOp, ir::MakeErrorOp>([](auto) { return success(); })
       .Case([&](ir::UndefOp undef) { return lowerUndef(undef); })
+      .Case([&](ir::FullOp full) -> LogicalResult {
+        if (!ir::isScratch(full))
+          return lowerHost(full);
+        // Room, and nothing in it yet.
+        FailureOr<Value> room = place(full.getResult());
+        if (succeeded(room))
+          values[full.getResult()] = *room;
+        return room;
+      })
       .Case<ir::ReadOp, ir::ToDeviceOp>([&](auto move) { return lowerMove(move); })
       .Case([&](ir::SizeOp sizeOp) {
         values[sizeOp.getResult()] = size(sizeOp.getSize(), op->getLoc());

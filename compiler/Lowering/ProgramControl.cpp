@@ -4,6 +4,7 @@
 // result has one buffer, which every way to it fills.
 #include "Lowering/HostMath.h"
 #include "Lowering/ProgramBuilder.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -117,9 +118,10 @@ LogicalResult ProgramBuilder::enterLoop(Operation *op, ValueRange initial, const
                                         SmallVector<Value> &numbers) {
   Copies copies;
   for (auto [value, to] : llvm::zip(initial, joined.buffers)) {
-    if (to)
+    Operation *by = value.getDefiningOp();
+    if (to && !ir::isScratch(by) && !isa_and_nonnull<ir::UndefOp>(by))
       copies.push_back({buffer(value, op->getLoc()), to});
-    else
+    else if (!to)
       numbers.push_back(number(value, op->getLoc()));
   }
   return copy(std::move(copies), op->getLoc());

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ReuseInPlace: a call writes over an operand that it is the last to read.
+// ReuseInPlace: a call writes over an operand that it is the last to read, and what is only copied
+// is where it is copied to from the begin.
 //
 // Which outputs may be written over which inputs is a property of the kernel's body. Its code must
 // know of it, since it takes other buffers not to overlap; so such a call gets a kernel of its own,
-// and both slices get one offset.
+// and both slices get one offset. Two slices with a copy between them that are in use together
+// during that copy only become one slice, and the copy goes: so what a loop carries and changes in
+// part, as a stack of states, is changed where it is.
 #include "Memory/Groups.h"
+#include "dialects/mx/ScatterTemp.h"
 #include "Memory/Passes.h"
 #include "dialects/mx/Over.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -77,14 +82,33 @@ bool isReadInPlace(BlockArgument input, bool rows) {
   return true;
 }
 
+/// The input that the kernel's one output is a changed copy of, if all else it reads is other
+/// memory.
+std::optional<unsigned> changedInput(ir::KernelOp kernel) {
+  ValueRange yielded = kernel.getBody().front().getTerminator()->getOperands();
+  if (yielded.size() != 1)
+    return std::nullopt;
+  Operation *last = yielded[0].getDefiningOp();
+  if (!last || !isa<ir::UpdateOp, ir::ScatterAddOp>(last))
+    return std::nullopt;
+  auto input = dyn_cast<BlockArgument>(last->getOperand(0));
+  return input && input.hasOneUse() ? std::optional(input.getArgNumber()) : std::nullopt;
+}
+
 /// Of each output: inputs whose memory it may take.
 using Choices = SmallVector<SmallVector<unsigned, 2>, 1>;
 Choices choicesOf(ir::KernelOp kernel) {
   Choices out(kernel.getNumResults());
   bool isPlain = ir::writesOver(kernel).empty() && kernel.getWorkspace() == 0 &&
                  !(kernel.getStrided() && llvm::is_contained(*kernel.getStrided(), true));
+  if (!isPlain)
+    return out;
+  if (std::optional<unsigned> changed = changedInput(kernel)) {
+    out[0].push_back(*changed);
+    return out;
+  }
   ArrayRef<ir::SizeAttr> rows = rowSpace(kernel);
-  if (!isPlain || (rows.empty() && !isOneNest(kernel)))
+  if (rows.empty() && !isOneNest(kernel))
     return out;
   for (BlockArgument input : kernel.getBody().getArguments()) {
     bool fits = llvm::is_contained(kernel.getResultTypes(), input.getType()) &&
@@ -106,12 +130,13 @@ SmallVector<Segment, 1> wholeOps(ArrayRef<Segment> segments) {
   return joined(out, {});
 }
 
-/// Are the points that both have only those of op `number`?
-bool meetOnlyAt(ArrayRef<Segment> a, ArrayRef<Segment> b, int64_t number) {
+/// Are the points that both have only those of ops in `numbers`?
+bool meetOnlyAt(ArrayRef<Segment> a, ArrayRef<Segment> b, const llvm::DenseSet<int64_t> &numbers) {
   for (size_t i = 0, k = 0; i < a.size() && k < b.size();) {
     int64_t begin = std::max(a[i].begin, b[k].begin), end = std::min(a[i].end, b[k].end);
-    if (begin <= end && (begin < 2 * number || end > 2 * number + 1))
-      return false;
+    for (int64_t op = begin >> 1; begin <= end && op <= end >> 1; ++op)
+      if (!numbers.contains(op))
+        return false;
     ++(a[i].end < b[k].end ? i : k);
   }
   return true;
@@ -128,12 +153,42 @@ public:
   }
 
   void run() {
+    copies.resize(leaders.size());
+    for (Operation *op : liveness.ops())
+      if (auto copy = dyn_cast<rt::CopyOp>(op))
+        if (std::optional<std::pair<unsigned, unsigned>> ends = endsOf(copy))
+          for (unsigned end : {ends->first, ends->second})
+            copies[end].push_back(copy);
     for (Operation *op : liveness.ops())
       if (auto call = dyn_cast<rt::CallOp>(op))
         visit(call);
+    SmallVector<rt::CopyOp> done;
+    SmallVector<std::pair<unsigned, unsigned>> same;
+    for (Operation *op : liveness.ops())
+      if (auto copy = dyn_cast<rt::CopyOp>(op))
+        if (std::optional<std::pair<unsigned, unsigned>> ends = endsOf(copy))
+          if (makeOne(*ends, same))
+            done.push_back(copy);
     for (unsigned i = 0; i < leaders.size(); ++i)
       if (unsigned to = leader(i); to != i)
         sliceAt(i).setOffset(sliceAt(to).getOffset());
+    for (rt::CopyOp copy : done)
+      copy.erase();
+    // Nothing else says that what was copied is there: the two become one in name.
+    std::vector<unsigned> names(leaders.size());
+    std::iota(names.begin(), names.end(), 0u);
+    for (auto [from, to] : same) {
+      rt::SliceOp a = sliceAt(names[from]), b = sliceAt(names[to]);
+      if (a == b)
+        continue;
+      // The one that stands first stays: it must stand before all uses.
+      if (b->isBeforeInBlock(a))
+        std::swap(a, b);
+      unsigned kept = *liveness.indexOf(a.getResult()), gone = *liveness.indexOf(b.getResult());
+      b.getResult().replaceAllUsesWith(a.getResult());
+      for (unsigned &name : names)
+        name = name == gone ? kept : name;
+    }
   }
 
 private:
@@ -142,6 +197,45 @@ private:
   std::vector<unsigned> leaders;
   std::vector<SmallVector<Segment, 1>> lives; ///< of each leader
   llvm::DenseMap<Attribute, Choices> known;
+  std::vector<SmallVector<rt::CopyOp, 1>> copies; ///< of each leader: those from it and to it
+
+  /// The two slices of a copy that could be one.
+  std::optional<std::pair<unsigned, unsigned>> endsOf(rt::CopyOp copy) {
+    std::optional<unsigned> from = liveness.indexOf(copy.getFrom()),
+                            to = liveness.indexOf(copy.getTo());
+    if (!from || !to || !sliceAt(*from) || !sliceAt(*to) ||
+        copy.getFrom().getType() != copy.getTo().getType() ||
+        sliceAt(*from).getBytes() != sliceAt(*to).getBytes())
+      return std::nullopt;
+    return std::pair(*from, *to);
+  }
+  /// The ops during which both may be in use although they are one memory.
+  llvm::DenseSet<int64_t> copiesBetween(unsigned first, unsigned second) {
+    llvm::DenseSet<int64_t> out;
+    for (rt::CopyOp copy : copies[first]) {
+      std::pair<unsigned, unsigned> ends = *endsOf(copy);
+      unsigned from = leader(ends.first), to = leader(ends.second);
+      if ((from == first && to == second) || (from == second && to == first))
+        out.insert(liveness.number(copy));
+    }
+    return out;
+  }
+  void unite(unsigned first, unsigned second) {
+    leaders[first] = second;
+    lives[second] = joined(lives[first], lives[second]);
+    llvm::append_range(copies[second], copies[first]);
+  }
+  bool makeOne(std::pair<unsigned, unsigned> ends,
+               SmallVectorImpl<std::pair<unsigned, unsigned>> &same) {
+    unsigned first = leader(ends.first), second = leader(ends.second);
+    if (first != second) {
+      if (!meetOnlyAt(lives[first], lives[second], copiesBetween(first, second)))
+        return false;
+      unite(first, second);
+    }
+    same.push_back(ends);
+    return true;
+  }
 
   rt::SliceOp sliceAt(unsigned index) {
     return liveness.buffers()[index].getDefiningOp<rt::SliceOp>();
@@ -178,15 +272,18 @@ private:
       return false;
     int64_t number = liveness.number(call);
     unsigned first = leader(*a), second = leader(*b);
-    if (first == second || !meetOnlyAt(lives[first], lives[second], number))
+    if (first == second)
+      return false;
+    llvm::DenseSet<int64_t> allowed = copiesBetween(first, second);
+    allowed.insert(number);
+    if (!meetOnlyAt(lives[first], lives[second], allowed))
       return false;
     auto covers = [&](unsigned buffer, int64_t point) {
       return intersect(liveness.segments(buffer), Segment{point, point});
     };
     if (covers(*a, 2 * number + 1) || covers(*b, 2 * number))
       return false;
-    leaders[first] = second;
-    lives[second] = joined(lives[first], lives[second]);
+    unite(first, second);
     return true;
   }
 

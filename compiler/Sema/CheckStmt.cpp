@@ -43,7 +43,7 @@ const Value *Sema::checkBlock(Block *block, const Type *expected, bool wantValue
 
 const Value *Sema::checkLastStmt(Stmt *stmt, const Type *expected, bool wantValue) {
   if (auto *e = as<ExprStmt>(stmt)) {
-    checkAttributes(stmt->attributes, "an expression", {"remat"});
+    checkAttributes(stmt->attributes, "an expression", {});
     if (auto *branch = as<If>(e->expr); branch && !wantValue) {
       statementIf = true;
       return check(e->expr);
@@ -60,10 +60,30 @@ const Value *Sema::checkLastStmt(Stmt *stmt, const Type *expected, bool wantValu
   return v;
 }
 
+/// `@remat(every=k)`: k is a number that is known here, from 1 on.
+static void checkRemat(Sema &sema, For *loop) {
+  for (const ast::Attribute &a : loop->attributes) {
+    if (a.name.text != "remat")
+      continue;
+    const Argument *every = a.args.size() == 1 ? &a.args[0] : nullptr;
+    Dim count;
+    if (every && every->name.text == "every" && every->value)
+      count = sema.check(every->value)->dim;
+    std::optional<int64_t> number = count ? count.constant() : std::nullopt;
+    if (number && *number >= 1)
+      continue;
+    sema.diags
+        .report(Code::E0806, a.span,
+                number ? "`@remat` cannot keep one state in " + std::to_string(*number) + " turns"
+                       : "`@remat` of a loop needs a number")
+        .help("write `@remat(every=16)`: one state in 16 turns is kept");
+  }
+}
+
 void Sema::checkStmt(Stmt *stmt) {
   switch (stmt->kind) {
   case StmtKind::Expr: {
-    checkAttributes(stmt->attributes, "an expression", {"remat"});
+    checkAttributes(stmt->attributes, "an expression", {});
     auto *e = as<ExprStmt>(stmt);
     statementIf = e->expr->kind == ExprKind::If;
     check(e->expr);
@@ -77,9 +97,10 @@ void Sema::checkStmt(Stmt *stmt) {
     return checkAssign(as<Assign>(stmt));
   case StmtKind::For:
     checkAttributes(stmt->attributes, "a loop", {"remat"});
+    checkRemat(*this, as<For>(stmt));
     return checkFor(as<For>(stmt));
   case StmtKind::While:
-    checkAttributes(stmt->attributes, "a loop", {"remat"});
+    checkAttributes(stmt->attributes, "a `while` loop", {});
     return checkWhile(as<While>(stmt));
   case StmtKind::Return:
     return checkReturn(as<Return>(stmt));

@@ -178,6 +178,66 @@ void Sema::resolveSignature(FunctionInfo &f) {
   f.state = FunctionInfo::SignatureDone;
 }
 
+/// `@vjp(back)`: `back` takes the arguments and the gradient of the result, and gives the gradients
+/// of the arguments that are floats. It is checked as the call that the reverse pass makes of it,
+/// which takes the place of the attribute's argument.
+static void checkVjp(Sema &sema, FunctionInfo &f) {
+  for (const ast::Attribute &a : f.syntax->attributes) {
+    if (a.name.text != "vjp")
+      continue;
+    if (a.args.size() != 1 || !a.args[0].value || a.args[0].name.valid()) {
+      sema.diags.report(Code::E0806, a.span, "`@vjp` needs the name of a function")
+          .help("write `@vjp(back)`, where `back` takes the arguments of `" + f.name +
+                "` and the gradient of its result");
+      return;
+    }
+    std::vector<const Type *> wanted;
+    bool plain = !f.owner && f.result->isTensor() && sema.types.isFloat(f.result->elem);
+    for (const ParamInfo &p : f.params) {
+      plain &= p.type->isTensor() && !p.isMut;
+      if (p.type->isTensor() && sema.types.isFloat(p.type->elem) && !p.isStatic)
+        wanted.push_back(p.type);
+    }
+    if (!plain || wanted.empty()) {
+      sema.diags
+          .report(Code::E0505, a.span,
+                  "`@vjp` is for a function from tensors to one tensor of floats")
+          .label(f.syntax->name.span, "this is none");
+      return;
+    }
+    Scope *outer = sema.context->scope;
+    sema.context->scope = sema.newScope(f.paramScope);
+    Symbol *seed = sema.newSymbol(SymbolKind::Variable, "$seed", a.span);
+    seed->type = f.result;
+    seed->isParam = true;
+    seed->bind = ast::BindKind::Let;
+    seed->function = &f;
+    seed->value = sema.valueOf(f.result);
+    sema.define(*sema.context->scope, seed, /*mayShadow=*/false);
+    std::vector<ast::Argument> args;
+    auto add = [&](std::string_view name) {
+      auto *use = sema.arena.make<ast::Name>(a.span);
+      use->text = name;
+      use->outerSpan = a.span;
+      args.push_back({{}, false, use, a.span});
+    };
+    for (const ParamInfo &p : f.params)
+      add(p.symbol->name);
+    add(seed->name);
+    auto *call = sema.arena.make<ast::Call>(a.span);
+    Expr *&rule = a.args[0].value;
+    call->outerSpan = a.span;
+    call->callee = rule;
+    call->args = sema.arena.list(args);
+    call->argsSpan = a.span;
+    Span at = rule->span;
+    rule = call;
+    sema.require(*sema.check(call), wanted.size() == 1 ? wanted[0] : sema.types.tuple(wanted), at,
+                 "the gradient that `@vjp` gives");
+    sema.context->scope = outer;
+  }
+}
+
 void Sema::checkBody(FunctionInfo &f) {
   resolveSignature(f);
   if (f.state != FunctionInfo::SignatureDone || (f.syntax && tooDeep(f.syntax->name.span, f.name)))
@@ -253,6 +313,7 @@ void Sema::checkBody(FunctionInfo &f) {
                   f.syntax->body->stmts.empty() ? f.syntax->body->span
                                                 : f.syntax->body->stmts.back()->span,
                   nullptr);
+    checkVjp(*this, f);
   });
   f.state = FunctionInfo::BodyDone;
   for (auto &[caller, cause] : std::exchange(f.early, {}))

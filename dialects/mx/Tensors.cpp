@@ -4,14 +4,15 @@
 // shape rules of compiler/Support: an op is refused if a rule refutes it. What a rule can neither
 // prove nor refute was handed to the callers by the checker, and is fine here.
 #include "dialects/mx/Mx.h"
+#include "dialects/mx/ScatterTemp.h"
 
 using namespace mlir;
 
 namespace mx::ir {
 namespace {
 
-/// Sizes with names may fit by a `where` that the IR does not know; the checker has seen to it. Numbers
-/// and ranks speak for themselves.
+/// Sizes with names may fit by a `where` that the IR does not know; the checker has seen to it.
+/// Numbers and ranks speak for themselves.
 bool isWrong(const ShapeResult &found) {
   switch (found.problem.kind) {
   case ShapeProblem::None:
@@ -212,19 +213,29 @@ LogicalResult UpdateOp::verify() {
     return failure();
   return verifyIndexing(*this, getX().getType(), getSpec(), getAt().size(), std::nullopt);
 }
-LogicalResult TakeOp::verify() {
-  TensorType x = getX().getType(), index = getIndex().getType(), result = getType();
-  int64_t axis = getAxis();
-  if (failed(sameElement(*this, x, result)))
+/// `part` is what the index takes from an axis of x.
+static LogicalResult verifyTaken(Operation *op, TensorType x, TensorType index, TensorType part,
+                                 int64_t axis, StringRef what) {
+  if (failed(sameElement(op, x, part)))
     return failure();
   if (axis < 0 || axis >= static_cast<int64_t>(x.rank()))
-    return emitOpError() << "axis " << axis << " is outside of the rank";
+    return op->emitOpError() << "axis " << axis << " is outside of the rank";
   SmallVector<SizeAttr> sizes(x.getSizes().take_front(axis));
   llvm::append_range(sizes, index.getSizes());
   llvm::append_range(sizes, x.getSizes().drop_front(axis + 1));
-  if (ArrayRef<SizeAttr>(sizes) != result.getSizes())
-    return emitOpError() << "the result is not " << result.withSizes(sizes);
+  if (ArrayRef<SizeAttr>(sizes) != part.getSizes())
+    return op->emitOpError() << what << " is not " << part.withSizes(sizes);
   return success();
+}
+LogicalResult TakeOp::verify() {
+  return verifyTaken(*this, getX().getType(), getIndex().getType(), getType(), getAxis(),
+                     "the result");
+}
+LogicalResult ScatterAddOp::verify() {
+  if (getX().getType() != getType())
+    return emitOpError() << "changes its type";
+  return verifyTaken(*this, getX().getType(), getIndex().getType(), getY().getType(), getAxis(),
+                     "what is added");
 }
 
 // -------------------------------------------------------------------------------------------
@@ -276,3 +287,6 @@ OpFoldResult ToDeviceOp::fold(FoldAdaptor) {
 }
 
 } // namespace mx::ir
+
+#define GET_OP_CLASSES
+#include "dialects/mx/MxScatter.cpp.inc"

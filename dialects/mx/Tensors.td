@@ -89,6 +89,13 @@ def Mx_TakeOp : Mx_TensorOp<"take", "entries of one axis by number: the axis is 
   let assemblyFormat = "$x `,` $index `along` $axis attr-dict `:` functional-type(operands, results)";
 }
 
+def Mx_ScatterAddOp : Mx_TensorOp<"scatter_add", "x with y added to the entries of one axis that the index names, in its order: what `take` took, given back",
+                                  [NoMemoryEffect, Mx_MayFail]> {
+  let description = [{ y has the shape of `take x, index`. An entry that is named twice gets both. }];
+  let arguments = (ins Mx_TensorType:$x, Mx_TensorType:$index, Mx_TensorType:$y, I64Attr:$axis);
+  let assemblyFormat = "$x `,` $index `,` $y `along` $axis attr-dict `:` functional-type(operands, results)";
+}
+
 // ------------------------------------------------------------------------------------------ making
 
 def Mx_ConstantOp : Mx_TensorOp<"constant", "a number, or a tensor of numbers", [Pure, ConstantLike]> {

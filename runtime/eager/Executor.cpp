@@ -92,6 +92,8 @@ static Status dispatch(OpCall &call) {
     return runIndex(call);
   case Family::Update:
     return runUpdate(call);
+  case Family::ScatterAdd:
+    return runScatterAdd(call);
   case Family::Copy:
     return runCopy(call);
   case Family::To:

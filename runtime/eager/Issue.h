@@ -188,6 +188,7 @@ Status runTranspose(OpCall &call);
 Status runConcat(OpCall &call);
 Status runIndex(OpCall &call);
 Status runUpdate(OpCall &call);
+Status runScatterAdd(OpCall &call);
 Status runCopy(OpCall &call);
 Status runTo(OpCall &call);
 Status runWait(OpCall &call);

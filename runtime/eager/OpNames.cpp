@@ -161,6 +161,7 @@ const char *readAttributes(std::string_view text, bool given, Operation &op) {
   case Family::Reduce:
   case Family::Transpose:
   case Family::Concat:
+  case Family::ScatterAdd:
   case Family::Literal:
   case Family::To:
     needed = true;
@@ -186,7 +187,7 @@ const char *readAttributes(std::string_view text, bool given, Operation &op) {
     } else if (family == Family::Literal && key == "shape") {
       good = readList(value, op.sizes, op.rank);
       found = true;
-    } else if (family == Family::Concat && key == "axis") {
+    } else if ((family == Family::Concat || family == Family::ScatterAdd) && key == "axis") {
       good = readNumber(value, number) && number < MXRT_MAX_RANK;
       op.axis = int32_t(number);
       found = true;

@@ -36,6 +36,7 @@ enum class Family : uint8_t {
   Concat,
   Index,
   Update,
+  ScatterAdd,
   Copy,
   To,
   Wait,

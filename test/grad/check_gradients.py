@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Compares gradients with central differences, eagerly and in a graph.
 
-Usage: check_gradients.py MXC GROUP
+Usage: check_gradients.py MXC GROUP [TYPE]
 
-Each case is an expression of one or two f64 tensors as mx and as NumPy. The program differentiates
+Each case is an expression of one or two tensors as mx and as NumPy. The program differentiates
 sum(w * expression) with random weights w, so that each element of the gradient matters; NumPy takes
-differences of the same function. Points stay away from kinks.
+differences of the same function in f64. TYPE is what mx computes in: f64, f32 or f16. Points stay
+away from kinks. The group `second` takes the slope of the gradient along a direction, of all cases
+but control flow, and compares it with differences of second order.
 """
 
 import math
@@ -17,8 +19,9 @@ import tempfile
 import numpy as np
 
 MXC, GROUP = sys.argv[1], sys.argv[2]
+TYPE = sys.argv[3] if len(sys.argv) > 3 else "f64"
 rng = np.random.default_rng(11)
-LIMIT = 1e-6
+LIMIT = {"f64": 1e-6, "f32": 2e-4, "f16": 5e-2}[TYPE]
 # NumPy has no error function.
 erf = np.vectorize(math.erf)
 
@@ -32,7 +35,7 @@ def literal(x):
 
 def typed(name, x):
     shape = f"[{', '.join(map(str, x.shape))}]" if x.ndim else ""
-    return f"let {name}: f64{shape} = {literal(x)}"
+    return f"let {name}: {TYPE}{shape} = {literal(x)}"
 
 
 def difference(f, args, k):
@@ -74,7 +77,7 @@ class Cases:
         for way in ("eager", "graph"):
             grads = [f"{way}{i}_{k}" for k in range(len(args))]
             pattern = grads[0] if len(grads) == 1 else "(" + ", ".join(grads) + ")"
-            text = f"let (_, {pattern}) = grad({targets}) {{\n    {body}\n  }}"
+            text = f"let (_, {pattern}) = grad({targets}) {{\n    {body}\n  }}".replace("f64", TYPE)
             if way == "graph":
                 self.graphs.append((text, grads))
                 continue
@@ -110,19 +113,69 @@ class Cases:
             way, i, k = head.split()
             text, wants = self.wanted[int(i)]
             want = wants[int(k)].reshape(-1)
-            body = re.sub(r"^\s*f64\[[0-9, ]*\]", "", body)
+            body = re.sub(r"^\s*f(64|32|16)\[[0-9, ]*\]", "", body)
             got = np.array([float(w) for w in re.findall(r"-?nan|-?inf|-?[0-9][0-9.e+-]*", body)])
             checked += 1
             scale = max(1e-3, float(np.max(np.abs(want), initial=0)))
-            if got.shape != want.shape or not np.all(np.abs(got - want) <= LIMIT * scale):
+            limit = 1e-5 * max(1.0, scale) if GROUP == "second" else LIMIT * scale
+            if got.shape != want.shape or not np.all(np.abs(got - want) <= limit):
                 wrong += 1
                 print(f"{f.name}: {way}: {text}, by argument {k}\n  got  {got[:8]}\n  want {want[:8]}")
-        if checked != 2 * sum(len(w) for _, w in self.wanted):
+        ways = 1 if GROUP == "second" else 2
+        if checked != ways * sum(len(w) for _, w in self.wanted):
             print(f"{f.name}: {checked} results for {len(self.wanted)} cases")
             return 1
         if wrong == 0:
             print(f"{checked} gradients agree")
         return wrong != 0
+
+
+class Second(Cases):
+    """The gradient's own gradient, op by op, along a random direction."""
+
+    def __init__(self):
+        super().__init__()
+        self.ops = set()
+
+    def add(self, text, f, *args, setup=""):
+        if "sign(" in text or "floor(" in text or any(x.size > 12 for x in args):
+            return
+        self.ops.add(text)
+        names = []
+        for x in args:
+            names.append(f"a{self.names}")
+            self.names += 1
+            self.lines.append(typed(names[-1], x))
+        i = len(self.wanted)
+        w = rng.uniform(0.5, 1.5, np.shape(f(*args)))
+        loss = lambda *a: float(np.sum(w * f(*a)))
+        self.lines.append(typed(f"w{i}", np.asarray(w)))
+        value = f"w{i} * ({text.format(*names)})"
+        body = f"({value}).sum()" if w.ndim else value
+        body = setup.format(*names) + "\n    " + body if setup else body
+        wants = []
+        for k, x in enumerate(args):
+            v = rng.uniform(-1, 1, x.shape)
+            self.lines.append(typed(f"v{i}_{k}", np.asarray(v)))
+            inner = f"(g * v{i}_{k}).sum()" if x.ndim else f"g * v{i}_{k}"
+            self.lines.append(f"let (_, eager{i}_{k}) = grad({names[k]}) {{\n"
+                              f"  let (_, g) = grad({names[k]}) {{\n    {body}\n  }}\n  {inner}\n}}")
+            self.show([f"eager{i}_{k}"])
+            step = 1e-4
+
+            def along(*a, k=k, v=v):
+                up, down = list(a), list(a)
+                up[k], down[k] = a[k] + step * v, a[k] - step * v
+                return (loss(*up) - loss(*down)) / (2 * step)
+            out = np.zeros(x.shape)
+            for at in np.ndindex(x.shape):
+                up, down = list(args), list(args)
+                up[k], down[k] = x.copy(), x.copy()
+                up[k][at] += step
+                down[k][at] -= step
+                out[at] = (along(*up) - along(*down)) / (2 * step)
+            wants.append(out)
+        self.wanted.append((text, wants))
 
 
 def some(shape, low=0.3, high=1.7):
@@ -277,7 +330,15 @@ def control(c):
           setup="var y{0}: f64 = {0}[0] * 0.0\n    for i in 0..4 {{ if i % 2 == 0 {{ y{0} = y{0} + {0}[i] ** 2 }} else {{ y{0} = y{0} * {0}[i] }} }}")
 
 
-cases = Cases()
-{"unary": unary, "binary": binary, "reductions": reductions, "products": products,
- "shapes": shapes, "control": control}[GROUP](cases)
+groups = {"unary": unary, "binary": binary, "reductions": reductions, "products": products,
+          "shapes": shapes, "control": control}
+if GROUP == "second":
+    cases = Second()
+    for name in ("unary", "binary", "reductions", "products", "shapes"):
+        groups[name](cases)
+    if len(cases.ops) < 40:
+        sys.exit(f"only {len(cases.ops)} ops")
+else:
+    cases = Cases()
+    groups[GROUP](cases)
 sys.exit(cases.run())

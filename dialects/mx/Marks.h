@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attributes that passes leave for each other on ops of `mx`.
+#pragma once
+#include "dialects/mx/Mx.h"
+
+namespace mx::ir {
+
+/// On `mx.full`: every element is written before it is read, so what is there at first matters to
+/// nobody. Stacks of loops begin so.
+inline constexpr llvm::StringLiteral kScratch = "mx.scratch";
+
+/// On a loop: `@remat(every=k)`, the number of turns of which the reverse pass keeps one state.
+inline constexpr llvm::StringLiteral kRemat = "mx.remat";
+/// On a loop: a bound on its turns, if its ends do not show one.
+inline constexpr llvm::StringLiteral kTurns = "mx.turns";
+
+/// On a function: the function that is its rule in the reverse pass (`@vjp`). It takes the
+/// arguments and the gradient of the result, and gives those of the arguments that have floats.
+inline constexpr llvm::StringLiteral kVjp = "mx.vjp";
+
+/// On `mx.grad`: in forward mode. The tangents of the arguments in `wrt` follow the arguments; the
+/// results are those of the function and the tangent of the first.
+inline constexpr llvm::StringLiteral kForward = "mx.forward";
+
+inline bool isScratch(mlir::Operation *op) {
+  return llvm::isa_and_nonnull<FullOp>(op) && op->hasAttr(kScratch);
+}
+
+} // namespace mx::ir

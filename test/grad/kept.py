@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Counts what the reverse pass keeps: stacks of loops, copies of them, and buffers between passes.
+
+Usage: kept.py MXC
+
+Each case is a graph with a gradient in it. What is counted is the plan (`--emit=mxrt`): a stack is
+memory for a tensor whose first size is the number of turns. Prints what is wrong; exits with 1 then.
+"""
+import re
+import subprocess
+import sys
+import tempfile
+
+MXC = sys.argv[1]
+wrong = []
+
+
+def emitted(stage, text):
+    with tempfile.NamedTemporaryFile("w", suffix=".mx") as file:
+        file.write(text)
+        file.flush()
+        done = subprocess.run([MXC, "run", f"--emit={stage}", file.name], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{text}\n{done.stderr[:2000]}")
+    return done.stdout
+
+
+def plan(text):
+    """Slices by type, without those that share an offset; copies by type; kernels; loops."""
+    out = emitted("mxrt", text)
+    slices = {}
+    for offset, shape in re.findall(r"mxrt\.slice (\d+) bytes \d+ : <(\w+\[[0-9, ]*\])>", out):
+        slices.setdefault(shape, set()).add(offset)
+    copies = re.findall(r"mxrt\.copy .* : <(\w+\[[0-9, ]*\])>, ", out)
+    return slices, copies, out
+
+
+def expect(what, got, want):
+    if got != want:
+        wrong.append(f"{what}: {got}, not {want}")
+
+
+def stacks(slices, turns):
+    return sorted(shape for shape, at in slices.items() for _ in at if re.match(rf"\w+\[{turns}\b", shape))
+
+
+def loop(body, turns, setup="", after="h.sum()", by="w", header=""):
+    return f"""
+graph fn f(w: f32[5, 5], x: f32[3, 5]) -> f32[5, 5] {{
+  let (_, g) = grad({by}) {{
+    var h = x
+    {setup}
+    {header}
+    for t in 0..{turns} {{ {body} }}
+    {after}
+  }}
+  g
+}}
+print(f(ones([5, 5]), ones([3, 5])))
+"""
+
+
+# One stack for the one value that the reverse pass needs; it is never copied.
+for turns in (7, 700):
+    slices, copies, text = plan(loop("h = tanh(h @ w)", turns))
+    expect(f"stacks of {turns} turns", stacks(slices, turns), [f"f32[{turns}, 3, 5]"])
+    expect("copies of stacks", [c for c in copies if c.startswith(f"f32[{turns}")], [])
+    expect("loops", text.count("scf.for "), 2)
+    expect("the stack is written over", len(re.findall(r"_over_0 reads\(%\d+, %\d+, %\d+ : "
+                                                       rf"!mxrt.buffer<f32\[{turns}, ", text)), 1)
+short = plan(loop("h = tanh(h @ w)", 7))[2].count("mxrt.call")
+expect("calls do not depend on the number of turns", short, text.count("mxrt.call"))
+
+# A sum needs nothing of what it carries.
+slices, _, _ = plan(loop("h = h + x * w[0]", 7))
+expect("stacks of a sum", stacks(slices, 7), [])
+
+# Two carried values, both needed.
+slices, copies, _ = plan(loop("(h, c) = (tanh(c @ w), h * c)", 7, setup="var c = x"))
+expect("stacks of two values", stacks(slices, 7), ["f32[7, 3, 5]"] * 2)
+expect("their copies", [c for c in copies if c.startswith("f32[7")], [])
+
+# Of an array that is looked at in places, the places are kept and not an array for each turn.
+slices, copies, _ = plan(loop("r[t + 1] = sin(r[t]) @ w", 7, setup="var r = zeros([8, 5])\n    r[0] = x[0]",
+                              after="r.sum()"))
+expect("stacks of an array", stacks(slices, 7), ["f32[7, 5]"])
+expect("copies of the array in the loop", [c for c in copies if c == "f32[8, 5]"], [])
+
+# @remat: each fourth state, and those of one block.
+slices, _, text = plan(loop("h = tanh(h @ w)", 16, header="@remat(every=4)"))
+expect("stacks with @remat", stacks(slices, 16) + stacks(slices, 4), ["f32[4, 3, 5]"] * 2)
+slices, _, _ = plan(loop("h = tanh(h @ w)", 10, header="@remat(every=4)"))
+expect("stacks with a block that is not full", stacks(slices, 3) + stacks(slices, 4),
+       ["f32[3, 3, 5]", "f32[4, 3, 5]"])
+
+# Nested: one stack for the outer loop, one that each of its turns uses again.
+slices, _, _ = plan(loop("for k in 0..9 { h = tanh(h @ w) }", 7))
+expect("stacks of nested loops", stacks(slices, 7) + stacks(slices, 9), ["f32[7, 3, 5]", "f32[9, 3, 5]"])
+
+# A relu keeps its output and not its input: forward and backward, each layer is one buffer.
+out = emitted("mx-fused", """
+graph fn f(w: f32[5, 7], v: f32[7, 2], x: f32[3, 5]) -> (f32[5, 7], f32[7, 2]) {
+  let (_, g) = grad(w, v) { (maximum(x @ w, 0.0) @ v).sum() }
+  g
+}
+print(f(ones([5, 7]), ones([7, 2]), ones([3, 5])))
+""")
+relu = [k for k in re.findall(r"mx\.kernel\(.*?\n    }", out, flags=re.S) if "mx.maximum" in k]
+expect("kernels with the relu", len(relu), 1)
+expect("outputs of the relu", re.search(r"mx\.yield (.*) :", relu[0]).group(1).count("%"), 1)
+
+# Rows that were taken are added where they came from, in a loop to the sum itself.
+out = emitted("mx-fused", """
+graph fn f(w: f32[50, 4], ids: i32[6, 3]) -> f32[50, 4] {
+  let (_, g) = grad(w) {
+    var s = 0.0
+    for t in 0..6 { s += (take(w, ids[t]) ** 2).sum() }
+    s
+  }
+  g
+}
+print(f(ones([50, 4]), zeros([6, 3], dtype=i32)))
+""")
+expect("scatter_add", out.count("mx.scatter_add"), 1)
+expect("products for it", out.count("mx.matmul"), 0)
+expect("sums of whole tables", len(re.findall(r"mx\.add .*f32\[50, 4\]", out)), 0)
+
+if wrong:
+    sys.exit("\n".join(wrong))
+print("what is kept is what is needed")
