@@ -132,7 +132,26 @@ private:
     }
   }
 
-  void outline(ArrayRef<Operation *> members) {
+  /// Numbers that are known without a run are known in the graph as well, where loops depend on
+  /// them.
+  static bool isKnownNumber(Operation *op) {
+    return op && isa<ir::ConstantOp, ir::SizeOp, ir::LengthOp>(op) &&
+           cast<ir::TensorType>(op->getResult(0).getType()).isHost();
+  }
+
+  void outline(ArrayRef<Operation *> given) {
+    SmallVector<Operation *> members;
+    auto add = [&](auto &self, Operation *op) -> void {
+      SetVector<Value> used(op->operand_begin(), op->operand_end());
+      getUsedValuesDefinedAbove(op->getRegions(), used);
+      for (Value value : used)
+        if (Operation *number = value.getDefiningOp();
+            isKnownNumber(number) && !llvm::is_contained(members, number))
+          self(self, number);
+      members.push_back(op);
+    };
+    for (Operation *op : given)
+      add(add, op);
     llvm::SmallPtrSet<Operation *, 16> inside(members.begin(), members.end());
     SetVector<Value> inputs;
     SmallVector<Value> outputs;
@@ -142,6 +161,8 @@ private:
       for (Value value : used)
         if (!value.getDefiningOp() || !inside.contains(value.getDefiningOp()))
           inputs.insert(value);
+      if (isKnownNumber(op))
+        continue; // stays outside too
       for (Value result : op->getResults())
         if (llvm::any_of(result.getUsers(), [&](Operation *user) {
               Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
@@ -149,13 +170,13 @@ private:
             }))
           outputs.push_back(result);
     }
-    Block &block = *members.front()->getBlock();
+    Block &block = *given.front()->getBlock();
     OpBuilder b(block.getTerminator());
-    Location loc = members.back()->getLoc();
+    Location loc = given.back()->getLoc();
     SmallVector<StringAttr> names;
     for (Operation *op : members)
       sizeNamesIn(op, names);
-    SmallVector<Attribute> sizes, given;
+    SmallVector<Attribute> sizes, values;
     ir::SizeTable &table = b.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
     auto named = [&](StringAttr name) {
       std::lock_guard guard(table.lock);
@@ -163,17 +184,17 @@ private:
     };
     for (StringAttr name : llvm::SetVector<StringAttr>(names.begin(), names.end())) {
       sizes.push_back(name);
-      given.push_back(named(name));
+      values.push_back(named(name));
     }
     auto call = ir::CallOp::create(b, loc, ValueRange(outputs).getTypes(),
                                    make(members, inputs.getArrayRef(), outputs, sizes, loc),
-                                   inputs.getArrayRef(), b.getArrayAttr(given));
+                                   inputs.getArrayRef(), b.getArrayAttr(values));
     for (auto [old, now] : llvm::zip_equal(outputs, call.getOuts()))
       old.replaceUsesWithIf(now, [&](OpOperand &use) {
         Operation *here = block.findAncestorOpInBlock(*use.getOwner());
         return !here || !inside.contains(here);
       });
-    for (Operation *op : llvm::reverse(members))
+    for (Operation *op : llvm::reverse(given))
       op->erase();
   }
 

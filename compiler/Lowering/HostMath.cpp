@@ -4,6 +4,7 @@
 // down as in Python, a float divisor of 0 gives inf or NaN.
 #include "Lowering/HostMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
 using namespace mlir;
@@ -145,7 +146,31 @@ Value HostMath::lowerFloats(Operation *op, ValueRange x) {
     return arith::NegFOp::create(b, x[0]);
   if (isa<ir::AbsOp>(op))
     return math::AbsFOp::create(b, x[0]);
-  return {};
+  return lowerFunction(op, x);
+}
+
+/// In f64, then rounded once, as the host's bytecode does.
+Value HostMath::lowerFunction(Operation *op, ValueRange given) {
+  Type type = given[0].getType(), wide = b.getF64Type();
+  SmallVector<Value> x;
+  for (Value value : given)
+    x.push_back(type == wide ? value : Value(arith::ExtFOp::create(b, wide, value)));
+  Value result =
+      llvm::TypeSwitch<Operation *, Value>(op)
+          .Case([&](ir::ExpOp) { return math::ExpOp::create(b, x[0]); })
+          .Case([&](ir::LogOp) { return math::LogOp::create(b, x[0]); })
+          .Case([&](ir::SqrtOp) { return math::SqrtOp::create(b, x[0]); })
+          .Case([&](ir::RsqrtOp) {
+            return arith::DivFOp::create(b, number(wide, 1), math::SqrtOp::create(b, x[0]));
+          })
+          .Case([&](ir::SinOp) { return math::SinOp::create(b, x[0]); })
+          .Case([&](ir::CosOp) { return math::CosOp::create(b, x[0]); })
+          .Case([&](ir::FloorOp) { return math::FloorOp::create(b, x[0]); })
+          .Case([&](ir::CeilOp) { return math::CeilOp::create(b, x[0]); })
+          .Case([&](ir::RoundOp) { return math::RoundEvenOp::create(b, x[0]); })
+          .Case([&](ir::PowOp) { return math::PowFOp::create(b, x[0], x[1]); })
+          .Default(Value());
+  return !result || type == wide ? result : Value(arith::TruncFOp::create(b, type, result));
 }
 
 Value HostMath::compare(Operation *op, Value x, Value y) {

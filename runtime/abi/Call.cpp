@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A call in flight is one block of memory: the head, a copy of each tensor's
-// description, the arguments and the names. The copies refer to the buffers
-// but own nothing, so a tensor being read is not shared by that.
+// description, the engine's variables, the arguments and the names. The copies
+// refer to the buffers but own nothing, so a tensor being read is not shared by
+// that.
 
 #include "abi/Variables.h"
 #include "device/Device.h"
 #include "mxrt/call.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace mxrt;
 
 namespace {
-
-constexpr size_t mostOperands = 256;
 
 struct Flight {
   mxrt_runtime *runtime;
@@ -22,6 +22,7 @@ struct Flight {
   size_t bytes; // of the whole block
   size_t tensorCount;
   const mxrt_tensor **tensors;
+  mxrt_var *variables; // room for one a tensor
   const void *arguments;
   const char *name;
   mxrt_device device;
@@ -81,6 +82,7 @@ const mxrt_tensor *describe(Cutter &cutter, const mxrt_tensor *tensor) {
 Result<Flight *> makeFlight(mxrt_runtime *runtime, const mxrt_call &call) {
   size_t count = call.read_count + call.write_count;
   size_t bytes = aligned(sizeof(Flight)) + aligned(count * sizeof(void *)) +
+                 aligned(count * sizeof(mxrt_var)) +
                  aligned(call.argument_bytes) + textBytes(call.name) +
                  textBytes(call.place.file);
   auto tensorAt = [&](size_t i) {
@@ -103,6 +105,8 @@ Result<Flight *> makeFlight(mxrt_runtime *runtime, const mxrt_call &call) {
       static_cast<const mxrt_tensor **>(cutter.cut(count * sizeof(void *)));
   for (size_t i = 0; i < count; ++i)
     flight->tensors[i] = describe(cutter, tensorAt(i));
+  flight->variables =
+      static_cast<mxrt_var *>(cutter.cut(count * sizeof(mxrt_var)));
   flight->arguments = cutter.cut(call.argument_bytes);
   if (call.argument_bytes > 0)
     memcpy(const_cast<void *>(flight->arguments), call.arguments,
@@ -128,37 +132,33 @@ mxrt_status runFlight(mxrt_op_context *, void *payload) {
   return flight->run(&context, flight->tensors, flight->arguments);
 }
 
-/// Variables, each once. Room for all that a call can have: no allocation.
+/// Variables, each once and in order.
 struct VariableList {
-  mxrt_var items[mostOperands];
+  mxrt_var *items;
   size_t count = 0;
 
-  bool holds(mxrt_var wanted) const {
-    for (size_t i = 0; i < count; ++i)
-      if (items[i] == wanted)
-        return true;
-    return false;
+  /// Those of some tensors, without `others`.
+  Status fill(EngineLink *link, mxrt_tensor *const *tensors, size_t given,
+              const VariableList *others) {
+    for (size_t i = 0; i < given; ++i)
+      items[i] = MXRT_TRY(variableOf(link, tensors[i]->buffer));
+    std::sort(items, items + given);
+    mxrt_var *end = std::unique(items, items + given);
+    if (others)
+      end = std::remove_if(items, end, [&](mxrt_var each) {
+        return std::binary_search(others->items, others->items + others->count,
+                                  each);
+      });
+    count = static_cast<size_t>(end - items);
+    return success();
   }
 };
 
-/// The variables of some tensors, none of `except`.
-Status addVariables(EngineLink *link, mxrt_tensor *const *tensors, size_t count,
-                    const VariableList *except, VariableList &variables) {
-  for (size_t i = 0; i < count; ++i) {
-    mxrt_var variable = MXRT_TRY(variableOf(link, tensors[i]->buffer));
-    if (!variables.holds(variable) && !(except && except->holds(variable)))
-      variables.items[variables.count++] = variable;
-  }
-  return success();
-}
-
 Status checkCall(mxrt_runtime *runtime, const mxrt_call &call) {
   (void)MXRT_TRY(runtime->device(call.device, call.place));
-  if (!call.run || call.read_count > mostOperands ||
-      call.write_count > mostOperands)
+  if (!call.run)
     return error(&runtime->alloc, MXRT_INVALID_ARGUMENT, call.place,
-                 "a call without a kernel or with more than %d tensors",
-                 static_cast<int>(mostOperands));
+                 "a call without a kernel");
   for (size_t i = 0; i < call.read_count + call.write_count; ++i) {
     const mxrt_tensor *tensor = i < call.read_count
                                     ? call.reads[i]
@@ -176,11 +176,16 @@ Status checkCall(mxrt_runtime *runtime, const mxrt_call &call) {
 Status pushCall(mxrt_runtime *runtime, const mxrt_call &call) {
   MXRT_CHECK(checkCall(runtime, call));
   EngineLink *link = MXRT_TRY(engineLink(runtime));
-  VariableList writes, reads;
-  MXRT_CHECK(
-      addVariables(link, call.writes, call.write_count, nullptr, writes));
-  MXRT_CHECK(addVariables(link, call.reads, call.read_count, &writes, reads));
   Flight *flight = MXRT_TRY(makeFlight(runtime, call));
+  VariableList writes{flight->variables};
+  VariableList reads{flight->variables + call.write_count};
+  Status listed = writes.fill(link, call.writes, call.write_count, nullptr);
+  if (listed.ok())
+    listed = reads.fill(link, call.reads, call.read_count, &writes);
+  if (listed.failed()) {
+    dropFlight(flight);
+    return listed;
+  }
 
   mxrt_op op = {};
   op.run = runFlight;
