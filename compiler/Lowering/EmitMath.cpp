@@ -31,6 +31,9 @@ Value callLibrary(KernelEmitter &e, StringRef name, ArrayRef<Value> x) {
         LLVM::MemoryEffectsAttr::get(e.b.getContext(), none, none, none, none, none, none));
     function.setNoUnwind(true);
     function.setWillReturn(true);
+    // LLVM knows better ways for some arguments, which round differently: an op would then depend
+    // on whether its operands are known.
+    function.setPassthroughAttr(e.b.getStrArrayAttr({"nobuiltin"}));
   }
   return LLVM::CallOp::create(e.b, function, x).getResult();
 }
@@ -177,9 +180,34 @@ Value F32::erf(Value x) {
   return e.choose(is(CmpFPredicate::OGT, abs(x), 0.927734375), far, near0);
 }
 
+/// Squares and reciprocals are what most powers are.
+Value emitPower(KernelEmitter &e, Value x, Value y) {
+  auto isNumber = [&](double number) -> Value {
+    return arith::CmpFOp::create(e.b, CmpFPredicate::OEQ, y, e.constantOf(y.getType(), number));
+  };
+  auto either = [&](Value condition, auto &&then, auto &&otherwise) -> Value {
+    auto choice = scf::IfOp::create(
+        e.b, condition, [&](OpBuilder &, Location) { scf::YieldOp::create(e.b, Value(then())); },
+        [&](OpBuilder &, Location) { scf::YieldOp::create(e.b, Value(otherwise())); });
+    return choice.getResult(0);
+  };
+  return either(
+      isNumber(2), [&] { return arith::MulFOp::create(e.b, x, x); },
+      [&] {
+        return either(
+            isNumber(-1),
+            [&] { return arith::DivFOp::create(e.b, e.constantOf(x.getType(), 1), x); },
+            [&] {
+              return callLibrary(e, "pow", {x, y});
+            });
+      });
+}
+
 } // namespace
 
 Value emitMath(KernelEmitter &e, Operation *op, ArrayRef<Value> x) {
+  if (isa<PowOp>(op))
+    return emitPower(e, x[0], x[1]);
   if (x[0].getType().isF32()) {
     F32 f(e);
     if (isa<ExpOp>(op))
@@ -206,7 +234,6 @@ Value emitMath(KernelEmitter &e, Operation *op, ArrayRef<Value> x) {
                   .Case([](TanhOp) { return "tanh"; })
                   .Case([](ErfOp) { return "erf"; })
                   .Case([](Atan2Op) { return "atan2"; })
-                  .Case([](PowOp) { return "pow"; })
                   .Default(StringRef());
   return name.empty() ? Value() : callLibrary(e, name, x);
 }

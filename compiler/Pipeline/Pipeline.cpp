@@ -7,7 +7,6 @@
 #include "Target/Hasher.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace mx::pipeline {
 using namespace mlir;
@@ -36,18 +35,23 @@ static std::string textOf(Operation *op, bool places = false) {
   return text;
 }
 
-std::string identityOf(ir::GraphOp graph) {
-  SymbolTable symbols(graph->getParentOfType<ModuleOp>());
+/// The graph and whatever it names: calls, but closures and derived functions too.
+static llvm::SetVector<Operation *> reachedFrom(ir::GraphOp graph) {
+  auto module = graph->getParentOfType<ModuleOp>();
   llvm::SetVector<Operation *> reached;
   reached.insert(graph);
-  // Whatever is named is part of it: calls, but closures and derived functions too.
   for (size_t i = 0; i < reached.size(); ++i)
     if (auto uses = SymbolTable::getSymbolUses(reached[i]))
       for (SymbolTable::SymbolUse use : *uses)
-        if (Operation *named = symbols.lookup(use.getSymbolRef().getLeafReference()))
+        if (Operation *named =
+                SymbolTable::lookupSymbolIn(module, use.getSymbolRef().getLeafReference()))
           reached.insert(named);
+  return reached;
+}
+
+std::string identityOf(ir::GraphOp graph) {
   target::Hasher hasher;
-  for (Operation *op : reached)
+  for (Operation *op : reachedFrom(graph))
     hasher.add(textOf(op));
   return hasher.hex();
 }
@@ -181,21 +185,17 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
                                const std::string &entry, const Options &options) {
   MLIRContext *context = graph.getContext();
   // A copy of the graph with all it calls: specialisation and inlining change it.
-  OwningOpRef<ModuleOp> module = cast<ModuleOp>(graph->getParentOfType<ModuleOp>()->clone());
-  SymbolTable symbols(*module);
-  auto copy = symbols.lookup<ir::GraphOp>(graph.getSymName());
+  OwningOpRef<ModuleOp> module = ModuleOp::create(graph.getLoc());
+  for (Operation *op : reachedFrom(graph))
+    module->push_back(op->clone());
+  auto copy = cast<ir::GraphOp>(module->getBody()->front());
   SmallVector<std::pair<StringAttr, int64_t>> values;
   for (auto &[name, value] : sizes)
     values.push_back({StringAttr::get(context, name), value});
   FailureOr<ir::GraphOp> made = graph::specialize(copy, values, entry);
   if (failed(made))
     return {};
-  // Other graphs are none of this variant's business, unless it calls them.
-  llvm::StringSet<> called;
-  made->walk([&](ir::CallOp call) { called.insert(call.getCallee()); });
-  for (ir::GraphOp other : llvm::make_early_inc_range(module->getOps<ir::GraphOp>()))
-    if (other != *made && !called.contains(other.getSymName()))
-      other.erase();
+  copy.erase();
   if (failed(runGraphPasses(*module, options)))
     return {};
   for (Operation &op : llvm::make_early_inc_range(*module->getBody()))
