@@ -193,11 +193,13 @@ private:
         .Case<ir::IfOp, ir::TryOp>([&](Operation *) { placeBranches(op, ambient); })
         .Case<ir::ForOp, ir::WhileOp>([&](Operation *) { placeLoop(op, ambient); })
         .Case([&](ir::CallOp call) {
+          moveArguments(op, call.getCalleeAttr().getAttr(), ambient);
           Made &callee = place(call.getCalleeAttr().getAttr(), typesOf(call.getArgs()), ambient);
           call.setCallee(callee.function.getName());
           setDevices(op, callee.results);
         })
         .Case([&](ir::GradOp grad) {
+          moveArguments(op, grad.getCalleeAttr().getAttr(), ambient);
           Made &callee = place(grad.getCalleeAttr().getAttr(), typesOf(grad.getArgs()), ambient);
           grad.setCallee(callee.function.getName());
           SmallVector<Type> types(callee.results);
@@ -260,6 +262,16 @@ private:
             load.getResult().setType(withDevices(load.getType(), type));
         })
         .Default([&](Operation *) { placeTensorOp(op, ambient); });
+  }
+
+  /// Inside of an `on` tensors are copied before a call, so that all in it share the copy. Parts of
+  /// models stay where they are until something needs them; what is changed stays.
+  void moveArguments(Operation *call, StringAttr name, StringAttr ambient) {
+    auto callee = originals.lookup<FunctionOpInterface>(name);
+    for (OpOperand &operand : call->getOpOperands())
+      if (ir::TensorType type = onDevice(operand.get().getType());
+          ambient && type && !callee.getArgAttr(operand.getOperandNumber(), "mx.mut"))
+        move(operand, type.onDevice(ambient.getValue()));
   }
 
   static bool isHostNumber(Type type) {

@@ -74,7 +74,7 @@ public:
   /// x // y rounded down, without a trap for any numbers; i64.
   Value floorDivide(Value x, Value y);
   /// What may be done to floats. Two ops are never contracted to one: then a result would depend on
-  /// what is fused with what (decision 9).
+  /// what is fused with what (decision 10).
   mlir::arith::FastMathFlags fast() const;
 
   // ---- memory
