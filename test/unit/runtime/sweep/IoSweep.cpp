@@ -55,9 +55,12 @@ Status writeRecords(Stage &stage) {
   return success();
 }
 
-const SweepProgram programs[] = {{"formats", readFormats},
+/// That a record is no picture is an error, which needs no memory.
+constexpr const char *noPicture = "the error of a record that is no picture";
+
+const SweepProgram programs[] = {{"formats", readFormats, noPicture},
                                  {"checkpoint", writeCheckpoint},
-                                 {"records", writeRecords}};
+                                 {"records", writeRecords, noPicture}};
 
 INSTANTIATE_TEST_SUITE_P(Io, AllocationSweep, ::testing::ValuesIn(programs), nameOfProgram);
 
