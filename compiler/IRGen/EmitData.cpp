@@ -93,14 +93,12 @@ mlir::Value Emitter::emitLoader(const PrimitiveCall &call) {
   }
   std::string last = found[3] ? std::string(found[3]->checked->text) : "keep";
   auto type = mlir::cast<ir::AggregateType>(convertLoader());
-  mlir::Value plan =
-      native("mx.data.plan", type.getParts()[PlanPart],
-             {set, text(sema.textOf(found[0])), batch, text(last), prefetch,
-              constantBool(found[2] != nullptr)});
+  mlir::Value plan = native("mx.data.plan", type.getParts()[PlanPart],
+                            {set, text(sema.textOf(found[0])), batch, text(last), prefetch,
+                             constantBool(found[2] != nullptr)});
   if (!plan)
     return {};
-  return create<ir::MakeOp>(type,
-                            ValueRange{plan, seed, counter, constantInt(0), constantInt(0)});
+  return create<ir::MakeOp>(type, ValueRange{plan, seed, counter, constantInt(0), constantInt(0)});
 }
 
 mlir::Value Emitter::emitFileCall(const PrimitiveCall &call, StringRef name) {
@@ -182,9 +180,10 @@ mlir::Value Emitter::emitDataCall(const PrimitiveCall &call, bool &handled) {
     mlir::Value label = text(""), shown = constantBool(true), over;
     size_t position = 0;
     for (const Argument *a : call.given) {
-      StringRef which = a->name.valid() ? StringRef(a->name.text)
-                                        : ArrayRef<StringRef>{"iterable", "label", "show"}[std::min<
-                                              size_t>(position++, 2)];
+      StringRef which =
+          a->name.valid()
+              ? StringRef(a->name.text)
+              : ArrayRef<StringRef>{"iterable", "label", "show"}[std::min<size_t>(position++, 2)];
       (which == "label" ? label : which == "show" ? shown : over) = emit(a->value);
     }
     auto type = mlir::cast<ir::AggregateType>(result());

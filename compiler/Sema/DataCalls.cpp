@@ -115,8 +115,7 @@ Value Sema::rowsValue(std::vector<Arg> &args, Span argsSpan) {
     if (t->isError())
       return errorValue();
     if (!a.name.empty() || !t->isTensor() || t->shape.empty() || t->shape[0].isPack()) {
-      diags.report(a.name.empty() ? Code::E0202 : Code::E0207,
-                   a.name.empty() ? a.span : a.nameSpan,
+      diags.report(a.name.empty() ? Code::E0202 : Code::E0207, a.name.empty() ? a.span : a.nameSpan,
                    a.name.empty() ? "`rows` takes tensors apart, this is " + show(*a.value)
                                   : "`rows` has no parameter `" + std::string(a.name) + "`");
       return errorValue();
@@ -136,8 +135,7 @@ Value Sema::rowsValue(std::vector<Arg> &args, Span argsSpan) {
     items.push_back(types.tensor(t->elem, Shape(t->shape.begin() + 1, t->shape.end())));
   }
   if (items.empty()) {
-    diags.report(Code::E0207, argsSpan, "`rows` needs tensors")
-        .help("write `data.rows(x, y)`");
+    diags.report(Code::E0207, argsSpan, "`rows` needs tensors").help("write `data.rows(x, y)`");
     return errorValue();
   }
   return hostValue(types.dataset(std::move(items)));

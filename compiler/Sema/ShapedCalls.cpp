@@ -369,16 +369,16 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
       return types.tensor(type->elem, std::move(s));
     };
     if (result->is(Kind::Tuple))
-      return valueOf(types.tuple({open(result->parts[0], result->parts[0]->shape.size()),
-                                  result->parts[1]}));
+      return valueOf(
+          types.tuple({open(result->parts[0], result->parts[0]->shape.size()), result->parts[1]}));
     size_t rank = result->shape.size();
     if (Arg *given = argOf("rank")) {
       auto n = staticInt(given->expr, "a rank");
       if (!n)
         return errorValue();
       if (*n < 0 || *n > 16) {
-        diags.report(Code::E0701, given->span, "a rank is a number from 0 to 16, this is " +
-                                                   std::to_string(*n));
+        diags.report(Code::E0701, given->span,
+                     "a rank is a number from 0 to 16, this is " + std::to_string(*n));
         return errorValue();
       }
       rank = static_cast<size_t>(*n);

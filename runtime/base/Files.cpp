@@ -75,8 +75,8 @@ void closeFile(int descriptor) {
 int createReplacement(const char *path, int &descriptor) {
   for (;;) {
     // Not truncated yet: somebody may be writing it.
-    if (int failure = openRetrying(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666,
-                                   descriptor))
+    if (int failure =
+            openRetrying(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666, descriptor))
       return failure;
     int failure = 0;
     struct stat opened, named;
@@ -156,9 +156,7 @@ int openForAppending(const char *path, int &descriptor) {
   return openRetrying(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0666, descriptor);
 }
 
-int makeFolder(const char *path) {
-  return mkdir(path, 0777) == 0 || errno == EEXIST ? 0 : errno;
-}
+int makeFolder(const char *path) { return mkdir(path, 0777) == 0 || errno == EEXIST ? 0 : errno; }
 
 bool isTerminal(int descriptor) { return isatty(descriptor) == 1; }
 

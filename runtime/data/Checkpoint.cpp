@@ -166,7 +166,7 @@ Status collect(Walker &walker, Collected &out, const Value &value, const Leaf &l
     releaseBytes(walker.alloc, name, path.size() + 1);
     return outOfMemory(walker.alloc);
   }
-  io::SafeEntry entry = {{name, path.size()}, leaf.type, leaf.rank, nullptr, nullptr,
+  io::SafeEntry entry = {{name, path.size()},       leaf.type, leaf.rank, nullptr, nullptr,
                          mxrt_dtype_size(leaf.type)};
   if (mxrt_tensor *tensor = tensorOf(value)) {
     MXRT_CHECK(collectTensor(walker, out, tensor, entry));
@@ -205,8 +205,8 @@ Status save(void *context, Invocation &call) {
   for (size_t i = 1; i < collected.entries.size(); ++i)
     if (collected.entries[i].name == collected.entries[i - 1].name)
       return error(host.allocator(), MXRT_CHECKPOINT, noPlace,
-                   "two values would be saved as `%.*s`",
-                   int(collected.entries[i].name.size()), collected.entries[i].name.data());
+                   "two values would be saved as `%.*s`", int(collected.entries[i].name.size()),
+                   collected.entries[i].name.data());
   return io::writeSafetensors(host.allocator(), path, collected.entries);
 }
 
@@ -221,8 +221,8 @@ struct Differences {
     char line[600];
     int length = std::snprintf(line, sizeof line, format, int(std::min<size_t>(name.size(), 200)),
                                name.data(), first, second);
-    bool room = text.push('\n') &&
-                io::append(text, {line, std::min(size_t(length), sizeof line - 1)});
+    bool room =
+        text.push('\n') && io::append(text, {line, std::min(size_t(length), sizeof line - 1)});
     return room ? success() : outOfMemory(text.allocator());
   }
   size_t count = 0;

@@ -13,9 +13,7 @@ DataHost::DataHost(const DataOptions &options)
     : options(options), shortName(mxrt_runtime_allocator(options.runtime)),
       shortBuffers(mxrt_runtime_allocator(options.runtime)) {}
 
-DataHost::~DataHost() {
-  forgetShortBatch();
-}
+DataHost::~DataHost() { forgetShortBatch(); }
 
 void DataHost::forgetShortBatch() {
   for (mxrt_buffer *buffer : shortBuffers)

@@ -96,8 +96,8 @@ mxrt_status gatherKernel(const mxrt_context *, const mxrt_tensor *const *tensors
         convertBytes(reinterpret_cast<const uint8_t *>(source), reinterpret_cast<float *>(target),
                      count, columns[c].scale);
       else
-        convertBytes(reinterpret_cast<const uint8_t *>(source),
-                     reinterpret_cast<int32_t *>(target), count, 1);
+        convertBytes(reinterpret_cast<const uint8_t *>(source), reinterpret_cast<int32_t *>(target),
+                     count, 1);
     }
   }
   return nullptr;
@@ -110,9 +110,8 @@ mxrt_status pictureKernel(const mxrt_context *context, const mxrt_tensor *const 
   auto *numbers = reinterpret_cast<const int64_t *>(columns + head->columns);
   const mxrt_tensor *to = tensors[2];
   const int64_t *sizes = to->sizes() + to->rank - 2;
-  return gatherPictures(context, tensors[0], tensors[1],
-                        {numbers, static_cast<size_t>(head->rows)}, sizes[0], sizes[1],
-                        reinterpret_cast<float *>(to->data()),
+  return gatherPictures(context, tensors[0], tensors[1], {numbers, static_cast<size_t>(head->rows)},
+                        sizes[0], sizes[1], reinterpret_cast<float *>(to->data()),
                         reinterpret_cast<float *>(tensors[3]->data()))
       .release();
 }
@@ -222,8 +221,8 @@ Status placeItem(DataHost &host, Invocation &call, const Value &item, int64_t ro
       return error(host.allocator(), MXRT_HOST_TYPE, noPlace,
                    "map: the function gives %s, items are tensors", host::kindName(given[p].kind));
     if (row == 0)
-      MXRT_CHECK(parts.add(runtime, tensor->type, &rows, tensor->rank, tensor->sizes(),
-                           call.place));
+      MXRT_CHECK(
+          parts.add(runtime, tensor->type, &rows, tensor->rank, tensor->sizes(), call.place));
     mxrt_tensor *batch = tensorOf(parts.list[p]), *target = nullptr, *place = nullptr;
     bool same = batch->rank == tensor->rank + 1 && batch->type == tensor->type &&
                 std::equal(tensor->sizes(), tensor->sizes() + tensor->rank, batch->sizes() + 1);
@@ -254,9 +253,8 @@ Status mapItem(DataHost &host, Invocation &call, Dataset *set, int64_t number, V
 
 } // namespace
 
-Status issueItems(DataHost &host, Invocation &call, Dataset *set,
-                  std::span<const int64_t> numbers, bool single, Value &out,
-                  Vec<mxrt_tensor *> &tensors) {
+Status issueItems(DataHost &host, Invocation &call, Dataset *set, std::span<const int64_t> numbers,
+                  bool single, Value &out, Vec<mxrt_tensor *> &tensors) {
   // Down to the rows, or to a function.
   Vec<int64_t> below(set->alloc);
   if (!below.resize(numbers.size()))

@@ -60,8 +60,8 @@ struct Cursor {
   host::Heap &heap;
   const mxrt_allocator *alloc;
   Plan *plan = nullptr;
-  Dataset *items = nullptr; // instead of a plan: one item a turn
-  Vec<int64_t> order;       // of a shuffled epoch
+  Dataset *items = nullptr;  // instead of a plan: one item a turn
+  Vec<int64_t> order;        // of a shuffled epoch
   int64_t next = 0, end = 0; // to be issued
   Vec<Value> ready;          // issued; those before `given` are gone
   size_t given = 0;
@@ -154,8 +154,8 @@ Status begin(void *context, Invocation &call) {
     if (status.ok())
       status = Status(mxrt_runtime_context(host.options.runtime, &device, &call.place, &now));
     if (status.ok())
-      status = Status(mxrt_random_permutation_i64(&now, &child, plan->set->length,
-                                                  cursor->order.data()));
+      status = Status(
+          mxrt_random_permutation_i64(&now, &child, plan->set->length, cursor->order.data()));
   }
   if (status.ok())
     return giveCursor(call, cursor);
@@ -232,8 +232,10 @@ Status registerLoaders(host::Vm &vm, DataHost &host) {
                                        {Kind::Int, false},    {Kind::Str, false},
                                        {Kind::Int, false},    {Kind::Bool, false}};
   static constexpr ParamData handle[] = {{Kind::Handle, false}};
-  static constexpr ParamData state[] = {{Kind::Handle, false}, {Kind::Int, false},
-                                        {Kind::Int, false},    {Kind::Int, false},
+  static constexpr ParamData state[] = {{Kind::Handle, false},
+                                        {Kind::Int, false},
+                                        {Kind::Int, false},
+                                        {Kind::Int, false},
                                         {Kind::Int, false}};
   const NativeRow natives[] = {{"mx.data.plan", plan, false, Kind::Handle, makePlan},
                                {"mx.data.batches", handle, false, Kind::Int, batches},

@@ -42,8 +42,8 @@ Status mapTensor(DataHost &host, const Invocation &call, const char *path, Tenso
   mxrt_tensor *tensor = nullptr;
   Status status;
   if (size == 0) {
-    status = Status(mxrt_tensor_create(host.options.runtime, &device, MXRT_U8, 1, &size,
-                                       &call.place, &tensor));
+    status = Status(
+        mxrt_tensor_create(host.options.runtime, &device, MXRT_U8, 1, &size, &call.place, &tensor));
   } else {
     Mapping *mapping = newObject<Mapping>(alloc);
     const void *memory = mapping ? os::mapFile(descriptor, static_cast<size_t>(size)) : nullptr;
@@ -54,8 +54,8 @@ Status mapTensor(DataHost &host, const Invocation &call, const char *path, Tenso
     } else {
       *mapping = {alloc, memory, static_cast<size_t>(size)};
       status = Status(mxrt_tensor_borrow(host.options.runtime, &device, MXRT_U8, 1, &size, nullptr,
-                                         const_cast<void *>(memory), 0, unmap, mapping,
-                                         &call.place, &tensor));
+                                         const_cast<void *>(memory), 0, unmap, mapping, &call.place,
+                                         &tensor));
       if (!status.ok())
         unmap(mapping);
     }
@@ -72,8 +72,8 @@ Status findRecords(DataHost &host, const char *path, const mxrt_tensor *file,
   char index[4096];
   size_t length = std::strlen(path);
   bool ending = length > 4 && std::strcmp(path + length - 4, ".rec") == 0;
-  int written = std::snprintf(index, sizeof index, "%.*s.idx", int(ending ? length - 4 : length),
-                              path);
+  int written =
+      std::snprintf(index, sizeof index, "%.*s.idx", int(ending ? length - 4 : length), path);
   io::FileInput input(alloc, index);
   if (written > 0 && size_t(written) < sizeof index && input.open().ok()) {
     Vec<char> text(alloc);
@@ -138,8 +138,8 @@ Status readImages(void *context, Invocation &call) {
 } // namespace
 
 Status gatherPictures(const mxrt_context *context, const mxrt_tensor *file,
-                      const mxrt_tensor *offsets, std::span<const int64_t> numbers,
-                      int64_t height, int64_t width, float *pictures, float *labels) {
+                      const mxrt_tensor *offsets, std::span<const int64_t> numbers, int64_t height,
+                      int64_t width, float *pictures, float *labels) {
   const mxrt_allocator *alloc = context->allocator;
   io::MemoryInput input(alloc, "the records", file->data(), static_cast<size_t>(file->elements));
   Vec<char> payload(alloc);

@@ -11,8 +11,8 @@ namespace mxrt::data {
 /// Decodes the pictures of these records; part of an op. `pictures` has room
 /// for [n, 3, height, width], `labels` for [n].
 Status gatherPictures(const mxrt_context *context, const mxrt_tensor *file,
-                      const mxrt_tensor *offsets, std::span<const int64_t> numbers,
-                      int64_t height, int64_t width, float *pictures, float *labels);
+                      const mxrt_tensor *offsets, std::span<const int64_t> numbers, int64_t height,
+                      int64_t width, float *pictures, float *labels);
 
 } // namespace mxrt::data
 

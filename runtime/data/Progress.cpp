@@ -153,9 +153,7 @@ void deleteBar(void *payload) {
   deleteObject(bar->alloc, bar);
 }
 const host::ForeignType barType = {"progress", deleteBar};
-Bar &barOf(const Invocation &call) {
-  return *static_cast<Bar *>(call.args[0].foreign()->payload);
-}
+Bar &barOf(const Invocation &call) { return *static_cast<Bar *>(call.args[0].foreign()->payload); }
 
 /// 1:02:03, 2:03 or 12.3s.
 void formatTime(double seconds, char (&out)[32]) {
@@ -231,9 +229,8 @@ Status make(void *context, Invocation &call) {
     return outOfMemory(alloc);
   std::string_view label = call.args[0].str()->view();
   bar->visible = call.args[1].i != 0;
-  host::ForeignObject *object = bar->label.resize(label.size())
-                                    ? host::makeForeign(call.vm.heap(), &barType, bar)
-                                    : nullptr;
+  host::ForeignObject *object =
+      bar->label.resize(label.size()) ? host::makeForeign(call.vm.heap(), &barType, bar) : nullptr;
   if (!object) {
     deleteBar(bar);
     return call.vm.heap().exhausted();

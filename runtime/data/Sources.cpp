@@ -90,8 +90,9 @@ Status readIdxBytes(DataHost &host, const Invocation &call, const char *folder, 
     each *= head.sizes[i];
   if (head.type != MXRT_U8 || head.rank != rank || each != itemElements) {
     ShapeRef shape = {head.type, head.rank, head.sizes};
-    return stream.malformed(2, "shape", "the file holds %s, but u8 with %d dimensions and %lld "
-                                        "elements an item was expected",
+    return stream.malformed(2, "shape",
+                            "the file holds %s, but u8 with %d dimensions and %lld "
+                            "elements an item was expected",
                             shapeText(shape).text, rank, static_cast<long long>(itemElements));
   }
   int64_t sizes[] = {head.sizes[0], itemElements};
@@ -167,8 +168,7 @@ Status readCifar(void *context, Invocation &call) {
     MXRT_CHECK(input.open());
     if (input.size % cifarItem != 0)
       return input.malformed(input.size, "size", "the file has %lld bytes, no multiple of %lld",
-                             static_cast<long long>(input.size),
-                             static_cast<long long>(cifarItem));
+                             static_cast<long long>(input.size), static_cast<long long>(cifarItem));
     items += input.size / cifarItem;
   }
   int64_t imageSizes[] = {items, 3, 32, 32}, labelSizes[] = {items};
@@ -308,13 +308,11 @@ Status readSafetensor(DataHost &host, Invocation &call, io::Input &input, std::s
   const io::SafeTensor *found =
       name.empty() && index.tensors.size() == 1 ? &index.tensors[0] : index.find(name);
   if (!found)
-    return input.malformed(8, "name", "of %zu tensors none is `%.*s`; the first is `%.*s`",
-                           index.tensors.size(), int(std::min<size_t>(name.size(), 80)),
-                           name.data(),
-                           index.tensors.empty()
-                               ? 0
-                               : int(std::min<size_t>(index.tensors[0].name.size(), 80)),
-                           index.tensors.empty() ? "" : index.tensors[0].name.data());
+    return input.malformed(
+        8, "name", "of %zu tensors none is `%.*s`; the first is `%.*s`", index.tensors.size(),
+        int(std::min<size_t>(name.size(), 80)), name.data(),
+        index.tensors.empty() ? 0 : int(std::min<size_t>(index.tensors[0].name.size(), 80)),
+        index.tensors.empty() ? "" : index.tensors[0].name.data());
   if (found->type == MXRT_DTYPE_COUNT)
     return error(host.allocator(), MXRT_UNSUPPORTED, noPlace,
                  "%.*s: `%.*s` has elements that mx has not", int(input.name.size()),

@@ -63,14 +63,12 @@ Status readIdxHead(Stream &stream, ArrayHead &head) {
     MXRT_CHECK(stream.read(word, 4, "a size of an idx file"));
     head.sizes[i] = int64_t(word[0]) << 24 | word[1] << 16 | word[2] << 8 | word[3];
   }
-  head.swapped =
-      mxrt_dtype_size(head.type) > 1 && std::endian::native == std::endian::little;
+  head.swapped = mxrt_dtype_size(head.type) > 1 && std::endian::native == std::endian::little;
   MXRT_CHECK(measure(stream, 4, head));
   if (head.bytes > stream.atMost())
-    return stream.malformed(stream.offset(), "size",
-                            "the header announces %lld bytes, at most %lld can follow",
-                            static_cast<long long>(head.bytes),
-                            static_cast<long long>(stream.atMost()));
+    return stream.malformed(
+        stream.offset(), "size", "the header announces %lld bytes, at most %lld can follow",
+        static_cast<long long>(head.bytes), static_cast<long long>(stream.atMost()));
   return success();
 }
 

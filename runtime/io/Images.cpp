@@ -21,7 +21,8 @@ bool isJpeg(std::string_view bytes) { return bytes.substr(0, 3) == "\xff\xd8\xff
 Status checkSize(const Input &input, int64_t offset, int64_t width, int64_t height,
                  ImageSize &size) {
   if (width < 1 || height < 1 || width > maxPixels / height)
-    return input.malformed(offset, "pixels", "a picture of %lld x %lld, at most %lld pixels are read",
+    return input.malformed(offset, "pixels",
+                           "a picture of %lld x %lld, at most %lld pixels are read",
                            static_cast<long long>(width), static_cast<long long>(height),
                            static_cast<long long>(maxPixels));
   size = {width, height};

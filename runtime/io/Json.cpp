@@ -46,7 +46,8 @@ Status JsonReader::string(std::string_view &written, bool &escaped) {
     if (c == '\\') {
       escaped = true;
       ++at;
-      if (at >= text.size() || std::string_view("\"\\/bfnrtu").find(text[at]) == std::string_view::npos)
+      if (at >= text.size() ||
+          std::string_view("\"\\/bfnrtu").find(text[at]) == std::string_view::npos)
         return fault("no such escape");
       if (text[at] == 'u')
         for (int i = 0; i < 4; ++i) {
@@ -128,8 +129,7 @@ Status unescape(const JsonReader &reader, std::string_view written, Vec<char> &o
 
 bool append(Vec<char> &out, std::string_view text) {
   // Growth is geometric: entries are many and small.
-  if (out.size() + text.size() > 64 &&
-      !out.reserve(std::bit_ceil(out.size() + text.size())))
+  if (out.size() + text.size() > 64 && !out.reserve(std::bit_ceil(out.size() + text.size())))
     return false;
   for (char c : text)
     if (!out.push(c))

@@ -59,7 +59,8 @@ public:
     size_t first = at;
     out = 0;
     while (at < text.size() && text[at] >= '0' && text[at] <= '9') {
-      if (__builtin_mul_overflow(out, 10, &out) || __builtin_add_overflow(out, text[at] - '0', &out))
+      if (__builtin_mul_overflow(out, 10, &out) ||
+          __builtin_add_overflow(out, text[at] - '0', &out))
         return fault("a size does not fit in 63 bits");
       ++at;
     }
@@ -176,8 +177,9 @@ Status readNpyHead(Stream &stream, ArrayHead &head) {
     return stream.malformed(8, "header", "a header of %zu bytes, at most %zu are read", length,
                             maxHeader);
   if (static_cast<int64_t>(length) > stream.atMost())
-    return stream.malformed(stream.offset(), "truncated", "the header needs %zu bytes, %lld are left",
-                            length, static_cast<long long>(stream.atMost()));
+    return stream.malformed(stream.offset(), "truncated",
+                            "the header needs %zu bytes, %lld are left", length,
+                            static_cast<long long>(stream.atMost()));
   int64_t base = stream.offset();
   Vec<char> text(stream.input.alloc);
   if (!text.resize(length))
@@ -187,10 +189,9 @@ Status readNpyHead(Stream &stream, ArrayHead &head) {
   MXRT_CHECK(readDictionary(literals, head));
   MXRT_CHECK(measure(stream, base, head));
   if (head.bytes > stream.atMost())
-    return stream.malformed(stream.offset(), "size",
-                            "the header announces %lld bytes, at most %lld can follow",
-                            static_cast<long long>(head.bytes),
-                            static_cast<long long>(stream.atMost()));
+    return stream.malformed(
+        stream.offset(), "size", "the header announces %lld bytes, at most %lld can follow",
+        static_cast<long long>(head.bytes), static_cast<long long>(stream.atMost()));
   return success();
 }
 

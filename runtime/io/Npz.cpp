@@ -91,8 +91,9 @@ Status openNpz(Input &input, std::string_view name, Stream &stream) {
       return input.truncated(directory.begin + at, "an entry of the directory", entryBytes, left);
     const unsigned char *entry = bytes.data() + at;
     if (u32(entry) != 0x02014b50)
-      return input.malformed(directory.begin + at, "archive", "an entry of the directory begins "
-                                                              "with PK 01 02");
+      return input.malformed(directory.begin + at, "archive",
+                             "an entry of the directory begins "
+                             "with PK 01 02");
     int64_t length = entryBytes + u16(entry + 28) + u16(entry + 30) + u16(entry + 32);
     if (length > left)
       return input.truncated(directory.begin + at, "an entry of the directory", length, left);

@@ -68,12 +68,12 @@ Status RecordReader::header(int64_t where, uint32_t &part, int64_t &length) cons
   char bytes[8];
   MXRT_CHECK(input.read(where, bytes, 8));
   if (loadWord(bytes) != recordMagic)
-    return input.malformed(where, "magic", "a record begins with 0a 23 d7 ce, this with %02x %02x "
-                                           "%02x %02x",
-                           static_cast<unsigned char>(bytes[0]),
-                           static_cast<unsigned char>(bytes[1]),
-                           static_cast<unsigned char>(bytes[2]),
-                           static_cast<unsigned char>(bytes[3]));
+    return input.malformed(
+        where, "magic",
+        "a record begins with 0a 23 d7 ce, this with %02x %02x "
+        "%02x %02x",
+        static_cast<unsigned char>(bytes[0]), static_cast<unsigned char>(bytes[1]),
+        static_cast<unsigned char>(bytes[2]), static_cast<unsigned char>(bytes[3]));
   uint32_t word = loadWord(bytes + 4);
   part = word >> 29;
   length = word & (maxRecordPart - 1);

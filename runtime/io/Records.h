@@ -66,8 +66,8 @@ struct ImageRecord {
 Status readImageRecord(const Input &input, int64_t offset, std::string_view payload,
                        ImageRecord &record);
 /// Appends header and picture, as the payload of a record.
-[[nodiscard]] bool appendImageRecord(Vec<char> &payload, std::span<const float> labels,
-                                     uint64_t id, std::string_view image);
+[[nodiscard]] bool appendImageRecord(Vec<char> &payload, std::span<const float> labels, uint64_t id,
+                                     std::string_view image);
 
 } // namespace mxrt::io
 

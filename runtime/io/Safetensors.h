@@ -41,8 +41,8 @@ public:
   Vec<SafeTensor> tensors;
 
 private:
-  Vec<char> header; // as in the file
-  Vec<char> names;  // with their escapes undone
+  Vec<char> header;        // as in the file
+  Vec<char> names;         // with their escapes undone
   int64_t checksumAt = -1; // of the eight digits, in the header
 };
 

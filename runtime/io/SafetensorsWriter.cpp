@@ -58,8 +58,8 @@ uint32_t sumOf(uint32_t sum, const void *data, size_t bytes) {
 }
 
 /// Gives up: closes and removes what was begun.
-Status abandon(const mxrt_allocator *alloc, const char *path, const char *temporary,
-               int descriptor, int failure) {
+Status abandon(const mxrt_allocator *alloc, const char *path, const char *temporary, int descriptor,
+               int failure) {
   os::closeFile(descriptor);
   os::removeFile(temporary);
   return fileError(alloc, "write", path, failure);

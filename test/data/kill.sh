@@ -1,9 +1,9 @@
 # A checkpoint is the old one or the new one, whole, after a kill at any call to the system, and when
 # such a call fails.
 # REQUIRES: strace
-# RUN: bash %s %mxc %t %python
+# RUN: bash %s %mxc %t
 set -eu
-mxc=$1 folder=$2 python=$3
+mxc=$1 folder=$2
 rm -rf "$folder"
 mkdir -p "$folder"
 cd "$folder"

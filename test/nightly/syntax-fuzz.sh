@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Long runs of the lexer, parser and formatter under ASan and UBSan. A third of
-# MX_NIGHTLY_SECONDS each; prints the number of inputs. What is found is written
+# Long runs of the lexer, parser and formatter, or of the targets that are named,
+# under ASan and UBSan. Equal shares of MX_NIGHTLY_SECONDS; prints the number of inputs. What is found is written
 # to the corpus folder of its target: keep it there as a regression input.
 #
 #   MX_FUZZ_RUNS   stop after so many inputs a target, whichever comes first
@@ -9,17 +9,18 @@ set -euo pipefail
 
 root=${MX_ROOT:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
 build=${MX_BUILD_ROOT:-$root/build}/fuzz
-seconds=$((${MX_NIGHTLY_SECONDS:-3600} / 3))
+[[ $# -gt 0 ]] || set -- lexer parser format
+seconds=$((${MX_NIGHTLY_SECONDS:-3600} / $#))
 
 command -v clang++-22 >/dev/null || exit 77
 [[ -f $build/build.ninja ]] || cmake -S "$root" --preset fuzz -B "$build" >/dev/null
-cmake --build "$build" --target fuzz-lexer fuzz-parser fuzz-format >/dev/null
+cmake --build "$build" --target "${@/#/fuzz-}" >/dev/null
 
 # Stack traces of allocations and a large quarantine halve the speed; an error is
 # found without them.
 export ASAN_OPTIONS=malloc_context_size=2:quarantine_size_mb=16
 status=0
-for target in lexer parser format; do
+for target in "$@"; do
   work=$build/corpus/$target
   log=$build/fuzz-$target.log
   mkdir -p "$work"

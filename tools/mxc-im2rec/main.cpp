@@ -68,9 +68,9 @@ std::string parseLine(const std::string &text, Line &line) {
 
 /// Whether a link on the way leads out of the folder.
 bool staysInside(const fs::path &folder, const fs::path &path) {
-  std::error_code error;
-  fs::path real = fs::canonical(path, error), root = fs::canonical(folder, error);
-  if (error)
+  std::error_code missing, noRoot;
+  fs::path real = fs::canonical(path, missing), root = fs::canonical(folder, noRoot);
+  if (missing || noRoot)
     return true; // not there: reading it says so
   auto [end, rest] = std::mismatch(root.begin(), root.end(), real.begin(), real.end());
   return end == root.end();

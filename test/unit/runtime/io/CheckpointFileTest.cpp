@@ -113,8 +113,7 @@ TEST_F(CheckpointFile, TwoWritersDoNotMix) {
   ASSERT_EQ(flock(other, LOCK_EX), 0);
   Status status = write(2.0f);
   ASSERT_FALSE(status.ok());
-  EXPECT_NE(std::string(status.message()).find("another process is writing it"),
-            std::string::npos);
+  EXPECT_NE(std::string(status.message()).find("another process is writing it"), std::string::npos);
   close(other);
   // What a writer that died has left is used again.
   ASSERT_TRUE(write(3.0f).ok());

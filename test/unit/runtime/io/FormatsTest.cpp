@@ -182,8 +182,8 @@ TEST(Safetensors, RefusesWhatTheReferenceRefuses) {
 }
 
 TEST(Text, RefusesWhatIsNotUtf8) {
-  for (const char *bad : {"\xff", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
-                          "a\xc3", "\x80"})
+  for (const char *bad :
+       {"\xff", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "a\xc3", "\x80"})
     EXPECT_NE(refusal(readCharacters, bad).find("rule: utf-8"), std::string::npos) << bad;
   EXPECT_EQ(refusal(readCharacters, ""), "accepted:  ids 0 0; ");
 }

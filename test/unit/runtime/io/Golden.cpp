@@ -61,11 +61,11 @@ std::string npy() {
 
 std::string zipEntry(const std::string &name, const std::string &raw, const std::string &data,
                      int method, std::string &directory, size_t offset) {
-  std::string common = little(20, 2) + little(0, 2) + little(uint64_t(method), 2) +
-                       little(0, 4) + little(crc32(0, reinterpret_cast<const Bytef *>(raw.data()),
-                                                   static_cast<uInt>(raw.size())),
-                                             4) +
-                       little(data.size(), 4) + little(raw.size(), 4) + little(name.size(), 2);
+  std::string common =
+      little(20, 2) + little(0, 2) + little(uint64_t(method), 2) + little(0, 4) +
+      little(crc32(0, reinterpret_cast<const Bytef *>(raw.data()), static_cast<uInt>(raw.size())),
+             4) +
+      little(data.size(), 4) + little(raw.size(), 4) + little(name.size(), 2);
   directory += "PK\1\2" + little(20, 2) + common + little(0, 2) + little(0, 2) + little(0, 2) +
                little(0, 2) + little(0, 4) + little(offset, 4) + name;
   return "PK\3\4" + common + little(0, 2) + name + data;
@@ -98,8 +98,8 @@ std::string records() {
     return out + std::string((4 - bytes.size() % 4) % 4, 0);
   };
   return part(0, "abcde") + part(1, "") + part(2, "1234") + part(3, "xy") +
-         part(0, little(2, 4) + little(0, 4) + little(9, 8) + little(0, 8) +
-                     little(0x3f800000, 4) + little(0x40000000, 4) + "image");
+         part(0, little(2, 4) + little(0, 4) + little(9, 8) + little(0, 8) + little(0x3f800000, 4) +
+                     little(0x40000000, 4) + "image");
 }
 
 } // namespace

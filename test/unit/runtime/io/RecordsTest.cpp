@@ -128,7 +128,8 @@ TEST(Records, Pictures) {
   const float one[] = {3.5f}, several[] = {1, 2, 4};
   std::string nothing;
   io::MemoryInput input(alloc, "file", nothing.data(), 0);
-  for (std::span<const float> labels : {std::span<const float>(one), std::span<const float>(several)}) {
+  for (std::span<const float> labels :
+       {std::span<const float>(one), std::span<const float>(several)}) {
     payload.clear();
     ASSERT_TRUE(io::appendImageRecord(payload, labels, 9, "JPEG"));
     EXPECT_EQ(payload.size(), 24 + (labels.size() == 1 ? 0 : 12) + 4u);

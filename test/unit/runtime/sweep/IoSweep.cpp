@@ -23,9 +23,9 @@ Status readFormats(Stage &stage) {
 }
 
 Status writeCheckpoint(Stage &stage) {
-  std::string path = (std::filesystem::temp_directory_path() /
-                      ("mx-sweep-" + std::to_string(getpid()) + ".ckpt"))
-                         .string();
+  std::string path =
+      (std::filesystem::temp_directory_path() / ("mx-sweep-" + std::to_string(getpid()) + ".ckpt"))
+          .string();
   const mxrt_allocator *alloc = stage.memory.get();
   int64_t sizes[] = {2, 3}, number = 7;
   float values[6] = {1, 2, 3, 4, 5, 6};
@@ -55,9 +55,12 @@ Status writeRecords(Stage &stage) {
   return success();
 }
 
-const SweepProgram programs[] = {{"formats", readFormats},
+/// That a record is no picture is an error, which needs no memory.
+constexpr const char *noPicture = "the error of a record that is no picture";
+
+const SweepProgram programs[] = {{"formats", readFormats, noPicture},
                                  {"checkpoint", writeCheckpoint},
-                                 {"records", writeRecords}};
+                                 {"records", writeRecords, noPicture}};
 
 INSTANTIATE_TEST_SUITE_P(Io, AllocationSweep, ::testing::ValuesIn(programs), nameOfProgram);
 
