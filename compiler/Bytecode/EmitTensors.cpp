@@ -13,7 +13,6 @@
 //
 // `@cpu:1` at the end says where the result is, if not on the default device.
 #include "Bytecode/FunctionEmitter.h"
-#include "dialects/mx/ScatterTemp.h"
 #include <bit>
 
 using namespace mlir;

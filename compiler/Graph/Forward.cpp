@@ -4,7 +4,6 @@
 // its tangent, how it changes when they change in a given direction. Loops stay loops and nothing
 // is kept. Elementwise ops use the rules of the reverse pass: their slopes are the same both ways.
 #include "Graph/Adjoints.h"
-#include "dialects/mx/ScatterTemp.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -319,6 +319,8 @@ LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pend
   Value place = turnOf(back);
   if (constantInt(back.getFrom()) != 0)
     place = elementwise("sub", {place, back.getFrom()});
+  SmallVector<Operation *> parts;
+  llvm::SetVector<Operation *> leaves;
   for (auto [entry, stack] : llvm::zip_equal(needed, stacks)) {
     auto type = cast<ir::TensorType>(entry.back.getType());
     ir::TensorType device = type.isHost() ? type.onDevice("") : type;
@@ -328,11 +330,19 @@ LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pend
       value = make<ir::ReadOp>(type, value);
     entry.back.replaceAllUsesWith(value);
     Operation *stood = entry.back.getDefiningOp();
-    auto leaf = entry.leaf ? ir::UndefOp() : stood->getOperand(0).getDefiningOp<ir::UndefOp>();
-    erase(stood);
-    if (leaf && leaf->use_empty())
-      erase(leaf);
+    if (entry.leaf) {
+      leaves.insert(stood);
+    } else {
+      parts.push_back(stood);
+      leaves.insert(stood->getOperand(0).getDefiningOp());
+    }
   }
+  // Only now: the builder stood before one of them.
+  b.setInsertionPointAfter(back);
+  for (Operation *part : parts)
+    erase(part);
+  for (Operation *leaf : leaves)
+    erase(leaf);
   erase(op);
   return success();
 }

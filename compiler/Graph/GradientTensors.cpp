@@ -2,7 +2,6 @@
 //
 // Part of Differentiate: rules of reductions, products, shapes, indexing and copies.
 #include "Graph/Adjoints.h"
-#include "dialects/mx/ScatterTemp.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

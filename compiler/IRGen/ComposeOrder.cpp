@@ -3,7 +3,6 @@
 // Running sums, orders, rows put in places. Each is a few sweeps that a graph fuses, so host code
 // makes a graph of its own for them: op by op their intermediate values would be large.
 #include "IRGen/Compose.h"
-#include "dialects/mx/ScatterTemp.h"
 
 namespace mx::irgen {
 using namespace mlir;

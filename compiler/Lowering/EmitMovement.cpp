@@ -3,7 +3,6 @@
 // Ops that move elements. Those that only read from other places are pointwise (Evaluate.cpp); here
 // are the places of slices, and ops that write in several parts.
 #include "Lowering/EmitKernel.h"
-#include "dialects/mx/ScatterTemp.h"
 #include "dialects/mx/Over.h"
 
 using namespace mlir;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lowering/Evaluate.h"
-#include "dialects/mx/ScatterTemp.h"
 
 using namespace mlir;
 using namespace mx::ir;

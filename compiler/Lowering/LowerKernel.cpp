@@ -3,7 +3,6 @@
 // One kernel from `mx` to the LLVM dialect: checks that it is of a form that can be emitted, and
 // hands each group of outputs to the emitter for it.
 #include "Lowering/EmitKernel.h"
-#include "dialects/mx/ScatterTemp.h"
 #include "Lowering/LowerToLlvm.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/SetVector.h"

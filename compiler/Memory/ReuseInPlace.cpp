@@ -9,7 +9,6 @@
 // during that copy only become one slice, and the copy goes: so what a loop carries and changes in
 // part, as a stack of states, is changed where it is.
 #include "Memory/Groups.h"
-#include "dialects/mx/ScatterTemp.h"
 #include "Memory/Passes.h"
 #include "dialects/mx/Over.h"
 #include <numeric>

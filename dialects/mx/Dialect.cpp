@@ -2,7 +2,6 @@
 //
 // The dialect itself, its sizes and types as text and as values.
 #include "dialects/mx/Mx.h"
-#include "dialects/mx/ScatterTemp.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -30,7 +29,6 @@ void MxDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/mx/MxOps.cpp.inc"
       >();
-  addOperations<ScatterAddOp>();
 }
 
 Operation *MxDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,

@@ -4,7 +4,6 @@
 // shape rules of compiler/Support: an op is refused if a rule refutes it. What a rule can neither
 // prove nor refute was handed to the callers by the checker, and is fine here.
 #include "dialects/mx/Mx.h"
-#include "dialects/mx/ScatterTemp.h"
 
 using namespace mlir;
 
@@ -287,6 +286,3 @@ OpFoldResult ToDeviceOp::fold(FoldAdaptor) {
 }
 
 } // namespace mx::ir
-
-#define GET_OP_CLASSES
-#include "dialects/mx/MxScatter.cpp.inc"
