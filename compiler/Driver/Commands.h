@@ -13,7 +13,8 @@ namespace mx::driver {
 struct Streams {
   std::ostream &out;
   std::ostream &err;
-  bool colour = false; ///< `err` is a terminal that shows colours
+  bool colour = false;   ///< `err` is a terminal that shows colours
+  bool terminal = false; ///< `err` is a terminal whose line can be written again
 };
 
 /// Runs `mxc` with the arguments behind the program's name.

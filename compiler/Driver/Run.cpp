@@ -174,6 +174,7 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
     return kWrongUse;
   if (settings.emit == "tokens" || settings.emit == "ast" || settings.emit == "typed")
     return runCheck(args, streams);
+  options.onTerminal = streams.terminal;
   Session session(options, streams.out, streams.err);
   if (!session.ready())
     return kFaultOfMxc;

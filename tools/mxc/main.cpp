@@ -10,10 +10,10 @@ int main(int argc, char **argv) {
   std::vector<std::string> args(argv + 1, argv + argc);
   const char *noColour = std::getenv("NO_COLOR");
   const char *term = std::getenv("TERM");
-  bool colour =
-      isatty(STDERR_FILENO) && !(noColour && *noColour) && !(term && std::string(term) == "dumb");
+  bool terminal = isatty(STDERR_FILENO) && !(term && std::string(term) == "dumb");
+  bool colour = terminal && !(noColour && *noColour);
   try {
-    int code = mx::driver::runMxc(args, {std::cout, std::cerr, colour});
+    int code = mx::driver::runMxc(args, {std::cout, std::cerr, colour, terminal});
     std::cout.flush();
     return code;
   } catch (const std::exception &fault) {
