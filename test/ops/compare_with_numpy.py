@@ -18,48 +18,17 @@ import warnings
 
 import numpy as np
 
+from mxtext import NP, kind_of, parse, show, typed
+
 warnings.filterwarnings("ignore")
 np.seterr(all="ignore")
 
 MXC, GROUP = sys.argv[1], sys.argv[2]
 rng = np.random.default_rng(7)
 
-NP = {"bool": np.bool_, "i8": np.int8, "u8": np.uint8, "i32": np.int32, "i64": np.int64,
-      "f16": np.float16, "f32": np.float32, "f64": np.float64}
 INTS, FLOATS = ["i8", "u8", "i32", "i64"], ["f16", "f32", "f64"]
 # Largest relative error that counts as equal; sums and products of many terms get ten times that.
 EPS = {"f16": 2e-3, "f32": 1e-6, "f64": 1e-14}
-
-
-def literal(x):
-    """An array as mx text."""
-    def number(v):
-        if x.dtype == np.bool_:
-            return "true" if v else "false"
-        if x.dtype.kind in "iu":
-            return str(int(v))
-        v = float(v)
-        if math.isnan(v):
-            return "nan"
-        if math.isinf(v):
-            return "inf" if v > 0 else "-inf"
-        return repr(v) if "e" in repr(v) or "." in repr(v) else repr(v) + ".0"
-
-    def rows(a):
-        return number(a) if a.ndim == 0 else "[" + ", ".join(rows(r) for r in a) + "]"
-
-    name = next(n for n, t in NP.items() if x.dtype == t)
-    if x.size == 0:
-        return f"zeros([{', '.join(map(str, x.shape))}], dtype={name})"
-    if name == "f64":  # literals are f32 unless the type is written
-        return rows(x)
-    return rows(x)
-
-
-def typed(name, x):
-    kind = next(n for n, t in NP.items() if x.dtype == t)
-    shape = f"[{', '.join(map(str, x.shape))}]" if x.ndim else ""
-    return f"let {name}: {kind}{shape} = {literal(x)}"
 
 
 def values(kind, shape, special=True):
@@ -131,20 +100,9 @@ class Program:
         return self.compare(done.stdout, f.name)
 
     def show(self, i, text):
-        """Statements that print a value with all its digits; long ones in parts that are shown whole."""
         want = self.cases[i][1]
-        form = ".17g" if want.dtype.kind == "f" else "d"
-        one = (lambda t: f"print({t})") if want.dtype.kind == "b" else (lambda t: f'print(f"{{{t}:{form}}}")')
-        if want.size <= 36:
-            return one(text)
-        kind = next(n for n, t in NP.items() if want.dtype == t)
         self.parts += 1
-        name = f"part{self.parts}"
-        lines = [f"let {name}: {kind}[{', '.join(map(str, want.shape))}] = {text}",
-                 f"let {name}flat = {name}.reshape([{want.size}])"]
-        for begin in range(0, want.size, 36):
-            lines.append(one(f"{name}flat[{begin}:{min(begin + 36, want.size)}]"))
-        return "\n".join(lines)
+        return "\n".join(show(text, kind_of(want), want.shape, f"part{self.parts}"))
 
     def compare(self, text, path):
         wrong = checked = 0
@@ -152,8 +110,8 @@ class Program:
             head, _, body = block.partition("\n")
             way, index = head.split()
             expression, want, loose = self.cases[int(index)]
-            got, shape = parse(body, want)
-            kind = next((n for n, t in NP.items() if want.dtype == t), None)
+            kind = kind_of(want)
+            got, shape = parse(body, kind)
             ok = got is not None and got.size == want.size
             if ok and shape is not None:
                 ok = shape == f"{kind}[{', '.join(map(str, want.shape))}]"
@@ -177,23 +135,6 @@ class Program:
             print(f"{path}: {checked} results for {len(self.cases)} cases")
             return None
         return None if wrong else checked
-
-
-def parse(body, want):
-    """The printed value as a flat array, and the type it was printed with."""
-    head = r"([a-z]+[0-9]+|bool)(\[[0-9, ]*\])"
-    heads = re.findall(head, body)
-    # Of parts the program has checked the whole shape.
-    shape = "".join(heads[0]) if len(heads) == 1 else None
-    body = re.sub(head, "", body)
-    words = re.findall(r"-?nan|-?inf|true|false|-?[0-9][0-9.e+-]*", body)
-    if "..." in body or "…" in body:
-        return None, shape
-    if want.dtype == np.bool_:
-        return np.array([w == "true" for w in words], dtype=np.bool_), shape
-    if want.dtype.kind in "iu":
-        return np.array([int(w) for w in words], dtype=np.int64), shape
-    return np.array([float(w) for w in words], dtype=np.float64), shape
 
 
 SHAPES = [(), (1,), (7,), (0,), (2, 3), (3, 1, 5), (0, 4), (2, 1, 3, 2), (1, 2, 1, 3, 2)]
