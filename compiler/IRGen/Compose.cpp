@@ -200,7 +200,16 @@ mlir::Value Composer::fail(const Call &call, const std::string &what) {
 
 mlir::Value Composer::operand(const Call &call, StringRef name) {
   const Expr *given = e.argument(call, name);
-  return given ? e.toDevice(e.emit(given)) : mlir::Value();
+  return given ? onDefault(e.emit(given)) : mlir::Value();
+}
+
+/// Indices and masks are made on the default device, so what they are used with is brought there;
+/// the `on` around places the result.
+mlir::Value Composer::onDefault(mlir::Value x) {
+  x = e.toDevice(x);
+  if (!x || e.tensor(x).getDevice().getValue().empty())
+    return x;
+  return e.create<ir::ToDeviceOp>(e.tensor(x).onDevice(""), x);
 }
 
 std::optional<SmallVector<int64_t>> Composer::axes(const Call &call, StringRef name, size_t rank) {

@@ -75,6 +75,7 @@ private:
   // One primitive each; `type` is the checker's result.
   using Call = Emitter::PrimitiveCall;
   mlir::Value operand(const Call &call, StringRef name);
+  mlir::Value onDefault(mlir::Value x);
   std::optional<SmallVector<int64_t>> axes(const Call &call, StringRef name, size_t rank);
   std::optional<size_t> axis(const Call &call, StringRef name, size_t rank);
   std::optional<std::string> word(const Call &call, StringRef name);

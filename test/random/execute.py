@@ -112,7 +112,7 @@ class Runner:
         env = dict(os.environ, MX_NUM_THREADS=str(mode.threads))
         command = [self.mxc, "run", f"--cache={os.path.join(self.folder, 'cache')}", *mode.options, *self.extra, path]
         self.runs += 1
-        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=280)
         if done.returncode != 0:
             return None, f"exit code {done.returncode}: {done.stderr[:2000]}"
         blocks = {}

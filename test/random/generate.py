@@ -169,13 +169,14 @@ class Generator:
         self.add(block, Loop(names, inits, index, count, body, outs, is_while=self.chance(0.25)))
 
 
-def generate(seed, low=5, high=24):
+def generate(seed, low=5, high=40):
     """A program of about `low` to `high` ops; the same for the same seed."""
     g = Generator(seed)
     inputs = {f"x{i}": g.input_value() for i in range(g.number(2, 4))}
     counts = {f"n{i}": g.number(0, 4) for i in range(g.number(0, 1))}
     g.env, g.scope = dict(inputs) | dict(counts), list(inputs)
-    length, body = g.number(low, high), []
+    # Most are short: they are quick to compile, and long ones find little that short ones miss.
+    length, body = low + int((high - low + 1) * g.rng.random() ** 4), []
     for _ in range(6 * length):
         if len(body) >= length:
             break

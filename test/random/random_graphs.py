@@ -2,9 +2,10 @@
 """Runs random programs in every mode and compares them with references that carry error bounds.
 
 Usage: random_graphs.py MXC [--count N] [--first SEED] [--batch N] [--mode NAME]… [--seconds N]
-                        [--low N] [--high N] [--mistake NAME] [--no-reduce] [--show SEED]
+                        [--low N] [--high N] [--rotate N] [--mistake NAME] [--no-reduce] [--show SEED]
 
-A program is generated from each seed. `--mistake NAME` runs mxc with a deliberate mistake in a pass.
+A program is generated from each seed. With `--rotate N` each batch runs as a graph, eagerly, and in N
+of the other modes in turn. `--mistake NAME` runs mxc with a deliberate mistake in a pass.
 A program that fails is cut down and printed. Exits with 1 when one failed.
 """
 
@@ -30,7 +31,8 @@ def options():
     parser.add_argument("--mode", action="append", choices=[m.name for m in MODES])
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--low", type=int, default=5)
-    parser.add_argument("--high", type=int, default=24)
+    parser.add_argument("--high", type=int, default=40)
+    parser.add_argument("--rotate", type=int)
     parser.add_argument("--mistake")
     parser.add_argument("--no-reduce", action="store_true")
     parser.add_argument("--show", type=int)
@@ -52,6 +54,13 @@ def report(failure, seed, runner, args):
     print(f"the program is {path}\n")
 
 
+def modes_of_batch(modes, batch, rotate):
+    if rotate is None:
+        return modes
+    always, others = modes[:2], modes[2:]
+    return always + [others[(batch * rotate + i) % len(others)] for i in range(min(rotate, len(others)))]
+
+
 def main():
     args = options()
     if args.show is not None:
@@ -71,7 +80,7 @@ def main():
                     seeds.append(seed)
                     programs.append(program)
                 seed += 1
-            for failure in runner.check(programs, modes):
+            for failure in runner.check(programs, modes_of_batch(modes, graphs // args.batch, args.rotate)):
                 failed += 1
                 if failed <= 5:
                     where = next(i for i, p in enumerate(programs) if p is failure.program)
