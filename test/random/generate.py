@@ -79,7 +79,7 @@ class Generator:
         else:
             native = {"f16": np.float16, "f32": np.float32, "f64": np.float64}[elem]
             flat = (self.numbers.standard_normal(n) * 1.5).astype(native)
-        if elem in FLOATS and n > 2 and self.chance(0.12):
+        if elem in FLOATS and n > 2 and self.chance(0.2):
             flat[self.number(0, n - 1)] = self.choice([np.nan, np.inf, -np.inf])
         return Value(elem, np.asarray(flat).reshape(shape))
 
@@ -96,16 +96,38 @@ class Generator:
         """One more statement, or none if what was tried did not work."""
         try:
             kind = self.rng.random()
-            if depth < 2 and kind < 0.05:
+            if depth < 2 and kind < 0.04:
                 return self.branch(block, depth)
-            if depth < 2 and kind < 0.10:
+            if depth < 2 and kind < 0.08:
                 return self.loop(block, depth)
             op = self.rng.choices(list(OPS.values()), [o.weight for o in OPS.values()])[0]
             made = op.make(self)
             if made:
                 self.add(block, Let(self.fresh(), op.name, *made))
-        except Unclear:
+                if self.chance(0.25):
+                    self.relative(block, block[-1])
+        except (Unclear, IndexError, ValueError):  # it does not apply to these shapes
             pass
+
+    def relative(self, block, last):
+        """A statement like the last one: what is equal, nearly equal or undone is what passes look for."""
+        op = OPS[last.op]
+        if len(last.args) == 2 and op.name in "+-*/@":
+            return self.add(block, Let(self.fresh(), op.name, last.args[::-1], last.attrs))
+        if op.name in ("cast", "transpose", "T", "neg", "not", "bit_not", "reshape", "slice", "flip", "update", "concat"):
+            # Once more, on its own result or on the same operand.
+            args = [last.name if self.chance(0.6) else last.args[0], *last.args[1:]]
+            for _ in range(4):
+                made = op.make(self)
+                if made and len(made[0]) == len(args):
+                    return self.add(block, Let(self.fresh(), op.name, args, made[1]))
+        elif "axis" in last.attrs:
+            rank = len(self.env[last.args[0]].shape)
+            return self.add(block, Let(self.fresh(), op.name, last.args,
+                                       last.attrs | {"axis": self.number(0, max(rank - 1, 0))}))
+        if self.env[last.name].is_float:
+            self.add(block, Let(self.fresh(), "* literal", [last.name],
+                                {"value": self.choice([0.0, 0.0, 1.0]), "left": self.chance(0.5)}))
 
     def block(self, depth, length):
         """Statements in a scope of their own; returns them and the names they made."""
