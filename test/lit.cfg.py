@@ -42,3 +42,5 @@ config.substitutions += [
 config.available_features.update(lit_common.features(config))
 if os.path.exists(os.path.join(bindir, "mxc")):
     config.available_features.add("mxc")
+if os.path.isdir("/usr/share/libonnx-testdata/data/node"):
+    config.available_features.add("onnx-testdata")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs ONNX's single-op test cases through mx, eagerly and in graphs, and writes what came out.
 
-Usage: onnx_nodes.py MXC [--data FOLDER] [--check FILE | --write FILE] [--only TEXT] [--keep]
+Usage: onnx_nodes.py MXC [--data FOLDER] [--check FILE | --write FILE] [--only TEXT]
 
 The cases are those of the Debian package libonnx-testdata. `--write` writes the table of docs/onnx.md;
 `--check` compares it with the file and exits with 1 if they differ or the file is missing.
@@ -47,7 +47,7 @@ def read_case(folder, name, index):
         test.op = "several nodes"
         test.not_applicable("the op's definition as a graph of other ops")
         return test, None
-    node = test_node = model.nodes[0]
+    node = model.nodes[0]
     test.op = node.op
     data = os.path.join(folder, name, "test_data_set_0")
 
@@ -63,12 +63,12 @@ def read_case(folder, name, index):
         if any(a is not None and a.size > LARGEST for a in arrays):
             raise NotApplicable("too large to be written as text")
         names = [f"c{index}_{i}" for i in range(len(arrays))]
-        texts = translate(Case(test_node, arrays, names, wanted, model.opset))
+        texts = translate(Case(node, arrays, names, wanted, model.opset))
     except NotApplicable as reason:
         test.not_applicable(str(reason))
         return test, None
-    except (ValueError, IndexError, FileNotFoundError) as error:
-        test.not_applicable(f"sequences or optional values ({type(error).__name__})")
+    except (ValueError, IndexError, FileNotFoundError):
+        test.not_applicable("sequences or optional values")
         return test, None
     lines = [typed(n, a) for n, a in zip(names, arrays) if a is not None and re.search(rf"\b{n}\b", " ".join(texts))]
     return test, (lines, texts, wanted)

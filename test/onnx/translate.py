@@ -97,10 +97,10 @@ def reduction(form):
 
 def arg(name):
     def make(c):
-        if c.attr("select_last_index", 0):
-            raise NotApplicable("mx gives the first of equals, not the last")
-        keep = ", keep=true" if c.attr("keepdims", 1) else ""
-        return f"i64({name}({c.names[0]}, axis={c.attr('axis', 0)}{keep}))"
+        keep, axis = ", keep=true" if c.attr("keepdims", 1) else "", c.attr("axis", 0)
+        if c.attr("select_last_index", 0):  # the first from the other end
+            return f"{c.x.shape[axis] - 1} - i64({name}(flip({c.names[0]}, axis={axis}), axis={axis}{keep}))"
+        return f"i64({name}({c.names[0]}, axis={axis}{keep}))"
     return make
 
 
@@ -174,16 +174,11 @@ def squeeze(c):
 
 def pad(c):
     pads, rank = c.ints(1), c.x.ndim
-    mode = c.attr("mode", "constant")
     if c.given(2) and float(c.arrays[2]) != 0:
-        before, after = pads[:rank], pads[rank:]
-        if any(p < 0 for p in pads):
-            raise NotApplicable("mx pads by sizes that are not negative")
-        # mx pads with 0 only: shift there and back, which is exact for the values of the case.
         raise NotApplicable("mx pads with 0, not with another number")
     if any(p < 0 for p in pads):
         raise NotApplicable("mx pads by sizes that are not negative")
-    return f'pad({c.names[0]}, {pads[:rank]}, {pads[rank:]}, mode="{mode}")'
+    return f'pad({c.names[0]}, {pads[:rank]}, {pads[rank:]}, mode="{c.attr("mode", "constant")}")'
 
 
 def symmetric(c, dims):
@@ -298,8 +293,8 @@ def one_hot(c):
     if c.attr("axis", -1) != -1 or (c.x < 0).any() or (c.x >= depth).any():
         raise NotApplicable("mx puts the new axis last, and takes indices from 0 up to the depth")
     kind = kind_of(c.arrays[2].dtype)
-    off, on = (float(v) for v in c.arrays[2])
-    return f"one_hot(i32({c.names[0]}), {depth}, dtype={kind}) * {number(on - off)} + {number(off)}"
+    off, on = (v.item() for v in c.arrays[2])
+    return f"one_hot(i32({c.names[0]}), {depth}, dtype={kind}) * {kind}({on - off}) + {kind}({off})"
 
 
 def scatter_elements(c):
@@ -349,8 +344,6 @@ def filled(c):
 
 
 def layer_norm(c):
-    if len(c.wanted) > 1:
-        raise NotApplicable("mx has no separate mean and deviation")
     axis = c.attr("axis", -1) % c.x.ndim
     axes, x = list(range(axis, c.x.ndim)), c.names[0]
     eps = c.attr("epsilon", 1e-5)
@@ -360,7 +353,8 @@ def layer_norm(c):
         if c.given(i):
             lead = ["new"] * (c.x.ndim - c.arrays[i].ndim) + [":"] * c.arrays[i].ndim
             out = f"({out}) {op} {c.names[i]}" + (f"[{', '.join(lead)}]" if "new" in lead else "")
-    return out
+    deviation = f"rsqrt(variance({x}, axis={axes}, keep=true) + {number(eps)})"
+    return [out, f"mean({x}, axis={axes}, keep=true)", deviation][:len(c.wanted)]
 
 
 def batch_norm(c):
@@ -369,6 +363,52 @@ def batch_norm(c):
     where = "[" + ", ".join(["new", ":"] + ["new"] * (c.x.ndim - 2)) + "]"
     x, scale, bias, mean, var = (n + (where if i else "") for i, n in enumerate(c.names))
     return f"({x} - {mean}) * rsqrt({var} + {number(c.attr('epsilon', 1e-5))}) * {scale} + {bias}"
+
+
+def instance_norm(c):
+    where = "[" + ", ".join(["new", ":"] + ["new"] * (c.x.ndim - 2)) + "]"
+    x, scale, bias = (n + (where if i else "") for i, n in enumerate(c.names))
+    axes = list(range(2, c.x.ndim))
+    return (f"({x} - mean({x}, axis={axes}, keep=true)) * rsqrt(variance({x}, axis={axes}, keep=true) + "
+            f"{number(c.attr('epsilon', 1e-5))}) * {scale} + {bias}")
+
+
+def mean_variance_norm(c):
+    x, axes = c.names[0], c.attr("axes", [0, 2, 3])
+    return f"({x} - mean({x}, axis={axes}, keep=true)) / (std({x}, axis={axes}, keep=true) + 1e-9)"
+
+
+def depth_to_space(c):
+    b, depth, h, w = c.x.shape
+    n = c.attr("blocksize")
+    if c.attr("mode", "DCR") == "DCR":
+        return f'{c.names[0]}.rearrange("b (p q d) h w -> b d (h p) (w q)", p={n}, q={n})'
+    return f'{c.names[0]}.rearrange("b (d p q) h w -> b d (h p) (w q)", p={n}, q={n})'
+
+
+def space_to_depth(c):
+    n = c.attr("blocksize")
+    return f'{c.names[0]}.rearrange("b d (h p) (w q) -> b (p q d) h w", p={n}, q={n})'
+
+
+def hardmax(c):
+    axis = c.attr("axis", -1) % c.x.ndim
+    if axis != c.x.ndim - 1:
+        order = [i for i in range(c.x.ndim) if i != axis]
+        back = order + [axis]
+        place = [back.index(i) for i in range(c.x.ndim)]
+        return f"one_hot(argmax({c.names[0]}, axis={axis}), {c.x.shape[axis]}).transpose({place})"
+    return f"one_hot(argmax({c.names[0]}, axis={axis}), {c.x.shape[axis]})"
+
+
+def shrink(c):
+    x, bias, lambd = c.names[0], c.attr("bias", 0.0), c.attr("lambd", 0.5)
+    return f"select({x} < {number(-lambd)}, {x} + {number(bias)}, select({x} > {number(lambd)}, {x} - {number(bias)}, 0.0))"
+
+
+def celu(c):
+    x, alpha = c.names[0], c.attr("alpha", 1.0)
+    return f"maximum({x}, 0.0) + minimum({number(alpha)} * expm1({x} / {number(alpha)}), 0.0)"
 
 
 def bit_shift(c):
@@ -423,6 +463,8 @@ RULES = {
     "GlobalAveragePool": over_rest("mean"), "Gemm": gemm, "Softmax": along("softmax"), "LogSoftmax": along("log_softmax"),
     "CumSum": cumsum, "Einsum": einsum, "OneHot": one_hot, "ScatterElements": scatter_elements, "Scatter": scatter_elements,
     "Tile": tile, "TopK": top_k, "Trilu": trilu, "EyeLike": eye_like, "Range": ranged, "ConstantOfShape": filled,
+    "Atan": text("atan2({}, 1.0)"), "InstanceNormalization": instance_norm, "MeanVarianceNormalization": mean_variance_norm,
+    "DepthToSpace": depth_to_space, "SpaceToDepth": space_to_depth, "Hardmax": hardmax, "Shrink": shrink, "Celu": celu,
     "LayerNormalization": layer_norm, "BatchNormalization": batch_norm, "Shape": shape_of, "Size": shape_of,
 }
 
