@@ -403,7 +403,8 @@ def hardmax(c):
 
 def shrink(c):
     x, bias, lambd = c.names[0], c.attr("bias", 0.0), c.attr("lambd", 0.5)
-    return f"select({x} < {number(-lambd)}, {x} + {number(bias)}, select({x} > {number(lambd)}, {x} - {number(bias)}, 0.0))"
+    above = f"select({x} > {number(lambd)}, {x} - {number(bias)}, 0.0)"
+    return f"select({x} < {number(-lambd)}, {x} + {number(bias)}, {above})"
 
 
 def celu(c):

@@ -50,7 +50,9 @@ def binary(symbol, elems, ref, weight=1.0, call=False):
         if a is None:
             return None
         elem = g.value(a).elem
-        choices = [0, 1, 1, 2, 3] if elem in INTS else [True, False] if elem == "bool" else [0.0, 1.0, 1.0, 0.5, 2.0, -3.0, 0.1]
+        # Neutral numbers are likely: passes look for them.
+        choices = ([0, 1, 1, 2, 3] if elem in INTS else [True, False] if elem == "bool"
+                   else [0.0, 1.0, 1.0, 0.5, 2.0, -3.0, 0.1])
         return [a], {"value": g.choice(choices), "left": g.chance(0.3)}
 
     def literal(v, attrs):
@@ -156,7 +158,8 @@ Op("select", make_select, lambda names, attrs, types: f"select({', '.join(aligne
 
 
 def axis_text(attrs):
-    out = "" if attrs["axis"] is None else f", axis={list(attrs['axis']) if isinstance(attrs['axis'], (tuple, list)) else attrs['axis']}"
+    axis = np_axis(attrs)
+    out = "" if axis is None else f", axis={list(axis) if isinstance(axis, tuple) else axis}"
     return out + (", keep=true" if attrs.get("keep") else "")
 
 

@@ -9,12 +9,14 @@ import random
 import numpy as np
 
 from bounds import FLOATS, INTS, NP, Unclear, Value
-from program import If, Let, Loop, Program, is_index, run
+from program import If, Let, Loop, Program, every_statement, is_index, run
 from registry import OPS
 
 ELEMS = ["f32"] * 6 + ["f64"] * 2 + ["f16"] + ["i32"] * 2 + ["i64", "i8", "u8", "bool"]
 SIZES = [1, 2, 3, 3, 4, 5, 7]
 PRINTED = 72  # elements of an output
+# Ops that are often undone, or done again on their own result.
+AGAIN = ("cast", "transpose", "T", "neg", "not", "bit_not", "reshape", "slice", "flip", "update", "concat")
 
 
 class Generator:
@@ -114,7 +116,7 @@ class Generator:
         op = OPS[last.op]
         if len(last.args) == 2 and op.name in "+-*/@":
             return self.add(block, Let(self.fresh(), op.name, last.args[::-1], last.attrs))
-        if op.name in ("cast", "transpose", "T", "neg", "not", "bit_not", "reshape", "slice", "flip", "update", "concat"):
+        if op.name in AGAIN:
             # Once more, on its own result or on the same operand.
             args = [last.name if self.chance(0.6) else last.args[0], *last.args[1:]]
             for _ in range(4):
@@ -160,7 +162,8 @@ class Generator:
         if not pairs:
             return
         pairs = pairs[:self.number(1, 2)]
-        self.add(block, If([self.fresh() for _ in pairs], cond, then, [a for a, _ in pairs], other, [b for _, b in pairs]))
+        names = [self.fresh() for _ in pairs]
+        self.add(block, If(names, cond, then, [a for a, _ in pairs], other, [b for _, b in pairs]))
 
     def loop(self, block, depth):
         inits = list({self.some(lambda v: v.size <= 100) for _ in range(self.number(1, 2))} - {None})
@@ -211,7 +214,6 @@ def generate(seed, low=5, high=40):
 
 def choose_outputs(g, body, inputs):
     """What nobody reads, and a few of the others; small ones, since they are printed."""
-    from program import every_statement
     read = set()
     for s in every_statement(body):
         read |= set(s.args if isinstance(s, Let) else [s.cond, *s.then_out, *s.other_out] if isinstance(s, If)

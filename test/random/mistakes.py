@@ -17,11 +17,11 @@ from generate import generate
 
 # Of compiler/Graph/Mistakes.cpp and compiler/Memory/Mistakes.cpp.
 MISTAKES = {
-    "zero-product": 0, "equal-differences": 0, "equal-attributes": 0, "cast-of-cast": 0, "whole-slice": 0,
-    "square-transpose": 0, "reshape-of-transpose": 0, "first-branch": 0, "turn-less": 0, "hoisted-carried": 0,
+    "zero-product": 38, "equal-differences": 78, "equal-attributes": 168, "cast-of-cast": 13, "whole-slice": 130,
+    "square-transpose": 63, "reshape-of-transpose": 21, "first-branch": 0, "turn-less": 0, "hoisted-carried": 0,
     "concat-order": 0, "old-slice": 0, "kernel-outputs": 0, "early-reuse": 0, "early-in-place": 0,
 }
-BATCH = 8
+BATCH = 4
 LIMIT = 500
 
 
