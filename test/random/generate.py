@@ -163,7 +163,10 @@ class Generator:
             return
         pairs = pairs[:self.number(1, 2)]
         names = [self.fresh() for _ in pairs]
-        self.add(block, If(names, cond, then, [a for a, _ in pairs], other, [b for _, b in pairs]))
+        sides = [(then, [a for a, _ in pairs]), (other, [b for _, b in pairs])]
+        if self.made % 2:  # values from outside come from either side
+            sides.reverse()
+        self.add(block, If(names, cond, *sides[0], *sides[1]))
 
     def loop(self, block, depth):
         inits = list({self.some(lambda v: v.size <= 100) for _ in range(self.number(1, 2))} - {None})
