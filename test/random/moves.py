@@ -93,6 +93,18 @@ def key_of(parts):
                  for p in parts)
 
 
+def inside(parts, shape):
+    """mx refuses what NumPy clamps: every given bound must lie in its dimension."""
+    sizes = iter(shape)
+    for p in parts:
+        n = next(sizes) if p != "new" else 0
+        if isinstance(p, (tuple, list)):
+            begin, end, step = p
+            last = n if step > 0 else n - 1
+            if not (begin is None or 0 <= begin <= last) or not (end is None or 0 <= end <= n):
+                raise Unclear("a range outside")
+
+
 def make_slice(g):
     a = g.some(ranked(1))
     if a is None:
@@ -103,8 +115,12 @@ def make_slice(g):
     return [a], {"index": parts}
 
 
-moving("slice", make_slice, lambda n, attrs, t: f"{n[0]}[{index_text(attrs['index'])}]",
-       lambda x, attrs: x[key_of(attrs["index"])], 4)
+def sliced(x, attrs):
+    inside(attrs["index"], x.shape)
+    return x[key_of(attrs["index"])]
+
+
+moving("slice", make_slice, lambda n, attrs, t: f"{n[0]}[{index_text(attrs['index'])}]", sliced, 4)
 
 
 def make_update(g):
@@ -123,6 +139,7 @@ def make_update(g):
 
 def update(v, attrs):
     x, y = v
+    inside(attrs["index"], x.shape)
     key = key_of(attrs["index"])
     part = x.moved(lambda a: a[key])
     if attrs["add"]:
