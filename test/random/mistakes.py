@@ -18,8 +18,8 @@ from generate import generate
 # Of compiler/Graph/Mistakes.cpp and compiler/Memory/Mistakes.cpp.
 MISTAKES = {
     "zero-product": 38, "equal-differences": 78, "equal-attributes": 168, "cast-of-cast": 13, "whole-slice": 130,
-    "square-transpose": 63, "reshape-of-transpose": 21, "first-branch": 0, "turn-less": 0, "hoisted-carried": 0,
-    "concat-order": 0, "old-slice": 0, "kernel-outputs": 0, "early-reuse": 0, "early-in-place": 0,
+    "square-transpose": 63, "reshape-of-transpose": 21, "first-branch": 83, "turn-less": 11, "hoisted-carried": 26,
+    "concat-order": 21, "old-slice": 266, "kernel-outputs": 10, "early-reuse": 1, "early-in-place": 24,
 }
 BATCH = 4
 LIMIT = 500

@@ -97,7 +97,9 @@ def inside(parts, shape):
     """mx refuses what NumPy clamps: every given bound must lie in its dimension."""
     sizes = iter(shape)
     for p in parts:
-        n = next(sizes) if p != "new" else 0
+        n = next(sizes, None) if p != "new" else 0
+        if n is None:
+            raise Unclear("more entries than dimensions")
         if isinstance(p, (tuple, list)):
             begin, end, step = p
             last = n if step > 0 else n - 1
