@@ -72,7 +72,7 @@ const std::set<std::string> &runOptions() {
   static const std::set<std::string> options = [] {
     std::set<std::string> all = programOptions();
     for (const char *more : {"-e", "--check", "--seed", "--max-memory", "--profile", "--disable",
-                             "--cache", "--filter"})
+                             "--cache", "--filter", "--internal-mistake"})
       all.insert(more);
     return all;
   }();
@@ -107,6 +107,10 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   }
   if (std::string problem = readDisabled(line, options.compile.disabled); !problem.empty())
     return problem;
+  // For tests of the tests, hence not in the help.
+  options.compile.mistake = line.value("--internal-mistake").value_or("");
+  if (!options.compile.mistake.empty() && !pipeline::knowsMistake(options.compile.mistake))
+    return "no pass makes the mistake `" + options.compile.mistake + "`";
   if (auto seed = line.value("--seed")) {
     char *end = nullptr;
     options.seed = std::strtoll(seed->c_str(), &end, 10);

@@ -43,8 +43,8 @@ mlir::Value Emitter::conditional(mlir::Value condition, const Variables &assigne
     sizeNames = names;
     mlir::Value v = first ? then() : otherwise();
     SmallVector<mlir::Value> yielded;
-    for (Symbol *symbol : carried)
-      yielded.push_back(values.lookup(symbol));
+    for (auto [symbol, type] : llvm::zip(carried, types))
+      yielded.push_back(fit(values.lookup(symbol), type));
     if (resultType)
       yielded.push_back(v ? fit(v, resultType) : undefined(resultType));
     create<ir::YieldOp>(yielded);
@@ -173,8 +173,8 @@ void Emitter::emitForRange(const For *loop, mlir::Value from, mlir::Value to,
       values[symbol] = block->addArgument(type, builder.getLoc());
     body(index);
     SmallVector<mlir::Value> yielded;
-    for (Symbol *symbol : carried)
-      yielded.push_back(values[symbol]);
+    for (auto [symbol, type] : llvm::zip(carried, types))
+      yielded.push_back(fit(values[symbol], type));
     create<ir::YieldOp>(yielded);
     values = before;
   } else {
@@ -204,8 +204,8 @@ void Emitter::emitForRange(const For *loop, mlir::Value from, mlir::Value to,
       }
       body(index);
       SmallVector<mlir::Value> yielded{elementwise("add", {index, constantInt(1)})};
-      for (Symbol *symbol : carried)
-        yielded.push_back(values[symbol]);
+      for (auto [symbol, type] : llvm::zip(carried, types))
+        yielded.push_back(fit(values[symbol], type));
       create<ir::YieldOp>(yielded);
     }
     values = before;
@@ -295,8 +295,8 @@ void Emitter::emitWhile(const While *loop) {
         values[&continuedFlag] = constantBool(false);
       emitBlock(loop->body, false);
       SmallVector<mlir::Value> yielded;
-      for (Symbol *symbol : carried)
-        yielded.push_back(values[symbol]);
+      for (auto [symbol, type] : llvm::zip(carried, types))
+        yielded.push_back(fit(values[symbol], type));
       create<ir::YieldOp>(yielded);
     }
   }

@@ -278,7 +278,8 @@ mlir::Value Emitter::emitShaped(const PrimitiveCall &call, bool &handled) {
   }
   if (name == "take") {
     mlir::Value x = operand("x");
-    mlir::Value index = x ? toDevice(emitAs(argument(call, "index"), builder.getI32Type())) : x;
+    mlir::Value index = emitAs(argument(call, "index"), builder.getI32Type());
+    index = place(toDevice(index));
     auto axis = staticInt(argument(call, "axis"));
     if (!x || !index || !axis)
       return {};

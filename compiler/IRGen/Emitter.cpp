@@ -295,6 +295,16 @@ Value Emitter::toDevice(Value value) {
 Value Emitter::fit(Value value, mlir::Type type) {
   if (!value || value.getType() == type)
     return value;
+  auto whole = dyn_cast<ir::AggregateType>(type);
+  auto given = dyn_cast<ir::AggregateType>(value.getType());
+  if (whole && given && whole.getParts().size() == given.getParts().size()) {
+    llvm::SmallVector<Value> parts;
+    for (auto [i, part] : llvm::enumerate(whole.getParts())) {
+      auto index = builder.getI64IntegerAttr(static_cast<int64_t>(i));
+      parts.push_back(fit(create<ir::GetOp>(given.getParts()[i], value, index), part));
+    }
+    return create<ir::MakeOp>(type, parts);
+  }
   auto want = dyn_cast<ir::TensorType>(type);
   auto have = dyn_cast<ir::TensorType>(value.getType());
   if (!want || !have)

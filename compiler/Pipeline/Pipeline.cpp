@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Pipeline/Pipeline.h"
+#include "Graph/Mistakes.h"
 #include "Graph/Passes.h"
 #include "Lowering/EagerKernel.h"
 #include "Lowering/Programs.h"
+#include "Memory/Mistakes.h"
 #include "Memory/Passes.h"
 #include "Target/Hasher.h"
 #include "mlir/Pass/PassManager.h"
@@ -17,12 +19,20 @@ void registerDialects(DialectRegistry &registry) {
   target::registerTranslations(registry);
 }
 
-std::string Options::key() const {
+static std::string kernelKey(const lowering::KernelOptions &kernels) {
   std::string key = kernels.unchecked ? "unchecked " : "";
-  key += kernels.fastMath ? "fast-math " : "";
+  return key + (kernels.fastMath ? "fast-math " : "");
+}
+
+std::string Options::key() const {
+  std::string key = kernelKey(kernels);
   for (const std::string &pass : disabled)
     key += "-" + pass + " ";
-  return key;
+  return mistake.empty() ? key : key + "mistake=" + mistake;
+}
+
+bool knowsMistake(StringRef name) {
+  return graph::knowsMistake(name) || memory::knowsMistake(name);
 }
 
 static std::string textOf(Operation *op, bool places = false) {
@@ -116,7 +126,11 @@ static LogicalResult runMemoryPasses(ModuleOp plan, const Options &options) {
   passes.addPass(memory::createPackArena(pack));
   // A plan that is wrong gives wrong numbers, not errors: so each is proved.
   passes.addPass(memory::createVerifyPlan());
-  return passes.run(plan);
+  if (failed(passes.run(plan)))
+    return failure();
+  if (!options.mistake.empty())
+    memory::makeMistake(plan, options.mistake);
+  return success();
 }
 
 namespace {
@@ -165,7 +179,8 @@ bool compilePieces(std::vector<Piece> &pieces, const target::TargetCpu &cpu,
 std::string pieceKey(std::string_view text, std::string_view name, const target::TargetCpu &cpu,
                      const Options &options) {
   target::Hasher hasher;
-  hasher.add("piece").add(name).add(text).add(cpu.text()).add(options.key());
+  // The passes have left all they do in the text.
+  hasher.add("piece").add(name).add(text).add(cpu.text()).add(kernelKey(options.kernels));
   return hasher.hex();
 }
 
@@ -203,17 +218,21 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
       op.erase();
   if (options.wants("mx-specialised"))
     options.observer("mx-specialised", textOf(*module));
+  auto body = cast<ir::GraphOp>(module->getBody()->front());
+  if (!options.mistake.empty())
+    graph::makeMistake(body, options.mistake, /*fused=*/false);
   if (failed(runFusion(*module, options)))
     return {};
+  if (!options.mistake.empty())
+    graph::makeMistake(body, options.mistake, /*fused=*/true);
   if (options.wants("mx-fused"))
     options.observer("mx-fused", textOf(*module));
 
   if (options.wants("dot"))
-    options.observer("dot", dotOf(cast<ir::GraphOp>(module->getBody()->front())));
+    options.observer("dot", dotOf(body));
 
   OwningOpRef<ModuleOp> plan = ModuleOp::create(module->getLoc());
-  auto fused = cast<ir::GraphOp>(module->getBody()->front());
-  if (failed(lowering::lowerToMxrt(fused, *plan)) || failed(runMemoryPasses(*plan, options)))
+  if (failed(lowering::lowerToMxrt(body, *plan)) || failed(runMemoryPasses(*plan, options)))
     return {};
   if (options.wants("mxrt"))
     options.observer("mxrt", textOf(*plan));

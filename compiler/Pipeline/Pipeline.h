@@ -28,6 +28,8 @@ struct Options {
   lowering::KernelOptions kernels;
   /// Passes to leave out, by their names: those of kCanDisable.
   std::set<std::string> disabled;
+  /// A deliberate mistake of a pass, for tests of the tests: one that knowsMistake() knows.
+  std::string mistake;
   unsigned threads = 1;
   /// Called with the text of each phase that `wanted` names; makes compilation slower.
   std::set<std::string> wanted;
@@ -38,6 +40,9 @@ struct Options {
   /// All of it that changes code, for cache keys.
   std::string key() const;
 };
+
+/// Whether a pass can be made to make the mistake of this name (Graph/Mistakes.h, Memory/Mistakes.h).
+bool knowsMistake(llvm::StringRef name);
 
 /// One buffer of a variant's signature. A size is a number, or text over the variant's open sizes.
 struct Buffer {

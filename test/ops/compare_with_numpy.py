@@ -2,14 +2,19 @@
 """Runs every op of mx eagerly and in a graph, and compares both with NumPy.
 
 Usage: compare_with_numpy.py MXC GROUP
+       compare_with_numpy.py MXC --list | --cases
 
 For each element type and set of shapes one program is written. It evaluates many expressions, once
 as they are and once inside `graph { }`, and prints the results; this script knows what NumPy says
-about them. Values include NaN, infinities, signed zeros and the ends of integer ranges.
+about them. Values include NaN, infinities, signed zeros and the ends of integer ranges. The program
+runs on 1, 2 and 4 threads, which must print the same (S14).
+`--list` prints the names of the groups, `--cases` the expressions of all groups as JSON.
 """
 
 import itertools
+import json
 import math
+import os
 import re
 import subprocess
 import sys
@@ -18,48 +23,17 @@ import warnings
 
 import numpy as np
 
+from mxtext import NP, kind_of, parse, show, typed
+
 warnings.filterwarnings("ignore")
 np.seterr(all="ignore")
 
 MXC, GROUP = sys.argv[1], sys.argv[2]
 rng = np.random.default_rng(7)
 
-NP = {"bool": np.bool_, "i8": np.int8, "u8": np.uint8, "i32": np.int32, "i64": np.int64,
-      "f16": np.float16, "f32": np.float32, "f64": np.float64}
 INTS, FLOATS = ["i8", "u8", "i32", "i64"], ["f16", "f32", "f64"]
 # Largest relative error that counts as equal; sums and products of many terms get ten times that.
 EPS = {"f16": 2e-3, "f32": 1e-6, "f64": 1e-14}
-
-
-def literal(x):
-    """An array as mx text."""
-    def number(v):
-        if x.dtype == np.bool_:
-            return "true" if v else "false"
-        if x.dtype.kind in "iu":
-            return str(int(v))
-        v = float(v)
-        if math.isnan(v):
-            return "nan"
-        if math.isinf(v):
-            return "inf" if v > 0 else "-inf"
-        return repr(v) if "e" in repr(v) or "." in repr(v) else repr(v) + ".0"
-
-    def rows(a):
-        return number(a) if a.ndim == 0 else "[" + ", ".join(rows(r) for r in a) + "]"
-
-    name = next(n for n, t in NP.items() if x.dtype == t)
-    if x.size == 0:
-        return f"zeros([{', '.join(map(str, x.shape))}], dtype={name})"
-    if name == "f64":  # literals are f32 unless the type is written
-        return rows(x)
-    return rows(x)
-
-
-def typed(name, x):
-    kind = next(n for n, t in NP.items() if x.dtype == t)
-    shape = f"[{', '.join(map(str, x.shape))}]" if x.ndim else ""
-    return f"let {name}: {kind}{shape} = {literal(x)}"
 
 
 def values(kind, shape, special=True):
@@ -124,27 +98,26 @@ class Program:
                 out.append(self.show(begin + i, name))
         with tempfile.NamedTemporaryFile("w", suffix=".mx", delete=False) as f:
             f.write("\n".join(out) + "\n")
-        done = subprocess.run([MXC, "run", f.name], capture_output=True, text=True)
-        if done.returncode != 0:
-            print(f"{f.name} failed:\n{done.stderr[:3000]}")
-            return None
-        return self.compare(done.stdout, f.name)
+        printed = {}
+        for threads in ["1", "2", "4"]:
+            done = subprocess.run([MXC, "run", f.name], capture_output=True, text=True,
+                                  env=os.environ | {"MX_NUM_THREADS": threads})
+            if done.returncode != 0:
+                print(f"{f.name} failed on {threads} threads:\n{done.stderr[:3000]}")
+                return None
+            printed[threads] = done.stdout
+            if done.stdout != printed["1"]:
+                print(f"{f.name}: other bits on {threads} threads than on one")
+                return None
+        count = self.compare(printed["1"], f.name)
+        if count is not None:
+            os.remove(f.name)
+        return count
 
     def show(self, i, text):
-        """Statements that print a value with all its digits; long ones in parts that are shown whole."""
         want = self.cases[i][1]
-        form = ".17g" if want.dtype.kind == "f" else "d"
-        one = (lambda t: f"print({t})") if want.dtype.kind == "b" else (lambda t: f'print(f"{{{t}:{form}}}")')
-        if want.size <= 36:
-            return one(text)
-        kind = next(n for n, t in NP.items() if want.dtype == t)
         self.parts += 1
-        name = f"part{self.parts}"
-        lines = [f"let {name}: {kind}[{', '.join(map(str, want.shape))}] = {text}",
-                 f"let {name}flat = {name}.reshape([{want.size}])"]
-        for begin in range(0, want.size, 36):
-            lines.append(one(f"{name}flat[{begin}:{min(begin + 36, want.size)}]"))
-        return "\n".join(lines)
+        return "\n".join(show(text, kind_of(want), want.shape, f"part{self.parts}"))
 
     def compare(self, text, path):
         wrong = checked = 0
@@ -152,8 +125,8 @@ class Program:
             head, _, body = block.partition("\n")
             way, index = head.split()
             expression, want, loose = self.cases[int(index)]
-            got, shape = parse(body, want)
-            kind = next((n for n, t in NP.items() if want.dtype == t), None)
+            kind = kind_of(want)
+            got, shape = parse(body, kind)
             ok = got is not None and got.size == want.size
             if ok and shape is not None:
                 ok = shape == f"{kind}[{', '.join(map(str, want.shape))}]"
@@ -177,23 +150,6 @@ class Program:
             print(f"{path}: {checked} results for {len(self.cases)} cases")
             return None
         return None if wrong else checked
-
-
-def parse(body, want):
-    """The printed value as a flat array, and the type it was printed with."""
-    head = r"([a-z]+[0-9]+|bool)(\[[0-9, ]*\])"
-    heads = re.findall(head, body)
-    # Of parts the program has checked the whole shape.
-    shape = "".join(heads[0]) if len(heads) == 1 else None
-    body = re.sub(head, "", body)
-    words = re.findall(r"-?nan|-?inf|true|false|-?[0-9][0-9.e+-]*", body)
-    if "..." in body or "…" in body:
-        return None, shape
-    if want.dtype == np.bool_:
-        return np.array([w == "true" for w in words], dtype=np.bool_), shape
-    if want.dtype.kind in "iu":
-        return np.array([int(w) for w in words], dtype=np.int64), shape
-    return np.array([float(w) for w in words], dtype=np.float64), shape
 
 
 SHAPES = [(), (1,), (7,), (0,), (2, 3), (3, 1, 5), (0, 4), (2, 1, 3, 2), (1, 2, 1, 3, 2)]
@@ -617,6 +573,57 @@ def comprehensions(p, kind):
     p.expect(f"[{x}[i, 0] * 2 for i in 2..2]", a[2:2, 0])
 
 
+def rest(p, kind):
+    """softmax and its like, copies of a shape, and what joins bools."""
+    for shape in [(1,), (7,), (2, 3), (3, 1, 5), (0, 4)]:
+        a = values(kind, shape, special=False)
+        x = p.input(a)
+        p.expect(f"zeros_like({x})", np.zeros_like(a))
+        p.expect(f"ones_like({x})", np.ones_like(a))
+        p.expect(f"stop({x})", a)
+        if kind == "bool":
+            b = values(kind, shape)
+            y = p.input(b)
+            for op, f in [("and", np.logical_and), ("or", np.logical_or), ("==", np.equal), ("!=", np.not_equal)]:
+                p.expect(f"{x} {op} {y}", f(a, b))
+            p.expect(f"not {x}", ~a)
+        if kind in FLOATS:
+            p.expect(f"allclose({x}, {x})", np.bool_(True))
+            for axis in range(-len(shape), len(shape)):
+                if shape[axis] == 0:
+                    continue
+                d = a.astype(np.float64)
+                e = np.exp(d - np.max(d, axis, keepdims=True, initial=-np.inf))
+                soft = e / np.sum(e, axis, keepdims=True)
+                p.expect(f"softmax({x}, axis={axis})", soft.astype(NP[kind]), 20)
+                p.expect(f"log_softmax({x}, axis={axis})", np.log(soft).astype(NP[kind]), 20)
+
+
+def large(p, kind):
+    """Enough elements for several threads; small whole numbers, so that every order gives one result."""
+    n = 70001
+    a = (np.arange(n) % 17 - 8).astype(NP[kind])
+    p.lines.append(f"let big: {kind}[{n}] = {kind}(iota({n}) % 17 - 8)")
+    p.lines.append(f"let left: {kind}[257, 131] = big[0:33667].reshape([257, 131])")
+    p.lines.append(f"let right: {kind}[131, 65] = big[5:8520].reshape([131, 65])")
+    left, right = a[:33667].reshape(257, 131), a[5:8520].reshape(131, 65)
+    for name, f in [("sum", np.sum), ("max", np.max), ("min", np.min)]:
+        p.expect(f"{name}(big * big)", f(a * a).astype(NP[kind]))
+        for axis in (0, 1):
+            p.expect(f"{name}(left, axis={axis})[3:40]", f(left, axis).astype(NP[kind])[3:40])
+    p.expect("(big + big * 3 - 1)[69000:69036]", (a + a * 3 - 1)[69000:69036])
+    p.expect("(left @ right)[250:257, 61:65]", (left @ right)[250:257, 61:65])
+    p.expect("sum(left @ right, axis=1)[0:36]", np.sum(left @ right, 1).astype(NP[kind])[:36])
+    p.expect("argmax(left, axis=1)[200:236]", np.argmax(left, 1).astype(np.int32)[200:236])
+    if kind in FLOATS:  # here the order counts: the same bits on any number of threads
+        b = a.astype(np.float64) * 0.1 + 0.3
+        p.expect("sum(big * 0.1 + 0.3)", np.sum(b).astype(NP[kind]), 50)
+        p.expect("mean(exp(left * 0.1), axis=0)[0:36]",
+                 np.mean(np.exp(left.astype(np.float64) * 0.1), 0).astype(NP[kind])[:36], 50)
+        p.expect("((left * 0.1) @ (right * 0.3))[0:36, 7]",
+                 ((left * 0.1) @ (right * 0.3)).astype(NP[kind])[:36, 7], 300)
+
+
 GROUPS = {}
 for kind in INTS + FLOATS:
     GROUPS[f"arithmetic-{kind}"] = (arithmetic, kind)
@@ -626,25 +633,43 @@ for kind in INTS + FLOATS:
 for kind in ["bool"] + INTS + FLOATS:
     GROUPS[f"shapes-{kind}"] = (shapes, kind)
     GROUPS[f"updates-{kind}"] = (updates, kind)
-
-
     GROUPS[f"places-{kind}"] = (places, kind)
     GROUPS[f"patterns-{kind}"] = (patterns, kind)
 for kind in INTS + FLOATS:
     GROUPS[f"comprehensions-{kind}"] = (comprehensions, kind)
     GROUPS[f"orders-{kind}"] = (orders, kind)
     GROUPS[f"more-{kind}"] = (more, kind)
+for kind in ["bool"] + INTS + FLOATS:
+    GROUPS[f"rest-{kind}"] = (rest, kind)
+for kind in ["i32", "f32", "f64"]:
+    GROUPS[f"large-{kind}"] = (large, kind)
 GROUPS["halfs-bf16"] = (halfs, "bf16")
 for kind in FLOATS:
     GROUPS[f"windows-{kind}"] = (windows, kind)
 
-if GROUP == "--list":
-    print("\n".join(GROUPS))
-    sys.exit(0)
-make, kind = GROUPS[GROUP]
-program = Program()
-make(program, kind)
-count = program.run()
-if count is None:
-    sys.exit(1)
-print(f"{GROUP}: {count} results agree")
+
+
+def made(name):
+    """The program of a group."""
+    make, kind = GROUPS[name]
+    program = Program()
+    make(program, kind)
+    return program
+
+
+def main():
+    if GROUP == "--list":
+        print("\n".join(GROUPS))
+        return 0
+    if GROUP == "--cases":
+        json.dump({name: [text for text, _, _ in made(name).cases] for name in GROUPS}, sys.stdout)
+        return 0
+    count = made(GROUP).run()
+    if count is None:
+        return 1
+    print(f"{GROUP}: {count} results agree")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+"""Writes programs as mx, runs them in every mode, and compares what they print with the reference."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "ops"))
+from mxtext import NP as NATIVE, parse, show, typed  # noqa: E402
+from program import function, results, tuple_text  # noqa: E402
+
+HELPERS = """fn twice[T: num](x: T[...S]) -> T[...S] { x + x }
+fn shifted[T: float](x: T[...S]) -> T[...S] { x * 0.5 - x }
+const d0 = device("cpu:0")
+const d1 = device("cpu:1")
+"""
+
+
+@dataclass
+class Mode:
+    """A way to run. Modes with `same_bits` print exactly what `graph` prints."""
+    name: str
+    options: list
+    threads: int = 1
+    devices: str = ""  # "second": the graph runs on cpu:1; "both": ops are spread over two
+    same_bits: bool = False
+
+
+GRAPH = Mode("graph", [])
+MODES = [GRAPH, Mode("eager", ["--eager"]), Mode("two threads", [], threads=2, same_bits=True),
+         Mode("eager, two threads", ["--eager"], threads=2)]
+MODES += [Mode(f"without {p}", [f"--disable={p}"], same_bits=p in ("in-place", "co-share"))
+          for p in ("fuse", "simplify", "cse", "in-place", "co-share")]
+MODES += [Mode("second device", [], devices="second", same_bits=True), Mode("both devices", [], devices="both")]
+
+
+@dataclass
+class Failure:
+    program: object
+    mode: str
+    reason: str
+
+
+def on_second(statement, line):
+    """Every other op on the second device; what it gives is brought back."""
+    match = re.fullmatch(r"let (\w+) = (.*)", line)
+    if not match or not statement.args or int(re.sub(r"\D", "", statement.name)) % 2:
+        return line
+    return f"let {match.group(1)} = (on d1 {{ {match.group(2)} }}).to(d0)"
+
+
+def source(programs, mode):
+    """One file with many programs: for each a function, its inputs, a call, and its results printed."""
+    lines = [HELPERS]
+    for k, program in enumerate(programs):
+        both = mode.devices == "both"
+        lines += function(program, f"g{k}", is_graph=not both, placed=on_second if both else None)
+    for k, program in enumerate(programs):
+        wants = results(program)
+        names = []
+        for name, value in program.inputs.items():
+            native = value.ref.astype(NATIVE[value.elem])
+            names.append(f"p{k}_{name}")
+            lines.append(typed(names[-1], native))
+        names += [str(n) for n in program.counts.values()]
+        outs = [f"r{k}_{i}" for i in range(len(wants))]
+        call = f"g{k}({', '.join(names)})"
+        if mode.devices == "second":
+            call = f"on d1 {{ {call} }}"
+        lines.append(f"let {tuple_text(outs)} = {call}")
+        for i, (out, want) in enumerate(zip(outs, wants)):
+            lines.append(f'print("#{k} {i}")')
+            lines += show(out, want.elem, want.shape, f"s{k}_{i}")
+    return "\n".join(lines) + "\n"
+
+
+def difference(text, want):
+    """Why a printed result is not `want`, or nothing."""
+    got, shape = parse(text, want.elem)
+    if got is None or got.size != want.size:
+        return f"{0 if got is None else got.size} elements instead of {want.size}"
+    if shape is not None and shape != f"{want.elem}[{', '.join(map(str, want.shape))}]":
+        return f"{shape} instead of {want.type_text()}"
+    ref = want.ref.reshape(-1)
+    if not want.is_float:
+        wrong = np.flatnonzero(got != ref)
+        return f"element {wrong[0]} is {got[wrong[0]]}, not {ref[wrong[0]]}" if wrong.size else None
+    err = want.err.reshape(-1)
+    wide = got.astype(np.longdouble)
+    with np.errstate(all="ignore"):
+        good = (wide == ref) | (np.isnan(wide) & np.isnan(ref)) | (np.abs(wide - ref) <= err)
+    wrong = np.flatnonzero(~good)
+    if not wrong.size:
+        return None
+    i = wrong[0]
+    return f"element {i} is {got[i]!r}, not {float(ref[i])!r} +- {float(err[i]):.3g}"
+
+
+class Runner:
+    def __init__(self, mxc, folder, extra=()):
+        self.mxc, self.folder, self.extra = mxc, folder, list(extra)
+        self.runs = 0
+
+    def run(self, programs, mode):
+        """The printed blocks by program and output, or the text of an error."""
+        path = os.path.join(self.folder, f"random-{os.getpid()}.mx")
+        with open(path, "w") as f:
+            f.write(source(programs, mode))
+        env = dict(os.environ, MX_NUM_THREADS=str(mode.threads))
+        command = [self.mxc, "run", f"--cache={os.path.join(self.folder, 'cache')}", *mode.options, *self.extra, path]
+        self.runs += 1
+        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=280)
+        if done.returncode != 0:
+            return None, f"exit code {done.returncode}: {done.stderr[:2000]}"
+        blocks = {}
+        for block in re.split(r"^#", done.stdout, flags=re.M)[1:]:
+            head, _, body = block.partition("\n")
+            blocks[tuple(map(int, head.split()))] = body.replace("-nan", " nan")
+        return blocks, None
+
+    def check(self, programs, modes):
+        """Failures of the programs in the modes, the first of each program."""
+        failures, graph_blocks = {}, None
+        for mode in modes:
+            blocks, error = self.run(programs, mode)
+            if error and len(programs) > 1:  # whose is it?
+                for k, program in enumerate(programs):
+                    for failure in self.check([program], [GRAPH, mode] if mode.same_bits else [mode]):
+                        failures.setdefault(k, failure)
+                continue
+            if error:
+                return [Failure(programs[0], mode.name, error)]
+            if mode is GRAPH:
+                graph_blocks = blocks
+            for k, program in enumerate(programs):
+                for i, want in enumerate(results(program)):
+                    body = blocks.get((k, i), "")
+                    reason = difference(body, want)
+                    if not reason and mode.same_bits and graph_blocks and body != graph_blocks.get((k, i)):
+                        reason = "other bits than the graph on one thread"
+                    if reason:
+                        failures.setdefault(k, Failure(program, mode.name, f"{program.outputs[i]}: {reason}"))
+        return list(failures.values())

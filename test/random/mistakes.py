@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Shows that random programs notice mistakes in passes: each is switched on and must be caught.
+
+Usage: mistakes.py MXC [--find] [NAME…]
+
+Each mistake has a seed at which it is noticed soon; the search goes on from there. `--find` begins at
+0 and prints the seeds. Exits with 1 when a mistake goes unnoticed in 500 graphs.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+
+from execute import GRAPH, Runner
+from generate import generate
+
+# Of compiler/Graph/Mistakes.cpp and compiler/Memory/Mistakes.cpp.
+MISTAKES = {
+    "zero-product": 38, "equal-differences": 78, "equal-attributes": 168, "cast-of-cast": 13, "whole-slice": 130,
+    "square-transpose": 63, "reshape-of-transpose": 21, "first-branch": 83, "turn-less": 11, "hoisted-carried": 26,
+    "concat-order": 21, "old-slice": 266, "kernel-outputs": 10, "early-reuse": 1, "early-in-place": 24,
+}
+BATCH = 4
+LIMIT = 500
+
+
+def catch(mxc, name, first):
+    """The first seed from `first` on whose program shows the mistake, and how."""
+    folder = tempfile.mkdtemp(prefix="mx-mistake-")
+    try:
+        runner = Runner(mxc, folder, [f"--internal-mistake={name}"])
+        for begin in range(first, first + LIMIT, BATCH):
+            seeds = [s for s in range(begin, begin + BATCH) if generate(s)]
+            programs = [generate(s) for s in seeds]
+            failures = runner.check(programs, [GRAPH])
+            # A program that is refused shows nothing: mistakes are about wrong numbers.
+            wrong = [f for f in failures if "exit code" not in f.reason]
+            if wrong:
+                at = next(s for s, p in zip(seeds, programs) if p is wrong[0].program)
+                return at, wrong[0].reason
+        return None, "not noticed"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    arguments = [a for a in sys.argv[2:] if a != "--find"]
+    find = "--find" in sys.argv
+    missed = 0
+    for name in arguments or MISTAKES:
+        seed, how = catch(sys.argv[1], name, 0 if find else MISTAKES[name])
+        missed += seed is None
+        print(f"{name}: {'not noticed' if seed is None else f'noticed at seed {seed}: {how}'}", flush=True)
+    print(f"{len(arguments or MISTAKES) - missed} noticed, {missed} not noticed")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
