@@ -200,16 +200,7 @@ mlir::Value Composer::fail(const Call &call, const std::string &what) {
 
 mlir::Value Composer::operand(const Call &call, StringRef name) {
   const Expr *given = e.argument(call, name);
-  return given ? operand(given) : mlir::Value();
-}
-
-mlir::Value Composer::operand(const Expr *given) {
-  std::string own = std::exchange(e.device, around);
-  mlir::Value x = e.toDevice(e.emit(given));
-  e.device = own;
-  if (!x || e.tensor(x).getDevice().getValue().empty())
-    return x;
-  return e.create<ir::ToDeviceOp>(e.tensor(x).onDevice(""), x);
+  return given ? e.toDevice(e.emit(given)) : mlir::Value();
 }
 
 std::optional<SmallVector<int64_t>> Composer::axes(const Call &call, StringRef name, size_t rank) {
@@ -244,15 +235,6 @@ mlir::Value Composer::finish(const Call &call, mlir::Value value) {
 }
 
 std::optional<mlir::Value> Composer::run(const Call &call) {
-  // Indices and masks are made on the default device, so all of it is done there, and the `on`
-  // around places the result.
-  around = std::exchange(e.device, "");
-  std::optional<mlir::Value> made = compose(call);
-  e.device = around;
-  return made;
-}
-
-std::optional<mlir::Value> Composer::compose(const Call &call) {
   StringRef name = call.name;
   if (name == "flip")
     return flips(call);

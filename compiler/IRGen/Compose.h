@@ -76,10 +76,6 @@ private:
   // One primitive each; `type` is the checker's result.
   using Call = Emitter::PrimitiveCall;
   mlir::Value operand(const Call &call, StringRef name);
-  /// An operand, computed where the `on` around says and then brought to the default device.
-  mlir::Value operand(const ast::Expr *given);
-  std::optional<mlir::Value> compose(const Call &call);
-  std::string around; ///< device of the `on` around
   std::optional<SmallVector<int64_t>> axes(const Call &call, StringRef name, size_t rank);
   std::optional<size_t> axis(const Call &call, StringRef name, size_t rank);
   std::optional<std::string> word(const Call &call, StringRef name);

@@ -50,7 +50,7 @@ mlir::Value Composer::rearrange(const Call &call) {
     if (a->value->checked && a->value->checked->constant == sema::Value::StringConstant)
       pattern = std::string(a->value->checked->text);
     else if (!x && (a->name.text.empty() || a->name.text == "x"))
-      x = operand(a->value);
+      x = e.toDevice(e.emit(a->value));
   if (!x || !pattern)
     return fail(call, "a pattern that is not known");
   Side output;

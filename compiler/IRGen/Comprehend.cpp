@@ -348,8 +348,7 @@ mlir::Value Comprehender::loop(const Comprehension *all, ir::TensorType type) {
   e.assignedIn(all->element, assigned);
   SmallVector<Symbol *> carried = e.carriedBy(assigned);
   auto names = e.sizeNames;
-  mlir::Value filled =
-      e.place(c.full(e.constantNumber(type.getElement(), 0, 0, true), type.getSizes()));
+  mlir::Value filled = c.full(e.constantNumber(type.getElement(), 0, 0, true), type.getSizes());
   SmallVector<mlir::Value> places;
   std::function<mlir::Value(size_t, mlir::Value)> nest = [&](size_t depth,
                                                              mlir::Value so) -> mlir::Value {
@@ -359,8 +358,7 @@ mlir::Value Comprehender::loop(const Comprehension *all, ir::TensorType type) {
         return {};
       SmallVector<std::string> spec(type.rank(), ":");
       std::fill_n(spec.begin(), places.size(), "i");
-      return e.create<ir::UpdateOp>(e.tensor(so), so, e.place(e.toDevice(value)), places,
-                                    e.specAttr(spec));
+      return e.create<ir::UpdateOp>(type, so, e.toDevice(value), places, e.specAttr(spec));
     }
     const Comprehension::Clause &clause = all->clauses[depth];
     mlir::Value from = e.constantInt(0), to, array;

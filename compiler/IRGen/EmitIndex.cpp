@@ -118,7 +118,7 @@ mlir::Value Emitter::emitIndex(const Index *e) {
   ir::TensorType result = mlir::cast<ir::TensorType>(convert(type));
   bool whole = llvm::all_of(plan->spec, [](const std::string &s) { return s == ":"; });
   if (plan->gather) {
-    mlir::Value index = place(emit(plan->gather));
+    mlir::Value index = emit(plan->gather);
     if (!index)
       return {};
     // The other entries first, then the gather along its axis.

@@ -278,8 +278,7 @@ mlir::Value Emitter::emitShaped(const PrimitiveCall &call, bool &handled) {
   }
   if (name == "take") {
     mlir::Value x = operand("x");
-    mlir::Value index = emitAs(argument(call, "index"), builder.getI32Type());
-    index = place(toDevice(index));
+    mlir::Value index = x ? toDevice(emitAs(argument(call, "index"), builder.getI32Type())) : x;
     auto axis = staticInt(argument(call, "axis"));
     if (!x || !index || !axis)
       return {};
