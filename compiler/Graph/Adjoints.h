@@ -21,6 +21,8 @@ struct Adjoint {
 
 /// Reverses the body of one function, which has no calls.
 class Reverse {
+  friend class RoutineRules; ///< GradientRoutines.cpp
+
 public:
   explicit Reverse(mlir::FunctionOpInterface function)
       : function(function), b(function.getLoc(), function.getContext()) {}

@@ -33,5 +33,6 @@ llvm::LogicalResult emitMatmul(KernelEmitter &e, const OutputGroup &group);
 /// mx.concat and mx.update.
 llvm::LogicalResult emitMovement(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitRandom(KernelEmitter &e, const OutputGroup &group);
+llvm::LogicalResult emitRoutine(KernelEmitter &e, const OutputGroup &group);
 
 } // namespace mx::lowering

@@ -63,7 +63,7 @@ LogicalResult emit(KernelEmitter &e) {
     for (Value operand : op.getOperands())
       own.insert_range(sources[operand]);
     if (!isPointwise(&op)) {
-      if (!op.hasTrait<Reduction>() && !isa<MatmulOp, ConcatOp, UpdateOp, RandomOp>(op))
+      if (!op.hasTrait<Reduction>() && !isa<MatmulOp, ConcatOp, UpdateOp, RandomOp, RoutineOp>(op))
         return op.emitOpError() << "cannot be in a kernel";
       if (!own.empty())
         return op.emitOpError() << "cannot be in one kernel with the " << own[0]->getName()
@@ -125,6 +125,8 @@ LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group) {
     return emitMatmul(e, group);
   if (isa<ConcatOp, UpdateOp>(source))
     return emitMovement(e, group);
+  if (isa<RoutineOp>(source))
+    return emitRoutine(e, group);
   return emitRandom(e, group);
 }
 

@@ -10,8 +10,8 @@ using namespace mlir;
 namespace mx::ir {
 namespace {
 
-/// Sizes with names may fit by a `where` that the IR does not know; the checker has seen to it. Numbers
-/// and ranks speak for themselves.
+/// Sizes with names may fit by a `where` that the IR does not know; the checker has seen to it.
+/// Numbers and ranks speak for themselves.
 bool isWrong(const ShapeResult &found) {
   switch (found.problem.kind) {
   case ShapeProblem::None:
@@ -256,7 +256,7 @@ LogicalResult IotaOp::verify() {
 LogicalResult RandomOp::verify() {
   static constexpr std::pair<StringRef, unsigned> kKinds[] = {
       {"uniform", 2}, {"normal", 2},      {"truncated_normal", 2}, {"bernoulli", 1},
-      {"randint", 2}, {"permutation", 0}, {"categorical", 1}};
+      {"randint", 2}, {"permutation", 0}, {"categorical", 1},      {"fork", 1}};
   for (auto [name, parameters] : kKinds)
     if (getKind() == name) {
       if (getParameters().size() != parameters)

@@ -27,6 +27,8 @@ bool takesType(OpTypes types, mxrt_dtype type) {
     return isFloatType(type);
   case OpTypes::Single:
     return type == MXRT_F32;
+  case OpTypes::Wide:
+    return type == MXRT_F32 || type == MXRT_F64;
   case OpTypes::Int:
     return isInt;
   case OpTypes::Count:
@@ -161,6 +163,7 @@ const char *readAttributes(std::string_view text, bool given, Operation &op) {
   case Family::Reduce:
   case Family::Transpose:
   case Family::Concat:
+  case Family::Along:
   case Family::Literal:
   case Family::To:
     needed = true;
@@ -186,7 +189,7 @@ const char *readAttributes(std::string_view text, bool given, Operation &op) {
     } else if (family == Family::Literal && key == "shape") {
       good = readList(value, op.sizes, op.rank);
       found = true;
-    } else if (family == Family::Concat && key == "axis") {
+    } else if ((family == Family::Concat || family == Family::Along) && key == "axis") {
       good = readNumber(value, number) && number < MXRT_MAX_RANK;
       op.axis = int32_t(number);
       found = true;
