@@ -151,6 +151,11 @@ void Emitter::emitLet(const Let *let) {
   }
   if (known && known->type->isTensor())
     adoptSizes(value, concrete(known->type));
+  // Where only the run knows them, the written names are names of their own.
+  if (adapts && value.getDefiningOp<ir::NativeOp>()) {
+    adoptSizes(value, concrete(only->type));
+    value = fit(value, variableType(only));
+  }
   bindPattern(let->pattern, value);
 }
 
