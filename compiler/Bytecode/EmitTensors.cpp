@@ -3,7 +3,7 @@
 // Tensor ops become calls of tensor operations by name, which the host of the VM knows:
 //
 //   add:f32  select:f32  cast:f32:f16      elementwise; operands are tensors or numbers
-//   sum:f32(axes=0/2,keep=1)   matmul:f32
+//   sum:f32(axes=0/2,keep=1)   matmul:f32   cumsum:f32(axis=1), scatter_add:f32, … (mx.routine)
 //   reshape(x, sizes…)  broadcast(x, sizes…)  transpose(order=1/0/2)(x)  concat(axis=1)(x…)
 //   index(i/:/rft/n/t)(x, places…)  update(…)(mut x, places…, value)     t: a tensor of places
 //   full:f32(value, sizes…)  iota:i32(n)  literal:f32(shape=2/3)(numbers…)  to(device=cpu:1)(x)
@@ -89,6 +89,10 @@ bool FunctionEmitter::emitTensorOp(Operation *op) {
          ",keep=" + (op->hasAttr("keep") ? "1" : "0") + ")");
   } else if (isa<ir::MatmulOp>(op)) {
     call(typedName("matmul", op->getOperand(0)));
+  } else if (auto routine = dyn_cast<ir::RoutineOp>(op)) {
+    std::string name = typedName(routine.getKind(), op->getOperand(0));
+    call(routine.worksAlongAxis() ? name + "(axis=" + std::to_string(routine.getAxis()) + ")"
+                                  : name);
   } else if (isa<ir::ReshapeOp, ir::BroadcastOp>(op)) {
     shape(op->getName().stripDialect());
   } else if (auto transpose = dyn_cast<ir::TransposeOp>(op)) {

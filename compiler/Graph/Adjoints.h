@@ -22,6 +22,8 @@ struct Adjoint {
 
 /// Reverses the body of one function, which has no calls.
 class Reverse {
+  friend class RoutineRules; ///< GradientRoutines.cpp
+
 public:
   Reverse(mlir::FunctionOpInterface function, mlir::SymbolTable &symbols)
       : function(function), symbols(symbols), b(function.getLoc(), function.getContext()) {}

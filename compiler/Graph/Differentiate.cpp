@@ -3,6 +3,7 @@
 // Differentiate: `mx.grad` becomes a call of derived code. Rules are in Gradient*.cpp, what they
 // share in Adjoints.cpp.
 #include "Graph/Adjoints.h"
+#include "Graph/GradientRoutines.h"
 #include "Graph/InlineCalls.h"
 #include "Graph/Passes.h"
 
@@ -125,9 +126,12 @@ LogicalResult Reverse::reverse(Operation *op) {
     g.value = elementwise("mul", {g.value, number(g.value, 1.5)});
   bool handled = false;
   if (g.value && isa<ir::TensorType>(op->getResult(0).getType())) {
-    if (op->hasTrait<ir::Elementwise>())
+    if (op->hasTrait<ir::Elementwise>()) {
       elementwiseRule(op, g.value, handled);
-    else if (failed(tensorRule(op, g.value, handled)))
+    } else if (auto routine = dyn_cast<ir::RoutineOp>(op)) {
+      RoutineRules(*this, routine, g.value).run();
+      handled = true;
+    } else if (failed(tensorRule(op, g.value, handled)))
       return failure();
   }
   if (!handled && failed(aggregateRule(op, g, handled)))

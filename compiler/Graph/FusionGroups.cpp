@@ -47,7 +47,7 @@ std::optional<KernelKind> kindOf(Operation *op) {
   if (isa<ir::MatmulOp>(op))
     return KernelKind::Matmul;
   if (isa<ir::ReshapeOp, ir::ConcatOp, ir::SliceOp, ir::UpdateOp, ir::TakeOp, ir::ConstantOp,
-          ir::RandomOp, ir::ScatterAddOp>(op))
+          ir::RandomOp, ir::ScatterAddOp, ir::RoutineOp>(op))
     return KernelKind::Single;
   return std::nullopt;
 }

@@ -148,38 +148,44 @@ mlir::Value Composer::widen(mlir::Value x, size_t axis, ir::SizeAttr before, ir:
   return concat(parts, axis);
 }
 
-mlir::Value Composer::takePlaces(mlir::Value x, ArrayRef<mlir::Value> places) {
+mlir::Value Composer::takePlaces(mlir::Value x, ArrayRef<mlir::Value> places, bool safe) {
   Sizes sizes = sizesOf(x);
   ArrayRef<ir::SizeAttr> taken = ArrayRef(sizes).take_front(places.size());
   mlir::Type boolean = e.builder.getI1Type();
   mlir::Value linear, fine;
   for (auto [i, place] : llvm::enumerate(places)) {
-    mlir::Value n = number(taken[i]);
-    mlir::Value negative = e.elementwise("lt", {place, integer(0)}, boolean);
-    mlir::Value at = e.elementwise("select", {negative, e.elementwise("add", {place, n}), place});
-    mlir::Value inside = e.elementwise("and", {e.elementwise("ge", {at, integer(0)}, boolean),
-                                               e.elementwise("lt", {at, n}, boolean)});
-    fine = fine ? e.elementwise("and", {fine, inside}) : inside;
+    mlir::Value at = place;
+    if (!safe) {
+      mlir::Value n = number(taken[i]);
+      mlir::Value negative = e.elementwise("lt", {place, integer(0)}, boolean);
+      at = e.elementwise("select", {negative, e.elementwise("add", {place, n}), place});
+      mlir::Value inside = e.elementwise("and", {e.elementwise("ge", {at, integer(0)}, boolean),
+                                                 e.elementwise("lt", {at, n}, boolean)});
+      fine = fine ? e.elementwise("and", {fine, inside}) : inside;
+    }
     mlir::Value scaled = e.elementwise("mul", {at, number(product(taken.drop_front(i + 1)))});
     linear = linear ? e.elementwise("add", {linear, scaled}) : scaled;
   }
   // A place outside of its axis may be inside of the flat one: it is sent behind the end, where
   // `take` refuses it.
   ir::SizeAttr all = product(taken);
-  linear = e.elementwise("select", {fine, linear, number(all)});
+  if (!safe)
+    linear = e.elementwise("select", {fine, linear, number(all)});
   Sizes flat{all};
   llvm::append_range(flat, ArrayRef(sizes).drop_front(places.size()));
   return take(reshape(x, flat), e.toDevice(linear), 0);
 }
 
-mlir::Value Composer::takeAlong(mlir::Value x, mlir::Value index, size_t axis) {
+mlir::Value Composer::takeAlong(mlir::Value x, mlir::Value index, size_t axis, bool safe) {
   size_t rank = rankOf(index);
+  if (rank == 1)
+    return take(x, index, 0);
   Sizes sizes = sizesOf(index);
   SmallVector<mlir::Value> places;
   for (size_t i = 0; i < rank; ++i)
     places.push_back(i == axis ? e.cast(index, e.builder.getI64Type())
                                : countedAlong(sizes[i], i, rank));
-  return takePlaces(x, places);
+  return takePlaces(x, places, safe);
 }
 
 mlir::Value Composer::smallest(mlir::Type element) {
@@ -234,6 +240,15 @@ mlir::Value Composer::finish(const Call &call, mlir::Value value) {
   return reshape(value, wanted.getSizes());
 }
 
+mlir::Value Composer::several(const Call &call, ArrayRef<mlir::Value> values) {
+  const Type *type = e.concrete(call.info->result ? call.info->result : call.whole->checked->type);
+  auto tuple = mlir::cast<ir::AggregateType>(e.convert(type));
+  SmallVector<mlir::Value> parts;
+  for (auto [value, wanted] : llvm::zip_equal(values, tuple.getParts()))
+    parts.push_back(e.fit(value, wanted));
+  return e.create<ir::MakeOp>(tuple, parts);
+}
+
 std::optional<mlir::Value> Composer::run(const Call &call) {
   StringRef name = call.name;
   if (name == "flip")
@@ -268,6 +283,14 @@ std::optional<mlir::Value> Composer::run(const Call &call) {
     return jvp(call);
   if (name == "vmap")
     return vmap(call);
+  if (name == "nonzero")
+    return nonzero(call);
+  if (name == "unique")
+    return unique(call);
+  if (name == "solve" || name == "triangular_solve")
+    return solve(call);
+  if (StringRef(call.info->function->primitive->family) == "linear algebra")
+    return factors(call);
   if (name == "take_along") {
     mlir::Value x = operand(call, "x"), index = operand(call, "index");
     if (!x || !index)

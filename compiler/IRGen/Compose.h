@@ -2,10 +2,11 @@
 //
 // Primitives that are made of other ops: eager code, graphs and gradients then mean the same by
 // them without further work. Its parts, each a file of this folder:
-//   Compose         sizes and building blocks     ComposeShapes    flip, roll, tile, pad,
-//   take_along, … ComposePatterns rearrange, einsum             ComposeWindows   convolutions and
-//   pooling ComposeOrder    sort, argsort, top_k, cumsum, cumprod, scatter
-//   ComposeFunctions  jvp, vmap
+//   Compose          sizes and building blocks     ComposeShapes    flip, roll, tile, pad, …
+//   ComposePatterns  rearrange, einsum             ComposeWindows   convolutions and pooling
+//   ComposeOrder     sort, argsort, top_k, cumsum, cumprod, scatter
+//   ComposeMatrices  linear algebra
+//   ComposeFunctions jvp, vmap
 #pragma once
 #include "IRGen/Emitter.h"
 
@@ -54,15 +55,15 @@ public:
   /// Zeros, or `value`, at both ends of an axis.
   mlir::Value widen(mlir::Value x, size_t axis, ir::SizeAttr before, ir::SizeAttr after,
                     mlir::Value value);
-  mlir::Value takeAlong(mlir::Value x, mlir::Value index, size_t axis);
+  /// `safe`: every number in the index is a place of the axis, not counted from the end.
+  mlir::Value takeAlong(mlir::Value x, mlir::Value index, size_t axis, bool safe = false);
   /// Elements of x at places that are linear in several axes. `places` (i64, one for each of the
   /// first axes of x, of shapes that stretch to each other) are checked against these axes.
-  mlir::Value takePlaces(mlir::Value x, ArrayRef<mlir::Value> places);
+  mlir::Value takePlaces(mlir::Value x, ArrayRef<mlir::Value> places, bool safe = false);
   mlir::Value integer(int64_t value) { return e.constantInt(value); }
   mlir::Value smallest(mlir::Type element);
-  /// What `build` makes of the operands; in host code as a graph of its own.
-  mlir::Value apart(ArrayRef<mlir::Value> operands, ir::TensorType result, StringRef name,
-                    llvm::function_ref<mlir::Value(Composer &, mlir::ValueRange)> build);
+  mlir::Value routine(StringRef kind, ArrayRef<mlir::Value> inputs, ir::TensorType result,
+                      size_t axis);
   /// Places (i32) that sort an axis.
   mlir::Value order(mlir::Value x, size_t axis, bool descending);
 
@@ -82,6 +83,8 @@ private:
   mlir::Value fail(const Call &call, const std::string &what);
   /// In the sizes that the checker wrote.
   mlir::Value finish(const Call &call, mlir::Value value);
+  /// As the tuple that the checker wrote.
+  mlir::Value several(const Call &call, ArrayRef<mlir::Value> values);
 
   mlir::Value roll(const Call &call);
   mlir::Value flips(const Call &call);
@@ -101,6 +104,13 @@ private:
   ir::ClosureOp given(const Call &call);
   mlir::Value jvp(const Call &call);
   mlir::Value vmap(const Call &call);
+  /// In the element type that routines of matrices compute with.
+  mlir::Value wide(mlir::Value x);
+  mlir::Value withOpenSize(StringRef function, mlir::Value x, const sema::Type *type);
+  mlir::Value nonzero(const Call &call);
+  mlir::Value unique(const Call &call);
+  mlir::Value solve(const Call &call);
+  mlir::Value factors(const Call &call);
 
   struct Window {
     SmallVector<ir::SizeAttr> kernel, stride, dilation, out;

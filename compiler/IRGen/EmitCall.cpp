@@ -116,8 +116,11 @@ static bool isAmbient(const ParamInfo &param) {
 
 mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const CallInfo &info) {
   FunctionInfo &f = *info.function;
-  if (!f.syntax->body)
+  if (!f.syntax->body) {
+    if (f.owner && f.owner == rngType()->nominal)
+      return deriveRng(whole, info);
     return unsupported(whole->span, "`" + f.name + "`");
+  }
   Bindings bindings = bindingsAt(info);
   bool asGraph = f.isGraph() && !shared.options.eager;
   if (asGraph && (f.effects & sema::kPrint)) {

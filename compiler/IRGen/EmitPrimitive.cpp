@@ -377,64 +377,6 @@ mlir::Value Emitter::emitMaking(const PrimitiveCall &call, bool &handled) {
   return {};
 }
 
-mlir::Value Emitter::emitRandom(const PrimitiveCall &call) {
-  const Type *type = concrete(call.info->result);
-  if (const Expr *shape = argument(call, "shape"); shape && as<ListExpr>(shape))
-    emitShape(concrete(shape->checked->type), shape);
-  SmallVector<mlir::Value> parameters;
-  mlir::Type number =
-      call.name == "randint" ? mlir::Type(builder.getI32Type()) : mlir::Type(builder.getF32Type());
-  for (StringRef parameter : {"mean", "std", "low", "high", "p", "logits"})
-    if (const Expr *e = argument(call, parameter)) {
-      mlir::Value v = parameter == "logits" ? toDevice(emit(e)) : emitAs(e, number);
-      if (!v)
-        return {};
-      parameters.push_back(v);
-    }
-  return draw(call, call.name, mlir::cast<ir::TensorType>(convert(type)), parameters);
-}
-
-mlir::Value Emitter::draw(const PrimitiveCall &call, StringRef kind, ir::TensorType result,
-                          ArrayRef<mlir::Value> parameters) {
-  if (const Expr *shape = argument(call, "shape"); shape && as<ListExpr>(shape))
-    emitShape(concrete(shape->checked->type), shape);
-  const Expr *place = nullptr;
-  for (size_t p = 0; p < call.info->function->params.size(); ++p)
-    if (call.info->function->params[p].name == "rng")
-      place = call.info->arguments[p];
-  mlir::Value generator = place ? emit(place) : ambientRng();
-  if (!generator)
-    return {};
-  auto aggregate = mlir::cast<ir::AggregateType>(generator.getType());
-  auto part = [&](int64_t i) -> mlir::Value {
-    return create<ir::GetOp>(aggregate.getParts()[static_cast<size_t>(i)], generator,
-                             builder.getI64IntegerAttr(i));
-  };
-  mlir::Value seed = part(0), counter = part(1);
-  mlir::Value drawn =
-      create<ir::RandomOp>(result, builder.getStringAttr(kind), seed, counter, parameters);
-  // What the counter moves on by: at least one block an element.
-  ir::TensorType counts = kind == "categorical" ? tensor(parameters[0]) : result;
-  ir::SizeTable &table = shared.context.getOrLoadDialect<ir::MxDialect>()->sizes();
-  ir::SizeAttr elements;
-  {
-    std::lock_guard guard(table.lock);
-    Dim count = table.dims.constant(1);
-    for (ir::SizeAttr s : counts.getSizes())
-      count = count ? table.dims.mul(count, s.dim()) : count;
-    elements = ir::SizeAttr::get(&shared.context, count ? count : table.dims.constant(1));
-  }
-  mlir::Value moved = elementwise(
-      "add", {create<ir::SizeOp>(ir::TensorType::host(builder.getI64Type()), elements), counter});
-  mlir::Value next = create<ir::SetOp>(aggregate, generator, fit(moved, aggregate.getParts()[1]),
-                                       builder.getI64IntegerAttr(1));
-  if (place)
-    assign(place, next);
-  else
-    setAmbientRng(next);
-  return drawn;
-}
-
 // ---------------------------------------------------------------------------------------------
 // host
 

@@ -154,6 +154,9 @@ void Emitter::emitLet(const Let *let) {
   // Sizes that the written type names are those of the value.
   if (only && only->type && only->type->isTensor())
     adoptSizes(value, concrete(only->type));
+  // Where only the run knows them, the written names are names of their own.
+  if (adapts && value.getDefiningOp<ir::NativeOp>())
+    value = fit(value, variableType(only));
   bindPattern(let->pattern, value);
 }
 

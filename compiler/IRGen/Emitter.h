@@ -224,6 +224,8 @@ private:
   /// A draw of the call's generator, which moves on; the parameters are given.
   mlir::Value draw(const PrimitiveCall &call, StringRef kind, ir::TensorType result,
                    ArrayRef<mlir::Value> parameters);
+  mlir::Value forkRng(mlir::Value generator, mlir::Value name);
+  mlir::Value deriveRng(const ast::Expr *whole, const sema::CallInfo &info);
   mlir::Value emitHostCall(const PrimitiveCall &call, bool &handled);
   const ast::Expr *argument(const PrimitiveCall &call, StringRef name);
   std::optional<bool> staticBool(const PrimitiveCall &call, StringRef name);

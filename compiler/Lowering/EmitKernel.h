@@ -35,5 +35,6 @@ llvm::LogicalResult emitMatmul(KernelEmitter &e, const OutputGroup &group);
 /// mx.concat, mx.update and mx.scatter_add.
 llvm::LogicalResult emitMovement(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitRandom(KernelEmitter &e, const OutputGroup &group);
+llvm::LogicalResult emitRoutine(KernelEmitter &e, const OutputGroup &group);
 
 } // namespace mx::lowering

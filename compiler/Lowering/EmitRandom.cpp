@@ -143,6 +143,16 @@ LogicalResult Draw::emit() {
                                                        parameter(1, element), count, out.address}));
     return success();
   }
+  if (kind == "fork") {
+    if (!isLong || type.rank() != 0)
+      return refuse("gives one seed");
+    // The number stands for the name; the seed is the first word of the child.
+    Buffer name = e.scratch(element, 1), child = e.scratch(element, 2);
+    e.store(name, e.number(0), parameter(0, element));
+    e.call("mxrt_rng_fork", {stream, name.address, e.number(8), child.address});
+    e.store(out, {}, e.load(child, e.number(0)));
+    return success();
+  }
   if (kind == "permutation") {
     e.failWith(e.call("mxrt_random_permutation" + ending, {e.context, stream, count, out.address}));
     return success();

@@ -54,7 +54,7 @@ void Evaluator::bind(Value value, Indices place, Value element) {
 void Evaluator::prepare(ValueRange roots) {
   llvm::SmallPtrSet<Operation *, 8> late; // known only inside of a loop
   for (Operation *op : operationsBehind(roots)) {
-    bool isLate = !isPointwise(op) && !isa<UpdateOp, ConcatOp, RandomOp, ScatterAddOp>(op);
+    bool isLate = !isPointwise(op) && !isa<UpdateOp, ConcatOp, RandomOp, ScatterAddOp, RoutineOp>(op);
     for (Value operand : op->getOperands())
       isLate |= operand.getDefiningOp() && late.contains(operand.getDefiningOp());
     if (isLate) {

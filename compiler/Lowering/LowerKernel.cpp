@@ -66,7 +66,7 @@ LogicalResult findSources(KernelOp kernel, llvm::DenseMap<Value, Sources> &sourc
       return source->hasTrait<Reduction>();
     });
     if (!isPointwise(&op)) {
-      if (!op.hasTrait<Reduction>() && !isa<MatmulOp, ConcatOp, UpdateOp, RandomOp, ScatterAddOp>(op))
+      if (!op.hasTrait<Reduction>() && !isa<MatmulOp, ConcatOp, UpdateOp, RandomOp, ScatterAddOp, RoutineOp>(op))
         return op.emitOpError() << "cannot be in a kernel";
       if (!own.empty() && !(afterReductions && op.hasTrait<Reduction>()))
         return op.emitOpError() << "cannot be in one kernel with the " << own[0]->getName()
@@ -153,6 +153,8 @@ LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group) {
     return emitMatmul(e, group);
   if (isa<ConcatOp, UpdateOp, ScatterAddOp>(source))
     return emitMovement(e, group);
+  if (isa<RoutineOp>(source))
+    return emitRoutine(e, group);
   return emitRandom(e, group);
 }
 

@@ -266,7 +266,7 @@ LogicalResult IotaOp::verify() {
 LogicalResult RandomOp::verify() {
   static constexpr std::pair<StringRef, unsigned> kKinds[] = {
       {"uniform", 2}, {"normal", 2},      {"truncated_normal", 2}, {"bernoulli", 1},
-      {"randint", 2}, {"permutation", 0}, {"categorical", 1}};
+      {"randint", 2}, {"permutation", 0}, {"categorical", 1},      {"fork", 1}};
   for (auto [name, parameters] : kKinds)
     if (getKind() == name) {
       if (getParameters().size() != parameters)

@@ -123,6 +123,24 @@ def Mx_RandomOp : Mx_TensorOp<"random", "a draw: a function of seed and counter"
                        Variadic<Mx_TensorType>:$parameters);
   let assemblyFormat = "$kind `(` $seed `,` $counter (`,` $parameters^)? `)` attr-dict `:` functional-type(operands, results)";
 }
+def Mx_RoutineOp : Mx_TensorOp<"routine", "work on whole tensors by a function of the runtime",
+                               [NoMemoryEffect, Mx_MayFail]> {
+  let description = [{
+    `kind` is argsort, argsort_down (places, i32), cumsum, cumprod (x), recurrence (a, b) along `axis`;
+    scatter_add, scatter_set, scatter_max (x, index of i64, y) along axis 0; or, of the matrices in the
+    last two axes, cholesky (x), solve, solve_lower, solve_upper (a, b), qr, svd, eigh (x). The last three
+    have several results, which are flat and one after the other in the last axis of the result: q and r;
+    u, s and v; values and vectors.
+  }];
+  let arguments = (ins StrAttr:$kind, Variadic<Mx_TensorType>:$inputs,
+                       DefaultValuedAttr<I64Attr, "0">:$axis);
+  let assemblyFormat = "$kind `(` $inputs `)` (`along` $axis^)? attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    bool worksAlongAxis();
+    /// The three sizes that the runtime's function gets; each the product of some axes.
+    ::llvm::SmallVector<::llvm::SmallVector<SizeAttr>, 3> callSizes();
+  }];
+}
 def Mx_ToDeviceOp : Mx_TensorOp<"to", "the same value on the device of the result type"> {
   let arguments = (ins Mx_TensorType:$x);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";

@@ -9,6 +9,7 @@
 #include "mxrt/memory.h"
 #include "mxrt/parallel.h"
 #include "mxrt/random.h"
+#include "mxrt/routine.h"
 #include "mxrt/runtime.h"
 #include "mxrt/tensor.h"
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <dlfcn.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -158,5 +159,17 @@ int processorCount() {
 const char *environment(const char *name) { return getenv(name); }
 
 bool fileExists(const char *path) { return access(path, F_OK) == 0; }
+
+void *openLibrary(const char *name, const char *variable, const char *value) {
+  bool given = getenv(variable) != nullptr;
+  if (!given)
+    setenv(variable, value, 0);
+  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (!given)
+    unsetenv(variable);
+  return library;
+}
+
+void *librarySymbol(void *library, const char *name) { return dlsym(library, name); }
 
 } // namespace mxrt::os

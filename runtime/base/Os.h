@@ -76,6 +76,11 @@ int processorCount();
 const char *environment(const char *name);
 /// Whether there is a file, folder or anything else of this name.
 bool fileExists(const char *path);
+/// Opens a shared library for the rest of the process; nullptr if there is
+/// none. While it is loaded `variable` has `value`, unless the user set it.
+void *openLibrary(const char *name, const char *variable, const char *value);
+/// nullptr if the library has no such function.
+void *librarySymbol(void *library, const char *name);
 
 } // namespace mxrt::os
 

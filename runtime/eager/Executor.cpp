@@ -80,6 +80,10 @@ static Status dispatch(OpCall &call) {
     return runReduce(call);
   case Family::Matmul:
     return runMatmul(call);
+  case Family::Along:
+  case Family::Scatter:
+  case Family::Matrix:
+    return runRoutine(call);
   case Family::Reshape:
     return runReshape(call);
   case Family::Broadcast:
@@ -111,6 +115,7 @@ static Status dispatch(OpCall &call) {
   case Family::Bernoulli:
   case Family::RandInt:
   case Family::Permutation:
+  case Family::Fork:
     return runDraw(call);
   case Family::Categorical:
     return runCategorical(call);

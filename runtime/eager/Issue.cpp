@@ -177,9 +177,8 @@ Status OpCall::issue(KernelCall &kernel, mxrt_tensor *result) const {
   KernelArguments &arguments = kernel.arguments;
   arguments.name = op.info->name;
   arguments.from[arguments.operands++] = uint8_t(kernel.readCount);
-  bool check = host.checkNan && isFloatType(result->type);
-  return issue(check ? runCheckedKernel : runKernel, kernel.reads, size_t(kernel.readCount),
-               &result, 1, &arguments,
+  return issue(checksNan(result->type) ? runCheckedKernel : runKernel, kernel.reads,
+               size_t(kernel.readCount), &result, 1, &arguments,
                offsetof(KernelArguments, sizes) + sizeof(int64_t) * size_t(kernel.sizeCount),
                result->buffer->device);
 }

@@ -99,6 +99,8 @@ struct OpCall {
   Status named(mxrt_status failure) const;
   Status operandCount(size_t wanted) const;
   const mxrt_allocator *alloc() const { return mxrt_runtime_allocator(runtime); }
+  /// Whether a result of this type is searched for NaN.
+  bool checksNan(mxrt_dtype type) const { return host.checkNan && isFloatType(type); }
 
   // -- operands
   size_t count() const { return call.args.size(); }
@@ -182,6 +184,7 @@ inline void addStrides3(KernelCall &call, Layout layout, const AxisGroup &a, con
 Status runElementwise(OpCall &call);
 Status runReduce(OpCall &call);
 Status runMatmul(OpCall &call);
+Status runRoutine(OpCall &call); // those along an axis, of rows, of matrices
 Status runReshape(OpCall &call);
 Status runBroadcast(OpCall &call);
 Status runTranspose(OpCall &call);
@@ -195,7 +198,7 @@ Status runWait(OpCall &call);
 Status runFull(OpCall &call);
 Status runIota(OpCall &call);
 Status runLiteral(OpCall &call);
-Status runDraw(OpCall &call); // uniform, normal, bernoulli, randint, permutation
+Status runDraw(OpCall &call); // uniform, normal, bernoulli, randint, permutation, fork
 Status runCategorical(OpCall &call);
 
 /// x converted by the kernel of `cast`; used where an operation draws in f32.

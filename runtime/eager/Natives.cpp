@@ -5,6 +5,7 @@
 
 #include "base/Os.h"
 #include "eager/Executor.h"
+#include "eager/OpenSizes.h"
 #include "memory/Tensor.h"
 #include "mxrt/call.h"
 
@@ -62,6 +63,16 @@ static Status exists(void *, Invocation &call) {
   return success();
 }
 
+/// FNV-1a. The compiler does the same to texts that it knows.
+static Status textHash(void *, Invocation &call) {
+  host::StrObject *text = call.args[0].str();
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < text->size; ++i)
+    hash = (hash ^ static_cast<unsigned char>(text->text()[i])) * 0x100000001b3;
+  call.result = Value::integer(int64_t(hash));
+  return success();
+}
+
 static Status shape(void *context, Invocation &call) {
   const mxrt_tensor *tensor = tensorOf(call.args[0]);
   if (!tensor)
@@ -104,6 +115,9 @@ Status EagerHost::registerNatives(host::Vm &vm) {
   const Row rows[] = {{"mx.sync", {}, Kind::Unit, sync},
                       {"mx.wait", any, Kind::Unit, wait},
                       {"mx.exists", str, Kind::Bool, exists},
+                      {"mx.text_hash", str, Kind::Int, textHash},
+                      {"mx.nonzero", tensor, Kind::Tensor, nonzero},
+                      {"mx.unique", tensor, Kind::Tensor, unique},
                       {"mx.shape", tensor, Kind::Array, shape},
                       {"mx.dim", tensorInt, Kind::Int, dim}};
   for (const Row &row : rows)

@@ -27,6 +27,8 @@ bool takesType(OpTypes types, mxrt_dtype type) {
     return isFloatType(type);
   case OpTypes::Single:
     return type == MXRT_F32;
+  case OpTypes::Wide:
+    return type == MXRT_F32 || type == MXRT_F64;
   case OpTypes::Int:
     return isInt;
   case OpTypes::Count:
@@ -162,6 +164,7 @@ const char *readAttributes(std::string_view text, bool given, Operation &op) {
   case Family::Transpose:
   case Family::Concat:
   case Family::ScatterAdd:
+  case Family::Along:
   case Family::Literal:
   case Family::To:
     needed = true;
@@ -187,7 +190,9 @@ const char *readAttributes(std::string_view text, bool given, Operation &op) {
     } else if (family == Family::Literal && key == "shape") {
       good = readList(value, op.sizes, op.rank);
       found = true;
-    } else if ((family == Family::Concat || family == Family::ScatterAdd) && key == "axis") {
+    } else if ((family == Family::Concat || family == Family::ScatterAdd ||
+                family == Family::Along) &&
+               key == "axis") {
       good = readNumber(value, number) && number < MXRT_MAX_RANK;
       op.axis = int32_t(number);
       found = true;

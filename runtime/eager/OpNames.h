@@ -8,6 +8,7 @@
 //   cast:f32:f16               from and to
 //   sum:f32(axes=0/2,keep=1)   axes=all for all of them
 //   transpose(order=1/0/2)     concat(axis=1)     literal:f32(shape=2/3)
+//   cumsum:f32(axis=1)
 //   to(device=cpu:1)           add:f32@cpu:1      runs on that device, else cpu:0
 //   index(i/:/rft/n/t)         one item per axis: i a number; : all of it;
 //                              r a range, with f (from), t (to), s (step) if
@@ -30,6 +31,9 @@ enum class Family : uint8_t {
   Cast,
   Reduce,
   Matmul,
+  Along,
+  Scatter,
+  Matrix,
   Reshape,
   Broadcast,
   Transpose,
@@ -48,9 +52,10 @@ enum class Family : uint8_t {
   Bernoulli,
   RandInt,
   Permutation,
+  Fork,
   Categorical
 };
-enum class OpTypes : uint8_t { None, Any, Number, Float, Single, Int, Count, Bits, Bool };
+enum class OpTypes : uint8_t { None, Any, Number, Float, Single, Wide, Int, Count, Bits, Bool };
 enum class OpResult : uint8_t { Same, Bool, I32, Quotient };
 
 /// A row of Ops.def. Static.

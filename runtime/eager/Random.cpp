@@ -17,7 +17,7 @@ struct Draw {
   mxrt_rng rng;
   Family family;
   double first, second;    // low and high, mean and deviation, p
-  int64_t lowest, highest; // of randint
+  int64_t lowest, highest; // of randint; the number of a fork
 };
 
 mxrt_status drawKernel(const mxrt_context *context, const mxrt_tensor *const *tensors,
@@ -47,6 +47,12 @@ mxrt_status drawKernel(const mxrt_context *context, const mxrt_tensor *const *te
                                           static_cast<int64_t *>(data))
                 : mxrt_random_uniform_i32(context, rng, int32_t(draw.lowest), int32_t(draw.highest),
                                           count, static_cast<int32_t *>(data));
+  case Family::Fork: {
+    mxrt_rng child;
+    mxrt_rng_fork(rng, reinterpret_cast<const char *>(&draw.lowest), sizeof(draw.lowest), &child);
+    memcpy(data, &child.key, sizeof(child.key));
+    return nullptr;
+  }
   default:
     return wide ? mxrt_random_permutation_i64(context, rng, count, static_cast<int64_t *>(data))
                 : mxrt_random_permutation_i32(context, rng, count, static_cast<int32_t *>(data));
@@ -115,6 +121,9 @@ static Result<size_t> takeParameters(OpCall &call, Draw &draw) {
                        mxrt_dtype_name(call.op.type));
     return 2;
   }
+  case Family::Fork:
+    draw.lowest = MXRT_TRY(call.integer(2));
+    return 1;
   default:
     return 0;
   }

@@ -11,18 +11,6 @@ namespace mxrt::eager {
 using host::Kind;
 using host::Value;
 
-float f16ToFloat(uint16_t bits) {
-  uint32_t sign = uint32_t(bits >> 15) << 31;
-  uint32_t exponent = bits >> 10 & 31, fraction = bits & 1023;
-  if (exponent == 31)
-    return std::bit_cast<float>(sign | 0x7f800000 | fraction << 13);
-  if (exponent == 0) { // zero and subnormals are exact in f32
-    float magnitude = std::ldexp(float(fraction), -24);
-    return sign ? -magnitude : magnitude;
-  }
-  return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
-}
-
 uint16_t floatToF16(double value) {
   uint16_t sign = uint16_t(std::signbit(value) ? 0x8000 : 0);
   double magnitude = std::fabs(value);
@@ -37,8 +25,6 @@ uint16_t floatToF16(double value) {
   // A carry into the exponent is what adding does.
   return uint16_t(sign | (uint32_t(exponent + 14) * 1024 + uint32_t(steps)));
 }
-
-float bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
 
 uint16_t floatToBf16(double value) {
   if (std::isnan(value))

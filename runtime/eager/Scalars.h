@@ -5,14 +5,13 @@
 #ifndef MXRT_EAGER_SCALARS_H
 #define MXRT_EAGER_SCALARS_H
 
+#include "base/Halfs.h"
 #include "base/Status.h"
 #include "host/Value.h"
 
 namespace mxrt::eager {
 
-float f16ToFloat(uint16_t bits);
 uint16_t floatToF16(double value); // to nearest, ties to even
-float bf16ToFloat(uint16_t bits);
 uint16_t floatToBf16(double value);
 
 inline bool isHostNumber(host::Kind kind) {

@@ -332,8 +332,51 @@ def control(c):
           setup="var y{0}: f64 = {0}[0] * 0.0\n    for i in 0..4 {{ if i % 2 == 0 {{ y{0} = y{0} + {0}[i] ** 2 }} else {{ y{0} = y{0} * {0}[i] }} }}")
 
 
+def routines(c):
+    """Running sums, orders, rows put in places, linear algebra."""
+    for shape, axis in [((5,), 0), ((3, 4), 0), ((3, 4), 1), ((2, 3, 2), 1)]:
+        c.add(f"cumsum({{0}}, axis={axis})", lambda x, axis=axis: np.cumsum(x, axis), signed(shape))
+        c.add(f"cumprod({{0}}, axis={axis})", lambda x, axis=axis: np.cumprod(x, axis), signed(shape))
+        c.add(f"sort({{0}}, axis={axis})", lambda x, axis=axis: np.sort(x, axis), signed(shape))
+        c.add(f"top_k({{0}}, 2, axis={axis})[0]",
+              lambda x, axis=axis: np.take(-np.sort(-x, axis), [0, 1], axis), signed(shape))
+    zeros = signed((6,))
+    zeros[[1, 4]] = 0
+    c.add("cumprod({0})", np.cumprod, zeros)
+    index = [2, 0, 2, -1]
+
+    def scattered(join):
+        def f(x, y):
+            x = x.copy()
+            for k, at in enumerate(index):
+                x[at] = join(x[at], y[k])
+            return x
+        return f
+    for name, join in [("add", np.add), ("max", np.maximum), ("set", lambda x, y: y)]:
+        c.add(f"scatter_{name}({{0}}, j{{0}}, {{1}})", scattered(join), signed((5, 2)), signed((4, 2)),
+              setup=f"let j{{0}}: i32[4] = {index}")
+    swap = lambda x: np.swapaxes(x, -1, -2)
+    for batch in [(), (2,)]:
+        a, b = signed(batch + (4, 4)) + 3 * np.eye(4), signed(batch + (4, 2))
+        c.add("solve({0}, {1})", np.linalg.solve, a, b)
+        c.add("triangular_solve({0}, {1})", lambda a, b: np.linalg.solve(np.tril(a), b), a, b)
+        c.add("triangular_solve({0}, {1}, lower=false)", lambda a, b: np.linalg.solve(np.triu(a), b), a, b)
+        # Only the lower half is read.
+        half = lambda x: np.tril(x) + swap(np.tril(x, -1))
+        c.add("cholesky({0})", lambda a: np.linalg.cholesky(half(a)), a @ swap(a) + np.eye(4))
+        c.add("eigh({0})[0]", lambda a: np.linalg.eigvalsh(half(a)), a)
+        # Signs of vectors are left open, so their squares are compared.
+        c.add("eigh({0})[1] ** 2", lambda a: np.linalg.eigh(half(a))[1] ** 2, a)
+        tall = signed(batch + (5, 3))
+        c.add("qr({0})[0]", lambda x: np.linalg.qr(x)[0], tall)
+        c.add("qr({0})[1]", lambda x: np.linalg.qr(x)[1], tall)
+        c.add("svd({0})[1]", lambda x: np.linalg.svd(x, full_matrices=False)[1], tall)
+        c.add("svd({0})[0] ** 2", lambda x: np.linalg.svd(x, full_matrices=False)[0] ** 2, tall)
+        c.add("svd({0})[2] ** 2", lambda x: np.linalg.svd(x, full_matrices=False)[2] ** 2, tall)
+
+
 groups = {"unary": unary, "binary": binary, "reductions": reductions, "products": products,
-          "shapes": shapes, "control": control}
+          "shapes": shapes, "control": control, "routines": routines}
 if GROUP == "second":
     cases = Second()
     for name in ("unary", "binary", "reductions", "products", "shapes"):

@@ -55,6 +55,7 @@ def values(kind, shape, special=True):
 class Program:
     def __init__(self):
         self.lines, self.cases, self.inputs, self.parts = [], [], 0, 0
+        self.functions, self.eager_only = [], set()
 
     def input(self, x):
         name = f"x{self.inputs}"
@@ -64,6 +65,16 @@ class Program:
 
     def expect(self, text, want, loose=1.0):
         self.cases.append((text, np.asarray(want), loose))
+
+    def expect_eager(self, text, want):
+        """What has no place in a graph."""
+        self.eager_only.add(len(self.cases))
+        self.expect(text, want)
+
+    def function(self, signature, body):
+        name = f"once{len(self.functions)}"
+        self.functions.append(f"fn {name}{signature} {{\n  {body}\n}}")
+        return name
 
     def lower_changes(self):
         """`changed(x, y, "index", "op")` is written as a function with an assignment in it."""
@@ -83,19 +94,21 @@ class Program:
 
     def run(self):
         """Writes, runs and compares; returns the number of comparisons."""
-        out = self.lower_changes() + list(self.lines)
+        out = self.lower_changes() + self.functions + list(self.lines)
         for i, (text, _, _) in enumerate(self.cases):
             out.append(f'print("#eager {i}")')
             out.append(self.show(i, text))
-        for begin in range(0, len(self.cases), 24):
-            part = self.cases[begin:begin + 24]
-            names = [f"r{begin + i}" for i in range(len(part))]
+        inside = [i for i in range(len(self.cases)) if i not in self.eager_only]
+        for begin in range(0, len(inside), 24):
+            numbers = inside[begin:begin + 24]
+            part = [self.cases[i] for i in numbers]
+            names = [f"r{i}" for i in numbers]
             pattern = "(" + ", ".join(names) + ")" if len(names) > 1 else names[0]
             body = ", ".join(text for text, _, _ in part)
             out.append(f"let {pattern} = graph {{ {'(' + body + ')' if len(part) > 1 else body} }}")
-            for i, name in enumerate(names):
-                out.append(f'print("#graph {begin + i}")')
-                out.append(self.show(begin + i, name))
+            for i, name in zip(numbers, names):
+                out.append(f'print("#graph {i}")')
+                out.append(self.show(i, name))
         with tempfile.NamedTemporaryFile("w", suffix=".mx", delete=False) as f:
             f.write("\n".join(out) + "\n")
         printed = {}
@@ -146,7 +159,7 @@ class Program:
                 if wrong <= 5:
                     print(f"{path}: {way}: {expression}\n  got  {shape} {None if got is None else got[:12]}"
                           f"\n  want {kind}{list(want.shape)} {want.reshape(-1)[:12]}")
-        if checked != 2 * len(self.cases):
+        if checked != 2 * len(self.cases) - len(self.eager_only):
             print(f"{path}: {checked} results for {len(self.cases)} cases")
             return None
         return None if wrong else checked
@@ -445,6 +458,14 @@ def windows(p, kind):
             p.expect(f"{name}({x}, {size}{args})", y.astype(NP[kind]), 20)
 
 
+def descending(x):
+    """Numbers whose order is the opposite one; NaN is the largest, so it comes first."""
+    if x.dtype.kind == "f":
+        order = -x.astype(np.float64)
+        return np.where(np.isnan(order), -np.inf, np.where(order == -np.inf, np.finfo(np.float64).min, order))
+    return ~x
+
+
 def orders(p, kind):
     """Running sums, sorting, rows put in places."""
     acc = np.float64 if kind in FLOATS else NP[kind]
@@ -459,8 +480,11 @@ def orders(p, kind):
             p.expect(f"sort({y}, axis={axis})", np.sort(b, axis))
             p.expect(f"argsort({y}, axis={axis})", np.argsort(b, axis, kind="stable").astype(np.int32))
             if shape[axis] >= 2:
-                down = np.flip(np.sort(a, axis), axis)
-                p.expect(f"top_k({x}, 2, axis={axis})[0]", np.take(down, [0, 1], axis))
+                # Down, but equal ones in order: the stable order of the opposite. NaN is the largest.
+                down = np.argsort(descending(b), axis, kind="stable")
+                places = np.take(down, [0, 1], axis).astype(np.int32)
+                p.expect(f"top_k({y}, 2, axis={axis})[0]", np.take_along_axis(b, places, axis))
+                p.expect(f"top_k({y}, 2, axis={axis})[1]", places)
     for rows, places, tail in [(5, [0, 2, 2, 4], ()), (3, [1, 1, -1, 0], (2,)), (4, [], (3,)), (2, [1], (2, 3))]:
         a, b = values(kind, (rows, *tail), special=False), values(kind, (len(places), *tail), special=False)
         index = np.array(places, np.int32)
@@ -474,6 +498,57 @@ def orders(p, kind):
         for k, at in enumerate(places):
             want[at] = b[k]
         p.expect(f"scatter_set({x}, {i}, {y})", want)
+    flags = rng.integers(0, 2, 11).astype(np.bool_)
+    m = p.input(flags)
+    where = np.flatnonzero(flags)
+    for most in [3, 11, 20]:
+        first = np.zeros(most, np.int32)
+        first[:min(most, len(where))] = where[:most]
+        p.expect(f"nonzero({m}, max={most})[0]", first)
+        p.expect(f"nonzero({m}, max={most})[1]", np.int32(min(most, len(where))))
+    # Their sizes depend on the data: not in graphs.
+    p.expect_eager(f"nonzero({m})", where.astype(np.int32))
+    for shape in [(0,), (1,), (30,)]:
+        b = values(kind, shape)
+        p.expect_eager(f"unique({p.input(b)})", np.unique(b))
+
+
+def matrices(p, kind):
+    """Linear algebra. Vectors have a sign that nothing says, so products of factors are compared."""
+    loose = 5000
+    for batch, n in [((), 1), ((), 5), ((2,), 3), ((2, 1), 4), ((0,), 3), ((), 0), ((), 20)]:
+        def draw(*tail):
+            return values(kind, batch + tail, special=False) / NP[kind](3)
+        def t(x):
+            return np.swapaxes(x, -1, -2)
+        eye = np.eye(n, dtype=NP[kind])
+        g = draw(n, n)
+        a = (np.matmul(g, t(g)) + eye).astype(NP[kind])
+        b, tall, low = draw(n, 3), draw(n + 2, n), np.tril(draw(n, n)) + 3 * eye
+        xg, xa, xb, xt = p.input((g + 2 * eye).astype(NP[kind])), p.input(a), p.input(b), p.input(tall)
+        xl, xu = p.input(low.astype(NP[kind])), p.input(t(low).copy())
+        p.expect(f"cholesky({xa})", np.linalg.cholesky(a) if a.size else a, loose)
+        solved = np.linalg.solve(g + 2 * eye, b) if b.size else b
+        p.expect(f"solve({xg}, {xb})", solved.astype(NP[kind]), loose)
+        solved = np.linalg.solve(low, b) if b.size else b
+        p.expect(f"triangular_solve({xl}, {xb})", solved.astype(NP[kind]), loose)
+        solved = np.linalg.solve(t(low), b) if b.size else b
+        p.expect(f"triangular_solve({xu}, {xb}, lower=false)", solved.astype(NP[kind]), loose)
+        # A name for the results, so that two of them can be used.
+        f = p.function
+        full = f"{kind}[{', '.join(map(str, batch + (n, n)))}]"
+        high = f"{kind}[{', '.join(map(str, batch + (n + 2, n)))}]"
+        once = f(f"(x: {high}) -> {high}", "let (q, r) = qr(x)\n  q @ r")
+        p.expect(f"{once}({xt})", tall, loose)
+        once = f(f"(x: {high}) -> {full}", "let (q, r) = qr(x)\n  q.T @ q")
+        p.expect(f"{once}({xt})", np.broadcast_to(eye, batch + (n, n)), loose)
+        once = f(f"(x: {high}) -> {high}", "let (u, s, v) = svd(x)\n  (u * s[..., new, :]) @ v")
+        p.expect(f"{once}({xt})", tall, loose)
+        if tall.size:
+            p.expect(f"svd({xt})[1]", np.linalg.svd(tall, compute_uv=False), loose)
+            p.expect(f"eigh({xa})[0]", np.linalg.eigvalsh(a), loose)
+        once = f(f"(x: {full}) -> {full}", "let (w, v) = eigh(x)\n  (v * w[..., new, :]) @ v.T")
+        p.expect(f"{once}({xa})", a, loose)
 
 
 def more(p, kind):
@@ -646,6 +721,8 @@ for kind in ["i32", "f32", "f64"]:
 GROUPS["halfs-bf16"] = (halfs, "bf16")
 for kind in FLOATS:
     GROUPS[f"windows-{kind}"] = (windows, kind)
+for kind in ["f32", "f64"]:
+    GROUPS[f"matrices-{kind}"] = (matrices, kind)
 
 
 

@@ -73,7 +73,7 @@ TOOL_EXTRA = {
 SOURCES = (".c", ".cc", ".cpp", ".cu", ".cuh", ".def", ".h", ".hpp", ".inc", ".td")
 INCLUDE = re.compile(r'^\s*#?\s*include\s*([<"])([^>"]+)[>"]')
 RUNTIME_FOLDERS = ["base", "memory", "engine", "host", "eager", "device", "kvstore", "io", "data", "random",
-                   "profile", "abi"]
+                   "routines", "profile", "abi"]
 
 
 def folder_of(path):

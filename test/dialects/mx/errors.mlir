@@ -156,6 +156,54 @@ mx.func @f(%s: !mx.tensor<i64[] on host>) attributes {sizes = []} {
 
 // -----
 
+mx.func @f(%x: !mx.tensor<f32[2, 3]>) attributes {sizes = []} {
+  // expected-error @+1 {{of the unknown kind `shuffle`}}
+  %0 = mx.routine "shuffle"(%x) : (!mx.tensor<f32[2, 3]>) -> !mx.tensor<f32[2, 3]>
+  mx.return
+}
+
+// -----
+
+mx.func @f(%x: !mx.tensor<f32[2, 3]>) attributes {sizes = []} {
+  // expected-error @+1 {{the result has elements 'f32', not 'i32'}}
+  %0 = mx.routine "argsort"(%x) along 1 : (!mx.tensor<f32[2, 3]>) -> !mx.tensor<f32[2, 3]>
+  mx.return
+}
+
+// -----
+
+mx.func @f(%x: !mx.tensor<f32[2, 3]>) attributes {sizes = []} {
+  // expected-error @+1 {{axis 2 is outside of}}
+  %0 = mx.routine "cumsum"(%x) along 2 : (!mx.tensor<f32[2, 3]>) -> !mx.tensor<f32[2, 3]>
+  mx.return
+}
+
+// -----
+
+mx.func @f(%x: !mx.tensor<f32[2, 3]>, %i: !mx.tensor<i64[4]>, %y: !mx.tensor<f32[3, 3]>) attributes {sizes = []} {
+  // expected-error @+1 {{has rows}}
+  %0 = mx.routine "scatter_add"(%x, %i, %y) : (!mx.tensor<f32[2, 3]>, !mx.tensor<i64[4]>, !mx.tensor<f32[3, 3]>) -> !mx.tensor<f32[2, 3]>
+  mx.return
+}
+
+// -----
+
+mx.func @f(%x: !mx.tensor<f32[2, 3]>) attributes {sizes = []} {
+  // expected-error @+1 {{needs square matrices}}
+  %0 = mx.routine "cholesky"(%x) : (!mx.tensor<f32[2, 3]>) -> !mx.tensor<f32[2, 3]>
+  mx.return
+}
+
+// -----
+
+mx.func @f(%x: !mx.tensor<f16[3, 3]>) attributes {sizes = []} {
+  // expected-error @+1 {{cholesky does not take}}
+  %0 = mx.routine "cholesky"(%x) : (!mx.tensor<f16[3, 3]>) -> !mx.tensor<f16[3, 3]>
+  mx.return
+}
+
+// -----
+
 // expected-error @+1 {{`q32` is not an element type}}
 mx.func @f(%x: !mx.tensor<q32[2]>) attributes {sizes = []} {
   mx.return

@@ -7,9 +7,11 @@
 #include "mxrt/memory.h"
 #include "mxrt/parallel.h"
 #include "mxrt/random.h"
+#include "mxrt/routine.h"
 
 #include <cstring>
 #include <memory>
+#include <vector>
 
 namespace mxrt::test {
 namespace {
@@ -134,6 +136,33 @@ Status randomNumbers(Stage &stage) {
                         MXRT_INVALID_ARGUMENT);
 }
 
+Status routines(Stage &stage) {
+  mxrt_context context;
+  MXRT_CHECK(Status(mxrt_runtime_context(stage.runtime, &cpu0, &here, &context)));
+  std::vector<double> x(100);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = double(i * 37 % 101) + (i % 11 == 0 ? 500 : 0);
+  std::vector<int32_t> order(100);
+  const int64_t line[] = {1, 100, 1}, square[] = {1, 10, 10};
+  const void *one[] = {x.data()}, *two[] = {x.data(), x.data()};
+  MXRT_CHECK(Status(mxrt_argsort(&context, MXRT_F64, line, one, order.data())));
+  stage.saw("first", order[0]);
+  std::vector<double> out(400);
+  MXRT_CHECK(Status(mxrt_solve(&context, MXRT_F64, square, two, out.data())));
+  stage.saw("unit", int64_t(out[0] + 0.5));
+  for (auto routine : {mxrt_qr, mxrt_svd, mxrt_eigh})
+    MXRT_CHECK(Status(routine(&context, MXRT_F64, square, one, out.data())));
+  const uint16_t rows[] = {1, 2}, more[] = {3, 4};
+  const int64_t sizes[] = {2, 2, 1}, index[] = {1, 0}, wrong[] = {1, 2};
+  uint16_t sums[2];
+  const void *three[] = {rows, index, more};
+  MXRT_CHECK(Status(mxrt_scatter_add(&context, MXRT_F16, sizes, three, sums)));
+  stage.saw("sum", sums[0]);
+  three[1] = wrong;
+  return stage.provoked(Status(mxrt_scatter_add(&context, MXRT_F16, sizes, three, sums)),
+                        MXRT_INDEX);
+}
+
 Status plainArenas(Stage &stage) {
   mxrt_context context;
   mxrt_context_init(&context);
@@ -161,7 +190,7 @@ const char *const anError =
 const SweepProgram programs[] = {
     {"Runtimes", runtimes, anError}, {"Statuses", statuses, anError},
     {"Loops", loops, anError},       {"RandomNumbers", randomNumbers, anError},
-    {"PlainArenas", plainArenas},
+    {"PlainArenas", plainArenas},    {"Routines", routines, anError},
 };
 INSTANTIATE_TEST_SUITE_P(Core, AllocationSweep, ::testing::ValuesIn(programs), nameOfProgram);
 

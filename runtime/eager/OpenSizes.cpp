@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "eager/OpenSizes.h"
+#include "memory/Tensor.h"
+#include "mxrt/call.h"
+#include "routines/Routines.h"
+
+#include <cstring>
+
+namespace mxrt::eager {
+
+using host::Invocation;
+using host::Value;
+
+namespace {
+
+/// The operand, finished and dense; it may own a copy.
+struct Operand {
+  explicit Operand(void *host) : runtime(static_cast<EagerHost *>(host)->runtime()) {}
+
+  mxrt_runtime *runtime;
+  mxrt_tensor *tensor = nullptr;
+  TensorRef copy;
+
+  const mxrt_allocator *alloc() const { return mxrt_runtime_allocator(runtime); }
+  int64_t size() const { return tensor->elements; }
+
+  Status take(const Invocation &call, const char *name) {
+    tensor = tensorOf(call.args[0]);
+    if (!tensor || tensor->rank != 1)
+      return error(alloc(), MXRT_SHAPE, noPlace, "%s: %s is no vector", name,
+                   tensor ? shapeText(tensor->shape()).text : "the operand");
+    if (tensor->elements > INT32_MAX)
+      return error(alloc(), MXRT_SHAPE, noPlace, "%s: %s has more elements than i32 can count",
+                   name, shapeText(tensor->shape()).text);
+    if (!mxrt_tensor_is_dense(tensor)) {
+      mxrt_tensor *dense = nullptr;
+      MXRT_CHECK(Status(mxrt_tensor_create(runtime, &tensor->buffer->device, tensor->type, 1,
+                                           tensor->sizes(), &call.place, &dense)));
+      copy = TensorRef(dense);
+      MXRT_CHECK(Status(mxrt_call_copy(runtime, tensor, dense, &call.place)));
+      tensor = dense;
+    }
+    return Status(mxrt_tensor_wait(runtime, tensor, &call.place));
+  }
+
+  /// A tensor of `count` elements on the same device; nobody else knows it yet.
+  Result<TensorRef> result(const Invocation &call, mxrt_dtype type, int64_t count) const {
+    mxrt_tensor *made = nullptr;
+    MXRT_CHECK(Status(
+        mxrt_tensor_create(runtime, &tensor->buffer->device, type, 1, &count, &call.place, &made)));
+    return TensorRef(made);
+  }
+};
+
+Status give(Invocation &call, TensorRef tensor) {
+  Value value = makeTensorValue(call.vm.heap(), tensor.get());
+  if (!value.isSet())
+    return call.vm.heap().exhausted();
+  tensor.release();
+  call.result = value;
+  return success();
+}
+
+/// Whether both elements are one value.
+bool isSame(mxrt_dtype type, const char *x, const char *y, size_t bytes) {
+  auto equal = [](auto a, auto b) { return a == b || (a != a && b != b); };
+  auto load = [](const char *from, auto like) {
+    memcpy(&like, from, sizeof(like));
+    return like;
+  };
+  switch (type) {
+  case MXRT_F16:
+    return equal(load(x, F16()).wide(), load(y, F16()).wide());
+  case MXRT_BF16:
+    return equal(load(x, Bf16()).wide(), load(y, Bf16()).wide());
+  case MXRT_F32:
+    return equal(load(x, 0.0f), load(y, 0.0f));
+  case MXRT_F64:
+    return equal(load(x, 0.0), load(y, 0.0));
+  default:
+    return memcmp(x, y, bytes) == 0;
+  }
+}
+
+} // namespace
+
+Status nonzero(void *context, Invocation &call) {
+  Operand mask(context);
+  MXRT_CHECK(mask.take(call, "nonzero"));
+  const char *flags = mask.tensor->data();
+  int64_t count = 0;
+  for (int64_t i = 0; i < mask.size(); ++i)
+    count += flags[i] != 0;
+  TensorRef result = MXRT_TRY(mask.result(call, MXRT_I32, count));
+  auto *places = reinterpret_cast<int32_t *>(result->data());
+  for (int64_t i = 0; i < mask.size(); ++i)
+    if (flags[i])
+      *places++ = int32_t(i);
+  return give(call, std::move(result));
+}
+
+Status unique(void *context, Invocation &call) {
+  Operand x(context);
+  MXRT_CHECK(x.take(call, "unique"));
+  mxrt_dtype type = x.tensor->type;
+  auto bytes = size_t(mxrt_dtype_size(type));
+  mxrt_context here = {};
+  MXRT_CHECK(
+      Status(mxrt_runtime_context(x.runtime, &x.tensor->buffer->device, &call.place, &here)));
+  Scratch<int32_t> order(&here, x.size());
+  if (!order)
+    return Status(noMemory(&here));
+  const void *inputs[] = {x.tensor->data()};
+  const int64_t sizes[] = {1, x.size(), 1};
+  MXRT_CHECK(Status(mxrt_argsort(&here, type, sizes, inputs, order.data())));
+
+  auto *from = static_cast<const char *>(inputs[0]);
+  int64_t count = 0; // the first of each value moves to the front
+  for (int64_t i = 0; i < x.size(); ++i) {
+    int32_t place = order[i];
+    if (count == 0 ||
+        !isSame(type, from + size_t(order[count - 1]) * bytes, from + size_t(place) * bytes, bytes))
+      order[count++] = place;
+  }
+  TensorRef result = MXRT_TRY(x.result(call, type, count));
+  char *to = result->data();
+  for (int64_t i = 0; i < count; ++i)
+    memcpy(to + size_t(i) * bytes, from + size_t(order[i]) * bytes, bytes);
+  return give(call, std::move(result));
+}
+
+} // namespace mxrt::eager

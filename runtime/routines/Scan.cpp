@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Running sums, products and linear recurrences: one step after the other along
+// the axis, side by side across it.
+
+#include "routines/Routines.h"
+
+#include <type_traits>
+
+using namespace mxrt;
+
+namespace {
+
+enum class Step { Add, Multiply, Recur };
+
+/// Columns that one chunk takes at once where the axis is not the last.
+constexpr int64_t tileWidth = 1024;
+
+/// What is computed with: integers wrap, so they are unsigned; narrow ones as
+/// they are.
+template <typename T> struct Wide {
+  using type = T;
+  static T load(T x) { return x; }
+  static T store(T x) { return x; }
+};
+template <> struct Wide<F16> {
+  using type = float;
+  static float load(F16 x) { return x.wide(); }
+  static F16 store(float x) { return F16::of(x); }
+};
+template <> struct Wide<Bf16> {
+  using type = float;
+  static float load(Bf16 x) { return x.wide(); }
+  static Bf16 store(float x) { return Bf16::of(x); }
+};
+
+template <typename T, Step step>
+void scanTile(const T *a, const T *b, T *out, int64_t n, int64_t inner, int64_t width,
+              typename Wide<T>::type *state) {
+  using W = typename Wide<T>::type;
+  for (int64_t c = 0; c < width; ++c)
+    state[c] = W(step == Step::Multiply ? 1 : 0);
+  for (int64_t i = 0; i < n; ++i) {
+    const T *x = a + i * inner, *y = step == Step::Recur ? b + i * inner : nullptr;
+    T *to = out + i * inner;
+    for (int64_t c = 0; c < width; ++c) {
+      W value = Wide<T>::load(x[c]);
+      if constexpr (step == Step::Add)
+        state[c] = W(state[c] + value);
+      else if constexpr (step == Step::Multiply)
+        state[c] = W(state[c] * value);
+      else // no product for the first: 0 times infinity is NaN
+        state[c] = i == 0 ? Wide<T>::load(y[c]) : W(value * state[c] + Wide<T>::load(y[c]));
+      to[c] = Wide<T>::store(state[c]);
+    }
+  }
+}
+
+template <typename T, Step step>
+mxrt_status scan(const mxrt_context *context, const int64_t *sizes, const void *const *inputs,
+                 void *out) {
+  int64_t outer = sizes[0], n = sizes[1], inner = sizes[2];
+  if (outer == 0 || n == 0 || inner == 0)
+    return nullptr;
+  auto *a = static_cast<const T *>(inputs[0]);
+  auto *b = step == Step::Recur ? static_cast<const T *>(inputs[1]) : nullptr;
+  auto *to = static_cast<T *>(out);
+  int64_t tiles = ceilDiv(inner, tileWidth);
+  int64_t width = inner < tileWidth ? inner : tileWidth;
+  return inChunks(context, outer * tiles, grainFor(n * width),
+                  [&](int64_t begin, int64_t end, const mxrt_context *here) -> mxrt_status {
+                    typename Wide<T>::type state[tileWidth];
+                    for (int64_t unit = begin; unit < end; ++unit) {
+                      if (mxrt_status stop = mxrt_poll(here))
+                        return stop;
+                      int64_t column = unit % tiles * tileWidth;
+                      int64_t left = inner - column;
+                      int64_t at = unit / tiles * n * inner + column;
+                      scanTile<T, step>(a + at, b ? b + at : nullptr, to + at, n, inner,
+                                        left < tileWidth ? left : tileWidth, state);
+                    }
+                    return nullptr;
+                  });
+}
+
+template <Step step>
+mxrt_status scanTyped(const mxrt_context *context, mxrt_dtype type, const char *name,
+                      const int64_t *sizes, const void *const *inputs, void *out) {
+  switch (type) {
+  case MXRT_F16:
+    return scan<F16, step>(context, sizes, inputs, out);
+  case MXRT_BF16:
+    return scan<Bf16, step>(context, sizes, inputs, out);
+  case MXRT_F32:
+    return scan<float, step>(context, sizes, inputs, out);
+  case MXRT_F64:
+    return scan<double, step>(context, sizes, inputs, out);
+  default:
+    break;
+  }
+  if constexpr (step != Step::Recur) {
+    switch (type) {
+    case MXRT_I8:
+    case MXRT_U8:
+      return scan<uint8_t, step>(context, sizes, inputs, out);
+    case MXRT_I32:
+      return scan<uint32_t, step>(context, sizes, inputs, out);
+    case MXRT_I64:
+      return scan<uint64_t, step>(context, sizes, inputs, out);
+    default:
+      break;
+    }
+  }
+  return wrongType(context, name, type);
+}
+
+} // namespace
+
+extern "C" {
+
+mxrt_status mxrt_cumsum(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
+                        const void *const *inputs, void *out) {
+  return scanTyped<Step::Add>(context, type, "cumsum", sizes, inputs, out);
+}
+
+mxrt_status mxrt_cumprod(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
+                         const void *const *inputs, void *out) {
+  return scanTyped<Step::Multiply>(context, type, "cumprod", sizes, inputs, out);
+}
+
+mxrt_status mxrt_recurrence(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
+                            const void *const *inputs, void *out) {
+  return scanTyped<Step::Recur>(context, type, "recurrence", sizes, inputs, out);
+}
+
+} // extern "C"

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows put in places. Each chunk owns some rows of the result and takes what
+// goes there in the order of the index, so the result is the same for any
+// number of threads.
+
+#include "routines/Routines.h"
+
+#include <cstring>
+#include <type_traits>
+
+using namespace mxrt;
+
+namespace {
+
+enum class Join { Add, Set, Max };
+
+/// Every chunk reads the whole index, so there are only a few.
+constexpr int64_t chunkCount = 8;
+
+struct Job {
+  int64_t rows, count, width;
+  const int64_t *index;
+  /// The row that entry k goes to.
+  int64_t row(int64_t k) const { return index[k] < 0 ? index[k] + rows : index[k]; }
+};
+
+mxrt_status checkPlaces(const mxrt_context *context, const Job &job) {
+  for (int64_t k = 0; k < job.count; ++k)
+    if (job.index[k] < -job.rows || job.index[k] >= job.rows)
+      return error(context->allocator, MXRT_INDEX, context->place,
+                   "index %lld is out of range for axis 0 of size %lld",
+                   static_cast<long long>(job.index[k]), static_cast<long long>(job.rows))
+          .release();
+  return nullptr;
+}
+
+/// body(first row, end row, context) in parallel if it is worth it.
+template <typename Body>
+mxrt_status overRows(const mxrt_context *context, const Job &job, const Body &body) {
+  bool small = job.count < 4096 && job.rows * job.width < (1 << 16);
+  return inChunks(context, job.rows, small ? job.rows : ceilDiv(job.rows, chunkCount), body);
+}
+
+template <typename T, Join join> T joined(T x, T y) {
+  if constexpr (join == Join::Max && std::is_floating_point_v<T>)
+    return y > x || y != y ? y : x;
+  else if constexpr (join == Join::Max)
+    return y > x ? y : x;
+  else if constexpr (std::is_integral_v<T>)
+    return T(std::make_unsigned_t<T>(x) + std::make_unsigned_t<T>(y)); // wraps
+  else
+    return x + y;
+}
+
+template <typename T, Join join>
+mxrt_status scatter(const mxrt_context *context, const Job &job, const void *const *inputs,
+                    void *out) {
+  auto *x = static_cast<const T *>(inputs[0]), *y = static_cast<const T *>(inputs[2]);
+  auto *to = static_cast<T *>(out);
+  int64_t width = job.width;
+  return overRows(context, job, [&](int64_t begin, int64_t end, const mxrt_context *) {
+    memcpy(to + begin * width, x + begin * width, size_t((end - begin) * width) * sizeof(T));
+    for (int64_t k = 0; k < job.count; ++k) {
+      int64_t row = job.row(k);
+      if (row < begin || row >= end)
+        continue;
+      T *mine = to + row * width;
+      const T *more = y + k * width;
+      for (int64_t c = 0; c < width; ++c)
+        mine[c] = joined<T, join>(mine[c], more[c]);
+    }
+    return mxrt_status();
+  });
+}
+
+/// In f32, rounded at the end.
+template <typename Half, Join join>
+mxrt_status scatterHalfs(const mxrt_context *context, const Job &job, const void *const *inputs,
+                         void *out) {
+  auto *x = static_cast<const Half *>(inputs[0]), *y = static_cast<const Half *>(inputs[2]);
+  auto *to = static_cast<Half *>(out);
+  int64_t width = job.width;
+  return overRows(context, job,
+                  [&](int64_t begin, int64_t end, const mxrt_context *here) -> mxrt_status {
+                    int64_t elements = (end - begin) * width;
+                    Scratch<float> sums(here, elements);
+                    if (!sums)
+                      return noMemory(here);
+                    for (int64_t i = 0; i < elements; ++i)
+                      sums[i] = x[begin * width + i].wide();
+                    for (int64_t k = 0; k < job.count; ++k) {
+                      int64_t row = job.row(k);
+                      if (row < begin || row >= end)
+                        continue;
+                      float *mine = sums.data() + (row - begin) * width;
+                      for (int64_t c = 0; c < width; ++c)
+                        mine[c] = joined<float, join>(mine[c], y[k * width + c].wide());
+                    }
+                    for (int64_t i = 0; i < elements; ++i)
+                      to[begin * width + i] = Half::of(sums[i]);
+                    return nullptr;
+                  });
+}
+
+mxrt_status scatterSet(const mxrt_context *context, const Job &job, size_t elementBytes,
+                       const void *const *inputs, void *out) {
+  auto *x = static_cast<const char *>(inputs[0]), *y = static_cast<const char *>(inputs[2]);
+  auto *to = static_cast<char *>(out);
+  auto bytes = size_t(job.width) * elementBytes;
+  return overRows(context, job, [&](int64_t begin, int64_t end, const mxrt_context *) {
+    memcpy(to + size_t(begin) * bytes, x + size_t(begin) * bytes, size_t(end - begin) * bytes);
+    for (int64_t k = 0; k < job.count; ++k)
+      if (int64_t row = job.row(k); row >= begin && row < end)
+        memcpy(to + size_t(row) * bytes, y + size_t(k) * bytes, bytes);
+    return mxrt_status();
+  });
+}
+
+template <Join join>
+mxrt_status scatterTyped(const mxrt_context *context, mxrt_dtype type, const char *name,
+                         const int64_t *sizes, const void *const *inputs, void *out) {
+  Job job = {sizes[0], sizes[1], sizes[2], static_cast<const int64_t *>(inputs[1])};
+  if (mxrt_status bad = checkPlaces(context, job))
+    return bad;
+  if (job.rows == 0 || job.width == 0)
+    return nullptr;
+  if constexpr (join == Join::Set) {
+    return scatterSet(context, job, size_t(mxrt_dtype_size(type)), inputs, out);
+  } else {
+    switch (type) {
+    case MXRT_I8:
+      return scatter<int8_t, join>(context, job, inputs, out);
+    case MXRT_U8:
+      return scatter<uint8_t, join>(context, job, inputs, out);
+    case MXRT_I32:
+      return scatter<int32_t, join>(context, job, inputs, out);
+    case MXRT_I64:
+      return scatter<int64_t, join>(context, job, inputs, out);
+    case MXRT_F16:
+      return scatterHalfs<F16, join>(context, job, inputs, out);
+    case MXRT_BF16:
+      return scatterHalfs<Bf16, join>(context, job, inputs, out);
+    case MXRT_F32:
+      return scatter<float, join>(context, job, inputs, out);
+    case MXRT_F64:
+      return scatter<double, join>(context, job, inputs, out);
+    default:
+      return wrongType(context, name, type);
+    }
+  }
+}
+
+} // namespace
+
+extern "C" {
+
+mxrt_status mxrt_scatter_add(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
+                             const void *const *inputs, void *out) {
+  return scatterTyped<Join::Add>(context, type, "scatter_add", sizes, inputs, out);
+}
+
+mxrt_status mxrt_scatter_set(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
+                             const void *const *inputs, void *out) {
+  return scatterTyped<Join::Set>(context, type, "scatter_set", sizes, inputs, out);
+}
+
+mxrt_status mxrt_scatter_max(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
+                             const void *const *inputs, void *out) {
+  return scatterTyped<Join::Max>(context, type, "scatter_max", sizes, inputs, out);
+}
+
+} // extern "C"
