@@ -144,6 +144,8 @@ def update(v, attrs):
     inside(attrs["index"], x.shape)
     key = key_of(attrs["index"])
     part = x.moved(lambda a: a[key])
+    if part.shape != y.shape or part.elem != y.elem:
+        raise Unclear("a value of another shape")
     if attrs["add"]:
         y = B.add(part, y)
     ref = x.ref.copy()
