@@ -8,6 +8,7 @@ Each mistake has a seed at which it is noticed soon; the search goes on from the
 """
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -23,6 +24,13 @@ MISTAKES = {
 }
 BATCH = 4
 LIMIT = 500
+
+
+def known():
+    """The names that the sources list: none may be forgotten here."""
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "compiler")
+    with open(os.path.join(root, "Graph", "Mistakes.cpp")) as graph, open(os.path.join(root, "Memory", "Mistakes.cpp")) as memory:
+        return set(re.findall(r'\{"([a-z-]+)", \w+', graph.read()) + re.findall(r'name == "([a-z-]+)"', memory.read()))
 
 
 def catch(mxc, name, first):
@@ -47,6 +55,8 @@ def catch(mxc, name, first):
 def main():
     arguments = [a for a in sys.argv[2:] if a != "--find"]
     find = "--find" in sys.argv
+    if known() != set(MISTAKES):
+        sys.exit(f"the sources and this list differ in {sorted(known() ^ set(MISTAKES))}")
     missed = 0
     for name in arguments or MISTAKES:
         seed, how = catch(sys.argv[1], name, 0 if find else MISTAKES[name])

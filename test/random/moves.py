@@ -144,6 +144,8 @@ def update(v, attrs):
     inside(attrs["index"], x.shape)
     key = key_of(attrs["index"])
     part = x.moved(lambda a: a[key])
+    if part.shape != y.shape or part.elem != y.elem or (attrs["add"] and x.elem == "bool"):
+        raise Unclear("a value that does not fit")
     if attrs["add"]:
         y = B.add(part, y)
     ref = x.ref.copy()
