@@ -63,7 +63,7 @@ TOOL_EXTRA = {
     # compiles kernels for mxc before there is an mxc
     "tools/mxc-kernels": ["Pipeline"],
     # measures single parts of the runtime from inside
-    "tools/mxc-bench": ["runtime"],
+    "tools/mxc-bench": ["Memory", "runtime"],
 }
 
 # ------------------------------------------------------------- the machinery
