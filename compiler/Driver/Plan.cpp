@@ -8,6 +8,7 @@
 #include "Support/Suggest.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
+#include <fstream>
 
 namespace mx::driver {
 namespace {
@@ -21,8 +22,10 @@ the bytes in use over time. Nothing runs. GRAPH is a graph that the program call
 with their bounds.
 
   --shapes NAME=NUMBER,…   values of the sizes in the types of its parameters
+  --json                   everything as one JSON object
+  --html FILE              also a page with a picture of the arena over time
   --max-bytes=512MiB       exit with 1, and say why, if a device needs more
-  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, in-place, co-share
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, schedule, in-place, co-share
   -D name=value            a value for `option(name, default)`
   --error-format=text|short|json   --silence=CODE   --as NAME   --colour=auto|always|never
 )";
@@ -124,7 +127,17 @@ bool Session::plan(const std::string &name, const std::string &path, std::string
     std::string shown = request.graph;
     for (auto &[size, value] : request.sizes)
       shown += " " + size + "=" + std::to_string(value);
-    out << memory::showPlan(devices, shown);
+    memory::Work work = memory::workOf(made);
+    out << (request.asJson ? memory::planAsJson(devices, work, shown)
+                           : memory::showPlan(devices, work, shown));
+    if (!request.htmlFile.empty()) {
+      std::ofstream page(request.htmlFile, std::ios::binary);
+      page << memory::planAsHtml(devices, work, shown);
+      if (!page.flush()) {
+        err << "mxc plan: cannot write `" << request.htmlFile << "`\n";
+        return false;
+      }
+    }
     for (const memory::DeviceReport &device : devices) {
       if (request.maxBytes == 0 || device.arena <= request.maxBytes)
         continue;
@@ -150,8 +163,8 @@ bool Session::plan(const std::string &name, const std::string &path, std::string
 
 int runPlan(const std::vector<std::string> &args, Streams streams) {
   std::set<std::string> valued = programOptions();
-  valued.insert({"--shapes", "--max-bytes", "--disable"});
-  CommandLine line(args, valued, {"--help", "-h"});
+  valued.insert({"--shapes", "--max-bytes", "--disable", "--html"});
+  CommandLine line(args, valued, {"--help", "-h", "--json"});
   if (!line.problem().empty())
     return wrongUse(streams, line.problem(), "plan");
   if (line.has("--help") || line.has("-h")) {
@@ -164,6 +177,8 @@ int runPlan(const std::vector<std::string> &args, Streams streams) {
   SessionOptions options;
   PlanRequest request;
   request.graph = line.files()[1];
+  request.asJson = line.has("--json");
+  request.htmlFile = line.value("--html").value_or("");
   std::string problem = readSettings(line, streams, settings);
   if (problem.empty())
     problem = readDisabled(line, options.compile.disabled);

@@ -26,7 +26,7 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --seed N                 seed of the generator that draws without one use (0)
   --max-memory=512MiB      error instead of using more for tensors
   --profile=trace.json     write a trace for Perfetto or chrome://tracing
-  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, in-place, co-share
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, schedule, in-place, co-share
   --emit=STAGE             print a stage: tokens ast typed mx bytecode mx-specialised mx-fused dot mxrt
                            linalg llvm asm; those behind mx are shown for each graph that runs
   --cache=FOLDER           where compiled code is kept ($MX_CACHE_DIR, ~/.cache/mx)

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fast packing: the best of several greedy orders, then small changes to that order. A greedy
-// packing is made from an order alone: each block in turn goes to a gap between those before it
-// that are alive with it.
-#include "Memory/Packing.h"
+// The best of several greedy orders, then searches for shorter packings. A greedy packing is made
+// from an order alone: each block in turn goes to a gap between those before it that are alive with
+// it.
+#include "Memory/PackFit.h"
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 
 namespace mx::memory {
 namespace {
 
-using detail::Conflicts;
+using detail::Fit;
+using detail::Lives;
+using detail::Verdict;
 using Order = std::vector<uint32_t>;
-enum class Fit { First, Best };
+enum class Gap { First, Best };
 
-/// Past this the pairs would need more memory than the plan is worth.
-constexpr size_t kMaxConflicts = 16'000'000;
+/// Past these the search would need more memory than the plan is worth, and find little.
+constexpr size_t kMaxConflicts = 8'000'000, kMaxSearched = 5'000;
 
 Order byFirstStep(const std::vector<Piece> &blocks) {
   Order order(blocks.size());
@@ -27,35 +30,13 @@ Order byFirstStep(const std::vector<Piece> &blocks) {
   return order;
 }
 
-/// False if there are too many.
-bool findConflicts(const std::vector<Piece> &blocks, Conflicts &out) {
-  out.assign(blocks.size(), {});
-  size_t pairs = 0;
-  Order alive;
-  for (uint32_t next : byFirstStep(blocks)) {
-    if (blocks[next].bytes == 0)
-      continue;
-    std::erase_if(alive, [&](uint32_t i) { return blocks[i].last < blocks[next].first; });
-    if ((pairs += alive.size()) > kMaxConflicts)
-      return false;
-    for (uint32_t other : alive) {
-      out[next].push_back(other);
-      out[other].push_back(next);
-    }
-    alive.push_back(next);
-  }
-  return true;
-}
-
 class Greedy {
 public:
-  Greedy(const std::vector<Piece> &blocks, const Conflicts &conflicts)
-      : blocks(blocks), conflicts(conflicts) {}
-
-  int64_t steps = 0;
+  Greedy(const std::vector<Piece> &blocks, const Lives &lives)
+      : blocks(blocks), conflicts(lives.conflicts) {}
 
   /// Gives up, with nothing placed at the end, once it is longer than `limit`.
-  Packing place(const Order &order, Fit fit, int64_t limit) {
+  Packing place(const Order &order, Gap wanted, int64_t limit, int64_t &steps) {
     Packing out;
     out.offsets.assign(blocks.size(), -1);
     for (uint32_t index : order) {
@@ -63,7 +44,7 @@ public:
       for (uint32_t other : conflicts[index])
         if (out.offsets[other] >= 0)
           taken.push_back({out.offsets[other], out.offsets[other] + blocks[other].bytes});
-      steps += static_cast<int64_t>(conflicts[index].size()) + 1;
+      steps -= 2 * static_cast<int64_t>(conflicts[index].size()) + 1;
       std::sort(taken.begin(), taken.end());
       int64_t top = 0, bestGap = INT64_MAX, at = -1;
       for (auto [begin, end] : taken) {
@@ -71,7 +52,7 @@ public:
         if (gap >= blocks[index].bytes && gap < bestGap) {
           at = top;
           bestGap = gap;
-          if (fit == Fit::First)
+          if (wanted == Gap::First)
             break;
         }
         top = std::max(top, end);
@@ -86,7 +67,7 @@ public:
 
 private:
   const std::vector<Piece> &blocks;
-  const Conflicts &conflicts;
+  const std::vector<std::vector<uint32_t>> &conflicts;
   std::vector<std::pair<int64_t, int64_t>> taken;
 };
 
@@ -129,35 +110,108 @@ Packing sweep(const std::vector<Piece> &blocks) {
   return out;
 }
 
-/// Numbers that look random and are the same every time.
-struct Draw {
-  uint64_t state = 0x9E3779B97F4A7C15u;
-  uint64_t operator()(uint64_t below) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state % below;
+/// Large and long things first, or those where it is tight: none is best everywhere.
+std::vector<Order> ordersOf(const std::vector<Piece> &blocks, const Lives &lives) {
+  std::vector<int64_t> most = lives.mostAlive(blocks);
+  auto length = [&](uint32_t i) { return double(blocks[i].last - blocks[i].first + 1); };
+  auto width = [&](uint32_t i) { return double(lives.ranges[i].end - lives.ranges[i].begin); };
+  auto bytes = [&](uint32_t i) { return double(blocks[i].bytes); };
+  auto alive = [&](uint32_t i) { return double(most[i]); };
+  auto area = [&](uint32_t i) { return bytes(i) * width(i); };
+  using Key = std::array<double, 3>;
+  std::vector<std::function<Key(uint32_t)>> keys{
+      [&](uint32_t i) {
+        return Key{alive(i), width(i), area(i)};
+      },
+      [&](uint32_t i) {
+        return Key{width(i), area(i)};
+      },
+      [&](uint32_t i) {
+        return Key{length(i), bytes(i)};
+      },
+      [&](uint32_t i) {
+        return Key{alive(i), area(i), width(i)};
+      },
+      [&](uint32_t i) { return Key{area(i)}; },
+      [&](uint32_t i) {
+        return Key{bytes(i), width(i)};
+      },
+  };
+  std::vector<Order> out;
+  for (auto &key : keys) {
+    std::vector<Key> values;
+    for (uint32_t i = 0; i < blocks.size(); ++i)
+      values.push_back(key(i));
+    // Equals in the order of their first steps, so that every machine finds the same plan.
+    Order order = byFirstStep(blocks);
+    std::vector<uint32_t> turn(order.size());
+    for (uint32_t n = 0; n < order.size(); ++n)
+      turn[order[n]] = n;
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return values[a] != values[b] ? values[a] > values[b] : turn[a] < turn[b];
+    });
+    out.push_back(std::move(order));
   }
-};
-
-/// What ends at the top goes to an earlier place in the order, or two places are exchanged.
-Order changed(const Order &order, const std::vector<Piece> &blocks, const Packing &now,
-              Draw &draw) {
-  Order out = order;
-  std::vector<size_t> highest;
-  for (size_t i = 0; i < order.size(); ++i)
-    if (now.offsets[order[i]] + blocks[order[i]].bytes == now.bytes)
-      highest.push_back(i);
-  size_t from = draw(4) && !highest.empty() ? highest[draw(highest.size())] : draw(order.size());
-  size_t to = draw(from + 1);
-  if (draw(3))
-    std::rotate(out.begin() + static_cast<std::ptrdiff_t>(to),
-                out.begin() + static_cast<std::ptrdiff_t>(from),
-                out.begin() + static_cast<std::ptrdiff_t>(from) + 1);
-  else
-    std::swap(out[to], out[from]);
   return out;
 }
+
+Order ranksOf(const Order &order) {
+  Order ranks(order.size());
+  for (uint32_t n = 0; n < order.size(); ++n)
+    ranks[order[n]] = n;
+  return ranks;
+}
+
+/// Shorter packings by searching under heights between what no packing is shorter than and the best
+/// one so far. Proofs that a height is too low raise the former, so in the end both meet.
+class Shorten {
+public:
+  Shorten(const std::vector<Piece> &blocks, const Lives &lives, const std::vector<Order> &orders,
+          Packing &best, int64_t bound)
+      : blocks(blocks), lives(lives), best(best), bound(bound) {
+    for (const Order &order : orders)
+      ranks.push_back(ranksOf(order));
+    // All heights are sums of lengths.
+    for (const Piece &block : blocks)
+      unit = std::gcd(unit, block.bytes);
+  }
+
+  bool isDone() const { return bound >= best.bytes; }
+
+  void run(int64_t steps, const std::function<bool()> &isLate) {
+    // Most searches that succeed do so soon, whatever the height: many short ones first. A low
+    // height cuts off more, a high one allows more.
+    for (int64_t nodes = 3 * int64_t(blocks.size()) / 2; steps > 0; nodes *= 4)
+      for (const Order &order : ranks)
+        for (int tenths : {3, 7, 9, 0})
+          for (bool again = true; again;) {
+            if (isDone() || steps <= 0 || (isLate && isLate()))
+              return;
+            int64_t height = bound + (best.bytes - bound) / 10 * tenths;
+            again = attempt(height / unit * unit, order, nodes, steps);
+          }
+  }
+
+private:
+  const std::vector<Piece> &blocks;
+  const Lives &lives;
+  Packing &best;
+  int64_t bound, unit = 0;
+  std::vector<Order> ranks;
+
+  bool attempt(int64_t height, const Order &order, int64_t limit, int64_t &steps) {
+    Fit fit = detail::fitUnder(height, blocks, lives, order, limit, steps);
+    if (fit.verdict == Verdict::Impossible)
+      bound = height + unit;
+    if (fit.verdict != Verdict::Fits)
+      return false;
+    best.offsets = std::move(fit.offsets);
+    best.bytes = 0;
+    for (size_t i = 0; i < blocks.size(); ++i)
+      best.bytes = std::max(best.bytes, best.offsets[i] + blocks[i].bytes);
+    return true;
+  }
+};
 
 } // namespace
 
@@ -185,59 +239,28 @@ Packing packApart(const std::vector<Piece> &blocks) {
 Packing pack(const std::vector<Piece> &blocks, const PackOptions &options) {
   int64_t bound = liveBound(blocks);
   Packing best = sweep(blocks);
-  best.isProven = best.bytes == bound;
-  Conflicts conflicts;
-  if (best.isProven || !findConflicts(blocks, conflicts))
-    return best;
-
-  // Long and large things first, or first come first served: none is best everywhere.
-  auto length = [&](uint32_t i) { return blocks[i].last - blocks[i].first + 1; };
-  auto area = [&](uint32_t i) {
-    return static_cast<double>(blocks[i].bytes) * static_cast<double>(length(i));
-  };
-  std::vector<Order> orders(4, byFirstStep(blocks));
-  // Equals in the order of their first steps, so that every machine finds the same plan.
-  auto earlier = [&](uint32_t a, uint32_t b) {
-    return std::pair(blocks[a].first, a) < std::pair(blocks[b].first, b);
-  };
-  auto sortBy = [&](Order &order, auto key) {
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return key(a) != key(b) ? key(a) > key(b) : earlier(a, b);
-    });
-  };
-  sortBy(orders[1], [&](uint32_t i) { return std::pair(blocks[i].bytes, length(i)); });
-  sortBy(orders[2], area);
-  sortBy(orders[3], [&](uint32_t i) { return std::pair(length(i), blocks[i].bytes); });
-  Greedy greedy(blocks, conflicts);
-  Order around = orders[0];
-  Fit fit = Fit::First;
-  for (const Order &order : orders)
-    for (Fit with : {Fit::First, Fit::Best}) {
-      if (best.bytes == bound || greedy.steps > options.effort)
-        break;
-      Packing next = greedy.place(order, with, best.bytes);
-      if (next.bytes > best.bytes)
-        continue;
-      best = std::move(next);
-      around = order;
-      fit = with;
+  Lives lives(blocks);
+  int64_t steps = options.effort;
+  if (best.bytes > bound && lives.findConflicts(kMaxConflicts)) {
+    Greedy greedy(blocks, lives);
+    std::vector<Order> orders = ordersOf(blocks, lives);
+    bool isSearched = blocks.size() <= kMaxSearched;
+    // The search finds more than greedy orders do, but needs something to begin with.
+    int64_t kept = isSearched ? options.effort - options.effort / 4 : 0;
+    for (Gap wanted : {Gap::First, Gap::Best})
+      for (const Order &order : orders)
+        if (best.bytes > bound && steps > kept)
+          if (Packing next = greedy.place(order, wanted, best.bytes, steps);
+              next.bytes < best.bytes)
+            best = std::move(next);
+    if (isSearched) {
+      Shorten shorten(blocks, lives, orders, best, bound);
+      shorten.run(steps, options.isLate);
+      if (shorten.isDone())
+        bound = best.bytes;
     }
-  Draw draw;
-  Packing now = best;
-  while (best.bytes > bound && greedy.steps < options.effort) {
-    Order tried = changed(around, blocks, now, draw);
-    Packing next = greedy.place(tried, fit, now.bytes);
-    greedy.steps += static_cast<int64_t>(blocks.size());
-    if (next.bytes > now.bytes)
-      continue;
-    around = std::move(tried);
-    now = std::move(next);
-    if (now.bytes < best.bytes)
-      best = now;
   }
   best.isProven = best.bytes == bound;
-  if (!best.isProven && options.exactNodes > 0 && blocks.size() <= kExactBlocks)
-    best = detail::packExactly(blocks, conflicts, std::move(best), options.exactNodes);
   return best;
 }
 

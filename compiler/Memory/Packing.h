@@ -3,10 +3,12 @@
 // The packing problem by itself: blocks of known length and life, to be put at offsets so that
 // those alive at once do not overlap and the whole is as short as possible.
 //
-// All limits count steps, not time: the same blocks give the same offsets on every machine.
+// Limits count steps, not time, unless one asks for time: the same blocks give the same offsets on
+// every machine.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace mx::memory {
@@ -17,12 +19,12 @@ struct Piece {
 };
 
 struct PackOptions {
-  /// Steps for the heuristics and the search around the best of them: about 100 million a second.
+  /// Steps for heuristics and searches; a second is about 100 million. With very many of them the
+  /// result is exact in the end.
   int64_t effort = 5'000'000;
-  /// Nodes that the exact search may visit; 0: none. Only for up to `kExactBlocks` blocks.
-  int64_t exactNodes = 200'000;
+  /// Asked now and then; ends the search. A plan that depends on it depends on the machine.
+  std::function<bool()> isLate = nullptr;
 };
-inline constexpr std::size_t kExactBlocks = 64;
 
 struct Packing {
   std::vector<int64_t> offsets;
@@ -38,14 +40,4 @@ Packing pack(const std::vector<Piece> &blocks, const PackOptions &options);
 /// Blocks one after another, as if all were alive at once.
 Packing packApart(const std::vector<Piece> &blocks);
 
-namespace detail {
-
-/// Who may not overlap whom. Empty where that would take too much memory.
-using Conflicts = std::vector<std::vector<uint32_t>>;
-
-/// Branch and bound (PackExact.cpp): a packing shorter than `best`, or `best`.
-Packing packExactly(const std::vector<Piece> &blocks, const Conflicts &conflicts, Packing best,
-                    int64_t nodes);
-
-} // namespace detail
 } // namespace mx::memory

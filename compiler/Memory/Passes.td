@@ -14,6 +14,16 @@ def PrintLiveness : Pass<"print-liveness", "::mlir::ModuleOp"> {
   }];
 }
 
+def Schedule : Pass<"schedule", "::mlir::ModuleOp"> {
+  let summary = "ops change places where less is in use at once then";
+  let description = [{
+    In: programs in which each buffer has a slice of its own. Out: the same programs with ops in an
+    order in which less memory is in use at once, without sharing taken into account, or as they were.
+    What reads or writes a buffer keeps its order with those who write it; ops that can end a program
+    keep theirs among each other, so that the first error stays the first.
+  }];
+}
+
 def ReuseInPlace : Pass<"reuse-in-place", "::mlir::ModuleOp"> {
   let summary = "calls write over operands that they are the last to read";
   let description = [{
@@ -30,16 +40,15 @@ def PackArena : Pass<"pack-arena", "::mlir::ModuleOp"> {
   let description = [{
     In: programs whose slices are anywhere. Out: the same programs with new offsets, and arenas that
     are just large enough; slices that nothing uses are gone. Slices that a kernel takes over
-    (`reuse-in-place`) stay one piece of memory. Offsets are chosen by several greedy orders, a search
-    around the best of them and, for few buffers, branch and bound; all limits count steps, so a
-    program has one plan.
+    (`reuse-in-place`) stay one piece of memory. Offsets are chosen by several greedy orders and by
+    searches for shorter packings, which end with a proof if they have the time; all limits count steps,
+    so a program has one plan.
 
     With `share=false` each piece of memory is used once.
   }];
   let options = [
     Option<"share", "share", "bool", "true", "let buffers share memory">,
     Option<"effort", "effort", "int64_t", "5000000", "steps of the search">,
-    Option<"exactNodes", "exact-nodes", "int64_t", "200000", "nodes of the exact search; 0: none">,
   ];
 }
 

@@ -158,8 +158,10 @@ std::vector<DeviceReport> describePlan(rt::ProgramOp program) {
       changes[span.last + 1] -= length;
     }
     int64_t now = 0, peak = 0;
+    std::vector<int64_t> turns; // of each op: its place in `inUse`, or that of the next there
     for (size_t i = 0; i + 1 < changes.size(); ++i) {
       now += changes[i];
+      turns.push_back(static_cast<int64_t>(report.inUse.size()));
       if (isa<rt::SliceOp, rt::SlotOp, rt::SizeOp>(liveness.ops()[i]))
         continue; // they only name memory
       report.inUse.push_back(now);
@@ -168,6 +170,14 @@ std::vector<DeviceReport> describePlan(rt::ProgramOp program) {
         peak = static_cast<int64_t>(i);
       }
     }
+    for (size_t i = 0; i < groups.size(); ++i)
+      for (rt::SliceOp member : groups[i].slices) {
+        Span own = liveness.span(*liveness.indexOf(member.getResult()));
+        if (groups[i].device() == device && own.first <= own.last)
+          report.slices.push_back({describe(member, writers.lookup(member.getResult())),
+                                   static_cast<int64_t>(member.getOffset()), turns[own.first],
+                                   turns[own.last]});
+      }
     if (report.bound > 0)
       report.peakPlace = placeOf(liveness.ops()[peak]->getLoc());
     for (size_t i = 0; i < groups.size() && report.bound > 0; ++i) {
@@ -199,8 +209,11 @@ std::vector<DeviceReport> describePlan(rt::ProgramOp program) {
   return out;
 }
 
-std::string showPlan(const std::vector<DeviceReport> &devices, const std::string &name) {
+std::string showPlan(const std::vector<DeviceReport> &devices, const Work &work,
+                     const std::string &name) {
   std::string text = "plan of " + name + "\n";
+  text += (work.isExact ? "a call does " : "a call does about ") + withCommas(work.operations) +
+          " operations and moves " + withCommas(work.bytes) + " bytes\n";
   auto row = [&](const char *what, int64_t bytes, const std::string &more) {
     text += llvm::formatv("  {0,-12} {1,16} bytes{2}{3}\n", what, withCommas(bytes),
                           more.empty() ? "" : "   ", more)

@@ -16,6 +16,20 @@ struct Tensor {
   int64_t bytes = 0;
 };
 
+/// Where it lies and when it is in use: from one op of `inUse` to another, both included.
+struct Placed {
+  Tensor tensor;
+  int64_t offset = 0, first = 0, last = -1;
+};
+
+/// What a call computes and moves, at the bounds of open sizes. A loop counts with its number of
+/// turns if that is known, and else once.
+struct Work {
+  int64_t operations = 0; ///< of elements; a product counts two for each pair
+  int64_t bytes = 0;      ///< read and written by kernels and copies
+  bool isExact = true;    ///< no loop of unknown length, no branch
+};
+
 struct DeviceReport {
   std::string device;         ///< empty: the default one
   int64_t arena = 0;          ///< bytes that a call leases
@@ -26,12 +40,24 @@ struct DeviceReport {
   std::vector<Tensor> peak;   ///< in use at once where most is, largest first
   std::string peakPlace;      ///< of the op that runs there
   std::vector<int64_t> inUse; ///< at each op
+  std::vector<Placed> slices; ///< all that are in use at some op
 };
 
 std::vector<DeviceReport> describePlan(rt::ProgramOp program);
 
 /// For people. `name` is that of the graph.
-std::string showPlan(const std::vector<DeviceReport> &devices, const std::string &name);
+std::string showPlan(const std::vector<DeviceReport> &devices, const Work &work,
+                     const std::string &name);
+
+Work workOf(rt::ProgramOp program);
+
+/// For programs: one object with everything above.
+std::string planAsJson(const std::vector<DeviceReport> &devices, const Work &work,
+                       const std::string &name);
+
+/// One page with a picture of the arenas over time, and nothing that it has to load.
+std::string planAsHtml(const std::vector<DeviceReport> &devices, const Work &work,
+                       const std::string &name);
 
 /// 1,234,567
 std::string withCommas(int64_t number);

@@ -6,6 +6,7 @@
 #include "Lowering/Programs.h"
 #include "Memory/Mistakes.h"
 #include "Memory/Passes.h"
+#include "Memory/Schedule.h"
 #include "Target/Hasher.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -133,6 +134,36 @@ static LogicalResult runMemoryPasses(ModuleOp plan, const Options &options) {
   return success();
 }
 
+static int64_t arenaBytes(ModuleOp plan) {
+  int64_t sum = 0;
+  for (auto program : plan.getOps<rt::ProgramOp>())
+    for (auto arena : program.getArenas().getAsRange<rt::ArenaAttr>())
+      sum += arena.getBytes();
+  return sum;
+}
+
+// Another order of the ops may need less. What it is worth is known only when both are planned.
+static LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const Options &options) {
+  OwningOpRef<ModuleOp> other;
+  if (!options.disabled.count("schedule")) {
+    other = plan->clone();
+    bool changed = false;
+    for (auto program : other->getOps<rt::ProgramOp>())
+      changed |= memory::schedule(program);
+    if (!changed)
+      other = nullptr;
+  }
+  if (failed(runMemoryPasses(*plan, options)))
+    return failure();
+  if (!other)
+    return success();
+  if (failed(runMemoryPasses(*other, options)))
+    return failure();
+  if (arenaBytes(*other) < arenaBytes(*plan))
+    plan = std::move(other);
+  return success();
+}
+
 namespace {
 
 /// One piece of code that has to be compiled, or was found.
@@ -232,7 +263,7 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
     options.observer("dot", dotOf(body));
 
   OwningOpRef<ModuleOp> plan = ModuleOp::create(module->getLoc());
-  if (failed(lowering::lowerToMxrt(body, *plan)) || failed(runMemoryPasses(*plan, options)))
+  if (failed(lowering::lowerToMxrt(body, *plan)) || failed(planMemory(plan, options)))
     return {};
   if (options.wants("mxrt"))
     options.observer("mxrt", textOf(*plan));

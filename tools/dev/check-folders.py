@@ -65,7 +65,7 @@ TOOL_EXTRA = {
     # packs pictures into records
     "tools/mxc-im2rec": ["runtime"],
     # measures single parts of the runtime from inside
-    "tools/mxc-bench": ["runtime"],
+    "tools/mxc-bench": ["Memory", "runtime"],
 }
 
 # ------------------------------------------------------------- the machinery

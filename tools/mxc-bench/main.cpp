@@ -5,6 +5,7 @@
 #include "EngineBench.h"
 #ifdef MX_BENCH_VM
 #include "EagerBench.h"
+#include "MemoryBench.h"
 #include "SpineBench.h"
 #include "VmBench.h"
 #endif
@@ -25,6 +26,8 @@ const Command commands[] = {
      runEngineBench},
 #ifdef MX_BENCH_VM
     {"eager", "microseconds per operation on a tiny tensor", runEagerBench},
+    {"memory", "how close memory plans come to the bound; [--seconds=S] [FILE...]",
+     runMemoryBench},
     {"spine", "start, compilation, the cache, calls of graphs and eager ops",
      runSpineBench},
     {"vm", "nanoseconds per instruction of the host VM", runVmBench},

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Schedule: ops that do not depend on each other change places where less is in use at once then.
+//
+// Block by block. The next op is the one that frees most, or needs least, of those whose turn could
+// come; of equals the first in the source. Such an order may still be worse than that of the
+// source: then that one stays.
+#include "Memory/Schedule.h"
+#include "Memory/Accesses.h"
+#include "Memory/Passes.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+#include <numeric>
+#include <set>
+
+using namespace mlir;
+
+namespace mx::memory {
+
+#define GEN_PASS_DEF_SCHEDULE
+#include "Memory/Passes.h.inc"
+
+namespace {
+
+/// Past this a block keeps its order: planning must not take longer than the program.
+constexpr int64_t kMostSteps = 50'000'000;
+
+bool isFloat(Type type) {
+  auto tensor = dyn_cast<ir::TensorType>(type);
+  return tensor && isa<FloatType>(tensor.getElement());
+}
+
+/// Kernels of these ops never end with an error. Others keep their order, since the first error of
+/// a program is what its caller is told.
+bool cannotFail(rt::KernelOp kernel) {
+  if (!kernel || !kernel.kernel())
+    return false;
+  for (Operation &op : kernel.kernel().getBody().front().without_terminator()) {
+    bool isPlain = op.hasTrait<ir::Elementwise>() || op.hasTrait<ir::Reduction>()
+                       ? llvm::all_of(op.getOperandTypes(), isFloat)
+                       : isa<ir::BroadcastOp, ir::ConstantOp, ir::FullOp, ir::IotaOp, ir::MatmulOp,
+                             ir::ReshapeOp, ir::SizeOp, ir::TransposeOp>(op);
+    if (!isPlain)
+      return false;
+  }
+  return true;
+}
+
+struct Unit {
+  Operation *op;
+  SmallVector<unsigned, 4> uses;   ///< slices of this block, each once
+  SmallVector<unsigned, 4> before; ///< units that have to come first
+  SmallVector<unsigned, 4> after;
+};
+
+class BlockScheduler {
+public:
+  BlockScheduler(Block &block, SymbolTable &symbols, llvm::DenseMap<Attribute, bool> &plain)
+      : block(block), symbols(symbols), plain(plain) {}
+
+  bool run() {
+    for (Operation &op : block.without_terminator())
+      units.push_back({&op, {}, {}, {}});
+    if (units.size() < 3)
+      return false;
+    findOrder();
+    findSlices();
+    SmallVector<unsigned> source(units.size());
+    std::iota(source.begin(), source.end(), 0u);
+    std::optional<SmallVector<unsigned>> better = greedy();
+    if (!better || peakOf(*better) >= peakOf(source))
+      return false;
+    for (unsigned index : *better)
+      units[index].op->moveBefore(&block, block.without_terminator().end());
+    return true;
+  }
+
+private:
+  Block &block;
+  SymbolTable &symbols;
+  llvm::DenseMap<Attribute, bool> &plain; ///< of kernels: cannot fail
+  std::vector<Unit> units;
+  std::vector<int64_t> bytes;     ///< of slices that come and go in this block
+  std::vector<unsigned> useCount; ///< of each: units that use it
+  int64_t steps = 0;
+
+  void precede(unsigned first, unsigned second) {
+    if (first == second || llvm::is_contained(units[second].before, first))
+      return;
+    units[second].before.push_back(first);
+    units[first].after.push_back(second);
+  }
+
+  /// Everything that an op and the ops in it touch.
+  static void forAllAccesses(Operation *op, llvm::function_ref<void(Value, bool write)> seen) {
+    op->walk([&](Operation *inner) {
+      Accesses accesses = accessesOf(inner);
+      for (Value buffer : accesses.reads)
+        seen(buffer, false);
+      for (ArrayRef<Value> buffers :
+           {ArrayRef<Value>(accesses.writes), ArrayRef<Value>(accesses.touched)})
+        for (Value buffer : buffers)
+          seen(buffer, true);
+    });
+  }
+
+  bool keepsOrder(Operation *op) {
+    bool found = false;
+    op->walk([&](Operation *inner) {
+      if (auto call = dyn_cast<rt::CallOp>(inner)) {
+        auto [known, isNew] = plain.try_emplace(call.getKernelAttr(), false);
+        if (isNew)
+          known->second = cannotFail(symbols.lookup<rt::KernelOp>(call.getKernel()));
+        found |= !known->second;
+      } else if (inner->getNumRegions() == 0 && !inner->hasTrait<OpTrait::IsTerminator>()) {
+        found |= !isa<rt::CopyOp, rt::LoadOp, rt::StoreOp>(inner) && !isPure(inner) &&
+                 !isa<rt::SlotOp>(inner);
+      } else if (inner->getNumRegions() > 0) {
+        found = true; // a loop may not end
+      }
+    });
+    return found;
+  }
+
+  void findOrder() {
+    struct History {
+      std::optional<unsigned> writer;
+      SmallVector<unsigned, 4> readers; ///< since then
+    };
+    llvm::DenseMap<Value, History> buffers;
+    llvm::DenseMap<Operation *, unsigned> indices;
+    std::optional<unsigned> lastOrdered;
+    for (unsigned n = 0; n < units.size(); ++n) {
+      Operation *op = units[n].op;
+      indices[op] = n;
+      op->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          if (Operation *maker = operand.getDefiningOp())
+            if (auto found = indices.find(maker); found != indices.end())
+              precede(found->second, n);
+      });
+      if (keepsOrder(op)) {
+        if (lastOrdered)
+          precede(*lastOrdered, n);
+        lastOrdered = n;
+      }
+      // Reads first: an op may read what it writes.
+      forAllAccesses(op, [&](Value buffer, bool write) {
+        History &history = buffers[buffer];
+        if (!write && history.writer)
+          precede(*history.writer, n);
+        if (!write && (history.readers.empty() || history.readers.back() != n))
+          history.readers.push_back(n);
+      });
+      forAllAccesses(op, [&](Value buffer, bool write) {
+        History &history = buffers[buffer];
+        if (!write)
+          return;
+        if (history.writer)
+          precede(*history.writer, n);
+        for (unsigned reader : history.readers)
+          precede(reader, n);
+        history.writer = n;
+        history.readers.clear();
+      });
+    }
+  }
+
+  /// Slices that are filled and last read here: for all others the order makes no difference.
+  void findSlices() {
+    llvm::MapVector<Value, SmallVector<unsigned>> users;
+    llvm::DenseSet<Value> readFirst;
+    for (unsigned n = 0; n < units.size(); ++n)
+      forAllAccesses(units[n].op, [&](Value buffer, bool write) {
+        if (!buffer.getDefiningOp<rt::SliceOp>())
+          return;
+        SmallVector<unsigned> &list = users[buffer];
+        if (list.empty() && !write)
+          readFirst.insert(buffer);
+        if (list.empty() || list.back() != n)
+          list.push_back(n);
+      });
+    for (auto &[buffer, list] : users) {
+      bool isInside = llvm::all_of(
+          buffer.getUsers(), [&](Operation *user) { return block.findAncestorOpInBlock(*user); });
+      if (!isInside || readFirst.contains(buffer))
+        continue;
+      auto slice = buffer.getDefiningOp<rt::SliceOp>();
+      auto index = static_cast<unsigned>(bytes.size());
+      bytes.push_back(static_cast<int64_t>(llvm::alignTo(slice.getBytes(), rt::kAlignment)));
+      useCount.push_back(static_cast<unsigned>(list.size()));
+      for (unsigned n : list)
+        units[n].uses.push_back(index);
+    }
+  }
+
+  int64_t peakOf(ArrayRef<unsigned> order) const {
+    std::vector<unsigned> left = useCount;
+    int64_t now = 0, peak = 0;
+    for (unsigned n : order) {
+      for (unsigned slice : units[n].uses)
+        if (left[slice] == useCount[slice])
+          now += bytes[slice];
+      peak = std::max(peak, now);
+      for (unsigned slice : units[n].uses)
+        if (--left[slice] == 0)
+          now -= bytes[slice];
+    }
+    return peak;
+  }
+
+  std::optional<SmallVector<unsigned>> greedy() {
+    std::vector<unsigned> left = useCount, waits;
+    std::set<unsigned> ready;
+    for (unsigned n = 0; n < units.size(); ++n) {
+      waits.push_back(static_cast<unsigned>(units[n].before.size()));
+      if (waits[n] == 0)
+        ready.insert(n);
+    }
+    SmallVector<unsigned> out;
+    while (!ready.empty()) {
+      std::optional<unsigned> best;
+      int64_t bestChange = 0;
+      for (unsigned n : ready) {
+        int64_t change = 0;
+        for (unsigned slice : units[n].uses)
+          change += (left[slice] == useCount[slice] ? bytes[slice] : 0) -
+                    (left[slice] == 1 ? bytes[slice] : 0);
+        steps += 1 + static_cast<int64_t>(units[n].uses.size());
+        if (!best || change < bestChange) {
+          best = n;
+          bestChange = change;
+        }
+        if (units[n].uses.empty())
+          break; // costs nothing, and others may wait for it
+      }
+      if (steps > kMostSteps)
+        return std::nullopt;
+      ready.erase(*best);
+      out.push_back(*best);
+      for (unsigned slice : units[*best].uses)
+        --left[slice];
+      for (unsigned next : units[*best].after)
+        if (--waits[next] == 0)
+          ready.insert(next);
+    }
+    return out;
+  }
+};
+
+struct Schedule : impl::ScheduleBase<Schedule> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    bool changed = false;
+    for (auto program : getOperation().getOps<rt::ProgramOp>())
+      changed |= schedule(program);
+    if (!changed)
+      markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
+
+bool schedule(rt::ProgramOp program) {
+  SymbolTable symbols(program->getParentOfType<ModuleOp>());
+  llvm::DenseMap<Attribute, bool> plain;
+  SmallVector<Block *> blocks;
+  program->walk([&](Block *block) { blocks.push_back(block); });
+  bool changed = false;
+  for (Block *block : blocks)
+    changed |= BlockScheduler(*block, symbols, plain).run();
+  return changed;
+}
+
+} // namespace mx::memory

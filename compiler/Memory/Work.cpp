@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How much a call computes and moves, counted from its kernels.
+#include "Memory/Accesses.h"
+#include "Memory/Report.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace mx::memory {
+namespace {
+
+class Counter {
+public:
+  explicit Counter(rt::ProgramOp program) : program(program), bounds(program.bounds()) {}
+
+  Work run() {
+    count(program.block(), 1);
+    return work;
+  }
+
+private:
+  rt::ProgramOp program;
+  rt::SizeBounds bounds;
+  Work work;
+  llvm::DenseMap<Attribute, double> known; ///< operations of a kernel
+
+  double elements(Type type) const {
+    auto tensor = dyn_cast<ir::TensorType>(type);
+    if (!tensor)
+      return 0;
+    int64_t each = elementInfo(ir::elementFromMlir(tensor.getElement())).bytes;
+    return double(rt::largestBytes(tensor, bounds).value_or(0)) /
+           double(std::max<int64_t>(each, 1));
+  }
+
+  double operations(rt::CallOp call) {
+    auto [found, isNew] = known.try_emplace(call.getKernelAttr(), 0.0);
+    if (!isNew)
+      return found->second;
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<rt::KernelOp>(call, call.getKernelAttr());
+    if (!kernel || !kernel.kernel())
+      return 0;
+    double sum = 0;
+    for (Operation &op : kernel.kernel().getBody().front().without_terminator()) {
+      if (isa<ir::MatmulOp>(op)) {
+        auto left = cast<ir::TensorType>(op.getOperand(0).getType());
+        auto inner =
+            ir::TensorType::get(op.getContext(), left.getElement(), left.getSizes().take_back(1));
+        sum += 2 * elements(op.getResult(0).getType()) * elements(inner);
+      } else if (op.hasTrait<ir::Elementwise>()) {
+        sum += elements(op.getResult(0).getType());
+      } else if (op.hasTrait<ir::Reduction>()) {
+        sum += elements(op.getOperand(0).getType());
+      }
+    }
+    known[call.getKernelAttr()] = sum;
+    return sum;
+  }
+
+  void add(int64_t &to, double amount) {
+    // Past this nobody counts; and it must not overflow.
+    double sum = double(to) + amount;
+    to = sum < 9e18 ? static_cast<int64_t>(sum) : INT64_MAX;
+  }
+
+  void count(Block &block, double times) {
+    for (Operation &op : block) {
+      if (auto call = dyn_cast<rt::CallOp>(op))
+        add(work.operations, times * operations(call));
+      if (isa<rt::CallOp, rt::CopyOp>(op)) {
+        Accesses accesses = accessesOf(&op);
+        for (ArrayRef<Value> buffers :
+             {ArrayRef<Value>(accesses.reads), ArrayRef<Value>(accesses.writes)})
+          for (Value buffer : buffers) {
+            auto tensor = cast<rt::BufferType>(buffer.getType()).getTensor();
+            add(work.bytes, times * double(rt::largestBytes(tensor, bounds).value_or(0)));
+          }
+      }
+      if (op.getNumRegions() == 0)
+        continue;
+      double turns = turnsOf(&op);
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          count(inner, times * turns);
+    }
+  }
+
+  double turnsOf(Operation *op) {
+    auto loop = dyn_cast<scf::ForOp>(op);
+    APInt from, to, step;
+    if (loop && matchPattern(loop.getLowerBound(), m_ConstantInt(&from)) &&
+        matchPattern(loop.getUpperBound(), m_ConstantInt(&to)) &&
+        matchPattern(loop.getStep(), m_ConstantInt(&step)) && step.isStrictlyPositive())
+      return std::max(0.0, std::ceil(double(to.getSExtValue() - from.getSExtValue()) /
+                                     double(step.getSExtValue())));
+    work.isExact = false;
+    return 1;
+  }
+};
+
+} // namespace
+
+Work workOf(rt::ProgramOp program) { return Counter(program).run(); }
+
+} // namespace mx::memory

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "MemoryBench.h"
+
+#include "Memory/Packing.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace mx::memory;
+
+namespace {
+
+using Blocks = std::vector<Piece>;
+
+double secondsSince(std::clock_t begin) { return double(std::clock() - begin) / CLOCKS_PER_SEC; }
+
+/// Lines of id,lower,upper,size under a header; the upper end is not alive.
+bool readCsv(const std::string &path, Blocks &blocks) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line) || line.rfind("id,lower,upper,size", 0) != 0)
+    return false;
+  while (std::getline(file, line)) {
+    int64_t lower = 0, upper = 0, size = 0;
+    if (std::sscanf(line.c_str(), "%*[^,],%" SCNd64 ",%" SCNd64 ",%" SCNd64, &lower, &upper,
+                    &size) != 3 ||
+        upper <= lower || size < 0)
+      return false;
+    blocks.push_back({size, lower, upper - 1});
+  }
+  return true;
+}
+
+/// `name.1048576.csv` says what it has to fit into; 0 if it does not.
+int64_t capacityOf(const std::string &path) {
+  size_t end = path.rfind(".csv"), dot = end == std::string::npos ? end : path.rfind('.', end - 1);
+  return dot == std::string::npos ? 0 : std::atoll(path.c_str() + dot + 1);
+}
+
+/// A rectangle cut into blocks: it can be filled without a hole.
+Blocks cutRectangle(size_t count) {
+  std::mt19937_64 draw(count);
+  auto below = [&](int64_t n) { return static_cast<int64_t>(draw() % static_cast<uint64_t>(n)); };
+  Blocks parts{{1 << 20, 0, static_cast<int64_t>(2 * count)}};
+  while (parts.size() < count) {
+    Piece &part = parts[draw() % parts.size()];
+    int64_t length = part.last - part.first + 1;
+    bool across = draw() % 2 == 0;
+    if (across ? part.bytes < 2 : length < 2)
+      continue;
+    Piece other = part;
+    if (across) {
+      other.bytes = 1 + below(part.bytes - 1);
+      part.bytes -= other.bytes;
+    } else {
+      other.first = part.first + 1 + below(length - 1);
+      part.last = other.first - 1;
+    }
+    parts.push_back(other);
+  }
+  return parts;
+}
+
+void measure(const std::string &name, const Blocks &blocks, int64_t capacity, double seconds) {
+  PackOptions options;
+  std::clock_t begin = std::clock();
+  if (seconds > 0) {
+    options.effort = INT64_MAX / 4;
+    options.isLate = [&] { return secondsSince(begin) > seconds; };
+  }
+  Packing packing = pack(blocks, options);
+  double took = secondsSince(begin);
+  if (capacity == 0)
+    capacity = liveBound(blocks);
+  std::printf("%-24s %8zu %14" PRId64 " %8.4f %10.1f  %s\n", name.c_str(), blocks.size(),
+              packing.bytes, double(packing.bytes) / double(std::max<int64_t>(capacity, 1)),
+              took * 1000, packing.isProven ? "shortest" : "");
+}
+
+} // namespace
+
+int runMemoryBench(int argc, char **argv) {
+  double seconds = 0;
+  std::vector<std::string> files;
+  for (int i = 0; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--seconds=", 10) == 0)
+      seconds = std::atof(argv[i] + 10);
+    else if (argv[i][0] != '-')
+      files.push_back(argv[i]);
+    else {
+      std::fprintf(stderr, "mxc-bench memory: there is no option `%s`\n", argv[i]);
+      return 2;
+    }
+  }
+  std::printf("%-24s %8s %14s %8s %10s\n", "packing", "blocks", "bytes", "ratio", "ms (cpu)");
+  for (const std::string &path : files) {
+    Blocks blocks;
+    if (!readCsv(path, blocks)) {
+      std::fprintf(stderr, "mxc-bench memory: `%s` is not a list of id,lower,upper,size\n",
+                   path.c_str());
+      return 2;
+    }
+    measure(path.substr(path.rfind('/') + 1), blocks, capacityOf(path), seconds);
+  }
+  if (files.empty())
+    for (size_t count : {30u, 300u, 3000u, 30'000u, 100'000u})
+      measure("rectangle", cutRectangle(count), 0, seconds);
+  return 0;
+}
