@@ -100,7 +100,7 @@ bool FunctionEmitter::emitTensorOp(Operation *op) {
   } else if (auto concat = dyn_cast<ir::ConcatOp>(op)) {
     call("concat(axis=" + std::to_string(concat.getAxis()) + ")");
   } else if (auto scatter = dyn_cast<ir::ScatterAddOp>(op)) {
-    call(typedName("scatter_add", op->getOperand(0)) +
+    call(typedName("give_back", op->getOperand(0)) +
          "(axis=" + std::to_string(scatter.getAxis()) + ")");
   } else if (auto slice = dyn_cast<ir::SliceOp>(op)) {
     emitSlice(slice);

@@ -4,6 +4,7 @@
 // its tangent, how it changes when they change in a given direction. Loops stay loops and nothing
 // is kept. Elementwise ops use the rules of the reverse pass: their slopes are the same both ways.
 #include "Graph/Adjoints.h"
+#include "Graph/GradientRoutines.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -97,6 +98,7 @@ LogicalResult Reverse::forwardTensor(Operation *op, bool &handled) {
       .Case([&](ir::ScatterAddOp) {
         addTangent(result, onTangents(op, {0, 2}));
       })
+      .Case([&](ir::RoutineOp routine) { handled = RoutineRules(*this, routine, {}).forward(); })
       .Case<ir::ToDeviceOp, ir::ReadOp>(
           [&](Operation *) { addTangent(result, tangentOf(op->getOperand(0))); })
       .Default([&](Operation *) { handled = false; });

@@ -257,6 +257,36 @@ void RoutineRules::svd() {
   r.contribute(input(0), times(op2("add", times(u, inner), outside), vt));
 }
 
+bool RoutineRules::forward() {
+  StringRef kind = op.getKind();
+  Value y = op.getResult();
+  auto tangent = [&](unsigned i) {
+    Value found = r.tangentOf(input(i));
+    return found ? found : r.zeros(r.typeOf(input(i)));
+  };
+  if (kind == "cumsum") {
+    r.addTangent(y, r.onTangents(op, {0}));
+  } else if (kind == "scatter_add" || kind == "scatter_set") {
+    r.addTangent(y, r.onTangents(op, {0, 2}));
+  } else if (kind == "cumprod" || kind == "recurrence") {
+    bool isProduct = kind == "cumprod";
+    Value change = op2("mul", tangent(0), shifted(y, isProduct ? 1 : 0));
+    if (!isProduct)
+      change = op2("add", change, tangent(1));
+    r.addTangent(y, call("recurrence", {input(0), change}, r.typeOf(change)));
+  } else if (kind.starts_with("solve")) {
+    // A y = b: what changes A changes b as much.
+    Value a = tangent(0);
+    if (kind != "solve")
+      a = half(a, kind == "solve_lower" ? "ge" : "le");
+    Value change = op2("sub", tangent(1), times(a, y));
+    r.addTangent(y, call(kind, {input(0), change}, r.typeOf(change)));
+  } else {
+    return false;
+  }
+  return true;
+}
+
 void RoutineRules::run() {
   StringRef kind = op.getKind();
   if (kind.starts_with("cum") || kind == "recurrence")

@@ -9,6 +9,8 @@ class RoutineRules {
 public:
   RoutineRules(Reverse &reverse, ir::RoutineOp op, mlir::Value g) : r(reverse), op(op), g(g) {}
   void run();
+  /// Forward mode; false for the factors of matrices, which have no rule.
+  bool forward();
 
 private:
   using Value = mlir::Value;

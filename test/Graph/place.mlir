@@ -21,7 +21,8 @@ mx.func @once(%x: !v) -> (!v, !v) attributes {sizes = ["N"]} {
 
 // The callee has a copy for the device it is called on; its results say where they are.
 // CHECK-LABEL: mx.func @caller
-// CHECK: mx.call @callee.placed(%arg0) {{.*}} -> !mx.tensor<f32[M] on "cpu:1">
+// CHECK: %[[M:.*]] = mx.to %arg0
+// CHECK: mx.call @callee.placed(%[[M]]) {{.*}} -> !mx.tensor<f32[M] on "cpu:1">
 // CHECK: mx.call @callee(%arg0) {{.*}} -> !mx.tensor<f32[M]>
 mx.func @caller(%x: !mx.tensor<f32[M]>) -> (!mx.tensor<f32[M]>, !mx.tensor<f32[M]>) attributes {sizes = ["M"]} {
   %a = mx.call @callee(%x) sizes [#mx.size<M>] {mx.on = "cpu:1"} : (!mx.tensor<f32[M]>) -> !mx.tensor<f32[M]>

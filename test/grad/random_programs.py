@@ -107,7 +107,7 @@ class Program:
         self.names += ["a", "b"]
         lines = self.block(2, self.r.randrange(3, 8), ["a", "b"])
         constants = ", ".join(f"{self.r.uniform(-0.6, 0.6):.3f}" for _ in range(16))
-        return (f"fn f{number}(x: f64[3, 4]) -> f64 {{\n"
+        return (f"fn value{number}(x: f64[3, 4]) -> f64 {{\n"
                 f"let m: f64[4, 4] = f64([{constants}]).reshape([4, 4])\n"
                 f"let i: i32[3] = [{self.r.randrange(3)}, {self.r.randrange(3)}, {self.r.randrange(-3, 0)}]\n"
                 f"let j: i32[4] = [{self.r.randrange(4)}, 1, 3, {self.r.randrange(4)}]\n"
@@ -121,13 +121,13 @@ def calls(number, graphs):
     along = ", ".join(f"{r.uniform(-1, 1):.4f}" for _ in range(12))
     out = (f"let x{number} = f64([{point}]).reshape([3, 4])\n"
            f"let d{number} = f64([{along}]).reshape([3, 4])\n"
-           f"let (_, g{number}) = grad(x{number}) {{ f{number}(x{number}) }}\n"
-           f"let (_, t{number}) = jvp(f{number}, x{number}, d{number})\n"
-           f"let s{number} = (f{number}(x{number} + 1e-6 * d{number}) - f{number}(x{number} - 1e-6 * d{number})) / 2e-6\n"
+           f"let (_, g{number}) = grad(x{number}) {{ value{number}(x{number}) }}\n"
+           f"let (_, t{number}) = jvp(value{number}, x{number}, d{number})\n"
+           f"let s{number} = (value{number}(x{number} + 1e-6 * d{number}) - value{number}(x{number} - 1e-6 * d{number})) / 2e-6\n"
            f"let p{number} = (g{number} * d{number}).sum()\n"
            f'print(f"#{number} reverse {{p{number}:.12g}} forward {{t{number}:.12g}} differences {{s{number}:.12g}}")\n')
     if graphs and number % graphs == 0:
-        out += (f"let q{number} = graph {{\n  let (_, g) = grad(x{number}) {{ f{number}(x{number}) }}\n"
+        out += (f"let q{number} = graph {{\n  let (_, g) = grad(x{number}) {{ value{number}(x{number}) }}\n"
                 f"  (g * d{number}).sum()\n}}\n"
                 f'print(f"#{number} graph {{q{number}:.12g}}")\n')
     return out
