@@ -134,6 +134,7 @@ TEST_P(Threads, WaitRunsTheOpItWaitsFor) {
   ASSERT_EQ(code(mxrt_engine_wait(engine, var, here)), MXRT_OK);
   EXPECT_EQ(where, std::this_thread::get_id());
   busy.release.open();
+  ASSERT_EQ(code(mxrt_engine_wait_all(engine, here)), MXRT_OK);
 }
 
 TEST_P(Threads, WaitRunsNoOtherOp) {
