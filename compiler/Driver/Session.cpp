@@ -8,6 +8,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "mxrt/engine.h"
 #include "mxrt/profile.h"
+#include "llvm/ADT/StringSet.h"
 #include <algorithm>
 #include <fstream>
 
@@ -283,8 +284,29 @@ static mlir::FileLineColLoc placeOf(mlir::Location location) {
   return mlir::dyn_cast<mlir::FileLineColLoc>(location);
 }
 
-/// Derives gradients; what has none is an error of the program.
+/// Whether a part of such a value is on another device than the default.
+static bool isElsewhere(mlir::Type type) {
+  return type
+      .walk([](ir::TensorType tensor) {
+        bool here = tensor.isHost() || tensor.getDevice().getValue().empty();
+        return here ? mlir::WalkResult::advance() : mlir::WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
+/// Gives tensors their devices and derives gradients; what has none is an error of the program.
 bool Session::prepare(mlir::ModuleOp module) {
+  llvm::SmallVector<mlir::NamedAttribute> held;
+  llvm::StringSet<> known;
+  auto hold = [&](mlir::StringAttr name) {
+    if (auto type = elsewhere.find(name.str());
+        type != elsewhere.end() && known.insert(name).second)
+      held.emplace_back(name, mlir::TypeAttr::get(type->second));
+  };
+  module.walk([&](ir::GlobalLoadOp load) { hold(load.getNameAttr()); });
+  module.walk([&](ir::GlobalStoreOp store) { hold(store.getNameAttr()); });
+  if (!held.empty())
+    module->setAttr(ir::kHeld, mlir::DictionaryAttr::get(&context, held));
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &found) {
     mlir::FileLineColLoc place = placeOf(found.getLocation());
     Span span = place ? sources.find(place.getFilename().str(), place.getLine(), place.getColumn())
@@ -302,6 +324,10 @@ bool Session::prepare(mlir::ModuleOp module) {
     return mlir::success();
   });
   bool fine = pipeline::prepareModule(module);
+  module.walk([&](ir::GlobalStoreOp store) {
+    if (isElsewhere(store.getValue().getType()))
+      elsewhere[store.getName().str()] = store.getValue().getType();
+  });
   flushDiagnostics();
   return fine;
 }

@@ -100,6 +100,8 @@ private:
   /// Programs stay: their functions and graphs may be called by later inputs.
   std::vector<mxrt::host::Program *> programs;
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
+  /// Types of variables on other devices than the default: later inputs use them.
+  std::map<std::string, mlir::Type> elsewhere;
 };
 
 } // namespace mx::driver

@@ -50,7 +50,12 @@ class Placer {
 public:
   explicit Placer(ModuleOp module)
       : module(module), original(cast<ModuleOp>(module->clone())), symbols(module),
-        originals(*original) {}
+        originals(*original) {
+    if (auto held = module->getAttrOfType<DictionaryAttr>(ir::kHeld))
+      for (NamedAttribute variable : held)
+        globals[variable.getName()] = cast<TypeAttr>(variable.getValue()).getValue();
+    module->removeAttr(ir::kHeld);
+  }
 
   LogicalResult run() {
     SmallVector<FunctionOpInterface> functions(module.getOps<FunctionOpInterface>());
@@ -235,10 +240,7 @@ private:
         })
         .Case([&](ir::SetAtOp set) {
           auto array = cast<ir::ArrayType>(op->getOperand(0).getType());
-          for (OpOperand &operand : op->getOpOperands().drop_front())
-            if (!isHostNumber(operand.get().getType()) ||
-                array.getElement() == operand.get().getType())
-              moveLike(operand, array.getElement());
+          moveLike(set.getValueMutable(), array.getElement());
           set.getResult().setType(array);
         })
         .Case([&](ir::CellOp cell) {
@@ -274,10 +276,6 @@ private:
         move(operand, type.onDevice(ambient.getValue()));
   }
 
-  static bool isHostNumber(Type type) {
-    auto tensor = dyn_cast<ir::TensorType>(type);
-    return tensor && tensor.isHost();
-  }
   static SmallVector<Type> typesOf(ValueRange values) {
     return SmallVector<Type>(values.getTypes());
   }
@@ -360,12 +358,13 @@ struct Place : impl::PlaceBase<Place> {
   using Base::Base;
 
   void runOnOperation() override {
-    bool isPlaced =
-        getOperation()
-            .walk([](Operation *op) {
-              return op->hasAttr(ir::kOn) ? WalkResult::interrupt() : WalkResult::advance();
-            })
-            .wasInterrupted();
+    bool isPlaced = getOperation()
+                        .walk([](Operation *op) {
+                          return op->hasAttr(ir::kOn) || op->hasAttr(ir::kHeld)
+                                     ? WalkResult::interrupt()
+                                     : WalkResult::advance();
+                        })
+                        .wasInterrupted();
     if (isPlaced && mlir::failed(Placer(getOperation()).run()))
       signalPassFailure();
   }

@@ -22,6 +22,9 @@ namespace mx::ir {
 
 /// An attribute of ops and calls inside of `on d { }`, until the pass Place has run: the device.
 inline constexpr llvm::StringLiteral kOn = "mx.on";
+/// An attribute of a module: the types of variables that earlier inputs of the prompt made, with
+/// their devices.
+inline constexpr llvm::StringLiteral kHeld = "mx.held";
 
 bool isHostInt(mlir::Type type);
 bool isScalarTensor(mlir::Type type);
