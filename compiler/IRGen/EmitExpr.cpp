@@ -249,8 +249,15 @@ mlir::Value Emitter::emitMember(const Member *e) {
   if (object->is(Kind::Tensor)) {
     if (name == "path")
       return text(leafPath);
-    if (name == "shape")
+    if (name == "shape") {
+      // Sizes that only the run knows have a name once the value is there.
+      bool open = llvm::any_of(type->shape, [&](const Axis &axis) {
+        return !axis.isPack() && axis.dim && !isBound(axis.dim);
+      });
+      if (open && !emit(e->object))
+        return {};
       return emitShape(type, e);
+    }
     if (name == "dtype")
       return create<ir::ElementTypeOp>(ir::DtypeType::get(&shared.context),
                                        TypeAttr::get(elementType(object->elem)));

@@ -70,6 +70,8 @@ std::string identityOf(ir::GraphOp graph) {
 bool prepareModule(ModuleOp module) {
   PassManager passes(module.getContext());
   passes.enableVerifier(true);
+  // It reads code as it was written.
+  passes.addPass(graph::createSummarize());
   // Where things run is part of their types, and derived code follows them.
   passes.addPass(graph::createPlace());
   // Eager code and graphs run the same derived code, so it is there before either is compiled.
@@ -98,6 +100,7 @@ static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
   if (on("cse"))
     passes.addPass(createCSEPass());
   passes.addPass(createCanonicalizerPass());
+  passes.addNestedPass<ir::GraphOp>(graph::createReleaseAgain());
   return passes.run(module);
 }
 
