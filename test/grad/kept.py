@@ -179,6 +179,41 @@ expect("result with @remat", result(again), result(plain))
 if not bytes_of(again) < 0.5 * bytes_of(plain):
     wrong.append(f"@remat of a function needs {bytes_of(again)} bytes, without it {bytes_of(plain)}")
 
+# Loops over sub-models are differentiated written out: no stacks, nothing runs twice, and equal layers share code.
+def deep(layers):
+    return f"""
+model Layer[D] {{
+  param w: f32[D, D] = ones()
+  fn call(x: f32[B, D]) -> f32[B, D] {{ x + tanh(x @ w) }}
+}}
+model Net[D](static depth: i64) {{
+  sub blocks: [Layer[D]; depth]
+  fn call(x: f32[B, D]) -> f32[B, D] {{
+    var h = x
+    for b in blocks {{ h = b(h) }}
+    h
+  }}
+}}
+graph fn step(mut net: Net[D], x: f32[B, D]) -> f32 {{
+  let (loss, g) = grad(net) {{ net(x).sum() }}
+  net -= 0.1 * g
+  loss
+}}
+var net = Net[5](depth={layers})
+print(step(mut net, ones([3, 5])))
+"""
+
+
+kernels = []
+for layers_of in (4, 13):
+    slices, _, text = plan(deep(layers_of))
+    expect("stacks of a loop over sub-models", stacks(slices, layers_of), [])
+    bodies = dict(re.findall(r"mxrt\.kernel @(\w+)\((.*?)\n  }\n", text, flags=re.S))
+    products = sum("mx.matmul" in bodies[name] for name in re.findall(r"mxrt\.call @(\w+)", text))
+    expect(f"products of {layers_of} layers", products, 3 * layers_of - 1)
+    kernels.append(len(bodies))
+expect("kernels of 4 and of 13 layers", kernels[0], kernels[1])
+
 # A relu keeps its output, perhaps a mask, and not its input.
 out = emitted("mx-fused", """
 graph fn f(w: f32[5, 7], v: f32[7, 2], x: f32[3, 5]) -> (f32[5, 7], f32[7, 2]) {
