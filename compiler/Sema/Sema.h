@@ -271,7 +271,7 @@ public:
   Symbol *innerValue(FunctionInfo &graph, std::string_view name, Span span);
   Value callWatched(Watch &watch, std::vector<Arg> args, Expr *callee, Expr *whole, Span argsSpan,
                     const CallInfo **slot, const Type *expected);
-  std::map<std::string, FunctionInfo *> watchedVariants;
+  std::map<std::pair<const FunctionInfo *, std::string>, FunctionInfo *> watchedVariants;
 
   // ---- Calls.cpp
   Value checkCall(ast::Call *e, const Type *expected);
