@@ -72,7 +72,7 @@ const std::set<std::string> &runOptions() {
   static const std::set<std::string> options = [] {
     std::set<std::string> all = programOptions();
     for (const char *more : {"-e", "--check", "--seed", "--max-memory", "--profile", "--disable",
-                             "--cache", "--filter", "--internal-mistake"})
+                             "--cache", "--filter", "--internal-mistake", "--internal-chunk"})
       all.insert(more);
     return all;
   }();
@@ -111,6 +111,8 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   options.compile.mistake = line.value("--internal-mistake").value_or("");
   if (!options.compile.mistake.empty() && !pipeline::knowsMistake(options.compile.mistake))
     return "no pass makes the mistake `" + options.compile.mistake + "`";
+  if (auto chunk = line.value("--internal-chunk"))
+    options.compile.kernels.chunkWork = std::max(1ll, std::atoll(chunk->c_str()));
   if (auto seed = line.value("--seed")) {
     char *end = nullptr;
     options.seed = std::strtoll(seed->c_str(), &end, 10);

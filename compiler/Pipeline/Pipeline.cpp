@@ -22,6 +22,8 @@ void registerDialects(DialectRegistry &registry) {
 
 static std::string kernelKey(const lowering::KernelOptions &kernels) {
   std::string key = kernels.unchecked ? "unchecked " : "";
+  if (kernels.chunkWork != lowering::KernelOptions().chunkWork)
+    key += "chunk=" + std::to_string(kernels.chunkWork) + " ";
   return key + (kernels.fastMath ? "fast-math " : "");
 }
 
@@ -30,6 +32,14 @@ std::string Options::key() const {
   for (const std::string &pass : disabled)
     key += "-" + pass + " ";
   return mistake.empty() ? key : key + "mistake=" + mistake;
+}
+
+Options Options::ofEagerKernels() const {
+  Options out;
+  out.kernels = kernels;
+  out.kernels.chunkWork = lowering::KernelOptions().chunkWork;
+  out.threads = threads;
+  return out;
 }
 
 bool knowsMistake(StringRef name) {
@@ -48,15 +58,17 @@ static std::string textOf(Operation *op, bool places = false) {
 
 /// The graph and whatever it names: calls, but closures and derived functions too.
 static llvm::SetVector<Operation *> reachedFrom(ir::GraphOp graph) {
-  auto module = graph->getParentOfType<ModuleOp>();
+  std::optional<SymbolTable> symbols; // few graphs name anything, and modules are long
   llvm::SetVector<Operation *> reached;
   reached.insert(graph);
   for (size_t i = 0; i < reached.size(); ++i)
     if (auto uses = SymbolTable::getSymbolUses(reached[i]))
-      for (SymbolTable::SymbolUse use : *uses)
-        if (Operation *named =
-                SymbolTable::lookupSymbolIn(module, use.getSymbolRef().getLeafReference()))
+      for (SymbolTable::SymbolUse use : *uses) {
+        if (!symbols)
+          symbols.emplace(graph->getParentOfType<ModuleOp>());
+        if (Operation *named = symbols->lookup(use.getSymbolRef().getLeafReference()))
           reached.insert(named);
+      }
   return reached;
 }
 

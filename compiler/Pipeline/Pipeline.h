@@ -39,6 +39,8 @@ struct Options {
   }
   /// All of it that changes code, for cache keys.
   std::string key() const;
+  /// What of it is for kernels of the eager executor: no graph pass is.
+  Options ofEagerKernels() const;
 };
 
 /// Whether a pass can be made to make the mistake of this name (Graph/Mistakes.h, Memory/Mistakes.h).
