@@ -26,7 +26,9 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --seed N                 seed of the generator that draws without one use (0)
   --max-memory=512MiB      error instead of using more for tensors
   --profile=trace.json     write a trace for Perfetto or chrome://tracing
-  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, schedule, in-place, co-share
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, schedule,
+                           in-place, co-share
+  --explain-fusion         say which ops of a graph were not put into one kernel, and why
   --emit=STAGE             print a stage: tokens ast typed mx bytecode mx-specialised mx-fused dot mxrt
                            linalg llvm asm; those behind mx are shown for each graph that runs
   --cache=FOLDER           where compiled code is kept ($MX_CACHE_DIR, ~/.cache/mx)
@@ -79,7 +81,8 @@ const std::set<std::string> &runOptions() {
   return options;
 }
 const std::set<std::string> kRunFlags = {"--help",    "-h",          "--eager",    "--sync",
-                                         "--compare", "--unchecked", "--fast-math"};
+                                         "--compare", "--unchecked", "--fast-math",
+                                         "--explain-fusion"};
 const std::set<std::string> kTestFlags = [] {
   std::set<std::string> all = kRunFlags;
   all.insert("--grad");
@@ -172,6 +175,8 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
     problem = readRunOptions(line, settings, options);
   if (problem.empty() && !settings.emit.empty())
     problem = prepareEmit(settings.emit, options, streams.out);
+  if (line.has("--explain-fusion"))
+    explainFusion(options, streams.err);
   if (!problem.empty())
     return wrongUse(streams, problem, "run");
   std::string path = code ? "" : line.files()[0];

@@ -164,9 +164,6 @@ private:
   }
 };
 
-/// Whether an element costs many times what an addition does.
-bool isExpensive(mlir::Operation *op);
-
 /// Whether this is an op without a buffer of its own, computed element by element from others.
 bool isPointwise(mlir::Operation *op);
 

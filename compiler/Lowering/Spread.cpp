@@ -24,15 +24,10 @@ namespace mx::lowering {
 /// Axes are taken together until there are so many turns, enough to share them evenly.
 constexpr int64_t kEnoughTurns = 32;
 
-bool isExpensive(Operation *op) {
-  return isa<ir::ExpOp, ir::LogOp, ir::Log1pOp, ir::Expm1Op, ir::TanhOp, ir::ErfOp, ir::SinOp,
-             ir::CosOp, ir::TanOp, ir::PowOp, ir::Atan2Op>(op);
-}
-
 int64_t KernelEmitter::workOfElement() {
   int64_t work = 0;
   for (Operation &op : kernel.getBody().front())
-    work += isExpensive(&op) ? 16 : 1;
+    work += ir::isExpensive(&op) ? 16 : 1;
   return work / 4 + 1;
 }
 

@@ -109,8 +109,24 @@ static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
   // A value used twice is computed once; one that nobody uses not at all.
   if (on("cse"))
     passes.addPass(createCSEPass());
+  // Once it is clear what equals what: turns of a loop share what none of them changes.
+  if (on("hoist"))
+    passes.addNestedPass<ir::GraphOp>(graph::createHoist());
   passes.addPass(createCanonicalizerPass());
   return passes.run(module);
+}
+
+/// "file.mx:3:9"; inside of calls, the innermost place.
+static std::string shownPlace(Location location) {
+  while (auto call = dyn_cast<CallSiteLoc>(location))
+    location = call.getCallee();
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (auto place = dyn_cast<FileLineColLoc>(location))
+    out << place.getFilename().getValue() << ":" << place.getLine() << ":" << place.getColumn();
+  else
+    out << location;
+  return text;
 }
 
 static LogicalResult runFusion(ModuleOp module, const Options &options) {
@@ -118,11 +134,25 @@ static LogicalResult runFusion(ModuleOp module, const Options &options) {
   graph::FuseOptions fuse;
   if (options.disabled.count("fuse"))
     fuse.maxOps = 1;
+  fuse.explain = options.wants("fusion");
+  std::string reasons;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &found) {
+    if (found.getSeverity() != DiagnosticSeverity::Remark)
+      return failure();
+    reasons += shownPlace(found.getLocation()) + ": " + found.str();
+    for (Diagnostic &note : found.getNotes())
+      reasons += ", " + note.str() + " (" + shownPlace(note.getLocation()) + ")";
+    reasons += "\n";
+    return success();
+  });
   // Kernels: the unit of code and of memory planning.
   passes.addNestedPass<ir::GraphOp>(graph::createFuse(fuse));
   // Every op must still say where it comes from: errors and profiles depend on it.
   passes.addPass(graph::createVerifyPlaces());
-  return passes.run(module);
+  LogicalResult result = passes.run(module);
+  if (options.wants("fusion") && !reasons.empty())
+    options.observer("fusion", reasons);
+  return result;
 }
 
 // Memory between kernels. It comes with a slice for every buffer.
