@@ -98,8 +98,7 @@ mlir::Value Composer::pad(const Call &call) {
     }
     ir::SizeAttr n = e.tensor(x).getSizes()[axis];
     mlir::Value last = number(sub(n, size(1)));
-    mlir::Value place =
-        e.elementwise("sub", {counted(add(n, add(left, right))), number(left)});
+    mlir::Value place = e.elementwise("sub", {counted(add(n, add(left, right))), number(left)});
     if (*mode == "edge") {
       place = e.elementwise("minimum", {e.elementwise("maximum", {place, integer(0)}), last});
     } else {

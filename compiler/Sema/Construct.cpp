@@ -151,8 +151,18 @@ Value Sema::construct(NominalInfo &n, const Type *type, std::vector<Arg> args, E
     typeArgs.push_back(std::move(a));
   }
   // An optimizer without a model is a rule: a name and numbers that can travel (S18).
-  if (missingModel && !n.isModel)
-    return hostValue(types.rule(&n));
+  if (missingModel && !n.isModel) {
+    calls.emplace_back();
+    CallInfo &info = calls.back();
+    info.target = CallInfo::Construct;
+    info.nominal = &n;
+    for (size_t p = 0; p < n.params.size(); ++p)
+      info.arguments.push_back(slots[p] >= 0 ? args[static_cast<size_t>(slots[p])].expr : nullptr);
+    info.result = types.rule(&n);
+    if (slot)
+      *slot = &info;
+    return hostValue(info.result);
+  }
   if (!missing.empty()) {
     std::string names;
     for (const GenericParam &g : n.generics)
