@@ -348,6 +348,7 @@ public:
                         std::vector<int> &slots, Expr *callee, Expr *whole, const Type *result);
   std::optional<std::vector<int64_t>> axesOf(Expr *e);
   std::optional<int64_t> staticInt(Expr *e, const char *what);
+  std::optional<std::vector<Dim>> sizesOf(Expr *e, const Value &x, const char *what);
   const Type *batched(const Type *item, Dim batch);
   std::string constBeingMade() const;
   Value leavesValue(std::vector<Arg> &args, Expr *whole);
