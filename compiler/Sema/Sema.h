@@ -354,6 +354,7 @@ public:
   Value leavesValue(std::vector<Arg> &args, Expr *whole);
   Value rowsValue(std::vector<Arg> &args, Span argsSpan);
   Value loaderValue(std::vector<Arg> &args, Expr *whole);
+  Value changedPictures(const FunctionInfo &f, const Arg &set, const Arg *height, const Arg *width);
 
   // ---- Patterns.cpp
   Value checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole);
