@@ -249,6 +249,14 @@ bool compilePieces(std::vector<Piece> &pieces, const target::TargetCpu &cpu,
   return true;
 }
 
+/// What is asked for, and what the CPU has.
+lowering::KernelOptions kernelsFor(const target::TargetCpu &cpu, const Options &options) {
+  lowering::KernelOptions out = options.kernels;
+  if (cpu.vectorBits())
+    out.vectorBits = cpu.vectorBits();
+  return out;
+}
+
 std::string pieceKey(std::string_view text, std::string_view name, const target::TargetCpu &cpu,
                      const Options &options) {
   target::Hasher hasher;
@@ -351,7 +359,7 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
       piece.object = std::move(*stored);
     } else {
       std::string linalg;
-      piece.module = lowering::lowerKernel(body, piece.name, options.kernels,
+      piece.module = lowering::lowerKernel(body, piece.name, kernelsFor(cpu, options),
                                            options.wants("linalg") ? &linalg : nullptr);
       if (!piece.module)
         return std::nullopt;
@@ -391,7 +399,8 @@ std::optional<std::string> compileEagerKernel(MLIRContext &context, StringRef ke
   OwningOpRef<ModuleOp> module = lowering::buildEagerKernel(&context, key, &error);
   if (!module)
     return std::nullopt;
-  piece.module = lowering::lowerKernel(lowering::kernelOf(*module), entry, options.kernels);
+  piece.module =
+      lowering::lowerKernel(lowering::kernelOf(*module), entry, kernelsFor(cpu, options));
   if (!piece.module) {
     error = "the kernel `" + key.str() + "` could not be lowered";
     return std::nullopt;
