@@ -29,7 +29,9 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --max-memory=512MiB      error instead of using more for tensors
   --profile=trace.json     write a trace for Perfetto or chrome://tracing
   --logdir=FOLDER          where `log` writes its curves (runs/NAME-DATE); see mxc report
-  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, schedule, in-place, co-share
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, schedule,
+                           in-place, co-share
+  --explain-fusion         say which ops of a graph were not put into one kernel, and why
   --emit=STAGE             print a stage: tokens ast typed mx bytecode mx-specialised mx-fused dot mxrt
                            linalg llvm asm; those behind mx are shown for each graph that runs
   --cache=FOLDER           where compiled code is kept ($MX_CACHE_DIR, ~/.cache/mx)
@@ -74,15 +76,17 @@ private:
 const std::set<std::string> &runOptions() {
   static const std::set<std::string> options = [] {
     std::set<std::string> all = programOptions();
-    for (const char *more : {"-e", "--check", "--seed", "--max-memory", "--profile", "--disable",
-                             "--cache", "--filter", "--internal-mistake", "--logdir"})
+    for (const char *more :
+         {"-e", "--check", "--seed", "--max-memory", "--profile", "--disable", "--cache",
+          "--filter", "--internal-mistake", "--internal-chunk", "--logdir"})
       all.insert(more);
     return all;
   }();
   return options;
 }
-const std::set<std::string> kRunFlags = {"--help",    "-h",          "--eager",    "--sync",
-                                         "--compare", "--unchecked", "--fast-math"};
+const std::set<std::string> kRunFlags = {
+    "--help",    "-h",          "--eager",     "--sync",
+    "--compare", "--unchecked", "--fast-math", "--explain-fusion"};
 const std::set<std::string> kTestFlags = [] {
   std::set<std::string> all = kRunFlags;
   all.insert("--grad");
@@ -129,6 +133,8 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   options.compile.mistake = line.value("--internal-mistake").value_or("");
   if (!options.compile.mistake.empty() && !pipeline::knowsMistake(options.compile.mistake))
     return "no pass makes the mistake `" + options.compile.mistake + "`";
+  if (auto chunk = line.value("--internal-chunk"))
+    options.compile.kernels.chunkWork = std::max(1ll, std::atoll(chunk->c_str()));
   if (auto seed = line.value("--seed")) {
     char *end = nullptr;
     options.seed = std::strtoll(seed->c_str(), &end, 10);
@@ -188,6 +194,8 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
     problem = readRunOptions(line, settings, options);
   if (problem.empty() && !settings.emit.empty())
     problem = prepareEmit(settings.emit, options, streams.out);
+  if (line.has("--explain-fusion"))
+    explainFusion(options, streams.err);
   if (!problem.empty())
     return wrongUse(streams, problem, "run");
   std::string path = code ? "" : line.files()[0];

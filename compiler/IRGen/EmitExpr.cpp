@@ -249,6 +249,10 @@ mlir::Value Emitter::emitMember(const Member *e) {
   if (object->is(Kind::Tensor)) {
     if (name == "path")
       return text(leafPath);
+    // The type says it all; an object that is not just a name may do something on the way.
+    if (name == "shape" || name == "rank" || name == "dtype")
+      if (!as<Name>(e->object) && !as<Member>(e->object) && !emit(e->object))
+        return {};
     if (name == "shape")
       return emitShape(type, e);
     if (name == "dtype")

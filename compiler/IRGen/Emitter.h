@@ -191,6 +191,8 @@ private:
   mlir::Value callFunction(const ast::Expr *whole, const ast::Expr *callee,
                            const sema::CallInfo &info);
   mlir::Value emitConvert(const ast::Expr *whole, const ast::Expr *argument);
+  ir::AggregateType convertRule(NominalInfo &nominal);
+  mlir::Value makeRule(const sema::CallInfo &info, Span span);
   mlir::Value construct(const Type *type, const sema::CallInfo *info, const ast::Expr *rng,
                         Span span);
   mlir::Value emitComprehension(const ast::Comprehension *e);

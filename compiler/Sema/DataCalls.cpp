@@ -176,15 +176,35 @@ Value Sema::changedPictures(const FunctionInfo &f, const Arg &set, const Arg *he
   return hostValue(types.dataset(std::move(parts)));
 }
 
-/// for (p, g, v) in leaves(mut net, grad, mut vel): one turn for each parameter, unrolled.
+/// for (p, g, v) in leaves(mut net, grad, mut vel): one turn for each parameter, unrolled. With
+/// `rank=2` only the matrices are visited, and their sizes have names.
 Value Sema::leavesValue(std::vector<Arg> &args, Expr *whole) {
   std::vector<const Type *> parts;
   std::vector<bool> mutability;
   const Type *model = nullptr;
   // All leaves of one turn have one type. Parameters are f32 unless a model says otherwise.
   Shape shape = {Axis{{}, types.newPack("S")}};
+  for (const Arg &a : args) {
+    if (a.name != "rank")
+      continue;
+    auto rank = staticInt(a.expr, "a rank");
+    if (!rank)
+      return errorValue();
+    if (*rank < 0 || *rank > limits::kMaxRank) {
+      diags.report(Code::E0309, a.span,
+                   "a rank is 0 to " + std::to_string(limits::kMaxRank) + ", this is " +
+                       std::to_string(*rank));
+      return errorValue();
+    }
+    shape.clear();
+    for (int64_t i = 0; i < *rank; ++i)
+      shape.push_back(
+          axisOf(dims.newSymbolDim({"S" + std::to_string(i), SymbolRole::HostInt, true, a.span})));
+  }
   const Type *leaf = types.tensor(ElementType::F32, shape);
   for (Arg &a : args) {
+    if (a.name == "rank")
+      continue;
     const Value *v = check(a.expr);
     if (v->type->isError())
       return errorValue();

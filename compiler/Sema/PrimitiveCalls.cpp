@@ -43,6 +43,37 @@ std::optional<std::vector<int64_t>> Sema::axesOf(Expr *e) {
   return axes;
 }
 
+/// A list of sizes, one for each dimension of x.
+std::optional<std::vector<Dim>> Sema::sizesOf(Expr *e, const Value &x, const char *what) {
+  const List<Expr *> *list = nullptr;
+  if (auto *l = as<ListExpr>(e))
+    list = &l->elements;
+  if (auto *t = as<Tuple>(e))
+    list = &t->elements;
+  if (!list || list->size() != x.type->shape.size() || hasPack(x.type->shape)) {
+    diags.report(Code::E0314, e->outerSpan,
+                 std::string(what) + " is a list with one number for each dimension of " + show(x));
+    return std::nullopt;
+  }
+  std::vector<Dim> sizes;
+  for (Expr *one : *list) {
+    const Value *v = one->checked ? one->checked : check(one);
+    if (v->type->isError())
+      return std::nullopt;
+    if (!v->dim) {
+      diags.report(Code::E0216, one->outerSpan,
+                   std::string(what) + " is known at compile time, this is " + show(*v));
+      return std::nullopt;
+    }
+    if (auto n = v->dim.constant(); n && *n < 0) {
+      diags.report(Code::E0309, one->outerSpan, std::string(what) + " is 0 or more");
+      return std::nullopt;
+    }
+    sizes.push_back(v->dim);
+  }
+  return sizes;
+}
+
 /// Builtins that take any number of arguments, or look at the arguments themselves.
 Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee, Expr *whole,
                           Span argsSpan, const Type *expected, bool &handled) {
