@@ -403,17 +403,17 @@ mlir::Value Emitter::emitBinary(const Binary *e) {
         return create<ir::JoinOp>(ir::StrType::get(&shared.context), ValueRange{l, r});
       break;
     case Tok::EqualEqual:
-      return compared("eq", l, r);
+      return compared("==", l, r);
     case Tok::NotEqual:
-      return elementwise("not", {compared("eq", l, r)});
+      return compared("!=", l, r);
     case Tok::Less:
-      return compared("lt", l, r);
+      return compared("<", l, r);
     case Tok::LessEqual:
-      return compared("le", l, r);
+      return compared("<=", l, r);
     case Tok::Greater:
-      return compared("lt", r, l);
+      return compared(">", l, r);
     case Tok::GreaterEqual:
-      return compared("le", r, l);
+      return compared(">=", l, r);
     default:
       break;
     }
