@@ -81,6 +81,23 @@ std::string GraphHost::dynamicType(const Graph &graph, const Sizes &now) const {
   return "";
 }
 
+/// "cpu:1"; no name is the default device.
+static mxrt_device deviceNamed(llvm::StringRef name) {
+  int32_t index = 0;
+  if (name.split(':').second.getAsInteger(10, index))
+    index = 0;
+  return {name.starts_with("cuda") ? MXRT_CUDA : MXRT_CPU, index};
+}
+
+/// Where a variant runs: a buffer that it makes says so.
+static mxrt_device deviceOf(const pipeline::Variant &code) {
+  for (const pipeline::Buffer &buffer : code.outputs)
+    return deviceNamed(buffer.device);
+  for (const auto &[device, bytes] : code.arenas)
+    return deviceNamed(device);
+  return deviceNamed("");
+}
+
 mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &sizes,
                                    LoadedVariant *&out, const Invocation &call) {
   const mxrt_place &place = call.place;
@@ -124,6 +141,7 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   auto loaded = std::make_unique<LoadedVariant>();
   loaded->code = std::move(*made);
   loaded->name = graph.name;
+  loaded->device = deviceOf(loaded->code);
   loaded->entry = kernels.load(loaded->code, problem);
   if (!loaded->entry) {
     graph.variants.erase(key);
@@ -206,14 +224,6 @@ mxrt_status runVariant(const mxrt_context *context, const mxrt_tensor *const *te
   for (mxrt_arena &arena : arenas)
     mxrt_arena_return(&arena);
   return status;
-}
-
-/// "cpu:1"; no name is the default device.
-mxrt_device deviceNamed(llvm::StringRef name) {
-  int32_t index = 0;
-  if (name.split(':').second.getAsInteger(10, index))
-    index = 0;
-  return {name.starts_with("cuda") ? MXRT_CUDA : MXRT_CPU, index};
 }
 
 /// The value of a size of the variant, a number or a formula over open sizes.
@@ -306,10 +316,9 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
     for (size_t axis = 0; axis < shape.size(); ++axis)
       if (shape[axis] < 0)
         shape[axis] = valueOf(buffer.sizes[axis]);
-    mxrt_device device = deviceNamed(buffer.device);
     mxrt_tensor *made = nullptr;
     mxrt::Status status(mxrt_tensor_create(
-        runtime(), &device, static_cast<mxrt_dtype>(buffer.element),
+        runtime(), &variant->device, static_cast<mxrt_dtype>(buffer.element),
         static_cast<int32_t>(shape.size()), shape.data(), &invocation.place, &made));
     if (!status.ok())
       return status;
@@ -352,11 +361,7 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   push.arguments = words.data();
   push.argument_bytes = words.size() * sizeof(int64_t);
   push.flags = MXRT_OP_OVERWRITES;
-  // A graph runs on one device: Segment cuts those that have more.
-  for (const auto &[device, bytes] : code.arenas)
-    push.device = deviceNamed(device);
-  for (const pipeline::Buffer &buffer : code.outputs)
-    push.device = deviceNamed(buffer.device);
+  push.device = variant->device;
   push.place = invocation.place;
   if (mxrt::Status status(mxrt_call_push(runtime(), &push)); !status.ok())
     return status;

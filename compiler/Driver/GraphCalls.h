@@ -16,7 +16,8 @@ namespace mx::driver {
 struct LoadedVariant {
   pipeline::Variant code;
   void *entry = nullptr;
-  std::string name; ///< of the graph, for traces
+  std::string name;        ///< of the graph, for traces
+  mxrt_device device = {}; ///< a graph runs on one: Segment cuts those that have more
   /// Shapes of the outputs; -1 for a size that depends on open ones.
   std::vector<llvm::SmallVector<int64_t>> shapes;
 };

@@ -25,7 +25,8 @@ with their bounds.
   --json                   everything as one JSON object
   --html FILE              also a page with a picture of the arena over time
   --max-bytes=512MiB       exit with 1, and say why, if a device needs more
-  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, schedule, in-place, co-share
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, schedule,
+                           in-place, co-share
   -D name=value            a value for `option(name, default)`
   --error-format=text|short|json   --silence=CODE   --as NAME   --colour=auto|always|never
 )";

@@ -10,6 +10,7 @@
 #include "mxrt/profile.h"
 #include "llvm/ADT/StringSet.h"
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 
 namespace mx::driver {
@@ -122,6 +123,10 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   dataOptions.showProgress = writeProgress;
   dataOptions.progressContext = &this->err;
   dataOptions.onTerminal = options.onTerminal;
+  dataOptions.drawsOnTerminal = options.drawsOnTerminal;
+  dataOptions.logFolder = this->options.logFolder.c_str();
+  dataOptions.startSeconds =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   data = std::make_unique<mxrt::data::DataHost>(dataOptions);
   host->explainBatches(data.get());
   mxrt::host::VmOptions vmOptions;
@@ -173,6 +178,8 @@ Session::~Session() {
     if (!file)
       err << "mxc: cannot write `" << options.profile << "`\n";
   }
+  if (isReady)
+    finishLog();
   if (vm) {
     for (mxrt::host::Program *program : programs)
       vm->unload(program);
@@ -275,6 +282,14 @@ bool Session::finish(mxrt_status status) {
     return false;
   }
   return true;
+}
+
+/// Writes the rest of the log; the table of its curves is shown.
+bool Session::finishLog() {
+  mxrt_status status = data->finishLog().release();
+  bool fine = !status;
+  report(status); // takes it over
+  return fine;
 }
 
 /// The place of an op in a file; inside of calls, the innermost.
@@ -416,6 +431,7 @@ bool Session::runProgram(const std::string &name, const std::string &path, std::
   if (options.emit == "mx" || options.emit == "bytecode")
     return true;
   bool fine = finish(vm->run(programs.back()).release());
+  fine &= finishLog();
   if (options.compare && fine)
     comparison.print(out);
   return fine;

@@ -32,7 +32,9 @@ struct SessionOptions {
   int64_t seed = 0;
   std::string profile; ///< a file for the trace; empty: none
   int64_t memoryLimit = 0;
-  bool onTerminal = false; ///< bars are redrawn on one line
+  bool onTerminal = false;      ///< bars are redrawn on one line
+  bool drawsOnTerminal = false; ///< what the program prints is seen by a person
+  std::string logFolder;        ///< for `log`; made when a program uses it
 };
 
 /// What `mxc plan` was asked.
@@ -78,6 +80,7 @@ private:
   bool load(irgen::Generated &generated);
   bool call(const std::string &function);
   bool finish(mxrt_status status);
+  bool finishLog();
   void report(mxrt_status status);
   Diagnostic &planError(Span span, const std::string &message);
   void flushDiagnostics();

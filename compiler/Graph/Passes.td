@@ -122,6 +122,16 @@ def Simplify : Pass<"simplify", "::mx::ir::GraphOp"> {
   }];
 }
 
+def Hoist : Pass<"hoist", "::mx::ir::GraphOp"> {
+  let summary = "computes what is the same in every turn of a loop once, before it";
+  let description = [{
+    In and out: a flat graph. Ops of `mx.for` and `mx.while` move before the loop if they have no effect,
+    cannot fail and use nothing of the turn. Those stay that cost nothing and would be kept as a whole
+    tensor: scalars made to tensors, stretched and transposed ones, and simple ops on them that are
+    larger than all they read. An op that moves takes copies of these along.
+  }];
+}
+
 def Fuse : Pass<"fuse", "::mx::ir::GraphOp"> {
   let summary = "groups tensor ops into kernels";
   let description = [{

@@ -248,6 +248,7 @@ private:
   mlir::Value withPart(mlir::Value aggregate, int64_t index, mlir::Value value);
   void adoptAllSizes(mlir::Value value, const Type *type);
   mlir::Value emitLoader(const PrimitiveCall &call);
+  mlir::Value emitNativeArgument(const ast::Expr *given, const Type *wanted);
   mlir::Value emitFileCall(const PrimitiveCall &call, StringRef name);
   mlir::Value emitSave(const PrimitiveCall &call, bool restores);
   mlir::Value emitDataCall(const PrimitiveCall &call, bool &handled);

@@ -5,8 +5,8 @@
 //
 // Each element is summed up in the order of k, one product after the other. Floats of 16 bits are
 // accumulated in f32. Four rows and four steps of k go together over a stretch of columns, whose
-// sums stay in the first cache; the columns of y that a stretch reads stay in the second for all
-// rows.
+// sums stay in the first cache; the columns of y that a stretch reads stay in the second for a
+// block of rows. Blocks and stretches are shared among threads.
 #include "Lowering/EmitKernel.h"
 
 using namespace mlir;
@@ -15,7 +15,7 @@ using namespace mx::ir;
 namespace mx::lowering {
 namespace {
 
-constexpr int64_t kRows = 4, kSteps = 4, kColumns = 256;
+constexpr int64_t kRows = 4, kSteps = 4, kColumns = 256, kBlock = 128;
 
 class Product {
 public:
@@ -42,7 +42,7 @@ private:
   Value right(Value k, Value j);
   Value widen(Value element);
   Value multiplyAdd(Value sum, Value a, Value b);
-  void stretch(Value j0);
+  void block(Value i0, Value j0);
   void strip(Value i, int64_t count, Value j0, Value width);
   void accumulate(Value i, int64_t count, Value k, int64_t steps, Value j0, Value width);
   void finish(Value i, int64_t count, Value j0, Value width);
@@ -80,8 +80,8 @@ Value Product::multiplyAdd(Value sum, Value a, Value b) {
   if (!isa<FloatType>(type))
     return e.add(sum, e.mul(a, b));
   // Inside of one op there is nothing that fusion could change.
-  auto flags = arith::FastMathFlagsAttr::get(e.b.getContext(),
-                                             e.fast() | arith::FastMathFlags::contract);
+  auto flags =
+      arith::FastMathFlagsAttr::get(e.b.getContext(), e.fast() | arith::FastMathFlags::contract);
   return arith::AddFOp::create(e.b, sum, arith::MulFOp::create(e.b, a, b, flags), flags);
 }
 
@@ -99,18 +99,31 @@ void Product::emit() {
   result.resize(result.size() - !leftIsVector() - !rightIsVector());
   sums = e.scratch(type, kRows * kColumns);
   e.b.setLoc(op.getLoc());
-  e.nest(result, [&](Indices at) {
-    batch.assign(at.begin(), at.end());
-    e.loop(e.number(0), columns, kColumns, [&](Value j0) { stretch(j0); });
-  });
+  auto parts = [&](Value size, int64_t part) {
+    return e.known(size) ? e.number(llvm::divideCeil(*e.known(size), part))
+                         : Value(arith::DivUIOp::create(e.b, e.add(size, e.number(part - 1)),
+                                                        e.number(part)));
+  };
+  result.push_back(parts(rows, kBlock));
+  result.push_back(parts(columns, kColumns));
+  Value work = e.mul(deep, e.number(kBlock * kColumns / 8)); // eight products cost what one op does
+  e.spread(
+      result, work,
+      [&](Indices at) {
+        batch.assign(at.begin(), at.end() - 2);
+        block(e.mul(at[at.size() - 2], e.number(kBlock)), e.mul(at.back(), e.number(kColumns)));
+      },
+      result.size());
 }
 
-/// All rows of a stretch of columns.
-void Product::stretch(Value j0) {
+/// A block of rows, for a stretch of columns.
+void Product::block(Value i0, Value j0) {
   Value width = e.least(e.number(kColumns), e.sub(columns, j0));
-  Value whole = e.sub(rows, arith::RemUIOp::create(e.b, rows, e.number(kRows)));
-  e.loop(e.number(0), whole, kRows, [&](Value i) { strip(i, kRows, j0, width); });
-  e.loop(whole, rows, 1, [&](Value i) { strip(i, 1, j0, width); });
+  Value count = e.least(e.number(kBlock), e.sub(rows, i0));
+  Value end = e.add(i0, count);
+  Value whole = e.sub(end, arith::RemUIOp::create(e.b, count, e.number(kRows)));
+  e.loop(i0, whole, kRows, [&](Value i) { strip(i, kRows, j0, width); });
+  e.loop(whole, end, 1, [&](Value i) { strip(i, 1, j0, width); });
 }
 
 void Product::strip(Value i, int64_t count, Value j0, Value width) {

@@ -2,6 +2,7 @@
 //
 // MxrtToLLVM: a program becomes a function of the LLVM dialect, its type as in Programs.h.
 #include "Lowering/ProgramEmitter.h"
+#include "Lowering/RuntimeFunctions.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -249,7 +250,33 @@ void ProgramEmitter::lowerFail(rt::FailOp op) {
   LLVM::CondBrOp::create(b, op.getCondition(), raise, ValueRange{}, next, ValueRange{});
 }
 
+/// Functions of numbers are those of the C library, which the host's bytecode calls too.
+static void callMathFunctions(ModuleOp module) {
+  module.walk([&](Operation *op) {
+    StringRef name = llvm::TypeSwitch<Operation *, StringRef>(op)
+                         .Case([](math::ExpOp) { return "exp"; })
+                         .Case([](math::LogOp) { return "log"; })
+                         .Case([](math::SinOp) { return "sin"; })
+                         .Case([](math::CosOp) { return "cos"; })
+                         .Case([](math::TanOp) { return "tan"; })
+                         .Case([](math::TanhOp) { return "tanh"; })
+                         .Case([](math::ErfOp) { return "erf"; })
+                         .Case([](math::Log1pOp) { return "log1p"; })
+                         .Case([](math::ExpM1Op) { return "expm1"; })
+                         .Case([](math::Atan2Op) { return "atan2"; })
+                         .Case([](math::PowFOp) { return "pow"; })
+                         .Default(StringRef());
+    if (name.empty())
+      return;
+    OpBuilder b(op);
+    auto function = mathFunction(module, name, op->getResult(0).getType(), op->getNumOperands());
+    op->replaceAllUsesWith(LLVM::CallOp::create(b, op->getLoc(), function, op->getOperands()));
+    op->erase();
+  });
+}
+
 LogicalResult ProgramEmitter::lowerNumbers() {
+  callMathFunctions(module);
   LLVMTypeConverter types(b.getContext());
   RewritePatternSet patterns(b.getContext());
   arith::populateArithToLLVMConversionPatterns(types, patterns);

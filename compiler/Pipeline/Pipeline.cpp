@@ -22,6 +22,8 @@ void registerDialects(DialectRegistry &registry) {
 
 static std::string kernelKey(const lowering::KernelOptions &kernels) {
   std::string key = kernels.unchecked ? "unchecked " : "";
+  if (kernels.chunkWork != lowering::KernelOptions().chunkWork)
+    key += "chunk=" + std::to_string(kernels.chunkWork) + " ";
   return key + (kernels.fastMath ? "fast-math " : "");
 }
 
@@ -30,6 +32,14 @@ std::string Options::key() const {
   for (const std::string &pass : disabled)
     key += "-" + pass + " ";
   return mistake.empty() ? key : key + "mistake=" + mistake;
+}
+
+Options Options::ofEagerKernels() const {
+  Options out;
+  out.kernels = kernels;
+  out.kernels.chunkWork = lowering::KernelOptions().chunkWork;
+  out.threads = threads;
+  return out;
 }
 
 bool knowsMistake(StringRef name) {
@@ -48,15 +58,17 @@ static std::string textOf(Operation *op, bool places = false) {
 
 /// The graph and whatever it names: calls, but closures and derived functions too.
 static llvm::SetVector<Operation *> reachedFrom(ir::GraphOp graph) {
-  auto module = graph->getParentOfType<ModuleOp>();
+  std::optional<SymbolTable> symbols; // few graphs name anything, and modules are long
   llvm::SetVector<Operation *> reached;
   reached.insert(graph);
   for (size_t i = 0; i < reached.size(); ++i)
     if (auto uses = SymbolTable::getSymbolUses(reached[i]))
-      for (SymbolTable::SymbolUse use : *uses)
-        if (Operation *named =
-                SymbolTable::lookupSymbolIn(module, use.getSymbolRef().getLeafReference()))
+      for (SymbolTable::SymbolUse use : *uses) {
+        if (!symbols)
+          symbols.emplace(graph->getParentOfType<ModuleOp>());
+        if (Operation *named = symbols->lookup(use.getSymbolRef().getLeafReference()))
           reached.insert(named);
+      }
   return reached;
 }
 
@@ -97,8 +109,24 @@ static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
   // A value used twice is computed once; one that nobody uses not at all.
   if (on("cse"))
     passes.addPass(createCSEPass());
+  // Once it is clear what equals what: turns of a loop share what none of them changes.
+  if (on("hoist"))
+    passes.addNestedPass<ir::GraphOp>(graph::createHoist());
   passes.addPass(createCanonicalizerPass());
   return passes.run(module);
+}
+
+/// "file.mx:3:9"; inside of calls, the innermost place.
+static std::string shownPlace(Location location) {
+  while (auto call = dyn_cast<CallSiteLoc>(location))
+    location = call.getCallee();
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (auto place = dyn_cast<FileLineColLoc>(location))
+    out << place.getFilename().getValue() << ":" << place.getLine() << ":" << place.getColumn();
+  else
+    out << location;
+  return text;
 }
 
 static LogicalResult runFusion(ModuleOp module, const Options &options) {
@@ -106,11 +134,25 @@ static LogicalResult runFusion(ModuleOp module, const Options &options) {
   graph::FuseOptions fuse;
   if (options.disabled.count("fuse"))
     fuse.maxOps = 1;
+  fuse.explain = options.wants("fusion");
+  std::string reasons;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &found) {
+    if (found.getSeverity() != DiagnosticSeverity::Remark)
+      return failure();
+    reasons += shownPlace(found.getLocation()) + ": " + found.str();
+    for (Diagnostic &note : found.getNotes())
+      reasons += ", " + note.str() + " (" + shownPlace(note.getLocation()) + ")";
+    reasons += "\n";
+    return success();
+  });
   // Kernels: the unit of code and of memory planning.
   passes.addNestedPass<ir::GraphOp>(graph::createFuse(fuse));
   // Every op must still say where it comes from: errors and profiles depend on it.
   passes.addPass(graph::createVerifyPlaces());
-  return passes.run(module);
+  LogicalResult result = passes.run(module);
+  if (options.wants("fusion") && !reasons.empty())
+    options.observer("fusion", reasons);
+  return result;
 }
 
 // Memory between kernels. It comes with a slice for every buffer.

@@ -21,7 +21,7 @@ inline constexpr std::string_view kPhases[] = {"mx",   "mx-specialised", "mx-fus
                                                "mxrt", "linalg",         "llvm",     "asm"};
 
 /// Passes that can be left out; results are the same without them.
-inline constexpr std::string_view kCanDisable[] = {"fuse",     "simplify", "cse",
+inline constexpr std::string_view kCanDisable[] = {"fuse",     "simplify", "cse",     "hoist",
                                                    "schedule", "in-place", "co-share"};
 
 struct Options {
@@ -39,9 +39,12 @@ struct Options {
   }
   /// All of it that changes code, for cache keys.
   std::string key() const;
+  /// What of it is for kernels of the eager executor: no graph pass is.
+  Options ofEagerKernels() const;
 };
 
-/// Whether a pass can be made to make the mistake of this name (Graph/Mistakes.h, Memory/Mistakes.h).
+/// Whether a pass can be made to make the mistake of this name (Graph/Mistakes.h,
+/// Memory/Mistakes.h).
 bool knowsMistake(llvm::StringRef name);
 
 /// One buffer of a variant's signature. A size is a number, or text over the variant's open sizes.

@@ -280,7 +280,18 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
     return hostValue(types.progress(t));
   }
   case ShapeRule::Log:
-    if (!checkAll() || !needs(2, 2))
+    if (!checkAll() || !needs(2, 3))
+      return errorValue();
+    for (size_t i = 0; i < args.size(); ++i)
+      if (!args[i].name.empty() && args[i].name != f.params[i].name) {
+        diags
+            .report(Code::E0207, args[i].nameSpan,
+                    "`log` has no parameter `" + std::string(args[i].name) + "` here")
+            .note("its parameters are name, value, step");
+        return errorValue();
+      }
+    if (args.size() == 3 &&
+        !require(*args[2].value, types.scalar(ElementType::I64), args[2].span, "`step`"))
       return errorValue();
     return hostValue(types.nothing());
   case ShapeRule::Map: {

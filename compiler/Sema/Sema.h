@@ -271,7 +271,7 @@ public:
   Symbol *innerValue(FunctionInfo &graph, std::string_view name, Span span);
   Value callWatched(Watch &watch, std::vector<Arg> args, Expr *callee, Expr *whole, Span argsSpan,
                     const CallInfo **slot, const Type *expected);
-  std::map<std::string, FunctionInfo *> watchedVariants;
+  std::map<std::pair<const FunctionInfo *, std::string>, FunctionInfo *> watchedVariants;
 
   // ---- Calls.cpp
   Value checkCall(ast::Call *e, const Type *expected);
@@ -354,6 +354,7 @@ public:
   Value leavesValue(std::vector<Arg> &args, Expr *whole);
   Value rowsValue(std::vector<Arg> &args, Span argsSpan);
   Value loaderValue(std::vector<Arg> &args, Expr *whole);
+  Value changedPictures(const FunctionInfo &f, const Arg &set, const Arg *height, const Arg *width);
 
   // ---- Patterns.cpp
   Value checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole);

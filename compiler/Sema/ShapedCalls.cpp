@@ -350,8 +350,12 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
   case ShapeRule::File: { // what is in a file is known when it was read
     auto open = [&](const Type *type, size_t rank) {
       Shape s;
-      for (size_t i = 0; i < rank; ++i)
-        s.push_back(axisOf(dims.newSymbolDim({"?", SymbolRole::Unknown, true, whole->span})));
+      for (size_t i = 0; i < rank; ++i) {
+        bool fixed = i < type->shape.size() && type->shape[i].dim.constant();
+        s.push_back(fixed
+                        ? type->shape[i]
+                        : axisOf(dims.newSymbolDim({"?", SymbolRole::Unknown, true, whole->span})));
+      }
       return types.tensor(type->elem, std::move(s));
     };
     if (result->is(Kind::Tuple))
@@ -371,6 +375,8 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
     }
     return valueOf(open(result, rank));
   }
+  case ShapeRule::Pictures:
+    return changedPictures(f, *x, argOf("height"), argOf("width"));
   case ShapeRule::DeviceOf: { // x.to(d)
     Arg *d = argOf("d");
     Value r = valueOf(types.tensor(v->type->elem, v->type->shape));

@@ -53,7 +53,7 @@ public:
 #define MX_HOST(NAME)                                                                              \
   { #NAME, reinterpret_cast < const void *>(&NAME) }
     auto made = target::Jit::create(
-        {MX_HOST(mxrt_status_text), MX_HOST(mxrt_rng_seed), MX_HOST(mxrt_random_uniform_f32),
+        {MX_HOST(mxrt_status_text), MX_HOST(mxrt_parallel_for), MX_HOST(mxrt_rng_seed), MX_HOST(mxrt_random_uniform_f32),
          MX_HOST(mxrt_random_uniform_f64), MX_HOST(mxrt_random_uniform_i32),
          MX_HOST(mxrt_random_uniform_i64), MX_HOST(mxrt_random_normal_f32),
          MX_HOST(mxrt_random_normal_f64), MX_HOST(mxrt_random_bernoulli),
