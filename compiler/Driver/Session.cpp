@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <set>
 
 namespace mx::driver {
 using mxrt::host::Value;
@@ -322,10 +323,16 @@ bool Session::prepare(mlir::ModuleOp module) {
   module.walk([&](ir::GlobalStoreOp store) { hold(store.getNameAttr()); });
   if (!held.empty())
     module->setAttr(ir::kHeld, mlir::DictionaryAttr::get(&context, held));
+  std::set<std::pair<uint32_t, std::string>> warned; // a body may be there for several sizes
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &found) {
     mlir::FileLineColLoc place = placeOf(found.getLocation());
     Span span = place ? sources.find(place.getFilename().str(), place.getLine(), place.getColumn())
                       : Span();
+    if (found.getSeverity() == mlir::DiagnosticSeverity::Warning &&
+        warned.insert({span.begin, found.str()}).second)
+      diags.report(Code::W0503, span, found.str())
+          .caret("the gradient is zeros")
+          .help("use it in the block, or leave it out of `grad(…)`");
     if (found.getSeverity() == mlir::DiagnosticSeverity::Error) {
       Diagnostic &d = diags.report(Code::E0504, span, found.str());
       mlir::Location location = found.getLocation();

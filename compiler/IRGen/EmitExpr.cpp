@@ -249,10 +249,16 @@ mlir::Value Emitter::emitMember(const Member *e) {
   if (object->is(Kind::Tensor)) {
     if (name == "path")
       return text(leafPath);
-    // The type says it all; an object that is not just a name may do something on the way.
-    if (name == "shape" || name == "rank" || name == "dtype")
-      if (!as<Name>(e->object) && !as<Member>(e->object) && !emit(e->object))
+    if (name == "shape" || name == "rank" || name == "dtype") {
+      // The type says it all, but sizes that only the run knows have a name once the value is
+      // there; and an object that is not just a name may do something on the way.
+      bool isOpen = name == "shape" && llvm::any_of(type->shape, [&](const Axis &axis) {
+                      return !axis.isPack() && axis.dim && !isBound(axis.dim);
+                    });
+      bool acts = !as<Name>(e->object) && !as<Member>(e->object);
+      if ((isOpen || acts) && !emit(e->object))
         return {};
+    }
     if (name == "shape")
       return emitShape(type, e);
     if (name == "dtype")

@@ -82,6 +82,8 @@ std::string identityOf(ir::GraphOp graph) {
 bool prepareModule(ModuleOp module) {
   PassManager passes(module.getContext());
   passes.enableVerifier(true);
+  // It reads code as it was written.
+  passes.addPass(graph::createSummarize());
   // Where things run is part of their types, and derived code follows them.
   passes.addPass(graph::createPlace());
   // Eager code and graphs run the same derived code, so it is there before either is compiled.
@@ -113,6 +115,7 @@ static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
   if (on("hoist"))
     passes.addNestedPass<ir::GraphOp>(graph::createHoist());
   passes.addPass(createCanonicalizerPass());
+  passes.addNestedPass<ir::GraphOp>(graph::createReleaseAgain());
   return passes.run(module);
 }
 
