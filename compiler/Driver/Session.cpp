@@ -8,6 +8,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "mxrt/engine.h"
 #include "mxrt/profile.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include <algorithm>
 #include <chrono>
@@ -89,13 +90,21 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   eager.printContext = &this->out;
   eager.checkNan = options.checkNan;
   host = std::make_unique<GraphHost>(eager, *kernels, [this](const VariantEvent &event) {
-    // The first variant is no news; the second may be a surprise, the ninth is a problem (S7).
-    if (event.variants < 2)
-      return;
     Span span = event.place.file
                     ? sources.find(event.place.file, static_cast<uint32_t>(event.place.line),
                                    static_cast<uint32_t>(event.place.column))
                     : Span();
+    if (!event.again.empty()) {
+      auto [first, rest] = llvm::StringRef(event.again).rtrim().split('\n');
+      Diagnostic &d =
+          diags.report(Code::N0503, span, "graph `" + event.graph + "`: " + first.str());
+      for (llvm::StringRef line : llvm::split(rest, '\n'))
+        d.note(line.str());
+      flushDiagnostics();
+    }
+    // The first variant is no news; the second may be a surprise, the ninth is a problem (S7).
+    if (event.variants < 2)
+      return;
     bool many = event.variants == kManyVariants;
     Diagnostic &d =
         diags.report(many ? Code::W0502 : Code::N0501, span,

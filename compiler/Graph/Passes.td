@@ -133,6 +133,7 @@ def Simplify : Pass<"simplify", "::mx::ir::GraphOp"> {
     - a number of the host that is copied to a device only to be converted, or combined with a tensor
     - a reduction whose axes are put back with size 1
     - transpose of transpose, broadcast of broadcast, copies there and back, a slice that takes all
+    - an entry of a tensor with an entry changed, where both numbers are known
     - `mx.if`: two equal blocks; results that both blocks give alike (`mx.undef` is like anything), or
       that nobody uses
     - `mx.for` and `mx.while`: carried values that never change, or that only feed themselves

@@ -4,9 +4,10 @@
 #include "Graph/Passes.h"
 #include "Lowering/EagerKernel.h"
 #include "Lowering/Programs.h"
+#include "Memory/Donation.h"
+#include "Memory/Guard.h"
 #include "Memory/Mistakes.h"
-#include "Memory/Passes.h"
-#include "Memory/Schedule.h"
+#include "Pipeline/PlanMemory.h"
 #include "Target/Hasher.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -31,6 +32,10 @@ std::string Options::key() const {
   std::string key = kernelKey(kernels);
   for (const std::string &pass : disabled)
     key += "-" + pass + " ";
+  if (guard)
+    key += "guard ";
+  if (maxBytes > 0)
+    key += "max-bytes=" + std::to_string(maxBytes) + " ";
   return mistake.empty() ? key : key + "mistake=" + mistake;
 }
 
@@ -158,57 +163,6 @@ static LogicalResult runFusion(ModuleOp module, const Options &options) {
   return result;
 }
 
-// Memory between kernels. It comes with a slice for every buffer.
-static LogicalResult runMemoryPasses(ModuleOp plan, const Options &options) {
-  PassManager passes(plan.getContext());
-  passes.enableVerifier(true);
-  // First: it makes two buffers one, and then there is less to pack.
-  if (!options.disabled.count("in-place"))
-    passes.addPass(memory::createReuseInPlace());
-  // Offsets, and with them the bytes that a call leases. It also drops what nothing uses, so it
-  // runs in any case.
-  memory::PackArenaOptions pack;
-  pack.share = !options.disabled.count("co-share");
-  passes.addPass(memory::createPackArena(pack));
-  // A plan that is wrong gives wrong numbers, not errors: so each is proved.
-  passes.addPass(memory::createVerifyPlan());
-  if (failed(passes.run(plan)))
-    return failure();
-  if (!options.mistake.empty())
-    memory::makeMistake(plan, options.mistake);
-  return success();
-}
-
-static int64_t arenaBytes(ModuleOp plan) {
-  int64_t sum = 0;
-  for (auto program : plan.getOps<rt::ProgramOp>())
-    for (auto arena : program.getArenas().getAsRange<rt::ArenaAttr>())
-      sum += arena.getBytes();
-  return sum;
-}
-
-// Another order of the ops may need less. What it is worth is known only when both are planned.
-static LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const Options &options) {
-  OwningOpRef<ModuleOp> other;
-  if (!options.disabled.count("schedule")) {
-    other = plan->clone();
-    bool changed = false;
-    for (auto program : other->getOps<rt::ProgramOp>())
-      changed |= memory::schedule(program);
-    if (!changed)
-      other = nullptr;
-  }
-  if (failed(runMemoryPasses(*plan, options)))
-    return failure();
-  if (!other)
-    return success();
-  if (failed(runMemoryPasses(*other, options)))
-    return failure();
-  if (arenaBytes(*other) < arenaBytes(*plan))
-    plan = std::move(other);
-  return success();
-}
-
 namespace {
 
 /// One piece of code that has to be compiled, or was found.
@@ -295,6 +249,7 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
   if (failed(made))
     return {};
   copy.erase();
+  markArguments(*made);
   if (failed(runGraphPasses(*module, options)))
     return {};
   for (Operation &op : llvm::make_early_inc_range(*module->getBody()))
@@ -316,8 +271,15 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
     options.observer("dot", dotOf(body));
 
   OwningOpRef<ModuleOp> plan = ModuleOp::create(module->getLoc());
-  if (failed(lowering::lowerToMxrt(body, *plan)) || failed(planMemory(plan, options)))
+  if (failed(lowering::lowerToMxrt(body, *plan)))
     return {};
+  for (auto program : plan->getOps<rt::ProgramOp>())
+    tellArguments(body, program);
+  if (failed(planMemory(plan, options)))
+    return {};
+  if (options.guard)
+    for (auto program : plan->getOps<rt::ProgramOp>())
+      memory::guard(program);
   if (options.wants("mxrt"))
     options.observer("mxrt", textOf(*plan));
   return plan;
@@ -342,6 +304,9 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
   if (!plan)
     return std::nullopt;
   Variant out;
+  out.figures = figuresOf(*plan, graph.getSymName().str(), options.maxBytes);
+  if (!out.figures.refusal.empty())
+    return out;
   std::vector<Piece> pieces;
   lowering::ProgramInfo info;
   for (rt::ProgramOp program : plan->getOps<rt::ProgramOp>()) {
@@ -383,6 +348,9 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
     out.outputs.push_back(plain(buffer));
   out.sizes.assign(info.sizes.begin(), info.sizes.end());
   out.arenas.assign(info.arenas.begin(), info.arenas.end());
+  for (rt::ProgramOp program : plan->getOps<rt::ProgramOp>())
+    out.over = memory::outputsOver(program);
+  out.guarded = options.guard;
   for (Piece &piece : pieces)
     out.objects.push_back({piece.name, std::move(piece.object)});
   cache.store(variantKey, out.serialise());
