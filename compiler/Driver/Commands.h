@@ -15,6 +15,7 @@ struct Streams {
   std::ostream &err;
   bool colour = false;   ///< `err` is a terminal that shows colours
   bool terminal = false; ///< `err` is a terminal whose line can be written again
+  bool drawsOut = false; ///< `out` is a terminal
 };
 
 /// Runs `mxc` with the arguments behind the program's name.
@@ -26,6 +27,7 @@ int runExplain(const std::vector<std::string> &args, Streams streams);
 int runGrammar(const std::vector<std::string> &args, Streams streams);
 int runProgram(const std::vector<std::string> &args, Streams streams);
 int runTests(const std::vector<std::string> &args, Streams streams);
+int runReport(const std::vector<std::string> &args, Streams streams);
 int runPlan(const std::vector<std::string> &args, Streams streams);
 int runRepl(Streams streams);
 

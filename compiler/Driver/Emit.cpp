@@ -27,4 +27,15 @@ std::string prepareEmit(const std::string &stage, SessionOptions &options, std::
   return "";
 }
 
+void explainFusion(SessionOptions &options, std::ostream &err) {
+  options.compile.wanted.insert("fusion");
+  options.compile.observer = [&err, others = options.compile.observer](std::string_view phase,
+                                                                       std::string_view text) {
+    if (phase == "fusion")
+      err << text;
+    else
+      others(phase, text);
+  };
+}
+
 } // namespace mx::driver

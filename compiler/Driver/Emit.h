@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `--emit=STAGE` of commands that run programs.
+// `--emit=STAGE` and `--explain-fusion` of commands that run programs.
 #pragma once
 #include "Driver/Session.h"
 
@@ -8,5 +8,7 @@ namespace mx::driver {
 
 /// Makes the session print the stage to `out`. Returns what is wrong with the name, or nothing.
 std::string prepareEmit(const std::string &stage, SessionOptions &options, std::ostream &out);
+/// Makes it also say which ops were not fused, and why.
+void explainFusion(SessionOptions &options, std::ostream &err);
 
 } // namespace mx::driver

@@ -70,12 +70,13 @@ mxrt::Status KernelStore::find(std::string_view key, mxrt_compiled_kernel &out) 
   std::string entry = kernelSymbol(key), error;
   std::optional<std::string> object;
   // They are compiled with the usual options.
-  if (compileOptions.key().empty())
+  pipeline::Options options = compileOptions.ofEagerKernels();
+  if (options.key().empty())
     if (auto found = prebuilt().find(key); found != prebuilt().end())
       object = std::string(found->second);
   if (!object)
     object = pipeline::compileEagerKernel(context, llvm::StringRef(key.data(), key.size()), entry,
-                                          *machine, *disk, compileOptions, error);
+                                          *machine, *disk, options, error);
   if (object) {
     auto unit = jit->add({std::string_view(*object)});
     if (unit) {

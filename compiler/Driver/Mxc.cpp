@@ -23,6 +23,7 @@ commands
   grammar          editor grammars from the token table (--vscode, --tree-sitter)
   run FILE         check a program and run it
   plan FILE GRAPH  the memory that a graph needs, before it runs
+  report FOLDER    one page with the curves of a run and what else its folder holds
   -e 'CODE'        run a program given here
   test FILE…       run the `test` blocks of programs
   help [COMMAND]   this page, or a command's own
@@ -49,7 +50,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"check", runCheck},     {"fmt", runFormat},  {"explain", runExplain},
     {"grammar", runGrammar}, {"run", runProgram},   {"test", runTests},
-    {"plan", runPlan},
+    {"plan", runPlan},       {"report", runReport},
 };
 
 bool isFolder(const std::string &path) {

@@ -7,6 +7,8 @@
 #include "Support/Limits.h"
 #include <atomic>
 #include <csignal>
+#include <ctime>
+#include <filesystem>
 #include <iostream>
 #include <unistd.h>
 
@@ -22,11 +24,17 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --sync                   each op is waited for before the next is issued
   --compare                both ways; says where results differ and by how many ulps
   --check=nan              stop at the first op that makes a NaN; graphs run op by op
+  --check=memory           graphs: no kernel changes memory that is not its own; what is not in use is poison
   --unchecked              integer division by zero gives 0 instead of an error
   --seed N                 seed of the generator that draws without one use (0)
   --max-memory=512MiB      error instead of using more for tensors
+  --max-bytes=512MiB       graphs make values again rather than need a larger arena; error if that is not
+                           enough
   --profile=trace.json     write a trace for Perfetto or chrome://tracing
-  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, schedule, in-place, co-share
+  --logdir=FOLDER          where `log` writes its curves (runs/NAME-DATE); see mxc report
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, schedule, recompute,
+                           in-place, co-share
+  --explain-fusion         say which ops of a graph were not put into one kernel, and why
   --emit=STAGE             print a stage: tokens ast typed mx bytecode mx-specialised mx-fused dot mxrt
                            linalg llvm asm; those behind mx are shown for each graph that runs
   --cache=FOLDER           where compiled code is kept ($MX_CACHE_DIR, ~/.cache/mx)
@@ -71,20 +79,32 @@ private:
 const std::set<std::string> &runOptions() {
   static const std::set<std::string> options = [] {
     std::set<std::string> all = programOptions();
-    for (const char *more : {"-e", "--check", "--seed", "--max-memory", "--profile", "--disable",
-                             "--cache", "--filter", "--internal-mistake"})
+    for (const char *more :
+         {"-e", "--check", "--seed", "--max-memory", "--max-bytes", "--profile", "--disable",
+          "--cache", "--filter", "--internal-mistake", "--internal-chunk", "--logdir"})
       all.insert(more);
     return all;
   }();
   return options;
 }
-const std::set<std::string> kRunFlags = {"--help",    "-h",          "--eager",    "--sync",
-                                         "--compare", "--unchecked", "--fast-math"};
+const std::set<std::string> kRunFlags = {
+    "--help",    "-h",          "--eager",     "--sync",
+    "--compare", "--unchecked", "--fast-math", "--explain-fusion"};
 const std::set<std::string> kTestFlags = [] {
   std::set<std::string> all = kRunFlags;
   all.insert("--grad");
   return all;
 }();
+
+/// runs/NAME-DATE-TIME, where NAME is that of the program.
+std::string defaultLogFolder(const std::string &program) {
+  std::string name = std::filesystem::path(program).stem().string();
+  std::time_t now = std::time(nullptr);
+  std::tm local{};
+  char text[32];
+  std::strftime(text, sizeof text, "-%Y%m%d-%H%M%S", localtime_r(&now, &local));
+  return "runs/" + (name.empty() || name == "-" ? "mx" : name) + text;
+}
 
 std::string readRunOptions(const CommandLine &line, const Settings &settings,
                            SessionOptions &options) {
@@ -98,12 +118,19 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   options.compile.kernels.fastMath = line.has("--fast-math");
   options.cacheFolder = line.value("--cache").value_or("");
   options.profile = line.value("--profile").value_or("");
+  options.logFolder =
+      line.value("--logdir")
+          .value_or(defaultLogFolder(line.files().size() == 1 ? line.files()[0] : ""));
+  if (options.logFolder.empty())
+    return "`--logdir` needs a folder";
   for (const std::string &check : commaList(line.value("--check").value_or(""))) {
     if (check == "nan") {
       options.checkNan = true;
       options.code.eager = true; // op by op, so that the one that made it can be named
+    } else if (check == "memory") {
+      options.compile.guard = true;
     } else if (check != "index") // indices are always checked
-      return "`" + check + "` cannot be checked; known are nan and index";
+      return "`" + check + "` cannot be checked; known are nan, index and memory";
   }
   if (std::string problem = readDisabled(line, options.compile.disabled); !problem.empty())
     return problem;
@@ -111,6 +138,8 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   options.compile.mistake = line.value("--internal-mistake").value_or("");
   if (!options.compile.mistake.empty() && !pipeline::knowsMistake(options.compile.mistake))
     return "no pass makes the mistake `" + options.compile.mistake + "`";
+  if (auto chunk = line.value("--internal-chunk"))
+    options.compile.kernels.chunkWork = std::max(1ll, std::atoll(chunk->c_str()));
   if (auto seed = line.value("--seed")) {
     char *end = nullptr;
     options.seed = std::strtoll(seed->c_str(), &end, 10);
@@ -122,6 +151,12 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
     if (!bytes)
       return "`--max-memory=" + *limit + "` is not a number of bytes, such as 512MiB";
     options.memoryLimit = *bytes;
+  }
+  if (auto limit = line.value("--max-bytes")) {
+    auto bytes = parseBytes(*limit);
+    if (!bytes)
+      return "`--max-bytes=" + *limit + "` is not a number of bytes, such as 512MiB";
+    options.compile.maxBytes = *bytes;
   }
   for (const std::string &define : line.rest()) {
     size_t equals = define.find('=');
@@ -170,6 +205,8 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
     problem = readRunOptions(line, settings, options);
   if (problem.empty() && !settings.emit.empty())
     problem = prepareEmit(settings.emit, options, streams.out);
+  if (line.has("--explain-fusion"))
+    explainFusion(options, streams.err);
   if (!problem.empty())
     return wrongUse(streams, problem, "run");
   std::string path = code ? "" : line.files()[0];
@@ -179,6 +216,7 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
   if (settings.emit == "tokens" || settings.emit == "ast" || settings.emit == "typed")
     return runCheck(args, streams);
   options.onTerminal = streams.terminal;
+  options.drawsOnTerminal = streams.drawsOut;
   Session session(options, streams.out, streams.err);
   if (!session.ready())
     return kFaultOfMxc;
@@ -230,6 +268,8 @@ int runTests(const std::vector<std::string> &args, Streams streams) {
 int runRepl(Streams streams) {
   Settings settings;
   SessionOptions options;
+  options.logFolder = defaultLogFolder("");
+  options.drawsOnTerminal = streams.drawsOut;
   CommandLine none({}, programOptions(), {});
   (void)readSettings(none, streams, settings);
   options.check = settings.check;

@@ -8,8 +8,10 @@
 #include "mlir/Transforms/Passes.h"
 #include "mxrt/engine.h"
 #include "mxrt/profile.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <set>
 
@@ -88,13 +90,21 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   eager.printContext = &this->out;
   eager.checkNan = options.checkNan;
   host = std::make_unique<GraphHost>(eager, *kernels, [this](const VariantEvent &event) {
-    // The first variant is no news; the second may be a surprise, the ninth is a problem (S7).
-    if (event.variants < 2)
-      return;
     Span span = event.place.file
                     ? sources.find(event.place.file, static_cast<uint32_t>(event.place.line),
                                    static_cast<uint32_t>(event.place.column))
                     : Span();
+    if (!event.again.empty()) {
+      auto [first, rest] = llvm::StringRef(event.again).rtrim().split('\n');
+      Diagnostic &d =
+          diags.report(Code::N0503, span, "graph `" + event.graph + "`: " + first.str());
+      for (llvm::StringRef line : llvm::split(rest, '\n'))
+        d.note(line.str());
+      flushDiagnostics();
+    }
+    // The first variant is no news; the second may be a surprise, the ninth is a problem (S7).
+    if (event.variants < 2)
+      return;
     bool many = event.variants == kManyVariants;
     Diagnostic &d =
         diags.report(many ? Code::W0502 : Code::N0501, span,
@@ -123,6 +133,10 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   dataOptions.showProgress = writeProgress;
   dataOptions.progressContext = &this->err;
   dataOptions.onTerminal = options.onTerminal;
+  dataOptions.drawsOnTerminal = options.drawsOnTerminal;
+  dataOptions.logFolder = this->options.logFolder.c_str();
+  dataOptions.startSeconds =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   data = std::make_unique<mxrt::data::DataHost>(dataOptions);
   host->explainBatches(data.get());
   mxrt::host::VmOptions vmOptions;
@@ -174,6 +188,8 @@ Session::~Session() {
     if (!file)
       err << "mxc: cannot write `" << options.profile << "`\n";
   }
+  if (isReady)
+    finishLog();
   if (vm) {
     for (mxrt::host::Program *program : programs)
       vm->unload(program);
@@ -276,6 +292,14 @@ bool Session::finish(mxrt_status status) {
     return false;
   }
   return true;
+}
+
+/// Writes the rest of the log; the table of its curves is shown.
+bool Session::finishLog() {
+  mxrt_status status = data->finishLog().release();
+  bool fine = !status;
+  report(status); // takes it over
+  return fine;
 }
 
 /// The place of an op in a file; inside of calls, the innermost.
@@ -423,6 +447,7 @@ bool Session::runProgram(const std::string &name, const std::string &path, std::
   if (options.emit == "mx" || options.emit == "bytecode")
     return true;
   bool fine = finish(vm->run(programs.back()).release());
+  fine &= finishLog();
   if (options.compare && fine)
     comparison.print(out);
   return fine;

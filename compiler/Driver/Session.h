@@ -32,14 +32,15 @@ struct SessionOptions {
   int64_t seed = 0;
   std::string profile; ///< a file for the trace; empty: none
   int64_t memoryLimit = 0;
-  bool onTerminal = false; ///< bars are redrawn on one line
+  bool onTerminal = false;      ///< bars are redrawn on one line
+  bool drawsOnTerminal = false; ///< what the program prints is seen by a person
+  std::string logFolder;        ///< for `log`; made when a program uses it
 };
 
 /// What `mxc plan` was asked.
 struct PlanRequest {
   std::string graph;
   std::vector<std::pair<std::string, int64_t>> sizes;
-  int64_t maxBytes = 0; ///< of one arena; 0: no limit
   bool asJson = false;
   std::string htmlFile; ///< empty: none
 };
@@ -78,6 +79,7 @@ private:
   bool load(irgen::Generated &generated);
   bool call(const std::string &function);
   bool finish(mxrt_status status);
+  bool finishLog();
   void report(mxrt_status status);
   Diagnostic &planError(Span span, const std::string &message);
   void flushDiagnostics();

@@ -261,7 +261,8 @@ void FusionGroups::join(unsigned index) {
     if (reason.empty()) {
       merge(own, candidate);
     } else if (options.explain) {
-      InFlightDiagnostic remark = ops[index]->emitRemark() << "not fused: " << reason;
+      InFlightDiagnostic remark = ops[index]->emitRemark() << ops[index]->getName().stripDialect()
+                                                           << " not fused: " << reason;
       remark.attachNote(ops[groups[candidate]->ops.back()]->getLoc())
           << "with the kernel that ends here";
     }

@@ -71,10 +71,14 @@ std::string FusionGroups::reasonAgainst(unsigned a, unsigned b) {
   if (x.kind == KernelKind::Matmul || y.kind == KernelKind::Matmul)
     return productAgainst(isPlain[0] ? y : x, isPlain[0] ? x : y);
   bool xIsMain = isPlain[1] || (!isPlain[0] && x.space.size() >= y.space.size());
-  std::vector<Form> before = form;
-  reason = reduceAgainst(xIsMain ? x : y, xIsMain ? y : x);
+  const FusionGroup &other = xIsMain ? y : x;
+  SmallVector<Form> before;
+  for (unsigned i : other.ops)
+    before.push_back(form[i]);
+  reason = reduceAgainst(xIsMain ? x : y, other);
   if (!reason.empty())
-    form = std::move(before);
+    for (auto [i, old] : llvm::zip_equal(other.ops, before))
+      form[i] = old;
   return reason;
 }
 

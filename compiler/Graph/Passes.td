@@ -133,12 +133,23 @@ def Simplify : Pass<"simplify", "::mx::ir::GraphOp"> {
     - a number of the host that is copied to a device only to be converted, or combined with a tensor
     - a reduction whose axes are put back with size 1
     - transpose of transpose, broadcast of broadcast, copies there and back, a slice that takes all
+    - an entry of a tensor with an entry changed, where both numbers are known
     - `mx.if`: two equal blocks; results that both blocks give alike (`mx.undef` is like anything), or
       that nobody uses
     - `mx.for` and `mx.while`: carried values that never change, or that only feed themselves
 
     x + 0.0 stays (it turns -0.0 into 0.0), and so do x*0 and x - x (NaN). Reshape of reshape is a
     fold of the dialect; merging of equal ops is MLIR's CSE.
+  }];
+}
+
+def Hoist : Pass<"hoist", "::mx::ir::GraphOp"> {
+  let summary = "computes what is the same in every turn of a loop once, before it";
+  let description = [{
+    In and out: a flat graph. Ops of `mx.for` and `mx.while` move before the loop if they have no effect,
+    cannot fail and use nothing of the turn. Those stay that cost nothing and would be kept as a whole
+    tensor: scalars made to tensors, stretched and transposed ones, and simple ops on them that are
+    larger than all they read. An op that moves takes copies of these along.
   }];
 }
 

@@ -264,7 +264,6 @@ private:
     state.attributes.erase("mx.dyn");
     state.addRegion()->takeBody(graph.getFunctionBody());
     OpBuilder b(graph);
-    std::string name = graph.getSymName().str();
     symbols.remove(graph);
     auto function = cast<ir::FuncOp>(b.create(state));
     graph.erase();

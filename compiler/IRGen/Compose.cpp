@@ -267,8 +267,8 @@ std::optional<mlir::Value> Composer::run(const Call &call) {
     return truncatedNormal(call);
   if (name == "conv1d" || name == "conv2d" || name == "conv3d")
     return convolution(call, static_cast<size_t>(name[4] - '0'));
-  if (name == "conv2d_transpose")
-    return transposedConvolution(call);
+  if (name.starts_with("conv") && name.ends_with("_transpose"))
+    return transposedConvolution(call, static_cast<size_t>(name[4] - '0'));
   if (name == "maxpool2d" || name == "avgpool2d")
     return pool(call);
   if (name == "cumsum" || name == "cumprod")

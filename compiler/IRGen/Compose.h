@@ -79,6 +79,7 @@ private:
   mlir::Value operand(const Call &call, StringRef name);
   std::optional<SmallVector<int64_t>> axes(const Call &call, StringRef name, size_t rank);
   std::optional<size_t> axis(const Call &call, StringRef name, size_t rank);
+  std::optional<Sizes> sizes(const Call &call, StringRef name);
   std::optional<std::string> word(const Call &call, StringRef name);
   mlir::Value fail(const Call &call, const std::string &what);
   /// In the sizes that the checker wrote.
@@ -94,7 +95,7 @@ private:
   mlir::Value rearrange(const Call &call);
   mlir::Value einsum(const Call &call);
   mlir::Value convolution(const Call &call, size_t spatial);
-  mlir::Value transposedConvolution(const Call &call);
+  mlir::Value transposedConvolution(const Call &call, size_t spatial);
   mlir::Value pool(const Call &call);
   mlir::Value scan(const Call &call);
   mlir::Value sort(const Call &call);

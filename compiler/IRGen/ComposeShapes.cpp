@@ -41,20 +41,40 @@ mlir::Value Composer::roll(const Call &call) {
   return finish(call, x);
 }
 
+/// The numbers of a list, which are sizes.
+std::optional<Composer::Sizes> Composer::sizes(const Call &call, StringRef name) {
+  const Expr *given = e.argument(call, name);
+  Sizes out;
+  auto add = [&](const Expr *one) {
+    if (one->checked && one->checked->dim)
+      out.push_back(e.size(one->checked->dim));
+    return one->checked && one->checked->dim && out.back();
+  };
+  if (auto *list = as<ListExpr>(given)) {
+    if (!llvm::all_of(list->elements, add))
+      return std::nullopt;
+  } else if (auto *tuple = as<Tuple>(given)) {
+    if (!llvm::all_of(tuple->elements, add))
+      return std::nullopt;
+  } else {
+    return std::nullopt;
+  }
+  return out;
+}
+
 mlir::Value Composer::tile(const Call &call) {
   mlir::Value x = operand(call, "x");
-  const Expr *given = e.argument(call, "times");
-  auto times = x && given ? e.staticInts(given) : std::nullopt;
+  auto times = x ? sizes(call, "times") : std::nullopt;
   if (!times || times->size() != rankOf(x))
     return x ? fail(call, "repetitions that are not numbers") : x;
   for (auto [axis, count] : llvm::enumerate(*times)) {
-    if (count == 1)
+    if (count.constant() == 1)
       continue;
     Sizes apart = sizesOf(x), joined = apart;
     apart.insert(apart.begin() + static_cast<std::ptrdiff_t>(axis), size(1));
     mlir::Value wide = reshape(x, apart);
-    apart[axis] = size(count);
-    joined[axis] = mul(size(count), joined[axis]);
+    apart[axis] = count;
+    joined[axis] = mul(count, joined[axis]);
     x = reshape(broadcast(wide, apart), joined);
   }
   return finish(call, x);
@@ -64,26 +84,21 @@ mlir::Value Composer::pad(const Call &call) {
   mlir::Value x = operand(call, "x");
   if (!x)
     return {};
-  const Expr *first = e.argument(call, "before"), *second = e.argument(call, "after");
-  auto before = first ? e.staticInts(first) : std::nullopt;
-  auto after = second ? e.staticInts(second) : std::nullopt;
+  auto before = sizes(call, "before"), after = sizes(call, "after");
   auto mode = word(call, "mode");
   if (!before || !after || !mode || before->size() != rankOf(x) || after->size() != rankOf(x))
     return fail(call, "borders that are not numbers");
-  if (llvm::any_of(llvm::concat<int64_t>(*before, *after), [](int64_t n) { return n < 0; }))
-    return fail(call, "a border of less than 0");
   for (size_t axis = 0; axis < rankOf(x); ++axis) {
-    int64_t left = (*before)[axis], right = (*after)[axis];
-    if (left == 0 && right == 0)
+    ir::SizeAttr left = (*before)[axis], right = (*after)[axis];
+    if (left.constant() == 0 && right.constant() == 0)
       continue;
     if (*mode == "constant") {
-      x = widen(x, axis, size(left), size(right),
-                e.constantNumber(e.elementOf(x), 0, 0, /*isWhole=*/true));
+      x = widen(x, axis, left, right, e.constantNumber(e.elementOf(x), 0, 0, /*isWhole=*/true));
       continue;
     }
     ir::SizeAttr n = e.tensor(x).getSizes()[axis];
     mlir::Value last = number(sub(n, size(1)));
-    mlir::Value place = e.elementwise("sub", {counted(add(n, size(left + right))), integer(left)});
+    mlir::Value place = e.elementwise("sub", {counted(add(n, add(left, right))), number(left)});
     if (*mode == "edge") {
       place = e.elementwise("minimum", {e.elementwise("maximum", {place, integer(0)}), last});
     } else {

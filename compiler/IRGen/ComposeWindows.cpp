@@ -3,6 +3,7 @@
 // Convolutions and pooling. The elements under each position of the window are taken into a matrix;
 // a convolution is a product with it, pooling a reduction of it.
 #include "IRGen/Compose.h"
+#include <numeric>
 
 namespace mx::irgen {
 using namespace mlir;
@@ -83,7 +84,7 @@ mlir::Value Composer::convolution(const Call &call, size_t spatial) {
 
 /// x with stride - 1 zeros between its elements, convolved with the flipped window at every place
 /// that it touches; `pad` is cut off again.
-mlir::Value Composer::transposedConvolution(const Call &call) {
+mlir::Value Composer::transposedConvolution(const Call &call, size_t spatial) {
   mlir::Value x = operand(call, "x"), w = operand(call, "w");
   if (!x || !w)
     return {};
@@ -96,7 +97,7 @@ mlir::Value Composer::transposedConvolution(const Call &call) {
   if (!stride || !pad)
     return fail(call, "an option that is not a number");
   mlir::Value zero = e.constantNumber(e.elementOf(x), 0, 0, true);
-  for (size_t axis = 2; axis < 4; ++axis) {
+  for (size_t axis = 2; axis < spatial + 2; ++axis) {
     if (stride.constant() != 1) {
       Sizes sizes = sizesOf(x), apart = sizes;
       apart.insert(apart.begin() + static_cast<std::ptrdiff_t>(axis) + 1, size(1));
@@ -109,10 +110,13 @@ mlir::Value Composer::transposedConvolution(const Call &call) {
     x = widen(x, axis, border, border, zero);
     w = flip(w, axis);
   }
-  Sizes ones(2, size(1));
-  mlir::Value y = convolve(x, transpose(w, {1, 0, 2, 3}), ones, ones, size(1));
+  Sizes ones(spatial, size(1));
+  SmallVector<int64_t> order(spatial + 2);
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[0], order[1]);
+  mlir::Value y = convolve(x, transpose(w, order), ones, ones, size(1));
   if (pad.constant() != 0)
-    for (size_t axis = 2; axis < 4; ++axis) {
+    for (size_t axis = 2; axis < spatial + 2; ++axis) {
       ir::SizeAttr whole = e.tensor(y).getSizes()[axis];
       y = part(y, axis, number(pad), number(sub(whole, pad)), sub(whole, mul(size(2), pad)));
     }

@@ -268,6 +268,8 @@ mlir::Value Emitter::emitCall(const Expr *whole, const Expr *callee, const List<
       for (const Argument &a : *args)
         if (a.isMut || a.name.text == "rng")
           rngExpr = a.value;
+    if (info->result->is(Kind::Rule))
+      return makeRule(*info, whole->span);
     return construct(concrete(info->result), info, rngExpr, whole->span);
   }
   case CallInfo::Primitive: {
@@ -290,6 +292,42 @@ mlir::Value Emitter::emitCall(const Expr *whole, const Expr *callee, const List<
   }
 }
 
+/// An optimizer without a model: the numbers of its constructor.
+ir::AggregateType Emitter::convertRule(NominalInfo &nominal) {
+  sema.resolveFields(nominal);
+  SmallVector<mlir::Attribute> names;
+  SmallVector<mlir::Type> parts;
+  for (const ParamInfo &param : nominal.params)
+    if (!isDropped(param) && param.type->isScalar()) {
+      names.push_back(builder.getStringAttr(param.name));
+      parts.push_back(convert(param.type));
+    }
+  return ir::AggregateType::get(&shared.context, builder.getStringAttr(nominal.name + ".rule"),
+                                builder.getArrayAttr(names), parts);
+}
+
+mlir::Value Emitter::makeRule(const CallInfo &info, Span span) {
+  NominalInfo &nominal = *info.nominal;
+  ir::AggregateType type = convertRule(nominal);
+  SmallVector<mlir::Value> parts;
+  for (size_t p = 0; p < nominal.params.size(); ++p) {
+    const ParamInfo &param = nominal.params[p];
+    if (isDropped(param) || !param.type->isScalar())
+      continue;
+    const Expr *given = info.arguments[p];
+    if (!given && param.defaultValue) {
+      if (!param.defaultValue->checked)
+        sema.checkDefault(param, nominal.scope, nominal.module);
+      given = param.defaultValue;
+    }
+    mlir::Value value = given ? emitAs(given, elementType(param.type->elem)) : mlir::Value();
+    if (!value)
+      return shared.failed ? value : unsupported(span, "`" + param.name + "` left out of a rule");
+    parts.push_back(fit(value, type.getParts()[parts.size()]));
+  }
+  return create<ir::MakeOp>(type, parts);
+}
+
 /// A struct is made of its parts; a model's constructor runs its initialisers.
 mlir::Value Emitter::construct(const Type *type, const CallInfo *info, const Expr *rngExpr,
                                Span span) {
@@ -304,11 +342,21 @@ mlir::Value Emitter::construct(const Type *type, const CallInfo *info, const Exp
       return {};
     args.push_back(generator);
   }
+  // `rule.init(net)`: the numbers come from the rule.
+  mlir::Value rule = info && info->receiver ? emit(info->receiver) : mlir::Value();
+  int64_t ruled = 0;
   for (size_t p = 0; p < nominal.params.size(); ++p) {
     const ParamInfo &param = nominal.params[p];
     if (isDropped(param))
       continue;
     const Type *want = sema.types.substitute(param.type, bindings);
+    if (rule && param.type->isScalar()) {
+      mlir::Type part = mlir::cast<ir::AggregateType>(rule.getType()).getParts()[ruled];
+      args.push_back(
+          fit(create<ir::GetOp>(part, rule, builder.getI64IntegerAttr(ruled)), convert(want)));
+      ++ruled;
+      continue;
+    }
     const Expr *given = info && p < info->arguments.size() ? info->arguments[p] : nullptr;
     Bindings outer = instance.bindings;
     if (!given && param.defaultValue) {

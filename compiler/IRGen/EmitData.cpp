@@ -6,6 +6,7 @@
 // A data set is a handle to something that never changes. A loader is a struct: a handle to how it
 // loads, and numbers that say where it is, so that it is copied, saved and restored like any value.
 #include "IRGen/Emitter.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mx::irgen {
 using namespace mlir;
@@ -101,6 +102,16 @@ mlir::Value Emitter::emitLoader(const PrimitiveCall &call) {
   return create<ir::MakeOp>(type, ValueRange{plan, seed, counter, constantInt(0), constantInt(0)});
 }
 
+/// A value as the runtime's functions take it: single numbers on the host, other tensors as such.
+mlir::Value Emitter::emitNativeArgument(const Expr *given, const Type *wanted) {
+  mlir::Value value = emit(given);
+  if (!value || !wanted->isTensor())
+    return value;
+  if (!wanted->shape.empty())
+    return toDevice(value);
+  return fit(toHost(value), ir::TensorType::host(elementType(wanted->elem)));
+}
+
 mlir::Value Emitter::emitFileCall(const PrimitiveCall &call, StringRef name) {
   SmallVector<mlir::Value> operands;
   for (const sema::ParamInfo &param : call.info->function->params) {
@@ -115,7 +126,7 @@ mlir::Value Emitter::emitFileCall(const PrimitiveCall &call, StringRef name) {
     } else if (param.value.kind == sema::StaticValue::Int) {
       operands.push_back(emitHostInt(given));
     } else {
-      operands.push_back(emit(given));
+      operands.push_back(emitNativeArgument(given, param.type));
     }
   }
   const Type *type = concrete(call.info->result);
@@ -190,6 +201,28 @@ mlir::Value Emitter::emitDataCall(const PrimitiveCall &call, bool &handled) {
     mlir::Value bar = native("mx.progress.make", type.getParts()[0], {label, shown});
     return bar && over ? create<ir::MakeOp>(type, ValueRange{bar, over}).getResult()
                        : mlir::Value();
+  }
+  if (name == "encode_text" || name == "decode_text")
+    return emitFileCall(call, "mx.data." + name.drop_back(5).str());
+  static const llvm::StringSet<> kChanges = {"resize_items", "crop_items",   "zoom_items",
+                                             "flip_items",   "colour_items", "normalise_items"};
+  if (kChanges.contains(name))
+    return emitFileCall(call, "mx.data." + name.drop_back(6).str());
+  if (name == "log_value") {
+    mlir::Value step = call.given.size() > 2 ? emitHostInt(call.given[2]->value) : constantInt(-1);
+    return native("mx.log", {}, {given(0), given(1), step});
+  }
+  if (name == "plot" || name == "draw_hist" || name == "draw_image") {
+    if (inGraph)
+      return unsupported(call.whole->span, "a drawing in a graph");
+    mlir::Value x = given(0);
+    if (x && isa<ir::TensorType>(x.getType()))
+      x = toDevice(x);
+    name.consume_front("draw_");
+    SmallVector<mlir::Value> operands{x};
+    if (name == "hist")
+      operands.push_back(emitHostInt(argument(call, "bins")));
+    return native("mx.draw." + name.str(), {}, operands);
   }
   if (name.consume_front("read_"))
     return emitFileCall(call, "mx.data." + name.str());

@@ -103,29 +103,40 @@ void Emitter::emitLeaves(const For *loop) {
     unsupported(loop->span, "`break`, `continue` or `return` in a loop over leaves");
     return;
   }
-  const Type *first = concrete(call->args[0].value->checked->type);
+  SmallVector<const Expr *> walked;
+  for (const Argument &argument : call->args)
+    if (argument.name.text != "rank")
+      walked.push_back(argument.value);
+  const Type *first = concrete(walked[0]->checked->type);
   SmallVector<LeafPath> leaves;
   if (!leafPaths(first->is(Kind::Grad) ? concrete(first->element) : first, {}, leaves,
                  loop->iterable->span))
     return;
   // The names of the loop, one for each argument.
   SmallVector<const Pattern *> names;
-  if (call->args.size() == 1)
+  if (walked.size() == 1)
     names.push_back(loop->pattern);
   else
     for (const Pattern *part : loop->pattern->parts)
       names.push_back(part);
   const Type *each = loop->iterable->checked->type->element;
   const Type *leafType = each->is(Kind::Tuple) ? each->parts[0] : each;
-  PackId pack = leafType->shape[0].pack;
+  // All leaves have one pack of sizes, or those of one rank a name for each size.
+  bool anyRank = leafType->shape.size() == 1 && leafType->shape[0].isPack();
   Bindings outer = instance.bindings;
   std::string outerPath = leafPath;
   auto sizes = sizeNames;
   for (const LeafPath &leaf : leaves) {
-    instance.bindings.packs[pack] = leaf.type->shape;
+    if (anyRank)
+      instance.bindings.packs[leafType->shape[0].pack] = leaf.type->shape;
+    else if (leaf.type->shape.size() != leafType->shape.size())
+      continue;
+    else
+      for (auto [name, axis] : llvm::zip(leafType->shape, leaf.type->shape))
+        instance.bindings.dims[*sema.dims.asSymbol(name.dim)] = axis.dim;
     leafPath = leaf.name;
-    for (auto [i, argument] : llvm::enumerate(call->args)) {
-      mlir::Value whole = emit(argument.value);
+    for (auto [i, argument] : llvm::enumerate(walked)) {
+      mlir::Value whole = emit(argument);
       mlir::Value value = whole ? leafAt(whole, leaf.fields) : mlir::Value();
       if (!value)
         return;
@@ -135,10 +146,9 @@ void Emitter::emitLeaves(const For *loop) {
     emitBlock(loop->body, false);
     if (shared.failed)
       return;
-    for (auto [i, argument] : llvm::enumerate(call->args))
+    for (auto [i, argument] : llvm::enumerate(walked))
       if (mutability[i] && i < names.size() && names[i]->symbol)
-        assign(argument.value,
-               withLeaf(emit(argument.value), leaf.fields, values.lookup(names[i]->symbol)));
+        assign(argument, withLeaf(emit(argument), leaf.fields, values.lookup(names[i]->symbol)));
     sizeNames = sizes;
   }
   instance.bindings = outer;

@@ -89,6 +89,10 @@ mlir::Type Emitter::convert(const Type *written, bool host) {
     return ir::ArrayType::get(context, whole,
                               ir::SizeAttr::get(context, static_cast<int64_t>(type->shape.size())));
   }
+  case Kind::Rule:
+    if (type->nominal)
+      return convertRule(*type->nominal);
+    return ir::HandleType::get(context, StringAttr::get(context, sema.types.print(type)));
   case Kind::Loader:
     return convertLoader();
   case Kind::Progress:

@@ -191,6 +191,8 @@ private:
   mlir::Value callFunction(const ast::Expr *whole, const ast::Expr *callee,
                            const sema::CallInfo &info);
   mlir::Value emitConvert(const ast::Expr *whole, const ast::Expr *argument);
+  ir::AggregateType convertRule(NominalInfo &nominal);
+  mlir::Value makeRule(const sema::CallInfo &info, Span span);
   mlir::Value construct(const Type *type, const sema::CallInfo *info, const ast::Expr *rng,
                         Span span);
   mlir::Value emitComprehension(const ast::Comprehension *e);
@@ -246,6 +248,7 @@ private:
   mlir::Value withPart(mlir::Value aggregate, int64_t index, mlir::Value value);
   void adoptAllSizes(mlir::Value value, const Type *type);
   mlir::Value emitLoader(const PrimitiveCall &call);
+  mlir::Value emitNativeArgument(const ast::Expr *given, const Type *wanted);
   mlir::Value emitFileCall(const PrimitiveCall &call, StringRef name);
   mlir::Value emitSave(const PrimitiveCall &call, bool restores);
   mlir::Value emitDataCall(const PrimitiveCall &call, bool &handled);

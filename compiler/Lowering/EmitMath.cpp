@@ -7,6 +7,7 @@
 // sign of erf(-0), and are off by 4 units in tanh and expm1. The rest, and f64, are functions of
 // the C library.
 #include "Lowering/EmitMath.h"
+#include "Lowering/RuntimeFunctions.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -16,25 +17,9 @@ using arith::CmpFPredicate;
 namespace mx::lowering {
 namespace {
 
-/// A call of `name` for f64, `namef` for f32. They are pure here: nobody reads errno.
+/// A call of `name` for f64, `namef` for f32.
 Value callLibrary(KernelEmitter &e, StringRef name, ArrayRef<Value> x) {
-  Type type = x[0].getType();
-  std::string symbol = name.str() + (type.isF32() ? "f" : "");
-  auto function = e.module.lookupSymbol<LLVM::LLVMFuncOp>(symbol);
-  if (!function) {
-    OpBuilder::InsertionGuard guard(e.b);
-    e.b.setInsertionPointToStart(e.module.getBody());
-    function = LLVM::LLVMFuncOp::create(
-        e.b, symbol, LLVM::LLVMFunctionType::get(type, SmallVector<Type>(x.size(), type)));
-    auto none = LLVM::ModRefInfo::NoModRef;
-    function.setMemoryEffectsAttr(
-        LLVM::MemoryEffectsAttr::get(e.b.getContext(), none, none, none, none, none, none));
-    function.setNoUnwind(true);
-    function.setWillReturn(true);
-    // LLVM knows better ways for some arguments, which round differently: an op would then depend
-    // on whether its operands are known.
-    function.setPassthroughAttr(e.b.getStrArrayAttr({"nobuiltin"}));
-  }
+  auto function = mathFunction(e.module, name, x[0].getType(), x.size());
   return LLVM::CallOp::create(e.b, function, x).getResult();
 }
 

@@ -82,7 +82,7 @@ static void emitConcat(KernelEmitter &e, ConcatOp op, const Output &output) {
   Value before = e.number(0);
   for (Value part : op.getParts()) {
     auto type = cast<TensorType>(part.getType());
-    e.nest(e.sizesOf(type), [&](Indices place) {
+    e.spread(e.sizesOf(type), e.number(e.workOfElement()), [&](Indices place) {
       Evaluator::Scope scope(evaluator);
       SmallVector<Value> to(place);
       to[axis] = e.add(before, to[axis]);
@@ -98,10 +98,11 @@ static void copyFirst(KernelEmitter &e, Evaluator &evaluator, Value x, const Out
   auto argument = dyn_cast<BlockArgument>(x);
   if (argument && output.index < over.size() && over[output.index] == argument.getArgNumber())
     return;
-  e.nest(e.sizesOf(cast<TensorType>(x.getType())), [&](Indices place) {
-    Evaluator::Scope scope(evaluator);
-    e.store(e.output(output.index), place, evaluator.at(x, place));
-  });
+  e.spread(e.sizesOf(cast<TensorType>(x.getType())), e.number(e.workOfElement()),
+           [&](Indices place) {
+             Evaluator::Scope scope(evaluator);
+             e.store(e.output(output.index), place, evaluator.at(x, place));
+           });
 }
 
 /// A copy of x, then the part that is replaced.
@@ -125,7 +126,7 @@ static void emitUpdate(KernelEmitter &e, UpdateOp op, const Output &output) {
   }
   const Buffer &out = e.output(output.index);
   copyFirst(e, evaluator, op.getX(), output);
-  e.nest(counts, [&](Indices place) {
+  e.spread(counts, e.number(e.workOfElement()), [&](Indices place) {
     Evaluator::Scope scope(evaluator);
     SmallVector<Value> to;
     size_t axis = 0;

@@ -22,6 +22,7 @@ private:
   const OutputGroup &group;
   Evaluator evaluator;
 
+  Value work(Sweep &sweep);
   void columns(Sweep &sweep);
   void reduce(Sweep &sweep, Value from, Value width);
 };
@@ -33,26 +34,48 @@ void Reducer::emit() {
   for (unsigned axis : sweep.kept)
     outer.push_back(sweep.sizes[axis]);
   e.b.setLoc(group.sources[0]->getLoc());
-  e.nest(outer, [&](Indices at) {
+  auto setPlace = [&](Indices at) {
     for (auto [axis, index] : llvm::zip_equal(sweep.kept, at))
       sweep.place[axis] = index;
-    if (sweep.hasTile)
-      columns(sweep);
-    else
+  };
+  if (!sweep.hasTile)
+    return e.spread(outer, work(sweep), [&](Indices at) {
+      setPlace(at);
       reduce(sweep, Value(), Value());
-  });
+    });
+  if (!spaceOf(group.sources[0]).back().constant())
+    return e.spread(outer, work(sweep), [&](Indices at) {
+      setPlace(at);
+      columns(sweep);
+    });
+  // Several columns at once, each in its own lanes.
+  Value size = sweep.sizes.back();
+  outer.push_back(e.number(llvm::divideCeil(*KernelEmitter::known(size), kTile)));
+  e.spread(
+      outer, work(sweep),
+      [&](Indices at) {
+        setPlace(at.drop_back());
+        Value from = e.mul(at.back(), e.number(kTile));
+        reduce(sweep, from, e.least(e.number(kTile), e.sub(size, from)));
+      },
+      outer.size());
 }
 
-/// The innermost axis is kept: several columns at once, each in its own lanes. A single column is
-/// a row of its own.
+/// Of a turn that reduces all there is for a place, or for a tile of columns.
+Value Reducer::work(Sweep &sweep) {
+  Value work = e.number(e.workOfElement() * (sweep.hasTile ? kTile : 1));
+  for (int64_t axis : axesOf(group.sources[0]))
+    work = e.mul(work, sweep.sizes[static_cast<size_t>(axis)]);
+  return work;
+}
+
+/// Columns of which the number is not known. A single one is a row of its own.
 void Reducer::columns(Sweep &sweep) {
   Value size = sweep.sizes.back();
   auto tiles = [&] {
     e.loop(e.number(0), size, kTile,
            [&](Value from) { reduce(sweep, from, e.least(e.number(kTile), e.sub(size, from))); });
   };
-  if (spaceOf(group.sources[0]).back().constant())
-    return tiles();
   e.when(
       e.compare(CmpIPredicate::eq, size, e.number(1)),
       [&] {

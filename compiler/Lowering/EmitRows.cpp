@@ -24,11 +24,6 @@ namespace {
 /// Values are kept on the stack for rows of at most so many elements, and so many values.
 constexpr int64_t kLongestKept = 4096, kMostKept = 4;
 
-bool isExpensive(Operation *op) {
-  return isa<ExpOp, LogOp, Log1pOp, Expm1Op, TanhOp, ErfOp, SinOp, CosOp, TanOp, PowOp, Atan2Op>(
-      op);
-}
-
 class Rows {
 public:
   Rows(KernelEmitter &e, const OutputGroup &group) : e(e), group(group), evaluator(e) {}
@@ -197,7 +192,10 @@ void Rows::emit() {
   e.b.setLoc(group.sources[0]->getLoc());
   if (totals.empty()) {
     SmallVector<Value> outer(ArrayRef(sweeps[0].sizes).take_front(keptAxes));
-    e.nest(outer, [&](Indices at) {
+    Value work = e.number(static_cast<int64_t>(levels.size() + 1) * e.workOfElement());
+    for (Value size : ArrayRef(sweeps[0].sizes).drop_front(keptAxes))
+      work = e.mul(work, size);
+    e.spread(outer, work, [&](Indices at) {
       Evaluator::Scope scope(evaluator);
       row(at);
     });

@@ -117,6 +117,10 @@ Value HostMath::lowerInts(Operation *op, ValueRange x) {
     return arith::MaxSIOp::create(b, x[0], x[1]);
   if (isa<ir::MinimumOp>(op))
     return arith::MinSIOp::create(b, x[0], x[1]);
+  if (isa<ir::SignOp>(op)) {
+    Value one = number(x[0].getType(), 1), minus = number(x[0].getType(), -1);
+    return arith::MaxSIOp::create(b, arith::MinSIOp::create(b, x[0], one), minus);
+  }
   if (isa<ir::NegOp, ir::AbsOp>(op)) {
     Value zero = number(x[0].getType(), 0), negative = arith::SubIOp::create(b, zero, x[0]);
     if (isa<ir::NegOp>(op))
@@ -149,6 +153,15 @@ Value HostMath::lowerFloats(Operation *op, ValueRange x) {
   return lowerFunction(op, x);
 }
 
+/// 1, -1, 0 or NaN.
+Value HostMath::signOf(Value x) {
+  Value zero = number(x.getType(), 0), one = number(x.getType(), 1);
+  Value isZero = arith::CmpFOp::create(b, CmpFPredicate::OEQ, x, zero);
+  Value isNaN = arith::CmpFOp::create(b, CmpFPredicate::UNO, x, x);
+  Value sign = select(isZero, zero, math::CopySignOp::create(b, one, x));
+  return select(isNaN, x, sign);
+}
+
 /// In f64, then rounded once, as the host's bytecode does.
 Value HostMath::lowerFunction(Operation *op, ValueRange given) {
   Type type = given[0].getType(), wide = b.getF64Type();
@@ -165,6 +178,13 @@ Value HostMath::lowerFunction(Operation *op, ValueRange given) {
           })
           .Case([&](ir::SinOp) { return math::SinOp::create(b, x[0]); })
           .Case([&](ir::CosOp) { return math::CosOp::create(b, x[0]); })
+          .Case([&](ir::TanOp) { return math::TanOp::create(b, x[0]); })
+          .Case([&](ir::TanhOp) { return math::TanhOp::create(b, x[0]); })
+          .Case([&](ir::ErfOp) { return math::ErfOp::create(b, x[0]); })
+          .Case([&](ir::Log1pOp) { return math::Log1pOp::create(b, x[0]); })
+          .Case([&](ir::Expm1Op) { return math::ExpM1Op::create(b, x[0]); })
+          .Case([&](ir::Atan2Op) { return math::Atan2Op::create(b, x[0], x[1]); })
+          .Case([&](ir::SignOp) { return signOf(x[0]); })
           .Case([&](ir::FloorOp) { return math::FloorOp::create(b, x[0]); })
           .Case([&](ir::CeilOp) { return math::CeilOp::create(b, x[0]); })
           .Case([&](ir::RoundOp) { return math::RoundEvenOp::create(b, x[0]); })

@@ -36,6 +36,30 @@ Value KernelEmitter::number(int64_t value) {
     known = inEntry([&] { return constant(b.getI64Type(), b.getI64IntegerAttr(value)); });
   return known;
 }
+std::optional<int64_t> KernelEmitter::known(Value number) {
+  auto op = number.getDefiningOp<arith::ConstantOp>();
+  if (!op || !op.getType().isInteger(64))
+    return std::nullopt;
+  return cast<IntegerAttr>(op.getValue()).getInt();
+}
+Value KernelEmitter::add(Value x, Value y) {
+  std::optional<int64_t> a = known(x), c = known(y);
+  int64_t sum = 0;
+  if (a && c && !__builtin_add_overflow(*a, *c, &sum))
+    return number(sum);
+  if (a == 0 || c == 0)
+    return a == 0 ? y : x;
+  return arith::AddIOp::create(b, x, y);
+}
+Value KernelEmitter::mul(Value x, Value y) {
+  std::optional<int64_t> a = known(x), c = known(y);
+  int64_t product = 0;
+  if (a && c && !__builtin_mul_overflow(*a, *c, &product))
+    return number(product);
+  if (a == 1 || c == 1)
+    return a == 1 ? y : x;
+  return arith::MulIOp::create(b, x, y);
+}
 Value KernelEmitter::constant(Type type, Attribute value) {
   return arith::ConstantOp::create(b, type, cast<TypedAttr>(value));
 }

@@ -61,8 +61,10 @@ public:
   Value size(ir::SizeAttr size);
   SmallVector<Value> sizesOf(ir::TensorType type);
   Value elementCount(ir::TensorType type);
-  Value add(Value x, Value y) { return mlir::arith::AddIOp::create(b, x, y); }
-  Value mul(Value x, Value y) { return mlir::arith::MulIOp::create(b, x, y); }
+  /// The value of a number that is known now.
+  static std::optional<int64_t> known(Value number);
+  Value add(Value x, Value y);
+  Value mul(Value x, Value y);
   Value sub(Value x, Value y) { return mlir::arith::SubIOp::create(b, x, y); }
   Value least(Value x, Value y) { return mlir::arith::MinSIOp::create(b, x, y); }
   Value compare(mlir::arith::CmpIPredicate p, Value x, Value y) {
@@ -98,9 +100,15 @@ public:
 
   // ---- loops
   void loop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body);
-  /// A nest over the sizes, the last one innermost. The outermost loop of each nest is made here
-  /// and nowhere else: this is where it will be cut into chunks for parallel_for.
+  /// A nest over the sizes, the last one innermost, in order.
   void nest(ArrayRef<Value> sizes, llvm::function_ref<void(Indices)> body);
+  /// The same, but turns may run at the same time: none reads or writes what another one writes.
+  /// The first `front` axes, and more if these are short, are cut into chunks for parallel_for
+  /// (Spread.cpp). `work` is that of one turn, in simple ops on an element.
+  void spread(ArrayRef<Value> sizes, Value work, llvm::function_ref<void(Indices)> body,
+              size_t front = 1);
+  /// What the pointwise ops of the kernel cost for one element, in the unit of spread().
+  int64_t workOfElement();
   void when(Value condition, llvm::function_ref<void()> then,
             llvm::function_ref<void()> otherwise = {});
 
@@ -112,7 +120,7 @@ public:
   /// Notes that an element of `op` failed; finish() reports it. Inside of loops.
   void noteFault(mlir::Operation *op, Value condition, Code code, StringRef message);
   Value call(StringRef runtimeFunction, mlir::ValueRange arguments);
-  /// Reports noted faults and returns.
+  /// Reports noted faults and returns. Then loops that are worth it are cut for threads.
   void finish();
   /// Of the call, an mxrt_place.
   Value place();
@@ -124,6 +132,11 @@ private:
     Code code;
     std::string message;
   };
+  /// A loop whose turns may run at the same time.
+  struct Spread {
+    mlir::scf::ForOp loop;
+    Value work; ///< of one turn
+  };
   Value buffersArgument, sizesArgument;
   mlir::Block *entry; ///< values that serve the whole function; ends with a branch
   SmallVector<Buffer> inputs, outputs;
@@ -131,6 +144,7 @@ private:
   llvm::DenseMap<int64_t, Value> numbers;
   llvm::DenseMap<mlir::Operation *, Buffer> globals;
   SmallVector<Fault> faults;
+  SmallVector<Spread> spreads;
   unsigned globalCount = 0;
 
   void makeBuffers();
@@ -140,6 +154,8 @@ private:
   Value textGlobal(StringRef text);
   Value message(ArrayRef<MessagePart> parts);
   mlir::LLVM::LLVMFuncOp numberWriter();
+  void cut(Spread &spread, Value grain);
+  void cutSpreads();
   /// Calls `make` with the builder at the end of the entry block.
   template <class Make> auto inEntry(Make make) {
     mlir::OpBuilder::InsertionGuard guard(b);

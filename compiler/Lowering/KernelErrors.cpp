@@ -164,6 +164,7 @@ void KernelEmitter::finish() {
   }
   b.setLoc(kernel.getLoc());
   LLVM::ReturnOp::create(b, Value(LLVM::ZeroOp::create(b, context.getType())));
+  cutSpreads();
 }
 
 } // namespace mx::lowering

@@ -66,7 +66,8 @@ LogicalResult findSources(KernelOp kernel, llvm::DenseMap<Value, Sources> &sourc
       return source->hasTrait<Reduction>();
     });
     if (!isPointwise(&op)) {
-      if (!op.hasTrait<Reduction>() && !isa<MatmulOp, ConcatOp, UpdateOp, RandomOp, ScatterAddOp, RoutineOp>(op))
+      if (!op.hasTrait<Reduction>() &&
+          !isa<MatmulOp, ConcatOp, UpdateOp, RandomOp, ScatterAddOp, RoutineOp>(op))
         return op.emitOpError() << "cannot be in a kernel";
       if (!own.empty() && !(afterReductions && op.hasTrait<Reduction>()))
         return op.emitOpError() << "cannot be in one kernel with the " << own[0]->getName()
@@ -93,21 +94,25 @@ LogicalResult emit(KernelEmitter &e) {
   bool isRows = false;
   if (failed(findSources(e.kernel, sources, isRows)))
     return failure();
-  SmallVector<OutputGroup> groups;
   if (isRows) {
-    groups.emplace_back();
+    OutputGroup all;
     for (Operation &op : body)
       if (op.hasTrait<Reduction>())
-        groups[0].sources.push_back(&op);
+        all.sources.push_back(&op);
+    for (auto [i, value] : llvm::enumerate(yield.getValues()))
+      all.outputs.push_back({value, static_cast<unsigned>(i)});
+    if (failed(emitRows(e, all)))
+      return failure();
+    e.finish();
+    return success();
   }
-  // Outputs with the same source and shape share their loops; with rows, all do.
+  // Outputs with the same source and shape share their loops.
+  SmallVector<OutputGroup> groups;
   for (auto [i, value] : llvm::enumerate(yield.getValues())) {
     Output output{value, static_cast<unsigned>(i)};
     const Sources &own = sources[value];
     SizesRef sizes = cast<TensorType>(value.getType()).getSizes();
     auto group = llvm::find_if(groups, [&](OutputGroup &g) {
-      if (isRows)
-        return true;
       auto shape = cast<TensorType>(g.outputs[0].value.getType()).getSizes();
       if (own.empty() != g.sources.empty() || shape != sizes)
         return false;
@@ -121,7 +126,7 @@ LogicalResult emit(KernelEmitter &e) {
         group->sources.push_back(op);
   }
   for (const OutputGroup &group : groups)
-    if (failed(isRows ? emitRows(e, group) : emitGroup(e, group)))
+    if (failed(emitGroup(e, group)))
       return failure();
   e.finish();
   return success();
@@ -134,7 +139,7 @@ LogicalResult emitPointwise(KernelEmitter &e, const OutputGroup &group) {
   SmallVector<Value> roots = group.values();
   evaluator.prepare(roots);
   auto type = cast<TensorType>(roots[0].getType());
-  e.nest(e.sizesOf(type), [&](Indices place) {
+  e.spread(e.sizesOf(type), e.number(e.workOfElement()), [&](Indices place) {
     Evaluator::Scope scope(evaluator);
     SmallVector<Value> elements = evaluator.all(roots, place);
     for (auto [output, element] : llvm::zip_equal(group.outputs, elements))

@@ -78,4 +78,23 @@ LLVM::LLVMFuncOp RuntimeFunctions::get(StringRef name) {
   return function;
 }
 
+LLVM::LLVMFuncOp mathFunction(ModuleOp module, StringRef name, Type type, size_t arguments) {
+  std::string symbol = name.str() + (type.isF32() ? "f" : "");
+  if (auto known = module.lookupSymbol<LLVM::LLVMFuncOp>(symbol))
+    return known;
+  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+  auto function = LLVM::LLVMFuncOp::create(
+      b, module.getLoc(), symbol,
+      LLVM::LLVMFunctionType::get(type, SmallVector<Type>(arguments, type)));
+  auto none = LLVM::ModRefInfo::NoModRef;
+  function.setMemoryEffectsAttr(
+      LLVM::MemoryEffectsAttr::get(b.getContext(), none, none, none, none, none, none));
+  function.setNoUnwind(true);
+  function.setWillReturn(true);
+  // LLVM knows better ways for some arguments, which round differently: an op would then depend
+  // on whether its operands are known.
+  function.setPassthroughAttr(b.getStrArrayAttr({"nobuiltin"}));
+  return function;
+}
+
 } // namespace mx::lowering

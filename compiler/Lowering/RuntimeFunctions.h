@@ -25,4 +25,8 @@ private:
   llvm::StringMap<mlir::LLVM::LLVMFuncOp> declared;
 };
 
+/// The C library's `name` of f64, or `namef` of f32. It is pure here: nobody reads errno.
+mlir::LLVM::LLVMFuncOp mathFunction(mlir::ModuleOp module, llvm::StringRef name, mlir::Type type,
+                                    size_t arguments);
+
 } // namespace mx::lowering

@@ -119,8 +119,18 @@ Value Sema::callExpr(Expr *callee, std::vector<Arg> args, Expr *whole, Span args
           TypeArg arg;
           arg.kind = TypeArg::Model;
           arg.type = model->plain;
-          if (model->is(Kind::TypeVar) || (model->is(Kind::Nominal) && model->nominal->isModel))
-            return valueOf(types.nominal(t->nominal, {arg}, {}));
+          if (model->is(Kind::TypeVar) || (model->is(Kind::Nominal) && model->nominal->isModel)) {
+            calls.emplace_back();
+            CallInfo &info = calls.back();
+            info.target = CallInfo::Construct;
+            info.nominal = t->nominal;
+            info.receiver = member->object;
+            info.arguments.assign(t->nominal->params.size(), nullptr);
+            info.result = types.nominal(t->nominal, {arg}, {});
+            if (slot)
+              *slot = &info;
+            return valueOf(info.result);
+          }
           if (model->isError())
             return errorValue();
         }

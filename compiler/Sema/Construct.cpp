@@ -70,7 +70,12 @@ Value Sema::construct(NominalInfo &n, const Type *type, std::vector<Arg> args, E
   }
   std::vector<int> slots;
   state.slots = &slots;
-  if (!matchArguments(n.name, n.params, args, slots, callee->span, argsSpan, n.syntax->name.span,
+  // What the type says already, `type Net = Gpt[64, 8](depth=2)`, need not be given again.
+  std::vector<ParamInfo> params = n.params;
+  for (size_t i = 0; type && i < n.staticParams.size() && i < type->statics.size(); ++i)
+    if (type->statics[i].kind != StaticValue::None && type->statics[i].kind != StaticValue::Open)
+      params[n.staticParams[i]].optional = true;
+  if (!matchArguments(n.name, params, args, slots, callee->span, argsSpan, n.syntax->name.span,
                       false))
     return checkRest();
   std::vector<StaticValue> statics = type ? type->statics : std::vector<StaticValue>();
@@ -79,7 +84,7 @@ Value Sema::construct(NominalInfo &n, const Type *type, std::vector<Arg> args, E
     if (n.params[p].value.kind == StaticValue::Int)
       if (auto id = dims.asSymbol(n.params[p].value.dim))
         state.bindings.dims.erase(*id);
-  if (!bindArguments(n.params, args, slots, state))
+  if (!bindArguments(params, args, slots, state))
     return errorValue();
   for (size_t i = 0; i < n.staticParams.size(); ++i) {
     ParamInfo &p = n.params[n.staticParams[i]];
@@ -146,8 +151,18 @@ Value Sema::construct(NominalInfo &n, const Type *type, std::vector<Arg> args, E
     typeArgs.push_back(std::move(a));
   }
   // An optimizer without a model is a rule: a name and numbers that can travel (S18).
-  if (missingModel && !n.isModel)
-    return hostValue(types.rule(&n));
+  if (missingModel && !n.isModel) {
+    calls.emplace_back();
+    CallInfo &info = calls.back();
+    info.target = CallInfo::Construct;
+    info.nominal = &n;
+    for (size_t p = 0; p < n.params.size(); ++p)
+      info.arguments.push_back(slots[p] >= 0 ? args[static_cast<size_t>(slots[p])].expr : nullptr);
+    info.result = types.rule(&n);
+    if (slot)
+      *slot = &info;
+    return hostValue(info.result);
+  }
   if (!missing.empty()) {
     std::string names;
     for (const GenericParam &g : n.generics)

@@ -141,15 +141,70 @@ Value Sema::rowsValue(std::vector<Arg> &args, Span argsSpan) {
   return hostValue(types.dataset(std::move(items)));
 }
 
-/// for (p, g, v) in leaves(mut net, grad, mut vel): one turn for each parameter, unrolled.
+/// set.crop(28, 28): a data set whose items begin with a picture, which may get another size.
+Value Sema::changedPictures(const FunctionInfo &f, const Arg &set, const Arg *height,
+                            const Arg *width) {
+  std::string name = "`" + f.name.substr(0, f.name.find('_')) + "`";
+  const Type *type = set.value->type;
+  if (!type->is(Kind::Dataset)) {
+    diags.report(Code::E0202, set.span,
+                 name + " changes the pictures of a data set, this is " + show(*set.value));
+    return errorValue();
+  }
+  const Type *picture = type->parts[0];
+  if (!picture->isTensor() || picture->elem != ElementType::F32 || picture->shape.size() != 3 ||
+      hasPack(picture->shape)) {
+    diags
+        .report(Code::E0202, set.span,
+                name + " changes pictures, the items begin with " + show(picture))
+        .note("a picture is f32[channels, height, width]")
+        .help("give the items this form first: "
+              "`set.map(fn(x, y) { (x.reshape([1, 28, 28]), y) })`");
+    return errorValue();
+  }
+  if (!height || !width)
+    return hostValue(type);
+  Shape shape = picture->shape;
+  auto sizeOf = [&](const Arg &a) {
+    return axisOf(a.value->dim ? a.value->dim
+                               : dims.newSymbolDim({"?", SymbolRole::Unknown, true, a.span}));
+  };
+  shape[1] = sizeOf(*height);
+  shape[2] = sizeOf(*width);
+  std::vector<const Type *> parts = type->parts;
+  parts[0] = types.tensor(picture->elem, std::move(shape), picture->device);
+  return hostValue(types.dataset(std::move(parts)));
+}
+
+/// for (p, g, v) in leaves(mut net, grad, mut vel): one turn for each parameter, unrolled. With
+/// `rank=2` only the matrices are visited, and their sizes have names.
 Value Sema::leavesValue(std::vector<Arg> &args, Expr *whole) {
   std::vector<const Type *> parts;
   std::vector<bool> mutability;
   const Type *model = nullptr;
   // All leaves of one turn have one type. Parameters are f32 unless a model says otherwise.
   Shape shape = {Axis{{}, types.newPack("S")}};
+  for (const Arg &a : args) {
+    if (a.name != "rank")
+      continue;
+    auto rank = staticInt(a.expr, "a rank");
+    if (!rank)
+      return errorValue();
+    if (*rank < 0 || *rank > limits::kMaxRank) {
+      diags.report(Code::E0309, a.span,
+                   "a rank is 0 to " + std::to_string(limits::kMaxRank) + ", this is " +
+                       std::to_string(*rank));
+      return errorValue();
+    }
+    shape.clear();
+    for (int64_t i = 0; i < *rank; ++i)
+      shape.push_back(
+          axisOf(dims.newSymbolDim({"S" + std::to_string(i), SymbolRole::HostInt, true, a.span})));
+  }
   const Type *leaf = types.tensor(ElementType::F32, shape);
   for (Arg &a : args) {
+    if (a.name == "rank")
+      continue;
     const Value *v = check(a.expr);
     if (v->type->isError())
       return errorValue();

@@ -27,10 +27,12 @@ Value Sema::checkIndex(Index *e) {
       }
     }
     if (s && (s->kind == SymbolKind::Nominal || s->kind == SymbolKind::Alias)) {
+      // What is constructed is held to its conditions when all its arguments are known.
+      bool isCalled = staticsFollow;
       const Type *type = typeFromExpr(e);
       if (!type || type->isError())
         return errorValue();
-      if (!inferringField && !insideNominal())
+      if (!inferringField && !insideNominal() && !isCalled)
         demandType(type, e->span);
       return hostValue(types.typeName(type));
     }

@@ -26,9 +26,17 @@ std::string directoryOf(const std::string &path) {
   size_t slash = path.rfind('/');
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
-bool sameFolder(const std::string &a, const std::string &b) {
+/// Whether a folder is the library's or lies in it.
+bool isWithin(const std::string &folder, const std::string &library) {
   std::error_code ignored;
-  return std::filesystem::equivalent(a.empty() ? "." : a, b, ignored);
+  std::filesystem::path at = std::filesystem::absolute(folder.empty() ? "." : folder, ignored);
+  for (at = at.lexically_normal(); !at.empty(); at = at.parent_path()) {
+    if (std::filesystem::equivalent(at, library, ignored))
+      return true;
+    if (at == at.parent_path())
+      break;
+  }
+  return false;
 }
 } // namespace
 
@@ -111,8 +119,8 @@ ModuleInfo *Sema::loadModule(const std::string &name, Span where, const std::str
   std::replace(file.begin(), file.end(), '.', '/');
   // A file beside the importing one comes first, then the standard library.
   std::vector<std::pair<std::string, bool>> places;
-  // The library in its own folder has one path, however it was reached.
-  if (folder != options.stdlib && !sameFolder(folder, options.stdlib))
+  // The library in its own folders has one path, however it was reached.
+  if (options.stdlib.empty() || (folder != options.stdlib && !isWithin(folder, options.stdlib)))
     places.push_back({folder + file + ".mx", false});
   if (!options.stdlib.empty())
     places.push_back(
@@ -133,7 +141,7 @@ ModuleInfo *Sema::loadModule(const std::string &name, Span where, const std::str
     if (!text)
       continue;
     const SourceFile &source =
-        sources.add(isStd ? "std/" + baseName(path) : path, path, std::move(*text));
+        sources.add(isStd ? "std/" + file + ".mx" : path, path, std::move(*text));
     size_t before = diags.errorCount();
     ModuleInfo *module = addModule(name, source, isStd);
     if (module->state == ModuleInfo::Broken)
@@ -304,7 +312,7 @@ const ModuleInfo *Sema::checkProgram(const SourceFile &file) {
   mainFolder = directoryOf(file.path());
   size_t before = diags.errorCount();
   ModuleInfo *module = addModule(baseName(file.path().empty() ? file.name() : file.path()), file,
-                                 !options.stdlib.empty() && sameFolder(mainFolder, options.stdlib));
+                                 !options.stdlib.empty() && isWithin(mainFolder, options.stdlib));
   if (module->state == ModuleInfo::Broken || !prelude || diags.errorCount() != before)
     return module;
   Context ctx;

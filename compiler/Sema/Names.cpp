@@ -15,7 +15,10 @@ Symbol *Sema::lookupMember(ModuleInfo &module, const ast::Identifier &name) {
   bool isPrivate = !name.text.empty() && name.text[0] == '_';
   // A module offers what it defines, not what it imports; only the library passes the prelude's on.
   ModuleInfo *home = it == module.scope.names.end() ? nullptr : it->second->home;
-  bool imported = home && home != &module && !(module.isStd && home == prelude);
+  // A module of the library hands on the prelude's names and those of its own folder (nn/conv.mx).
+  bool passedOn =
+      module.isStd && home && (home == prelude || home->name.starts_with(module.name + "."));
+  bool imported = home && home != &module && !passedOn;
   bool hidden =
       it != module.scope.names.end() && (imported || it->second->kind == SymbolKind::Module);
   if (hidden && imported) {

@@ -43,6 +43,37 @@ std::optional<std::vector<int64_t>> Sema::axesOf(Expr *e) {
   return axes;
 }
 
+/// A list of sizes, one for each dimension of x.
+std::optional<std::vector<Dim>> Sema::sizesOf(Expr *e, const Value &x, const char *what) {
+  const List<Expr *> *list = nullptr;
+  if (auto *l = as<ListExpr>(e))
+    list = &l->elements;
+  if (auto *t = as<Tuple>(e))
+    list = &t->elements;
+  if (!list || list->size() != x.type->shape.size() || hasPack(x.type->shape)) {
+    diags.report(Code::E0314, e->outerSpan,
+                 std::string(what) + " is a list with one number for each dimension of " + show(x));
+    return std::nullopt;
+  }
+  std::vector<Dim> sizes;
+  for (Expr *one : *list) {
+    const Value *v = one->checked ? one->checked : check(one);
+    if (v->type->isError())
+      return std::nullopt;
+    if (!v->dim) {
+      diags.report(Code::E0216, one->outerSpan,
+                   std::string(what) + " is known at compile time, this is " + show(*v));
+      return std::nullopt;
+    }
+    if (auto n = v->dim.constant(); n && *n < 0) {
+      diags.report(Code::E0309, one->outerSpan, std::string(what) + " is 0 or more");
+      return std::nullopt;
+    }
+    sizes.push_back(v->dim);
+  }
+  return sizes;
+}
+
 /// Builtins that take any number of arguments, or look at the arguments themselves.
 Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee, Expr *whole,
                           Span argsSpan, const Type *expected, bool &handled) {
@@ -251,7 +282,18 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
     return hostValue(types.progress(t));
   }
   case ShapeRule::Log:
-    if (!checkAll() || !needs(2, 2))
+    if (!checkAll() || !needs(2, 3))
+      return errorValue();
+    for (size_t i = 0; i < args.size(); ++i)
+      if (!args[i].name.empty() && args[i].name != f.params[i].name) {
+        diags
+            .report(Code::E0207, args[i].nameSpan,
+                    "`log` has no parameter `" + std::string(args[i].name) + "` here")
+            .note("its parameters are name, value, step");
+        return errorValue();
+      }
+    if (args.size() == 3 &&
+        !require(*args[2].value, types.scalar(ElementType::I64), args[2].span, "`step`"))
       return errorValue();
     return hostValue(types.nothing());
   case ShapeRule::Map: {

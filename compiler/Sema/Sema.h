@@ -274,7 +274,7 @@ public:
   Symbol *innerValue(FunctionInfo &graph, std::string_view name, Span span);
   Value callWatched(Watch &watch, std::vector<Arg> args, Expr *callee, Expr *whole, Span argsSpan,
                     const CallInfo **slot, const Type *expected);
-  std::map<std::string, FunctionInfo *> watchedVariants;
+  std::map<std::pair<const FunctionInfo *, std::string>, FunctionInfo *> watchedVariants;
 
   // ---- Calls.cpp
   Value checkCall(ast::Call *e, const Type *expected);
@@ -351,12 +351,14 @@ public:
                         std::vector<int> &slots, Expr *callee, Expr *whole, const Type *result);
   std::optional<std::vector<int64_t>> axesOf(Expr *e);
   std::optional<int64_t> staticInt(Expr *e, const char *what);
+  std::optional<std::vector<Dim>> sizesOf(Expr *e, const Value &x, const char *what);
   const Type *batched(const Type *item, Dim batch);
   std::string constBeingMade() const;
   Value leavesValue(std::vector<Arg> &args, Expr *whole);
   Value rowsValue(std::vector<Arg> &args, Span argsSpan);
   Value summaryValue(std::vector<Arg> &args, Expr *whole, Span argsSpan);
   Value loaderValue(std::vector<Arg> &args, Expr *whole);
+  Value changedPictures(const FunctionInfo &f, const Arg &set, const Arg *height, const Arg *width);
 
   // ---- Patterns.cpp
   Value checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole);

@@ -278,21 +278,12 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
   }
   case ShapeRule::Tile: {
     Arg *times = argOf("times");
-    auto list = axesOf(times->expr);
+    auto list = sizesOf(times->expr, *v, "how often a tensor is repeated");
     if (!list)
       return errorValue();
-    if (list->size() != v->type->shape.size() || hasPack(v->type->shape)) {
-      diags.report(Code::E0314, times->expr->outerSpan,
-                   "`tile` needs one number for each dimension of " + show(*v));
-      return errorValue();
-    }
     Shape s;
     for (size_t i = 0; i < list->size(); ++i) {
-      if ((*list)[i] < 0) {
-        diags.report(Code::E0309, times->expr->outerSpan, "a tensor is repeated 0 times or more");
-        return errorValue();
-      }
-      Dim d = dims.mul(v->type->shape[i].dim, dims.constant((*list)[i]));
+      Dim d = dims.mul(v->type->shape[i].dim, (*list)[i]);
       if (!d)
         return sizeProblem(times->expr->span);
       s.push_back(axisOf(d));
@@ -301,15 +292,10 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
   }
   case ShapeRule::Pad: {
     Arg *before = argOf("before"), *after = argOf("after"), *mode = argOf("mode");
-    auto b = axesOf(before->expr), a = axesOf(after->expr);
-    if (!a || !b)
+    auto b = sizesOf(before->expr, *v, "a border");
+    auto a = b ? sizesOf(after->expr, *v, "a border") : std::nullopt;
+    if (!a)
       return errorValue();
-    if (a->size() != v->type->shape.size() || b->size() != v->type->shape.size() ||
-        hasPack(v->type->shape)) {
-      diags.report(Code::E0314, whole->span,
-                   "`pad` needs one number before and after each dimension of " + show(*v));
-      return errorValue();
-    }
     if (mode && (mode->value->constant != Value::StringConstant ||
                  (mode->value->text != "constant" && mode->value->text != "edge" &&
                   mode->value->text != "reflect"))) {
@@ -320,8 +306,8 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
     }
     Shape s;
     for (size_t i = 0; i < a->size(); ++i) {
-      Dim d =
-          dims.add(v->type->shape[i].dim, dims.add(dims.constant((*b)[i]), dims.constant((*a)[i])));
+      Dim border = dims.add((*b)[i], (*a)[i]);
+      Dim d = border ? dims.add(v->type->shape[i].dim, border) : Dim();
       if (!d)
         return sizeProblem(whole->span);
       s.push_back(axisOf(d));
@@ -364,8 +350,12 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
   case ShapeRule::File: { // what is in a file is known when it was read
     auto open = [&](const Type *type, size_t rank) {
       Shape s;
-      for (size_t i = 0; i < rank; ++i)
-        s.push_back(axisOf(dims.newSymbolDim({"?", SymbolRole::Unknown, true, whole->span})));
+      for (size_t i = 0; i < rank; ++i) {
+        bool fixed = i < type->shape.size() && type->shape[i].dim.constant();
+        s.push_back(fixed
+                        ? type->shape[i]
+                        : axisOf(dims.newSymbolDim({"?", SymbolRole::Unknown, true, whole->span})));
+      }
       return types.tensor(type->elem, std::move(s));
     };
     if (result->is(Kind::Tuple))
@@ -385,6 +375,8 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
     }
     return valueOf(open(result, rank));
   }
+  case ShapeRule::Pictures:
+    return changedPictures(f, *x, argOf("height"), argOf("width"));
   case ShapeRule::DeviceOf: { // x.to(d)
     Arg *d = argOf("d");
     Value r = valueOf(types.tensor(v->type->elem, v->type->shape));

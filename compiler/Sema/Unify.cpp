@@ -18,11 +18,18 @@ Sema::Fit Sema::unify(const Type *want, const Type *have, CallState &state) {
     auto [it, fresh] = state.bindings.types.emplace(want->variable, have->plain);
     return fresh || equalTypes(it->second, have) ? Fit::Yes : Fit::No;
   }
+  // A name that the type's own arguments stand for already: `Sgd[M](vel=…)`.
+  if (want->is(Kind::TypeVar))
+    if (auto it = state.bindings.types.find(want->variable); it != state.bindings.types.end())
+      return equalTypes(it->second, have) ? Fit::Yes : Fit::No;
   if (want->kind != have->kind)
     return Fit::No;
   auto unifyElem = [&](Elem w, Elem h) {
-    if (!w.isVariable() || !state.openElems.count(w.variableId()))
-      return w == h;
+    if (!w.isVariable() || !state.openElems.count(w.variableId())) {
+      auto given =
+          w.isVariable() ? state.bindings.elems.find(w.variableId()) : state.bindings.elems.end();
+      return given == state.bindings.elems.end() ? w == h : given->second == h;
+    }
     auto it = state.bindings.elems.find(w.variableId());
     if (it != state.bindings.elems.end())
       return it->second == h;

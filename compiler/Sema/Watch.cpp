@@ -123,9 +123,7 @@ FunctionInfo *Sema::watchedVariant(Watch &watch) {
   }
   if (graph.state != FunctionInfo::BodyDone)
     return nullptr; // it has errors, or watches itself
-  char where[24];
-  std::snprintf(where, sizeof where, " %p", static_cast<const void *>(&graph));
-  FunctionInfo *&variant = watchedVariants[key + where];
+  FunctionInfo *&variant = watchedVariants[{&graph, key}];
   if (variant)
     return variant;
   functions.push_back(graph);

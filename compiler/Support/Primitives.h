@@ -45,6 +45,7 @@ enum class ShapeRule {
   Map,
   SameData,
   Rows,
+  Pictures,
   File,
 };
 

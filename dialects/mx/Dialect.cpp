@@ -221,6 +221,10 @@ ElementType elementFromMlir(Type type) {
   return ElementType::F32;
 }
 
+bool isExpensive(Operation *op) {
+  return isa<ExpOp, LogOp, Log1pOp, Expm1Op, TanhOp, ErfOp, SinOp, CosOp, TanOp, PowOp, Atan2Op>(
+      op);
+}
 bool isHostInt(Type type) {
   auto tensor = dyn_cast<TensorType>(type);
   return tensor && tensor.isHost() && tensor.isScalar() && tensor.getElement().isInteger(64);

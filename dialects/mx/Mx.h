@@ -26,6 +26,9 @@ inline constexpr llvm::StringLiteral kOn = "mx.on";
 /// their devices.
 inline constexpr llvm::StringLiteral kHeld = "mx.held";
 
+/// Whether an element costs many times what an addition does.
+bool isExpensive(mlir::Operation *op);
+
 bool isHostInt(mlir::Type type);
 bool isScalarTensor(mlir::Type type);
 

@@ -5,6 +5,7 @@
 // safetensors. Functions and handles have no place in a file and are left out.
 
 #include "data/DataHost.h"
+#include "data/Numbers.h"
 #include "eager/TensorValue.h"
 #include "io/Json.h"
 #include "io/Safetensors.h"
@@ -139,15 +140,8 @@ struct Collected {
 
 Status collectTensor(Walker &walker, Collected &out, mxrt_tensor *tensor, io::SafeEntry &entry) {
   mxrt_runtime *runtime = walker.host.options.runtime;
-  TensorRef dense(mxrt_tensor_retain(tensor));
-  if (!mxrt_tensor_is_dense(tensor)) {
-    mxrt_tensor *copy = nullptr;
-    mxrt_device device = {MXRT_CPU, 0};
-    MXRT_CHECK(Status(mxrt_tensor_create(runtime, &device, tensor->type, tensor->rank,
-                                         tensor->sizes(), &walker.call.place, &copy)));
-    dense = TensorRef(copy);
-    MXRT_CHECK(Status(mxrt_call_copy(runtime, tensor, copy, &walker.call.place)));
-  }
+  TensorRef dense;
+  MXRT_CHECK(denseOf(walker.host, tensor, walker.call.place, dense));
   MXRT_CHECK(Status(mxrt_tensor_wait(runtime, dense.get(), &walker.call.place)));
   entry.data = dense->data();
   entry.bytes = mxrt_tensor_bytes(dense.get());

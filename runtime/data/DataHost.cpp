@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "data/DataHost.h"
+#include "data/Log.h"
 #include "eager/TensorValue.h"
 
 #include <cstring>
@@ -13,7 +14,31 @@ DataHost::DataHost(const DataOptions &options)
     : options(options), shortName(mxrt_runtime_allocator(options.runtime)),
       shortBuffers(mxrt_runtime_allocator(options.runtime)) {}
 
-DataHost::~DataHost() { forgetShortBatch(); }
+DataHost::~DataHost() {
+  forgetShortBatch();
+  deleteObject(allocator(), log);
+}
+
+Result<RunLog *> DataHost::openLog() {
+  if (!log)
+    log = newObject<RunLog>(allocator(), *this);
+  if (!log)
+    return outOfMemory(allocator());
+  return log;
+}
+
+Status DataHost::finishLog() {
+  if (!log)
+    return success();
+  MXRT_CHECK(log->write({}, true));
+  Vec<char> text(allocator());
+  MXRT_CHECK(log->summarise(text));
+  if (options.showProgress)
+    options.showProgress(options.progressContext, {text.data(), text.size()});
+  deleteObject(allocator(), log);
+  log = nullptr;
+  return success();
+}
 
 void DataHost::forgetShortBatch() {
   for (mxrt_buffer *buffer : shortBuffers)
@@ -61,6 +86,10 @@ Status DataHost::registerNatives(host::Vm &vm) {
   MXRT_CHECK(registerSources(vm, *this));
   MXRT_CHECK(registerCheckpoints(vm, *this));
   MXRT_CHECK(registerPictures(vm, *this));
+  MXRT_CHECK(registerChanges(vm, *this));
+  MXRT_CHECK(registerDrawing(vm, *this));
+  MXRT_CHECK(registerTokens(vm, *this));
+  MXRT_CHECK(registerLog(vm, *this));
   return registerProgress(vm, *this);
 }
 

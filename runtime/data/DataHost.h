@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Data sets, loaders, files, checkpoints and progress bars for host code: native
-// functions `mx.data.*`, `mx.save`, `mx.restore` and `mx.progress.*` of a VM.
+// Data sets, loaders, files, checkpoints, progress bars, logs and drawings for
+// host code: native functions `mx.data.*`, `mx.save`, `mx.restore`,
+// `mx.progress.*`, `mx.log` and `mx.draw.*` of a VM.
 //
 //   DataHost data({runtime});
 //   MXRT_CHECK(data.registerNatives(*vm));
@@ -24,7 +25,15 @@ struct DataOptions {
   void *progressContext = nullptr;
   /// Bars are redrawn on one line; otherwise each is one line at its end.
   bool onTerminal = false;
+  /// What the program prints is seen by a person: pictures may use all characters.
+  bool drawsOnTerminal = false;
+  /// Where `log` writes; outlives the host. Made with the first number.
+  const char *logFolder = "run";
+  /// When the run began, in seconds since 1970.
+  double startSeconds = 0;
 };
+
+class RunLog;
 
 /// The last batch of a loader that keeps the rest, if it is smaller.
 struct ShortBatch {
@@ -41,6 +50,9 @@ public:
   ~DataHost();
 
   Status registerNatives(host::Vm &vm);
+  /// Ends the log, if there is one: waits for its numbers, writes them and shows
+  /// a table of the curves.
+  Status finishLog();
   /// Whether a tensor in `values` is of the latest short batch.
   bool findShortBatch(std::span<const host::Value> values, ShortBatch &found) const;
 
@@ -48,12 +60,15 @@ public:
   void noteShortBatch(std::string_view set, int64_t rows, std::span<mxrt_tensor *const> tensors);
   const mxrt_allocator *allocator() const { return mxrt_runtime_allocator(options.runtime); }
   const DataOptions options;
+  /// The log of this run, made at the first call.
+  Result<RunLog *> openLog();
 
 private:
   void forgetShortBatch();
   Vec<char> shortName;
   int64_t shortRows = 0;
   Vec<mxrt_buffer *> shortBuffers;
+  RunLog *log = nullptr;
 };
 
 // One file each.
@@ -63,6 +78,10 @@ Status registerSources(host::Vm &vm, DataHost &host);
 Status registerCheckpoints(host::Vm &vm, DataHost &host);
 Status registerPictures(host::Vm &vm, DataHost &host);
 Status registerProgress(host::Vm &vm, DataHost &host);
+Status registerChanges(host::Vm &vm, DataHost &host);
+Status registerDrawing(host::Vm &vm, DataHost &host);
+Status registerTokens(host::Vm &vm, DataHost &host);
+Status registerLog(host::Vm &vm, DataHost &host);
 
 /// A row of a table of natives.
 struct NativeRow {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "data/Dataset.h"
-#include "data/Pictures.h"
+#include "data/Gather.h"
+#include "data/Numbers.h"
 #include "eager/TensorValue.h"
 #include "mxrt/call.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace mxrt::data {
 
-using eager::makeTensorValue;
 using eager::tensorOf;
 using host::Invocation;
 using host::Kind;
@@ -33,6 +32,18 @@ void release(Dataset *set) {
 Value makeDatasetValue(host::Heap &heap, Dataset *set) {
   host::ForeignObject *object = host::makeForeign(heap, &datasetType, set);
   return object ? Value(Kind::Handle, object) : Value();
+}
+
+Status giveDataset(Invocation &call, Dataset *set, Status status) {
+  if (status.ok()) {
+    call.result = makeDatasetValue(call.vm.heap(), set);
+    if (call.result.isSet())
+      return success();
+    call.result = Value::unit();
+    status = call.vm.heap().exhausted();
+  }
+  release(set);
+  return status;
 }
 
 Result<Dataset *> makeDataset(host::Heap &heap, const mxrt_allocator *alloc) {
@@ -58,64 +69,7 @@ Status addColumn(Dataset &set, mxrt_tensor *rows, mxrt_dtype type, float scale) 
   return success();
 }
 
-// -- gathering ----------------------------------------------------------------
-
 namespace {
-
-struct GatherHead {
-  int64_t columns, rows;
-};
-struct GatherColumn {
-  int64_t elements;
-  float scale;
-};
-
-template <typename To> void convertBytes(const uint8_t *from, To *to, int64_t count, float scale) {
-  for (int64_t i = 0; i < count; ++i)
-    to[i] = scale == 1 ? static_cast<To>(from[i]) : static_cast<To>(float(from[i]) * scale);
-}
-
-/// Tensors: the rows of every column, then the batch of each. Arguments: the
-/// head, the columns, the numbers of the items.
-mxrt_status gatherKernel(const mxrt_context *, const mxrt_tensor *const *tensors,
-                         const void *arguments) {
-  auto *head = static_cast<const GatherHead *>(arguments);
-  auto *columns = reinterpret_cast<const GatherColumn *>(head + 1);
-  auto *numbers = reinterpret_cast<const int64_t *>(columns + head->columns);
-  for (int64_t c = 0; c < head->columns; ++c) {
-    const mxrt_tensor *from = tensors[c], *to = tensors[head->columns + c];
-    int64_t count = columns[c].elements;
-    int64_t fromBytes = count * mxrt_dtype_size(from->type);
-    int64_t toBytes = count * mxrt_dtype_size(to->type);
-    for (int64_t r = 0; r < head->rows; ++r) {
-      const char *source = from->data() + numbers[r] * fromBytes;
-      char *target = to->data() + r * toBytes;
-      if (from->type == to->type)
-        std::memcpy(target, source, static_cast<size_t>(toBytes));
-      else if (to->type == MXRT_F32)
-        convertBytes(reinterpret_cast<const uint8_t *>(source), reinterpret_cast<float *>(target),
-                     count, columns[c].scale);
-      else
-        convertBytes(reinterpret_cast<const uint8_t *>(source), reinterpret_cast<int32_t *>(target),
-                     count, 1);
-    }
-  }
-  return nullptr;
-}
-/// The same for a file of records: pictures and labels.
-mxrt_status pictureKernel(const mxrt_context *context, const mxrt_tensor *const *tensors,
-                          const void *arguments) {
-  auto *head = static_cast<const GatherHead *>(arguments);
-  auto *columns = reinterpret_cast<const GatherColumn *>(head + 1);
-  auto *numbers = reinterpret_cast<const int64_t *>(columns + head->columns);
-  const mxrt_tensor *to = tensors[2];
-  const int64_t *sizes = to->sizes() + to->rank - 2;
-  return gatherPictures(context, tensors[0], tensors[1], {numbers, static_cast<size_t>(head->rows)},
-                        sizes[0], sizes[1], reinterpret_cast<float *>(to->data()),
-                        reinterpret_cast<float *>(tensors[3]->data()))
-      .release();
-}
-static_assert(sizeof(GatherHead) % 8 == 0 && sizeof(GatherColumn) % 8 == 0);
 
 /// A tuple of the values, or the only one; takes over what `parts` own.
 Status bundle(host::Heap &heap, Vec<Value> &parts, Value &out) {
@@ -133,78 +87,6 @@ Status bundle(host::Heap &heap, Vec<Value> &parts, Value &out) {
   parts.clear();
   out = Value(Kind::Tuple, tuple);
   return success();
-}
-
-/// Values that are released unless they were given away.
-struct Parts {
-  explicit Parts(host::Heap &heap) : heap(heap), list(heap.allocator()) {}
-  ~Parts() {
-    for (Value &value : list)
-      host::release(heap, value);
-  }
-  /// A new tensor [rows, sizes...] or, without `rows`, [sizes...].
-  Status add(mxrt_runtime *runtime, mxrt_dtype type, const int64_t *rows, int32_t rank,
-             const int64_t *sizes, const mxrt_place &place) {
-    int64_t shape[MXRT_MAX_RANK + 1] = {};
-    int32_t count = 0;
-    if (rows)
-      shape[count++] = *rows;
-    for (int32_t i = 0; i < rank; ++i)
-      shape[count++] = sizes[i];
-    mxrt_tensor *made = nullptr;
-    mxrt_device device = {MXRT_CPU, 0};
-    MXRT_CHECK(Status(mxrt_tensor_create(runtime, &device, type, count, shape, &place, &made)));
-    Value value = makeTensorValue(heap, made);
-    if (!value.isSet() || !list.push(value)) {
-      if (value.isSet())
-        host::release(heap, value);
-      else
-        mxrt_tensor_release(made);
-      return heap.exhausted();
-    }
-    return success();
-  }
-  host::Heap &heap;
-  Vec<Value> list;
-};
-
-Status gather(DataHost &host, Invocation &call, Dataset *set, std::span<const int64_t> numbers,
-              bool single, Parts &parts) {
-  mxrt_runtime *runtime = host.options.runtime;
-  int64_t rows = static_cast<int64_t>(numbers.size());
-  size_t columns = set->columns.size();
-  Vec<mxrt_tensor *> reads(set->alloc), writes(set->alloc);
-  Vec<int64_t> words(set->alloc);
-  size_t headWords = (sizeof(GatherHead) + columns * sizeof(GatherColumn)) / 8;
-  if (!reads.reserve(columns) || !writes.reserve(columns) ||
-      !words.resize(headWords + numbers.size()))
-    return outOfMemory(set->alloc);
-  GatherHead head = {static_cast<int64_t>(columns), rows};
-  std::memcpy(words.data(), &head, sizeof head);
-  for (size_t c = 0; c < columns; ++c) {
-    Column &column = set->columns[c];
-    MXRT_CHECK(parts.add(runtime, column.type, single ? nullptr : &rows, column.rank, column.sizes,
-                         call.place));
-    GatherColumn entry = {column.elements, column.scale};
-    std::memcpy(reinterpret_cast<char *>(words.data()) + sizeof head + c * sizeof entry, &entry,
-                sizeof entry);
-    if (!reads.push(column.rows.get()) || !writes.push(tensorOf(parts.list[c])))
-      return outOfMemory(set->alloc);
-  }
-  if (!numbers.empty())
-    std::memcpy(words.data() + headWords, numbers.data(), numbers.size() * 8);
-  mxrt_call push = {};
-  push.run = set->pictures ? pictureKernel : gatherKernel;
-  push.name = set->pictures ? "decode" : "gather";
-  push.reads = reads.data();
-  push.read_count = columns;
-  push.writes = writes.data();
-  push.write_count = columns;
-  push.arguments = words.data();
-  push.argument_bytes = words.size() * 8;
-  push.flags = MXRT_OP_OVERWRITES;
-  push.place = call.place;
-  return Status(mxrt_call_push(runtime, &push));
 }
 
 /// Copies the parts of item `row` of a batch into their places; makes the batch
@@ -239,10 +121,16 @@ Status placeItem(DataHost &host, Invocation &call, const Value &item, int64_t ro
   return success();
 }
 
-Status mapItem(DataHost &host, Invocation &call, Dataset *set, int64_t number, Value &out) {
+/// Item `r` of a request to a data set with a function.
+Status mapItem(DataHost &host, Invocation &call, Dataset *set, const ItemRequest &request, size_t r,
+               Value &out) {
   Value item;
   Vec<mxrt_tensor *> unused(set->alloc);
-  MXRT_CHECK(issueItems(host, call, set->below, {&number, 1}, true, item, unused));
+  ItemRequest one = request;
+  one.numbers = request.numbers.subspan(r, 1);
+  one.places = request.places.subspan(r, 1);
+  one.single = true;
+  MXRT_CHECK(issueItems(host, call, set->below, one, item, unused));
   std::span<Value> args(&item, 1);
   if (set->spread)
     args = item.aggregate()->view();
@@ -251,35 +139,98 @@ Status mapItem(DataHost &host, Invocation &call, Dataset *set, int64_t number, V
   return status;
 }
 
+/// Changes the first part of items that a function made; the others stay.
+Status changeParts(DataHost &host, Invocation &call, std::span<const PictureChange> changes,
+                   const ItemRequest &request, Parts &parts) {
+  mxrt_tensor *batch = tensorOf(parts.list[0]);
+  if (!batch)
+    return error(host.allocator(), MXRT_HOST_TYPE, noPlace,
+                 "the items begin with %s, pictures are tensors",
+                 host::kindName(parts.list[0].kind));
+  Column column;
+  MXRT_CHECK(denseOf(host, batch, call.place, column.rows));
+  column.type = batch->type;
+  int32_t lead = request.single ? 0 : 1;
+  column.rank = batch->rank - lead;
+  for (int32_t i = 0; i < column.rank; ++i) {
+    column.sizes[i] = batch->sizes()[i + lead];
+    column.elements *= column.sizes[i];
+  }
+  Vec<int64_t> own(host.allocator());
+  if (!own.resize(request.numbers.size()))
+    return outOfMemory(host.allocator());
+  for (size_t r = 0; r < own.size(); ++r)
+    own[r] = static_cast<int64_t>(r);
+  ItemRequest rows = request;
+  rows.numbers = {own.data(), own.size()};
+  MXRT_CHECK(pushGather(host, call, {&column, 1}, false, changes, rows, parts));
+  std::swap(parts.list[0], parts.list[parts.list.size() - 1]);
+  host::release(parts.heap, parts.list[parts.list.size() - 1]);
+  parts.list.pop();
+  return success();
+}
+
+/// The parts of an item that a function gave, as values that `parts` owns.
+Status takeParts(Value &item, Parts &parts) {
+  std::span<Value> given(&item, 1);
+  if (item.kind == Kind::Tuple)
+    given = item.aggregate()->view();
+  for (const Value &value : given) {
+    if (!parts.list.push(value))
+      return outOfMemory(parts.list.allocator());
+    host::retain(parts.list[parts.list.size() - 1]);
+  }
+  return success();
+}
+
 } // namespace
 
-Status issueItems(DataHost &host, Invocation &call, Dataset *set, std::span<const int64_t> numbers,
-                  bool single, Value &out, Vec<mxrt_tensor *> &tensors) {
+Status issueItems(DataHost &host, Invocation &call, Dataset *set, const ItemRequest &request,
+                  Value &out, Vec<mxrt_tensor *> &tensors) {
   // Down to the rows, or to a function.
   Vec<int64_t> below(set->alloc);
-  if (!below.resize(numbers.size()))
+  Vec<PictureChange> changes(set->alloc);
+  if (!below.resize(request.numbers.size()))
     return outOfMemory(set->alloc);
-  std::copy(numbers.begin(), numbers.end(), below.begin());
+  std::copy(request.numbers.begin(), request.numbers.end(), below.begin());
   while (set->below && !set->function.isSet()) {
+    if (set->changes && changes.size() == maxChanges)
+      return error(set->alloc, MXRT_INVALID_ARGUMENT, noPlace,
+                   "pictures are changed %zu times at most on their way", maxChanges);
+    if (set->changes && !changes.push(set->change))
+      return outOfMemory(set->alloc);
     for (int64_t &number : below)
       number = set->first + (number % set->period) * set->step;
     set = set->below;
   }
-  std::span<const int64_t> found(below.data(), below.size());
+  std::reverse(changes.begin(), changes.end());
+  std::span<const PictureChange> all(changes.data(), changes.size());
+  ItemRequest found = request;
+  found.numbers = {below.data(), below.size()};
   Parts parts(call.vm.heap());
   if (!set->below) {
-    MXRT_CHECK(gather(host, call, set, found, single, parts));
-  } else if (single) {
-    return mapItem(host, call, set, found[0], out);
+    MXRT_CHECK(pushGather(host, call, {set->columns.data(), set->columns.size()}, set->pictures,
+                          all, found, parts));
+  } else if (request.single) {
+    if (all.empty())
+      return mapItem(host, call, set, found, 0, out);
+    Value item;
+    MXRT_CHECK(mapItem(host, call, set, found, 0, item));
+    Status status = takeParts(item, parts);
+    host::release(call.vm.heap(), item);
+    MXRT_CHECK(std::move(status));
+    MXRT_CHECK(changeParts(host, call, all, found, parts));
   } else {
-    for (size_t r = 0; r < found.size(); ++r) {
+    for (size_t r = 0; r < below.size(); ++r) {
       Value item;
-      MXRT_CHECK(mapItem(host, call, set, found[r], item));
-      Status status = placeItem(host, call, item, static_cast<int64_t>(found.size()),
+      MXRT_CHECK(mapItem(host, call, set, found, r, item));
+      Status status = placeItem(host, call, item, static_cast<int64_t>(below.size()),
                                 static_cast<int64_t>(r), parts);
       host::release(call.vm.heap(), item);
       MXRT_CHECK(std::move(status));
     }
+    if (!all.empty())
+      MXRT_CHECK(changeParts(host, call, all, found, parts));
   }
   for (Value &part : parts.list)
     if (!tensors.push(tensorOf(part)))

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Data sets: items by number. A data set never changes; `take`, `shard`,
-// `repeat` and `map` make another one on top. Items are gathered by ops of the
+// `repeat`, `map` and changes of pictures make another one on top. Items are gathered by ops of the
 // engine, so they are ready when somebody waits for them.
 
 #ifndef MXRT_DATA_DATASET_H
 #define MXRT_DATA_DATASET_H
 
+#include "data/Augment.h"
 #include "data/DataHost.h"
 #include "memory/Tensor.h"
 
@@ -38,6 +39,8 @@ struct Dataset {
   int64_t first = 0, step = 1, period = INT64_MAX;
   host::Value function; // of `map`
   bool spread = false;  // it takes the parts of an item one by one
+  bool changes = false; // the first part of an item is a picture that is changed
+  PictureChange change;
 };
 
 extern const host::ForeignType datasetType;
@@ -51,17 +54,29 @@ inline Dataset *datasetOf(const host::Value &value) {
              ? static_cast<Dataset *>(value.foreign()->payload)
              : nullptr;
 }
+/// Makes `set` the call's result unless there is an error, which is returned;
+/// takes over the reference.
+Status giveDataset(host::Invocation &call, Dataset *set, Status status = success());
 /// An empty one; its columns are to be added.
 Result<Dataset *> makeDataset(host::Heap &heap, const mxrt_allocator *alloc);
+/// One on top of the call's first argument, of the same length.
+Status makeAbove(void *context, host::Invocation &call, Dataset *&made);
 /// Adds rows [n, ...] as elements of `type`; takes over the tensor.
 Status addColumn(Dataset &set, mxrt_tensor *rows, mxrt_dtype type, float scale);
 
-/// The items of these numbers, one behind the other along a new first axis, or
-/// with `single` the one item: a tensor, or a tuple of tensors. `tensors` gets
-/// them as well, borrowed.
-Status issueItems(DataHost &host, host::Invocation &call, Dataset *set,
-                  std::span<const int64_t> numbers, bool single, host::Value &out,
-                  Vec<mxrt_tensor *> &tensors);
+/// Which items, and what is random about them.
+struct ItemRequest {
+  std::span<const int64_t> numbers; // in the data set
+  std::span<const int64_t> places;  // in the one that is loaded
+  bool single = false;              // one item, not a batch of them
+  mxrt_rng stream = {};
+  int64_t epoch = 0;
+};
+
+/// The items, one behind the other along a new first axis, or the single one: a
+/// tensor, or a tuple of tensors. `tensors` gets them as well, borrowed.
+Status issueItems(DataHost &host, host::Invocation &call, Dataset *set, const ItemRequest &request,
+                  host::Value &out, Vec<mxrt_tensor *> &tensors);
 
 } // namespace mxrt::data
 

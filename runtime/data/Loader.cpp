@@ -49,7 +49,7 @@ Plan *planOf(const Value &value) { return static_cast<Plan *>(value.foreign()->p
 
 struct Cursor {
   Cursor(host::Heap &heap, const mxrt_allocator *alloc)
-      : heap(heap), alloc(alloc), order(alloc), ready(alloc), numbers(alloc) {}
+      : heap(heap), alloc(alloc), order(alloc), ready(alloc), numbers(alloc), places(alloc) {}
   ~Cursor() {
     for (size_t i = given; i < ready.size(); ++i)
       host::release(heap, ready[i]);
@@ -60,12 +60,14 @@ struct Cursor {
   host::Heap &heap;
   const mxrt_allocator *alloc;
   Plan *plan = nullptr;
-  Dataset *items = nullptr;  // instead of a plan: one item a turn
-  Vec<int64_t> order;        // of a shuffled epoch
+  Dataset *items = nullptr; // instead of a plan: one item a turn
+  Vec<int64_t> order;       // of a shuffled epoch
+  mxrt_rng draws = {};      // for what is random about items
+  int64_t epoch = 0;
   int64_t next = 0, end = 0; // to be issued
   Vec<Value> ready;          // issued; those before `given` are gone
   size_t given = 0;
-  Vec<int64_t> numbers;
+  Vec<int64_t> numbers, places;
 };
 
 void deleteCursor(void *payload) {
@@ -140,11 +142,13 @@ Status begin(void *context, Invocation &call) {
   cursor->plan = plan;
   cursor->next = position;
   cursor->end = total;
+  cursor->epoch = epoch;
   Status status;
+  mxrt_rng rng = {static_cast<uint64_t>(call.args[1].i), static_cast<uint64_t>(call.args[2].i)};
+  mxrt_rng child;
+  mxrt_rng_fork(&rng, "loader", 6, &child);
+  mxrt_rng_fork(&rng, "items", 5, &cursor->draws);
   if (plan->shuffled) {
-    mxrt_rng rng = {static_cast<uint64_t>(call.args[1].i), static_cast<uint64_t>(call.args[2].i)};
-    mxrt_rng child;
-    mxrt_rng_fork(&rng, "loader", 6, &child);
     // A permutation draws less than a block an item: epochs do not overlap.
     child.position = static_cast<uint64_t>(epoch) << 40;
     mxrt_device device = {MXRT_CPU, 0};
@@ -183,18 +187,25 @@ Status issueNext(DataHost &host, Invocation &call, Cursor &cursor) {
   bool whole = first + rows <= set->length;
   if (!whole && plan->last != Last::Pad)
     rows = set->length - first;
-  if (!cursor.numbers.resize(static_cast<size_t>(rows)))
+  if (!cursor.numbers.resize(static_cast<size_t>(rows)) ||
+      !cursor.places.resize(static_cast<size_t>(rows)))
     return outOfMemory(cursor.alloc);
   for (int64_t r = 0; r < rows; ++r) {
     // Beyond the end the epoch begins again: those rows fill the last batch.
     int64_t at = (first + r) % set->length;
     cursor.numbers[static_cast<size_t>(r)] =
         cursor.order.empty() ? at : cursor.order[static_cast<size_t>(at)];
+    cursor.places[static_cast<size_t>(r)] = first + r;
   }
   Value batch;
   Vec<mxrt_tensor *> tensors(cursor.alloc);
-  MXRT_CHECK(issueItems(host, call, set, {cursor.numbers.data(), cursor.numbers.size()}, !plan,
-                        batch, tensors));
+  ItemRequest request;
+  request.numbers = {cursor.numbers.data(), cursor.numbers.size()};
+  request.places = {cursor.places.data(), cursor.places.size()};
+  request.single = !plan;
+  request.stream = cursor.draws;
+  request.epoch = cursor.epoch;
+  MXRT_CHECK(issueItems(host, call, set, request, batch, tensors));
   if (!cursor.ready.push(batch)) {
     host::release(cursor.heap, batch);
     return outOfMemory(cursor.alloc);

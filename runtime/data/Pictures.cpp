@@ -7,6 +7,7 @@
 #include "base/Files.h"
 #include "io/Images.h"
 #include "io/Records.h"
+#include "io/Resample.h"
 
 #include <cstring>
 
@@ -124,45 +125,35 @@ Status readImages(void *context, Invocation &call) {
   set->pictures = true;
   if (!set->columns.push(std::move(pictures)) || !set->columns.push(std::move(labels)))
     status = outOfMemory(alloc);
-  if (status.ok()) {
-    call.result = makeDatasetValue(call.vm.heap(), set);
-    if (call.result.isSet())
-      return success();
-    call.result = Value::unit();
-    status = call.vm.heap().exhausted();
-  }
-  release(set);
-  return status;
+  return giveDataset(call, set, std::move(status));
 }
 
 } // namespace
 
-Status gatherPictures(const mxrt_context *context, const mxrt_tensor *file,
-                      const mxrt_tensor *offsets, std::span<const int64_t> numbers, int64_t height,
-                      int64_t width, float *pictures, float *labels) {
-  const mxrt_allocator *alloc = context->allocator;
-  io::MemoryInput input(alloc, "the records", file->data(), static_cast<size_t>(file->elements));
-  Vec<char> payload(alloc);
-  Vec<unsigned char> rgb(alloc);
-  for (size_t r = 0; r < numbers.size(); ++r) {
-    int64_t offset = reinterpret_cast<const int64_t *>(offsets->data())[numbers[r]];
-    if (offset > input.size)
-      return input.malformed(input.size, "index", "the index has a record at byte %lld",
-                             static_cast<long long>(offset));
-    io::RecordReader reader(input, offset);
-    MXRT_CHECK(reader.next(payload));
-    io::ImageRecord record;
-    MXRT_CHECK(io::readImageRecord(input, offset, {payload.data(), payload.size()}, record));
-    io::ImageSize size;
-    MXRT_CHECK(io::readImageSize(input, offset, record.image, size));
-    if (!rgb.resize(static_cast<size_t>(3 * size.width * size.height)))
-      return outOfMemory(alloc);
-    MXRT_CHECK(io::decodeImage(input, offset, record.image, size, rgb.data()));
-    io::fitImage(rgb.data(), size, height, width, pictures + int64_t(r) * 3 * height * width);
-    labels[r] = record.labelCount() > 0 ? record.label(0) : 0;
-    if (context->cancelled && *context->cancelled)
-      return error(alloc, MXRT_CANCELLED, noPlace, "cancelled");
-  }
+PictureReader::PictureReader(const mxrt_allocator *alloc, const mxrt_tensor *file)
+    : alloc(alloc), input(alloc, "the records", file ? file->data() : nullptr,
+                          file ? static_cast<size_t>(file->elements) : 0),
+      payload(alloc), rgb(alloc) {}
+
+Status PictureReader::read(int64_t offset, int64_t height, int64_t width, float *picture,
+                           float &label) {
+  if (offset > input.size)
+    return input.malformed(input.size, "index", "the index has a record at byte %lld",
+                           static_cast<long long>(offset));
+  io::RecordReader reader(input, offset);
+  MXRT_CHECK(reader.next(payload));
+  io::ImageRecord record;
+  MXRT_CHECK(io::readImageRecord(input, offset, {payload.data(), payload.size()}, record));
+  io::ImageSize size;
+  MXRT_CHECK(io::readImageSize(input, offset, record.image, size));
+  int64_t shrink = io::shrinkOf(record.image, size, height, width);
+  io::ImageSize small = io::shrunk(size, shrink);
+  if (!rgb.resize(static_cast<size_t>(3 * small.width * small.height)))
+    return outOfMemory(alloc);
+  MXRT_CHECK(io::decodeImage(input, offset, record.image, size, shrink, rgb.data()));
+  MXRT_CHECK(io::resampleBytes(alloc, rgb.data(), small, io::middleOf(small, height, width), height,
+                               width, picture));
+  label = record.labelCount() > 0 ? record.label(0) : 0;
   return success();
 }
 

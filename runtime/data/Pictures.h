@@ -4,15 +4,25 @@
 #define MXRT_DATA_PICTURES_H
 
 #include "data/Dataset.h"
-#include "mxrt/parallel.h"
+#include "io/Records.h"
 
 namespace mxrt::data {
 
-/// Decodes the pictures of these records; part of an op. `pictures` has room
-/// for [n, 3, height, width], `labels` for [n].
-Status gatherPictures(const mxrt_context *context, const mxrt_tensor *file,
-                      const mxrt_tensor *offsets, std::span<const int64_t> numbers, int64_t height,
-                      int64_t width, float *pictures, float *labels);
+/// Decodes pictures of a file of records. One thread at a time.
+class PictureReader {
+public:
+  /// `file` is u8[n]; without one, nothing may be read.
+  PictureReader(const mxrt_allocator *alloc, const mxrt_tensor *file);
+  /// The middle of the picture of the record at `offset`, as [3, height, width]
+  /// in 0 to 1, and its first label.
+  Status read(int64_t offset, int64_t height, int64_t width, float *picture, float &label);
+
+private:
+  const mxrt_allocator *alloc;
+  io::MemoryInput input;
+  Vec<char> payload;
+  Vec<unsigned char> rgb;
+};
 
 } // namespace mxrt::data
 

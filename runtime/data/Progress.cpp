@@ -4,20 +4,14 @@
 // waits for what it shows.
 
 #include "base/Os.h"
-#include "data/DataHost.h"
-#include "eager/TensorValue.h"
-#include "memory/Tensor.h"
-#include "mxrt/call.h"
+#include "data/Numbers.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 
 namespace mxrt::data {
 
-using eager::tensorOf;
 using host::Invocation;
 using host::Kind;
 using host::ParamData;
@@ -25,115 +19,45 @@ using host::Value;
 
 namespace {
 
-/// A bar is drawn no more often than this.
-constexpr int64_t drawEveryNs = 100'000'000;
+/// A bar is drawn no more often than this; where lines stay, a line is rarer.
+constexpr int64_t drawEveryNs = 100'000'000, lineEveryNs = 10'000'000'000;
 constexpr size_t maxShown = 16;
 
-float halfToFloat(uint16_t half) {
-  uint32_t sign = uint32_t(half & 0x8000) << 16, exponent = half >> 10 & 31, rest = half & 1023;
-  if (exponent == 0)
-    return (sign ? -1.0f : 1.0f) * std::ldexp(float(rest), -24);
-  uint32_t wide = exponent == 31 ? 255 : exponent + 112;
-  return std::bit_cast<float>(sign | wide << 23 | rest << 13);
-}
-
-double elementOf(const mxrt_tensor *tensor) {
-  auto as = [&]<typename T>(T) {
-    T value;
-    std::memcpy(&value, tensor->data(), sizeof value);
-    return value;
-  };
-  switch (tensor->type) {
-  case MXRT_BOOL:
-  case MXRT_U8:
-    return as(uint8_t());
-  case MXRT_I8:
-    return as(int8_t());
-  case MXRT_I32:
-    return as(int32_t());
-  case MXRT_I64:
-    return double(as(int64_t()));
-  case MXRT_F16:
-    return halfToFloat(as(uint16_t()));
-  case MXRT_BF16:
-    return std::bit_cast<float>(uint32_t(as(uint16_t())) << 16);
-  case MXRT_F32:
-    return as(float());
-  default:
-    return as(double());
-  }
-}
-
-/// A number of the program that may not be there yet.
+/// A number that is shown under a name.
 struct Shown {
   char name[32] = {};
   double value = 0;
   bool known = false;
-  TensorRef waiting, latest; // the older one is watched until it is there
+  Number waiting, latest; // the older one is watched until it is there
 };
 
-Status pollOne(DataHost &host, const Invocation &call, TensorRef &tensor, Shown &shown) {
-  mxrt_runtime *runtime = host.options.runtime;
-  mxrt_engine *engine = nullptr;
-  mxrt_var variable;
-  int32_t ready = 0;
-  MXRT_CHECK(Status(mxrt_runtime_engine(runtime, nullptr, &engine)));
-  MXRT_CHECK(Status(mxrt_tensor_variable(runtime, tensor.get(), &variable)));
-  MXRT_CHECK(Status(mxrt_engine_poll(engine, variable, &ready)));
-  if (!ready)
-    return success();
-  // Returns at once; an error of what should have made the value comes out here.
-  MXRT_CHECK(Status(mxrt_tensor_wait(runtime, tensor.get(), &call.place)));
-  shown.value = elementOf(tensor.get());
-  shown.known = true;
-  tensor = TensorRef();
-  return success();
-}
-
 Status poll(DataHost &host, const Invocation &call, Shown &shown) {
-  if (shown.latest) {
-    MXRT_CHECK(pollOne(host, call, shown.latest, shown));
-    if (!shown.latest) {
-      shown.waiting = TensorRef();
-      return success();
-    }
+  MXRT_CHECK(pollNumber(host, call.place, shown.latest));
+  if (shown.latest.known) {
+    shown.value = shown.latest.value;
+    shown.known = true;
+    shown.waiting = Number();
+    shown.latest = Number();
+    return success();
   }
-  if (shown.waiting) {
-    MXRT_CHECK(pollOne(host, call, shown.waiting, shown));
-    if (!shown.waiting)
-      shown.waiting = std::move(shown.latest);
+  MXRT_CHECK(pollNumber(host, call.place, shown.waiting));
+  if (shown.waiting.known) {
+    shown.value = shown.waiting.value;
+    shown.known = true;
+    shown.waiting = std::move(shown.latest);
+    shown.latest = Number();
   }
   return success();
 }
 
 Status offer(DataHost &host, const Invocation &call, Shown &shown, const Value &value) {
-  if (mxrt_tensor *tensor = tensorOf(value)) {
-    if (tensor->elements != 1)
-      return error(host.allocator(), MXRT_SHAPE, noPlace, "`%s` is %s, a single number is shown",
-                   shown.name, shapeText(tensor->shape()).text);
-    MXRT_CHECK(poll(host, call, shown));
-    TensorRef kept(mxrt_tensor_retain(tensor));
-    (shown.waiting ? shown.latest : shown.waiting) = std::move(kept);
-    return poll(host, call, shown);
-  }
-  shown.waiting = TensorRef();
-  shown.latest = TensorRef();
-  shown.known = true;
-  switch (value.kind) {
-  case Kind::Bool:
-  case Kind::Int:
-    shown.value = double(value.i);
-    return success();
-  case Kind::F32:
-    shown.value = value.f;
-    return success();
-  case Kind::F64:
-    shown.value = value.d;
-    return success();
-  default:
-    return error(host.allocator(), MXRT_HOST_TYPE, noPlace, "`%s` is %s, a number is shown",
-                 shown.name, host::kindName(value.kind));
-  }
+  Number number;
+  MXRT_CHECK(takeNumber(host, value, shown.name, "shown", number));
+  MXRT_CHECK(poll(host, call, shown));
+  if (number.known)
+    shown.waiting = Number(), shown.latest = Number();
+  (shown.waiting.coming ? shown.latest : shown.waiting) = std::move(number);
+  return poll(host, call, shown);
 }
 
 struct Bar {
@@ -167,10 +91,11 @@ void formatTime(double seconds, char (&out)[32]) {
 }
 
 void draw(DataHost &host, Bar &bar, bool last) {
-  if (!bar.visible || !host.options.showProgress || (!last && !host.options.onTerminal))
+  if (!bar.visible || !host.options.showProgress)
     return;
   int64_t now = os::monotonicNs();
-  if (!last && now - bar.drawnNs < drawEveryNs)
+  bool terminal = host.options.onTerminal;
+  if (!last && now - bar.drawnNs < (terminal ? drawEveryNs : lineEveryNs))
     return;
   bar.drawnNs = now;
   double seconds = double(now - bar.startNs) * 1e-9;
@@ -210,7 +135,7 @@ void draw(DataHost &host, Bar &bar, bool last) {
   bar.drawnWidth = width;
   if (host.options.onTerminal)
     host.options.showProgress(host.options.progressContext, "\r");
-  if (last)
+  if (last || !terminal)
     line[used++] = '\n';
   host.options.showProgress(host.options.progressContext, {line, used});
 }
@@ -266,9 +191,7 @@ Status end(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
   for (size_t i = 0; i < bar.count && bar.visible; ++i) {
     Shown &shown = bar.values[i];
-    const mxrt_tensor *newest = shown.latest ? shown.latest.get() : shown.waiting.get();
-    if (newest)
-      MXRT_CHECK(Status(mxrt_tensor_wait(host.options.runtime, newest, &call.place)));
+    MXRT_CHECK(awaitNumber(host, call.place, shown.latest.coming ? shown.latest : shown.waiting));
   }
   MXRT_CHECK(pollAll(host, call, bar));
   draw(host, bar, true);

@@ -2,6 +2,7 @@
 //
 // Data that is read from files: known data sets, and arrays.
 
+#include "data/Sources.h"
 #include "data/Dataset.h"
 #include "eager/TensorValue.h"
 #include "io/Arrays.h"
@@ -9,6 +10,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 namespace mxrt::data {
 
@@ -16,8 +18,6 @@ using host::Invocation;
 using host::Kind;
 using host::ParamData;
 using host::Value;
-
-namespace {
 
 Result<mxrt_tensor *> makeTensor(DataHost &host, const Invocation &call, mxrt_dtype type,
                                  int32_t rank, const int64_t *sizes) {
@@ -37,6 +37,16 @@ Status giveTensor(Invocation &call, TensorRef tensor) {
   tensor.release();
   return success();
 }
+
+Status readWhole(io::Input &input, Vec<char> &bytes) {
+  io::Stream stream(input);
+  MXRT_CHECK(stream.open(0, input.size, io::Coding::Plain));
+  if (!bytes.resize(static_cast<size_t>(input.size)))
+    return outOfMemory(input.alloc);
+  return stream.read(bytes.data(), bytes.size(), "the file");
+}
+
+namespace {
 
 /// Like the call's types say: the rank and elements that the program expects.
 Status expectShape(const io::Input &input, const io::ArrayHead &head, mxrt_dtype type,
@@ -116,11 +126,9 @@ Status readMnistPart(DataHost &host, Invocation &call, const char *folder, const
   Status status = addColumn(*set, x.release(), MXRT_F32, 1.0f / 255);
   if (status.ok())
     status = addColumn(*set, y.release(), MXRT_I32, 1);
-  if (status.ok() && !(out = makeDatasetValue(call.vm.heap(), set)).isSet())
-    status = call.vm.heap().exhausted();
-  if (!status.ok())
-    release(set);
-  return status;
+  MXRT_CHECK(giveDataset(call, set, std::move(status)));
+  out = std::exchange(call.result, Value::unit());
+  return success();
 }
 
 Status readMnist(void *context, Invocation &call) {
@@ -192,26 +200,10 @@ Status readCifar(void *context, Invocation &call) {
   Status status = addColumn(*set, x.release(), MXRT_F32, 1.0f / 255);
   if (status.ok())
     status = addColumn(*set, y.release(), MXRT_I32, 1);
-  if (status.ok()) {
-    call.result = makeDatasetValue(call.vm.heap(), set);
-    if (call.result.isSet())
-      return success();
-    call.result = Value::unit();
-    status = call.vm.heap().exhausted();
-  }
-  release(set);
-  return status;
+  return giveDataset(call, set, std::move(status));
 }
 
 // -- arrays -------------------------------------------------------------------
-
-Status readWhole(io::Input &input, Vec<char> &bytes) {
-  io::Stream stream(input);
-  MXRT_CHECK(stream.open(0, input.size, io::Coding::Plain));
-  if (!bytes.resize(static_cast<size_t>(input.size)))
-    return outOfMemory(input.alloc);
-  return stream.read(bytes.data(), bytes.size(), "the file");
-}
 
 Status readCsv(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
@@ -262,43 +254,6 @@ Status readBin(void *context, Invocation &call) {
 }
 Status readBytes(void *context, Invocation &call) {
   return readElementsOf(hostOf(context), call, MXRT_U8);
-}
-
-Status readChars(void *context, Invocation &call) {
-  DataHost &host = hostOf(context);
-  host::Heap &heap = call.vm.heap();
-  const char *path = nullptr;
-  MXRT_CHECK(pathOf(host, call.args[0], path));
-  io::FileInput input(host.allocator(), path);
-  MXRT_CHECK(input.open());
-  Vec<char> text(host.allocator()), spelled(host.allocator());
-  Vec<uint32_t> vocabulary(host.allocator());
-  int64_t characters = 0;
-  MXRT_CHECK(readWhole(input, text));
-  std::string_view view(text.data(), text.size());
-  MXRT_CHECK(io::readVocabulary(input, view, vocabulary, characters));
-  TensorRef out(MXRT_TRY(makeTensor(host, call, MXRT_I32, 1, &characters)));
-  io::readCharacters(view, vocabulary, reinterpret_cast<int32_t *>(out->data()));
-  for (uint32_t c : vocabulary)
-    if (!io::appendCharacter(spelled, c))
-      return outOfMemory(host.allocator());
-  host::StrObject *str = host::makeStr(heap, {spelled.data(), spelled.size()});
-  host::AggregateObject *pair = host::makeAggregate(heap, 2, nullptr);
-  Value ids = eager::makeTensorValue(heap, out.get());
-  if (ids.isSet())
-    out.release();
-  if (!str || !pair || !ids.isSet()) {
-    host::release(heap, ids);
-    if (str)
-      host::release(heap, static_cast<host::Object *>(str));
-    if (pair)
-      host::release(heap, static_cast<host::Object *>(pair));
-    return heap.exhausted();
-  }
-  ::new (pair->items() + pair->count++) Value(ids);
-  ::new (pair->items() + pair->count++) Value(Kind::Str, str);
-  call.result = Value(Kind::Tuple, pair);
-  return success();
 }
 
 Status readSafetensor(DataHost &host, Invocation &call, io::Input &input, std::string_view name,
@@ -376,7 +331,6 @@ Status registerSources(host::Vm &vm, DataHost &host) {
                                {"mx.data.csv", csv, false, Kind::Tensor, readCsv},
                                {"mx.data.bin", bin, false, Kind::Tensor, readBin},
                                {"mx.data.bytes", path, false, Kind::Tensor, readBytes},
-                               {"mx.data.chars", path, false, Kind::Tuple, readChars},
                                {"mx.data.array", array, false, Kind::Tensor, readArray}};
   return registerRows(vm, host, natives);
 }

@@ -4,8 +4,8 @@
 
 #include "base/CheckedMath.h"
 #include "data/Dataset.h"
+#include "data/Numbers.h"
 #include "eager/TensorValue.h"
-#include "mxrt/call.h"
 
 #include <algorithm>
 
@@ -15,8 +15,6 @@ using host::Invocation;
 using host::Kind;
 using host::ParamData;
 using host::Value;
-
-namespace {
 
 /// A data set on top of args[0]; takes the rest of its members from the caller.
 Status makeAbove(void *context, Invocation &call, Dataset *&made) {
@@ -28,14 +26,7 @@ Status makeAbove(void *context, Invocation &call, Dataset *&made) {
   return success();
 }
 
-Status give(Invocation &call, Dataset *set) {
-  call.result = makeDatasetValue(call.vm.heap(), set);
-  if (call.result.isSet())
-    return success();
-  release(set);
-  call.result = Value::unit();
-  return call.vm.heap().exhausted();
-}
+namespace {
 
 Status refuse(void *context, const char *format, int64_t number) {
   return error(hostOf(context).allocator(), MXRT_INVALID_ARGUMENT, noPlace, format,
@@ -49,7 +40,7 @@ Status take(void *context, Invocation &call) {
   Dataset *set = nullptr;
   MXRT_CHECK(makeAbove(context, call, set));
   set->length = std::min(set->length, count);
-  return give(call, set);
+  return giveDataset(call, set);
 }
 
 Status shard(void *context, Invocation &call) {
@@ -63,7 +54,7 @@ Status shard(void *context, Invocation &call) {
   set->first = rank;
   set->step = size;
   set->length = set->length > rank ? (set->length - rank - 1) / size + 1 : 0;
-  return give(call, set);
+  return giveDataset(call, set);
 }
 
 Status repeat(void *context, Invocation &call) {
@@ -77,7 +68,7 @@ Status repeat(void *context, Invocation &call) {
     release(set);
     return refuse(context, "repeat: more than 2^63 items, %lld times", times);
   }
-  return give(call, set);
+  return giveDataset(call, set);
 }
 
 Status map(void *context, Invocation &call) {
@@ -86,7 +77,7 @@ Status map(void *context, Invocation &call) {
   set->function = call.args[1];
   host::retain(set->function);
   set->spread = call.args[2].i != 0;
-  return give(call, set);
+  return giveDataset(call, set);
 }
 
 Status rows(void *context, Invocation &call) {
@@ -104,29 +95,17 @@ Status rows(void *context, Invocation &call) {
                      shapeText(tensor->shape()).text, static_cast<long long>(set->length));
     if (!status.ok())
       break;
-    mxrt_tensor *dense = nullptr;
     // A tensor that is a column twice becomes two, since an op names each variable once.
     bool again = false;
     for (const Column &column : set->columns)
       again |= column.rows->buffer == tensor->buffer;
-    if (mxrt_tensor_is_dense(tensor) && !again) {
-      dense = mxrt_tensor_retain(tensor);
-    } else {
-      mxrt_device device = {MXRT_CPU, 0};
-      status = Status(mxrt_tensor_create(host.options.runtime, &device, tensor->type, tensor->rank,
-                                         tensor->sizes(), &call.place, &dense));
-      if (status.ok())
-        status = Status(mxrt_call_copy(host.options.runtime, tensor, dense, &call.place));
-    }
+    TensorRef dense;
+    status =
+        again ? copyOf(host, tensor, call.place, dense) : denseOf(host, tensor, call.place, dense);
     if (status.ok())
-      status = addColumn(*set, dense, dense->type, 1);
-    else
-      mxrt_tensor_release(dense);
+      status = addColumn(*set, dense.release(), tensor->type, 1);
   }
-  if (status.ok())
-    return give(call, set);
-  release(set);
-  return status;
+  return giveDataset(call, set, std::move(status));
 }
 
 Status length(void *, Invocation &call) {

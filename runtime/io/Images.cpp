@@ -2,10 +2,9 @@
 
 #include "io/Images.h"
 
-#include <algorithm>
-#include <cmath>
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include <jpeglib.h>
@@ -48,6 +47,17 @@ void jpegMessage(j_common_ptr info, int level) {
     jpegFailed(info);
 }
 
+/// Each of the scans of a progressive picture goes over all of it, and a few bytes can announce
+/// one: more than any writer makes are refused.
+constexpr int maxScans = 100;
+void jpegProgress(j_common_ptr info) {
+  auto *errors = reinterpret_cast<JpegErrors *>(info->err);
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= maxScans)
+    return;
+  std::snprintf(errors->text, sizeof errors->text, "the picture has more than %d scans", maxScans);
+  std::longjmp(errors->back, 1);
+}
+
 /// Runs `body` on an open picture; false, with the text, if libjpeg gives up.
 /// `body` must have nothing to destroy.
 template <typename Body>
@@ -61,6 +71,9 @@ bool withJpeg(std::string_view bytes, JpegErrors &errors, const Body &body) {
     return false;
   }
   jpeg_create_decompress(&info);
+  jpeg_progress_mgr progress = {};
+  progress.progress_monitor = jpegProgress;
+  info.progress = &progress;
   jpeg_mem_src(&info, reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size());
   jpeg_read_header(&info, TRUE);
   body(info);
@@ -99,7 +112,7 @@ Status readImageSize(const Input &input, int64_t offset, std::string_view bytes,
 }
 
 Status decodeImage(const Input &input, int64_t offset, std::string_view bytes, ImageSize size,
-                   unsigned char *rgb) {
+                   int64_t shrink, unsigned char *rgb) {
   if (isPng(bytes)) {
     PngImage png;
     png_color black = {0, 0, 0};
@@ -114,49 +127,88 @@ Status decodeImage(const Input &input, int64_t offset, std::string_view bytes, I
   }
   JpegErrors errors;
   bool same = true;
+  ImageSize small = shrunk(size, shrink);
   if (!withJpeg(bytes, errors, [&](jpeg_decompress_struct &info) {
         same = info.image_width == size.width && info.image_height == size.height;
         if (!same)
           return;
         info.out_color_space = JCS_RGB;
+        info.scale_num = 1;
+        info.scale_denom = static_cast<unsigned>(shrink);
         jpeg_start_decompress(&info);
-        while (info.output_scanline < info.output_height) {
-          unsigned char *row = rgb + int64_t(info.output_scanline) * size.width * 3;
+        same = info.output_width == small.width && info.output_height == small.height;
+        while (same && info.output_scanline < info.output_height) {
+          unsigned char *row = rgb + int64_t(info.output_scanline) * small.width * 3;
           jpeg_read_scanlines(&info, &row, 1);
         }
-        jpeg_finish_decompress(&info);
+        if (same)
+          jpeg_finish_decompress(&info);
       }))
     return input.malformed(offset, "jpeg", "%s", errors.text);
   return same ? success() : input.malformed(offset, "jpeg", "the picture has another size now");
 }
 
-void fitImage(const unsigned char *rgb, ImageSize from, int64_t height, int64_t width, float *to) {
-  double scale = std::min(double(from.width) / double(width), double(from.height) / double(height));
-  double left = (double(from.width) - scale * double(width)) / 2;
-  double top = (double(from.height) - scale * double(height)) / 2;
-  auto clampTo = [](double at, int64_t count) {
-    return std::min(std::max(at, 0.0), double(count - 1));
-  };
-  for (int64_t y = 0; y < height; ++y) {
-    double fy = clampTo(top + (double(y) + 0.5) * scale - 0.5, from.height);
-    auto y0 = static_cast<int64_t>(fy);
-    int64_t y1 = std::min(y0 + 1, from.height - 1);
-    float wy = float(fy - double(y0));
-    for (int64_t x = 0; x < width; ++x) {
-      double fx = clampTo(left + (double(x) + 0.5) * scale - 0.5, from.width);
-      auto x0 = static_cast<int64_t>(fx);
-      int64_t x1 = std::min(x0 + 1, from.width - 1);
-      float wx = float(fx - double(x0));
-      for (int64_t c = 0; c < 3; ++c) {
-        auto at = [&](int64_t row, int64_t column) {
-          return float(rgb[(row * from.width + column) * 3 + c]);
-        };
-        float upper = at(y0, x0) * (1 - wx) + at(y0, x1) * wx;
-        float lower = at(y1, x0) * (1 - wx) + at(y1, x1) * wx;
-        to[(c * height + y) * width + x] = (upper * (1 - wy) + lower * wy) / 255;
-      }
-    }
+int64_t shrinkOf(std::string_view bytes, ImageSize size, int64_t height, int64_t width) {
+  int64_t shrink = 1;
+  while (!isPng(bytes) && shrink < 8 && size.width / (2 * shrink) >= width &&
+         size.height / (2 * shrink) >= height)
+    shrink *= 2;
+  return shrink;
+}
+
+namespace {
+
+/// The library's part of writing: nothing here has a destructor, since it leaves by a jump. What it
+/// wrote is `memory`, also then.
+bool compress(const unsigned char *rgb, ImageSize size, int quality, JpegErrors &errors,
+              unsigned char *&memory, unsigned long &bytes) {
+  jpeg_compress_struct info;
+  info.err = jpeg_std_error(&errors.manager);
+  errors.manager.error_exit = jpegFailed;
+  errors.manager.emit_message = jpegMessage;
+  if (setjmp(errors.back)) {
+    jpeg_destroy_compress(&info);
+    return false;
   }
+  jpeg_create_compress(&info);
+  jpeg_mem_dest(&info, &memory, &bytes);
+  info.image_width = static_cast<JDIMENSION>(size.width);
+  info.image_height = static_cast<JDIMENSION>(size.height);
+  info.input_components = 3;
+  info.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&info);
+  jpeg_set_quality(&info, quality, TRUE);
+  jpeg_start_compress(&info, TRUE);
+  while (info.next_scanline < info.image_height) {
+    auto *row = const_cast<unsigned char *>(rgb) + int64_t(info.next_scanline) * size.width * 3;
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  return true;
+}
+
+} // namespace
+
+Status encodeJpeg(const unsigned char *rgb, ImageSize size, int quality, Vec<char> &out) {
+  const mxrt_allocator *alloc = out.allocator();
+  if (size.width < 1 || size.height < 1 || size.width > JPEG_MAX_DIMENSION ||
+      size.height > JPEG_MAX_DIMENSION)
+    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+                 "a JPEG has 1 to %ld pixels a side, this is %lld x %lld", JPEG_MAX_DIMENSION,
+                 static_cast<long long>(size.width), static_cast<long long>(size.height));
+  JpegErrors errors;
+  unsigned char *memory = nullptr;
+  unsigned long bytes = 0;
+  Status status;
+  if (!compress(rgb, size, quality, errors, memory, bytes))
+    status = error(alloc, MXRT_INTERNAL, noPlace, "libjpeg: %s", errors.text);
+  else if (size_t before = out.size(); out.resize(before + bytes))
+    std::memcpy(out.data() + before, memory, bytes);
+  else
+    status = outOfMemory(alloc);
+  std::free(memory);
+  return status;
 }
 
 } // namespace mxrt::io

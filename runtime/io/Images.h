@@ -20,14 +20,21 @@ struct ImageSize {
 
 /// `offset` is that of `bytes` in `input`, for messages.
 Status readImageSize(const Input &input, int64_t offset, std::string_view bytes, ImageSize &size);
-/// Red, green and blue of each pixel, row by row: 3 * width * height bytes of
-/// the size that readImageSize gave. Transparent parts are black.
+/// How much smaller than it is a picture may be decoded, a power of 2 up to 8,
+/// and still be at least height x width; that is quicker. 1 for a PNG.
+int64_t shrinkOf(std::string_view bytes, ImageSize size, int64_t height, int64_t width);
+/// The size of a picture that is decoded `shrink` times smaller.
+inline ImageSize shrunk(ImageSize size, int64_t shrink) {
+  return {(size.width + shrink - 1) / shrink, (size.height + shrink - 1) / shrink};
+}
+/// Red, green and blue of each pixel, row by row: 3 bytes for each pixel of
+/// shrunk(size, shrink), where readImageSize gave `size`. Transparent parts are
+/// black.
 Status decodeImage(const Input &input, int64_t offset, std::string_view bytes, ImageSize size,
-                   unsigned char *rgb);
+                   int64_t shrink, unsigned char *rgb);
 
-/// The middle of a picture at another size, as [3, height, width] in 0 to 1:
-/// scaled (by weighted neighbours) until it just covers the new size, then cut.
-void fitImage(const unsigned char *rgb, ImageSize from, int64_t height, int64_t width, float *to);
+/// Appends a JPEG of these pixels; `quality` is 1 to 100.
+Status encodeJpeg(const unsigned char *rgb, ImageSize size, int quality, Vec<char> &out);
 
 } // namespace mxrt::io
 

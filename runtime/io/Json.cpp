@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdarg>
+#include <cstdio>
 
 namespace mxrt::io {
 
@@ -152,6 +154,15 @@ bool appendQuoted(Vec<char> &out, std::string_view text) {
     }
   }
   return room && out.push('"');
+}
+
+bool appendf(Vec<char> &out, const char *format, ...) {
+  char text[501];
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return append(out, {text, std::min(size_t(std::max(length, 0)), sizeof text - 1)});
 }
 
 } // namespace mxrt::io

@@ -46,6 +46,9 @@ Status unescape(const JsonReader &reader, std::string_view written, Vec<char> &o
 /// Appends `text` (UTF-8) in quotes, with what JSON wants escaped.
 [[nodiscard]] bool appendQuoted(Vec<char> &out, std::string_view text);
 [[nodiscard]] bool append(Vec<char> &out, std::string_view text);
+/// The same with printf's format; texts longer than 500 bytes are cut.
+[[nodiscard]] bool appendf(Vec<char> &out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 } // namespace mxrt::io
 

@@ -2,8 +2,12 @@
 // RUN: mxc-opt %s --mx-lower-kernels | FileCheck %s --check-prefix=LLVM
 // A chain of five ops is one nest of loops that reads each input once for an element.
 
-// CHECK-LABEL: llvm.func @chain
-// CHECK: %[[S:.*]] = llvm.load %{{.*}} : !llvm.ptr -> f32
+// CHECK-LABEL: llvm.func @chain(
+// CHECK: llvm.load {{.*}} -> f32
+// CHECK-NOT: scf.for
+// CHECK: llvm.call @mxrt_parallel_for
+// CHECK-LABEL: llvm.func internal @chain.part0
+// CHECK: llvm.load {{.*}} -> f32
 // CHECK: scf.for
 // CHECK-NEXT: scf.for
 // CHECK-NOT: scf.for
@@ -29,7 +33,7 @@ mx.func @chain(%x: !mx.tensor<f32[N, M]>, %w: !mx.tensor<f32[M]>, %s: !mx.tensor
 }
 
 // Transposing, stretching and counting are places to read from: no loop and no buffer of their own.
-// CHECK-LABEL: llvm.func @places
+// CHECK-LABEL: llvm.func internal @places.part0
 // CHECK-COUNT-2: scf.for
 // CHECK-NOT: scf.for
 // CHECK: llvm.return
@@ -48,12 +52,14 @@ mx.func @places(%x: !mx.tensor<i64[M, N]>) -> !mx.tensor<i64[N, M]> attributes {
 }
 
 // A divisor 0 is noted in the loop, and reported once after it.
-// CHECK-LABEL: llvm.func @divide
+// CHECK-LABEL: llvm.func @divide(
+// CHECK: llvm.call @mxrt_parallel_for
+// CHECK: llvm.call @mxrt_status_text
+// CHECK-LABEL: llvm.func internal @divide.part0
 // CHECK: scf.for
 // CHECK: arith.divsi
 // CHECK-NOT: scf.for
-// CHECK: cf.cond_br
-// CHECK: llvm.call @mxrt_status_text
+// CHECK: llvm.return
 mx.func @divide(%x: !mx.tensor<i32[N]>, %y: !mx.tensor<i32[N]>) -> !mx.tensor<i32[N]> attributes {sizes = ["N"]} {
   %k = mx.kernel(%x, %y) attributes {sizes = ["N"]} : (!mx.tensor<i32[N]>, !mx.tensor<i32[N]>) -> !mx.tensor<i32[N]> {
   ^bb0(%a: !mx.tensor<i32[N]>, %b: !mx.tensor<i32[N]>):

@@ -2,7 +2,7 @@
 // What is reduced is computed on the fly: the input is read at one place only, and the op on the
 // result needs no loop of its own.
 
-// CHECK-LABEL: llvm.func @norm
+// CHECK-LABEL: llvm.func internal @norm.part0
 // CHECK: scf.for
 // CHECK: %[[X:.*]] = llvm.load {{.*}}alias_scopes{{.*}} -> f32
 // CHECK-NEXT: arith.mulf %[[X]], %[[X]]

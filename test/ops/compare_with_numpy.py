@@ -113,7 +113,8 @@ class Program:
             f.write("\n".join(out) + "\n")
         printed = {}
         for threads in ["1", "2", "4"]:
-            done = subprocess.run([MXC, "run", f.name], capture_output=True, text=True,
+            # Loops of graphs are cut into single turns, so that threads have something to share.
+            done = subprocess.run([MXC, "run", "--internal-chunk=1", f.name], capture_output=True, text=True,
                                   env=os.environ | {"MX_NUM_THREADS": threads})
             if done.returncode != 0:
                 print(f"{f.name} failed on {threads} threads:\n{done.stderr[:3000]}")
@@ -438,14 +439,16 @@ def windows(p, kind):
         args = "".join(f", {k}={v}" for k, v in options.items())
         p.expect(f"{name}({p.input(a)}, {p.input(w)}{args})", conv(a, w, **full).astype(NP[kind]), 100)
     for sx, sw, stride, pad in [((1, 2, 3, 4), (2, 3, 3, 3), 1, 0), ((2, 2, 3, 2), (2, 1, 2, 3), 2, 1),
-                                ((1, 1, 4, 4), (1, 2, 3, 3), 3, 2)]:
+                                ((1, 1, 4, 4), (1, 2, 3, 3), 3, 2), ((2, 2, 5), (2, 3, 3), 2, 1),
+                                ((1, 1, 1), (1, 1, 4), 3, 0), ((1, 2, 2, 3, 2), (2, 2, 3, 2, 3), 2, 1)]:
         a, w = values(kind, sx, special=False), values(kind, sw, special=False)
-        y = np.zeros((sx[0], sw[1], (sx[2] - 1) * stride + sw[2], (sx[3] - 1) * stride + sw[3]))
-        for i, j in itertools.product(range(sx[2]), range(sx[3])):
-            y[:, :, i * stride:i * stride + sw[2], j * stride:j * stride + sw[3]] += np.einsum(
-                "bi,iokl->bokl", a[:, :, i, j].astype(np.float64), w.astype(np.float64))
-        y = y[:, :, pad:y.shape[2] - pad, pad:y.shape[3] - pad]
-        p.expect(f"conv2d_transpose({p.input(a)}, {p.input(w)}, stride={stride}, pad={pad})", y.astype(NP[kind]), 100)
+        every = (slice(None), slice(None))
+        y = np.zeros((sx[0], sw[1]) + tuple((n - 1) * stride + k for n, k in zip(sx[2:], sw[2:])))
+        for at in itertools.product(*map(range, sx[2:])):
+            y[every + tuple(slice(i * stride, i * stride + k) for i, k in zip(at, sw[2:]))] += np.einsum(
+                "bi,io...->bo...", a[every + at].astype(np.float64), w.astype(np.float64))
+        y = y[every + tuple(slice(pad, n - pad) for n in y.shape[2:])]
+        p.expect(f"conv{len(sx) - 2}d_transpose({p.input(a)}, {p.input(w)}, stride={stride}, pad={pad})", y.astype(NP[kind]), 100)
     for shape, size, stride, pad in [((2, 3, 6, 6), 2, None, 0), ((1, 2, 7, 5), 3, 2, 1), ((1, 1, 4, 4), 4, 1, 0)]:
         a = values(kind, shape, special=False)
         x, step = p.input(a), stride or size

@@ -30,10 +30,11 @@ class Mode:
 
 
 GRAPH = Mode("graph", [])
-MODES = [GRAPH, Mode("eager", ["--eager"]), Mode("two threads", [], threads=2, same_bits=True),
-         Mode("eager, two threads", ["--eager"], threads=2)]
-MODES += [Mode(f"without {p}", [f"--disable={p}"], same_bits=p in ("in-place", "co-share"))
-          for p in ("fuse", "simplify", "cse", "in-place", "co-share")]
+CUT = "--internal-chunk=1"  # each turn of a loop is a piece of work for a thread
+MODES = [GRAPH, Mode("eager", ["--eager"]), Mode("two threads", [CUT], threads=2, same_bits=True),
+         Mode("eager, two threads", ["--eager", CUT], threads=2)]
+MODES += [Mode(f"without {p}", [f"--disable={p}"], same_bits=p in ("hoist", "schedule", "in-place", "co-share"))
+          for p in ("fuse", "simplify", "cse", "hoist", "schedule", "in-place", "co-share")]
 MODES += [Mode("second device", [], devices="second", same_bits=True), Mode("both devices", [], devices="both")]
 
 

@@ -10,10 +10,11 @@ int main(int argc, char **argv) {
   std::vector<std::string> args(argv + 1, argv + argc);
   const char *noColour = std::getenv("NO_COLOR");
   const char *term = std::getenv("TERM");
-  bool terminal = isatty(STDERR_FILENO) && !(term && std::string(term) == "dumb");
+  bool dumb = term && std::string(term) == "dumb";
+  bool terminal = isatty(STDERR_FILENO) && !dumb, draws = isatty(STDOUT_FILENO) && !dumb;
   bool colour = terminal && !(noColour && *noColour);
   try {
-    int code = mx::driver::runMxc(args, {std::cout, std::cerr, colour, terminal});
+    int code = mx::driver::runMxc(args, {std::cout, std::cerr, colour, terminal, draws});
     std::cout.flush();
     return code;
   } catch (const std::exception &fault) {

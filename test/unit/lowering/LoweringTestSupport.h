@@ -53,7 +53,7 @@ public:
 #define MX_HOST(NAME)                                                                              \
   { #NAME, reinterpret_cast < const void *>(&NAME) }
     auto made = target::Jit::create(
-        {MX_HOST(mxrt_status_text), MX_HOST(mxrt_rng_seed), MX_HOST(mxrt_random_uniform_f32),
+        {MX_HOST(mxrt_status_text), MX_HOST(mxrt_parallel_for), MX_HOST(mxrt_rng_seed), MX_HOST(mxrt_random_uniform_f32),
          MX_HOST(mxrt_random_uniform_f64), MX_HOST(mxrt_random_uniform_i32),
          MX_HOST(mxrt_random_uniform_i64), MX_HOST(mxrt_random_normal_f32),
          MX_HOST(mxrt_random_normal_f64), MX_HOST(mxrt_random_bernoulli),
@@ -79,9 +79,12 @@ public:
   Kernel compile(mlir::ModuleOp module, const KernelOptions &options) {
     Kernel out;
     std::string name = "k" + std::to_string(count++);
-    mlir::OwningOpRef<mlir::ModuleOp> lowered = lowerKernel(kernelOf(module), name, options);
-    EXPECT_TRUE(lowered);
     auto cpu = target::TargetCpu::parse(cpuName);
+    KernelOptions forCpu = options;
+    if (cpu && cpu->vectorBits())
+      forCpu.vectorBits = cpu->vectorBits();
+    mlir::OwningOpRef<mlir::ModuleOp> lowered = lowerKernel(kernelOf(module), name, forCpu);
+    EXPECT_TRUE(lowered);
     if (!lowered || !cpu)
       return out;
     target::CompileOptions compileOptions;

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loops for several threads. A loop whose turns may run at the same time becomes a function of its
+// own, for a range of turns, which the runtime's parallel_for calls:
+//
+//   status k(context, buffers, sizes) {            status k.part0(user, begin, end, …, context) {
+//     user = {what the turns use}                     … = *user
+//     parallel_for(context, count, grain,             for (i = begin; i < end; ++i)
+//                  k.part0, user)                        the turn
+//   }                                              }
+//
+// How a loop is cut depends on its sizes alone, and each element is computed as it was without
+// cuts: threads change no bit. Loops that are known to be short stay as they are.
+#include "Lowering/KernelEmitter.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+
+namespace mx::lowering {
+
+/// Axes are taken together until there are so many turns, enough to share them evenly.
+constexpr int64_t kEnoughTurns = 32;
+
+int64_t KernelEmitter::workOfElement() {
+  int64_t work = 0;
+  for (Operation &op : kernel.getBody().front())
+    work += ir::isExpensive(&op) ? 16 : 1;
+  return work / 4 + 1;
+}
+
+void KernelEmitter::spread(ArrayRef<Value> sizes, Value work,
+                           llvm::function_ref<void(Indices)> body, size_t front) {
+  front = std::min(front, sizes.size());
+  auto turnsOf = [&](ArrayRef<Value> axes) {
+    Value turns = number(1);
+    for (Value size : axes)
+      turns = mul(turns, size);
+    return turns;
+  };
+  // The innermost axis stays whole where there are others: it is the one for vectors.
+  Value count = turnsOf(sizes.take_front(front));
+  while (front < sizes.size() && known(count) && *known(count) < kEnoughTurns &&
+         (front + 1 < sizes.size() || known(count) == 1))
+    count = turnsOf(sizes.take_front(++front));
+  Value turn = mul(turnsOf(sizes.drop_front(front)), work);
+  auto op = scf::ForOp::create(b, number(0), count, number(1));
+  spreads.push_back({op, turn});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(op.getBody());
+  SmallVector<Value> at(front, number(0));
+  Value rest = op.getInductionVar();
+  size_t axis = front;
+  while (axis-- > 0) {
+    if (known(sizes[axis]) == 1)
+      continue;
+    bool isLast = llvm::all_of(sizes.take_front(axis), [](Value s) { return known(s) == 1; });
+    if (isLast) {
+      at[axis] = rest;
+      break;
+    }
+    Value whole = arith::DivUIOp::create(b, rest, sizes[axis]); // a turn exists, so no size is 0
+    at[axis] = sub(rest, mul(whole, sizes[axis]));
+    rest = whole;
+  }
+  nest(sizes.drop_front(front), [&](Indices inner) {
+    SmallVector<Value> place(at);
+    llvm::append_range(place, inner);
+    body(place);
+  });
+}
+
+namespace {
+
+/// Makes the function of a loop's turns out of the loop.
+class Outliner {
+public:
+  Outliner(LLVM::LLVMFuncOp from, ArrayRef<scf::ForOp> loops, scf::ForOp loop, Value context)
+      : from(from), loops(loops), loop(loop), context(context), b(loop.getLoc(), from) {}
+
+  /// Whether each variable the turns use is theirs alone, or a flag.
+  bool analyse(ArrayRef<Value> flags);
+  LLVM::LLVMFuncOp make(StringRef name);
+  SmallVector<Value> shared; ///< what the turns are given, in the order of the struct
+
+private:
+  LLVM::LLVMFuncOp from;
+  ArrayRef<scf::ForOp> loops;
+  scf::ForOp loop;
+  Value context;
+  ImplicitLocOpBuilder b;
+  SmallVector<Value> variables, flagged;
+  SmallVector<Operation *> again; ///< ops outside of the loop that are cheaper to repeat
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  bool isFine = true;
+
+  bool isInLoops(Operation *op) {
+    return llvm::any_of(loops, [&](scf::ForOp each) { return each->isProperAncestor(op); });
+  }
+  void need(Value value, ArrayRef<Value> flags);
+};
+
+void Outliner::need(Value value, ArrayRef<Value> flags) {
+  if (value == context)
+    return;
+  Operation *op = value.getDefiningOp();
+  if (!op) {
+    if (!llvm::is_contained(shared, value))
+      shared.push_back(value);
+    return;
+  }
+  if (!seen.insert(op).second)
+    return;
+  if (isa<LLVM::AllocaOp>(op)) {
+    if (llvm::is_contained(flags, value)) {
+      flagged.push_back(value);
+      shared.push_back(value);
+      return;
+    }
+    isFine &= llvm::all_of(op->getUsers(), [&](Operation *user) { return isInLoops(user); });
+    variables.push_back(value);
+  } else if (!isPure(op)) {
+    shared.push_back(value);
+    return;
+  }
+  for (Value operand : op->getOperands())
+    need(operand, flags);
+  again.push_back(op);
+}
+
+bool Outliner::analyse(ArrayRef<Value> flags) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(loop.getRegion(), used);
+  for (Value value : used)
+    need(value, flags);
+  return isFine;
+}
+
+LLVM::LLVMFuncOp Outliner::make(StringRef name) {
+  Type pointer = context.getType(), number = b.getI64Type(), bit = b.getI1Type();
+  auto type = LLVM::LLVMFunctionType::get(pointer, {pointer, number, number, number, pointer});
+  b.setInsertionPointAfter(from);
+  auto made = LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::Internal);
+  Block *entry = made.addEntryBlock(b);
+  b.setInsertionPointToEnd(entry);
+  IRMapping map;
+  map.map(context, entry->getArgument(4));
+  SmallVector<Type> fields(ValueRange(shared).getTypes());
+  auto record = LLVM::LLVMStructType::getLiteral(b.getContext(), fields);
+  for (auto [i, value] : llvm::enumerate(shared)) {
+    Value field = LLVM::GEPOp::create(b, pointer, record, entry->getArgument(0),
+                                      ArrayRef<LLVM::GEPArg>{0, static_cast<int32_t>(i)});
+    auto load = LLVM::LoadOp::create(b, value.getType(), field);
+    load.setInvariant(true);
+    map.map(value, load.getResult());
+  }
+  SmallVector<Value> outside;
+  Value one = arith::ConstantOp::create(b, b.getI64IntegerAttr(1));
+  Value no = arith::ConstantOp::create(b, b.getBoolAttr(false));
+  for (Value flag : flagged) {
+    outside.push_back(map.lookup(flag));
+    Value own = LLVM::AllocaOp::create(b, pointer, bit, one);
+    LLVM::StoreOp::create(b, no, own);
+    map.map(flag, own);
+  }
+  for (Operation *op : again)
+    b.clone(*op, map);
+  auto turns = cast<scf::ForOp>(b.clone(*loop, map));
+  turns.setLowerBound(entry->getArgument(1));
+  turns.setUpperBound(entry->getArgument(2));
+  turns.setStep(one);
+  for (auto [flag, to] : llvm::zip_equal(flagged, outside)) {
+    auto noted = scf::IfOp::create(b, LLVM::LoadOp::create(b, bit, map.lookup(flag)), false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&noted.getThenRegion().front());
+    Value yes = arith::ConstantOp::create(b, b.getIntegerAttr(b.getI8Type(), 1));
+    // Others may note the same.
+    LLVM::StoreOp::create(b, yes, to, /*alignment=*/1, /*isVolatile=*/false,
+                          /*isNonTemporal=*/false,
+                          /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic);
+  }
+  LLVM::ReturnOp::create(b, Value(LLVM::ZeroOp::create(b, pointer)));
+  return made;
+}
+
+} // namespace
+
+/// Puts a call of parallel_for in the place of the loop.
+void KernelEmitter::cut(Spread &spread, Value grain) {
+  scf::ForOp loop = spread.loop;
+  SmallVector<scf::ForOp> loops;
+  for (Spread &each : spreads)
+    if (each.loop)
+      loops.push_back(each.loop);
+  SmallVector<Value> flags;
+  for (Fault &fault : faults)
+    flags.push_back(fault.flag);
+  Outliner outliner(function, loops, loop, context);
+  if (!outliner.analyse(flags))
+    return;
+  std::string name = function.getName().str() + ".part" + std::to_string(&spread - spreads.data());
+  LLVM::LLVMFuncOp part = outliner.make(name);
+
+  OpBuilder::InsertionGuard guard(b);
+  b.setLoc(loop.getLoc());
+  Type pointer = context.getType();
+  SmallVector<Type> fields(ValueRange(outliner.shared).getTypes());
+  auto record = LLVM::LLVMStructType::getLiteral(b.getContext(), fields);
+  Value user = inEntry([&] { return LLVM::AllocaOp::create(b, pointer, record, number(1)); });
+  b.setInsertionPoint(loop);
+  for (auto [i, value] : llvm::enumerate(outliner.shared)) {
+    Value field = LLVM::GEPOp::create(b, pointer, record, user,
+                                      ArrayRef<LLVM::GEPArg>{0, static_cast<int32_t>(i)});
+    LLVM::StoreOp::create(b, value, field);
+  }
+  Value body = LLVM::AddressOfOp::create(b, part);
+  Value status = call("mxrt_parallel_for", {context, loop.getUpperBound(), grain, body, user});
+  Block *before = loop->getBlock(), *after = before->splitBlock(loop);
+  loop.erase();
+  spread.loop = {};
+  b.setInsertionPointToEnd(before);
+  failWith(status);
+  // failWith() left an empty block to go on in.
+  Block *onward = b.getInsertionBlock();
+  onward->getOperations().splice(onward->end(), after->getOperations());
+  after->erase();
+}
+
+void KernelEmitter::cutSpreads() {
+  for (Spread &spread : spreads) {
+    // Inside of another loop or a branch there is no way to end the function.
+    if (!isa<LLVM::LLVMFuncOp>(spread.loop->getParentOp()))
+      continue;
+    b.setInsertionPoint(spread.loop);
+    std::optional<int64_t> count = known(spread.loop.getUpperBound()), work = known(spread.work);
+    Value grain;
+    if (work) {
+      int64_t turns = std::max<int64_t>(1, options.chunkWork / std::max<int64_t>(1, *work));
+      if (count && *count <= turns)
+        continue;
+      grain = number(turns);
+    } else {
+      Value one = number(1);
+      Value turns = arith::DivUIOp::create(b, number(options.chunkWork),
+                                           arith::MaxSIOp::create(b, spread.work, one));
+      grain = arith::MaxSIOp::create(b, turns, one);
+    }
+    cut(spread, grain);
+  }
+}
+
+} // namespace mx::lowering

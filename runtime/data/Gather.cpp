@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "data/Gather.h"
+#include "data/Pictures.h"
+#include "eager/TensorValue.h"
+#include "mxrt/call.h"
+#include "mxrt/parallel.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mxrt::data {
+
+using eager::makeTensorValue;
+using eager::tensorOf;
+using host::Invocation;
+using host::Value;
+
+namespace {
+
+/// Arguments of the op: the head, the columns, the changes, the numbers of the
+/// items and their places.
+struct Head {
+  int64_t columns, rows, changes, pictures;
+  mxrt_rng stream;
+  int64_t epoch;
+  PictureSize before; // of a picture, without the changes
+};
+struct ColumnHead {
+  int64_t elements; // of an item, without the changes
+  float scale;
+};
+static_assert(sizeof(Head) % 8 == 0 && sizeof(ColumnHead) % 8 == 0 &&
+              sizeof(PictureChange) % 8 == 0);
+
+/// A chunk moves at least so many bytes, where moving is all it does.
+constexpr int64_t grainBytes = int64_t(1) << 18;
+
+struct Op {
+  Op(const mxrt_tensor *const *tensors, const void *arguments)
+      : tensors(tensors), head(static_cast<const Head *>(arguments)),
+        columns(reinterpret_cast<const ColumnHead *>(head + 1)),
+        changes(reinterpret_cast<const PictureChange *>(columns + head->columns)),
+        numbers(reinterpret_cast<const int64_t *>(changes + head->changes)),
+        places(numbers + head->rows) {}
+  const mxrt_tensor *const *tensors; // what is read, then what is written
+  const Head *head;
+  const ColumnHead *columns;
+  const PictureChange *changes;
+  const int64_t *numbers, *places;
+};
+
+template <typename To> void convertBytes(const uint8_t *from, To *to, int64_t count, float scale) {
+  for (int64_t i = 0; i < count; ++i)
+    to[i] = scale == 1 ? static_cast<To>(from[i]) : static_cast<To>(float(from[i]) * scale);
+}
+
+void copyRow(const Op &op, int64_t c, int64_t row, void *target) {
+  const mxrt_tensor *from = op.tensors[c], *to = op.tensors[op.head->columns + c];
+  int64_t count = op.columns[c].elements;
+  const char *source = from->data() + op.numbers[row] * count * mxrt_dtype_size(from->type);
+  auto *bytes = reinterpret_cast<const uint8_t *>(source);
+  if (from->type == to->type)
+    std::memcpy(target, source, static_cast<size_t>(count * mxrt_dtype_size(to->type)));
+  else if (to->type == MXRT_F32)
+    convertBytes(bytes, static_cast<float *>(target), count, op.columns[c].scale);
+  else
+    convertBytes(bytes, static_cast<int32_t *>(target), count, 1);
+}
+
+mxrt_status gatherRows(void *user, int64_t begin, int64_t end, int64_t,
+                       const mxrt_context *context) {
+  auto run = [&]() -> Status {
+    const Op &op = *static_cast<const Op *>(user);
+    const Head &head = *op.head;
+    Vec<float> before(context->allocator), room(context->allocator);
+    PictureReader reader(context->allocator, head.pictures ? op.tensors[0] : nullptr);
+    if (head.changes && !before.resize(static_cast<size_t>(head.before.elements())))
+      return outOfMemory(context->allocator);
+    for (int64_t row = begin; row < end; ++row) {
+      for (int64_t c = head.pictures ? 2 : 0; c < head.columns; ++c) {
+        const mxrt_tensor *to = op.tensors[head.columns + c];
+        int64_t bytes = mxrt_tensor_bytes(to) / head.rows;
+        bool changed = c == 0 && head.changes;
+        copyRow(op, c, row,
+                changed ? static_cast<void *>(before.data()) : to->data() + row * bytes);
+      }
+      auto *first = reinterpret_cast<float *>(op.tensors[head.columns]->data());
+      float *picture = first + row * (op.tensors[head.columns]->elements / head.rows);
+      if (head.pictures) {
+        int64_t offset = reinterpret_cast<const int64_t *>(op.tensors[1]->data())[op.numbers[row]];
+        auto *labels = reinterpret_cast<float *>(op.tensors[3]->data());
+        MXRT_CHECK(reader.read(offset, head.before.height, head.before.width,
+                               head.changes ? before.data() : picture, labels[row]));
+      }
+      if (head.changes) {
+        mxrt_rng stream = head.stream;
+        stream.position = drawsOf(head.epoch, op.places[row]);
+        MXRT_CHECK(changePicture(context, {op.changes, static_cast<size_t>(head.changes)}, stream,
+                                 head.before, before.data(), picture, room));
+      }
+    }
+    return success();
+  };
+  return run().release();
+}
+
+mxrt_status gatherKernel(const mxrt_context *context, const mxrt_tensor *const *tensors,
+                         const void *arguments) {
+  Op op(tensors, arguments);
+  int64_t grain = 1;
+  if (op.head->rows == 0)
+    return nullptr;
+  if (!op.head->pictures) {
+    int64_t bytes = 1;
+    for (int64_t c = 0; c < op.head->columns; ++c)
+      bytes += mxrt_tensor_bytes(tensors[op.head->columns + c]) / op.head->rows;
+    grain = std::max<int64_t>(1, (op.head->changes ? grainBytes / 16 : grainBytes) / bytes);
+  }
+  return mxrt_parallel_for(context, op.head->rows, grain, gatherRows, &op);
+}
+
+void *put(void *at, const void *data, size_t bytes) {
+  if (bytes > 0)
+    std::memcpy(at, data, bytes);
+  return static_cast<char *>(at) + bytes;
+}
+
+} // namespace
+
+Parts::~Parts() {
+  for (Value &value : list)
+    host::release(heap, value);
+}
+
+Status Parts::add(mxrt_runtime *runtime, mxrt_dtype type, const int64_t *rows, int32_t rank,
+                  const int64_t *sizes, const mxrt_place &place) {
+  int64_t shape[MXRT_MAX_RANK + 1] = {};
+  int32_t count = 0;
+  if (rows)
+    shape[count++] = *rows;
+  for (int32_t i = 0; i < rank; ++i)
+    shape[count++] = sizes[i];
+  mxrt_tensor *made = nullptr;
+  mxrt_device device = {MXRT_CPU, 0};
+  MXRT_CHECK(Status(mxrt_tensor_create(runtime, &device, type, count, shape, &place, &made)));
+  Value value = makeTensorValue(heap, made);
+  if (!value.isSet() || !list.push(value)) {
+    if (value.isSet())
+      host::release(heap, value);
+    else
+      mxrt_tensor_release(made);
+    return heap.exhausted();
+  }
+  return success();
+}
+
+Status pushGather(DataHost &host, Invocation &call, std::span<const Column> columns, bool pictures,
+                  std::span<const PictureChange> changes, const ItemRequest &request,
+                  Parts &parts) {
+  mxrt_runtime *runtime = host.options.runtime;
+  const mxrt_allocator *alloc = host.allocator();
+  auto rows = static_cast<int64_t>(request.numbers.size());
+  size_t count = columns.size();
+  Vec<mxrt_tensor *> reads(alloc), writes(alloc);
+  Vec<int64_t> words(alloc);
+  size_t bytes = sizeof(Head) + count * sizeof(ColumnHead) +
+                 changes.size() * sizeof(PictureChange) + 2 * request.numbers.size_bytes();
+  if (!reads.reserve(count) || !writes.reserve(count) || !words.resize(bytes / 8))
+    return outOfMemory(alloc);
+  Head head = {static_cast<int64_t>(count),
+               rows,
+               static_cast<int64_t>(changes.size()),
+               pictures,
+               request.stream,
+               request.epoch,
+               {}};
+  void *end = words.data() + sizeof head / 8;
+  for (size_t c = 0; c < count; ++c) {
+    const Column &column = columns[c];
+    int64_t sizes[MXRT_MAX_RANK];
+    std::copy(column.sizes, column.sizes + column.rank, sizes);
+    if (c == 0 && (pictures || !changes.empty())) {
+      if (column.rank != 3 || column.type != MXRT_F32)
+        return error(alloc, MXRT_SHAPE, noPlace,
+                     "pictures are f32[channels, height, width], the items are %s",
+                     shapeText({column.type, column.rank, column.sizes}).text);
+      PictureSize size = {sizes[0], sizes[1], sizes[2]};
+      head.before = size;
+      for (const PictureChange &change : changes)
+        MXRT_CHECK(sizeAfter(alloc, change, size));
+      sizes[1] = size.height;
+      sizes[2] = size.width;
+    }
+    MXRT_CHECK(parts.add(runtime, column.type, request.single ? nullptr : &rows, column.rank, sizes,
+                         call.place));
+    ColumnHead entry = {column.elements, column.scale};
+    end = put(end, &entry, sizeof entry);
+    if (!reads.push(column.rows.get()) || !writes.push(tensorOf(parts.list[parts.list.size() - 1])))
+      return outOfMemory(alloc);
+  }
+  std::memcpy(words.data(), &head, sizeof head);
+  end = put(end, changes.data(), changes.size_bytes());
+  end = put(end, request.numbers.data(), request.numbers.size_bytes());
+  put(end, request.places.data(), request.places.size_bytes());
+  mxrt_call push = {};
+  push.run = gatherKernel;
+  push.name = pictures ? "decode" : changes.empty() ? "gather" : "augment";
+  push.reads = reads.data();
+  push.read_count = count;
+  push.writes = writes.data();
+  push.write_count = count;
+  push.arguments = words.data();
+  push.argument_bytes = words.size() * 8;
+  push.flags = MXRT_OP_OVERWRITES;
+  push.place = call.place;
+  return Status(mxrt_call_push(runtime, &push));
+}
+
+} // namespace mxrt::data

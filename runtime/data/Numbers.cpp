@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "data/Numbers.h"
+#include "base/Halfs.h"
+#include "eager/TensorValue.h"
+#include "mxrt/call.h"
+
+#include <cstring>
+
+namespace mxrt::data {
+
+using host::Kind;
+using host::Value;
+
+Status copyOf(DataHost &host, mxrt_tensor *tensor, const mxrt_place &place, TensorRef &out) {
+  mxrt_tensor *copy = nullptr;
+  mxrt_device device = {MXRT_CPU, 0};
+  MXRT_CHECK(Status(mxrt_tensor_create(host.options.runtime, &device, tensor->type, tensor->rank,
+                                       tensor->sizes(), &place, &copy)));
+  out = TensorRef(copy);
+  return Status(mxrt_call_copy(host.options.runtime, tensor, copy, &place));
+}
+
+Status denseOf(DataHost &host, mxrt_tensor *tensor, const mxrt_place &place, TensorRef &out) {
+  if (!mxrt_tensor_is_dense(tensor))
+    return copyOf(host, tensor, place, out);
+  out = TensorRef(mxrt_tensor_retain(tensor));
+  return success();
+}
+
+double elementOf(const mxrt_tensor *tensor, int64_t i) {
+  auto as = [&]<typename T>(T) {
+    T value;
+    std::memcpy(&value, tensor->data() + i * int64_t(sizeof value), sizeof value);
+    return value;
+  };
+  switch (tensor->type) {
+  case MXRT_BOOL:
+  case MXRT_U8:
+    return as(uint8_t());
+  case MXRT_I8:
+    return as(int8_t());
+  case MXRT_I32:
+    return as(int32_t());
+  case MXRT_I64:
+    return double(as(int64_t()));
+  case MXRT_F16:
+    return double(f16ToFloat(as(uint16_t())));
+  case MXRT_BF16:
+    return double(bf16ToFloat(as(uint16_t())));
+  case MXRT_F32:
+    return double(as(float()));
+  default:
+    return as(double());
+  }
+}
+
+Status readNumbers(DataHost &host, mxrt_tensor *tensor, const mxrt_place &place, Vec<double> &out) {
+  TensorRef dense;
+  MXRT_CHECK(denseOf(host, tensor, place, dense));
+  MXRT_CHECK(Status(mxrt_tensor_wait(host.options.runtime, dense.get(), &place)));
+  if (!out.resize(static_cast<size_t>(dense->elements)))
+    return outOfMemory(host.allocator());
+  for (int64_t i = 0; i < dense->elements; ++i)
+    out[static_cast<size_t>(i)] = elementOf(dense.get(), i);
+  return success();
+}
+
+Status takeNumber(DataHost &host, const Value &value, const char *name, const char *verb,
+                  Number &out) {
+  out = Number();
+  if (mxrt_tensor *tensor = eager::tensorOf(value)) {
+    if (tensor->elements != 1)
+      return error(host.allocator(), MXRT_SHAPE, noPlace, "`%s` is %s, a single number is %s", name,
+                   shapeText(tensor->shape()).text, verb);
+    out.coming = TensorRef(mxrt_tensor_retain(tensor));
+    return success();
+  }
+  out.known = true;
+  switch (value.kind) {
+  case Kind::Bool:
+  case Kind::Int:
+    out.value = double(value.i);
+    return success();
+  case Kind::F32:
+    out.value = double(value.f);
+    return success();
+  case Kind::F64:
+    out.value = value.d;
+    return success();
+  default:
+    return error(host.allocator(), MXRT_HOST_TYPE, noPlace, "`%s` is %s, a number is %s", name,
+                 host::kindName(value.kind), verb);
+  }
+}
+
+Status awaitNumber(DataHost &host, const mxrt_place &place, Number &number) {
+  if (!number.coming)
+    return success();
+  MXRT_CHECK(Status(mxrt_tensor_wait(host.options.runtime, number.coming.get(), &place)));
+  number.value = elementOf(number.coming.get());
+  number.known = true;
+  number.coming = TensorRef();
+  return success();
+}
+
+Status pollNumber(DataHost &host, const mxrt_place &place, Number &number) {
+  if (!number.coming)
+    return success();
+  mxrt_runtime *runtime = host.options.runtime;
+  mxrt_engine *engine = nullptr;
+  mxrt_var variable;
+  int32_t ready = 0;
+  MXRT_CHECK(Status(mxrt_runtime_engine(runtime, nullptr, &engine)));
+  MXRT_CHECK(Status(mxrt_tensor_variable(runtime, number.coming.get(), &variable)));
+  MXRT_CHECK(Status(mxrt_engine_poll(engine, variable, &ready)));
+  return ready ? awaitNumber(host, place, number) : success();
+}
+
+} // namespace mxrt::data
