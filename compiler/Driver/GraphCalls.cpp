@@ -3,6 +3,7 @@
 #include "eager/TensorValue.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mxrt/call.h"
+#include "mxrt/guard.h"
 #include "mxrt/memory.h"
 #include <chrono>
 #include <cstring>
@@ -81,14 +82,6 @@ std::string GraphHost::dynamicType(const Graph &graph, const Sizes &now) const {
   return "";
 }
 
-/// "cpu:1"; no name is the default device.
-static mxrt_device deviceNamed(llvm::StringRef name) {
-  int32_t index = 0;
-  if (name.split(':').second.getAsInteger(10, index))
-    index = 0;
-  return {name.starts_with("cuda") ? MXRT_CUDA : MXRT_CPU, index};
-}
-
 /// Where a variant runs: a buffer that it makes says so.
 static mxrt_device deviceOf(const pipeline::Variant &code) {
   for (const pipeline::Buffer &buffer : code.outputs)
@@ -96,6 +89,49 @@ static mxrt_device deviceOf(const pipeline::Variant &code) {
   for (const auto &[device, bytes] : code.arenas)
     return deviceNamed(device);
   return deviceNamed("");
+}
+
+/// 3.1 GiB; `unit` is of the largest of figures that belong together.
+static std::string inUnit(int64_t bytes, int unit) {
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f" : "%.1f",
+                double(bytes) / double(int64_t(1) << (10 * unit)));
+  return text;
+}
+
+/// What a variant needs and how to learn more, for an error.
+static std::string describeNeeds(const std::string &name, mlir::Location where,
+                                 const std::vector<std::pair<std::string, int64_t>> &sizes,
+                                 const pipeline::Variant &code) {
+  static constexpr const char *kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  const pipeline::Figures &figures = code.figures;
+  int64_t all = figures.parameters + figures.data + figures.activations + figures.workspace;
+  int unit = 0;
+  while (unit < 4 && all >> (10 * (unit + 1)) > 0)
+    ++unit;
+  std::string shapes;
+  for (auto &[size, value] : sizes)
+    shapes += (shapes.empty() ? "" : ",") + size + "=" + std::to_string(value);
+  std::string text = "note: graph `" + name + "`" + (shapes.empty() ? "" : " for " + shapes) +
+                     " needs " + inUnit(all, unit) + " " + kUnits[unit] + " (plan: params " +
+                     inUnit(figures.parameters, unit) + ", arguments " +
+                     inUnit(figures.data, unit) + ", activations " +
+                     inUnit(figures.activations, unit) + ", workspace " +
+                     inUnit(figures.workspace, unit) + ")\n";
+  std::string file;
+  where->walk([&](mlir::Location part) {
+    auto at = dyn_cast<mlir::FileLineColLoc>(part);
+    if (!at)
+      return mlir::WalkResult::advance();
+    file = at.getFilename().str();
+    return mlir::WalkResult::interrupt();
+  });
+  text += "help: `mxc plan " + file + " " + name + (shapes.empty() ? "" : " --shapes " + shapes) +
+          "` shows what is alive at the peak";
+  if (figures.largestBytes > 0 && !figures.largestPlace.empty())
+    text += " (" + figures.largestPlace + ", " + inUnit(figures.largestBytes, unit) + " " +
+            kUnits[unit] + ")";
+  return text;
 }
 
 mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &sizes,
@@ -138,8 +174,13 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
     return fail(MXRT_UNSUPPORTED, place,
                 "graph `" + graph.name + "` could not be compiled: " + problem);
   }
+  if (!made->figures.refusal.empty()) {
+    graph.variants.erase(key);
+    return fail(MXRT_OUT_OF_MEMORY, place, made->figures.refusal);
+  }
   auto loaded = std::make_unique<LoadedVariant>();
   loaded->code = std::move(*made);
+  loaded->needs = describeNeeds(graph.name, graph.op.getLoc(), values, loaded->code);
   loaded->name = graph.name;
   loaded->device = deviceOf(loaded->code);
   loaded->entry = kernels.load(loaded->code, problem);
@@ -171,6 +212,7 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   event.before = graph.first;
   event.variants = graph.variants.size();
   event.ms = ms;
+  event.again = out->code.figures.again;
   data::ShortBatch batch;
   if (batches && event.variants > 1 && batches->findShortBatch(call.args, batch)) {
     event.loader = batch.set;
@@ -210,13 +252,20 @@ mxrt_status runVariant(const mxrt_context *context, const mxrt_tensor *const *te
   mxrt_status status = nullptr;
   for (auto &[device, bytes] : code.arenas) {
     mxrt_arena arena = {};
+    int64_t guards = code.guarded ? 2 * MXRT_GUARD_BYTES : 0;
     if (bytes > 0)
-      status = mxrt_arena_lease(context->runtime, &context->device, bytes,
+      status = mxrt_arena_lease(context->runtime, &context->device, bytes + guards,
                                 flight->variant->name.c_str(), &context->place, &arena);
-    if (status)
+    if (status) {
+      status = explain(context->runtime, flight->variant->needs, status).release();
       break;
+    }
     arenas.push_back(arena);
     bases.push_back(arena.base);
+    if (code.guarded && arena.base) {
+      bases.back() = static_cast<char *>(arena.base) + MXRT_GUARD_BYTES;
+      mxrt_guard_begin(bases.back(), bytes);
+    }
   }
   if (!status)
     status = reinterpret_cast<Entry>(flight->variant->entry)(context, buffers.data(), sizes,
@@ -303,28 +352,16 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   Call call;
   for (size_t i = 0; i < graph.op.getNumArguments(); ++i)
     if (mxrt::Status status =
-            flatten(graph.op.getArgumentTypes()[i], invocation.args[sizeCount + i], call);
+            flatten(graph.op.getArgumentTypes()[i], invocation.args[sizeCount + i], call,
+                    graph.op.getArgAttr(static_cast<unsigned>(i), "mx.mut") != nullptr);
         !status.ok())
       return status;
   const pipeline::Variant &code = variant->code;
   if (call.tensors.size() != code.inputs.size())
     return fail(MXRT_INTERNAL, invocation.place,
                 graph.name + ": the variant expects other arguments");
-  for (size_t i = 0; i < code.outputs.size(); ++i) {
-    const pipeline::Buffer &buffer = code.outputs[i];
-    llvm::SmallVector<int64_t> shape = variant->shapes[i];
-    for (size_t axis = 0; axis < shape.size(); ++axis)
-      if (shape[axis] < 0)
-        shape[axis] = valueOf(buffer.sizes[axis]);
-    mxrt_tensor *made = nullptr;
-    mxrt::Status status(mxrt_tensor_create(
-        runtime(), &variant->device, static_cast<mxrt_dtype>(buffer.element),
-        static_cast<int32_t>(shape.size()), shape.data(), &invocation.place, &made));
-    if (!status.ok())
-      return status;
-    call.made.push_back(made);
-    call.outputs.push_back(made);
-  }
+  if (mxrt::Status status = makeOutputs(*variant, call, invocation.place, valueOf); !status.ok())
+    return status;
 
   // The argument block: head, sizes of the run, two words a leaf.
   llvm::SmallVector<int64_t, 32> words(sizeof(Flight) / sizeof(int64_t));
@@ -336,16 +373,26 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   std::memcpy(words.data(), &flight, sizeof flight);
   for (const std::string &open : code.sizes)
     words.push_back(valueOf(open));
-  llvm::SmallVector<mxrt_tensor *, 16> reads;
-  for (size_t i = 0; i < call.tensors.size(); ++i) {
-    if (!call.tensors[i]) {
-      words.push_back(-1);
-      words.push_back(static_cast<int64_t>(call.numbers[i]));
-      continue;
+  // An input that an output is written over is one of the writes.
+  llvm::SmallVector<int64_t, 16> outputOf(call.tensors.size(), -1);
+  bool isOver = false;
+  for (size_t i = 0; i < code.over.size(); ++i)
+    if (code.over[i] >= 0) {
+      outputOf[static_cast<size_t>(code.over[i])] = static_cast<int64_t>(i);
+      isOver = true;
     }
-    words.push_back(static_cast<int64_t>(reads.size()));
-    words.push_back(0);
-    reads.push_back(call.tensors[i]);
+  llvm::SmallVector<mxrt_tensor *, 16> reads;
+  for (size_t i = 0; i < call.tensors.size(); ++i)
+    if (call.tensors[i] && outputOf[i] < 0)
+      reads.push_back(call.tensors[i]);
+  int64_t nextRead = 0;
+  for (size_t i = 0; i < call.tensors.size(); ++i) {
+    if (!call.tensors[i])
+      words.push_back(-1);
+    else
+      words.push_back(outputOf[i] < 0 ? nextRead++
+                                      : static_cast<int64_t>(reads.size()) + outputOf[i]);
+    words.push_back(call.tensors[i] ? 0 : static_cast<int64_t>(call.numbers[i]));
   }
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     words.push_back(static_cast<int64_t>(reads.size() + i));
@@ -360,7 +407,7 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   push.write_count = call.outputs.size();
   push.arguments = words.data();
   push.argument_bytes = words.size() * sizeof(int64_t);
-  push.flags = MXRT_OP_OVERWRITES;
+  push.flags = isOver ? 0 : MXRT_OP_OVERWRITES;
   push.device = variant->device;
   push.place = invocation.place;
   if (mxrt::Status status(mxrt_call_push(runtime(), &push)); !status.ok())

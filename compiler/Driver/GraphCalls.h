@@ -20,6 +20,7 @@ struct LoadedVariant {
   mxrt_device device = {}; ///< a graph runs on one: Segment cuts those that have more
   /// Shapes of the outputs; -1 for a size that depends on open ones.
   std::vector<llvm::SmallVector<int64_t>> shapes;
+  std::string needs; ///< notes for when there is no memory for it, in lines
 };
 
 /// What a user is told about a graph that was compiled.
@@ -32,6 +33,7 @@ struct VariantEvent {
   std::vector<std::pair<std::string, int64_t>> sizes, before; ///< before: of the first variant
   size_t variants = 0;
   double ms = 0;
+  std::string again; ///< what is made again to need less memory, in lines; or empty
 };
 
 class GraphHost : public mxrt::eager::EagerHost {
@@ -59,7 +61,12 @@ private:
   struct Call;
   mxrt::Status variantFor(Graph &graph, const std::vector<int64_t> &sizes, LoadedVariant *&out,
                           const mxrt::host::Invocation &call);
-  mxrt::Status flatten(mlir::Type type, const mxrt::host::Value &value, Call &call);
+  /// `isOwned`: nobody else can reach the value.
+  mxrt::Status flatten(mlir::Type type, const mxrt::host::Value &value, Call &call, bool isOwned);
+  mxrt::Status makeOutputs(const LoadedVariant &variant, Call &call, const mxrt_place &place,
+                           llvm::function_ref<int64_t(const std::string &)> valueOf);
+  mxrt::Status takeOver(mxrt_tensor *&input, mxrt::host::ForeignObject *owner, Call &call,
+                        const mxrt_place &place, mxrt_tensor *&out);
   mxrt::Status rebuild(mlir::Type type, Call &call, size_t &next, mxrt::host::Heap &heap,
                        mxrt::host::Value &out);
   using Sizes = std::vector<std::pair<std::string, int64_t>>;

@@ -17,11 +17,19 @@ struct GraphHost::Graph {
   std::vector<std::pair<std::string, int64_t>> first;
 };
 
+/// "cpu:1"; no name is the default device.
+mxrt_device deviceNamed(llvm::StringRef name);
+
+/// An error for want of memory with what a graph needs, if that is known. Takes `status` over.
+mxrt::Status explain(mxrt_runtime *runtime, const std::string &needs, mxrt_status status);
+
 /// One call on its way: leaves of the arguments in order.
 struct GraphHost::Call {
   llvm::SmallVector<mxrt_tensor *, 16> tensors; ///< borrowed; null for a number of the host
   llvm::SmallVector<uint64_t, 16> numbers;      ///< of the host, as bytes, one entry a leaf
-  llvm::SmallVector<mxrt_tensor *, 16> made;    ///< dense copies, and outputs: owned
+  /// Of each leaf: the object through which alone its tensor can be reached, or null.
+  llvm::SmallVector<mxrt::host::ForeignObject *, 16> owners;
+  llvm::SmallVector<mxrt_tensor *, 16> made; ///< dense copies, and outputs: owned
   llvm::SmallVector<mxrt_tensor *, 8> outputs;
   ~Call() {
     for (mxrt_tensor *tensor : made)

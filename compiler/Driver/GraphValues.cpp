@@ -8,13 +8,36 @@
 #include <cstring>
 
 namespace mx::driver {
+
+mxrt_device deviceNamed(llvm::StringRef name) {
+  int32_t index = 0;
+  if (name.split(':').second.getAsInteger(10, index))
+    index = 0;
+  return {name.starts_with("cuda") ? MXRT_CUDA : MXRT_CPU, index};
+}
+
+mxrt::Status explain(mxrt_runtime *runtime, const std::string &needs, mxrt_status status) {
+  mxrt_code code = mxrt_status_code(status);
+  if (needs.empty() || (code != MXRT_OUT_OF_MEMORY && code != MXRT_MEMORY_LIMIT))
+    return mxrt::Status(status);
+  // The first line says what happened; whose memory it was is for the graph to say.
+  std::string message = mxrt_status_message(status);
+  std::string what = message.substr(0, message.find(": "));
+  std::string rest = message.substr(std::min(message.size(), what.size() + 2));
+  mxrt::Status out(mxrt_status_make(mxrt_runtime_allocator(runtime), code,
+                                    mxrt_status_place(status), "%s\n%s\n%s", what.c_str(),
+                                    rest.c_str(), needs.c_str()));
+  mxrt_status_release(status);
+  return out;
+}
+
 using namespace mxrt;
 using namespace mxrt::host;
 using mlir::cast;
 using mlir::dyn_cast;
 using mlir::isa;
 
-mxrt::Status GraphHost::flatten(mlir::Type type, const Value &value, Call &call) {
+mxrt::Status GraphHost::flatten(mlir::Type type, const Value &value, Call &call, bool isOwned) {
   if (auto tensor = dyn_cast<ir::TensorType>(type)) {
     if (tensor.isHost()) {
       uint64_t bits = 0;
@@ -24,6 +47,7 @@ mxrt::Status GraphHost::flatten(mlir::Type type, const Value &value, Call &call)
       else
         std::memcpy(&bits, &value.i, sizeof value.i); // integers little endian; f64 shares the room
       call.tensors.push_back(nullptr);
+      call.owners.push_back(nullptr);
       call.numbers.push_back(bits);
       return {};
     }
@@ -45,29 +69,94 @@ mxrt::Status GraphHost::flatten(mlir::Type type, const Value &value, Call &call)
       given = dense;
     }
     call.tensors.push_back(given);
+    call.owners.push_back(isOwned && value.object->refs == 1 ? value.foreign() : nullptr);
     call.numbers.push_back(0);
     return {};
   }
   if (auto aggregate = dyn_cast<ir::AggregateType>(type)) {
     std::span<Value> items = value.aggregate()->view();
+    isOwned &= value.object->refs == 1;
     if (items.size() != aggregate.getParts().size())
       return fail(MXRT_HOST_TYPE, {}, "an argument of a graph has the wrong parts");
     for (auto [part, item] : llvm::zip(aggregate.getParts(), items)) {
-      mxrt::Status status = flatten(part, item, call);
+      mxrt::Status status = flatten(part, item, call, isOwned);
       if (!status.ok())
         return status;
     }
     return {};
   }
   if (auto array = dyn_cast<ir::ArrayType>(type)) {
+    isOwned &= value.object->refs == 1;
     for (Value &item : value.aggregate()->view()) {
-      mxrt::Status status = flatten(array.getElement(), item, call);
+      mxrt::Status status = flatten(array.getElement(), item, call, isOwned);
       if (!status.ok())
         return status;
     }
     return {};
   }
   return fail(MXRT_UNSUPPORTED, {}, "an argument of a graph cannot be handed over");
+}
+
+/// A tensor for an output that is written over an input: the input itself if nobody else can see
+/// it, else a copy. The graph reads the copy as well.
+mxrt::Status GraphHost::takeOver(mxrt_tensor *&input, ForeignObject *owner, Call &call,
+                                 const mxrt_place &place, mxrt_tensor *&out) {
+  auto *data = static_cast<const char *>(mxrt_tensor_data(input));
+  bool isAligned = reinterpret_cast<uintptr_t>(data) % MXRT_ALIGNMENT == 0;
+  if (isAligned && llvm::is_contained(call.made, input)) { // made dense for this call
+    out = input;
+    return {};
+  }
+  if (isAligned && owner && owner->payload == input) {
+    mxrt::Status status(mxrt_call_prepare_write(runtime(), &input, &place));
+    owner->payload = input;
+    if (!status.ok())
+      return status;
+    out = mxrt_tensor_retain(input);
+    call.made.push_back(out);
+    return {};
+  }
+  mxrt_device device = mxrt_tensor_device(input);
+  mxrt::Status status(mxrt_tensor_create(runtime(), &device, mxrt_tensor_dtype(input),
+                                         mxrt_tensor_rank(input), mxrt_tensor_shape(input), &place,
+                                         &out));
+  if (!status.ok())
+    return status;
+  call.made.push_back(out);
+  mxrt::Status copied(mxrt_call_copy(runtime(), input, out, &place));
+  input = out;
+  return copied;
+}
+
+mxrt::Status GraphHost::makeOutputs(const LoadedVariant &variant, Call &call,
+                                    const mxrt_place &place,
+                                    llvm::function_ref<int64_t(const std::string &)> valueOf) {
+  const pipeline::Variant &code = variant.code;
+  for (size_t i = 0; i < code.outputs.size(); ++i) {
+    const pipeline::Buffer &buffer = code.outputs[i];
+    if (int64_t over = code.over[i]; over >= 0) {
+      mxrt_tensor *taken = nullptr;
+      auto at = static_cast<size_t>(over);
+      mxrt::Status status = takeOver(call.tensors[at], call.owners[at], call, place, taken);
+      if (!status.ok())
+        return status;
+      call.outputs.push_back(taken);
+      continue;
+    }
+    llvm::SmallVector<int64_t> shape = variant.shapes[i];
+    for (size_t axis = 0; axis < shape.size(); ++axis)
+      if (shape[axis] < 0)
+        shape[axis] = valueOf(buffer.sizes[axis]);
+    mxrt_tensor *made = nullptr;
+    mxrt::Status status(
+        mxrt_tensor_create(runtime(), &variant.device, static_cast<mxrt_dtype>(buffer.element),
+                           static_cast<int32_t>(shape.size()), shape.data(), &place, &made));
+    if (!status.ok())
+      return explain(runtime(), variant.needs, status.release());
+    call.made.push_back(made);
+    call.outputs.push_back(made);
+  }
+  return {};
 }
 
 mxrt::Status GraphHost::rebuild(mlir::Type type, Call &call, size_t &next, Heap &heap, Value &out) {

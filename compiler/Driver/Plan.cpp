@@ -3,7 +3,7 @@
 // `mxc plan`: the memory of a graph, known before it runs.
 #include "Driver/Session.h"
 #include "Driver/Settings.h"
-#include "Memory/Report.h"
+#include "Pipeline/PlanMemory.h"
 #include "Support/Limits.h"
 #include "Support/Suggest.h"
 #include "mlir/IR/Diagnostics.h"
@@ -24,8 +24,9 @@ with their bounds.
   --shapes NAME=NUMBER,…   values of the sizes in the types of its parameters
   --json                   everything as one JSON object
   --html FILE              also a page with a picture of the arena over time
-  --max-bytes=512MiB       exit with 1, and say why, if a device needs more
-  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, schedule,
+  --max-bytes=512MiB       make values again until the arena is no larger; if nothing helps, say why and
+                           exit with 1
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, schedule, recompute,
                            in-place, co-share
   -D name=value            a value for `option(name, default)`
   --error-format=text|short|json   --silence=CODE   --as NAME   --colour=auto|always|never
@@ -49,6 +50,13 @@ std::string readSizes(const std::string &text, PlanRequest &request) {
     request.sizes.push_back({part.substr(0, equals), number});
   }
   return "";
+}
+
+std::vector<std::string> linesOf(llvm::StringRef text) {
+  std::vector<std::string> out;
+  for (llvm::StringRef line : llvm::split(text.rtrim(), '\n'))
+    out.push_back(line.str());
+  return out;
 }
 
 Span placeOf(SourceManager &sources, mlir::Location loc) {
@@ -108,58 +116,54 @@ bool Session::plan(const std::string &name, const std::string &path, std::string
         << "\n";
     return false;
   }
+  Span span = placeOf(sources, graph.getLoc());
+  std::string symbol = graph.getSymName().str();
+  if (!prepare(*generated.module))
+    return false;
   std::string problem;
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
     if (d.getSeverity() == mlir::DiagnosticSeverity::Error && problem.empty())
       problem = d.str();
     return mlir::success();
   });
-  mlir::OwningOpRef<mlir::ModuleOp> plan =
-      pipeline::makePlan(graph, request.sizes, request.graph, options.compile);
-  Span span = placeOf(sources, graph.getLoc());
-  if (!plan) {
+  std::string shown = request.graph;
+  for (auto &[size, value] : request.sizes)
+    shown += " " + size + "=" + std::to_string(value);
+  std::optional<memory::PlanReport> report;
+  mlir::Operation *prepared = generated.module->lookupSymbol(symbol);
+  if (auto one = mlir::dyn_cast_or_null<ir::GraphOp>(prepared)) {
+    auto plan = pipeline::makePlan(one, request.sizes, request.graph, options.compile);
+    if (plan)
+      for (auto made : plan->getOps<rt::ProgramOp>())
+        report = memory::describePlan(made, shown);
+  } else if (auto function = mlir::dyn_cast_or_null<ir::FuncOp>(prepared)) {
+    // On several devices.
+    report = pipeline::planSegments(function, request.sizes, shown, options.compile);
+  }
+  if (!report) {
     planError(span, "graph `" + request.graph + "` could not be compiled: " + problem);
     flushDiagnostics();
     return false;
   }
-  bool fits = true;
-  for (auto made : plan->getOps<rt::ProgramOp>()) {
-    std::vector<memory::DeviceReport> devices = memory::describePlan(made);
-    std::string shown = request.graph;
-    for (auto &[size, value] : request.sizes)
-      shown += " " + size + "=" + std::to_string(value);
-    memory::Work work = memory::workOf(made);
-    out << (request.asJson ? memory::planAsJson(devices, work, shown)
-                           : memory::showPlan(devices, work, shown));
-    if (!request.htmlFile.empty()) {
-      std::ofstream page(request.htmlFile, std::ios::binary);
-      page << memory::planAsHtml(devices, work, shown);
-      if (!page.flush()) {
-        err << "mxc plan: cannot write `" << request.htmlFile << "`\n";
-        return false;
-      }
-    }
-    for (const memory::DeviceReport &device : devices) {
-      if (request.maxBytes == 0 || device.arena <= request.maxBytes)
-        continue;
-      fits = false;
-      std::string where = device.device.empty() ? "cpu:0" : device.device;
-      Diagnostic &d = planError(span, "a call of `" + request.graph + "` needs " +
-                                          memory::withCommas(device.arena) + " bytes on " + where +
-                                          ", more than the " +
-                                          memory::withCommas(request.maxBytes) + " allowed");
-      d.runCode = kOutOfMemory;
-      d.note("in this order of its ops it needs at least " + memory::withCommas(device.bound) +
-             " bytes");
-      for (size_t i = 0; i < device.peak.size() && i < 3; ++i) {
-        const memory::Tensor &tensor = device.peak[i];
-        d.note(memory::withCommas(tensor.bytes) + " bytes at the peak: " + tensor.type + ", " +
-               tensor.what + (tensor.place.empty() ? "" : ", " + tensor.place));
-      }
+  out << (request.asJson ? memory::planAsJson(*report) : memory::showPlan(*report));
+  if (!request.htmlFile.empty()) {
+    std::ofstream page(request.htmlFile, std::ios::binary);
+    page << memory::planAsHtml(*report);
+    if (!page.flush()) {
+      err << "mxc plan: cannot write `" << request.htmlFile << "`\n";
+      return false;
     }
   }
+  std::string refusal = memory::refusalOf(*report, request.graph, options.compile.maxBytes);
+  if (!refusal.empty()) {
+    std::vector<std::string> lines = linesOf(refusal);
+    Diagnostic &d = planError(span, lines.front());
+    d.runCode = kOutOfMemory;
+    for (size_t i = 1; i < lines.size(); ++i)
+      d.note(lines[i]);
+  }
   flushDiagnostics();
-  return fits;
+  return refusal.empty();
 }
 
 int runPlan(const std::vector<std::string> &args, Streams streams) {
@@ -190,7 +194,7 @@ int runPlan(const std::vector<std::string> &args, Streams streams) {
     if (!bytes)
       problem = "`--max-bytes=" + *limit + "` is not a number of bytes, such as 512MiB";
     else
-      request.maxBytes = *bytes;
+      options.compile.maxBytes = *bytes;
   }
   if (!problem.empty())
     return wrongUse(streams, problem, "plan");

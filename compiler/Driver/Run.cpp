@@ -24,12 +24,15 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --sync                   each op is waited for before the next is issued
   --compare                both ways; says where results differ and by how many ulps
   --check=nan              stop at the first op that makes a NaN; graphs run op by op
+  --check=memory           graphs: no kernel changes memory that is not its own; what is not in use is poison
   --unchecked              integer division by zero gives 0 instead of an error
   --seed N                 seed of the generator that draws without one use (0)
   --max-memory=512MiB      error instead of using more for tensors
+  --max-bytes=512MiB       graphs make values again rather than need a larger arena; error if that is not
+                           enough
   --profile=trace.json     write a trace for Perfetto or chrome://tracing
   --logdir=FOLDER          where `log` writes its curves (runs/NAME-DATE); see mxc report
-  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, schedule,
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, schedule, recompute,
                            in-place, co-share
   --explain-fusion         say which ops of a graph were not put into one kernel, and why
   --emit=STAGE             print a stage: tokens ast typed mx bytecode mx-specialised mx-fused dot mxrt
@@ -77,8 +80,8 @@ const std::set<std::string> &runOptions() {
   static const std::set<std::string> options = [] {
     std::set<std::string> all = programOptions();
     for (const char *more :
-         {"-e", "--check", "--seed", "--max-memory", "--profile", "--disable", "--cache",
-          "--filter", "--internal-mistake", "--internal-chunk", "--logdir"})
+         {"-e", "--check", "--seed", "--max-memory", "--max-bytes", "--profile", "--disable",
+          "--cache", "--filter", "--internal-mistake", "--internal-chunk", "--logdir"})
       all.insert(more);
     return all;
   }();
@@ -124,8 +127,10 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
     if (check == "nan") {
       options.checkNan = true;
       options.code.eager = true; // op by op, so that the one that made it can be named
+    } else if (check == "memory") {
+      options.compile.guard = true;
     } else if (check != "index") // indices are always checked
-      return "`" + check + "` cannot be checked; known are nan and index";
+      return "`" + check + "` cannot be checked; known are nan, index and memory";
   }
   if (std::string problem = readDisabled(line, options.compile.disabled); !problem.empty())
     return problem;
@@ -146,6 +151,12 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
     if (!bytes)
       return "`--max-memory=" + *limit + "` is not a number of bytes, such as 512MiB";
     options.memoryLimit = *bytes;
+  }
+  if (auto limit = line.value("--max-bytes")) {
+    auto bytes = parseBytes(*limit);
+    if (!bytes)
+      return "`--max-bytes=" + *limit + "` is not a number of bytes, such as 512MiB";
+    options.compile.maxBytes = *bytes;
   }
   for (const std::string &define : line.rest()) {
     size_t equals = define.find('=');

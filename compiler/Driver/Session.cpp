@@ -8,10 +8,12 @@
 #include "mlir/Transforms/Passes.h"
 #include "mxrt/engine.h"
 #include "mxrt/profile.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <set>
 
 namespace mx::driver {
 using mxrt::host::Value;
@@ -88,13 +90,21 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   eager.printContext = &this->out;
   eager.checkNan = options.checkNan;
   host = std::make_unique<GraphHost>(eager, *kernels, [this](const VariantEvent &event) {
-    // The first variant is no news; the second may be a surprise, the ninth is a problem (S7).
-    if (event.variants < 2)
-      return;
     Span span = event.place.file
                     ? sources.find(event.place.file, static_cast<uint32_t>(event.place.line),
                                    static_cast<uint32_t>(event.place.column))
                     : Span();
+    if (!event.again.empty()) {
+      auto [first, rest] = llvm::StringRef(event.again).rtrim().split('\n');
+      Diagnostic &d =
+          diags.report(Code::N0503, span, "graph `" + event.graph + "`: " + first.str());
+      for (llvm::StringRef line : llvm::split(rest, '\n'))
+        d.note(line.str());
+      flushDiagnostics();
+    }
+    // The first variant is no news; the second may be a surprise, the ninth is a problem (S7).
+    if (event.variants < 2)
+      return;
     bool many = event.variants == kManyVariants;
     Diagnostic &d =
         diags.report(many ? Code::W0502 : Code::N0501, span,
@@ -322,10 +332,16 @@ bool Session::prepare(mlir::ModuleOp module) {
   module.walk([&](ir::GlobalStoreOp store) { hold(store.getNameAttr()); });
   if (!held.empty())
     module->setAttr(ir::kHeld, mlir::DictionaryAttr::get(&context, held));
+  std::set<std::pair<uint32_t, std::string>> warned; // a body may be there for several sizes
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &found) {
     mlir::FileLineColLoc place = placeOf(found.getLocation());
     Span span = place ? sources.find(place.getFilename().str(), place.getLine(), place.getColumn())
                       : Span();
+    if (found.getSeverity() == mlir::DiagnosticSeverity::Warning &&
+        warned.insert({span.begin, found.str()}).second)
+      diags.report(Code::W0503, span, found.str())
+          .caret("the gradient is zeros")
+          .help("use it in the block, or leave it out of `grad(…)`");
     if (found.getSeverity() == mlir::DiagnosticSeverity::Error) {
       Diagnostic &d = diags.report(Code::E0504, span, found.str());
       mlir::Location location = found.getLocation();

@@ -41,7 +41,6 @@ struct SessionOptions {
 struct PlanRequest {
   std::string graph;
   std::vector<std::pair<std::string, int64_t>> sizes;
-  int64_t maxBytes = 0; ///< of one arena; 0: no limit
   bool asJson = false;
   std::string htmlFile; ///< empty: none
 };

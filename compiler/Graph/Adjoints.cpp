@@ -168,10 +168,11 @@ Adjoint Reverse::apart(Value value, Type type) {
   return out;
 }
 
-Value Reverse::asGradient(const Adjoint &adjoint, Type type, Type wanted, const std::string &path) {
+Value Reverse::asGradient(const Adjoint &adjoint, Type type, Type wanted, const std::string &path,
+                          SmallVectorImpl<std::string> &unused) {
   if (auto tensor = dyn_cast<ir::TensorType>(wanted)) {
     if (!adjoint.value)
-      emitWarning(b.getLoc()) << "`" << path << "` does not change the value";
+      unused.push_back(path);
     return adjoint.value ? shaped(adjoint.value, tensor) : zeros(tensor);
   }
   SmallVector<Value> parts;
@@ -185,7 +186,7 @@ Value Reverse::asGradient(const Adjoint &adjoint, Type type, Type wanted, const 
     for (size_t i = 0; i < static_cast<size_t>(*count); ++i)
       parts.push_back(asGradient(i < elements.parts.size() ? elements.parts[i] : Adjoint(),
                                  cast<ir::ArrayType>(type).getElement(), array.getElement(),
-                                 path + "." + std::to_string(i)));
+                                 path + "." + std::to_string(i), unused));
   } else {
     auto from = cast<ir::AggregateType>(type), to = cast<ir::AggregateType>(wanted);
     for (auto [i, part] : llvm::enumerate(to.getParts()))
@@ -193,7 +194,7 @@ Value Reverse::asGradient(const Adjoint &adjoint, Type type, Type wanted, const 
         if (name == to.getFields()[i])
           parts.push_back(asGradient(k < adjoint.parts.size() ? adjoint.parts[k] : Adjoint(),
                                      from.getParts()[k], part,
-                                     path + "." + cast<StringAttr>(name).getValue().str()));
+                                     path + "." + cast<StringAttr>(name).getValue().str(), unused));
   }
   if (llvm::is_contained(parts, Value()))
     return {};

@@ -25,12 +25,14 @@ class Reverse {
   friend class RoutineRules; ///< GradientRoutines.cpp
 
 public:
-  Reverse(mlir::FunctionOpInterface function, mlir::SymbolTable &symbols)
-      : function(function), symbols(symbols), b(function.getLoc(), function.getContext()) {}
+  /// Gradients of more than `limit` ops are refused.
+  Reverse(mlir::FunctionOpInterface function, mlir::SymbolTable &symbols, int64_t limit)
+      : function(function), symbols(symbols), limit(limit),
+        b(function.getLoc(), function.getContext()) {}
 
   /// Appends the gradients of the function's first result by its arguments `wrt` to its results.
   /// `wanted` are their types, as far as they name the parts of aggregates. Warns about those that
-  /// the result does not depend on.
+  /// the result does not depend on, at the place of the argument.
   llvm::LogicalResult run(mlir::ArrayRef<int64_t> wrt, mlir::TypeRange wanted);
 
   /// Gives the function an argument more for each of `wrt`, its tangent, and the tangent of its
@@ -60,7 +62,7 @@ private:
   bool spread(Adjoint &adjoint, ir::ArrayType type);
   /// In the form of a gradient: only the parts that `wanted` names.
   mlir::Value asGradient(const Adjoint &adjoint, mlir::Type type, mlir::Type wanted,
-                         const std::string &path);
+                         const std::string &path, llvm::SmallVectorImpl<std::string> &unused);
   mlir::Type gradientType(mlir::Type type, mlir::Type wanted);
 
   template <class Op, class... Args> mlir::Value make(Args &&...args) {
@@ -127,10 +129,13 @@ private:
   llvm::LogicalResult repeat(mlir::Block &from, mlir::IRMapping &mapping,
                              mlir::SmallVectorImpl<mlir::Operation *> &copies);
   llvm::LogicalResult reverseIf(ir::IfOp op);
+  llvm::LogicalResult refuseStale(mlir::Block &block);
   void dropUnused(mlir::Block &block);
+  void dropOnce(mlir::ArrayRef<mlir::Operation *> ops);
   void erase(mlir::Operation *op);
   // ---- GradientRemat.cpp
   void cutIntoBlocks();
+  llvm::LogicalResult runAgain(ir::CallOp op);
   // ---- GradientLoops.cpp
   llvm::LogicalResult reverseLoop(mlir::Operation *loop);
   mlir::Value placeholder(mlir::Type type, int64_t &next);
@@ -149,6 +154,7 @@ private:
 
   mlir::FunctionOpInterface function;
   mlir::SymbolTable &symbols;
+  int64_t limit;
   mlir::ImplicitLocOpBuilder b;
   llvm::DenseSet<mlir::Value> active; ///< depends on what is differentiated by, and has floats
   llvm::DenseMap<mlir::Value, Adjoint> adjoints;

@@ -6,6 +6,7 @@
 #include "Graph/GradientRoutines.h"
 #include "Graph/InlineCalls.h"
 #include "Graph/Passes.h"
+#include "Graph/UnrollArrayLoops.h"
 
 using namespace mlir;
 
@@ -118,7 +119,7 @@ LogicalResult Reverse::reverse(Operation *op) {
   if (isa<ir::ForOp, ir::WhileOp>(op))
     return reverseLoop(op);
   if (auto call = dyn_cast<ir::CallOp>(op))
-    return handWritten(call);
+    return ruleOf(call) ? handWritten(call) : runAgain(call);
   if (op->getNumResults() != 1)
     return withoutRule(op);
   Adjoint g = adjoints.lookup(op->getResult(0));
@@ -146,6 +147,18 @@ LogicalResult Reverse::reverse(ArrayRef<Operation *> ops) {
     if (failed(reverse(op)))
       return failure();
   return success();
+}
+
+/// One warning for all that the value does not depend on; of many the first few are named.
+static void warnUnused(Location place, ArrayRef<std::string> paths) {
+  constexpr size_t most = 3;
+  if (paths.empty())
+    return;
+  InFlightDiagnostic warning = emitWarning(place) << "the value does not depend on ";
+  for (size_t i = 0; i < std::min(paths.size(), most); ++i)
+    warning << (i == 0 ? "`" : i + 1 == paths.size() ? " and `" : ", `") << paths[i] << "`";
+  if (paths.size() > most)
+    warning << " and " << paths.size() - most << " more";
 }
 
 LogicalResult Reverse::run(ArrayRef<int64_t> wrt, TypeRange wanted) {
@@ -178,9 +191,11 @@ LogicalResult Reverse::run(ArrayRef<int64_t> wrt, TypeRange wanted) {
     Value argument = body.getArgument(static_cast<unsigned>(i));
     Type gradient = gradientType(argument.getType(), as);
     auto name = function.getArgAttrOfType<StringAttr>(static_cast<unsigned>(i), "mx.name");
+    SmallVector<std::string> unused;
     Value found = gradient ? asGradient(adjoints.lookup(argument), argument.getType(), gradient,
-                                        name ? name.getValue().str() : "argument")
+                                        name ? name.getValue().str() : "argument", unused)
                            : Value();
+    warnUnused(argument.getLoc(), unused);
     if (!found)
       return end->emitError() << "there is no gradient " << as << " of " << argument.getType();
     results.push_back(found);
@@ -194,6 +209,9 @@ LogicalResult Reverse::run(ArrayRef<int64_t> wrt, TypeRange wanted) {
 // ------------------------------------------------------------------------------------------- pass
 
 namespace {
+
+/// Loops over sub-models of more ops than this stay loops.
+constexpr int64_t kMostWrittenOut = 20000;
 
 struct Differentiate : impl::DifferentiateBase<Differentiate> {
   using Base::Base;
@@ -261,10 +279,11 @@ private:
     symbols.insert(copy, std::next(body->getIterator()));
     auto derived = cast<FunctionOpInterface>(copy);
     seen.insert(copy);
-    if (failed(inlineCalls(derived, symbols, limit, /*keepRules=*/!isForward)))
+    if (failed(inlineCalls(derived, symbols, limit, /*keepRules=*/!isForward)) ||
+        failed(unrollWhereKnown(derived, kMostWrittenOut)))
       return failure();
     TypeRange wanted(grad.getResultTypes());
-    Reverse pass(derived, symbols);
+    Reverse pass(derived, symbols, limit);
     if (failed(isForward ? pass.runForward(wrt) : pass.run(wrt, wanted.take_back(wrt.size()))))
       return failure();
     OpBuilder b(grad);

@@ -44,39 +44,49 @@ static bool onlyOnce(Operation *op) {
          (isa<ir::NativeOp>(op) && op->getNumResults() == 0);
 }
 
+/// A variable that was written since would give another value.
+LogicalResult Reverse::refuseStale(Block &block) {
+  llvm::DenseSet<StringAttr> written;
+  function->walk([&](ir::GlobalStoreOp store) { written.insert(store.getNameAttr()); });
+  Operation *stale = nullptr;
+  block.walk([&](ir::GlobalLoadOp load) {
+    if (written.contains(load.getNameAttr()))
+      stale = load;
+  });
+  if (!stale)
+    return success();
+  return stale->emitError()
+         << "a gradient runs this block again, and the variable it reads has changed by then";
+}
+
+/// Of ops that run again, those inside which must not.
+void Reverse::dropOnce(ArrayRef<Operation *> ops) {
+  SmallVector<Operation *> found;
+  for (Operation *op : ops)
+    op->walk([&](Operation *inner) {
+      if (inner != op && onlyOnce(inner))
+        found.push_back(inner);
+    });
+  for (Operation *op : found)
+    op->erase();
+}
+
 /// Copies the ops of a block to where the builder stands, with names of their own for sizes.
 LogicalResult Reverse::repeat(Block &from, IRMapping &mapping,
                               SmallVectorImpl<Operation *> &copies) {
   NamesInUse names(function);
   SizeMap renamed;
-  // A variable that was written since would give another value.
-  llvm::DenseSet<StringAttr> written;
-  function->walk([&](ir::GlobalStoreOp store) { written.insert(store.getNameAttr()); });
-  Operation *stale = nullptr;
-  for (Operation &op : from.without_terminator())
-    op.walk([&](ir::GlobalLoadOp load) {
-      if (written.contains(load.getNameAttr()))
-        stale = load;
-    });
-  if (stale)
-    return stale->emitError()
-           << "a gradient runs this block again, and the variable it reads has changed by then";
+  if (failed(refuseStale(from)))
+    return failure();
   for (Operation &op : from.without_terminator()) {
     if (onlyOnce(&op))
       continue;
     if (isa<ir::CellOp, ir::TryOp, ir::LoadOp>(op))
       return withoutRule(&op);
     names.take({&op}, renamed);
-    Operation *copy = b.clone(op, mapping);
-    copies.push_back(copy);
-    SmallVector<Operation *> repeated;
-    copy->walk([&](Operation *inner) {
-      if (inner != copy && onlyOnce(inner))
-        repeated.push_back(inner);
-    });
-    for (Operation *inner : repeated)
-      inner->erase();
+    copies.push_back(b.clone(op, mapping));
   }
+  dropOnce(copies);
   if (failed(replaceSizes(copies, renamed)))
     return failure();
   // The copies are as active as the originals.
@@ -98,15 +108,22 @@ LogicalResult Reverse::repeat(Block &from, IRMapping &mapping,
   return success();
 }
 
-/// Drops what the adjoint of a block did not need.
+/// Nothing but a result. A `while` counts: it ended in the first run, so it ends in the second.
+static bool isNeedless(Operation *op) {
+  if (isa<ir::IfOp, ir::ForOp, ir::WhileOp>(op))
+    return llvm::all_of(op->getRegions(), [](Region &region) {
+      return llvm::all_of(region.front().without_terminator(),
+                          [](Operation &inner) { return isNeedless(&inner); });
+    });
+  return isMemoryEffectFree(op) || isa<ir::ReadOp, ir::FormatOp, ir::GlobalLoadOp, ir::CallOp>(op);
+}
+
+/// Drops what the adjoint of a block did not need. Calls that are left are of functions with a
+/// rule.
 void Reverse::dropUnused(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (!op.use_empty() || op.hasTrait<OpTrait::IsTerminator>())
-      continue;
-    if (isOpTriviallyDead(&op) || isa<ir::ReadOp, ir::FormatOp, ir::GlobalLoadOp>(op) ||
-        ruleOf(&op))
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>() && isNeedless(&op))
       erase(&op);
-  }
 }
 
 /// The memory of an op may become another one: nothing may be known of it any more.

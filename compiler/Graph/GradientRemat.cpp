@@ -2,8 +2,10 @@
 //
 // Part of Differentiate: `@remat(every=k)`. A loop of n turns becomes one of n / k blocks of k
 // turns each. The reverse pass keeps what each block begins with, and runs a block again before it
-// goes back through it: n / k + k states instead of n, for one more run.
+// goes back through it: n / k + k states instead of n, for one more run. And `@remat` of functions:
+// a call keeps its arguments, and its body runs again.
 #include "Graph/Adjoints.h"
+#include "Graph/InlineCalls.h"
 
 using namespace mlir;
 
@@ -73,6 +75,81 @@ void Reverse::cutIntoBlocks() {
     loop.replaceAllUsesWith(outer.getResults());
     loop.erase();
   }
+}
+
+/// A loop of one turn holds the body once more, and its adjoint. It carries the arguments of the
+/// call: what is computed from them again is not found equal to what the first run computed.
+LogicalResult Reverse::runAgain(ir::CallOp op) {
+  auto callee = symbols.lookup<FunctionOpInterface>(op.getCallee());
+  if (!callee || !callee->hasAttr(ir::kRemat))
+    return withoutRule(op);
+  SmallVector<Value> initial(op.getArgs());
+  SmallVector<unsigned> slots;      // arguments with adjoints
+  llvm::SetVector<Value> continued; // those whose adjoint is added to inside, so that it is one
+  for (auto [i, argument] : llvm::enumerate(op.getArgs())) {
+    if (!isActive(argument))
+      continue;
+    slots.push_back(static_cast<unsigned>(i));
+    Value before = adjoints.lookup(argument).value;
+    bool first = before && isa<ir::TensorType>(argument.getType()) && continued.insert(argument);
+    initial.push_back(first ? before : make<ir::UndefOp>(adjointType(argument.getType())));
+  }
+  SmallVector<Type> types(ValueRange(initial).getTypes());
+  auto once = ir::ForOp::create(b, types, wholeNumber(0), wholeNumber(1), initial);
+  once->setAttr(ir::kAgain, b.getUnitAttr());
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Block *block = b.createBlock(&once.getBody());
+    block->addArgument(once.getFrom().getType(), op.getLoc());
+    for (Type type : types)
+      block->addArgument(type, op.getLoc());
+    ValueRange arguments = block->getArguments().slice(1, op.getArgs().size());
+    auto call =
+        ir::CallOp::create(b, op.getResultTypes(), op.getCallee(), arguments, op.getSizes());
+    call->setAttr(ir::kAgain, b.getUnitAttr());
+    auto end = ir::YieldOp::create(b, call.getResults());
+    if (failed(inlineCalls(function, symbols, limit, /*keepRules=*/true)) ||
+        failed(refuseStale(*block)))
+      return failure();
+    SmallVector<Value> results(end.getOperands());
+    end.erase();
+    dropOnce(once.getOperation());
+    SmallVector<Operation *> ops;
+    for (Operation &inner : *block)
+      ops.push_back(&inner);
+    llvm::DenseSet<Value> begun;
+    for (auto [k, slot] : llvm::enumerate(slots)) {
+      markActive(arguments[slot]);
+      Value given = op.getArgs()[slot];
+      if (continued.contains(given) && begun.insert(given).second)
+        adjoints[arguments[slot]].value =
+            block->getArgument(static_cast<unsigned>(1 + op.getArgs().size() + k));
+    }
+    findActive(*block);
+    if (failed(refuseHidden()))
+      return failure();
+    b.setInsertionPointToEnd(block);
+    for (auto [value, result] : llvm::zip_equal(results, op.getResults()))
+      contribute(value, adjoints.lookup(result));
+    if (failed(reverse(ops)))
+      return failure();
+    b.setLoc(op.getLoc());
+    SmallVector<Value> yielded(arguments);
+    for (unsigned slot : slots)
+      yielded.push_back(whole(adjoints.lookup(arguments[slot]), arguments[slot].getType()));
+    ir::YieldOp::create(b, yielded);
+    if (failedAt)
+      return op->emitError() << "the length of an array must be known for a gradient";
+    dropUnused(*block);
+  }
+  for (auto [k, slot] : llvm::enumerate(slots)) {
+    Value given = op.getArgs()[slot];
+    if (continued.remove(given))
+      adjoints[given] = {};
+    contribute(given, apart(once.getResult(static_cast<unsigned>(op.getArgs().size() + k)),
+                            given.getType()));
+  }
+  return success();
 }
 
 } // namespace mx::graph

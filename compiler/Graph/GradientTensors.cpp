@@ -32,9 +32,17 @@ void Reverse::productOf(ir::ProdOp op, Value g) {
                                                  b.getDenseI64ArrayAttr(axes), b.getUnitAttr());
   Value counts = sum(make<ir::CastOp>(type, isZero), axes, /*keep=*/true);
   auto are = [&](double n) { return elementwise("eq", {counts, number(x, n)}, b.getI1Type()); };
-  // With one zero only it has a slope, with two none has.
-  Value atZero = elementwise("select", {are(1), others, number(x, 0)});
-  Value elsewhere = elementwise("select", {are(0), others, number(x, 0)});
+  // With one zero only it has a slope, with two none has. The zeros stay in the product where it
+  // has a slope by them, so that the second derivative is right.
+  Value zero = number(x, 0);
+  Value all = sum(elementwise("select", {isZero, x, zero}), axes, /*keep=*/true);
+  Value other = elementwise("sub", {all, x}); // of two
+  Value atZero = elementwise(
+      "select",
+      {are(1), others, elementwise("select", {are(2), elementwise("mul", {other, others}), zero})});
+  Value elsewhere = elementwise(
+      "select",
+      {are(0), others, elementwise("select", {are(1), elementwise("mul", {all, others}), zero})});
   Value slope = elementwise(
       "select", {isZero, atZero, elementwise("div", {elsewhere, filled}, type.getElement())});
   contribute(x, elementwise("mul", {stretchBack(g, type, axes), slope}));

@@ -146,7 +146,8 @@ private:
     FailureOr<FunctionOpInterface> callee = find(op, *call, frame);
     if (failed(callee))
       return failure();
-    if (keepRules && isa<ir::CallOp>(op) && (*callee)->hasAttr(ir::kVjp))
+    bool hasRule = (*callee)->hasAttr(ir::kVjp) || (*callee)->hasAttr(ir::kRemat);
+    if (keepRules && isa<ir::CallOp>(op) && hasRule && !op->hasAttr(ir::kAgain))
       return success();
     SizeMap by;
     for (auto [name, value] : llvm::zip_equal(sizesOf(*callee), call->sizes))

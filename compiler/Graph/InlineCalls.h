@@ -6,7 +6,7 @@ namespace mx::graph {
 
 /// Puts the bodies of what `into` calls into it, and of what these call. Into a graph, only what
 /// needs no host; refuses recursion, and results of more than `limit` ops. With `keepRules`, calls
-/// of functions that have a rule of their own (`@vjp`) stay.
+/// of functions that have a rule of their own (`@vjp`) or run again (`@remat`) stay.
 llvm::LogicalResult inlineCalls(mlir::FunctionOpInterface into, mlir::SymbolTable &symbols,
                                 int64_t limit, bool keepRules = false);
 

@@ -5,6 +5,16 @@
 #define MX_GRAPH_PASSES_TD
 include "mlir/Pass/PassBase.td"
 
+def Summarize : Pass<"summarize", "::mlir::ModuleOp"> {
+  let summary = "what sub-models give and cost goes into the tables that describe them";
+  let description = [{
+    In: branches marked `mx.summary`, which call a model and never run, each before the native call that
+    prints a table. Out: no such branches; the native calls have three arguments more for each sub-model
+    that was called: its path, the shapes of its latest output, and its FLOPs, or -1 where they depend on
+    what only the run knows. It follows calls, so it comes before they are changed.
+  }];
+}
+
 def InlineCalls : Pass<"inline-calls", "::mlir::ModuleOp"> {
   let summary = "puts the bodies of called functions into graphs";
   let description = [{
@@ -32,14 +42,24 @@ def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
     - Integers, bools and numbers that do not depend on the arguments are constants.
     - Where operands of `maximum` and `minimum` are equal, or several elements are the largest or
       smallest of `max` and `min`, they share the gradient equally. abs has 0 at 0.
-    - `prod` is exact in the presence of zeros; its second derivative there is not.
+    - `prod` is exact in the presence of zeros, and so is its second derivative; a third is not.
     - `floor`, `ceil`, `round`, `sign`, `floordiv` and comparisons have the gradient 0.
     - The blocks of `mx.if` and the bodies of loops run again in the reverse pass, on their saved
-      inputs: a loop keeps those carried values that its adjoint needs, one stack each.
+      inputs: a loop keeps those carried values that its adjoint needs, one stack each. The bodies of
+      functions marked `mx.remat` run again too, in a loop of one turn marked `mx.again`.
     An op without a rule is refused where it stands, if a gradient would have to pass through it.
   }];
   let options = [Option<"limit", "limit", "int64_t", "1000000",
                         "refuse gradients of more than this number of ops">];
+}
+
+def ReleaseAgain : Pass<"release-again", "::mx::ir::GraphOp"> {
+  let summary = "what runs again takes its inputs from outside";
+  let description = [{
+    In: loops of one turn marked `mx.again`, which carry their inputs so that nothing finds them equal to
+    what ran before. Out: they use these inputs themselves, which are not copied then. No pass that joins
+    equal ops may follow.
+  }];
 }
 
 def Specialize : Pass<"specialize", "::mlir::ModuleOp"> {
@@ -113,6 +133,7 @@ def Simplify : Pass<"simplify", "::mx::ir::GraphOp"> {
     - a number of the host that is copied to a device only to be converted, or combined with a tensor
     - a reduction whose axes are put back with size 1
     - transpose of transpose, broadcast of broadcast, copies there and back, a slice that takes all
+    - an entry of a tensor with an entry changed, where both numbers are known
     - `mx.if`: two equal blocks; results that both blocks give alike (`mx.undef` is like anything), or
       that nobody uses
     - `mx.for` and `mx.while`: carried values that never change, or that only feed themselves

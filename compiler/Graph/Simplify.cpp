@@ -268,6 +268,62 @@ struct WholeSlice : OpRewritePattern<ir::SliceOp> {
   }
 };
 
+/// The one entry that is a number, if it is known and inside, and all others take whole axes.
+struct Entry {
+  size_t axis;
+  int64_t number;
+  bool operator==(const Entry &) const = default;
+};
+std::optional<Entry> entryOf(ArrayAttr spec, ValueRange at, ir::TensorType x) {
+  std::optional<Entry> found;
+  for (auto [axis, part] : llvm::enumerate(spec.getAsRange<StringAttr>())) {
+    if (part == ":")
+      continue;
+    if (part != "i" || found || at.size() != 1)
+      return std::nullopt;
+    auto constant = at[0].getDefiningOp<ir::ConstantOp>();
+    auto number = constant ? dyn_cast<IntegerAttr>(constant.getValue()) : IntegerAttr();
+    std::optional<int64_t> size = x.getSizes()[axis].constant();
+    if (!number || !size)
+      return std::nullopt;
+    int64_t value = number.getValue().getSExtValue();
+    value += value < 0 ? *size : 0;
+    if (value < 0 || value >= *size)
+      return std::nullopt; // an error, at run time
+    found = Entry{axis, value};
+  }
+  return found;
+}
+
+/// An entry of a changed tensor is what it was changed to, or an entry of the tensor before: so a
+/// stack of an unrolled loop is gone.
+struct SliceOfUpdate : OpRewritePattern<ir::SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::SliceOp op, PatternRewriter &rewriter) const override {
+    std::optional<Entry> wanted = entryOf(op.getSpec(), op.getAt(), op.getX().getType());
+    if (!wanted)
+      return failure();
+    Value x = op.getX();
+    while (auto update = x.getDefiningOp<ir::UpdateOp>()) {
+      std::optional<Entry> changed =
+          entryOf(update.getSpec(), update.getAt(), update.getX().getType());
+      if (!changed || changed->axis != wanted->axis)
+        break;
+      if (changed == wanted) {
+        if (update.getValue().getType() != op.getType())
+          break;
+        rewriter.replaceOp(op, update.getValue());
+        return success();
+      }
+      x = update.getX();
+    }
+    if (x == op.getX())
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] { op.getXMutable().assign(x); });
+    return success();
+  }
+};
+
 struct Simplify : impl::SimplifyBase<Simplify> {
   using Base::Base;
 
@@ -277,7 +333,7 @@ struct Simplify : impl::SimplifyBase<Simplify> {
     patterns
         .add<NeutralOperand, Involution<ir::NegOp>, Involution<ir::NotOp>, Involution<ir::BitNotOp>,
              CastOfCast, EqualSides, TransposeOfTranspose, BroadcastOfBroadcast, KeptAxes,
-             ThereAndBack, CastOfCopy, CopiedNumber, WholeSlice>(context);
+             ThereAndBack, CastOfCopy, CopiedNumber, WholeSlice, SliceOfUpdate>(context);
     addRegionPatterns(patterns);
     GreedyRewriteConfig config;
     // Merged constants would lose their places; CSE merges them later.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Graph/SimplifyRegions.h"
-#include "dialects/mx/Mx.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
@@ -141,56 +141,66 @@ template <class LoopOp> struct UnneededCarried : OpRewritePattern<LoopOp> {
   }
 };
 
+Operation *withCarried(ir::ForOp op, ValueRange carried, RewriterBase &rewriter) {
+  return ir::ForOp::create(rewriter, op.getLoc(), carried.getTypes(), op.getFrom(), op.getTo(),
+                           carried);
+}
+Operation *withCarried(ir::WhileOp op, ValueRange carried, RewriterBase &rewriter) {
+  return ir::WhileOp::create(rewriter, op.getLoc(), carried.getTypes(), carried, op.getLimit());
+}
+
+template <class LoopOp> LogicalResult dropUnchanged(LoopOp op, RewriterBase &rewriter) {
+  Loop loop(op);
+  Operation *yield = loop.yield();
+  Block &body = op->getRegions().back().front();
+  unsigned count = op->getNumResults();
+  llvm::BitVector unchanged(count);
+  for (unsigned i = 0; i < count; ++i)
+    unchanged[i] = yield->getOperand(i) == body.getArgument(i + loop.offset) ||
+                   yield->getOperand(i) == loop.carried[i];
+  if (unchanged.none())
+    return failure();
+  SmallVector<Value> carried, results(count);
+  for (unsigned i = 0; i < count; ++i) {
+    if (!unchanged[i]) {
+      carried.push_back(loop.carried[i]);
+      continue;
+    }
+    for (Region &region : op->getRegions())
+      rewriter.replaceAllUsesWith(region.front().getArgument(i + loop.offset), loop.carried[i]);
+    results[i] = loop.carried[i];
+  }
+  rewriter.modifyOpInPlace(yield, [&] { yield->eraseOperands(unchanged); });
+  Operation *fewer = withCarried(op, carried, rewriter);
+  fewer->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  for (auto [to, from] : llvm::zip_equal(fewer->getRegions(), op->getRegions())) {
+    rewriter.inlineRegionBefore(from, to, to.end());
+    for (unsigned i = count; i-- > 0;)
+      if (unchanged[i])
+        to.front().eraseArgument(i + loop.offset);
+  }
+  unsigned next = 0;
+  for (unsigned i = 0; i < count; ++i)
+    if (!unchanged[i])
+      results[i] = fewer->getResult(next++);
+  rewriter.replaceOp(op, results);
+  return success();
+}
+
 /// A carried value that no turn changes is the value it had at first.
 template <class LoopOp> struct UnchangedCarried : OpRewritePattern<LoopOp> {
   using OpRewritePattern<LoopOp>::OpRewritePattern;
   LogicalResult matchAndRewrite(LoopOp op, PatternRewriter &rewriter) const override {
-    Loop loop(op);
-    Operation *yield = loop.yield();
-    Block &body = op->getRegions().back().front();
-    unsigned count = op->getNumResults();
-    llvm::BitVector unchanged(count);
-    for (unsigned i = 0; i < count; ++i)
-      unchanged[i] = yield->getOperand(i) == body.getArgument(i + loop.offset) ||
-                     yield->getOperand(i) == loop.carried[i];
-    if (unchanged.none())
-      return failure();
-    SmallVector<Value> carried, results(count);
-    for (unsigned i = 0; i < count; ++i) {
-      if (!unchanged[i]) {
-        carried.push_back(loop.carried[i]);
-        continue;
-      }
-      for (Region &region : op->getRegions())
-        rewriter.replaceAllUsesWith(region.front().getArgument(i + loop.offset), loop.carried[i]);
-      results[i] = loop.carried[i];
-    }
-    rewriter.modifyOpInPlace(yield, [&] { yield->eraseOperands(unchanged); });
-    Operation *fewer = create(op, carried, rewriter);
-    for (auto [to, from] : llvm::zip_equal(fewer->getRegions(), op->getRegions())) {
-      rewriter.inlineRegionBefore(from, to, to.end());
-      for (unsigned i = count; i-- > 0;)
-        if (unchanged[i])
-          to.front().eraseArgument(i + loop.offset);
-    }
-    unsigned next = 0;
-    for (unsigned i = 0; i < count; ++i)
-      if (!unchanged[i])
-        results[i] = fewer->getResult(next++);
-    rewriter.replaceOp(op, results);
-    return success();
-  }
-
-  static Operation *create(ir::ForOp op, ValueRange carried, PatternRewriter &rewriter) {
-    return ir::ForOp::create(rewriter, op.getLoc(), carried.getTypes(), op.getFrom(), op.getTo(),
-                             carried);
-  }
-  static Operation *create(ir::WhileOp op, ValueRange carried, PatternRewriter &rewriter) {
-    return ir::WhileOp::create(rewriter, op.getLoc(), carried.getTypes(), carried, op.getLimit());
+    return op->hasAttr(ir::kAgain) ? failure() : dropUnchanged(op, rewriter);
   }
 };
 
 } // namespace
+
+void releaseUnchanged(ir::ForOp loop) {
+  IRRewriter rewriter(loop);
+  (void)dropUnchanged(loop, rewriter);
+}
 
 void addRegionPatterns(RewritePatternSet &patterns) {
   patterns

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of FlattenAggregates. Elements of an array become separate values, so a loop that takes the
-// i-th in its i-th turn has to be written out.
+// Part of FlattenAggregates: elements of an array become separate values, so a loop that takes the
+// i-th in its i-th turn has to be written out. And of Differentiate: what is written out anyway is
+// differentiated so, without a stack and without running each turn again.
 #include "Graph/UnrollArrayLoops.h"
 #include "Graph/Sizes.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/IR/IRMapping.h"
 #include <map>
 
@@ -50,13 +52,20 @@ SmallVector<ir::ForOp> loopsBehind(Value index) {
   return sorted;
 }
 
-LogicalResult unroll(ir::ForOp loop, int64_t limit, NamesInUse &names) {
+bool isKnown(ir::ForOp loop) { return constantInt(loop.getFrom()) && constantInt(loop.getTo()); }
+
+/// The turns of a loop with known ends, if written out they have no more than `limit` ops.
+std::optional<int64_t> turnsWithin(ir::ForOp loop, int64_t limit) {
   int64_t from = *constantInt(loop.getFrom()), to = *constantInt(loop.getTo());
   int64_t turns = 0, ops = 0;
   loop.getBody().walk([&](Operation *) { ++ops; });
   if (to > from && (llvm::SubOverflow(to, from, turns) || turns > limit / ops))
-    return loop.emitError() << "written out, this loop over array elements has more than " << limit
-                            << " ops";
+    return std::nullopt;
+  return turns;
+}
+
+LogicalResult unroll(ir::ForOp loop, int64_t turns, NamesInUse &names) {
+  int64_t from = *constantInt(loop.getFrom());
   OpBuilder b(loop);
   auto indexType = cast<ir::TensorType>(loop.getFrom().getType());
   SmallVector<Value> carried(loop.getCarried());
@@ -83,20 +92,42 @@ LogicalResult unroll(ir::ForOp loop, int64_t limit, NamesInUse &names) {
   return success();
 }
 
-/// An array access whose index is not a constant.
-Operation *unknownAccess(ir::GraphOp graph, Value &index) {
+/// An array access whose index is not a constant, other than those in `left`.
+Operation *unknownAccess(FunctionOpInterface function, Value &index,
+                         const llvm::DenseSet<Operation *> &left = {}) {
   Operation *found = nullptr;
-  graph.walk<WalkOrder::PreOrder>([&](Operation *op) {
+  function->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto at = dyn_cast<ir::AtOp>(op))
       index = at.getIndex();
     else if (auto set = dyn_cast<ir::SetAtOp>(op))
       index = set.getIndex();
     else
       return WalkResult::advance();
-    found = constantInt(index) ? nullptr : op;
+    found = constantInt(index) || left.contains(op) ? nullptr : op;
     return found ? WalkResult::interrupt() : WalkResult::advance();
   });
   return found;
+}
+
+/// Memory is planned before a graph runs, so a size that only the run knows cannot be there.
+LogicalResult refuseOpenSizes(ir::GraphOp graph) {
+  ir::BindSizeOp open;
+  graph.walk([&](ir::BindSizeOp bind) {
+    open = bind;
+    return WalkResult::interrupt();
+  });
+  if (!open)
+    return success();
+  Location place = open.getLoc();
+  while (auto call = dyn_cast<CallSiteLoc>(place))
+    place = call.getCallee();
+  std::string where;
+  if (auto line = dyn_cast<FileLineColLoc>(place))
+    where = " at " + line.getFilename().str() + ":" + std::to_string(line.getLine());
+  return open.emitError() << "the memory of what happens" << where
+                          << " depends on a number that is known only when it runs\n"
+                             "note: a gradient keeps what a loop carries, for each of its turns\n"
+                             "help: make the number known: `static n: i64`, or a size";
 }
 
 } // namespace
@@ -108,15 +139,13 @@ LogicalResult unrollArrayLoops(ir::GraphOp graph, int64_t limit) {
     Value index;
     Operation *access = unknownAccess(graph, index);
     if (!access)
-      return success();
+      return refuseOpenSizes(graph);
     SmallVector<ir::ForOp> loops = loopsBehind(index);
     if (loops.empty())
       return access->emitError()
              << "which element of the array is meant is not known when the graph is compiled";
     // Inner loops first, since outer ones would only multiply them.
-    auto known = llvm::find_if(llvm::reverse(loops), [](ir::ForOp loop) {
-      return constantInt(loop.getFrom()) && constantInt(loop.getTo());
-    });
+    auto known = llvm::find_if(llvm::reverse(loops), isKnown);
     if (known == llvm::reverse(loops).end()) {
       InFlightDiagnostic error =
           loops.front().emitError()
@@ -124,9 +153,40 @@ LogicalResult unrollArrayLoops(ir::GraphOp graph, int64_t limit) {
       error.attachNote(access->getLoc()) << "it takes one here";
       return error;
     }
+    std::optional<int64_t> turns = turnsWithin(*known, limit);
+    if (!turns)
+      return (*known).emitError() << "written out, this loop over array elements has more than "
+                                  << limit << " ops";
     NamesInUse names(graph);
-    if (failed(unroll(*known, limit, names)))
+    if (failed(unroll(*known, *turns, names)))
       return failure();
+  }
+}
+
+LogicalResult unrollWhereKnown(FunctionOpInterface function, int64_t limit) {
+  Value index;
+  if (!unknownAccess(function, index))
+    return success();
+  llvm::DenseSet<Operation *> left;
+  for (;;) {
+    if (failed(foldSizes(function)))
+      return failure();
+    Operation *access = unknownAccess(function, index, left);
+    if (!access)
+      return success();
+    SmallVector<ir::ForOp> loops = loopsBehind(index);
+    auto known = llvm::find_if(llvm::reverse(loops), isKnown);
+    std::optional<int64_t> turns;
+    if (known != llvm::reverse(loops).end() && !(*known)->hasAttr(ir::kRemat))
+      turns = turnsWithin(*known, limit);
+    if (!turns) {
+      left.insert(access);
+      continue;
+    }
+    NamesInUse names(function);
+    if (failed(unroll(*known, *turns, names)))
+      return failure();
+    left.clear(); // the ops of the loop are gone
   }
 }
 

@@ -9,4 +9,7 @@ namespace mx::graph {
 /// index that no loop decides.
 llvm::LogicalResult unrollArrayLoops(ir::GraphOp graph, int64_t limit);
 
+/// The same as far as it is possible, and of loops without `@remat`; others stay as they are.
+llvm::LogicalResult unrollWhereKnown(mlir::FunctionOpInterface function, int64_t limit);
+
 } // namespace mx::graph

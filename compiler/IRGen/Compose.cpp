@@ -303,4 +303,10 @@ std::optional<mlir::Value> Composer::run(const Call &call) {
   return std::nullopt;
 }
 
+ir::SizeAttr Composer::sizeOption(const Call &call, StringRef name) {
+  const Expr *given = e.argument(call, name);
+  return given && given->checked && given->checked->dim ? e.size(given->checked->dim)
+                                                        : ir::SizeAttr();
+}
+
 } // namespace mx::irgen

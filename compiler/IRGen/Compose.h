@@ -80,6 +80,8 @@ private:
   std::optional<SmallVector<int64_t>> axes(const Call &call, StringRef name, size_t rank);
   std::optional<size_t> axis(const Call &call, StringRef name, size_t rank);
   std::optional<Sizes> sizes(const Call &call, StringRef name);
+  /// An option that is a size; null if it is not given as one.
+  ir::SizeAttr sizeOption(const Call &call, StringRef name);
   std::optional<std::string> word(const Call &call, StringRef name);
   mlir::Value fail(const Call &call, const std::string &what);
   /// In the sizes that the checker wrote.

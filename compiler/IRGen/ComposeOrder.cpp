@@ -45,10 +45,9 @@ mlir::Value Composer::topK(const Call &call) {
   if (!x)
     return {};
   auto at = axis(call, "axis", rankOf(x));
-  const Expr *given = e.argument(call, "k");
-  if (!at || !given || !given->checked || !given->checked->dim)
+  ir::SizeAttr k = sizeOption(call, "k");
+  if (!at || !k)
     return fail(call, "a number of elements that is not known");
-  ir::SizeAttr k = e.size(given->checked->dim);
   mlir::Value places = part(order(x, *at, /*descending=*/true), *at, integer(0), number(k), k);
   return several(call, {takeAlong(x, places, *at, /*safe=*/true), places});
 }
@@ -82,10 +81,9 @@ mlir::Value Composer::nonzero(const Call &call) {
   const Type *type = e.concrete(call.info->result ? call.info->result : call.whole->checked->type);
   if (type->isTensor())
     return withOpenSize("mx.nonzero", mask, type);
-  const Expr *given = e.argument(call, "max");
-  if (!given || !given->checked || !given->checked->dim)
+  ir::SizeAttr max = sizeOption(call, "max");
+  if (!max)
     return fail(call, "a number of places that is not known");
-  ir::SizeAttr max = e.size(given->checked->dim);
   mlir::Type i32 = e.builder.getI32Type();
   mlir::Value count =
       e.elementwise("minimum", {e.reduce("sum", e.cast(mask, i32), {0}, /*keep=*/false),

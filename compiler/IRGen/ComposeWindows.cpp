@@ -66,13 +66,8 @@ mlir::Value Composer::convolution(const Call &call, size_t spatial) {
   mlir::Value x = operand(call, "x"), w = operand(call, "w");
   if (!x || !w)
     return {};
-  auto option = [&](StringRef name) {
-    const Expr *given = e.argument(call, name);
-    return given && given->checked && given->checked->dim ? e.size(given->checked->dim)
-                                                          : ir::SizeAttr();
-  };
-  ir::SizeAttr stride = option("stride"), pad = option("pad"), dilation = option("dilation"),
-               groups = option("groups");
+  ir::SizeAttr stride = sizeOption(call, "stride"), pad = sizeOption(call, "pad"), dilation = sizeOption(call, "dilation"),
+               groups = sizeOption(call, "groups");
   if (!stride || !pad || !dilation || !groups)
     return fail(call, "an option that is not a number");
   mlir::Value zero = e.constantNumber(e.elementOf(x), 0, 0, true);
@@ -88,12 +83,7 @@ mlir::Value Composer::transposedConvolution(const Call &call, size_t spatial) {
   mlir::Value x = operand(call, "x"), w = operand(call, "w");
   if (!x || !w)
     return {};
-  auto option = [&](StringRef name) {
-    const Expr *given = e.argument(call, name);
-    return given && given->checked && given->checked->dim ? e.size(given->checked->dim)
-                                                          : ir::SizeAttr();
-  };
-  ir::SizeAttr stride = option("stride"), pad = option("pad");
+  ir::SizeAttr stride = sizeOption(call, "stride"), pad = sizeOption(call, "pad");
   if (!stride || !pad)
     return fail(call, "an option that is not a number");
   mlir::Value zero = e.constantNumber(e.elementOf(x), 0, 0, true);
@@ -127,19 +117,14 @@ mlir::Value Composer::pool(const Call &call) {
   mlir::Value x = operand(call, "x");
   if (!x)
     return {};
-  auto option = [&](StringRef name) {
-    const Expr *given = e.argument(call, name);
-    return given && given->checked && given->checked->dim ? e.size(given->checked->dim)
-                                                          : ir::SizeAttr();
-  };
-  ir::SizeAttr width = option("size"), stride, pad = option("pad");
+  ir::SizeAttr width = sizeOption(call, "size"), stride, pad = sizeOption(call, "pad");
   // The stride is the window's size if it is not given.
   for (const Argument *a : call.given)
     if (a->name.text == "stride" && a->value->checked && a->value->checked->dim)
       stride = e.size(a->value->checked->dim);
   for (size_t p = 0; !stride && p < call.info->function->params.size(); ++p)
     if (call.info->function->params[p].name == "stride" && p < call.info->arguments.size())
-      stride = call.info->arguments[p] ? option("stride") : width;
+      stride = call.info->arguments[p] ? sizeOption(call, "stride") : width;
   if (!width || !stride || !pad)
     return fail(call, "an option that is not a number");
   mlir::Type element = e.elementOf(x);

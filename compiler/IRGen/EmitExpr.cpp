@@ -249,10 +249,16 @@ mlir::Value Emitter::emitMember(const Member *e) {
   if (object->is(Kind::Tensor)) {
     if (name == "path")
       return text(leafPath);
-    // The type says it all; an object that is not just a name may do something on the way.
-    if (name == "shape" || name == "rank" || name == "dtype")
-      if (!as<Name>(e->object) && !as<Member>(e->object) && !emit(e->object))
+    if (name == "shape" || name == "rank" || name == "dtype") {
+      // The type says it all, but sizes that only the run knows have a name once the value is
+      // there; and an object that is not just a name may do something on the way.
+      bool isOpen = name == "shape" && llvm::any_of(type->shape, [&](const Axis &axis) {
+                      return !axis.isPack() && axis.dim && !isBound(axis.dim);
+                    });
+      bool acts = !as<Name>(e->object) && !as<Member>(e->object);
+      if ((isOpen || acts) && !emit(e->object))
         return {};
+    }
     if (name == "shape")
       return emitShape(type, e);
     if (name == "dtype")
@@ -403,17 +409,17 @@ mlir::Value Emitter::emitBinary(const Binary *e) {
         return create<ir::JoinOp>(ir::StrType::get(&shared.context), ValueRange{l, r});
       break;
     case Tok::EqualEqual:
-      return compared("eq", l, r);
+      return compared("==", l, r);
     case Tok::NotEqual:
-      return elementwise("not", {compared("eq", l, r)});
+      return compared("!=", l, r);
     case Tok::Less:
-      return compared("lt", l, r);
+      return compared("<", l, r);
     case Tok::LessEqual:
-      return compared("le", l, r);
+      return compared("<=", l, r);
     case Tok::Greater:
-      return compared("lt", r, l);
+      return compared(">", l, r);
     case Tok::GreaterEqual:
-      return compared("le", r, l);
+      return compared(">=", l, r);
     default:
       break;
     }

@@ -268,6 +268,8 @@ mlir::Value Emitter::emitGrad(const Grad *e) {
   mlir::Block &entry = function.getFunctionBody().front();
   for (auto [i, argument] : llvm::enumerate(names))
     function.setArgAttr(static_cast<unsigned>(i), "mx.name", builder.getStringAttr(argument));
+  for (auto [i, target] : llvm::zip_equal(wrt, e->targets))
+    entry.getArgument(static_cast<unsigned>(i)).setLoc(loc(target->outerSpan));
   auto inner = [&](Symbol *symbol) {
     return symbol == &selfPlaceholder ? &inside.selfPlaceholder : symbol;
   };

@@ -144,6 +144,8 @@ void Emitter::emitFunction() {
   for (const ast::Attribute &attribute : f.syntax->attributes)
     if (attribute.name.text == "vjp" && !attribute.args.empty())
       rule = as<Call>(attribute.args[0].value);
+    else if (attribute.name.text == "remat")
+      functionOp->setAttr(ir::kRemat, builder.getUnitAttr());
   if (!rule || shared.failed)
     return;
   std::string name = instance.symbol + "$vjp";

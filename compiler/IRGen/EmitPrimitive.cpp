@@ -399,6 +399,10 @@ mlir::Value Emitter::emitHostCall(const PrimitiveCall &call, bool &handled) {
       create<ir::PrintOp>(operands);
     return {};
   }
+  if (name == "summary") {
+    emitSummary(call);
+    return {};
+  }
   if (name == "str") {
     if (!all(operands))
       return {};

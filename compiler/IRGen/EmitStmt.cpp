@@ -169,8 +169,12 @@ void Emitter::bindPattern(const Pattern *pattern, mlir::Value value) {
     return;
   }
   auto aggregate = dyn_cast<ir::AggregateType>(value.getType());
+  auto shape = dyn_cast<ir::ArrayType>(value.getType());
   for (auto [i, part] : llvm::enumerate(pattern->parts))
-    if (aggregate && i < aggregate.getParts().size())
+    if (shape)
+      bindPattern(
+          part, create<ir::AtOp>(shape.getElement(), value, constantInt(static_cast<int64_t>(i))));
+    else if (aggregate && i < aggregate.getParts().size())
       bindPattern(part, create<ir::GetOp>(aggregate.getParts()[i], value,
                                           builder.getI64IntegerAttr(static_cast<int64_t>(i))));
 }

@@ -295,6 +295,11 @@ private:
   mlir::Value leafAt(mlir::Value whole, ArrayRef<std::string> fields);
   mlir::Value withLeaf(mlir::Value whole, ArrayRef<std::string> fields, mlir::Value leaf);
 
+  // ---- EmitSummary.cpp
+  void emitSummary(const PrimitiveCall &call);
+  void summaryRows(const Type *type, mlir::Value value, const std::string &path, bool isTrained,
+                   SmallVectorImpl<mlir::Value> &rows);
+
   // ---- EmitGraph.cpp
   mlir::Value emitGraphBlock(const ast::GraphBlock *e);
   /// This body's instance for a block that becomes a function of its own: it gets all sizes that

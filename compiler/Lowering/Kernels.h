@@ -31,6 +31,8 @@ struct KernelOptions {
   /// The target converts between f16 and f32 (F16C). Otherwise it is done with integers, so that no
   /// function of the compiler's runtime library is needed.
   bool nativeHalf = false;
+  /// The widest vectors of the target, in bits. With 512 there are 32 registers, else 16.
+  unsigned vectorBits = 128;
   /// How much work a thread takes at a time, in simple ops on an element: about ten times what
   /// parallel_for costs.
   int64_t chunkWork = 32768;

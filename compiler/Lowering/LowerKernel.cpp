@@ -106,17 +106,26 @@ LogicalResult emit(KernelEmitter &e) {
     e.finish();
     return success();
   }
-  // Outputs with the same source and shape share their loops.
+  // Outputs with the same source and shape share their loops, and pointwise ones of that shape join
+  // them: what is written over an input is then written after all that is read at its place.
   SmallVector<OutputGroup> groups;
-  for (auto [i, value] : llvm::enumerate(yield.getValues())) {
-    Output output{value, static_cast<unsigned>(i)};
+  SmallVector<Output> outputs;
+  for (bool pointwise : {false, true})
+    for (auto [i, value] : llvm::enumerate(yield.getValues()))
+      if (sources[value].empty() == pointwise)
+        outputs.push_back({value, static_cast<unsigned>(i)});
+  for (const Output &output : outputs) {
+    Value value = output.value;
     const Sources &own = sources[value];
     SizesRef sizes = cast<TensorType>(value.getType()).getSizes();
     auto group = llvm::find_if(groups, [&](OutputGroup &g) {
       auto shape = cast<TensorType>(g.outputs[0].value.getType()).getSizes();
-      if (own.empty() != g.sources.empty() || shape != sizes)
+      if (shape != sizes || (!own.empty() && g.sources.empty()))
         return false;
-      return own.empty() || mayShareLoops(own[0], g.sources[0]);
+      if (own.empty())
+        return g.sources.empty() || g.sources[0]->hasTrait<Reduction>() ||
+               isa<MatmulOp>(g.sources[0]);
+      return mayShareLoops(own[0], g.sources[0]);
     });
     if (group == groups.end())
       group = groups.insert(groups.end(), OutputGroup());

@@ -3,6 +3,8 @@
 // MxrtToLLVM: a program becomes a function of the LLVM dialect, its type as in Programs.h.
 #include "Lowering/ProgramEmitter.h"
 #include "Lowering/RuntimeFunctions.h"
+#include "dialects/mx/Over.h"
+#include "dialects/mxrt/Marks.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -87,6 +89,8 @@ void ProgramEmitter::makeFunction() {
   context = stack(b.getI8Type(), kContextBytes);
   pointers = stack(pointer, mostBuffers);
   sizeValues = stack(b.getI64Type(), mostSizes);
+  if (program->hasAttr(rt::kGuarded))
+    operands = stack(b.getI64Type(), 2 * (mostBuffers + 1));
   LLVM::MemcpyOp::create(b, context, function.getArgument(0), number(kContextBytes),
                          /*isVolatile=*/false);
   for (auto [index, open] : llvm::enumerate(program.getSizes().getAsRange<rt::OpenAttr>()))
@@ -210,9 +214,47 @@ void ProgramEmitter::lowerCall(rt::CallOp op) {
     LLVM::StoreOp::create(b, number(source.getStartLine()), offset(context, kContextPlace + 8));
     LLVM::StoreOp::create(b, number(source.getStartColumn()), offset(context, kContextPlace + 12));
   }
-  auto call =
-      LLVM::CallOp::create(b, kernel(op.getKernel()), ValueRange{context, pointers, sizeValues});
+  LLVM::LLVMFuncOp code = kernel(op.getKernel());
+  auto call = program->hasAttr(rt::kGuarded)
+                  ? guardedCall(op, code)
+                  : LLVM::CallOp::create(b, code, ValueRange{context, pointers, sizeValues});
   endOnError(call.getResult());
+}
+
+/// Through the runtime, which compares the arena before and after (mxrt/guard.h).
+LLVM::CallOp ProgramEmitter::guardedCall(rt::CallOp op, LLVM::LLVMFuncOp code) {
+  enum { Reads = 1, Writes = 2, Ends = 4, Over = 8 };
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<rt::KernelOp>(program, op.getKernelAttr());
+  ArrayRef<int64_t> over =
+      kernel && kernel.kernel() ? ir::writesOver(kernel.kernel()) : ArrayRef<int64_t>();
+  auto ends = op->getAttrOfType<DenseI64ArrayAttr>(rt::kEnds);
+  rt::SizeBounds bounds = program.bounds();
+  SmallVector<int64_t> table;
+  auto add = [&](Value buffer, int64_t flags) {
+    auto tensor = cast<rt::BufferType>(buffer.getType()).getTensor();
+    table.push_back(rt::largestBytes(tensor, bounds).value_or(0));
+    table.push_back(flags);
+  };
+  for (auto [i, buffer] : llvm::enumerate(op.getReads())) {
+    bool isLast = ends && llvm::is_contained(ends.asArrayRef(), static_cast<int64_t>(i)) &&
+                  !llvm::is_contained(over, static_cast<int64_t>(i));
+    add(buffer, Reads | (isLast ? Ends : 0));
+  }
+  for (auto [i, buffer] : llvm::enumerate(op.getWrites()))
+    add(buffer, Writes | (i < over.size() && over[i] >= 0 ? Over : 0));
+  table.append({-1, 0});
+  for (auto [i, value] : llvm::enumerate(table))
+    LLVM::StoreOp::create(b, number(value), element(operands, b.getI64Type(), i));
+  Value arena = LLVM::ZeroOp::create(b, pointer), bytes = number(0);
+  for (auto given : program.getArenas().getAsRange<rt::ArenaAttr>()) {
+    if (given.getBytes() == 0)
+      continue;
+    arena = arenas.lookup(given.getDevice());
+    bytes = number(given.getBytes());
+  }
+  return LLVM::CallOp::create(b, runtime.get("mxrt_guard_call"),
+                              ValueRange{context, LLVM::AddressOfOp::create(b, code), pointers,
+                                         sizeValues, arena, bytes, operands, text(op.getKernel())});
 }
 
 void ProgramEmitter::lowerCopy(rt::CopyOp op) {

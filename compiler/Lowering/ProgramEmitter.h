@@ -29,6 +29,7 @@ private:
   mlir::Block *entry = nullptr;
   mlir::Block *failed = nullptr; ///< returns the status that is its argument
   mlir::Value context, pointers, sizeValues;
+  mlir::Value operands; ///< of a guarded call, two numbers each
   llvm::StringMap<mlir::Value> openSizes;
   llvm::DenseMap<mlir::Attribute, mlir::Value> arenas;
   /// Addresses are computed where they are needed: thousands that live from the begin of the
@@ -49,6 +50,7 @@ private:
   mlir::LogicalResult lowerNumbers();
   void lower(mlir::Operation *op);
   void lowerCall(rt::CallOp op);
+  mlir::LLVM::CallOp guardedCall(rt::CallOp op, mlir::LLVM::LLVMFuncOp code);
   void lowerCopy(rt::CopyOp op);
   void lowerLoad(rt::LoadOp op);
   void lowerStore(rt::StoreOp op);

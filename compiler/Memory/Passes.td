@@ -24,14 +24,28 @@ def Schedule : Pass<"schedule", "::mlir::ModuleOp"> {
   }];
 }
 
+def Recompute : Pass<"recompute", "::mlir::ModuleOp"> {
+  let summary = "values are made again so that less is in use at once";
+  let description = [{
+    In: programs in which each buffer has a slice of its own. Out: the same programs in which no more
+    than `budget` bytes are in use at once, before anything is packed: some values are dropped after a
+    use, and the calls that make them run again, marked `mxrt.again`, before the next. What costs
+    least for the bytes and the time that it frees is dropped first. If there is no such way, or the
+    program uses several devices, it stays as it is, with a remark.
+  }];
+  let options = [Option<"budget", "budget", "int64_t", "0", "bytes in use at once">];
+}
+
 def ReuseInPlace : Pass<"reuse-in-place", "::mlir::ModuleOp"> {
   let summary = "calls write over operands that they are the last to read";
   let description = [{
     In: programs in which each buffer has a slice of its own. Out: where a kernel is elementwise, an
     output has the type of an input, and nobody reads that input's slice afterwards, both slices have
     one offset, and the call is of a copy of the kernel whose `mx.over` says so. The code of such a
-    kernel has one address for both. Products, reductions, and kernels that read the input at any place
-    but that of the element they write stay as they are.
+    kernel has one address for both. A product may so be written over what is added to it. Reductions,
+    and kernels that read the input at any place but that of the element they write, stay as they are.
+    Where the caller gives an input up for an output (`mxrt.given`) and nobody reads it any more once
+    the output is written, both are one memory too: `mxrt.over` of the program lists them.
   }];
 }
 

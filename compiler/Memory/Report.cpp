@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Memory/Report.h"
 #include "Memory/Accesses.h"
+#include "Memory/Donation.h"
 #include "Memory/Groups.h"
+#include "Memory/Recompute.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 using namespace mlir;
 
 namespace mx::memory {
 namespace {
-
-constexpr size_t kColumns = 64, kRows = 8, kMostTensors = 12;
 
 std::string placeOf(Location loc) {
   FileLineColLoc found;
@@ -79,55 +79,69 @@ Tensor describe(rt::SliceOp slice, Operation *writer) {
   } else {
     out.what = isa_and_nonnull<rt::CopyOp>(writer) ? "carried value" : "number";
   }
+  if (llvm::StringRef(out.what).starts_with("workspace"))
+    out.use = Use::Workspace;
   return out;
 }
 
-int64_t callerBytes(rt::ProgramOp program, ArrayRef<BlockArgument> arguments, StringRef device) {
-  int64_t sum = 0;
-  rt::SizeBounds bounds = program.bounds();
-  for (BlockArgument argument : arguments)
-    if (auto buffer = dyn_cast<rt::BufferType>(argument.getType());
-        buffer && !buffer.isHost() && buffer.getDevice() == device)
-      sum += rt::largestBytes(buffer.getTensor(), bounds).value_or(0);
-  return sum;
+Use useOf(rt::ProgramOp program, unsigned input) {
+  auto kinds = program->getAttrOfType<ArrayAttr>(kKinds);
+  StringRef kind = kinds && input < kinds.size() ? cast<StringAttr>(kinds[input]).getValue() : "";
+  for (Use use : {Use::Parameter, Use::State, Use::Gradient})
+    if (kind == useName(use))
+      return use;
+  return Use::Data;
 }
 
-/// Bytes in use over the program as a picture; each column is the most of its ops.
-std::string picture(const std::vector<int64_t> &inUse) {
-  if (inUse.empty())
-    return "";
-  size_t columns = std::min(kColumns, inUse.size());
-  std::vector<int64_t> most(columns, 0);
-  for (size_t i = 0; i < inUse.size(); ++i) {
-    int64_t &column = most[i * columns / inUse.size()];
-    column = std::max(column, inUse[i]);
+void countArguments(rt::ProgramOp program, StringAttr device, DeviceReport &report) {
+  rt::SizeBounds bounds = program.bounds();
+  auto bytesOf = [&](BlockArgument argument) -> int64_t {
+    auto buffer = dyn_cast<rt::BufferType>(argument.getType());
+    return buffer && !buffer.isHost() && buffer.getDevice() == device
+               ? rt::largestBytes(buffer.getTensor(), bounds).value_or(0)
+               : 0;
+  };
+  for (auto [i, argument] : llvm::enumerate(program.inputArguments())) {
+    report.inputs += bytesOf(argument);
+    report.arguments[useOf(program, static_cast<unsigned>(i))] += bytesOf(argument);
   }
-  int64_t top = std::max<int64_t>(1, *std::max_element(most.begin(), most.end()));
-  std::string text;
-  for (size_t row = kRows; row-- > 0;) {
-    std::string line = "  |";
-    for (int64_t bytes : most) {
-      double height = static_cast<double>(bytes) / static_cast<double>(top) * kRows;
-      double above = height - static_cast<double>(row);
-      line += above >= 0.75 ? '#' : above > 0 ? (above >= 0.4 ? '+' : '.') : ' ';
-    }
-    text += llvm::StringRef(line).rtrim().str() +
-            (row + 1 == kRows ? "   " + withCommas(top) + " bytes" : "") + "\n";
-  }
-  return text + "  +" + std::string(columns, '-') + "> " + std::to_string(inUse.size()) + " ops\n";
+  std::vector<int64_t> over = outputsOver(program);
+  for (auto [i, argument] : llvm::enumerate(program.outputArguments()))
+    (over[i] < 0 ? report.outputs : report.inPlace) += bytesOf(argument);
+}
+
+/// Slices that an update of a parameter or of state reads, and that have the shape of one.
+llvm::DenseSet<Value> gradientsOf(rt::ProgramOp program) {
+  llvm::DenseSet<Type> shapes;
+  for (auto [i, argument] : llvm::enumerate(program.inputArguments()))
+    if (Use use = useOf(program, static_cast<unsigned>(i));
+        use == Use::Parameter || use == Use::State)
+      shapes.insert(argument.getType());
+  auto given = program->getAttrOfType<DenseI64ArrayAttr>(kGiven);
+  llvm::DenseSet<Value> updated, out;
+  for (auto [i, argument] : llvm::enumerate(program.outputArguments()))
+    if (given && given[static_cast<int64_t>(i)] >= 0)
+      updated.insert(argument);
+  program.walk([&](rt::CallOp call) {
+    if (llvm::any_of(call.getWrites(), [&](Value to) { return updated.contains(to); }))
+      for (Value read : call.getReads())
+        if (shapes.contains(read.getType()) && read.getDefiningOp<rt::SliceOp>())
+          out.insert(read);
+  });
+  return out;
 }
 
 } // namespace
 
-std::string withCommas(int64_t number) {
-  std::string text = std::to_string(number);
-  for (size_t at = text.size(); at > 3 && text[at - 4] != '-';)
-    text.insert(at -= 3, ",");
-  return text;
+const char *useName(Use use) {
+  static constexpr const char *kNames[] = {"parameter", "state",      "gradient",
+                                           "data",      "activation", "workspace"};
+  return kNames[static_cast<size_t>(use)];
 }
 
-std::vector<DeviceReport> describePlan(rt::ProgramOp program) {
+static std::vector<DeviceReport> describeDevices(rt::ProgramOp program) {
   Liveness liveness(program);
+  llvm::DenseSet<Value> gradients = gradientsOf(program);
   Groups groups(program, liveness);
   llvm::DenseMap<Value, Operation *> writers = firstWriters(liveness);
   std::vector<DeviceReport> out;
@@ -142,8 +156,7 @@ std::vector<DeviceReport> describePlan(rt::ProgramOp program) {
     DeviceReport report;
     report.device = device.str();
     report.arena = bytes;
-    report.inputs = callerBytes(program, program.inputArguments(), device);
-    report.outputs = callerBytes(program, program.outputArguments(), device);
+    countArguments(program, device, report);
     std::vector<int64_t> changes(liveness.ops().size() + 1, 0);
     for (size_t i = 0; i < groups.size(); ++i) {
       Span span = groups[i].span();
@@ -192,6 +205,12 @@ std::vector<DeviceReport> describePlan(rt::ProgramOp program) {
           shown = member;
       }
       report.peak.push_back(describe(shown, writers.lookup(shown.getResult())));
+      Tensor &tensor = report.peak.back();
+      if (llvm::any_of(groups[i].slices,
+                       [&](rt::SliceOp s) { return gradients.contains(s.getResult()); }))
+        tensor.use = Use::Gradient;
+      report.atPeak[tensor.use] +=
+          static_cast<int64_t>(llvm::alignTo(groups[i].bytes(), rt::kAlignment));
     }
     // Largest first; equals in the order they were made.
     std::vector<size_t> order(report.peak.size());
@@ -209,35 +228,33 @@ std::vector<DeviceReport> describePlan(rt::ProgramOp program) {
   return out;
 }
 
-std::string showPlan(const std::vector<DeviceReport> &devices, const Work &work,
-                     const std::string &name) {
-  std::string text = "plan of " + name + "\n";
-  text += (work.isExact ? "a call does " : "a call does about ") + withCommas(work.operations) +
-          " operations and moves " + withCommas(work.bytes) + " bytes\n";
-  auto row = [&](const char *what, int64_t bytes, const std::string &more) {
-    text += llvm::formatv("  {0,-12} {1,16} bytes{2}{3}\n", what, withCommas(bytes),
-                          more.empty() ? "" : "   ", more)
-                .str();
-  };
-  for (const DeviceReport &d : devices) {
-    text += "\n" + (d.device.empty() ? std::string("device cpu:0") : "device " + d.device) + "\n";
-    row("arena", d.arena, "leased by each call");
-    row("unshared", d.alone, "with memory of its own for each buffer");
-    row("bound", d.bound, "in use at once; no plan of this order needs less");
-    row("arguments", d.inputs, "of the caller");
-    row("results", d.outputs, "made for the caller");
-    if (d.peak.empty())
-      continue;
-    text += "\nin use at the peak" + (d.peakPlace.empty() ? "" : ", " + d.peakPlace) + "\n";
-    for (size_t i = 0; i < d.peak.size() && i < kMostTensors; ++i)
-      text += llvm::formatv("  {0,16}  {1}  {2}{3}\n", withCommas(d.peak[i].bytes), d.peak[i].type,
-                            d.peak[i].what, d.peak[i].place.empty() ? "" : "  " + d.peak[i].place)
-                  .str();
-    if (d.peak.size() > kMostTensors)
-      text += "  and " + std::to_string(d.peak.size() - kMostTensors) + " more\n";
-    text += "\nbytes in use over time\n" + picture(d.inUse);
-  }
-  return text;
+PlanReport describePlan(rt::ProgramOp program, const std::string &name) {
+  PlanReport out;
+  out.name = name;
+  out.work = workOf(program);
+  out.again = workAgain(program);
+  out.devices = describeDevices(program);
+  auto plain = program->getAttrOfType<IntegerAttr>(kPlainBytes);
+  out.plain = plain ? plain.getInt() : out.devices.empty() ? 0 : out.devices.front().arena;
+  std::map<std::pair<std::string, std::string>, AgainAt> places;
+  OpWork each(program);
+  program.walk([&](Operation *op) {
+    if (!op->hasAttr(kAgain))
+      return;
+    auto call = dyn_cast<rt::CallOp>(op);
+    std::string place = placeOf(op->getLoc()), what = call ? opsOf(call) : "copy";
+    AgainAt &at = places[{place, what}];
+    at.place = place;
+    at.what = what;
+    ++at.calls;
+    at.operations += call ? static_cast<int64_t>(each.operations(call)) : 0;
+  });
+  for (auto &[key, at] : places)
+    out.places.push_back(at);
+  std::sort(out.places.begin(), out.places.end(), [](const AgainAt &a, const AgainAt &b) {
+    return std::tuple(-a.operations, a.place, a.what) < std::tuple(-b.operations, b.place, b.what);
+  });
+  return out;
 }
 
 } // namespace mx::memory

@@ -2,11 +2,17 @@
 //
 // What a plan needs and why, in words and numbers.
 #pragma once
-#include "dialects/mxrt/Mxrt.h"
+#include "Memory/Work.h"
+#include <map>
 #include <string>
 #include <vector>
 
 namespace mx::memory {
+
+/// What memory is for. Of arguments: by their types. In the arena, a gradient is what an update of
+/// a parameter or of an optimizer's state reads that has the parameter's shape.
+enum class Use : uint8_t { Parameter, State, Gradient, Data, Activation, Workspace };
+const char *useName(Use use);
 
 /// One tensor, or a workspace, in the arena.
 struct Tensor {
@@ -14,6 +20,7 @@ struct Tensor {
   std::string type;  ///< f32[64, 256]
   std::string place; ///< file:line:column, or empty
   int64_t bytes = 0;
+  Use use = Use::Activation;
 };
 
 /// Where it lies and when it is in use: from one op of `inUse` to another, both included.
@@ -22,42 +29,55 @@ struct Placed {
   int64_t offset = 0, first = 0, last = -1;
 };
 
-/// What a call computes and moves, at the bounds of open sizes. A loop counts with its number of
-/// turns if that is known, and else once.
-struct Work {
-  int64_t operations = 0; ///< of elements; a product counts two for each pair
-  int64_t bytes = 0;      ///< read and written by kernels and copies
-  bool isExact = true;    ///< no loop of unknown length, no branch
-};
-
 struct DeviceReport {
-  std::string device;         ///< empty: the default one
-  int64_t arena = 0;          ///< bytes that a call leases
-  int64_t alone = 0;          ///< what it would be without sharing: a slice for each buffer
-  int64_t bound = 0;          ///< the most that is in use at once; no plan of this order needs less
-  int64_t inputs = 0;         ///< of the caller, parameters among them
-  int64_t outputs = 0;        ///< made for the caller
-  std::vector<Tensor> peak;   ///< in use at once where most is, largest first
-  std::string peakPlace;      ///< of the op that runs there
-  std::vector<int64_t> inUse; ///< at each op
-  std::vector<Placed> slices; ///< all that are in use at some op
+  std::string device;  ///< empty: the default one
+  int64_t arena = 0;   ///< bytes that a call leases
+  int64_t alone = 0;   ///< what it would be without sharing: a slice for each buffer
+  int64_t bound = 0;   ///< the most that is in use at once; no plan of this order needs less
+  int64_t inputs = 0;  ///< of the caller, parameters among them
+  int64_t outputs = 0; ///< made for the caller
+  int64_t inPlace = 0; ///< results that are written where an argument is
+  std::map<Use, int64_t> arguments; ///< `inputs` by use
+  std::map<Use, int64_t> atPeak;    ///< `bound` by use
+  std::vector<Tensor> peak;         ///< in use at once where most is, largest first
+  std::string peakPlace;            ///< of the op that runs there
+  std::vector<int64_t> inUse;       ///< at each op
+  std::vector<Placed> slices;       ///< all that are in use at some op
 };
 
-std::vector<DeviceReport> describePlan(rt::ProgramOp program);
+/// Values of one place that are made again.
+struct AgainAt {
+  std::string place, what;
+  int64_t calls = 0, operations = 0;
+};
 
-/// For people. `name` is that of the graph.
-std::string showPlan(const std::vector<DeviceReport> &devices, const Work &work,
-                     const std::string &name);
+struct PlanReport {
+  std::string name; ///< of the graph, with its sizes
+  Work work;
+  Work again;                  ///< the part of `work` that is done again, to need less memory
+  int64_t plain;               ///< bytes of the arena without that
+  std::vector<AgainAt> places; ///< most work first
+  std::vector<DeviceReport> devices;
+};
+PlanReport describePlan(rt::ProgramOp program, const std::string &name);
 
-Work workOf(rt::ProgramOp program);
+/// On a program: bytes of the arena when nothing is made again.
+inline constexpr llvm::StringLiteral kPlainBytes = "mxrt.plain";
+
+/// For people.
+std::string showPlan(const PlanReport &plan);
+
+/// Why a plan is not below a limit: a line, and lines of notes; empty if it is. `where` is the
+/// graph as a user writes it.
+std::string refusalOf(const PlanReport &plan, const std::string &where, int64_t limit);
+/// What is made again and what that costs, as such lines; empty if nothing is.
+std::string describeAgain(const PlanReport &plan);
 
 /// For programs: one object with everything above.
-std::string planAsJson(const std::vector<DeviceReport> &devices, const Work &work,
-                       const std::string &name);
+std::string planAsJson(const PlanReport &plan);
 
 /// One page with a picture of the arenas over time, and nothing that it has to load.
-std::string planAsHtml(const std::vector<DeviceReport> &devices, const Work &work,
-                       const std::string &name);
+std::string planAsHtml(const PlanReport &plan);
 
 /// 1,234,567
 std::string withCommas(int64_t number);

@@ -35,11 +35,17 @@ const page = document.getElementById('page');
 add(page, 'h1', 'plan of ' + plan.graph);
 add(page, 'p', commas(plan.operations) + ' operations, ' + commas(plan.moved_bytes) +
     ' bytes moved' + (plan.work_is_exact ? '' : ' (loops of unknown length count once)'));
+if (plan.again.length)
+  add(page, 'p', 'made again: ' + commas(plan.again_operations) + ' operations; without that ' +
+      commas(plan.plain_bytes) + ' bytes are needed');
 for (const d of plan.devices) {
   add(page, 'h2', 'device ' + d.device);
   const table = add(page, 'table');
   for (const [what, bytes] of [['arena', d.arena_bytes], ['unshared', d.unshared_bytes],
-      ['bound', d.bound_bytes], ['arguments', d.argument_bytes], ['results', d.result_bytes]]) {
+      ['bound', d.bound_bytes], ['arguments', d.argument_bytes], ['results', d.result_bytes],
+      ['results in place', d.in_place_bytes],
+      ...Object.entries(d.arguments).map(([use, n]) => ['argument: ' + use, n]),
+      ...Object.entries(d.at_peak).map(([use, n]) => ['at the peak: ' + use, n])]) {
     const row = add(table, 'tr');
     add(row, 'td', what);
     add(row, 'td', commas(bytes) + ' bytes', 'n');
@@ -118,11 +124,10 @@ function picture(d) {
 
 } // namespace
 
-std::string planAsHtml(const std::vector<DeviceReport> &devices, const Work &work,
-                       const std::string &name) {
-  std::string title, data = planAsJson(devices, work, name);
+std::string planAsHtml(const PlanReport &plan) {
+  std::string title, data = planAsJson(plan);
   llvm::raw_string_ostream stream(title);
-  llvm::printHTMLEscaped(name, stream);
+  llvm::printHTMLEscaped(plan.name, stream);
   // Inside of a script only this could end it.
   for (size_t at = 0; (at = data.find('<', at)) != std::string::npos; at += 6)
     data.replace(at, 1, "\\u003c");

@@ -11,20 +11,38 @@ static void write(llvm::json::OStream &out, const Tensor &tensor) {
   out.attribute("type", tensor.type);
   out.attribute("place", tensor.place);
   out.attribute("bytes", tensor.bytes);
+  out.attribute("use", useName(tensor.use));
+}
+static void write(llvm::json::OStream &out, const char *name, const std::map<Use, int64_t> &bytes) {
+  out.attributeObject(name, [&] {
+    for (auto [use, count] : bytes)
+      out.attribute(useName(use), count);
+  });
 }
 
-std::string planAsJson(const std::vector<DeviceReport> &devices, const Work &work,
-                       const std::string &name) {
+std::string planAsJson(const PlanReport &plan) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   llvm::json::OStream out(stream, 1);
   out.object([&] {
-    out.attribute("graph", name);
-    out.attribute("operations", work.operations);
-    out.attribute("moved_bytes", work.bytes);
-    out.attribute("work_is_exact", work.isExact);
+    out.attribute("graph", plan.name);
+    out.attribute("operations", plan.work.operations);
+    out.attribute("moved_bytes", plan.work.bytes);
+    out.attribute("work_is_exact", plan.work.isExact);
+    out.attribute("again_operations", plan.again.operations);
+    out.attribute("again_moved_bytes", plan.again.bytes);
+    out.attribute("plain_bytes", plan.plain);
+    out.attributeArray("again", [&] {
+      for (const AgainAt &at : plan.places)
+        out.object([&] {
+          out.attribute("place", at.place);
+          out.attribute("what", at.what);
+          out.attribute("calls", at.calls);
+          out.attribute("operations", at.operations);
+        });
+    });
     out.attributeArray("devices", [&] {
-      for (const DeviceReport &device : devices)
+      for (const DeviceReport &device : plan.devices)
         out.object([&] {
           out.attribute("device", device.device.empty() ? "cpu:0" : device.device);
           out.attribute("arena_bytes", device.arena);
@@ -32,6 +50,9 @@ std::string planAsJson(const std::vector<DeviceReport> &devices, const Work &wor
           out.attribute("bound_bytes", device.bound);
           out.attribute("argument_bytes", device.inputs);
           out.attribute("result_bytes", device.outputs);
+          out.attribute("in_place_bytes", device.inPlace);
+          write(out, "arguments", device.arguments);
+          write(out, "at_peak", device.atPeak);
           out.attribute("peak_place", device.peakPlace);
           out.attributeArray("peak", [&] {
             for (const Tensor &tensor : device.peak)

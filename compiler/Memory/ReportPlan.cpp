@@ -18,7 +18,7 @@ struct ReportPlan : impl::ReportPlanBase<ReportPlan> {
 
   void runOnOperation() override {
     for (auto program : getOperation().getOps<rt::ProgramOp>())
-      llvm::outs() << showPlan(describePlan(program), workOf(program), program.getSymName().str());
+      llvm::outs() << showPlan(describePlan(program, program.getSymName().str()));
     markAllAnalysesPreserved();
   }
 };

@@ -7,10 +7,14 @@
 // know of it, since it takes other buffers not to overlap; so such a call gets a kernel of its own,
 // and both slices get one offset. Two slices with a copy between them that are in use together
 // during that copy only become one slice, and the copy goes: so what a loop carries and changes in
-// part, as a stack of states, is changed where it is.
+// part, as a stack of states, is changed where it is. An output whose caller gives up an input for
+// it is written where that input is, once nobody reads it.
+#include "Memory/Donation.h"
 #include "Memory/Groups.h"
+#include "Memory/InPlace.h"
 #include "Memory/Passes.h"
 #include "dialects/mx/Over.h"
+#include "dialects/mxrt/Marks.h"
 #include <numeric>
 
 using namespace mlir;
@@ -51,10 +55,10 @@ ArrayRef<ir::SizeAttr> rowSpace(ir::KernelOp kernel) {
       space = sizesOf(op.getOperand(0));
   llvm::SmallPtrSet<Operation *, 8> after;
   for (Operation &op : body.without_terminator())
-    if (op.hasTrait<ir::Reduction>()
-            ? sizesOf(op.getResult(0)) != space
-            : llvm::any_of(op.getOperands(),
-                           [&](Value v) { return after.contains(v.getDefiningOp()); }))
+    if (op.hasTrait<ir::Reduction>() ? sizesOf(op.getResult(0)) != space
+                                     : llvm::any_of(op.getOperands(), [&](Value v) {
+                                         return after.contains(v.getDefiningOp());
+                                       }))
       after.insert(&op);
   bool found = llvm::any_of(body.getTerminator()->getOperands(), [&](Value value) {
     return sizesOf(value) == space && after.contains(value.getDefiningOp());
@@ -81,6 +85,26 @@ bool isReadInPlace(BlockArgument input, bool rows) {
   return true;
 }
 
+/// The sizes of what the kernel gives if it is one product with ops on its result: each element is
+/// stored once, after all that those ops read at its place. Empty for other kernels.
+ArrayRef<ir::SizeAttr> productSpace(ir::KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  ir::MatmulOp product;
+  for (Operation &op : body.without_terminator())
+    if (auto found = dyn_cast<ir::MatmulOp>(op)) {
+      if (product)
+        return {};
+      product = found;
+    } else if (op.hasTrait<ir::Reduction>()) {
+      return {};
+    }
+  if (!product || !llvm::all_of(body.getTerminator()->getOperands(), [&](Value value) {
+        return sizesOf(value) == sizesOf(product.getResult());
+      }))
+    return {};
+  return sizesOf(product.getResult());
+}
+
 /// The input that the kernel's one output is a changed copy of, if all else it reads is other
 /// memory.
 std::optional<unsigned> changedInput(ir::KernelOp kernel) {
@@ -94,8 +118,8 @@ std::optional<unsigned> changedInput(ir::KernelOp kernel) {
   return input && input.hasOneUse() ? std::optional(input.getArgNumber()) : std::nullopt;
 }
 
-/// Of each output: inputs whose memory it may take.
-using Choices = SmallVector<SmallVector<unsigned, 2>, 1>;
+} // namespace
+
 Choices choicesOf(ir::KernelOp kernel) {
   Choices out(kernel.getNumResults());
   bool isPlain = ir::writesOver(kernel).empty() && kernel.getWorkspace() == 0 &&
@@ -106,12 +130,13 @@ Choices choicesOf(ir::KernelOp kernel) {
     out[0].push_back(*changed);
     return out;
   }
-  ArrayRef<ir::SizeAttr> rows = rowSpace(kernel);
-  if (rows.empty() && !isOneNest(kernel))
+  ArrayRef<ir::SizeAttr> rows = rowSpace(kernel), product = productSpace(kernel);
+  if (rows.empty() && product.empty() && !isOneNest(kernel))
     return out;
   for (BlockArgument input : kernel.getBody().getArguments()) {
     bool fits = llvm::is_contained(kernel.getResultTypes(), input.getType()) &&
-                (rows.empty() || sizesOf(input) == rows);
+                (rows.empty() || sizesOf(input) == rows) &&
+                (product.empty() || sizesOf(input) == product);
     if (!fits || !isReadInPlace(input, !rows.empty()))
       continue;
     for (auto [index, type] : llvm::enumerate(kernel.getResultTypes()))
@@ -120,6 +145,8 @@ Choices choicesOf(ir::KernelOp kernel) {
   }
   return out;
 }
+
+namespace {
 
 /// Whole ops: what an op reads and what it writes are both in use while it runs.
 SmallVector<Segment, 1> wholeOps(ArrayRef<Segment> segments) {
@@ -144,7 +171,7 @@ bool meetOnlyAt(ArrayRef<Segment> a, ArrayRef<Segment> b, const llvm::DenseSet<i
 class Reuse {
 public:
   Reuse(rt::ProgramOp program, SymbolTable &symbols)
-      : symbols(symbols), liveness(program), leaders(liveness.buffers().size()) {
+      : program(program), symbols(symbols), liveness(program), leaders(liveness.buffers().size()) {
     for (unsigned i = 0; i < leaders.size(); ++i) {
       leaders[i] = i;
       lives.push_back(wholeOps(liveness.segments(i)));
@@ -152,6 +179,7 @@ public:
   }
 
   void run() {
+    donate();
     copies.resize(leaders.size());
     for (Operation *op : liveness.ops())
       if (auto copy = dyn_cast<rt::CopyOp>(op))
@@ -173,6 +201,8 @@ public:
         sliceAt(i).setOffset(sliceAt(to).getOffset());
     for (rt::CopyOp copy : done)
       copy.erase();
+    for (rt::CopyOp copy : needless)
+      copy.erase();
     // Nothing else says that what was copied is there: the two become one in name.
     std::vector<unsigned> names(leaders.size());
     std::iota(names.begin(), names.end(), 0u);
@@ -191,12 +221,50 @@ public:
   }
 
 private:
+  rt::ProgramOp program;
   SymbolTable &symbols;
   Liveness liveness;
+  /// Of calls: the input and the output, by their positions there, that are one argument.
+  llvm::DenseMap<Operation *, SmallVector<std::pair<unsigned, unsigned>, 1>> donated;
+  SmallVector<rt::CopyOp> needless;
   std::vector<unsigned> leaders;
   std::vector<SmallVector<Segment, 1>> lives; ///< of each leader
   llvm::DenseMap<Attribute, Choices> known;
   std::vector<SmallVector<rt::CopyOp, 1>> copies; ///< of each leader: those from it and to it
+
+  /// Outputs that can be where their inputs are.
+  void donate() {
+    std::vector<int64_t> over(program.outputArguments().size(), -1);
+    for (const Donated &pair : possibleDonations(program)) {
+      Value from = program.inputArguments()[pair.input],
+            to = program.outputArguments()[pair.output];
+      if (auto call = dyn_cast_or_null<rt::CallOp>(pair.meets)) {
+        auto read = llvm::find(call.getReads(), from) - call.getReads().begin();
+        auto written = llvm::find(call.getWrites(), to) - call.getWrites().begin();
+        const Choices &choices = choicesFor(call);
+        if (llvm::count(call.getReads(), from) != 1 ||
+            static_cast<size_t>(written) >= choices.size() ||
+            !llvm::is_contained(choices[written], static_cast<unsigned>(read)))
+          continue;
+        donated[call].push_back({static_cast<unsigned>(read), static_cast<unsigned>(written)});
+      } else if (auto copy = dyn_cast_or_null<rt::CopyOp>(pair.meets)) {
+        if (copy.getFrom() != from || copy.getTo() != to)
+          continue;
+        needless.push_back(copy);
+      }
+      over[pair.output] = pair.input;
+    }
+    if (llvm::any_of(over, [](int64_t input) { return input >= 0; }))
+      program->setAttr(rt::kOverInputs, DenseI64ArrayAttr::get(program.getContext(), over));
+  }
+
+  const Choices &choicesFor(rt::CallOp call) {
+    auto [choices, isNew] = known.try_emplace(call.getKernelAttr());
+    if (isNew)
+      if (auto kernel = symbols.lookup<rt::KernelOp>(call.getKernel()); kernel && kernel.kernel())
+        choices->second = choicesOf(kernel.kernel());
+    return choices->second;
+  }
 
   /// The two slices of a copy that could be one.
   std::optional<std::pair<unsigned, unsigned>> endsOf(rt::CopyOp copy) {
@@ -249,11 +317,11 @@ private:
     auto kernel = symbols.lookup<rt::KernelOp>(call.getKernel());
     if (!kernel || !kernel.kernel())
       return;
-    auto [choices, isNew] = known.try_emplace(call.getKernelAttr());
-    if (isNew)
-      choices->second = choicesOf(kernel.kernel());
-    SmallVector<int64_t> over(choices->second.size(), -1);
-    for (auto [output, inputs] : llvm::enumerate(choices->second))
+    Choices choices = choicesFor(call);
+    SmallVector<int64_t> over(choices.size(), -1);
+    for (auto [input, output] : donated.lookup(call))
+      over[output] = input;
+    for (auto [output, inputs] : llvm::enumerate(choices))
       for (unsigned input : inputs)
         if (over[output] < 0 && !llvm::is_contained(over, static_cast<int64_t>(input)) &&
             take(call, input, static_cast<unsigned>(output)))

@@ -7,6 +7,7 @@
 // source: then that one stays.
 #include "Memory/Schedule.h"
 #include "Memory/Accesses.h"
+#include "Memory/Donation.h"
 #include "Memory/Passes.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -56,8 +57,9 @@ struct Unit {
 
 class BlockScheduler {
 public:
-  BlockScheduler(Block &block, SymbolTable &symbols, llvm::DenseMap<Attribute, bool> &plain)
-      : block(block), symbols(symbols), plain(plain) {}
+  BlockScheduler(Block &block, SymbolTable &symbols, llvm::DenseMap<Attribute, bool> &plain,
+                 const llvm::DenseMap<Value, Value> &given)
+      : block(block), symbols(symbols), plain(plain), given(given) {}
 
   bool run() {
     for (Operation &op : block.without_terminator())
@@ -79,7 +81,8 @@ public:
 private:
   Block &block;
   SymbolTable &symbols;
-  llvm::DenseMap<Attribute, bool> &plain; ///< of kernels: cannot fail
+  llvm::DenseMap<Attribute, bool> &plain;    ///< of kernels: cannot fail
+  const llvm::DenseMap<Value, Value> &given; ///< of outputs: inputs that the caller gives up
   std::vector<Unit> units;
   std::vector<int64_t> bytes;     ///< of slices that come and go in this block
   std::vector<unsigned> useCount; ///< of each: units that use it
@@ -102,6 +105,16 @@ private:
            {ArrayRef<Value>(accesses.writes), ArrayRef<Value>(accesses.touched)})
         for (Value buffer : buffers)
           seen(buffer, true);
+    });
+  }
+
+  void forAllWritten(Operation *op, llvm::function_ref<void(Value)> seen) {
+    forAllAccesses(op, [&](Value buffer, bool write) {
+      if (!write)
+        return;
+      seen(buffer);
+      if (Value input = given.lookup(buffer))
+        seen(input);
     });
   }
 
@@ -145,7 +158,8 @@ private:
           precede(*lastOrdered, n);
         lastOrdered = n;
       }
-      // Reads first: an op may read what it writes.
+      // Reads first: an op may read what it writes. An input that is given up for an output is
+      // taken to be written with it, so that it can be.
       forAllAccesses(op, [&](Value buffer, bool write) {
         History &history = buffers[buffer];
         if (!write && history.writer)
@@ -153,10 +167,8 @@ private:
         if (!write && (history.readers.empty() || history.readers.back() != n))
           history.readers.push_back(n);
       });
-      forAllAccesses(op, [&](Value buffer, bool write) {
+      forAllWritten(op, [&](Value buffer) {
         History &history = buffers[buffer];
-        if (!write)
-          return;
         if (history.writer)
           precede(*history.writer, n);
         for (unsigned reader : history.readers)
@@ -266,11 +278,16 @@ struct Schedule : impl::ScheduleBase<Schedule> {
 bool schedule(rt::ProgramOp program) {
   SymbolTable symbols(program->getParentOfType<ModuleOp>());
   llvm::DenseMap<Attribute, bool> plain;
+  llvm::DenseMap<Value, Value> given;
+  if (auto inputs = program->getAttrOfType<DenseI64ArrayAttr>(kGiven))
+    for (auto [output, input] : llvm::zip(program.outputArguments(), inputs.asArrayRef()))
+      if (input >= 0)
+        given[output] = program.inputArguments()[input];
   SmallVector<Block *> blocks;
   program->walk([&](Block *block) { blocks.push_back(block); });
   bool changed = false;
   for (Block *block : blocks)
-    changed |= BlockScheduler(*block, symbols, plain).run();
+    changed |= BlockScheduler(*block, symbols, plain, given).run();
   return changed;
 }
 

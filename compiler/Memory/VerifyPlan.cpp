@@ -7,6 +7,7 @@
 // meet, a slice is intact if it is on each; one that was never written on a way holds nothing there
 // that anybody may rely on, so that way does not count.
 #include "Memory/Accesses.h"
+#include "Memory/Donation.h"
 #include "Memory/Groups.h"
 #include "Memory/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -41,18 +42,26 @@ public:
   explicit Checker(rt::ProgramOp program) : program(program) {
     program.getBody().walk([&](rt::SliceOp slice) {
       indices[slice.getResult()] = static_cast<unsigned>(slices.size());
-      slices.push_back(slice);
+      slices.push_back(slice.getResult());
       auto begin = static_cast<int64_t>(slice.getOffset());
       auto bytes = static_cast<int64_t>(slice.getBytes());
       extents.push_back({slice.getType().getDevice(), begin, begin + bytes});
       longest = std::max(longest, bytes);
     });
-    clobbered.resize(slices.size());
+    // Arguments that are one memory, each pair as if on a device of its own.
+    for (auto [output, input] : llvm::enumerate(outputsOver(program)))
+      if (input >= 0)
+        addPair(program.inputArguments()[input], program.outputArguments()[output]);
+    clobbered.resize(extents.size());
   }
 
   LogicalResult run() {
     State state;
-    state.written.resize(static_cast<unsigned>(slices.size()));
+    state.written.resize(static_cast<unsigned>(extents.size()));
+    for (unsigned input : given) {
+      state.written.set(input);
+      state.intact.insert({0, input});
+    }
     follow(program.block(), state);
     return failure(!faults.empty());
   }
@@ -60,11 +69,26 @@ public:
 private:
   rt::ProgramOp program;
   llvm::DenseMap<Value, unsigned> indices;
-  SmallVector<rt::SliceOp> slices;
+  SmallVector<Value> slices;   ///< and arguments that are one memory with another
+  SmallVector<unsigned> given; ///< inputs among them
   SmallVector<Extent> extents;
   SmallVector<Operation *> clobbered; ///< by whom, last
   int64_t longest = 0;
   llvm::SmallPtrSet<Operation *, 4> faults; ///< loops come by more than once
+
+  void addPair(BlockArgument input, BlockArgument output) {
+    auto bytes =
+        rt::largestBytes(cast<rt::BufferType>(input.getType()).getTensor(), program.bounds())
+            .value_or(1);
+    auto place = IntegerAttr::get(IndexType::get(program.getContext()), input.getArgNumber());
+    given.push_back(static_cast<unsigned>(slices.size()));
+    for (BlockArgument argument : {input, output}) {
+      indices[argument] = static_cast<unsigned>(slices.size());
+      slices.push_back(argument);
+      extents.push_back({place, 0, bytes});
+    }
+    longest = std::max(longest, bytes);
+  }
 
   std::optional<unsigned> sliceOf(Value buffer) const {
     auto found = indices.find(buffer);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How much a call computes and moves, counted from its kernels.
+#include "Memory/Work.h"
 #include "Memory/Accesses.h"
-#include "Memory/Report.h"
+#include "Memory/Recompute.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include <cmath>
@@ -10,11 +11,59 @@
 using namespace mlir;
 
 namespace mx::memory {
+
+double OpWork::elements(Type type) const {
+  auto tensor = dyn_cast<ir::TensorType>(type);
+  if (!tensor)
+    return 0;
+  int64_t each = elementInfo(ir::elementFromMlir(tensor.getElement())).bytes;
+  return double(rt::largestBytes(tensor, bounds).value_or(0)) / double(std::max<int64_t>(each, 1));
+}
+
+double OpWork::operations(rt::CallOp call) {
+  auto [found, isNew] = known.try_emplace(call.getKernelAttr(), 0.0);
+  if (!isNew)
+    return found->second;
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<rt::KernelOp>(call, call.getKernelAttr());
+  if (!kernel || !kernel.kernel())
+    return 0;
+  double sum = 0;
+  for (Operation &op : kernel.kernel().getBody().front().without_terminator()) {
+    if (isa<ir::MatmulOp>(op)) {
+      auto left = cast<ir::TensorType>(op.getOperand(0).getType());
+      auto inner =
+          ir::TensorType::get(op.getContext(), left.getElement(), left.getSizes().take_back(1));
+      sum += 2 * elements(op.getResult(0).getType()) * elements(inner);
+    } else if (op.hasTrait<ir::Elementwise>()) {
+      sum += elements(op.getResult(0).getType());
+    } else if (op.hasTrait<ir::Reduction>()) {
+      sum += elements(op.getOperand(0).getType());
+    }
+  }
+  known[call.getKernelAttr()] = sum;
+  return sum;
+}
+
+double OpWork::bytes(Operation *op) {
+  if (!isa<rt::CallOp, rt::CopyOp>(op))
+    return 0;
+  double sum = 0;
+  Accesses accesses = accessesOf(op);
+  for (ArrayRef<Value> buffers :
+       {ArrayRef<Value>(accesses.reads), ArrayRef<Value>(accesses.writes)})
+    for (Value buffer : buffers) {
+      auto tensor = cast<rt::BufferType>(buffer.getType()).getTensor();
+      sum += double(rt::largestBytes(tensor, bounds).value_or(0));
+    }
+  return sum;
+}
+
 namespace {
 
 class Counter {
 public:
-  explicit Counter(rt::ProgramOp program) : program(program), bounds(program.bounds()) {}
+  Counter(rt::ProgramOp program, bool onlyAgain)
+      : program(program), each(program), onlyAgain(onlyAgain) {}
 
   Work run() {
     count(program.block(), 1);
@@ -23,44 +72,11 @@ public:
 
 private:
   rt::ProgramOp program;
-  rt::SizeBounds bounds;
+  OpWork each;
+  bool onlyAgain;
   Work work;
-  llvm::DenseMap<Attribute, double> known; ///< operations of a kernel
 
-  double elements(Type type) const {
-    auto tensor = dyn_cast<ir::TensorType>(type);
-    if (!tensor)
-      return 0;
-    int64_t each = elementInfo(ir::elementFromMlir(tensor.getElement())).bytes;
-    return double(rt::largestBytes(tensor, bounds).value_or(0)) /
-           double(std::max<int64_t>(each, 1));
-  }
-
-  double operations(rt::CallOp call) {
-    auto [found, isNew] = known.try_emplace(call.getKernelAttr(), 0.0);
-    if (!isNew)
-      return found->second;
-    auto kernel = SymbolTable::lookupNearestSymbolFrom<rt::KernelOp>(call, call.getKernelAttr());
-    if (!kernel || !kernel.kernel())
-      return 0;
-    double sum = 0;
-    for (Operation &op : kernel.kernel().getBody().front().without_terminator()) {
-      if (isa<ir::MatmulOp>(op)) {
-        auto left = cast<ir::TensorType>(op.getOperand(0).getType());
-        auto inner =
-            ir::TensorType::get(op.getContext(), left.getElement(), left.getSizes().take_back(1));
-        sum += 2 * elements(op.getResult(0).getType()) * elements(inner);
-      } else if (op.hasTrait<ir::Elementwise>()) {
-        sum += elements(op.getResult(0).getType());
-      } else if (op.hasTrait<ir::Reduction>()) {
-        sum += elements(op.getOperand(0).getType());
-      }
-    }
-    known[call.getKernelAttr()] = sum;
-    return sum;
-  }
-
-  void add(int64_t &to, double amount) {
+  static void add(int64_t &to, double amount) {
     // Past this nobody counts; and it must not overflow.
     double sum = double(to) + amount;
     to = sum < 9e18 ? static_cast<int64_t>(sum) : INT64_MAX;
@@ -68,16 +84,10 @@ private:
 
   void count(Block &block, double times) {
     for (Operation &op : block) {
-      if (auto call = dyn_cast<rt::CallOp>(op))
-        add(work.operations, times * operations(call));
-      if (isa<rt::CallOp, rt::CopyOp>(op)) {
-        Accesses accesses = accessesOf(&op);
-        for (ArrayRef<Value> buffers :
-             {ArrayRef<Value>(accesses.reads), ArrayRef<Value>(accesses.writes)})
-          for (Value buffer : buffers) {
-            auto tensor = cast<rt::BufferType>(buffer.getType()).getTensor();
-            add(work.bytes, times * double(rt::largestBytes(tensor, bounds).value_or(0)));
-          }
+      if (!onlyAgain || op.hasAttr(kAgain)) {
+        if (auto call = dyn_cast<rt::CallOp>(op))
+          add(work.operations, times * each.operations(call));
+        add(work.bytes, times * each.bytes(&op));
       }
       if (op.getNumRegions() == 0)
         continue;
@@ -103,6 +113,7 @@ private:
 
 } // namespace
 
-Work workOf(rt::ProgramOp program) { return Counter(program).run(); }
+Work workOf(rt::ProgramOp program) { return Counter(program, false).run(); }
+Work workAgain(rt::ProgramOp program) { return Counter(program, true).run(); }
 
 } // namespace mx::memory

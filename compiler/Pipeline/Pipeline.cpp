@@ -4,9 +4,10 @@
 #include "Graph/Passes.h"
 #include "Lowering/EagerKernel.h"
 #include "Lowering/Programs.h"
+#include "Memory/Donation.h"
+#include "Memory/Guard.h"
 #include "Memory/Mistakes.h"
-#include "Memory/Passes.h"
-#include "Memory/Schedule.h"
+#include "Pipeline/PlanMemory.h"
 #include "Target/Hasher.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -31,6 +32,10 @@ std::string Options::key() const {
   std::string key = kernelKey(kernels);
   for (const std::string &pass : disabled)
     key += "-" + pass + " ";
+  if (guard)
+    key += "guard ";
+  if (maxBytes > 0)
+    key += "max-bytes=" + std::to_string(maxBytes) + " ";
   return mistake.empty() ? key : key + "mistake=" + mistake;
 }
 
@@ -82,6 +87,8 @@ std::string identityOf(ir::GraphOp graph) {
 bool prepareModule(ModuleOp module) {
   PassManager passes(module.getContext());
   passes.enableVerifier(true);
+  // It reads code as it was written.
+  passes.addPass(graph::createSummarize());
   // Where things run is part of their types, and derived code follows them.
   passes.addPass(graph::createPlace());
   // Eager code and graphs run the same derived code, so it is there before either is compiled.
@@ -113,6 +120,7 @@ static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
   if (on("hoist"))
     passes.addNestedPass<ir::GraphOp>(graph::createHoist());
   passes.addPass(createCanonicalizerPass());
+  passes.addNestedPass<ir::GraphOp>(graph::createReleaseAgain());
   return passes.run(module);
 }
 
@@ -153,57 +161,6 @@ static LogicalResult runFusion(ModuleOp module, const Options &options) {
   if (options.wants("fusion") && !reasons.empty())
     options.observer("fusion", reasons);
   return result;
-}
-
-// Memory between kernels. It comes with a slice for every buffer.
-static LogicalResult runMemoryPasses(ModuleOp plan, const Options &options) {
-  PassManager passes(plan.getContext());
-  passes.enableVerifier(true);
-  // First: it makes two buffers one, and then there is less to pack.
-  if (!options.disabled.count("in-place"))
-    passes.addPass(memory::createReuseInPlace());
-  // Offsets, and with them the bytes that a call leases. It also drops what nothing uses, so it
-  // runs in any case.
-  memory::PackArenaOptions pack;
-  pack.share = !options.disabled.count("co-share");
-  passes.addPass(memory::createPackArena(pack));
-  // A plan that is wrong gives wrong numbers, not errors: so each is proved.
-  passes.addPass(memory::createVerifyPlan());
-  if (failed(passes.run(plan)))
-    return failure();
-  if (!options.mistake.empty())
-    memory::makeMistake(plan, options.mistake);
-  return success();
-}
-
-static int64_t arenaBytes(ModuleOp plan) {
-  int64_t sum = 0;
-  for (auto program : plan.getOps<rt::ProgramOp>())
-    for (auto arena : program.getArenas().getAsRange<rt::ArenaAttr>())
-      sum += arena.getBytes();
-  return sum;
-}
-
-// Another order of the ops may need less. What it is worth is known only when both are planned.
-static LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const Options &options) {
-  OwningOpRef<ModuleOp> other;
-  if (!options.disabled.count("schedule")) {
-    other = plan->clone();
-    bool changed = false;
-    for (auto program : other->getOps<rt::ProgramOp>())
-      changed |= memory::schedule(program);
-    if (!changed)
-      other = nullptr;
-  }
-  if (failed(runMemoryPasses(*plan, options)))
-    return failure();
-  if (!other)
-    return success();
-  if (failed(runMemoryPasses(*other, options)))
-    return failure();
-  if (arenaBytes(*other) < arenaBytes(*plan))
-    plan = std::move(other);
-  return success();
 }
 
 namespace {
@@ -249,6 +206,14 @@ bool compilePieces(std::vector<Piece> &pieces, const target::TargetCpu &cpu,
   return true;
 }
 
+/// What is asked for, and what the CPU has.
+lowering::KernelOptions kernelsFor(const target::TargetCpu &cpu, const Options &options) {
+  lowering::KernelOptions out = options.kernels;
+  if (cpu.vectorBits())
+    out.vectorBits = cpu.vectorBits();
+  return out;
+}
+
 std::string pieceKey(std::string_view text, std::string_view name, const target::TargetCpu &cpu,
                      const Options &options) {
   target::Hasher hasher;
@@ -284,6 +249,7 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
   if (failed(made))
     return {};
   copy.erase();
+  markArguments(*made);
   if (failed(runGraphPasses(*module, options)))
     return {};
   for (Operation &op : llvm::make_early_inc_range(*module->getBody()))
@@ -305,8 +271,15 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
     options.observer("dot", dotOf(body));
 
   OwningOpRef<ModuleOp> plan = ModuleOp::create(module->getLoc());
-  if (failed(lowering::lowerToMxrt(body, *plan)) || failed(planMemory(plan, options)))
+  if (failed(lowering::lowerToMxrt(body, *plan)))
     return {};
+  for (auto program : plan->getOps<rt::ProgramOp>())
+    tellArguments(body, program);
+  if (failed(planMemory(plan, options)))
+    return {};
+  if (options.guard)
+    for (auto program : plan->getOps<rt::ProgramOp>())
+      memory::guard(program);
   if (options.wants("mxrt"))
     options.observer("mxrt", textOf(*plan));
   return plan;
@@ -331,6 +304,9 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
   if (!plan)
     return std::nullopt;
   Variant out;
+  out.figures = figuresOf(*plan, graph.getSymName().str(), options.maxBytes);
+  if (!out.figures.refusal.empty())
+    return out;
   std::vector<Piece> pieces;
   lowering::ProgramInfo info;
   for (rt::ProgramOp program : plan->getOps<rt::ProgramOp>()) {
@@ -351,7 +327,7 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
       piece.object = std::move(*stored);
     } else {
       std::string linalg;
-      piece.module = lowering::lowerKernel(body, piece.name, options.kernels,
+      piece.module = lowering::lowerKernel(body, piece.name, kernelsFor(cpu, options),
                                            options.wants("linalg") ? &linalg : nullptr);
       if (!piece.module)
         return std::nullopt;
@@ -372,6 +348,9 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
     out.outputs.push_back(plain(buffer));
   out.sizes.assign(info.sizes.begin(), info.sizes.end());
   out.arenas.assign(info.arenas.begin(), info.arenas.end());
+  for (rt::ProgramOp program : plan->getOps<rt::ProgramOp>())
+    out.over = memory::outputsOver(program);
+  out.guarded = options.guard;
   for (Piece &piece : pieces)
     out.objects.push_back({piece.name, std::move(piece.object)});
   cache.store(variantKey, out.serialise());
@@ -391,7 +370,8 @@ std::optional<std::string> compileEagerKernel(MLIRContext &context, StringRef ke
   OwningOpRef<ModuleOp> module = lowering::buildEagerKernel(&context, key, &error);
   if (!module)
     return std::nullopt;
-  piece.module = lowering::lowerKernel(lowering::kernelOf(*module), entry, options.kernels);
+  piece.module =
+      lowering::lowerKernel(lowering::kernelOf(*module), entry, kernelsFor(cpu, options));
   if (!piece.module) {
     error = "the kernel `" + key.str() + "` could not be lowered";
     return std::nullopt;

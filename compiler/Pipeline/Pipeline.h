@@ -21,8 +21,8 @@ inline constexpr std::string_view kPhases[] = {"mx",   "mx-specialised", "mx-fus
                                                "mxrt", "linalg",         "llvm",     "asm"};
 
 /// Passes that can be left out; results are the same without them.
-inline constexpr std::string_view kCanDisable[] = {"fuse",     "simplify", "cse",     "hoist",
-                                                   "schedule", "in-place", "co-share"};
+inline constexpr std::string_view kCanDisable[] = {"fuse",     "simplify",  "cse",      "hoist",
+                                                   "schedule", "recompute", "in-place", "co-share"};
 
 struct Options {
   lowering::KernelOptions kernels;
@@ -31,6 +31,11 @@ struct Options {
   /// A deliberate mistake of a pass, for tests of the tests: one that knowsMistake() knows.
   std::string mistake;
   unsigned threads = 1;
+  /// Bytes that the arena of a graph may have; 0: no limit. Values are made again where it needs
+  /// more.
+  int64_t maxBytes = 0;
+  /// Kernels are watched: they may change nothing but their outputs.
+  bool guard = false;
   /// Called with the text of each phase that `wanted` names; makes compilation slower.
   std::set<std::string> wanted;
   std::function<void(std::string_view phase, std::string_view text)> observer;
@@ -55,12 +60,25 @@ struct Buffer {
   bool host = false;
 };
 
+/// What users are told about the memory of a variant.
+struct Figures {
+  int64_t parameters = 0, data = 0;       ///< of the caller
+  int64_t activations = 0, workspace = 0; ///< of the arena, where most is in use
+  int64_t largestBytes = 0;               ///< of the largest tensor there
+  std::string largestPlace;               ///< file:line:column
+  std::string again;                      ///< what is made again, in lines; empty: nothing
+  std::string refusal;                    ///< why it is above the limit, in lines; empty: it is not
+};
+
 /// A compiled variant of a graph: plain data that can be stored.
 struct Variant {
   std::string entry;
   std::vector<Buffer> inputs, outputs;
   std::vector<std::string> sizes;                      ///< open ones
   std::vector<std::pair<std::string, int64_t>> arenas; ///< device, bytes
+  bool guarded = false;      ///< the arena needs guards around it (mxrt/guard.h)
+  std::vector<int64_t> over; ///< of each output: the input whose memory it is, or -1
+  Figures figures;
   /// Objects by name: the entry, and each kernel once.
   std::vector<std::pair<std::string, std::string>> objects;
 
@@ -74,7 +92,8 @@ bool prepareModule(mlir::ModuleOp module);
 
 /// Compiles `graph` for the given values of its sizes, under the symbol `entry`; `identity` is
 /// identityOf(graph), which callers keep. The module the graph is in must hold what it calls; it is
-/// left as it was. Errors go to the context's diagnostics, and nothing is returned.
+/// left as it was. Errors go to the context's diagnostics, and nothing is returned. A variant that
+/// needs more than the limit has no code, but says why in its figures.
 std::optional<Variant> compileGraph(ir::GraphOp graph,
                                     llvm::ArrayRef<std::pair<std::string, int64_t>> sizes,
                                     llvm::StringRef identity, const std::string &entry,

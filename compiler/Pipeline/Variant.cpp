@@ -8,7 +8,7 @@
 namespace mx::pipeline {
 namespace {
 
-constexpr uint64_t kFormat = 1;
+constexpr uint64_t kFormat = 2;
 
 struct Writer {
   std::string out;
@@ -92,6 +92,15 @@ std::string Variant::serialise() const {
     w.text(device);
     w.number(static_cast<uint64_t>(bytes));
   }
+  w.number(guarded);
+  w.number(over.size());
+  for (int64_t input : over)
+    w.number(static_cast<uint64_t>(input));
+  for (int64_t bytes : {figures.parameters, figures.data, figures.activations, figures.workspace,
+                        figures.largestBytes})
+    w.number(static_cast<uint64_t>(bytes));
+  w.text(figures.largestPlace);
+  w.text(figures.again);
   w.number(objects.size());
   for (auto &[name, bytes] : objects) {
     w.text(name);
@@ -116,6 +125,18 @@ std::optional<Variant> Variant::deserialise(std::string_view bytes) {
     device = r.text();
     size = static_cast<int64_t>(r.number());
   }
+  v.guarded = r.number() != 0;
+  v.over.resize(r.count());
+  for (int64_t &input : v.over) {
+    input = static_cast<int64_t>(r.number());
+    r.ok &= input >= -1 && input < static_cast<int64_t>(v.inputs.size());
+  }
+  r.ok &= v.over.size() == v.outputs.size();
+  for (int64_t *bytes : {&v.figures.parameters, &v.figures.data, &v.figures.activations,
+                         &v.figures.workspace, &v.figures.largestBytes})
+    *bytes = static_cast<int64_t>(r.number());
+  v.figures.largestPlace = r.text();
+  v.figures.again = r.text();
   v.objects.resize(r.count());
   for (auto &[name, object] : v.objects) {
     name = r.text();

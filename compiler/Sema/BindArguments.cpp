@@ -71,7 +71,7 @@ bool Sema::bindStatic(const ParamInfo &p, const Value &v, Expr *e, CallState &st
                        : "this is computed when the program runs");
         return false;
       }
-      d = dims.newSymbolDim({textOf(e), SymbolRole::HostInt, true, e->span});
+      d = sizeOfRun(e);
     }
     if (id)
       state.bindings.dims[*id] = d;

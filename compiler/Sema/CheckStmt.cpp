@@ -205,11 +205,23 @@ void Sema::bindPattern(Pattern *pattern, const Type *type, const Value *value, B
       bindPattern(part, types.error(), nullptr, bind, nullptr, typeSpan);
     return;
   }
-  if (!type->is(Kind::Tuple) || type->parts.size() != pattern->parts.size()) {
+  size_t count = pattern->parts.size();
+  if (type->is(Kind::Shape) && !hasPack(type->shape) && type->shape.size() == count) {
+    for (size_t i = 0; i < count; ++i) {
+      Value size = hostInt(type->shape[i].dim);
+      bindPattern(pattern->parts[i], size.type, &size, bind, nullptr, typeSpan);
+    }
+    return;
+  }
+  if (!type->is(Kind::Tuple) || type->parts.size() != count) {
     std::string message = type->is(Kind::Tuple)
                               ? "the pattern has " + std::to_string(pattern->parts.size()) +
                                     " names, the value has " + std::to_string(type->parts.size()) +
                                     " parts"
+                          : type->is(Kind::Shape) && !hasPack(type->shape)
+                              ? "the pattern has " + std::to_string(pattern->parts.size()) +
+                                    " names, the shape has " + std::to_string(type->shape.size()) +
+                                    (type->shape.size() == 1 ? " size" : " sizes")
                               : "a pattern with " + std::to_string(pattern->parts.size()) +
                                     " names needs a tuple, this is " + show(type);
     Diagnostic &d = diags.report(Code::E0214, pattern->span, message);
@@ -219,13 +231,28 @@ void Sema::bindPattern(Pattern *pattern, const Type *type, const Value *value, B
       bindPattern(part, types.error(), nullptr, bind, nullptr, typeSpan);
     return;
   }
+  // What is known of the parts is known of the names, also by way of a variable.
   auto *tuple = as<Tuple>(initial);
-  for (size_t i = 0; i < pattern->parts.size(); ++i) {
-    const Expr *partExpr =
-        tuple && tuple->elements.size() == pattern->parts.size() ? tuple->elements[i] : nullptr;
+  if (auto *name = as<Name>(initial);
+      name && name->symbol && name->symbol->bind == BindKind::Let && name->symbol->initial)
+    tuple = as<Tuple>(name->symbol->initial);
+  for (size_t i = 0; i < count; ++i) {
+    const Expr *partExpr = tuple && tuple->elements.size() == count ? tuple->elements[i] : nullptr;
     bindPattern(pattern->parts[i], type->parts[i], partExpr ? partExpr->checked : nullptr, bind,
                 partExpr, typeSpan);
   }
+}
+
+/// A whole number that only the run knows, as a size. Each use binds a name of its own; those of a
+/// variable that never changes are equal.
+Dim Sema::sizeOfRun(const Expr *e, bool isNatural) {
+  Dim size = dims.newSymbolDim({textOf(e), SymbolRole::HostInt, isNatural, e->span});
+  auto *name = as<Name>(e);
+  Symbol *symbol = name ? name->symbol : nullptr;
+  if (symbol && symbol->kind == SymbolKind::Variable && symbol->bind != BindKind::Var)
+    if (auto [first, fresh] = runSizes.emplace(symbol, size); !fresh)
+      facts().assume({Relation::Equal, size, first->second, e->span});
+  return size;
 }
 
 void Sema::checkLet(Let *let) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loaders of data sets, and `leaves` of models.
+// Loaders of data sets, `leaves` of models, and their `summary`.
 #include "Sema/Sema.h"
 
 namespace mx::sema {
@@ -239,6 +239,44 @@ Value Sema::leavesValue(std::vector<Arg> &args, Expr *whole) {
   const Type *element = parts.size() == 1 ? parts[0] : types.tuple(parts);
   return valueOf(
       types.array(element, dims.newSymbolDim({"leaves", SymbolRole::HostInt, true, whole->span})));
+}
+
+/// summary(net), or summary(net, x) with what `net` is called with.
+Value Sema::summaryValue(std::vector<Arg> &args, Expr *whole, Span argsSpan) {
+  if (args.empty() || !args[0].name.empty()) {
+    for (Arg &a : args)
+      check(a.expr);
+    diags.report(Code::E0207, argsSpan, "`summary` takes a model, and what it is called with")
+        .help("write `summary(net)` or `summary(net, x)`");
+    return errorValue();
+  }
+  const Value *net = check(args[0].expr);
+  const Type *type = net->type;
+  while (type->is(Kind::Array))
+    type = type->element;
+  bool isModel = type->is(Kind::TypeVar) || (type->is(Kind::Nominal) && type->nominal->isModel);
+  if (!isModel) {
+    for (Arg &a : args)
+      check(a.expr);
+    if (!type->isError())
+      diags.report(Code::E0202, args[0].span, "`summary` describes a model, this is " + show(*net));
+    return errorValue();
+  }
+  if (context->inGraph) {
+    diags.report(Code::E0401, whole->span, "a graph cannot print a summary")
+        .label(context->graphSpan, "a graph is compiled as a whole")
+        .help("call `summary` where the graph is called");
+    return errorValue();
+  }
+  if (args.size() > 1) {
+    const CallInfo *call = nullptr;
+    std::vector<Arg> given(args.begin() + 1, args.end());
+    Value result = callValue(*net, args[0].expr, std::move(given), whole, argsSpan, &call, nullptr);
+    if (result.type->isError())
+      return errorValue();
+    summaryCalls[whole] = call;
+  }
+  return hostValue(types.nothing());
 }
 
 } // namespace mx::sema

@@ -170,6 +170,11 @@ void Sema::resolveSignature(FunctionInfo &f) {
   checkAttributes(
       f.syntax->attributes, "a function",
       {"vjp", "remat", "amp", "bench", "primitive", "effect", "says", "expects", "inline"});
+  for (const ast::Attribute &a : f.syntax->attributes)
+    if (a.name.text == "remat" && a.args.size() > 0)
+      diags.report(Code::E0806, a.span, "`@remat` of a function takes no arguments")
+          .note("what a call was given is kept, all else is computed again")
+          .help("write `@remat`");
   if (f.isGraph())
     for (const ParamInfo &p : f.params)
       if (p.type->is(Kind::Fn))

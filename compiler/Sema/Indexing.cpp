@@ -187,7 +187,7 @@ std::optional<Dim> Sema::sliceLength(const IndexArg &arg, Dim size, const Type *
             .help("its length must be a size: `x[i : i + M]` with a loop index `i` has M");
         return std::nullopt;
       }
-      return dims.newSymbolDim({textOf(e), SymbolRole::HostInt, false, e->span});
+      return sizeOfRun(e, /*isNatural=*/false);
     }
     return v->dim;
   };

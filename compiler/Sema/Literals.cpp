@@ -31,7 +31,7 @@ Value Sema::checkList(ListExpr *e, const Type *expected) {
           return errorValue();
         }
         // Eager code waits for the value and goes on with its number (S2).
-        shape.push_back(axisOf(dims.newSymbolDim({textOf(x), SymbolRole::HostInt, true, x->span})));
+        shape.push_back(axisOf(sizeOfRun(x)));
         continue;
       }
       if (!v->dim) {

@@ -99,6 +99,8 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
   };
   switch (f.primitive->rule) {
   case ShapeRule::Print: {
+    if (f.name == "summary")
+      return summaryValue(args, whole, argsSpan);
     if (!checkAll())
       return errorValue();
     for (Arg &a : args) {

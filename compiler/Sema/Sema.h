@@ -190,8 +190,11 @@ public:
   // ---- CheckStmt.cpp
   bool statementIf = false; ///< the next `if` stands as a statement: it needs no value
   std::map<const Expr *, std::vector<bool>> leafMutability; ///< of `leaves(mut a, b)`
-  std::map<const ast::For *, const Type *> loopElements; ///< what a turn of the loop binds
+  std::map<const Expr *, const CallInfo *> summaryCalls;    ///< net(x) of `summary(net, x)`
+  std::map<const ast::For *, const Type *> loopElements;    ///< what a turn of the loop binds
   std::map<const Type *, Dim> loaderBounds; ///< batch of a loader that keeps the rest
+  std::map<const Symbol *, Dim> runSizes;   ///< of variables, at their first use as a size
+  Dim sizeOfRun(const Expr *e, bool isNatural = true);
   const Value *checkBlock(ast::Block *block, const Type *expected, bool wantValue);
   void checkStmt(Stmt *stmt);
   const Value *checkLastStmt(Stmt *stmt, const Type *expected, bool wantValue);
@@ -353,6 +356,7 @@ public:
   std::string constBeingMade() const;
   Value leavesValue(std::vector<Arg> &args, Expr *whole);
   Value rowsValue(std::vector<Arg> &args, Span argsSpan);
+  Value summaryValue(std::vector<Arg> &args, Expr *whole, Span argsSpan);
   Value loaderValue(std::vector<Arg> &args, Expr *whole);
   Value changedPictures(const FunctionInfo &f, const Arg &set, const Arg *height, const Arg *width);
 

@@ -15,6 +15,14 @@ using namespace mlir;
 
 namespace mx::ir {
 
+/// Whether a `while` ends, or reaches its limit, is not known before it runs. So it counts as an
+/// effect: one whose results nobody uses stays.
+struct MayNotEnd : MemoryEffectOpInterface::ExternalModel<MayNotEnd, WhileOp> {
+  void getEffects(Operation *, SmallVectorImpl<MemoryEffects::EffectInstance> &effects) const {
+    effects.emplace_back(MemoryEffects::Write::get());
+  }
+};
+
 void MxDialect::initialize() {
   table = std::make_shared<SizeTable>();
   addAttributes<
@@ -29,6 +37,7 @@ void MxDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/mx/MxOps.cpp.inc"
       >();
+  WhileOp::attachInterface<MayNotEnd>(*getContext());
 }
 
 Operation *MxDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,

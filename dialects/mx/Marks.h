@@ -10,10 +10,19 @@ namespace mx::ir {
 /// nobody. Stacks of loops begin so.
 inline constexpr llvm::StringLiteral kScratch = "mx.scratch";
 
-/// On a loop: `@remat(every=k)`, the number of turns of which the reverse pass keeps one state.
+/// On a loop: `@remat(every=k)`, the number of turns of which the reverse pass keeps one state. On a
+/// function: `@remat`, the reverse pass keeps what a call was given and runs its body again.
 inline constexpr llvm::StringLiteral kRemat = "mx.remat";
 /// On a loop: a bound on its turns, if its ends do not show one.
 inline constexpr llvm::StringLiteral kTurns = "mx.turns";
+
+/// On a loop: its one turn computes what was computed before, so that it need not be kept. What it
+/// uses is carried, or the two would be found equal. On a call in it: the body goes there.
+inline constexpr llvm::StringLiteral kAgain = "mx.again";
+
+/// On `mx.if`: a branch that never runs, which calls the model that the next op, a native call of
+/// `mx.summary`, describes.
+inline constexpr llvm::StringLiteral kSummary = "mx.summary";
 
 /// On a function: the function that is its rule in the reverse pass (`@vjp`). It takes the
 /// arguments and the gradient of the result, and gives those of the arguments that have floats.

@@ -2,7 +2,9 @@
 //
 // What must hold between types, buffers and the plan of memory.
 #include "dialects/mx/Over.h"
+#include "dialects/mxrt/Marks.h"
 #include "dialects/mxrt/Mxrt.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -104,10 +106,22 @@ static LogicalResult verifyBuffers(CallOp call, StringRef what, OperandRange buf
                                 << tensor;
   return success();
 }
+/// An input of the program and the output that its caller has there too.
+static bool isGivenUp(Value input, Value output) {
+  auto from = dyn_cast<BlockArgument>(input), to = dyn_cast<BlockArgument>(output);
+  auto program = from ? dyn_cast<ProgramOp>(from.getOwner()->getParentOp()) : ProgramOp();
+  auto over =
+      program ? program->getAttrOfType<DenseI64ArrayAttr>(kOverInputs) : DenseI64ArrayAttr();
+  if (!over || !to || from.getOwner() != to.getOwner() || to.getArgNumber() < program.getInputs())
+    return false;
+  auto index = static_cast<int64_t>(to.getArgNumber() - program.getInputs());
+  return index < over.size() && over[index] == static_cast<int64_t>(from.getArgNumber());
+}
 static bool isOneMemory(Value a, Value b) {
   auto first = a.getDefiningOp<SliceOp>(), second = b.getDefiningOp<SliceOp>();
-  return a == b || (first && second && first.getOffset() == second.getOffset() &&
-                    first.getType().getDevice() == second.getType().getDevice());
+  return a == b || isGivenUp(a, b) ||
+         (first && second && first.getOffset() == second.getOffset() &&
+          first.getType().getDevice() == second.getType().getDevice());
 }
 
 /// What is written is not read, except where the kernel's code has one address for both; and there
@@ -226,8 +240,26 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return failure(walked.wasInterrupted());
 }
 
+/// Outputs that are one memory with an input are of its type, and no input is given up twice.
+static LogicalResult verifyGivenUp(ProgramOp program) {
+  auto over = program->getAttrOfType<DenseI64ArrayAttr>(kOverInputs);
+  if (!over)
+    return success();
+  ArrayRef<BlockArgument> inputs = program.inputArguments(), outputs = program.outputArguments();
+  if (static_cast<size_t>(over.size()) != outputs.size())
+    return program.emitOpError() << "has " << outputs.size() << " outputs, but " << over.size()
+                                 << " numbers in `" << kOverInputs << "`";
+  llvm::SmallDenseSet<int64_t> seen;
+  for (auto [output, input] : llvm::zip(outputs, over.asArrayRef()))
+    if (input >= 0 && (static_cast<size_t>(input) >= inputs.size() ||
+                       inputs[input].getType() != output.getType() || !seen.insert(input).second))
+      return program.emitOpError() << "has an output in the memory of input " << input
+                                   << ", which cannot be given up for it";
+  return success();
+}
+
 LogicalResult ProgramOp::verifyRegions() {
-  if (failed(verifyArguments(*this)))
+  if (failed(verifyArguments(*this)) || failed(verifyGivenUp(*this)))
     return failure();
   SizeBounds bounds = this->bounds();
   SmallVector<SliceOp> slices;

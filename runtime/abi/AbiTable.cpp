@@ -6,6 +6,7 @@
 #include "mxrt/abi.h"
 #include "mxrt/call.h"
 #include "mxrt/engine.h"
+#include "mxrt/guard.h"
 #include "mxrt/memory.h"
 #include "mxrt/parallel.h"
 #include "mxrt/random.h"

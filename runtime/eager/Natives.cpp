@@ -6,6 +6,7 @@
 #include "base/Os.h"
 #include "eager/Executor.h"
 #include "eager/OpenSizes.h"
+#include "eager/Summary.h"
 #include "memory/Tensor.h"
 #include "mxrt/call.h"
 
@@ -122,7 +123,7 @@ Status EagerHost::registerNatives(host::Vm &vm) {
                       {"mx.dim", tensorInt, Kind::Int, dim}};
   for (const Row &row : rows)
     MXRT_CHECK(vm.registerNative(row.name, {row.params, false, row.result}, row.function, this));
-  return success();
+  return vm.registerNative("mx.summary", {{}, true, Kind::Unit}, summarize, this);
 }
 
 } // namespace mxrt::eager

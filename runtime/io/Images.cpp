@@ -47,6 +47,17 @@ void jpegMessage(j_common_ptr info, int level) {
     jpegFailed(info);
 }
 
+/// Each of the scans of a progressive picture goes over all of it, and a few bytes can announce
+/// one: more than any writer makes are refused.
+constexpr int maxScans = 100;
+void jpegProgress(j_common_ptr info) {
+  auto *errors = reinterpret_cast<JpegErrors *>(info->err);
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= maxScans)
+    return;
+  std::snprintf(errors->text, sizeof errors->text, "the picture has more than %d scans", maxScans);
+  std::longjmp(errors->back, 1);
+}
+
 /// Runs `body` on an open picture; false, with the text, if libjpeg gives up.
 /// `body` must have nothing to destroy.
 template <typename Body>
@@ -60,6 +71,9 @@ bool withJpeg(std::string_view bytes, JpegErrors &errors, const Body &body) {
     return false;
   }
   jpeg_create_decompress(&info);
+  jpeg_progress_mgr progress = {};
+  progress.progress_monitor = jpegProgress;
+  info.progress = &progress;
   jpeg_mem_src(&info, reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size());
   jpeg_read_header(&info, TRUE);
   body(info);

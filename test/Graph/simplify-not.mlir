@@ -96,3 +96,36 @@ mx.graph @oneBlock(%x: !f, %c: !mx.tensor<bool[]>) -> !f {
   }
   mx.return %0 : !f
 }
+
+// A loop whose results nobody uses may still not end, or reach its limit.
+// CHECK-LABEL: mx.graph @endless
+// CHECK: mx.while carries()
+// CHECK: mx.while carries() limit
+mx.graph @endless(%c: !mx.tensor<bool[]>, %n: !n) {
+  mx.while carries () : () -> () {
+    mx.yield %c : !mx.tensor<bool[]>
+  } do {
+    mx.yield
+  }
+  mx.while carries () limit %n : !n : () -> () {
+    mx.yield %c : !mx.tensor<bool[]>
+  } do {
+    mx.yield
+  }
+  mx.return
+}
+
+// What runs again keeps its inputs apart, until release-again.
+// CHECK-LABEL: mx.graph @again
+// CHECK: mx.for {{.*}} carries(%arg0, 
+mx.graph @again(%x: !f) -> !f {
+  %zero = mx.constant 0 : i64 -> !n
+  %one = mx.constant 1 : i64 -> !n
+  %u = mx.undef : !f
+  %0:2 = mx.for %zero to %one carries (%x, %u) {mx.again} : (!n, !n, !f, !f) -> (!f, !f) {
+  ^bb0(%i: !n, %a: !f, %g: !f):
+    %1 = mx.exp %a : (!f) -> !f
+    mx.yield %a, %1 : !f, !f
+  }
+  mx.return %0#1 : !f
+}

@@ -98,6 +98,87 @@ expect("stacks with a block that is not full", stacks(slices, 6) + stacks(slices
 slices, _, _ = plan(loop("for k in 0..9 { h = tanh(h @ w) }", 7))
 expect("stacks of nested loops", stacks(slices, 7) + stacks(slices, 9), ["f32[7, 3, 5]", "f32[9, 3, 5]"])
 
+# An LSTM: nothing of the code depends on the number of steps, and of each step the two carried values are kept.
+def lstm(steps):
+    return f"""
+graph fn f(wx: f32[4, 20], wh: f32[5, 20], x: f32[{steps}, 3, 4]) -> (f32[4, 20], f32[5, 20]) {{
+  let (_, g) = grad(wx, wh) {{
+    var (h, c) = (zeros([3, 5]), zeros([3, 5]))
+    for t in 0..{steps} {{
+      let z = x[t] @ wx + h @ wh
+      let next = sigmoid(z[:, 0:5]) * c + sigmoid(z[:, 5:10]) * tanh(z[:, 10:15])
+      h = sigmoid(z[:, 15:20]) * tanh(next)
+      c = next
+    }}
+    (h * c).sum()
+  }}
+  g
+}}
+print(f(ones([4, 20]), ones([5, 20]), ones([{steps}, 3, 4])))
+"""
+
+
+counted = []
+for steps in (10, 1000):
+    slices, copies, text = plan(lstm(steps))
+    expect(f"stacks of an LSTM of {steps} steps", stacks(slices, steps), [f"f32[{steps}, 3, 5]"] * 2)
+    expect("their copies", [c for c in copies if c.startswith(f"f32[{steps}")], [])
+    counted.append((text.count("mxrt.call"), text.count("mxrt.slice"), text.count("scf."), len(text.splitlines())))
+expect("calls, slices, loops and lines of 10 and of 1,000 steps", counted[0], counted[1])
+
+# A chain of residual layers keeps the output of each tanh: the sums are not kept, nor copied.
+chain = "".join(f"    h = h + tanh(h @ w)\n" for _ in range(12))
+slices, copies, text = plan(f"""
+graph fn f(w: f32[5, 5], x: f32[3, 5]) -> f32[5, 5] {{
+  let (_, g) = grad(w) {{
+    var h = x
+{chain}    h.sum()
+  }}
+  g
+}}
+print(f(ones([5, 5]), ones([3, 5])))
+""")
+expect("copies in a residual chain", copies, [])
+kept = sum(len(at) for shape, at in slices.items() if shape == "f32[3, 5]")
+if kept > 2 * 12 + 3:
+    wrong.append(f"a residual chain of 12 layers has {kept} buffers of its width")
+
+# @remat of a function: its calls keep their arguments and nothing from inside, for the same bits.
+def layers(mark):
+    calls = "    h = layer(h, w)\n" * 12
+    return f"""
+{mark}
+fn layer(x: f32[30, 50], w: f32[50, 50]) -> f32[30, 50] {{
+  tanh(sin(tanh(x @ w) @ w) @ w) + x
+}}
+graph fn f(w: f32[50, 50], x: f32[30, 50]) -> f32[50, 50] {{
+  let (_, g) = grad(w) {{
+    var h = x
+{calls}
+    h.sum()
+  }}
+  g
+}}
+print(f(0.01 * ones([50, 50]), ones([30, 50])).sum())
+"""
+
+
+def bytes_of(text):
+    return sum(map(int, re.findall(r'#mxrt\.arena<"[^"]*" (\d+)', emitted("mxrt", text))))
+
+
+def result(text):
+    with tempfile.NamedTemporaryFile("w", suffix=".mx") as file:
+        file.write(text)
+        file.flush()
+        return subprocess.run([MXC, "run", file.name], capture_output=True, text=True).stdout
+
+
+plain, again = layers(""), layers("@remat")
+expect("result with @remat", result(again), result(plain))
+if not bytes_of(again) < 0.5 * bytes_of(plain):
+    wrong.append(f"@remat of a function needs {bytes_of(again)} bytes, without it {bytes_of(plain)}")
+
 # A relu keeps its output, perhaps a mask, and not its input.
 out = emitted("mx-fused", """
 graph fn f(w: f32[5, 7], v: f32[7, 2], x: f32[3, 5]) -> (f32[5, 7], f32[7, 2]) {

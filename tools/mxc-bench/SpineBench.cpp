@@ -70,6 +70,37 @@ std::string network() {
   return text + "  h * 2.0 - 1.0\n}\n";
 }
 
+/// A training step of an LSTM over `turns` characters: a gradient through a loop.
+std::string recurrent(int turns) {
+  std::string n = std::to_string(turns);
+  return R"(
+model Cell[D, H] {
+  param wx: f32[D, 4 * H] = zeros()
+  param wh: f32[H, 4 * H] = zeros()
+  param b: f32[4 * H] = zeros()
+  fn call(x: f32[B, D], h: f32[B, H], c: f32[B, H]) -> (f32[B, H], f32[B, H]) {
+    let z = x @ wx + h @ wh + b
+    let c2 = sigmoid(z[:, H : 2 * H]) * c + sigmoid(z[:, 0 : H]) * tanh(z[:, 2 * H : 3 * H])
+    (sigmoid(z[:, 3 * H : 4 * H]) * tanh(c2), c2)
+  }
+}
+graph fn train(mut m: Cell[D, H], x: f32[T, B, D]) -> f32 {
+  let (loss, g) = grad(m) {
+    var (h, c) = (zeros([B, H]), zeros([B, H]))
+    var s = 0.0
+    for t in 0..T {
+      (h, c) = m(x[t], h, c)
+      s += (h ** 2).mean()
+    }
+    s
+  }
+  m -= 0.1 * g
+  loss
+}
+var cell = Cell[8, 16]()
+let text = ones([)" + n + ", 2, 8])\n";
+}
+
 } // namespace
 
 int runSpineBench(int argc, char **argv) {
@@ -107,13 +138,14 @@ int runSpineBench(int argc, char **argv) {
     }
     return seconds(begin);
   };
-  auto firstCall = [&] {
+  auto firstOf = [&](const std::string &setup, const std::string &call) {
     mx::driver::Session session(options, out, err);
-    input(session, network());
-    double cold = input(session, "let y = net(x, w, b)\nsync()\n");
-    double warm = input(session, "let z = net(x, w, b)\nsync()\n");
+    input(session, setup);
+    double cold = input(session, "let y = " + call + "\nsync()\n");
+    double warm = input(session, "let z = " + call + "\nsync()\n");
     return cold - warm;
   };
+  auto firstCall = [&] { return firstOf(network(), "net(x, w, b)"); };
   std::printf("a graph of 20 ops (milliseconds, best of 5; the call itself taken off)\n");
   double compile = best(5, [&] {
     std::filesystem::remove_all(cache);
@@ -121,6 +153,14 @@ int runSpineBench(int argc, char **argv) {
   });
   row("compiled", compile * 1e3, "ms", 60);
   row("from the cache on disk", best(5, firstCall) * 1e3, "ms", 5);
+  std::printf("a gradient through a loop (milliseconds, best of 3; the call itself taken off)\n");
+  for (int turns : {10, 1000, 10000}) {
+    double first = best(3, [&] {
+      std::filesystem::remove_all(cache);
+      return firstOf(recurrent(turns), "train(mut cell, text)");
+    });
+    row(("an LSTM of " + std::to_string(turns) + " steps, compiled").c_str(), first * 1e3, "ms", 1000);
+  }
 
   std::printf("calls from a loop of the host (microseconds, best of 5, everything waited for)\n");
   mx::driver::Session session(options, out, err);

@@ -79,9 +79,12 @@ public:
   Kernel compile(mlir::ModuleOp module, const KernelOptions &options) {
     Kernel out;
     std::string name = "k" + std::to_string(count++);
-    mlir::OwningOpRef<mlir::ModuleOp> lowered = lowerKernel(kernelOf(module), name, options);
-    EXPECT_TRUE(lowered);
     auto cpu = target::TargetCpu::parse(cpuName);
+    KernelOptions forCpu = options;
+    if (cpu && cpu->vectorBits())
+      forCpu.vectorBits = cpu->vectorBits();
+    mlir::OwningOpRef<mlir::ModuleOp> lowered = lowerKernel(kernelOf(module), name, forCpu);
+    EXPECT_TRUE(lowered);
     if (!lowered || !cpu)
       return out;
     target::CompileOptions compileOptions;

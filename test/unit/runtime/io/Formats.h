@@ -8,7 +8,9 @@
 #define MX_TEST_UNIT_RUNTIME_IO_FORMATS_H
 
 #include "io/Arrays.h"
+#include "io/Bpe.h"
 #include "io/Records.h"
+#include "io/Resample.h"
 #include "io/Safetensors.h"
 
 #include <cstring>
@@ -138,6 +140,56 @@ inline Status readRecords(io::Input &input, std::string &summary) {
   Vec<io::RecordPlace> places(input.alloc);
   MXRT_CHECK(io::makeRecordIndex(input, places));
   summary += std::to_string(places.size()) + " records";
+  return success();
+}
+
+/// A picture, and its middle at another size; large ones are only measured.
+inline Status readPicture(io::Input &input, std::string &summary) {
+  Vec<char> bytes(input.alloc);
+  if (!bytes.resize(static_cast<size_t>(input.size)))
+    return outOfMemory(input.alloc);
+  MXRT_CHECK(input.read(0, bytes.data(), bytes.size()));
+  std::string_view view(bytes.data(), bytes.size());
+  io::ImageSize size;
+  MXRT_CHECK(io::readImageSize(input, 0, view, size));
+  summary += std::to_string(size.width) + " x " + std::to_string(size.height) + "; ";
+  if (size.width * size.height > (1 << 20))
+    return success();
+  int64_t shrink = io::shrinkOf(view, size, 3, 2);
+  io::ImageSize small = io::shrunk(size, shrink);
+  Vec<unsigned char> rgb(input.alloc);
+  float middle[3 * 3 * 2];
+  if (!rgb.resize(static_cast<size_t>(3 * small.width * small.height)))
+    return outOfMemory(input.alloc);
+  MXRT_CHECK(io::decodeImage(input, 0, view, size, shrink, rgb.data()));
+  MXRT_CHECK(
+      io::resampleBytes(input.alloc, rgb.data(), small, io::middleOf(small, 3, 2), 3, 2, middle));
+  for (float value : middle)
+    if (!(value >= 0 && value < 1.001f))
+      return error(input.alloc, MXRT_INTERNAL, noPlace, "a pixel is %g", double(value));
+  summarise(summary, "rgb", static_cast<int64_t>(rgb.size()),
+            reinterpret_cast<const char *>(rgb.data()));
+  return success();
+}
+
+/// Merges of any text encode it to tokens that spell it again, no more than it has bytes.
+inline Status readBpe(io::Input &input, std::string &summary) {
+  Vec<char> text(input.alloc), back(input.alloc);
+  Vec<io::Merge> merges(input.alloc);
+  Vec<int32_t> tokens(input.alloc);
+  io::Bpe bpe(input.alloc);
+  if (!text.resize(static_cast<size_t>(input.size)))
+    return outOfMemory(input.alloc);
+  MXRT_CHECK(input.read(0, text.data(), text.size()));
+  std::string_view view(text.data(), text.size());
+  MXRT_CHECK(io::trainBpe(view, 300, merges));
+  MXRT_CHECK(bpe.set({merges.data(), merges.size()}));
+  MXRT_CHECK(bpe.encode(view, tokens));
+  MXRT_CHECK(bpe.decode({tokens.data(), tokens.size()}, back));
+  if (view != std::string_view(back.data(), back.size()) || tokens.size() > text.size())
+    return error(input.alloc, MXRT_INTERNAL, noPlace, "the text did not come back");
+  summary +=
+      std::to_string(merges.size()) + " merges, " + std::to_string(tokens.size()) + " tokens";
   return success();
 }
 

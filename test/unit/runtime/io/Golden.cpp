@@ -102,6 +102,41 @@ std::string records() {
                      little(0x40000000, 4) + "image");
 }
 
+/// 5 x 4 pixels, by libjpeg at quality 30.
+std::string jpeg() {
+  const char digits[] =
+      "ffd8ffdb0043001b12141714111b1716171e1c1b2028422b28252528513a3d3042605565645f555d5b6a7899"
+      "816a7190735b5d85b586909ea3abadab6780bcc9baa6c799a8aba4ffdb0043011c1e1e2823284e2b2b4ea46e"
+      "5d6ea4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4a4"
+      "a4a4a4a4a4a4a4a4ffc00011080004000503012200021101031101ffc4001500010100000000000000000000"
+      "000000000003ffc4001d100002020105000000000000000000000001020003041113223191ffc40014010100"
+      "000000000000000000000000000001ffc4001811010003010000000000000000000000000100022112ffda00"
+      "0c03010002110311003f009e4b3e3ed5343b54a2b0dc4e84924f7e44446ba43ab1833fffd9";
+  std::string out;
+  auto nibble = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  for (size_t i = 0; i + 1 < sizeof digits; i += 2)
+    out += static_cast<char>(nibble(digits[i]) << 4 | nibble(digits[i + 1]));
+  return out;
+}
+
+/// 3 x 2 pixels of red, green and blue bytes.
+std::string png() {
+  auto chunk = [](const std::string &name, const std::string &data) {
+    std::string body = name + data;
+    auto *bytes = reinterpret_cast<const Bytef *>(body.data());
+    return big(data.size(), 4) + body + big(crc32(0, bytes, static_cast<uInt>(body.size())), 4);
+  };
+  std::string rows;
+  for (int y = 0; y < 2; ++y) {
+    rows += '\0';
+    for (int i = 0; i < 9; ++i)
+      rows += static_cast<char>(i * 20 + y * 90);
+  }
+  return "\x89PNG\r\n\x1a\n" +
+         chunk("IHDR", big(3, 4) + big(2, 4) + std::string("\x08\x02\0\0\0", 5)) +
+         chunk("IDAT", packed(rows, 15)) + chunk("IEND", "");
+}
+
 } // namespace
 
 const Format formats[] = {{"idx", readIdx, idx, true},
@@ -112,7 +147,10 @@ const Format formats[] = {{"idx", readIdx, idx, true},
                           {"csv", readCsv, csv, false},
                           {"text", readCharacters, text, false},
                           {"safetensors", readSafetensors, safetensors, true},
-                          {"records", readRecords, records, false}};
+                          {"records", readRecords, records, false},
+                          {"jpeg", readPicture, jpeg, false},
+                          {"png", readPicture, png, false},
+                          {"bpe", readBpe, text, false}};
 const size_t formatCount = sizeof formats / sizeof formats[0];
 
 } // namespace mxrt::test

@@ -3,7 +3,7 @@
 // Pictures that the libraries wrote are read back; cut and damaged ones are
 // refused; the middle of a picture is taken at another size.
 
-#include "io/Images.h"
+#include "io/Resample.h"
 
 #include <gtest/gtest.h>
 
@@ -76,7 +76,17 @@ Status decode(const std::string &bytes, io::ImageSize &size, std::vector<unsigne
   std::string_view view(copy.data(), copy.size());
   MXRT_CHECK(io::readImageSize(input, 0, view, size));
   rgb.resize(size_t(3 * size.width * size.height));
-  return io::decodeImage(input, 0, view, size, rgb.data());
+  return io::decodeImage(input, 0, view, size, 1, rgb.data());
+}
+
+/// The middle of a picture at another size.
+std::vector<float> fit(const std::vector<unsigned char> &rgb, io::ImageSize from, int64_t height,
+                       int64_t width) {
+  std::vector<float> out(size_t(3 * height * width), -1);
+  Status status = io::resampleBytes(alloc, rgb.data(), from, io::middleOf(from, height, width),
+                                    height, width, out.data());
+  EXPECT_TRUE(status.ok());
+  return out;
 }
 
 TEST(Images, ComeBack) {
@@ -138,17 +148,79 @@ TEST(Images, TheMiddleIsTaken) {
   for (int y = 0; y < 2; ++y)
     for (int x = 0; x < 4; ++x)
       rgb.insert(rgb.end(), 3, x == 1 || x == 2 ? 255 : 0);
-  std::vector<float> out(3 * 2 * 2);
-  io::fitImage(rgb.data(), {4, 2}, 2, 2, out.data());
-  for (float value : out)
+  for (float value : fit(rgb, {4, 2}, 2, 2))
     EXPECT_EQ(value, 1.0f);
   // One pixel at any size is itself.
-  unsigned char one[] = {255, 0, 51};
-  std::vector<float> large(3 * 5 * 3);
-  io::fitImage(one, {1, 1}, 5, 3, large.data());
+  std::vector<float> large = fit({255, 0, 51}, {1, 1}, 5, 3);
   EXPECT_EQ(large[7], 1.0f);
   EXPECT_EQ(large[15 + 7], 0.0f);
   EXPECT_FLOAT_EQ(large[30 + 7], 0.2f);
+}
+
+TEST(Images, SmallPicturesOfLargeOnesAreMeans) {
+  // Stripes of one pixel become grey, also where the sizes do not divide each other.
+  std::vector<unsigned char> stripes;
+  for (int y = 0; y < 30; ++y)
+    for (int x = 0; x < 30; ++x)
+      stripes.insert(stripes.end(), 3, x % 2 ? 255 : 0);
+  for (int64_t size : {3, 5, 7})
+    for (float value : fit(stripes, {30, 30}, size, size))
+      EXPECT_NEAR(value, 0.5f, 0.06f) << size;
+  // Twice the size: between two pixels there are their means with weights 1/4 and 3/4.
+  float row[] = {0, 1}, wide[4];
+  ASSERT_TRUE(io::resamplePlanes(alloc, row, 1, {2, 1}, {0, 0, 2, 1}, 1, 4, wide).ok());
+  EXPECT_EQ(wide[0], 0.0f);
+  EXPECT_FLOAT_EQ(wide[1], 0.25f);
+  EXPECT_FLOAT_EQ(wide[2], 0.75f);
+  EXPECT_EQ(wide[3], 1.0f);
+  // The same size is the same picture; a part is that part.
+  float square[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, same[9], part[4];
+  ASSERT_TRUE(io::resamplePlanes(alloc, square, 1, {3, 3}, {0, 0, 3, 3}, 3, 3, same).ok());
+  for (int i = 0; i < 9; ++i)
+    EXPECT_EQ(same[i], square[i]);
+  ASSERT_TRUE(io::resamplePlanes(alloc, square, 1, {3, 3}, {1, 1, 2, 2}, 2, 2, part).ok());
+  EXPECT_EQ(part[0], 5.0f);
+  EXPECT_EQ(part[3], 9.0f);
+}
+
+TEST(Images, AreDecodedSmaller) {
+  std::string bytes = jpegOf(100, 60);
+  io::MemoryInput input(alloc, "file", bytes.data(), bytes.size());
+  io::ImageSize size;
+  ASSERT_TRUE(io::readImageSize(input, 0, bytes, size).ok());
+  EXPECT_EQ(io::shrinkOf(bytes, size, 60, 100), 1);
+  EXPECT_EQ(io::shrinkOf(bytes, size, 31, 20), 1);
+  EXPECT_EQ(io::shrinkOf(bytes, size, 30, 50), 2);
+  EXPECT_EQ(io::shrinkOf(bytes, size, 1, 1), 8);
+  EXPECT_EQ(io::shrinkOf(pngOf(100, 60), size, 1, 1), 1);
+  for (int64_t shrink : {2, 4, 8}) {
+    io::ImageSize small = io::shrunk(size, shrink);
+    EXPECT_EQ(small.width, (100 + shrink - 1) / shrink);
+    std::vector<unsigned char> rgb(size_t(3 * small.width * small.height));
+    Status status = io::decodeImage(input, 0, bytes, size, shrink, rgb.data());
+    ASSERT_TRUE(status.ok()) << status.message();
+    // Red still grows to the right.
+    EXPECT_NEAR(rgb[0], 2 * shrink / 2, 14);
+    EXPECT_GT(rgb[size_t(3 * (small.width - 1))], 200);
+  }
+}
+
+TEST(Images, AreEncoded) {
+  Vec<char> bytes(alloc);
+  std::vector<unsigned char> rgb = pixels(23, 11), back;
+  ASSERT_TRUE(io::encodeJpeg(rgb.data(), {23, 11}, 95, bytes).ok());
+  io::ImageSize size;
+  ASSERT_TRUE(decode(std::string(bytes.data(), bytes.size()), size, back).ok());
+  ASSERT_EQ(back.size(), rgb.size());
+  for (size_t i = 0; i < rgb.size(); ++i)
+    EXPECT_NEAR(back[i], rgb[i], 24) << i;
+  size_t large = bytes.size();
+  bytes.clear();
+  ASSERT_TRUE(io::encodeJpeg(rgb.data(), {23, 11}, 20, bytes).ok());
+  EXPECT_LT(bytes.size(), large);
+  Status status = io::encodeJpeg(rgb.data(), {70000, 1}, 90, bytes);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.code(), MXRT_INVALID_ARGUMENT);
 }
 
 } // namespace

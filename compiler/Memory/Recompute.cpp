@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Recompute: values are dropped and made again so that less is in use at once.
+//
+// A call writes the same bytes whenever it reads the same, so it can run again as long as what it
+// reads is there or can be made again. What can be dropped is what one call of a block makes for
+// others of that block; Dropping chooses. Loops and branches are tasks as a whole, which need what
+// their own blocks need at once; where that is too much, it is done in those blocks as well.
+#include "Memory/Recompute.h"
+#include "Memory/Accesses.h"
+#include "Memory/Dropping.h"
+#include "Memory/InPlace.h"
+#include "Memory/Passes.h"
+#include "Memory/Work.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace mx::memory {
+
+#define GEN_PASS_DEF_RECOMPUTE
+#include "Memory/Passes.h.inc"
+
+namespace {
+
+/// Operations in the time in which a byte is moved.
+constexpr double kOperationsPerByte = 8;
+
+/// Shares of the budget that inner blocks are tried with, where they need more.
+constexpr double kInnerShares[] = {0.75, 0.5, 0.35, 0.25, 0.15, 0.1};
+
+struct Shared {
+  explicit Shared(rt::ProgramOp program)
+      : program(program), symbols(program->getParentOfType<ModuleOp>()), work(program) {}
+  rt::ProgramOp program;
+  SymbolTable symbols;
+  OpWork work;
+  llvm::DenseMap<Attribute, Choices> known;
+
+  const Choices &choices(rt::CallOp call) {
+    auto [found, isNew] = known.try_emplace(call.getKernelAttr());
+    if (isNew)
+      if (auto kernel = symbols.lookup<rt::KernelOp>(call.getKernel()); kernel && kernel.kernel())
+        found->second = choicesOf(kernel.kernel());
+    return found->second;
+  }
+};
+
+int64_t bytesOf(Value buffer) {
+  auto slice = buffer.getDefiningOp<rt::SliceOp>();
+  return slice ? static_cast<int64_t>(llvm::alignTo(slice.getBytes(), rt::kAlignment)) : 0;
+}
+
+/// One block as a problem for Dropping, and the solution in ops again.
+class BlockPlan {
+public:
+  BlockPlan(Block &block, Shared &shared) : block(block), shared(shared) {
+    for (Operation &op : block.without_terminator())
+      ops.push_back(&op);
+    findAccesses();
+    findValues();
+    makeTasks();
+  }
+
+  int64_t plainPeak() const { return peakOf(problem); }
+
+  /// Finds a way, in inner blocks too if there is none otherwise.
+  bool fit(int64_t budget) {
+    for (auto &inner : inners)
+      inner.plan->chosen.reset();
+    if ((chosen = dropToFit(problem, budget)))
+      return true;
+    for (double share : kInnerShares) {
+      auto most = static_cast<int64_t>(share * double(budget));
+      Schedulable smaller = problem;
+      bool isSmaller = false;
+      for (auto &inner : inners) {
+        int64_t &extra = smaller.tasks[inner.task].extra;
+        if (inner.peak <= most || !inner.plan->fit(most))
+          continue;
+        // The op's other blocks need what they need.
+        int64_t now = 0;
+        for (auto &other : inners)
+          if (other.task == inner.task)
+            now = std::max(now, other.plan->chosen ? other.plan->chosen->peak : other.peak);
+        isSmaller |= now < extra;
+        extra = now;
+      }
+      if (isSmaller && (chosen = dropToFit(smaller, budget)))
+        return true;
+    }
+    return false;
+  }
+
+  /// Writes down what fit() found.
+  void apply() {
+    for (auto &inner : inners)
+      if (inner.plan->chosen)
+        inner.plan->apply();
+    std::vector<bool> wasRun(ops.size(), false);
+    llvm::DenseMap<Value, Value> latest;
+    Operation *end = block.getTerminator();
+    for (uint32_t task : chosen->order) {
+      Operation *op = ops[task];
+      if (wasRun[task]) {
+        op = op->clone();
+        end->getBlock()->getOperations().insert(end->getIterator(), op);
+        op->setAttr(kAgain, UnitAttr::get(op->getContext()));
+        redirectReads(op, latest);
+        for (uint32_t v : problem.tasks[task].writes)
+          redirectWrite(op, buffers[v], latest);
+        continue;
+      }
+      op->moveBefore(end);
+      wasRun[task] = true;
+      redirectReads(op, latest);
+    }
+  }
+
+private:
+  struct Inner {
+    uint32_t task;
+    std::unique_ptr<BlockPlan> plan;
+    int64_t peak;
+  };
+  struct Use {
+    SmallVector<Value, 4> reads, writes;
+    bool isPartial = false; ///< may write a part, or somewhere inside
+  };
+
+  Block &block;
+  Shared &shared;
+  std::vector<Operation *> ops;
+  std::vector<Use> uses;
+  std::vector<Value> buffers; ///< of each value
+  llvm::DenseMap<Value, uint32_t> indices;
+  Schedulable problem;
+  std::vector<Inner> inners;
+  std::optional<Rerun> chosen;
+
+  void findAccesses() {
+    for (Operation *op : ops) {
+      Use use;
+      llvm::SmallSetVector<Value, 8> reads, writes;
+      use.isPartial = op->getNumRegions() > 0;
+      op->walk([&](Operation *inner) {
+        Accesses accesses = accessesOf(inner);
+        reads.insert(accesses.reads.begin(), accesses.reads.end());
+        writes.insert(accesses.writes.begin(), accesses.writes.end());
+        if (inner == op || !isa<rt::SliceOp>(inner)) {
+          reads.insert(accesses.touched.begin(), accesses.touched.end());
+          writes.insert(accesses.touched.begin(), accesses.touched.end());
+          use.isPartial |= !accesses.touched.empty();
+        }
+      });
+      use.reads.assign(reads.begin(), reads.end());
+      use.writes.assign(writes.begin(), writes.end());
+      uses.push_back(std::move(use));
+    }
+  }
+
+  /// A buffer of an inner block alone is that block's business.
+  bool isInside(Operation *op, Value buffer) {
+    if (op->getNumRegions() == 0 || !buffer.getDefiningOp<rt::SliceOp>())
+      return false;
+    Block *inner = nullptr;
+    for (Operation *user : buffer.getUsers()) {
+      Operation *at = user;
+      while (at && at->getParentOp() != op)
+        at = at->getParentOp();
+      if (!at || (inner && inner != at->getBlock()))
+        return false;
+      inner = at->getBlock();
+    }
+    return inner && beginsWithWrite(*inner, buffer);
+  }
+  static bool beginsWithWrite(Block &inner, Value buffer) {
+    for (Operation &op : inner) {
+      bool reads = false, writes = false;
+      op.walk([&](Operation *part) {
+        Accesses accesses = accessesOf(part);
+        reads |= llvm::is_contained(accesses.reads, buffer) ||
+                 llvm::is_contained(accesses.touched, buffer);
+        writes |= llvm::is_contained(accesses.writes, buffer);
+      });
+      if (reads || writes)
+        return writes && !reads && op.getNumRegions() == 0;
+    }
+    return false;
+  }
+
+  void findValues() {
+    for (uint32_t task = 0; task < ops.size(); ++task) {
+      auto keep = [&](Value buffer) { return !isInside(ops[task], buffer); };
+      for (SmallVector<Value, 4> *list : {&uses[task].reads, &uses[task].writes}) {
+        llvm::erase_if(*list, [&](Value buffer) { return !keep(buffer); });
+        for (Value buffer : *list)
+          if (indices.try_emplace(buffer, static_cast<uint32_t>(buffers.size())).second)
+            buffers.push_back(buffer);
+      }
+    }
+    problem.bytes.resize(buffers.size());
+    problem.isHeld.assign(buffers.size(), false);
+    for (uint32_t v = 0; v < buffers.size(); ++v) {
+      bool isLocal = buffers[v].getDefiningOp<rt::SliceOp>() &&
+                     llvm::all_of(buffers[v].getUsers(), [&](Operation *user) {
+                       return block.findAncestorOpInBlock(*user);
+                     });
+      // What others own is there in any case, and so not counted here.
+      problem.bytes[v] = isLocal ? bytesOf(buffers[v]) : 0;
+      problem.isHeld[v] = !isLocal;
+    }
+  }
+
+  void makeTasks() {
+    std::vector<uint32_t> writers(buffers.size(), 0), lastWriter(buffers.size(), 0),
+        firstRead(buffers.size(), UINT32_MAX);
+    for (uint32_t task = 0; task < ops.size(); ++task) {
+      for (Value buffer : uses[task].reads)
+        firstRead[indices[buffer]] = std::min(firstRead[indices[buffer]], task);
+      for (Value buffer : uses[task].writes) {
+        ++writers[indices[buffer]];
+        lastWriter[indices[buffer]] = task;
+      }
+    }
+    // Nobody changes it once it was read.
+    auto isStable = [&](Value buffer) {
+      uint32_t v = indices[buffer];
+      return writers[v] == 0 || (writers[v] == 1 && lastWriter[v] < firstRead[v]);
+    };
+    for (uint32_t task = 0; task < ops.size(); ++task) {
+      Task out;
+      const Use &use = uses[task];
+      for (Value buffer : use.reads)
+        out.reads.push_back(indices[buffer]);
+      for (Value buffer : use.writes)
+        out.writes.push_back(indices[buffer]);
+      Operation *op = ops[task];
+      auto isOnce = [&](Value buffer) { return writers[indices[buffer]] == 1; };
+      out.canRepeat = isa<rt::CallOp, rt::CopyOp>(op) && !use.isPartial &&
+                      llvm::all_of(use.reads, isStable) && llvm::all_of(use.writes, isOnce) &&
+                      llvm::all_of(use.writes, isStable);
+      out.cost = kOperationsPerByte * shared.work.bytes(op);
+      if (auto call = dyn_cast<rt::CallOp>(op)) {
+        out.cost += shared.work.operations(call);
+        for (auto [output, inputs] : llvm::enumerate(shared.choices(call)))
+          for (unsigned input : inputs)
+            out.over.push_back(
+                {indices[call.getWrites()[output]], indices[call.getReads()[input]]});
+      }
+      for (Region &region : op->getRegions())
+        for (Block &inside : region) {
+          auto plan = std::make_unique<BlockPlan>(inside, shared);
+          int64_t peak = plan->plainPeak();
+          out.extra = std::max(out.extra, peak);
+          inners.push_back({task, std::move(plan), peak});
+        }
+      problem.tasks.push_back(std::move(out));
+    }
+  }
+
+  static void redirectReads(Operation *op, const llvm::DenseMap<Value, Value> &latest) {
+    op->walk([&](Operation *inner) {
+      auto redirect = [&](OpOperand &operand) {
+        if (Value now = latest.lookup(operand.get()))
+          operand.set(now);
+      };
+      if (auto call = dyn_cast<rt::CallOp>(inner)) {
+        for (OpOperand &read : call.getReadsMutable())
+          redirect(read);
+      } else if (auto copy = dyn_cast<rt::CopyOp>(inner)) {
+        redirect(copy.getFromMutable());
+      } else if (!isa<rt::StoreOp>(inner)) {
+        for (OpOperand &operand : inner->getOpOperands())
+          redirect(operand);
+      }
+    });
+  }
+
+  /// What runs again writes to memory of its own; later reads are of that.
+  void redirectWrite(Operation *op, Value buffer, llvm::DenseMap<Value, Value> &latest) {
+    Value room = newSlice(cast<rt::BufferType>(buffer.getType()), op->getLoc());
+    auto redirect = [&](OpOperand &operand) {
+      if (operand.get() == buffer)
+        operand.set(room);
+    };
+    if (auto call = dyn_cast<rt::CallOp>(op))
+      for (OpOperand &write : call.getWritesMutable())
+        redirect(write);
+    else
+      redirect(cast<rt::CopyOp>(op).getToMutable());
+    if (buffer.getDefiningOp<rt::SliceOp>())
+      latest[buffer] = room;
+  }
+
+  /// Behind all there are: in the arena as well, until it is packed.
+  Value newSlice(rt::BufferType type, Location loc) {
+    rt::ProgramOp program = shared.program;
+    OpBuilder b(program.getContext());
+    b.setInsertionPointToStart(&program.block());
+    int64_t bytes = rt::largestBytes(type.getTensor(), program.bounds()).value_or(0);
+    SmallVector<Attribute> arenas;
+    int64_t offset = 0;
+    bool isKnown = false;
+    for (auto arena : program.getArenas().getAsRange<rt::ArenaAttr>()) {
+      if (arena.getDevice() == type.getDevice()) {
+        offset = static_cast<int64_t>(llvm::alignTo(arena.getBytes(), rt::kAlignment));
+        arena = rt::ArenaAttr::get(b.getContext(), arena.getDevice(), offset + bytes);
+        isKnown = true;
+      }
+      arenas.push_back(arena);
+    }
+    if (!isKnown)
+      arenas.push_back(rt::ArenaAttr::get(b.getContext(), type.getDevice(), bytes));
+    program.setArenasAttr(b.getArrayAttr(arenas));
+    return rt::SliceOp::create(b, loc, type, offset, bytes);
+  }
+};
+
+bool hasOneDevice(rt::ProgramOp program) { return program.getArenas().size() <= 1; }
+
+struct Recompute : impl::RecomputeBase<Recompute> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (auto program : getOperation().getOps<rt::ProgramOp>())
+      if (!recompute(program, budget))
+        program.emitRemark() << "no way was found to use at most " << budget << " bytes at once";
+  }
+};
+
+} // namespace
+
+bool recompute(rt::ProgramOp program, int64_t budget) {
+  if (!hasOneDevice(program))
+    return false;
+  Shared shared(program);
+  BlockPlan plan(program.block(), shared);
+  if (!plan.fit(budget))
+    return false;
+  plan.apply();
+  return true;
+}
+
+BudgetRange budgetsOf(rt::ProgramOp program) {
+  Shared shared(program);
+  BlockPlan plan(program.block(), shared);
+  BudgetRange out;
+  out.plain = out.least = plan.plainPeak();
+  if (!hasOneDevice(program))
+    return out;
+  int64_t low = 0;
+  // To a hundredth: below that, other limits decide.
+  while (out.least - low > out.least / 100 + rt::kAlignment) {
+    int64_t middle = low + (out.least - low) / 2;
+    if (plan.fit(middle))
+      out.least = middle;
+    else
+      low = middle;
+  }
+  return out;
+}
+
+} // namespace mx::memory

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A plan for people.
+#include "Memory/Report.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+
+namespace mx::memory {
+namespace {
+
+constexpr size_t kColumns = 64, kRows = 8, kMostTensors = 12, kMostPlaces = 6;
+
+/// Bytes in use over the program as a picture; each column is the most of its ops.
+std::string picture(const std::vector<int64_t> &inUse) {
+  if (inUse.empty())
+    return "";
+  size_t columns = std::min(kColumns, inUse.size());
+  std::vector<int64_t> most(columns, 0);
+  for (size_t i = 0; i < inUse.size(); ++i) {
+    int64_t &column = most[i * columns / inUse.size()];
+    column = std::max(column, inUse[i]);
+  }
+  int64_t top = std::max<int64_t>(1, *std::max_element(most.begin(), most.end()));
+  std::string text;
+  for (size_t row = kRows; row-- > 0;) {
+    std::string line = "  |";
+    for (int64_t bytes : most) {
+      double height = static_cast<double>(bytes) / static_cast<double>(top) * kRows;
+      double above = height - static_cast<double>(row);
+      line += above >= 0.75 ? '#' : above > 0 ? (above >= 0.4 ? '+' : '.') : ' ';
+    }
+    text += llvm::StringRef(line).rtrim().str() +
+            (row + 1 == kRows ? "   " + withCommas(top) + " bytes" : "") + "\n";
+  }
+  return text + "  +" + std::string(columns, '-') + "> " + std::to_string(inUse.size()) + " ops\n";
+}
+
+std::string deviceName(const DeviceReport &device) {
+  return device.device.empty() ? "cpu:0" : device.device;
+}
+
+/// `parameters 4,096, data 64`, without what is 0.
+std::string byUse(const std::map<Use, int64_t> &bytes) {
+  std::string text;
+  for (auto [use, count] : bytes)
+    if (count > 0)
+      text += (text.empty() ? "" : ", ") + std::string(useName(use)) + " " + withCommas(count);
+  return text;
+}
+
+std::string percent(int64_t part, int64_t whole) {
+  return llvm::formatv("{0:F1} %", whole > 0 ? 100.0 * double(part) / double(whole) : 0.0).str();
+}
+
+} // namespace
+
+std::string withCommas(int64_t number) {
+  std::string text = std::to_string(number);
+  for (size_t at = text.size(); at > 3 && text[at - 4] != '-';)
+    text.insert(at -= 3, ",");
+  return text;
+}
+
+std::string describeAgain(const PlanReport &plan) {
+  if (plan.places.empty())
+    return "";
+  int64_t calls = 0;
+  for (const AgainAt &at : plan.places)
+    calls += at.calls;
+  int64_t before = plan.work.operations - plan.again.operations;
+  int64_t moved = plan.work.bytes - plan.again.bytes;
+  std::string text = withCommas(calls) + (calls == 1 ? " call runs" : " calls run") +
+                     " again: " + withCommas(plan.again.operations) + " operations (" +
+                     percent(plan.again.operations, before) + " more) and " +
+                     withCommas(plan.again.bytes) + " bytes moved (" +
+                     percent(plan.again.bytes, moved) + " more); without that " +
+                     withCommas(plan.plain) + " bytes are needed\n";
+  for (size_t i = 0; i < plan.places.size() && i < kMostPlaces; ++i) {
+    const AgainAt &at = plan.places[i];
+    text += withCommas(at.calls) + " times " + at.what + (at.place.empty() ? "" : ", " + at.place) +
+            "\n";
+  }
+  if (plan.places.size() > kMostPlaces)
+    text += "and at " + std::to_string(plan.places.size() - kMostPlaces) + " more places\n";
+  return text;
+}
+
+std::string refusalOf(const PlanReport &plan, const std::string &where, int64_t limit) {
+  std::string text;
+  for (const DeviceReport &device : plan.devices) {
+    if (limit <= 0 || device.arena <= limit || !text.empty())
+      continue;
+    text = "a call of `" + where + "` needs at least " + withCommas(device.arena) + " bytes on " +
+           deviceName(device) + ", more than the " + withCommas(limit) + " allowed\n";
+    if (plan.plain > device.arena)
+      text += "that is with values made again; without, it needs " + withCommas(plan.plain) +
+              " bytes\n";
+    else
+      text += "making values again does not help\n";
+    for (size_t i = 0; i < device.peak.size() && i < 3; ++i) {
+      const Tensor &tensor = device.peak[i];
+      text += withCommas(tensor.bytes) + " bytes at the peak: " + tensor.type + ", " + tensor.what +
+              (tensor.place.empty() ? "" : ", " + tensor.place) + "\n";
+    }
+  }
+  return text;
+}
+
+std::string showPlan(const PlanReport &plan) {
+  std::string text = "plan of " + plan.name + "\n";
+  text += (plan.work.isExact ? "a call does " : "a call does about ") +
+          withCommas(plan.work.operations) + " operations and moves " +
+          withCommas(plan.work.bytes) + " bytes\n";
+  auto row = [&](const char *what, int64_t bytes, const std::string &more) {
+    text += llvm::formatv("  {0,-12} {1,16} bytes{2}{3}\n", what, withCommas(bytes),
+                          more.empty() ? "" : "   ", more)
+                .str();
+  };
+  if (std::string again = describeAgain(plan); !again.empty())
+    text += "\nmade again to need less\n  " +
+            llvm::join(llvm::split(llvm::StringRef(again).rtrim(), '\n'), "\n  ") + "\n";
+  for (const DeviceReport &d : plan.devices) {
+    text += "\ndevice " + deviceName(d) + "\n";
+    row("arena", d.arena, "leased by each call");
+    row("unshared", d.alone, "with memory of its own for each buffer");
+    row("bound", d.bound, "in use at once; no plan of this order needs less");
+    row("arguments", d.inputs, d.inputs > 0 ? "of the caller: " + byUse(d.arguments) : "");
+    row("results", d.outputs, "made for the caller");
+    if (d.inPlace > 0)
+      row("in place", d.inPlace, "results that are written where an argument is");
+    row("in all", d.arena + d.inputs + d.outputs, "at the peak, with the caller's");
+    if (d.peak.empty())
+      continue;
+    text += "\nin use at the peak" + (d.peakPlace.empty() ? "" : ", " + d.peakPlace) + "\n";
+    for (size_t i = 0; i < d.peak.size() && i < kMostTensors; ++i)
+      text += llvm::formatv("  {0,16}  {1}  {2}{3}\n", withCommas(d.peak[i].bytes), d.peak[i].type,
+                            d.peak[i].what, d.peak[i].place.empty() ? "" : "  " + d.peak[i].place)
+                  .str();
+    if (d.peak.size() > kMostTensors)
+      text += "  and " + std::to_string(d.peak.size() - kMostTensors) + " more\n";
+    text += "  in all: " + byUse(d.atPeak) + "\n";
+    text += "\nbytes in use over time\n" + picture(d.inUse);
+  }
+  return text;
+}
+
+} // namespace mx::memory

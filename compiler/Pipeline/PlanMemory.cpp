@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Pipeline/PlanMemory.h"
+#include "Memory/Donation.h"
+#include "Memory/Mistakes.h"
+#include "Memory/Passes.h"
+#include "Memory/Recompute.h"
+#include "Memory/Schedule.h"
+#include "mlir/Pass/PassManager.h"
+#include <map>
+
+namespace mx::pipeline {
+using namespace mlir;
+
+// ------------------------------------------------------------------------------ arguments
+
+namespace {
+
+constexpr llvm::StringLiteral kKind = "mx.kind", kMut = "mx.mut";
+
+/// Is it, or has it, the gradient of a model?
+bool hasGradient(Type type) {
+  if (auto array = dyn_cast<ir::ArrayType>(type))
+    return hasGradient(array.getElement());
+  auto aggregate = dyn_cast<ir::AggregateType>(type);
+  return aggregate && (aggregate.getName().getValue().ends_with(".grad") ||
+                       llvm::any_of(aggregate.getParts(), hasGradient));
+}
+
+memory::Use useOf(Type type, bool isChanged) {
+  if (auto array = dyn_cast<ir::ArrayType>(type))
+    return useOf(array.getElement(), isChanged);
+  if (auto aggregate = dyn_cast<ir::AggregateType>(type)) {
+    StringRef name = aggregate.getName().getValue();
+    if (name.empty())
+      return memory::Use::Data;
+    if (name.ends_with(".grad"))
+      return memory::Use::Gradient;
+    // Optimizers keep something like a gradient.
+    return hasGradient(type) ? memory::Use::State : memory::Use::Parameter;
+  }
+  return isChanged ? memory::Use::Parameter : memory::Use::Data;
+}
+
+} // namespace
+
+void markArguments(ir::GraphOp graph) {
+  for (unsigned i = 0; i < graph.getNumArguments(); ++i) {
+    bool isChanged = graph.getArgAttr(i, kMut) != nullptr;
+    const char *use = memory::useName(useOf(graph.getArgumentTypes()[i], isChanged));
+    graph.setArgAttr(i, kKind, StringAttr::get(graph.getContext(), use));
+  }
+}
+
+void tellArguments(ir::GraphOp graph, rt::ProgramOp program) {
+  Builder b(graph.getContext());
+  SmallVector<Attribute> kinds;
+  // Results of changed arguments come first, in their order.
+  SmallVector<int64_t> given;
+  for (unsigned i = 0; i < graph.getNumArguments(); ++i) {
+    auto kind = graph.getArgAttrOfType<StringAttr>(i, kKind);
+    kinds.push_back(kind ? kind : b.getStringAttr(""));
+    if (graph.getArgAttr(i, kMut) && given.size() < graph.getNumResults())
+      given.push_back(graph.getArgumentTypes()[i] == graph.getResultTypes()[given.size()]
+                          ? static_cast<int64_t>(i)
+                          : -1);
+  }
+  given.resize(graph.getNumResults(), -1);
+  program->setAttr(memory::kKinds, b.getArrayAttr(kinds));
+  if (llvm::any_of(given, [](int64_t input) { return input >= 0; }))
+    program->setAttr(memory::kGiven, b.getDenseI64ArrayAttr(given));
+}
+
+// ------------------------------------------------------------------------------ planning
+
+// Memory between kernels. It comes with a slice for every buffer.
+static LogicalResult runMemoryPasses(ModuleOp plan, const Options &options) {
+  PassManager passes(plan.getContext());
+  passes.enableVerifier(true);
+  // First: it makes two buffers one, and then there is less to pack.
+  if (!options.disabled.count("in-place"))
+    passes.addPass(memory::createReuseInPlace());
+  // Offsets, and with them the bytes that a call leases. It also drops what nothing uses, so it
+  // runs in any case.
+  memory::PackArenaOptions pack;
+  pack.share = !options.disabled.count("co-share");
+  passes.addPass(memory::createPackArena(pack));
+  // A plan that is wrong gives wrong numbers, not errors: so each is proved.
+  passes.addPass(memory::createVerifyPlan());
+  if (failed(passes.run(plan)))
+    return failure();
+  if (!options.mistake.empty())
+    memory::makeMistake(plan, options.mistake);
+  return success();
+}
+
+static rt::ProgramOp programOf(ModuleOp plan) { return *plan.getOps<rt::ProgramOp>().begin(); }
+
+static int64_t arenaBytes(ModuleOp plan) {
+  int64_t sum = 0;
+  for (auto arena : programOf(plan).getArenas().getAsRange<rt::ArenaAttr>())
+    sum += arena.getBytes();
+  return sum;
+}
+
+namespace {
+
+/// Values are made again so that a plan is below a limit. How many bytes a plan needs is known only
+/// when it is packed, so some budgets are tried: the limit itself, and what the results suggest.
+class Fitting {
+public:
+  Fitting(const Options &options, int64_t plain) : options(options), plain(plain) {}
+
+  OwningOpRef<ModuleOp> best; ///< null: nothing is smaller than without
+  bool fits() const { return best && arenaBytes(*best) <= options.maxBytes; }
+
+  LogicalResult tryOrder(ModuleOp order) {
+    int64_t budget = options.maxBytes, least = 0, tooLarge = plain;
+    bool isLast = false;
+    for (int round = 0; round < kRounds; ++round) {
+      FailureOr<int64_t> got = tryBudget(order, budget);
+      if (failed(got))
+        return failure();
+      if (*got < 0) { // there is no way
+        if (isLast)
+          return success();
+        memory::BudgetRange range = memory::budgetsOf(programOf(order));
+        least = range.least;
+        isLast = least >= tooLarge || least > options.maxBytes;
+        budget = isLast ? least : (least + budget) / 2;
+        budget = std::max(budget, least);
+        continue;
+      }
+      if (isLast)
+        return success();
+      double ratio = double(options.maxBytes) / double(std::max<int64_t>(*got, 1));
+      if (*got <= options.maxBytes) {
+        // More may fit, and cost less.
+        auto more = static_cast<int64_t>(double(budget) * std::min(ratio, 1.5));
+        if (more >= tooLarge || more - budget < budget / 50)
+          return success();
+        budget = more;
+      } else {
+        tooLarge = std::min(tooLarge, budget);
+        auto less = static_cast<int64_t>(double(budget) * ratio * 0.995);
+        if (less < least || budget - less < rt::kAlignment)
+          return success();
+        budget = less;
+      }
+    }
+    return success();
+  }
+
+private:
+  static constexpr int kRounds = 6;
+  const Options &options;
+  int64_t plain;
+  double bestCost = 0;
+
+  /// The bytes of the plan; -1 if there is no way to use so little.
+  FailureOr<int64_t> tryBudget(ModuleOp order, int64_t budget) {
+    OwningOpRef<ModuleOp> plan = order.clone();
+    if (!memory::recompute(programOf(*plan), budget))
+      return int64_t(-1);
+    if (failed(runMemoryPasses(*plan, options)))
+      return failure();
+    int64_t bytes = arenaBytes(*plan);
+    memory::Work again = memory::workAgain(programOf(*plan));
+    double cost = double(again.operations) + 8 * double(again.bytes);
+    int64_t now = best ? arenaBytes(*best) : plain;
+    bool isBetter = bytes <= options.maxBytes ? !fits() || cost < bestCost : !fits() && bytes < now;
+    if (isBetter) {
+      best = std::move(plan);
+      bestCost = cost;
+    }
+    return bytes;
+  }
+};
+
+} // namespace
+
+LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const Options &options) {
+  bool mayRepeat = options.maxBytes > 0 && !options.disabled.count("recompute");
+  SmallVector<OwningOpRef<ModuleOp>> orders;
+  // Another order of the ops may need less. What it is worth is known only when both are planned.
+  OwningOpRef<ModuleOp> other;
+  if (!options.disabled.count("schedule")) {
+    other = plan->clone();
+    if (!memory::schedule(programOf(*other)))
+      other = nullptr;
+  }
+  if (mayRepeat) {
+    orders.push_back(plan->clone());
+    if (other)
+      orders.push_back(other->clone());
+  }
+  if (failed(runMemoryPasses(*plan, options)) ||
+      (other && failed(runMemoryPasses(*other, options))))
+    return failure();
+  if (other && arenaBytes(*other) < arenaBytes(*plan)) {
+    plan = std::move(other);
+    std::reverse(orders.begin(), orders.end());
+  }
+  int64_t plain = arenaBytes(*plan);
+  if (!mayRepeat || plain <= options.maxBytes)
+    return success();
+  Fitting fitting(options, plain);
+  for (OwningOpRef<ModuleOp> &order : orders)
+    if (!fitting.fits() && failed(fitting.tryOrder(*order)))
+      return failure();
+  if (fitting.best)
+    plan = std::move(fitting.best);
+  Builder b(plan->getContext());
+  programOf(*plan)->setAttr(memory::kPlainBytes, b.getI64IntegerAttr(plain));
+  return success();
+}
+
+// ------------------------------------------------------------------------------ several devices
+
+namespace {
+
+/// The tensors of a value.
+void forLeaves(Type type, llvm::function_ref<void(ir::TensorType)> seen) {
+  if (auto tensor = dyn_cast<ir::TensorType>(type)) {
+    if (!tensor.isHost())
+      seen(tensor);
+  } else if (auto array = dyn_cast<ir::ArrayType>(type)) {
+    for (int64_t i = 0; i < array.getCount().constant().value_or(0); ++i)
+      forLeaves(array.getElement(), seen);
+  } else if (auto aggregate = dyn_cast<ir::AggregateType>(type)) {
+    for (Type part : aggregate.getParts())
+      forLeaves(part, seen);
+  }
+}
+
+/// One graph follows another: what is in use on a device over time, and the most of it.
+void append(memory::DeviceReport &all, const memory::DeviceReport &next) {
+  auto time = static_cast<int64_t>(all.inUse.size());
+  all.inUse.insert(all.inUse.end(), next.inUse.begin(), next.inUse.end());
+  for (memory::Placed placed : next.slices) {
+    placed.first += time;
+    placed.last += time;
+    all.slices.push_back(std::move(placed));
+  }
+  all.alone = std::max(all.alone, next.alone);
+  all.arena = std::max(all.arena, next.arena);
+  if (next.bound > all.bound) {
+    all.bound = next.bound;
+    all.peak = next.peak;
+    all.peakPlace = next.peakPlace;
+    all.atPeak = next.atPeak;
+  }
+}
+
+} // namespace
+
+std::optional<memory::PlanReport> planSegments(ir::FuncOp function,
+                                               ArrayRef<std::pair<std::string, int64_t>> sizes,
+                                               const std::string &name, const Options &options) {
+  memory::PlanReport out;
+  out.name = name;
+  out.plain = 0;
+  std::map<std::string, memory::DeviceReport> devices;
+  auto on = [&](StringRef device) -> memory::DeviceReport & {
+    memory::DeviceReport &report = devices[device.str()];
+    report.device = device.str();
+    return report;
+  };
+  rt::SizeBounds bounds;
+  for (auto &[size, value] : sizes)
+    bounds[size] = value;
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
+    bool isChanged = function.getArgAttr(static_cast<unsigned>(i), kMut) != nullptr;
+    memory::Use use = useOf(type, isChanged);
+    forLeaves(type, [&](ir::TensorType tensor) {
+      int64_t bytes = rt::largestBytes(tensor, bounds).value_or(0);
+      on(tensor.getDevice()).inputs += bytes;
+      on(tensor.getDevice()).arguments[use] += bytes;
+    });
+  }
+  for (Type type : function.getResultTypes())
+    forLeaves(type, [&](ir::TensorType tensor) {
+      on(tensor.getDevice()).outputs += rt::largestBytes(tensor, bounds).value_or(0);
+    });
+  bool isFine = true;
+  function.walk([&](ir::CallOp call) {
+    auto graph = SymbolTable::lookupNearestSymbolFrom<ir::GraphOp>(call, call.getCalleeAttr());
+    if (!graph || !isFine)
+      return;
+    OwningOpRef<ModuleOp> plan = makePlan(graph, sizes, graph.getSymName().str(), options);
+    isFine &= static_cast<bool>(plan);
+    if (!plan)
+      return;
+    memory::PlanReport part = memory::describePlan(programOf(*plan), name);
+    out.work.operations += part.work.operations;
+    out.work.bytes += part.work.bytes;
+    out.work.isExact &= part.work.isExact && call->getParentOp() == function;
+    out.again.operations += part.again.operations;
+    out.again.bytes += part.again.bytes;
+    out.plain = std::max(out.plain, part.plain);
+    out.places.insert(out.places.end(), part.places.begin(), part.places.end());
+    for (const memory::DeviceReport &device : part.devices)
+      append(on(device.device), device);
+  });
+  if (!isFine)
+    return std::nullopt;
+  for (auto &[device, report] : devices)
+    out.devices.push_back(std::move(report));
+  return out;
+}
+
+Figures figuresOf(ModuleOp plan, const std::string &name, int64_t limit) {
+  memory::PlanReport report = memory::describePlan(programOf(plan), name);
+  Figures out;
+  out.refusal = memory::refusalOf(report, name, limit);
+  out.again = memory::describeAgain(report);
+  for (const memory::DeviceReport &device : report.devices) {
+    for (auto [use, bytes] : device.arguments)
+      (use == memory::Use::Parameter || use == memory::Use::State ? out.parameters : out.data) +=
+          bytes;
+    auto workspace = device.atPeak.find(memory::Use::Workspace);
+    int64_t working = workspace == device.atPeak.end() ? 0 : workspace->second;
+    out.workspace += working;
+    out.activations += device.arena - working;
+    if (!device.peak.empty() && device.peak.front().bytes > out.largestBytes) {
+      out.largestBytes = device.peak.front().bytes;
+      out.largestPlace = device.peak.front().place;
+    }
+  }
+  return out;
+}
+
+} // namespace mx::pipeline
