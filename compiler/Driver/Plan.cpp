@@ -130,7 +130,10 @@ bool Session::plan(const std::string &name, const std::string &path, std::string
   for (auto &[size, value] : request.sizes)
     shown += " " + size + "=" + std::to_string(value);
   std::optional<memory::PlanReport> report;
-  mlir::Operation *prepared = generated.module->lookupSymbol(symbol);
+  // If its arguments are on other devices, the program calls another form of it (Place).
+  mlir::Operation *prepared = generated.module->lookupSymbol(symbol + ".placed");
+  if (!prepared)
+    prepared = generated.module->lookupSymbol(symbol);
   if (auto one = mlir::dyn_cast_or_null<ir::GraphOp>(prepared)) {
     auto plan = pipeline::makePlan(one, request.sizes, request.graph, options.compile);
     if (plan)

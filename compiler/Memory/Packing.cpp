@@ -167,8 +167,8 @@ Order ranksOf(const Order &order) {
 class Shorten {
 public:
   Shorten(const std::vector<Piece> &blocks, const Lives &lives, const std::vector<Order> &orders,
-          Packing &best, int64_t bound)
-      : blocks(blocks), lives(lives), best(best), bound(bound) {
+          Packing &best, int64_t bound, int64_t target)
+      : blocks(blocks), lives(lives), best(best), bound(bound), target(target) {
     for (const Order &order : orders)
       ranks.push_back(ranksOf(order));
     // All heights are sums of lengths.
@@ -176,7 +176,8 @@ public:
       unit = std::gcd(unit, block.bytes);
   }
 
-  bool isDone() const { return bound >= best.bytes; }
+  bool isProven() const { return best.bytes <= bound; }
+  bool isDone() const { return best.bytes <= std::max(bound, target); }
 
   void run(int64_t steps, const std::function<bool()> &isLate) {
     // Most searches that succeed do so soon, whatever the height: many short ones first. A low
@@ -187,7 +188,8 @@ public:
           for (bool again = true; again;) {
             if (isDone() || steps <= 0 || (isLate && isLate()))
               return;
-            int64_t height = bound + (best.bytes - bound) / 10 * tenths;
+            int64_t height =
+                target > 0 ? std::max(bound, target) : bound + (best.bytes - bound) / 10 * tenths;
             again = attempt(height / unit * unit, order, nodes, steps);
           }
   }
@@ -196,7 +198,7 @@ private:
   const std::vector<Piece> &blocks;
   const Lives &lives;
   Packing &best;
-  int64_t bound, unit = 0;
+  int64_t bound, target, unit = 0;
   std::vector<Order> ranks;
 
   bool attempt(int64_t height, const Order &order, int64_t limit, int64_t &steps) {
@@ -254,9 +256,9 @@ Packing pack(const std::vector<Piece> &blocks, const PackOptions &options) {
               next.bytes < best.bytes)
             best = std::move(next);
     if (isSearched) {
-      Shorten shorten(blocks, lives, orders, best, bound);
+      Shorten shorten(blocks, lives, orders, best, bound, options.target);
       shorten.run(steps, options.isLate);
-      if (shorten.isDone())
+      if (shorten.isProven())
         bound = best.bytes;
     }
   }

@@ -78,8 +78,8 @@ std::string describeAgain(const PlanReport &plan) {
                      withCommas(plan.plain) + " bytes are needed\n";
   for (size_t i = 0; i < plan.places.size() && i < kMostPlaces; ++i) {
     const AgainAt &at = plan.places[i];
-    text += withCommas(at.calls) + " times " + at.what + (at.place.empty() ? "" : ", " + at.place) +
-            "\n";
+    text += (at.calls == 1 ? "once " : withCommas(at.calls) + " times ") + at.what +
+            (at.place.empty() ? "" : ", " + at.place) + "\n";
   }
   if (plan.places.size() > kMostPlaces)
     text += "and at " + std::to_string(plan.places.size() - kMostPlaces) + " more places\n";

@@ -75,6 +75,7 @@ void measure(const std::string &name, const Blocks &blocks, int64_t capacity, do
   std::clock_t begin = std::clock();
   if (seconds > 0) {
     options.effort = INT64_MAX / 4;
+    options.target = capacity; // what it has to fit into is enough
     options.isLate = [&] { return secondsSince(begin) > seconds; };
   }
   Packing packing = pack(blocks, options);

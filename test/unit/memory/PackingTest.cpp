@@ -179,3 +179,14 @@ TEST(Packing, HundredThousandBlocks) {
   std::printf("100,000 blocks: %.2f s, %.3f of the bound\n", seconds,
               double(packing.bytes) / double(liveBound(blocks)));
 }
+
+TEST(Packing, ShortEnoughIsEnough) {
+  Blocks blocks = cutRectangle(5, 40, 1000, 80);
+  PackOptions options;
+  options.effort = 50'000'000;
+  options.target = 1100;
+  Packing packing = pack(blocks, options);
+  expectValid(blocks, packing);
+  EXPECT_LE(packing.bytes, 1100);
+  EXPECT_EQ(packing.isProven, packing.bytes == 1000);
+}

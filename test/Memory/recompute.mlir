@@ -1,0 +1,84 @@
+// RUN: mxc-opt %s --recompute=budget=192 --reuse-in-place --pack-arena --verify-plan --split-input-file | FileCheck %s
+// RUN: mxc-opt %s --reuse-in-place --pack-arena --verify-plan --split-input-file | FileCheck %s --check-prefix=OFF
+// RUN: mxc-opt %s --recompute=budget=128 --split-input-file 2>&1 | FileCheck %s --check-prefix=NONE
+// Values are made again so that less is in use at once; beside each, a twin where they must not be.
+
+mxrt.kernel @step(%x: !mx.tensor<f32[16]>) {
+  %r = mx.kernel(%x) : (!mx.tensor<f32[16]>) -> !mx.tensor<f32[16]> {
+  ^bb0(%v: !mx.tensor<f32[16]>):
+    %s = mx.exp %v : (!mx.tensor<f32[16]>) -> !mx.tensor<f32[16]>
+    mx.yield %s : !mx.tensor<f32[16]>
+  }
+}
+mxrt.kernel @join(%x: !mx.tensor<f32[16]>, %y: !mx.tensor<f32[16]>) {
+  %r = mx.kernel(%x, %y) : (!mx.tensor<f32[16]>, !mx.tensor<f32[16]>) -> !mx.tensor<f32[16]> {
+  ^bb0(%v: !mx.tensor<f32[16]>, %w: !mx.tensor<f32[16]>):
+    %s = mx.mul %v, %w : (!mx.tensor<f32[16]>, !mx.tensor<f32[16]>) -> !mx.tensor<f32[16]>
+    mx.yield %s : !mx.tensor<f32[16]>
+  }
+}
+
+// Four layers, and back: the first is made again.
+// CHECK-LABEL: mxrt.program @chain
+// CHECK-SAME: arenas [#mxrt.arena<"" 192>]
+// CHECK-COUNT-4: call @step
+// CHECK: mxrt.again
+// CHECK: mxrt.return
+// OFF-LABEL: mxrt.program @chain
+// OFF-SAME: arenas [#mxrt.arena<"" 256>]
+// OFF-NOT: mxrt.again
+// NONE: remark: no way was found to use at most 128 bytes at once
+mxrt.program @chain(%x: !mxrt.buffer<f32[16]>) writes (%out: !mxrt.buffer<f32[16]>) arenas [#mxrt.arena<"" 448>] {
+  %a = mxrt.slice 0 bytes 64 : <f32[16]>
+  %b = mxrt.slice 64 bytes 64 : <f32[16]>
+  %c = mxrt.slice 128 bytes 64 : <f32[16]>
+  %d = mxrt.slice 192 bytes 64 : <f32[16]>
+  %gd = mxrt.slice 256 bytes 64 : <f32[16]>
+  %gc = mxrt.slice 320 bytes 64 : <f32[16]>
+  %gb = mxrt.slice 384 bytes 64 : <f32[16]>
+  mxrt.call @step reads(%x : !mxrt.buffer<f32[16]>) writes(%a : !mxrt.buffer<f32[16]>)
+  mxrt.call @step reads(%a : !mxrt.buffer<f32[16]>) writes(%b : !mxrt.buffer<f32[16]>)
+  mxrt.call @step reads(%b : !mxrt.buffer<f32[16]>) writes(%c : !mxrt.buffer<f32[16]>)
+  mxrt.call @step reads(%c : !mxrt.buffer<f32[16]>) writes(%d : !mxrt.buffer<f32[16]>)
+  mxrt.call @step reads(%d : !mxrt.buffer<f32[16]>) writes(%gd : !mxrt.buffer<f32[16]>)
+  mxrt.call @join reads(%gd, %c : !mxrt.buffer<f32[16]>, !mxrt.buffer<f32[16]>) writes(%gc : !mxrt.buffer<f32[16]>)
+  mxrt.call @join reads(%gc, %b : !mxrt.buffer<f32[16]>, !mxrt.buffer<f32[16]>) writes(%gb : !mxrt.buffer<f32[16]>)
+  mxrt.call @join reads(%gb, %a : !mxrt.buffer<f32[16]>, !mxrt.buffer<f32[16]>) writes(%out : !mxrt.buffer<f32[16]>)
+}
+
+// -----
+
+mxrt.kernel @step(%x: !mx.tensor<f32[16]>) {
+  %r = mx.kernel(%x) : (!mx.tensor<f32[16]>) -> !mx.tensor<f32[16]> {
+  ^bb0(%v: !mx.tensor<f32[16]>):
+    %s = mx.exp %v : (!mx.tensor<f32[16]>) -> !mx.tensor<f32[16]>
+    mx.yield %s : !mx.tensor<f32[16]>
+  }
+}
+mxrt.kernel @join(%x: !mx.tensor<f32[16]>, %y: !mx.tensor<f32[16]>) {
+  %r = mx.kernel(%x, %y) : (!mx.tensor<f32[16]>, !mx.tensor<f32[16]>) -> !mx.tensor<f32[16]> {
+  ^bb0(%v: !mx.tensor<f32[16]>, %w: !mx.tensor<f32[16]>):
+    %s = mx.mul %v, %w : (!mx.tensor<f32[16]>, !mx.tensor<f32[16]>) -> !mx.tensor<f32[16]>
+    mx.yield %s : !mx.tensor<f32[16]>
+  }
+}
+
+// Its twin: what the first value is made of is written over later, so it cannot be made again.
+// CHECK-LABEL: mxrt.program @changed
+// CHECK-NOT: reads(%0 {{.*}}mxrt.again
+// CHECK: mxrt.return
+// NONE: remark: no way was found to use at most 128 bytes at once
+mxrt.program @changed(%x: !mxrt.buffer<f32[16]>) writes (%out: !mxrt.buffer<f32[16]>) arenas [#mxrt.arena<"" 320>] {
+  %s = mxrt.slice 0 bytes 64 : <f32[16]>
+  %a = mxrt.slice 64 bytes 64 : <f32[16]>
+  %b = mxrt.slice 128 bytes 64 : <f32[16]>
+  %c = mxrt.slice 192 bytes 64 : <f32[16]>
+  %d = mxrt.slice 256 bytes 64 : <f32[16]>
+  mxrt.copy %x to %s : !mxrt.buffer<f32[16]>, !mxrt.buffer<f32[16]>
+  mxrt.call @step reads(%s : !mxrt.buffer<f32[16]>) writes(%a : !mxrt.buffer<f32[16]>)
+  mxrt.call @step reads(%a : !mxrt.buffer<f32[16]>) writes(%s : !mxrt.buffer<f32[16]>)
+  mxrt.call @step reads(%s : !mxrt.buffer<f32[16]>) writes(%b : !mxrt.buffer<f32[16]>)
+  mxrt.call @step reads(%b : !mxrt.buffer<f32[16]>) writes(%c : !mxrt.buffer<f32[16]>)
+  mxrt.call @join reads(%c, %b : !mxrt.buffer<f32[16]>, !mxrt.buffer<f32[16]>) writes(%d : !mxrt.buffer<f32[16]>)
+  mxrt.call @join reads(%d, %a : !mxrt.buffer<f32[16]>, !mxrt.buffer<f32[16]>) writes(%out : !mxrt.buffer<f32[16]>)
+}
