@@ -202,7 +202,7 @@ mlir::Value Emitter::emitDataCall(const PrimitiveCall &call, bool &handled) {
     return bar && over ? create<ir::MakeOp>(type, ValueRange{bar, over}).getResult()
                        : mlir::Value();
   }
-  if (name == "encode_text" || name == "decode_text")
+  if (name == "encode_text" || name == "decode_text" || name == "spell_text")
     return emitFileCall(call, "mx.data." + name.drop_back(5).str());
   static const llvm::StringSet<> kChanges = {"resize_items", "crop_items",   "zoom_items",
                                              "flip_items",   "colour_items", "normalise_items"};

@@ -7,6 +7,7 @@
 #include "eager/TensorValue.h"
 #include "io/Arrays.h"
 #include "io/Bpe.h"
+#include "io/Json.h"
 #include "mxrt/call.h"
 
 #include <cstring>
@@ -121,6 +122,47 @@ Status encode(void *context, Invocation &call) {
   return giveTokens(host, call, tokens);
 }
 
+Status giveText(Invocation &call, const Vec<char> &text) {
+  host::StrObject *str = host::makeStr(call.vm.heap(), {text.data(), text.size()});
+  if (!str)
+    return call.vm.heap().exhausted();
+  call.result = Value(Kind::Str, str);
+  return success();
+}
+
+/// The ids of argument 0, dense and there.
+Status readIds(DataHost &host, const Invocation &call, TensorRef &ids) {
+  MXRT_CHECK(denseOf(host, eager::tensorOf(call.args[0]), call.place, ids));
+  return Status(mxrt_tensor_wait(host.options.runtime, ids.get(), &call.place));
+}
+
+/// spell(ids, vocabulary)
+Status spell(void *context, Invocation &call) {
+  DataHost &host = hostOf(context);
+  std::string_view vocabulary = call.args[1].str()->view();
+  Vec<size_t> places(host.allocator()); // of characters, and the end
+  Vec<char> text(host.allocator());
+  TensorRef ids;
+  MXRT_CHECK(readIds(host, call, ids));
+  for (size_t at = 0;; io::nextCharacter(vocabulary, at)) {
+    if (!places.push(at))
+      return outOfMemory(host.allocator());
+    if (at >= vocabulary.size())
+      break;
+  }
+  for (int64_t i = 0; i < ids->elements; ++i) {
+    int32_t id = reinterpret_cast<const int32_t *>(ids->data())[i];
+    if (id < 0 || static_cast<size_t>(id) + 1 >= places.size())
+      return error(host.allocator(), MXRT_INVALID_ARGUMENT, noPlace,
+                   "character %d at place %lld, the vocabulary has %zu of them", id,
+                   static_cast<long long>(i), places.size() - 1);
+    size_t from = places[static_cast<size_t>(id)], to = places[static_cast<size_t>(id) + 1];
+    if (!io::append(text, vocabulary.substr(from, to - from)))
+      return outOfMemory(host.allocator());
+  }
+  return giveText(call, text);
+}
+
 /// decode(tokens, merges): what is not UTF-8, as in half of a character, becomes U+FFFD.
 Status decode(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
@@ -128,8 +170,7 @@ Status decode(void *context, Invocation &call) {
   io::Bpe bpe(host.allocator());
   MXRT_CHECK(readMerges(host, call, 1, bpe));
   TensorRef tokens;
-  MXRT_CHECK(denseOf(host, eager::tensorOf(call.args[0]), call.place, tokens));
-  MXRT_CHECK(Status(mxrt_tensor_wait(host.options.runtime, tokens.get(), &call.place)));
+  MXRT_CHECK(readIds(host, call, tokens));
   MXRT_CHECK(bpe.decode(
       {reinterpret_cast<const int32_t *>(tokens->data()), static_cast<size_t>(tokens->elements)},
       bytes));
@@ -141,11 +182,7 @@ Status decode(void *context, Invocation &call) {
     if (!io::appendCharacter(text, character < 0 ? 0xFFFD : static_cast<uint32_t>(character)))
       return outOfMemory(host.allocator());
   }
-  host::StrObject *str = host::makeStr(call.vm.heap(), {text.data(), text.size()});
-  if (!str)
-    return call.vm.heap().exhausted();
-  call.result = Value(Kind::Str, str);
-  return success();
+  return giveText(call, text);
 }
 
 } // namespace
@@ -154,11 +191,13 @@ Status registerTokens(host::Vm &vm, DataHost &host) {
   static constexpr ParamData path[] = {{Kind::Str, false}};
   static constexpr ParamData pathInt[] = {{Kind::Str, false}, {Kind::Int, false}};
   static constexpr ParamData textMerges[] = {{Kind::Str, false}, {Kind::Tensor, false}};
+  static constexpr ParamData idsText[] = {{Kind::Tensor, false}, {Kind::Str, false}};
   static constexpr ParamData tokensMerges[] = {{Kind::Tensor, false}, {Kind::Tensor, false}};
   const NativeRow natives[] = {{"mx.data.chars", path, false, Kind::Tuple, readChars},
                                {"mx.data.bpe", pathInt, false, Kind::Tensor, readBpe},
                                {"mx.data.tokens", textMerges, false, Kind::Tensor, readTokens},
                                {"mx.data.encode", textMerges, false, Kind::Tensor, encode},
+                               {"mx.data.spell", idsText, false, Kind::Str, spell},
                                {"mx.data.decode", tokensMerges, false, Kind::Str, decode}};
   return registerRows(vm, host, natives);
 }

@@ -4,6 +4,7 @@
 
 #include "EngineBench.h"
 #ifdef MX_BENCH_VM
+#include "DataBench.h"
 #include "EagerBench.h"
 #include "MemoryBench.h"
 #include "SpineBench.h"
@@ -25,6 +26,8 @@ const Command commands[] = {
     {"engine", "cost per op, wake-ups, parallel_for; peers TBB and OpenMP",
      runEngineBench},
 #ifdef MX_BENCH_VM
+    {"data", "pictures decoded and changed, beside Pillow; a loader's cost a batch",
+     runDataBench},
     {"eager", "microseconds per operation on a tiny tensor", runEagerBench},
     {"memory", "how close memory plans come to the bound; [--seconds=S] [FILE...]",
      runMemoryBench},
