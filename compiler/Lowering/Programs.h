@@ -11,8 +11,9 @@
 //
 // `buffers` are the inputs, then the outputs: addresses of element 0, dense in row-major order; a
 // number of the host is the address of one element. No output overlaps an input or another output,
-// and inputs are not written. `sizes` are the values of the open sizes in the order of
-// ProgramInfo::sizes, `arenas` the memory of each device in the order of ProgramInfo::arenas,
+// and inputs are not written; except that an output which `mxrt.over` of the program puts in the
+// place of an input has that input's address. `sizes` are the values of the open sizes in the order
+// of ProgramInfo::sizes, `arenas` the memory of each device in the order of ProgramInfo::arenas,
 // 64-byte aligned. An error of a kernel is returned at once; the outputs are then undefined.
 // Besides kernels and the runtime's functions the code may call memcpy, floor, fmod and their
 // kin for f32.

@@ -326,7 +326,7 @@ struct Recompute : impl::RecomputeBase<Recompute> {
   void runOnOperation() override {
     for (auto program : getOperation().getOps<rt::ProgramOp>())
       if (!recompute(program, budget))
-        program.emitRemark() << "no way was found to use at most " << budget << " bytes at once";
+        program.emitRemark() << "no way was found to use at most " << int64_t(budget) << " bytes at once";
   }
 };
 

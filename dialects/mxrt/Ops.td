@@ -16,7 +16,8 @@ def Mxrt_ProgramOp : Mxrt_Op<"program", [IsolatedFromAbove, Symbol,
   let description = [{
     `mxrt.program @name(%x: !mxrt.buffer<f32[N]>, %n: i64) writes (%y: !mxrt.buffer<f32[N]>)`.
     Arguments are the inputs, buffers or numbers of the host, and then the buffers of the outputs.
-    Inputs are only read. An output is no input: the caller gives distinct memory. `sizes` are the
+    Inputs are only read. An output is no input: the caller gives distinct memory, except where
+    `mxrt.over` names the input that an output is in the place of. `sizes` are the
     open sizes, in the order in which a call gives their values; `arenas` the memory of each device.
     Slices may share memory; `verify-plan` proves that no read sees what another slice wrote.
   }];

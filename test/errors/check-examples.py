@@ -22,6 +22,7 @@ WITHOUT_EXAMPLES = {
     "E0901",  # what is not built yet changes
     "N0501",  # shows when a program runs
     "N0502",  # shows when a program runs
+    "N0503",  # shows when a program runs
     "W0502",  # shows when a program runs
     "W0503",  # shows when a program is made ready to run
 }
