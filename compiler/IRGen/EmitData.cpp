@@ -70,11 +70,12 @@ void Emitter::adoptAllSizes(mlir::Value value, const Type *type) {
 
 /// data.loader(set, batch=128, shuffle=mut rng, last="drop", prefetch=2)
 mlir::Value Emitter::emitLoader(const PrimitiveCall &call) {
-  static const char *const names[] = {"set", "batch", "shuffle", "last", "prefetch"};
-  const Expr *found[5] = {};
+  static const char *const names[] = {"set", "batch", "shuffle", "last", "prefetch", "buckets"};
+  constexpr size_t count = std::size(names);
+  const Expr *found[count] = {};
   size_t position = 0;
   for (const Argument *a : call.given)
-    for (size_t i = a->name.valid() ? 0 : position++; i < 5; ++i)
+    for (size_t i = a->name.valid() ? 0 : position++; i < count; ++i)
       if (!a->name.valid() || a->name.text == names[i]) {
         found[i] = a->value;
         break;
@@ -94,9 +95,10 @@ mlir::Value Emitter::emitLoader(const PrimitiveCall &call) {
   }
   std::string last = found[3] ? std::string(found[3]->checked->text) : "keep";
   auto type = mlir::cast<ir::AggregateType>(convertLoader());
+  mlir::Value buckets = found[5] ? toDevice(emit(found[5])) : constantInt(0);
   mlir::Value plan = native("mx.data.plan", type.getParts()[PlanPart],
                             {set, text(sema.textOf(found[0])), batch, text(last), prefetch,
-                             constantBool(found[2] != nullptr)});
+                             constantBool(found[2] != nullptr), buckets});
   if (!plan)
     return {};
   return create<ir::MakeOp>(type, ValueRange{plan, seed, counter, constantInt(0), constantInt(0)});
@@ -181,11 +183,11 @@ mlir::Value Emitter::emitDataCall(const PrimitiveCall &call, bool &handled) {
     bool spread = type && type.getType().getNumInputs() > 1;
     return native("mx.data.map", result(), {set, function, constantBool(spread)});
   }
-  if (name == "row_items") {
+  if (name == "row_items" || name == "sequence_items") {
     SmallVector<mlir::Value> operands;
     for (const Argument *a : call.given)
       operands.push_back(toDevice(emit(a->value)));
-    return native("mx.data.rows", result(), operands);
+    return native(name == "row_items" ? "mx.data.rows" : "mx.data.sequences", result(), operands);
   }
   if (name == "progress") {
     mlir::Value label = text(""), shown = constantBool(true), over;
@@ -304,6 +306,20 @@ void Emitter::emitForData(const For *loop, const Type *over) {
     native("mx.progress.begin", {}, {bar, elementwise("sub", {to, from})});
   const Type *elementType = concrete(sema.loopElements.at(loop));
   mlir::Value epoch = over->is(Kind::Loader) ? part(iterable, EpochPart) : mlir::Value();
+  // Sizes of the items are those of each turn: what the loop gives its names ends with it.
+  auto namesOutside = sizeNames;
+  auto adoptedOutside = adopted;
+  auto forget = [&](auto &&self, const Type *type) -> void {
+    for (const Type *each : type->parts)
+      self(self, each);
+    for (const Axis &axis : type->shape)
+      if (auto atom = axis.dim ? sema.dims.asSymbol(axis.dim) : std::nullopt;
+          atom && sema.dims.symbolInfo(*atom).role == SymbolRole::Unknown) {
+        adopted.erase(*atom);
+        sizeNames.erase(*atom);
+      }
+  };
+  forget(forget, elementType);
   emitForRange(
       loop, from, to,
       [&](mlir::Value index) {
@@ -328,6 +344,8 @@ void Emitter::emitForData(const For *loop, const Type *over) {
         bindPattern(loop->pattern, element);
       },
       [](mlir::Value) {});
+  sizeNames = std::move(namesOutside);
+  adopted = std::move(adoptedOutside);
   if (bar)
     native("mx.progress.end", {}, {bar});
 }

@@ -23,23 +23,24 @@ const Type *Sema::batched(const Type *item, Dim batch) {
 
 /// data.loader(set, batch=128, shuffle=mut rng, last="drop")
 Value Sema::loaderValue(std::vector<Arg> &args, Expr *whole) {
-  static const char *const names[] = {"set", "batch", "shuffle", "last", "prefetch"};
-  Arg *found[5] = {};
+  static const char *const names[] = {"set", "batch", "shuffle", "last", "prefetch", "buckets"};
+  constexpr size_t count = std::size(names);
+  Arg *found[count] = {};
   size_t position = 0;
   for (Arg &a : args) {
-    size_t index = 5;
+    size_t index = count;
     if (a.name.empty())
       index = position++;
     else
-      for (size_t i = 0; i < 5; ++i)
+      for (size_t i = 0; i < count; ++i)
         if (a.name == names[i])
           index = i;
     check(a.expr);
-    if (index >= 5) {
+    if (index >= count) {
       diags
           .report(Code::E0207, a.name.empty() ? a.span : a.nameSpan,
                   "`loader` has no parameter `" + std::string(a.name) + "`")
-          .note("its parameters are set, batch, shuffle, last, prefetch");
+          .note("its parameters are set, batch, shuffle, last, prefetch, buckets");
       return errorValue();
     }
     found[index] = &a;
@@ -75,6 +76,15 @@ Value Sema::loaderValue(std::vector<Arg> &args, Expr *whole) {
     }
     if (!checkMutArgument(p, *rng, "loader", {}))
       return errorValue();
+  }
+  if (const Value *bounds = found[5] ? found[5]->value : nullptr;
+      bounds && !(bounds->type->isTensor() && bounds->type->shape.size() == 1 &&
+                  types.isInt(bounds->type->elem))) {
+    diags
+        .report(Code::E0202, found[5]->span,
+                "`buckets` is a list of lengths, this is " + show(*bounds))
+        .help("write `buckets=[16, 32, 64]`");
+    return errorValue();
   }
   std::string last = "keep";
   if (found[3]) {
@@ -138,6 +148,39 @@ Value Sema::rowsValue(std::vector<Arg> &args, Span argsSpan) {
     diags.report(Code::E0207, argsSpan, "`rows` needs tensors").help("write `data.rows(x, y)`");
     return errorValue();
   }
+  return hostValue(types.dataset(std::move(items)));
+}
+
+/// data.sequences(values, lengths, y): pieces of `values`, one behind the other, then their lengths
+/// and the rows of the rest. A piece has a size of its own, so a batch has it too.
+Value Sema::sequencesValue(std::vector<Arg> &args, Expr *whole, Span argsSpan) {
+  if (args.size() < 2) {
+    diags.report(Code::E0207, argsSpan, "`sequences` needs values and lengths")
+        .help("write `data.sequences(values, lengths)`");
+    return errorValue();
+  }
+  std::vector<Arg> rows(args.begin() + 1, args.end());
+  const Value *values = args[0].value ? args[0].value : check(args[0].expr);
+  args[0].value = values;
+  Value rest = rowsValue(rows, argsSpan);
+  if (values->type->isError() || rest.type->isError())
+    return errorValue();
+  const Type *length = rest.type->parts[0];
+  bool fits = args[0].name.empty() && values->type->isTensor() && values->type->shape.size() == 1 &&
+              length->shape.empty() && length->elem == ElementType::I32;
+  if (!fits) {
+    diags
+        .report(Code::E0202, whole->span,
+                "`sequences` takes T[N] and i32[K], these are " + show(*values) + " and " +
+                    show(*rows[0].value))
+        .note("the lengths, one after the other, divide the values");
+    return errorValue();
+  }
+  for (size_t i = 1; i < args.size(); ++i)
+    args[i].value = rows[i - 1].value;
+  std::vector<const Type *> items = rest.type->parts;
+  Dim open = dims.newSymbolDim({"?", SymbolRole::Unknown, true, whole->span});
+  items.insert(items.begin(), types.tensor(values->type->elem, {axisOf(open)}));
   return hostValue(types.dataset(std::move(items)));
 }
 

@@ -340,6 +340,8 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
   }
   case ShapeRule::Rows:
     return rowsValue(args, argsSpan);
+  case ShapeRule::Sequences:
+    return sequencesValue(args, whole, argsSpan);
   case ShapeRule::Concat:
   case ShapeRule::Stack: {
     bool concat = f.primitive->rule == ShapeRule::Concat;

@@ -357,6 +357,7 @@ public:
   Value leavesValue(std::vector<Arg> &args, Expr *whole);
   Value rowsValue(std::vector<Arg> &args, Span argsSpan);
   Value summaryValue(std::vector<Arg> &args, Expr *whole, Span argsSpan);
+  Value sequencesValue(std::vector<Arg> &args, Expr *whole, Span argsSpan);
   Value loaderValue(std::vector<Arg> &args, Expr *whole);
   Value changedPictures(const FunctionInfo &f, const Arg &set, const Arg *height, const Arg *width);
 

@@ -46,6 +46,7 @@ enum class ShapeRule {
   SameData,
   Rows,
   Pictures,
+  Sequences,
   File,
 };
 

@@ -34,6 +34,17 @@ Value makeDatasetValue(host::Heap &heap, Dataset *set) {
   return object ? Value(Kind::Handle, object) : Value();
 }
 
+int64_t lengthOf(const Dataset *set, int64_t number) {
+  for (; set->below; set = set->below) {
+    if (set->function.isSet())
+      return -1;
+    number = set->first + (number % set->period) * set->step;
+  }
+  if (set->starts.empty())
+    return -1;
+  return set->starts[static_cast<size_t>(number) + 1] - set->starts[static_cast<size_t>(number)];
+}
+
 Status giveDataset(Invocation &call, Dataset *set, Status status) {
   if (status.ok()) {
     call.result = makeDatasetValue(call.vm.heap(), set);
@@ -163,7 +174,7 @@ Status changeParts(DataHost &host, Invocation &call, std::span<const PictureChan
     own[r] = static_cast<int64_t>(r);
   ItemRequest rows = request;
   rows.numbers = {own.data(), own.size()};
-  MXRT_CHECK(pushGather(host, call, {&column, 1}, false, changes, rows, parts));
+  MXRT_CHECK(pushGather(host, call, {{&column, 1}, {}, false}, changes, rows, parts));
   std::swap(parts.list[0], parts.list[parts.list.size() - 1]);
   host::release(parts.heap, parts.list[parts.list.size() - 1]);
   parts.list.pop();
@@ -209,7 +220,10 @@ Status issueItems(DataHost &host, Invocation &call, Dataset *set, const ItemRequ
   found.numbers = {below.data(), below.size()};
   Parts parts(call.vm.heap());
   if (!set->below) {
-    MXRT_CHECK(pushGather(host, call, {set->columns.data(), set->columns.size()}, set->pictures,
+    MXRT_CHECK(pushGather(host, call,
+                          {{set->columns.data(), set->columns.size()},
+                           {set->starts.data(), set->starts.size()},
+                           set->pictures},
                           all, found, parts));
   } else if (request.single) {
     if (all.empty())

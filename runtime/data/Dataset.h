@@ -25,7 +25,7 @@ struct Column {
 
 struct Dataset {
   Dataset(host::Heap &heap, const mxrt_allocator *alloc)
-      : heap(heap), alloc(alloc), columns(alloc) {}
+      : heap(heap), alloc(alloc), columns(alloc), starts(alloc) {}
 
   uint32_t refs = 1;
   host::Heap &heap;
@@ -34,6 +34,9 @@ struct Dataset {
   Vec<Column> columns; // of the first one; those on top have none
   /// The columns are a file of records and the offsets of records in it.
   bool pictures = false;
+  /// The first column is a tensor of which item i has the elements starts[i] up
+  /// to starts[i + 1]; empty: it has rows.
+  Vec<int64_t> starts;
   Dataset *below = nullptr;
   /// Item i is item first + (i % period) * step below.
   int64_t first = 0, step = 1, period = INT64_MAX;
@@ -69,9 +72,13 @@ struct ItemRequest {
   std::span<const int64_t> numbers; // in the data set
   std::span<const int64_t> places;  // in the one that is loaded
   bool single = false;              // one item, not a batch of them
+  int64_t length = -1;              // of sequences; -1: that of the longest
   mxrt_rng stream = {};
   int64_t epoch = 0;
 };
+
+/// The length of a sequence; -1 if the items are none.
+int64_t lengthOf(const Dataset *set, int64_t number);
 
 /// The items, one behind the other along a new first axis, or the single one: a
 /// tensor, or a tuple of tensors. `tensors` gets them as well, borrowed.

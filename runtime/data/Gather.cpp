@@ -19,9 +19,9 @@ using host::Value;
 namespace {
 
 /// Arguments of the op: the head, the columns, the changes, the numbers of the
-/// items and their places.
+/// items, their places, and of sequences where they begin and their lengths.
 struct Head {
-  int64_t columns, rows, changes, pictures;
+  int64_t columns, rows, changes, pictures, sequences;
   mxrt_rng stream;
   int64_t epoch;
   PictureSize before; // of a picture, without the changes
@@ -42,12 +42,12 @@ struct Op {
         columns(reinterpret_cast<const ColumnHead *>(head + 1)),
         changes(reinterpret_cast<const PictureChange *>(columns + head->columns)),
         numbers(reinterpret_cast<const int64_t *>(changes + head->changes)),
-        places(numbers + head->rows) {}
+        places(numbers + head->rows), starts(places + head->rows), lengths(starts + head->rows) {}
   const mxrt_tensor *const *tensors; // what is read, then what is written
   const Head *head;
   const ColumnHead *columns;
   const PictureChange *changes;
-  const int64_t *numbers, *places;
+  const int64_t *numbers, *places, *starts, *lengths;
 };
 
 template <typename To> void convertBytes(const uint8_t *from, To *to, int64_t count, float scale) {
@@ -68,6 +68,16 @@ void copyRow(const Op &op, int64_t c, int64_t row, void *target) {
     convertBytes(bytes, static_cast<int32_t *>(target), count, 1);
 }
 
+/// A sequence and zeros behind it.
+void copySequence(const Op &op, int64_t row, char *target, int64_t bytes) {
+  const mxrt_tensor *from = op.tensors[0];
+  int64_t width = mxrt_dtype_size(from->type), used = op.lengths[row] * width;
+  if (used > 0)
+    std::memcpy(target, from->data() + op.starts[row] * width, static_cast<size_t>(used));
+  if (bytes > used)
+    std::memset(target + used, 0, static_cast<size_t>(bytes - used));
+}
+
 mxrt_status gatherRows(void *user, int64_t begin, int64_t end, int64_t,
                        const mxrt_context *context) {
   auto run = [&]() -> Status {
@@ -82,6 +92,10 @@ mxrt_status gatherRows(void *user, int64_t begin, int64_t end, int64_t,
         const mxrt_tensor *to = op.tensors[head.columns + c];
         int64_t bytes = mxrt_tensor_bytes(to) / head.rows;
         bool changed = c == 0 && head.changes;
+        if (c == 0 && head.sequences) {
+          copySequence(op, row, to->data() + row * bytes, bytes);
+          continue;
+        }
         copyRow(op, c, row,
                 changed ? static_cast<void *>(before.data()) : to->data() + row * bytes);
       }
@@ -155,9 +169,11 @@ Status Parts::add(mxrt_runtime *runtime, mxrt_dtype type, const int64_t *rows, i
   return success();
 }
 
-Status pushGather(DataHost &host, Invocation &call, std::span<const Column> columns, bool pictures,
+Status pushGather(DataHost &host, Invocation &call, const GatherSource &source,
                   std::span<const PictureChange> changes, const ItemRequest &request,
                   Parts &parts) {
+  std::span<const Column> columns = source.columns;
+  bool pictures = source.pictures, sequences = !source.starts.empty();
   mxrt_runtime *runtime = host.options.runtime;
   const mxrt_allocator *alloc = host.allocator();
   auto rows = static_cast<int64_t>(request.numbers.size());
@@ -165,17 +181,26 @@ Status pushGather(DataHost &host, Invocation &call, std::span<const Column> colu
   Vec<mxrt_tensor *> reads(alloc), writes(alloc);
   Vec<int64_t> words(alloc);
   size_t bytes = sizeof(Head) + count * sizeof(ColumnHead) +
-                 changes.size() * sizeof(PictureChange) + 2 * request.numbers.size_bytes();
+                 changes.size() * sizeof(PictureChange) +
+                 (sequences ? 4 : 2) * request.numbers.size_bytes();
   if (!reads.reserve(count) || !writes.reserve(count) || !words.resize(bytes / 8))
     return outOfMemory(alloc);
   Head head = {static_cast<int64_t>(count),
                rows,
                static_cast<int64_t>(changes.size()),
                pictures,
+               sequences,
                request.stream,
                request.epoch,
                {}};
   void *end = words.data() + sizeof head / 8;
+  auto lengthAt = [&](size_t r) {
+    auto number = static_cast<size_t>(request.numbers[r]);
+    return source.starts[number + 1] - source.starts[number];
+  };
+  int64_t longest = 0;
+  for (size_t r = 0; r < request.numbers.size() && sequences; ++r)
+    longest = std::max(longest, lengthAt(r));
   for (size_t c = 0; c < count; ++c) {
     const Column &column = columns[c];
     int64_t sizes[MXRT_MAX_RANK];
@@ -192,6 +217,8 @@ Status pushGather(DataHost &host, Invocation &call, std::span<const Column> colu
       sizes[1] = size.height;
       sizes[2] = size.width;
     }
+    if (c == 0 && sequences)
+      sizes[0] = std::max(request.length, longest);
     MXRT_CHECK(parts.add(runtime, column.type, request.single ? nullptr : &rows, column.rank, sizes,
                          call.place));
     ColumnHead entry = {column.elements, column.scale};
@@ -202,7 +229,12 @@ Status pushGather(DataHost &host, Invocation &call, std::span<const Column> colu
   std::memcpy(words.data(), &head, sizeof head);
   end = put(end, changes.data(), changes.size_bytes());
   end = put(end, request.numbers.data(), request.numbers.size_bytes());
-  put(end, request.places.data(), request.places.size_bytes());
+  end = put(end, request.places.data(), request.places.size_bytes());
+  for (size_t r = 0; r < request.numbers.size() && sequences; ++r) {
+    auto *starts = static_cast<int64_t *>(end);
+    starts[r] = source.starts[static_cast<size_t>(request.numbers[r])];
+    starts[request.numbers.size() + r] = lengthAt(r);
+  }
   mxrt_call push = {};
   push.run = gatherKernel;
   push.name = pictures ? "decode" : changes.empty() ? "gather" : "augment";

@@ -24,11 +24,17 @@ struct Parts {
   Vec<host::Value> list;
 };
 
+/// The data set at the bottom, whose rows are taken.
+struct GatherSource {
+  std::span<const Column> columns;
+  std::span<const int64_t> starts; // as those of a data set
+  bool pictures = false;
+};
+
 /// Pushes the op for these columns and adds what it writes to `parts`. The
 /// changes are those of the first column.
-Status pushGather(DataHost &host, host::Invocation &call, std::span<const Column> columns,
-                  bool pictures, std::span<const PictureChange> changes, const ItemRequest &request,
-                  Parts &parts);
+Status pushGather(DataHost &host, host::Invocation &call, const GatherSource &source,
+                  std::span<const PictureChange> changes, const ItemRequest &request, Parts &parts);
 
 } // namespace mxrt::data
 

@@ -5,6 +5,8 @@
 // over the batches: it issues a few ahead of those that it gives.
 
 #include "data/Dataset.h"
+#include "data/Numbers.h"
+#include "eager/TensorValue.h"
 #include "mxrt/random.h"
 
 #include <algorithm>
@@ -22,7 +24,8 @@ namespace {
 enum class Last { Keep, Drop, Pad };
 
 struct Plan {
-  explicit Plan(const mxrt_allocator *alloc) : alloc(alloc), name(alloc) {}
+  explicit Plan(const mxrt_allocator *alloc)
+      : alloc(alloc), name(alloc), bounds(alloc), counts(alloc) {}
   ~Plan() { release(set); }
   uint32_t refs = 1;
   const mxrt_allocator *alloc;
@@ -32,9 +35,24 @@ struct Plan {
   Last last = Last::Keep;
   bool shuffled = false;
 
+  /// Sequences up to bounds[b], and longer than the bound before, are batches of
+  /// their own; there are counts[b] of them. Empty: all are alike.
+  Vec<int64_t> bounds, counts;
+
+  int64_t batchesOf(int64_t items) const {
+    return last == Last::Drop ? items / batch : items / batch + (items % batch != 0);
+  }
   int64_t batches() const {
-    int64_t whole = set->length / batch;
-    return last == Last::Drop ? whole : whole + (set->length % batch != 0);
+    if (bounds.empty())
+      return batchesOf(set->length);
+    int64_t sum = 0;
+    for (int64_t count : counts)
+      sum += batchesOf(count);
+    return sum;
+  }
+  size_t bucketOf(int64_t number) const {
+    const int64_t *found = std::lower_bound(bounds.begin(), bounds.end(), lengthOf(set, number));
+    return static_cast<size_t>(found - bounds.begin());
   }
 };
 
@@ -49,7 +67,8 @@ Plan *planOf(const Value &value) { return static_cast<Plan *>(value.foreign()->p
 
 struct Cursor {
   Cursor(host::Heap &heap, const mxrt_allocator *alloc)
-      : heap(heap), alloc(alloc), order(alloc), ready(alloc), numbers(alloc), places(alloc) {}
+      : heap(heap), alloc(alloc), order(alloc), ready(alloc), numbers(alloc), places(alloc),
+        dealt(alloc), begins(alloc), buckets(alloc) {}
   ~Cursor() {
     for (size_t i = given; i < ready.size(); ++i)
       host::release(heap, ready[i]);
@@ -68,6 +87,10 @@ struct Cursor {
   Vec<Value> ready;          // issued; those before `given` are gone
   size_t given = 0;
   Vec<int64_t> numbers, places;
+  /// With buckets: the places of the epoch batch by batch, and where each begins
+  /// and its bucket.
+  Vec<int64_t> dealt, begins;
+  Vec<size_t> buckets;
 };
 
 void deleteCursor(void *payload) {
@@ -75,6 +98,80 @@ void deleteCursor(void *payload) {
   deleteObject(cursor->alloc, cursor);
 }
 const host::ForeignType cursorType = {"cursor", deleteCursor};
+
+/// The bounds of buckets, which rise, and how many items each has.
+Status readBuckets(DataHost &host, Invocation &call, const Value &value, Plan &plan) {
+  mxrt_tensor *tensor = eager::tensorOf(value);
+  if (!tensor)
+    return success();
+  Vec<double> bounds(plan.alloc);
+  MXRT_CHECK(readNumbers(host, tensor, call.place, bounds));
+  if (bounds.empty())
+    return error(plan.alloc, MXRT_INVALID_ARGUMENT, noPlace,
+                 "loader: there is at least one bucket");
+  for (size_t b = 0; b < bounds.size(); ++b) {
+    auto bound = static_cast<int64_t>(bounds[b]);
+    if (bound < (b == 0 ? 1 : plan.bounds[b - 1] + 1))
+      return error(plan.alloc, MXRT_INVALID_ARGUMENT, noPlace,
+                   "loader: buckets rise from 1 on, number %zu is %lld", b,
+                   static_cast<long long>(bound));
+    if (!plan.bounds.push(bound) || !plan.counts.push(0))
+      return outOfMemory(plan.alloc);
+  }
+  int64_t largest = plan.bounds[bounds.size() - 1];
+  for (int64_t i = 0; i < plan.set->length; ++i) {
+    int64_t length = lengthOf(plan.set, i);
+    if (length < 0)
+      return error(plan.alloc, MXRT_INVALID_ARGUMENT, noPlace,
+                   "loader: buckets are for data sets of sequences, without a function on top");
+    if (length > largest)
+      return error(plan.alloc, MXRT_INVALID_ARGUMENT, noPlace,
+                   "loader: sequence %lld has length %lld, the largest bucket is %lld",
+                   static_cast<long long>(i), static_cast<long long>(length),
+                   static_cast<long long>(largest));
+    ++plan.counts[plan.bucketOf(i)];
+  }
+  return success();
+}
+
+/// Deals the places of an epoch to batches of one bucket each, in the order in which they get full;
+/// the rest of each bucket comes last.
+Status deal(Cursor &cursor) {
+  const Plan &plan = *cursor.plan;
+  size_t buckets = plan.bounds.size();
+  auto numberAt = [&](int64_t place) {
+    return cursor.order.empty() ? place : cursor.order[static_cast<size_t>(place)];
+  };
+  // The places of each bucket, and how many of them are dealt.
+  Vec<int64_t> sorted(cursor.alloc), seen(cursor.alloc), first(cursor.alloc);
+  if (!sorted.resize(static_cast<size_t>(plan.set->length)) || !seen.resize(buckets) ||
+      !first.resize(buckets))
+    return outOfMemory(cursor.alloc);
+  for (size_t b = 1; b < buckets; ++b)
+    first[b] = first[b - 1] + plan.counts[b - 1];
+  auto emit = [&](size_t b, int64_t rows) {
+    if (!cursor.begins.push(static_cast<int64_t>(cursor.dealt.size())) || !cursor.buckets.push(b))
+      return false;
+    int64_t begin = seen[b] - 1 - (seen[b] - 1) % plan.batch; // of the batch in its bucket
+    for (int64_t r = 0; r < rows; ++r)
+      // Beyond its end a bucket begins again, to fill its last batch.
+      if (!cursor.dealt.push(sorted[static_cast<size_t>(first[b] + (begin + r) % seen[b])]))
+        return false;
+    return true;
+  };
+  for (int64_t place = 0; place < plan.set->length; ++place) {
+    size_t b = plan.bucketOf(numberAt(place));
+    sorted[static_cast<size_t>(first[b] + seen[b]++)] = place;
+    if (seen[b] % plan.batch == 0 && !emit(b, plan.batch))
+      return outOfMemory(cursor.alloc);
+  }
+  for (size_t b = 0; b < buckets && plan.last != Last::Drop; ++b)
+    if (int64_t rest = seen[b] % plan.batch;
+        rest > 0 && !emit(b, plan.last == Last::Pad ? plan.batch : rest))
+      return outOfMemory(cursor.alloc);
+  return cursor.begins.push(static_cast<int64_t>(cursor.dealt.size())) ? success()
+                                                                       : outOfMemory(cursor.alloc);
+}
 
 Status makePlan(void *context, Invocation &call) {
   const mxrt_allocator *alloc = hostOf(context).allocator();
@@ -105,7 +202,12 @@ Status makePlan(void *context, Invocation &call) {
   }
   std::memcpy(plan->name.data(), name.data(), name.size());
   call.result = Value(Kind::Handle, object);
-  return success();
+  Status status = readBuckets(hostOf(context), call, call.args[6], *plan);
+  if (!status.ok()) {
+    host::release(call.vm.heap(), call.result);
+    call.result = Value::unit();
+  }
+  return status;
 }
 
 Status batches(void *, Invocation &call) {
@@ -161,6 +263,8 @@ Status begin(void *context, Invocation &call) {
       status = Status(
           mxrt_random_permutation_i64(&now, &child, plan->set->length, cursor->order.data()));
   }
+  if (status.ok() && !plan->bounds.empty())
+    status = deal(*cursor);
   if (status.ok())
     return giveCursor(call, cursor);
   deleteCursor(cursor);
@@ -179,24 +283,38 @@ Status walk(void *context, Invocation &call) {
   return giveCursor(call, cursor);
 }
 
-Status issueNext(DataHost &host, Invocation &call, Cursor &cursor) {
+/// Which items the next batch has. Whether it is as large as the others.
+Status chooseNext(Cursor &cursor, bool &whole) {
   Plan *plan = cursor.plan;
   Dataset *set = plan ? plan->set : cursor.items;
-  int64_t first = plan ? cursor.next * plan->batch : cursor.next;
-  int64_t rows = plan ? plan->batch : 1;
-  bool whole = first + rows <= set->length;
-  if (!whole && plan->last != Last::Pad)
+  bool dealt = !cursor.begins.empty();
+  int64_t rows = plan ? plan->batch : 1, first = cursor.next * rows;
+  whole = first + rows <= set->length;
+  if (dealt) {
+    first = cursor.begins[static_cast<size_t>(cursor.next)];
+    rows = cursor.begins[static_cast<size_t>(cursor.next) + 1] - first;
+    whole = rows == plan->batch;
+  } else if (!whole && plan->last != Last::Pad) {
     rows = set->length - first;
+  }
   if (!cursor.numbers.resize(static_cast<size_t>(rows)) ||
       !cursor.places.resize(static_cast<size_t>(rows)))
     return outOfMemory(cursor.alloc);
   for (int64_t r = 0; r < rows; ++r) {
     // Beyond the end the epoch begins again: those rows fill the last batch.
-    int64_t at = (first + r) % set->length;
+    int64_t at = dealt ? cursor.dealt[static_cast<size_t>(first + r)] : (first + r) % set->length;
     cursor.numbers[static_cast<size_t>(r)] =
         cursor.order.empty() ? at : cursor.order[static_cast<size_t>(at)];
     cursor.places[static_cast<size_t>(r)] = first + r;
   }
+  return success();
+}
+
+Status issueNext(DataHost &host, Invocation &call, Cursor &cursor) {
+  Plan *plan = cursor.plan;
+  Dataset *set = plan ? plan->set : cursor.items;
+  bool whole = true;
+  MXRT_CHECK(chooseNext(cursor, whole));
   Value batch;
   Vec<mxrt_tensor *> tensors(cursor.alloc);
   ItemRequest request;
@@ -205,13 +323,16 @@ Status issueNext(DataHost &host, Invocation &call, Cursor &cursor) {
   request.single = !plan;
   request.stream = cursor.draws;
   request.epoch = cursor.epoch;
+  if (!cursor.buckets.empty())
+    request.length = plan->bounds[cursor.buckets[static_cast<size_t>(cursor.next)]];
   MXRT_CHECK(issueItems(host, call, set, request, batch, tensors));
   if (!cursor.ready.push(batch)) {
     host::release(cursor.heap, batch);
     return outOfMemory(cursor.alloc);
   }
   if (!whole && plan->last == Last::Keep)
-    host.noteShortBatch({plan->name.data(), plan->name.size()}, rows,
+    host.noteShortBatch({plan->name.data(), plan->name.size()},
+                        static_cast<int64_t>(cursor.numbers.size()),
                         {tensors.data(), tensors.size()});
   ++cursor.next;
   return success();
@@ -239,9 +360,9 @@ Status next(void *context, Invocation &call) {
 } // namespace
 
 Status registerLoaders(host::Vm &vm, DataHost &host) {
-  static constexpr ParamData plan[] = {{Kind::Handle, false}, {Kind::Str, false},
-                                       {Kind::Int, false},    {Kind::Str, false},
-                                       {Kind::Int, false},    {Kind::Bool, false}};
+  static constexpr ParamData plan[] = {
+      {Kind::Handle, false}, {Kind::Str, false},  {Kind::Int, false}, {Kind::Str, false},
+      {Kind::Int, false},    {Kind::Bool, false}, {Kind::Any, false}};
   static constexpr ParamData handle[] = {{Kind::Handle, false}};
   static constexpr ParamData state[] = {{Kind::Handle, false},
                                         {Kind::Int, false},

@@ -80,32 +80,71 @@ Status map(void *context, Invocation &call) {
   return giveDataset(call, set);
 }
 
+/// Adds the tensors from `begin` on as columns of rows, all of one length.
+Status addRows(DataHost &host, Invocation &call, size_t begin, Dataset &set) {
+  for (size_t i = begin; i < call.args.size(); ++i) {
+    mxrt_tensor *tensor = eager::tensorOf(call.args[i]);
+    if (!tensor || tensor->rank == 0)
+      return error(host.allocator(), MXRT_SHAPE, noPlace,
+                   "rows: value %zu is not a tensor with rows", i + 1);
+    if (i > begin && tensor->sizes()[0] != set.length)
+      return error(host.allocator(), MXRT_SHAPE, noPlace,
+                   "rows: value %zu is %s, the first has %lld rows", i + 1,
+                   shapeText(tensor->shape()).text, static_cast<long long>(set.length));
+    // A tensor that is a column twice becomes two, since an op names each variable once.
+    bool again = false;
+    for (const Column &column : set.columns)
+      again |= column.rows->buffer == tensor->buffer;
+    TensorRef dense;
+    MXRT_CHECK(again ? copyOf(host, tensor, call.place, dense)
+                     : denseOf(host, tensor, call.place, dense));
+    MXRT_CHECK(addColumn(set, dense.release(), tensor->type, 1));
+  }
+  return success();
+}
+
 Status rows(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
   Dataset *set = MXRT_TRY(makeDataset(call.vm.heap(), host.allocator()));
-  Status status;
-  for (size_t i = 0; i < call.args.size() && status.ok(); ++i) {
-    mxrt_tensor *tensor = eager::tensorOf(call.args[i]);
-    if (!tensor || tensor->rank == 0)
-      status = error(host.allocator(), MXRT_SHAPE, noPlace,
-                     "rows: value %zu is not a tensor with rows", i + 1);
-    else if (i > 0 && tensor->sizes()[0] != set->length)
-      status = error(host.allocator(), MXRT_SHAPE, noPlace,
-                     "rows: value %zu is %s, the first has %lld rows", i + 1,
-                     shapeText(tensor->shape()).text, static_cast<long long>(set->length));
-    if (!status.ok())
-      break;
-    // A tensor that is a column twice becomes two, since an op names each variable once.
-    bool again = false;
-    for (const Column &column : set->columns)
-      again |= column.rows->buffer == tensor->buffer;
-    TensorRef dense;
-    status =
-        again ? copyOf(host, tensor, call.place, dense) : denseOf(host, tensor, call.place, dense);
-    if (status.ok())
-      status = addColumn(*set, dense.release(), tensor->type, 1);
+  return giveDataset(call, set, addRows(host, call, 0, *set));
+}
+
+/// Where the pieces of a tensor begin, from their lengths; waits for these.
+Status readStarts(DataHost &host, Invocation &call, Dataset &set) {
+  mxrt_tensor *values = eager::tensorOf(call.args[0]);
+  Vec<double> lengths(host.allocator());
+  MXRT_CHECK(readNumbers(host, eager::tensorOf(call.args[1]), call.place, lengths));
+  if (!set.starts.resize(lengths.size() + 1))
+    return outOfMemory(host.allocator());
+  set.starts[0] = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] < 0)
+      return error(host.allocator(), MXRT_INVALID_ARGUMENT, noPlace,
+                   "sequences: length %zu is %lld", i, static_cast<long long>(lengths[i]));
+    set.starts[i + 1] = set.starts[i] + static_cast<int64_t>(lengths[i]);
   }
-  return giveDataset(call, set, std::move(status));
+  if (set.starts[lengths.size()] != values->elements)
+    return error(host.allocator(), MXRT_SHAPE, noPlace,
+                 "sequences: the lengths sum to %lld, there are %lld values",
+                 static_cast<long long>(set.starts[lengths.size()]),
+                 static_cast<long long>(values->elements));
+  return success();
+}
+
+/// sequences(values, lengths, ...)
+Status sequences(void *context, Invocation &call) {
+  DataHost &host = hostOf(context);
+  Dataset *set = MXRT_TRY(makeDataset(call.vm.heap(), host.allocator()));
+  auto fill = [&]() -> Status {
+    mxrt_tensor *values = eager::tensorOf(call.args[0]);
+    TensorRef dense;
+    MXRT_CHECK(denseOf(host, values, call.place, dense));
+    MXRT_CHECK(addColumn(*set, dense.release(), values->type, 1));
+    set->columns[0].rank = 1; // its size is that of a batch
+    MXRT_CHECK(readStarts(host, call, *set));
+    return addRows(host, call, 1, *set);
+  };
+  return giveDataset(call, set, fill());
 }
 
 Status length(void *, Invocation &call) {
@@ -127,6 +166,7 @@ Status registerDatasets(host::Vm &vm, DataHost &host) {
                                {"mx.data.repeat", setInt, false, Kind::Handle, repeat},
                                {"mx.data.map", setFn, false, Kind::Handle, map},
                                {"mx.data.rows", {}, true, Kind::Handle, rows},
+                               {"mx.data.sequences", {}, true, Kind::Handle, sequences},
                                {"mx.data.length", set, false, Kind::Int, length}};
   return registerRows(vm, host, natives);
 }

@@ -28,7 +28,7 @@ native mx.data.crop(handle, i64, i64, i64, bool) -> handle
 native mx.data.zoom(handle, f32) -> handle
 native mx.data.colour(handle, f32, f32, f32) -> handle
 native mx.data.repeat(handle, i64) -> handle
-native mx.data.plan(handle, str, i64, str, i64, bool) -> handle
+native mx.data.plan(handle, str, i64, str, i64, bool, any) -> handle
 native mx.data.begin(handle, i64, i64, i64, i64) -> handle
 native mx.data.next(handle) -> tuple
 native mx.progress.make(str, bool) -> handle
@@ -52,7 +52,7 @@ func main() in "main.mx" {
   native r3, mx.data.colour, [r3, r5, r5, r5]
   native r3, mx.data.repeat, [r3, r2]
   const r6, "keep"
-  native r3, mx.data.plan, [r3, r6, r2, r6, r2, r4]
+  native r3, mx.data.plan, [r3, r6, r2, r6, r2, r4, r1]
   int r10, 0
   int r11, 2
   native r7, mx.data.begin, [r3, r10, r10, r10, r10]
