@@ -92,6 +92,8 @@ private:
              Value steps);
   void finish(Value row, Value i, Value count, Value begin, Value width);
   Value vectorAt(const Panel &panel, const Tile &tile, Value k0, Value k, int64_t vector);
+  /// The most steps of k that are copied at once.
+  int64_t stretch() { return isShallow() ? std::max<int64_t>(1, *e.known(deep)) : kDeep; }
   /// Columns that a row of sums has room for.
   int64_t pitch() { return isShallow() ? wide : panelColumns; }
 };
@@ -193,17 +195,16 @@ void Product::emit() {
   chooseTiles();
   int64_t room = llvm::alignTo(
       std::clamp<int64_t>(e.known(columns).value_or(panelColumns), 1, panelColumns), wide);
-  copied = e.scratch(type, room * kDeep);
-  copiedRows = e.scratch(type, kRows * kDeep);
+  copied = e.scratch(type, room * stretch());
+  copiedRows = e.scratch(type, kRows * stretch());
   sums = e.scratch(type, (isShallow() ? kRows : blockRows) * pitch());
 
   e.b.setLoc(op.getLoc());
   result.push_back(parts(rows, blockRows));
   result.push_back(parts(columns, panelColumns));
   // Eight products cost what a simple op does.
-  Value work =
-      e.mul(e.mul(deep, smaller(rows, blockRows)),
-            e.number(std::max<int64_t>(1, *e.known(smaller(e.number(room), panelColumns)) / 8)));
+  Value work = e.mul(e.mul(deep, smaller(rows, blockRows)),
+                     e.number(std::max<int64_t>(1, std::min(room, panelColumns) / 8)));
   e.spread(
       result, work,
       [&](Indices at) {
@@ -224,8 +225,7 @@ bool Product::mayReadInPlace() {
   auto argument = dyn_cast<BlockArgument>(op.getY());
   if (!argument || rightIsVector() || e.known(rows).value_or(kFewRows + 1) > kFewRows)
     return false;
-  bool isStrided = e.kernel.getStrided() && (*e.kernel.getStrided())[argument.getArgNumber()];
-  return !isStrided && e.codeType(y().getElement()) == type;
+  return !e.isStrided(argument) && e.codeType(y().getElement()) == type;
 }
 
 void Product::panel(Value i0, Value count, const Panel &panel) {
@@ -263,9 +263,8 @@ void Product::panel(Value i0, Value count, const Panel &panel) {
 /// Steps of k that lie together; others would fight for the same places in the cache.
 bool Product::mayReadRowsInPlace() {
   auto argument = dyn_cast<BlockArgument>(op.getX());
-  bool isStrided =
-      argument && e.kernel.getStrided() && (*e.kernel.getStrided())[argument.getArgNumber()];
-  return !isStrided && !isa_and_nonnull<TransposeOp>(op.getX().getDefiningOp());
+  return !(argument && e.isStrided(argument)) &&
+         !isa_and_nonnull<TransposeOp>(op.getX().getDefiningOp());
 }
 
 void Product::copyRows(Value i, int64_t height, Value k0, Value steps) {
@@ -283,7 +282,7 @@ void Product::copy(const Panel &panel, Value from, Value k0, Value steps) {
   // In the order in which y lies in memory.
   bool isSwapped = isa_and_nonnull<TransposeOp>(op.getY().getDefiningOp());
   auto placeOf = [&](Value tile, Value k, Value j) {
-    return e.add(e.mul(tile, e.number(kDeep)), e.add(e.mul(k, e.number(wide)), j));
+    return e.add(e.mul(tile, e.number(stretch())), e.add(e.mul(k, e.number(wide)), j));
   };
   auto element = [&](Value tile, Value k, Value j) {
     Evaluator::Scope scope(evaluator);
@@ -348,7 +347,7 @@ void Product::eachTile(const Panel &panel, llvm::function_ref<void(const Tile &)
   if (!width || *width >= wide)
     e.loop(e.number(0), whole, wide, [&](Value column) {
       Evaluator::Scope scope(evaluator);
-      Value at = inPlace ? Value() : e.mul(column, e.number(kDeep));
+      Value at = inPlace ? Value() : e.mul(column, e.number(stretch()));
       body({wide / lanes, column, e.number(wide), at});
     });
   // What is left over: in one tile if its columns are known, else vector by vector.
@@ -360,7 +359,7 @@ void Product::eachTile(const Panel &panel, llvm::function_ref<void(const Tile &)
   e.loop(whole, panel.width, vectors * lanes, [&](Value column) {
     Evaluator::Scope scope(evaluator);
     Value width = smaller(e.sub(panel.width, column), vectors * lanes);
-    body({vectors, column, width, e.add(e.mul(whole, e.number(kDeep)), e.sub(column, whole))});
+    body({vectors, column, width, e.add(e.mul(whole, e.number(stretch())), e.sub(column, whole))});
   });
 }
 

@@ -98,9 +98,7 @@ LogicalResult Draw::categorical() {
   Value logits = op.getParameters()[0];
   auto from = cast<TensorType>(logits.getType());
   auto argument = dyn_cast<BlockArgument>(logits);
-  bool strided =
-      argument && e.kernel.getStrided() && (*e.kernel.getStrided())[argument.getArgNumber()];
-  if (!argument || strided || !from.getElement().isF32())
+  if (!argument || e.isStrided(argument) || !from.getElement().isF32())
     return refuse("needs dense f32 logits");
   if (!type.getElement().isInteger())
     return refuse("draws integers");

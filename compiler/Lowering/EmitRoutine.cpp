@@ -12,9 +12,7 @@ namespace {
 /// The address of a dense input, or null.
 Value addressOf(KernelEmitter &e, Value input) {
   auto argument = dyn_cast<BlockArgument>(input);
-  bool strided =
-      argument && e.kernel.getStrided() && (*e.kernel.getStrided())[argument.getArgNumber()];
-  return argument && !strided ? e.input(argument).address : Value();
+  return argument && !e.isStrided(argument) ? e.input(argument).address : Value();
 }
 
 LogicalResult emitCall(KernelEmitter &e, RoutineOp op, const Output &output) {

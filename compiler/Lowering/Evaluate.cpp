@@ -54,7 +54,8 @@ void Evaluator::bind(Value value, Indices place, Value element) {
 void Evaluator::prepare(ValueRange roots) {
   llvm::SmallPtrSet<Operation *, 8> late; // known only inside of a loop
   for (Operation *op : operationsBehind(roots)) {
-    bool isLate = !isPointwise(op) && !isa<UpdateOp, ConcatOp, RandomOp, ScatterAddOp, RoutineOp>(op);
+    bool isLate =
+        !isPointwise(op) && !isa<UpdateOp, ConcatOp, RandomOp, ScatterAddOp, RoutineOp>(op);
     for (Value operand : op->getOperands())
       isLate |= operand.getDefiningOp() && late.contains(operand.getDefiningOp());
     if (isLate) {
@@ -202,8 +203,7 @@ Value Evaluator::reshaped(ReshapeOp op, Indices place) {
   if (!linear)
     linear = e.number(0);
   if (auto argument = dyn_cast<BlockArgument>(op.getX())) {
-    bool strided = e.kernel.getStrided() && (*e.kernel.getStrided())[argument.getArgNumber()];
-    if (!strided) {
+    if (!e.isStrided(argument)) {
       Buffer flat = e.input(argument);
       flat.strides = {e.number(1)};
       return e.load(flat, linear);

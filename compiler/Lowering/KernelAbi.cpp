@@ -205,7 +205,7 @@ void KernelEmitter::makeBuffers() {
   for (BlockArgument argument : kernel.getBody().getArguments()) {
     auto type = cast<TensorType>(argument.getType());
     Buffer buffer = makeBuffer(index, type, 0);
-    if (kernel.getStrided() && (*kernel.getStrided())[index])
+    if (isStrided(argument))
       for (size_t i = 0; i < type.rank(); ++i)
         buffer.strides.push_back(sizeArgument(strideAt++));
     else
@@ -225,6 +225,9 @@ void KernelEmitter::makeBuffers() {
       inputs[input] = outputs[output];
 }
 
+bool KernelEmitter::isStrided(BlockArgument argument) {
+  return kernel.getStrided() && (*kernel.getStrided())[argument.getArgNumber()];
+}
 const Buffer &KernelEmitter::input(BlockArgument argument) {
   return inputs[argument.getArgNumber()];
 }

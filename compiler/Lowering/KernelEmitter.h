@@ -84,6 +84,8 @@ public:
   mlir::Type codeType(mlir::Type element) const;
   mlir::Type memoryType(mlir::Type element) const;
   const Buffer &input(mlir::BlockArgument argument);
+  /// Whether its strides come with the call; otherwise it is dense.
+  bool isStrided(mlir::BlockArgument argument);
   const Buffer &output(unsigned index) const { return outputs[index]; }
   /// A dense constant, kept in a global.
   const Buffer &constantBuffer(ir::ConstantOp op);
