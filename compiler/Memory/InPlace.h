@@ -10,4 +10,15 @@ namespace mx::memory {
 using Choices = llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 1>;
 Choices choicesOf(ir::KernelOp kernel);
 
+/// The same by calls: each kernel is looked at once.
+class KernelChoices {
+public:
+  explicit KernelChoices(mlir::SymbolTable &symbols) : symbols(symbols) {}
+  const Choices &of(rt::CallOp call);
+
+private:
+  mlir::SymbolTable &symbols;
+  llvm::DenseMap<mlir::Attribute, Choices> known;
+};
+
 } // namespace mx::memory

@@ -24,9 +24,6 @@ namespace mx::memory {
 
 namespace {
 
-/// Operations in the time in which a byte is moved.
-constexpr double kOperationsPerByte = 8;
-
 /// Shares of the budget that inner blocks are tried with, where they need more.
 constexpr double kInnerShares[] = {0.75, 0.5, 0.35, 0.25, 0.15, 0.1};
 
@@ -36,15 +33,7 @@ struct Shared {
   rt::ProgramOp program;
   SymbolTable symbols;
   OpWork work;
-  llvm::DenseMap<Attribute, Choices> known;
-
-  const Choices &choices(rt::CallOp call) {
-    auto [found, isNew] = known.try_emplace(call.getKernelAttr());
-    if (isNew)
-      if (auto kernel = symbols.lookup<rt::KernelOp>(call.getKernel()); kernel && kernel.kernel())
-        found->second = choicesOf(kernel.kernel());
-    return found->second;
-  }
+  KernelChoices choices{symbols};
 };
 
 int64_t bytesOf(Value buffer) {
@@ -244,7 +233,7 @@ private:
       out.cost = kOperationsPerByte * shared.work.bytes(op);
       if (auto call = dyn_cast<rt::CallOp>(op)) {
         out.cost += shared.work.operations(call);
-        for (auto [output, inputs] : llvm::enumerate(shared.choices(call)))
+        for (auto [output, inputs] : llvm::enumerate(shared.choices.of(call)))
           for (unsigned input : inputs)
             out.over.push_back(
                 {indices[call.getWrites()[output]], indices[call.getReads()[input]]});
@@ -326,7 +315,8 @@ struct Recompute : impl::RecomputeBase<Recompute> {
   void runOnOperation() override {
     for (auto program : getOperation().getOps<rt::ProgramOp>())
       if (!recompute(program, budget))
-        program.emitRemark() << "no way was found to use at most " << int64_t(budget) << " bytes at once";
+        program.emitRemark() << "no way was found to use at most " << int64_t(budget)
+                             << " bytes at once";
   }
 };
 

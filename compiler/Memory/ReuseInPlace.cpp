@@ -146,6 +146,14 @@ Choices choicesOf(ir::KernelOp kernel) {
   return out;
 }
 
+const Choices &KernelChoices::of(rt::CallOp call) {
+  auto [choices, isNew] = known.try_emplace(call.getKernelAttr());
+  if (isNew)
+    if (auto kernel = symbols.lookup<rt::KernelOp>(call.getKernel()); kernel && kernel.kernel())
+      choices->second = choicesOf(kernel.kernel());
+  return choices->second;
+}
+
 namespace {
 
 /// Whole ops: what an op reads and what it writes are both in use while it runs.
@@ -229,7 +237,7 @@ private:
   SmallVector<rt::CopyOp> needless;
   std::vector<unsigned> leaders;
   std::vector<SmallVector<Segment, 1>> lives; ///< of each leader
-  llvm::DenseMap<Attribute, Choices> known;
+  KernelChoices kernelChoices{symbols};
   std::vector<SmallVector<rt::CopyOp, 1>> copies; ///< of each leader: those from it and to it
 
   /// Outputs that can be where their inputs are.
@@ -241,7 +249,7 @@ private:
       if (auto call = dyn_cast_or_null<rt::CallOp>(pair.meets)) {
         auto read = llvm::find(call.getReads(), from) - call.getReads().begin();
         auto written = llvm::find(call.getWrites(), to) - call.getWrites().begin();
-        const Choices &choices = choicesFor(call);
+        const Choices &choices = kernelChoices.of(call);
         if (llvm::count(call.getReads(), from) != 1 ||
             static_cast<size_t>(written) >= choices.size() ||
             !llvm::is_contained(choices[written], static_cast<unsigned>(read)))
@@ -256,14 +264,6 @@ private:
     }
     if (llvm::any_of(over, [](int64_t input) { return input >= 0; }))
       program->setAttr(rt::kOverInputs, DenseI64ArrayAttr::get(program.getContext(), over));
-  }
-
-  const Choices &choicesFor(rt::CallOp call) {
-    auto [choices, isNew] = known.try_emplace(call.getKernelAttr());
-    if (isNew)
-      if (auto kernel = symbols.lookup<rt::KernelOp>(call.getKernel()); kernel && kernel.kernel())
-        choices->second = choicesOf(kernel.kernel());
-    return choices->second;
   }
 
   /// The two slices of a copy that could be one.
@@ -317,7 +317,7 @@ private:
     auto kernel = symbols.lookup<rt::KernelOp>(call.getKernel());
     if (!kernel || !kernel.kernel())
       return;
-    Choices choices = choicesFor(call);
+    Choices choices = kernelChoices.of(call);
     SmallVector<int64_t> over(choices.size(), -1);
     for (auto [input, output] : donated.lookup(call))
       over[output] = input;

@@ -7,6 +7,9 @@
 
 namespace mx::memory {
 
+/// Operations in the time in which a byte is moved: what makes one cost of both.
+inline constexpr double kOperationsPerByte = 8;
+
 /// At the bounds of open sizes. A loop counts with its number of turns if that is known, and else
 /// once.
 struct Work {

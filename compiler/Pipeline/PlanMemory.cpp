@@ -165,7 +165,7 @@ private:
       return failure();
     int64_t bytes = arenaBytes(*plan);
     memory::Work again = memory::workAgain(programOf(*plan));
-    double cost = double(again.operations) + 8 * double(again.bytes);
+    double cost = double(again.operations) + memory::kOperationsPerByte * double(again.bytes);
     int64_t now = best ? arenaBytes(*best) : plain;
     bool isBetter = bytes <= options.maxBytes ? !fits() || cost < bestCost : !fits() && bytes < now;
     if (isBetter) {
