@@ -150,19 +150,20 @@ Value Sema::construct(NominalInfo &n, const Type *type, std::vector<Arg> args, E
     }
     typeArgs.push_back(std::move(a));
   }
-  // An optimizer without a model is a rule: a name and numbers that can travel (S18).
-  if (missingModel && !n.isModel) {
-    calls.emplace_back();
-    CallInfo &info = calls.back();
+  auto callOf = [&](const Type *result) -> CallInfo & {
+    CallInfo &info = calls.emplace_back();
     info.target = CallInfo::Construct;
     info.nominal = &n;
     for (size_t p = 0; p < n.params.size(); ++p)
       info.arguments.push_back(slots[p] >= 0 ? args[static_cast<size_t>(slots[p])].expr : nullptr);
-    info.result = types.rule(&n);
+    info.result = result;
     if (slot)
       *slot = &info;
-    return hostValue(info.result);
-  }
+    return info;
+  };
+  // An optimizer without a model is a rule: a name and numbers that can travel (S18).
+  if (missingModel && !n.isModel)
+    return hostValue(callOf(types.rule(&n)).result);
   if (!missing.empty()) {
     std::string names;
     for (const GenericParam &g : n.generics)
@@ -181,16 +182,8 @@ Value Sema::construct(NominalInfo &n, const Type *type, std::vector<Arg> args, E
     demandType(made, as<Index>(callee) ? callee->span : callee->outerSpan);
   if (diags.errorCount() != reports)
     return errorValue();
-  calls.emplace_back();
-  CallInfo &info = calls.back();
-  info.target = CallInfo::Construct;
-  info.nominal = &n;
-  for (size_t p = 0; p < n.params.size(); ++p)
-    info.arguments.push_back(slots[p] >= 0 ? args[static_cast<size_t>(slots[p])].expr : nullptr);
+  CallInfo &info = callOf(types.onDevice(made, context->device));
   info.bindings = state.bindings;
-  info.result = types.onDevice(made, context->device);
-  if (slot)
-    *slot = &info;
   Value v = valueOf(info.result);
   v.host = n.isHandle;
   return v;
