@@ -28,16 +28,6 @@ Result<mxrt_tensor *> makeTensor(DataHost &host, const Invocation &call, mxrt_dt
   return made;
 }
 
-Status giveTensor(Invocation &call, TensorRef tensor) {
-  call.result = eager::makeTensorValue(call.vm.heap(), tensor.get());
-  if (!call.result.isSet()) {
-    call.result = Value::unit();
-    return call.vm.heap().exhausted();
-  }
-  tensor.release();
-  return success();
-}
-
 Status readWhole(io::Input &input, Vec<char> &bytes) {
   io::Stream stream(input);
   MXRT_CHECK(stream.open(0, input.size, io::Coding::Plain));
@@ -224,7 +214,7 @@ Status readCsv(void *context, Invocation &call) {
   int64_t sizes[] = {head.rows, head.columns};
   TensorRef out(MXRT_TRY(makeTensor(host, call, MXRT_F32, 2, sizes)));
   io::readCsv(view, separator[0], head, reinterpret_cast<float *>(out->data()));
-  return giveTensor(call, std::move(out));
+  return eager::giveTensor(call, std::move(out));
 }
 
 Status readElementsOf(DataHost &host, Invocation &call, mxrt_dtype type) {
@@ -246,7 +236,7 @@ Status readElementsOf(DataHost &host, Invocation &call, mxrt_dtype type) {
   MXRT_CHECK(io::measure(stream, 0, head));
   TensorRef out(MXRT_TRY(makeTensor(host, call, type, 1, head.sizes)));
   MXRT_CHECK(io::readElements(stream, head, out->data()));
-  return giveTensor(call, std::move(out));
+  return eager::giveTensor(call, std::move(out));
 }
 
 Status readBin(void *context, Invocation &call) {
@@ -280,7 +270,7 @@ Status readSafetensor(DataHost &host, Invocation &call, io::Input &input, std::s
   MXRT_CHECK(expectShape(input, head, type, rank));
   TensorRef out(MXRT_TRY(makeTensor(host, call, head.type, head.rank, head.sizes)));
   MXRT_CHECK(index.readTensor(*found, out->data()));
-  return giveTensor(call, std::move(out));
+  return eager::giveTensor(call, std::move(out));
 }
 
 /// readArray(path, name, dtype, rank): the first bytes tell the format.
@@ -314,7 +304,7 @@ Status readArray(void *context, Invocation &call) {
   MXRT_CHECK(expectShape(input, head, type, rank));
   TensorRef out(MXRT_TRY(makeTensor(host, call, head.type, head.rank, head.sizes)));
   MXRT_CHECK(io::readElements(stream, head, out->data()));
-  return giveTensor(call, std::move(out));
+  return eager::giveTensor(call, std::move(out));
 }
 
 } // namespace

@@ -14,8 +14,6 @@ namespace mxrt::data {
 /// A tensor of the call's place, to be filled.
 Result<mxrt_tensor *> makeTensor(DataHost &host, const host::Invocation &call, mxrt_dtype type,
                                  int32_t rank, const int64_t *sizes);
-/// Makes it the call's result.
-Status giveTensor(host::Invocation &call, TensorRef tensor);
 Status readWhole(io::Input &input, Vec<char> &bytes);
 
 } // namespace mxrt::data

@@ -83,7 +83,7 @@ Status giveTokens(DataHost &host, Invocation &call, const Vec<int32_t> &tokens) 
   TensorRef out(MXRT_TRY(makeTensor(host, call, MXRT_I32, 1, &count)));
   if (count > 0)
     std::memcpy(out->data(), tokens.data(), tokens.size() * sizeof(int32_t));
-  return giveTensor(call, std::move(out));
+  return eager::giveTensor(call, std::move(out));
 }
 
 /// bpe(path, tokens)
@@ -97,7 +97,7 @@ Status readBpe(void *context, Invocation &call) {
   TensorRef out(MXRT_TRY(makeTensor(host, call, MXRT_I32, 2, sizes)));
   if (!merges.empty())
     std::memcpy(out->data(), merges.data(), merges.size() * sizeof(io::Merge));
-  return giveTensor(call, std::move(out));
+  return eager::giveTensor(call, std::move(out));
 }
 
 /// tokens(path, merges)

@@ -129,12 +129,7 @@ Result<TensorRef> OpCall::view(const mxrt_tensor *base, int64_t offset, int32_t 
 Status OpCall::give(TensorRef tensor) const {
   if (op.resultKind == Kind::Unit)
     return success();
-  Value value = makeTensorValue(call.vm.heap(), tensor.get());
-  if (!value.isSet())
-    return call.vm.heap().exhausted();
-  tensor.release();
-  call.result = value;
-  return success();
+  return giveTensor(call, std::move(tensor));
 }
 
 //===-- Compiled kernels ----------------------------------------------------===//

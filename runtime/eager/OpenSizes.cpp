@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "eager/OpenSizes.h"
+#include "eager/TensorValue.h"
 #include "memory/Tensor.h"
 #include "mxrt/call.h"
 #include "routines/Routines.h"
@@ -53,15 +54,6 @@ struct Operand {
   }
 };
 
-Status give(Invocation &call, TensorRef tensor) {
-  Value value = makeTensorValue(call.vm.heap(), tensor.get());
-  if (!value.isSet())
-    return call.vm.heap().exhausted();
-  tensor.release();
-  call.result = value;
-  return success();
-}
-
 /// Whether both elements are one value.
 bool isSame(mxrt_dtype type, const char *x, const char *y, size_t bytes) {
   auto equal = [](auto a, auto b) { return a == b || (a != a && b != b); };
@@ -97,7 +89,7 @@ Status nonzero(void *context, Invocation &call) {
   for (int64_t i = 0; i < mask.size(); ++i)
     if (flags[i])
       *places++ = int32_t(i);
-  return give(call, std::move(result));
+  return giveTensor(call, std::move(result));
 }
 
 Status unique(void *context, Invocation &call) {
@@ -127,7 +119,7 @@ Status unique(void *context, Invocation &call) {
   char *to = result->data();
   for (int64_t i = 0; i < count; ++i)
     memcpy(to + size_t(i) * bytes, from + size_t(order[i]) * bytes, bytes);
-  return give(call, std::move(result));
+  return giveTensor(call, std::move(result));
 }
 
 } // namespace mxrt::eager

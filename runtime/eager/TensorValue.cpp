@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "eager/TensorValue.h"
+#include "host/Vm.h"
+#include "memory/Tensor.h"
 
 namespace mxrt::eager {
 
@@ -10,6 +12,15 @@ const host::ForeignType tensorType = {
 host::Value makeTensorValue(host::Heap &heap, mxrt_tensor *tensor) {
   host::ForeignObject *object = host::makeForeign(heap, &tensorType, tensor);
   return object ? host::Value(host::Kind::Tensor, object) : host::Value();
+}
+
+Status giveTensor(host::Invocation &call, TensorRef tensor) {
+  host::Value value = makeTensorValue(call.vm.heap(), tensor.get());
+  if (!value.isSet())
+    return call.vm.heap().exhausted();
+  tensor.release();
+  call.result = value;
+  return success();
 }
 
 } // namespace mxrt::eager
