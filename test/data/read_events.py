@@ -3,8 +3,12 @@ log.jsonl."""
 import glob
 import json
 import math
+import os
 import struct
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "onnx"))
+from protobuf import fields  # noqa: E402
 
 
 def crc32c(data):
@@ -37,50 +41,18 @@ def records(content):
         at += 16 + length
 
 
-def fields(message):
-    """(number, value) of a message of Protocol Buffers; bytes, or a number."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while at < len(message):
-        key = varint()
-        if key & 7 == 0:
-            yield key >> 3, varint()
-        elif key & 7 == 1:
-            yield key >> 3, struct.unpack("<d", message[at:at + 8])[0]
-            at += 8
-        elif key & 7 == 5:
-            yield key >> 3, struct.unpack("<f", message[at:at + 4])[0]
-            at += 4
-        else:
-            assert key & 7 == 2, key
-            length = varint()
-            yield key >> 3, message[at:at + length]
-            at += length
-
-
 folder = sys.argv[1]
 numbers, times = [], []
 (path,) = glob.glob(f"{folder}/events.out.tfevents.*")
 with open(path, "rb") as file:
     for record in records(file.read()):
         event = dict(fields(record))
-        times.append(event[1])
+        times.append(struct.unpack("<d", event[1])[0])
         if 3 in event:
             print("version", event[3].decode())
         if 5 in event:
             value = dict(fields(dict(fields(event[5]))[1]))
-            numbers.append((value[1].decode(), event.get(2, 0), value[2]))
+            numbers.append((value[1].decode(), event.get(2, 0), struct.unpack("<f", value[2])[0]))
             print(*numbers[-1])
 assert times == sorted(times) and times[0] > 1.5e9, times
 with open(f"{folder}/log.jsonl", encoding="utf-8") as file:

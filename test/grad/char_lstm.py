@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 import numpy as np
+from lstm_reference import adam, loss_and_gradients
 
 MXC, PROGRAM, OPTIONS = sys.argv[1], sys.argv[2], sys.argv[3:]
 STEPS, B, T = 50, 4, 33
@@ -49,66 +50,17 @@ def weights(n, scale):
     return (((np.arange(n) * 7919 + 13) % 1009).astype(f32) / f32(1009) - f32(0.5)) * f32(scale)
 
 
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-def loss_and_gradients(p, text):
-    """The loss of the program, and its gradients by backpropagation through time."""
-    h, c, states, total = np.zeros((B, H), f32), np.zeros((B, H), f32), [], f32(0)
-    for t in range(T - 1):
-        x = p["emb"][text[:, t]]
-        i, f, g, o = np.split(x @ p["wx"] + h @ p["wh"] + p["b"], 4, axis=1)
-        i, f, g, o = sigmoid(i), sigmoid(f + 1), np.tanh(g), sigmoid(o)
-        c2 = f * c + i * g
-        h2 = o * np.tanh(c2)
-        logits = h2 @ p["ow"] + p["ob"]
-        logits = logits - logits.max(axis=1, keepdims=True)
-        soft = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-        total += -np.log(soft[np.arange(B), text[:, t + 1]]).mean()
-        states.append((x, h, c, i, f, g, o, c2, h2, soft))
-        h, c = h2, c2
-    d = {k: np.zeros_like(v) for k, v in p.items()}
-    dh, dc = np.zeros((B, H), f32), np.zeros((B, H), f32)
-    for t in reversed(range(T - 1)):
-        x, h, c, i, f, g, o, c2, h2, soft = states[t]
-        dl = soft.copy()
-        dl[np.arange(B), text[:, t + 1]] -= 1
-        dl /= f32(B * (T - 1))
-        d["ow"] += h2.T @ dl
-        d["ob"] += dl.sum(axis=0)
-        dh = dh + dl @ p["ow"].T
-        tanh = np.tanh(c2)
-        dc = dc + dh * o * (1 - tanh**2)
-        gates = np.concatenate([dc * g * i * (1 - i), dc * c * f * (1 - f), dc * i * (1 - g**2),
-                                dh * tanh * o * (1 - o)], axis=1)
-        d["wx"] += x.T @ gates
-        d["wh"] += h.T @ gates
-        d["b"] += gates.sum(axis=0)
-        np.add.at(d["emb"], text[:, t], gates @ p["wx"].T)
-        dh, dc = gates @ p["wh"].T, dc * f
-    return total / f32(T - 1), d
-
-
 def train():
     p = {"emb": weights(V * E, 0.5).reshape(V, E), "wx": weights(E * 4 * H, 0.4).reshape(E, 4 * H),
          "wh": weights(H * 4 * H, 0.1).reshape(H, 4 * H), "b": weights(4 * H, 0.1),
          "ow": weights(H * V, 0.2).reshape(H, V), "ob": weights(V, 0.1)}
     n = np.arange(B * T)
     text = ((n * n * 31 + n * 17) % V).reshape(B, T)
-    first = {k: np.zeros_like(v) for k, v in p.items()}
-    second = {k: np.zeros_like(v) for k, v in p.items()}
+    moments = {}
     for step in range(1, STEPS + 1):
         loss, d = loss_and_gradients(p, text)
         yield float(loss)
-        norm = np.sqrt(sum(float((g * g).sum()) for g in d.values()))
-        scale = min(1.0, CLIP / norm)
-        for k in p:
-            g = d[k] * f32(scale)
-            first[k] = 0.9 * first[k] + 0.1 * g
-            second[k] = 0.999 * second[k] + 0.001 * g * g
-            p[k] = (p[k] - LR * (first[k] / (1 - 0.9**step))
-                    / (np.sqrt(second[k] / (1 - 0.999**step)) + 1e-8)).astype(f32)
+        adam(p, d, moments, step, LR, CLIP)
 
 
 with open(PROGRAM, encoding="utf-8") as file:

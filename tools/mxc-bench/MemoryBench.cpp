@@ -2,7 +2,7 @@
 
 #include "MemoryBench.h"
 
-#include "Memory/Packing.h"
+#include "CutRectangle.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -11,7 +11,6 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -44,30 +43,6 @@ bool readCsv(const std::string &path, Blocks &blocks) {
 int64_t capacityOf(const std::string &path) {
   size_t end = path.rfind(".csv"), dot = end == std::string::npos ? end : path.rfind('.', end - 1);
   return dot == std::string::npos ? 0 : std::atoll(path.c_str() + dot + 1);
-}
-
-/// A rectangle cut into blocks: it can be filled without a hole.
-Blocks cutRectangle(size_t count) {
-  std::mt19937_64 draw(count);
-  auto below = [&](int64_t n) { return static_cast<int64_t>(draw() % static_cast<uint64_t>(n)); };
-  Blocks parts{{1 << 20, 0, static_cast<int64_t>(2 * count)}};
-  while (parts.size() < count) {
-    Piece &part = parts[draw() % parts.size()];
-    int64_t length = part.last - part.first + 1;
-    bool across = draw() % 2 == 0;
-    if (across ? part.bytes < 2 : length < 2)
-      continue;
-    Piece other = part;
-    if (across) {
-      other.bytes = 1 + below(part.bytes - 1);
-      part.bytes -= other.bytes;
-    } else {
-      other.first = part.first + 1 + below(length - 1);
-      part.last = other.first - 1;
-    }
-    parts.push_back(other);
-  }
-  return parts;
 }
 
 void measure(const std::string &name, const Blocks &blocks, int64_t capacity, double seconds) {
@@ -114,6 +89,6 @@ int runMemoryBench(int argc, char **argv) {
   }
   if (files.empty())
     for (size_t count : {30u, 300u, 3000u, 30'000u, 100'000u})
-      measure("rectangle", cutRectangle(count), 0, seconds);
+      measure("rectangle", cutRectangle(count, count, 1 << 20, static_cast<int64_t>(2 * count)), 0, seconds);
   return 0;
 }

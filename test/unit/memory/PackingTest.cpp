@@ -2,6 +2,7 @@
 //
 // Packings of blocks: right in every case, best where that is known, and fast for many.
 #include "Memory/Packing.h"
+#include "tools/mxc-bench/CutRectangle.h"
 #include <algorithm>
 #include <ctime>
 #include <gtest/gtest.h>
@@ -42,31 +43,6 @@ void expectValid(const Blocks &blocks, const Packing &packing) {
     ASSERT_TRUE(next == taken.begin() || std::prev(next)->second <= from) << "block " << i;
     taken[from] = to;
   }
-}
-
-/// A rectangle cut into `count` blocks: it can be filled without a hole.
-Blocks cutRectangle(uint64_t seed, size_t count, int64_t height, int64_t steps) {
-  std::mt19937_64 draw(seed);
-  Blocks parts{{height, 0, steps - 1}};
-  for (int tries = 0; parts.size() < count && tries < 100000; ++tries) {
-    Piece &part = parts[draw() % parts.size()];
-    int64_t length = part.last - part.first + 1;
-    bool across = draw() % 2 == 0;
-    if (across ? part.bytes < 2 : length < 2)
-      continue;
-    Piece other = part;
-    if (across) {
-      other.bytes = 1 + static_cast<int64_t>(draw() % static_cast<uint64_t>(part.bytes - 1));
-      part.bytes -= other.bytes;
-    } else {
-      other.first =
-          part.first + 1 + static_cast<int64_t>(draw() % static_cast<uint64_t>(length - 1));
-      part.last = other.first - 1;
-    }
-    parts.push_back(other);
-  }
-  std::shuffle(parts.begin(), parts.end(), draw);
-  return parts;
 }
 
 /// The shortest packing, by trying all orders: some order of falling blocks gives it.
