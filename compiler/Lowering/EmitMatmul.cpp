@@ -92,8 +92,6 @@ private:
              Value steps);
   void finish(Value row, Value i, Value count, Value begin, Value width);
   Value vectorAt(const Panel &panel, const Tile &tile, Value k0, Value k, int64_t vector);
-  /// The most steps of k that are copied at once.
-  int64_t stretch() { return isShallow() ? std::max<int64_t>(1, *e.known(deep)) : kDeep; }
   /// Columns that a row of sums has room for.
   int64_t pitch() { return isShallow() ? wide : panelColumns; }
 };
@@ -195,8 +193,8 @@ void Product::emit() {
   chooseTiles();
   int64_t room = llvm::alignTo(
       std::clamp<int64_t>(e.known(columns).value_or(panelColumns), 1, panelColumns), wide);
-  copied = e.scratch(type, room * stretch());
-  copiedRows = e.scratch(type, kRows * stretch());
+  copied = e.scratch(type, room * kDeep);
+  copiedRows = e.scratch(type, kRows * kDeep);
   sums = e.scratch(type, (isShallow() ? kRows : blockRows) * pitch());
 
   e.b.setLoc(op.getLoc());
@@ -282,7 +280,7 @@ void Product::copy(const Panel &panel, Value from, Value k0, Value steps) {
   // In the order in which y lies in memory.
   bool isSwapped = isa_and_nonnull<TransposeOp>(op.getY().getDefiningOp());
   auto placeOf = [&](Value tile, Value k, Value j) {
-    return e.add(e.mul(tile, e.number(stretch())), e.add(e.mul(k, e.number(wide)), j));
+    return e.add(e.mul(tile, e.number(kDeep)), e.add(e.mul(k, e.number(wide)), j));
   };
   auto element = [&](Value tile, Value k, Value j) {
     Evaluator::Scope scope(evaluator);
@@ -347,7 +345,7 @@ void Product::eachTile(const Panel &panel, llvm::function_ref<void(const Tile &)
   if (!width || *width >= wide)
     e.loop(e.number(0), whole, wide, [&](Value column) {
       Evaluator::Scope scope(evaluator);
-      Value at = inPlace ? Value() : e.mul(column, e.number(stretch()));
+      Value at = inPlace ? Value() : e.mul(column, e.number(kDeep));
       body({wide / lanes, column, e.number(wide), at});
     });
   // What is left over: in one tile if its columns are known, else vector by vector.
@@ -359,7 +357,7 @@ void Product::eachTile(const Panel &panel, llvm::function_ref<void(const Tile &)
   e.loop(whole, panel.width, vectors * lanes, [&](Value column) {
     Evaluator::Scope scope(evaluator);
     Value width = smaller(e.sub(panel.width, column), vectors * lanes);
-    body({vectors, column, width, e.add(e.mul(whole, e.number(stretch())), e.sub(column, whole))});
+    body({vectors, column, width, e.add(e.mul(whole, e.number(kDeep)), e.sub(column, whole))});
   });
 }
 
