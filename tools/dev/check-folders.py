@@ -73,7 +73,7 @@ TOOL_EXTRA = {
 SOURCES = (".c", ".cc", ".cpp", ".cu", ".cuh", ".def", ".h", ".hpp", ".inc", ".td")
 INCLUDE = re.compile(r'^\s*#?\s*include\s*([<"])([^>"]+)[>"]')
 RUNTIME_FOLDERS = ["base", "memory", "engine", "host", "eager", "device", "kvstore", "io", "data", "random",
-                   "routines", "profile", "abi"]
+                   "routines", "profile", "abi", "aot"]
 
 
 def folder_of(path):
