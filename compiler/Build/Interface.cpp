@@ -157,12 +157,6 @@ bool Describer::settleSizes() {
   for (auto size : graph.getSizes().getAsRange<mlir::StringAttr>()) {
     auto given = llvm::find_if(shapes, [&](auto &row) { return row.first == size.getValue(); });
     if (auto bound = open ? open.getAs<mlir::IntegerAttr>(size) : mlir::IntegerAttr()) {
-      if (given != shapes.end()) {
-        error(Code::E1002, "takes any " + size.str() + " up to " +
-                               std::to_string(bound.getInt()) + ", so it has no values")
-            .help("leave `" + size.str() + "=…` out of --shapes");
-        return false;
-      }
       function->sizes.push_back({size.str(), "", true, bound.getInt(), {}});
     } else if (given == shapes.end()) {
       missing += (missing.empty() ? "" : ",") + size.str() + "=1";
@@ -274,7 +268,7 @@ bool Describer::addArgument(unsigned index, Names &names) {
   argument.name = names.fresh(written);
   argument.isMut = graph.getArgAttr(index, "mx.mut") != nullptr;
   if (auto tensor = dyn_cast<ir::TensorType>(type)) {
-    argument.kind = tensor.isHost() ? Argument::Number : Argument::Tensor;
+    argument.kind = tensor.rank() == 0 ? Argument::Number : Argument::Tensor;
     argument.element = ir::elementFromMlir(tensor.getElement());
     for (ir::SizeAttr size : tensor.getSizes()) {
       auto number = evaluate(size);
@@ -377,14 +371,28 @@ bool Describer::add(const Export &source) {
 /// A name that no graph has is a slip.
 bool Describer::checkShapes(const std::vector<Export> &exports) {
   std::vector<std::string> known;
+  std::map<std::string, std::pair<const Export *, int64_t>> bounds;
   for (const Export &source : exports) {
     ir::GraphOp graph = source.graph;
+    auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
     for (auto size : graph.getSizes().getAsRange<mlir::StringAttr>())
-      known.push_back(size.str());
+      if (auto bound = open ? open.getAs<mlir::IntegerAttr>(size) : mlir::IntegerAttr())
+        bounds[size.str()] = {&source, bound.getInt()};
+      else
+        known.push_back(size.str());
   }
   for (const auto &[name, values] : shapes) {
     if (llvm::is_contained(known, name))
       continue;
+    if (auto found = bounds.find(name); found != bounds.end()) {
+      const auto &[source, bound] = found->second;
+      diags
+          .report(Code::E1002, source->span,
+                  "`" + source->name + "` takes any " + name + " up to " + std::to_string(bound) +
+                      ", so it has no values to give")
+          .help("leave `" + name + "=…` out of --shapes");
+      return false;
+    }
     std::string near = nearest(name, known);
     Diagnostic &d = diags.report(Code::E1002, exports.front().span,
                                  "no graph that is built has a size `" + name + "`");

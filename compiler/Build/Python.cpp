@@ -142,13 +142,24 @@ const char *ctypesNumber(ElementType element) {
     return "ctypes.c_uint8";
   case ElementType::I32:
     return "ctypes.c_int32";
+  case ElementType::F16:
+  case ElementType::BF16:
+    return "ctypes.c_uint16";
   case ElementType::F32:
     return "ctypes.c_float";
   case ElementType::F64:
     return "ctypes.c_double";
-  default:
+  case ElementType::I64:
     return "ctypes.c_int64";
   }
+  return "";
+}
+
+/// A number as C takes it.
+std::string number(ElementType element, const std::string &name) {
+  if (element == ElementType::F16)
+    return "ctypes.c_uint16(numpy.float16(" + name + ").view(numpy.uint16).item())";
+  return std::string(ctypesNumber(element)) + "(" + name + ")";
 }
 
 std::string fill(std::string text,
@@ -302,7 +313,7 @@ std::string FunctionWriter::write() {
       std::string name = pythonName(argument.name);
       call.push_back(argument.kind == Argument::Value ? name + "._handle"
                      : argument.kind == Argument::Number && !argument.isMut
-                         ? std::string(ctypesNumber(argument.element)) + "(" + name + ")"
+                         ? number(argument.element, name)
                          : "ctypes.c_void_p(" + name + ".ctypes.data)");
     }
   }
@@ -310,6 +321,9 @@ std::string FunctionWriter::write() {
   for (const std::string &each : call)
     line("    " + each + ",");
   line("))");
+  for (size_t i = 0; i < results.size(); ++i)
+    if (function.results[i].sizes.empty())
+      results[i] += "[()]"; // a number
   if (!results.empty())
     line("return " + llvm::join(results, ", "));
   return "\n\ndef " + pythonName(function.name) + "(" + llvm::join(parameters, ", ") + "):\n    " +

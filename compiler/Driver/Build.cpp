@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char *kBuildHelp = R"(mxc build - code for other programs, made ahead of time
 
-usage: mxc build --obj|--lib [OPTIONS] FILE -o OUT
+usage: mxc build --obj|--lib|--python [OPTIONS] FILE -o OUT
 
 Compiles every `export graph fn` of a program into functions of C and writes a header with their
 prototypes and the bytes of workspace that each needs. What comes out needs libc and libm, and no
@@ -22,6 +22,7 @@ compiler. Prints the size of the artefact, and the signature and workspace of ea
 
   --obj                    an object file; link it with libmxrt_core.a
   --lib                    OUT.so: a shared library; OUT.a: a static one. libmxrt_core is inside
+  --python                 OUT.py: a module on ctypes and NumPy; libOUT.so goes beside it
   -o OUT                   the file to write; names in C begin with its name without `lib`
   --header FILE            where the header goes (OUT.h, beside OUT)
   --shapes N=1,32,T=7      values of sizes that are not `dyn`; several make several variants, and the
@@ -68,6 +69,26 @@ std::string findLibrary(const std::string &name) {
   llvm::sys::path::append(path, "..", "lib", name);
   llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
   return std::string(path);
+}
+
+/// With all of libmxrt_core that the object needs inside.
+bool writeLibrary(const std::string &path, const std::string &object, std::string &why) {
+  std::string core = findLibrary("libmxrt_core.a");
+  if (llvm::StringRef(path).ends_with(".a"))
+    return build::writeArchive(path, object, core, why);
+  llvm::SmallString<128> temporary;
+  if (std::error_code failure = llvm::sys::fs::createTemporaryFile("mxc-build", "o", temporary)) {
+    why = failure.message();
+    return false;
+  }
+  std::string input(temporary);
+  // Only the functions of the header are seen from outside.
+  bool fine = build::writeFile(input, object, why) &&
+              build::runLinker({"-shared", "-Wl,--exclude-libs,ALL", "-Wl,--gc-sections",
+                                "-Wl,-z,defs", "-Wl,--as-needed", "-s"},
+                               {input, core, "-lm"}, path, why);
+  llvm::sys::fs::remove(input);
+  return fine;
 }
 
 } // namespace
@@ -117,34 +138,28 @@ bool Session::collectExports(const std::string &name, const std::string &path, s
 
 bool Session::writeArtefact(const BuildRequest &request, const build::Interface &interface,
                             const std::vector<build::Cpu> &cpus, const std::string &object) {
-  std::string why, core = findLibrary("libmxrt_core.a");
-  bool fine = false;
-  if (request.kind == BuildRequest::Object) {
-    fine = build::writeFile(request.output, object, why);
-  } else if (llvm::StringRef(request.output).ends_with(".a")) {
-    fine = build::writeArchive(request.output, object, core, why);
-  } else {
-    llvm::SmallString<128> temporary;
-    if (std::error_code failure =
-            llvm::sys::fs::createTemporaryFile("mxc-build", "o", temporary)) {
-      why = failure.message();
-    } else {
-      std::string input(temporary);
-      // Only the functions of the header are seen from outside.
-      fine = build::writeFile(input, object, why) &&
-             build::runLinker({"-shared", "-Wl,--exclude-libs,ALL", "-Wl,--gc-sections",
-                               "-Wl,-z,defs", "-Wl,--as-needed", "-s"},
-                              {input, core, "-lm"}, request.output, why);
-      llvm::sys::fs::remove(input);
-    }
-  }
-  std::string failed = request.output;
-  if (fine) {
-    failed = request.header;
-    fine = build::writeFile(
-        request.header,
-        build::writeHeader(interface, llvm::sys::path::filename(request.header).str()), why);
-  }
+  using llvm::sys::path::filename;
+  std::string why, failed;
+  auto wrote = [&](const std::string &path, bool fine) {
+    if (!fine)
+      failed = path;
+    return fine;
+  };
+  const std::string &binary =
+      request.kind == BuildRequest::Python ? request.library : request.output;
+  bool fine =
+      wrote(binary, request.kind == BuildRequest::Object
+                        ? build::writeFile(binary, object, why)
+                        : writeLibrary(binary, object, why)) &&
+      wrote(request.header,
+            build::writeFile(request.header,
+                             build::writeHeader(interface, filename(request.header).str()), why));
+  if (fine && request.kind == BuildRequest::Python)
+    fine = wrote(request.output,
+                 build::writeFile(request.output,
+                                  build::writePython(interface, interface.prefix,
+                                                     filename(binary).str()),
+                                  why));
   if (!fine) {
     diags.report(Code::E1006, Span(), "cannot write `" + failed + "`: " + why)
         .help("name a file in a folder that exists and can be written: `-o FILE`");
@@ -152,11 +167,13 @@ bool Session::writeArtefact(const BuildRequest &request, const build::Interface 
     return false;
   }
   uint64_t bytes = 0;
-  (void)llvm::sys::fs::file_size(request.output, bytes);
-  out << request.output << "  " << build::grouped(static_cast<int64_t>(bytes)) << " bytes for ";
+  (void)llvm::sys::fs::file_size(binary, bytes);
+  out << binary << "  " << build::grouped(static_cast<int64_t>(bytes)) << " bytes for ";
   for (size_t i = cpus.size(); i > 0; --i)
     out << cpus[i - 1].name << (i > 1 ? ", " : "\n");
   out << request.header << "\n";
+  if (request.kind == BuildRequest::Python)
+    out << request.output << "\n";
   for (const build::Function &function : interface.functions) {
     out << "\n" << build::prototypeOf(interface, function) << "\n";
     out << "  workspace " << build::grouped(function.workspace) << " bytes";
@@ -194,15 +211,15 @@ bool Session::build(const std::string &name, const std::string &path, std::strin
 int runBuild(const std::vector<std::string> &args, Streams streams) {
   std::set<std::string> valued = programOptions();
   valued.insert({"-o", "--header", "--shapes", "--target-cpu", "--embed-params", "--disable"});
-  CommandLine line(args, valued, {"--help", "-h", "--obj", "--lib", "--unchecked"});
+  CommandLine line(args, valued, {"--help", "-h", "--obj", "--lib", "--python", "--unchecked"});
   if (!line.problem().empty())
     return wrongUse(streams, line.problem(), "build");
   if (line.has("--help") || line.has("-h")) {
     streams.out << kBuildHelp;
     return kFine;
   }
-  if (line.has("--obj") + line.has("--lib") != 1)
-    return wrongUse(streams, "one of --obj and --lib, please", "build");
+  if (line.has("--obj") + line.has("--lib") + line.has("--python") != 1)
+    return wrongUse(streams, "one of --obj, --lib and --python, please", "build");
   if (line.files().size() != 1)
     return wrongUse(streams, "one file, please", "build");
   if (!line.value("-o") || line.value("-o")->empty())
@@ -210,13 +227,19 @@ int runBuild(const std::vector<std::string> &args, Streams streams) {
   Settings settings;
   SessionOptions options;
   BuildRequest request;
-  request.kind = line.has("--obj") ? BuildRequest::Object : BuildRequest::Library;
+  request.kind = line.has("--obj")   ? BuildRequest::Object
+                 : line.has("--lib") ? BuildRequest::Library
+                                     : BuildRequest::Python;
   request.output = *line.value("-o");
   std::string stem = stemOf(request.output);
   request.prefix = build::cName(stem);
-  llvm::SmallString<128> beside(llvm::sys::path::parent_path(request.output));
-  llvm::sys::path::append(beside, stem + ".h");
-  request.header = line.value("--header").value_or(std::string(beside));
+  auto beside = [&](const std::string &name) {
+    llvm::SmallString<128> path(llvm::sys::path::parent_path(request.output));
+    llvm::sys::path::append(path, name);
+    return std::string(path);
+  };
+  request.header = line.value("--header").value_or(beside(stem + ".h"));
+  request.library = beside("lib" + stem + ".so");
   request.parameters = line.value("--embed-params").value_or("");
   request.cpus = line.value("--target-cpu").value_or(build::defaultCpus());
   options.compile.kernels.unchecked = line.has("--unchecked");

@@ -49,8 +49,9 @@ struct PlanRequest {
 
 /// What `mxc build` was asked.
 struct BuildRequest {
-  enum Kind : uint8_t { Object, Library } kind = Object;
+  enum Kind : uint8_t { Object, Library, Python } kind = Object;
   std::string output, header;
+  std::string library; ///< of a Python module, beside it
   std::string prefix; ///< of names in C
   build::Shapes shapes;
   std::string cpus;       ///< a list of names
