@@ -10,26 +10,26 @@
 
 namespace mx::build {
 
-bool writeFile(const std::string &path, llvm::StringRef content, std::string &why) {
+bool writeFile(const std::string &path, llvm::StringRef content, Trouble &trouble) {
   std::string beside = path + ".part";
   {
     std::error_code failure;
     llvm::raw_fd_ostream file(beside, failure);
     if (failure) {
-      why = failure.message();
+      trouble.why = failure.message();
       return false;
     }
     file << content;
     file.close();
     if (file.has_error()) {
-      why = file.error().message();
+      trouble.why = file.error().message();
       file.clear_error();
       llvm::sys::fs::remove(beside);
       return false;
     }
   }
   if (std::error_code failure = llvm::sys::fs::rename(beside, path)) {
-    why = failure.message();
+    trouble.why = failure.message();
     llvm::sys::fs::remove(beside);
     return false;
   }
@@ -37,15 +37,15 @@ bool writeFile(const std::string &path, llvm::StringRef content, std::string &wh
 }
 
 bool writeArchive(const std::string &path, const std::string &object, const std::string &core,
-                  std::string &why) {
+                  Trouble &trouble) {
   auto buffer = llvm::MemoryBuffer::getFile(core, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (!buffer) {
-    why = "cannot read `" + core + "`: " + buffer.getError().message();
+    trouble.why = "cannot read `" + core + "`: " + buffer.getError().message();
     return false;
   }
   auto failed = [&](llvm::Error error) {
-    why = llvm::toString(std::move(error));
+    trouble.why = llvm::toString(std::move(error));
     return false;
   };
   auto archive = llvm::object::Archive::create((*buffer)->getMemBufferRef());
@@ -70,7 +70,7 @@ bool writeArchive(const std::string &path, const std::string &object, const std:
 }
 
 bool runLinker(const std::vector<std::string> &flags, const std::vector<std::string> &inputs,
-               const std::string &path, std::string &why) {
+               const std::string &path, Trouble &trouble) {
   std::vector<std::string> names = {"cc", "clang", "gcc"};
   if (const char *given = std::getenv("CC"); given && *given)
     names = {given};
@@ -79,12 +79,13 @@ bool runLinker(const std::vector<std::string> &flags, const std::vector<std::str
     if (auto found = llvm::sys::findProgramByName(name); found && program.empty())
       program = *found;
   if (program.empty()) {
-    why = "there is no C compiler to link with: `" + names.front() + "` is not in PATH";
+    trouble.why = "there is no C compiler to link with: `" + names.front() + "` is not in PATH";
+    trouble.help = "install one, set CC to its name, or write an object with `--obj`";
     return false;
   }
   llvm::SmallString<128> log;
   if (std::error_code failure = llvm::sys::fs::createTemporaryFile("mxc-link", "log", log)) {
-    why = failure.message();
+    trouble.why = failure.message();
     return false;
   }
   std::vector<llvm::StringRef> arguments = {program};
@@ -94,11 +95,13 @@ bool runLinker(const std::vector<std::string> &flags, const std::vector<std::str
   arguments.insert(arguments.end(), inputs.begin(), inputs.end());
   std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(log),
                                                 llvm::StringRef(log)};
-  int code = llvm::sys::ExecuteAndWait(program, arguments, std::nullopt, redirects, 0, 0, &why);
+  int code = llvm::sys::ExecuteAndWait(program, arguments, std::nullopt, redirects, 0, 0, &trouble.why);
   if (code != 0) {
     auto said = llvm::MemoryBuffer::getFile(log);
     llvm::StringRef text = said ? (*said)->getBuffer().rtrim() : "";
-    why = "`" + program + "` failed" + (text.empty() ? "" : ": " + text.str());
+    // The linker says it first; the rest is who called it.
+    text = text.split('\n').first;
+    trouble.why = "`" + program + "` failed" + (text.empty() ? "" : ": " + text.str());
   }
   llvm::sys::fs::remove(log);
   return code == 0;

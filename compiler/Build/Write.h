@@ -19,15 +19,20 @@ std::string writePython(const Interface &interface, const std::string &moduleNam
 /// "1,234,567"
 std::string grouped(int64_t number);
 
+/// Why a file could not be written, and what to do; empty: nothing but another name.
+struct Trouble {
+  std::string why, help;
+};
+
 /// Writes a file as a whole: after a failure there is the old one or none. False, and why, then.
-bool writeFile(const std::string &path, llvm::StringRef content, std::string &why);
+bool writeFile(const std::string &path, llvm::StringRef content, Trouble &trouble);
 
 /// A static library of the object and all of libmxrt_core.
 bool writeArchive(const std::string &path, const std::string &object, const std::string &core,
-                  std::string &why);
+                  Trouble &trouble);
 
 /// Has the C compiler of the system link `inputs`; `flags` come first.
 bool runLinker(const std::vector<std::string> &flags, const std::vector<std::string> &inputs,
-               const std::string &path, std::string &why);
+               const std::string &path, Trouble &trouble);
 
 } // namespace mx::build

@@ -72,21 +72,22 @@ std::string findLibrary(const std::string &name) {
 }
 
 /// With all of libmxrt_core that the object needs inside.
-bool writeLibrary(const std::string &path, const std::string &object, std::string &why) {
+bool writeLibrary(const std::string &path, const std::string &object,
+                  build::Trouble &trouble) {
   std::string core = findLibrary("libmxrt_core.a");
   if (llvm::StringRef(path).ends_with(".a"))
-    return build::writeArchive(path, object, core, why);
+    return build::writeArchive(path, object, core, trouble);
   llvm::SmallString<128> temporary;
   if (std::error_code failure = llvm::sys::fs::createTemporaryFile("mxc-build", "o", temporary)) {
-    why = failure.message();
+    trouble.why = failure.message();
     return false;
   }
   std::string input(temporary);
   // Only the functions of the header are seen from outside.
-  bool fine = build::writeFile(input, object, why) &&
+  bool fine = build::writeFile(input, object, trouble) &&
               build::runLinker({"-shared", "-Wl,--exclude-libs,ALL", "-Wl,--gc-sections",
                                 "-Wl,-z,defs", "-Wl,--as-needed", "-s"},
-                               {input, core, "-lm"}, path, why);
+                               {input, core, "-lm"}, path, trouble);
   llvm::sys::fs::remove(input);
   return fine;
 }
@@ -139,7 +140,8 @@ bool Session::collectExports(const std::string &name, const std::string &path, s
 bool Session::writeArtefact(const BuildRequest &request, const build::Interface &interface,
                             const std::vector<build::Cpu> &cpus, const std::string &object) {
   using llvm::sys::path::filename;
-  std::string why, failed;
+  std::string failed;
+  build::Trouble trouble;
   auto wrote = [&](const std::string &path, bool fine) {
     if (!fine)
       failed = path;
@@ -149,20 +151,23 @@ bool Session::writeArtefact(const BuildRequest &request, const build::Interface 
       request.kind == BuildRequest::Python ? request.library : request.output;
   bool fine =
       wrote(binary, request.kind == BuildRequest::Object
-                        ? build::writeFile(binary, object, why)
-                        : writeLibrary(binary, object, why)) &&
+                        ? build::writeFile(binary, object, trouble)
+                        : writeLibrary(binary, object, trouble)) &&
       wrote(request.header,
             build::writeFile(request.header,
-                             build::writeHeader(interface, filename(request.header).str()), why));
+                             build::writeHeader(interface, filename(request.header).str()),
+                             trouble));
   if (fine && request.kind == BuildRequest::Python)
     fine = wrote(request.output,
                  build::writeFile(request.output,
                                   build::writePython(interface, interface.prefix,
                                                      filename(binary).str()),
-                                  why));
+                                  trouble));
   if (!fine) {
-    diags.report(Code::E1006, Span(), "cannot write `" + failed + "`: " + why)
-        .help("name a file in a folder that exists and can be written: `-o FILE`");
+    diags.report(Code::E1006, Span(), "cannot write `" + failed + "`: " + trouble.why)
+        .help(!trouble.help.empty() ? trouble.help
+                                    : "name a file in a folder that exists and can be written: "
+                                      "`-o FILE`");
     flushDiagnostics();
     return false;
   }
