@@ -22,6 +22,7 @@ commands
   explain CODE     what a message means, with a wrong and a right example
   grammar          editor grammars from the token table (--vscode, --tree-sitter)
   run FILE         check a program and run it
+  build FILE -o F  code for other programs, made ahead of time
   plan FILE GRAPH  the memory that a graph needs, before it runs
   report FOLDER    one page with the curves of a run and what else its folder holds
   -e 'CODE'        run a program given here
@@ -50,6 +51,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"check", runCheck},     {"fmt", runFormat},  {"explain", runExplain},
     {"grammar", runGrammar}, {"run", runProgram},   {"test", runTests},
+    {"build", runBuild},
     {"plan", runPlan},       {"report", runReport},
 };
 

@@ -422,8 +422,11 @@ Generated generate(MLIRContext &context, sema::Sema &sema, const sema::ModuleInf
   Instance top;
   top.symbol = "main";
   out.entry = "main";
-  Emitter(shared, top)
-      .emitTopLevel(module.syntax->items, "main", options.keepNames ? &out.result : nullptr);
+  if (options.exports)
+    queueExports(shared, module, out.exports);
+  else
+    Emitter(shared, top)
+        .emitTopLevel(module.syntax->items, "main", options.keepNames ? &out.result : nullptr);
   if (options.tests)
     for (const Stmt *stmt : module.syntax->items)
       if (auto *test = as<Test>(stmt)) {
