@@ -32,7 +32,4 @@ int runBuild(const std::vector<std::string> &args, Streams streams);
 int runPlan(const std::vector<std::string> &args, Streams streams);
 int runRepl(Streams streams);
 
-/// The folder of the standard library: $MX_STDLIB, or beside the program.
-std::string findStdlib();
-
 } // namespace mx::driver

@@ -4,9 +4,6 @@
 #include "Driver/Commands.h"
 #include "Support/Suggest.h"
 #include <algorithm>
-#include <cstdlib>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace mx::driver {
 namespace {
@@ -55,27 +52,7 @@ constexpr Command kCommands[] = {
     {"plan", runPlan},       {"report", runReport},
 };
 
-bool isFolder(const std::string &path) {
-  struct stat info;
-  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 } // namespace
-
-std::string findStdlib() {
-  if (const char *given = std::getenv("MX_STDLIB"); given && *given)
-    return given;
-  char buffer[4096];
-  ssize_t length = readlink("/proc/self/exe", buffer, sizeof buffer - 1);
-  if (length <= 0)
-    return "";
-  std::string exe(buffer, static_cast<size_t>(length));
-  std::string bin = exe.substr(0, exe.rfind('/'));
-  for (const char *place : {"/../share/mx/stdlib", "/stdlib", "/../stdlib"})
-    if (isFolder(bin + place))
-      return bin + place;
-  return "";
-}
 
 int runMxc(const std::vector<std::string> &args, Streams streams) {
   if (args.empty())
