@@ -23,9 +23,10 @@ commands
   grammar          editor grammars from the token table (--vscode, --tree-sitter)
   run FILE         check a program and run it
   plan FILE GRAPH  the memory that a graph needs, before it runs
+  doc [FILE…]      the reference of the library or of your modules, as HTML
   report FOLDER    one page with the curves of a run and what else its folder holds
   -e 'CODE'        run a program given here
-  test FILE…       run the `test` blocks of programs
+  test FILE…       run the `test` blocks of programs, and the examples in their comments
   help [COMMAND]   this page, or a command's own
 
 options of every command that reads programs
@@ -50,7 +51,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"check", runCheck},     {"fmt", runFormat},  {"explain", runExplain},
     {"grammar", runGrammar}, {"run", runProgram},   {"test", runTests},
-    {"plan", runPlan},       {"report", runReport},
+    {"plan", runPlan},       {"report", runReport}, {"doc", runDoc},
 };
 
 bool isFolder(const std::string &path) {
