@@ -21,9 +21,10 @@ commands
   run FILE         check a program and run it
   build FILE -o F  code for other programs, made ahead of time
   plan FILE GRAPH  the memory that a graph needs, before it runs
+  doc [FILE…]      the reference of the library or of your modules, as HTML
   report FOLDER    one page with the curves of a run and what else its folder holds
   -e 'CODE'        run a program given here
-  test FILE…       run the `test` blocks of programs
+  test FILE…       run the `test` blocks of programs, and the examples in their comments
   help [COMMAND]   this page, or a command's own
 
 options of every command that reads programs
@@ -48,8 +49,8 @@ struct Command {
 constexpr Command kCommands[] = {
     {"check", runCheck},     {"fmt", runFormat},  {"explain", runExplain},
     {"grammar", runGrammar}, {"run", runProgram},   {"test", runTests},
-    {"build", runBuild},
-    {"plan", runPlan},       {"report", runReport},
+    {"build", runBuild},     {"plan", runPlan},   {"report", runReport},
+    {"doc", runDoc},
 };
 
 } // namespace
