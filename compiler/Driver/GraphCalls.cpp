@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Driver/GraphParts.h"
+#include "dialects/mx/Marks.h"
 #include "eager/TensorValue.h"
 #include "mlir/IR/Diagnostics.h"
 #include <chrono>
@@ -283,7 +284,7 @@ mxrt::Status GraphHost::invokeGraph(void *target, Invocation &invocation) {
 
 /// First op by op on copies of the arguments, then compiled; the compiled results count.
 mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
-  auto twin = graph.op->getAttrOfType<mlir::StringAttr>("mx.eager");
+  auto twin = graph.op->getAttrOfType<mlir::StringAttr>(ir::kEager);
   if (!twin || !program)
     return runGraph(graph, invocation);
   Heap &heap = invocation.vm.heap();

@@ -19,10 +19,12 @@ commands
   explain CODE     what a message means, with a wrong and a right example
   grammar          editor grammars from the token table (--vscode, --tree-sitter)
   run FILE         check a program and run it
+  build FILE -o F  code for other programs, made ahead of time
   plan FILE GRAPH  the memory that a graph needs, before it runs
+  doc [FILE…]      the reference of the library or of your modules, as HTML
   report FOLDER    one page with the curves of a run and what else its folder holds
   -e 'CODE'        run a program given here
-  test FILE…       run the `test` blocks of programs
+  test FILE…       run the `test` blocks of programs, and the examples in their comments
   help [COMMAND]   this page, or a command's own
 
 options of every command that reads programs
@@ -47,7 +49,8 @@ struct Command {
 constexpr Command kCommands[] = {
     {"check", runCheck},     {"fmt", runFormat},  {"explain", runExplain},
     {"grammar", runGrammar}, {"run", runProgram},   {"test", runTests},
-    {"plan", runPlan},       {"report", runReport},
+    {"build", runBuild},     {"plan", runPlan},   {"report", runReport},
+    {"doc", runDoc},
 };
 
 } // namespace

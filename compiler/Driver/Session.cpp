@@ -79,7 +79,7 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   }
   options.compile.threads = static_cast<unsigned>(mxrt_runtime_threads(runtime));
   kernels = std::make_unique<KernelStore>(context, options.compile, options.cacheFolder,
-                                          mxrt_runtime_allocator(runtime));
+                                          options.cpu, mxrt_runtime_allocator(runtime));
   if (!kernels->problem().empty()) {
     err << "mxc: no code can be made on this machine: " << kernels->problem() << "\n";
     return;

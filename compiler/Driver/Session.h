@@ -6,6 +6,7 @@
 // Thread rule: one thread at a time; only cancel() may be called from anywhere, also from a signal
 // handler.
 #pragma once
+#include "Build/Artefact.h"
 #include "Driver/GraphCalls.h"
 #include "Driver/KernelStore.h"
 #include "Driver/OutsideCalls.h"
@@ -25,6 +26,7 @@ struct SessionOptions {
   /// Prints this stage of the program and does not run it: mx or bytecode; empty: none.
   std::string emit;
   std::string cacheFolder; ///< empty: the user's
+  std::string cpu = "native"; ///< what code is made for; must run here
   bool compare = false;    ///< graphs run both ways, and results are compared
   bool sync = false;       ///< every op is waited for before the next is issued
   bool checkNan = false;
@@ -46,6 +48,17 @@ struct PlanRequest {
   std::string htmlFile; ///< empty: none
 };
 
+/// What `mxc build` was asked.
+struct BuildRequest {
+  enum Kind : uint8_t { Object, Library, Python } kind = Object;
+  std::string output, header;
+  std::string library; ///< of a Python module, beside it
+  std::string prefix; ///< of names in C
+  build::Shapes shapes;
+  std::string cpus;       ///< a list of names
+  std::string parameters; ///< a file; empty: none is embedded
+};
+
 class Session {
 public:
   Session(SessionOptions options, std::ostream &out, std::ostream &err);
@@ -65,6 +78,9 @@ public:
   /// (Plan.cpp).
   bool plan(const std::string &name, const std::string &path, std::string text,
             const PlanRequest &request);
+  /// Makes code of the graphs that a program exports, which is not run (Build.cpp).
+  bool build(const std::string &name, const std::string &path, std::string text,
+             const BuildRequest &request);
   /// One input of the REPL. `complete` is false if more lines could finish it.
   bool runInput(const std::string &name, std::string text, bool &complete);
 
@@ -99,6 +115,10 @@ private:
   bool call(const std::string &function);
   bool finish(mxrt_status status);
   bool finishLog();
+  bool collectExports(const std::string &name, const std::string &path, std::string text,
+                      mlir::OwningOpRef<mlir::ModuleOp> &module, std::vector<build::Export> &out);
+  bool writeArtefact(const BuildRequest &request, const build::Interface &interface,
+                     const std::vector<build::Cpu> &cpus, const std::string &object);
   Diagnostic &planError(Span span, const std::string &message);
   void flushDiagnostics();
   bool prepareRng();

@@ -40,6 +40,12 @@ void Emitter::finishReturn(mlir::Value result) {
     create<ir::ReturnOp>(out);
 }
 
+/// `@amp`: the element type that products compute in; without one, that of the range of f32.
+static mlir::Type precisionOf(mlir::MLIRContext &context, const ast::Attribute &amp) {
+  auto *name = amp.args.empty() ? nullptr : as<Name>(amp.args[0].value);
+  return ir::elementToMlir(&context, name ? *elementNamed(name->text) : ElementType::BF16);
+}
+
 void Emitter::emitFunction() {
   FunctionInfo &f = *instance.function;
   sema.checkBody(f);
@@ -70,7 +76,7 @@ void Emitter::emitFunction() {
     if (!isDropped(param))
       argument(param.symbol, param.name);
   if (instance.isGraph && shared.options.twins)
-    functionOp->setAttr("mx.eager",
+    functionOp->setAttr(ir::kEager,
                         builder.getStringAttr(shared.instances.eagerTwin(instance).symbol));
   if (instance.isGraph) {
     // Sizes that stay open in a variant, with their bounds.
@@ -146,6 +152,8 @@ void Emitter::emitFunction() {
       rule = as<Call>(attribute.args[0].value);
     else if (attribute.name.text == "remat")
       functionOp->setAttr(ir::kRemat, builder.getUnitAttr());
+    else if (attribute.name.text == "amp")
+      functionOp->setAttr(ir::kAmp, mlir::TypeAttr::get(precisionOf(shared.context, attribute)));
   if (!rule || shared.failed)
     return;
   std::string name = instance.symbol + "$vjp";
@@ -372,7 +380,7 @@ mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
   Operation *op = emitBody(name, true);
   if (shared.options.twins && !shared.failed) {
     emitBody(name + "$eager", false);
-    op->setAttr("mx.eager", builder.getStringAttr(name + "$eager"));
+    op->setAttr(ir::kEager, builder.getStringAttr(name + "$eager"));
   }
   if (shared.failed)
     return {};
@@ -441,8 +449,11 @@ Generated generate(MLIRContext &context, sema::Sema &sema, const sema::ModuleInf
   Instance top;
   top.symbol = "main";
   out.entry = "main";
-  Emitter(shared, top)
-      .emitTopLevel(module.syntax->items, "main", options.keepNames ? &out.result : nullptr);
+  if (options.exports)
+    queueExports(shared, module, out.exports);
+  else
+    Emitter(shared, top)
+        .emitTopLevel(module.syntax->items, "main", options.keepNames ? &out.result : nullptr);
   if (options.tests)
     for (const Stmt *stmt : module.syntax->items)
       if (auto *test = as<Test>(stmt)) {

@@ -41,11 +41,16 @@ struct Shared {
   bool failed = false;
 };
 
+/// Asks for an instance of each graph that the module exports (Exports.cpp).
+void queueExports(Shared &shared, const sema::ModuleInfo &module, std::vector<Exported> &out);
+
 class Emitter {
   friend class Composer;
   friend class Comprehender;
 
 public:
+  /// Not passed: it decides what code is made.
+  static bool isDropped(const sema::ParamInfo &param) { return isSettled(param); }
   Emitter(Shared &shared, Instance &instance);
 
   /// The whole function of the instance.
@@ -197,7 +202,6 @@ private:
   Bindings bindingsAt(const sema::CallInfo &info);
   /// The default of a parameter, checked.
   const ast::Expr *defaultOf(const sema::ParamInfo &param, FunctionInfo &f);
-  static bool isDropped(const sema::ParamInfo &param) { return isSettled(param); }
   SmallVector<mlir::Value> callSymbol(Instance &callee, ArrayRef<mlir::Value> args,
                                       ArrayRef<mlir::Type> results, const Bindings &bindings);
   static bool isAmbient(const sema::ParamInfo &param);
