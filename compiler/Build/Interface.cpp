@@ -74,16 +74,15 @@ const char *cType(ElementType element) {
 std::string cName(llvm::StringRef name) {
   // Of C and C++: the header is for both.
   static const std::set<std::string> reserved = {
-      "alignas",  "alignof",  "and",      "asm",      "auto",     "bool",     "break",
-      "case",     "catch",    "char",     "class",    "compl",    "const",    "continue",
-      "default",  "delete",   "do",       "double",   "else",     "enum",     "explicit",
-      "export",   "extern",   "false",    "float",    "for",      "friend",   "goto",
-      "if",       "inline",   "int",      "long",     "mutable",  "namespace", "new",
-      "noexcept", "not",      "nullptr",  "operator", "or",       "private",  "protected",
-      "public",   "register", "requires", "restrict", "return",   "short",    "signed",
-      "sizeof",   "static",   "struct",   "switch",   "template", "this",     "throw",
-      "true",     "try",      "typedef",  "typeid",   "typename", "union",    "unsigned",
-      "using",    "virtual",  "void",     "volatile", "while",    "xor"};
+      "alignas", "alignof",   "and",      "asm",      "auto",     "bool",     "break",    "case",
+      "catch",   "char",      "class",    "compl",    "const",    "continue", "default",  "delete",
+      "do",      "double",    "else",     "enum",     "explicit", "export",   "extern",   "false",
+      "float",   "for",       "friend",   "goto",     "if",       "inline",   "int",      "long",
+      "mutable", "namespace", "new",      "noexcept", "not",      "nullptr",  "operator", "or",
+      "private", "protected", "public",   "register", "requires", "restrict", "return",   "short",
+      "signed",  "sizeof",    "static",   "struct",   "switch",   "template", "this",     "throw",
+      "true",    "try",       "typedef",  "typeid",   "typename", "union",    "unsigned", "using",
+      "virtual", "void",      "volatile", "while",    "xor"};
   std::string out;
   for (char c : name)
     out += llvm::isAlnum(c) ? c : '_';
@@ -137,8 +136,7 @@ private:
 std::optional<int64_t> Describer::evaluate(ir::SizeAttr size) {
   if (auto number = size.constant())
     return number;
-  ir::SizeTable &table =
-      size.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
+  ir::SizeTable &table = size.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
   std::lock_guard guard(table.lock);
   auto dim = table.parse(size.getText());
   std::map<AtomId, int64_t> at;
@@ -183,8 +181,7 @@ bool Describer::settleSizes() {
   return true;
 }
 
-bool Describer::collectLeaves(mlir::Type type, const std::string &path,
-                              std::vector<Leaf> &leaves) {
+bool Describer::collectLeaves(mlir::Type type, const std::string &path, std::vector<Leaf> &leaves) {
   if (auto tensor = dyn_cast<ir::TensorType>(type)) {
     Leaf leaf;
     leaf.path = path;

@@ -200,9 +200,9 @@ std::string className(llvm::StringRef name) {
 /// A name that Python takes: those of C, but for a few words.
 std::string pythonName(const std::string &name) {
   static constexpr llvm::StringLiteral reserved[] = {
-      "None", "True", "False", "as",     "assert", "async", "await", "def",  "del",
-      "elif", "except", "finally", "from", "global", "import", "in",  "is",  "lambda",
-      "nonlocal", "pass", "raise", "with", "yield"};
+      "None", "True",   "False",    "as",      "assert", "async",  "await",  "def",
+      "del",  "elif",   "except",   "finally", "from",   "global", "import", "in",
+      "is",   "lambda", "nonlocal", "pass",    "raise",  "with",   "yield"};
   return llvm::is_contained(reserved, name) ? name + "_" : name;
 }
 
@@ -228,8 +228,8 @@ std::string FunctionWriter::sizeText(llvm::StringRef text) const {
   std::string out;
   for (size_t i = 0; i < text.size();) {
     size_t end = i;
-    while (end < text.size() && (llvm::isAlnum(text[end]) || text[end] == '_' ||
-                                 text[end] == '$' || (end > i && text[end] == '.')))
+    while (end < text.size() && (llvm::isAlnum(text[end]) || text[end] == '_' || text[end] == '$' ||
+                                 (end > i && text[end] == '.')))
       ++end;
     if (end == i) {
       out += text[i++];
@@ -265,8 +265,8 @@ void FunctionWriter::bindSizes() {
     for (size_t axis = 0; axis < argument.sizes.size(); ++axis)
       for (size_t i = 0; i < function.sizes.size(); ++i)
         if (argument.sizes[axis] == function.sizes[i].size && bound.insert(i).second)
-          line(pythonName(function.sizes[i].name) + " = " + pythonName(argument.name) +
-               ".shape[" + std::to_string(axis) + "]");
+          line(pythonName(function.sizes[i].name) + " = " + pythonName(argument.name) + ".shape[" +
+               std::to_string(axis) + "]");
   }
 }
 

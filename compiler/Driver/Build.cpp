@@ -62,21 +62,34 @@ std::string stemOf(const std::string &path) {
   return stem.str();
 }
 
-/// A library of the runtime, which is beside the program.
+/// A library of the runtime, which is installed beside the program.
 std::string findLibrary(const std::string &name) {
-  llvm::SmallString<256> path(llvm::sys::fs::getMainExecutable(nullptr, nullptr));
-  llvm::sys::path::remove_filename(path);
-  llvm::sys::path::append(path, "..", "lib", name);
-  llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
-  return std::string(path);
+  std::string program = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
+  std::string first;
+  for (const char *folder : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
+    llvm::SmallString<256> path(llvm::sys::path::parent_path(program));
+    llvm::sys::path::append(path, "..", folder, name);
+    llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+    if (llvm::sys::fs::exists(path))
+      return std::string(path);
+    if (first.empty())
+      first = std::string(path);
+  }
+  return first;
 }
 
 /// With all of libmxrt_core that the object needs inside.
-bool writeLibrary(const std::string &path, const std::string &object,
-                  build::Trouble &trouble) {
+bool writeLibrary(const std::string &path, const std::string &object, build::Trouble &trouble) {
   std::string core = findLibrary("libmxrt_core.a");
   if (llvm::StringRef(path).ends_with(".a"))
     return build::writeArchive(path, object, core, trouble);
+  // Said here it is shorter than by the linker.
+  llvm::StringRef folder = llvm::sys::path::parent_path(path);
+  if (std::error_code failure =
+          llvm::sys::fs::access(folder.empty() ? "." : folder, llvm::sys::fs::AccessMode::Write)) {
+    trouble.why = failure.message();
+    return false;
+  }
   llvm::SmallString<128> temporary;
   if (std::error_code failure = llvm::sys::fs::createTemporaryFile("mxc-build", "o", temporary)) {
     trouble.why = failure.message();
@@ -112,7 +125,7 @@ bool Session::collectExports(const std::string &name, const std::string &path, s
     return false;
   if (generated.exports.empty()) {
     diags.report(Code::E1001, {file.id(), 0, 0}, "the program exports no graph")
-        .help("write `export graph fn …`, or build the whole program with `--exe`");
+        .help("write `export` in front of a `graph fn`");
     flushDiagnostics();
     return false;
   }
@@ -126,8 +139,9 @@ bool Session::collectExports(const std::string &name, const std::string &path, s
       found = module->lookupSymbol(each.symbol);
     auto graph = mlir::dyn_cast_or_null<ir::GraphOp>(found);
     if (!graph) {
-      diags.report(Code::E1003, each.span,
-                   "`" + each.name + "` cannot be called from C: it runs on several devices")
+      diags
+          .report(Code::E1003, each.span,
+                  "`" + each.name + "` cannot be called from C: it runs on several devices")
           .help("export one graph for each device");
       flushDiagnostics();
       return false;
@@ -150,19 +164,17 @@ bool Session::writeArtefact(const BuildRequest &request, const build::Interface 
   const std::string &binary =
       request.kind == BuildRequest::Python ? request.library : request.output;
   bool fine =
-      wrote(binary, request.kind == BuildRequest::Object
-                        ? build::writeFile(binary, object, trouble)
-                        : writeLibrary(binary, object, trouble)) &&
+      wrote(binary, request.kind == BuildRequest::Object ? build::writeFile(binary, object, trouble)
+                                                         : writeLibrary(binary, object, trouble)) &&
       wrote(request.header,
             build::writeFile(request.header,
                              build::writeHeader(interface, filename(request.header).str()),
                              trouble));
   if (fine && request.kind == BuildRequest::Python)
-    fine = wrote(request.output,
-                 build::writeFile(request.output,
-                                  build::writePython(interface, interface.prefix,
-                                                     filename(binary).str()),
-                                  trouble));
+    fine = wrote(request.output, build::writeFile(request.output,
+                                                  build::writePython(interface, interface.prefix,
+                                                                     filename(binary).str()),
+                                                  trouble));
   if (!fine) {
     diags.report(Code::E1006, Span(), "cannot write `" + failed + "`: " + trouble.why)
         .help(!trouble.help.empty() ? trouble.help
