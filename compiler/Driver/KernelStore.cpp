@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Driver/KernelStore.h"
+#include "Driver/Installed.h"
 #include "Driver/Prebuilt.h"
 #include "Target/Hasher.h"
 #include "base/Status.h"
@@ -11,9 +12,9 @@ extern "C" const char mx_prebuilt_begin[], mx_prebuilt_end[]; // PrebuiltData.S
 namespace mx::driver {
 
 std::string buildId() {
-  // The program itself: another build is another file.
+  // The program or library itself: another build is another file.
   struct stat info {};
-  if (stat("/proc/self/exe", &info) != 0)
+  if (stat(codeFile().c_str(), &info) != 0)
     return std::string("mxc ") + MX_VERSION;
   target::Hasher hasher;
   hasher.add(MX_VERSION)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `mxc run`, `mxc -e`, `mxc test` and the REPL.
+#include "Docs/Library.h"
 #include "Driver/Emit.h"
 #include "Driver/Session.h"
 #include "Driver/Settings.h"
@@ -10,6 +11,7 @@
 #include <ctime>
 #include <filesystem>
 #include <iostream>
+#include <sstream>
 #include <unistd.h>
 
 namespace mx::driver {
@@ -46,10 +48,11 @@ constexpr const char *kTestHelp = R"(mxc test - run the `test "…" { }` blocks 
 
 usage: mxc test [OPTIONS] FILE… [--filter TEXT] [--grad]
 
-The options are those of `mxc run`. Each test runs after the top level of its file, in order.
+The options are those of `mxc run`. Each test runs after the top level of its file, in order. Blocks of mx
+in `##` comments are programs, and run too (`mxc doc --help`); `--filter` finds them by `example of NAME`.
 
   --grad  every gradient that is taken is compared with differences: all floats are f64, graphs run
-          op by op, and a gradient that differs is an error at its `grad` that says where
+          op by op, and a gradient that differs is an error at its `grad` that says where; examples are left out
 )";
 
 /// The session that Ctrl-C stops. A handler can only reach what is global; the program owns it, the
@@ -232,6 +235,34 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
                                                                              : kProgramHasErrors;
 }
 
+/// The programs in the doc comments of a file, each in a session of its own. What they print is not
+/// shown.
+static bool runExamples(const std::string &name, const std::string &path, const std::string &text,
+                        const std::string &filter, const SessionOptions &options, Streams streams,
+                        int &passed, int &failed) {
+  SourceManager sources;
+  const SourceFile &file = sources.add(name, path, text);
+  for (docs::Example &example : docs::examplesOf(file)) {
+    std::string title =
+        "example of " +
+        (example.of.empty() ? std::filesystem::path(name).stem().string() : example.of);
+    if (title.find(filter) == std::string::npos)
+      continue;
+    std::ostringstream printed;
+    Session session(options, printed, streams.err);
+    if (!session.ready())
+      return false;
+    Interruptible stop(session);
+    bool ok = session.runProgram(name, path, std::move(example.text));
+    streams.out << (ok ? "pass  " : "FAIL  ") << name << ":" << example.line << "  " << title
+                << "\n";
+    ++(ok ? passed : failed);
+    if (session.wasCancelled())
+      return false;
+  }
+  return true;
+}
+
 int runTests(const std::vector<std::string> &args, Streams streams) {
   CommandLine line(args, runOptions(), kTestFlags);
   if (!line.problem().empty())
@@ -258,12 +289,19 @@ int runTests(const std::vector<std::string> &args, Streams streams) {
       worst = std::max<int>(worst, kWrongUse);
       continue;
     }
-    Session session(options, streams.out, streams.err);
-    if (!session.ready())
-      return kFaultOfMxc;
-    Interruptible stop(session);
-    if (!session.runTests(shownName(settings, path), path == "-" ? "" : path, std::move(*text),
-                          line.value("--filter").value_or(""), passed, failed))
+    std::string name = shownName(settings, path), from = path == "-" ? "" : path,
+                filter = line.value("--filter").value_or("");
+    bool fine = true;
+    {
+      Session session(options, streams.out, streams.err);
+      if (!session.ready())
+        return kFaultOfMxc;
+      Interruptible stop(session);
+      fine = session.runTests(name, from, *text, filter, passed, failed);
+    }
+    if (fine && !options.checkGradients)
+      fine = runExamples(name, from, *text, filter, options, streams, passed, failed);
+    if (!fine)
       worst = std::max<int>(worst, kProgramHasErrors);
   }
   streams.out << passed << " passed, " << failed << " failed\n";

@@ -59,4 +59,12 @@ struct Generated {
 Generated generate(mlir::MLIRContext &context, sema::Sema &sema, const sema::ModuleInfo &module,
                    const Options &options);
 
+/// The VM's name of a variable of the top level. In a session a name may be defined again, perhaps
+/// with another type, while functions still use the old one: then the place of the definition
+/// tells them apart.
+std::string globalName(const sema::Symbol &symbol, bool keepNames);
+
+/// Whether a parameter is settled before the program runs and has no argument in the IR.
+bool isSettled(const sema::ParamInfo &param);
+
 } // namespace mx::irgen

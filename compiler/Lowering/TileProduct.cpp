@@ -55,22 +55,30 @@ Value TileProduct::wholeTiles(Value width) {
 Value TileProduct::copiedPlace(Value tile, Value k, Value j) {
   return e.add(e.mul(tile, e.number(kDeep)), e.add(e.mul(k, e.number(wide)), j));
 }
+Value TileProduct::copiedAt(const Tile &tile, Value k, Value j) {
+  return e.add(e.add(tile.copied, e.mul(k, e.number(wide))), j);
+}
 Value TileProduct::sumAt(Value row, Value column) {
   Type element = e.codeType(cast<TensorType>(source->getResult(0).getType()).getElement());
-  Value sum = e.load(sums, e.add(e.mul(row, e.number(pitch())), column));
+  Value sum = e.load(sums, e.add(e.mul(row, e.number(panelColumns)), column));
   return sum.getType() == element ? sum : Value(arith::TruncFOp::create(e.b, element, sum));
 }
 
 // ---------------------------------------------------------------------------------------- tiles
 
 /// The sums of a tile, the vectors of one step and a factor are to fit into the registers.
-void TileProduct::chooseTiles() {
+/// There are `others` products besides, for threads to share.
+void TileProduct::chooseTiles(ArrayRef<Value> others) {
   unsigned bits = e.options.vectorBits;
   lanes = std::max<int64_t>(1, bits / type.getIntOrFloatBitWidth());
   wide = lanes * (bits >= 512 ? 4 : 2); // of 32 registers, or of 16
   std::optional<int64_t> m = e.known(rows), n = e.known(columns);
+  int64_t products = 1;
+  for (Value size : others)
+    products *= std::clamp<int64_t>(e.known(size).value_or(1), 1, kEnoughBlocks);
   auto blocks = [&] {
-    return llvm::divideCeil(*m, blockRows) * llvm::divideCeil(*n, panelColumns);
+    return products * static_cast<int64_t>(llvm::divideCeil(*m, blockRows) *
+                                           llvm::divideCeil(*n, panelColumns));
   };
   while (m && n && blocks() < kEnoughBlocks && *n > kLeastColumns && panelColumns > kLeastColumns)
     panelColumns /= 2;
@@ -90,12 +98,12 @@ void TileProduct::prepare() {
 }
 
 void TileProduct::run(SmallVector<Value> result) {
-  chooseTiles();
+  chooseTiles(result);
   int64_t room = llvm::alignTo(
       std::clamp<int64_t>(e.known(columns).value_or(panelColumns), 1, panelColumns), wide);
-  copied = e.scratch(type, room * kDeep);
+  copied = e.scratch(type, copiedRoom(room));
   copiedRows = e.scratch(type, kRows * kDeep);
-  sums = e.scratch(type, (isShallow() ? kRows : blockRows) * pitch());
+  sums = e.scratch(type, (isShallow() ? kRows : blockRows) * panelColumns);
 
   e.b.setLoc(source->getLoc());
   result.push_back(parts(rows, blockRows));
@@ -127,18 +135,16 @@ void TileProduct::panel(Value i0, Value count, const Panel &panel) {
     tiles(count, [&](Value first, int64_t height) {
       Value i = e.add(i0, first);
       copyRows(i, height, zero, deep);
-      eachTile(panel, [&](const Tile &tile) {
-        sumUp(zero, i, height, panel, tile, zero, deep);
-        finish(zero, i, e.number(height), e.add(panel.begin, tile.column), tile.width);
-      });
+      eachTile(panel, [&](const Tile &tile) { sumUp(zero, i, height, panel, tile, zero, deep); });
+      finish(zero, i, e.number(height), panel.begin, panel.width);
     });
     return;
   }
   e.loop(zero, e.mul(count, e.number(panelColumns)), 1,
          [&](Value s) { e.store(sums, s, e.constantOf(type, 0)); });
-  e.loop(zero, deep, kDeep, [&](Value k0) {
+  e.loop(zero, deep, stretch, [&](Value k0) {
     Evaluator::Scope inner(evaluator);
-    Value steps = e.least(e.number(kDeep), e.sub(deep, k0));
+    Value steps = e.least(e.number(stretch), e.sub(deep, k0));
     copy(panel, from, k0, steps);
     tiles(count, [&](Value first, int64_t height) {
       copyRows(e.add(i0, first), height, k0, steps);
@@ -215,7 +221,7 @@ Value TileProduct::vectorAt(const Panel &panel, const Tile &tile, Value k0, Valu
                             int64_t vector) {
   Value address, step = e.number(vector * lanes);
   if (tile.copied) {
-    address = e.addressAt(copied, e.add(e.add(tile.copied, e.mul(k, e.number(wide))), step));
+    address = e.addressAt(copied, copiedAt(tile, k, step));
   } else {
     address = columnsAt(e.add(k0, k), e.add(e.add(panel.begin, tile.column), step));
   }
@@ -227,10 +233,9 @@ Value TileProduct::vectorAt(const Panel &panel, const Tile &tile, Value k0, Valu
 /// these are among the sums.
 void TileProduct::sumUp(Value row, Value i, int64_t height, const Panel &panel, const Tile &tile,
                         Value k0, Value steps) {
-  Value first = isShallow() ? e.number(0) : tile.column;
   auto sumAt = [&](int64_t r, int64_t v) {
-    Value offset = e.mul(e.add(row, e.number(r)), e.number(pitch()));
-    return e.addressAt(sums, e.add(e.add(offset, first), e.number(v * lanes)));
+    Value offset = e.mul(e.add(row, e.number(r)), e.number(panelColumns));
+    return e.addressAt(sums, e.add(e.add(offset, tile.column), e.number(v * lanes)));
   };
   auto alignment = static_cast<unsigned>(type.getIntOrFloatBitWidth() / 8);
   SmallVector<Value> before;

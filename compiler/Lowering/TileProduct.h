@@ -48,6 +48,7 @@ protected:
   int64_t lanes = 1; ///< of a vector
   int64_t wide = 1;  ///< columns of a tile
   int64_t blockRows = kBlock, panelColumns = kColumns;
+  int64_t stretch = kDeep;   ///< steps of k for which a panel is copied
   Value rows, columns, deep; ///< sizes
   SmallVector<Value> batch;  ///< place among the products
   Buffer copied, copiedRows; ///< columns of a panel; rows of a tile
@@ -62,8 +63,12 @@ protected:
   virtual Value columnsAt(Value, Value) { return {}; }
   /// Copies the columns of the panel behind `from`, tile after tile: to copiedPlace().
   virtual void copy(const Panel &panel, Value from, Value k0, Value steps) = 0;
+  /// Elements that a copy of this many columns needs, and where in it a tile's columns from `j` on
+  /// are at a step.
+  virtual int64_t copiedRoom(int64_t columns) { return columns * kDeep; }
+  virtual Value copiedAt(const Tile &tile, Value k, Value j);
   /// The ops on sums, and the outputs, for `count` rows from i and `width` columns from `begin`.
-  /// Their sums are at sumPlace(), counted from `row` and 0.
+  /// Their sums are at sumAt(), counted from `row` and 0.
   virtual void finish(Value row, Value i, Value count, Value begin, Value width) = 0;
 
   // ---- for them
@@ -81,18 +86,16 @@ protected:
   Value sumAt(Value row, Value column);
 
 private:
-  Buffer sums; ///< of a tile, or of a panel in a block
+  Buffer sums; ///< of a panel, for the rows of a tile or of a block
 
   mlir::Type vectorType() { return mlir::VectorType::get({lanes}, type); }
-  /// All of k is one stretch, so that a tile is finished at once.
-  bool isShallow() { return e.known(deep) && *e.known(deep) <= kDeep; }
-  /// Columns that a row of sums has room for.
-  int64_t pitch() { return isShallow() ? wide : panelColumns; }
+  /// All of k is one stretch, so that the rows of a tile are finished at once.
+  bool isShallow() { return e.known(deep) && *e.known(deep) <= stretch; }
   Value spreadOut(Value element);
   Value parts(Value size, int64_t part);
   Value smaller(Value size, int64_t most);
 
-  void chooseTiles();
+  void chooseTiles(ArrayRef<Value> others);
   void panel(Value i0, Value count, const Panel &panel);
   void copyRows(Value i, int64_t height, Value k0, Value steps);
   void tiles(Value count, llvm::function_ref<void(Value first, int64_t height)> body);

@@ -91,6 +91,8 @@ bool prepareModule(ModuleOp module) {
   passes.addPass(graph::createSummarize());
   // Where things run is part of their types, and derived code follows them.
   passes.addPass(graph::createPlace());
+  // Reverse passes are of the same precision as what they go back through, so it is chosen before.
+  passes.addPass(graph::createAmp());
   // Eager code and graphs run the same derived code, so it is there before either is compiled.
   passes.addPass(graph::createDifferentiate());
   // A compiled graph is one op of the engine, so it is on one device.
