@@ -2,6 +2,7 @@
 //
 // `mxc build`: code for other programs, made ahead of time.
 #include "Build/Write.h"
+#include "Driver/Installed.h"
 #include "Driver/Session.h"
 #include "Driver/Settings.h"
 #include "Support/Limits.h"
@@ -64,8 +65,7 @@ std::string stemOf(const std::string &path) {
 
 /// A library of the runtime, which is installed beside the program.
 std::string findLibrary(const std::string &name) {
-  std::string program = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
-  std::string first;
+  std::string program = codeFile(), first;
   for (const char *folder : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
     llvm::SmallString<256> path(llvm::sys::path::parent_path(program));
     llvm::sys::path::append(path, "..", folder, name);
