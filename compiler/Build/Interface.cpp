@@ -114,6 +114,7 @@ public:
 
   bool add(const Export &source);
   bool checkShapes(const std::vector<Export> &exports);
+  bool checkNames();
 
 private:
   Diagnostic &error(Code code, const std::string &what) {
@@ -402,6 +403,25 @@ bool Describer::checkShapes(const std::vector<Export> &exports) {
   return true;
 }
 
+/// Functions for values and errors have names too.
+bool Describer::checkNames() {
+  std::map<std::string, std::string> taken = {{"error", "the text of errors"}};
+  for (const ValueType &type : out.types)
+    for (const char *suffix : {"", "_load", "_load_memory", "_new", "_data", "_free"})
+      taken.insert({type.name + suffix, "the parameter `" + type.parameter + "`"});
+  for (Function &each : out.functions) {
+    function = &each;
+    auto [found, isNew] = taken.insert({each.name, "another graph"});
+    if (!isNew) {
+      error(Code::E1003, "cannot be called from C: " + out.prefix + "_" + each.name + " is for " +
+                             found->second)
+          .help("give it another name");
+      return false;
+    }
+  }
+  return true;
+}
+
 } // namespace
 
 std::optional<Interface> describe(const std::string &prefix, const std::vector<Export> &exports,
@@ -414,6 +434,8 @@ std::optional<Interface> describe(const std::string &prefix, const std::vector<E
   for (const Export &source : exports)
     if (!describer.add(source))
       return std::nullopt;
+  if (!describer.checkNames())
+    return std::nullopt;
   return out;
 }
 
