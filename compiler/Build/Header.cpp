@@ -143,7 +143,8 @@ std::string writeHeader(const Interface &interface, const std::string &fileName)
       interface.prefix +
       "_error() has. They are re-entrant:\n"
       " * a call uses its arguments and its workspace, which two calls at a time must\n"
-      " * not share. f16 and bf16 are handed over as their bits.\n"
+      " * not share. What a call writes overlaps nothing else that it is given. f16 and\n"
+      " * bf16 are handed over as their bits.\n"
       " */\n"
       "#ifndef " +
       guard + "\n#define " + guard +

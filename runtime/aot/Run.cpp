@@ -85,8 +85,7 @@ int64_t bytesOf(const mxrt_aot_move &move, const int64_t *sizes) {
   return bytes;
 }
 
-/// Addresses of the inputs, then of the outputs. `inputs` is what they are in
-/// the end, also of outputs that are moved there.
+/// Addresses of the inputs, then of the outputs: where they belong.
 mxrt_status collect(const mxrt_aot_graph &graph, void *const *arguments, const int64_t *sizes,
                     void **buffers) {
   bool isEmpty = false; // then there may be nothing to point at
