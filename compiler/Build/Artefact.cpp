@@ -34,6 +34,7 @@ private:
 
   bool fail(const Function &function, Code code, const std::string &what,
             const std::string &help = "");
+  bool refuse(const Function &function, llvm::StringRef why);
   bool addType(const ValueType &type);
   bool addFunction(Function &function);
   bool addVariant(Function &function, size_t index, const Cpu &cpu, const Sizes &sizes);
@@ -64,6 +65,19 @@ bool Maker::fail(const Function &function, Code code, const std::string &what,
       diags.report(code, function.source.span, "`" + function.source.name + "` " + what);
   if (!help.empty())
     d.help(help);
+  return false;
+}
+
+/// Its memory is above the limit: what a run with that limit says.
+bool Maker::refuse(const Function &function, llvm::StringRef why) {
+  auto [first, rest] = why.rtrim().split('\n');
+  Diagnostic &d = diags.report(Code::E0901, function.source.span, first.str());
+  d.runCode = "R0101";
+  while (!rest.empty()) {
+    auto [line, more] = rest.split('\n');
+    d.note(line.str());
+    rest = more;
+  }
   return false;
 }
 
@@ -202,8 +216,7 @@ bool Maker::addVariant(Function &function, size_t index, const Cpu &cpu, const S
     return fail(function, Code::E0901, "could not be compiled: " + problem);
   const pipeline::Variant &variant = lowered->variant;
   if (!variant.figures.refusal.empty())
-    return fail(function, Code::E1002,
-                llvm::StringRef(variant.figures.refusal).split('\n').first.str());
+    return refuse(function, variant.figures.refusal);
   if (variant.arenas.size() > 1)
     return fail(function, Code::E1003, "cannot be called from C: it runs on several devices",
                 "export one graph for each device");

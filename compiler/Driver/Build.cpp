@@ -31,6 +31,8 @@ compiler. Prints the size of the artefact, and the signature and workspace of ea
   --target-cpu LIST        what CPUs there is code for; the best one is chosen where it runs. native,
                            generic, x86-64-v2, x86-64-v3, x86-64-v4 (the three levels)
   --embed-params FILE      parameters from a safetensors file become part of the artefact
+  --max-bytes=512KiB       make values again rather than need more of the workspace for values in
+                           between; error if that is not enough
   --unchecked              integer division by zero gives 0 instead of an error
   --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, schedule, recompute,
                            in-place, co-share
@@ -227,7 +229,7 @@ bool Session::build(const std::string &name, const std::string &path, std::strin
 
 int runBuild(const std::vector<std::string> &args, Streams streams) {
   std::set<std::string> valued = programOptions();
-  valued.insert({"-o", "--header", "--shapes", "--target-cpu", "--embed-params", "--disable"});
+  valued.insert({"-o", "--header", "--shapes", "--target-cpu", "--embed-params", "--max-bytes", "--disable"});
   CommandLine line(args, valued, {"--help", "-h", "--obj", "--lib", "--python", "--unchecked"});
   if (!line.problem().empty())
     return wrongUse(streams, line.problem(), "build");
@@ -263,6 +265,13 @@ int runBuild(const std::vector<std::string> &args, Streams streams) {
   std::string problem = readSettings(line, streams, settings);
   if (problem.empty())
     problem = readDisabled(line, options.compile.disabled);
+  if (auto limit = line.value("--max-bytes"); limit && problem.empty()) {
+    auto bytes = parseBytes(*limit);
+    if (!bytes)
+      problem = "`--max-bytes=" + *limit + "` is not a number of bytes, such as 512KiB";
+    else
+      options.compile.maxBytes = *bytes;
+  }
   for (const std::string &list : line.values("--shapes"))
     if (problem.empty())
       problem = readShapes(list, request.shapes);
