@@ -20,6 +20,7 @@
 #include "mxc/mxc.h"
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -28,6 +29,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -62,7 +64,7 @@ private:
 };
 
 namespace detail {
-[[noreturn]] inline void fail(Error error) {
+[[noreturn]] inline void fail([[maybe_unused]] Error error) {
 #if defined(__cpp_exceptions)
   throw Failure(std::move(error));
 #else

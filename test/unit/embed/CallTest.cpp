@@ -66,6 +66,27 @@ TEST_F(Calls, AsynchronousIsTheSame) {
   EXPECT_EQ(elements(later), elements(now));
 }
 
+TEST_F(Calls, WhatNobodyElseHoldsIsChangedInPlace) {
+  mx::Module more =
+      session->loadSource("graph fn add(mut w: f32[N], x: f32[N]) { w = w + x }\n", "add.mx")
+          .value();
+  mx::Function add = more.function("add").value();
+  std::vector<float> ones(256, 1);
+  Value x = Value::borrow(ones.data(), {256}), w = x;
+  (void)add(mx::mut(w), x).value(); // from now on it is the session's
+  auto address = [&] { return w.elements<float>().value().data(); };
+  const float *before = address();
+  for (bool isAsync : {false, true}) {
+    (void)(isAsync ? add.start(mx::mut(w), x) : add(mx::mut(w), x)).value();
+    EXPECT_EQ(address(), before);
+  }
+  EXPECT_EQ(*address(), 4);
+  Value held = w;
+  (void)add(mx::mut(w), x).value();
+  EXPECT_NE(address(), before);
+  EXPECT_EQ(held.elements<float>().value()[0], 4);
+}
+
 TEST_F(Calls, SharedValuesAreNotChanged) {
   Value net = function("make")().value(), kept = net;
   std::vector<float> x = {1, 0}, y = {3};
