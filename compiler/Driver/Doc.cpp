@@ -3,6 +3,7 @@
 // `mxc doc`: the reference of the library or of programs, as pages.
 #include "Docs/Pages.h"
 #include "Driver/Commands.h"
+#include "Driver/Installed.h"
 #include "Driver/Settings.h"
 #include "Support/Limits.h"
 #include <algorithm>

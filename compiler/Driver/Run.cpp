@@ -39,6 +39,7 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --explain-fusion         say which ops of a graph were not put into one kernel, and why
   --emit=STAGE             print a stage: tokens ast typed mx bytecode mx-specialised mx-fused dot mxrt
                            linalg llvm asm; those behind mx are shown for each graph that runs
+  --target-cpu=NAME        make code for this CPU instead of this machine's: generic, x86-64-v2, …
   --cache=FOLDER           where compiled code is kept ($MX_CACHE_DIR, ~/.cache/mx)
   -D name=value            a value for `option(name, default)`
   --error-format=text|short|json   --silence=CODE   --as NAME   --colour=auto|always|never
@@ -84,7 +85,7 @@ const std::set<std::string> &runOptions() {
     std::set<std::string> all = programOptions();
     for (const char *more :
          {"-e", "--check", "--seed", "--max-memory", "--max-bytes", "--profile", "--disable",
-          "--cache", "--filter", "--internal-mistake", "--internal-chunk", "--logdir"})
+          "--cache", "--filter", "--target-cpu", "--internal-mistake", "--internal-chunk", "--logdir"})
       all.insert(more);
     return all;
   }();
@@ -121,6 +122,11 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   options.compile.kernels.fastMath = line.has("--fast-math");
   options.cacheFolder = line.value("--cache").value_or("");
   options.profile = line.value("--profile").value_or("");
+  options.cpu = line.value("--target-cpu").value_or(options.cpu);
+  if (auto cpu = target::TargetCpu::parse(options.cpu); !cpu)
+    return cpu.message();
+  else if (!cpu->runsHere())
+    return "this machine cannot run code for `" + options.cpu + "`";
   options.logFolder =
       line.value("--logdir")
           .value_or(defaultLogFolder(line.files().size() == 1 ? line.files()[0] : ""));

@@ -18,8 +18,8 @@ namespace mx::graph {
 namespace {
 
 bool isWideProduct(Operation *op) {
-  auto product = dyn_cast<ir::MatmulOp>(op);
-  return product && product.getType().getElement().isF32();
+  return isa<ir::MatmulOp, ir::ConvOp>(op) &&
+         cast<ir::TensorType>(op->getResult(0).getType()).getElement().isF32();
 }
 
 /// The names of functions that an op or function holds, and how to replace them. `mx.eager` is a
@@ -46,7 +46,7 @@ public:
       if (op == function.getOperation())
         return;
       if (isWideProduct(op))
-        narrowProduct(cast<ir::MatmulOp>(op), element, narrowed);
+        narrowProduct(op, element, narrowed);
       else
         eachName(op, replace);
     });
@@ -112,17 +112,17 @@ private:
     return known;
   }
 
-  static void narrowProduct(ir::MatmulOp product, Type element,
+  static void narrowProduct(Operation *product, Type element,
                             llvm::DenseMap<Value, Value> &narrowed) {
-    Location at = product.getLoc();
-    ir::TensorType wide = product.getType();
-    Value x = cast16(product.getX(), element, at, narrowed);
-    Value y = cast16(product.getY(), element, at, narrowed);
-    OpBuilder b(product);
-    Value made = ir::MatmulOp::create(b, at, wide.withElement(element), x, y);
-    Value back = ir::CastOp::create(b, at, wide, made);
-    product.replaceAllUsesWith(back);
-    product.erase();
+    Value result = product->getResult(0);
+    auto wide = cast<ir::TensorType>(result.getType());
+    for (OpOperand &operand : product->getOpOperands())
+      operand.set(cast16(operand.get(), element, product->getLoc(), narrowed));
+    result.setType(wide.withElement(element));
+    OpBuilder b(product->getContext());
+    b.setInsertionPointAfter(product);
+    Value back = ir::CastOp::create(b, product->getLoc(), wide, result);
+    result.replaceAllUsesExcept(back, back.getDefiningOp());
   }
 };
 

@@ -414,33 +414,22 @@ static void findGlobals(const List<Stmt *> &items, llvm::DenseSet<const Symbol *
     }
 }
 
-Generated generate(MLIRContext &context, sema::Sema &sema, const sema::ModuleInfo &module,
-                   const Options &options) {
-  context.getOrLoadDialect<ir::MxDialect>();
-  Generated out;
-  Shared shared(context, sema, options);
-  const SourceFile &file = sema.sources.file(module.syntax->file);
-  out.module = ModuleOp::create(FileLineColLoc::get(&context, file.name(), 1, 1));
-  shared.module = *out.module;
+OwningOpRef<ModuleOp> beginModule(Shared &shared, const sema::ModuleInfo &module) {
+  shared.context.getOrLoadDialect<ir::MxDialect>();
+  const SourceFile &file = shared.sema.sources.file(module.syntax->file);
+  OwningOpRef<ModuleOp> made =
+      ModuleOp::create(FileLineColLoc::get(&shared.context, file.name(), 1, 1));
+  shared.module = *made;
+  const Options &options = shared.options;
   if (options.keepNames)
     for (auto &[name, symbol] : module.scope.names)
       if (symbol->kind == sema::SymbolKind::Variable && symbol->bind != BindKind::Const)
         shared.globals.insert(symbol);
   findGlobals(module.syntax->items, shared.globals, options.keepNames || options.tests);
-  Instance top;
-  top.symbol = "main";
-  out.entry = "main";
-  Emitter(shared, top)
-      .emitTopLevel(module.syntax->items, "main", options.keepNames ? &out.result : nullptr);
-  if (options.tests)
-    for (const Stmt *stmt : module.syntax->items)
-      if (auto *test = as<Test>(stmt)) {
-        std::string symbol = "test$" + std::to_string(out.tests.size());
-        out.tests.push_back({std::string(test->name->value), symbol, test->span});
-        Instance body;
-        body.symbol = symbol;
-        Emitter(shared, body).emitTopLevel(test->body->stmts, symbol, nullptr);
-      }
+  return made;
+}
+
+void emitPending(Shared &shared) {
   while (!shared.instances.pending.empty() && !shared.failed) {
     Instance *next = shared.instances.pending.front();
     shared.instances.pending.pop_front();
@@ -450,6 +439,31 @@ Generated generate(MLIRContext &context, sema::Sema &sema, const sema::ModuleInf
     else
       emitter.emitFunction();
   }
+}
+
+Generated generate(MLIRContext &context, sema::Sema &sema, const sema::ModuleInfo &module,
+                   const Options &options) {
+  Generated out;
+  Shared shared(context, sema, options);
+  out.module = beginModule(shared, module);
+  Instance top;
+  top.symbol = "main";
+  out.entry = "main";
+  if (options.exports)
+    queueExports(shared, module, out.exports);
+  else
+    Emitter(shared, top)
+        .emitTopLevel(module.syntax->items, "main", options.keepNames ? &out.result : nullptr);
+  if (options.tests)
+    for (const Stmt *stmt : module.syntax->items)
+      if (auto *test = as<Test>(stmt)) {
+        std::string symbol = "test$" + std::to_string(out.tests.size());
+        out.tests.push_back({std::string(test->name->value), symbol, test->span});
+        Instance body;
+        body.symbol = symbol;
+        Emitter(shared, body).emitTopLevel(test->body->stmts, symbol, nullptr);
+      }
+  emitPending(shared);
   if (shared.failed)
     out.module = nullptr;
   return out;
