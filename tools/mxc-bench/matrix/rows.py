@@ -52,15 +52,10 @@ def convolution(name, batch, size, inputs, outputs, window, stride, pad, groups=
         f, options = torch.nn.functional, dict(stride=stride, padding=pad, groups=groups)
         if part == "forward":
             return lambda: f.conv2d(x, w, **options)
-        if part == "by input":
-            return lambda: torch.nn.grad.conv2d_input(x.shape, w, g, **options)
-        if groups > 1:
-            # conv2d_weight of older versions writes groups out one by one.
-            def both():
-                v = w.detach().requires_grad_()
-                return torch.autograd.grad(f.conv2d(x, v, **options), v, g)[0]
-            return both
-        return lambda: torch.nn.grad.conv2d_weight(x, w.shape, g, **options)
+        by = x if part == "by input" else w
+        by.requires_grad_()
+        y = f.conv2d(x, w, **options)
+        return lambda: torch.autograd.grad(y, by, g, retain_graph=True)[0]
     return Row(f"conv {name} {part}", source, arguments, peer, tolerance=2e-3,
                flops=2 * batch * outputs * places * places * inputs // groups * window * window)
 
