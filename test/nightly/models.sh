@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# The long form of the tests of models: full sizes. ResNet-18 learns 64 pictures by heart, a GPT of four layers a page of text, an LSTM foresees text it has not
-# seen, and
-# the other picture nets make a step at batch 2. Prints the losses.
+# The long form of the tests of models: full sizes. ResNet-18 learns 64 pictures by heart, a GPT of four layers a page of text, an
+# LSTM foresees text that it has not seen, and the other picture nets make a step at batch 2. Prints the losses.
 set -euo pipefail
 cd "${MX_ROOT:-$(dirname "$0")/../..}"
 
