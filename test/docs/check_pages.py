@@ -71,7 +71,7 @@ for page in pages.values():
         elif place and place not in pages[target].ids:
             wrong.append(f"{page.name}: {link} leads to no place")
 
-names = json.loads(re.sub(r"^const NAMES = |,\n\];\n$", lambda m: "]" if m[0].startswith(",") else "",
+names = json.loads(re.sub(r"^const NAMES = |,?\n\];\n$", lambda m: "]" if "]" in m[0] else "",
                           (folder / "names.js").read_text()))
 for name, kind, module, link, doc in names:
     target, _, place = link.partition("#")
