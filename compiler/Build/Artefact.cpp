@@ -34,6 +34,7 @@ private:
 
   bool fail(const Function &function, Code code, const std::string &what,
             const std::string &help = "");
+  bool refuse(const Function &function, llvm::StringRef why);
   bool addType(const ValueType &type);
   bool addFunction(Function &function);
   bool addVariant(Function &function, size_t index, const Cpu &cpu, const Sizes &sizes);
@@ -67,6 +68,19 @@ bool Maker::fail(const Function &function, Code code, const std::string &what,
   return false;
 }
 
+/// Its memory is above the limit: what a run with that limit says.
+bool Maker::refuse(const Function &function, llvm::StringRef why) {
+  auto [first, rest] = why.rtrim().split('\n');
+  Diagnostic &d = diags.report(Code::E0901, function.source.span, first.str());
+  d.runCode = "R0101";
+  while (!rest.empty()) {
+    auto [line, more] = rest.split('\n');
+    d.note(line.str());
+    rest = more;
+  }
+  return false;
+}
+
 /// mxrt_aot_type, and mxrt_aot_value if its tensors are part of the artefact.
 bool Maker::addType(const ValueType &type) {
   std::vector<llvm::Constant *> rows;
@@ -74,14 +88,13 @@ bool Maker::addType(const ValueType &type) {
     std::vector<llvm::Constant *> sizes;
     for (int64_t size : leaf.sizes)
       sizes.push_back(tables.i64(size));
-    rows.push_back(tables.record({tables.text(leaf.path),
-                                  tables.i32(static_cast<int64_t>(leaf.element)),
-                                  tables.i32(static_cast<int64_t>(leaf.sizes.size())),
-                                  tables.row(sizes)}));
+    rows.push_back(
+        tables.record({tables.text(leaf.path), tables.i32(static_cast<int64_t>(leaf.element)),
+                       tables.i32(static_cast<int64_t>(leaf.sizes.size())), tables.row(sizes)}));
   }
-  types.push_back(tables.place(tables.record({tables.text(type.parameter),
-                                              tables.i64(static_cast<int64_t>(rows.size())),
-                                              tables.row(rows)})));
+  types.push_back(tables.place(
+      tables.record({tables.text(type.parameter), tables.i64(static_cast<int64_t>(rows.size())),
+                     tables.row(rows)})));
   if (!type.embedded) {
     values.push_back(nullptr);
     return true;
@@ -135,8 +148,7 @@ std::vector<int64_t> Maker::replacedInputs(const Function &function) const {
 bool Maker::findMoves(const Function &function, const pipeline::Variant &variant,
                       std::vector<Move> &moves, int64_t &workspace) {
   std::vector<int64_t> replaces = replacedInputs(function);
-  if (replaces.size() != variant.outputs.size() ||
-      function.inputCount() != variant.inputs.size())
+  if (replaces.size() != variant.outputs.size() || function.inputCount() != variant.inputs.size())
     return fail(function, Code::E0901, "could not be compiled: its code has other arguments");
   for (size_t i = 0; i < variant.outputs.size(); ++i) {
     int64_t over = i < variant.over.size() ? variant.over[i] : -1;
@@ -180,12 +192,12 @@ llvm::Constant *Maker::writeMoves(const std::vector<Move> &moves) {
     std::vector<llvm::Constant *> factors;
     for (size_t i = 0; i < kMostFactors; ++i)
       factors.push_back(tables.i32(i < move.factors.size() ? move.factors[i] : 0));
-    auto *list = llvm::ConstantArray::get(
-        llvm::ArrayType::get(factors[0]->getType(), kMostFactors), factors);
-    rows.push_back(tables.record({tables.i32(move.output), tables.i32(move.over),
-                                  tables.i32(move.goesTo),
-                                  tables.i32(static_cast<int64_t>(move.factors.size())), list,
-                                  tables.i64(move.offset), tables.i64(move.bytes)}));
+    auto *list = llvm::ConstantArray::get(llvm::ArrayType::get(factors[0]->getType(), kMostFactors),
+                                          factors);
+    rows.push_back(
+        tables.record({tables.i32(move.output), tables.i32(move.over), tables.i32(move.goesTo),
+                       tables.i32(static_cast<int64_t>(move.factors.size())), list,
+                       tables.i64(move.offset), tables.i64(move.bytes)}));
   }
   return tables.row(rows);
 }
@@ -204,8 +216,7 @@ bool Maker::addVariant(Function &function, size_t index, const Cpu &cpu, const S
     return fail(function, Code::E0901, "could not be compiled: " + problem);
   const pipeline::Variant &variant = lowered->variant;
   if (!variant.figures.refusal.empty())
-    return fail(function, Code::E1002,
-                llvm::StringRef(variant.figures.refusal).split('\n').first.str());
+    return refuse(function, variant.figures.refusal);
   if (variant.arenas.size() > 1)
     return fail(function, Code::E1003, "cannot be called from C: it runs on several devices",
                 "export one graph for each device");
@@ -225,10 +236,10 @@ bool Maker::addVariant(Function &function, size_t index, const Cpu &cpu, const S
     auto value = llvm::find_if(sizes, [&](auto &row) { return row.first == size.size; });
     fixed.push_back(tables.i64(size.isOpen ? -1 : value->second));
   }
-  variants.push_back(tables.record(
-      {module->getFunction(entry + "." + cpu.name), tables.row(fixed), writeMoves(moves),
-       tables.i32(static_cast<int64_t>(moves.size())), tables.i32(cpu.level()),
-       tables.i64(workspace)}));
+  variants.push_back(
+      tables.record({module->getFunction(entry + "." + cpu.name), tables.row(fixed),
+                     writeMoves(moves), tables.i32(static_cast<int64_t>(moves.size())),
+                     tables.i32(cpu.level()), tables.i64(workspace)}));
   return true;
 }
 
@@ -236,11 +247,9 @@ bool Maker::addVariant(Function &function, size_t index, const Cpu &cpu, const S
 llvm::Constant *Maker::writeGraph(const Function &function) {
   std::vector<llvm::Constant *> arguments, replaces, names, open;
   auto add = [&](const Argument &argument, llvm::Constant *embedded) {
-    arguments.push_back(
-        tables.record({tables.text(argument.name),
-                       tables.i32(static_cast<int64_t>(argument.leaves)),
-                       tables.i32(argument.kind == Argument::Value),
-                       embedded ? embedded : tables.null()}));
+    arguments.push_back(tables.record(
+        {tables.text(argument.name), tables.i32(static_cast<int64_t>(argument.leaves)),
+         tables.i32(argument.kind == Argument::Value), embedded ? embedded : tables.null()}));
   };
   for (const Argument &argument : function.arguments)
     add(argument, argument.kind == Argument::Value ? values[argument.type] : nullptr);
@@ -252,9 +261,9 @@ llvm::Constant *Maker::writeGraph(const Function &function) {
   for (const SizeArgument &size : function.sizes)
     names.push_back(tables.text(size.size));
   for (const std::string &size : entrySizes)
-    open.push_back(tables.i32(
-        llvm::find_if(function.sizes, [&](auto &row) { return row.size == size; }) -
-        function.sizes.begin()));
+    open.push_back(
+        tables.i32(llvm::find_if(function.sizes, [&](auto &row) { return row.size == size; }) -
+                   function.sizes.begin()));
   std::string known;
   for (const Cpu &cpu : cpus)
     known += (known.empty() ? "" : ", ") + cpu.name;
@@ -263,8 +272,8 @@ llvm::Constant *Maker::writeGraph(const Function &function) {
       {tables.text(function.name), tables.row(arguments), count(function.arguments.size()),
        count(function.results.size()), count(function.inputCount()), count(replaced.size()),
        tables.row(replaces), tables.row(names), tables.row(open), count(names.size()),
-       count(open.size()), tables.row(variants),
-       tables.i64(static_cast<int64_t>(variants.size())), tables.text(known)}));
+       count(open.size()), tables.row(variants), tables.i64(static_cast<int64_t>(variants.size())),
+       tables.text(known)}));
 }
 
 bool Maker::addFunction(Function &function) {

@@ -74,16 +74,15 @@ const char *cType(ElementType element) {
 std::string cName(llvm::StringRef name) {
   // Of C and C++: the header is for both.
   static const std::set<std::string> reserved = {
-      "alignas",  "alignof",  "and",      "asm",      "auto",     "bool",     "break",
-      "case",     "catch",    "char",     "class",    "compl",    "const",    "continue",
-      "default",  "delete",   "do",       "double",   "else",     "enum",     "explicit",
-      "export",   "extern",   "false",    "float",    "for",      "friend",   "goto",
-      "if",       "inline",   "int",      "long",     "mutable",  "namespace", "new",
-      "noexcept", "not",      "nullptr",  "operator", "or",       "private",  "protected",
-      "public",   "register", "requires", "restrict", "return",   "short",    "signed",
-      "sizeof",   "static",   "struct",   "switch",   "template", "this",     "throw",
-      "true",     "try",      "typedef",  "typeid",   "typename", "union",    "unsigned",
-      "using",    "virtual",  "void",     "volatile", "while",    "xor"};
+      "alignas", "alignof",   "and",      "asm",      "auto",     "bool",     "break",    "case",
+      "catch",   "char",      "class",    "compl",    "const",    "continue", "default",  "delete",
+      "do",      "double",    "else",     "enum",     "explicit", "export",   "extern",   "false",
+      "float",   "for",       "friend",   "goto",     "if",       "inline",   "int",      "long",
+      "mutable", "namespace", "new",      "noexcept", "not",      "nullptr",  "operator", "or",
+      "private", "protected", "public",   "register", "requires", "restrict", "return",   "short",
+      "signed",  "sizeof",    "static",   "struct",   "switch",   "template", "this",     "throw",
+      "true",    "try",       "typedef",  "typeid",   "typename", "union",    "unsigned", "using",
+      "virtual", "void",      "volatile", "while",    "xor"};
   std::string out;
   for (char c : name)
     out += llvm::isAlnum(c) ? c : '_';
@@ -115,6 +114,7 @@ public:
 
   bool add(const Export &source);
   bool checkShapes(const std::vector<Export> &exports);
+  bool checkNames();
 
 private:
   Diagnostic &error(Code code, const std::string &what) {
@@ -137,8 +137,7 @@ private:
 std::optional<int64_t> Describer::evaluate(ir::SizeAttr size) {
   if (auto number = size.constant())
     return number;
-  ir::SizeTable &table =
-      size.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
+  ir::SizeTable &table = size.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
   std::lock_guard guard(table.lock);
   auto dim = table.parse(size.getText());
   std::map<AtomId, int64_t> at;
@@ -183,8 +182,7 @@ bool Describer::settleSizes() {
   return true;
 }
 
-bool Describer::collectLeaves(mlir::Type type, const std::string &path,
-                              std::vector<Leaf> &leaves) {
+bool Describer::collectLeaves(mlir::Type type, const std::string &path, std::vector<Leaf> &leaves) {
   if (auto tensor = dyn_cast<ir::TensorType>(type)) {
     Leaf leaf;
     leaf.path = path;
@@ -405,6 +403,25 @@ bool Describer::checkShapes(const std::vector<Export> &exports) {
   return true;
 }
 
+/// Functions for values and errors have names too.
+bool Describer::checkNames() {
+  std::map<std::string, std::string> taken = {{"error", "the text of errors"}};
+  for (const ValueType &type : out.types)
+    for (const char *suffix : {"", "_load", "_load_memory", "_new", "_data", "_free"})
+      taken.insert({type.name + suffix, "the parameter `" + type.parameter + "`"});
+  for (Function &each : out.functions) {
+    function = &each;
+    auto [found, isNew] = taken.insert({each.name, "another graph"});
+    if (!isNew) {
+      error(Code::E1003, "cannot be called from C: " + out.prefix + "_" + each.name + " is for " +
+                             found->second)
+          .help("give it another name");
+      return false;
+    }
+  }
+  return true;
+}
+
 } // namespace
 
 std::optional<Interface> describe(const std::string &prefix, const std::vector<Export> &exports,
@@ -417,6 +434,8 @@ std::optional<Interface> describe(const std::string &prefix, const std::vector<E
   for (const Export &source : exports)
     if (!describer.add(source))
       return std::nullopt;
+  if (!describer.checkNames())
+    return std::nullopt;
   return out;
 }
 

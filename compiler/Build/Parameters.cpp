@@ -29,8 +29,8 @@ const Function &userOf(const Interface &interface, size_t type, const Argument *
 class Embedder {
 public:
   Embedder(Interface &interface, const std::string &path, Diagnostics &diags)
-      : interface(interface), path(path), diags(diags), input(mxrt_system_allocator(), path.c_str()),
-        index(input) {}
+      : interface(interface), path(path), diags(diags),
+        input(mxrt_system_allocator(), path.c_str()), index(input) {}
 
   bool run();
 
@@ -74,10 +74,9 @@ bool Embedder::embed(size_t at) {
     }
     llvm::ArrayRef<int64_t> sizes(found->sizes, static_cast<size_t>(found->rank));
     if (found->type != static_cast<mxrt_dtype>(leaf.element) || !sizes.equals(leaf.sizes)) {
-      std::string_view element =
-          found->type == MXRT_DTYPE_COUNT
-              ? "?"
-              : elementInfo(static_cast<ElementType>(found->type)).name;
+      std::string_view element = found->type == MXRT_DTYPE_COUNT
+                                     ? "?"
+                                     : elementInfo(static_cast<ElementType>(found->type)).name;
       wrong.push_back(name + " is " + shapeText(element, sizes) + " in the file, but " + want +
                       " in the program");
       continue;
@@ -104,9 +103,10 @@ bool Embedder::run() {
   for (const Function &function : interface.functions)
     for (const Argument &argument : function.arguments)
       if (argument.kind == Argument::Value && argument.isMut) {
-        diags.report(Code::E1004, function.source.span,
-                     "`" + function.source.name + "` changes `" + argument.name +
-                         "`, which is to be embedded")
+        diags
+            .report(Code::E1004, function.source.span,
+                    "`" + function.source.name + "` changes `" + argument.name +
+                        "`, which is to be embedded")
             .help("build `" + function.source.name +
                   "` without `--embed-params`, or take out `export`");
         return false;

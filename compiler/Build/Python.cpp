@@ -9,15 +9,15 @@
 namespace mx::build {
 namespace {
 
-constexpr const char *kHead = R"PY(import ctypes
-import os
-import threading
+constexpr const char *kHead = R"PY(import ctypes as _ctypes
+import os as _os
+import threading as _threading
 
-import numpy
+import numpy as _numpy
 
-_lib = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(__file__)), @LIBRARY@))
-_lib.@PREFIX@_error.restype = ctypes.c_char_p
-_room = threading.local()
+_lib = _ctypes.CDLL(_os.path.join(_os.path.dirname(_os.path.abspath(__file__)), @LIBRARY@))
+_lib.@PREFIX@_error.restype = _ctypes.c_char_p
+_room = _threading.local()
 
 
 class Error(RuntimeError):
@@ -35,15 +35,15 @@ def _check(code):
 
 def _array(value, dtype, rank, name, change=False):
     """The value as a dense array, without a copy where there can be one. Takes all that speaks DLPack."""
-    if not isinstance(value, numpy.ndarray):
-        value = numpy.from_dlpack(value) if hasattr(value, "__dlpack__") else numpy.asarray(value, dtype)
+    if not isinstance(value, _numpy.ndarray):
+        value = _numpy.from_dlpack(value) if hasattr(value, "__dlpack__") else _numpy.asarray(value, dtype)
     if value.dtype != dtype:
-        raise TypeError(f"{name} is {value.dtype}, not {numpy.dtype(dtype)}")
+        raise TypeError(f"{name} is {value.dtype}, not {_numpy.dtype(dtype)}")
     if value.ndim != rank:
         raise ValueError(f"{name} has {value.ndim} dimensions, not {rank}")
     if change and not (value.flags.c_contiguous and value.flags.writeable):
         raise ValueError(f"{name} is changed, so it must be dense and writable")
-    return numpy.ascontiguousarray(value).reshape(value.shape)
+    return _numpy.ascontiguousarray(value).reshape(value.shape)
 
 
 def _fit(array, shape, name):
@@ -54,7 +54,7 @@ def _fit(array, shape, name):
 def _workspace(size):
     """Memory for a call, kept for the next one of this thread."""
     if getattr(_room, "size", -1) < size:
-        _room.memory = ctypes.create_string_buffer(max(size, 1))
+        _room.memory = _ctypes.create_string_buffer(max(size, 1))
         _room.size = size
     return _room.memory
 )PY";
@@ -69,24 +69,24 @@ class @CLASS@:
 @TENSORS@    }
 
     def __init__(self, source=None):
-        self._handle = ctypes.c_void_p()
-        out = ctypes.byref(self._handle)
+        self._handle = _ctypes.c_void_p()
+        out = _ctypes.byref(self._handle)
         if source is None:
             _check(_lib.@NAME@_new(out))
         elif isinstance(source, (bytes, bytearray)):
-            _check(_lib.@NAME@_load_memory(out, bytes(source), ctypes.c_size_t(len(source))))
+            _check(_lib.@NAME@_load_memory(out, bytes(source), _ctypes.c_size_t(len(source))))
         else:
-            _check(_lib.@NAME@_load(out, os.fsencode(source)))
+            _check(_lib.@NAME@_load(out, _os.fsencode(source)))
 
     def __del__(self):
         _lib.@NAME@_free(self._handle)
 
     def __getitem__(self, name):
         dtype, shape = self.tensors[name]
-        size = ctypes.c_size_t()
-        data = _lib.@NAME@_data(self._handle, name.encode(), ctypes.byref(size))
-        memory = (ctypes.c_char * size.value).from_address(data) if size.value else b""
-        memory_owner = numpy.frombuffer(memory, dtype).reshape(shape).view(_View)
+        size = _ctypes.c_size_t()
+        data = _lib.@NAME@_data(self._handle, name.encode(), _ctypes.byref(size))
+        memory = (_ctypes.c_char * size.value).from_address(data) if size.value else b""
+        memory_owner = _numpy.frombuffer(memory, dtype).reshape(shape).view(_View)
         memory_owner.owner = self
         return memory_owner
 
@@ -94,12 +94,12 @@ class @CLASS@:
         self[name][...] = value
 
 
-_lib.@NAME@_data.restype = ctypes.c_void_p
+_lib.@NAME@_data.restype = _ctypes.c_void_p
 )PY";
 
 constexpr const char *kView = R"PY(
 
-class _View(numpy.ndarray):
+class _View(_numpy.ndarray):
     """Keeps what it is a view of."""
 
     owner = None
@@ -111,23 +111,23 @@ class _View(numpy.ndarray):
 const char *numpyType(ElementType element) {
   switch (element) {
   case ElementType::Bool:
-    return "numpy.bool_";
+    return "_numpy.bool_";
   case ElementType::I8:
-    return "numpy.int8";
+    return "_numpy.int8";
   case ElementType::U8:
-    return "numpy.uint8";
+    return "_numpy.uint8";
   case ElementType::I32:
-    return "numpy.int32";
+    return "_numpy.int32";
   case ElementType::I64:
-    return "numpy.int64";
+    return "_numpy.int64";
   case ElementType::F16:
-    return "numpy.float16";
+    return "_numpy.float16";
   case ElementType::BF16:
-    return "numpy.uint16"; // its bits: NumPy has no such type
+    return "_numpy.uint16"; // its bits: NumPy has no such type
   case ElementType::F32:
-    return "numpy.float32";
+    return "_numpy.float32";
   case ElementType::F64:
-    return "numpy.float64";
+    return "_numpy.float64";
   }
   return "";
 }
@@ -135,22 +135,22 @@ const char *numpyType(ElementType element) {
 const char *ctypesNumber(ElementType element) {
   switch (element) {
   case ElementType::Bool:
-    return "ctypes.c_bool";
+    return "_ctypes.c_bool";
   case ElementType::I8:
-    return "ctypes.c_int8";
+    return "_ctypes.c_int8";
   case ElementType::U8:
-    return "ctypes.c_uint8";
+    return "_ctypes.c_uint8";
   case ElementType::I32:
-    return "ctypes.c_int32";
+    return "_ctypes.c_int32";
   case ElementType::F16:
   case ElementType::BF16:
-    return "ctypes.c_uint16";
+    return "_ctypes.c_uint16";
   case ElementType::F32:
-    return "ctypes.c_float";
+    return "_ctypes.c_float";
   case ElementType::F64:
-    return "ctypes.c_double";
+    return "_ctypes.c_double";
   case ElementType::I64:
-    return "ctypes.c_int64";
+    return "_ctypes.c_int64";
   }
   return "";
 }
@@ -158,7 +158,7 @@ const char *ctypesNumber(ElementType element) {
 /// A number as C takes it.
 std::string number(ElementType element, const std::string &name) {
   if (element == ElementType::F16)
-    return "ctypes.c_uint16(numpy.float16(" + name + ").view(numpy.uint16).item())";
+    return "_ctypes.c_uint16(_numpy.float16(" + name + ").view(_numpy.uint16).item())";
   return std::string(ctypesNumber(element)) + "(" + name + ")";
 }
 
@@ -200,9 +200,9 @@ std::string className(llvm::StringRef name) {
 /// A name that Python takes: those of C, but for a few words.
 std::string pythonName(const std::string &name) {
   static constexpr llvm::StringLiteral reserved[] = {
-      "None", "True", "False", "as",     "assert", "async", "await", "def",  "del",
-      "elif", "except", "finally", "from", "global", "import", "in",  "is",  "lambda",
-      "nonlocal", "pass", "raise", "with", "yield"};
+      "None", "True",   "False",    "as",      "assert", "async",  "await",  "def",
+      "del",  "elif",   "except",   "finally", "from",   "global", "import", "in",
+      "is",   "lambda", "nonlocal", "pass",    "raise",  "with",   "yield"};
   return llvm::is_contained(reserved, name) ? name + "_" : name;
 }
 
@@ -228,8 +228,8 @@ std::string FunctionWriter::sizeText(llvm::StringRef text) const {
   std::string out;
   for (size_t i = 0; i < text.size();) {
     size_t end = i;
-    while (end < text.size() && (llvm::isAlnum(text[end]) || text[end] == '_' ||
-                                 text[end] == '$' || (end > i && text[end] == '.')))
+    while (end < text.size() && (llvm::isAlnum(text[end]) || text[end] == '_' || text[end] == '$' ||
+                                 (end > i && text[end] == '.')))
       ++end;
     if (end == i) {
       out += text[i++];
@@ -265,8 +265,8 @@ void FunctionWriter::bindSizes() {
     for (size_t axis = 0; axis < argument.sizes.size(); ++axis)
       for (size_t i = 0; i < function.sizes.size(); ++i)
         if (argument.sizes[axis] == function.sizes[i].size && bound.insert(i).second)
-          line(pythonName(function.sizes[i].name) + " = " + pythonName(argument.name) +
-               ".shape[" + std::to_string(axis) + "]");
+          line(pythonName(function.sizes[i].name) + " = " + pythonName(argument.name) + ".shape[" +
+               std::to_string(axis) + "]");
   }
 }
 
@@ -298,23 +298,23 @@ std::string FunctionWriter::write() {
   std::vector<std::string> results;
   for (const Argument &result : function.results) {
     results.push_back(pythonName(result.name));
-    line(results.back() + " = numpy.empty(" + shape(result) + ", " + numpyType(result.element) +
+    line(results.back() + " = _numpy.empty(" + shape(result) + ", " + numpyType(result.element) +
          ")");
   }
   for (const Parameter &p : function.parameters) {
     if (p.kind == Parameter::Size)
-      call.push_back("ctypes.c_int64(" + pythonName(function.sizes[p.index].name) + ")");
+      call.push_back("_ctypes.c_int64(" + pythonName(function.sizes[p.index].name) + ")");
     else if (p.kind == Parameter::Workspace)
       call.push_back("_workspace(" + std::to_string(function.workspace) + ")");
     else if (p.kind == Parameter::Result)
-      call.push_back("ctypes.c_void_p(" + results[p.index] + ".ctypes.data)");
+      call.push_back("_ctypes.c_void_p(" + results[p.index] + ".ctypes.data)");
     else {
       const Argument &argument = function.arguments[p.index];
       std::string name = pythonName(argument.name);
       call.push_back(argument.kind == Argument::Value ? name + "._handle"
                      : argument.kind == Argument::Number && !argument.isMut
                          ? number(argument.element, name)
-                         : "ctypes.c_void_p(" + name + ".ctypes.data)");
+                         : "_ctypes.c_void_p(" + name + ".ctypes.data)");
     }
   }
   line("_check(_lib." + interface.prefix + "_" + function.name + "(");

@@ -12,8 +12,7 @@ llvm::Type *numberType(ElementType element, llvm::LLVMContext &context) {
   case ElementType::F64:
     return llvm::Type::getDoubleTy(context);
   default:
-    return llvm::IntegerType::get(context,
-                                  static_cast<unsigned>(elementInfo(element).bytes) * 8);
+    return llvm::IntegerType::get(context, static_cast<unsigned>(elementInfo(element).bytes) * 8);
   }
 }
 
@@ -98,8 +97,7 @@ void addGraphFunction(const Interface &interface, const Function &function, llvm
   llvm::Type *pointer = llvm::PointerType::getUnqual(context);
   llvm::Type *word = llvm::Type::getInt64Ty(context), *status = llvm::Type::getInt32Ty(context);
   auto isByValue = [&](const Parameter &p) {
-    return p.kind == Parameter::Argument &&
-           function.arguments[p.index].kind == Argument::Number &&
+    return p.kind == Parameter::Argument && function.arguments[p.index].kind == Argument::Number &&
            !function.arguments[p.index].isMut;
   };
   llvm::SmallVector<llvm::Type *> types;
@@ -110,11 +108,9 @@ void addGraphFunction(const Interface &interface, const Function &function, llvm
                                    : pointer);
     addresses += p.kind == Parameter::Argument || p.kind == Parameter::Result;
   }
-  llvm::Function *made =
-      define(module, interface.prefix + "_" + function.name, status, types);
+  llvm::Function *made = define(module, interface.prefix + "_" + function.name, status, types);
   llvm::IRBuilder<> b(&made->getEntryBlock());
-  auto *arguments =
-      b.CreateAlloca(llvm::ArrayType::get(pointer, std::max<size_t>(addresses, 1)));
+  auto *arguments = b.CreateAlloca(llvm::ArrayType::get(pointer, std::max<size_t>(addresses, 1)));
   auto *sizes =
       b.CreateAlloca(llvm::ArrayType::get(word, std::max<size_t>(function.sizes.size(), 1)));
   llvm::Value *workspace = nullptr;
@@ -135,8 +131,7 @@ void addGraphFunction(const Interface &interface, const Function &function, llvm
     }
   }
   llvm::FunctionCallee run = module.getOrInsertFunction(
-      "mxrt_aot_run",
-      llvm::FunctionType::get(status, {pointer, pointer, pointer, pointer}, false));
+      "mxrt_aot_run", llvm::FunctionType::get(status, {pointer, pointer, pointer, pointer}, false));
   b.CreateRet(b.CreateCall(run, {graph, arguments, sizes, workspace}));
 }
 

@@ -95,7 +95,8 @@ bool runLinker(const std::vector<std::string> &flags, const std::vector<std::str
   arguments.insert(arguments.end(), inputs.begin(), inputs.end());
   std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(log),
                                                 llvm::StringRef(log)};
-  int code = llvm::sys::ExecuteAndWait(program, arguments, std::nullopt, redirects, 0, 0, &trouble.why);
+  int code =
+      llvm::sys::ExecuteAndWait(program, arguments, std::nullopt, redirects, 0, 0, &trouble.why);
   if (code != 0) {
     auto said = llvm::MemoryBuffer::getFile(log);
     llvm::StringRef text = said ? (*said)->getBuffer().rtrim() : "";

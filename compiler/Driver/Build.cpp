@@ -2,6 +2,7 @@
 //
 // `mxc build`: code for other programs, made ahead of time.
 #include "Build/Write.h"
+#include "Driver/Installed.h"
 #include "Driver/Session.h"
 #include "Driver/Settings.h"
 #include "Support/Limits.h"
@@ -30,6 +31,8 @@ compiler. Prints the size of the artefact, and the signature and workspace of ea
   --target-cpu LIST        what CPUs there is code for; the best one is chosen where it runs. native,
                            generic, x86-64-v2, x86-64-v3, x86-64-v4 (the three levels)
   --embed-params FILE      parameters from a safetensors file become part of the artefact
+  --max-bytes=512KiB       make values again rather than need more of the workspace for values in
+                           between; error if that is not enough
   --unchecked              integer division by zero gives 0 instead of an error
   --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, schedule, recompute,
                            in-place, co-share
@@ -62,21 +65,33 @@ std::string stemOf(const std::string &path) {
   return stem.str();
 }
 
-/// A library of the runtime, which is beside the program.
+/// A library of the runtime, which is installed beside the program.
 std::string findLibrary(const std::string &name) {
-  llvm::SmallString<256> path(llvm::sys::fs::getMainExecutable(nullptr, nullptr));
-  llvm::sys::path::remove_filename(path);
-  llvm::sys::path::append(path, "..", "lib", name);
-  llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
-  return std::string(path);
+  std::string program = codeFile(), first;
+  for (const char *folder : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
+    llvm::SmallString<256> path(llvm::sys::path::parent_path(program));
+    llvm::sys::path::append(path, "..", folder, name);
+    llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+    if (llvm::sys::fs::exists(path))
+      return std::string(path);
+    if (first.empty())
+      first = std::string(path);
+  }
+  return first;
 }
 
 /// With all of libmxrt_core that the object needs inside.
-bool writeLibrary(const std::string &path, const std::string &object,
-                  build::Trouble &trouble) {
+bool writeLibrary(const std::string &path, const std::string &object, build::Trouble &trouble) {
   std::string core = findLibrary("libmxrt_core.a");
   if (llvm::StringRef(path).ends_with(".a"))
     return build::writeArchive(path, object, core, trouble);
+  // Said here it is shorter than by the linker.
+  llvm::StringRef folder = llvm::sys::path::parent_path(path);
+  if (std::error_code failure =
+          llvm::sys::fs::access(folder.empty() ? "." : folder, llvm::sys::fs::AccessMode::Write)) {
+    trouble.why = failure.message();
+    return false;
+  }
   llvm::SmallString<128> temporary;
   if (std::error_code failure = llvm::sys::fs::createTemporaryFile("mxc-build", "o", temporary)) {
     trouble.why = failure.message();
@@ -112,7 +127,7 @@ bool Session::collectExports(const std::string &name, const std::string &path, s
     return false;
   if (generated.exports.empty()) {
     diags.report(Code::E1001, {file.id(), 0, 0}, "the program exports no graph")
-        .help("write `export graph fn …`, or build the whole program with `--exe`");
+        .help("write `export` in front of a `graph fn`");
     flushDiagnostics();
     return false;
   }
@@ -126,8 +141,9 @@ bool Session::collectExports(const std::string &name, const std::string &path, s
       found = module->lookupSymbol(each.symbol);
     auto graph = mlir::dyn_cast_or_null<ir::GraphOp>(found);
     if (!graph) {
-      diags.report(Code::E1003, each.span,
-                   "`" + each.name + "` cannot be called from C: it runs on several devices")
+      diags
+          .report(Code::E1003, each.span,
+                  "`" + each.name + "` cannot be called from C: it runs on several devices")
           .help("export one graph for each device");
       flushDiagnostics();
       return false;
@@ -150,19 +166,17 @@ bool Session::writeArtefact(const BuildRequest &request, const build::Interface 
   const std::string &binary =
       request.kind == BuildRequest::Python ? request.library : request.output;
   bool fine =
-      wrote(binary, request.kind == BuildRequest::Object
-                        ? build::writeFile(binary, object, trouble)
-                        : writeLibrary(binary, object, trouble)) &&
+      wrote(binary, request.kind == BuildRequest::Object ? build::writeFile(binary, object, trouble)
+                                                         : writeLibrary(binary, object, trouble)) &&
       wrote(request.header,
             build::writeFile(request.header,
                              build::writeHeader(interface, filename(request.header).str()),
                              trouble));
   if (fine && request.kind == BuildRequest::Python)
-    fine = wrote(request.output,
-                 build::writeFile(request.output,
-                                  build::writePython(interface, interface.prefix,
-                                                     filename(binary).str()),
-                                  trouble));
+    fine = wrote(request.output, build::writeFile(request.output,
+                                                  build::writePython(interface, interface.prefix,
+                                                                     filename(binary).str()),
+                                                  trouble));
   if (!fine) {
     diags.report(Code::E1006, Span(), "cannot write `" + failed + "`: " + trouble.why)
         .help(!trouble.help.empty() ? trouble.help
@@ -215,7 +229,7 @@ bool Session::build(const std::string &name, const std::string &path, std::strin
 
 int runBuild(const std::vector<std::string> &args, Streams streams) {
   std::set<std::string> valued = programOptions();
-  valued.insert({"-o", "--header", "--shapes", "--target-cpu", "--embed-params", "--disable"});
+  valued.insert({"-o", "--header", "--shapes", "--target-cpu", "--embed-params", "--max-bytes", "--disable"});
   CommandLine line(args, valued, {"--help", "-h", "--obj", "--lib", "--python", "--unchecked"});
   if (!line.problem().empty())
     return wrongUse(streams, line.problem(), "build");
@@ -251,6 +265,13 @@ int runBuild(const std::vector<std::string> &args, Streams streams) {
   std::string problem = readSettings(line, streams, settings);
   if (problem.empty())
     problem = readDisabled(line, options.compile.disabled);
+  if (auto limit = line.value("--max-bytes"); limit && problem.empty()) {
+    auto bytes = parseBytes(*limit);
+    if (!bytes)
+      problem = "`--max-bytes=" + *limit + "` is not a number of bytes, such as 512KiB";
+    else
+      options.compile.maxBytes = *bytes;
+  }
   for (const std::string &list : line.values("--shapes"))
     if (problem.empty())
       problem = readShapes(list, request.shapes);

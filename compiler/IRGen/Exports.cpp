@@ -56,8 +56,8 @@ void queueExports(Shared &shared, const sema::ModuleInfo &module, std::vector<Ex
     const SourceFile &file = shared.sema.sources.file(func->name.span);
     StringRef header(file.text().data() + func->name.span.begin,
                      func->headerSpan.end - func->name.span.begin);
-    out.push_back({f.name, header.trim().str(),
-                   shared.instances.of(f, {}, /*asGraph=*/true).symbol, func->name.span});
+    out.push_back({f.name, header.trim().str(), shared.instances.of(f, {}, /*asGraph=*/true).symbol,
+                   func->name.span});
   }
 }
 

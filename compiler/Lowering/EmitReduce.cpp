@@ -56,7 +56,8 @@ void Reducer::emit() {
       [&](Indices at) {
         setPlace(at.drop_back());
         Value from = e.mul(at.back(), e.number(kTile));
-        reduce(sweep, from, e.least(e.number(kTile), e.sub(size, from)));
+        bool isOne = *KernelEmitter::known(size) <= kTile;
+        reduce(sweep, from, isOne ? size : e.least(e.number(kTile), e.sub(size, from)));
       },
       outer.size());
 }

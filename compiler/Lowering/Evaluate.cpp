@@ -273,7 +273,14 @@ Value Evaluator::folded(FoldOp op, Indices place) {
     Value stride = e.size(cast<SizeAttr>(op.getStride()[d])),
           dilation = e.size(cast<SizeAttr>(op.getDilation()[d]));
     Value window = e.size(x.getSizes()[lead + d]), out = e.size(x.getSizes()[lead + spatial + d]);
-    auto visit = [&](Value t) {
+    auto visit = [&](Value t, Value p) {
+      in.push_back(t);
+      of.push_back(p);
+      deeper();
+      in.pop_back();
+      of.pop_back();
+    };
+    auto visitUnder = [&](Value t) {
       Value distance = e.sub(place[lead + d], e.mul(t, dilation));
       Value p = arith::DivUIOp::create(e.b, distance, stride);
       Value isUnder = arith::AndIOp::create(
@@ -281,20 +288,20 @@ Value Evaluator::folded(FoldOp op, Indices place) {
           arith::AndIOp::create(e.b,
                                 e.compare(arith::CmpIPredicate::eq, distance, e.mul(p, stride)),
                                 e.compare(arith::CmpIPredicate::ult, p, out)));
-      e.when(isUnder, [&] {
-        in.push_back(t);
-        of.push_back(p);
-        deeper();
-        in.pop_back();
-        of.pop_back();
-      });
+      e.when(isUnder, [&] { visit(t, p); });
     };
     // Without a dilation only every stride-th position can be it.
-    std::optional<int64_t> step = e.known(stride);
-    if (e.known(dilation) == 1 && step)
-      e.loop(arith::RemUIOp::create(e.b, place[lead + d], stride), window, *step, visit);
-    else
-      e.loop(e.number(0), window, 1, visit);
+    std::optional<int64_t> step = e.known(stride), many = e.known(out);
+    Value size = e.size(op.getType().getSizes()[lead + d]);
+    if (e.known(dilation) != 1 || !step) {
+      e.loop(e.number(0), window, 1, visitUnder);
+    } else if (e.known(window) == step && many && e.known(size) == *many * *step) {
+      // Windows side by side: each place is under one.
+      visit(arith::RemUIOp::create(e.b, place[lead + d], stride),
+            arith::DivUIOp::create(e.b, place[lead + d], stride));
+    } else {
+      e.loop(arith::RemUIOp::create(e.b, place[lead + d], stride), window, *step, visitUnder);
+    }
   };
   deeper();
   Value result = e.read(sum, type);

@@ -8,6 +8,8 @@ using arith::CmpIPredicate;
 namespace mx::lowering {
 
 constexpr int64_t kLanes = 64, kBlock = 2048, kBlocks = 64 * kBlock;
+/// Reduced without loops over them.
+constexpr int64_t kFew = 16;
 
 ArrayRef<int64_t> axesOf(Operation *reduction) {
   return reduction->getAttrOfType<DenseI64ArrayAttr>("axes").asArrayRef();
@@ -84,6 +86,11 @@ void Sweep::setRun(ArrayRef<unsigned> run, Value r) {
       place[axis] = x.getSizes()[axis].constant() == 1 ? e.number(0) : r;
       return;
     }
+    if (std::optional<int64_t> number = e.known(r), size = e.known(sizes[axis]); number && size) {
+      place[axis] = e.number(*number % *size);
+      r = e.number(*number / *size);
+      continue;
+    }
     // There is an element, so no size is 0.
     Value whole = arith::DivUIOp::create(e.b, r, sizes[axis]);
     place[axis] = e.sub(r, e.mul(whole, sizes[axis]));
@@ -102,6 +109,9 @@ void Sweep::eachColumn(Value width, llvm::function_ref<void(Value)> body) {
 }
 
 void Sweep::run(Value from, Value width) {
+  if (std::optional<int64_t> few = e.known(runSize(runs.back()));
+      few && *few >= 1 && *few <= kFew && runs.size() == 1 && !before)
+    return runFew(*few, from, width);
   for (auto [c, total] : llvm::zip_equal(combiners, totals))
     eachColumn(width, [&](Value t) { total.store(e, t, c.identity(isEmpty)); });
   // The further reduced axes in order, around the last one.
@@ -115,6 +125,31 @@ void Sweep::run(Value from, Value width) {
       linear = e.add(e.mul(linear, runSize(run)), r);
     }
     reduceRun(e.mul(linear, runSize(runs.back())), from, width);
+  });
+}
+
+/// A few elements, without loops over them; in the same order.
+void Sweep::runFew(int64_t count, Value from, Value width) {
+  eachColumn(width, [&](Value t) {
+    Evaluator::Scope scope(evaluator);
+    if (width)
+      place.back() = e.add(from, t);
+    for (auto [c, total] : llvm::zip_equal(combiners, totals)) {
+      e.b.setLoc(c.op->getLoc());
+      SmallVector<Partial> lane;
+      for (int64_t r = 0; r < count; ++r) {
+        setRun(runs.back(), e.number(r));
+        Value element = evaluator.at(c.op->getOperand(0), place);
+        lane.push_back(
+            c.combine(c.identity(isEmpty), c.first(element, c.hasIndex() ? e.number(r) : Value())));
+      }
+      for (int64_t half = kLanes / 2; half > 0; half /= 2)
+        for (int64_t l = 0; l < std::min(half, count - half); ++l)
+          lane[static_cast<size_t>(l)] =
+              c.combine(lane[static_cast<size_t>(l)], lane[static_cast<size_t>(l + half)]);
+      Partial part = c.combine(c.identity(isEmpty), lane[0]);
+      total.store(e, t, c.combine(c.identity(isEmpty), part));
+    }
   });
 }
 

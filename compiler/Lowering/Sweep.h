@@ -57,6 +57,7 @@ private:
   Value isEmpty;
 
   void classifyAxes(ArrayRef<int64_t> axes, bool tiled);
+  void runFew(int64_t count, Value from, Value width);
   void reduceRun(Value linear, Value from, Value width);
   void reduceBlock(Value linear, Value block, Value count, Value from, Value width);
   Value runSize(ArrayRef<unsigned> run);

@@ -13,8 +13,7 @@
 namespace mxrt::aot {
 namespace {
 
-bool fits(const mxrt_aot_graph &graph, const mxrt_aot_variant &variant,
-          const int64_t *sizes) {
+bool fits(const mxrt_aot_graph &graph, const mxrt_aot_variant &variant, const int64_t *sizes) {
   for (int32_t i = 0; i < graph.size_count; ++i)
     if (variant.fixed[i] >= 0 && variant.fixed[i] != sizes[i])
       return false;
@@ -32,8 +31,8 @@ struct Line {
   }
 };
 
-void addSizes(Line &line, const mxrt_aot_graph &graph, const int64_t *values,
-              const int64_t *only, const char *between) {
+void addSizes(Line &line, const mxrt_aot_graph &graph, const int64_t *values, const int64_t *only,
+              const char *between) {
   bool first = true;
   for (int32_t i = 0; i < graph.size_count; ++i) {
     if (only[i] < 0)
@@ -45,15 +44,13 @@ void addSizes(Line &line, const mxrt_aot_graph &graph, const int64_t *values,
 }
 
 /// No variant fits: the CPU is too old, or nobody asked for these sizes.
-mxrt_status noVariant(const mxrt_aot_graph &graph, const int64_t *sizes,
-                      int32_t level) {
+mxrt_status noVariant(const mxrt_aot_graph &graph, const int64_t *sizes, int32_t level) {
   Line line;
   bool tooOld = true;
   for (int64_t i = 0; i < graph.variant_count; ++i)
     tooOld &= graph.variants[i].level > level;
   if (tooOld) {
-    line.add("%s: this CPU cannot run the code, which is for %s", graph.name,
-             graph.cpus);
+    line.add("%s: this CPU cannot run the code, which is for %s", graph.name, graph.cpus);
     return mxrt_status_text(nullptr, MXRT_UNSUPPORTED, nullptr, line.text);
   }
   const int64_t *fixed = graph.variants[0].fixed;
@@ -88,10 +85,9 @@ int64_t bytesOf(const mxrt_aot_move &move, const int64_t *sizes) {
   return bytes;
 }
 
-/// Addresses of the inputs, then of the outputs. `inputs` is what they are in
-/// the end, also of outputs that are moved there.
-mxrt_status collect(const mxrt_aot_graph &graph, void *const *arguments,
-                    const int64_t *sizes, void **buffers) {
+/// Addresses of the inputs, then of the outputs: where they belong.
+mxrt_status collect(const mxrt_aot_graph &graph, void *const *arguments, const int64_t *sizes,
+                    void **buffers) {
   bool isEmpty = false; // then there may be nothing to point at
   for (int32_t i = 0; i < graph.size_count; ++i)
     isEmpty |= sizes[i] == 0;
@@ -99,15 +95,13 @@ mxrt_status collect(const mxrt_aot_graph &graph, void *const *arguments,
   int32_t given = 0;
   for (int32_t i = 0; i < graph.argument_count; ++i) {
     const mxrt_aot_argument &argument = graph.arguments[i];
-    void *address = argument.embedded
-                        ? const_cast<mxrt_aot_value *>(argument.embedded)
-                        : arguments[given++];
+    void *address =
+        argument.embedded ? const_cast<mxrt_aot_value *>(argument.embedded) : arguments[given++];
     if (!address && (argument.has_parts || !isEmpty))
       return isNull(graph, argument.name);
     if (argument.has_parts) {
       auto *value = static_cast<const mxrt_aot_value *>(address);
-      std::memcpy(next, value->tensors,
-                  sizeof(void *) * static_cast<size_t>(argument.count));
+      std::memcpy(next, value->tensors, sizeof(void *) * static_cast<size_t>(argument.count));
     } else {
       *next = address;
     }
@@ -128,8 +122,8 @@ mxrt_status collect(const mxrt_aot_graph &graph, void *const *arguments,
   return nullptr;
 }
 
-mxrt_status run(const mxrt_aot_graph &graph, void *const *arguments,
-                const int64_t *sizes, void *workspace) {
+mxrt_status run(const mxrt_aot_graph &graph, void *const *arguments, const int64_t *sizes,
+                void *workspace) {
   int32_t level = mxrt_aot_cpu_level();
   const mxrt_aot_variant *variant = nullptr;
   for (int64_t i = 0; i < graph.variant_count && !variant; ++i)
@@ -145,14 +139,13 @@ mxrt_status run(const mxrt_aot_graph &graph, void *const *arguments,
     return status;
 
   auto address = reinterpret_cast<uintptr_t>(workspace);
-  auto *base = reinterpret_cast<char *>((address + MXRT_ALIGNMENT - 1) &
-                                        ~uintptr_t(MXRT_ALIGNMENT - 1));
+  auto *base =
+      reinterpret_cast<char *>((address + MXRT_ALIGNMENT - 1) & ~uintptr_t(MXRT_ALIGNMENT - 1));
   void **outputs = buffers + graph.input_count;
-  auto **ends = static_cast<void **>(
-      alloca(sizeof(void *) * static_cast<size_t>(variant->move_count + 1)));
+  auto **ends =
+      static_cast<void **>(alloca(sizeof(void *) * static_cast<size_t>(variant->move_count + 1)));
   for (int32_t i = 0; i < variant->move_count; ++i)
-    ends[i] = variant->moves[i].goes_to < 0 ? nullptr
-                                            : buffers[variant->moves[i].goes_to];
+    ends[i] = variant->moves[i].goes_to < 0 ? nullptr : buffers[variant->moves[i].goes_to];
   for (int32_t i = 0; i < variant->move_count; ++i) {
     const mxrt_aot_move &move = variant->moves[i];
     if (move.offset >= 0)
@@ -163,8 +156,8 @@ mxrt_status run(const mxrt_aot_graph &graph, void *const *arguments,
       buffers[move.over] = outputs[move.output];
     }
   }
-  auto *open = static_cast<int64_t *>(
-      alloca(sizeof(int64_t) * static_cast<size_t>(graph.open_count + 1)));
+  auto *open =
+      static_cast<int64_t *>(alloca(sizeof(int64_t) * static_cast<size_t>(graph.open_count + 1)));
   for (int32_t i = 0; i < graph.open_count; ++i)
     open[i] = sizes[graph.open[i]];
   mxrt_context context;
@@ -181,7 +174,7 @@ mxrt_status run(const mxrt_aot_graph &graph, void *const *arguments,
 } // namespace
 } // namespace mxrt::aot
 
-int mxrt_aot_run(const mxrt_aot_graph *graph, void *const *arguments,
-                 const int64_t *sizes, void *workspace) {
+int mxrt_aot_run(const mxrt_aot_graph *graph, void *const *arguments, const int64_t *sizes,
+                 void *workspace) {
   return mxrt::aot::report(mxrt::aot::run(*graph, arguments, sizes, workspace));
 }

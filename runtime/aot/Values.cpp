@@ -3,12 +3,12 @@
 // Models and other arguments with parts, for callers from C: one block of
 // memory with all their tensors.
 
+#include "aot/Values.h"
 #include "aot/Errors.h"
-#include "base/Allocator.h"
 #include "io/Safetensors.h"
 #include "io/SafetensorsFormat.h"
-#include "mxrt/aot.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -27,18 +27,19 @@ int64_t bytesOf(const mxrt_aot_tensor &tensor) {
   return bytes;
 }
 
-mxrt_status make(const mxrt_aot_type &type, mxrt_aot_value *&out) {
+} // namespace
+
+Status makeValue(const mxrt_allocator *alloc, const mxrt_aot_type &type, mxrt_aot_value *&out) {
+  out = nullptr;
   auto count = static_cast<size_t>(type.count);
   size_t head = aligned(sizeof(mxrt_aot_value) + count * sizeof(void *));
   size_t bytes = head;
   for (size_t i = 0; i < count; ++i)
     bytes += aligned(static_cast<size_t>(bytesOf(type.tensors[i])));
-  auto *memory = static_cast<char *>(
-      allocateBytes(mxrt_system_allocator(), bytes, MXRT_ALIGNMENT));
+  auto *memory = static_cast<char *>(allocateBytes(alloc, bytes, MXRT_ALIGNMENT));
   if (!memory)
-    return error(nullptr, MXRT_OUT_OF_MEMORY, noPlace,
-                 "out of memory: `%s` needs %zu bytes", type.name, bytes)
-        .release();
+    return error(alloc, MXRT_OUT_OF_MEMORY, noPlace, "out of memory: `%s` needs %zu bytes",
+                 type.name, bytes);
   std::memset(memory, 0, bytes);
   auto **tensors = reinterpret_cast<void **>(memory + sizeof(mxrt_aot_value));
   size_t at = head;
@@ -46,10 +47,11 @@ mxrt_status make(const mxrt_aot_type &type, mxrt_aot_value *&out) {
     tensors[i] = memory + at;
     at += aligned(static_cast<size_t>(bytesOf(type.tensors[i])));
   }
-  out = ::new (memory)
-      mxrt_aot_value{&type, tensors, memory, static_cast<int64_t>(bytes)};
-  return nullptr;
+  out = ::new (memory) mxrt_aot_value{&type, tensors, alloc, static_cast<int64_t>(bytes)};
+  return success();
 }
+
+namespace {
 
 /// "f32[64, 32]"
 struct Shape {
@@ -77,119 +79,121 @@ bool isSame(const mxrt_aot_tensor &wanted, const io::SafeTensor &found) {
   return true;
 }
 
-/// `net.fc1.w`, else `fc1.w`.
-const io::SafeTensor *find(const io::SafetensorsIndex &index,
-                           const mxrt_aot_type &type, const char *name,
-                           const mxrt_allocator *alloc) {
-  Vec<char> full(alloc);
-  size_t first = std::strlen(type.name), rest = std::strlen(name);
-  if (!full.resize(first + rest + 1))
-    return nullptr;
-  std::memcpy(full.data(), type.name, first);
-  full[first] = '.';
-  std::memcpy(full.data() + first + 1, name, rest);
-  const io::SafeTensor *found =
-      index.find(std::string_view(full.data(), full.size()));
-  return found ? found : index.find(std::string_view(name, rest));
-}
+/// Finds tensors by the names that the type gives them.
+class Finder {
+public:
+  Finder(const mxrt_aot_type &type, const io::SafetensorsIndex &index)
+      : type(type), index(index), name(index.input.alloc) {}
+
+  /// Takes all the memory it needs.
+  Status prepare() {
+    size_t longest = 0;
+    for (int64_t i = 0; i < type.count; ++i)
+      longest = std::max(longest, std::strlen(type.tensors[i].name));
+    first = std::strlen(type.name) + 1;
+    if (!name.resize(first + longest))
+      return outOfMemory(index.input.alloc);
+    std::memcpy(name.data(), type.name, first - 1);
+    name[first - 1] = '.';
+    return success();
+  }
+
+  /// `net.fc1.w`, else `fc1.w`.
+  const io::SafeTensor *find(const mxrt_aot_tensor &tensor) {
+    size_t rest = std::strlen(tensor.name);
+    std::memcpy(name.data() + first, tensor.name, rest);
+    const io::SafeTensor *found = index.find(std::string_view(name.data(), first + rest));
+    return found ? found : index.find(std::string_view(tensor.name, rest));
+  }
+
+private:
+  const mxrt_aot_type &type;
+  const io::SafetensorsIndex &index;
+  Vec<char> name;
+  size_t first = 0;
+};
 
 /// One error that lists all that does not fit, as long as there is room.
-mxrt_status checkAll(const mxrt_aot_type &type,
-                     const io::SafetensorsIndex &index, std::string_view path) {
+Status checkAll(const mxrt_aot_type &type, Finder &finder, const io::Input &input) {
   constexpr int mostShown = 8;
   int wrong = 0;
-  mxrt_status status = nullptr;
+  char text[2000];
+  size_t used = 0;
+  auto add = [&](int more) {
+    if (more > 0 && used + static_cast<size_t>(more) < sizeof text)
+      used += static_cast<size_t>(more);
+  };
   for (int64_t i = 0; i < type.count; ++i) {
     const mxrt_aot_tensor &wanted = type.tensors[i];
-    const io::SafeTensor *found =
-        find(index, type, wanted.name, index.input.alloc);
+    const io::SafeTensor *found = finder.find(wanted);
     if (found && isSame(wanted, *found))
       continue;
-    if (!status)
-      status = error(nullptr, MXRT_CHECKPOINT, noPlace,
-                     "`%.*s` does not fit `%s`", int(path.size()), path.data(),
-                     type.name)
-                   .release();
     if (++wrong > mostShown)
       continue;
-    char line[600];
     Shape want(static_cast<mxrt_dtype>(wanted.dtype), wanted.rank, wanted.sizes);
     if (!found) {
-      std::snprintf(line, sizeof line, "`%s.%s` %s is missing", type.name,
-                    wanted.name, want.text);
+      add(std::snprintf(text + used, sizeof text - used, "\n`%s.%s` %s is missing", type.name,
+                        wanted.name, want.text));
     } else {
       Shape have(found->type, found->rank, found->sizes);
-      std::snprintf(line, sizeof line, "`%s.%s` is %s in the file, but %s here",
-                    type.name, wanted.name, have.text, want.text);
-    }
-    status = mxrt_status_note(status, line);
-  }
-  if (wrong > mostShown) {
-    char line[64];
-    std::snprintf(line, sizeof line, "and %d more", wrong - mostShown);
-    status = mxrt_status_note(status, line);
-  }
-  return status;
-}
-
-mxrt_status fill(const mxrt_aot_type &type, io::Input &input,
-                 mxrt_aot_value *&out) {
-  io::SafetensorsIndex index(input);
-  if (Status status = index.read(); !status.ok())
-    return status.release();
-  if (mxrt_status status = checkAll(type, index, input.name))
-    return status;
-  if (Status status = index.verify(); !status.ok())
-    return status.release();
-  if (mxrt_status status = make(type, out))
-    return status;
-  for (int64_t i = 0; i < type.count; ++i) {
-    const io::SafeTensor *found =
-        find(index, type, type.tensors[i].name, input.alloc);
-    Status status = found ? index.readTensor(*found, out->tensors[i])
-                          : outOfMemory(input.alloc);
-    if (!status.ok()) {
-      mxrt_aot_free(out);
-      out = nullptr;
-      return status.release();
+      add(std::snprintf(text + used, sizeof text - used, "\n`%s.%s` is %s in the file, but %s here",
+                        type.name, wanted.name, have.text, want.text));
     }
   }
-  return nullptr;
-}
-
-mxrt_status load(const mxrt_aot_type &type, const char *path,
-                 mxrt_aot_value *&out) {
-  io::FileInput input(mxrt_system_allocator(), path);
-  if (Status status = input.open(); !status.ok())
-    return status.release();
-  return fill(type, input, out);
+  if (wrong == 0)
+    return success();
+  if (wrong > mostShown)
+    add(std::snprintf(text + used, sizeof text - used, "\nand %d more", wrong - mostShown));
+  return error(input.alloc, MXRT_CHECKPOINT, noPlace, "`%.*s` does not fit `%s`%.*s",
+               int(input.name.size()), input.name.data(), type.name, int(used), text);
 }
 
 } // namespace
+
+Status loadValue(const mxrt_aot_type &type, io::Input &input, mxrt_aot_value *&out) {
+  out = nullptr;
+  io::SafetensorsIndex index(input);
+  MXRT_CHECK(index.read());
+  Finder finder(type, index);
+  MXRT_CHECK(finder.prepare());
+  MXRT_CHECK(checkAll(type, finder, input));
+  MXRT_CHECK(index.verify());
+  MXRT_CHECK(makeValue(input.alloc, type, out));
+  for (int64_t i = 0; i < type.count; ++i) {
+    Status status = index.readTensor(*finder.find(type.tensors[i]), out->tensors[i]);
+    if (!status.ok()) {
+      mxrt_aot_free(out);
+      out = nullptr;
+      return status;
+    }
+  }
+  return success();
+}
+
 } // namespace mxrt::aot
 
 using namespace mxrt::aot;
 
 int mxrt_aot_new(const mxrt_aot_type *type, mxrt_aot_value **out) {
-  *out = nullptr;
-  return report(make(*type, *out));
+  return report(makeValue(mxrt_system_allocator(), *type, *out).release());
 }
 
-int mxrt_aot_load(const mxrt_aot_type *type, const char *path,
-                  mxrt_aot_value **out) {
+int mxrt_aot_load(const mxrt_aot_type *type, const char *path, mxrt_aot_value **out) {
   *out = nullptr;
-  return report(load(*type, path, *out));
+  mxrt::io::FileInput input(mxrt_system_allocator(), path);
+  mxrt::Status status = input.open();
+  if (status.ok())
+    status = loadValue(*type, input, *out);
+  return report(status.release());
 }
 
-int mxrt_aot_load_memory(const mxrt_aot_type *type, const void *bytes,
-                         size_t size, mxrt_aot_value **out) {
-  *out = nullptr;
+int mxrt_aot_load_memory(const mxrt_aot_type *type, const void *bytes, size_t size,
+                         mxrt_aot_value **out) {
   mxrt::io::MemoryInput input(mxrt_system_allocator(), "memory", bytes, size);
-  return report(fill(*type, input, *out));
+  return report(loadValue(*type, input, *out).release());
 }
 
-void *mxrt_aot_data(const mxrt_aot_value *value, const char *name,
-                    size_t *bytes) {
+void *mxrt_aot_data(const mxrt_aot_value *value, const char *name, size_t *bytes) {
   for (int64_t i = 0; i < value->type->count; ++i)
     if (std::strcmp(value->type->tensors[i].name, name) == 0) {
       if (bytes)
@@ -200,7 +204,6 @@ void *mxrt_aot_data(const mxrt_aot_value *value, const char *name,
 }
 
 void mxrt_aot_free(mxrt_aot_value *value) {
-  if (value && value->memory)
-    mxrt::releaseBytes(mxrt_system_allocator(), value->memory,
-                       static_cast<size_t>(value->bytes), MXRT_ALIGNMENT);
+  if (value && value->allocator)
+    mxrt::releaseBytes(value->allocator, value, static_cast<size_t>(value->bytes), MXRT_ALIGNMENT);
 }

@@ -38,9 +38,9 @@ uint32_t crc32(uint32_t before, const void *bytes, size_t count) {
     std::memcpy(&high, at + 4, 4);
     low ^= sum;
     sum = tables.of[7][low & 0xFF] ^ tables.of[6][low >> 8 & 0xFF] ^
-          tables.of[5][low >> 16 & 0xFF] ^ tables.of[4][low >> 24] ^
-          tables.of[3][high & 0xFF] ^ tables.of[2][high >> 8 & 0xFF] ^
-          tables.of[1][high >> 16 & 0xFF] ^ tables.of[0][high >> 24];
+          tables.of[5][low >> 16 & 0xFF] ^ tables.of[4][low >> 24] ^ tables.of[3][high & 0xFF] ^
+          tables.of[2][high >> 8 & 0xFF] ^ tables.of[1][high >> 16 & 0xFF] ^
+          tables.of[0][high >> 24];
   }
 #endif
   for (; count > 0; --count, ++at)

@@ -26,6 +26,10 @@ Status Input::malformed(int64_t offset, const char *rule, const char *format, ..
                name.data(), static_cast<long long>(offset), text, rule);
 }
 
+Status Input::read(int64_t offset, void *, size_t bytes) {
+  return truncated(offset, "the input", static_cast<int64_t>(bytes), 0);
+}
+
 Status Input::truncated(int64_t offset, const char *what, int64_t wanted, int64_t left) const {
   return malformed(offset, "truncated", "%s needs %lld bytes, %lld are left", what,
                    static_cast<long long>(wanted), static_cast<long long>(left));

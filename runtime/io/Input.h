@@ -28,8 +28,9 @@ public:
   Input(const Input &) = delete;
   Input &operator=(const Input &) = delete;
 
-  /// All of `bytes` from `offset` on; the caller has compared with `size`.
-  virtual Status read(int64_t offset, void *into, size_t bytes) = 0;
+  /// All of `bytes` from `offset` on; the caller has compared with `size`. Not
+  /// pure, which would need the C++ library: this one has nothing to read.
+  virtual Status read(int64_t offset, void *into, size_t bytes);
 
   /// R0602 "name: byte 12: text (rule)"; the format is printf's.
   Status malformed(int64_t offset, const char *rule, const char *format, ...) const

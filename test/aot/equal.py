@@ -5,7 +5,8 @@
 Usage: equal.py MXC PROGRAM FOLDER CPU…
 
 For each CPU that this machine can run, runs PROGRAM (Inputs/all.mx) in FOLDER, builds it as a Python module and calls
-every graph with what the run saved. Prints what differs; exits with 1 if anything does.
+every graph with what the run saved. CPU `best` is an artefact with code for all levels, which must give what the best
+level gives that the machine has. Prints what differs; exits with 1 if anything does.
 """
 
 import importlib.util
@@ -17,6 +18,7 @@ import sys
 
 import numpy
 
+LEVELS = ["x86-64-v2", "x86-64-v3", "x86-64-v4"]
 TYPES = {"F16": "f2", "F32": "f4", "F64": "f8", "I32": "i4", "I64": "i8", "BOOL": "?"}
 
 
@@ -119,13 +121,17 @@ def main():
     for cpu in cpus:
         here = os.path.join(folder, cpu)
         os.makedirs(here, exist_ok=True)
-        ran = subprocess.run([mxc, "run", "--silence=N0501", "--target-cpu", cpu, program], cwd=here,
-                             capture_output=True, text=True)
-        if "cannot run code" in ran.stderr:
+        for level in reversed(LEVELS) if cpu == "best" else [cpu]:
+            ran = subprocess.run([mxc, "run", "--silence=N0501", "--target-cpu", level, program], cwd=here,
+                                 capture_output=True, text=True)
+            if "cannot run code" not in ran.stderr:
+                break
+        else:
             continue
         name = "built_" + cpu.replace("-", "_")
         built = subprocess.run([mxc, "build", "--python", program, "-o", os.path.join(here, name + ".py"),
-                                "--shapes", "N=1,32", "--target-cpu", cpu], capture_output=True, text=True)
+                                "--shapes", "N=1,32", "--target-cpu", ",".join(LEVELS) if cpu == "best" else cpu],
+                               capture_output=True, text=True)
         if ran.returncode or built.returncode:
             sys.exit(ran.stderr + built.stderr)
         result = compare(load(os.path.join(here, name + ".py"), name), here, cpu)

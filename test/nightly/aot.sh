@@ -32,3 +32,31 @@ for _ in range(50):
     best = min(best, time.perf_counter() - begin)
 print(f"lenet: a whole process takes {best * 1e3:.2f} ms")
 PYTHON
+# The same beside it where there is PyTorch.
+python3 - <<'PYTHON'
+import resource, time
+begin = time.perf_counter()
+try:
+    import torch
+except ImportError:
+    raise SystemExit("no PyTorch to compare with")
+from torch import nn
+torch.set_num_threads(1)
+lenet = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(),
+                      nn.MaxPool2d(2), nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(),
+                      nn.Linear(84, 10)).eval()
+tiny = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 8)).eval()
+with torch.inference_mode():
+    lenet(torch.ones(1, 1, 28, 28)).argmax(1)
+    first = time.perf_counter() - begin
+    print(f"PyTorch {torch.__version__}: first result {first * 1e3:.0f} ms after Python's start, "
+          f"resident {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss} KB")
+    for name, net, x in (("tiny mlp", tiny, torch.ones(1, 64)), ("lenet", lenet, torch.ones(1, 1, 28, 28))):
+        best = 1e9
+        for _ in range(20):
+            begin = time.perf_counter()
+            for _ in range(200):
+                net(x)
+            best = min(best, (time.perf_counter() - begin) / 200)
+        print(f"PyTorch {torch.__version__}: {name} {best * 1e6:.1f} us a call")
+PYTHON

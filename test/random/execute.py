@@ -1,5 +1,6 @@
 """Writes programs as mx, runs them in every mode, and compares what they print with the reference."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -27,6 +28,7 @@ class Mode:
     threads: int = 1
     devices: str = ""  # "second": the graph runs on cpu:1; "both": ops are spread over two
     same_bits: bool = False
+    ahead: bool = False  # graphs are exported and built, then called from here
 
 
 GRAPH = Mode("graph", [])
@@ -35,6 +37,7 @@ MODES = [GRAPH, Mode("eager", ["--eager"]), Mode("two threads", [CUT], threads=2
          Mode("eager, two threads", ["--eager", CUT], threads=2)]
 MODES += [Mode(f"without {p}", [f"--disable={p}"], same_bits=p in ("hoist", "schedule", "in-place", "co-share"))
           for p in ("fuse", "simplify", "cse", "hoist", "schedule", "in-place", "co-share")]
+AHEAD = Mode("built ahead", ["--target-cpu", "native"], same_bits=True, ahead=True)
 MODES += [Mode("second device", [], devices="second", same_bits=True), Mode("both devices", [], devices="both")]
 
 
@@ -59,6 +62,8 @@ def source(programs, mode):
     for k, program in enumerate(programs):
         both = mode.devices == "both"
         lines += function(program, f"g{k}", is_graph=not both, placed=on_second if both else None)
+    if mode.ahead:
+        return "\n".join("export " + line if line.startswith("graph fn") else line for line in lines) + "\n"
     for k, program in enumerate(programs):
         wants = results(program)
         names = []
@@ -78,9 +83,25 @@ def source(programs, mode):
     return "\n".join(lines) + "\n"
 
 
-def difference(text, want):
-    """Why a printed result is not `want`, or nothing."""
-    got, shape = parse(text, want.elem)
+def same(one, other, elem):
+    """Whether two results, printed or as arrays, have the same bits; a NaN is a NaN."""
+    if isinstance(one, str) and isinstance(other, str):
+        return one == other
+    a, b = (parse(x, elem)[0] if isinstance(x, str) else x for x in (one, other))
+    if a is None or b is None or a.size != b.size:
+        return False
+    if elem not in ("f16", "f32", "f64"):
+        return bool((a == b).all())
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    return bool(((a == b) & (np.signbit(a) == np.signbit(b)) | np.isnan(a) & np.isnan(b)).all())
+
+
+def difference(result, want):
+    """Why a result, printed or as an array, is not `want`, or nothing."""
+    if isinstance(result, str):
+        got, shape = parse(result, want.elem)
+    else:
+        got, shape = result, None
     if got is None or got.size != want.size:
         return f"{0 if got is None else got.size} elements instead of {want.size}"
     if shape is not None and shape != f"{want.elem}[{', '.join(map(str, want.shape))}]":
@@ -110,6 +131,8 @@ class Runner:
         path = os.path.join(self.folder, f"random-{os.getpid()}.mx")
         with open(path, "w") as f:
             f.write(source(programs, mode))
+        if mode.ahead:
+            return self.build(programs, mode, path)
         env = dict(os.environ, MX_NUM_THREADS=str(mode.threads))
         command = [self.mxc, "run", f"--cache={os.path.join(self.folder, 'cache')}", *mode.options, *self.extra, path]
         self.runs += 1
@@ -120,6 +143,29 @@ class Runner:
         for block in re.split(r"^#", done.stdout, flags=re.M)[1:]:
             head, _, body = block.partition("\n")
             blocks[tuple(map(int, head.split()))] = body.replace("-nan", " nan")
+        return blocks, None
+
+    def build(self, programs, mode, path):
+        """The same of graphs that are built ahead: arrays instead of text."""
+        self.runs += 1
+        name = f"ahead_{os.getpid()}_{self.runs}"  # a library that is loaded stays
+        module_path = os.path.join(self.folder, name + ".py")
+        done = subprocess.run([self.mxc, "build", "--python", *mode.options, path, "-o", module_path],
+                              capture_output=True, text=True, timeout=280)
+        if done.returncode != 0:
+            return None, f"exit code {done.returncode}: {done.stderr[:2000]}"
+        spec = importlib.util.spec_from_file_location(name, module_path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        blocks = {}
+        for k, program in enumerate(programs):
+            inputs = [value.ref.astype(NATIVE[value.elem]) for value in program.inputs.values()]
+            try:
+                outs = getattr(module, f"g{k}")(*inputs, *program.counts.values())
+            except module.Error as error:
+                return None, str(error)
+            for i, out in enumerate(outs if isinstance(outs, tuple) else (outs,)):
+                blocks[k, i] = np.asarray(out).reshape(-1)
         return blocks, None
 
     def check(self, programs, modes):
@@ -140,7 +186,7 @@ class Runner:
                 for i, want in enumerate(results(program)):
                     body = blocks.get((k, i), "")
                     reason = difference(body, want)
-                    if not reason and mode.same_bits and graph_blocks and body != graph_blocks.get((k, i)):
+                    if not reason and mode.same_bits and graph_blocks and not same(body, graph_blocks.get((k, i), ""), want.elem):
                         reason = "other bits than the graph on one thread"
                     if reason:
                         failures.setdefault(k, Failure(program, mode.name, f"{program.outputs[i]}: {reason}"))

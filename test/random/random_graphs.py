@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from execute import GRAPH, MODES, Runner, source
+from execute import AHEAD, GRAPH, MODES, Runner, source
 from generate import generate
 from program import function, size_of
 from reduce import reduce
@@ -28,7 +28,7 @@ def options():
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--batch", type=int, default=25)
-    parser.add_argument("--mode", action="append", choices=[m.name for m in MODES])
+    parser.add_argument("--mode", action="append", choices=[m.name for m in [*MODES, AHEAD]])
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--low", type=int, default=5)
     parser.add_argument("--high", type=int, default=40)
@@ -43,14 +43,14 @@ def report(failure, seed, runner, args):
     print(f"seed {seed}, {failure.mode}: {failure.reason}")
     program = failure.program
     if not args.no_reduce:
-        modes = [m for m in MODES if m.name == failure.mode]
+        modes = [m for m in [*MODES, AHEAD] if m.name == failure.mode]
         modes = ([GRAPH] if modes[0].same_bits else []) + modes
         program, failure = reduce(failure, lambda p: runner.check([p], modes))
         print(f"cut down to {size_of(program)} ops: {failure.reason}")
     print("\n".join(function(program, "reduced")))
     path = os.path.join(tempfile.gettempdir(), f"random-graph-{seed}.mx")
     with open(path, "w") as f:
-        f.write(source([program], next(m for m in MODES if m.name == failure.mode)))
+        f.write(source([program], next(m for m in [*MODES, AHEAD] if m.name == failure.mode)))
     print(f"the program is {path}\n")
 
 
@@ -67,6 +67,7 @@ def main():
         print("\n".join(function(generate(args.show, args.low, args.high), "shown")))
         return 0
     modes = [m for m in MODES if not args.mode or m.name in args.mode or m is GRAPH]
+    modes += [AHEAD] if AHEAD.name in (args.mode or ()) else []
     folder = tempfile.mkdtemp(prefix="mx-random-")
     extra = [f"--internal-mistake={args.mistake}"] if args.mistake else []
     runner = Runner(args.mxc, folder, extra)

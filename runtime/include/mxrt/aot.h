@@ -40,8 +40,8 @@ typedef struct mxrt_aot_type {
 typedef struct mxrt_aot_value {
   const mxrt_aot_type *type;
   void *const *tensors;
-  /// NULL for one that is part of the artefact.
-  void *memory;
+  /// Where its memory came from; NULL for one that is part of the artefact.
+  const mxrt_allocator *allocator;
   int64_t bytes;
 } mxrt_aot_value;
 
