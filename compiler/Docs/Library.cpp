@@ -113,6 +113,12 @@ void Library::add(std::string name, const SourceFile &file, Diagnostics &diagnos
   LexedSource lexed = lex(file, diagnostics);
   module->tree = parseModule(file, lexed, arena, diagnostics);
   auto offer = [&](std::string_view item, const ast::Stmt *syntax, std::string doc) {
+    // A comment above several types or constants is about all of them.
+    const Item *before = module->items.empty() ? nullptr : &module->items.back();
+    if (doc.empty() && before && kindOf(before->syntax) == kindOf(syntax) &&
+        !ast::as<ast::Func>(syntax) && !ast::as<ast::Nominal>(syntax) &&
+        file.lineNumber(before->syntax->span.end) + 1 == file.lineNumber(syntax->span.begin))
+      doc = before->doc;
     if (isPublic(item))
       module->items.push_back({std::string(item), syntax, std::move(doc)});
   };
@@ -138,7 +144,8 @@ const Module *Library::find(std::string_view name) const {
   return nullptr;
 }
 
-void Library::resolve() {
+void Library::resolve(bool primitives) {
+  hasPrimitives = primitives;
   std::set<const Module *> open;
   for (auto &module : all)
     resolve(*module, open);
@@ -198,7 +205,7 @@ std::string Library::linkOf(const Module *from, std::string_view name) const {
     return own;
   if (std::string known = in(find("prelude"), name); !known.empty())
     return known;
-  return isPrimitive(name) ? "primitives.html#" + std::string(name) : "";
+  return hasPrimitives && isPrimitive(name) ? "primitives.html#" + std::string(name) : "";
 }
 
 /// The name that a line of a definition gives, or nothing.

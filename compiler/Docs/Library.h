@@ -48,8 +48,8 @@ class Library {
 public:
   /// Reads a module. What is wrong with its syntax is reported.
   void add(std::string name, const SourceFile &file, Diagnostics &diagnostics);
-  /// Finds out where names lead; after the last add().
-  void resolve();
+  /// Finds out where names lead; after the last add(). Those of primitives do if they have a page.
+  void resolve(bool primitives);
 
   const std::vector<std::unique_ptr<Module>> &modules() const { return all; }
   const Module *find(std::string_view name) const;
@@ -59,6 +59,7 @@ public:
 private:
   Arena arena;
   std::vector<std::unique_ptr<Module>> all;
+  bool hasPrimitives = false;
 
   void resolve(Module &module, std::set<const Module *> &open);
 };

@@ -125,6 +125,12 @@ private:
   const Module &module;
   Writer writer;
 
+  /// `nn/conv.mx`: where it is among the sources, not on this machine.
+  std::string fileName() const {
+    std::string name = module.name;
+    std::replace(name.begin(), name.end(), '.', '/');
+    return name + ".mx";
+  }
   static bool isShown(const ast::Func &func) {
     return func.name.valid() && func.name.text.front() != '_';
   }
@@ -183,7 +189,7 @@ private:
       out += fields(*nominal, own) + methods(item, *nominal, own);
     out += tests(item);
     if (nominal || (func && func->body))
-      out += "<details><summary>Source, " + escapedForPage(module.file->name()) + ":" +
+      out += "<details><summary>Source, " + escapedForPage(fileName()) + ":" +
              std::to_string(module.file->lineNumber(item.syntax->span.begin)) + "</summary><pre>" +
              writer.code(dedented(module, item.syntax->span), own) + "</pre></details>\n";
     return out + "</section>\n";
@@ -258,7 +264,8 @@ private:
 // ------------------------------------------------------------------------------------ other pages
 
 std::string primitiveSection(const PrimitiveInfo &p, const Writer &writer, bool isFirst) {
-  std::string out = std::string("<section") + (isFirst ? " id=" + quoted(p.name) : std::string()) +
+  std::string out = std::string("<section class=\"primitive\"") +
+                    (isFirst ? " id=" + quoted(p.name) : std::string()) +
                     ">\n<h3><a href=" + quoted("#" + std::string(p.name)) + ">" +
                     escapedForPage(p.name) + "</a></h3>\n<pre class=\"signature\">" +
                     writer.code(p.signature) + "</pre>\n<p>" + writer.line(p.doc) +
@@ -341,17 +348,19 @@ private:
                        "or a list of axes, <code>any</code> every value, and <code>= _</code> a "
                        "parameter that the context may give.</p>\n";
     std::string outline;
-    std::string_view family;
+    std::vector<std::string_view> families; // in the order of the table, which may come back to one
+    for (const PrimitiveInfo &p : allPrimitives())
+      if (std::find(families.begin(), families.end(), p.family) == families.end())
+        families.push_back(p.family);
     std::set<std::string_view> seen;
-    for (const PrimitiveInfo &p : allPrimitives()) {
-      if (p.family != family) {
-        family = p.family;
-        std::string id = "family-" + std::string(family);
-        std::replace(id.begin(), id.end(), ' ', '-');
-        main += "<h2 id=" + quoted(id) + " class=\"shelf\">" + escapedForPage(family) + "</h2>\n";
-        outline += "<li><a href=" + quoted("#" + id) + ">" + escapedForPage(family) + "</a></li>\n";
-      }
-      main += primitiveSection(p, writer, seen.insert(p.name).second);
+    for (std::string_view family : families) {
+      std::string id = "family-" + std::string(family);
+      std::replace(id.begin(), id.end(), ' ', '-');
+      main += "<h2 id=" + quoted(id) + " class=\"shelf\">" + escapedForPage(family) + "</h2>\n";
+      outline += "<li><a href=" + quoted("#" + id) + ">" + escapedForPage(family) + "</a></li>\n";
+      for (const PrimitiveInfo &p : allPrimitives())
+        if (p.family == family)
+          main += primitiveSection(p, writer, seen.insert(p.name).second);
     }
     return whole("primitives", margin("primitives", "<ul>\n" + outline + "</ul>\n"), main);
   }

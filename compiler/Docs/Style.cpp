@@ -46,7 +46,8 @@ table { border-collapse: collapse; width: 100%; margin: 10px 0; display: block; 
 td, th { padding: 5px 14px 5px 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { font-size: 12.5px; font-weight: 500; color: var(--quiet); }
 .names td:first-child { white-space: nowrap; } .names td:last-child { width: 100%; }
-.fields td:nth-child(2) { white-space: nowrap; } .fields td:last-child { width: 100%; }
+.fields td { white-space: nowrap; } .fields td:last-child { width: 100%; white-space: normal; min-width: 8em; }
+.primitive { margin-top: 18px; padding-top: 14px; } .primitive h3 { font-size: 16px; } .primitive p { margin: 4px 0; }
 details { margin: 8px 0; } summary { cursor: pointer; color: var(--quiet); font-size: 14px; }
 .k { color: var(--key); } .s { color: var(--text); } .n { color: var(--number); } .c { color: var(--quiet); }
 .t { color: var(--type); } td.k { font: 13px ui-monospace, monospace; }
@@ -55,7 +56,8 @@ details { margin: 8px 0; } summary { cursor: pointer; color: var(--quiet); font-
 @media print { nav { display: none; } body { display: block; } }
 )";
 
-// Names that begin with what was typed come first, then those that contain it, then what is said of them.
+// Names that begin with what was typed come first, then those that contain it, then what is said of
+// them.
 const char *const kScript = R"(
 (() => {
   const box = document.getElementById("search"), found = document.getElementById("found");

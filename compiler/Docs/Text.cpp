@@ -42,8 +42,28 @@ bool isContextual(std::string_view word) {
 
 } // namespace
 
-std::string Writer::linked(std::string_view name, std::string_view shown) const {
-  std::string target = library.linkOf(module, name);
+/// What `from loss import mse` in a text makes known there.
+std::map<std::string, std::string, std::less<>>
+Writer::importedIn(std::string_view text, const std::vector<Token> &tokens) const {
+  std::map<std::string, std::string, std::less<>> out;
+  auto textOf = [&](const Token &t) { return text.substr(t.begin, t.end - t.begin); };
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].kind != Tok::KwFrom)
+      continue;
+    std::string path;
+    for (++i; tokens[i].kind == Tok::Name || tokens[i].kind == Tok::Dot; ++i)
+      path += textOf(tokens[i]);
+    if (tokens[i].kind != Tok::KwImport)
+      continue;
+    for (++i; tokens[i].kind == Tok::Name || tokens[i].kind == Tok::Comma; ++i)
+      if (tokens[i].kind == Tok::Name)
+        out[std::string(textOf(tokens[i]))] =
+            library.linkOf(module, path + "." + std::string(textOf(tokens[i])));
+  }
+  return out;
+}
+
+std::string Writer::linked(std::string_view target, std::string_view shown) const {
   if (target.empty())
     return escapedForPage(shown);
   return "<a href=\"" + escapedForPage(target) + "\">" + escapedForPage(shown) + "</a>";
@@ -68,6 +88,11 @@ std::string Writer::code(std::string_view text, const OwnNames &own) const {
     at = std::max(at, end);
   };
   const std::vector<Token> &tokens = lexed.tokens;
+  auto imported = importedIn(text, tokens);
+  auto linkOf = [&](const std::string &name) {
+    auto known = imported.find(name);
+    return known == imported.end() ? library.linkOf(module, name) : known->second;
+  };
   auto textOf = [&](const Token &t) { return text.substr(t.begin, t.end - t.begin); };
   for (size_t i = 0; i < tokens.size(); ++i) {
     const Token &token = tokens[i];
@@ -94,7 +119,7 @@ std::string Writer::code(std::string_view text, const OwnNames &own) const {
       path += "." + std::string(textOf(tokens[last + 2]));
       last += 2;
     }
-    while (last > i && (library.linkOf(module, path).empty() || own.count(word) != 0)) {
+    while (last > i && (linkOf(path).empty() || own.count(word) != 0)) {
       path.resize(path.rfind('.'));
       last -= 2;
     }
@@ -108,8 +133,8 @@ std::string Writer::code(std::string_view text, const OwnNames &own) const {
                             (isType && !afterDot && own.count(word) == 0) ||
                             (i > 0 && tokens[i - 1].kind == Tok::Pipe));
     std::string_view whole = text.substr(token.begin, tokens[last].end - token.begin);
-    if (leads && !library.linkOf(module, path).empty())
-      out += linked(path, whole);
+    if (leads && !linkOf(path).empty())
+      out += linked(linkOf(path), whole);
     else if (!afterDot && last == i && elementNamed(word))
       out += span("t", word);
     else if (!afterDot && last == i && isContextual(word) && next == Tok::Name)
@@ -130,9 +155,11 @@ std::string Writer::line(std::string_view text, const OwnNames &own) const {
     if (text[i] == '`' && (end = text.find('`', i + 1)) != std::string_view::npos) {
       std::string_view inside = text.substr(i + 1, end - i - 1), name = spokenOf(inside);
       bool leads = !name.empty() && own.count(name.substr(0, name.find('.'))) == 0;
-      out += "<code>" + (leads ? linked(name, inside) : escapedForPage(inside)) + "</code>";
+      out += "<code>" +
+             (leads ? linked(library.linkOf(module, name), inside) : escapedForPage(inside)) +
+             "</code>";
       i = end + 1;
-    } else if (text.substr(i, 2) == "**" &&
+    } else if (text.substr(i, 2) == "**" && text.substr(i + 2, 1) != " " &&
                (end = text.find("**", i + 2)) != std::string_view::npos) {
       out += "<strong>" + escapedForPage(text.substr(i + 2, end - i - 2)) + "</strong>";
       i = end + 2;

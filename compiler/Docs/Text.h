@@ -24,7 +24,9 @@ private:
   const Library &library;
   const Module *module;
 
-  std::string linked(std::string_view name, std::string_view shown) const;
+  std::string linked(std::string_view target, std::string_view shown) const;
+  std::map<std::string, std::string, std::less<>>
+  importedIn(std::string_view text, const std::vector<Token> &tokens) const;
 };
 
 } // namespace mx::docs

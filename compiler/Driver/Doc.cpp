@@ -143,7 +143,7 @@ int runDoc(const std::vector<std::string> &args, Streams streams) {
     streams.err << render(*d, sources, settings.render);
   if (diags.hasErrors())
     return kProgramHasErrors;
-  library.resolve();
+  library.resolve(options.primitives);
 
   fs::path folder = line.value("-o").value_or("doc");
   fs::create_directories(folder, ignored);

@@ -255,7 +255,9 @@ static bool runExamples(const std::string &name, const std::string &path, const 
     if (!session.ready())
       return false;
     Interruptible stop(session);
-    bool ok = session.runProgram(name, path, std::move(example.text));
+    // Beside the file, not the file itself: an example imports it.
+    std::string place = path.empty() ? "" : path + ":" + std::to_string(example.line);
+    bool ok = session.runProgram(name, place, std::move(example.text));
     streams.out << (ok ? "pass  " : "FAIL  ") << name << ":" << example.line << "  " << title
                 << "\n";
     ++(ok ? passed : failed);

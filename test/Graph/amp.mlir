@@ -119,3 +119,16 @@ mx.func @back(%x: !m, %g: !m) -> !m attributes {sizes = ["N"]} {
   %p = mx.matmul %x, %g : (!m, !m) -> !m
   mx.return %p : !m
 }
+
+// A convolution is a product.
+// CHECK-LABEL: mx.func @convolution(
+// CHECK-DAG: %[[X:.*]] = mx.cast %arg0 : {{.*}} -> !mx.tensor<bf16[2, 3, 8]>
+// CHECK-DAG: %[[W:.*]] = mx.cast %arg1 : {{.*}} -> !mx.tensor<bf16[4, 3, 3]>
+// CHECK: %[[Y:.*]] = mx.conv %[[X]], %[[W]] {{.*}} -> !mx.tensor<bf16[2, 4, 6]>
+// CHECK-NEXT: mx.cast %[[Y]] : {{.*}} -> !mx.tensor<f32[2, 4, 6]>
+mx.func @convolution(%x: !mx.tensor<f32[2, 3, 8]>, %w: !mx.tensor<f32[4, 3, 3]>) -> !mx.tensor<f32[2, 4, 6]>
+    attributes {sizes = [], mx.amp = bf16} {
+  %y = mx.conv %x, %w {stride = [#mx.size<1>], dilation = [#mx.size<1>], low = [#mx.size<0>], holes = [#mx.size<1>], groups = #mx.size<1>}
+      : (!mx.tensor<f32[2, 3, 8]>, !mx.tensor<f32[4, 3, 3]>) -> !mx.tensor<f32[2, 4, 6]>
+  mx.return %y : !mx.tensor<f32[2, 4, 6]>
+}

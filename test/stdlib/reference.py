@@ -32,13 +32,30 @@ def read(path):
     return values
 
 
+def write(path, values):
+    """A safetensors file of arrays, numbers as f32."""
+    header, data = {}, b""
+    for name, value in values.items():
+        value = np.asarray(value, np.float32 if value.dtype.kind == "f" else value.dtype, order="C")
+        kind = next(k for k, dtype in DTYPES.items() if value.dtype == dtype)
+        header[name] = {"dtype": kind, "shape": value.shape, "data_offsets": [len(data), len(data) + value.nbytes]}
+        data += value.tobytes()
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + data)
+
+
 class Cases:
     def __init__(self, head):
-        self.lines, self.cases = [head], []
+        self.lines, self.cases, self.inputs = [head], [], []
 
-    def add(self, name, code, values, expected, rtol=2e-4, atol=2e-5):
-        """`values`: names or `name=expression` to hand over; `expected(v)` maps names to arrays."""
+    def add(self, name, code, values, expected, rtol=2e-4, atol=2e-5, inputs=None):
+        """`values`: names or `name=expression` to hand over; `expected(v)` maps names to arrays. The code finds
+        `inputs` in the file `given`."""
         at = len(self.cases)
+        if inputs:
+            code = f"let given = f\"{{folder}}/{at}.in\"\n{code.strip()}"
+        self.inputs.append(inputs)
         body = "\n".join("  " + line for line in code.strip().split("\n"))
         self.lines.append(f"if true {{\n{body}\n  save(f\"{{folder}}/{at}\", {values})\n}}")
         self.cases.append((name, expected, rtol, atol))
@@ -47,6 +64,9 @@ class Cases:
         mxc, failed = sys.argv[1], 0
         with tempfile.TemporaryDirectory() as folder:
             program = os.path.join(folder, "cases.mx")
+            for at, inputs in enumerate(self.inputs):
+                if inputs:
+                    write(os.path.join(folder, f"{at}.in"), inputs)
             with open(program, "w") as file:
                 file.write("\n".join([f"let folder = \"{folder}\""] + self.lines) + "\n")
             done = subprocess.run([mxc, "run", program], capture_output=True, text=True)
