@@ -182,6 +182,10 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   loaded->code = std::move(*made);
   loaded->needs = describeNeeds(graph.name, graph.op.getLoc(), values, loaded->code);
   loaded->name = graph.name;
+  for (auto &[size, value] : values)
+    loaded->sizes += " " + size + "=" + std::to_string(value);
+  if (isCounting)
+    loaded->taken = std::make_unique<CallBytes>();
   loaded->device = deviceOf(loaded->code);
   loaded->entry = kernels.load(loaded->code, problem);
   if (!loaded->entry) {
@@ -267,9 +271,19 @@ mxrt_status runVariant(const mxrt_context *context, const mxrt_tensor *const *te
       mxrt_guard_begin(bases.back(), bytes);
     }
   }
-  if (!status)
-    status = reinterpret_cast<Entry>(flight->variant->entry)(context, buffers.data(), sizes,
-                                                             bases.data());
+  if (!status) {
+    auto entry = reinterpret_cast<Entry>(flight->variant->entry);
+    if (CallBytes *taken = flight->variant->taken.get()) {
+      CountedContext counted(*context);
+      status = entry(counted.get(), buffers.data(), sizes, bases.data());
+      int64_t leased = 0;
+      for (const mxrt_arena &arena : arenas)
+        leased += arena.bytes - (code.guarded && arena.base ? 2 * MXRT_GUARD_BYTES : 0);
+      taken->add(leased, counted.most());
+    } else {
+      status = entry(context, buffers.data(), sizes, bases.data());
+    }
+  }
   for (mxrt_arena &arena : arenas)
     mxrt_arena_return(&arena);
   return status;
@@ -293,6 +307,23 @@ std::optional<int64_t> evaluate(ir::SizeTable &table, const std::string &text,
 }
 
 } // namespace
+
+void GraphHost::writeBytes(std::ostream &out) const {
+  auto write = [&](const Graph &graph) {
+    for (auto &[key, variant] : graph.variants)
+      if (const CallBytes *taken = variant->taken.get(); taken && taken->calls > 0) {
+        const pipeline::Figures &figures = variant->code.figures;
+        out << "bytes of " << graph.name << variant->sizes << ": planned "
+            << figures.activations + figures.workspace << ", leased " << taken->leased
+            << ", besides " << taken->besides << ", bound " << figures.bound << ", "
+            << taken->calls << (taken->calls == 1 ? " call\n" : " calls\n");
+      }
+  };
+  for (auto &[name, graph] : graphs)
+    write(*graph);
+  for (auto &graph : retired)
+    write(*graph);
+}
 
 mxrt::Status GraphHost::invokeGraph(void *target, Invocation &invocation) {
   Graph &graph = *static_cast<Graph *>(target);

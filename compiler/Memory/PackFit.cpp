@@ -85,12 +85,14 @@ namespace {
 class Search {
 public:
   Search(int64_t height, const std::vector<Piece> &blocks, const Lives &lives,
-         const std::vector<uint32_t> &ranks, int64_t nodes, int64_t &steps)
+         const std::vector<uint32_t> &ranks, int64_t nodes, int64_t &steps,
+         const std::function<bool()> &isLate)
       : height(height), blocks(blocks), lives(lives), ranks(ranks), nodes(nodes), steps(steps),
-        offsets(blocks.size(), -1), bounds(blocks.size()), placedAt(blocks.size(), 0),
-        denied(blocks.size(), kNone), isWaiting(blocks.size(), false), twins(blocks.size(), kNone),
-        isChanged(blocks.size(), false), isBlamed(blocks.size(), false), at(lives.at),
-        spare(lives.at.size(), -1), rises(lives.at.size(), 0), isRaised(blocks.size(), false) {
+        isLate(isLate), offsets(blocks.size(), -1), bounds(blocks.size()),
+        placedAt(blocks.size(), 0), denied(blocks.size(), kNone), isWaiting(blocks.size(), false),
+        twins(blocks.size(), kNone), isChanged(blocks.size(), false),
+        isBlamed(blocks.size(), false), at(lives.at), spare(lives.at.size(), -1),
+        rises(lives.at.size(), 0), isRaised(blocks.size(), false) {
     for (std::vector<Bound> &bound : bounds)
       bound.push_back({});
     findTwins();
@@ -109,7 +111,7 @@ public:
         out.verdict = Verdict::Fits;
         break;
       }
-      gaveUp |= nodes-- <= 0;
+      countChoice();
       decisions.push_back({*next, trail.size(), blame.size(), denials.size()});
       fits = place(*next);
       while (!fits && !gaveUp && !decisions.empty())
@@ -156,6 +158,7 @@ private:
   const std::vector<uint32_t> &ranks;
   int64_t nodes;
   int64_t &steps;
+  const std::function<bool()> &isLate;
   bool gaveUp = false;
   std::vector<int64_t> offsets;           ///< -1: not decided
   std::vector<std::vector<Bound>> bounds; ///< of each block, rising
@@ -185,6 +188,7 @@ private:
     steps -= static_cast<int64_t>(count);
     gaveUp |= steps <= 0;
   }
+  void countChoice() { gaveUp |= nodes-- <= 0 || (isLate && nodes % 64 == 0 && isLate()); }
   int64_t bound(uint32_t i) const { return bounds[i].back().value; }
 
   /// Which of two equal blocks is the lower one makes no difference.
@@ -436,7 +440,7 @@ private:
 
   /// The last decision that is to blame is not as it was, because of the others.
   bool reverse() {
-    gaveUp |= nodes-- <= 0;
+    countChoice();
     while (!decisions.empty() && !isBlamed[decisions.back().block])
       takeBack();
     if (decisions.empty())
@@ -481,8 +485,9 @@ private:
 } // namespace
 
 Fit fitUnder(int64_t height, const std::vector<Piece> &blocks, const Lives &lives,
-             const std::vector<uint32_t> &ranks, int64_t nodes, int64_t &steps) {
-  return Search(height, blocks, lives, ranks, nodes, steps).run();
+             const std::vector<uint32_t> &ranks, int64_t nodes, int64_t &steps,
+             const std::function<bool()> &isLate) {
+  return Search(height, blocks, lives, ranks, nodes, steps, isLate).run();
 }
 
 } // namespace mx::memory::detail

@@ -31,8 +31,10 @@ struct Fit {
 };
 
 /// Tries blocks at equal heights in the order of `ranks`. Takes away what it did from `steps`, and
-/// gives up when none are left or after so many choices: with luck one for each block is enough.
+/// gives up when none are left, when it is late, or after so many choices: with luck one for each
+/// block is enough.
 Fit fitUnder(int64_t height, const std::vector<Piece> &blocks, const Lives &lives,
-             const std::vector<uint32_t> &ranks, int64_t nodes, int64_t &steps);
+             const std::vector<uint32_t> &ranks, int64_t nodes, int64_t &steps,
+             const std::function<bool()> &isLate);
 
 } // namespace mx::memory::detail

@@ -213,7 +213,7 @@ public:
             return;
           int64_t height =
               target > 0 ? std::max(bound, target) : bound + (best.bytes - bound) / 10 * tenths;
-          again = attempt(height / unit * unit, ranks, nodes, steps);
+          again = attempt(height / unit * unit, ranks, nodes, steps, isLate);
         }
     }
   }
@@ -226,10 +226,11 @@ private:
 
   bool isDone() const { return best.bytes <= std::max(bound, target); }
 
-  bool attempt(int64_t height, const Order &ranks, int64_t limit, int64_t &steps) {
+  bool attempt(int64_t height, const Order &ranks, int64_t limit, int64_t &steps,
+               const std::function<bool()> &isLate) {
     // No single height is worth all that may be done.
     int64_t share = steps / 6, left = share;
-    Fit fit = detail::fitUnder(height, blocks, lives, ranks, limit, left);
+    Fit fit = detail::fitUnder(height, blocks, lives, ranks, limit, left, isLate);
     steps -= share - left;
     if (fit.verdict == Verdict::Impossible)
       bound = height + unit;
