@@ -14,6 +14,7 @@ struct GraphHost::Graph {
   std::vector<bool> open; ///< of each size: declared `dyn`
   std::vector<int64_t> bounds;
   std::map<std::vector<int64_t>, std::unique_ptr<LoadedVariant>> variants;
+  std::map<std::vector<int64_t>, std::unique_ptr<BoundVariant>> bound; ///< by all sizes
   std::vector<std::pair<std::string, int64_t>> first;
 };
 
@@ -25,8 +26,7 @@ mxrt::Status explain(mxrt_runtime *runtime, const std::string &needs, mxrt_statu
 
 /// One call on its way: leaves of the arguments in order.
 struct GraphHost::Call {
-  llvm::SmallVector<mxrt_tensor *, 16> tensors; ///< borrowed; null for a number of the host
-  llvm::SmallVector<uint64_t, 16> numbers;      ///< of the host, as bytes, one entry a leaf
+  llvm::SmallVector<GraphInput, 16> inputs; ///< tensors are borrowed
   /// Of each leaf: the object through which alone its tensor can be reached, or null.
   llvm::SmallVector<mxrt::host::ForeignObject *, 16> owners;
   llvm::SmallVector<mxrt_tensor *, 16> made; ///< dense copies, and outputs: owned

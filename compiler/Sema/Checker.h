@@ -31,6 +31,13 @@ public:
   /// `complete` is false if more lines could finish the input (then nothing was checked).
   bool checkInput(const SourceFile &file, bool &complete);
 
+  /// Checks the text of one call against the names of a program and these values. Null if it is
+  /// wrong, which was reported.
+  const ast::Call *checkCall(const ModuleInfo &module, const SourceFile &file,
+                             const std::vector<OutsideValue> &values);
+  /// The function or type that `callee` names: `f`, `nn.relu`, `Net[784, 10]`.
+  OutsideCallee findCallee(const ModuleInfo &module, std::string_view callee);
+
   /// The checked tree of a module, one line an expression with its type: `--emit=typed`.
   std::string describe(const ModuleInfo &module) const;
 
@@ -38,7 +45,9 @@ public:
   std::vector<std::pair<std::string, std::string>> names() const;
 
   /// For the stages after this one.
-  class Sema &sema() { return *impl; }
+  class Sema &sema() {
+    return *impl;
+  }
   const ModuleInfo *sessionModule() const;
 
 private:

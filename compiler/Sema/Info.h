@@ -255,4 +255,20 @@ struct CallInfo {
   const Type *result = nullptr;
 };
 
+/// A value that a host hands over: how the text of its call names it, and its type.
+struct OutsideValue {
+  std::string name;
+  const Type *type = nullptr;
+  bool isHost = false;
+};
+
+/// What a host calls: a function, or the constructor of a type; neither: there is no such name.
+struct OutsideCallee {
+  FunctionInfo *function = nullptr;
+  NominalInfo *nominal = nullptr;
+  const std::vector<ParamInfo> *params() const {
+    return function ? &function->params : nominal ? &nominal->params : nullptr;
+  }
+};
+
 } // namespace mx::sema

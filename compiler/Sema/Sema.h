@@ -109,6 +109,11 @@ public:
   const ModuleInfo *checkProgram(const SourceFile &file);
   bool checkInput(const SourceFile &file, bool &complete);
 
+  // ---- OutsideCalls.cpp
+  const ast::Call *checkOutsideCall(ModuleInfo &module, const SourceFile &file,
+                                    const std::vector<OutsideValue> &values);
+  OutsideCallee findOutside(ModuleInfo &module, std::string_view callee);
+
   // ---- names
   Symbol *newSymbol(SymbolKind kind, std::string_view name, Span span);
   void define(Scope &scope, Symbol *symbol, bool mayShadow);

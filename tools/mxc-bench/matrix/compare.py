@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The matrix: mx beside PyTorch, row by row.
+
+Usage: compare.py --library libmxc.so [--threads 1,2] [--rows REGEX] [--quick] [--json FILE] [--baseline FILE]
+
+Both sides run in this process in turns, a block of calls each; a row's ratio is the median of PyTorch's time
+over mx's in each pair of blocks, above 1 where mx is faster. What both compute is compared first, and a row
+that differs is no row. Without PyTorch only mx's times are given. With `--baseline`, an older result of
+--json, rows whose ratio fell by more than a tenth are listed and the exit code is 1.
+"""
+import argparse
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+from mxc_library import Call, Library, Session
+from rows import all_rows
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+BLOCK_SECONDS = 0.05
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--rows", default="")
+    parser.add_argument("--quick", action="store_true", help="one thread, few blocks, no large rows")
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--baseline", type=pathlib.Path)
+    return parser.parse_args()
+
+
+def difference(ours, theirs):
+    """The largest, relative to the size of the numbers."""
+    scale = max(float(np.abs(theirs).max(initial=0)), 1e-6)
+    return float(np.abs(ours.astype(np.float64) - theirs.astype(np.float64)).max(initial=0)) / scale
+
+
+def seconds(run, times):
+    started = time.perf_counter()
+    run(times)
+    return time.perf_counter() - started
+
+
+def calls_in_a_block(run):
+    times = 1
+    while True:
+        took = seconds(run, times)
+        if took > BLOCK_SECONDS / 4:
+            return max(1, round(times * BLOCK_SECONDS / took))
+        times *= 4
+
+
+def measure(row, library, threads, blocks):
+    session = Session(library, threads)
+    started = time.perf_counter()
+    function = session.function(session.load(row.name, row.source), "run")
+    call = Call(session, function, [library.value(a) for a in row.arguments], row.changed)
+    first = library.arrays(call())
+    compiled = time.perf_counter() - started
+    result = {"row": row.name, "threads": threads, "first_ms": 1e3 * compiled}
+    sides = {"mx": call.run}
+    if torch:
+        torch.set_num_threads(threads)
+        step = row.peer(torch, *[torch.from_numpy(a.copy()) for a in row.arguments])
+        result["difference"] = difference(first, step().detach().numpy())
+        if not result["difference"] <= row.tolerance:
+            result["error"] = f"differs by {result['difference']:.2g}, more than {row.tolerance:g}"
+            return result
+
+        def peer(times):
+            for _ in range(times):
+                step()
+        sides["torch"] = peer
+    times = {name: calls_in_a_block(run) for name, run in sides.items()}
+    taken = {name: [] for name in sides}
+    for _ in range(blocks):
+        for name, run in sides.items():
+            taken[name].append(seconds(run, times[name]) / times[name])
+    for name in sides:
+        result[f"{name}_us"] = 1e6 * statistics.median(taken[name])
+    best = min(taken["mx"])
+    if row.flops:
+        result["gflops"] = row.flops / best / 1e9
+    if row.bytes:
+        result["gbytes"] = row.bytes / best / 1e9
+    if torch:
+        ratios = sorted(t / m for t, m in zip(taken["torch"], taken["mx"]))
+        result["ratio"] = statistics.median(ratios)
+        result["quartiles"] = [ratios[len(ratios) // 4], ratios[3 * len(ratios) // 4]]
+    return result
+
+
+def shown(result):
+    if "error" in result:
+        return f"{result['row']:<42} {result['threads']:>2}  {result['error']}"
+    rate = (f"{result['gflops']:7.1f} GFLOP/s" if "gflops" in result else
+            f"{result['gbytes']:7.1f} GB/s   " if "gbytes" in result else " " * 15)
+    text = f"{result['row']:<42} {result['threads']:>2} {result['mx_us']:>11.1f} us {rate} first {result['first_ms']:7.0f} ms"
+    if "ratio" in result:
+        low, high = result["quartiles"]
+        text += f"   torch {result['torch_us']:>11.1f} us   ratio {result['ratio']:5.2f} [{low:.2f}, {high:.2f}]"
+    return text
+
+
+def commit():
+    folder = pathlib.Path(__file__).parent
+    done = subprocess.run(["git", "-C", folder, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def fallen(results, baseline):
+    before = {(r["row"], r["threads"]): r["ratio"] for r in baseline if "ratio" in r}
+    for result in results:
+        old = before.get((result["row"], result["threads"]))
+        if old and result.get("ratio", 0) < 0.9 * old:
+            yield f"{result['row']} on {result['threads']}: {old:.2f} before, {result.get('ratio', 0):.2f} now"
+
+
+def main():
+    given = arguments()
+    library = Library(given.library)
+    threads = [1] if given.quick else [int(t) for t in given.threads.split(",")]
+    results = []
+    print(f"mx {commit()}, " + (f"PyTorch {torch.__version__}" if torch else "no PyTorch"), flush=True)
+    for row in all_rows():
+        if not re.search(given.rows, row.name) or (given.quick and not row.quick):
+            continue
+        for count in threads:
+            results.append(measure(row, library, count, 5 if given.quick else 31))
+            print(shown(results[-1]), flush=True)
+    if given.json:
+        given.json.write_text(json.dumps({"commit": commit(), "torch": torch and torch.__version__,
+                                          "results": results}, indent=1))
+    slower = list(fallen(results, json.loads(given.baseline.read_text())["results"])) if given.baseline else []
+    for line in slower:
+        print("slower:", line)
+    return 1 if slower or any("error" in r for r in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
