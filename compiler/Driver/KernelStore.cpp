@@ -45,7 +45,9 @@ KernelStore::KernelStore(mlir::MLIRContext &context, const pipeline::Options &op
   std::vector<target::HostSymbol> symbols;
   for (size_t i = 0; i < count; ++i)
     symbols.push_back({rows[i].name, reinterpret_cast<const void *>(rows[i].address)});
-  auto made = target::Jit::create(symbols);
+  target::JitOptions jitOptions;
+  jitOptions.perfMap = options.perfMap;
+  auto made = target::Jit::create(symbols, jitOptions);
   if (!made) {
     trouble = made.message();
     return;

@@ -33,6 +33,7 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --max-bytes=512MiB       graphs make values again rather than need a larger arena; error if that is not
                            enough
   --profile=trace.json     write a trace for Perfetto or chrome://tracing
+  --perf-map               name compiled code for `perf record`, in /tmp/perf-PID.map
   --logdir=FOLDER          where `log` writes its curves (runs/NAME-DATE); see mxc report
   --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, schedule, recompute,
                            in-place, co-share
@@ -93,7 +94,7 @@ const std::set<std::string> &runOptions() {
 }
 const std::set<std::string> kRunFlags = {
     "--help",    "-h",          "--eager",     "--sync",
-    "--compare", "--unchecked", "--fast-math", "--explain-fusion", "--internal-bytes"};
+    "--compare", "--unchecked", "--fast-math", "--explain-fusion", "--perf-map", "--internal-bytes"};
 const std::set<std::string> kTestFlags = [] {
   std::set<std::string> all = kRunFlags;
   all.insert("--grad");
@@ -148,6 +149,7 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   if (!options.compile.mistake.empty() && !pipeline::knowsMistake(options.compile.mistake))
     return "no pass makes the mistake `" + options.compile.mistake + "`";
   options.countBytes = line.has("--internal-bytes");
+  options.compile.perfMap = line.has("--perf-map");
   if (auto chunk = line.value("--internal-chunk"))
     options.compile.kernels.chunkWork = std::max(1ll, std::atoll(chunk->c_str()));
   if (auto seed = line.value("--seed")) {

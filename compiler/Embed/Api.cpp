@@ -128,7 +128,7 @@ const char *mxc_version(void) { return MX_VERSION; }
 const char *mxc_error_code(const mxc_error *error) { return error->code.c_str(); }
 const char *mxc_error_text(const mxc_error *error) { return error->text.c_str(); }
 void mxc_error_release(mxc_error *error) {
-  if (error && error != noMemory())
+  if (error && error != noMemory() && error != internalError())
     delete error;
 }
 

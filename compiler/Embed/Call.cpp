@@ -95,6 +95,14 @@ public:
       flatten(*arguments[input.argument].value, input.isMut, leaves);
     if (leaves.size() != call.leaves.size())
       return wrongUse("an argument of `" + call.target.symbol + "` has the wrong parts");
+    for (const FlatLeaf &leaf : leaves)
+      if (TensorValue *tensor = leaf.value->tensor(); tensor && tensor->held)
+        if (mxrt_device on = mxrt_tensor_device(tensor->held);
+            on.index != bound.variant->device.index)
+          return makeError("R0402", "error[R0402]: " + tensorTypeText(*tensor) +
+                                        " is on cpu:" + std::to_string(on.index) + ", but `" +
+                                        call.target.symbol + "` runs on cpu:" +
+                                        std::to_string(bound.variant->device.index) + "\n");
     // The engine poisons what a call that failed was to change, in place or not.
     bool isReady = !isAsync && call.changed.empty();
     mxc_error *error = isReady ? runHere() : issue();

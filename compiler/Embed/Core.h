@@ -115,7 +115,9 @@ namespace mx::embed {
 mxc_error *makeError(const char *code, std::string text);
 /// R0002: the host handed over what cannot be.
 mxc_error *wrongUse(const std::string &message);
+/// The constant errors; releasing one is harmless.
 mxc_error *noMemory();
+mxc_error *internalError();
 /// Runs `body`, which returns an error; what it throws is one too.
 template <class F> mxc_error *guarded(F body) {
 #if defined(__cpp_exceptions)
@@ -123,8 +125,8 @@ template <class F> mxc_error *guarded(F body) {
     return body();
   } catch (const std::bad_alloc &) {
     return noMemory();
-  } catch (const std::exception &failure) {
-    return makeError("R0001", std::string("internal error: ") + failure.what());
+  } catch (...) {
+    return internalError();
   }
 #else
   return body();

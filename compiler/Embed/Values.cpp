@@ -51,11 +51,11 @@ mxc_error *wrongUse(const std::string &message) {
   return makeError("R0002", "error[R0002]: " + message + "\n");
 }
 
-mxc_error *noMemory() {
-  // One object for all, made when the library is loaded: there is nothing to make another from.
-  static mxc_error error{"R0101", "error[R0101]: out of memory\n"};
-  return &error;
-}
+// Made when the library is loaded: when they are needed there is nothing to make them from.
+static mxc_error outOfMemory{"R0101", "error[R0101]: out of memory\n"};
+static mxc_error unexpected{"R0001", "error[R0001]: internal error in libmxc\n"};
+mxc_error *noMemory() { return &outOfMemory; }
+mxc_error *internalError() { return &unexpected; }
 
 static mxc_error *waitForTensor(TensorValue &value) {
   if (value.host || value.ready.load(std::memory_order_acquire))

@@ -109,6 +109,7 @@ private:
   // ---- GradientWindows.cpp
   void convolution(ir::ConvOp op, mlir::Value g);
   mlir::Value convolvedBack(ir::ConvOp op, mlir::Value g);
+  mlir::Value convolvedBackApart(ir::ConvOp op, mlir::Value g);
   mlir::Value convolvedWindow(ir::ConvOp op, mlir::Value g);
   mlir::Value exchanged(mlir::Value x, ir::SizeAttr groups, bool groupsFirst);
   mlir::Value backwards(mlir::Value x, size_t spatial);

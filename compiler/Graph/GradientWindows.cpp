@@ -53,6 +53,8 @@ Value Reverse::backwards(Value x, size_t spatial) {
 /// With the window backwards, t' = T - 1 - t, that is the convolution of g, with holes as wide as
 /// the stride.
 Value Reverse::convolvedBack(ir::ConvOp op, Value g) {
+  if (Value apart = convolvedBackApart(op, g))
+    return apart;
   ir::TensorType x = typeOf(op.getX()), w = typeOf(op.getW());
   size_t spatial = op.getStride().size();
   ir::SizeAttr one = sizeOf(1), groups = op.getGroups();
@@ -65,6 +67,72 @@ Value Reverse::convolvedBack(ir::ConvOp op, Value g) {
   Value window = exchanged(backwards(op.getW(), spatial), groups, /*groupsFirst=*/true);
   return make<ir::ConvOp>(x, g, window, /*stride=*/op.getHoles(), op.getDilation(),
                           b.getArrayAttr(low), /*holes=*/op.getStride(), groups);
+}
+
+/// With a stride, most of the holes are zeros to multiply with. Positions of x that are apart by
+/// the stride see every stride-th position of the window, and no holes: one convolution for each
+/// first position. Null if there is no stride, or numbers are missing.
+Value Reverse::convolvedBackApart(ir::ConvOp op, Value g) {
+  ir::TensorType x = typeOf(op.getX()), w = typeOf(op.getW());
+  struct Axis {
+    int64_t stride, window, low, first; ///< the last is of the positions in question
+  };
+  SmallVector<Axis> axes;
+  bool hasStride = false;
+  for (size_t d = 0; d < op.getStride().size(); ++d) {
+    auto number = [](Attribute size) { return cast<ir::SizeAttr>(size).constant(); };
+    auto stride = number(op.getStride()[d]), low = number(op.getLow()[d]),
+         window = w.getSizes()[d + 2].constant();
+    if (!stride || !low || !window || number(op.getDilation()[d]) != 1 ||
+        number(op.getHoles()[d]) != 1)
+      return {};
+    axes.push_back({*stride, *window, *low, 0});
+    hasStride |= *stride > 1;
+  }
+  if (!hasStride)
+    return {};
+  Value into = zeros(x);
+  auto next = [&] {
+    for (Axis &axis : llvm::reverse(axes)) {
+      if (++axis.first < axis.stride)
+        return true;
+      axis.first = 0;
+    }
+    return false;
+  };
+  do {
+    SmallVector<StringRef> ofWindow{":", ":"}, ofPlaces{":", ":"};
+    SmallVector<Value> windowAt, placesAt;
+    SmallVector<Attribute> low, ones(axes.size(), sizeOf(1));
+    Sizes windowSizes(w.getSizes().take_front(2)), sizes(x.getSizes().take_front(2));
+    bool isSeen = true;
+    for (auto [d, axis] : llvm::enumerate(axes)) {
+      int64_t start = axis.first + axis.low;
+      int64_t begin = ((start % axis.stride) + axis.stride) % axis.stride; // in the window
+      int64_t count = begin < axis.window ? (axis.window - begin - 1) / axis.stride + 1 : 0;
+      isSeen &= count > 0;
+      low.push_back(sizeOf(count - 1 - (start - begin) / axis.stride));
+      windowSizes.push_back(sizeOf(count));
+      ofWindow.push_back("rfs"); // backwards
+      windowAt.push_back(wholeNumber(begin + (count - 1) * axis.stride));
+      windowAt.push_back(wholeNumber(-axis.stride));
+      ofPlaces.push_back("rfs");
+      placesAt.push_back(wholeNumber(axis.first));
+      placesAt.push_back(wholeNumber(axis.stride));
+      sizes.push_back(
+          x.getSizes()[d + 2].plus(sizeOf(axis.stride - 1 - axis.first)).over(sizeOf(axis.stride)));
+    }
+    if (!isSeen)
+      continue;
+    Value window = make<ir::SliceOp>(w.withSizes(windowSizes), op.getW(), windowAt,
+                                     b.getStrArrayAttr(ofWindow));
+    ArrayAttr one = b.getArrayAttr(ones);
+    Value part = make<ir::ConvOp>(x.withSizes(sizes), g,
+                                  exchanged(window, op.getGroups(), /*groupsFirst=*/true), one, one,
+                                  b.getArrayAttr(low), one, op.getGroups());
+    into = make<ir::UpdateOp>(x, into, part, placesAt, b.getStrArrayAttr(ofPlaces));
+  } while (next());
+  return into;
 }
 
 /// dw[t] = sum over b and p of g[p] * x[p * stride + t * dilation - low]: x with batch and channels

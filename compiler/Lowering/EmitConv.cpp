@@ -10,7 +10,7 @@
 //   are PaddedImages  the part of each channel that a panel sees is copied once, with zeros around
 //   it WindowPanels  the elements under the windows are copied as a matrix
 //
-// All add the same products in the same order, those with the zeros outside of x included.
+// The last two add the same products in the same order, those with the zeros outside of x included.
 #include "Lowering/Convolution.h"
 
 using namespace mlir;
@@ -22,7 +22,9 @@ namespace {
 
 // ------------------------------------------------------------------------------------- one output
 
-/// A line of the result at a time, no longer than `kLine`.
+/// A line of the result is summed up at a time, each step for all of it. Where the window is longer
+/// than the result, as in the gradient by it, one place at a time: its products are added up in
+/// `kLanes` sums, whatever vectors there are, and these in their order.
 class OneOutput : public Convolution {
 public:
   using Convolution::Convolution;
@@ -30,49 +32,110 @@ public:
   void emit();
 
 private:
-  static constexpr int64_t kLine = 1024;
+  static constexpr int64_t kLine = 1024, kLanes = 16;
+  Buffer sums, seen;
+
+  void line(Indices at);
+  void placeByPlace(Indices at);
+  void give(Indices at, Value position, Value sum);
   void copy(const Panel &, Value, Value, Value) override {}
   void finish(Value, Value, Value, Value, Value) override {}
 };
 
 void OneOutput::emit() {
   const ConvAxis &last = axes.back();
-  Buffer sums = e.scratch(type, kLine);
+  sums = e.scratch(type, kLine);
+  seen = e.scratch(type, kLine);
   SmallVector<Value> outer{images, groups};
   for (const ConvAxis &axis : ArrayRef(axes).drop_back())
     outer.push_back(axis.out);
-  SmallVector<Value> inner = stepSizes();
   deep = stepCount();
-  Type element = e.codeType(op.getType().getElement());
   auto body = [&](Indices at) {
     batch.assign(1, at[1]);
-    e.loop(e.number(0), last.out, kLine, [&](Value from) {
-      Value to = e.least(e.add(from, e.number(kLine)), last.out);
-      e.loop(from, to, 1, [&](Value p) { e.store(sums, e.sub(p, from), e.constantOf(type, 0)); });
-      e.nest(inner, [&](Indices in) {
-        Value k = e.number(0);
-        for (auto [index, size] : llvm::zip_equal(in, inner))
-          k = e.add(e.mul(k, size), index);
-        Value factor = left(e.number(0), k);
-        Spot spot = spotOf(at[0], in[0], at.drop_front(2), distancesOf(in));
-        Value fixed = e.sub(e.mul(in.back(), last.dilation), last.low);
-        along(spot, fixed, last.stride, from, to, [&](Value p, Value value) {
-          Value place = e.sub(p, from);
-          e.store(sums, place, multiplyAdd(e.load(sums, place), factor, value));
-        });
-      });
-      Value line = e.number(0); // among the positions
-      for (auto [index, axis] : llvm::zip_equal(at.drop_front(2), ArrayRef(axes).drop_back()))
-        line = e.add(e.mul(line, axis.out), index);
-      e.loop(from, to, 1, [&](Value p) {
-        Value sum = e.load(sums, e.sub(p, from));
-        if (sum.getType() != element)
-          sum = arith::TruncFOp::create(e.b, element, sum);
-        storeAt(at[0], at[1], e.add(e.mul(line, last.out), p), sum);
-      });
-    });
+    std::optional<int64_t> window = e.known(last.window), out = e.known(last.out);
+    if (window && out)
+      return *window > *out ? placeByPlace(at) : line(at);
+    e.when(
+        e.compare(CmpIPredicate::sgt, last.window, last.out), [&] { placeByPlace(at); },
+        [&] { line(at); });
   };
   e.spread(outer, e.mul(last.out, deep), body, outer.size());
+}
+
+/// The place in the line of the result that `at` names.
+void OneOutput::give(Indices at, Value position, Value sum) {
+  Value line = e.number(0);
+  for (auto [index, axis] : llvm::zip_equal(at.drop_front(2), ArrayRef(axes).drop_back()))
+    line = e.add(e.mul(line, axis.out), index);
+  Type element = e.codeType(op.getType().getElement());
+  if (sum.getType() != element)
+    sum = arith::TruncFOp::create(e.b, element, sum);
+  storeAt(at[0], at[1], e.add(e.mul(line, axes.back().out), position), sum);
+}
+
+void OneOutput::line(Indices at) {
+  const ConvAxis &last = axes.back();
+  SmallVector<Value> inner = stepSizes();
+  e.loop(e.number(0), last.out, kLine, [&](Value from) {
+    Value to = e.least(e.add(from, e.number(kLine)), last.out);
+    e.loop(from, to, 1, [&](Value p) { e.store(sums, e.sub(p, from), e.constantOf(type, 0)); });
+    e.nest(inner, [&](Indices in) {
+      Value k = e.number(0);
+      for (auto [index, size] : llvm::zip_equal(in, inner))
+        k = e.add(e.mul(k, size), index);
+      Value factor = left(e.number(0), k);
+      Spot spot = spotOf(at[0], in[0], at.drop_front(2), distancesOf(in));
+      Value fixed = e.sub(e.mul(in.back(), last.dilation), last.low);
+      along(spot, fixed, last.stride, from, to, [&](Value p, Value value) {
+        Value place = e.sub(p, from);
+        e.store(sums, place, multiplyAdd(e.load(sums, place), factor, value));
+      });
+    });
+    e.loop(from, to, 1, [&](Value p) { give(at, p, e.load(sums, e.sub(p, from))); });
+  });
+}
+
+void OneOutput::placeByPlace(Indices at) {
+  const ConvAxis &last = axes.back();
+  SmallVector<Value> inner = stepSizes();
+  Value lanes = e.number(kLanes), zero = e.number(0);
+  auto addTo = [&](Value lane, Value k, Value t) {
+    Value product = multiplyAdd(e.load(sums, lane), left(zero, k), e.load(seen, t));
+    e.store(sums, lane, product);
+  };
+  e.loop(zero, last.out, 1, [&](Value p) {
+    e.loop(zero, lanes, 1, [&](Value lane) { e.store(sums, lane, e.constantOf(type, 0)); });
+    Value fixed = e.sub(e.mul(p, last.stride), last.low);
+    e.nest(ArrayRef(inner).drop_back(), [&](Indices in) {
+      Value first = e.number(0);
+      for (auto [index, size] : llvm::zip_equal(in, ArrayRef(inner).drop_back()))
+        first = e.add(e.mul(first, size), index);
+      first = e.mul(first, last.window);
+      SmallVector<Value> step(in);
+      step.push_back(zero);
+      Spot spot = spotOf(at[0], in[0], at.drop_front(2), distancesOf(step));
+      e.loop(zero, last.window, kLine, [&](Value from) {
+        Value to = e.least(e.add(from, e.number(kLine)), last.window), k = e.add(first, from);
+        Value count = e.sub(to, from);
+        along(spot, fixed, last.dilation, from, to,
+              [&](Value t, Value value) { e.store(seen, e.sub(t, from), value); });
+        Value rest = arith::RemUIOp::create(e.b, count, lanes), whole = e.sub(count, rest);
+        e.loop(zero, whole, kLanes, [&](Value t) {
+          e.loop(zero, lanes, 1,
+                 [&](Value lane) { addTo(lane, e.add(k, e.add(t, lane)), e.add(t, lane)); });
+        });
+        e.loop(zero, rest, 1,
+               [&](Value lane) { addTo(lane, e.add(k, e.add(whole, lane)), e.add(whole, lane)); });
+      });
+    });
+    Value sum = e.load(sums, zero);
+    for (int64_t lane = 1; lane < kLanes; ++lane) {
+      Value more = e.load(sums, e.number(lane));
+      sum = isa<FloatType>(type) ? Value(arith::AddFOp::create(e.b, sum, more))
+                                 : Value(arith::AddIOp::create(e.b, sum, more));
+    }
+    give(at, p, sum);
+  });
 }
 
 // ---------------------------------------------------------------------------------- padded images

@@ -36,6 +36,8 @@ struct Options {
   int64_t maxBytes = 0;
   /// Kernels are watched: they may change nothing but their outputs.
   bool guard = false;
+  /// Code that is loaded is named in a file for `perf`.
+  bool perfMap = false;
   /// Called with the text of each phase that `wanted` names; makes compilation slower.
   std::set<std::string> wanted;
   std::function<void(std::string_view phase, std::string_view text)> observer;

@@ -6,6 +6,7 @@
 #ifdef MX_BENCH_VM
 #include "DataBench.h"
 #include "EagerBench.h"
+#include "EmbedBench.h"
 #include "MemoryBench.h"
 #include "SpineBench.h"
 #include "VmBench.h"
@@ -29,6 +30,7 @@ const Command commands[] = {
     {"data", "pictures decoded and changed, beside Pillow; a loader's cost a batch",
      runDataBench},
     {"eager", "microseconds per operation on a tiny tensor", runEagerBench},
+    {"embed", "calls through libmxc: overhead, threads, sessions", runEmbedBench},
     {"memory", "how close memory plans come to the bound; [--seconds=S] [FILE...]",
      runMemoryBench},
     {"spine", "start, compilation, the cache, calls of graphs and eager ops",

@@ -299,18 +299,29 @@ struct Mut {
 };
 inline Mut mut(Value &value) { return {value}; }
 
-/// An argument of a call, in its place or by name.
+/// An argument of a call, in its place or by name. It may refer to a Value of the caller, so it is
+/// made where it is used: in the call.
 class Argument {
 public:
+  Argument(const Value &value) : mGiven(&value) {}
+  Argument(Value &value) : mGiven(&value) {}
+  Argument(Value &&value) : mOwn(std::move(value)) {}
   template <class T>
-  requires std::is_constructible_v<Value, T> Argument(T &&value) : mValue(std::forward<T>(value)) {}
+  requires(std::is_constructible_v<Value, T> && !std::is_same_v<std::remove_cvref_t<T>, Value>)
+      Argument(T &&value)
+      : mOwn(std::forward<T>(value)) {}
   Argument(Mut changed) : mChanged(&changed.value) {}
   Argument(std::string name, Argument of)
-      : mValue(std::move(of.mValue)), mChanged(of.mChanged), mName(std::move(name)) {}
+      : mOwn(std::move(of.mOwn)), mGiven(of.mGiven), mChanged(of.mChanged), mName(std::move(name)) {
+  }
 
 private:
   friend class Function;
-  Value mValue;
+  mxc_value *handle() const {
+    return mChanged ? mChanged->handle() : mGiven ? mGiven->handle() : mOwn.handle();
+  }
+  Value mOwn;
+  const Value *mGiven = nullptr;
   Value *mChanged = nullptr;
   std::string mName;
 };
@@ -365,7 +376,7 @@ public:
     mxc_argument *raw = arguments.size() > kUsual ? many.data() : few;
     for (size_t i = 0; i < arguments.size(); ++i) {
       const Argument &argument = arguments[i];
-      raw[i].value = argument.mChanged ? argument.mChanged->handle() : argument.mValue.handle();
+      raw[i].value = argument.handle();
       raw[i].name = argument.mName.empty() ? nullptr : argument.mName.c_str();
       raw[i].flags = argument.mChanged ? MXC_MUT : 0;
     }

@@ -182,6 +182,27 @@ TEST_F(Calls, WritableMemoryIsChangedInPlace) {
   EXPECT_EQ(w[2], 13);
 }
 
+TEST_F(Calls, GraphsOnTwoDevices) {
+  mx::Module more = session
+                        ->loadSource(R"(
+const far = device("cpu:1")
+graph fn apart(x: f32[N]) -> f32[N] {
+  let y = on far { x * 2.0 }
+  on device("cpu:0") { y + 1.0 }
+}
+graph fn away(x: f32[N]) -> f32[N] { on far { x * 2.0 } }
+graph fn near(x: f32[N]) -> f32[N] { x + 1.0 }
+)",
+                                     "far.mx")
+                        .value();
+  std::vector<float> x = {1, 2};
+  Value given = Value::borrow(x.data(), {2});
+  EXPECT_EQ(elements(more.function("apart").value()(given).value()), floats({3, 5}));
+  Value far = more.function("away").value()(given).value();
+  EXPECT_EQ(elements(far), floats({2, 4}));
+  EXPECT_EQ(more.function("near").value()(far).error().code(), "R0402");
+}
+
 // ---- what is wrong
 
 TEST_F(Calls, WrongSizeIsTheCheckersError) {

@@ -1,21 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The matrix: mx beside PyTorch, row by row.
+"""The matrix: mx beside PyTorch and NumPy, row by row.
 
 Usage: compare.py --library libmxc.so [--threads 1,2] [--rows REGEX] [--quick] [--json FILE] [--baseline FILE]
 
-Both sides run in this process in turns, a block of calls each; a row's ratio is the median of PyTorch's time
-over mx's in each pair of blocks, above 1 where mx is faster. What both compute is compared first, and a row
-that differs is no row. Without PyTorch only mx's times are given. With `--baseline`, an older result of
---json, rows whose ratio fell by more than a tenth are listed and the exit code is 1.
+All run in one process in turns, a block of calls each; a row's ratio is the median of the best peer's time
+over mx's in each round, above 1 where mx is faster. What they compute is compared first, and a row that differs
+is no row. Without PyTorch only NumPy's rows have ratios. Each number of threads has a process of its own. With
+`--baseline`, an older result of --json, rows whose ratio fell by more than a tenth are listed and the exit
+code is 1.
 """
 import argparse
 import json
+import os
 import pathlib
 import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -39,6 +42,7 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="one thread, few blocks, no large rows")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--baseline", type=pathlib.Path)
+    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)  # threads of this process
     return parser.parse_args()
 
 
@@ -72,18 +76,23 @@ def measure(row, library, threads, blocks):
     compiled = time.perf_counter() - started
     result = {"row": row.name, "threads": threads, "first_ms": 1e3 * compiled}
     sides = {"mx": call.run}
+    peers = {}
     if torch:
         torch.set_num_threads(threads)
-        step = row.peer(torch, *[torch.from_numpy(a.copy()) for a in row.arguments])
-        result["difference"] = difference(first, step().detach().numpy())
+        peers["torch"] = row.peer(torch, *[torch.from_numpy(a.copy()) for a in row.arguments])
+    if row.plain:
+        peers["numpy"] = row.plain(*row.arguments)
+    for name, step in peers.items():
+        made = step()
+        result["difference"] = difference(first, made.detach().numpy() if name == "torch" else made)
         if not result["difference"] <= row.tolerance:
-            result["error"] = f"differs by {result['difference']:.2g}, more than {row.tolerance:g}"
+            result["error"] = f"differs from {name} by {result['difference']:.2g}, more than {row.tolerance:g}"
             return result
 
-        def peer(times):
+        def peer(times, step=step):
             for _ in range(times):
                 step()
-        sides["torch"] = peer
+        sides[name] = peer
     times = {name: calls_in_a_block(run) for name, run in sides.items()}
     taken = {name: [] for name in sides}
     for _ in range(blocks):
@@ -96,8 +105,9 @@ def measure(row, library, threads, blocks):
         result["gflops"] = row.flops / best / 1e9
     if row.bytes:
         result["gbytes"] = row.bytes / best / 1e9
-    if torch:
-        ratios = sorted(t / m for t, m in zip(taken["torch"], taken["mx"]))
+    if peers:
+        result["best"] = min(peers, key=lambda name: result[f"{name}_us"])
+        ratios = sorted(t / m for t, m in zip(taken[result["best"]], taken["mx"]))
         result["ratio"] = statistics.median(ratios)
         result["quartiles"] = [ratios[len(ratios) // 4], ratios[3 * len(ratios) // 4]]
     return result
@@ -111,7 +121,8 @@ def shown(result):
     text = f"{result['row']:<42} {result['threads']:>2} {result['mx_us']:>11.1f} us {rate} first {result['first_ms']:7.0f} ms"
     if "ratio" in result:
         low, high = result["quartiles"]
-        text += f"   torch {result['torch_us']:>11.1f} us   ratio {result['ratio']:5.2f} [{low:.2f}, {high:.2f}]"
+        best = result["best"]
+        text += f"   {best} {result[best + '_us']:>11.1f} us   ratio {result['ratio']:5.2f} [{low:.2f}, {high:.2f}]"
     return text
 
 
@@ -129,18 +140,35 @@ def fallen(results, baseline):
             yield f"{result['row']} on {result['threads']}: {old:.2f} before, {result.get('ratio', 0):.2f} now"
 
 
-def main():
-    given = arguments()
-    library = Library(given.library)
-    threads = [1] if given.quick else [int(t) for t in given.threads.split(",")]
-    results = []
-    print(f"mx {commit()}, " + (f"PyTorch {torch.__version__}" if torch else "no PyTorch"), flush=True)
+def with_threads(given, count):
+    """In a process whose libraries have this many threads from their start."""
+    names = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        command = [sys.executable, __file__, "--library", given.library, "--rows", given.rows, "--json", file.name,
+                   "--one", str(count)] + ["--quick"] * given.quick
+        subprocess.run(command, check=False, env={**os.environ, **{name: str(count) for name in names}})
+        return json.load(open(file.name))["results"]
+
+
+def measure_all(given, threads):
+    library, results = Library(given.library), []
     for row in all_rows():
         if not re.search(given.rows, row.name) or (given.quick and not row.quick):
             continue
-        for count in threads:
-            results.append(measure(row, library, count, 5 if given.quick else 31))
-            print(shown(results[-1]), flush=True)
+        results.append(measure(row, library, threads, 5 if given.quick else 31))
+        print(shown(results[-1]), flush=True)
+    return results
+
+
+def main():
+    given = arguments()
+    if given.one:
+        results = measure_all(given, given.one)
+    else:
+        print(f"mx {commit()}, NumPy {np.__version__}, " + (f"PyTorch {torch.__version__}" if torch else "no PyTorch"),
+              flush=True)
+        threads = [1] if given.quick else [int(t) for t in given.threads.split(",")]
+        results = sum((with_threads(given, count) for count in threads), [])
     if given.json:
         given.json.write_text(json.dumps({"commit": commit(), "torch": torch and torch.__version__,
                                           "results": results}, indent=1))

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The rows of the matrix: each is an ordinary mx program with a graph `run`, its arguments, and the same
-in PyTorch. `work` is in floating-point operations or bytes, whatever limits the row."""
+in PyTorch; for products also in NumPy, which is OpenBLAS. Its work is in floating-point operations or bytes,
+whatever limits the row."""
 import math
 
 import numpy as np
 
 
 class Row:
-    def __init__(self, name, source, arguments, peer, changed=(), flops=0, bytes=0, tolerance=1e-4, quick=True):
-        self.name, self.source, self.arguments, self.peer = name, source, arguments, peer
+    def __init__(self, name, source, arguments, peer, changed=(), flops=0, bytes=0, tolerance=1e-4, quick=True,
+                 plain=None):
+        self.name, self.source, self.arguments, self.peer, self.plain = name, source, arguments, peer, plain
         self.changed, self.flops, self.bytes, self.tolerance, self.quick = changed, flops, bytes, tolerance, quick
 
 
@@ -30,8 +32,12 @@ def product(m, n, k, form="nn"):
     def peer(torch, a, b):
         left, right = a.t() if form == "tn" else a, b.t() if form == "nt" else b
         return lambda: left @ right
+
+    def plain(a, b):
+        left, right = a.T if form == "tn" else a, b.T if form == "nt" else b
+        return lambda: left @ right
     return Row(f"matmul {m}x{n}x{k} {form}", source, [normal(*x), normal(*y)], peer, flops=2 * m * n * k,
-               tolerance=1e-3, quick=m <= 1024)
+               tolerance=1e-3, quick=m <= 1024, plain=plain)
 
 
 def convolution(name, batch, size, inputs, outputs, window, stride, pad, groups=1, part="forward"):
@@ -52,15 +58,10 @@ def convolution(name, batch, size, inputs, outputs, window, stride, pad, groups=
         f, options = torch.nn.functional, dict(stride=stride, padding=pad, groups=groups)
         if part == "forward":
             return lambda: f.conv2d(x, w, **options)
-        if part == "by input":
-            return lambda: torch.nn.grad.conv2d_input(x.shape, w, g, **options)
-        if groups > 1:
-            # conv2d_weight of older versions writes groups out one by one.
-            def both():
-                v = w.detach().requires_grad_()
-                return torch.autograd.grad(f.conv2d(x, v, **options), v, g)[0]
-            return both
-        return lambda: torch.nn.grad.conv2d_weight(x, w.shape, g, **options)
+        by = x if part == "by input" else w
+        by.requires_grad_()
+        y = f.conv2d(x, w, **options)
+        return lambda: torch.autograd.grad(y, by, g, retain_graph=True)[0]
     return Row(f"conv {name} {part}", source, arguments, peer, tolerance=2e-3,
                flops=2 * batch * outputs * places * places * inputs // groups * window * window)
 

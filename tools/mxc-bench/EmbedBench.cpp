@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// mx inside of a program: what a call of a tiny model costs above its arithmetic, how many calls a
+// second eight threads make beside one, and what a session costs. Each figure is the best of
+// several runs; the public interface only.
+
+#include "EmbedBench.h"
+
+#include <mxc/mxc.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <thread>
+#include <unistd.h>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char *kPrograms = R"(
+import nn
+model Mlp {
+  sub fc1: nn.Dense[64, 32]
+  sub fc2: nn.Dense[32, 8]
+  fn call(x: f32[N, 64]) -> f32[N, 8] { x |> fc1 |> nn.relu |> fc2 }
+}
+model Large {
+  sub fc1: nn.Dense[64, 512]
+  sub fc2: nn.Dense[512, 64]
+  fn call(x: f32[N, 64]) -> f32[N, 64] { x |> fc1 |> nn.relu |> fc2 }
+}
+var mlp = Mlp()
+var large = Large()
+graph fn nothing(x: f32[N]) -> f32[N] { x + 1.0 }
+graph fn predict(net: Mlp, x: f32[N, 64]) -> f32[N, 8] { net(x) }
+graph fn work(net: Large, x: f32[N, 64]) -> f32[N, 64] { net(x) }
+fn eager(x: f32[N]) -> f32[N] { x + 1.0 }
+)";
+
+double seconds(Clock::time_point from) {
+  return std::chrono::duration<double>(Clock::now() - from).count();
+}
+
+/// Seconds a call, the best of several rounds.
+double perCall(int calls, const std::function<void()> &call) {
+  double least = 1e300;
+  for (int round = 0; round < 7; ++round) {
+    auto begin = Clock::now();
+    for (int i = 0; i < calls; ++i)
+      call();
+    least = std::min(least, seconds(begin) / calls);
+  }
+  return least;
+}
+
+void row(const char *what, double value, const char *unit, double goal, bool atLeast = false) {
+  bool met = atLeast ? value >= goal : value <= goal;
+  std::printf("  %-58s %9.3f %-4s", what, value, unit);
+  if (goal > 0)
+    std::printf("  goal %g  %s", goal, met ? "met" : "missed");
+  std::printf("\n");
+}
+
+/// Calls a second that `threads` threads make together.
+double throughput(int threads, int calls, const std::function<void()> &call) {
+  double most = 0;
+  for (int round = 0; round < 5; ++round) {
+    std::atomic<bool> go{false};
+    std::vector<std::thread> all;
+    for (int t = 0; t < threads; ++t)
+      all.emplace_back([&] {
+        while (!go)
+          std::this_thread::yield();
+        for (int i = 0; i < calls / threads; ++i)
+          call();
+      });
+    auto begin = Clock::now();
+    go = true;
+    for (std::thread &thread : all)
+      thread.join();
+    most = std::max(most, calls / threads * threads / seconds(begin));
+  }
+  return most;
+}
+
+void run(const std::string &cache) {
+  mx::Options options;
+  options.cacheFolder = cache;
+  auto begin = Clock::now();
+  mx::Session session(options);
+  double start = seconds(begin);
+  mx::Module program = session.loadSource(kPrograms).value();
+  mx::Function nothing = program.function("nothing").value();
+  mx::Function predict = program.function("predict").value();
+  mx::Function work = program.function("work").value();
+  mx::Function eager = program.function("eager").value();
+  mx::Value mlp = program.value("mlp").value(), large = program.value("large").value();
+  mlp.wait().value();
+  large.wait().value();
+  std::vector<float> x(64, 0.5f), rows(32 * 64, 0.5f);
+
+  std::printf("a call from C++, waited for\n");
+  mx::Value four = mx::Value::borrow(x.data(), {4}), one = mx::Value::borrow(x.data(), {1, 64});
+  mx::Value batch = mx::Value::borrow(rows.data(), {32, 64});
+  row("a graph of one addition of 4 numbers",
+      perCall(20000, [&] { (void)nothing(four).value(); }) * 1e6, "us", 0.5);
+  row("the same, with the tensor made for each call",
+      perCall(20000, [&] { (void)nothing(mx::Value::borrow(x.data(), {4})).value(); }) * 1e6, "us",
+      0);
+  row("the same, issued and then waited for",
+      perCall(20000, [&] { nothing.start(four).value().wait().value(); }) * 1e6, "us", 0);
+  row("network 64-32-8, one row", perCall(20000, [&] { (void)predict(mlp, one).value(); }) * 1e6,
+      "us", 0);
+  row("a function: one eager addition", perCall(5000, [&] { (void)eager(four).value(); }) * 1e6,
+      "us", 0);
+
+  std::printf("calls a second of one graph, 8 threads beside 1\n");
+  for (bool isLarge : {false, true}) {
+    auto call = [&] { (void)(isLarge ? work(large, batch) : predict(mlp, one)).value(); };
+    int calls = isLarge ? 2000 : 80000;
+    double alone = throughput(1, calls, call), together = throughput(8, calls, call);
+    std::string what = isLarge ? "network 64-512-64, 32 rows" : "network 64-32-8, one row";
+    row((what + ": 1 thread").c_str(), alone / 1e3, "k/s", 0);
+    row((what + ": 8 threads").c_str(), together / 1e3, "k/s", 0);
+    row((what + ": 8 threads / 1 thread").c_str(), together / alone, "", 1, /*atLeast=*/true);
+  }
+
+  std::printf("a session\n");
+  row("made, the first of the process", start * 1e3, "ms", 0);
+  row("made and ended",
+      perCall(20,
+              [&] {
+                mx::Options own;
+                own.cacheFolder = cache;
+                mx::Session other(own);
+              }) *
+          1e3,
+      "ms", 0);
+}
+
+} // namespace
+
+int runEmbedBench(int, char **) {
+  std::string cache =
+      std::filesystem::temp_directory_path() / ("mx-bench-" + std::to_string(getpid()));
+  int code = 0;
+  try {
+    run(cache);
+  } catch (const mx::Failure &failure) {
+    std::fprintf(stderr, "%s", failure.what());
+    code = 1;
+  }
+  std::filesystem::remove_all(cache);
+  return code;
+}
