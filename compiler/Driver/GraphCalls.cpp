@@ -182,6 +182,10 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   loaded->code = std::move(*made);
   loaded->needs = describeNeeds(graph.name, graph.op.getLoc(), values, loaded->code);
   loaded->name = graph.name;
+  for (auto &[size, value] : values)
+    loaded->sizes += " " + size + "=" + std::to_string(value);
+  if (isCounting)
+    loaded->taken = std::make_unique<CallBytes>();
   loaded->device = deviceOf(loaded->code);
   loaded->entry = kernels.load(loaded->code, problem);
   if (!loaded->entry) {
@@ -275,6 +279,23 @@ mxrt::Status GraphHost::bind(Graph &graph, const std::vector<int64_t> &sizes,
     }
   out = (graph.bound[sizes] = std::move(made)).get();
   return {};
+}
+
+void GraphHost::writeBytes(std::ostream &out) const {
+  auto write = [&](const Graph &graph) {
+    for (auto &[key, variant] : graph.variants)
+      if (const CallBytes *taken = variant->taken.get(); taken && taken->calls > 0) {
+        const pipeline::Figures &figures = variant->code.figures;
+        out << "bytes of " << graph.name << variant->sizes << ": planned "
+            << figures.activations + figures.workspace << ", leased " << taken->leased
+            << ", besides " << taken->besides << ", bound " << figures.bound << ", "
+            << taken->calls << (taken->calls == 1 ? " call\n" : " calls\n");
+      }
+  };
+  for (auto &[name, graph] : graphs)
+    write(*graph);
+  for (auto &graph : retired)
+    write(*graph);
 }
 
 mxrt::Status GraphHost::invokeGraph(void *target, Invocation &invocation) {

@@ -3,6 +3,7 @@
 // Calls of graphs from host code: the variant for the sizes at hand is found or compiled, then
 // pushed to the engine as one op.
 #pragma once
+#include "Driver/CallBytes.h"
 #include "Driver/Compare.h"
 #include "Driver/KernelStore.h"
 #include "data/DataHost.h"
@@ -21,6 +22,8 @@ struct LoadedVariant {
   /// Shapes of the outputs; -1 for a size that depends on open ones.
   std::vector<llvm::SmallVector<int64_t>> shapes;
   std::string needs; ///< notes for when there is no memory for it, in lines
+  std::string sizes; ///< N=32 T=7
+  std::unique_ptr<CallBytes> taken; ///< null: nobody counts
 };
 
 /// A variant for the sizes of a call: all that its calls have in common. Never changes, so that
@@ -83,6 +86,9 @@ public:
   /// The program that graphs' twins are called in. With a comparison, each call runs both ways.
   void setProgram(mxrt::host::Program *loaded) { program = loaded; }
   void compareInto(Comparison *found) { comparison = found; }
+  /// What calls take is counted from now on, and can be written: a line for each variant.
+  void countBytes() { isCounting = true; }
+  void writeBytes(std::ostream &out) const;
   /// Knows which tensors are batches; outlives this.
   void explainBatches(const mxrt::data::DataHost *known) { batches = known; }
 
@@ -112,6 +118,7 @@ private:
   KernelStore &kernels;
   mxrt::host::Program *program = nullptr;
   Comparison *comparison = nullptr;
+  bool isCounting = false;
   const mxrt::data::DataHost *batches = nullptr;
   std::function<void(const VariantEvent &)> onVariant;
   std::map<std::string, std::unique_ptr<Graph>, std::less<>> graphs;

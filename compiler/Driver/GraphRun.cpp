@@ -37,8 +37,19 @@ mxrt_status runBuffers(const mxrt_context *context, const LoadedVariant &variant
       mxrt_guard_begin(bases.back(), bytes);
     }
   }
-  if (!status)
-    status = reinterpret_cast<Entry>(variant.entry)(context, buffers, sizes, bases.data());
+  if (!status) {
+    auto entry = reinterpret_cast<Entry>(variant.entry);
+    if (variant.taken) {
+      CountedContext counted(*context);
+      status = entry(counted.get(), buffers, sizes, bases.data());
+      int64_t leased = 0;
+      for (const mxrt_arena &arena : arenas)
+        leased += arena.bytes - (code.guarded && arena.base ? 2 * MXRT_GUARD_BYTES : 0);
+      variant.taken->add(leased, counted.most());
+    } else {
+      status = entry(context, buffers, sizes, bases.data());
+    }
+  }
   for (mxrt_arena &arena : arenas)
     mxrt_arena_return(&arena);
   return status;

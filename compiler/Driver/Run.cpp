@@ -94,7 +94,7 @@ const std::set<std::string> &runOptions() {
 }
 const std::set<std::string> kRunFlags = {
     "--help",    "-h",          "--eager",     "--sync",
-    "--compare", "--unchecked", "--fast-math", "--explain-fusion", "--perf-map"};
+    "--compare", "--unchecked", "--fast-math", "--explain-fusion", "--perf-map", "--internal-bytes"};
 const std::set<std::string> kTestFlags = [] {
   std::set<std::string> all = kRunFlags;
   all.insert("--grad");
@@ -148,6 +148,7 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   options.compile.mistake = line.value("--internal-mistake").value_or("");
   if (!options.compile.mistake.empty() && !pipeline::knowsMistake(options.compile.mistake))
     return "no pass makes the mistake `" + options.compile.mistake + "`";
+  options.countBytes = line.has("--internal-bytes");
   options.compile.perfMap = line.has("--perf-map");
   if (auto chunk = line.value("--internal-chunk"))
     options.compile.kernels.chunkWork = std::max(1ll, std::atoll(chunk->c_str()));

@@ -129,6 +129,8 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
     options.code.twins = true;
     host->compareInto(&comparison);
   }
+  if (options.countBytes)
+    host->countBytes();
   mxrt::data::DataOptions dataOptions;
   dataOptions.runtime = runtime;
   dataOptions.showProgress = writeProgress;
@@ -451,6 +453,8 @@ bool Session::runProgram(const std::string &name, const std::string &path, std::
   fine &= finishLog();
   if (options.compare && fine)
     comparison.print(out);
+  if (options.countBytes)
+    host->writeBytes(err);
   return fine;
 }
 

@@ -28,6 +28,7 @@ struct SessionOptions {
   std::string cacheFolder; ///< empty: the user's
   std::string cpu = "native"; ///< what code is made for; must run here
   bool compare = false;    ///< graphs run both ways, and results are compared
+  bool countBytes = false; ///< says at the end what calls of graphs took
   bool sync = false;       ///< every op is waited for before the next is issued
   bool checkNan = false;
   bool checkGradients = false; ///< in f64, each gradient is compared with differences

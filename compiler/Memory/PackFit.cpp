@@ -1,27 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Of all packings under a height look at one whose offsets add up to the least. No block of it can
-// fall; so, sorted by offset, each block lies on top of those before it. It is enough to search for
-// such orders, and they tell much early:
-//  - whatever is to come lies at or above the block placed last;
-//  - at each step, what is to come fits between the lowest place left there and the height;
-//  - a block that could have been placed lower than the last one and was not has to lie on top of
-//    one that is still to come;
-//  - the next block lies lower than the top of any other that could be placed next, for that one
-//    could otherwise fall below it.
-// What is left may fall into parts that are never alive together: each is solved by itself.
+// fall: each lies on the ground or on top of another that is alive with it. The search knows for
+// each block an offset that it is not below, and decides again and again for the lowest of these
+// whether the block lies there or higher:
+//  - if it does, all others that are alive with it lie above, since none can be lower;
+//  - if not, it lies on top of a block that is still to be decided.
+// At each step, blocks that are not below some offset must fit between it and the height.
+//
+// Each bound remembers why it holds. When blocks do not fit, the reasons name the decisions that
+// are to blame; those made since then, often about far away steps, are taken back without trying
+// their alternatives, and the last to blame is reversed because of the others.
 #include "Memory/PackFit.h"
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <tuple>
 
 namespace mx::memory::detail {
 
 Lives::Lives(const std::vector<Piece> &blocks) {
-  std::vector<int64_t> steps;
-  for (const Piece &block : blocks)
-    steps.push_back(block.first);
-  std::sort(steps.begin(), steps.end());
-  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  std::vector<int64_t> begins, ends, steps;
+  for (const Piece &block : blocks) {
+    begins.push_back(block.first);
+    ends.push_back(block.last);
+  }
+  std::sort(begins.begin(), begins.end());
+  std::sort(ends.begin(), ends.end());
+  for (size_t n = 0; n < begins.size(); ++n)
+    // All that are alive at a begin are alive at the next one as well unless one ends between.
+    if (n + 1 == begins.size() ||
+        *std::lower_bound(ends.begin(), ends.end(), begins[n]) < begins[n + 1])
+      steps.push_back(begins[n]);
   at.resize(steps.size());
   for (uint32_t i = 0; i < blocks.size(); ++i) {
     auto begin = std::lower_bound(steps.begin(), steps.end(), blocks[i].first);
@@ -75,21 +85,39 @@ namespace {
 class Search {
 public:
   Search(int64_t height, const std::vector<Piece> &blocks, const Lives &lives,
-         const std::vector<uint32_t> &ranks, int64_t nodes, int64_t &steps)
+         const std::vector<uint32_t> &ranks, int64_t nodes, int64_t &steps,
+         const std::function<bool()> &isLate)
       : height(height), blocks(blocks), lives(lives), ranks(ranks), nodes(nodes), steps(steps),
-        offsets(blocks.size(), -1), lowest(blocks.size(), 0), left(lives.at.size(), 0),
-        floors(lives.at.size(), 0), stamps(lives.at.size(), 0) {
-    for (size_t s = 0; s < left.size(); ++s)
-      for (uint32_t i : lives.at[s])
-        left[s] += blocks[i].bytes;
+        isLate(isLate), offsets(blocks.size(), -1), bounds(blocks.size()),
+        placedAt(blocks.size(), 0), denied(blocks.size(), kNone), isWaiting(blocks.size(), false),
+        twins(blocks.size(), kNone), isChanged(blocks.size(), false),
+        isBlamed(blocks.size(), false), at(lives.at), spare(lives.at.size(), -1),
+        rises(lives.at.size(), 0), isRaised(blocks.size(), false) {
+    for (std::vector<Bound> &bound : bounds)
+      bound.push_back({});
+    findTwins();
   }
 
   Fit run() {
-    pool = lives.byBegin;
     Fit out;
-    if (solveParts(0, pool.size(), 0, -1))
-      out.verdict = Verdict::Fits;
-    else if (!gaveUp)
+    for (uint32_t i : lives.byBegin)
+      touch(i);
+    bool fits = propagate();
+    for (uint32_t s = 0; fits && s < at.size(); ++s)
+      fits = stepFits(s);
+    while (fits && !gaveUp) {
+      std::optional<uint32_t> next = lowestBlock();
+      if (!next) {
+        out.verdict = Verdict::Fits;
+        break;
+      }
+      countChoice();
+      decisions.push_back({*next, trail.size(), blame.size(), denials.size()});
+      fits = place(*next);
+      while (!fits && !gaveUp && !decisions.empty())
+        fits = reverse();
+    }
+    if (!fits && !gaveUp)
       out.verdict = Verdict::Impossible;
     for (int64_t &offset : offsets)
       offset = std::max<int64_t>(offset, 0); // of no bytes
@@ -98,172 +126,368 @@ public:
   }
 
 private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  enum class Why : uint8_t { Always, Above, NeedsSupport, Twin };
+  /// A block is not below `value`, because ...
+  struct Bound {
+    int64_t value = 0;
+    Why why = Why::Always;
+    uint32_t other = kNone; ///< the block that it is above, or the denial
+    size_t when = 0;        ///< place in the trail
+    int64_t seen = 0;       ///< the last explanation it was part of
+  };
+  /// It does not lie at `offset`, because of decisions blame[begin, end), but above.
+  struct Denial {
+    int64_t offset;
+    size_t begin, end;
+  };
+  enum class Kind : uint8_t { Bound, Placed, Denied };
+  struct Change {
+    Kind kind;
+    uint32_t block;
+    uint32_t before; ///< denial
+  };
+  struct Decision {
+    uint32_t block;
+    size_t trail, blame, denials;
+  };
+
   const int64_t height;
   const std::vector<Piece> &blocks;
   const Lives &lives;
   const std::vector<uint32_t> &ranks;
   int64_t nodes;
   int64_t &steps;
+  const std::function<bool()> &isLate;
   bool gaveUp = false;
-  std::vector<int64_t> offsets, lowest; ///< lowest: on top of all placed that are alive with it
-  std::vector<int64_t> left, floors;    ///< of each step: bytes to come, and no lower than this
-  std::vector<uint32_t> pool;           ///< lists of blocks to come, by their begin
-  std::vector<uint32_t> placed;
-  std::vector<uint32_t> changed; ///< steps whose floor has to be found again
-  std::vector<int64_t> stamps;   ///< of each step: when it was last among them
-  int64_t stamp = 0;
-  struct Change {
-    uint32_t index;
-    int64_t before;
-  };
-  std::vector<Change> lowestBefore, floorsBefore;
+  std::vector<int64_t> offsets;           ///< -1: not decided
+  std::vector<std::vector<Bound>> bounds; ///< of each block, rising
+  std::vector<size_t> placedAt;           ///< places in the trail
+  std::vector<uint32_t> denied;           ///< of each block its denial
+  std::vector<Denial> denials;
+  std::vector<uint32_t> waiting; ///< those that may be denied something
+  std::vector<bool> isWaiting;
+  std::vector<uint32_t> twins; ///< the next block of the same life and length
+  std::vector<Change> trail;
+  std::vector<Decision> decisions;
+  std::vector<uint32_t> blame; ///< lists of blocks whose decisions are the reason of something
+  std::vector<uint32_t> changed;
+  std::vector<bool> isChanged;
+  std::vector<uint32_t> blamed; ///< by the last conflict
+  std::vector<bool> isBlamed;
+  std::vector<std::vector<uint32_t>> at; ///< blocks of each step, the highest bounds first
+  std::vector<int64_t> spare;            ///< at each step at least
+  std::vector<int64_t> rises;            ///< of each step; mostly none
+  std::vector<uint32_t> dirty;           ///< steps of rises
+  std::vector<std::pair<uint32_t, int64_t>> raised; ///< blocks and their bounds before
+  std::vector<bool> isRaised;
+  int64_t explanation = 0;
+  std::vector<std::pair<uint32_t, size_t>> toExplain; ///< blocks and their bounds
 
   void work(size_t count) {
     steps -= static_cast<int64_t>(count);
     gaveUp |= steps <= 0;
   }
+  void countChoice() { gaveUp |= nodes-- <= 0 || (isLate && nodes % 64 == 0 && isLate()); }
+  int64_t bound(uint32_t i) const { return bounds[i].back().value; }
 
-  /// Blocks pool[begin, end), above the block `last` at offset `at`. What it placed stays after a
-  /// success and after a failure; `undo` takes it away.
-  bool solveParts(size_t begin, size_t end, int64_t at, int64_t last) {
-    for (size_t from = begin; from < end;) {
-      size_t to = from + 1;
-      uint32_t alive = lives.ranges[pool[from]].end;
-      for (; to < end && lives.ranges[pool[to]].begin < alive; ++to)
-        alive = std::max(alive, lives.ranges[pool[to]].end);
-      if (!solve(from, to, alive, at, last))
-        return false;
-      from = to;
-    }
-    return true;
+  /// Which of two equal blocks is the lower one makes no difference.
+  void findTwins() {
+    std::vector<uint32_t> order = lives.byBegin;
+    auto key = [&](uint32_t i) {
+      return std::tuple(lives.ranges[i].begin, lives.ranges[i].end, blocks[i].bytes);
+    };
+    std::sort(order.begin(), order.end(),
+              [&](uint32_t a, uint32_t b) { return std::pair(key(a), a) < std::pair(key(b), b); });
+    for (size_t n = 1; n < order.size(); ++n)
+      if (key(order[n - 1]) == key(order[n]))
+        twins[order[n - 1]] = order[n];
   }
 
-  bool wasMissed(uint32_t i, int64_t at, int64_t last) const {
-    return lowest[i] < at || (lowest[i] == at && static_cast<int64_t>(ranks[i]) <= last);
+  /// Where it is low first, there from left to right: choices about the same steps follow each
+  /// other.
+  std::optional<uint32_t> lowestBlock() {
+    std::optional<uint32_t> out;
+    auto key = [&](uint32_t i) { return std::tuple(bound(i), lives.ranges[i].begin, ranks[i]); };
+    for (uint32_t i : lives.byBegin)
+      if (offsets[i] < 0 && (!out || key(i) < key(*out)))
+        out = i;
+    work(lives.byBegin.size() / 4);
+    return out;
   }
 
-  bool solve(size_t begin, size_t end, uint32_t aliveTo, int64_t at, int64_t last) {
-    work(end - begin);
-    gaveUp |= nodes-- <= 0;
-    if (gaveUp)
-      return false;
-    size_t firstCandidate = pool.size();
-    int64_t leastTop = INT64_MAX;
-    for (size_t p = begin; p < end; ++p) {
-      uint32_t i = pool[p];
-      if (!wasMissed(i, at, last)) {
-        leastTop = std::min(leastTop, lowest[i] + blocks[i].bytes);
-        pool.push_back(i);
-      } else if (!canLieOnAnother(i, at)) {
-        pool.resize(firstCandidate);
-        return false;
+  // ---------------------------------------------------------------------------- what follows
+
+  void touch(uint32_t i) {
+    if (!isChanged[i])
+      changed.push_back(i);
+    isChanged[i] = true;
+  }
+
+  void raise(uint32_t i, int64_t value, Why why, uint32_t other) {
+    if (!isRaised[i])
+      raised.push_back({i, bound(i)});
+    isRaised[i] = true;
+    bounds[i].push_back({value, why, other, trail.size(), 0});
+    trail.push_back({Kind::Bound, i, kNone});
+    touch(i);
+  }
+
+  void deny(uint32_t i, uint32_t denial) {
+    trail.push_back({Kind::Denied, i, denied[i]});
+    setDenied(i, denial);
+  }
+  void setDenied(uint32_t i, uint32_t denial) {
+    denied[i] = denial;
+    if (denial != kNone && !isWaiting[i])
+      waiting.push_back(i);
+    isWaiting[i] = isWaiting[i] || denial != kNone;
+  }
+
+  /// At its lowest place; all others are at least as high.
+  bool place(uint32_t i) {
+    int64_t top = bound(i) + blocks[i].bytes;
+    offsets[i] = bound(i);
+    placedAt[i] = trail.size();
+    trail.push_back({Kind::Placed, i, kNone});
+    touch(i);
+    work(lives.conflicts[i].size() / 2);
+    for (uint32_t other : lives.conflicts[i])
+      if (offsets[other] < 0) {
+        if (denied[other] != kNone && top > denials[denied[other]].offset)
+          deny(other, kNone); // this may be what it lies on
+        if (bound(other) < top)
+          raise(other, top, Why::Above, i);
+      }
+    return propagate();
+  }
+
+  bool propagate() {
+    bool fits = true;
+    while (fits && !changed.empty()) {
+      Lives::Range range{UINT32_MAX, 0};
+      while (!changed.empty()) {
+        uint32_t i = changed.back();
+        changed.pop_back();
+        isChanged[i] = false;
+        range.begin = std::min(range.begin, lives.ranges[i].begin);
+        range.end = std::max(range.end, lives.ranges[i].end);
+        if (uint32_t twin = twins[i]; twin != kNone && offsets[i] < 0 && offsets[twin] < 0 &&
+                                      bound(twin) < bound(i) + blocks[i].bytes)
+          raise(twin, bound(i) + blocks[i].bytes, Why::Twin, i);
+      }
+      for (size_t n = 0; fits && n < waiting.size();) {
+        uint32_t i = waiting[n];
+        if (denied[i] == kNone) {
+          isWaiting[i] = false;
+          waiting[n] = waiting.back();
+          waiting.pop_back();
+          continue;
+        }
+        ++n;
+        if (lives.ranges[i].begin < range.end && range.begin < lives.ranges[i].end)
+          fits = findSupport(i);
       }
     }
-    auto candidates = pool.begin() + static_cast<std::ptrdiff_t>(firstCandidate);
-    pool.erase(
-        std::remove_if(candidates, pool.end(), [&](uint32_t i) { return lowest[i] >= leastTop; }),
-        pool.end());
-    std::sort(candidates, pool.end(), [&](uint32_t a, uint32_t b) {
-      return std::pair(lowest[a], ranks[a]) < std::pair(lowest[b], ranks[b]);
-    });
-    size_t lastCandidate = pool.size();
-    bool found = false;
-    for (size_t c = firstCandidate; c < lastCandidate && !found && !gaveUp; ++c) {
-      uint32_t i = pool[c];
-      size_t lows = lowestBefore.size(), heights = floorsBefore.size(), count = placed.size();
-      if (place(i) && restFits({lives.ranges[pool[begin]].begin, aliveTo}, i)) {
-        size_t rest = pool.size();
-        for (size_t p = begin; p < end; ++p)
-          if (pool[p] != i)
-            pool.push_back(pool[p]);
-        found = solveParts(rest, pool.size(), offsets[i], ranks[i]);
-        pool.resize(rest);
-      }
-      if (!found)
-        undo(lows, heights, count);
-    }
-    pool.resize(firstCandidate);
-    return found;
+    fits = fits && stepsFit();
+    for (uint32_t i : changed)
+      isChanged[i] = false;
+    changed.clear();
+    for (auto [i, before] : raised)
+      isRaised[i] = false;
+    raised.clear();
+    return fits;
   }
 
-  bool canLieOnAnother(uint32_t i, int64_t at) {
+  /// A block that is higher than it could be lies on top of one that is still to be decided.
+  bool findSupport(uint32_t i) {
+    int64_t least = INT64_MAX;
     work(lives.conflicts[i].size() / 4);
     for (uint32_t other : lives.conflicts[i])
-      if (offsets[other] < 0 &&
-          std::max(lowest[other], at) + blocks[other].bytes + blocks[i].bytes <= height)
-        return true;
+      if (offsets[other] < 0)
+        least = std::min(
+            least, std::max(bound(other) + blocks[other].bytes, denials[denied[i]].offset + 1));
+    if (least <= bound(i))
+      return true;
+    if (least <= height - blocks[i].bytes) {
+      raise(i, least, Why::NeedsSupport, denied[i]);
+      return true;
+    }
+    beginConflict();
+    explainSupport(i, denied[i], height - blocks[i].bytes + 1, trail.size());
+    endConflict();
     return false;
   }
 
-  /// At its lowest place. False if what is to come does not fit above.
-  bool place(uint32_t i) {
-    int64_t at = lowest[i], top = at + blocks[i].bytes;
-    offsets[i] = at;
-    placed.push_back(i);
-    changed.clear();
-    ++stamp;
-    for (uint32_t s = lives.ranges[i].begin; s < lives.ranges[i].end; ++s) {
-      left[s] -= blocks[i].bytes;
-      if (left[s] > 0 && floors[s] == at)
-        markChanged(s);
-    }
-    for (uint32_t other : lives.conflicts[i])
-      if (offsets[other] < 0 && lowest[other] < top) {
-        for (uint32_t s = lives.ranges[other].begin; s < lives.ranges[other].end; ++s)
-          if (floors[s] == lowest[other])
-            markChanged(s);
-        lowestBefore.push_back({other, lowest[other]});
-        lowest[other] = top;
+  /// If no bound rose by more than there is room to spare, all still fits. Bounds that fall again
+  /// leave more than is known.
+  bool stepsFit() {
+    for (auto [i, before] : raised) {
+      if (offsets[i] >= 0)
+        continue;
+      work((lives.ranges[i].end - lives.ranges[i].begin) / 8 + 1);
+      for (uint32_t s = lives.ranges[i].begin; s < lives.ranges[i].end; ++s) {
+        if (rises[s] == 0)
+          dirty.push_back(s);
+        rises[s] = std::max(rises[s], bound(i) - before);
       }
-    work(lives.conflicts[i].size() / 2);
-    for (uint32_t s : changed) {
-      int64_t floor = INT64_MAX;
-      for (uint32_t other : lives.at[s])
-        if (offsets[other] < 0)
-          floor = std::min(floor, lowest[other]);
-      work(lives.at[s].size() / 4 + 1);
-      if (floor != floors[s]) {
-        floorsBefore.push_back({s, floors[s]});
-        floors[s] = floor;
-      }
-      if (std::max(floor, at) + left[s] > height)
-        return false;
     }
-    return true;
-  }
-  void markChanged(uint32_t s) {
-    if (stamps[s] != stamp)
-      changed.push_back(s);
-    stamps[s] = stamp;
+    bool fits = true;
+    for (uint32_t s : dirty) {
+      spare[s] -= rises[s];
+      rises[s] = 0;
+      if (spare[s] < 0 && fits)
+        fits = stepFits(s);
+    }
+    dirty.clear();
+    return fits;
   }
 
-  /// Nothing to come lies lower than `i`.
-  bool restFits(Lives::Range range, uint32_t i) {
-    for (uint32_t s = range.begin; s < range.end; ++s)
-      if (left[s] > 0 && std::max(floors[s], offsets[i]) + left[s] > height)
-        return false;
+  bool stepFits(uint32_t s) {
+    std::vector<uint32_t> &order = at[s];
+    auto key = [&](uint32_t i) { return offsets[i] >= 0 ? -1 : bound(i); };
+    work(order.size() / 2 + 1);
+    // Little has changed since the last time.
+    for (size_t n = 1; n < order.size(); ++n) {
+      uint32_t i = order[n];
+      size_t to = n;
+      for (int64_t value = key(i); to > 0 && key(order[to - 1]) < value; --to)
+        order[to] = order[to - 1];
+      order[to] = i;
+    }
+    int64_t bytes = 0, top = 0;
+    for (size_t n = 0; n < order.size() && offsets[order[n]] < 0; ++n) {
+      bytes += blocks[order[n]].bytes;
+      top = std::max(top, bound(order[n]) + bytes);
+      if (top <= height)
+        continue;
+      beginConflict();
+      for (size_t k = 0; k <= n; ++k)
+        explain(order[k], height - bytes + 1);
+      endConflict();
+      return false;
+    }
+    spare[s] = height - top;
     return true;
   }
 
-  void undo(size_t lows, size_t heights, size_t count) {
-    for (; lowestBefore.size() > lows; lowestBefore.pop_back())
-      lowest[lowestBefore.back().index] = lowestBefore.back().before;
-    for (; floorsBefore.size() > heights; floorsBefore.pop_back())
-      floors[floorsBefore.back().index] = floorsBefore.back().before;
-    for (; placed.size() > count; placed.pop_back()) {
-      uint32_t i = placed.back();
-      for (uint32_t s = lives.ranges[i].begin; s < lives.ranges[i].end; ++s)
-        left[s] += blocks[i].bytes;
-      offsets[i] = -1;
+  // ---------------------------------------------------------------------------- reasons
+
+  void beginConflict() {
+    for (uint32_t i : blamed)
+      isBlamed[i] = false;
+    blamed.clear();
+    toExplain.clear();
+    ++explanation;
+  }
+  void blameDecision(uint32_t i) {
+    if (!isBlamed[i])
+      blamed.push_back(i);
+    isBlamed[i] = true;
+  }
+
+  /// Why `i` is not below `value`: the first bound that says so.
+  void explain(uint32_t i, int64_t value) {
+    size_t n = bounds[i].size() - 1;
+    while (n > 0 && bounds[i][n - 1].value >= value)
+      --n;
+    if (bounds[i][n].why != Why::Always && bounds[i][n].seen != explanation) {
+      bounds[i][n].seen = explanation;
+      toExplain.push_back({i, n});
     }
+  }
+
+  /// Why `i` lies on nothing below `value`, as known at a point of the trail.
+  void explainSupport(uint32_t i, uint32_t because, int64_t value, size_t when) {
+    const Denial &denial = denials[because];
+    for (size_t n = denial.begin; n < denial.end; ++n)
+      blameDecision(blame[n]);
+    explain(i, denial.offset);
+    work(lives.conflicts[i].size() / 4);
+    for (uint32_t other : lives.conflicts[i]) {
+      if (blocks[other].bytes >= value)
+        continue;
+      if (offsets[other] >= 0 && placedAt[other] < when)
+        blameDecision(other);
+      else
+        explain(other, value - blocks[other].bytes);
+    }
+  }
+
+  /// Down to decisions.
+  void endConflict() {
+    while (!toExplain.empty()) {
+      auto [i, n] = toExplain.back();
+      toExplain.pop_back();
+      work(1);
+      const Bound reason = bounds[i][n];
+      switch (reason.why) {
+      case Why::Always:
+        break;
+      case Why::Above:
+        blameDecision(reason.other);
+        explain(i, offsets[reason.other] - blocks[i].bytes + 1);
+        break;
+      case Why::Twin:
+        explain(reason.other, reason.value - blocks[reason.other].bytes);
+        break;
+      case Why::NeedsSupport:
+        explainSupport(i, reason.other, reason.value, reason.when);
+        break;
+      }
+    }
+  }
+
+  /// The last decision that is to blame is not as it was, because of the others.
+  bool reverse() {
+    countChoice();
+    while (!decisions.empty() && !isBlamed[decisions.back().block])
+      takeBack();
+    if (decisions.empty())
+      return false;
+    uint32_t i = decisions.back().block;
+    takeBack();
+    int64_t offset = bound(i);
+    // That it is not lower has reasons as well.
+    explain(i, offset);
+    endConflict();
+    size_t begin = blame.size();
+    for (uint32_t other : blamed)
+      if (other != i)
+        blame.push_back(other);
+    deny(i, static_cast<uint32_t>(denials.size()));
+    denials.push_back({offset, begin, blame.size()});
+    return findSupport(i) && propagate();
+  }
+
+  void takeBack() {
+    Decision decision = decisions.back();
+    decisions.pop_back();
+    for (; trail.size() > decision.trail; trail.pop_back()) {
+      const Change &change = trail.back();
+      switch (change.kind) {
+      case Kind::Bound:
+        bounds[change.block].pop_back();
+        break;
+      case Kind::Placed:
+        offsets[change.block] = -1;
+        break;
+      case Kind::Denied:
+        setDenied(change.block, change.before);
+        break;
+      }
+    }
+    blame.resize(decision.blame);
+    denials.erase(denials.begin() + static_cast<std::ptrdiff_t>(decision.denials), denials.end());
   }
 };
 
 } // namespace
 
 Fit fitUnder(int64_t height, const std::vector<Piece> &blocks, const Lives &lives,
-             const std::vector<uint32_t> &ranks, int64_t nodes, int64_t &steps) {
-  return Search(height, blocks, lives, ranks, nodes, steps).run();
+             const std::vector<uint32_t> &ranks, int64_t nodes, int64_t &steps,
+             const std::function<bool()> &isLate) {
+  return Search(height, blocks, lives, ranks, nodes, steps, isLate).run();
 }
 
 } // namespace mx::memory::detail

@@ -7,7 +7,7 @@
 namespace mx::memory::detail {
 
 /// Who is alive together with whom, and when. Steps are numbered anew: only those at which a block
-/// begins matter, since what is alive together is alive at one of them.
+/// begins and after which one ends matter, since what is alive together is alive at one of them.
 struct Lives {
   explicit Lives(const std::vector<Piece> &blocks);
   struct Range {
@@ -31,9 +31,10 @@ struct Fit {
 };
 
 /// Tries blocks at equal heights in the order of `ranks`. Takes away what it did from `steps`, and
-/// gives up when none are left or so many nodes were visited: with luck one for each block is
-/// enough.
+/// gives up when none are left, when it is late, or after so many choices: with luck one for each
+/// block is enough.
 Fit fitUnder(int64_t height, const std::vector<Piece> &blocks, const Lives &lives,
-             const std::vector<uint32_t> &ranks, int64_t nodes, int64_t &steps);
+             const std::vector<uint32_t> &ranks, int64_t nodes, int64_t &steps,
+             const std::function<bool()> &isLate);
 
 } // namespace mx::memory::detail

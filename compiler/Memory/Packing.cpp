@@ -8,6 +8,8 @@
 #include <array>
 #include <map>
 #include <numeric>
+#include <random>
+#include <tuple>
 
 namespace mx::memory {
 namespace {
@@ -155,43 +157,65 @@ std::vector<Order> ordersOf(const std::vector<Piece> &blocks, const Lives &lives
   return out;
 }
 
-Order ranksOf(const Order &order) {
-  Order ranks(order.size());
+/// What a search tries first where it is equally low: long lives, large areas or many bytes first,
+/// with some chance after the first times.
+Order ranksOf(const std::vector<Piece> &blocks, const Lives &lives, size_t round,
+              std::mt19937_64 &draw) {
+  std::vector<double> values;
+  for (uint32_t i = 0; i < blocks.size(); ++i) {
+    double chance = round < 3 ? 1 : 1 + 0.5 * double(draw() % 1024) / 1024;
+    double width = double(lives.ranges[i].end - lives.ranges[i].begin);
+    double bytes = double(blocks[i].bytes);
+    values.push_back(chance * (round % 3 == 0 ? width : round % 3 == 1 ? width * bytes : bytes));
+  }
+  Order order(blocks.size()), ranks(blocks.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return std::tuple(-values[a], -blocks[a].bytes, a) <
+           std::tuple(-values[b], -blocks[b].bytes, b);
+  });
   for (uint32_t n = 0; n < order.size(); ++n)
     ranks[order[n]] = n;
   return ranks;
+}
+
+/// 1 1 2 1 1 2 4 ...: searches that succeed mostly do so soon, but some need long.
+int64_t longerNowAndThen(size_t round) {
+  int64_t out = 1;
+  for (size_t every = 2; (round + 1) % every == 0; every *= 2)
+    out *= 2;
+  return out;
 }
 
 /// Shorter packings by searching under heights between what no packing is shorter than and the best
 /// one so far. Proofs that a height is too low raise the former, so in the end both meet.
 class Shorten {
 public:
-  Shorten(const std::vector<Piece> &blocks, const Lives &lives, const std::vector<Order> &orders,
-          Packing &best, int64_t bound, int64_t target)
+  Shorten(const std::vector<Piece> &blocks, const Lives &lives, Packing &best, int64_t bound,
+          int64_t target)
       : blocks(blocks), lives(lives), best(best), bound(bound), target(target) {
-    for (const Order &order : orders)
-      ranks.push_back(ranksOf(order));
     // All heights are sums of lengths.
     for (const Piece &block : blocks)
       unit = std::gcd(unit, block.bytes);
   }
 
   bool isProven() const { return best.bytes <= bound; }
-  bool isDone() const { return best.bytes <= std::max(bound, target); }
 
   void run(int64_t steps, const std::function<bool()> &isLate) {
-    // Most searches that succeed do so soon, whatever the height: many short ones first. A low
-    // height cuts off more, a high one allows more.
-    for (int64_t nodes = 3 * int64_t(blocks.size()) / 2; steps > 0; nodes *= 4)
-      for (const Order &order : ranks)
-        for (int tenths : {3, 7, 9, 0})
-          for (bool again = true; again;) {
-            if (isDone() || steps <= 0 || (isLate && isLate()))
-              return;
-            int64_t height =
-                target > 0 ? std::max(bound, target) : bound + (best.bytes - bound) / 10 * tenths;
-            again = attempt(height / unit * unit, order, nodes, steps);
-          }
+    std::mt19937_64 draw(1);
+    for (size_t round = 0; steps > 0; ++round) {
+      Order ranks = ranksOf(blocks, lives, round, draw);
+      int64_t nodes = longerNowAndThen(round) * 3 * int64_t(blocks.size());
+      // Under a low height a search sees early what cannot be; under a high one more is possible.
+      for (int tenths : target > 0 ? std::vector{0} : std::vector{5, 2, 8, 0})
+        for (bool again = true; again;) {
+          if (isDone() || steps <= 0 || (isLate && isLate()))
+            return;
+          int64_t height =
+              target > 0 ? std::max(bound, target) : bound + (best.bytes - bound) / 10 * tenths;
+          again = attempt(height / unit * unit, ranks, nodes, steps, isLate);
+        }
+    }
   }
 
 private:
@@ -199,10 +223,15 @@ private:
   const Lives &lives;
   Packing &best;
   int64_t bound, target, unit = 0;
-  std::vector<Order> ranks;
 
-  bool attempt(int64_t height, const Order &order, int64_t limit, int64_t &steps) {
-    Fit fit = detail::fitUnder(height, blocks, lives, order, limit, steps);
+  bool isDone() const { return best.bytes <= std::max(bound, target); }
+
+  bool attempt(int64_t height, const Order &ranks, int64_t limit, int64_t &steps,
+               const std::function<bool()> &isLate) {
+    // No single height is worth all that may be done.
+    int64_t share = steps / 6, left = share;
+    Fit fit = detail::fitUnder(height, blocks, lives, ranks, limit, left, isLate);
+    steps -= share - left;
     if (fit.verdict == Verdict::Impossible)
       bound = height + unit;
     if (fit.verdict != Verdict::Fits)
@@ -256,7 +285,7 @@ Packing pack(const std::vector<Piece> &blocks, const PackOptions &options) {
               next.bytes < best.bytes)
             best = std::move(next);
     if (isSearched) {
-      Shorten shorten(blocks, lives, orders, best, bound, options.target);
+      Shorten shorten(blocks, lives, best, bound, options.target);
       shorten.run(steps, options.isLate);
       if (shorten.isProven())
         bound = best.bytes;

@@ -19,9 +19,9 @@ struct Piece {
 };
 
 struct PackOptions {
-  /// Steps for heuristics and searches; a second is about 100 million. With very many of them the
+  /// Steps for heuristics and searches; a second is about 80 million. With very many of them the
   /// result is exact in the end.
-  int64_t effort = 5'000'000;
+  int64_t effort = 3'000'000;
   /// Short enough: nothing shorter is looked for. 0: as short as possible.
   int64_t target = 0;
   /// Asked now and then; ends the search. A plan that depends on it depends on the machine.

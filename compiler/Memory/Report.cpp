@@ -228,6 +228,22 @@ static std::vector<DeviceReport> describeDevices(rt::ProgramOp program) {
   return out;
 }
 
+int64_t boundOf(rt::ProgramOp program) {
+  Liveness liveness(program);
+  Groups groups(program, liveness);
+  std::vector<int64_t> changes(liveness.ops().size() + 1, 0);
+  for (size_t i = 0; i < groups.size(); ++i)
+    if (Span span = groups[i].span(); span.first <= span.last) {
+      auto length = static_cast<int64_t>(llvm::alignTo(groups[i].bytes(), rt::kAlignment));
+      changes[span.first] += length;
+      changes[span.last + 1] -= length;
+    }
+  int64_t now = 0, most = 0;
+  for (int64_t change : changes)
+    most = std::max(most, now += change);
+  return most;
+}
+
 PlanReport describePlan(rt::ProgramOp program, const std::string &name) {
   PlanReport out;
   out.name = name;
@@ -236,6 +252,8 @@ PlanReport describePlan(rt::ProgramOp program, const std::string &name) {
   out.devices = describeDevices(program);
   auto plain = program->getAttrOfType<IntegerAttr>(kPlainBytes);
   out.plain = plain ? plain.getInt() : out.devices.empty() ? 0 : out.devices.front().arena;
+  if (auto bound = program->getAttrOfType<IntegerAttr>(kSourceBound))
+    out.sourceBound = bound.getInt();
   std::map<std::pair<std::string, std::string>, AgainAt> places;
   OpWork each(program);
   program.walk([&](Operation *op) {

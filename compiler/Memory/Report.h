@@ -56,6 +56,7 @@ struct PlanReport {
   Work work;
   Work again;                  ///< the part of `work` that is done again, to need less memory
   int64_t plain;               ///< bytes of the arena without that
+  int64_t sourceBound = 0;     ///< in use at once if ops ran in the order they are written
   std::vector<AgainAt> places; ///< most work first
   std::vector<DeviceReport> devices;
 };
@@ -63,6 +64,10 @@ PlanReport describePlan(rt::ProgramOp program, const std::string &name);
 
 /// On a program: bytes of the arena when nothing is made again.
 inline constexpr llvm::StringLiteral kPlainBytes = "mxrt.plain";
+/// On a program: bytes in use at once before ops changed places.
+inline constexpr llvm::StringLiteral kSourceBound = "mxrt.source_bound";
+/// The most bytes that a program uses at once, over all devices.
+int64_t boundOf(rt::ProgramOp program);
 
 /// For people.
 std::string showPlan(const PlanReport &plan);

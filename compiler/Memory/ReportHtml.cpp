@@ -13,7 +13,7 @@ namespace {
 constexpr const char *kStyle = R"(
 body { font: 14px system-ui, sans-serif; margin: 24px; color: #222; background: #fff; }
 h1 { font-size: 20px; } h2 { font-size: 16px; margin-top: 28px; }
-canvas { width: 100%; height: 420px; border: 1px solid #bbb; display: block; }
+canvas { width: 100%; height: 420px; border: 1px solid #bbb; display: block; margin-top: 16px; }
 table { border-collapse: collapse; } td, th { padding: 2px 14px 2px 0; text-align: left; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; }
 #tip { position: fixed; display: none; background: #222; color: #fff; padding: 6px 9px;
@@ -42,7 +42,9 @@ for (const d of plan.devices) {
   add(page, 'h2', 'device ' + d.device);
   const table = add(page, 'table');
   for (const [what, bytes] of [['arena', d.arena_bytes], ['unshared', d.unshared_bytes],
-      ['bound', d.bound_bytes], ['arguments', d.argument_bytes], ['results', d.result_bytes],
+      ['bound', d.bound_bytes],
+      ...(plan.devices.length === 1 ? [['bound as written', plan.source_bound_bytes]] : []),
+      ['arguments', d.argument_bytes], ['results', d.result_bytes],
       ['results in place', d.in_place_bytes],
       ...Object.entries(d.arguments).map(([use, n]) => ['argument: ' + use, n]),
       ...Object.entries(d.at_peak).map(([use, n]) => ['at the peak: ' + use, n])]) {
@@ -88,6 +90,20 @@ function picture(d) {
         context.restore();
       }
     }
+    // What is in use, and the scales.
+    const sx = canvas.width / view.w, sy = canvas.height / view.h;
+    context.strokeStyle = '#000'; context.lineWidth = scale; context.beginPath();
+    const begin = Math.max(0, Math.floor(view.x)), end = Math.min(d.in_use.length, Math.ceil(view.x + view.w));
+    for (let op = begin; op < end; ++op) {
+      const y = canvas.height - (d.in_use[op] - view.y) * sy;
+      context.lineTo((op - view.x) * sx, y);
+      context.lineTo((op + 1 - view.x) * sx, y);
+    }
+    context.stroke();
+    context.fillStyle = '#000'; context.font = 11 * scale + 'px sans-serif';
+    context.fillText(commas(Math.round(view.y + view.h)) + ' bytes', 4 * scale, 12 * scale);
+    const right = 'op ' + Math.round(view.x + view.w);
+    context.fillText(right, canvas.width - context.measureText(right).width - 4 * scale, canvas.height - 4 * scale);
   }
   function at(event) {
     const r = canvas.getBoundingClientRect();
@@ -118,7 +134,7 @@ function picture(d) {
   canvas.ondblclick = () => { view = {x: 0, y: 0, w: ops, h: top}; draw(); };
   window.addEventListener('resize', draw);
   draw();
-  add(page, 'p', ops + ' ops from left to right, bytes of the arena upwards. The wheel zooms, a double click shows all.');
+  add(page, 'p', ops + ' ops from left to right, bytes of the arena upwards; the line is what is in use. The wheel zooms, a double click shows all.');
 }
 )";
 

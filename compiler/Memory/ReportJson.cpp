@@ -32,6 +32,7 @@ std::string planAsJson(const PlanReport &plan) {
     out.attribute("again_operations", plan.again.operations);
     out.attribute("again_moved_bytes", plan.again.bytes);
     out.attribute("plain_bytes", plan.plain);
+    out.attribute("source_bound_bytes", plan.sourceBound);
     out.attributeArray("again", [&] {
       for (const AgainAt &at : plan.places)
         out.object([&] {

@@ -125,6 +125,8 @@ std::string showPlan(const PlanReport &plan) {
     row("arena", d.arena, "leased by each call");
     row("unshared", d.alone, "with memory of its own for each buffer");
     row("bound", d.bound, "in use at once; no plan of this order needs less");
+    if (plan.devices.size() == 1 && plan.sourceBound > 0 && plan.sourceBound != d.bound)
+      row("as written", plan.sourceBound, "in use at once in the order of the source");
     row("arguments", d.inputs, d.inputs > 0 ? "of the caller: " + byUse(d.arguments) : "");
     row("results", d.outputs, "made for the caller");
     if (d.inPlace > 0)

@@ -66,6 +66,7 @@ struct Buffer {
 struct Figures {
   int64_t parameters = 0, data = 0;       ///< of the caller
   int64_t activations = 0, workspace = 0; ///< of the arena, where most is in use
+  int64_t bound = 0;                      ///< in use at once
   int64_t largestBytes = 0;               ///< of the largest tensor there
   std::string largestPlace;               ///< file:line:column
   std::string again;                      ///< what is made again, in lines; empty: nothing

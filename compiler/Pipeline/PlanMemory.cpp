@@ -196,10 +196,13 @@ LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const Options &options) {
   if (failed(runMemoryPasses(*plan, options)) ||
       (other && failed(runMemoryPasses(*other, options))))
     return failure();
+  Builder b(plan->getContext());
+  auto sourceBound = b.getI64IntegerAttr(memory::boundOf(programOf(*plan)));
   if (other && arenaBytes(*other) < arenaBytes(*plan)) {
     plan = std::move(other);
     std::reverse(orders.begin(), orders.end());
   }
+  programOf(*plan)->setAttr(memory::kSourceBound, sourceBound);
   int64_t plain = arenaBytes(*plan);
   if (!mayRepeat || plain <= options.maxBytes)
     return success();
@@ -209,7 +212,7 @@ LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const Options &options) {
       return failure();
   if (fitting.best)
     plan = std::move(fitting.best);
-  Builder b(plan->getContext());
+  programOf(*plan)->setAttr(memory::kSourceBound, sourceBound);
   programOf(*plan)->setAttr(memory::kPlainBytes, b.getI64IntegerAttr(plain));
   return success();
 }
@@ -297,6 +300,7 @@ std::optional<memory::PlanReport> planSegments(ir::FuncOp function,
     out.again.operations += part.again.operations;
     out.again.bytes += part.again.bytes;
     out.plain = std::max(out.plain, part.plain);
+    out.sourceBound = std::max(out.sourceBound, part.sourceBound);
     out.places.insert(out.places.end(), part.places.begin(), part.places.end());
     for (const memory::DeviceReport &device : part.devices)
       append(on(device.device), device);
@@ -321,6 +325,7 @@ Figures figuresOf(ModuleOp plan, const std::string &name, int64_t limit) {
     int64_t working = workspace == device.atPeak.end() ? 0 : workspace->second;
     out.workspace += working;
     out.activations += device.arena - working;
+    out.bound += device.bound;
     if (!device.peak.empty() && device.peak.front().bytes > out.largestBytes) {
       out.largestBytes = device.peak.front().bytes;
       out.largestPlace = device.peak.front().place;

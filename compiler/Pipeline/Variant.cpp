@@ -8,7 +8,7 @@
 namespace mx::pipeline {
 namespace {
 
-constexpr uint64_t kFormat = 2;
+constexpr uint64_t kFormat = 3;
 
 struct Writer {
   std::string out;
@@ -97,7 +97,7 @@ std::string Variant::serialise() const {
   for (int64_t input : over)
     w.number(static_cast<uint64_t>(input));
   for (int64_t bytes : {figures.parameters, figures.data, figures.activations, figures.workspace,
-                        figures.largestBytes})
+                        figures.bound, figures.largestBytes})
     w.number(static_cast<uint64_t>(bytes));
   w.text(figures.largestPlace);
   w.text(figures.again);
@@ -133,7 +133,7 @@ std::optional<Variant> Variant::deserialise(std::string_view bytes) {
   }
   r.ok &= v.over.size() == v.outputs.size();
   for (int64_t *bytes : {&v.figures.parameters, &v.figures.data, &v.figures.activations,
-                         &v.figures.workspace, &v.figures.largestBytes})
+                         &v.figures.workspace, &v.figures.bound, &v.figures.largestBytes})
     *bytes = static_cast<int64_t>(r.number());
   v.figures.largestPlace = r.text();
   v.figures.again = r.text();

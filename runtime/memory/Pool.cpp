@@ -111,13 +111,15 @@ bool Pool::takeCached(int64_t rounded, Kind kind, Cached &found) {
     blocks.pop();
     return true;
   }
-  // A request near 2^63 finds nothing: no block is that large.
-  int64_t waste = rounded / 8;
-  if (kind == Kind::Arena && !checkedMul(rounded, 3, waste))
-    return false;
+  // An arena serves any smaller call: variants that run in turn need one.
+  auto fits = [&](const Cached &block) {
+    return block.held >= rounded &&
+           (block.held - rounded <= rounded / 8 ||
+            (kind == Kind::Arena && block.kind == Kind::Arena));
+  };
   size_t best = blocks.size();
   for (size_t i = 0; i < blocks.size(); ++i)
-    if (blocks[i].held >= rounded && blocks[i].held - rounded <= waste &&
+    if (fits(blocks[i]) &&
         (best == blocks.size() || blocks[i].held < blocks[best].held))
       best = i;
   if (best == blocks.size())
@@ -148,8 +150,7 @@ void Pool::dropSuperseded(int64_t rounded) {
   Lock lock(mutex);
   Vec<Cached> &large = bins[smallBins];
   for (size_t i = large.size(); i-- > 0;)
-    if (large[i].kind == Kind::Arena && large[i].held < rounded &&
-        large[i].held >= rounded / 4) {
+    if (large[i].kind == Kind::Arena && large[i].held < rounded) {
       giveBack(large[i]);
       large.swapRemove(i);
     }

@@ -6,10 +6,10 @@
 //
 // Sizes are rounded: to 64 bytes up to 256, to a quarter of a power of two up
 // to 1 MiB (at most a quarter is wasted), to pages above. A large request
-// reuses a cached block at most an eighth larger; an arena takes one up to four
-// times its size, and a new one replaces the kept ones it could serve for: the
-// arenas kept for all sizes of a graph then never hold more than a third above
-// the largest, whatever the order of calls.
+// reuses a cached block at most an eighth larger. An arena takes any kept arena
+// that is large enough, and a new one replaces the kept ones that are smaller:
+// calls of any sizes in turn hold one arena of the largest, whatever their
+// order; calls at the same time have one each.
 
 #ifndef MXRT_MEMORY_POOL_H
 #define MXRT_MEMORY_POOL_H

@@ -29,6 +29,7 @@ class Mode:
     devices: str = ""  # "second": the graph runs on cpu:1; "both": ops are spread over two
     same_bits: bool = False
     ahead: bool = False  # graphs are exported and built, then called from here
+    guarded: bool = False  # slow: each kernel is watched
 
 
 GRAPH = Mode("graph", [])
@@ -38,6 +39,10 @@ MODES = [GRAPH, Mode("eager", ["--eager"]), Mode("two threads", [CUT], threads=2
 MODES += [Mode(f"without {p}", [f"--disable={p}"], same_bits=p in ("hoist", "schedule", "in-place", "co-share"))
           for p in ("fuse", "simplify", "cse", "hoist", "schedule", "in-place", "co-share")]
 AHEAD = Mode("built ahead", ["--target-cpu", "native"], same_bits=True, ahead=True)
+# Under guard, what holds nothing is poison, and a kernel that reads it or writes elsewhere is found.
+MODES += [Mode(f"guarded{name}", ["--check=memory", *options], same_bits=True, guarded=True) for name, options in (
+    ("", []), (", as many buffers as kernels", ["--disable=schedule,in-place,co-share"]),
+    (", in place", ["--disable=schedule,co-share"]), (", shared", ["--disable=schedule,in-place"]))]
 MODES += [Mode("second device", [], devices="second", same_bits=True), Mode("both devices", [], devices="both")]
 
 

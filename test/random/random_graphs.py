@@ -2,10 +2,12 @@
 """Runs random programs in every mode and compares them with references that carry error bounds.
 
 Usage: random_graphs.py MXC [--count N] [--first SEED] [--batch N] [--mode NAME]… [--seconds N]
-                        [--low N] [--high N] [--rotate N] [--mistake NAME] [--no-reduce] [--show SEED]
+                        [--low N] [--high N] [--rotate N] [--guarded] [--mistake NAME] [--no-reduce]
+                        [--show SEED]
 
 A program is generated from each seed. With `--rotate N` each batch runs as a graph, eagerly, and in N
-of the other modes in turn. `--mistake NAME` runs mxc with a deliberate mistake in a pass.
+of the other modes in turn. `--guarded` adds modes in which memory is planned in every way and each kernel
+is watched. `--mistake NAME` runs mxc with a deliberate mistake in a pass.
 A program that fails is cut down and printed. Exits with 1 when one failed.
 """
 
@@ -33,6 +35,7 @@ def options():
     parser.add_argument("--low", type=int, default=5)
     parser.add_argument("--high", type=int, default=40)
     parser.add_argument("--rotate", type=int)
+    parser.add_argument("--guarded", action="store_true")
     parser.add_argument("--mistake")
     parser.add_argument("--no-reduce", action="store_true")
     parser.add_argument("--show", type=int)
@@ -66,7 +69,7 @@ def main():
     if args.show is not None:
         print("\n".join(function(generate(args.show, args.low, args.high), "shown")))
         return 0
-    modes = [m for m in MODES if not args.mode or m.name in args.mode or m is GRAPH]
+    modes = [m for m in MODES if m is GRAPH or (m.name in args.mode if args.mode else args.guarded or not m.guarded)]
     modes += [AHEAD] if AHEAD.name in (args.mode or ()) else []
     folder = tempfile.mkdtemp(prefix="mx-random-")
     extra = [f"--internal-mistake={args.mistake}"] if args.mistake else []

@@ -109,6 +109,36 @@ TEST(Packing, IsTheShortestOfAllOrders) {
   }
 }
 
+TEST(Packing, IsTheShortestAmongEquals) {
+  // Few lengths and lives, so that many blocks are the same and many heights are impossible.
+  std::mt19937_64 draw(23);
+  for (int round = 0; round < 200; ++round) {
+    Blocks blocks;
+    for (int i = 0; i < 7; ++i) {
+      auto first = static_cast<int64_t>(2 * (draw() % 3));
+      blocks.push_back({2 + static_cast<int64_t>(draw() % 3), first,
+                        first + static_cast<int64_t>(1 + 2 * (draw() % 2))});
+    }
+    Packing packing = pack(blocks, {});
+    expectValid(blocks, packing);
+    EXPECT_TRUE(packing.isProven);
+    EXPECT_EQ(packing.bytes, shortest(blocks)) << "round " << round;
+  }
+}
+
+TEST(Packing, SolvesWhatIsTight) {
+  // No hole at all is left; the best quick packing is a third too long.
+  for (uint64_t seed : {1, 2, 3}) {
+    Blocks blocks = cutRectangle(seed, 120, 1 << 20, 200);
+    PackOptions options;
+    options.effort = 2'000'000'000;
+    Packing packing = pack(blocks, options);
+    expectValid(blocks, packing);
+    EXPECT_EQ(packing.bytes, 1 << 20) << "seed " << seed;
+    EXPECT_TRUE(packing.isProven);
+  }
+}
+
 TEST(Packing, FillsCutRectangles) {
   // Few blocks: without a hole. Of many that fill it to the last byte no quick packing does.
   for (uint64_t seed = 1; seed <= 10; ++seed) {
@@ -119,7 +149,7 @@ TEST(Packing, FillsCutRectangles) {
     Blocks many = cutRectangle(seed, 300, 1 << 20, 400);
     Packing fast = pack(many, {});
     expectValid(many, fast);
-    EXPECT_LE(fast.bytes, (1 << 20) * 3 / 2) << "seed " << seed;
+    EXPECT_LE(fast.bytes, (1 << 20) * 5 / 4) << "seed " << seed;
   }
 }
 

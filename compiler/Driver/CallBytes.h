@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What calls of a variant really take, to be compared with its plan.
+#pragma once
+#include "mxrt/memory.h"
+#include <atomic>
+
+namespace mx::driver {
+
+/// Any thread may add to it.
+struct CallBytes {
+  std::atomic<int64_t> calls{0};
+  std::atomic<int64_t> leased{0};  ///< by the call that leased most
+  std::atomic<int64_t> besides{0}; ///< by the call that took most from the allocator otherwise
+
+  void add(int64_t leasedNow, int64_t besidesNow);
+};
+
+/// The context of one call, with an allocator that counts the bytes that are out at once.
+class CountedContext {
+public:
+  explicit CountedContext(const mxrt_context &context);
+  CountedContext(const CountedContext &) = delete;
+  const mxrt_context *get() const { return &context; }
+  int64_t most() const { return mostBytes; }
+
+private:
+  const mxrt_allocator *inner;
+  mxrt_allocator counting;
+  mxrt_context context;
+  std::atomic<int64_t> now{0}, mostBytes{0};
+
+  static void *allocate(void *user, size_t bytes, size_t align);
+  static void release(void *user, void *memory, size_t bytes, size_t align);
+};
+
+} // namespace mx::driver
