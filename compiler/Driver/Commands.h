@@ -18,7 +18,7 @@ struct Streams {
   bool drawsOut = false; ///< `out` is a terminal
 };
 
-/// Runs `mxc` with the arguments behind the program's name.
+/// Runs `mxc` with the arguments behind the program's name: a command. The prompt is Repl/Repl.h.
 int runMxc(const std::vector<std::string> &args, Streams streams);
 
 int runCheck(const std::vector<std::string> &args, Streams streams);
@@ -29,7 +29,6 @@ int runProgram(const std::vector<std::string> &args, Streams streams);
 int runTests(const std::vector<std::string> &args, Streams streams);
 int runReport(const std::vector<std::string> &args, Streams streams);
 int runPlan(const std::vector<std::string> &args, Streams streams);
-int runRepl(Streams streams);
 
 /// The folder of the standard library: $MX_STDLIB, or beside the program.
 std::string findStdlib();

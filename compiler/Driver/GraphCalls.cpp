@@ -5,6 +5,7 @@
 #include "mxrt/call.h"
 #include "mxrt/guard.h"
 #include "mxrt/memory.h"
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -45,6 +46,47 @@ void GraphHost::addModule(mlir::ModuleOp module) {
   }
 }
 
+void GraphHost::dropModule(mlir::ModuleOp module) {
+  auto isOfIt = [&](const Graph &graph) { return graph.op->getParentOp() == module; };
+  std::erase_if(graphs, [&](auto &entry) { return isOfIt(*entry.second); });
+  std::erase_if(retired, [&](auto &graph) { return isOfIt(*graph); });
+  // Code that no graph has any more, oldest first.
+  constexpr size_t kKept = 64;
+  std::vector<std::pair<uint64_t, decltype(compiled)::iterator>> idle;
+  for (auto it = compiled.begin(); it != compiled.end(); ++it)
+    if (it->second.use_count() == 1)
+      idle.push_back({it->second->lastUse, it});
+  if (idle.size() <= kKept)
+    return;
+  std::sort(idle.begin(), idle.end(), [](auto &a, auto &b) { return a.first < b.first; });
+  for (size_t i = 0; i + kKept < idle.size(); ++i)
+    compiled.erase(idle[i].second);
+}
+
+void GraphHost::visitVariants(llvm::function_ref<void(const LoadedVariant &)> visit) const {
+  for (auto &[key, variants] : compiled)
+    for (auto &[sizes, variant] : variants->loaded)
+      visit(*variant);
+}
+
+mxrt::Status GraphHost::readScalar(const Value &tensor, Kind wanted, Value &out) {
+  if (!notifyWait)
+    return EagerHost::readScalar(tensor, wanted, out);
+  auto begin = std::chrono::steady_clock::now();
+  mxrt::Status status = EagerHost::readScalar(tensor, wanted, out);
+  notifyWait(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  return status;
+}
+
+mxrt::Status GraphHost::show(const Value &foreign, std::string_view spec, Text &out) {
+  if (!notifyWait)
+    return EagerHost::show(foreign, spec, out);
+  auto begin = std::chrono::steady_clock::now();
+  mxrt::Status status = EagerHost::show(foreign, spec, out);
+  notifyWait(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  return status;
+}
+
 mxrt::Status GraphHost::resolveGraph(std::string_view name, const Signature &, void *&target) {
   auto found = graphs.find(name);
   if (found == graphs.end())
@@ -57,10 +99,11 @@ mxrt::Status GraphHost::resolveGraph(std::string_view name, const Signature &, v
 std::string GraphHost::dynamicType(const Graph &graph, const Sizes &now) const {
   std::string name;
   int64_t largest = 0;
+  const Sizes &first = graph.variants->first;
   for (size_t i = 0; i < now.size() && name.empty(); ++i)
-    if (i >= graph.first.size() || graph.first[i] != now[i]) {
+    if (i >= first.size() || first[i] != now[i]) {
       name = now[i].first;
-      largest = std::max(now[i].second, i < graph.first.size() ? graph.first[i].second : 0);
+      largest = std::max(now[i].second, i < first.size() ? first[i].second : 0);
     }
   ir::GraphOp op = graph.op;
   for (mlir::Type type : op.getArgumentTypes()) {
@@ -145,16 +188,22 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
                       " is above its bound " + std::to_string(graph.bounds[i]));
     key.push_back(graph.open[i] ? -1 : sizes[i]);
   }
-  std::unique_ptr<LoadedVariant> &slot = graph.variants[key];
-  if (slot) {
-    out = slot.get();
+  if (!graph.variants) {
+    graph.identity = pipeline::identityOf(graph.op);
+    std::shared_ptr<Variants> &known = compiled[{graph.name, graph.identity}];
+    if (!known)
+      known = std::make_shared<Variants>();
+    graph.variants = known;
+  }
+  Variants &variants = *graph.variants;
+  variants.lastUse = ++clock;
+  if (auto known = variants.loaded.find(key); known != variants.loaded.end()) {
+    out = known->second.get();
     return {};
   }
   auto begin = std::chrono::steady_clock::now();
   std::vector<std::pair<std::string, int64_t>> values;
   // A session may define a graph of this name again: its code needs a name of its own.
-  if (graph.identity.empty())
-    graph.identity = pipeline::identityOf(graph.op);
   std::string entry = graph.name + "_" + graph.identity.substr(0, 8);
   for (size_t i = 0; i < sizes.size(); ++i)
     if (!graph.open[i]) {
@@ -170,12 +219,10 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   auto made = pipeline::compileGraph(graph.op, values, graph.identity, entry, kernels.cpu(),
                                      kernels.cache(), kernels.options());
   if (!made) {
-    graph.variants.erase(key);
     return fail(MXRT_UNSUPPORTED, place,
                 "graph `" + graph.name + "` could not be compiled: " + problem);
   }
   if (!made->figures.refusal.empty()) {
-    graph.variants.erase(key);
     return fail(MXRT_OUT_OF_MEMORY, place, made->figures.refusal);
   }
   auto loaded = std::make_unique<LoadedVariant>();
@@ -183,9 +230,8 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   loaded->needs = describeNeeds(graph.name, graph.op.getLoc(), values, loaded->code);
   loaded->name = graph.name;
   loaded->device = deviceOf(loaded->code);
-  loaded->entry = kernels.load(loaded->code, problem);
+  loaded->entry = kernels.load(loaded->code, loaded->held, problem);
   if (!loaded->entry) {
-    graph.variants.erase(key);
     return fail(MXRT_INTERNAL, place, "graph `" + graph.name + "` could not be loaded: " + problem);
   }
   loaded->code.objects.clear();
@@ -197,11 +243,12 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
     }
   }
   out = loaded.get();
-  graph.variants[key] = std::move(loaded);
-  double ms =
+  out->sizes = values;
+  out->compileMs =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  if (graph.variants.size() == 1)
-    graph.first = values;
+  variants.loaded[key] = std::move(loaded);
+  if (variants.loaded.size() == 1)
+    variants.first = values;
   if (!onVariant)
     return {};
   VariantEvent event;
@@ -209,9 +256,9 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   event.place = place;
   event.suggested = dynamicType(graph, values);
   event.sizes = values;
-  event.before = graph.first;
-  event.variants = graph.variants.size();
-  event.ms = ms;
+  event.before = variants.first;
+  event.variants = variants.loaded.size();
+  event.ms = out->compileMs;
   event.again = out->code.figures.again;
   data::ShortBatch batch;
   if (batches && event.variants > 1 && batches->findShortBatch(call.args, batch)) {
@@ -356,6 +403,7 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
                     graph.op.getArgAttr(static_cast<unsigned>(i), "mx.mut") != nullptr);
         !status.ok())
       return status;
+  ++variant->calls;
   const pipeline::Variant &code = variant->code;
   if (call.tensors.size() != code.inputs.size())
     return fail(MXRT_INTERNAL, invocation.place,

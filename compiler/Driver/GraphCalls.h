@@ -21,6 +21,10 @@ struct LoadedVariant {
   /// Shapes of the outputs; -1 for a size that depends on open ones.
   std::vector<llvm::SmallVector<int64_t>> shapes;
   std::string needs; ///< notes for when there is no memory for it, in lines
+  std::vector<std::pair<std::string, int64_t>> sizes;
+  std::vector<KernelStore::Code> held; ///< the code behind `entry`
+  double compileMs = 0;
+  uint64_t calls = 0;
 };
 
 /// What a user is told about a graph that was compiled.
@@ -45,11 +49,33 @@ public:
   /// Graphs of this module can be called by programs that are loaded from now on.
   void addModule(mlir::ModuleOp module);
 
+  /// Forgets the graphs of a module that no program calls any more. Their compiled forms stay for a
+  /// while: the next input may call the same graphs.
+  void dropModule(mlir::ModuleOp module);
+  /// Visits what is compiled, in the order of names and sizes.
+  void visitVariants(llvm::function_ref<void(const LoadedVariant &)> visit) const;
+  /// Called once, before the next tensor op or graph is issued; empty: nobody wants to know.
+  void beforeNextIssue(std::function<void()> notify) { notifyIssue = std::move(notify); }
+
   /// The program that graphs' twins are called in. With a comparison, each call runs both ways.
   void setProgram(mxrt::host::Program *loaded) { program = loaded; }
   void compareInto(Comparison *found) { comparison = found; }
   /// Knows which tensors are batches; outlives this.
   void explainBatches(const mxrt::data::DataHost *known) { batches = known; }
+
+  /// Called with the seconds of each wait of host code for a tensor; empty: nobody wants to know.
+  void onWait(std::function<void(double)> notify) { notifyWait = std::move(notify); }
+
+  mxrt::Status readScalar(const mxrt::host::Value &tensor, mxrt::host::Kind wanted,
+                          mxrt::host::Value &out) override;
+  mxrt::Status show(const mxrt::host::Value &foreign, std::string_view spec,
+                    mxrt::host::Text &out) override;
+  mxrt::Status invoke(mxrt::host::ImportKind sort, void *target,
+                      mxrt::host::Invocation &call) override {
+    if (notifyIssue) [[unlikely]]
+      std::exchange(notifyIssue, nullptr)();
+    return EagerHost::invoke(sort, target, call);
+  }
 
 protected:
   mxrt::Status resolveGraph(std::string_view name, const mxrt::host::Signature &signature,
@@ -58,6 +84,7 @@ protected:
 
 private:
   struct Graph;
+  struct Variants;
   struct Call;
   mxrt::Status variantFor(Graph &graph, const std::vector<int64_t> &sizes, LoadedVariant *&out,
                           const mxrt::host::Invocation &call);
@@ -84,6 +111,11 @@ private:
   std::map<std::string, std::unique_ptr<Graph>, std::less<>> graphs;
   std::vector<std::unique_ptr<Graph>>
       retired; ///< replaced by a later input; programs may hold them
+  /// By name and identity.
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<Variants>> compiled;
+  uint64_t clock = 0; ///< counts uses of `compiled`
+  std::function<void()> notifyIssue;
+  std::function<void(double)> notifyWait;
 };
 
 } // namespace mx::driver

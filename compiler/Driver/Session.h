@@ -13,6 +13,7 @@
 #include "Support/Diagnostic.h"
 #include <memory>
 #include <ostream>
+#include <set>
 
 namespace mx::driver {
 
@@ -42,8 +43,31 @@ struct PlanRequest {
   std::string graph;
   std::vector<std::pair<std::string, int64_t>> sizes;
   bool asJson = false;
-  std::string htmlFile; ///< empty: none
+  std::string htmlFile;   ///< empty: none
+  bool ofSession = false; ///< asked at the prompt
 };
+
+/// Adds the sizes of `N=32,T=7` to a request; returns what is wrong, or nothing.
+std::string readSizes(const std::string &text, PlanRequest &request);
+/// `step` is the name of `step`, and of what was made from it: `step.f32`.
+bool isNamed(llvm::StringRef symbol, llvm::StringRef name);
+
+/// What became of an input of the REPL.
+struct InputResult {
+  bool complete = true; ///< false: more lines could finish it; nothing happened
+  bool fine = false;
+  sema::InputSummary summary;
+  std::optional<std::string> shown; ///< its value as text; none if it has none, or is muted
+};
+
+/// The names of a session and what they hold, to come back to.
+struct Checkpoint {
+  sema::NamesMark names;
+  std::vector<std::pair<std::string, mxrt::host::Value>> values; ///< retained, by the VM's names
+};
+
+/// Of all tensors in a value.
+int64_t tensorBytes(const mxrt::host::Value &value);
 
 class Session {
 public:
@@ -64,8 +88,38 @@ public:
   /// (Plan.cpp).
   bool plan(const std::string &name, const std::string &path, std::string text,
             const PlanRequest &request);
-  /// One input of the REPL. `complete` is false if more lines could finish it.
+  // ---- Inputs.cpp
+  /// One input of the REPL; its value is shown. `complete` is false if more lines could finish it.
   bool runInput(const std::string &name, std::string text, bool &complete);
+  /// One input of the REPL, or a file that is read like one. Until its first op is issued it is a
+  /// transaction; what fails later poisons names, and the message lists them.
+  /// `isWhole`: no more lines will come, so what is not complete is an error.
+  InputResult enter(const std::string &name, const std::string &path, std::string text,
+                    bool isWhole = false);
+  /// Checks and compiles an input; null if it is wrong, which was written. Nothing has run, names
+  /// are as if it had. The program is the session's and stays until collect().
+  mxrt::host::Program *compileInput(const std::string &name, const std::string &path,
+                                    std::string text, InputResult &result, bool isWhole = true);
+  /// Runs what compileInput made and waits for it; errors were written.
+  bool runCompiled(mxrt::host::Program *program);
+  /// What an input means; no name changes. False if it is wrong, which was written.
+  bool describeInput(const std::string &name, std::string text, sema::InputSummary &out);
+  Checkpoint checkpoint(bool withValues);
+  /// Back to a checkpoint; newer ones are no good afterwards. Takes its values.
+  void rewind(Checkpoint &to);
+  void release(Checkpoint &point);
+  /// Frees programs that nothing can call any more, and variables that have no name now nor at
+  /// one of the checkpoints. Returns the bytes of tensors that only checkpoints name.
+  int64_t collect(const std::vector<const Checkpoint *> &kept);
+  /// Variables of the session by name, with their values (borrowed), in order.
+  std::vector<std::pair<std::string, mxrt::host::Value>> variables() const;
+
+  // ---- Inspect.cpp
+  /// Prints the plan of a graph of the session, as above.
+  bool planGraph(const PlanRequest &request);
+  /// Prints a stage of a function of the session: `mx`, `bytecode`, or of a graph one of
+  /// pipeline::kPhases for these sizes; without any, for those it was called with last.
+  bool showStage(const std::string &function, const std::string &stage, const PlanRequest &sizes);
 
   /// Ends the running program at its next jump, call or kernel.
   void cancel();
@@ -73,14 +127,33 @@ public:
   void clearCancel();
 
   sema::Checker &checker() { return *names; }
+  const SourceManager &sourceTexts() const { return sources; }
+  mxrt::host::Vm &machine() { return *vm; }
+  GraphHost &graphHost() { return *host; }
+  mxrt_runtime *runtimeHandle() const { return runtime; }
+  /// Those that may change between inputs: code.eager and checkNan.
+  const SessionOptions &settings() const { return options; }
+  void setEager(bool eager) { options.code.eager = eager; }
+  void setCheckNan(bool check);
+  /// Graphs of inputs from now on run both ways, into `found`; null ends that.
+  void compareInto(Comparison *found);
 
 private:
+  struct Unit {
+    mlir::OwningOpRef<mlir::ModuleOp> module;
+    mxrt::host::Program *program = nullptr;
+  };
+  bool planModule(irgen::Generated &generated, const PlanRequest &request);
+  irgen::Generated generateFunction(const std::string &name);
+  std::string settleNames(const sema::NamesMark &before, const std::set<std::string> &stored);
+  uint64_t pushedSoFar();
   bool prepare(mlir::ModuleOp module);
   bool load(irgen::Generated &generated);
   bool call(const std::string &function);
-  bool finish(mxrt_status status);
+  /// `more` gives notes in lines, once everything is waited for and before an error is written.
+  bool finish(mxrt_status status, llvm::function_ref<std::string()> more = nullptr);
   bool finishLog();
-  void report(mxrt_status status);
+  void report(mxrt_status status, const std::string &more = "");
   Diagnostic &planError(Span span, const std::string &message);
   void flushDiagnostics();
   bool prepareRng();
@@ -99,9 +172,11 @@ private:
   std::unique_ptr<mxrt::data::DataHost> data;
   std::unique_ptr<GraphHost> host;
   mxrt::host::Vm *vm = nullptr;
-  /// Programs stay: their functions and graphs may be called by later inputs.
-  std::vector<mxrt::host::Program *> programs;
-  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
+  /// Programs stay while values hold their functions: those call what is in their modules.
+  std::vector<Unit> units;
+  /// The VM's names of variables of inputs. Those that functions use are never dropped.
+  std::map<std::string, const sema::Symbol *> kept;
+  std::string inputResult; ///< the variable with the value of the input compiled last; or empty
   /// Types of variables on other devices than the default: later inputs use them.
   std::map<std::string, mlir::Type> elsewhere;
 };

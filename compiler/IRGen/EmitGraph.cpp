@@ -267,7 +267,15 @@ void Emitter::emitTopLevel(const List<Stmt *> &items, StringRef name, std::strin
   if (shared.failed)
     return;
   if (value && resultGlobal) {
-    *resultGlobal = "_@" + std::to_string(items[0]->span.file);
+    // As `let _ = …` would keep it.
+    auto *last = as<ExprStmt>(items.back());
+    const sema::Value *known = last ? last->expr->checked : nullptr;
+    if (known && known->type->isTensor() && isa<ir::TensorType>(value.getType()))
+      value = cast(value, elementType(known->type->elem));
+    Symbol result;
+    result.name = "_";
+    result.span = items.back()->span;
+    *resultGlobal = sessionGlobal(result);
     create<ir::GlobalStoreOp>(builder.getStringAttr(*resultGlobal), value);
   }
   create<ir::ReturnOp>(ValueRange());
@@ -406,6 +414,11 @@ static void findGlobals(const List<Stmt *> &items, llvm::DenseSet<const Symbol *
     }
 }
 
+std::string sessionGlobal(const Symbol &symbol) {
+  return std::string(symbol.name) + "@" + std::to_string(symbol.span.file) + "." +
+         std::to_string(symbol.span.begin);
+}
+
 Generated generate(MLIRContext &context, sema::Sema &sema, const sema::ModuleInfo &module,
                    const Options &options) {
   context.getOrLoadDialect<ir::MxDialect>();
@@ -433,6 +446,8 @@ Generated generate(MLIRContext &context, sema::Sema &sema, const sema::ModuleInf
         body.symbol = symbol;
         Emitter(shared, body).emitTopLevel(test->body->stmts, symbol, nullptr);
       }
+  for (sema::FunctionInfo *function : options.also)
+    shared.instances.of(*function, {}, function->isGraph() && !options.eager);
   while (!shared.instances.pending.empty() && !shared.failed) {
     Instance *next = shared.instances.pending.front();
     shared.instances.pending.pop_front();

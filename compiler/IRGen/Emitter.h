@@ -33,14 +33,9 @@ struct Shared {
   mlir::ModuleOp module;
   /// Variables of the top level that functions use: they live in the VM's globals.
   llvm::DenseSet<const Symbol *> globals;
-  /// The VM's name of a variable. In a session a name may be defined again, perhaps with another
-  /// type, while functions still use the old one: then the place of the definition tells them
-  /// apart.
+  /// The VM's name of a variable.
   std::string globalName(const Symbol &symbol) const {
-    std::string name(symbol.name);
-    return options.keepNames ? name + "@" + std::to_string(symbol.span.file) + "." +
-                                   std::to_string(symbol.span.begin)
-                             : name;
+    return options.keepNames ? sessionGlobal(symbol) : std::string(symbol.name);
   }
   std::set<uint64_t> notedGraphs; ///< file and offset of graphs that run op by op
   int graphBlocks = 0;

@@ -25,6 +25,8 @@ struct Options {
   bool keepNames = false;
   /// Only `test` blocks run, each as a function `test.N`.
   bool tests = false;
+  /// These are generated too, called or not; those with generic types cannot be.
+  std::vector<sema::FunctionInfo *> also;
 };
 
 /// A `test "…" { }` of the program.
@@ -42,6 +44,10 @@ struct Generated {
   /// none.
   std::string result;
 };
+
+/// The VM's name of a variable of a session. A name may be defined again, perhaps with another type,
+/// while functions still use the old one: the place of the definition tells them apart.
+std::string sessionGlobal(const sema::Symbol &symbol);
 
 /// Generates the program or input `module` holds, with all it calls. Reports what cannot be
 /// compiled to the checker's diagnostics; the module is null then.

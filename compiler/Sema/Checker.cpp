@@ -11,8 +11,8 @@ Checker::~Checker() = default;
 
 const ModuleInfo *Checker::checkProgram(const SourceFile &file) { return impl->checkProgram(file); }
 
-bool Checker::checkInput(const SourceFile &file, bool &complete) {
-  return impl->checkInput(file, complete);
+bool Checker::checkInput(const SourceFile &file, bool &complete, bool isWhole) {
+  return impl->checkInput(file, complete, isWhole);
 }
 
 const ModuleInfo *Checker::sessionModule() const { return impl->session; }

@@ -41,7 +41,9 @@ void Sema::addEffect(uint8_t effect, Span span, const std::string &callee, const
     forbidEffect(effect, span, callee, cause);
     return;
   }
-  if (context->function && !(context->function->effects & effect)) {
+  if (!context->function)
+    topEffects |= effect;
+  else if (!(context->function->effects & effect)) {
     context->function->effects |= effect;
     context->function->causes.emplace(effect, cause);
   }

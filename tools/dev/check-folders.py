@@ -21,7 +21,7 @@ import sys
 # allowed, except those in NEVER.
 
 COMPILER = ["Support", "Syntax", "Sema", "IRGen", "Graph", "Memory", "Lowering", "Target",
-            "Bytecode", "Pipeline", "Driver"]
+            "Bytecode", "Pipeline", "Driver", "Repl"]
 
 ALLOWED = {
     # the front end
@@ -38,8 +38,9 @@ ALLOWED = {
     "Pipeline": ["Graph", "Memory", "Lowering", "Target", "dialects", "Support"],
     # what ties compiler and runtime together; Bytecode writes the VM's module files
     "Bytecode": ["dialects", "Support", "runtime", "mxrt/*"],
-    "Driver":   COMPILER + ["dialects", "mxc/*", "runtime", "mxrt/*"],
-    "tools":    ["Driver", "Support", "mxc/*", "mxrt/*"],
+    "Driver":   [c for c in COMPILER if c != "Repl"] + ["dialects", "mxc/*", "runtime", "mxrt/*"],
+    "Repl":     ["Driver", "Sema", "Syntax", "Support", "runtime", "mxrt/*"],
+    "tools":    ["Driver", "Repl", "Support", "mxc/*", "mxrt/*"],
     # the runtime stands alone
     "runtime":  ["mxrt/*"],
     "mxrt/*":   [],
