@@ -73,7 +73,7 @@ function(mxrt_add_library name)
   _mx_require_sources(mxrt_add_library ${name})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name}
-    PUBLIC ${PROJECT_SOURCE_DIR}/runtime/include
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime/include>
     PRIVATE ${PROJECT_SOURCE_DIR}/runtime)
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
   _mx_set_warnings(${name})

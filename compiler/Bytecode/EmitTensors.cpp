@@ -89,6 +89,8 @@ bool FunctionEmitter::emitTensorOp(Operation *op) {
          ",keep=" + (op->hasAttr("keep") ? "1" : "0") + ")");
   } else if (isa<ir::MatmulOp>(op)) {
     call(typedName("matmul", op->getOperand(0)));
+  } else if (isa<ir::ConvOp, ir::WindowsOp, ir::FoldOp>(op)) {
+    emitWindows(op);
   } else if (auto routine = dyn_cast<ir::RoutineOp>(op)) {
     std::string name = typedName(routine.getKind(), op->getOperand(0));
     call(routine.worksAlongAxis() ? name + "(axis=" + std::to_string(routine.getAxis()) + ")"
@@ -100,8 +102,8 @@ bool FunctionEmitter::emitTensorOp(Operation *op) {
   } else if (auto concat = dyn_cast<ir::ConcatOp>(op)) {
     call("concat(axis=" + std::to_string(concat.getAxis()) + ")");
   } else if (auto scatter = dyn_cast<ir::ScatterAddOp>(op)) {
-    call(typedName("give_back", op->getOperand(0)) +
-         "(axis=" + std::to_string(scatter.getAxis()) + ")");
+    call(typedName("give_back", op->getOperand(0)) + "(axis=" + std::to_string(scatter.getAxis()) +
+         ")");
   } else if (auto slice = dyn_cast<ir::SliceOp>(op)) {
     emitSlice(slice);
   } else if (auto update = dyn_cast<ir::UpdateOp>(op)) {
@@ -136,6 +138,29 @@ void FunctionEmitter::emitElementwise(Operation *op) {
   for (Value operand : op->getOperands())
     operands.push_back(use(operand));
   callTensor(op, name, std::move(operands));
+}
+
+/// The operands; then, for each spatial axis, its sizes in the result and those of the attributes.
+void FunctionEmitter::emitWindows(Operation *op) {
+  SmallVector<uint16_t> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(useTensor(operand));
+  SmallVector<ArrayAttr> attributes;
+  for (StringRef name : {"stride", "dilation", "low", "holes"})
+    if (auto sizes = op->getAttrOfType<ArrayAttr>(name))
+      attributes.push_back(sizes);
+  ArrayRef<ir::SizeAttr> sizes = cast<ir::TensorType>(op->getResult(0).getType()).getSizes();
+  size_t spatial = attributes[0].size();
+  for (size_t d = 0; d < spatial; ++d) {
+    if (isa<ir::WindowsOp>(op))
+      operands.push_back(size(sizes[sizes.size() - 2 * spatial + d]));
+    operands.push_back(size(sizes[sizes.size() - spatial + d]));
+    for (ArrayAttr each : attributes)
+      operands.push_back(size(cast<ir::SizeAttr>(each[d])));
+  }
+  StringRef name = op->getName().stripDialect();
+  callTensor(op, isa<ir::WindowsOp>(op) ? name.str() : typedName(name, op->getOperand(0)),
+             std::move(operands));
 }
 
 // ------------------------------------------------------------------------------------------------

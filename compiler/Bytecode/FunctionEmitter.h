@@ -128,6 +128,7 @@ private:
   void emitSlice(ir::SliceOp op);
   void emitUpdate(ir::UpdateOp op);
   void emitTake(ir::TakeOp op);
+  void emitWindows(mlir::Operation *op);
   void emitRandom(ir::RandomOp op);
   void emitTo(ir::ToDeviceOp op);
 

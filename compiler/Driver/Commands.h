@@ -27,10 +27,9 @@ int runExplain(const std::vector<std::string> &args, Streams streams);
 int runGrammar(const std::vector<std::string> &args, Streams streams);
 int runProgram(const std::vector<std::string> &args, Streams streams);
 int runTests(const std::vector<std::string> &args, Streams streams);
+int runDoc(const std::vector<std::string> &args, Streams streams);
 int runReport(const std::vector<std::string> &args, Streams streams);
+int runBuild(const std::vector<std::string> &args, Streams streams);
 int runPlan(const std::vector<std::string> &args, Streams streams);
-
-/// The folder of the standard library: $MX_STDLIB, or beside the program.
-std::string findStdlib();
 
 } // namespace mx::driver

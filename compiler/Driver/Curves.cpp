@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Driver/Curves.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/raw_ostream.h"
+#include "Support/Page.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -36,13 +35,6 @@ double tickOf(double range) {
 }
 
 } // namespace
-
-std::string escapedForPage(const std::string &text) {
-  std::string out;
-  llvm::raw_string_ostream stream(out);
-  llvm::printHTMLEscaped(text, stream);
-  return out;
-}
 
 std::pair<double, double> rangeOf(const Curve &curve) {
   double low = std::numeric_limits<double>::quiet_NaN(), high = low;

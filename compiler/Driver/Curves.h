@@ -9,9 +9,6 @@
 
 namespace mx::driver {
 
-/// Text for a page: nothing of it is markup.
-std::string escapedForPage(const std::string &text);
-
 struct CurvePoint {
   int64_t step = 0;
   double seconds = 0, value = 0;

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Driver/GraphParts.h"
+#include "dialects/mx/Marks.h"
 #include "eager/TensorValue.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mxrt/call.h"
-#include "mxrt/guard.h"
-#include "mxrt/memory.h"
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
 namespace mx::driver {
 using namespace mxrt;
@@ -87,12 +84,15 @@ mxrt::Status GraphHost::show(const Value &foreign, std::string_view spec, Text &
   return status;
 }
 
-mxrt::Status GraphHost::resolveGraph(std::string_view name, const Signature &, void *&target) {
+GraphHost::Graph *GraphHost::find(std::string_view name) const {
   auto found = graphs.find(name);
-  if (found == graphs.end())
-    return fail(MXRT_HOST_BYTECODE, {}, "there is no graph `" + std::string(name) + "`");
-  target = found->second.get();
-  return {};
+  return found == graphs.end() ? nullptr : found->second.get();
+}
+
+mxrt::Status GraphHost::resolveGraph(std::string_view name, const Signature &, void *&target) {
+  target = find(name);
+  return target ? mxrt::Status()
+                : fail(MXRT_HOST_BYTECODE, {}, "there is no graph `" + std::string(name) + "`");
 }
 
 /// `f32[dyn N <= 128, 784]` for a parameter whose size N has changed.
@@ -178,8 +178,8 @@ static std::string describeNeeds(const std::string &name, mlir::Location where,
 }
 
 mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &sizes,
-                                   LoadedVariant *&out, const Invocation &call) {
-  const mxrt_place &place = call.place;
+                                   LoadedVariant *&out, const mxrt_place &place,
+                                   std::span<Value> args) {
   std::vector<int64_t> key;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (graph.open[i] && sizes[i] > graph.bounds[i])
@@ -261,7 +261,7 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   event.ms = out->compileMs;
   event.again = out->code.figures.again;
   data::ShortBatch batch;
-  if (batches && event.variants > 1 && batches->findShortBatch(call.args, batch)) {
+  if (batches && event.variants > 1 && batches->findShortBatch(args, batch)) {
     event.loader = batch.set;
     event.rows = batch.rows;
   }
@@ -269,62 +269,9 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   return {};
 }
 
-// ------------------------------------------------------------------------------------------ the
-// call
-
-namespace {
-
-/// What the engine's op is given: a head, then the sizes, then the numbers of the host.
-struct Flight {
-  const LoadedVariant *variant;
-  uint32_t inputs, outputs, sizes;
-};
-using Entry = mxrt_status (*)(const mxrt_context *, void *const *, const int64_t *, void *const *);
-
-mxrt_status runVariant(const mxrt_context *context, const mxrt_tensor *const *tensors,
-                       const void *arguments) {
-  auto *flight = static_cast<const Flight *>(arguments);
-  auto *sizes = reinterpret_cast<const int64_t *>(flight + 1);
-  auto *slots = sizes + flight->sizes; // one a leaf: index of the tensor, or -1 and its number
-  const pipeline::Variant &code = flight->variant->code;
-  llvm::SmallVector<void *, 32> buffers;
-  size_t leaves = flight->inputs + flight->outputs;
-  for (size_t i = 0; i < leaves; ++i) {
-    int64_t tensor = slots[2 * i];
-    buffers.push_back(tensor < 0 ? const_cast<int64_t *>(&slots[2 * i + 1])
-                                 : mxrt_tensor_data(tensors[tensor]));
-  }
-  llvm::SmallVector<mxrt_arena, 2> arenas;
-  llvm::SmallVector<void *, 2> bases;
-  mxrt_status status = nullptr;
-  for (auto &[device, bytes] : code.arenas) {
-    mxrt_arena arena = {};
-    int64_t guards = code.guarded ? 2 * MXRT_GUARD_BYTES : 0;
-    if (bytes > 0)
-      status = mxrt_arena_lease(context->runtime, &context->device, bytes + guards,
-                                flight->variant->name.c_str(), &context->place, &arena);
-    if (status) {
-      status = explain(context->runtime, flight->variant->needs, status).release();
-      break;
-    }
-    arenas.push_back(arena);
-    bases.push_back(arena.base);
-    if (code.guarded && arena.base) {
-      bases.back() = static_cast<char *>(arena.base) + MXRT_GUARD_BYTES;
-      mxrt_guard_begin(bases.back(), bytes);
-    }
-  }
-  if (!status)
-    status = reinterpret_cast<Entry>(flight->variant->entry)(context, buffers.data(), sizes,
-                                                             bases.data());
-  for (mxrt_arena &arena : arenas)
-    mxrt_arena_return(&arena);
-  return status;
-}
-
 /// The value of a size of the variant, a number or a formula over open sizes.
-std::optional<int64_t> evaluate(ir::SizeTable &table, const std::string &text,
-                                const std::vector<std::pair<std::string, int64_t>> &values) {
+static std::optional<int64_t> evaluate(ir::SizeTable &table, const std::string &text,
+                                       const std::vector<std::pair<std::string, int64_t>> &values) {
   int64_t number = 0;
   if (!llvm::StringRef(text).getAsInteger(10, number))
     return number;
@@ -339,7 +286,45 @@ std::optional<int64_t> evaluate(ir::SizeTable &table, const std::string &text,
   return table.dims.evaluate(*dim, at);
 }
 
-} // namespace
+mxrt::Status GraphHost::bind(Graph &graph, const std::vector<int64_t> &sizes,
+                             const mxrt_place &place, std::span<Value> args,
+                             const BoundVariant *&out) {
+  if (graph.variants)
+    if (auto found = graph.variants->bound.find(sizes); found != graph.variants->bound.end()) {
+      graph.variants->lastUse = ++clock;
+      out = found->second.get();
+      return {};
+    }
+  LoadedVariant *variant = nullptr;
+  if (mxrt::Status status = variantFor(graph, sizes, variant, place, args); !status.ok())
+    return status;
+  const pipeline::Variant &code = variant->code;
+  std::vector<std::pair<std::string, int64_t>> named;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    named.push_back({graph.sizes[i], sizes[i]});
+  auto valueOf = [&](const std::string &size) {
+    return evaluate(graph.op.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes(), size, named)
+        .value_or(0);
+  };
+  auto made = std::make_unique<BoundVariant>();
+  made->variant = variant;
+  for (const std::string &size : code.sizes)
+    made->open.push_back(valueOf(size));
+  for (size_t i = 0; i < code.outputs.size(); ++i) {
+    made->shapes.push_back(variant->shapes[i]);
+    for (auto [axis, size] : llvm::enumerate(made->shapes.back()))
+      if (size < 0)
+        size = valueOf(code.outputs[i].sizes[axis]);
+  }
+  made->outputOf.assign(code.inputs.size(), -1);
+  for (auto [i, over] : llvm::enumerate(code.over))
+    if (over >= 0) {
+      made->outputOf[static_cast<size_t>(over)] = static_cast<int64_t>(i);
+      made->isOver = true;
+    }
+  out = (graph.variants->bound[sizes] = std::move(made)).get();
+  return {};
+}
 
 mxrt::Status GraphHost::invokeGraph(void *target, Invocation &invocation) {
   Graph &graph = *static_cast<Graph *>(target);
@@ -348,7 +333,7 @@ mxrt::Status GraphHost::invokeGraph(void *target, Invocation &invocation) {
 
 /// First op by op on copies of the arguments, then compiled; the compiled results count.
 mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
-  auto twin = graph.op->getAttrOfType<mlir::StringAttr>("mx.eager");
+  auto twin = graph.op->getAttrOfType<mlir::StringAttr>(ir::kEager);
   if (!twin || !program)
     return runGraph(graph, invocation);
   Heap &heap = invocation.vm.heap();
@@ -385,15 +370,9 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   std::vector<int64_t> sizes;
   for (size_t i = 0; i < sizeCount; ++i)
     sizes.push_back(invocation.args[i].i);
-  auto valueOf = [&](const std::string &size) {
-    std::vector<std::pair<std::string, int64_t>> named;
-    for (size_t i = 0; i < sizeCount; ++i)
-      named.push_back({graph.sizes[i], sizes[i]});
-    return evaluate(graph.op.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes(), size, named)
-        .value_or(0);
-  };
-  LoadedVariant *variant = nullptr;
-  if (mxrt::Status status = variantFor(graph, sizes, variant, invocation); !status.ok())
+  const BoundVariant *bound = nullptr;
+  if (mxrt::Status status = bind(graph, sizes, invocation.place, invocation.args, bound);
+      !status.ok())
     return status;
 
   Call call;
@@ -403,62 +382,15 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
                     graph.op.getArgAttr(static_cast<unsigned>(i), "mx.mut") != nullptr);
         !status.ok())
       return status;
-  ++variant->calls;
-  const pipeline::Variant &code = variant->code;
-  if (call.tensors.size() != code.inputs.size())
+  ++bound->variant->calls;
+  if (call.inputs.size() != bound->outputOf.size())
     return fail(MXRT_INTERNAL, invocation.place,
                 graph.name + ": the variant expects other arguments");
-  if (mxrt::Status status = makeOutputs(*variant, call, invocation.place, valueOf); !status.ok())
+  if (mxrt::Status status = makeOutputs(*bound, call, invocation.place); !status.ok())
     return status;
-
-  // The argument block: head, sizes of the run, two words a leaf.
-  llvm::SmallVector<int64_t, 32> words(sizeof(Flight) / sizeof(int64_t));
-  static_assert(sizeof(Flight) % sizeof(int64_t) == 0);
-  Flight flight{variant, static_cast<uint32_t>(call.tensors.size()),
-                static_cast<uint32_t>(call.outputs.size()),
-                static_cast<uint32_t>(code.sizes.size())};
-  flight.sizes = static_cast<uint32_t>(code.sizes.size());
-  std::memcpy(words.data(), &flight, sizeof flight);
-  for (const std::string &open : code.sizes)
-    words.push_back(valueOf(open));
-  // An input that an output is written over is one of the writes.
-  llvm::SmallVector<int64_t, 16> outputOf(call.tensors.size(), -1);
-  bool isOver = false;
-  for (size_t i = 0; i < code.over.size(); ++i)
-    if (code.over[i] >= 0) {
-      outputOf[static_cast<size_t>(code.over[i])] = static_cast<int64_t>(i);
-      isOver = true;
-    }
-  llvm::SmallVector<mxrt_tensor *, 16> reads;
-  for (size_t i = 0; i < call.tensors.size(); ++i)
-    if (call.tensors[i] && outputOf[i] < 0)
-      reads.push_back(call.tensors[i]);
-  int64_t nextRead = 0;
-  for (size_t i = 0; i < call.tensors.size(); ++i) {
-    if (!call.tensors[i])
-      words.push_back(-1);
-    else
-      words.push_back(outputOf[i] < 0 ? nextRead++
-                                      : static_cast<int64_t>(reads.size()) + outputOf[i]);
-    words.push_back(call.tensors[i] ? 0 : static_cast<int64_t>(call.numbers[i]));
-  }
-  for (size_t i = 0; i < call.outputs.size(); ++i) {
-    words.push_back(static_cast<int64_t>(reads.size() + i));
-    words.push_back(0);
-  }
-  mxrt_call push = {};
-  push.run = runVariant;
-  push.name = variant->name.c_str();
-  push.reads = reads.data();
-  push.read_count = reads.size();
-  push.writes = call.outputs.data();
-  push.write_count = call.outputs.size();
-  push.arguments = words.data();
-  push.argument_bytes = words.size() * sizeof(int64_t);
-  push.flags = isOver ? 0 : MXRT_OP_OVERWRITES;
-  push.device = variant->device;
-  push.place = invocation.place;
-  if (mxrt::Status status(mxrt_call_push(runtime(), &push)); !status.ok())
+  if (mxrt::Status status =
+          issueGraph(runtime(), *bound, call.inputs, call.outputs, invocation.place);
+      !status.ok())
     return status;
 
   // What changed goes back to its argument; the rest is the result.

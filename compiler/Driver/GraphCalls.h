@@ -24,8 +24,36 @@ struct LoadedVariant {
   std::vector<std::pair<std::string, int64_t>> sizes;
   std::vector<KernelStore::Code> held; ///< the code behind `entry`
   double compileMs = 0;
-  uint64_t calls = 0;
+  mutable uint64_t calls = 0; ///< by host code
 };
+
+/// A variant for the sizes of a call: all that its calls have in common. Never changes, so that
+/// any thread may call it.
+struct BoundVariant {
+  const LoadedVariant *variant = nullptr;
+  std::vector<llvm::SmallVector<int64_t>> shapes; ///< of the outputs
+  llvm::SmallVector<int64_t> open;                ///< values of the sizes left open
+  llvm::SmallVector<int64_t> outputOf; ///< of each input: the output that is written over it, or -1
+  bool isOver = false;                 ///< there is such an input
+};
+
+/// An argument of a graph: a tensor, or a number of the host as bytes.
+struct GraphInput {
+  mxrt_tensor *tensor = nullptr;
+  uint64_t number = 0;
+};
+
+/// Issues a call. Inputs that an output is written over are that output. Any thread.
+mxrt::Status issueGraph(mxrt_runtime *runtime, const BoundVariant &bound,
+                        llvm::ArrayRef<GraphInput> inputs, llvm::ArrayRef<mxrt_tensor *> outputs,
+                        const mxrt_place &place);
+/// Runs it here and now. `buffers` are the addresses of all inputs, then of all outputs; no output
+/// is written over an input. Any thread.
+mxrt_status runGraphNow(mxrt_runtime *runtime, const BoundVariant &bound, void *const *buffers,
+                        const mxrt_place &place);
+/// A new tensor for output `index`.
+mxrt::Status makeGraphOutput(mxrt_runtime *runtime, const BoundVariant &bound, size_t index,
+                             const mxrt_place &place, mxrt_tensor *&out);
 
 /// What a user is told about a graph that was compiled.
 struct VariantEvent {
@@ -56,6 +84,12 @@ public:
   void visitVariants(llvm::function_ref<void(const LoadedVariant &)> visit) const;
   /// Called once, before the next tensor op or graph is issued; empty: nobody wants to know.
   void beforeNextIssue(std::function<void()> notify) { notifyIssue = std::move(notify); }
+  struct Graph;
+  /// The graph of this name that was added last, or null.
+  Graph *find(std::string_view name) const;
+  /// The variant of a graph for these sizes; compiled if it is not there yet.
+  mxrt::Status bind(Graph &graph, const std::vector<int64_t> &sizes, const mxrt_place &place,
+                    std::span<mxrt::host::Value> args, const BoundVariant *&out);
 
   /// The program that graphs' twins are called in. With a comparison, each call runs both ways.
   void setProgram(mxrt::host::Program *loaded) { program = loaded; }
@@ -83,15 +117,13 @@ protected:
   mxrt::Status invokeGraph(void *target, mxrt::host::Invocation &call) override;
 
 private:
-  struct Graph;
   struct Variants;
   struct Call;
   mxrt::Status variantFor(Graph &graph, const std::vector<int64_t> &sizes, LoadedVariant *&out,
-                          const mxrt::host::Invocation &call);
+                          const mxrt_place &place, std::span<mxrt::host::Value> args);
   /// `isOwned`: nobody else can reach the value.
   mxrt::Status flatten(mlir::Type type, const mxrt::host::Value &value, Call &call, bool isOwned);
-  mxrt::Status makeOutputs(const LoadedVariant &variant, Call &call, const mxrt_place &place,
-                           llvm::function_ref<int64_t(const std::string &)> valueOf);
+  mxrt::Status makeOutputs(const BoundVariant &bound, Call &call, const mxrt_place &place);
   mxrt::Status takeOver(mxrt_tensor *&input, mxrt::host::ForeignObject *owner, Call &call,
                         const mxrt_place &place, mxrt_tensor *&out);
   mxrt::Status rebuild(mlir::Type type, Call &call, size_t &next, mxrt::host::Heap &heap,

@@ -9,7 +9,8 @@ namespace mx::driver {
 /// The compiled forms of a graph. Inputs of a session that call the same graph share them.
 struct GraphHost::Variants {
   std::map<std::vector<int64_t>, std::unique_ptr<LoadedVariant>> loaded;
-  std::vector<std::pair<std::string, int64_t>> first; ///< sizes of the first one
+  std::map<std::vector<int64_t>, std::unique_ptr<BoundVariant>> bound; ///< by all sizes
+  std::vector<std::pair<std::string, int64_t>> first;                  ///< sizes of the first one
   uint64_t lastUse = 0;
 };
 
@@ -31,8 +32,7 @@ mxrt::Status explain(mxrt_runtime *runtime, const std::string &needs, mxrt_statu
 
 /// One call on its way: leaves of the arguments in order.
 struct GraphHost::Call {
-  llvm::SmallVector<mxrt_tensor *, 16> tensors; ///< borrowed; null for a number of the host
-  llvm::SmallVector<uint64_t, 16> numbers;      ///< of the host, as bytes, one entry a leaf
+  llvm::SmallVector<GraphInput, 16> inputs; ///< tensors are borrowed
   /// Of each leaf: the object through which alone its tensor can be reached, or null.
   llvm::SmallVector<mxrt::host::ForeignObject *, 16> owners;
   llvm::SmallVector<mxrt_tensor *, 16> made; ///< dense copies, and outputs: owned

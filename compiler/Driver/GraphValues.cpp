@@ -46,9 +46,8 @@ mxrt::Status GraphHost::flatten(mlir::Type type, const Value &value, Call &call,
         std::memcpy(&bits, &value.f, sizeof value.f);
       else
         std::memcpy(&bits, &value.i, sizeof value.i); // integers little endian; f64 shares the room
-      call.tensors.push_back(nullptr);
+      call.inputs.push_back({nullptr, bits});
       call.owners.push_back(nullptr);
-      call.numbers.push_back(bits);
       return {};
     }
     mxrt_tensor *given = eager::tensorOf(value);
@@ -68,9 +67,8 @@ mxrt::Status GraphHost::flatten(mlir::Type type, const Value &value, Call &call,
         return copied;
       given = dense;
     }
-    call.tensors.push_back(given);
+    call.inputs.push_back({given, 0});
     call.owners.push_back(isOwned && value.object->refs == 1 ? value.foreign() : nullptr);
-    call.numbers.push_back(0);
     return {};
   }
   if (auto aggregate = dyn_cast<ir::AggregateType>(type)) {
@@ -128,31 +126,22 @@ mxrt::Status GraphHost::takeOver(mxrt_tensor *&input, ForeignObject *owner, Call
   return copied;
 }
 
-mxrt::Status GraphHost::makeOutputs(const LoadedVariant &variant, Call &call,
-                                    const mxrt_place &place,
-                                    llvm::function_ref<int64_t(const std::string &)> valueOf) {
-  const pipeline::Variant &code = variant.code;
+mxrt::Status GraphHost::makeOutputs(const BoundVariant &bound, Call &call,
+                                    const mxrt_place &place) {
+  const pipeline::Variant &code = bound.variant->code;
   for (size_t i = 0; i < code.outputs.size(); ++i) {
-    const pipeline::Buffer &buffer = code.outputs[i];
+    mxrt_tensor *made = nullptr;
     if (int64_t over = code.over[i]; over >= 0) {
-      mxrt_tensor *taken = nullptr;
       auto at = static_cast<size_t>(over);
-      mxrt::Status status = takeOver(call.tensors[at], call.owners[at], call, place, taken);
+      mxrt::Status status = takeOver(call.inputs[at].tensor, call.owners[at], call, place, made);
       if (!status.ok())
         return status;
-      call.outputs.push_back(taken);
+      call.outputs.push_back(made);
       continue;
     }
-    llvm::SmallVector<int64_t> shape = variant.shapes[i];
-    for (size_t axis = 0; axis < shape.size(); ++axis)
-      if (shape[axis] < 0)
-        shape[axis] = valueOf(buffer.sizes[axis]);
-    mxrt_tensor *made = nullptr;
-    mxrt::Status status(
-        mxrt_tensor_create(runtime(), &variant.device, static_cast<mxrt_dtype>(buffer.element),
-                           static_cast<int32_t>(shape.size()), shape.data(), &place, &made));
+    mxrt::Status status = makeGraphOutput(runtime(), bound, i, place, made);
     if (!status.ok())
-      return explain(runtime(), variant.needs, status.release());
+      return status;
     call.made.push_back(made);
     call.outputs.push_back(made);
   }

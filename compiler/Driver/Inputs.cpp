@@ -15,6 +15,10 @@ using mxrt::host::Value;
 
 namespace {
 
+std::string globalOf(const sema::Symbol &symbol) {
+  return irgen::globalName(symbol, /*keepNames=*/true);
+}
+
 bool isVariable(const sema::Symbol &symbol) {
   return symbol.kind == sema::SymbolKind::Variable && symbol.bind != ast::BindKind::Const;
 }
@@ -71,7 +75,7 @@ std::vector<std::pair<std::string, Value>> Session::variables() const {
   if (const sema::ModuleInfo *module = names->sessionModule())
     for (auto &[name, symbol] : module->scope.names)
       if (isVariable(*symbol))
-        if (Value value = vm->global(irgen::sessionGlobal(*symbol)); value.isSet())
+        if (Value value = vm->global(globalOf(*symbol)); value.isSet())
           out.push_back({std::string(name), value});
   std::sort(out.begin(), out.end(), [](auto &a, auto &b) { return a.first < b.first; });
   return out;
@@ -82,7 +86,7 @@ Checkpoint Session::checkpoint(bool withValues) {
   if (!withValues)
     return out;
   for (auto &[name, symbol] : out.names.names) {
-    std::string global = irgen::sessionGlobal(*symbol);
+    std::string global = globalOf(*symbol);
     if (Value value = isVariable(*symbol) ? vm->global(global) : Value(); value.isSet()) {
       mxrt::host::retain(value);
       out.values.push_back({std::move(global), value});
@@ -112,7 +116,7 @@ int64_t Session::collect(const std::vector<const Checkpoint *> &checkpoints) {
   auto reach = [&](auto &scope) {
     for (auto &[name, symbol] : scope)
       if (isVariable(*symbol))
-        reachable.insert(irgen::sessionGlobal(*symbol));
+        reachable.insert(globalOf(*symbol));
   };
   if (const sema::ModuleInfo *module = names->sessionModule())
     reach(module->scope.names);
@@ -127,7 +131,7 @@ int64_t Session::collect(const std::vector<const Checkpoint *> &checkpoints) {
     return true;
   });
   std::erase_if(units, [&](Unit &unit) {
-    if (unit.program->refs > 1)
+    if (!unit.isInput || unit.program->refs > 1)
       return false;
     vm->unload(unit.program);
     host->dropModule(*unit.module);
@@ -177,9 +181,10 @@ mxrt::host::Program *Session::compileInput(const std::string &name, const std::s
     names->rewind(before);
     return nullptr;
   }
+  units.back().isInput = true;
   for (auto &[known, symbol] : names->sessionModule()->scope.names)
     if (isVariable(*symbol))
-      kept.emplace(irgen::sessionGlobal(*symbol), symbol);
+      kept.emplace(globalOf(*symbol), symbol);
   if (!inputResult.empty())
     kept.emplace(inputResult, nullptr);
   return units.back().program;
@@ -199,7 +204,7 @@ std::string Session::settleNames(const sema::NamesMark &before,
     const sema::Symbol &symbol = *it->second;
     auto old = before.names.find(it->first);
     bool isNew = old == before.names.end() || old->second != it->second;
-    Value value = isVariable(symbol) ? vm->global(irgen::sessionGlobal(symbol)) : Value();
+    Value value = isVariable(symbol) ? vm->global(globalOf(symbol)) : Value();
     if (isVariable(symbol) && isNew && !value.isSet()) {
       unset.push_back(std::string(it->first));
       if (old == before.names.end()) {
@@ -207,8 +212,7 @@ std::string Session::settleNames(const sema::NamesMark &before,
         continue;
       }
       it->second = old->second;
-    } else if (value.isSet() && stored.count(irgen::sessionGlobal(symbol)) &&
-               isPoisoned(runtime, value)) {
+    } else if (value.isSet() && stored.count(globalOf(symbol)) && isPoisoned(runtime, value)) {
       poisoned.push_back(std::string(it->first));
     }
     ++it;

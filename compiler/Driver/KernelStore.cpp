@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Driver/KernelStore.h"
+#include "Driver/Installed.h"
 #include "Driver/Prebuilt.h"
 #include "Target/Hasher.h"
 #include "base/Status.h"
@@ -12,9 +13,9 @@ extern "C" const char mx_prebuilt_begin[], mx_prebuilt_end[]; // PrebuiltData.S
 namespace mx::driver {
 
 std::string buildId() {
-  // The program itself: another build is another file.
+  // The program or library itself: another build is another file.
   struct stat info {};
-  if (stat("/proc/self/exe", &info) != 0)
+  if (stat(codeFile().c_str(), &info) != 0)
     return std::string("mxc ") + MX_VERSION;
   target::Hasher hasher;
   hasher.add(MX_VERSION)
@@ -26,14 +27,15 @@ std::string buildId() {
 }
 
 KernelStore::KernelStore(mlir::MLIRContext &context, const pipeline::Options &options,
-                         const std::string &cacheFolder, const mxrt_allocator *allocator)
-    : context(context), compileOptions(options), allocator(allocator) {
-  auto native = target::TargetCpu::parse("native");
-  if (!native) {
-    trouble = native.message();
+                         const std::string &cacheFolder, const std::string &cpu,
+                         const mxrt_allocator *allocator)
+    : context(context), compileOptions(options), allocator(allocator), cpuName(cpu) {
+  auto known = target::TargetCpu::parse(cpu);
+  if (!known) {
+    trouble = known.message();
     return;
   }
-  machine = native.take();
+  machine = known.take();
   target::CacheOptions cacheOptions;
   cacheOptions.folder = cacheFolder;
   cacheOptions.buildId = buildId();
@@ -59,7 +61,8 @@ const std::map<std::string_view, std::string_view> &KernelStore::prebuilt() {
   unpacked.emplace();
   std::vector<std::string> levels = prebuiltLevels();
   for (auto level = levels.rbegin(); level != levels.rend(); ++level)
-    if (auto known = target::TargetCpu::parse(*level); known && known->runsHere()) {
+    if (auto known = target::TargetCpu::parse(*level);
+        known && (cpuName == "native" ? known->runsHere() : *level == cpuName)) {
       *unpacked = unpackPrebuilt(
           {mx_prebuilt_begin, static_cast<size_t>(mx_prebuilt_end - mx_prebuilt_begin)}, *level);
       break;

@@ -12,7 +12,8 @@ namespace mx::driver {
 class KernelStore final : public mxrt::eager::KernelSource {
 public:
   KernelStore(mlir::MLIRContext &context, const pipeline::Options &options,
-              const std::string &cacheFolder, const mxrt_allocator *allocator);
+              const std::string &cacheFolder, const std::string &cpu,
+              const mxrt_allocator *allocator);
 
   /// Empty if all is well, else why no code can be made on this machine.
   const std::string &problem() const { return trouble; }
@@ -36,6 +37,7 @@ private:
   mlir::MLIRContext &context;
   const pipeline::Options &compileOptions;
   const mxrt_allocator *allocator;
+  std::string cpuName; ///< as it was asked for
   std::optional<target::TargetCpu> machine;
   std::unique_ptr<target::ObjectCache> disk;
   std::optional<target::Jit> jit;

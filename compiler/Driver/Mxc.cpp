@@ -4,9 +4,6 @@
 #include "Driver/Commands.h"
 #include "Support/Suggest.h"
 #include <algorithm>
-#include <cstdlib>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace mx::driver {
 namespace {
@@ -22,10 +19,12 @@ commands
   explain CODE     what a message means, with a wrong and a right example
   grammar          editor grammars from the token table (--vscode, --tree-sitter)
   run FILE         check a program and run it
+  build FILE -o F  code for other programs, made ahead of time
   plan FILE GRAPH  the memory that a graph needs, before it runs
+  doc [FILE…]      the reference of the library or of your modules, as HTML
   report FOLDER    one page with the curves of a run and what else its folder holds
   -e 'CODE'        run a program given here
-  test FILE…       run the `test` blocks of programs
+  test FILE…       run the `test` blocks of programs, and the examples in their comments
   help [COMMAND]   this page, or a command's own
 
 options of every command that reads programs
@@ -50,30 +49,11 @@ struct Command {
 constexpr Command kCommands[] = {
     {"check", runCheck},     {"fmt", runFormat},  {"explain", runExplain},
     {"grammar", runGrammar}, {"run", runProgram},   {"test", runTests},
-    {"plan", runPlan},       {"report", runReport},
+    {"build", runBuild},     {"plan", runPlan},   {"report", runReport},
+    {"doc", runDoc},
 };
 
-bool isFolder(const std::string &path) {
-  struct stat info;
-  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 } // namespace
-
-std::string findStdlib() {
-  if (const char *given = std::getenv("MX_STDLIB"); given && *given)
-    return given;
-  char buffer[4096];
-  ssize_t length = readlink("/proc/self/exe", buffer, sizeof buffer - 1);
-  if (length <= 0)
-    return "";
-  std::string exe(buffer, static_cast<size_t>(length));
-  std::string bin = exe.substr(0, exe.rfind('/'));
-  for (const char *place : {"/../share/mx/stdlib", "/stdlib", "/../stdlib"})
-    if (isFolder(bin + place))
-      return bin + place;
-  return "";
-}
 
 int runMxc(const std::vector<std::string> &args, Streams streams) {
   if (args.empty()) {

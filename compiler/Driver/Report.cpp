@@ -5,6 +5,7 @@
 #include "Driver/Commands.h"
 #include "Driver/Curves.h"
 #include "Driver/Settings.h"
+#include "Support/Page.h"
 #include "io/Safetensors.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"

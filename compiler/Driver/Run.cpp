@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `mxc run`, `mxc -e` and `mxc test`.
+#include "Docs/Library.h"
 #include "Driver/Emit.h"
 #include "Driver/Interrupt.h"
 #include "Driver/RunOptions.h"
@@ -9,6 +10,7 @@
 #include "Support/Limits.h"
 #include <ctime>
 #include <filesystem>
+#include <sstream>
 
 namespace mx::driver {
 namespace {
@@ -35,6 +37,7 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --explain-fusion         say which ops of a graph were not put into one kernel, and why
   --emit=STAGE             print a stage: tokens ast typed mx bytecode mx-specialised mx-fused dot mxrt
                            linalg llvm asm; those behind mx are shown for each graph that runs
+  --target-cpu=NAME        make code for this CPU instead of this machine's: generic, x86-64-v2, …
   --cache=FOLDER           where compiled code is kept ($MX_CACHE_DIR, ~/.cache/mx)
   -D name=value            a value for `option(name, default)`
   --error-format=text|short|json   --silence=CODE   --as NAME   --colour=auto|always|never
@@ -43,10 +46,11 @@ constexpr const char *kTestHelp = R"(mxc test - run the `test "…" { }` blocks 
 
 usage: mxc test [OPTIONS] FILE… [--filter TEXT] [--grad]
 
-The options are those of `mxc run`. Each test runs after the top level of its file, in order.
+The options are those of `mxc run`. Each test runs after the top level of its file, in order. Blocks of mx
+in `##` comments are programs, and run too (`mxc doc --help`); `--filter` finds them by `example of NAME`.
 
   --grad  every gradient that is taken is compared with differences: all floats are f64, graphs run
-          op by op, and a gradient that differs is an error at its `grad` that says where
+          op by op, and a gradient that differs is an error at its `grad` that says where; examples are left out
 )";
 
 } // namespace
@@ -56,7 +60,7 @@ const std::set<std::string> &runOptions() {
     std::set<std::string> all = programOptions();
     for (const char *more :
          {"-e", "--check", "--seed", "--max-memory", "--max-bytes", "--profile", "--disable",
-          "--cache", "--filter", "--internal-mistake", "--internal-chunk", "--logdir"})
+          "--cache", "--filter", "--target-cpu", "--internal-mistake", "--internal-chunk", "--logdir"})
       all.insert(more);
     return all;
   }();
@@ -101,6 +105,11 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   options.compile.kernels.fastMath = line.has("--fast-math");
   options.cacheFolder = line.value("--cache").value_or("");
   options.profile = line.value("--profile").value_or("");
+  options.cpu = line.value("--target-cpu").value_or(options.cpu);
+  if (auto cpu = target::TargetCpu::parse(options.cpu); !cpu)
+    return cpu.message();
+  else if (!cpu->runsHere())
+    return "this machine cannot run code for `" + options.cpu + "`";
   options.logFolder =
       line.value("--logdir")
           .value_or(defaultLogFolder(line.files().size() == 1 ? line.files()[0] : ""));
@@ -211,6 +220,34 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
                                                                              : kProgramHasErrors;
 }
 
+/// The programs in the doc comments of a file, each in a session of its own. What they print is not
+/// shown.
+static bool runExamples(const std::string &name, const std::string &path, const std::string &text,
+                        const std::string &filter, const SessionOptions &options, Streams streams,
+                        int &passed, int &failed) {
+  SourceManager sources;
+  const SourceFile &file = sources.add(name, path, text);
+  for (docs::Example &example : docs::examplesOf(file)) {
+    std::string title =
+        "example of " +
+        (example.of.empty() ? std::filesystem::path(name).stem().string() : example.of);
+    if (title.find(filter) == std::string::npos)
+      continue;
+    std::ostringstream printed;
+    Session session(options, printed, streams.err);
+    if (!session.ready())
+      return false;
+    Interruptible stop(session);
+    bool ok = session.runProgram(name, path, std::move(example.text));
+    streams.out << (ok ? "pass  " : "FAIL  ") << name << ":" << example.line << "  " << title
+                << "\n";
+    ++(ok ? passed : failed);
+    if (session.wasCancelled())
+      return false;
+  }
+  return true;
+}
+
 int runTests(const std::vector<std::string> &args, Streams streams) {
   CommandLine line(args, runOptions(), testFlags());
   if (!line.problem().empty())
@@ -237,12 +274,19 @@ int runTests(const std::vector<std::string> &args, Streams streams) {
       worst = std::max<int>(worst, kWrongUse);
       continue;
     }
-    Session session(options, streams.out, streams.err);
-    if (!session.ready())
-      return kFaultOfMxc;
-    Interruptible stop(session);
-    if (!session.runTests(shownName(settings, path), path == "-" ? "" : path, std::move(*text),
-                          line.value("--filter").value_or(""), passed, failed))
+    std::string name = shownName(settings, path), from = path == "-" ? "" : path,
+                filter = line.value("--filter").value_or("");
+    bool fine = true;
+    {
+      Session session(options, streams.out, streams.err);
+      if (!session.ready())
+        return kFaultOfMxc;
+      Interruptible stop(session);
+      fine = session.runTests(name, from, *text, filter, passed, failed);
+    }
+    if (fine && !options.checkGradients)
+      fine = runExamples(name, from, *text, filter, options, streams, passed, failed);
+    if (!fine)
       worst = std::max<int>(worst, kProgramHasErrors);
   }
   streams.out << passed << " passed, " << failed << " failed\n";

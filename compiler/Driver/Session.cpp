@@ -63,6 +63,7 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   mxrt_options runtimeOptions;
   mxrt_options_init(&runtimeOptions);
   runtimeOptions.memory_limit = options.memoryLimit;
+  runtimeOptions.threads = options.threads;
   if (mxrt_status status = mxrt_runtime_create(&runtimeOptions, &runtime)) {
     report(status);
     return;
@@ -78,7 +79,7 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   }
   options.compile.threads = static_cast<unsigned>(mxrt_runtime_threads(runtime));
   kernels = std::make_unique<KernelStore>(context, options.compile, options.cacheFolder,
-                                          mxrt_runtime_allocator(runtime));
+                                          options.cpu, mxrt_runtime_allocator(runtime));
   if (!kernels->problem().empty()) {
     err << "mxc: no code can be made on this machine: " << kernels->problem() << "\n";
     return;
@@ -212,7 +213,7 @@ void Session::flushDiagnostics() {
 
 /// An error of the run, as the checker's messages look: the place that issued the work, and the
 /// place that noticed if it is another. Takes `status` over; `more` are notes in lines.
-void Session::report(mxrt_status status, const std::string &more) {
+void Session::report(mxrt_status status, bool fromVm, const std::string &more) {
   if (!status)
     return;
   mxrt_place issued = mxrt_status_place(status), noticed = mxrt_status_noticed_place(status);
@@ -260,7 +261,7 @@ void Session::report(mxrt_status status, const std::string &more) {
       d.note(text);
   }
   // Who called whom, innermost first; the first is the place itself.
-  if (vm) {
+  if (vm && fromVm) {
     std::span<const mxrt::host::Place> stack = vm->traceback();
     for (size_t i = 1; i < stack.size() && i < 12; ++i)
       if (stack[i].file)
@@ -291,7 +292,7 @@ bool Session::finish(mxrt_status status, llvm::function_ref<std::string()> more)
         err << "  = note: " << line.str() << "\n";
     return false;
   }
-  report(status, notes);
+  report(status, /*fromVm=*/true, notes);
   return false;
 }
 

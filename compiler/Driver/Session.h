@@ -6,9 +6,10 @@
 // Thread rule: one thread at a time; only cancel() may be called from anywhere, also from a signal
 // handler.
 #pragma once
+#include "Build/Artefact.h"
 #include "Driver/GraphCalls.h"
 #include "Driver/KernelStore.h"
-#include "IRGen/IRGen.h"
+#include "Driver/OutsideCalls.h"
 #include "Sema/Checker.h"
 #include "Support/Diagnostic.h"
 #include <memory>
@@ -25,14 +26,16 @@ struct SessionOptions {
   std::vector<Code> silenced;
   /// Prints this stage of the program and does not run it: mx or bytecode; empty: none.
   std::string emit;
-  std::string cacheFolder; ///< empty: the user's
-  bool compare = false;    ///< graphs run both ways, and results are compared
-  bool sync = false;       ///< every op is waited for before the next is issued
+  std::string cacheFolder;    ///< empty: the user's
+  std::string cpu = "native"; ///< what code is made for; must run here
+  bool compare = false;       ///< graphs run both ways, and results are compared
+  bool sync = false;          ///< every op is waited for before the next is issued
   bool checkNan = false;
   bool checkGradients = false; ///< in f64, each gradient is compared with differences
   int64_t seed = 0;
   std::string profile; ///< a file for the trace; empty: none
   int64_t memoryLimit = 0;
+  int32_t threads = 0;          ///< 0: $MX_NUM_THREADS, or all
   bool onTerminal = false;      ///< bars are redrawn on one line
   bool drawsOnTerminal = false; ///< what the program prints is seen by a person
   std::string logFolder;        ///< for `log`; made when a program uses it
@@ -69,6 +72,17 @@ struct Checkpoint {
 /// Of all tensors in a value.
 int64_t tensorBytes(const mxrt::host::Value &value);
 
+/// What `mxc build` was asked.
+struct BuildRequest {
+  enum Kind : uint8_t { Object, Library, Python } kind = Object;
+  std::string output, header;
+  std::string library; ///< of a Python module, beside it
+  std::string prefix;  ///< of names in C
+  build::Shapes shapes;
+  std::string cpus;       ///< a list of names
+  std::string parameters; ///< a file; empty: none is embedded
+};
+
 class Session {
 public:
   Session(SessionOptions options, std::ostream &out, std::ostream &err);
@@ -88,6 +102,9 @@ public:
   /// (Plan.cpp).
   bool plan(const std::string &name, const std::string &path, std::string text,
             const PlanRequest &request);
+  /// Makes code of the graphs that a program exports, which is not run (Build.cpp).
+  bool build(const std::string &name, const std::string &path, std::string text,
+             const BuildRequest &request);
   // ---- Inputs.cpp
   /// One input of the REPL; its value is shown. `complete` is false if more lines could finish it.
   bool runInput(const std::string &name, std::string text, bool &complete);
@@ -121,6 +138,25 @@ public:
   /// pipeline::kPhases for these sizes; without any, for those it was called with last.
   bool showStage(const std::string &function, const std::string &stage, const PlanRequest &sizes);
 
+  /// Checks and compiles a program and runs its top level. Its names stay, for calls from outside
+  /// (OutsideCalls.cpp). Null, and why was written, on failure.
+  const sema::ModuleInfo *loadProgram(const std::string &name, const std::string &path,
+                                      std::string text);
+  /// The function or type that a host names; neither, and why was written, if there is none.
+  sema::OutsideCallee findCallee(const sema::ModuleInfo &module, const std::string &callee);
+  /// Finds what a call of such a program's function, graph or constructor runs, or makes it. False,
+  /// and why was written, if the call is wrong.
+  bool resolve(const sema::ModuleInfo &module, const std::string &callee,
+               const std::vector<OutsideArgument> &args, OutsideTarget &out);
+  /// A variable of such a program, borrowed; unset if there is none.
+  mxrt::host::Value variable(const sema::ModuleInfo &module, const std::string &name,
+                             const sema::Type *&type) const;
+  /// Writes an error of a run, and takes it over. `fromVm`: it came out of the VM; `more` are notes
+  /// in lines.
+  void report(mxrt_status status, bool fromVm = true, const std::string &more = "");
+  mxrt_runtime *runtimeOf() const { return runtime; }
+  mxrt::host::Vm &machine() { return *vm; }
+
   /// Ends the running program at its next jump, call or kernel.
   void cancel();
   bool wasCancelled() const;
@@ -128,9 +164,7 @@ public:
 
   sema::Checker &checker() { return *names; }
   const SourceManager &sourceTexts() const { return sources; }
-  mxrt::host::Vm &machine() { return *vm; }
   GraphHost &graphHost() { return *host; }
-  mxrt_runtime *runtimeHandle() const { return runtime; }
   /// Those that may change between inputs: code.eager and checkNan.
   const SessionOptions &settings() const { return options; }
   void setEager(bool eager) { options.code.eager = eager; }
@@ -142,6 +176,7 @@ private:
   struct Unit {
     mlir::OwningOpRef<mlir::ModuleOp> module;
     mxrt::host::Program *program = nullptr;
+    bool isInput = false; ///< of the REPL: it may go when nothing holds its functions
   };
   bool planModule(irgen::Generated &generated, const PlanRequest &request);
   irgen::Generated generateFunction(const std::string &name);
@@ -153,10 +188,20 @@ private:
   /// `more` gives notes in lines, once everything is waited for and before an error is written.
   bool finish(mxrt_status status, llvm::function_ref<std::string()> more = nullptr);
   bool finishLog();
-  void report(mxrt_status status, const std::string &more = "");
+  bool collectExports(const std::string &name, const std::string &path, std::string text,
+                      mlir::OwningOpRef<mlir::ModuleOp> &module, std::vector<build::Export> &out);
+  bool writeArtefact(const BuildRequest &request, const build::Interface &interface,
+                     const std::vector<build::Cpu> &cpus, const std::string &object);
   Diagnostic &planError(Span span, const std::string &message);
   void flushDiagnostics();
   bool prepareRng();
+  struct OutsideEntry;
+  bool generateOutside(const sema::ModuleInfo &module, const sema::CallInfo &info,
+                       std::unique_ptr<OutsideEntry> &out);
+  static std::string outsideText(const std::string &callee,
+                                 const std::vector<sema::ParamInfo> *params,
+                                 const std::vector<OutsideArgument> &args,
+                                 std::vector<sema::OutsideValue> &values);
   Comparison comparison;
 
   SessionOptions options;
@@ -179,6 +224,11 @@ private:
   std::string inputResult; ///< the variable with the value of the input compiled last; or empty
   /// Types of variables on other devices than the default: later inputs use them.
   std::map<std::string, mlir::Type> elsewhere;
+  struct OutsideEntries {
+    OutsideEntries();
+    ~OutsideEntries();
+    std::map<std::string, std::unique_ptr<OutsideEntry>> byKey;
+  } outside;
 };
 
 } // namespace mx::driver

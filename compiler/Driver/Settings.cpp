@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Driver/Settings.h"
+#include "Driver/Installed.h"
 #include "Pipeline/Pipeline.h"
 #include "Support/Limits.h"
 #include <algorithm>

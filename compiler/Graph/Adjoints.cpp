@@ -279,19 +279,10 @@ Value Reverse::sumTo(Value value, ir::TensorType type) {
 }
 
 ir::SizeAttr Reverse::product(ArrayRef<ir::SizeAttr> sizes) {
-  ir::SizeTable &table = b.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
-  std::lock_guard guard(table.lock);
-  Dim out = table.dims.constant(1);
+  ir::SizeAttr out = sizeOf(1);
   for (ir::SizeAttr size : sizes)
-    if (out)
-      out = table.dims.mul(out, size.dim());
-  return ir::SizeAttr::get(b.getContext(), out ? out : table.dims.constant(0));
-}
-ir::SizeAttr Reverse::plus(ir::SizeAttr x, ir::SizeAttr y) {
-  ir::SizeTable &table = b.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
-  std::lock_guard guard(table.lock);
-  Dim out = table.dims.add(x.dim(), y.dim());
-  return ir::SizeAttr::get(b.getContext(), out ? out : table.dims.constant(0));
+    out = out.times(size);
+  return out;
 }
 
 } // namespace mx::graph

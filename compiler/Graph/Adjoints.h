@@ -79,7 +79,6 @@ private:
   mlir::Value sum(mlir::Value value, mlir::ArrayRef<int64_t> axes, bool keep);
   ir::SizeAttr sizeOf(int64_t value) { return ir::SizeAttr::get(b.getContext(), value); }
   ir::SizeAttr product(mlir::ArrayRef<ir::SizeAttr> sizes);
-  ir::SizeAttr plus(ir::SizeAttr x, ir::SizeAttr y);
   static ir::TensorType typeOf(mlir::Value value) {
     return mlir::cast<ir::TensorType>(value.getType());
   }
@@ -107,6 +106,12 @@ private:
   void sliceBack(ir::SliceOp op, mlir::Value g);
   llvm::LogicalResult update(ir::UpdateOp op, mlir::Value g);
   mlir::Value stretchBack(mlir::Value g, ir::TensorType to, mlir::ArrayRef<int64_t> axes);
+  // ---- GradientWindows.cpp
+  void convolution(ir::ConvOp op, mlir::Value g);
+  mlir::Value convolvedBack(ir::ConvOp op, mlir::Value g);
+  mlir::Value convolvedWindow(ir::ConvOp op, mlir::Value g);
+  mlir::Value exchanged(mlir::Value x, ir::SizeAttr groups, bool groupsFirst);
+  mlir::Value backwards(mlir::Value x, size_t spatial);
   // ---- GradientAggregates.cpp
   llvm::LogicalResult aggregateRule(mlir::Operation *op, const Adjoint &g, bool &handled);
   // ---- Forward.cpp; there the adjoints are tangents

@@ -2,7 +2,7 @@
 //
 // DropResults: graphs do not compute what their caller does not use (S20).
 #include "Graph/Passes.h"
-#include "dialects/mx/Mx.h"
+#include "dialects/mx/Marks.h"
 
 using namespace mlir;
 
@@ -35,7 +35,7 @@ public:
 
   void visit(ir::CallOp call) {
     auto graph = symbols.lookup<ir::GraphOp>(call.getCallee());
-    if (!graph || graph.isExternal() || graph->hasAttr("mx.eager") || call->getNumResults() == 0)
+    if (!graph || graph.isExternal() || graph->hasAttr(ir::kEager) || call->getNumResults() == 0)
       return;
     Value tuple = call->getResults().back();
     auto type = dyn_cast<ir::AggregateType>(tuple.getType());

@@ -80,11 +80,12 @@ LogicalResult Reverse::forwardTensor(Operation *op, bool &handled) {
   };
   llvm::TypeSwitch<Operation *>(op)
       .Case<ir::SumOp, ir::ReshapeOp, ir::TransposeOp, ir::BroadcastOp, ir::SliceOp, ir::TakeOp,
-            ir::FullOp>([&](auto) { addTangent(result, onTangents(op, {0})); })
+            ir::WindowsOp, ir::FoldOp, ir::FullOp>(
+          [&](auto) { addTangent(result, onTangents(op, {0})); })
       .Case([&](ir::ProdOp prod) { reduced(prod.getAxes(), prod.getKeep()); })
       .Case([&](ir::MaxOp max) { reduced(max.getAxes(), max.getKeep()); })
       .Case([&](ir::MinOp min) { reduced(min.getAxes(), min.getKeep()); })
-      .Case([&](ir::MatmulOp) {
+      .Case<ir::MatmulOp, ir::ConvOp>([&](auto) {
         for (unsigned side : {0u, 1u})
           if (tangentOf(op->getOperand(side)))
             addTangent(result, onTangents(op, {side}));

@@ -65,7 +65,7 @@ private:
   /// from memory.
   void pushNeeded(unsigned next, unsigned member, SmallVectorImpl<unsigned> &stack) const {
     const FusionGroup *group = groups.groupOf(next);
-    bool copies = !group || group->kind != KernelKind::Matmul;
+    bool copies = !group || group->kind != KernelKind::Product;
     for (unsigned needed : llvm::reverse(groups.before(member))) {
       if (isAbsorbed(needed) ||
           (copies && FusionGroups::absorbs(groups.op(member), groups.op(needed))))

@@ -18,19 +18,21 @@ bool isScalarConstant(Operation *op) {
 bool isCheap(Operation *op) {
   if (ir::isScratch(op))
     return false;
-  if (isa<ir::BroadcastOp, ir::FullOp, ir::IotaOp, ir::TransposeOp>(op) || movesOnlyOnes(op))
+  if (isa<ir::BroadcastOp, ir::FullOp, ir::IotaOp, ir::TransposeOp, ir::WindowsOp>(op) || movesOnlyOnes(op))
     return true;
   auto constant = dyn_cast<ir::ConstantOp>(op);
   return constant && (constant.getType().isScalar() || isa<SplatElementsAttr>(constant.getValue()));
 }
-bool swapsLastTwo(Operation *op) {
+/// Exchanges two axes next to each other, the first of them counted from the end if negative.
+bool swapsTwo(Operation *op, int64_t first) {
   auto transpose = dyn_cast<ir::TransposeOp>(op);
   if (!transpose)
     return false;
   SmallVector<int64_t> order(transpose.getOrder());
   if (order.size() < 2)
     return false;
-  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  size_t at = first < 0 ? order.size() - static_cast<size_t>(-first) : static_cast<size_t>(first);
+  std::swap(order[at], order[at + 1]);
   return llvm::equal(order, llvm::seq<int64_t>(0, order.size()));
 }
 /// The kind of kernel that an op begins; nothing for ops that stay outside, or are cheap.
@@ -44,10 +46,10 @@ std::optional<KernelKind> kindOf(Operation *op) {
     return KernelKind::Elementwise;
   if (op->hasTrait<ir::Reduction>())
     return KernelKind::Reduce;
-  if (isa<ir::MatmulOp>(op))
-    return KernelKind::Matmul;
+  if (isa<ir::MatmulOp, ir::ConvOp>(op))
+    return KernelKind::Product;
   if (isa<ir::ReshapeOp, ir::ConcatOp, ir::SliceOp, ir::UpdateOp, ir::TakeOp, ir::ConstantOp,
-          ir::RandomOp, ir::ScatterAddOp, ir::RoutineOp>(op))
+          ir::RandomOp, ir::ScatterAddOp, ir::FoldOp, ir::RoutineOp>(op))
     return KernelKind::Single;
   return std::nullopt;
 }
@@ -110,8 +112,11 @@ bool FusionGroups::absorbs(Operation *user, Operation *cheap) {
   if (isCheapTensor(user))
     return true;
   std::optional<KernelKind> kind = kindOf(user);
-  if (kind == KernelKind::Matmul)
-    return swapsLastTwo(cheap); // packing reads either order
+  if (isa<ir::ConvOp>(user)) // only x is copied in parts
+    return swapsTwo(cheap, 0) && cheap->getResult(0) == user->getOperand(0) &&
+           cheap->getResult(0) != user->getOperand(1);
+  if (kind == KernelKind::Product)
+    return swapsTwo(cheap, -2); // packing reads either order
   return kind == KernelKind::Elementwise || kind == KernelKind::Reduce;
 }
 
@@ -249,7 +254,7 @@ void FusionGroups::candidatesOf(Operation *op, SmallVectorImpl<unsigned> &out) c
 void FusionGroups::join(unsigned index) {
   KernelKind kind = *kindOf(ops[index]);
   unsigned own = start(index, kind);
-  if (kind == KernelKind::Single || kind == KernelKind::Matmul)
+  if (kind == KernelKind::Single || kind == KernelKind::Product)
     return;
   SmallVector<unsigned> candidates;
   candidatesOf(ops[index], candidates);

@@ -43,7 +43,7 @@ void Reverse::cutIntoBlocks() {
     if (std::optional<ir::SizeAttr> turns = knownTurns(loop);
         turns && typeOf(from).getElement().isInteger(64)) {
       ir::SizeTable &table = b.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
-      ir::SizeAttr most = plus(*turns, sizeOf(every - 1));
+      ir::SizeAttr most = turns->plus(sizeOf(every - 1));
       Dim count;
       {
         std::lock_guard guard(table.lock);

@@ -212,7 +212,7 @@ void RoutineRules::qr() {
   ir::SizeAttr m = whole[whole.size() - 2], n = whole.back();
   SmallVector<ir::SizeAttr> square(whole);
   square[square.size() - 2] = n;
-  ir::SizeAttr zero = r.sizeOf(0), mn = r.product({m, n}), end = r.plus(mn, r.product({n, n}));
+  ir::SizeAttr zero = r.sizeOf(0), mn = r.product({m, n}), end = mn.plus(r.product({n, n}));
   Value packed = op.getResult();
   Value q = part(packed, zero, mn, whole), upper = part(packed, mn, end, square);
   Value gq = part(g, zero, mn, whole), gr = part(g, mn, end, square);
@@ -226,7 +226,7 @@ void RoutineRules::qr() {
 
 void RoutineRules::eigh() {
   ArrayRef<ir::SizeAttr> whole = r.typeOf(input(0)).getSizes();
-  ir::SizeAttr n = whole.back(), zero = r.sizeOf(0), end = r.plus(n, r.product({n, n}));
+  ir::SizeAttr n = whole.back(), zero = r.sizeOf(0), end = n.plus(r.product({n, n}));
   ArrayRef<ir::SizeAttr> line = whole.drop_back();
   Value values = part(op.getResult(), zero, n, line), v = part(op.getResult(), n, end, whole);
   Value gw = part(g, zero, n, line), gv = part(g, n, end, whole);
@@ -240,8 +240,8 @@ void RoutineRules::svd() {
   ir::SizeAttr m = whole[whole.size() - 2], n = whole.back();
   SmallVector<ir::SizeAttr> square(whole), line(whole.drop_back());
   square[square.size() - 2] = line.back() = n;
-  ir::SizeAttr zero = r.sizeOf(0), mn = r.product({m, n}), at = r.plus(mn, n),
-               end = r.plus(at, r.product({n, n}));
+  ir::SizeAttr zero = r.sizeOf(0), mn = r.product({m, n}), at = mn.plus(n),
+               end = at.plus(r.product({n, n}));
   Value packed = op.getResult();
   Value u = part(packed, zero, mn, whole), s = part(packed, mn, at, line),
         vt = part(packed, at, end, square);

@@ -115,7 +115,7 @@ void Reverse::concat(ir::ConcatOp op, Value g) {
   SmallVector<StringRef> spec(typeOf(g).rank(), ":");
   spec[axis] = "rft";
   for (Value part : op.getParts()) {
-    ir::SizeAttr end = plus(at, typeOf(part).getSizes()[axis]);
+    ir::SizeAttr end = at.plus(typeOf(part).getSizes()[axis]);
     if (isActive(part))
       contribute(part, make<ir::SliceOp>(
                            typeOf(part), g,
@@ -208,6 +208,15 @@ LogicalResult Reverse::tensorRule(Operation *op, Value g, bool &handled) {
       .Case([&](ir::MaxOp max) { extreme(op, g, max.getAxes(), max.getKeep()); })
       .Case([&](ir::MinOp min) { extreme(op, g, min.getAxes(), min.getKeep()); })
       .Case([&](ir::MatmulOp product) { matmul(product, g); })
+      .Case([&](ir::ConvOp conv) { convolution(conv, g); })
+      .Case([&](ir::WindowsOp of) {
+        contribute(of.getX(),
+                   make<ir::FoldOp>(typeOf(of.getX()), g, of.getStride(), of.getDilation()));
+      })
+      .Case([&](ir::FoldOp of) {
+        contribute(of.getX(),
+                   make<ir::WindowsOp>(typeOf(of.getX()), g, of.getStride(), of.getDilation()));
+      })
       .Case([&](ir::ReshapeOp reshape) {
         contribute(reshape.getX(), make<ir::ReshapeOp>(typeOf(reshape.getX()), g));
       })

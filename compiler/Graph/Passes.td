@@ -101,6 +101,18 @@ def Place : Pass<"place", "::mlir::ModuleOp"> {
   }];
 }
 
+def Amp : Pass<"amp", "::mlir::ModuleOp"> {
+  let summary = "products compute in 16 bits where `@amp` says so";
+  let description = [{
+    In: functions and graphs marked `mx.amp` with bf16, f16 or f32, before they are differentiated. Out:
+    no such mark. In a function marked with a type of 16 bits, f32 products have operands rounded to it
+    and a result widened again; they add up in f32 as all products of 16 bits do. A value that several
+    products read is rounded once, where it is made. Functions that it calls, differentiates or makes
+    values of are copied for it, if they reach a product; those with a mark of their own stay. All that
+    is no product, reductions and elementwise ops, stays f32, and so do products of other types.
+  }];
+}
+
 def Segment : Pass<"segment", "::mlir::ModuleOp"> {
   let summary = "a graph on several devices becomes a function that calls a graph for each stretch";
   let description = [{

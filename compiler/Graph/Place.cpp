@@ -6,7 +6,7 @@
 // are. Values from elsewhere are copied, each once a block. A function that is called with values
 // on other devices, or from within an `on`, gets a copy for them.
 #include "Graph/Passes.h"
-#include "dialects/mx/Mx.h"
+#include "dialects/mx/Marks.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <map>
 
@@ -107,7 +107,7 @@ private:
     } else {
       out.function = cast<FunctionOpInterface>(first->clone());
       SymbolTable::setSymbolName(out.function, (name.getValue() + ".placed").str());
-      out.function->removeAttr("mx.eager");
+      out.function->removeAttr(ir::kEager);
       symbols.insert(out.function);
     }
     out.results.assign(first.getResultTypes().begin(), first.getResultTypes().end());

@@ -9,6 +9,7 @@
 #include "Graph/InlineCalls.h"
 #include "Graph/Passes.h"
 #include "Graph/Sizes.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -260,7 +261,7 @@ private:
   static ir::FuncOp asFunction(ir::GraphOp graph, SymbolTable &symbols) {
     OperationState state(graph.getLoc(), ir::FuncOp::getOperationName());
     state.addAttributes(graph->getAttrs());
-    state.attributes.erase("mx.eager");
+    state.attributes.erase(ir::kEager);
     state.attributes.erase("mx.dyn");
     state.addRegion()->takeBody(graph.getFunctionBody());
     OpBuilder b(graph);

@@ -138,7 +138,12 @@ private:
       auto sizes = cast<ir::TensorType>(product.getX().getType()).getSizes();
       charge(times(times(elements(frame, product.getResult()), sizeIn(frame, sizes.back())),
                    constant(2)));
-    } else if (isa<ir::SumOp, ir::ProdOp>(op)) {
+    } else if (auto conv = dyn_cast<ir::ConvOp>(op)) {
+      Dim work = times(elements(frame, conv.getResult()), constant(2));
+      for (ir::SizeAttr size : conv.getW().getType().getSizes().drop_front())
+        work = times(work, sizeIn(frame, size));
+      charge(work);
+    } else if (isa<ir::SumOp, ir::ProdOp, ir::FoldOp>(op)) {
       charge(elements(frame, op->getOperand(0)));
     } else if (auto scatter = dyn_cast<ir::ScatterAddOp>(op)) {
       charge(elements(frame, scatter.getY()));

@@ -11,19 +11,6 @@ using namespace ast;
 // ------------------------------------------------------------------------------------------
 // sizes
 
-ir::SizeAttr Composer::combine(char op, ir::SizeAttr x, ir::SizeAttr y) {
-  ir::SizeTable &table = e.shared.context.getOrLoadDialect<ir::MxDialect>()->sizes();
-  std::lock_guard guard(table.lock);
-  Dim a = x.dim(), b = y.dim(), out;
-  if (a && b)
-    out = op == '+'   ? table.dims.add(a, b)
-          : op == '-' ? table.dims.sub(a, b)
-          : op == '*' ? table.dims.mul(a, b)
-                      : table.dims.floorDiv(a, b);
-  // Too large for a number: whoever makes the value says so.
-  return ir::SizeAttr::get(&e.shared.context, out ? out : table.dims.constant(0));
-}
-
 ir::SizeAttr Composer::product(ArrayRef<ir::SizeAttr> sizes) {
   ir::SizeAttr all = size(1);
   for (ir::SizeAttr s : sizes)

@@ -24,16 +24,15 @@ public:
 
   // ---- sizes
   ir::SizeAttr size(int64_t value) { return ir::SizeAttr::get(&e.shared.context, value); }
-  ir::SizeAttr add(ir::SizeAttr x, ir::SizeAttr y) { return combine('+', x, y); }
-  ir::SizeAttr sub(ir::SizeAttr x, ir::SizeAttr y) { return combine('-', x, y); }
-  ir::SizeAttr mul(ir::SizeAttr x, ir::SizeAttr y) { return combine('*', x, y); }
-  ir::SizeAttr div(ir::SizeAttr x, ir::SizeAttr y) { return combine('/', x, y); }
+  ir::SizeAttr add(ir::SizeAttr x, ir::SizeAttr y) { return x.plus(y); }
+  ir::SizeAttr sub(ir::SizeAttr x, ir::SizeAttr y) { return x.minus(y); }
+  ir::SizeAttr mul(ir::SizeAttr x, ir::SizeAttr y) { return x.times(y); }
+  ir::SizeAttr div(ir::SizeAttr x, ir::SizeAttr y) { return x.over(y); }
   ir::SizeAttr product(ArrayRef<ir::SizeAttr> sizes);
   /// As a number of the host.
   mlir::Value number(ir::SizeAttr size);
   Sizes sizesOf(mlir::Value x) { return Sizes(e.tensor(x).getSizes()); }
   size_t rankOf(mlir::Value x) { return e.tensor(x).rank(); }
-  ir::SizeAttr combine(char op, ir::SizeAttr x, ir::SizeAttr y);
 
   // ---- building blocks
   mlir::Value reshape(mlir::Value x, ArrayRef<ir::SizeAttr> sizes);
@@ -118,10 +117,9 @@ private:
   struct Window {
     SmallVector<ir::SizeAttr> kernel, stride, dilation, out;
   };
-  /// [B, C, spatial…] to [B, C, positions in the window, positions of the window].
+  /// [B, C, spatial…] to [B, C, positions in the window…, positions of the window…].
   mlir::Value windows(mlir::Value x, const Window &window);
-  mlir::Value convolve(mlir::Value x, mlir::Value w, ArrayRef<ir::SizeAttr> stride,
-                       ArrayRef<ir::SizeAttr> dilation, ir::SizeAttr groups);
+  mlir::ArrayAttr several(ArrayRef<ir::SizeAttr> sizes);
   struct Labelled {
     mlir::Value value;
     SmallVector<std::string> labels;

@@ -11,7 +11,7 @@ using sema::ParamInfo;
 
 /// Parameters that are settled before the program runs have no argument in the IR: static values
 /// are part of the instance, shapes and element types are part of types, sizes are among `sizes`.
-bool Emitter::isDropped(const ParamInfo &param) {
+bool isSettled(const ParamInfo &param) {
   return param.isStatic || param.type->is(Kind::Shape) || param.type->is(Kind::Dtype) ||
          param.type->is(Kind::Axes) || param.value.kind == sema::StaticValue::Int;
 }
@@ -109,7 +109,7 @@ void Emitter::setAmbientRng(mlir::Value value) {
     create<ir::GlobalStoreOp>(builder.getStringAttr("$rng"), value);
 }
 
-static bool isAmbient(const ParamInfo &param) {
+bool Emitter::isAmbient(const ParamInfo &param) {
   return param.isMut && param.fromContext && param.type->is(Kind::Nominal) &&
          param.type->nominal->name == "Rng";
 }

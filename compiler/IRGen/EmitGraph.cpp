@@ -40,6 +40,12 @@ void Emitter::finishReturn(mlir::Value result) {
     create<ir::ReturnOp>(out);
 }
 
+/// `@amp`: the element type that products compute in; without one, that of the range of f32.
+static mlir::Type precisionOf(mlir::MLIRContext &context, const ast::Attribute &amp) {
+  auto *name = amp.args.empty() ? nullptr : as<Name>(amp.args[0].value);
+  return ir::elementToMlir(&context, name ? *elementNamed(name->text) : ElementType::BF16);
+}
+
 void Emitter::emitFunction() {
   FunctionInfo &f = *instance.function;
   sema.checkBody(f);
@@ -70,7 +76,7 @@ void Emitter::emitFunction() {
     if (!isDropped(param))
       argument(param.symbol, param.name);
   if (instance.isGraph && shared.options.twins)
-    functionOp->setAttr("mx.eager",
+    functionOp->setAttr(ir::kEager,
                         builder.getStringAttr(shared.instances.eagerTwin(instance).symbol));
   if (instance.isGraph) {
     // Sizes that stay open in a variant, with their bounds.
@@ -146,6 +152,8 @@ void Emitter::emitFunction() {
       rule = as<Call>(attribute.args[0].value);
     else if (attribute.name.text == "remat")
       functionOp->setAttr(ir::kRemat, builder.getUnitAttr());
+    else if (attribute.name.text == "amp")
+      functionOp->setAttr(ir::kAmp, mlir::TypeAttr::get(precisionOf(shared.context, attribute)));
   if (!rule || shared.failed)
     return;
   std::string name = instance.symbol + "$vjp";
@@ -275,7 +283,7 @@ void Emitter::emitTopLevel(const List<Stmt *> &items, StringRef name, std::strin
     Symbol result;
     result.name = "_";
     result.span = items.back()->span;
-    *resultGlobal = sessionGlobal(result);
+    *resultGlobal = globalName(result, /*keepNames=*/true);
     create<ir::GlobalStoreOp>(builder.getStringAttr(*resultGlobal), value);
   }
   create<ir::ReturnOp>(ValueRange());
@@ -380,7 +388,7 @@ mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
   Operation *op = emitBody(name, true);
   if (shared.options.twins && !shared.failed) {
     emitBody(name + "$eager", false);
-    op->setAttr("mx.eager", builder.getStringAttr(name + "$eager"));
+    op->setAttr(ir::kEager, builder.getStringAttr(name + "$eager"));
   }
   if (shared.failed)
     return {};
@@ -414,29 +422,46 @@ static void findGlobals(const List<Stmt *> &items, llvm::DenseSet<const Symbol *
     }
 }
 
-std::string sessionGlobal(const Symbol &symbol) {
-  return std::string(symbol.name) + "@" + std::to_string(symbol.span.file) + "." +
-         std::to_string(symbol.span.begin);
-}
-
-Generated generate(MLIRContext &context, sema::Sema &sema, const sema::ModuleInfo &module,
-                   const Options &options) {
-  context.getOrLoadDialect<ir::MxDialect>();
-  Generated out;
-  Shared shared(context, sema, options);
-  const SourceFile &file = sema.sources.file(module.syntax->file);
-  out.module = ModuleOp::create(FileLineColLoc::get(&context, file.name(), 1, 1));
-  shared.module = *out.module;
+OwningOpRef<ModuleOp> beginModule(Shared &shared, const sema::ModuleInfo &module) {
+  shared.context.getOrLoadDialect<ir::MxDialect>();
+  const SourceFile &file = shared.sema.sources.file(module.syntax->file);
+  OwningOpRef<ModuleOp> made =
+      ModuleOp::create(FileLineColLoc::get(&shared.context, file.name(), 1, 1));
+  shared.module = *made;
+  const Options &options = shared.options;
   if (options.keepNames)
     for (auto &[name, symbol] : module.scope.names)
       if (symbol->kind == sema::SymbolKind::Variable && symbol->bind != BindKind::Const)
         shared.globals.insert(symbol);
   findGlobals(module.syntax->items, shared.globals, options.keepNames || options.tests);
+  return made;
+}
+
+void emitPending(Shared &shared) {
+  while (!shared.instances.pending.empty() && !shared.failed) {
+    Instance *next = shared.instances.pending.front();
+    shared.instances.pending.pop_front();
+    Emitter emitter(shared, *next);
+    if (next->construct)
+      emitter.emitConstructor();
+    else
+      emitter.emitFunction();
+  }
+}
+
+Generated generate(MLIRContext &context, sema::Sema &sema, const sema::ModuleInfo &module,
+                   const Options &options) {
+  Generated out;
+  Shared shared(context, sema, options);
+  out.module = beginModule(shared, module);
   Instance top;
   top.symbol = "main";
   out.entry = "main";
-  Emitter(shared, top)
-      .emitTopLevel(module.syntax->items, "main", options.keepNames ? &out.result : nullptr);
+  if (options.exports)
+    queueExports(shared, module, out.exports);
+  else
+    Emitter(shared, top)
+        .emitTopLevel(module.syntax->items, "main", options.keepNames ? &out.result : nullptr);
   if (options.tests)
     for (const Stmt *stmt : module.syntax->items)
       if (auto *test = as<Test>(stmt)) {
@@ -448,15 +473,7 @@ Generated generate(MLIRContext &context, sema::Sema &sema, const sema::ModuleInf
       }
   for (sema::FunctionInfo *function : options.also)
     shared.instances.of(*function, {}, function->isGraph() && !options.eager);
-  while (!shared.instances.pending.empty() && !shared.failed) {
-    Instance *next = shared.instances.pending.front();
-    shared.instances.pending.pop_front();
-    Emitter emitter(shared, *next);
-    if (next->construct)
-      emitter.emitConstructor();
-    else
-      emitter.emitFunction();
-  }
+  emitPending(shared);
   if (shared.failed)
     out.module = nullptr;
   return out;

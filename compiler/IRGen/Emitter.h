@@ -33,25 +33,31 @@ struct Shared {
   mlir::ModuleOp module;
   /// Variables of the top level that functions use: they live in the VM's globals.
   llvm::DenseSet<const Symbol *> globals;
-  /// The VM's name of a variable.
   std::string globalName(const Symbol &symbol) const {
-    return options.keepNames ? sessionGlobal(symbol) : std::string(symbol.name);
+    return irgen::globalName(symbol, options.keepNames);
   }
   std::set<uint64_t> notedGraphs; ///< file and offset of graphs that run op by op
   int graphBlocks = 0;
   bool failed = false;
 };
 
+/// Asks for an instance of each graph that the module exports (Exports.cpp).
+void queueExports(Shared &shared, const sema::ModuleInfo &module, std::vector<Exported> &out);
+
 class Emitter {
   friend class Composer;
   friend class Comprehender;
 
 public:
+  /// Not passed: it decides what code is made.
+  static bool isDropped(const sema::ParamInfo &param) { return isSettled(param); }
   Emitter(Shared &shared, Instance &instance);
 
   /// The whole function of the instance.
   void emitFunction();
   void emitConstructor();
+  /// A function for calls from outside (EmitEntry.cpp); the instance is around `target`.
+  void emitEntry(Instance &target, const sema::CallInfo &call);
   /// Statements of the top level, or of a `test` block.
   void emitTopLevel(const List<ast::Stmt *> &items, StringRef name, std::string *resultGlobal);
 
@@ -196,9 +202,9 @@ private:
   Bindings bindingsAt(const sema::CallInfo &info);
   /// The default of a parameter, checked.
   const ast::Expr *defaultOf(const sema::ParamInfo &param, FunctionInfo &f);
-  bool isDropped(const sema::ParamInfo &param);
   SmallVector<mlir::Value> callSymbol(Instance &callee, ArrayRef<mlir::Value> args,
                                       ArrayRef<mlir::Type> results, const Bindings &bindings);
+  static bool isAmbient(const sema::ParamInfo &param);
   const Type *rngType();
   mlir::Value ambientRng();
   void setAmbientRng(mlir::Value value);
@@ -330,5 +336,10 @@ private:
   } marker;
   std::string leafPath; ///< of the turn of the innermost loop over leaves
 };
+
+/// A new module for the program `module` holds; its variables are known.
+mlir::OwningOpRef<mlir::ModuleOp> beginModule(Shared &shared, const sema::ModuleInfo &module);
+/// Generates all that was asked for so far, and what that asks for.
+void emitPending(Shared &shared);
 
 } // namespace mx::irgen

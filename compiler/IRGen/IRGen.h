@@ -27,6 +27,16 @@ struct Options {
   bool tests = false;
   /// These are generated too, called or not; those with generic types cannot be.
   std::vector<sema::FunctionInfo *> also;
+  /// Only graphs that are exported, with all they call; the top level is left out.
+  bool exports = false;
+};
+
+/// An `export graph fn` of the program.
+struct Exported {
+  std::string name;   ///< as written
+  std::string header; ///< with its parameters and result, as written
+  std::string symbol; ///< its graph
+  Span span;          ///< of the name
 };
 
 /// A `test "…" { }` of the program.
@@ -40,18 +50,23 @@ struct Generated {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string entry; ///< the function of the top level
   std::vector<TestBlock> tests;
+  std::vector<Exported> exports; ///< with Options::exports
   /// With keepNames: the value of the input's last expression, stored in this global; empty if
   /// none.
   std::string result;
 };
 
-/// The VM's name of a variable of a session. A name may be defined again, perhaps with another type,
-/// while functions still use the old one: the place of the definition tells them apart.
-std::string sessionGlobal(const sema::Symbol &symbol);
-
 /// Generates the program or input `module` holds, with all it calls. Reports what cannot be
 /// compiled to the checker's diagnostics; the module is null then.
 Generated generate(mlir::MLIRContext &context, sema::Sema &sema, const sema::ModuleInfo &module,
                    const Options &options);
+
+/// The VM's name of a variable of the top level. In a session a name may be defined again, perhaps
+/// with another type, while functions still use the old one: then the place of the definition
+/// tells them apart.
+std::string globalName(const sema::Symbol &symbol, bool keepNames);
+
+/// Whether a parameter is settled before the program runs and has no argument in the IR.
+bool isSettled(const sema::ParamInfo &param);
 
 } // namespace mx::irgen

@@ -5,6 +5,13 @@
 namespace mx::irgen {
 using namespace sema;
 
+std::string globalName(const Symbol &symbol, bool keepNames) {
+  std::string name(symbol.name);
+  return keepNames ? name + "@" + std::to_string(symbol.span.file) + "." +
+                         std::to_string(symbol.span.begin)
+                   : name;
+}
+
 void Instances::genericsOf(const NominalInfo &nominal, std::vector<AtomId> &dims,
                            std::vector<PackId> &packs) const {
   for (const GenericParam &g : nominal.generics) {
@@ -119,13 +126,29 @@ void Instances::settle(Instance &instance, const std::vector<AtomId> &dims,
   }
 }
 
-Instance &Instances::of(FunctionInfo &function, const Bindings &bindings, bool asGraph) {
-  std::vector<AtomId> dims;
-  std::vector<PackId> packs;
+void Instances::genericsOf(const FunctionInfo &function, std::vector<AtomId> &dims,
+                           std::vector<PackId> &packs) const {
   if (function.owner)
     genericsOf(*function.owner, dims, packs);
   dims.insert(dims.end(), function.generics.dims.begin(), function.generics.dims.end());
   packs.insert(packs.end(), function.generics.packs.begin(), function.generics.packs.end());
+}
+
+std::string Instances::key(const CallInfo &call) const {
+  std::vector<AtomId> dims;
+  std::vector<PackId> packs;
+  if (call.target == CallInfo::Construct) {
+    genericsOf(*call.nominal, dims, packs);
+    return keyOf(call.nominal, dims, packs, sema.bindingsOf(call.result));
+  }
+  genericsOf(*call.function, dims, packs);
+  return keyOf(call.function, dims, packs, call.bindings);
+}
+
+Instance &Instances::of(FunctionInfo &function, const Bindings &bindings, bool asGraph) {
+  std::vector<AtomId> dims;
+  std::vector<PackId> packs;
+  genericsOf(function, dims, packs);
   std::string key = keyOf(&function, dims, packs, bindings) + (asGraph ? " graph" : "");
   Instance *&slot = byKey[key];
   if (slot)

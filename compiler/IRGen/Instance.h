@@ -46,6 +46,8 @@ public:
   /// The same function as host code.
   Instance &eagerTwin(const Instance &graph);
   Instance &ofConstructor(const sema::Type *type);
+  /// What tells the instance of a call from others.
+  std::string key(const sema::CallInfo &call) const;
   /// The instance's sizes at one use, from what the caller bound.
   std::vector<Dim> sizesAt(const Instance &instance, const Bindings &bindings) const;
 
@@ -64,6 +66,8 @@ private:
   std::string keyOf(const void *what, const std::vector<AtomId> &dims,
                     const std::vector<PackId> &packs, const Bindings &bindings) const;
   void genericsOf(const NominalInfo &nominal, std::vector<AtomId> &dims,
+                  std::vector<PackId> &packs) const;
+  void genericsOf(const FunctionInfo &function, std::vector<AtomId> &dims,
                   std::vector<PackId> &packs) const;
 };
 

@@ -15,7 +15,8 @@ namespace mx::lowering {
 using ir::TensorType; // not MLIR's own
 namespace {
 
-constexpr size_t kMaxRank = 4;
+constexpr size_t kMaxRank = 7; ///< of any operand
+constexpr size_t kMaxWalk = 4; ///< of an elementwise op
 constexpr size_t kMaxOperands = 8;
 
 struct KeyOperand {
@@ -57,6 +58,7 @@ private:
   }
   bool shapes(SmallVectorImpl<SmallVector<StringRef>> &operands, SmallVector<StringRef> &result,
               SmallVector<StringRef> &names);
+  SizeAttr size(StringRef text);
   TensorType type(const KeyOperand &operand, ArrayRef<StringRef> sizes);
 };
 
@@ -71,7 +73,7 @@ bool Builder::readOperand(StringRef word, KeyOperand &out) {
   out.rank = static_cast<size_t>(layout[0] - '0');
   layout = layout.drop_front();
   if (out.rank > kMaxRank)
-    return refuse("`" + word + "` has a rank above 4");
+    return refuse("`" + word + "` has a rank above 7");
   if (out.rank == 0)
     return layout.empty() || refuse("`" + word + "` is malformed");
   if (layout != "c" && layout != "s")
@@ -140,6 +142,26 @@ bool Builder::shapes(SmallVectorImpl<SmallVector<StringRef>> &operands,
     result = {"G", "M", "N"};
     return ranks({3, 3}, 3);
   }
+  if (key.op == "conv") {
+    bool isSingle = !key.attributes.empty();
+    names = {"B", "I", "G"};
+    if (!isSingle)
+      names.push_back("O");
+    for (StringRef axis : {"H1 W1 P1 S1 D1 L1 N1", "H2 W2 P2 S2 D2 L2 N2", "H3 W3 P3 S3 D3 L3 N3"})
+      axis.split(names, ' ');
+    operands.push_back({"B", "I*G", "H1", "H2", "H3"});
+    operands.push_back({isSingle ? "G" : "G*O", "I", "W1", "W2", "W3"});
+    result = {"B", isSingle ? "G" : "G*O", "P1", "P2", "P3"};
+    return ranks({5, 5}, 5);
+  }
+  if (key.op == "fold") {
+    names = {"A"};
+    for (StringRef axis : {"W1 P1 H1 S1 D1", "W2 P2 H2 S2 D2", "W3 P3 H3 S3 D3"})
+      axis.split(names, ' ');
+    operands.push_back({"A", "W1", "W2", "W3", "P1", "P2", "P3"});
+    result = {"A", "H1", "H2", "H3"};
+    return ranks({7}, 4);
+  }
   if (key.op == "take") {
     if (key.operands.size() == 2 && elementInfo(key.operands[1].element).kind != ElementClass::Int)
       return refuse("an index is an integer");
@@ -163,8 +185,10 @@ bool Builder::shapes(SmallVectorImpl<SmallVector<StringRef>> &operands,
     names = result = {"N"};
     return ranks({}, 1);
   }
-  static constexpr StringRef kNames[kMaxRank] = {"A", "B", "C", "D"};
+  static constexpr StringRef kNames[kMaxWalk] = {"A", "B", "C", "D"};
   size_t rank = key.result.rank;
+  if (rank > kMaxWalk)
+    return refuse("`" + key.op + "` has a rank above 4");
   names.assign(kNames, kNames + rank);
   result = names;
   for (const KeyOperand &operand : key.operands) {
@@ -175,12 +199,15 @@ bool Builder::shapes(SmallVectorImpl<SmallVector<StringRef>> &operands,
   return !key.operands.empty() || refuse("`" + key.op + "` needs operands");
 }
 
-TensorType Builder::type(const KeyOperand &operand, ArrayRef<StringRef> sizes) {
+SizeAttr Builder::size(StringRef text) {
   SizeTable &table = context->getOrLoadDialect<MxDialect>()->sizes();
   std::lock_guard guard(table.lock);
+  return SizeAttr::get(context, *table.parse(text));
+}
+TensorType Builder::type(const KeyOperand &operand, ArrayRef<StringRef> sizes) {
   SmallVector<SizeAttr> attributes;
-  for (StringRef name : sizes)
-    attributes.push_back(SizeAttr::get(context, table.named(name)));
+  for (StringRef text : sizes)
+    attributes.push_back(size(text));
   return TensorType::get(context, elementToMlir(context, operand.element), attributes);
 }
 
@@ -190,15 +217,18 @@ OwningOpRef<ModuleOp> Builder::build() {
   SmallVector<StringRef> resultSizes, names;
   if (!read() || !shapes(operandSizes, resultSizes, names))
     return nullptr;
-  if (!key.attributes.empty()) {
+  bool isKnown = key.op == "conv" && key.attributes.size() == 1 &&
+                 key.attributes[0] == std::pair<StringRef, StringRef>("outputs", "1");
+  if (!key.attributes.empty() && !isKnown) {
     refuse("`" + key.op + "` has no attribute `" + key.attributes[0].first + "`");
     return nullptr;
   }
   std::optional<RegisteredOperationName> name =
       RegisteredOperationName::lookup(("mx." + key.op).str(), context);
   bool isElementwise = name && name->hasTrait<Elementwise>();
-  if (!name || !(isElementwise || isReduction() || key.op == "matmul" || key.op == "take" ||
-                 key.op == "scatter_add" || key.op == "iota")) {
+  if (!name ||
+      !(isElementwise || isReduction() || key.op == "matmul" || key.op == "conv" ||
+        key.op == "fold" || key.op == "take" || key.op == "scatter_add" || key.op == "iota")) {
     refuse("there is no kernel of `" + key.op + "`");
     return nullptr;
   }
@@ -236,6 +266,21 @@ OwningOpRef<ModuleOp> Builder::build() {
   op.addTypes(result);
   if (isReduction())
     op.addAttribute("axes", b.getDenseI64ArrayAttr({1}));
+  auto each = [&](char letter) {
+    SmallVector<Attribute> sizes;
+    for (char axis : {'1', '2', '3'})
+      sizes.push_back(size(std::string{letter, axis}));
+    return b.getArrayAttr(sizes);
+  };
+  if (key.op == "conv" || key.op == "fold") {
+    op.addAttribute("stride", each('S'));
+    op.addAttribute("dilation", each('D'));
+  }
+  if (key.op == "conv") {
+    op.addAttribute("low", each('L'));
+    op.addAttribute("holes", each('N'));
+    op.addAttribute("groups", size("G"));
+  }
   if (key.op == "take" || key.op == "scatter_add")
     op.addAttribute("axis", b.getI64IntegerAttr(1));
   Operation *made = b.create(op);

@@ -32,6 +32,7 @@ llvm::LogicalResult emitReduce(KernelEmitter &e, const OutputGroup &group);
 /// Reductions over the last axes, which may use each other's results.
 llvm::LogicalResult emitRows(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitMatmul(KernelEmitter &e, const OutputGroup &group);
+llvm::LogicalResult emitConv(KernelEmitter &e, const OutputGroup &group);
 /// mx.concat, mx.update and mx.scatter_add.
 llvm::LogicalResult emitMovement(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitRandom(KernelEmitter &e, const OutputGroup &group);

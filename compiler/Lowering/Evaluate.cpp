@@ -7,8 +7,9 @@ using namespace mx::ir;
 namespace mx::lowering {
 
 bool isPointwise(Operation *op) {
-  return op->hasTrait<Elementwise>() || isa<BroadcastOp, FullOp, IotaOp, ConstantOp, TransposeOp,
-                                            SizeOp, ReshapeOp, SliceOp, TakeOp, ToDeviceOp>(op);
+  return op->hasTrait<Elementwise>() ||
+         isa<BroadcastOp, FullOp, IotaOp, ConstantOp, TransposeOp, SizeOp, ReshapeOp, SliceOp,
+             TakeOp, ToDeviceOp, WindowsOp, FoldOp>(op);
 }
 
 SmallVector<Operation *> operationsBehind(ValueRange roots, bool pointwise) {
@@ -170,6 +171,10 @@ Value Evaluator::compute(Operation *op, Indices place) {
   }
   if (auto reshape = dyn_cast<ReshapeOp>(op))
     return reshaped(reshape, place);
+  if (auto windows = dyn_cast<WindowsOp>(op))
+    return underWindow(windows, place);
+  if (auto fold = dyn_cast<FoldOp>(op))
+    return folded(fold, place);
   if (auto take = dyn_cast<TakeOp>(op))
     return at(take.getX(),
               placeTaken(take.getIndex(), take.getX().getType(), take.getAxis(), place));
@@ -228,6 +233,72 @@ Value Evaluator::reshaped(ReshapeOp op, Indices place) {
     linear = whole;
   }
   return this->at(op.getX(), at);
+}
+
+Value Evaluator::underWindow(WindowsOp op, Indices place) {
+  size_t spatial = op.getStride().size(), lead = op.getX().getType().rank() - spatial;
+  SmallVector<Value> from(place.take_front(lead));
+  for (size_t d = 0; d < spatial; ++d) {
+    Value of = e.mul(place[lead + spatial + d], e.size(cast<SizeAttr>(op.getStride()[d])));
+    Value in = e.mul(place[lead + d], e.size(cast<SizeAttr>(op.getDilation()[d])));
+    from.push_back(e.add(of, in));
+  }
+  return at(op.getX(), from);
+}
+
+/// The sum of what each position of the window gives that the place was under.
+Value Evaluator::folded(FoldOp op, Indices place) {
+  TensorType x = op.getX().getType();
+  size_t spatial = op.getStride().size(), lead = op.getType().rank() - spatial;
+  Type element = e.codeType(x.getElement()), type = element;
+  bool isHalf = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16;
+  if (isHalf)
+    type = e.b.getF32Type();
+  Value sum = e.variable(type, e.constantOf(type, 0));
+  SmallVector<Value> in, of;
+  std::function<void()> deeper = [&] {
+    size_t d = in.size();
+    if (d == spatial) {
+      Scope scope(*this);
+      SmallVector<Value> from(place.take_front(lead));
+      from.append(in);
+      from.append(of);
+      Value more = at(op.getX(), from), before = e.read(sum, type);
+      if (isHalf)
+        more = arith::ExtFOp::create(e.b, type, more);
+      e.write(sum, isa<FloatType>(type) ? Value(arith::AddFOp::create(e.b, before, more))
+                                        : Value(arith::AddIOp::create(e.b, before, more)));
+      return;
+    }
+    Value stride = e.size(cast<SizeAttr>(op.getStride()[d])),
+          dilation = e.size(cast<SizeAttr>(op.getDilation()[d]));
+    Value window = e.size(x.getSizes()[lead + d]), out = e.size(x.getSizes()[lead + spatial + d]);
+    auto visit = [&](Value t) {
+      Value distance = e.sub(place[lead + d], e.mul(t, dilation));
+      Value p = arith::DivUIOp::create(e.b, distance, stride);
+      Value isUnder = arith::AndIOp::create(
+          e.b, e.compare(arith::CmpIPredicate::sge, distance, e.number(0)),
+          arith::AndIOp::create(e.b,
+                                e.compare(arith::CmpIPredicate::eq, distance, e.mul(p, stride)),
+                                e.compare(arith::CmpIPredicate::ult, p, out)));
+      e.when(isUnder, [&] {
+        in.push_back(t);
+        of.push_back(p);
+        deeper();
+        in.pop_back();
+        of.pop_back();
+      });
+    };
+    // Without a dilation only every stride-th position can be it.
+    std::optional<int64_t> step = e.known(stride);
+    if (e.known(dilation) == 1 && step)
+      e.loop(arith::RemUIOp::create(e.b, place[lead + d], stride), window, *step, visit);
+    else
+      e.loop(e.number(0), window, 1, visit);
+  };
+  deeper();
+  Value result = e.read(sum, type);
+  return isHalf ? Value(arith::TruncFOp::create(e.b, element, result)) : result;
 }
 
 SmallVector<Value> Evaluator::placeTaken(Value index, TensorType x, size_t axis, Indices place) {

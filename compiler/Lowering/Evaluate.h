@@ -62,6 +62,8 @@ private:
 
   Value compute(mlir::Operation *op, Indices place);
   Value reshaped(ir::ReshapeOp op, Indices place);
+  Value underWindow(ir::WindowsOp op, Indices place);
+  Value folded(ir::FoldOp op, Indices place);
   void checkPlaces(Value index, ir::TensorType x, size_t axis);
 };
 

@@ -44,7 +44,9 @@ LogicalResult checkSizes(KernelOp kernel) {
     for (Type type : op.getResultTypes())
       if (failed(checkType(&op, type)))
         return failure();
-    if (auto size = dyn_cast<SizeOp>(op); size && failed(check(size, size.getSize())))
+    bool isFine = true;
+    op.getAttrDictionary().walk([&](SizeAttr size) { isFine &= succeeded(check(&op, size)); });
+    if (!isFine)
       return failure();
   }
   return success();
@@ -53,8 +55,8 @@ LogicalResult checkSizes(KernelOp kernel) {
 /// Which ops without scalar code of their own a value is computed from.
 using Sources = llvm::SmallSetVector<Operation *, 2>;
 
-/// Finds the sources of all values. `isRows` if reductions are computed from others, or elements of
-/// what they reduced from their results.
+/// Finds the sources of all values. `isRows` if reductions are computed from others, or values of
+/// another shape from their results.
 LogicalResult findSources(KernelOp kernel, llvm::DenseMap<Value, Sources> &sources, bool &isRows) {
   for (Operation &op : kernel.getBody().front().without_terminator()) {
     if (StringRef why = whyNot(&op); !why.empty())
@@ -67,7 +69,7 @@ LogicalResult findSources(KernelOp kernel, llvm::DenseMap<Value, Sources> &sourc
     });
     if (!isPointwise(&op)) {
       if (!op.hasTrait<Reduction>() &&
-          !isa<MatmulOp, ConcatOp, UpdateOp, RandomOp, ScatterAddOp, RoutineOp>(op))
+          !isa<MatmulOp, ConvOp, ConcatOp, UpdateOp, RandomOp, ScatterAddOp, RoutineOp>(op))
         return op.emitOpError() << "cannot be in a kernel";
       if (!own.empty() && !(afterReductions && op.hasTrait<Reduction>()))
         return op.emitOpError() << "cannot be in one kernel with the " << own[0]->getName()
@@ -76,8 +78,7 @@ LogicalResult findSources(KernelOp kernel, llvm::DenseMap<Value, Sources> &sourc
       own.insert(&op);
     } else if (afterReductions) {
       auto sizes = cast<TensorType>(op.getResult(0).getType()).getSizes();
-      isRows |= sizes == cast<TensorType>(own[0]->getOperand(0).getType()).getSizes() &&
-                sizes != cast<TensorType>(own[0]->getResult(0).getType()).getSizes();
+      isRows |= sizes != cast<TensorType>(own[0]->getResult(0).getType()).getSizes();
       isRows |=
           !llvm::all_of(own, [&](Operation *source) { return mayShareLoops(source, own[0]); });
     }
@@ -124,7 +125,7 @@ LogicalResult emit(KernelEmitter &e) {
         return false;
       if (own.empty())
         return g.sources.empty() || g.sources[0]->hasTrait<Reduction>() ||
-               isa<MatmulOp>(g.sources[0]);
+               isa<MatmulOp, ConvOp>(g.sources[0]);
       return mayShareLoops(own[0], g.sources[0]);
     });
     if (group == groups.end())
@@ -165,6 +166,8 @@ LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group) {
     return emitReduce(e, group);
   if (isa<MatmulOp>(source))
     return emitMatmul(e, group);
+  if (isa<ConvOp>(source))
+    return emitConv(e, group);
   if (isa<ConcatOp, UpdateOp, ScatterAddOp>(source))
     return emitMovement(e, group);
   if (isa<RoutineOp>(source))

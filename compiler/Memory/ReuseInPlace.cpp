@@ -89,20 +89,20 @@ bool isReadInPlace(BlockArgument input, bool rows) {
 /// stored once, after all that those ops read at its place. Empty for other kernels.
 ArrayRef<ir::SizeAttr> productSpace(ir::KernelOp kernel) {
   Block &body = kernel.getBody().front();
-  ir::MatmulOp product;
+  Operation *product = nullptr;
   for (Operation &op : body.without_terminator())
-    if (auto found = dyn_cast<ir::MatmulOp>(op)) {
+    if (isa<ir::MatmulOp, ir::ConvOp>(op)) {
       if (product)
         return {};
-      product = found;
+      product = &op;
     } else if (op.hasTrait<ir::Reduction>()) {
       return {};
     }
   if (!product || !llvm::all_of(body.getTerminator()->getOperands(), [&](Value value) {
-        return sizesOf(value) == sizesOf(product.getResult());
+        return sizesOf(value) == sizesOf(product->getResult(0));
       }))
     return {};
-  return sizesOf(product.getResult());
+  return sizesOf(product->getResult(0));
 }
 
 /// The input that the kernel's one output is a changed copy of, if all else it reads is other

@@ -38,10 +38,11 @@ bool cannotFail(rt::KernelOp kernel) {
   if (!kernel || !kernel.kernel())
     return false;
   for (Operation &op : kernel.kernel().getBody().front().without_terminator()) {
-    bool isPlain = op.hasTrait<ir::Elementwise>() || op.hasTrait<ir::Reduction>()
-                       ? llvm::all_of(op.getOperandTypes(), isFloat)
-                       : isa<ir::BroadcastOp, ir::ConstantOp, ir::FullOp, ir::IotaOp, ir::MatmulOp,
-                             ir::ReshapeOp, ir::SizeOp, ir::TransposeOp>(op);
+    bool isPlain =
+        op.hasTrait<ir::Elementwise>() || op.hasTrait<ir::Reduction>()
+            ? llvm::all_of(op.getOperandTypes(), isFloat)
+            : isa<ir::BroadcastOp, ir::ConstantOp, ir::ConvOp, ir::FoldOp, ir::FullOp, ir::IotaOp,
+                  ir::MatmulOp, ir::ReshapeOp, ir::SizeOp, ir::TransposeOp, ir::WindowsOp>(op);
     if (!isPlain)
       return false;
   }

@@ -34,6 +34,12 @@ double OpWork::operations(rt::CallOp call) {
       auto inner =
           ir::TensorType::get(op.getContext(), left.getElement(), left.getSizes().take_back(1));
       sum += 2 * elements(op.getResult(0).getType()) * elements(inner);
+    } else if (isa<ir::ConvOp>(op)) {
+      auto w = cast<ir::TensorType>(op.getOperand(1).getType());
+      auto window = ir::TensorType::get(op.getContext(), w.getElement(), w.getSizes().drop_front());
+      sum += 2 * elements(op.getResult(0).getType()) * elements(window);
+    } else if (isa<ir::FoldOp>(op)) {
+      sum += elements(op.getOperand(0).getType());
     } else if (op.hasTrait<ir::Elementwise>()) {
       sum += elements(op.getResult(0).getType());
     } else if (op.hasTrait<ir::Reduction>()) {

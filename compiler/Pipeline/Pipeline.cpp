@@ -91,6 +91,8 @@ bool prepareModule(ModuleOp module) {
   passes.addPass(graph::createSummarize());
   // Where things run is part of their types, and derived code follows them.
   passes.addPass(graph::createPlace());
+  // Reverse passes are of the same precision as what they go back through, so it is chosen before.
+  passes.addPass(graph::createAmp());
   // Eager code and graphs run the same derived code, so it is there before either is compiled.
   passes.addPass(graph::createDifferentiate());
   // A compiled graph is one op of the engine, so it is on one device.
@@ -232,6 +234,44 @@ Buffer plain(const lowering::BufferInfo &info) {
   return out;
 }
 
+/// The function that calls the kernels, and what its callers have to know; nothing but the figures
+/// if the plan is above the limit. False after an error.
+bool lowerEntry(ModuleOp plan, StringRef name, const Options &options, Variant &out,
+                std::vector<Piece> &pieces) {
+  out.figures = figuresOf(plan, name.str(), options.maxBytes);
+  if (!out.figures.refusal.empty())
+    return true;
+  for (rt::ProgramOp program : plan.getOps<rt::ProgramOp>()) {
+    lowering::ProgramInfo info;
+    Piece piece;
+    piece.name = program.getSymName().str();
+    piece.module = lowering::lowerProgram(program, info);
+    if (!piece.module)
+      return false;
+    pieces.push_back(std::move(piece));
+    out.entry = info.entry;
+    for (const lowering::BufferInfo &buffer : info.inputs)
+      out.inputs.push_back(plain(buffer));
+    for (const lowering::BufferInfo &buffer : info.outputs)
+      out.outputs.push_back(plain(buffer));
+    out.sizes.assign(info.sizes.begin(), info.sizes.end());
+    out.arenas.assign(info.arenas.begin(), info.arenas.end());
+    out.over = memory::outputsOver(program);
+  }
+  out.guarded = options.guard;
+  return true;
+}
+
+OwningOpRef<ModuleOp> lowerKernel(ir::KernelOp body, const std::string &name,
+                                  const target::TargetCpu &cpu, const Options &options) {
+  std::string linalg;
+  OwningOpRef<ModuleOp> module = lowering::lowerKernel(
+      body, name, kernelsFor(cpu, options), options.wants("linalg") ? &linalg : nullptr);
+  if (module && options.wants("linalg"))
+    options.observer("linalg", linalg);
+  return module;
+}
+
 } // namespace
 
 OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string, int64_t>> sizes,
@@ -304,20 +344,13 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
   if (!plan)
     return std::nullopt;
   Variant out;
-  out.figures = figuresOf(*plan, graph.getSymName().str(), options.maxBytes);
+  std::vector<Piece> pieces;
+  if (!lowerEntry(*plan, graph.getSymName(), options, out, pieces))
+    return std::nullopt;
   if (!out.figures.refusal.empty())
     return out;
-  std::vector<Piece> pieces;
-  lowering::ProgramInfo info;
-  for (rt::ProgramOp program : plan->getOps<rt::ProgramOp>()) {
-    Piece piece;
-    piece.name = program.getSymName().str();
-    piece.module = lowering::lowerProgram(program, info);
-    if (!piece.module)
-      return std::nullopt;
+  for (Piece &piece : pieces)
     piece.key = variantKey + " entry";
-    pieces.push_back(std::move(piece));
-  }
   for (rt::KernelOp kernel : plan->getOps<rt::KernelOp>()) {
     Piece piece;
     piece.name = kernel.getSymName().str();
@@ -326,13 +359,9 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
     if (auto stored = options.observer ? std::nullopt : cache.load(piece.key)) {
       piece.object = std::move(*stored);
     } else {
-      std::string linalg;
-      piece.module = lowering::lowerKernel(body, piece.name, kernelsFor(cpu, options),
-                                           options.wants("linalg") ? &linalg : nullptr);
+      piece.module = lowerKernel(body, piece.name, cpu, options);
       if (!piece.module)
         return std::nullopt;
-      if (options.wants("linalg"))
-        options.observer("linalg", linalg);
     }
     pieces.push_back(std::move(piece));
   }
@@ -341,19 +370,34 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
     graph.emitError() << error;
     return std::nullopt;
   }
-  out.entry = info.entry;
-  for (const lowering::BufferInfo &buffer : info.inputs)
-    out.inputs.push_back(plain(buffer));
-  for (const lowering::BufferInfo &buffer : info.outputs)
-    out.outputs.push_back(plain(buffer));
-  out.sizes.assign(info.sizes.begin(), info.sizes.end());
-  out.arenas.assign(info.arenas.begin(), info.arenas.end());
-  for (rt::ProgramOp program : plan->getOps<rt::ProgramOp>())
-    out.over = memory::outputsOver(program);
-  out.guarded = options.guard;
   for (Piece &piece : pieces)
     out.objects.push_back({piece.name, std::move(piece.object)});
   cache.store(variantKey, out.serialise());
+  return out;
+}
+
+std::optional<LoweredGraph> lowerGraph(ir::GraphOp graph,
+                                       ArrayRef<std::pair<std::string, int64_t>> sizes,
+                                       const std::string &entry, const target::TargetCpu &cpu,
+                                       const Options &options) {
+  OwningOpRef<ModuleOp> plan = makePlan(graph, sizes, entry, options);
+  if (!plan)
+    return std::nullopt;
+  LoweredGraph out;
+  std::vector<Piece> pieces;
+  if (!lowerEntry(*plan, graph.getSymName(), options, out.variant, pieces))
+    return std::nullopt;
+  for (Piece &piece : pieces)
+    out.modules.push_back({piece.name, std::move(piece.module)});
+  if (!out.variant.figures.refusal.empty())
+    return out;
+  for (rt::KernelOp kernel : plan->getOps<rt::KernelOp>()) {
+    std::string name = kernel.getSymName().str();
+    auto module = lowerKernel(*kernel.getOps<ir::KernelOp>().begin(), name, cpu, options);
+    if (!module)
+      return std::nullopt;
+    out.modules.push_back({name, std::move(module)});
+  }
   return out;
 }
 

@@ -100,6 +100,19 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
                                     const target::TargetCpu &cpu, target::ObjectCache &cache,
                                     const Options &options);
 
+/// A variant before it is compiled: the module of its entry, then one for each kernel, in the LLVM
+/// dialect. `variant` has no objects.
+struct LoweredGraph {
+  Variant variant;
+  std::vector<std::pair<std::string, mlir::OwningOpRef<mlir::ModuleOp>>> modules;
+};
+
+/// As compileGraph(), for who puts the code of many variants together; nothing is cached.
+std::optional<LoweredGraph> lowerGraph(ir::GraphOp graph,
+                                       llvm::ArrayRef<std::pair<std::string, int64_t>> sizes,
+                                       const std::string &entry, const target::TargetCpu &cpu,
+                                       const Options &options);
+
 /// The road as far as memory is planned: `mxrt.kernel`s and the `mxrt.program` that calls them.
 /// Null after an error, as above.
 mlir::OwningOpRef<mlir::ModuleOp> makePlan(ir::GraphOp graph,

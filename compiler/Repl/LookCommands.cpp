@@ -49,8 +49,9 @@ bool showType(Prompt &prompt, const std::string &rest) {
   for (const auto &definition : summary.definitions)
     type = definition.name + ": " + definition.type;
   uint8_t effects = summary.effects & static_cast<uint8_t>(~sema::kWait);
+  bool waits = summary.waits || (summary.effects & sema::kWait);
   prompt.out << type << "   effects: " << sema::Sema::effectsText(effects)
-             << "   waits: " << (summary.effects & sema::kWait ? "yes" : "no") << "\n";
+             << "   waits: " << (waits ? "yes" : "no") << "\n";
   return true;
 }
 
@@ -143,10 +144,10 @@ bool showMemory(Prompt &prompt, const std::string &rest) {
     if (int64_t bytes = driver::tensorBytes(value))
       rows.push_back({name, types[name], showBytes(bytes)});
   prompt.out << table(rows, "no variable holds a tensor\n");
-  for (int32_t index = 0; index < mxrt_runtime_cpu_devices(session.runtimeHandle()); ++index) {
+  for (int32_t index = 0; index < mxrt_runtime_cpu_devices(session.runtimeOf()); ++index) {
     mxrt_device device = {MXRT_CPU, index};
     mxrt_memory_stats stats = {};
-    mxrt_status status = mxrt_memory_get_stats(session.runtimeHandle(), &device, &stats);
+    mxrt_status status = mxrt_memory_get_stats(session.runtimeOf(), &device, &stats);
     bool known = !status;
     mxrt_status_release(status);
     if (known && (index == 0 || stats.allocations > 0))

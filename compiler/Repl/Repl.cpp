@@ -120,7 +120,7 @@ int runRepl(const std::vector<std::string> &args, driver::Streams streams) {
   Undo undo(session);
   Prompt prompt(session, undo, *reader, streams, terminal);
   if (terminal) {
-    int threads = mxrt_runtime_threads(session.runtimeHandle());
+    int threads = mxrt_runtime_threads(session.runtimeOf());
     streams.out << "mx " MX_VERSION "   " << threads << (threads == 1 ? " thread" : " threads")
                 << "   :help, ?name, Ctrl-D\n"
                 << std::flush;

@@ -23,7 +23,7 @@ constexpr mxrt_device kDefault = {MXRT_CPU, 0};
 
 mxrt_memory_stats memoryNow(driver::Session &session) {
   mxrt_memory_stats stats = {};
-  mxrt_status_release(mxrt_memory_get_stats(session.runtimeHandle(), &kDefault, &stats));
+  mxrt_status_release(mxrt_memory_get_stats(session.runtimeOf(), &kDefault, &stats));
   return stats;
 }
 
@@ -60,7 +60,7 @@ bool timeInput(Prompt &prompt, const std::string &rest) {
     constexpr double kEnough = 0.5;
     constexpr size_t kMostRuns = 10000;
     std::vector<double> runs;
-    mxrt_status_release(mxrt_memory_reset_peak(session.runtimeHandle(), &kDefault));
+    mxrt_status_release(mxrt_memory_reset_peak(session.runtimeOf(), &kDefault));
     int64_t live = memoryNow(session).live_bytes;
     if (result.summary.isExpression && !(result.summary.effects & kOnce))
       for (auto start = Clock::now();

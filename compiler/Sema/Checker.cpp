@@ -15,6 +15,15 @@ bool Checker::checkInput(const SourceFile &file, bool &complete, bool isWhole) {
   return impl->checkInput(file, complete, isWhole);
 }
 
+// Modules are the checker's own; others see them as they are, and change nothing.
+const ast::Call *Checker::checkCall(const ModuleInfo &module, const SourceFile &file,
+                                    const std::vector<OutsideValue> &values) {
+  return impl->checkOutsideCall(const_cast<ModuleInfo &>(module), file, values);
+}
+OutsideCallee Checker::findCallee(const ModuleInfo &module, std::string_view callee) {
+  return impl->findOutside(const_cast<ModuleInfo &>(module), callee);
+}
+
 const ModuleInfo *Checker::sessionModule() const { return impl->session; }
 
 std::vector<std::pair<std::string, std::string>> Checker::names() const {

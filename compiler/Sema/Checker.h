@@ -33,6 +33,7 @@ struct InputSummary {
   bool isExpression = false;           ///< and nothing else
   bool isMuted = false;                ///< ends in `;`
   uint8_t effects = 0;                 ///< what running it does besides computing: Effect
+  bool waits = false;                  ///< host code looks at a tensor's value
 };
 
 class Checker {
@@ -56,6 +57,13 @@ public:
   /// Takes definitions back; marks must be taken back in the opposite order.
   void rewind(const NamesMark &mark);
 
+  /// Checks the text of one call against the names of a program and these values. Null if it is
+  /// wrong, which was reported.
+  const ast::Call *checkCall(const ModuleInfo &module, const SourceFile &file,
+                             const std::vector<OutsideValue> &values);
+  /// The function or type that `callee` names: `f`, `nn.relu`, `Net[784, 10]`.
+  OutsideCallee findCallee(const ModuleInfo &module, std::string_view callee);
+
   /// The checked tree of a module, one line an expression with its type: `--emit=typed`.
   std::string describe(const ModuleInfo &module) const;
 
@@ -63,7 +71,9 @@ public:
   std::vector<std::pair<std::string, std::string>> names() const;
 
   /// For the stages after this one.
-  class Sema &sema() { return *impl; }
+  class Sema &sema() {
+    return *impl;
+  }
   const ModuleInfo *sessionModule() const;
 
 private:

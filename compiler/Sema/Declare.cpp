@@ -142,6 +142,23 @@ void Sema::resolveParams(const List<ast::Param> &list, std::vector<ParamInfo> &o
   }
 }
 
+/// `@amp`, or with the element type that products compute in.
+static void checkAmp(Sema &sema, FunctionInfo &f) {
+  for (const ast::Attribute &a : f.syntax->attributes) {
+    if (a.name.text != "amp" || a.args.size() == 0)
+      continue;
+    auto *name = ast::as<ast::Name>(a.args[0].value);
+    auto element = name ? elementNamed(name->text) : std::nullopt;
+    bool isKnown =
+        element == ElementType::F16 || element == ElementType::BF16 || element == ElementType::F32;
+    if (isKnown && a.args.size() == 1 && !a.args[0].name.valid())
+      continue;
+    sema.diags.report(Code::E0806, a.span, "`@amp` takes bf16, f16 or f32, or nothing")
+        .note("products compute in it; weights, sums and gradients stay f32")
+        .help("write `@amp` for bf16 or `@amp(f16)`; `@amp(f32)` keeps a function from rounding");
+  }
+}
+
 void Sema::resolveSignature(FunctionInfo &f) {
   if (f.state != FunctionInfo::Declared)
     return;
@@ -175,6 +192,7 @@ void Sema::resolveSignature(FunctionInfo &f) {
       diags.report(Code::E0806, a.span, "`@remat` of a function takes no arguments")
           .note("what a call was given is kept, all else is computed again")
           .help("write `@remat`");
+  checkAmp(*this, f);
   if (f.isGraph())
     for (const ParamInfo &p : f.params)
       if (p.type->is(Kind::Fn))

@@ -161,6 +161,7 @@ struct FunctionInfo {
     BodyDone
   } state = Declared;
   uint8_t effects = 0;
+  bool waits = false; ///< as host code: it looks at a tensor's value, here or in what it calls
   std::map<uint8_t, EffectCause> causes;
   Device resultDevice = nullptr; ///< where an `on` in the body puts the result
   bool unboundedWhile = false;   ///< a `while` without `limit`, here or in what it calls
@@ -253,6 +254,22 @@ struct CallInfo {
   std::vector<const ast::Expr *> arguments; ///< one a parameter; null: default or ambient
   Bindings bindings;
   const Type *result = nullptr;
+};
+
+/// A value that a host hands over: how the text of its call names it, and its type.
+struct OutsideValue {
+  std::string name;
+  const Type *type = nullptr;
+  bool isHost = false;
+};
+
+/// What a host calls: a function, or the constructor of a type; neither: there is no such name.
+struct OutsideCallee {
+  FunctionInfo *function = nullptr;
+  NominalInfo *nominal = nullptr;
+  const std::vector<ParamInfo> *params() const {
+    return function ? &function->params : nominal ? &nominal->params : nullptr;
+  }
 };
 
 } // namespace mx::sema

@@ -31,6 +31,7 @@ bool Sema::checkInput(const SourceFile &file, bool &complete, bool isWhole) {
   session->syntax = tree;
   session->path = file.path(); // imports are looked for beside it
   topEffects = 0;
+  topWaits = false;
   Context ctx;
   ctx.module = session;
   ctx.scope = &session->scope;
@@ -76,6 +77,7 @@ InputSummary Checker::summary() const {
   if (!session || !session->syntax)
     return out;
   out.effects = impl->topEffects;
+  out.waits = impl->topWaits;
   const List<Stmt *> &items = session->syntax->items;
   if (const ExprStmt *last = lastExpression(session)) {
     out.type = impl->show(*last->expr->checked);

@@ -92,6 +92,7 @@ public:
   Context *context = nullptr;
   bool replacing = false; ///< a REPL input may define a name again
   uint8_t topEffects = 0; ///< of statements outside of functions
+  bool topWaits = false;
   int instantiationDepth = 0;
   std::string mainFolder;
   const char *stackBase = nullptr; ///< where the stack stood when the check began
@@ -112,6 +113,11 @@ public:
 
   // ---- Input.cpp
   bool checkInput(const SourceFile &file, bool &complete, bool isWhole);
+
+  // ---- OutsideCalls.cpp
+  const ast::Call *checkOutsideCall(ModuleInfo &module, const SourceFile &file,
+                                    const std::vector<OutsideValue> &values);
+  OutsideCallee findOutside(ModuleInfo &module, std::string_view callee);
 
   // ---- names
   Symbol *newSymbol(SymbolKind kind, std::string_view name, Span span);
@@ -429,6 +435,7 @@ public:
   std::string bytesText(double bytes) const;
   std::string declaredNote(const FunctionInfo &f, const std::string &tail) const;
   std::string signatureText(const FunctionInfo &f) const; ///< (x: f32[N]) -> f32[N]
+  void noteWait(const Value &value); ///< host code looks at it
   static std::string effectsText(uint8_t effects);        ///< "file print", or "none"
   void noteOperand(Diagnostic &d, Expr *e, const Value &v, bool mayLabel);
   std::string why(const Symbol *symbol) const; ///< "because lenet.mx:12 pools …"

@@ -114,19 +114,12 @@ private:
                    "it is for " + module.getTargetTriple().str() + ", not for " + triple.str());
     module.setTargetTriple(triple);
     module.setDataLayout(machine.createDataLayout());
-    for (llvm::Function &function : module) {
-      if (function.isDeclaration())
-        continue;
-      function.addFnAttr("target-cpu", cpu.cpu());
-      if (!cpu.features().empty())
-        function.addFnAttr("target-features", cpu.features());
-      // Without it LLVM keeps to 256 bits on CPUs that have 512.
-      if (cpu.vectorBits() && !function.hasFnAttribute("prefer-vector-width"))
-        function.addFnAttr("prefer-vector-width", std::to_string(cpu.vectorBits()));
-      // Failures are status values. So no unwind tables are needed, which would have to be
-      // registered for each object in a list that every throw of the process walks.
-      function.setDoesNotThrow();
-    }
+    markForCpu(module, cpu);
+    // Failures are status values. So no unwind tables are needed, which would have to be
+    // registered for each object in a list that every throw of the process walks.
+    for (llvm::Function &function : module)
+      if (!function.isDeclaration())
+        function.setDoesNotThrow();
     std::string broken;
     llvm::raw_string_ostream stream(broken);
     if (llvm::verifyModule(module, &stream))
@@ -194,8 +187,22 @@ void registerTranslations(mlir::DialectRegistry &registry) {
   mlir::registerLLVMDialectTranslation(registry);
 }
 
-Result<Translated> translate(mlir::ModuleOp module, const CompileOptions &options) {
-  Stopwatch watch;
+void markForCpu(llvm::Module &module, const TargetCpu &cpu) {
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration() || function.hasFnAttribute("target-cpu"))
+      continue;
+    function.addFnAttr("target-cpu", cpu.cpu());
+    if (!cpu.features().empty())
+      function.addFnAttr("target-features", cpu.features());
+    // Without it LLVM keeps to 256 bits on CPUs that have 512.
+    if (cpu.vectorBits() && !function.hasFnAttribute("prefer-vector-width"))
+      function.addFnAttr("prefer-vector-width", std::to_string(cpu.vectorBits()));
+  }
+}
+
+Result<std::unique_ptr<llvm::Module>> translateInto(llvm::LLVMContext &context,
+                                                    mlir::ModuleOp module,
+                                                    const CompileOptions &options) {
   std::string errors;
   mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error) {
@@ -207,16 +214,25 @@ Result<Translated> translate(mlir::ModuleOp module, const CompileOptions &option
   });
   if (options.lineTables)
     addDebugScopes(module);
-  Translated result;
-  result.context = std::make_unique<llvm::LLVMContext>();
-  result.context->setDiagnosticHandler(std::make_unique<Collector>(errors));
+  context.setDiagnosticHandler(std::make_unique<Collector>(errors));
   // Verification is left to the next step: here it would print.
-  result.module = mlir::translateModuleToLLVMIR(module, *result.context, options.name,
-                                                /*disableVerification=*/true);
-  result.context->setDiagnosticHandler(nullptr);
-  if (!result.module || !errors.empty())
+  std::unique_ptr<llvm::Module> made = mlir::translateModuleToLLVMIR(
+      module, context, options.name, /*disableVerification=*/true);
+  context.setDiagnosticHandler(nullptr);
+  if (!made || !errors.empty())
     return Fault{"translating '" + options.name +
                  "' to LLVM IR: " + (errors.empty() ? "it failed without a reason" : errors)};
+  return made;
+}
+
+Result<Translated> translate(mlir::ModuleOp module, const CompileOptions &options) {
+  Stopwatch watch;
+  Translated result;
+  result.context = std::make_unique<llvm::LLVMContext>();
+  auto made = translateInto(*result.context, module, options);
+  if (!made)
+    return made.fault();
+  result.module = made.take();
   result.ms = watch.ms();
   return result;
 }

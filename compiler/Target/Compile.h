@@ -11,6 +11,7 @@
 #include <vector>
 
 namespace llvm {
+class LLVMContext;
 class Module;
 } // namespace llvm
 
@@ -54,6 +55,15 @@ struct Compiled {
 
 /// A context whose modules are to be compiled needs these; call it before the context is made.
 void registerTranslations(mlir::DialectRegistry &registry);
+
+/// The module as LLVM IR, in a context that may hold others: for who links several before they are
+/// compiled. Thread rule: that of both contexts.
+Result<std::unique_ptr<llvm::Module>> translateInto(llvm::LLVMContext &context,
+                                                    mlir::ModuleOp module,
+                                                    const CompileOptions &options = {});
+/// Says in each function that is defined here what CPU its code is for. Functions that say so
+/// already keep it, so one module can have code for several.
+void markForCpu(llvm::Module &module, const TargetCpu &cpu);
 
 /// Compiles one module. It uses an LLVM context of its own, so calls may run in parallel as long
 /// as their modules are in different MLIR contexts (see compileAll for the others). The module's

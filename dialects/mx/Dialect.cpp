@@ -74,6 +74,27 @@ Dim SizeAttr::dim() const {
   return table.parse(getText()).value_or(Dim());
 }
 
+template <class Combine> static SizeAttr combine(SizeAttr x, SizeAttr y, const Combine &combine) {
+  SizeTable &table = tableOf(x.getContext());
+  std::lock_guard guard(table.lock);
+  Dim a = x.dim(), b = y.dim(), out;
+  if (a && b)
+    out = combine(table.dims, a, b);
+  return SizeAttr::get(x.getContext(), out ? out : table.dims.constant(0));
+}
+SizeAttr SizeAttr::plus(SizeAttr other) const {
+  return combine(*this, other, [](DimContext &dims, Dim x, Dim y) { return dims.add(x, y); });
+}
+SizeAttr SizeAttr::minus(SizeAttr other) const {
+  return combine(*this, other, [](DimContext &dims, Dim x, Dim y) { return dims.sub(x, y); });
+}
+SizeAttr SizeAttr::times(SizeAttr other) const {
+  return combine(*this, other, [](DimContext &dims, Dim x, Dim y) { return dims.mul(x, y); });
+}
+SizeAttr SizeAttr::over(SizeAttr other) const {
+  return combine(*this, other, [](DimContext &dims, Dim x, Dim y) { return dims.floorDiv(x, y); });
+}
+
 SizeAttr SizeAttr::substitute(const llvm::DenseMap<StringAttr, SizeAttr> &by) const {
   if (constant())
     return *this;

@@ -46,6 +46,11 @@ def Mx_Size : AttrDef<Mx_Dialect, "Size"> {
     ::mx::Dim dim() const;
     /// Names replaced by sizes, all at once. Null if the result is no size: it overflowed, or divides by 0.
     SizeAttr substitute(const ::llvm::DenseMap<::mlir::StringAttr, SizeAttr> &by) const;
+    /// 0 where the result is too large for a number: whoever makes the value says so.
+    SizeAttr plus(SizeAttr other) const;
+    SizeAttr minus(SizeAttr other) const;
+    SizeAttr times(SizeAttr other) const;
+    SizeAttr over(SizeAttr other) const; ///< rounded down
     /// Appends the names in it, each once.
     void names(::llvm::SmallVectorImpl<::mlir::StringAttr> &out) const;
   }];

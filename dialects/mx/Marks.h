@@ -24,6 +24,13 @@ inline constexpr llvm::StringLiteral kAgain = "mx.again";
 /// `mx.summary`, describes.
 inline constexpr llvm::StringLiteral kSummary = "mx.summary";
 
+/// On a function: `@amp`, the element type that its products and those of what it calls compute in.
+/// Gone after `Amp`.
+inline constexpr llvm::StringLiteral kAmp = "mx.amp";
+
+/// On a graph: the name of the function of the host that does the same, for comparisons.
+inline constexpr llvm::StringLiteral kEager = "mx.eager";
+
 /// On a function: the function that is its rule in the reverse pass (`@vjp`). It takes the
 /// arguments and the gradient of the result, and gives those of the arguments that have floats.
 inline constexpr llvm::StringLiteral kVjp = "mx.vjp";

@@ -41,6 +41,32 @@ def Mx_MatmulOp : Mx_TensorOp<"matmul", "x @ y: the last two dims multiply as ma
   let assemblyFormat = "$x `,` $y attr-dict `:` functional-type(operands, results)";
 }
 
+// ----------------------------------------------------------------------------------------- windows
+//
+// Sizes of the last axes, one entry for each in order.
+def Mx_Sizes : TypedArrayAttrBase<Mx_Size, "sizes">;
+
+def Mx_ConvOp : Mx_TensorOp<"conv", "convolution: x[B, C, spatial…] with w[O, C / groups, window…]"> {
+  let description = [{
+    Position p of the result sees, at position t of the window, position p * stride + t * dilation - low
+    of x with `holes` - 1 zeros between its elements, and zeros all around it. The sizes of the result's
+    spatial axes are those of its type. With `holes` the gradients of a convolution are convolutions.
+  }];
+  let arguments = (ins Mx_TensorType:$x, Mx_TensorType:$w, Mx_Sizes:$stride, Mx_Sizes:$dilation,
+                       Mx_Sizes:$low, Mx_Sizes:$holes, Mx_Size:$groups);
+  let assemblyFormat = "$x `,` $w attr-dict `:` functional-type(operands, results)";
+}
+def Mx_WindowsOp : Mx_TensorOp<"windows", "the elements under each position of a window, not copied"> {
+  let description = [{ x[…, spatial…] to […, positions in the window…, positions of the window…]: position p
+    sees, at position t of the window, position p * stride + t * dilation of x. }];
+  let arguments = (ins Mx_TensorType:$x, Mx_Sizes:$stride, Mx_Sizes:$dilation);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+}
+def Mx_FoldOp : Mx_TensorOp<"fold", "what `windows` took, given back: elements that came from one place are added"> {
+  let arguments = (ins Mx_TensorType:$x, Mx_Sizes:$stride, Mx_Sizes:$dilation);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+}
+
 // ------------------------------------------------------------------------------------------ shapes
 
 def Mx_ReshapeOp : Mx_TensorOp<"reshape", "the same elements in the shape of the result"> {

@@ -80,6 +80,12 @@ static Status dispatch(OpCall &call) {
     return runReduce(call);
   case Family::Matmul:
     return runMatmul(call);
+  case Family::Conv:
+    return runConv(call);
+  case Family::Windows:
+    return runWindows(call);
+  case Family::Fold:
+    return runFold(call);
   case Family::Along:
   case Family::Scatter:
   case Family::Matrix:

@@ -19,6 +19,7 @@ enum class Layout : uint8_t { Single, Dense, Strided };
 
 inline constexpr int32_t maxKernelRank = 4;
 inline constexpr int32_t maxInputs = 3;
+inline constexpr int32_t maxKernelSizes = 32; // those of a convolution with strides: 30
 
 /// A kernel's operands and sizes. Plain data: it is copied into the call.
 struct KernelArguments {
@@ -28,7 +29,7 @@ struct KernelArguments {
   uint8_t operands = 0;
   /// Inputs, then the result: which tensor of the call, or which scalar.
   uint8_t from[maxInputs + 1];
-  int64_t sizes[maxKernelRank * (maxInputs + 1)]; // last: cut to what is used
+  int64_t sizes[maxKernelSizes]; // last: cut to what is used
 };
 
 /// A call of a kernel being put together.
@@ -184,6 +185,9 @@ inline void addStrides3(KernelCall &call, Layout layout, const AxisGroup &a, con
 Status runElementwise(OpCall &call);
 Status runReduce(OpCall &call);
 Status runMatmul(OpCall &call);
+Status runConv(OpCall &call);
+Status runWindows(OpCall &call);
+Status runFold(OpCall &call);
 Status runRoutine(OpCall &call); // those along an axis, of rows, of matrices
 Status runReshape(OpCall &call);
 Status runBroadcast(OpCall &call);

@@ -20,6 +20,15 @@
 //                                    strides of each `s` operand
 //   take f32:3s,i32:1c -> f32:3c     x[A, N, B] at index[I] -> [A, I, B]:
 //                                    A, N, B, I; then the strides of `s`
+//   conv f32:5s,f32:5c -> f32:5c     x[B, C, H1, H2, H3], w[O, C / G, W1, W2, W3]
+//                                    -> [B, O, P1, P2, P3]: B, C / G, G, O / G,
+//                                    then for each spatial axis its H, W, P,
+//                                    stride, dilation, low and holes as mx.conv
+//                                    has them; then the strides of `s`. With
+//                                    `conv(outputs=1)` O / G is 1 and not given
+//   fold f32:7c -> f32:4c            x[A, W1, W2, W3, P1, P2, P3] -> [A, H1, H2,
+//                                    H3]: A, then for each spatial axis its W, P,
+//                                    H, stride and dilation as mx.fold has them
 //   iota -> i32:1c                   N
 //
 // Any size may be 0. The result is always dense.

@@ -67,7 +67,7 @@ Status JsonReader::string(std::string_view &written, bool &escaped) {
   }
   if (at >= text.size())
     return fault("a string is not closed");
-  written = text.substr(begin, at - begin);
+  written = {text.data() + begin, at - begin};
   ++at;
   return success();
 }
@@ -110,7 +110,7 @@ Status unescape(const JsonReader &reader, std::string_view written, Vec<char> &o
         c = unit(at);
         at += 4;
         bool high = c >= 0xD800 && c < 0xDC00;
-        bool pair = high && written.substr(at, 2) == "\\u";
+        bool pair = high && at + 2 <= written.size() && written[at] == '\\' && written[at + 1] == 'u';
         uint32_t low = pair ? unit(at + 2) : 0;
         if ((c >= 0xDC00 && c < 0xE000) || (high && (low < 0xDC00 || low > 0xDFFF)))
           return reader.fault("half of a surrogate pair");

@@ -2,12 +2,12 @@
 
 #include "io/Safetensors.h"
 #include "base/CheckedMath.h"
+#include "base/Crc32.h"
 #include "io/Json.h"
 #include "io/SafetensorsFormat.h"
 
 #include <algorithm>
 #include <cstring>
-#include <zlib.h>
 
 namespace mxrt::io {
 
@@ -198,7 +198,7 @@ Status SafetensorsIndex::verify() {
   Vec<unsigned char> buffer(input.alloc);
   if (!buffer.resize(piece))
     return outOfMemory(input.alloc);
-  uLong sum = crc32(0, nullptr, 0);
+  uint32_t sum = 0;
   for (int64_t at = 0; at < input.size;) {
     auto count = std::min<int64_t>(static_cast<int64_t>(piece), input.size - at);
     MXRT_CHECK(input.read(at, buffer.data(), static_cast<size_t>(count)));
@@ -206,11 +206,11 @@ Status SafetensorsIndex::verify() {
     for (int64_t i = 0; i < static_cast<int64_t>(checksumDigits); ++i)
       if (int64_t digit = 8 + checksumAt + i - at; digit >= 0 && digit < count)
         buffer[static_cast<size_t>(digit)] = '0';
-    sum = crc32(sum, buffer.data(), static_cast<uInt>(count));
+    sum = crc32(sum, buffer.data(), static_cast<size_t>(count));
     at += count;
   }
   char digits[checksumDigits + 1];
-  formatChecksum(static_cast<uint32_t>(sum), digits);
+  formatChecksum(sum, digits);
   if (std::memcmp(written, digits, checksumDigits) != 0)
     return input.malformed(8 + checksumAt, "checksum",
                            "the file says its checksum is %s, but it is %s: the file is damaged",

@@ -3,6 +3,7 @@
 // Writes a safetensors file beside the one it replaces, makes it durable, and
 // gives it the name in one step.
 
+#include "base/Crc32.h"
 #include "base/Files.h"
 #include "io/Json.h"
 #include "io/Safetensors.h"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <zlib.h>
 
 namespace mxrt::io {
 
@@ -53,10 +53,6 @@ bool makeHeader(Vec<char> &out, const Vec<SafeEntry> &entries, size_t &digitsAt)
   return true;
 }
 
-uint32_t sumOf(uint32_t sum, const void *data, size_t bytes) {
-  return static_cast<uint32_t>(crc32_z(sum, static_cast<const unsigned char *>(data), bytes));
-}
-
 /// Gives up: closes and removes what was begun.
 Status abandon(const mxrt_allocator *alloc, const char *path, const char *temporary, int descriptor,
                int failure) {
@@ -82,9 +78,9 @@ Status writeSafetensors(const mxrt_allocator *alloc, const char *path, Vec<SafeE
   if (!makeHeader(header, entries, digitsAt) || !append(temporary, path) ||
       !append(temporary, ".tmp") || !temporary.push(0))
     return outOfMemory(alloc);
-  uint32_t sum = sumOf(0, header.data(), header.size());
+  uint32_t sum = crc32(0, header.data(), header.size());
   for (const SafeEntry &entry : entries)
-    sum = sumOf(sum, entry.data, static_cast<size_t>(entry.bytes));
+    sum = crc32(sum, entry.data, static_cast<size_t>(entry.bytes));
   char digits[checksumDigits + 1];
   formatChecksum(sum, digits);
   std::memcpy(header.data() + digitsAt, digits, checksumDigits);

@@ -20,6 +20,12 @@ WITHOUT_EXAMPLES = {
     "E0804",  # two files
     "E0805",  # two files
     "E0901",  # what is not built yet changes
+    "E1001",  # `mxc build` reports it
+    "E1002",  # `mxc build` reports it
+    "E1003",  # `mxc build` reports it
+    "E1004",  # `mxc build` reports it
+    "E1005",  # `mxc build` reports it
+    "E1006",  # `mxc build` reports it
     "N0501",  # shows when a program runs
     "N0502",  # shows when a program runs
     "N0503",  # shows when a program runs

@@ -7,8 +7,9 @@ Usage: random_programs.py MXC [--count N] [--first SEED] [--graphs N] [--seconds
 Each program is a function of a matrix with loops, branches, updates, early exits and functions that run
 again. Its slope along a random direction is taken three ways: as the product with the gradient, by `jvp`,
 and by central differences in f64. `--graphs N` compiles the gradient of every N-th as well. Where
-differences of two widths part from each other there is a kink between, and they say nothing. Prints the
-programs that disagree; exits with 1 if there are any. With `--seconds`, begins no program later.
+differences of two widths part from each other there is a kink between, and they say nothing; nor do they
+where the value is so large that its rounding shows, or so steep that the widths are none. Prints the programs
+that disagree; exits with 1 if there are any. With `--seconds`, begins no program later.
 """
 import argparse
 import concurrent.futures
@@ -101,7 +102,7 @@ class Program:
                 count = f"n{self.next}"
                 self.next += 1
                 body = self.block(depth - 1, self.r.randrange(1, 3), variables)
-                lines.append(f"var {count} = 0\nwhile {count} < 4 and {target}.sum() < 3.0 limit 6 {{\n" +
+                lines.append(f"var {count} = 0\nwhile {count} < 4 and {target}.sum() < 3.07 limit 6 {{\n" +
                              "\n".join(body) + f"\n{count} += 1\n{target} = tanh({target}) + 0.1\n}}")
             else:
                 condition = f"{self.value()}.sum() > {self.r.uniform(-1, 2):.2f}"
@@ -141,7 +142,7 @@ def calls(number, graphs):
            f"let s{number} = (value{number}(x{number} + 1e-6 * d{number}) - value{number}(x{number} - 1e-6 * d{number})) / 2e-6\n"
            f"let n{number} = (value{number}(x{number} + 2e-7 * d{number}) - value{number}(x{number} - 2e-7 * d{number})) / 4e-7\n"
            f"let p{number} = (g{number} * d{number}).sum()\n"
-           f'print(f"#{number} reverse {{p{number}:.12g}} forward {{t{number}:.12g}} differences {{s{number}:.12g}} narrow {{n{number}:.12g}}")\n')
+           f'print(f"#{number} reverse {{p{number}:.12g}} forward {{t{number}:.12g}} differences {{s{number}:.12g}} narrow {{n{number}:.12g}} value {{value{number}(x{number}):.12g}}")\n')
     if graphs and number % graphs == 0:
         out += (f"let q{number} = graph {{\n  let (_, g) = grad(x{number}) {{ value{number}(x{number}) }}\n"
                 f"  (g * d{number}).sum()\n}}\n"
@@ -175,10 +176,13 @@ def check(numbers):
     for n, got in values.items():
         want, narrow = got.pop("differences", float("nan")), got.pop("narrow", float("nan"))
         compared += 1
-        if not agree(narrow, want):
+        # What rounding of the values makes of a difference.
+        noise = abs(got.pop("value", 0)) * 2e-16 / 4e-7
+        isSteep = abs(got.get("reverse", 0)) * 2e-7 > 1e-2
+        if not agree(narrow, want) or noise > 1e-5 * (1 + abs(want)) or isSteep:
             want = got.get("reverse", float("nan"))
         if len(got) < 2 or not all(agree(v, want) for v in got.values()):
-            found.append(f"{texts[n]}\nprogram {n}: {got}")
+            found.append(f"{texts[n]}\nprogram {n}: {got}, not {want}")
     return found, compared
 
 

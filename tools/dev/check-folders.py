@@ -20,13 +20,14 @@ import sys
 # name of a single header allows that header alone. System headers are always
 # allowed, except those in NEVER.
 
-COMPILER = ["Support", "Syntax", "Sema", "IRGen", "Graph", "Memory", "Lowering", "Target",
-            "Bytecode", "Pipeline", "Driver", "Repl"]
+COMPILER = ["Support", "Syntax", "Docs", "Sema", "IRGen", "Graph", "Memory", "Lowering", "Target",
+            "Bytecode", "Pipeline", "Build", "Driver", "Repl", "Embed"]
 
 ALLOWED = {
     # the front end
     "Support":  [],
     "Syntax":   ["Support"],
+    "Docs":     ["Syntax", "Support"],
     "Sema":     ["Syntax", "Support"],
     "IRGen":    ["Sema", "Syntax", "Support", "dialects"],
     # the middle and the back: these four never include each other
@@ -38,7 +39,11 @@ ALLOWED = {
     "Pipeline": ["Graph", "Memory", "Lowering", "Target", "dialects", "Support"],
     # what ties compiler and runtime together; Bytecode writes the VM's module files
     "Bytecode": ["dialects", "Support", "runtime", "mxrt/*"],
-    "Driver":   [c for c in COMPILER if c != "Repl"] + ["dialects", "mxc/*", "runtime", "mxrt/*"],
+    # artefacts: code and tables for the core of the runtime, whose file formats it reads
+    "Build":    ["Pipeline", "Target", "dialects", "Support", "runtime", "mxrt/*"],
+    "Driver":   [folder for folder in COMPILER if folder not in ("Repl", "Embed")] + ["dialects", "mxc/*", "runtime", "mxrt/*"],
+    # the driver's session behind the public headers; Driver's table, and Driver itself
+    "Embed":    COMPILER + ["dialects", "mxc/*", "runtime", "mxrt/*"],
     "Repl":     ["Driver", "Sema", "Syntax", "Support", "runtime", "mxrt/*"],
     "tools":    ["Driver", "Repl", "Support", "mxc/*", "mxrt/*"],
     # the runtime stands alone
@@ -74,7 +79,7 @@ TOOL_EXTRA = {
 SOURCES = (".c", ".cc", ".cpp", ".cu", ".cuh", ".def", ".h", ".hpp", ".inc", ".td")
 INCLUDE = re.compile(r'^\s*#?\s*include\s*([<"])([^>"]+)[>"]')
 RUNTIME_FOLDERS = ["base", "memory", "engine", "host", "eager", "device", "kvstore", "io", "data", "random",
-                   "routines", "profile", "abi"]
+                   "routines", "profile", "abi", "aot"]
 
 
 def folder_of(path):

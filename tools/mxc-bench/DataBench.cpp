@@ -6,7 +6,7 @@
 
 #include "DataBench.h"
 
-#include "Driver/Commands.h"
+#include "Driver/Installed.h"
 #include "Driver/Session.h"
 #include "Measure.h"
 #include "io/Images.h"

@@ -5,7 +5,7 @@
 
 #include "SpineBench.h"
 
-#include "Driver/Commands.h"
+#include "Driver/Installed.h"
 #include "Driver/Session.h"
 
 #include <chrono>

@@ -80,8 +80,14 @@ TEST(EagerKey, Refused) {
                           "take f32:3c,f32:1c -> f32:3c",
                           "select f32:1c,f32:1c,f32:1c -> f32:1c"})
     errorOf(key);
-  EXPECT_EQ(errorOf("add f32:1c,f32:7c -> f32:1c"),
-            "kernel key `add f32:1c,f32:7c -> f32:1c`: `f32:7c` has a rank above 4");
+  EXPECT_EQ(errorOf("add f32:1c,f32:8c -> f32:1c"),
+            "kernel key `add f32:1c,f32:8c -> f32:1c`: `f32:8c` has a rank above 7");
+  EXPECT_EQ(errorOf("neg f32:5c -> f32:5c"),
+            "kernel key `neg f32:5c -> f32:5c`: `neg` has a rank above 4");
+  EXPECT_EQ(errorOf("conv(outputs=2) f32:5c,f32:5c -> f32:5c"),
+            "kernel key `conv(outputs=2) f32:5c,f32:5c -> f32:5c`: `conv` has no attribute `outputs`");
+  EXPECT_EQ(errorOf("fold f32:7c -> f32:5c"),
+            "kernel key `fold f32:7c -> f32:5c`: `fold` has other ranks");
 }
 
 /// Whatever the text, the answer is a kernel or an error.

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Docs/Pages.h"
+#include "Docs/Text.h"
+#include "Support/Page.h"
+#include "Support/Primitives.h"
+#include <algorithm>
+#include <cctype>
+
+namespace mx::docs {
+namespace {
+
+std::string quoted(std::string_view text) { return "\"" + escapedForPage(text) + "\""; }
+
+/// The lines of a piece of a file, without the indentation of its first line.
+std::string dedented(const Module &module, Span span) {
+  uint32_t column = span.begin - module.file->lineStart(module.file->lineNumber(span.begin));
+  std::string out;
+  bool atStart = false;
+  uint32_t skipped = 0;
+  for (char c : module.text(span)) {
+    if (c == '\n') {
+      atStart = true;
+      skipped = 0;
+    } else if (atStart && c == ' ' && skipped < column) {
+      ++skipped;
+      continue;
+    } else {
+      atStart = false;
+    }
+    out += c;
+  }
+  return out;
+}
+
+Span headerOf(const ast::Nominal &nominal) {
+  Span span = nominal.span;
+  if (nominal.bodySpan.begin > span.begin)
+    span.end = nominal.bodySpan.begin;
+  return span;
+}
+
+void addNames(OwnNames &own, const List<ast::Generic> &generics, const List<ast::Param> &params) {
+  for (const ast::Generic &generic : generics)
+    own.insert(std::string(generic.name.text));
+  for (const ast::Param &param : params)
+    own.insert(std::string(param.name.text));
+}
+
+OwnNames ownNames(const ast::Stmt *syntax) {
+  OwnNames own;
+  if (auto *func = ast::as<ast::Func>(syntax))
+    addNames(own, func->generics, func->params);
+  if (auto *nominal = ast::as<ast::Nominal>(syntax)) {
+    addNames(own, nominal->generics, nominal->params);
+    for (const ast::Field &field : nominal->fields)
+      own.insert(std::string(field.name.text));
+  }
+  return own;
+}
+
+/// Whether a text has a word, and not only as a part of another.
+bool hasWord(std::string_view text, std::string_view word) {
+  auto isWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    size_t end = at + word.size();
+    if ((at == 0 || !isWord(text[at - 1])) && (end == text.size() || !isWord(text[end])))
+      return true;
+  }
+  return false;
+}
+
+/// One entry of the search: name, kind, module, place, first sentence.
+std::string entry(std::string_view name, std::string_view kind, std::string_view module,
+                  std::string_view link, std::string_view doc) {
+  std::string out = "[";
+  for (std::string_view part : {name, kind, module, link, doc})
+    out += (out.size() > 1 ? "," : "") + jsonString(part);
+  return out + "],\n";
+}
+
+// ------------------------------------------------------------------------------- a module's page
+
+class ModulePage {
+public:
+  ModulePage(const Library &library, const Module &module)
+      : library(library), module(module), writer(library, &module) {}
+
+  std::string main() {
+    std::string out = "<h1><span class=\"kind\">module</span> " + escapedForPage(module.name) +
+                      "</h1>\n" + writer.prose(module.doc);
+    if (module.items.empty())
+      out += handedOn();
+    else
+      out += overview();
+    for (const Item &item : module.items)
+      out += section(item);
+    return out;
+  }
+
+  /// The names of the page, for its margin.
+  std::string outline() {
+    std::string out;
+    for (const Item &item : module.items)
+      out += "<li><a href=" + quoted("#" + item.name) + ">" + escapedForPage(item.name) +
+             "</a></li>\n";
+    return out.empty() ? "" : "<ul>\n" + out + "</ul>\n";
+  }
+
+  std::string entries() {
+    std::string out;
+    for (const Item &item : module.items) {
+      std::string link = pageOf(module.name) + "#" + item.name;
+      out += entry(item.name, kindOf(item.syntax), module.name, link, firstSentence(item.doc));
+      if (auto *nominal = ast::as<ast::Nominal>(item.syntax))
+        for (const ast::Func *func : nominal->funcs)
+          if (isShown(*func))
+            out += entry(item.name + "." + std::string(func->name.text), "fn", module.name,
+                         link + "." + std::string(func->name.text), firstSentence(func->doc));
+    }
+    return out;
+  }
+
+private:
+  const Library &library;
+  const Module &module;
+  Writer writer;
+
+  static bool isShown(const ast::Func &func) {
+    return func.name.valid() && func.name.text.front() != '_';
+  }
+
+  std::string row(std::string_view name, const std::string &link, const std::string &doc) {
+    return "<tr><td><a href=" + quoted(link) + "><code>" + escapedForPage(name) +
+           "</code></a></td><td>" + doc + "</td></tr>\n";
+  }
+
+  std::string overview() {
+    std::string out = "<table class=\"names\">\n";
+    for (const Item &item : module.items)
+      out += row(item.name, "#" + item.name,
+                 writer.line(firstSentence(item.doc), ownNames(item.syntax)));
+    return out + "</table>\n";
+  }
+
+  /// A module that only hands on what others define lists it by where it comes from.
+  std::string handedOn() {
+    std::string out;
+    for (const ast::Stmt *stmt : module.tree->items) {
+      auto *import = ast::as<ast::Import>(stmt);
+      if (!import || !import->isFrom)
+        continue;
+      std::string rows, path;
+      for (const ast::Identifier &word : import->modules[0].path)
+        path += (path.empty() ? "" : ".") + std::string(word.text);
+      const Module *from = library.find(path);
+      for (const ast::Identifier &name : import->names) {
+        auto offered = module.offers.find(name.text);
+        if (!from || offered == module.offers.end())
+          continue;
+        auto item = std::find_if(from->items.begin(), from->items.end(),
+                                 [&](const Item &i) { return i.name == name.text; });
+        rows += row(
+            name.text, offered->second,
+            item == from->items.end() ? "" : Writer(library, from).line(firstSentence(item->doc)));
+      }
+      if (!rows.empty())
+        out += "<h2 class=\"shelf\"><a href=" + quoted(pageOf(path)) + ">" + escapedForPage(path) +
+               "</a></h2>\n<table class=\"names\">\n" + rows + "</table>\n";
+    }
+    return out;
+  }
+
+  std::string section(const Item &item) {
+    OwnNames own = ownNames(item.syntax);
+    std::string out = "<section id=" + quoted(item.name) + ">\n<h2><span class=\"kind\">" +
+                      kindOf(item.syntax) + "</span> <a href=" + quoted("#" + item.name) + ">" +
+                      escapedForPage(item.name) + "</a></h2>\n";
+    auto *nominal = ast::as<ast::Nominal>(item.syntax);
+    auto *func = ast::as<ast::Func>(item.syntax);
+    Span header = func ? func->headerSpan : nominal ? headerOf(*nominal) : item.syntax->span;
+    out += signature(item.syntax, header, own) + writer.prose(item.doc, own);
+    if (nominal)
+      out += fields(*nominal, own) + methods(item, *nominal, own);
+    out += tests(item);
+    if (nominal || (func && func->body))
+      out += "<details><summary>Source, " + escapedForPage(module.file->name()) + ":" +
+             std::to_string(module.file->lineNumber(item.syntax->span.begin)) + "</summary><pre>" +
+             writer.code(dedented(module, item.syntax->span), own) + "</pre></details>\n";
+    return out + "</section>\n";
+  }
+
+  /// The header as it is written, under the attributes that say something to a caller.
+  std::string signature(const ast::Stmt *syntax, Span header, const OwnNames &own) {
+    std::string out = "<pre class=\"signature\">";
+    for (const ast::Attribute &attribute : syntax->attributes)
+      if (attribute.name.text == "amp" || attribute.name.text == "remat" ||
+          attribute.name.text == "vjp" || attribute.name.text == "handle")
+        out += "<span class=\"k\">" + escapedForPage(module.text(attribute.span)) + "</span>\n";
+    std::string text = dedented(module, header);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\n'))
+      text.pop_back();
+    return out + writer.code(text, own) + "</pre>\n";
+  }
+
+  std::string fields(const ast::Nominal &nominal, const OwnNames &own) {
+    std::string out;
+    for (const ast::Field &field : nominal.fields) {
+      if (field.name.text.front() == '_')
+        continue;
+      static constexpr const char *kinds[] = {"", "param", "state", "sub"};
+      auto code = [&](Span span) {
+        return span.valid() ? "<code>" + writer.code(module.text(span), own) + "</code>" : "";
+      };
+      out += std::string("<tr><td class=\"k\">") + kinds[static_cast<int>(field.kind)] +
+             "</td><td><code>" + escapedForPage(field.name.text) + "</code></td><td>" +
+             code(field.type ? field.type->span : Span()) + "</td><td>" +
+             code(field.value ? field.value->outerSpan : Span()) + "</td><td>" +
+             writer.line(field.doc, own) + "</td></tr>\n";
+    }
+    return out.empty() ? ""
+                       : "<table class=\"fields\">\n<tr><th></th><th>field</th><th>type</th>"
+                         "<th>begins as</th><th></th></tr>\n" +
+                             out + "</table>\n";
+  }
+
+  std::string methods(const Item &item, const ast::Nominal &nominal, const OwnNames &outer) {
+    std::string out;
+    for (const ast::Func *func : nominal.funcs) {
+      if (!isShown(*func))
+        continue;
+      OwnNames own = outer;
+      own.merge(ownNames(func));
+      out += "<div class=\"method\" id=" + quoted(item.name + "." + std::string(func->name.text)) +
+             ">" + signature(func, func->headerSpan, own) + writer.prose(func->doc, own) +
+             "</div>\n";
+    }
+    return out;
+  }
+
+  /// Tests of the module that use a name show how it is used; they run with it.
+  std::string tests(const Item &item) {
+    std::string out;
+    int count = 0;
+    for (const ast::Stmt *stmt : module.tree->items)
+      if (auto *test = ast::as<ast::Test>(stmt);
+          test && test->body && hasWord(module.text(test->body->span), item.name)) {
+        out += "<pre>" + writer.code(dedented(module, test->span)) + "</pre>";
+        ++count;
+      }
+    if (count == 0)
+      return "";
+    return "<details class=\"tests\"><summary>" +
+           (count == 1 ? std::string("A test") : std::to_string(count) + " tests") + " that " +
+           (count == 1 ? "uses" : "use") + " it</summary>" + out + "</details>\n";
+  }
+};
+
+// ------------------------------------------------------------------------------------ other pages
+
+std::string primitiveSection(const PrimitiveInfo &p, const Writer &writer, bool isFirst) {
+  std::string out = std::string("<section") + (isFirst ? " id=" + quoted(p.name) : std::string()) +
+                    ">\n<h3><a href=" + quoted("#" + std::string(p.name)) + ">" +
+                    escapedForPage(p.name) + "</a></h3>\n<pre class=\"signature\">" +
+                    writer.code(p.signature) + "</pre>\n<p>" + writer.line(p.doc) +
+                    "</p>\n<p class=\"quiet\">gradient: " +
+                    (p.gradient == Gradient::Yes    ? "yes"
+                     : p.gradient == Gradient::Zero ? "zero"
+                                                    : "none");
+  if (!p.effects.empty())
+    out += "; effects: " + escapedForPage(p.effects.substr(0, p.effects.find(':')));
+  return out + "</p>\n</section>\n";
+}
+
+class Site {
+public:
+  Site(const Library &library, const PageOptions &options) : library(library), options(options) {
+    for (auto &module : library.modules())
+      sorted.push_back(module.get());
+    std::sort(sorted.begin(), sorted.end(),
+              [](const Module *a, const Module *b) { return a->name < b->name; });
+  }
+
+  std::vector<File> write() {
+    std::vector<File> out;
+    std::string names;
+    for (const Module *module : sorted) {
+      ModulePage page(library, *module);
+      names += page.entries();
+      out.push_back({pageOf(module->name),
+                     whole(module->name, margin(module->name, page.outline()), page.main())});
+    }
+    if (options.primitives) {
+      out.push_back({"primitives.html", primitives()});
+      for (const PrimitiveInfo &p : allPrimitives())
+        names +=
+            entry(p.name, "primitive", p.family, "primitives.html#" + std::string(p.name), p.doc);
+    }
+    out.push_back({"index.html", index()});
+    out.push_back({"names.js", "const NAMES = [\n" + names + "];\n"});
+    return out;
+  }
+
+private:
+  const Library &library;
+  const PageOptions &options;
+  std::vector<const Module *> sorted;
+
+  std::string whole(std::string_view title, const std::string &margin, const std::string &main) {
+    std::string shown = escapedForPage(
+        title == options.title ? options.title : std::string(title) + " - " + options.title);
+    return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
+           shown + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n<nav>\n" + margin +
+           "</nav>\n<main>\n" + main + "</main>\n<script src=\"names.js\"></script>\n<script>" +
+           kScript + "</script>\n</body>\n</html>\n";
+  }
+
+  std::string margin(std::string_view current, const std::string &outline) {
+    std::string out = "<a class=\"home\" href=\"index.html\">" + escapedForPage(options.title) +
+                      "</a>\n<label for=\"search\">Search</label>\n<input id=\"search\" "
+                      "type=\"search\" placeholder=\"name or word   /\" autocomplete=\"off\">\n"
+                      "<ol id=\"found\" hidden></ol>\n<ul class=\"modules\">\n";
+    for (const Module *module : sorted) {
+      bool isHere = module->name == current;
+      out += std::string("<li") + (isHere ? " class=\"here\"" : "") +
+             "><a href=" + quoted(pageOf(module->name)) + ">" + escapedForPage(module->name) +
+             "</a>" + (isHere ? outline : "") + "</li>\n";
+    }
+    if (options.primitives)
+      out += std::string("<li") + (current == "primitives" ? " class=\"here\"" : "") +
+             "><a href=\"primitives.html\">primitives</a>" +
+             (current == "primitives" ? outline : "") + "</li>\n";
+    return out + "</ul>\n";
+  }
+
+  std::string primitives() {
+    Writer writer(library, nullptr);
+    std::string main = "<h1>Primitives</h1>\n<p>Everything a program can use that is not written "
+                       "in mx, without an import. In signatures <code>shape[...S]</code> is a list "
+                       "of sizes, <code>dtype[T]</code> an element type, <code>axes</code> an axis "
+                       "or a list of axes, <code>any</code> every value, and <code>= _</code> a "
+                       "parameter that the context may give.</p>\n";
+    std::string outline;
+    std::string_view family;
+    std::set<std::string_view> seen;
+    for (const PrimitiveInfo &p : allPrimitives()) {
+      if (p.family != family) {
+        family = p.family;
+        std::string id = "family-" + std::string(family);
+        std::replace(id.begin(), id.end(), ' ', '-');
+        main += "<h2 id=" + quoted(id) + " class=\"shelf\">" + escapedForPage(family) + "</h2>\n";
+        outline += "<li><a href=" + quoted("#" + id) + ">" + escapedForPage(family) + "</a></li>\n";
+      }
+      main += primitiveSection(p, writer, seen.insert(p.name).second);
+    }
+    return whole("primitives", margin("primitives", "<ul>\n" + outline + "</ul>\n"), main);
+  }
+
+  std::string index() {
+    std::string main = "<h1>" + escapedForPage(options.title) + "</h1>\n<table class=\"names\">\n";
+    for (const Module *module : sorted)
+      main += "<tr><td><a href=" + quoted(pageOf(module->name)) + "><code>" +
+              escapedForPage(module->name) + "</code></a></td><td>" +
+              Writer(library, module).line(firstSentence(module->doc)) + "</td></tr>\n";
+    if (options.primitives)
+      main += "<tr><td><a href=\"primitives.html\"><code>primitives</code></a></td><td>What every "
+              "program knows and is not written in mx.</td></tr>\n";
+    return whole(options.title, margin("", ""), main + "</table>\n");
+  }
+};
+
+} // namespace
+
+std::vector<File> pagesOf(const Library &library, const PageOptions &options) {
+  return Site(library, options).write();
+}
+
+} // namespace mx::docs

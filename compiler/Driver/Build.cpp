@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `mxc build`: code for other programs, made ahead of time.
+#include "Build/Write.h"
+#include "Driver/Session.h"
+#include "Driver/Settings.h"
+#include "Support/Limits.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+namespace mx::driver {
+namespace {
+
+constexpr const char *kBuildHelp = R"(mxc build - code for other programs, made ahead of time
+
+usage: mxc build --obj|--lib|--python [OPTIONS] FILE -o OUT
+
+Compiles every `export graph fn` of a program into functions of C and writes a header with their
+prototypes and the bytes of workspace that each needs. What comes out needs libc and libm, and no
+compiler. Prints the size of the artefact, and the signature and workspace of each function.
+
+  --obj                    an object file; link it with libmxrt_core.a
+  --lib                    OUT.so: a shared library; OUT.a: a static one. libmxrt_core is inside
+  --python                 OUT.py: a module on ctypes and NumPy; libOUT.so goes beside it
+  -o OUT                   the file to write; names in C begin with its name without `lib`
+  --header FILE            where the header goes (OUT.h, beside OUT)
+  --shapes N=1,32,T=7      values of sizes that are not `dyn`; several make several variants, and the
+                           caller says which
+  --target-cpu LIST        what CPUs there is code for; the best one is chosen where it runs. native,
+                           generic, x86-64-v2, x86-64-v3, x86-64-v4 (the three levels)
+  --embed-params FILE      parameters from a safetensors file become part of the artefact
+  --unchecked              integer division by zero gives 0 instead of an error
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, schedule, recompute,
+                           in-place, co-share
+  -D name=value            a value for `option(name, default)`
+  --error-format=text|short|json   --silence=CODE   --as NAME   --colour=auto|always|never
+)";
+
+/// `N=1,32,T=7`: a word without a name is one more value of the name before it.
+std::string readShapes(const std::string &text, build::Shapes &shapes) {
+  for (const std::string &part : commaList(text)) {
+    auto [name, value] = llvm::StringRef(part).split('=');
+    int64_t number = 0;
+    bool isNamed = part.find('=') != std::string::npos;
+    if ((isNamed && name.empty()) || (!isNamed && shapes.empty()) ||
+        (isNamed ? value : name).getAsInteger(10, number) || number < 0)
+      return "`" + part + "` in --shapes is not of the form N=1 or N=1,32";
+    if (isNamed)
+      shapes.push_back({name.str(), {}});
+    if (!llvm::is_contained(shapes.back().second, number))
+      shapes.back().second.push_back(number);
+  }
+  return "";
+}
+
+/// `libmnist.so` is called mnist.
+std::string stemOf(const std::string &path) {
+  llvm::StringRef stem = llvm::sys::path::stem(path);
+  if (stem.size() > 3)
+    stem.consume_front("lib");
+  return stem.str();
+}
+
+/// A library of the runtime, which is beside the program.
+std::string findLibrary(const std::string &name) {
+  llvm::SmallString<256> path(llvm::sys::fs::getMainExecutable(nullptr, nullptr));
+  llvm::sys::path::remove_filename(path);
+  llvm::sys::path::append(path, "..", "lib", name);
+  llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+  return std::string(path);
+}
+
+/// With all of libmxrt_core that the object needs inside.
+bool writeLibrary(const std::string &path, const std::string &object,
+                  build::Trouble &trouble) {
+  std::string core = findLibrary("libmxrt_core.a");
+  if (llvm::StringRef(path).ends_with(".a"))
+    return build::writeArchive(path, object, core, trouble);
+  llvm::SmallString<128> temporary;
+  if (std::error_code failure = llvm::sys::fs::createTemporaryFile("mxc-build", "o", temporary)) {
+    trouble.why = failure.message();
+    return false;
+  }
+  std::string input(temporary);
+  // Only the functions of the header are seen from outside.
+  bool fine = build::writeFile(input, object, trouble) &&
+              build::runLinker({"-shared", "-Wl,--exclude-libs,ALL", "-Wl,--gc-sections",
+                                "-Wl,-z,defs", "-Wl,--as-needed", "-s"},
+                               {input, core, "-lm"}, path, trouble);
+  llvm::sys::fs::remove(input);
+  return fine;
+}
+
+} // namespace
+
+/// The graphs that a program exports, ready for the pipeline. False after an error.
+bool Session::collectExports(const std::string &name, const std::string &path, std::string text,
+                             mlir::OwningOpRef<mlir::ModuleOp> &module,
+                             std::vector<build::Export> &out) {
+  const SourceFile &file = sources.add(name, path, std::move(text));
+  const sema::ModuleInfo *program = names->checkProgram(file);
+  bool wrong = diags.hasErrors();
+  flushDiagnostics();
+  if (wrong)
+    return false;
+  irgen::Options code = options.code;
+  code.exports = true;
+  irgen::Generated generated = irgen::generate(context, names->sema(), *program, code);
+  flushDiagnostics();
+  if (!generated.module)
+    return false;
+  if (generated.exports.empty()) {
+    diags.report(Code::E1001, {file.id(), 0, 0}, "the program exports no graph")
+        .help("write `export graph fn …`, or build the whole program with `--exe`");
+    flushDiagnostics();
+    return false;
+  }
+  if (!prepare(*generated.module))
+    return false;
+  module = std::move(generated.module);
+  for (const irgen::Exported &each : generated.exports) {
+    // If its arguments are on other devices, there is another form of it (Place).
+    mlir::Operation *found = module->lookupSymbol(each.symbol + ".placed");
+    if (!found)
+      found = module->lookupSymbol(each.symbol);
+    auto graph = mlir::dyn_cast_or_null<ir::GraphOp>(found);
+    if (!graph) {
+      diags.report(Code::E1003, each.span,
+                   "`" + each.name + "` cannot be called from C: it runs on several devices")
+          .help("export one graph for each device");
+      flushDiagnostics();
+      return false;
+    }
+    out.push_back({each.name, each.header, graph, each.span});
+  }
+  return true;
+}
+
+bool Session::writeArtefact(const BuildRequest &request, const build::Interface &interface,
+                            const std::vector<build::Cpu> &cpus, const std::string &object) {
+  using llvm::sys::path::filename;
+  std::string failed;
+  build::Trouble trouble;
+  auto wrote = [&](const std::string &path, bool fine) {
+    if (!fine)
+      failed = path;
+    return fine;
+  };
+  const std::string &binary =
+      request.kind == BuildRequest::Python ? request.library : request.output;
+  bool fine =
+      wrote(binary, request.kind == BuildRequest::Object
+                        ? build::writeFile(binary, object, trouble)
+                        : writeLibrary(binary, object, trouble)) &&
+      wrote(request.header,
+            build::writeFile(request.header,
+                             build::writeHeader(interface, filename(request.header).str()),
+                             trouble));
+  if (fine && request.kind == BuildRequest::Python)
+    fine = wrote(request.output,
+                 build::writeFile(request.output,
+                                  build::writePython(interface, interface.prefix,
+                                                     filename(binary).str()),
+                                  trouble));
+  if (!fine) {
+    diags.report(Code::E1006, Span(), "cannot write `" + failed + "`: " + trouble.why)
+        .help(!trouble.help.empty() ? trouble.help
+                                    : "name a file in a folder that exists and can be written: "
+                                      "`-o FILE`");
+    flushDiagnostics();
+    return false;
+  }
+  uint64_t bytes = 0;
+  (void)llvm::sys::fs::file_size(binary, bytes);
+  out << binary << "  " << build::grouped(static_cast<int64_t>(bytes)) << " bytes for ";
+  for (size_t i = cpus.size(); i > 0; --i)
+    out << cpus[i - 1].name << (i > 1 ? ", " : "\n");
+  out << request.header << "\n";
+  if (request.kind == BuildRequest::Python)
+    out << request.output << "\n";
+  for (const build::Function &function : interface.functions) {
+    out << "\n" << build::prototypeOf(interface, function) << "\n";
+    out << "  workspace " << build::grouped(function.workspace) << " bytes";
+    for (const build::SizeArgument &size : function.sizes)
+      out << (&size == &function.sizes.front() ? " for " : ", ") << size.name << " = "
+          << size.largest();
+    out << "\n";
+  }
+  for (const build::ValueType &type : interface.types)
+    out << "  " << type.parameter << " " << build::grouped(type.bytes()) << " bytes"
+        << (type.embedded ? ", embedded" : "") << "\n";
+  return true;
+}
+
+bool Session::build(const std::string &name, const std::string &path, std::string text,
+                    const BuildRequest &request) {
+  auto cpus = build::parseCpus(request.cpus, diags);
+  flushDiagnostics();
+  if (!cpus)
+    return false;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<build::Export> exports;
+  if (!collectExports(name, path, std::move(text), module, exports))
+    return false;
+  auto interface = build::describe(request.prefix, exports, request.shapes, diags);
+  bool fine = interface && (request.parameters.empty() ||
+                            build::embedParameters(*interface, request.parameters, diags));
+  std::optional<std::string> object;
+  if (fine)
+    object = build::makeObject(*interface, *cpus, options.compile, diags);
+  flushDiagnostics();
+  return object && writeArtefact(request, *interface, *cpus, *object);
+}
+
+int runBuild(const std::vector<std::string> &args, Streams streams) {
+  std::set<std::string> valued = programOptions();
+  valued.insert({"-o", "--header", "--shapes", "--target-cpu", "--embed-params", "--disable"});
+  CommandLine line(args, valued, {"--help", "-h", "--obj", "--lib", "--python", "--unchecked"});
+  if (!line.problem().empty())
+    return wrongUse(streams, line.problem(), "build");
+  if (line.has("--help") || line.has("-h")) {
+    streams.out << kBuildHelp;
+    return kFine;
+  }
+  if (line.has("--obj") + line.has("--lib") + line.has("--python") != 1)
+    return wrongUse(streams, "one of --obj, --lib and --python, please", "build");
+  if (line.files().size() != 1)
+    return wrongUse(streams, "one file, please", "build");
+  if (!line.value("-o") || line.value("-o")->empty())
+    return wrongUse(streams, "where to? `-o FILE`", "build");
+  Settings settings;
+  SessionOptions options;
+  BuildRequest request;
+  request.kind = line.has("--obj")   ? BuildRequest::Object
+                 : line.has("--lib") ? BuildRequest::Library
+                                     : BuildRequest::Python;
+  request.output = *line.value("-o");
+  std::string stem = stemOf(request.output);
+  request.prefix = build::cName(stem);
+  auto beside = [&](const std::string &name) {
+    llvm::SmallString<128> path(llvm::sys::path::parent_path(request.output));
+    llvm::sys::path::append(path, name);
+    return std::string(path);
+  };
+  request.header = line.value("--header").value_or(beside(stem + ".h"));
+  request.library = beside("lib" + stem + ".so");
+  request.parameters = line.value("--embed-params").value_or("");
+  request.cpus = line.value("--target-cpu").value_or(build::defaultCpus());
+  options.compile.kernels.unchecked = line.has("--unchecked");
+  std::string problem = readSettings(line, streams, settings);
+  if (problem.empty())
+    problem = readDisabled(line, options.compile.disabled);
+  for (const std::string &list : line.values("--shapes"))
+    if (problem.empty())
+      problem = readShapes(list, request.shapes);
+  if (!problem.empty())
+    return wrongUse(streams, problem, "build");
+  options.check = settings.check;
+  options.render = settings.render;
+  options.silenced = settings.silenced;
+  std::string path = line.files()[0], error;
+  std::optional<std::string> text =
+      path == "-" ? readStandardInput() : readFile(path, limits::kMaxSourceBytes + 1, error);
+  if (!text) {
+    streams.err << "mxc build: cannot read `" << path << "`: " << error << "\n";
+    return kWrongUse;
+  }
+  std::string shown = !settings.shownName.empty() ? settings.shownName
+                      : path == "-"               ? "<stdin>"
+                                                  : path;
+  Session session(options, streams.out, streams.err);
+  if (!session.ready())
+    return kFaultOfMxc;
+  return session.build(shown, path == "-" ? "" : path, std::move(*text), request)
+             ? kFine
+             : kProgramHasErrors;
+}
+
+} // namespace mx::driver

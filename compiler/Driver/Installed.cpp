@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Driver/Installed.h"
+#include <climits>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/stat.h>
+
+namespace mx::driver {
+
+static bool isFolder(const std::string &path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+std::string codeFile() {
+  Dl_info info;
+  void *extra = nullptr;
+  const char *path = "/proc/self/exe";
+  // The loader knows libraries by their path, and the program by an empty one.
+  if (dladdr1(reinterpret_cast<void *>(&codeFile), &info, &extra, RTLD_DL_LINKMAP) && extra)
+    if (const char *name = static_cast<link_map *>(extra)->l_name; name && *name)
+      path = name;
+  char buffer[PATH_MAX];
+  return realpath(path, buffer) ? buffer : "";
+}
+
+std::string findStdlib() {
+  if (const char *given = std::getenv("MX_STDLIB"); given && *given)
+    return given;
+  std::string file = codeFile();
+  std::string folder = file.substr(0, file.rfind('/'));
+  for (const char *place : {"/../share/mx/stdlib", "/stdlib", "/../stdlib"})
+    if (!file.empty() && isFolder(folder + place))
+      return folder + place;
+  return "";
+}
+
+} // namespace mx::driver

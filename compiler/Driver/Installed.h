@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where this code itself is: in a program, or in a library that some program uses.
+#pragma once
+#include <string>
+
+namespace mx::driver {
+
+/// The file of the program or library that this code is part of; empty if it cannot be found.
+std::string codeFile();
+
+/// The folder of the standard library: $MX_STDLIB, or beside that file.
+std::string findStdlib();
+
+} // namespace mx::driver

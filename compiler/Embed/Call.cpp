@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls. What a call runs is looked up by the types and sizes of its arguments; a graph then runs
+// without any lock, on the calling thread if its results are wanted at once.
+#include "mxrt/call.h"
+#include "Embed/Core.h"
+#include "llvm/ADT/Hashing.h"
+#include <cstring>
+
+namespace mx::embed {
+namespace {
+
+/// What a call's code depends on: kinds, element types, sizes, types of models, values of static
+/// arguments. A null value is refused before.
+void addToKey(const mxc_function &function, const mxc_argument &argument, size_t index,
+              llvm::SmallVectorImpl<int64_t> &key) {
+  mxc_value &value = *argument.value;
+  auto addText = [&](std::string_view text) {
+    key.push_back(static_cast<int64_t>(text.size()));
+    for (size_t at = 0; at < text.size(); at += sizeof(int64_t)) {
+      int64_t word = 0;
+      std::memcpy(&word, text.data() + at, std::min(text.size() - at, sizeof word));
+      key.push_back(word);
+    }
+  };
+  bool isMut = argument.flags & MXC_MUT;
+  if (TensorValue *tensor = value.tensor()) {
+    int32_t rank = tensor->rank();
+    int32_t device = tensor->held ? mxrt_tensor_device(tensor->held).index : 0;
+    key.push_back(value.kind | isMut << 8 | (argument.name != nullptr) << 9 |
+                  tensor->dtype() << 16 | rank << 24 | int64_t(device) << 32);
+    key.append(tensor->shape(), tensor->shape() + rank);
+  } else {
+    key.push_back(value.kind | isMut << 8 | (argument.name != nullptr) << 9);
+    const Parameter *param = function.paramOf(argument, index);
+    bool isLiteral = !param || param->isLiteral;
+    if (GroupValue *group = value.group()) {
+      key.push_back(reinterpret_cast<intptr_t>(group->type.load(std::memory_order_acquire)));
+    } else if (NumberValue *number = value.number(); number && isLiteral) {
+      int64_t bits = number->whole;
+      if (value.kind == MXC_FLOAT_NUMBER)
+        std::memcpy(&bits, &number->real, sizeof bits);
+      key.push_back(bits);
+    } else if (TextValue *text = value.text(); text && isLiteral) {
+      addText(text->content);
+    }
+  }
+  if (argument.name)
+    addText(argument.name);
+}
+
+/// Puts the leaves of a value on a list, in order. `isOwned`: nobody else can reach them.
+struct FlatLeaf {
+  mxc_value *value;
+  bool isOwned;
+};
+void flatten(mxc_value &value, bool isOwned, llvm::SmallVectorImpl<FlatLeaf> &out) {
+  isOwned &= value.isOwned();
+  if (GroupValue *group = value.group()) {
+    for (mxc_value *item : group->items)
+      flatten(*item, isOwned, out);
+    return;
+  }
+  out.push_back({&value, isOwned});
+}
+
+/// Makes a value of the next tensors; their references become the value's.
+mxc_value *build(const Form &form, const LifeRef &life, const sema::Type *type,
+                 llvm::ArrayRef<mxrt_tensor *> tensors, size_t &next, bool isReady) {
+  if (form.kind == MXC_TENSOR)
+    return makeTensorValue(tensors[next++], life, isReady);
+  auto *group = new GroupValue(form.kind);
+  group->life = life;
+  group->layout = form.layout;
+  group->type.store(type, std::memory_order_relaxed);
+  group->items.reserve(form.parts.size());
+  for (const Form &part : form.parts)
+    group->items.push_back(build(part, life, nullptr, tensors, next, isReady));
+  return group;
+}
+
+class GraphCall {
+public:
+  GraphCall(mxc_session &session, const ReadyCall &call)
+      : session(session), call(call), bound(*call.target.graph) {}
+  ~GraphCall() {
+    for (mxrt_tensor *tensor : temporary)
+      mxrt_tensor_release(tensor);
+    for (mxrt_tensor *tensor : outputs)
+      mxrt_tensor_release(tensor);
+  }
+
+  mxc_error *run(mxc_argument *arguments, bool isAsync, mxc_value *&result) {
+    for (const driver::OutsideTarget::Input &input : call.target.inputs)
+      flatten(*arguments[input.argument].value, input.isMut, leaves);
+    if (leaves.size() != call.leaves.size())
+      return wrongUse("an argument of `" + call.target.symbol + "` has the wrong parts");
+    // The engine poisons what a call that failed was to change, in place or not.
+    bool isReady = !isAsync && call.changed.empty();
+    mxc_error *error = isReady ? runHere() : issue();
+    if (error)
+      return error;
+    size_t next = 0, form = 0;
+    for (const driver::OutsideTarget::Input &input : call.target.inputs)
+      if (input.isMut) {
+        mxc_value *&slot = arguments[input.argument].value;
+        mxc_value *now =
+            build(call.changed[form++], session.life, input.given, outputs, next, isReady);
+        mxc_value_release(slot);
+        slot = now;
+      }
+    ValueRef made;
+    if (call.target.resultType)
+      made = ValueRef(build(call.result, session.life, call.target.result, outputs, next, isReady));
+    outputs.clear(); // they belong to the values now
+    if (!isAsync && !isReady) {
+      // All outputs are written by one op: if one is there, all are.
+      mxc_value *any = made ? made.get() : nullptr;
+      for (const driver::OutsideTarget::Input &input : call.target.inputs)
+        if (input.isMut && !error)
+          error = waitFor(*arguments[input.argument].value);
+      if (any && !error)
+        error = waitFor(*any);
+      if (error)
+        return error;
+    }
+    result = made.take();
+    return nullptr;
+  }
+
+private:
+  /// On this thread, now. Values that are on their way are waited for.
+  mxc_error *runHere() {
+    llvm::SmallVector<void *, 32> buffers;
+    llvm::SmallVector<uint64_t, 8> numbers(leaves.size());
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      mxc_value &value = *leaves[i].value;
+      if (NumberValue *number = value.number()) {
+        numbers[i] = bitsOf(*number, call.leaves[i].type);
+        buffers.push_back(&numbers[i]);
+        continue;
+      }
+      TensorValue *tensor = value.tensor();
+      if (!tensor)
+        return wrongPart(value);
+      void *data = tensor->host || tensor->life == session.life ? tensor->readyData() : nullptr;
+      if (!data && tensor->elements() != 0) {
+        if (mxc_error *error = waitFor(value))
+          return error;
+        mxrt_tensor *dense = nullptr;
+        if (mxc_error *error = tensorFor(session, *tensor, dense))
+          return error;
+        temporary.push_back(dense);
+        if (mxrt_status status = mxrt_tensor_wait(session.runtime(), dense, nullptr))
+          return session.render(status);
+        data = mxrt_tensor_data(dense);
+      }
+      if (call.leaves[i].isHost) { // a number of the host, in a tensor
+        std::memcpy(&numbers[i], data, static_cast<size_t>(mxrt_dtype_size(call.leaves[i].type)));
+        data = &numbers[i];
+      }
+      buffers.push_back(data);
+    }
+    for (size_t i = 0; i < bound.shapes.size(); ++i) {
+      if (mxc_error *error = makeOutput(i))
+        return error;
+      buffers.push_back(mxrt_tensor_data(outputs.back()));
+    }
+    mxrt_status status =
+        driver::runGraphNow(session.runtime(), bound, buffers.data(), call.target.place);
+    return status ? session.render(status) : nullptr;
+  }
+
+  /// Through the engine, which waits for values and orders who reads and writes.
+  mxc_error *issue() {
+    llvm::SmallVector<driver::GraphInput, 16> inputs;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      driver::GraphInput input;
+      if (mxc_error *error = inputFor(i, input))
+        return error;
+      inputs.push_back(input);
+    }
+    for (size_t i = 0; i < bound.shapes.size(); ++i) {
+      int64_t over = bound.variant->code.over[i];
+      mxc_error *error =
+          over < 0 ? makeOutput(i)
+                   : takeOver(static_cast<size_t>(over), inputs[static_cast<size_t>(over)].tensor);
+      if (error)
+        return error;
+    }
+    mxrt_status status =
+        driver::issueGraph(session.runtime(), bound, inputs, outputs, call.target.place).release();
+    return status ? session.render(status) : nullptr;
+  }
+
+  mxc_error *inputFor(size_t index, driver::GraphInput &out) {
+    mxc_value &value = *leaves[index].value;
+    const Leaf &leaf = call.leaves[index];
+    mxrt_tensor *made = nullptr;
+    if (NumberValue *number = value.number()) {
+      if (leaf.isHost) {
+        out.number = bitsOf(*number, leaf.type);
+        return nullptr;
+      }
+      if (mxc_error *error = tensorOfNumber(session, *number, leaf.type, made))
+        return error;
+    } else if (TensorValue *tensor = value.tensor()) {
+      if (leaf.isHost) {
+        const void *data = nullptr;
+        if (mxc_error *error = mxc_tensor_data(tensor, &data))
+          return error;
+        std::memcpy(&out.number, data, static_cast<size_t>(mxrt_dtype_size(leaf.type)));
+        return nullptr;
+      }
+      if (isInPlace(index, *tensor)) { // held by the value alone
+        out.tensor = tensor->held;
+        return nullptr;
+      }
+      if (mxc_error *error = tensorFor(session, *tensor, made))
+        return error;
+    } else {
+      return wrongPart(value);
+    }
+    temporary.push_back(made);
+    out.tensor = made;
+    return nullptr;
+  }
+
+  /// Whether an output is written over this leaf, which nobody else can see.
+  bool isInPlace(size_t index, const TensorValue &tensor) const {
+    return bound.outputOf[index] >= 0 && leaves[index].isOwned && tensor.held &&
+           tensor.life == session.life && mxrt_tensor_is_dense(tensor.held);
+  }
+
+  /// The tensor of an output that is written over an input: the input itself if nobody else sees
+  /// it, else a copy, which the graph reads as well.
+  mxc_error *takeOver(size_t index, mxrt_tensor *&input) {
+    mxrt_place place = call.target.place;
+    TensorValue *value = leaves[index].value->tensor();
+    bool isAligned = reinterpret_cast<uintptr_t>(mxrt_tensor_data(input)) % MXRT_ALIGNMENT == 0;
+    if (isAligned && value && isInPlace(index, *value)) {
+      mxrt_status status = mxrt_call_prepare_write(session.runtime(), &value->held, &place);
+      if (status)
+        return session.render(status);
+      input = value->held;
+      outputs.push_back(mxrt_tensor_retain(input));
+      return nullptr;
+    }
+    // What was made for this call, or is memory that the host lets be written.
+    bool isOurs = value ? value->held != input : true;
+    if (isAligned && isOurs && (!value || leaves[index].isOwned) && !mxrt_tensor_is_shared(input)) {
+      outputs.push_back(mxrt_tensor_retain(input));
+      return nullptr;
+    }
+    mxrt_device device = mxrt_tensor_device(input);
+    mxrt_tensor *copy = nullptr;
+    mxrt_status status =
+        mxrt_tensor_create(session.runtime(), &device, mxrt_tensor_dtype(input),
+                           mxrt_tensor_rank(input), mxrt_tensor_shape(input), &place, &copy);
+    if (!status)
+      status = mxrt_call_copy(session.runtime(), input, copy, &place);
+    if (status) {
+      mxrt_tensor_release(copy);
+      return session.render(status);
+    }
+    outputs.push_back(copy);
+    input = copy;
+    return nullptr;
+  }
+
+  mxc_error *makeOutput(size_t index) {
+    mxrt_tensor *made = nullptr;
+    mxrt::Status status =
+        driver::makeGraphOutput(session.runtime(), bound, index, call.target.place, made);
+    if (!status.ok())
+      return session.render(status.release());
+    outputs.push_back(made);
+    return nullptr;
+  }
+
+  mxc_error *wrongPart(mxc_value &value) {
+    return wrongUse(std::string("a value of type ") + mxc_value_type(&value) +
+                    " cannot be handed to a graph");
+  }
+
+  mxc_session &session;
+  const ReadyCall &call;
+  const driver::BoundVariant &bound;
+  llvm::SmallVector<FlatLeaf, 16> leaves;
+  llvm::SmallVector<mxrt_tensor *, 8> temporary; ///< owned
+  llvm::SmallVector<mxrt_tensor *, 8> outputs;   ///< owned, until values take them
+};
+
+mxc_error *callReady(mxc_session &session, const ReadyCall &call, mxc_argument *arguments,
+                     bool isAsync, mxc_value *&result) {
+  if (call.target.graph)
+    return GraphCall(session, call).run(arguments, isAsync, result);
+  ValueRef made;
+  mxc_value *given = nullptr;
+  if (mxc_error *error = callFunction(session, call, arguments, given))
+    return error;
+  made = ValueRef(given);
+  if (!isAsync) {
+    if (made)
+      if (mxc_error *error = waitFor(*made.get()))
+        return error;
+    for (const driver::OutsideTarget::Input &input : call.target.inputs)
+      if (input.isMut)
+        if (mxc_error *error = waitFor(*arguments[input.argument].value))
+          return error;
+  }
+  result = made.take();
+  return nullptr;
+}
+
+} // namespace
+} // namespace mx::embed
+
+using namespace mx::embed;
+
+mxc_function::~mxc_function() {
+  for (auto &bucket : ready)
+    for (ReadyCall *call = bucket.load(); call;) {
+      ReadyCall *next = call->next;
+      delete call;
+      call = next;
+    }
+}
+
+const Parameter *mxc_function::paramOf(const mxc_argument &argument, size_t index) const {
+  if (!argument.name)
+    return index < params.size() ? &params[index] : nullptr;
+  for (const Parameter &param : params)
+    if (param.name == argument.name)
+      return &param;
+  return nullptr;
+}
+
+extern "C" mxc_error *mxc_call(mxc_function *function, mxc_argument *arguments, size_t count,
+                               uint32_t flags, mxc_value **result) {
+  return guarded([&]() -> mxc_error * {
+    if (result)
+      *result = nullptr;
+    llvm::SmallVector<int64_t, 64> key;
+    for (size_t i = 0; i < count; ++i) {
+      if (!arguments[i].value)
+        return wrongUse("argument " + std::to_string(i + 1) + " of `" + function->name +
+                        "` is NULL");
+      addToKey(*function, arguments[i], i, key);
+    }
+    size_t bucket = static_cast<size_t>(llvm::hash_combine_range(key.begin(), key.end())) %
+                    function->ready.size();
+    const ReadyCall *call = function->ready[bucket].load(std::memory_order_acquire);
+    while (call && llvm::ArrayRef(call->key) != llvm::ArrayRef(key))
+      call = call->next;
+    if (!call)
+      if (mxc_error *error = resolve(*function, arguments, count, key, bucket, call))
+        return error;
+    mxc_value *made = nullptr;
+    mxc_error *error =
+        callReady(*function->module->session, *call, arguments, flags & MXC_ASYNC, made);
+    if (result)
+      *result = made;
+    else
+      mxc_value_release(made);
+    return error;
+  });
+}

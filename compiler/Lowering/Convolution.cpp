@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lowering/Convolution.h"
+
+using namespace mlir;
+using namespace mx::ir;
+using arith::CmpIPredicate;
+
+namespace mx::lowering {
+
+bool ConvAxis::isWhole() const {
+  auto is = [](Value number, int64_t wanted) { return KernelEmitter::known(number) == wanted; };
+  return is(window, 1) && is(stride, 1) && is(low, 0) && is(holes, 1) && size == out;
+}
+
+Convolution::Convolution(KernelEmitter &e, const OutputGroup &group)
+    : TileProduct(e, group), op(cast<ConvOp>(source)) {
+  prepare();
+  e.b.setLoc(op.getLoc());
+  findAxes();
+  isFlat = mayCountFlat();
+}
+
+// -------------------------------------------------------------------------------------- elements
+
+void Convolution::findAxes() {
+  auto argument = dyn_cast<BlockArgument>(op.getX());
+  auto order =
+      llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(op.getX().getType().rank())));
+  if (auto transpose = op.getX().getDefiningOp<TransposeOp>()) {
+    argument = cast<BlockArgument>(transpose.getX());
+    order.assign(transpose.getOrder().begin(), transpose.getOrder().end());
+  }
+  Buffer from = e.input(argument);
+  x = from;
+  for (auto [i, axis] : llvm::enumerate(order))
+    x.strides[i] = from.strides[static_cast<size_t>(axis)];
+  w = e.input(cast<BlockArgument>(op.getW()));
+  w.strides = {e.number(1)}; // dense
+
+  auto size = [&](Attribute of) { return e.size(cast<SizeAttr>(of)); };
+  SmallVector<Value> xs = e.sizesOf(op.getX().getType()), ws = e.sizesOf(op.getW().getType()),
+                     ys = e.sizesOf(op.getType());
+  for (size_t d = 0; d < op.getStride().size(); ++d)
+    axes.push_back({xs[d + 2], ws[d + 2], ys[d + 2], size(op.getStride()[d]),
+                    size(op.getDilation()[d]), size(op.getLow()[d]), size(op.getHoles()[d]),
+                    x.strides[d + 2]});
+  bool isDense =
+      order == llvm::to_vector(llvm::seq<int64_t>(0, order.size())) || !e.isStrided(argument);
+  places = e.number(1);
+  for (const ConvAxis &axis : axes)
+    places = e.mul(places, axis.out);
+  // Axes without a window are one.
+  while (isDense && axes.size() > 1 && axes.back().isWhole() && axes[axes.size() - 2].isWhole()) {
+    ConvAxis last = axes.pop_back_val();
+    axes.back().size = axes.back().out = e.mul(axes.back().out, last.out);
+    axes.back().step = last.step;
+  }
+  images = xs[0];
+  groups = e.size(op.getGroups());
+  channels = ws[1];
+  outputs = e.size(op.getW().getType().getSizes()[0].over(op.getGroups()));
+}
+
+SmallVector<Value> Convolution::stepSizes() {
+  SmallVector<Value> out{channels};
+  for (const ConvAxis &axis : axes)
+    out.push_back(axis.window);
+  return out;
+}
+Value Convolution::atLeastOne(Value size) {
+  if (std::optional<int64_t> known = e.known(size))
+    return e.number(std::max<int64_t>(*known, 1));
+  return arith::MaxSIOp::create(e.b, size, e.number(1));
+}
+SmallVector<Value> Convolution::split(Value number, ArrayRef<Value> sizes) {
+  SmallVector<Value> out(sizes.size());
+  if (out.empty())
+    return out;
+  for (size_t i = sizes.size(); i-- > 1;) {
+    if (e.known(sizes[i]) == 1) {
+      out[i] = e.number(0);
+      continue;
+    }
+    Value size = atLeastOne(sizes[i]);
+    Value whole = arith::DivUIOp::create(e.b, number, size);
+    out[i] = e.sub(number, e.mul(whole, size));
+    number = whole;
+  }
+  out[0] = number;
+  return out;
+}
+
+SmallVector<Value> Convolution::distancesOf(Indices step) {
+  SmallVector<Value> out;
+  for (auto [index, axis] : llvm::zip_equal(step.drop_front(), axes))
+    out.push_back(e.mul(index, axis.dilation));
+  return out;
+}
+Value Convolution::stepCount() {
+  Value out = e.number(1);
+  for (Value size : stepSizes())
+    out = e.mul(out, size);
+  return out;
+}
+
+Convolution::Spot Convolution::spotOf(Value image, Value channel, Indices outs, Indices distances) {
+  Value first = e.add(e.mul(batch[0], channels), channel);
+  Spot spot{Value(), e.add(e.mul(image, x.strides[0]), e.mul(first, x.strides[1]))};
+  auto require = [&](Value condition) {
+    spot.isInside =
+        spot.isInside ? Value(arith::AndIOp::create(e.b, spot.isInside, condition)) : condition;
+  };
+  for (size_t a = 0; a + 1 < axes.size(); ++a) {
+    const ConvAxis &axis = axes[a];
+    Value at = e.add(e.mul(outs[a], axis.stride), distances[a]);
+    if (e.known(axis.low) != 0)
+      at = e.sub(at, axis.low);
+    if (e.known(axis.holes) != 1) {
+      require(e.compare(CmpIPredicate::sge, at, e.number(0)));
+      Value whole = arith::DivUIOp::create(e.b, at, axis.holes);
+      require(e.compare(CmpIPredicate::eq, at, e.mul(whole, axis.holes)));
+      at = whole;
+    }
+    if (!axis.isWhole())
+      require(e.compare(CmpIPredicate::ult, at, axis.size));
+    spot.offset = e.add(spot.offset, e.mul(at, axis.step));
+  }
+  return spot;
+}
+
+/// Calls body with each place from `from` to `to` and the element at place * step + fixed of the
+/// last axis, 0 outside of x.
+void Convolution::along(const Spot &spot, Value fixed, Value step, Value from, Value to,
+                        llvm::function_ref<void(Value, Value)> body) {
+  const ConvAxis &axis = axes.back();
+  Value zero = e.constantOf(type, 0);
+  auto elementAt = [&](Value at) {
+    Buffer flat = x;
+    flat.strides = {e.number(1)};
+    return widen(e.load(flat, e.add(spot.offset, e.mul(at, axis.step))));
+  };
+  if (e.known(axis.holes) == 1) {
+    // The places whose elements are in x lie together.
+    auto firstFrom = [&](Value bound) {
+      Value distance = e.sub(bound, fixed);
+      if (e.known(step) != 1)
+        distance = e.floorDivide(e.add(distance, e.sub(step, e.number(1))), step);
+      return e.least(arith::MaxSIOp::create(e.b, distance, from), to);
+    };
+    Value begin = firstFrom(e.number(0)), end = firstFrom(axis.size);
+    if (spot.isInside)
+      end = e.choose(spot.isInside, end, begin);
+    e.loop(from, begin, 1, [&](Value p) { body(p, zero); });
+    e.loop(begin, end, 1, [&](Value p) { body(p, elementAt(e.add(e.mul(p, step), fixed))); });
+    e.loop(arith::MaxSIOp::create(e.b, begin, end), to, 1, [&](Value p) { body(p, zero); });
+    return;
+  }
+  e.loop(from, to, 1, [&](Value p) {
+    Value at = e.add(e.mul(p, step), fixed);
+    Value whole = arith::DivUIOp::create(e.b, at, axis.holes);
+    Value isInside = arith::AndIOp::create(
+        e.b, e.compare(CmpIPredicate::sge, at, e.number(0)),
+        arith::AndIOp::create(e.b, e.compare(CmpIPredicate::eq, at, e.mul(whole, axis.holes)),
+                              e.compare(CmpIPredicate::ult, whole, axis.size)));
+    if (spot.isInside)
+      isInside = arith::AndIOp::create(e.b, spot.isInside, isInside);
+    Value element = e.variable(type, zero);
+    e.when(isInside, [&] { e.write(element, elementAt(whole)); });
+    body(p, e.read(element, type));
+  });
+}
+
+/// Cuts `count` numbers from `begin` where a line of `length` ends: body gets the line, and where
+/// the stretch begins and ends in it.
+void Convolution::eachStretch(Value begin, Value count, Value length,
+                              llvm::function_ref<void(Value, Value, Value)> body) {
+  length = atLeastOne(length);
+  Value end = e.add(begin, count);
+  Value first = arith::DivUIOp::create(e.b, begin, length);
+  Value last = arith::DivUIOp::create(e.b, e.add(end, e.sub(length, e.number(1))), length);
+  e.loop(first, last, 1, [&](Value index) {
+    Value start = e.mul(index, length);
+    body(index, e.sub(arith::MaxSIOp::create(e.b, begin, start), start),
+         e.sub(e.least(end, e.add(start, length)), start));
+  });
+}
+
+Value Convolution::left(Value i, Value k) {
+  return widen(e.load(w, e.add(e.mul(outputOf(i), deep), k)));
+}
+
+// ------------------------------------------------------------------------------------ the result
+
+/// Whether the ops on the result mean the same if all spatial axes are counted as one: they read
+/// elements at the same position, or one for all positions.
+bool Convolution::mayCountFlat() {
+  ArrayRef<SizeAttr> own = op.getType().getSizes();
+  auto fits = [&](Value value) {
+    ArrayRef<SizeAttr> sizes = cast<TensorType>(value.getType()).getSizes();
+    size_t spatial = own.size() - 2;
+    if (sizes.size() < spatial) // some of them only
+      return llvm::all_of(sizes, [](SizeAttr size) { return size.constant() == 1; });
+    if (auto argument = dyn_cast<BlockArgument>(value); argument && e.isStrided(argument))
+      return false;
+    ArrayRef<SizeAttr> last = sizes.take_back(spatial);
+    return last == own.take_back(spatial) ||
+           llvm::all_of(last, [](SizeAttr size) { return size.constant() == 1; });
+  };
+  for (Operation *behind : operationsBehind(group.values(), /*pointwise=*/true)) {
+    if (behind == source)
+      continue;
+    bool isPlain = behind->hasTrait<Elementwise>() || isa<BroadcastOp, FullOp>(behind) ||
+                   (isa<ConstantOp>(behind) && isScalarTensor(behind->getResult(0).getType()));
+    if (!isPlain || !llvm::all_of(behind->getOperands(), fits) ||
+        !llvm::all_of(behind->getResults(), fits))
+      return false;
+  }
+  return true;
+}
+
+SmallVector<Value> Convolution::resultPlace(Value image, Value output, Value position) {
+  SmallVector<Value> sizes = e.sizesOf(op.getType()), place{image, output};
+  if (isFlat) {
+    // The last axis that moves counts them all.
+    size_t last = sizes.size();
+    while (last > 3 && e.known(sizes[last - 1]) == 1)
+      --last;
+    place.append(sizes.size() - 2, e.number(0));
+    place[last - 1] = position;
+  } else {
+    llvm::append_range(place, split(position, ArrayRef(sizes).drop_front(2)));
+  }
+  // As the place of an operand that is stretched to it is written.
+  for (auto [index, size] : llvm::zip_equal(place, sizes))
+    if (e.known(size) == 1)
+      index = e.number(0);
+  return place;
+}
+
+void Convolution::storeAt(Value image, Value output, Value position, Value sum) {
+  Evaluator::Scope scope(evaluator);
+  SmallVector<Value> place = resultPlace(image, output, position);
+  evaluator.bind(op.getResult(), place, sum);
+  SmallVector<Value> elements = evaluator.all(group.values(), place);
+  for (auto [to, value] : llvm::zip_equal(group.outputs, elements))
+    e.store(e.output(to.index), place, value);
+}
+
+} // namespace mx::lowering

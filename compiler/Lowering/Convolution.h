@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What all ways to compute a convolution share: its axes, where its elements are, and its result.
+#pragma once
+#include "Lowering/TileProduct.h"
+
+namespace mx::lowering {
+
+/// A spatial axis.
+struct ConvAxis {
+  Value size, window, out; ///< of x, w and the result
+  Value stride, dilation, low, holes;
+  Value step; ///< from one element of x to the next
+
+  /// The window has one position, and sees the elements one after the other.
+  bool isWhole() const;
+};
+
+class Convolution : public TileProduct {
+public:
+  Convolution(KernelEmitter &e, const OutputGroup &group);
+
+protected:
+  /// Where elements of x are: in range, and how far from its first.
+  struct Spot {
+    Value isInside, offset;
+  };
+
+  ir::ConvOp op;
+  Buffer x, w;
+  SmallVector<ConvAxis> axes;
+  Value images, groups, channels, outputs; ///< the last two of a group
+  Value places;                            ///< positions of the window
+
+  /// The number of steps of a sum, (channel, position in the window).
+  Value stepCount();
+  SmallVector<Value> stepSizes();
+  /// A place as its parts; the first takes what is left.
+  SmallVector<Value> split(Value number, ArrayRef<Value> sizes);
+  /// How far what a step sees, (channel, position in the window), is from what its window begins
+  /// with.
+  SmallVector<Value> distancesOf(Indices step);
+  /// By all but the last axis: positions of the window, and distances from them.
+  Spot spotOf(Value image, Value channel, Indices outs, Indices distances);
+  /// Calls body with each place from `from` to `to` and the element at place * step + fixed of the
+  /// last axis, 0 outside of x.
+  void along(const Spot &spot, Value fixed, Value step, Value from, Value to,
+             llvm::function_ref<void(Value, Value)> body);
+  /// Cuts `count` numbers from `begin` where a line of `length` ends: body gets the line, and where
+  /// the stretch begins and ends in it.
+  void eachStretch(Value begin, Value count, Value length,
+                   llvm::function_ref<void(Value, Value, Value)> body);
+  /// The ops on a sum, and the outputs. `position` counts those of the window.
+  void storeAt(Value image, Value output, Value position, Value sum);
+  Value outputOf(Value i) { return e.add(e.mul(batch[0], outputs), i); }
+
+  Value left(Value i, Value k) override;
+  bool mayReadRowsInPlace() override { return true; }
+
+private:
+  bool isFlat = false;
+
+  void findAxes();
+  Value atLeastOne(Value size);
+  bool mayCountFlat();
+  SmallVector<Value> resultPlace(Value image, Value output, Value position);
+};
+
+} // namespace mx::lowering

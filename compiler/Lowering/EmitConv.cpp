@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Convolutions, with ops on the result. A convolution is a product of tiles (TileProduct.h): rows
+// are the outputs of a group, steps (channel of the group, position in the window), columns
+// positions of the window. The left operand is w as it lies in memory. Of the right one, the
+// elements under the windows, there is never more than a copy for one panel. In the order of
+// preference:
+//
+//   OneOutput     one output in a group: nothing shares a copy, so lines are summed up where they
+//   are PaddedImages  the part of each channel that a panel sees is copied once, with zeros around
+//   it WindowPanels  the elements under the windows are copied as a matrix
+//
+// All add the same products in the same order, those with the zeros outside of x included.
+#include "Lowering/Convolution.h"
+
+using namespace mlir;
+using namespace mx::ir;
+using arith::CmpIPredicate;
+
+namespace mx::lowering {
+namespace {
+
+// ------------------------------------------------------------------------------------- one output
+
+/// A line of the result at a time, no longer than `kLine`.
+class OneOutput : public Convolution {
+public:
+  using Convolution::Convolution;
+  bool fits() { return e.known(outputs) == 1; }
+  void emit();
+
+private:
+  static constexpr int64_t kLine = 1024;
+  void copy(const Panel &, Value, Value, Value) override {}
+  void finish(Value, Value, Value, Value, Value) override {}
+};
+
+void OneOutput::emit() {
+  const ConvAxis &last = axes.back();
+  Buffer sums = e.scratch(type, kLine);
+  SmallVector<Value> outer{images, groups};
+  for (const ConvAxis &axis : ArrayRef(axes).drop_back())
+    outer.push_back(axis.out);
+  SmallVector<Value> inner = stepSizes();
+  deep = stepCount();
+  Type element = e.codeType(op.getType().getElement());
+  auto body = [&](Indices at) {
+    batch.assign(1, at[1]);
+    e.loop(e.number(0), last.out, kLine, [&](Value from) {
+      Value to = e.least(e.add(from, e.number(kLine)), last.out);
+      e.loop(from, to, 1, [&](Value p) { e.store(sums, e.sub(p, from), e.constantOf(type, 0)); });
+      e.nest(inner, [&](Indices in) {
+        Value k = e.number(0);
+        for (auto [index, size] : llvm::zip_equal(in, inner))
+          k = e.add(e.mul(k, size), index);
+        Value factor = left(e.number(0), k);
+        Spot spot = spotOf(at[0], in[0], at.drop_front(2), distancesOf(in));
+        Value fixed = e.sub(e.mul(in.back(), last.dilation), last.low);
+        along(spot, fixed, last.stride, from, to, [&](Value p, Value value) {
+          Value place = e.sub(p, from);
+          e.store(sums, place, multiplyAdd(e.load(sums, place), factor, value));
+        });
+      });
+      Value line = e.number(0); // among the positions
+      for (auto [index, axis] : llvm::zip_equal(at.drop_front(2), ArrayRef(axes).drop_back()))
+        line = e.add(e.mul(line, axis.out), index);
+      e.loop(from, to, 1, [&](Value p) {
+        Value sum = e.load(sums, e.sub(p, from));
+        if (sum.getType() != element)
+          sum = arith::TruncFOp::create(e.b, element, sum);
+        storeAt(at[0], at[1], e.add(e.mul(line, last.out), p), sum);
+      });
+    });
+  };
+  e.spread(outer, e.mul(last.out, deep), body, outer.size());
+}
+
+// ---------------------------------------------------------------------------------- padded images
+//
+// Positions are counted in an image that is as wide as what the windows see of it, so that the
+// element a window sees at a position in it lies a fixed distance behind the one at its first: no
+// copy is needed for each position in the window. Positions at the end of a line see the next one,
+// and are not stored. With a stride, elements that are apart by it lie together: an image is
+// several, its phases.
+
+class PaddedImages : public Convolution {
+public:
+  PaddedImages(KernelEmitter &e, const OutputGroup &group) : Convolution(e, group) { plan(); }
+  bool fits() { return isPlanned; }
+  void emit();
+
+private:
+  /// A spatial axis in the copy.
+  struct Padded {
+    int64_t out, size, distance;    ///< positions of the window; of the copy; between them in it
+    SmallVector<int64_t> phase, at; ///< of each position in the window: which image, where in it
+    SmallVector<int64_t> starts;    ///< of each phase: its first position in x, but for `low`
+  };
+  static constexpr int64_t kRoom = 98304; ///< elements of a copy: they are to stay in the cache
+
+  bool isPlanned = false;
+  SmallVector<Padded> padded;
+  int64_t phases = 1, reach = 0,
+          windows = 1; ///< images; the largest distance; positions in a window
+  int64_t length = 0;  ///< of a phase of a channel in the copy
+  Buffer distances;
+
+  void plan();
+  void fillDistances();
+  int64_t copiedRoom(int64_t columns) override;
+  Value copiedAt(const Tile &tile, Value k, Value j) override;
+  void copy(const Panel &panel, Value from, Value k0, Value steps) override;
+  void finish(Value row, Value i, Value count, Value begin, Value width) override;
+};
+
+void PaddedImages::plan() {
+  int64_t distance = 1, most = 1;
+  for (const ConvAxis &axis : llvm::reverse(axes)) {
+    SmallVector<int64_t> numbers;
+    for (Value number : {axis.out, axis.window, axis.stride, axis.dilation, axis.holes})
+      numbers.push_back(e.known(number).value_or(0));
+    auto [out, window, stride, dilation, holes] =
+        std::tuple(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]);
+    // More positions in the window than of it: the copy would be mostly what is not seen.
+    if (out < 1 || window < 1 || stride < 1 || dilation < 1 || holes != 1 || window > kDeep ||
+        (window - 1) * dilation / stride > std::max<int64_t>(out, 2))
+      return;
+    Padded each;
+    each.out = out;
+    each.distance = distance;
+    for (int64_t t = 0; t < window; ++t) {
+      int64_t start = t * dilation % stride;
+      auto found = llvm::find(each.starts, start);
+      each.phase.push_back(found - each.starts.begin());
+      each.at.push_back(t * dilation / stride);
+      if (found == each.starts.end())
+        each.starts.push_back(start);
+    }
+    each.size = out + each.at.back();
+    reach += each.at.back() * distance;
+    distance *= each.size;
+    phases *= static_cast<int64_t>(each.starts.size());
+    windows *= window;
+    most = std::max(most, distance);
+    if (windows > kDeep || most > (int64_t(1) << 40))
+      return;
+    padded.insert(padded.begin(), std::move(each));
+  }
+  stretch = kDeep / windows * windows; // whole channels
+  isPlanned = e.known(channels) && copiedRoom(kColumns) <= kRoom;
+}
+
+int64_t PaddedImages::copiedRoom(int64_t columns) {
+  length = llvm::alignTo(columns + reach, 16);
+  int64_t most = std::min(stretch / windows, std::max<int64_t>(*e.known(channels), 1));
+  return most * phases * length + 64;
+}
+
+void PaddedImages::emit() {
+  rows = outputs;
+  deep = stepCount();
+  // Of the first axis no position is beyond the last.
+  columns = e.number(padded[0].out * padded[0].distance);
+  distances = e.scratch(e.b.getI64Type(), kDeep);
+  run({groups, images});
+}
+
+/// How far behind the first element of a tile what is seen at each step is.
+void PaddedImages::fillDistances() {
+  for (int64_t t = 0; t < windows; ++t) {
+    int64_t rest = t, image = 0, inside = 0, times = 1;
+    for (const Padded &axis : llvm::reverse(padded)) {
+      auto at = static_cast<size_t>(rest % static_cast<int64_t>(axis.at.size()));
+      rest /= static_cast<int64_t>(axis.at.size());
+      image += axis.phase[at] * times;
+      times *= static_cast<int64_t>(axis.starts.size());
+      inside += axis.at[at] * axis.distance;
+    }
+    e.loop(e.number(0), e.number(stretch / windows), 1, [&](Value channel) {
+      Value from =
+          e.mul(e.add(e.mul(channel, e.number(phases)), e.number(image)), e.number(length));
+      e.store(distances, e.add(e.mul(channel, e.number(windows)), e.number(t)),
+              e.add(from, e.number(inside)));
+    });
+  }
+}
+
+Value PaddedImages::copiedAt(const Tile &tile, Value k, Value j) {
+  return e.add(e.add(e.load(distances, k), tile.column), j);
+}
+
+void PaddedImages::copy(const Panel &panel, Value, Value k0, Value steps) {
+  if (e.known(k0) == 0)
+    fillDistances();
+  else
+    e.when(e.compare(CmpIPredicate::eq, k0, e.number(0)), [&] { fillDistances(); });
+  const ConvAxis &last = axes.back();
+  Value first = arith::DivUIOp::create(e.b, k0, e.number(windows));
+  Value count = arith::DivUIOp::create(e.b, steps, e.number(windows));
+  Value filled =
+      e.number(length); // behind the last column too: what is not stored must be a number
+  SmallVector<Value> lines;
+  for (const Padded &axis : ArrayRef(padded).drop_back())
+    lines.push_back(e.number(axis.size));
+  e.loop(e.number(0), count, 1, [&](Value channel) {
+    for (int64_t image = 0; image < phases; ++image) {
+      SmallVector<Value> starts(padded.size());
+      int64_t rest = image;
+      for (size_t a = padded.size(); a-- > 0;) {
+        auto many = static_cast<int64_t>(padded[a].starts.size());
+        starts[a] = e.number(padded[a].starts[static_cast<size_t>(rest % many)]);
+        rest /= many;
+      }
+      Value to = e.mul(e.add(e.mul(channel, e.number(phases)), e.number(image)), e.number(length));
+      eachStretch(panel.begin, filled, e.number(padded.back().size),
+                  [&](Value index, Value from, Value end) {
+                    Spot spot =
+                        spotOf(batch[1], e.add(first, channel), split(index, lines), starts);
+                    Value begin = e.sub(e.mul(index, e.number(padded.back().size)), panel.begin);
+                    along(spot, e.sub(starts.back(), last.low), last.stride, from, end,
+                          [&](Value p, Value element) {
+                            e.store(copied, e.add(to, e.add(begin, p)), element);
+                          });
+                  });
+    }
+  });
+}
+
+void PaddedImages::finish(Value row, Value i, Value count, Value begin, Value width) {
+  SmallVector<Value> lines;
+  for (const Padded &axis : ArrayRef(padded).drop_back())
+    lines.push_back(e.number(axis.size));
+  Value size = e.number(padded.back().size), out = e.number(padded.back().out);
+  eachStretch(begin, width, size, [&](Value index, Value from, Value to) {
+    SmallVector<Value> at = split(index, lines);
+    Value line = at.empty() ? e.number(0) : at[0], isSeen;
+    for (size_t a = 1; a < at.size(); ++a) {
+      Value fits = e.compare(CmpIPredicate::ult, at[a], e.number(padded[a].out));
+      isSeen = isSeen ? Value(arith::AndIOp::create(e.b, isSeen, fits)) : fits;
+      line = e.add(e.mul(line, e.number(padded[a].out)), at[a]);
+    }
+    Value start = e.sub(e.mul(index, size), begin), end = e.least(to, out);
+    if (isSeen)
+      end = e.choose(isSeen, end, from);
+    e.loop(e.number(0), count, 1, [&](Value r) {
+      e.loop(from, end, 1, [&](Value p) {
+        storeAt(batch[1], outputOf(e.add(i, r)), e.add(e.mul(line, out), p),
+                sumAt(e.add(row, r), e.add(start, p)));
+      });
+    });
+  });
+}
+
+// ---------------------------------------------------------------------------------- window panels
+//
+// Columns are (image, position of the window). They are copied in stretches along the last axis,
+// which lie together in x: along the columns, or along the steps where the window is the longer of
+// the two, as it is in the gradient by w.
+
+class WindowPanels : public Convolution {
+public:
+  using Convolution::Convolution;
+  void emit();
+
+private:
+  Buffer line;
+
+  SmallVector<Value> columnSizes();
+  void copy(const Panel &panel, Value from, Value k0, Value steps) override;
+  void copyAlongColumns(const Panel &panel, Value k0, Value steps);
+  void copyAlongSteps(const Panel &panel, Value k0, Value steps);
+  void finish(Value row, Value i, Value count, Value begin, Value width) override;
+};
+
+void WindowPanels::emit() {
+  rows = outputs;
+  columns = e.mul(images, places);
+  deep = stepCount();
+  line = e.scratch(type, kColumns);
+  run({groups});
+}
+
+SmallVector<Value> WindowPanels::columnSizes() {
+  SmallVector<Value> out{images};
+  for (const ConvAxis &axis : axes)
+    out.push_back(axis.out);
+  return out;
+}
+
+void WindowPanels::copy(const Panel &panel, Value, Value k0, Value steps) {
+  const ConvAxis &last = axes.back();
+  std::optional<int64_t> window = e.known(last.window), out = e.known(last.out);
+  auto columns = [&] { copyAlongColumns(panel, k0, steps); };
+  auto deep = [&] { copyAlongSteps(panel, k0, steps); };
+  if (window && out)
+    return *window > *out ? deep() : columns();
+  e.when(e.compare(CmpIPredicate::sgt, last.window, last.out), deep, columns);
+}
+
+void WindowPanels::copyAlongColumns(const Panel &panel, Value k0, Value steps) {
+  const ConvAxis &last = axes.back();
+  Value zero = e.number(0);
+  Value filled = wholeTiles(e.add(panel.width, e.number(wide - 1)));
+  e.loop(zero, steps, 1, [&](Value k) {
+    SmallVector<Value> in = split(e.add(k0, k), stepSizes());
+    Value fixed = e.sub(e.mul(in.back(), last.dilation), last.low);
+    eachStretch(panel.begin, panel.width, last.out, [&](Value index, Value from, Value to) {
+      SmallVector<Value> sizes = columnSizes();
+      SmallVector<Value> out = split(index, ArrayRef(sizes).drop_back());
+      Spot spot = spotOf(out[0], in[0], ArrayRef(out).drop_front(), distancesOf(in));
+      Value begin = e.sub(e.mul(index, last.out), panel.begin); // of the line, in the panel
+      along(spot, fixed, last.stride, from, to,
+            [&](Value p, Value element) { e.store(line, e.add(begin, p), element); });
+    });
+    e.loop(panel.width, filled, 1, [&](Value j) { e.store(line, j, e.constantOf(type, 0)); });
+    e.loop(zero, filled, wide, [&](Value tile) {
+      for (int64_t v = 0; v < wide; v += lanes) {
+        auto bytes = static_cast<unsigned>(type.getIntOrFloatBitWidth() / 8);
+        Value from = e.addressAt(line, e.add(tile, e.number(v)));
+        Value vector = LLVM::LoadOp::create(e.b, VectorType::get({lanes}, type), from, bytes);
+        LLVM::StoreOp::create(e.b, vector, e.addressAt(copied, copiedPlace(tile, k, e.number(v))),
+                              bytes);
+      }
+    });
+  });
+}
+
+void WindowPanels::copyAlongSteps(const Panel &panel, Value k0, Value steps) {
+  const ConvAxis &last = axes.back();
+  Value zero = e.number(0);
+  Value filled = wholeTiles(e.add(panel.width, e.number(wide - 1)));
+  e.loop(zero, panel.width, 1, [&](Value j) {
+    Value column = arith::RemUIOp::create(e.b, j, e.number(wide)), tile = e.sub(j, column);
+    SmallVector<Value> out = split(e.add(panel.begin, j), columnSizes());
+    Value fixed = e.sub(e.mul(out.back(), last.stride), last.low);
+    eachStretch(k0, steps, last.window, [&](Value index, Value from, Value to) {
+      SmallVector<Value> sizes = stepSizes();
+      SmallVector<Value> in = split(index, ArrayRef(sizes).drop_back());
+      Spot spot = spotOf(out[0], in[0], ArrayRef(out).drop_front(), distancesOf(in));
+      Value begin = e.sub(e.mul(index, last.window), k0);
+      along(spot, fixed, last.dilation, from, to, [&](Value p, Value element) {
+        e.store(copied, copiedPlace(tile, e.add(begin, p), column), element);
+      });
+    });
+  });
+  e.loop(panel.width, filled, 1, [&](Value j) {
+    Value column = arith::RemUIOp::create(e.b, j, e.number(wide)), tile = e.sub(j, column);
+    e.loop(zero, steps, 1,
+           [&](Value k) { e.store(copied, copiedPlace(tile, k, column), e.constantOf(type, 0)); });
+  });
+}
+
+void WindowPanels::finish(Value row, Value i, Value count, Value begin, Value width) {
+  eachStretch(begin, width, places, [&](Value image, Value from, Value to) {
+    Value start = e.sub(e.mul(image, places), begin);
+    e.loop(e.number(0), count, 1, [&](Value r) {
+      e.loop(from, to, 1, [&](Value p) {
+        storeAt(image, outputOf(e.add(i, r)), p, sumAt(e.add(row, r), e.add(start, p)));
+      });
+    });
+  });
+}
+
+} // namespace
+
+LogicalResult emitConv(KernelEmitter &e, const OutputGroup &group) {
+  auto op = cast<ConvOp>(group.sources[0]);
+  if (group.sources.size() > 1)
+    return group.sources[1]->emitOpError() << "is in one kernel with a convolution";
+  for (const Output &output : group.outputs)
+    if (cast<TensorType>(output.value.getType()).getSizes() != op.getType().getSizes())
+      return op.emitOpError()
+             << "is followed by an op of another shape, which must be in another kernel";
+  auto isRead = [](Value value) { return isa<BlockArgument>(value); };
+  auto transpose = op.getX().getDefiningOp<TransposeOp>();
+  if (!isRead(transpose ? transpose.getX() : op.getX()) || !isRead(op.getW()))
+    return op.emitOpError() << "reads what is computed in its kernel";
+  if (OneOutput one(e, group); one.fits())
+    one.emit();
+  else if (PaddedImages padded(e, group); padded.fits())
+    padded.emit();
+  else
+    WindowPanels(e, group).emit();
+  return success();
+}
+
+} // namespace mx::lowering

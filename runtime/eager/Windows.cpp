@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Convolutions and windows over the last axes. After the tensors come, for each
+// spatial axis,
+//
+//   conv x w   size of the result, stride, dilation, low, holes
+//   windows x  positions in the window, of the window, stride, dilation
+//   fold x     size of the result, stride, dilation
+//
+// as mx.conv, mx.windows and mx.fold have them. Kernels have three spatial axes;
+// those that are missing have size 1.
+
+#include "eager/Issue.h"
+
+namespace mxrt::eager {
+
+namespace {
+
+constexpr int32_t kernelSpatial = 3;
+
+/// The numbers of one spatial axis.
+struct Axis {
+  int64_t of[5] = {1, 1, 1, 0, 1};
+};
+
+/// Reads `each` numbers for every axis, to the last of `axes`.
+Status readAxes(const OpCall &call, size_t tensors, int32_t each, Axis (&axes)[kernelSpatial],
+                int32_t &spatial) {
+  size_t numbers = call.count() < tensors ? 0 : call.count() - tensors;
+  spatial = int32_t(numbers / size_t(each));
+  if (spatial < 1 || spatial > kernelSpatial || numbers != size_t(spatial * each))
+    return call.fail(MXRT_INVALID_ARGUMENT, "%zu operands", call.count());
+  for (int32_t d = 0; d < spatial; ++d)
+    for (int32_t i = 0; i < each; ++i)
+      axes[kernelSpatial - spatial + d].of[i] =
+          MXRT_TRY(call.integer(tensors + size_t(d * each + i)));
+  return success();
+}
+
+/// At least 1, so that code can divide by it; sizes at least 0.
+bool isSound(const Axis &axis, std::initializer_list<int> sizes, std::initializer_list<int> steps) {
+  for (int i : sizes)
+    if (axis.of[i] < 0)
+      return false;
+  for (int i : steps)
+    if (axis.of[i] < 1)
+      return false;
+  return true;
+}
+
+int64_t sizeFrom(const mxrt_tensor *tensor, int32_t first, int32_t spatial, int32_t d) {
+  int32_t missing = kernelSpatial - spatial;
+  return d < missing ? 1 : tensor->sizes()[first + d - missing];
+}
+int64_t strideFrom(const mxrt_tensor *tensor, int32_t first, int32_t spatial, int32_t d) {
+  int32_t missing = kernelSpatial - spatial;
+  return d < missing ? 0 : tensor->strides()[first + d - missing];
+}
+
+Result<mxrt_tensor *> dense(OpCall &call, mxrt_tensor *tensor, TensorRef &held) {
+  if (mxrt_tensor_is_dense(tensor))
+    return tensor;
+  held = MXRT_TRY(call.denseCopy(tensor));
+  return held.get();
+}
+
+} // namespace
+
+Status runConv(OpCall &call) {
+  const Operation &op = call.op;
+  Axis axes[kernelSpatial];
+  int32_t spatial = 0;
+  MXRT_CHECK(readAxes(call, 2, 5, axes, spatial));
+  mxrt_tensor *x = MXRT_TRY(call.tensor(0, op.type)), *w = MXRT_TRY(call.tensor(1, op.type));
+  MXRT_CHECK(call.onDevice(x));
+  MXRT_CHECK(call.onDevice(w));
+  bool fits = x->rank == spatial + 2 && w->rank == spatial + 2;
+  int64_t inputs = fits ? w->sizes()[1] : 0, outputs = fits ? w->sizes()[0] : 0;
+  // Without channels there is nothing to tell the groups by, and nothing to sum up.
+  int64_t groups = inputs > 0 ? x->sizes()[1] / inputs : 1;
+  if (!fits || groups * inputs != x->sizes()[1] || groups == 0 || outputs % groups != 0)
+    return call.fail(MXRT_SHAPE, "%s and a window of %s do not fit", shapeText(x->shape()).text,
+                     shapeText(w->shape()).text);
+  int64_t sizes[MXRT_MAX_RANK] = {x->sizes()[0], outputs};
+  for (int32_t d = 0; d < kernelSpatial; ++d) {
+    if (!isSound(axes[d], {0}, {1, 2, 4}))
+      return call.fail(MXRT_INVALID_ARGUMENT, "a size or step that is none");
+    if (d >= kernelSpatial - spatial)
+      sizes[2 + d - (kernelSpatial - spatial)] = axes[d].of[0];
+  }
+  TensorRef held;
+  w = MXRT_TRY(dense(call, w, held));
+  Layout layout = mxrt_tensor_is_dense(x) ? Layout::Dense : Layout::Strided;
+  TensorRef result = MXRT_TRY(call.create(op.result, x->rank, sizes));
+  bool isSingle = outputs == groups;
+
+  KernelCall kernel;
+  kernel.input(x);
+  kernel.input(w);
+  kernel.size(x->sizes()[0]);
+  kernel.size(inputs);
+  kernel.size(groups);
+  if (!isSingle)
+    kernel.size(outputs / groups);
+  for (int32_t d = 0; d < kernelSpatial; ++d) {
+    kernel.size(sizeFrom(x, 2, spatial, d));
+    kernel.size(sizeFrom(w, 2, spatial, d));
+    kernel.sizes(axes[d].of, 5);
+  }
+  if (layout == Layout::Strided) {
+    kernel.size(x->strides()[0]);
+    kernel.size(x->strides()[1]);
+    for (int32_t d = 0; d < kernelSpatial; ++d)
+      kernel.size(strideFrom(x, 2, spatial, d));
+  }
+  uint32_t form = uint32_t(layout) << 1 | uint32_t(isSingle);
+  kernel.arguments.kernel = MXRT_TRY(call.kernel(form, [&](KeyText &key) {
+    key.add(isSingle ? "conv(outputs=1)" : "conv");
+    key.operand(op.type, 5, layout);
+    key.operand(op.type, 5, Layout::Dense);
+    key.result(op.result, 5);
+  }));
+  MXRT_CHECK(call.issue(kernel, result.get()));
+  return call.give(std::move(result));
+}
+
+/// A view: an element under several positions is there once.
+Status runWindows(OpCall &call) {
+  Axis axes[kernelSpatial];
+  int32_t spatial = 0;
+  MXRT_CHECK(readAxes(call, 1, 4, axes, spatial));
+  mxrt_tensor *x = MXRT_TRY(call.tensor(0));
+  if (x->rank < spatial || x->rank + spatial > MXRT_MAX_RANK)
+    return call.fail(MXRT_SHAPE, "%d spatial axes of %s", int(spatial), shapeText(x->shape()).text);
+  int64_t sizes[MXRT_MAX_RANK], strides[MXRT_MAX_RANK];
+  int32_t lead = x->rank - spatial;
+  for (int32_t i = 0; i < lead; ++i) {
+    sizes[i] = x->sizes()[i];
+    strides[i] = x->strides()[i];
+  }
+  for (int32_t d = 0; d < spatial; ++d) {
+    const Axis &axis = axes[kernelSpatial - spatial + d];
+    const int64_t *of = axis.of;
+    if (!isSound(axis, {0, 1}, {2, 3}))
+      return call.fail(MXRT_INVALID_ARGUMENT, "a size or step that is none");
+    int64_t last = 0, in = 0;
+    bool isEmpty = of[0] == 0 || of[1] == 0;
+    if (!isEmpty && (__builtin_mul_overflow(of[0] - 1, of[3], &in) ||
+                     __builtin_mul_overflow(of[1] - 1, of[2], &last) ||
+                     __builtin_add_overflow(last, in, &last) || last >= x->sizes()[lead + d]))
+      return call.fail(MXRT_SHAPE, "windows that end behind axis %d of %s", int(lead + d),
+                       shapeText(x->shape()).text);
+    sizes[lead + d] = of[0];
+    sizes[lead + spatial + d] = of[1];
+    // Of an axis with one position the stride is never used, but must not overflow.
+    strides[lead + d] = of[0] > 1 ? x->strides()[lead + d] * of[3] : 0;
+    strides[lead + spatial + d] = of[1] > 1 ? x->strides()[lead + d] * of[2] : 0;
+  }
+  int64_t elements = 1;
+  for (int32_t i = 0; i < x->rank + spatial; ++i)
+    if (__builtin_mul_overflow(elements, sizes[i], &elements))
+      return call.fail(MXRT_SHAPE, "more elements than can be counted");
+  return call.give(MXRT_TRY(call.view(x, 0, x->rank + spatial, sizes, strides)));
+}
+
+Status runFold(OpCall &call) {
+  const Operation &op = call.op;
+  Axis axes[kernelSpatial];
+  int32_t spatial = 0;
+  MXRT_CHECK(readAxes(call, 1, 3, axes, spatial));
+  mxrt_tensor *x = MXRT_TRY(call.tensor(0, op.type));
+  MXRT_CHECK(call.onDevice(x));
+  if (x->rank < 2 * spatial)
+    return call.fail(MXRT_SHAPE, "%d spatial axes of %s", int(spatial), shapeText(x->shape()).text);
+  int32_t lead = x->rank - 2 * spatial;
+  int64_t sizes[MXRT_MAX_RANK], before = 1;
+  for (int32_t i = 0; i < lead; ++i)
+    before *= sizes[i] = x->sizes()[i];
+  for (int32_t d = 0; d < kernelSpatial; ++d) {
+    if (!isSound(axes[d], {0}, {1, 2}))
+      return call.fail(MXRT_INVALID_ARGUMENT, "a size or step that is none");
+    if (d >= kernelSpatial - spatial)
+      sizes[lead + d - (kernelSpatial - spatial)] = axes[d].of[0];
+  }
+  TensorRef held;
+  x = MXRT_TRY(dense(call, x, held));
+  TensorRef result = MXRT_TRY(call.create(op.result, lead + spatial, sizes));
+  KernelCall kernel;
+  kernel.input(x);
+  kernel.size(before);
+  for (int32_t d = 0; d < kernelSpatial; ++d) {
+    kernel.size(sizeFrom(x, lead, spatial, d));
+    kernel.size(sizeFrom(x, lead + spatial, spatial, d));
+    kernel.sizes(axes[d].of, 3);
+  }
+  kernel.arguments.kernel = MXRT_TRY(call.kernel(0, [&](KeyText &key) {
+    key.add("fold");
+    key.operand(op.type, 7, Layout::Dense);
+    key.result(op.result, 4);
+  }));
+  MXRT_CHECK(call.issue(kernel, result.get()));
+  return call.give(std::move(result));
+}
+
+} // namespace mxrt::eager
