@@ -165,10 +165,12 @@ public:
   sema::Checker &checker() { return *names; }
   const SourceManager &sourceTexts() const { return sources; }
   GraphHost &graphHost() { return *host; }
-  /// Those that may change between inputs: code.eager and checkNan.
+  /// Some of them may change between inputs:
   const SessionOptions &settings() const { return options; }
   void setEager(bool eager) { options.code.eager = eager; }
   void setCheckNan(bool check);
+  /// Inputs run op by op and say where statements begin, for the VM's hook.
+  void setStepping(bool steps) { options.code.statements = steps; }
   /// Graphs of inputs from now on run both ways, into `found`; null ends that.
   void compareInto(Comparison *found);
 

@@ -12,6 +12,12 @@ bool isCommand(std::string_view text) {
 bool isComplete(const std::string &text) {
   if (isCommand(text))
     return true;
+  // A comment that documents wants what it documents.
+  size_t end = text.find_last_not_of(" \t\r\n");
+  size_t line = end == std::string::npos ? 0 : text.rfind('\n', end) + 1; // 0 if there is none
+  size_t first = text.find_first_not_of(" \t", line);
+  if (first != std::string::npos && text.compare(first, 2, "##") == 0)
+    return false;
   SourceManager sources; // a guess must leave nothing behind in the session
   Diagnostics quiet(sources);
   return lex(sources.add("<input>", "", text), quiet).complete;

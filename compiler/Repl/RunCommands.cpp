@@ -204,10 +204,12 @@ bool stepThrough(Prompt &prompt, const std::string &rest) {
   Stepper stepper(prompt);
   bool eager = prompt.session.settings().code.eager;
   prompt.session.setEager(true);
+  prompt.session.setStepping(true);
   prompt.session.machine().setStatementHook(Stepper::hook, &stepper);
   bool fine = prompt.run(prompt.nextName(), "", rest + "\n");
   prompt.session.machine().setStatementHook(nullptr, nullptr);
   prompt.session.setEager(eager);
+  prompt.session.setStepping(false);
   return fine;
 }
 

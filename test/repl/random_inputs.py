@@ -86,7 +86,7 @@ def broken(text):
             text = text[:at] + rng.choice(list("()[]{}.,:=+-*@#\"'_ |>xN") + ["let ", "fn ", "é", "\n"]) + text[at:]
         else:
             text = text[at:] + text[:at]
-    # Commands that write, wait or leave are not for chance.
+    # Commands that write, wait or leave are not for chance; a line must fit the terminal.
     text = re.sub(r"(?m)^\s*:\s*[!setqhl]\S*", ":type", text)
     return text or "1"
 
@@ -104,18 +104,24 @@ open(empty, "w").close()
 t = Terminal(mxc, home, ["-i", empty, "--max-memory=64MiB"], term="dumb")
 t.expect("mx> ")
 middle = 0
+waiting = 0  # bytes on their way; a terminal takes 4096
 for i in range(count):
     text = statement()
     if rng.random() < 0.4:
         text = broken(text)
     # The empty line ends what is left open.
     lines = [line for line in text.split("\n") if line.strip()] or ["1"]
-    for line in lines + [""]:
-        t.enter(line)
-    t.enter(f'"end {i}"')
-    t.expect(f"\nend {i}\n")
+    typed = "\r".join([*lines, "", f'"end {i}"', ""])
+    if waiting + len(typed.encode()) > 3000:
+        t.expect(f"end {i - 1}\n")
+        waiting = 0
+    t.send(typed)
+    waiting += len(typed.encode())
     if i == count // 3:
+        t.expect(f"end {i}\n")
+        waiting = 0
         middle = memory(t)
+t.expect(f"end {count - 1}\n")
 last = memory(t)
 if t.leave() != 0:
     sys.exit("wrong exit code")

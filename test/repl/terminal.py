@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 
-PATIENCE = 60  # seconds; only a prompt that hangs needs them
+PATIENCE = float(os.environ.get("MX_TEST_PATIENCE", "60"))  # seconds; only a prompt that hangs needs them
 CODES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][A-Z0-9]|\x1b[=>78]|[\x07\x0f]")
 
 

@@ -7,6 +7,7 @@
 #include "DataBench.h"
 #include "EagerBench.h"
 #include "MemoryBench.h"
+#include "PromptBench.h"
 #include "SpineBench.h"
 #include "VmBench.h"
 #endif
@@ -31,6 +32,7 @@ const Command commands[] = {
     {"eager", "microseconds per operation on a tiny tensor", runEagerBench},
     {"memory", "how close memory plans come to the bound; [--seconds=S] [FILE...]",
      runMemoryBench},
+    {"prompt", "what a person at the prompt waits for, Ctrl-C too", runPromptBench},
     {"spine", "start, compilation, the cache, calls of graphs and eager ops",
      runSpineBench},
     {"vm", "nanoseconds per instruction of the host VM", runVmBench},
