@@ -281,10 +281,11 @@ bool Session::finish(mxrt_status status, llvm::function_ref<std::string()> more)
   if (!status)
     std::swap(status, late);
   mxrt_status_release(late);
-  if (!status)
+  // A program may have ended before it heard that it should: what it had issued was stopped.
+  if (!status && !wasCancelled())
     return true;
   std::string notes = more ? more() : "";
-  if (mxrt_status_code(status) == MXRT_CANCELLED) {
+  if (!status || mxrt_status_code(status) == MXRT_CANCELLED) {
     mxrt_status_release(status);
     err << "stopped\n";
     for (llvm::StringRef line : llvm::split(llvm::StringRef(notes), '\n'))
