@@ -18,7 +18,7 @@ struct Streams {
   bool drawsOut = false; ///< `out` is a terminal
 };
 
-/// Runs `mxc` with the arguments behind the program's name.
+/// Runs `mxc` with the arguments behind the program's name: a command. The prompt is Repl/Repl.h.
 int runMxc(const std::vector<std::string> &args, Streams streams);
 
 int runCheck(const std::vector<std::string> &args, Streams streams);
@@ -31,6 +31,5 @@ int runDoc(const std::vector<std::string> &args, Streams streams);
 int runReport(const std::vector<std::string> &args, Streams streams);
 int runBuild(const std::vector<std::string> &args, Streams streams);
 int runPlan(const std::vector<std::string> &args, Streams streams);
-int runRepl(Streams streams);
 
 } // namespace mx::driver

@@ -3,6 +3,7 @@
 #include "dialects/mx/Marks.h"
 #include "eager/TensorValue.h"
 #include "mlir/IR/Diagnostics.h"
+#include <algorithm>
 #include <chrono>
 
 namespace mx::driver {
@@ -42,6 +43,47 @@ void GraphHost::addModule(mlir::ModuleOp module) {
   }
 }
 
+void GraphHost::dropModule(mlir::ModuleOp module) {
+  auto isOfIt = [&](const Graph &graph) { return graph.op->getParentOp() == module; };
+  std::erase_if(graphs, [&](auto &entry) { return isOfIt(*entry.second); });
+  std::erase_if(retired, [&](auto &graph) { return isOfIt(*graph); });
+  // Code that no graph has any more, oldest first.
+  constexpr size_t kKept = 64;
+  std::vector<std::pair<uint64_t, decltype(compiled)::iterator>> idle;
+  for (auto it = compiled.begin(); it != compiled.end(); ++it)
+    if (it->second.use_count() == 1)
+      idle.push_back({it->second->lastUse, it});
+  if (idle.size() <= kKept)
+    return;
+  std::sort(idle.begin(), idle.end(), [](auto &a, auto &b) { return a.first < b.first; });
+  for (size_t i = 0; i + kKept < idle.size(); ++i)
+    compiled.erase(idle[i].second);
+}
+
+void GraphHost::visitVariants(llvm::function_ref<void(const LoadedVariant &)> visit) const {
+  for (auto &[key, variants] : compiled)
+    for (auto &[sizes, variant] : variants->loaded)
+      visit(*variant);
+}
+
+mxrt::Status GraphHost::readScalar(const Value &tensor, Kind wanted, Value &out) {
+  if (!notifyWait)
+    return EagerHost::readScalar(tensor, wanted, out);
+  auto begin = std::chrono::steady_clock::now();
+  mxrt::Status status = EagerHost::readScalar(tensor, wanted, out);
+  notifyWait(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  return status;
+}
+
+mxrt::Status GraphHost::show(const Value &foreign, std::string_view spec, Text &out) {
+  if (!notifyWait)
+    return EagerHost::show(foreign, spec, out);
+  auto begin = std::chrono::steady_clock::now();
+  mxrt::Status status = EagerHost::show(foreign, spec, out);
+  notifyWait(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  return status;
+}
+
 GraphHost::Graph *GraphHost::find(std::string_view name) const {
   auto found = graphs.find(name);
   return found == graphs.end() ? nullptr : found->second.get();
@@ -57,10 +99,11 @@ mxrt::Status GraphHost::resolveGraph(std::string_view name, const Signature &, v
 std::string GraphHost::dynamicType(const Graph &graph, const Sizes &now) const {
   std::string name;
   int64_t largest = 0;
+  const Sizes &first = graph.variants->first;
   for (size_t i = 0; i < now.size() && name.empty(); ++i)
-    if (i >= graph.first.size() || graph.first[i] != now[i]) {
+    if (i >= first.size() || first[i] != now[i]) {
       name = now[i].first;
-      largest = std::max(now[i].second, i < graph.first.size() ? graph.first[i].second : 0);
+      largest = std::max(now[i].second, i < first.size() ? first[i].second : 0);
     }
   ir::GraphOp op = graph.op;
   for (mlir::Type type : op.getArgumentTypes()) {
@@ -145,16 +188,22 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
                       " is above its bound " + std::to_string(graph.bounds[i]));
     key.push_back(graph.open[i] ? -1 : sizes[i]);
   }
-  std::unique_ptr<LoadedVariant> &slot = graph.variants[key];
-  if (slot) {
-    out = slot.get();
+  if (!graph.variants) {
+    graph.identity = pipeline::identityOf(graph.op);
+    std::shared_ptr<Variants> &known = compiled[{graph.name, graph.identity}];
+    if (!known)
+      known = std::make_shared<Variants>();
+    graph.variants = known;
+  }
+  Variants &variants = *graph.variants;
+  variants.lastUse = ++clock;
+  if (auto known = variants.loaded.find(key); known != variants.loaded.end()) {
+    out = known->second.get();
     return {};
   }
   auto begin = std::chrono::steady_clock::now();
   std::vector<std::pair<std::string, int64_t>> values;
   // A session may define a graph of this name again: its code needs a name of its own.
-  if (graph.identity.empty())
-    graph.identity = pipeline::identityOf(graph.op);
   std::string entry = graph.name + "_" + graph.identity.substr(0, 8);
   for (size_t i = 0; i < sizes.size(); ++i)
     if (!graph.open[i]) {
@@ -170,26 +219,21 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   auto made = pipeline::compileGraph(graph.op, values, graph.identity, entry, kernels.cpu(),
                                      kernels.cache(), kernels.options());
   if (!made) {
-    graph.variants.erase(key);
     return fail(MXRT_UNSUPPORTED, place,
                 "graph `" + graph.name + "` could not be compiled: " + problem);
   }
   if (!made->figures.refusal.empty()) {
-    graph.variants.erase(key);
     return fail(MXRT_OUT_OF_MEMORY, place, made->figures.refusal);
   }
   auto loaded = std::make_unique<LoadedVariant>();
   loaded->code = std::move(*made);
   loaded->needs = describeNeeds(graph.name, graph.op.getLoc(), values, loaded->code);
   loaded->name = graph.name;
-  for (auto &[size, value] : values)
-    loaded->sizes += " " + size + "=" + std::to_string(value);
   if (isCounting)
     loaded->taken = std::make_unique<CallBytes>();
   loaded->device = deviceOf(loaded->code);
-  loaded->entry = kernels.load(loaded->code, problem);
+  loaded->entry = kernels.load(loaded->code, loaded->held, problem);
   if (!loaded->entry) {
-    graph.variants.erase(key);
     return fail(MXRT_INTERNAL, place, "graph `" + graph.name + "` could not be loaded: " + problem);
   }
   loaded->code.objects.clear();
@@ -201,11 +245,12 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
     }
   }
   out = loaded.get();
-  graph.variants[key] = std::move(loaded);
-  double ms =
+  out->sizes = values;
+  out->compileMs =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  if (graph.variants.size() == 1)
-    graph.first = values;
+  variants.loaded[key] = std::move(loaded);
+  if (variants.loaded.size() == 1)
+    variants.first = values;
   if (!onVariant)
     return {};
   VariantEvent event;
@@ -213,9 +258,9 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   event.place = place;
   event.suggested = dynamicType(graph, values);
   event.sizes = values;
-  event.before = graph.first;
-  event.variants = graph.variants.size();
-  event.ms = ms;
+  event.before = variants.first;
+  event.variants = variants.loaded.size();
+  event.ms = out->compileMs;
   event.again = out->code.figures.again;
   data::ShortBatch batch;
   if (batches && event.variants > 1 && batches->findShortBatch(args, batch)) {
@@ -246,10 +291,12 @@ static std::optional<int64_t> evaluate(ir::SizeTable &table, const std::string &
 mxrt::Status GraphHost::bind(Graph &graph, const std::vector<int64_t> &sizes,
                              const mxrt_place &place, std::span<Value> args,
                              const BoundVariant *&out) {
-  if (auto found = graph.bound.find(sizes); found != graph.bound.end()) {
-    out = found->second.get();
-    return {};
-  }
+  if (graph.variants)
+    if (auto found = graph.variants->bound.find(sizes); found != graph.variants->bound.end()) {
+      graph.variants->lastUse = ++clock;
+      out = found->second.get();
+      return {};
+    }
   LoadedVariant *variant = nullptr;
   if (mxrt::Status status = variantFor(graph, sizes, variant, place, args); !status.ok())
     return status;
@@ -277,25 +324,22 @@ mxrt::Status GraphHost::bind(Graph &graph, const std::vector<int64_t> &sizes,
       made->outputOf[static_cast<size_t>(over)] = static_cast<int64_t>(i);
       made->isOver = true;
     }
-  out = (graph.bound[sizes] = std::move(made)).get();
+  out = (graph.variants->bound[sizes] = std::move(made)).get();
   return {};
 }
 
 void GraphHost::writeBytes(std::ostream &out) const {
-  auto write = [&](const Graph &graph) {
-    for (auto &[key, variant] : graph.variants)
+  for (auto &[named, variants] : compiled)
+    for (auto &[key, variant] : variants->loaded)
       if (const CallBytes *taken = variant->taken.get(); taken && taken->calls > 0) {
         const pipeline::Figures &figures = variant->code.figures;
-        out << "bytes of " << graph.name << variant->sizes << ": planned "
-            << figures.activations + figures.workspace << ", leased " << taken->leased
-            << ", besides " << taken->besides << ", bound " << figures.bound << ", "
-            << taken->calls << (taken->calls == 1 ? " call\n" : " calls\n");
+        out << "bytes of " << named.first;
+        for (auto &[size, value] : variant->sizes)
+          out << " " << size << "=" << value;
+        out << ": planned " << figures.activations + figures.workspace << ", leased "
+            << taken->leased << ", besides " << taken->besides << ", bound " << figures.bound
+            << ", " << taken->calls << (taken->calls == 1 ? " call\n" : " calls\n");
       }
-  };
-  for (auto &[name, graph] : graphs)
-    write(*graph);
-  for (auto &graph : retired)
-    write(*graph);
 }
 
 mxrt::Status GraphHost::invokeGraph(void *target, Invocation &invocation) {
@@ -354,6 +398,7 @@ mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
                     graph.op.getArgAttr(static_cast<unsigned>(i), "mx.mut") != nullptr);
         !status.ok())
       return status;
+  ++bound->variant->calls;
   if (call.inputs.size() != bound->outputOf.size())
     return fail(MXRT_INTERNAL, invocation.place,
                 graph.name + ": the variant expects other arguments");

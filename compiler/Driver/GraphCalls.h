@@ -22,8 +22,11 @@ struct LoadedVariant {
   /// Shapes of the outputs; -1 for a size that depends on open ones.
   std::vector<llvm::SmallVector<int64_t>> shapes;
   std::string needs; ///< notes for when there is no memory for it, in lines
-  std::string sizes; ///< N=32 T=7
   std::unique_ptr<CallBytes> taken; ///< null: nobody counts
+  std::vector<std::pair<std::string, int64_t>> sizes;
+  std::vector<KernelStore::Code> held; ///< the code behind `entry`
+  double compileMs = 0;
+  mutable uint64_t calls = 0; ///< by host code
 };
 
 /// A variant for the sizes of a call: all that its calls have in common. Never changes, so that
@@ -76,6 +79,13 @@ public:
   /// Graphs of this module can be called by programs that are loaded from now on.
   void addModule(mlir::ModuleOp module);
 
+  /// Forgets the graphs of a module that no program calls any more. Their compiled forms stay for a
+  /// while: the next input may call the same graphs.
+  void dropModule(mlir::ModuleOp module);
+  /// Visits what is compiled, in the order of names and sizes.
+  void visitVariants(llvm::function_ref<void(const LoadedVariant &)> visit) const;
+  /// Called once, before the next tensor op or graph is issued; empty: nobody wants to know.
+  void beforeNextIssue(std::function<void()> notify) { notifyIssue = std::move(notify); }
   struct Graph;
   /// The graph of this name that was added last, or null.
   Graph *find(std::string_view name) const;
@@ -92,12 +102,27 @@ public:
   /// Knows which tensors are batches; outlives this.
   void explainBatches(const mxrt::data::DataHost *known) { batches = known; }
 
+  /// Called with the seconds of each wait of host code for a tensor; empty: nobody wants to know.
+  void onWait(std::function<void(double)> notify) { notifyWait = std::move(notify); }
+
+  mxrt::Status readScalar(const mxrt::host::Value &tensor, mxrt::host::Kind wanted,
+                          mxrt::host::Value &out) override;
+  mxrt::Status show(const mxrt::host::Value &foreign, std::string_view spec,
+                    mxrt::host::Text &out) override;
+  mxrt::Status invoke(mxrt::host::ImportKind sort, void *target,
+                      mxrt::host::Invocation &call) override {
+    if (notifyIssue) [[unlikely]]
+      std::exchange(notifyIssue, nullptr)();
+    return EagerHost::invoke(sort, target, call);
+  }
+
 protected:
   mxrt::Status resolveGraph(std::string_view name, const mxrt::host::Signature &signature,
                             void *&target) override;
   mxrt::Status invokeGraph(void *target, mxrt::host::Invocation &call) override;
 
 private:
+  struct Variants;
   struct Call;
   mxrt::Status variantFor(Graph &graph, const std::vector<int64_t> &sizes, LoadedVariant *&out,
                           const mxrt_place &place, std::span<mxrt::host::Value> args);
@@ -124,6 +149,11 @@ private:
   std::map<std::string, std::unique_ptr<Graph>, std::less<>> graphs;
   std::vector<std::unique_ptr<Graph>>
       retired; ///< replaced by a later input; programs may hold them
+  /// By name and identity.
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<Variants>> compiled;
+  uint64_t clock = 0; ///< counts uses of `compiled`
+  std::function<void()> notifyIssue;
+  std::function<void(double)> notifyWait;
 };
 
 } // namespace mx::driver

@@ -6,6 +6,14 @@
 
 namespace mx::driver {
 
+/// The compiled forms of a graph. Inputs of a session that call the same graph share them.
+struct GraphHost::Variants {
+  std::map<std::vector<int64_t>, std::unique_ptr<LoadedVariant>> loaded;
+  std::map<std::vector<int64_t>, std::unique_ptr<BoundVariant>> bound; ///< by all sizes
+  std::vector<std::pair<std::string, int64_t>> first;                  ///< sizes of the first one
+  uint64_t lastUse = 0;
+};
+
 struct GraphHost::Graph {
   ir::GraphOp op;
   std::string name;
@@ -13,9 +21,7 @@ struct GraphHost::Graph {
   std::vector<std::string> sizes;
   std::vector<bool> open; ///< of each size: declared `dyn`
   std::vector<int64_t> bounds;
-  std::map<std::vector<int64_t>, std::unique_ptr<LoadedVariant>> variants;
-  std::map<std::vector<int64_t>, std::unique_ptr<BoundVariant>> bound; ///< by all sizes
-  std::vector<std::pair<std::string, int64_t>> first;
+  std::shared_ptr<Variants> variants; ///< null until it is called
 };
 
 /// "cpu:1"; no name is the default device.

@@ -5,6 +5,7 @@
 #include "Target/Hasher.h"
 #include "base/Status.h"
 #include "mxrt/abi.h"
+#include <algorithm>
 #include <sys/stat.h>
 
 extern "C" const char mx_prebuilt_begin[], mx_prebuilt_end[]; // PrebuiltData.S
@@ -98,20 +99,31 @@ mxrt::Status KernelStore::find(std::string_view key, mxrt_compiled_kernel &out) 
                                        static_cast<int>(key.size()), key.data(), error.c_str()));
 }
 
-void *KernelStore::load(const pipeline::Variant &variant, std::string &error) {
+void *KernelStore::load(const pipeline::Variant &variant, std::vector<Code> &held,
+                        std::string &error) {
   std::vector<std::string_view> objects;
-  for (auto &[name, object] : variant.objects)
-    if (!loaded.count(name))
-      objects.push_back(object);
+  std::vector<std::string> missing;
+  for (auto &[name, object] : variant.objects) {
+    auto known = loaded.find(name);
+    if (Code code = known == loaded.end() ? nullptr : known->second.lock()) {
+      if (std::find(held.begin(), held.end(), code) == held.end())
+        held.push_back(std::move(code));
+      continue;
+    }
+    objects.push_back(object);
+    missing.push_back(name);
+  }
   if (!objects.empty()) {
     auto unit = jit->add(objects);
     if (!unit) {
       error = unit.message();
       return nullptr;
     }
-    units.push_back(unit.take());
-    for (auto &[name, object] : variant.objects)
-      loaded.insert(name);
+    auto code = std::make_shared<target::JitUnit>(unit.take());
+    for (const std::string &name : missing)
+      loaded[name] = code;
+    held.push_back(std::move(code));
+    std::erase_if(loaded, [](auto &entry) { return entry.second.expired(); });
   }
   void *address = jit->lookup(variant.entry);
   if (!address)

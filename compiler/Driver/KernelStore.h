@@ -20,8 +20,12 @@ public:
 
   mxrt::Status find(std::string_view key, mxrt_compiled_kernel &out) override;
 
-  /// Loads the objects of a variant that are not there yet. Null, and why, on failure.
-  void *load(const pipeline::Variant &variant, std::string &error);
+  /// Code that is loaded as long as somebody holds it.
+  using Code = std::shared_ptr<target::JitUnit>;
+
+  /// Loads the objects of a variant that are not there yet; `held` gets all it needs. Null, and
+  /// why, on failure.
+  void *load(const pipeline::Variant &variant, std::vector<Code> &held, std::string &error);
 
   const target::TargetCpu &cpu() const { return *machine; }
   target::ObjectCache &cache() { return *disk; }
@@ -37,8 +41,9 @@ private:
   std::optional<target::TargetCpu> machine;
   std::unique_ptr<target::ObjectCache> disk;
   std::optional<target::Jit> jit;
-  std::vector<target::JitUnit> units;
-  std::set<std::string> loaded; ///< names of the objects in `jit`
+  std::vector<target::JitUnit> units; ///< of eager kernels
+  /// Objects of graphs that are in `jit`, by name; kernels are shared by graphs.
+  std::map<std::string, std::weak_ptr<target::JitUnit>> loaded;
   /// Objects by key, for this CPU.
   std::optional<std::map<std::string_view, std::string_view>> unpacked;
   std::string trouble;

@@ -11,7 +11,7 @@ namespace {
 constexpr const char *kHelp = R"(mxc - the mx compiler
 
 usage: mxc COMMAND [OPTIONS] FILE…
-       mxc                       a prompt: type statements, see results
+       mxc [-i FILE]             a prompt: type statements, see results; first those of FILE
 
 commands
   check FILE…      all errors of a program; nothing runs
@@ -56,8 +56,10 @@ constexpr Command kCommands[] = {
 } // namespace
 
 int runMxc(const std::vector<std::string> &args, Streams streams) {
-  if (args.empty())
-    return runRepl(streams);
+  if (args.empty()) {
+    streams.err << kHelp;
+    return kWrongUse;
+  }
   std::string first = args[0];
   std::vector<std::string> rest(args.begin() + 1, args.end());
   if (first == "-e" || first.rfind("-e=", 0) == 0)

@@ -30,7 +30,7 @@ const sema::ModuleInfo *Session::loadProgram(const std::string &name, const std:
   irgen::Options code = options.code;
   code.keepNames = true;
   irgen::Generated generated = irgen::generate(context, names->sema(), *module, code);
-  if (!load(generated) || !finish(vm->run(programs.back()).release()))
+  if (!load(generated) || !finish(vm->run(units.back().program).release()))
     return nullptr;
   return finishLog() ? module : nullptr;
 }
@@ -151,9 +151,9 @@ bool Session::generateOutside(const sema::ModuleInfo &module, const sema::CallIn
   generated.module = std::move(made->code.module);
   if (!load(generated))
     return false;
-  mlir::ModuleOp loaded = *modules.back();
+  mlir::ModuleOp loaded = *units.back().module;
   made->callee = loaded.lookupSymbol(made->code.symbol);
-  made->program = programs.back();
+  made->program = units.back().program;
   if (mlir::isa<ir::GraphOp>(made->callee))
     made->graph = host->find(made->code.symbol);
   Span span = info.target == sema::CallInfo::Construct ? info.nominal->syntax->name.span

@@ -34,7 +34,8 @@ with their bounds.
 
 constexpr const char *kOutOfMemory = "R0101"; // what a run with that limit says
 
-/// `step` is the name of `step`, and of what was made from it: `step.f32`.
+} // namespace
+
 bool isNamed(llvm::StringRef symbol, llvm::StringRef name) {
   return symbol == name || (symbol.starts_with(name) && !llvm::isAlnum(symbol[name.size()]) &&
                             symbol[name.size()] != '_');
@@ -46,11 +47,13 @@ std::string readSizes(const std::string &text, PlanRequest &request) {
     int64_t number = 0;
     if (equals == std::string::npos || equals == 0 ||
         llvm::StringRef(part).drop_front(equals + 1).getAsInteger(10, number) || number < 0)
-      return "`" + part + "` in --shapes is not of the form N=32";
+      return "`" + part + "` is not a size of the form N=32";
     request.sizes.push_back({part.substr(0, equals), number});
   }
   return "";
 }
+
+namespace {
 
 std::vector<std::string> linesOf(llvm::StringRef text) {
   std::vector<std::string> out;
@@ -87,8 +90,10 @@ bool Session::plan(const std::string &name, const std::string &path, std::string
     return false;
   irgen::Generated generated = irgen::generate(context, names->sema(), *program, options.code);
   flushDiagnostics();
-  if (!generated.module)
-    return false;
+  return generated.module && planModule(generated, request);
+}
+
+bool Session::planModule(irgen::Generated &generated, const PlanRequest &request) {
   ir::GraphOp graph;
   std::vector<std::string> known;
   for (auto op : generated.module->getOps<ir::GraphOp>()) {
@@ -112,7 +117,8 @@ bool Session::plan(const std::string &name, const std::string &path, std::string
       missing += (missing.empty() ? "" : ",") + size.str() + "=…";
   }
   if (!missing.empty()) {
-    err << "mxc plan: `" << request.graph << "` needs values for its sizes: --shapes " << missing
+    err << "mxc plan: `" << request.graph
+        << "` needs values for its sizes: " << (request.ofSession ? "" : "--shapes ") << missing
         << "\n";
     return false;
   }

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `mxc run`, `mxc -e`, `mxc test` and the REPL.
+// `mxc run`, `mxc -e` and `mxc test`.
 #include "Docs/Library.h"
 #include "Driver/Emit.h"
+#include "Driver/Interrupt.h"
+#include "Driver/RunOptions.h"
 #include "Driver/Session.h"
 #include "Driver/Settings.h"
 #include "Support/Limits.h"
-#include <atomic>
-#include <csignal>
 #include <ctime>
 #include <filesystem>
-#include <iostream>
 #include <sstream>
-#include <unistd.h>
 
 namespace mx::driver {
 namespace {
@@ -56,30 +54,7 @@ in `##` comments are programs, and run too (`mxc doc --help`); `--filter` finds 
           op by op, and a gradient that differs is an error at its `grad` that says where; examples are left out
 )";
 
-/// The session that Ctrl-C stops. A handler can only reach what is global; the program owns it, the
-/// library below installs none.
-std::atomic<Session *> running{nullptr};
-void stopRunning(int) {
-  if (Session *session = running.load())
-    session->cancel();
-}
-class Interruptible {
-public:
-  explicit Interruptible(Session &session) {
-    running = &session;
-    struct sigaction action {};
-    action.sa_handler = stopRunning;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, &before);
-  }
-  ~Interruptible() {
-    sigaction(SIGINT, &before, nullptr);
-    running = nullptr;
-  }
-
-private:
-  struct sigaction before {};
-};
+} // namespace
 
 const std::set<std::string> &runOptions() {
   static const std::set<std::string> options = [] {
@@ -92,14 +67,20 @@ const std::set<std::string> &runOptions() {
   }();
   return options;
 }
-const std::set<std::string> kRunFlags = {
-    "--help",    "-h",          "--eager",     "--sync",
-    "--compare", "--unchecked", "--fast-math", "--explain-fusion", "--perf-map", "--internal-bytes"};
-const std::set<std::string> kTestFlags = [] {
-  std::set<std::string> all = kRunFlags;
+const std::set<std::string> &runFlags() {
+  static const std::set<std::string> flags = {
+      "--help",    "-h",          "--eager",     "--sync",
+      "--compare", "--unchecked", "--fast-math", "--explain-fusion", "--perf-map", "--internal-bytes"};
+  return flags;
+}
+
+namespace {
+
+std::set<std::string> testFlags() {
+  std::set<std::string> all = runFlags();
   all.insert("--grad");
   return all;
-}();
+}
 
 /// runs/NAME-DATE-TIME, where NAME is that of the program.
 std::string defaultLogFolder(const std::string &program) {
@@ -110,6 +91,8 @@ std::string defaultLogFolder(const std::string &program) {
   std::strftime(text, sizeof text, "-%Y%m%d-%H%M%S", localtime_r(&now, &local));
   return "runs/" + (name.empty() || name == "-" ? "mx" : name) + text;
 }
+
+} // namespace
 
 std::string readRunOptions(const CommandLine &line, const Settings &settings,
                            SessionOptions &options) {
@@ -179,6 +162,8 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   return "";
 }
 
+namespace {
+
 std::optional<std::string> readProgram(const std::string &path, Streams &streams,
                                        const char *command) {
   if (path == "-")
@@ -199,7 +184,7 @@ std::string shownName(const Settings &settings, const std::string &path) {
 } // namespace
 
 int runProgram(const std::vector<std::string> &args, Streams streams) {
-  CommandLine line(args, runOptions(), kRunFlags);
+  CommandLine line(args, runOptions(), runFlags());
   if (!line.problem().empty())
     return wrongUse(streams, line.problem(), "run");
   if (line.has("--help") || line.has("-h")) {
@@ -269,7 +254,7 @@ static bool runExamples(const std::string &name, const std::string &path, const 
 }
 
 int runTests(const std::vector<std::string> &args, Streams streams) {
-  CommandLine line(args, runOptions(), kTestFlags);
+  CommandLine line(args, runOptions(), testFlags());
   if (!line.problem().empty())
     return wrongUse(streams, line.problem(), "test");
   if (line.has("--help") || line.has("-h")) {
@@ -311,64 +296,6 @@ int runTests(const std::vector<std::string> &args, Streams streams) {
   }
   streams.out << passed << " passed, " << failed << " failed\n";
   return failed ? std::max<int>(worst, kProgramHasErrors) : worst;
-}
-
-/// Line mode: an input ends where the lexer says it is complete; an empty line ends it in any case.
-int runRepl(Streams streams) {
-  Settings settings;
-  SessionOptions options;
-  options.logFolder = defaultLogFolder("");
-  options.drawsOnTerminal = streams.drawsOut;
-  CommandLine none({}, programOptions(), {});
-  (void)readSettings(none, streams, settings);
-  options.check = settings.check;
-  options.render = settings.render;
-  Session session(options, streams.out, streams.err);
-  if (!session.ready())
-    return kFaultOfMxc;
-  Interruptible stop(session);
-  bool terminal = isatty(0) != 0;
-  if (terminal)
-    streams.out << "mx " MX_VERSION "   Ctrl-D leaves\n";
-  std::string input, line;
-  int number = 1;
-  for (;;) {
-    if (terminal)
-      streams.out << (input.empty() ? "mx> " : "... ") << std::flush;
-    bool more = static_cast<bool>(std::getline(std::cin, line));
-    if (session.wasCancelled()) {
-      session.clearCancel();
-      input.clear();
-      if (!more && terminal && !std::cin.eof()) {
-        std::cin.clear();
-        streams.out << "\n";
-        continue;
-      }
-    }
-    if (!more && input.empty())
-      break;
-    if (more) {
-      if (input.empty() && line.empty())
-        continue;
-      input += line + "\n";
-    }
-    bool complete = true;
-    std::string text = input;
-    session.runInput("<repl:" + std::to_string(number) + ">", text, complete);
-    if (complete || line.empty() || !more) {
-      if (!complete)
-        streams.err << "the input is not complete\n";
-      input.clear();
-      ++number;
-    }
-    if (session.wasCancelled())
-      session.clearCancel();
-    if (!more)
-      break;
-  }
-  if (terminal)
-    streams.out << "\n";
-  return kFine;
 }
 
 } // namespace mx::driver

@@ -194,8 +194,8 @@ Session::~Session() {
   if (isReady)
     finishLog();
   if (vm) {
-    for (mxrt::host::Program *program : programs)
-      vm->unload(program);
+    for (Unit &unit : units)
+      vm->unload(unit.program);
     mxrt::host::Vm::destroy(vm);
   }
   data.reset();
@@ -214,14 +214,16 @@ void Session::flushDiagnostics() {
 }
 
 /// An error of the run, as the checker's messages look: the place that issued the work, and the
-/// place that noticed if it is another. Takes `status` over.
-void Session::report(mxrt_status status, bool fromVm) {
+/// place that noticed if it is another. Takes `status` over; `more` are notes in lines.
+void Session::report(mxrt_status status, bool fromVm, const std::string &more) {
   if (!status)
     return;
   mxrt_place issued = mxrt_status_place(status), noticed = mxrt_status_noticed_place(status);
   char number[16];
   std::snprintf(number, sizeof number, "R%04d", static_cast<int>(mxrt_status_code(status)));
   std::string message = mxrt_status_message(status);
+  if (!more.empty())
+    message += "\n" + more;
   std::vector<std::string> notes;
   if (size_t line = message.find('\n'); line != std::string::npos) {
     std::string rest = message.substr(line + 1);
@@ -273,28 +275,28 @@ void Session::report(mxrt_status status, bool fromVm) {
 }
 
 /// Ends a run: what was issued is waited for, and its first error is the run's.
-bool Session::finish(mxrt_status status) {
+bool Session::finish(mxrt_status status, llvm::function_ref<std::string()> more) {
   mxrt_engine *engine = nullptr;
   mxrt_status late = mxrt_runtime_engine(runtime, nullptr, &engine);
   if (!late)
     late = mxrt_engine_wait_all(engine, {});
-  bool cancelled = status && mxrt_status_code(status) == MXRT_CANCELLED;
-  if (cancelled) {
+  if (!status)
+    std::swap(status, late);
+  mxrt_status_release(late);
+  // A program may have ended before it heard that it should: what it had issued was stopped.
+  if (!status && !wasCancelled())
+    return true;
+  std::string notes = more ? more() : "";
+  if (!status || mxrt_status_code(status) == MXRT_CANCELLED) {
     mxrt_status_release(status);
-    mxrt_status_release(late);
     err << "stopped\n";
+    for (llvm::StringRef line : llvm::split(llvm::StringRef(notes), '\n'))
+      if (!line.empty())
+        err << "  = note: " << line.str() << "\n";
     return false;
   }
-  if (status) {
-    mxrt_status_release(late);
-    report(status);
-    return false;
-  }
-  if (late) {
-    report(late);
-    return false;
-  }
-  return true;
+  report(status, /*fromVm=*/true, notes);
+  return false;
 }
 
 /// Writes the rest of the log; the table of its curves is shown.
@@ -409,14 +411,14 @@ bool Session::load(irgen::Generated &generated) {
     out << bytecode::showBytecode(*bytes, problem).value_or("");
     return true;
   }
-  modules.push_back(std::move(generated.module));
   auto program = vm->load(*bytes);
   if (!program.ok()) {
+    host->dropModule(*generated.module);
     report(program.takeStatus().release());
     return false;
   }
-  programs.push_back(program.take());
-  host->setProgram(programs.back());
+  units.push_back({std::move(generated.module), program.take()});
+  host->setProgram(units.back().program);
   return true;
 }
 
@@ -427,13 +429,16 @@ bool Session::prepareRng() {
   const SourceFile &file =
       sources.add("<seed>", "", "seed(" + std::to_string(options.seed) + ")\n");
   bool complete = true;
+  sema::Sema &sema = names->sema();
+  ast::Module *input = sema.session ? sema.session->syntax : nullptr;
   if (!names->checkInput(file, complete))
     return true;
   irgen::Options code;
   code.eager = true;
-  irgen::Generated generated =
-      irgen::generate(context, names->sema(), *names->sessionModule(), code);
-  return load(generated) && finish(vm->run(programs.back()).release());
+  irgen::Generated generated = irgen::generate(context, sema, *names->sessionModule(), code);
+  if (input) // an input of the REPL is on its way
+    sema.session->syntax = input;
+  return load(generated) && finish(vm->run(units.back().program).release());
 }
 
 bool Session::runProgram(const std::string &name, const std::string &path, std::string text) {
@@ -449,7 +454,7 @@ bool Session::runProgram(const std::string &name, const std::string &path, std::
     return false;
   if (options.emit == "mx" || options.emit == "bytecode")
     return true;
-  bool fine = finish(vm->run(programs.back()).release());
+  bool fine = finish(vm->run(units.back().program).release());
   fine &= finishLog();
   if (options.compare && fine)
     comparison.print(out);
@@ -460,7 +465,7 @@ bool Session::runProgram(const std::string &name, const std::string &path, std::
 
 bool Session::call(const std::string &function) {
   Value result;
-  mxrt_status status = vm->call(programs.back(), function, {}, result).release();
+  mxrt_status status = vm->call(units.back().program, function, {}, result).release();
   mxrt::host::release(vm->heap(), result);
   return finish(status);
 }
@@ -477,7 +482,7 @@ bool Session::runTests(const std::string &name, const std::string &path, std::st
   code.tests = true;
   irgen::Generated generated = irgen::generate(context, names->sema(), *module, code);
   std::vector<irgen::TestBlock> tests = generated.tests;
-  if (!load(generated) || !finish(vm->run(programs.back()).release()))
+  if (!load(generated) || !finish(vm->run(units.back().program).release()))
     return false;
   if (options.checkGradients)
     out << compared << " gradients are compared with differences\n";
@@ -489,38 +494,6 @@ bool Session::runTests(const std::string &name, const std::string &path, std::st
     ++(ok ? passed : failed);
     if (wasCancelled())
       return false;
-  }
-  return true;
-}
-
-bool Session::runInput(const std::string &name, std::string text, bool &complete) {
-  const SourceFile &file = sources.add(name, "", std::move(text));
-  bool right = names->checkInput(file, complete);
-  if (!complete)
-    return true;
-  flushDiagnostics();
-  if (!right)
-    return false;
-  irgen::Options code = options.code;
-  code.keepNames = true;
-  irgen::Generated generated =
-      irgen::generate(context, names->sema(), *names->sessionModule(), code);
-  std::string shown = generated.result;
-  if (!load(generated))
-    return false;
-  if (!finish(vm->run(programs.back()).release()))
-    return false;
-  if (!shown.empty()) {
-    Value value = vm->global(shown);
-    if (value.isSet() && value.kind != mxrt::host::Kind::Unit) {
-      mxrt::host::Text text(vm->heap());
-      mxrt::Status status = vm->show(value, text);
-      if (!status.ok()) {
-        report(status.release());
-        return false;
-      }
-      out << text.view() << "\n";
-    }
   }
   return true;
 }

@@ -14,6 +14,7 @@
 #include "Support/Diagnostic.h"
 #include <memory>
 #include <ostream>
+#include <set>
 
 namespace mx::driver {
 
@@ -25,11 +26,11 @@ struct SessionOptions {
   std::vector<Code> silenced;
   /// Prints this stage of the program and does not run it: mx or bytecode; empty: none.
   std::string emit;
-  std::string cacheFolder; ///< empty: the user's
+  std::string cacheFolder;    ///< empty: the user's
   std::string cpu = "native"; ///< what code is made for; must run here
-  bool compare = false;    ///< graphs run both ways, and results are compared
-  bool countBytes = false; ///< says at the end what calls of graphs took
-  bool sync = false;       ///< every op is waited for before the next is issued
+  bool compare = false;       ///< graphs run both ways, and results are compared
+  bool countBytes = false;    ///< says at the end what calls of graphs took
+  bool sync = false;          ///< every op is waited for before the next is issued
   bool checkNan = false;
   bool checkGradients = false; ///< in f64, each gradient is compared with differences
   int64_t seed = 0;
@@ -46,15 +47,38 @@ struct PlanRequest {
   std::string graph;
   std::vector<std::pair<std::string, int64_t>> sizes;
   bool asJson = false;
-  std::string htmlFile; ///< empty: none
+  std::string htmlFile;   ///< empty: none
+  bool ofSession = false; ///< asked at the prompt
 };
+
+/// Adds the sizes of `N=32,T=7` to a request; returns what is wrong, or nothing.
+std::string readSizes(const std::string &text, PlanRequest &request);
+/// `step` is the name of `step`, and of what was made from it: `step.f32`.
+bool isNamed(llvm::StringRef symbol, llvm::StringRef name);
+
+/// What became of an input of the REPL.
+struct InputResult {
+  bool complete = true; ///< false: more lines could finish it; nothing happened
+  bool fine = false;
+  sema::InputSummary summary;
+  std::optional<std::string> shown; ///< its value as text; none if it has none, or is muted
+};
+
+/// The names of a session and what they hold, to come back to.
+struct Checkpoint {
+  sema::NamesMark names;
+  std::vector<std::pair<std::string, mxrt::host::Value>> values; ///< retained, by the VM's names
+};
+
+/// Of all tensors in a value.
+int64_t tensorBytes(const mxrt::host::Value &value);
 
 /// What `mxc build` was asked.
 struct BuildRequest {
   enum Kind : uint8_t { Object, Library, Python } kind = Object;
   std::string output, header;
   std::string library; ///< of a Python module, beside it
-  std::string prefix; ///< of names in C
+  std::string prefix;  ///< of names in C
   build::Shapes shapes;
   std::string cpus;       ///< a list of names
   std::string parameters; ///< a file; empty: none is embedded
@@ -82,8 +106,38 @@ public:
   /// Makes code of the graphs that a program exports, which is not run (Build.cpp).
   bool build(const std::string &name, const std::string &path, std::string text,
              const BuildRequest &request);
-  /// One input of the REPL. `complete` is false if more lines could finish it.
+  // ---- Inputs.cpp
+  /// One input of the REPL; its value is shown. `complete` is false if more lines could finish it.
   bool runInput(const std::string &name, std::string text, bool &complete);
+  /// One input of the REPL, or a file that is read like one. Until its first op is issued it is a
+  /// transaction; what fails later poisons names, and the message lists them.
+  /// `isWhole`: no more lines will come, so what is not complete is an error.
+  InputResult enter(const std::string &name, const std::string &path, std::string text,
+                    bool isWhole = false);
+  /// Checks and compiles an input; null if it is wrong, which was written. Nothing has run, names
+  /// are as if it had. The program is the session's and stays until collect().
+  mxrt::host::Program *compileInput(const std::string &name, const std::string &path,
+                                    std::string text, InputResult &result, bool isWhole = true);
+  /// Runs what compileInput made and waits for it; errors were written.
+  bool runCompiled(mxrt::host::Program *program);
+  /// What an input means; no name changes. False if it is wrong, which was written.
+  bool describeInput(const std::string &name, std::string text, sema::InputSummary &out);
+  Checkpoint checkpoint(bool withValues);
+  /// Back to a checkpoint; newer ones are no good afterwards. Takes its values.
+  void rewind(Checkpoint &to);
+  void release(Checkpoint &point);
+  /// Frees programs that nothing can call any more, and variables that have no name now nor at
+  /// one of the checkpoints. Returns the bytes of tensors that only checkpoints name.
+  int64_t collect(const std::vector<const Checkpoint *> &kept);
+  /// Variables of the session by name, with their values (borrowed), in order.
+  std::vector<std::pair<std::string, mxrt::host::Value>> variables() const;
+
+  // ---- Inspect.cpp
+  /// Prints the plan of a graph of the session, as above.
+  bool planGraph(const PlanRequest &request);
+  /// Prints a stage of a function of the session: `mx`, `bytecode`, or of a graph one of
+  /// pipeline::kPhases for these sizes; without any, for those it was called with last.
+  bool showStage(const std::string &function, const std::string &stage, const PlanRequest &sizes);
 
   /// Checks and compiles a program and runs its top level. Its names stay, for calls from outside
   /// (OutsideCalls.cpp). Null, and why was written, on failure.
@@ -98,8 +152,9 @@ public:
   /// A variable of such a program, borrowed; unset if there is none.
   mxrt::host::Value variable(const sema::ModuleInfo &module, const std::string &name,
                              const sema::Type *&type) const;
-  /// Writes an error of a run, and takes it over. `fromVm`: it came out of the VM.
-  void report(mxrt_status status, bool fromVm = true);
+  /// Writes an error of a run, and takes it over. `fromVm`: it came out of the VM; `more` are notes
+  /// in lines.
+  void report(mxrt_status status, bool fromVm = true, const std::string &more = "");
   mxrt_runtime *runtimeOf() const { return runtime; }
   mxrt::host::Vm &machine() { return *vm; }
 
@@ -109,12 +164,32 @@ public:
   void clearCancel();
 
   sema::Checker &checker() { return *names; }
+  const SourceManager &sourceTexts() const { return sources; }
+  GraphHost &graphHost() { return *host; }
+  /// Some of them may change between inputs:
+  const SessionOptions &settings() const { return options; }
+  void setEager(bool eager) { options.code.eager = eager; }
+  void setCheckNan(bool check);
+  /// Inputs run op by op and say where statements begin, for the VM's hook.
+  void setStepping(bool steps) { options.code.statements = steps; }
+  /// Graphs of inputs from now on run both ways, into `found`; null ends that.
+  void compareInto(Comparison *found);
 
 private:
+  struct Unit {
+    mlir::OwningOpRef<mlir::ModuleOp> module;
+    mxrt::host::Program *program = nullptr;
+    bool isInput = false; ///< of the REPL: it may go when nothing holds its functions
+  };
+  bool planModule(irgen::Generated &generated, const PlanRequest &request);
+  irgen::Generated generateFunction(const std::string &name);
+  std::string settleNames(const sema::NamesMark &before, const std::set<std::string> &stored);
+  uint64_t pushedSoFar();
   bool prepare(mlir::ModuleOp module);
   bool load(irgen::Generated &generated);
   bool call(const std::string &function);
-  bool finish(mxrt_status status);
+  /// `more` gives notes in lines, once everything is waited for and before an error is written.
+  bool finish(mxrt_status status, llvm::function_ref<std::string()> more = nullptr);
   bool finishLog();
   bool collectExports(const std::string &name, const std::string &path, std::string text,
                       mlir::OwningOpRef<mlir::ModuleOp> &module, std::vector<build::Export> &out);
@@ -145,9 +220,11 @@ private:
   std::unique_ptr<mxrt::data::DataHost> data;
   std::unique_ptr<GraphHost> host;
   mxrt::host::Vm *vm = nullptr;
-  /// Programs stay: their functions and graphs may be called by later inputs.
-  std::vector<mxrt::host::Program *> programs;
-  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
+  /// Programs stay while values hold their functions: those call what is in their modules.
+  std::vector<Unit> units;
+  /// The VM's names of variables of inputs. Those that functions use are never dropped.
+  std::map<std::string, const sema::Symbol *> kept;
+  std::string inputResult; ///< the variable with the value of the input compiled last; or empty
   /// Types of variables on other devices than the default: later inputs use them.
   std::map<std::string, mlir::Type> elsewhere;
   struct OutsideEntries {

@@ -275,7 +275,15 @@ void Emitter::emitTopLevel(const List<Stmt *> &items, StringRef name, std::strin
   if (shared.failed)
     return;
   if (value && resultGlobal) {
-    *resultGlobal = "_@" + std::to_string(items[0]->span.file);
+    // As `let _ = …` would keep it.
+    auto *last = as<ExprStmt>(items.back());
+    const sema::Value *known = last ? last->expr->checked : nullptr;
+    if (known && known->type->isTensor() && isa<ir::TensorType>(value.getType()))
+      value = cast(value, elementType(known->type->elem));
+    Symbol result;
+    result.name = "_";
+    result.span = items.back()->span;
+    *resultGlobal = globalName(result, /*keepNames=*/true);
     create<ir::GlobalStoreOp>(builder.getStringAttr(*resultGlobal), value);
   }
   create<ir::ReturnOp>(ValueRange());
@@ -463,6 +471,8 @@ Generated generate(MLIRContext &context, sema::Sema &sema, const sema::ModuleInf
         body.symbol = symbol;
         Emitter(shared, body).emitTopLevel(test->body->stmts, symbol, nullptr);
       }
+  for (sema::FunctionInfo *function : options.also)
+    shared.instances.of(*function, {}, function->isGraph() && !options.eager);
   emitPending(shared);
   if (shared.failed)
     out.module = nullptr;

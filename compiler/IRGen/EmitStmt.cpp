@@ -51,6 +51,8 @@ mlir::Value Emitter::emitStmt(const Stmt *stmt, bool wanted) {
   Location saved = builder.getLoc();
   at(stmt->span);
   mlir::Value value;
+  mlir::Block *block = builder.getInsertionBlock();
+  Operation *before = block && !block->empty() ? &block->back() : nullptr;
   switch (stmt->kind) {
   case StmtKind::Expr: {
     const Expr *e = as<ExprStmt>(stmt)->expr;
@@ -106,6 +108,11 @@ mlir::Value Emitter::emitStmt(const Stmt *stmt, bool wanted) {
     unsupported(stmt->span, "this statement");
     break;
   }
+  if (shared.options.statements && block)
+    if (Operation *first = before           ? before->getNextNode()
+                           : block->empty() ? nullptr
+                                            : &block->front())
+      first->setAttr("mx.statement", builder.getUnitAttr());
   builder.setLoc(saved);
   return value;
 }

@@ -25,6 +25,10 @@ struct Options {
   bool keepNames = false;
   /// Only `test` blocks run, each as a function `test.N`.
   bool tests = false;
+  /// The first op of each statement says so (mx.statement): a debugger stops there.
+  bool statements = false;
+  /// These are generated too, called or not; those with generic types cannot be.
+  std::vector<sema::FunctionInfo *> also;
   /// Only graphs that are exported, with all they call; the top level is left out.
   bool exports = false;
 };

@@ -375,6 +375,7 @@ bool Sema::checkCondition(Expr *condition, const char *what) {
   const Value *v = check(condition);
   if (v->type->isError())
     return false;
+  noteWait(*v);
   if (v->type->isScalar() && types.isBool(v->type->elem))
     return true;
   Diagnostic &d = diags.report(Code::E0221, condition->outerSpan,

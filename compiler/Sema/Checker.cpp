@@ -11,8 +11,8 @@ Checker::~Checker() = default;
 
 const ModuleInfo *Checker::checkProgram(const SourceFile &file) { return impl->checkProgram(file); }
 
-bool Checker::checkInput(const SourceFile &file, bool &complete) {
-  return impl->checkInput(file, complete);
+bool Checker::checkInput(const SourceFile &file, bool &complete, bool isWhole) {
+  return impl->checkInput(file, complete, isWhole);
 }
 
 // Modules are the checker's own; others see them as they are, and change nothing.

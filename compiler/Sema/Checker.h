@@ -17,6 +17,25 @@ struct CheckOptions {
   std::map<std::string, std::string> options;
 };
 
+/// The names of a session at some time, to come back to.
+struct NamesMark {
+  std::unordered_map<std::string_view, Symbol *> names;
+  size_t facts = 0;
+};
+
+/// What the input that was checked last means.
+struct InputSummary {
+  struct Definition {
+    std::string name, type;
+  };
+  std::vector<Definition> definitions; ///< functions, models and types, in order
+  std::string type;                    ///< of its last expression; empty if it has no value
+  bool isExpression = false;           ///< and nothing else
+  bool isMuted = false;                ///< ends in `;`
+  uint8_t effects = 0;                 ///< what running it does besides computing: Effect
+  bool waits = false;                  ///< host code looks at a tensor's value
+};
+
 class Checker {
 public:
   Checker(SourceManager &sources, Diagnostics &diagnostics, CheckOptions options);
@@ -28,8 +47,15 @@ public:
   const ModuleInfo *checkProgram(const SourceFile &file);
 
   /// Checks one input of a session. Names it defines stay; on an error no name changes.
-  /// `complete` is false if more lines could finish the input (then nothing was checked).
-  bool checkInput(const SourceFile &file, bool &complete);
+  /// `complete` is false if more lines could finish the input (then nothing was checked), unless
+  /// `isWhole` says that none will come.
+  bool checkInput(const SourceFile &file, bool &complete, bool isWhole = false);
+  InputSummary summary() const;
+  /// From now on `_` is the value of the last expression of that input.
+  void keepResult();
+  NamesMark mark() const;
+  /// Takes definitions back; marks must be taken back in the opposite order.
+  void rewind(const NamesMark &mark);
 
   /// Checks the text of one call against the names of a program and these values. Null if it is
   /// wrong, which was reported.

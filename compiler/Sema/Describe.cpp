@@ -54,19 +54,8 @@ private:
       return;
     FunctionInfo &info = *f->info;
     std::string text = std::string(f->isGraph ? "graph " : "") + (f->isMut ? "mut " : "") + "fn " +
-                       info.name + "(";
-    for (size_t i = 0; i < info.params.size(); ++i)
-      text += (i ? ", " : "") + std::string(info.params[i].isMut ? "mut " : "") +
-              (info.params[i].isStatic ? "static " : "") + info.params[i].name + ": " +
-              sema.show(info.params[i].type);
-    text += ")";
-    if (info.result && !info.result->is(Kind::Nothing))
-      text += " -> " + sema.show(info.result);
-    std::string effects;
-    for (uint8_t bit = 1; bit; bit = static_cast<uint8_t>(bit << 1))
-      if (info.effects & bit)
-        effects += std::string(effects.empty() ? "" : " ") + Sema::effectName(bit);
-    text += "   effects: " + (effects.empty() ? "none" : effects);
+                       info.name + sema.signatureText(info) +
+                       "   effects: " + Sema::effectsText(info.effects);
     line(f->span, text);
     for (const Requirement &r : info.requirements)
       line(r.span.valid() ? r.span : f->span,

@@ -41,10 +41,19 @@ void Sema::addEffect(uint8_t effect, Span span, const std::string &callee, const
     forbidEffect(effect, span, callee, cause);
     return;
   }
-  if (context->function && !(context->function->effects & effect)) {
+  if (!context->function)
+    topEffects |= effect;
+  else if (!(context->function->effects & effect)) {
     context->function->effects |= effect;
     context->function->causes.emplace(effect, cause);
   }
+}
+
+/// A condition of host code waits for its tensor; in a graph it does not.
+void Sema::noteWait(const Value &value) {
+  if (value.host || context->inGraph)
+    return;
+  (context->function ? context->function->waits : topWaits) = true;
 }
 
 void Sema::addCallEffects(FunctionInfo &f, Span span, const std::string &spelled) {
@@ -60,6 +69,8 @@ void Sema::addCallEffects(FunctionInfo &f, Span span, const std::string &spelled
       auto it = f.causes.find(bit);
       addEffect(bit, span, spelled, it == f.causes.end() ? "" : it->second.verb, &f);
     }
+  if (f.waits && !f.isGraph())
+    noteWait({});
   // An operation on data that has no rule. Host functions (`print`, `len`) only look on.
   bool computes = f.primitive && f.primitive->family != "host" && f.primitive->family != "data";
   const PrimitiveInfo *ruleless = f.withoutGradient ? f.withoutGradient

@@ -161,6 +161,7 @@ struct FunctionInfo {
     BodyDone
   } state = Declared;
   uint8_t effects = 0;
+  bool waits = false; ///< as host code: it looks at a tensor's value, here or in what it calls
   std::map<uint8_t, EffectCause> causes;
   Device resultDevice = nullptr; ///< where an `on` in the body puts the result
   bool unboundedWhile = false;   ///< a `while` without `limit`, here or in what it calls

@@ -216,6 +216,8 @@ Value Sema::checkFString(FString *e) {
       diags.report(Code::E0202, part.expr->outerSpan, show(*v) + " cannot be shown as text");
       continue;
     }
+    if (v->type->isTensor())
+      noteWait(*v);
     checkFormat(part, *v);
   }
   return hostValue(types.str());

@@ -327,43 +327,6 @@ const ModuleInfo *Sema::checkProgram(const SourceFile &file) {
   return module;
 }
 
-bool Sema::checkInput(const SourceFile &file, bool &complete) {
-  stackBase = static_cast<const char *>(__builtin_frame_address(0));
-  Diagnostics quiet(sources);
-  complete = lex(file, quiet).complete;
-  if (!complete)
-    return true;
-  size_t before = diags.errorCount();
-  if (!session) {
-    const SourceFile &empty = sources.add("<session>", "", "");
-    session = addModule("session", empty, /*isStd=*/false);
-    session->state = ModuleInfo::Ready;
-  }
-  LexedSource lexed = lex(file, diags);
-  ast::Module *tree = parseModule(file, lexed, arena, diags);
-  if (diags.errorCount() != before || !prelude)
-    return false;
-  // An input is a transaction: names and facts change only if all of it is right.
-  auto names = session->scope.names;
-  size_t factCount = session->facts->size();
-  session->syntax = tree;
-  Context ctx;
-  ctx.module = session;
-  ctx.scope = &session->scope;
-  ctx.facts = session->facts.get();
-  context = &ctx;
-  replacing = true;
-  declareItems(*session, tree->items, /*program=*/true);
-  replacing = false;
-  checkItems(*session, tree->items);
-  context = nullptr;
-  if (diags.errorCount() == before)
-    return true;
-  session->scope.names = std::move(names);
-  session->facts->truncate(factCount);
-  return false;
-}
-
 bool Sema::tooDeep(Span at, std::string_view name) {
   auto *here = static_cast<const char *>(__builtin_frame_address(0));
   if (!stackBase || std::abs(stackBase - here) < limits::kMaxCheckStackBytes)

@@ -2,6 +2,7 @@
 //
 // The checker's state and its parts, each a file of this folder:
 //   Modules, Names        files, imports, the prelude; defining and looking up names
+//   Input, Assist         inputs of a session; what a person at a prompt or in an editor asks
 //   Declare, Nominals     signatures and bodies of functions; models and structs
 //   ResolveType, -Size    written types and sizes
 //   CheckStmt, Loops, Assignments          statements
@@ -90,6 +91,8 @@ public:
   std::map<Symbol *, ast::Let *> pendingConsts; ///< `const`s nobody has looked at yet
   Context *context = nullptr;
   bool replacing = false; ///< a REPL input may define a name again
+  uint8_t topEffects = 0; ///< of statements outside of functions
+  bool topWaits = false;
   int instantiationDepth = 0;
   std::string mainFolder;
   const char *stackBase = nullptr; ///< where the stack stood when the check began
@@ -107,7 +110,9 @@ public:
   void checkItems(ModuleInfo &module, const List<Stmt *> &items);
   void checkDeclarationsOnly(ModuleInfo &module);
   const ModuleInfo *checkProgram(const SourceFile &file);
-  bool checkInput(const SourceFile &file, bool &complete);
+
+  // ---- Input.cpp
+  bool checkInput(const SourceFile &file, bool &complete, bool isWhole);
 
   // ---- OutsideCalls.cpp
   const ast::Call *checkOutsideCall(ModuleInfo &module, const SourceFile &file,
@@ -429,6 +434,9 @@ public:
   std::string ownersNote(Dim a, Dim b) const;
   std::string bytesText(double bytes) const;
   std::string declaredNote(const FunctionInfo &f, const std::string &tail) const;
+  std::string signatureText(const FunctionInfo &f) const; ///< (x: f32[N]) -> f32[N]
+  void noteWait(const Value &value); ///< host code looks at it
+  static std::string effectsText(uint8_t effects);        ///< "file print", or "none"
   void noteOperand(Diagnostic &d, Expr *e, const Value &v, bool mayLabel);
   std::string why(const Symbol *symbol) const; ///< "because lenet.mx:12 pools …"
   bool isBuiltin(Span span) const;

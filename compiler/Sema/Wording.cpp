@@ -65,6 +65,26 @@ bool Sema::isBuiltin(Span span) const {
   return !span.valid() || sources.file(span).name() == "<primitives>";
 }
 
+std::string Sema::signatureText(const FunctionInfo &f) const {
+  std::string text = "(";
+  for (size_t i = 0; i < f.params.size(); ++i)
+    text += (i ? ", " : "") + std::string(f.params[i].isMut ? "mut " : "") +
+            (f.params[i].isStatic ? "static " : "") + f.params[i].name + ": " +
+            show(f.params[i].type);
+  text += ")";
+  if (f.result && !f.result->is(Kind::Nothing))
+    text += " -> " + show(f.result);
+  return text;
+}
+
+std::string Sema::effectsText(uint8_t effects) {
+  std::string text;
+  for (uint8_t bit = 1; bit; bit = static_cast<uint8_t>(bit << 1))
+    if (effects & bit)
+      text += std::string(text.empty() ? "" : " ") + effectName(bit);
+  return text.empty() ? "none" : text;
+}
+
 std::string Sema::declaredNote(const FunctionInfo &f, const std::string &tail) const {
   if (!f.syntax || isBuiltin(f.syntax->name.span))
     return "";

@@ -21,7 +21,7 @@ import sys
 # allowed, except those in NEVER.
 
 COMPILER = ["Support", "Syntax", "Docs", "Sema", "IRGen", "Graph", "Memory", "Lowering", "Target",
-            "Bytecode", "Pipeline", "Build", "Driver", "Embed"]
+            "Bytecode", "Pipeline", "Build", "Driver", "Repl", "Embed"]
 
 ALLOWED = {
     # the front end
@@ -41,10 +41,11 @@ ALLOWED = {
     "Bytecode": ["dialects", "Support", "runtime", "mxrt/*"],
     # artefacts: code and tables for the core of the runtime, whose file formats it reads
     "Build":    ["Pipeline", "Target", "dialects", "Support", "runtime", "mxrt/*"],
-    "Driver":   [folder for folder in COMPILER if folder != "Embed"] + ["dialects", "mxc/*", "runtime", "mxrt/*"],
+    "Driver":   [folder for folder in COMPILER if folder not in ("Repl", "Embed")] + ["dialects", "mxc/*", "runtime", "mxrt/*"],
     # the driver's session behind the public headers; Driver's table, and Driver itself
     "Embed":    COMPILER + ["dialects", "mxc/*", "runtime", "mxrt/*"],
-    "tools":    ["Driver", "Support", "mxc/*", "mxrt/*"],
+    "Repl":     ["Driver", "Sema", "Syntax", "Support", "runtime", "mxrt/*"],
+    "tools":    ["Driver", "Repl", "Support", "mxc/*", "mxrt/*"],
     # the runtime stands alone
     "runtime":  ["mxrt/*"],
     "mxrt/*":   [],

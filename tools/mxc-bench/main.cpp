@@ -8,6 +8,7 @@
 #include "EagerBench.h"
 #include "EmbedBench.h"
 #include "MemoryBench.h"
+#include "PromptBench.h"
 #include "SpineBench.h"
 #include "VmBench.h"
 #endif
@@ -33,6 +34,7 @@ const Command commands[] = {
     {"embed", "calls through libmxc: overhead, threads, sessions", runEmbedBench},
     {"memory", "how close memory plans come to the bound; [--seconds=S] [FILE...]",
      runMemoryBench},
+    {"prompt", "what a person at the prompt waits for, Ctrl-C too", runPromptBench},
     {"spine", "start, compilation, the cache, calls of graphs and eager ops",
      runSpineBench},
     {"vm", "nanoseconds per instruction of the host VM", runVmBench},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Driver/Commands.h"
+#include "Repl/Repl.h"
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -14,7 +14,9 @@ int main(int argc, char **argv) {
   bool terminal = isatty(STDERR_FILENO) && !dumb, draws = isatty(STDOUT_FILENO) && !dumb;
   bool colour = terminal && !(noColour && *noColour);
   try {
-    int code = mx::driver::runMxc(args, {std::cout, std::cerr, colour, terminal, draws});
+    mx::driver::Streams streams{std::cout, std::cerr, colour, terminal, draws};
+    bool isPrompt = args.empty() || args[0] == "-i" || args[0].rfind("-i=", 0) == 0;
+    int code = isPrompt ? mx::repl::runRepl(args, streams) : mx::driver::runMxc(args, streams);
     std::cout.flush();
     return code;
   } catch (const std::exception &fault) {

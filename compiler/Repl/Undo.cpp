@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Repl/Undo.h"
+
+namespace mx::repl {
+namespace {
+
+constexpr size_t kMostSteps = 16;
+/// Tensors that only `:undo` could bring back are let go above this.
+constexpr int64_t kMostBytes = int64_t(256) << 20;
+
+bool sameNames(const sema::NamesMark &a, const sema::NamesMark &b) { return a.names == b.names; }
+
+} // namespace
+
+void Undo::begin() { steps.push_back({session.checkpoint(keepsValues), succeeded.size()}); }
+
+void Undo::end(bool wasFine, const std::string &text) {
+  if (wasFine)
+    succeeded.push_back(text);
+  // After a failure names may still have changed: those set before it.
+  bool changed = wasFine || !sameNames(steps.back().before.names, session.checker().mark());
+  if (!changed) {
+    session.release(steps.back().before);
+    steps.pop_back();
+  }
+  while (steps.size() > kMostSteps) {
+    session.release(steps.front().before);
+    steps.pop_front();
+  }
+  collect();
+}
+
+void Undo::collect() {
+  for (;;) {
+    std::vector<const driver::Checkpoint *> kept;
+    for (const Step &step : steps)
+      kept.push_back(&step.before);
+    if (session.collect(kept) <= kMostBytes || steps.empty())
+      return;
+    session.release(steps.front().before);
+    steps.pop_front();
+  }
+}
+
+bool Undo::undo() {
+  if (steps.empty())
+    return false;
+  session.rewind(steps.back().before);
+  succeeded.resize(steps.back().inputs);
+  steps.pop_back();
+  collect();
+  return true;
+}
+
+void Undo::forget() {
+  for (Step &step : steps)
+    session.release(step.before);
+  steps.clear();
+}
+
+} // namespace mx::repl

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Inputs of a session: each is checked against the names that those before it left, and is a
+// transaction. What it meant is kept for who runs it.
+#include "Sema/Sema.h"
+
+namespace mx::sema {
+using namespace ast;
+
+bool Sema::checkInput(const SourceFile &file, bool &complete, bool isWhole) {
+  stackBase = static_cast<const char *>(__builtin_frame_address(0));
+  {
+    Diagnostics quiet(sources);
+    complete = isWhole || lex(file, quiet).complete;
+  }
+  if (!complete)
+    return true;
+  size_t before = diags.errorCount();
+  if (!session) {
+    const SourceFile &empty = sources.add("<session>", "", "");
+    session = addModule("session", empty, /*isStd=*/false);
+    session->state = ModuleInfo::Ready;
+  }
+  LexedSource lexed = lex(file, diags);
+  ast::Module *tree = parseModule(file, lexed, arena, diags);
+  if (diags.errorCount() != before || !prelude)
+    return false;
+  // Names and facts change only if all of it is right.
+  auto names = session->scope.names;
+  size_t factCount = session->facts->size();
+  session->syntax = tree;
+  session->path = file.path(); // imports are looked for beside it
+  topEffects = 0;
+  topWaits = false;
+  Context ctx;
+  ctx.module = session;
+  ctx.scope = &session->scope;
+  ctx.facts = session->facts.get();
+  context = &ctx;
+  replacing = true;
+  declareItems(*session, tree->items, /*program=*/true);
+  replacing = false;
+  checkItems(*session, tree->items);
+  context = nullptr;
+  if (diags.errorCount() == before)
+    return true;
+  session->scope.names = std::move(names);
+  session->facts->truncate(factCount);
+  return false;
+}
+
+namespace {
+
+/// The expression whose value the input has; null if there is none.
+const ExprStmt *lastExpression(const ModuleInfo *session) {
+  if (!session || !session->syntax || session->syntax->items.empty())
+    return nullptr;
+  auto *stmt = as<ExprStmt>(session->syntax->items.back());
+  if (!stmt || !stmt->expr->checked)
+    return nullptr;
+  switch (stmt->expr->checked->type->kind) {
+  case Kind::Error:
+  case Kind::Nothing:
+  case Kind::TypeName:
+  case Kind::Module:
+    return nullptr;
+  default:
+    return stmt;
+  }
+}
+
+} // namespace
+
+InputSummary Checker::summary() const {
+  InputSummary out;
+  const ModuleInfo *session = impl->session;
+  if (!session || !session->syntax)
+    return out;
+  out.effects = impl->topEffects;
+  out.waits = impl->topWaits;
+  const List<Stmt *> &items = session->syntax->items;
+  if (const ExprStmt *last = lastExpression(session)) {
+    out.type = impl->show(*last->expr->checked);
+    out.isMuted = last->muted;
+    out.isExpression = items.size() == 1;
+  }
+  for (const Stmt *item : items) {
+    if (auto *func = as<Func>(item); func && func->info)
+      out.definitions.push_back({func->info->name, std::string(func->isGraph ? "graph fn" : "fn") +
+                                                       impl->signatureText(*func->info)});
+    else if (auto *nominal = as<Nominal>(item); nominal && nominal->info)
+      out.definitions.push_back({nominal->info->name, nominal->isModel ? "model" : "struct"});
+    else if (auto *alias = as<TypeDef>(item))
+      out.definitions.push_back({std::string(alias->name.text), "type"});
+  }
+  return out;
+}
+
+void Checker::keepResult() {
+  const ExprStmt *last = lastExpression(impl->session);
+  if (!last)
+    return;
+  Symbol *symbol = impl->newSymbol(SymbolKind::Variable, "_", last->span);
+  symbol->type = last->expr->checked->type;
+  symbol->value = *last->expr->checked;
+  symbol->value.literal = Value::NotLiteral;
+  symbol->value.root = nullptr;
+  symbol->value.mutablePlace = false;
+  // As of a `let`: a number of the host that only the run knows is a size.
+  if (symbol->type->isScalar() && symbol->type->elem.is(ElementType::I64) && symbol->value.host &&
+      !symbol->value.dim)
+    symbol->value.dim = impl->dims.newSymbolDim({"_", SymbolRole::HostInt, false, last->span});
+  symbol->isModuleLevel = true;
+  symbol->used = true;
+  impl->session->scope.names[symbol->name] = symbol;
+}
+
+NamesMark Checker::mark() const {
+  NamesMark out;
+  if (impl->session) {
+    out.names = impl->session->scope.names;
+    out.facts = impl->session->facts->size();
+  }
+  return out;
+}
+
+void Checker::rewind(const NamesMark &mark) {
+  if (!impl->session)
+    return;
+  impl->session->scope.names = mark.names;
+  impl->session->facts->truncate(std::min(mark.facts, impl->session->facts->size()));
+}
+
+} // namespace mx::sema

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a person at the prompt waits for: the first prompt, the echo of an input, a small graph, and
+// Ctrl-C. mxc runs on a pseudo-terminal; a figure is the time from the last key to the next prompt,
+// the best of several.
+
+#include "PromptBench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// mxc on a terminal of its own.
+class Session {
+public:
+  Session(const std::string &mxc, const std::string &home) {
+    begun = Clock::now();
+    pid = forkpty(&terminal, nullptr, nullptr, nullptr);
+    if (pid == 0) {
+      setenv("HOME", home.c_str(), 1);
+      setenv("TERM", "xterm", 1);
+      unsetenv("XDG_STATE_HOME");
+      execl(mxc.c_str(), mxc.c_str(), static_cast<char *>(nullptr));
+      _exit(127);
+    }
+  }
+  ~Session() {
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    close(terminal);
+  }
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
+
+  void type(const std::string &keys) {
+    begun = Clock::now();
+    if (write(terminal, keys.data(), keys.size()) < 0)
+      std::perror("mxc-bench");
+  }
+  /// Milliseconds from the last key until `text` is seen; negative if it never is.
+  double until(const std::string &text) {
+    for (;;) {
+      if (size_t at = seen.find(text); at != std::string::npos) {
+        seen.erase(0, at + text.size());
+        return std::chrono::duration<double, std::milli>(Clock::now() - begun).count();
+      }
+      pollfd ready{terminal, POLLIN, 0};
+      char bytes[4096];
+      ssize_t got = poll(&ready, 1, 20000) > 0 ? read(terminal, bytes, sizeof bytes) : -1;
+      if (got <= 0)
+        return -1;
+      seen.append(bytes, static_cast<size_t>(got));
+    }
+  }
+  /// One input: from Enter to the next prompt.
+  double input(const std::string &text, const std::string &shown) {
+    type(text + "\r");
+    double ms = until(shown);
+    return ms < 0 ? ms : until("mx> ");
+  }
+
+private:
+  int terminal = -1;
+  pid_t pid = -1;
+  Clock::time_point begun;
+  std::string seen;
+};
+
+double best(int runs, const std::function<double()> &measure) {
+  double least = 1e300;
+  for (int i = 0; i < runs; ++i)
+    least = std::min(least, measure());
+  return least;
+}
+
+bool row(const char *what, double ms, double goal) {
+  bool met = ms >= 0 && ms <= goal;
+  std::printf("  %-52s %9.3f ms   goal %g  %s\n", what, ms, goal,
+              ms < 0 ? "not measured" : met ? "met" : "missed");
+  return met;
+}
+
+} // namespace
+
+int runPromptBench(int argc, char **argv) {
+  std::string mxc = argc > 0 ? argv[0] : "";
+  if (mxc.empty()) {
+    char path[4096];
+    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+    mxc = std::string(path, size > 0 ? static_cast<size_t>(size) : 0);
+    mxc = mxc.substr(0, mxc.rfind('/')) + "/mxc";
+  }
+  std::filesystem::path home =
+      std::filesystem::temp_directory_path() / ("mxc-bench-" + std::to_string(getpid()));
+  std::filesystem::create_directories(home);
+  setenv("MX_CACHE_DIR", (home / "cache").c_str(), 1);
+  std::printf("the prompt, from the last key to the next prompt (milliseconds, best of 10)\n");
+  bool met = true;
+  met &= row("start to the first prompt", best(10, [&] {
+               Session session(mxc, home);
+               return session.until("mx> ");
+             }),
+             60);
+  Session session(mxc, home);
+  session.until("mx> ");
+  met &= row("1.0 + 1.0", best(10, [&] { return session.input("1.0 + 1.0", "2.0\r\n"); }), 10);
+  int next = 0;
+  met &= row("a small graph { }, compiled", best(10, [&] {
+               // Another graph each time, so that no cache has it.
+               std::string number = std::to_string(++next) + ".5";
+               return session.input("graph { (ones([3]) * " + number + ").sum() }", "\r\n");
+             }),
+             40);
+  met &= row("the same graph { } again", best(10, [&] {
+               return session.input("graph { (ones([3]) * 1.5).sum() }", "4.5\r\n");
+             }),
+             10);
+  auto stop = [&](const std::string &program) {
+    session.type(program + "\r");
+    session.until("begun\r\n");
+    usleep(300000); // it is in the middle of it
+    session.type("\x03");
+    double ms = session.until("stopped");
+    return ms < 0 ? ms : session.until("mx> ");
+  };
+  session.input("var n = 0", "mx> ");
+  session.input("let m = ones([1500, 1500])", "mx> ");
+  std::printf("Ctrl-C to the next prompt (milliseconds, worst of 3)\n");
+  auto worst = [&](const std::string &program) {
+    double most = 0;
+    for (int i = 0; i < 3; ++i) {
+      double ms = stop(program);
+      most = ms < 0 || most < 0 ? -1 : std::max(most, ms);
+    }
+    return most;
+  };
+  met &= row("a loop of the host", worst("print(\"begun\"); while true { n += 1 }"), 100);
+  met &= row("products of 1500 x 1500, eager",
+             worst("print(\"begun\"); var p = m; while true { p = (p @ m) * 0.001 }"), 100);
+  met &= row("the same in a graph",
+             worst("graph { m @ m }; print(\"begun\"); graph { var p = m\n for i in 0..10000 { p = "
+                   "(p @ m) * 0.001 }\n p }"),
+             100);
+  std::filesystem::remove_all(home);
+  return met ? 0 : 1;
+}
