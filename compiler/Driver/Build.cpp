@@ -280,16 +280,10 @@ int runBuild(const std::vector<std::string> &args, Streams streams) {
   options.check = settings.check;
   options.render = settings.render;
   options.silenced = settings.silenced;
-  std::string path = line.files()[0], error;
-  std::optional<std::string> text =
-      path == "-" ? readStandardInput() : readFile(path, limits::kMaxSourceBytes + 1, error);
-  if (!text) {
-    streams.err << "mxc build: cannot read `" << path << "`: " << error << "\n";
+  std::string path = line.files()[0], shown = shownName(settings, path);
+  std::optional<std::string> text = readProgram(path, streams, "build");
+  if (!text)
     return kWrongUse;
-  }
-  std::string shown = !settings.shownName.empty() ? settings.shownName
-                      : path == "-"               ? "<stdin>"
-                                                  : path;
   Session session(options, streams.out, streams.err);
   if (!session.ready())
     return kFaultOfMxc;

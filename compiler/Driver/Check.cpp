@@ -51,10 +51,7 @@ int checkText(const std::string &path, std::string text, const Settings &setting
   Diagnostics diags(sources);
   for (Code code : settings.silenced)
     diags.silence(code);
-  std::string shown = !settings.shownName.empty() ? settings.shownName
-                      : path == "-"               ? "<stdin>"
-                                                  : path;
-  const SourceFile &file = sources.add(shown, path == "-" ? "" : path, std::move(text));
+  const SourceFile &file = sources.add(shownName(settings, path), path == "-" ? "" : path, std::move(text));
   if (settings.emit == "tokens" || settings.emit == "ast") {
     LexedSource lexed = lex(file, diags);
     if (settings.emit == "tokens") {
@@ -81,11 +78,8 @@ int checkFiles(const std::vector<std::string> &files, const Settings &settings, 
                const char *command) {
   int worst = kFine;
   for (const std::string &path : files) {
-    std::string error;
-    std::optional<std::string> text =
-        path == "-" ? readStandardInput() : readFile(path, limits::kMaxSourceBytes + 1, error);
+    std::optional<std::string> text = readProgram(path, streams, command);
     if (!text) {
-      streams.err << "mxc " << command << ": cannot read `" << path << "`: " << error << "\n";
       worst = std::max<int>(worst, kWrongUse);
       continue;
     }

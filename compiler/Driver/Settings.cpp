@@ -107,4 +107,21 @@ const std::set<std::string> &programOptions() {
   return options;
 }
 
+std::optional<std::string> readProgram(const std::string &path, Streams &streams,
+                                       const char *command) {
+  if (path == "-")
+    return readStandardInput();
+  std::string error;
+  std::optional<std::string> text = readFile(path, limits::kMaxSourceBytes + 1, error);
+  if (!text)
+    streams.err << "mxc " << command << ": cannot read `" << path << "`: " << error << "\n";
+  return text;
+}
+
+std::string shownName(const Settings &settings, const std::string &path) {
+  if (!settings.shownName.empty())
+    return settings.shownName;
+  return path == "-" ? "<stdin>" : path;
+}
+
 } // namespace mx::driver

@@ -22,6 +22,11 @@ std::string readSettings(const CommandLine &line, Streams &streams, Settings &se
 /// Says what is wrong with the arguments of a command; returns the exit code for it.
 int wrongUse(Streams &streams, const std::string &message, const char *command);
 std::string readStandardInput();
+/// The text of a program, `-` for the standard input. Says so if it cannot be read.
+std::optional<std::string> readProgram(const std::string &path, Streams &streams,
+                                       const char *command);
+/// What messages call it.
+std::string shownName(const Settings &settings, const std::string &path);
 /// The words of `a,b,c`.
 std::vector<std::string> commaList(const std::string &text);
 /// Bytes of `512MiB`, `2GB`, `1024`; nothing if it is none.

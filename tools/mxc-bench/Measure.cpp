@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <unistd.h>
 
 namespace mx::bench {
 
@@ -12,6 +13,15 @@ double now() {
   using namespace std::chrono;
   return duration<double, std::micro>(steady_clock::now().time_since_epoch())
       .count();
+}
+
+std::string commandOf(int argc, char **argv) {
+  if (argc > 0)
+    return argv[0];
+  char path[4096];
+  ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+  std::string self(path, size > 0 ? static_cast<size_t>(size) : 0);
+  return self.substr(0, self.rfind('/')) + "/mxc";
 }
 
 Quartiles quartilesOf(std::vector<double> values) {

@@ -17,6 +17,9 @@ namespace mx::bench {
 /// Microseconds of a steady clock.
 double now();
 
+/// The command to measure: the first argument, or `mxc` beside this program.
+std::string commandOf(int argc, char **argv);
+
 /// One way to do the work. run() does one block and returns the microseconds
 /// that one unit of it took.
 struct Contender {

@@ -5,6 +5,7 @@
 // the best of several.
 
 #include "PromptBench.h"
+#include "Measure.h"
 
 #include <algorithm>
 #include <chrono>
@@ -97,13 +98,7 @@ bool row(const char *what, double ms, double goal) {
 } // namespace
 
 int runPromptBench(int argc, char **argv) {
-  std::string mxc = argc > 0 ? argv[0] : "";
-  if (mxc.empty()) {
-    char path[4096];
-    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
-    mxc = std::string(path, size > 0 ? static_cast<size_t>(size) : 0);
-    mxc = mxc.substr(0, mxc.rfind('/')) + "/mxc";
-  }
+  std::string mxc = mx::bench::commandOf(argc, argv);
   std::filesystem::path home =
       std::filesystem::temp_directory_path() / ("mxc-bench-" + std::to_string(getpid()));
   std::filesystem::create_directories(home);

@@ -4,6 +4,7 @@
 // cache, calling it, and one eager op. Each figure is the best of several runs.
 
 #include "SpineBench.h"
+#include "Measure.h"
 
 #include "Driver/Installed.h"
 #include "Driver/Session.h"
@@ -104,13 +105,7 @@ let text = ones([)" + n + ", 2, 8])\n";
 } // namespace
 
 int runSpineBench(int argc, char **argv) {
-  std::string mxc = argc > 0 ? argv[0] : "";
-  if (mxc.empty()) {
-    char path[4096];
-    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
-    mxc = std::string(path, size > 0 ? static_cast<size_t>(size) : 0);
-    mxc = mxc.substr(0, mxc.rfind('/')) + "/mxc";
-  }
+  std::string mxc = mx::bench::commandOf(argc, argv);
   std::filesystem::path cache =
       std::filesystem::temp_directory_path() / ("mxc-bench-" + std::to_string(getpid()));
   setenv("MX_CACHE_DIR", cache.c_str(), 1);
