@@ -46,6 +46,7 @@ t.expect(r"100")
 # At the prompt it only drops the line.
 t.expect("mx> ")
 t.send("let unfinished = (")
+t.settle()  # one that comes while keys are read waits for the next key
 t.interrupt()
 t.expect("mx> ")
 t.enter("unfinished")
