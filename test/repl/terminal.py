@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """mxc on a pseudo-terminal: what a person types, and what they see."""
 
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import sys
+import termios
 import time
 
 PATIENCE = float(os.environ.get("MX_TEST_PATIENCE", "60"))  # seconds; only a prompt that hangs needs them
@@ -23,10 +26,7 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.execve(mxc, [mxc, *args], environment)
-        import fcntl
-        import struct
-        import termios
-
+        self.edits = term != "dumb"
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
 
     def pump(self, seconds):
@@ -73,8 +73,11 @@ class Terminal:
         self.raw = self.seen = rest
 
     def settle(self):
-        """Everything up to now is of no interest."""
-        while self.pump(0.05):
+        """Everything up to now is of no interest; on a terminal with editing, until keys are read one by one."""
+        end = time.monotonic() + PATIENCE
+        while self.edits and termios.tcgetattr(self.fd)[3] & termios.ICANON and time.monotonic() < end:
+            self.pump(0.05)
+        while self.pump(0.2):
             pass
         self.raw = self.seen = ""
 

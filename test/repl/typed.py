@@ -100,6 +100,7 @@ if sum("fn unit" in entry for entry in entries) != 1 or not any(r"{\nv / (v" in 
     sys.exit(f"the history is {entries}")
 t = Terminal(mxc, home)
 t.expect("mx> ")
+t.settle()
 t.send("\x12fn unit")
 t.expect("sqrt")
 t.send("\x1b")
