@@ -18,7 +18,8 @@ done
 # afterwards, or hears of it only with the next key, hence not among the tests of every change.
 failed=0
 for ((i = 0; i < 20; i++)); do
+  MX_CACHE_DIR="$home/cache" python3 test/repl/typed.py "$PWD/$build/release/bin/mxc" "$home/t$i" || failed=$((failed + 1))
   MX_CACHE_DIR="$home/cache" python3 test/repl/stopped.py "$PWD/$build/release/bin/mxc" "$home/$i" || failed=$((failed + 1))
 done
-echo "$failed of 20 failed"
+echo "$failed of 40 failed"
 exit $((failed > 0))
