@@ -222,10 +222,7 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     for (FunctionOpInterface function : functions)
       if (failed(settle(function, symbols)))
         return signalPassFailure();
-    // Bodies were only there to be differentiated.
-    for (Operation *body : bodies)
-      if (SymbolTable::symbolKnownUseEmpty(body, getOperation()))
-        symbols.erase(body);
+    eraseBodies(symbols);
     getOperation().walk([](ir::StopOp stop) {
       stop.replaceAllUsesWith(stop.getX());
       stop.erase();
@@ -235,6 +232,27 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
 private:
   llvm::DenseSet<Operation *> seen;
   llvm::SetVector<Operation *> bodies;
+
+  /// Bodies were only there to be differentiated: those that nothing names go. One walk finds what
+  /// names what; a walk for each body would make programs of many gradients slow to compile.
+  void eraseBodies(SymbolTable &symbols) {
+    if (bodies.empty())
+      return;
+    llvm::DenseMap<StringAttr, llvm::SmallPtrSet<Operation *, 2>> users;
+    for (Operation &item : *getOperation().getBody())
+      if (auto uses = SymbolTable::getSymbolUses(&item))
+        for (const SymbolTable::SymbolUse &use : *uses)
+          users[use.getSymbolRef().getRootReference()].insert(&item);
+    llvm::SmallPtrSet<Operation *, 8> erased;
+    for (Operation *body : bodies) {
+      bool isUsed = llvm::any_of(users.lookup(SymbolTable::getSymbolName(body)),
+                                 [&](Operation *user) { return !erased.contains(user); });
+      if (isUsed)
+        continue;
+      erased.insert(body);
+      symbols.erase(body);
+    }
+  }
 
   /// Derives the gradients in a function, after those in what it calls.
   LogicalResult settle(FunctionOpInterface function, SymbolTable &symbols) {

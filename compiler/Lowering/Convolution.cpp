@@ -14,9 +14,13 @@ bool ConvAxis::isWhole() const {
 
 Convolution::Convolution(KernelEmitter &e, const OutputGroup &group)
     : TileProduct(e, group), op(cast<ConvOp>(source)) {
-  prepare();
   e.b.setLoc(op.getLoc());
   findAxes();
+}
+
+void Convolution::begin() {
+  prepare();
+  e.b.setLoc(op.getLoc());
   isFlat = mayCountFlat();
 }
 

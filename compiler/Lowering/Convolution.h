@@ -32,6 +32,8 @@ protected:
   Value images, groups, channels, outputs; ///< the last two of a group
   Value places;                            ///< positions of the window
 
+  /// Before anything of it is emitted, by the way that was chosen.
+  void begin();
   /// The number of steps of a sum, (channel, position in the window).
   Value stepCount();
   SmallVector<Value> stepSizes();

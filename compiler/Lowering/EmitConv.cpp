@@ -43,6 +43,7 @@ private:
 };
 
 void OneOutput::emit() {
+  begin();
   const ConvAxis &last = axes.back();
   sums = e.scratch(type, kLine);
   seen = e.scratch(type, kLine);
@@ -220,6 +221,7 @@ int64_t PaddedImages::copiedRoom(int64_t columns) {
 }
 
 void PaddedImages::emit() {
+  begin();
   rows = outputs;
   deep = stepCount();
   // Of the first axis no position is beyond the last.
@@ -336,6 +338,7 @@ private:
 };
 
 void WindowPanels::emit() {
+  begin();
   rows = outputs;
   columns = e.mul(images, places);
   deep = stepCount();
@@ -428,12 +431,8 @@ void WindowPanels::finish(Value row, Value i, Value count, Value begin, Value wi
 
 LogicalResult emitConv(KernelEmitter &e, const OutputGroup &group) {
   auto op = cast<ConvOp>(group.sources[0]);
-  if (group.sources.size() > 1)
-    return group.sources[1]->emitOpError() << "is in one kernel with a convolution";
-  for (const Output &output : group.outputs)
-    if (cast<TensorType>(output.value.getType()).getSizes() != op.getType().getSizes())
-      return op.emitOpError()
-             << "is followed by an op of another shape, which must be in another kernel";
+  if (failed(isAlone(group)) || failed(hasShapeOf(group)))
+    return failure();
   auto isRead = [](Value value) { return isa<BlockArgument>(value); };
   auto transpose = op.getX().getDefiningOp<TransposeOp>();
   if (!isRead(transpose ? transpose.getX() : op.getX()) || !isRead(op.getW()))

@@ -23,6 +23,11 @@ struct OutputGroup {
   }
 };
 
+/// An error unless all outputs have the shape of what their first source gives.
+llvm::LogicalResult hasShapeOf(const OutputGroup &group);
+/// An error if they come from more than one source.
+llvm::LogicalResult isAlone(const OutputGroup &group);
+
 /// Outputs of two such ops may be computed in the same loops.
 bool mayShareLoops(mlir::Operation *x, mlir::Operation *y);
 

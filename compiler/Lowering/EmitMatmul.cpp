@@ -142,13 +142,8 @@ void Product::finish(Value row, Value i, Value count, Value begin, Value width) 
 } // namespace
 
 LogicalResult emitMatmul(KernelEmitter &e, const OutputGroup &group) {
-  auto op = cast<MatmulOp>(group.sources[0]);
-  if (group.sources.size() > 1)
-    return group.sources[1]->emitOpError() << "is in one kernel with a matmul";
-  for (const Output &output : group.outputs)
-    if (cast<TensorType>(output.value.getType()).getSizes() != op.getType().getSizes())
-      return op.emitOpError()
-             << "is followed by an op of another shape, which must be in another kernel";
+  if (failed(isAlone(group)) || failed(hasShapeOf(group)))
+    return failure();
   Product(e, group).emit();
   return success();
 }

@@ -111,11 +111,8 @@ bool mayShareLoops(Operation *x, Operation *y) {
 }
 
 LogicalResult emitReduce(KernelEmitter &e, const OutputGroup &group) {
-  auto reduced = cast<TensorType>(group.sources[0]->getResult(0).getType()).getSizes();
-  for (const Output &output : group.outputs)
-    if (cast<TensorType>(output.value.getType()).getSizes() != reduced)
-      return group.sources[0]->emitOpError()
-             << "is followed by an op of another shape, which must be in another kernel";
+  if (failed(hasShapeOf(group)))
+    return failure();
   for (Operation *op : group.sources)
     if (!mayShareLoops(op, group.sources[0]))
       return op->emitOpError() << "and another reduction of another shape are in one kernel";

@@ -144,6 +144,23 @@ LogicalResult emit(KernelEmitter &e) {
 
 } // namespace
 
+LogicalResult hasShapeOf(const OutputGroup &group) {
+  Operation *source = group.sources[0];
+  SizesRef sizes = cast<TensorType>(source->getResult(0).getType()).getSizes();
+  for (const Output &output : group.outputs)
+    if (cast<TensorType>(output.value.getType()).getSizes() != sizes)
+      return source->emitOpError()
+             << "is followed by an op of another shape, which must be in another kernel";
+  return success();
+}
+
+LogicalResult isAlone(const OutputGroup &group) {
+  if (group.sources.size() == 1)
+    return success();
+  return group.sources[1]->emitOpError()
+         << "is in one kernel with a " << group.sources[0]->getName().stripDialect();
+}
+
 LogicalResult emitPointwise(KernelEmitter &e, const OutputGroup &group) {
   Evaluator evaluator(e);
   SmallVector<Value> roots = group.values();
