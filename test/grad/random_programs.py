@@ -189,7 +189,12 @@ def check(numbers):
 everything = list(range(given.first, given.first + given.count))
 batches = [everything[i:i + given.batch] for i in range(0, len(everything), given.batch)]
 with concurrent.futures.ThreadPoolExecutor(given.workers) as pool:
-    results = list(pool.map(check, batches))
+    results = []
+    for result in pool.map(check, batches):
+        results.append(result)
+        if len(results) * given.batch % 5000 == 0:
+            print(f"{len(results) * given.batch} of {given.count} programs, {sum(len(f) for f, _ in results)} disagree, "
+                  f"{time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
 found = sum((f for f, _ in results), [])
 print("\n\n".join(found[:5]))
 print(f"{sum(c for _, c in results)} programs, {len(found)} disagree")

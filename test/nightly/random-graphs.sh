@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 10^5 random graphs in every mode, or as many as the time allows, on all cores.
-# Prints the figures; a graph that fails is cut down and printed.
+# 10^5 random graphs, or as many as the time allows, on all cores: each as a graph, eagerly, and in one of the
+# other modes in turn (MX_RANDOM_MODES of them). Prints the figures; a graph that fails is cut down and printed.
 set -euo pipefail
 cd "${MX_ROOT:-$(dirname "$0")/../..}"
 
@@ -14,7 +14,7 @@ first=$((day * 1000000))
 pids=()
 for ((i = 0; i < workers; i++)); do
   python3 test/random/random_graphs.py "$mxc" --first $((first + i * 200000)) --count $((graphs / workers)) --guarded \
-    --seconds "${MX_NIGHTLY_SECONDS:-3600}" &
+    --rotate "${MX_RANDOM_MODES:-1}" --seconds "${MX_NIGHTLY_SECONDS:-3600}" &
   pids+=($!)
 done
 status=0

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -131,6 +132,13 @@ class Runner:
         self.mxc, self.folder, self.extra = mxc, folder, list(extra)
         self.runs = 0
 
+    def cache(self, mode):
+        return os.path.join(self.folder, "eager" if "--eager" in mode.options else "graphs")
+
+    def forget_kernels(self):
+        """Kernels of graphs are rarely met again, and would fill the disk. Those of single ops are."""
+        shutil.rmtree(self.cache(GRAPH), ignore_errors=True)
+
     def run(self, programs, mode):
         """The printed blocks by program and output, or the text of an error."""
         path = os.path.join(self.folder, f"random-{os.getpid()}.mx")
@@ -139,7 +147,7 @@ class Runner:
         if mode.ahead:
             return self.build(programs, mode, path)
         env = dict(os.environ, MX_NUM_THREADS=str(mode.threads))
-        command = [self.mxc, "run", f"--cache={os.path.join(self.folder, 'cache')}", *mode.options, *self.extra, path]
+        command = [self.mxc, "run", f"--cache={self.cache(mode)}", *mode.options, *self.extra, path]
         self.runs += 1
         done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=280)
         if done.returncode != 0:

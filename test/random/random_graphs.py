@@ -93,9 +93,10 @@ def main():
             ops += sum(size_of(p) for p in programs)
             if failed and args.mistake:
                 break
-            # Kernels of earlier batches are rarely met again, and would fill the disk.
             if graphs % 1000 < args.batch:
-                shutil.rmtree(os.path.join(folder, "cache"), ignore_errors=True)
+                runner.forget_kernels()
+                print(f"{graphs} of {args.count} graphs, {failed} failed, {time.monotonic() - started:.0f} s",
+                      file=sys.stderr, flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(f"{graphs} graphs of {ops} ops in {len(modes)} modes: {failed} failed, "
