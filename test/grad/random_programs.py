@@ -135,7 +135,8 @@ class Program:
 
 def calls(number, graphs):
     r = random.Random(number + 1_000_000)
-    point = ", ".join(f"{r.uniform(-1, 1):.4f}" for _ in range(12))
+    # No round numbers: conditions change at 0 and 1, where differences mean nothing.
+    point = ", ".join(f"{r.uniform(-1, 1):.4f}37" for _ in range(12))
     along = ", ".join(f"{r.uniform(-1, 1):.4f}" for _ in range(12))
     out = (f"let x{number} = f64([{point}]).reshape([3, 4])\n"
            f"let d{number} = f64([{along}]).reshape([3, 4])\n"
