@@ -175,10 +175,23 @@ void Convolution::along(const Spot &spot, Value fixed, Value step, Value from, V
 }
 
 /// Cuts `count` numbers from `begin` where a line of `length` ends: body gets the line, and where
-/// the stretch begins and ends in it.
-void Convolution::eachStretch(Value begin, Value count, Value length,
+/// the stretch begins and ends in it. `fromStart`: the first one begins with its line, and either
+/// `count` is known, or the last one ends with its line.
+void Convolution::eachStretch(Value begin, Value count, Value length, bool fromStart,
                               llvm::function_ref<void(Value, Value, Value)> body) {
   length = atLeastOne(length);
+  if (fromStart) {
+    Value first = arith::DivUIOp::create(e.b, begin, length), zero = e.number(0);
+    std::optional<int64_t> all = e.known(count), line = e.known(length);
+    bool isKnown = all && line;
+    Value lines =
+        isKnown ? e.number(*all / *line) : Value(arith::DivUIOp::create(e.b, count, length));
+    Value end = e.add(first, lines);
+    e.loop(first, end, 1, [&](Value index) { body(index, zero, length); });
+    if (isKnown && *all % *line != 0)
+      body(end, zero, e.number(*all % *line));
+    return;
+  }
   Value end = e.add(begin, count);
   Value first = arith::DivUIOp::create(e.b, begin, length);
   Value last = arith::DivUIOp::create(e.b, e.add(end, e.sub(length, e.number(1))), length);

@@ -49,8 +49,9 @@ protected:
   void along(const Spot &spot, Value fixed, Value step, Value from, Value to,
              llvm::function_ref<void(Value, Value)> body);
   /// Cuts `count` numbers from `begin` where a line of `length` ends: body gets the line, and where
-  /// the stretch begins and ends in it.
-  void eachStretch(Value begin, Value count, Value length,
+  /// the stretch begins and ends in it. `fromStart`: the first one begins with its line, and either
+  /// `count` is known, or the last one ends with its line.
+  void eachStretch(Value begin, Value count, Value length, bool fromStart,
                    llvm::function_ref<void(Value, Value, Value)> body);
   /// The ops on a sum, and the outputs. `position` counts those of the window.
   void storeAt(Value image, Value output, Value position, Value sum);

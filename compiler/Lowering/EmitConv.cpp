@@ -6,11 +6,13 @@
 // elements under the windows, there is never more than a copy for one panel. In the order of
 // preference:
 //
-//   OneOutput     one output in a group: nothing shares a copy, so lines are summed up where they
-//   are PaddedImages  the part of each channel that a panel sees is copied once, with zeros around
-//   it WindowPanels  the elements under the windows are copied as a matrix
+// - PaddedImages: the part of each channel that a panel sees is copied once, with zeros around it.
+// - OneOutput: with one output in a group nothing shares a copy, so lines are summed up where they
+//   are.
+// - WindowPanels: the elements under the windows are copied as a matrix.
 //
-// The last two add the same products in the same order, those with the zeros outside of x included.
+// The first and the last add the same products in the same order, those with the zeros outside of x
+// included.
 #include "Lowering/Convolution.h"
 
 using namespace mlir;
@@ -23,7 +25,7 @@ namespace {
 // ------------------------------------------------------------------------------------- one output
 
 /// A line of the result is summed up at a time, each step for all of it. Where the window is longer
-/// than the result, as in the gradient by it, one place at a time: its products are added up in
+/// than the result, as in the gradient by it, a few places at a time: products are added up in
 /// `kLanes` sums, whatever vectors there are, and these in their order.
 class OneOutput : public Convolution {
 public:
@@ -32,11 +34,14 @@ public:
   void emit();
 
 private:
-  static constexpr int64_t kLine = 1024, kLanes = 16;
-  Buffer sums, seen;
+  static constexpr int64_t kLine = 1024, kLanes = 16, kPlaces = 4;
+  Buffer sums;          ///< of a line
+  Buffer seen, factors; ///< parts of lines of x and w
 
   void line(Indices at);
   void placeByPlace(Indices at);
+  void places(Indices at, Value first, int64_t count);
+  Value firstLanes(Value count);
   void give(Indices at, Value position, Value sum);
   void copy(const Panel &, Value, Value, Value) override {}
   void finish(Value, Value, Value, Value, Value) override {}
@@ -46,7 +51,8 @@ void OneOutput::emit() {
   begin();
   const ConvAxis &last = axes.back();
   sums = e.scratch(type, kLine);
-  seen = e.scratch(type, kLine);
+  seen = e.scratch(type, kLine + kLanes + kLanes * kPlaces);
+  factors = e.scratch(type, kLine + kLanes);
   SmallVector<Value> outer{images, groups};
   for (const ConvAxis &axis : ArrayRef(axes).drop_back())
     outer.push_back(axis.out);
@@ -96,47 +102,101 @@ void OneOutput::line(Indices at) {
   });
 }
 
+/// The places of a line, a few at a time: what they see of x is copied once for all of them.
 void OneOutput::placeByPlace(Indices at) {
   const ConvAxis &last = axes.back();
+  std::optional<int64_t> out = e.known(last.out), stride = e.known(last.stride);
+  bool mayShare = out && stride && *stride <= kLanes && e.known(last.dilation) == 1;
+  int64_t few = mayShare ? std::clamp<int64_t>(*out, 1, kPlaces) : 1;
+  int64_t rest = out ? *out % few : 0;
+  e.loop(e.number(0), out ? e.number(*out - rest) : last.out, few,
+         [&](Value p) { places(at, p, few); });
+  if (rest)
+    places(at, e.number(*out - rest), rest);
+}
+
+/// Which lanes are among the first ones, `count` of them.
+Value OneOutput::firstLanes(Value count) {
+  Type narrow = e.b.getI32Type(), vector = VectorType::get({kLanes}, narrow);
+  auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, kLanes));
+  Value lanes = arith::ConstantOp::create(
+      e.b, vector, DenseElementsAttr::get(cast<ShapedType>(vector), ArrayRef(numbers)));
+  Value none = LLVM::PoisonOp::create(e.b, vector);
+  Value first = e.constant(narrow, e.b.getI32IntegerAttr(0));
+  Value one =
+      LLVM::InsertElementOp::create(e.b, none, arith::TruncIOp::create(e.b, narrow, count), first);
+  Value all = LLVM::ShuffleVectorOp::create(e.b, one, none, SmallVector<int32_t>(kLanes, 0));
+  return e.compare(CmpIPredicate::slt, lanes, all);
+}
+
+void OneOutput::places(Indices at, Value first, int64_t count) {
+  const ConvAxis &last = axes.back();
   SmallVector<Value> inner = stepSizes();
-  Value lanes = e.number(kLanes), zero = e.number(0);
-  auto addTo = [&](Value lane, Value k, Value t) {
-    Value product = multiplyAdd(e.load(sums, lane), left(zero, k), e.load(seen, t));
-    e.store(sums, lane, product);
+  Value zero = e.number(0), none = e.constantOf(type, 0);
+  Type vector = VectorType::get({kLanes}, type);
+  Value nothing = arith::ConstantOp::create(
+      e.b, vector, DenseElementsAttr::get(cast<ShapedType>(vector), e.b.getZeroAttr(type)));
+  SmallVector<Value> totals;
+  for (int64_t p = 0; p < count; ++p)
+    totals.push_back(e.variable(vector, nothing));
+  Value fixed = e.sub(e.mul(first, last.stride), last.low);
+  Value further = e.mul(e.number(count - 1), last.stride); // what the last place sees beyond
+  auto alignment = static_cast<unsigned>(type.getIntOrFloatBitWidth() / 8);
+  auto loadAt = [&](const Buffer &from, Value place) {
+    return LLVM::LoadOp::create(e.b, vector, e.addressAt(from, place), alignment);
   };
-  e.loop(zero, last.out, 1, [&](Value p) {
-    e.loop(zero, lanes, 1, [&](Value lane) { e.store(sums, lane, e.constantOf(type, 0)); });
-    Value fixed = e.sub(e.mul(p, last.stride), last.low);
-    e.nest(ArrayRef(inner).drop_back(), [&](Indices in) {
-      Value first = e.number(0);
-      for (auto [index, size] : llvm::zip_equal(in, ArrayRef(inner).drop_back()))
-        first = e.add(e.mul(first, size), index);
-      first = e.mul(first, last.window);
-      SmallVector<Value> step(in);
-      step.push_back(zero);
-      Spot spot = spotOf(at[0], in[0], at.drop_front(2), distancesOf(step));
-      e.loop(zero, last.window, kLine, [&](Value from) {
-        Value to = e.least(e.add(from, e.number(kLine)), last.window), k = e.add(first, from);
-        Value count = e.sub(to, from);
-        along(spot, fixed, last.dilation, from, to,
-              [&](Value t, Value value) { e.store(seen, e.sub(t, from), value); });
-        Value rest = arith::RemUIOp::create(e.b, count, lanes), whole = e.sub(count, rest);
-        e.loop(zero, whole, kLanes, [&](Value t) {
-          e.loop(zero, lanes, 1,
-                 [&](Value lane) { addTo(lane, e.add(k, e.add(t, lane)), e.add(t, lane)); });
-        });
-        e.loop(zero, rest, 1,
-               [&](Value lane) { addTo(lane, e.add(k, e.add(whole, lane)), e.add(whole, lane)); });
-      });
-    });
-    Value sum = e.load(sums, zero);
-    for (int64_t lane = 1; lane < kLanes; ++lane) {
-      Value more = e.load(sums, e.number(lane));
-      sum = isa<FloatType>(type) ? Value(arith::AddFOp::create(e.b, sum, more))
-                                 : Value(arith::AddIOp::create(e.b, sum, more));
+  // Lanes behind the end of a line see zeros, not what another place sees: that may be infinite.
+  auto step = [&](Value t, Value factor, Value isInside) {
+    for (auto [p, total] : llvm::enumerate(totals)) {
+      Value place = e.add(t, e.mul(e.number(static_cast<int64_t>(p)), last.stride));
+      Value value = loadAt(seen, place);
+      if (isInside)
+        value = e.choose(isInside, value, nothing);
+      e.write(total, multiplyAdd(e.read(total, vector), factor, value));
     }
-    give(at, p, sum);
+  };
+  auto part = [&](const Spot &spot, Value k, Value from, Value to) {
+    Value length = e.known(from) == 0 ? to : e.sub(to, from);
+    Value rest = arith::RemUIOp::create(e.b, length, e.number(kLanes)), whole = e.sub(length, rest);
+    // Whole vectors of w are read where they are if they are what is summed up.
+    bool isDirect = e.codeType(w.element) == type && e.memoryType(w.element) == type;
+    Value inW = e.add(e.mul(outputOf(zero), deep), k);
+    e.loop(isDirect ? whole : zero, length, 1,
+           [&](Value t) { e.store(factors, t, left(zero, e.add(k, t))); });
+    e.loop(length, e.add(whole, e.number(kLanes)), 1, [&](Value t) { e.store(factors, t, none); });
+    along(spot, fixed, last.dilation, from, e.add(to, further),
+          [&](Value t, Value value) { e.store(seen, e.sub(t, from), value); });
+    e.loop(zero, whole, kLanes, [&](Value t) {
+      step(t, isDirect ? loadAt(w, e.add(inW, t)) : loadAt(factors, t), Value());
+    });
+    e.when(e.compare(CmpIPredicate::ne, rest, zero),
+           [&] { step(whole, loadAt(factors, whole), firstLanes(rest)); });
+  };
+  e.nest(ArrayRef(inner).drop_back(), [&](Indices in) {
+    Value line = e.number(0);
+    for (auto [index, size] : llvm::zip_equal(in, ArrayRef(inner).drop_back()))
+      line = e.add(e.mul(line, size), index);
+    Value k = e.mul(line, last.window);
+    SmallVector<Value> atFirst(in);
+    atFirst.push_back(zero);
+    Spot spot = spotOf(at[0], in[0], at.drop_front(2), distancesOf(atFirst));
+    if (std::optional<int64_t> window = e.known(last.window); window && *window <= kLine)
+      return part(spot, k, zero, last.window);
+    e.loop(zero, last.window, kLine, [&](Value from) {
+      part(spot, e.add(k, from), from, e.least(e.add(from, e.number(kLine)), last.window));
+    });
   });
+  for (auto [p, total] : llvm::enumerate(totals)) {
+    Value lanes = e.read(total, vector), sum;
+    for (int32_t lane = 0; lane < kLanes; ++lane) {
+      Value index = e.constant(e.b.getI32Type(), e.b.getI32IntegerAttr(lane));
+      Value more = LLVM::ExtractElementOp::create(e.b, lanes, index);
+      sum = !sum                   ? more
+            : isa<FloatType>(type) ? Value(arith::AddFOp::create(e.b, sum, more))
+                                   : Value(arith::AddIOp::create(e.b, sum, more));
+    }
+    give(at, e.add(first, e.number(static_cast<int64_t>(p))), sum);
+  }
 }
 
 // ---------------------------------------------------------------------------------- padded images
@@ -170,7 +230,8 @@ private:
   Buffer distances;
 
   void plan();
-  void fillDistances();
+  int64_t mostChannels();
+  SmallVector<int64_t> distancesOfSteps();
   int64_t copiedRoom(int64_t columns) override;
   Value copiedBegin(const Tile &tile) override { return tile.column; }
   bool areCopiedInOrder() override { return false; }
@@ -218,25 +279,30 @@ void PaddedImages::plan() {
 
 int64_t PaddedImages::copiedRoom(int64_t columns) {
   length = llvm::alignTo(columns + reach, 16);
-  int64_t most = std::min(stretch / windows, std::max<int64_t>(*e.known(channels), 1));
-  return most * phases * length + 64;
+  return mostChannels() * phases * length + 64;
+}
+
+/// Of a copy.
+int64_t PaddedImages::mostChannels() {
+  return std::min(stretch / windows, std::max<int64_t>(*e.known(channels), 1));
 }
 
 void PaddedImages::emit() {
   begin();
   rows = outputs;
   deep = stepCount();
+  // Panels of whole lines are copied and stored without asking where in a line they begin.
+  if (padded.back().size <= kColumns)
+    unit = padded.back().size;
   // Of the first axis no position is beyond the last.
   columns = e.number(padded[0].out * padded[0].distance);
-  distances = e.scratch(e.b.getI64Type(), kDeep);
   run({groups, images});
 }
 
 /// How far behind the first element of a tile what is seen at each step is.
-void PaddedImages::fillDistances() {
-  e.loop(e.number(0), e.number(stretch / windows), 1, [&](Value channel) {
-    Value from = e.mul(channel, e.number(phases * length));
-    Value to = e.mul(channel, e.number(windows));
+SmallVector<int64_t> PaddedImages::distancesOfSteps() {
+  SmallVector<int64_t> out;
+  for (int64_t channel = 0; channel < mostChannels(); ++channel)
     for (int64_t t = 0; t < windows; ++t) {
       int64_t rest = t, image = 0, inside = 0, times = 1;
       for (const Padded &axis : llvm::reverse(padded)) {
@@ -246,16 +312,14 @@ void PaddedImages::fillDistances() {
         times *= static_cast<int64_t>(axis.starts.size());
         inside += axis.at[at] * axis.distance;
       }
-      e.store(distances, e.add(to, e.number(t)), e.add(from, e.number(image * length + inside)));
+      out.push_back((channel * phases + image) * length + inside);
     }
-  });
+  return out;
 }
 
 void PaddedImages::copy(const Panel &panel, Value, Value k0, Value steps) {
-  if (e.known(k0) == 0)
-    fillDistances();
-  else
-    e.when(e.compare(CmpIPredicate::eq, k0, e.number(0)), [&] { fillDistances(); });
+  if (!distances.address) // now that it is known how long an image is
+    distances = e.table(distancesOfSteps());
   const ConvAxis &last = axes.back();
   Value first = arith::DivUIOp::create(e.b, k0, e.number(windows));
   Value count = arith::DivUIOp::create(e.b, steps, e.number(windows));
@@ -274,7 +338,7 @@ void PaddedImages::copy(const Panel &panel, Value, Value k0, Value steps) {
         rest /= many;
       }
       Value to = e.mul(e.add(e.mul(channel, e.number(phases)), e.number(image)), e.number(length));
-      eachStretch(panel.begin, filled, e.number(padded.back().size),
+      eachStretch(panel.begin, filled, e.number(padded.back().size), unit > 1,
                   [&](Value index, Value from, Value end) {
                     Spot spot =
                         spotOf(batch[1], e.add(first, channel), split(index, lines), starts);
@@ -293,7 +357,7 @@ void PaddedImages::finish(Value row, Value i, Value count, Value begin, Value wi
   for (const Padded &axis : ArrayRef(padded).drop_back())
     lines.push_back(e.number(axis.size));
   Value size = e.number(padded.back().size), out = e.number(padded.back().out);
-  eachStretch(begin, width, size, [&](Value index, Value from, Value to) {
+  eachStretch(begin, width, size, unit > 1, [&](Value index, Value from, Value to) {
     SmallVector<Value> at = split(index, lines);
     Value line = at.empty() ? e.number(0) : at[0], isSeen;
     for (size_t a = 1; a < at.size(); ++a) {
@@ -367,7 +431,7 @@ void WindowPanels::copyAlongColumns(const Panel &panel, Value k0, Value steps) {
   e.loop(zero, steps, 1, [&](Value k) {
     SmallVector<Value> in = split(e.add(k0, k), stepSizes());
     Value fixed = e.sub(e.mul(in.back(), last.dilation), last.low);
-    eachStretch(panel.begin, panel.width, last.out, [&](Value index, Value from, Value to) {
+    eachStretch(panel.begin, panel.width, last.out, false, [&](Value index, Value from, Value to) {
       SmallVector<Value> sizes = columnSizes();
       SmallVector<Value> out = split(index, ArrayRef(sizes).drop_back());
       Spot spot = spotOf(out[0], in[0], ArrayRef(out).drop_front(), distancesOf(in));
@@ -396,7 +460,7 @@ void WindowPanels::copyAlongSteps(const Panel &panel, Value k0, Value steps) {
     Value column = arith::RemUIOp::create(e.b, j, e.number(wide)), tile = e.sub(j, column);
     SmallVector<Value> out = split(e.add(panel.begin, j), columnSizes());
     Value fixed = e.sub(e.mul(out.back(), last.stride), last.low);
-    eachStretch(k0, steps, last.window, [&](Value index, Value from, Value to) {
+    eachStretch(k0, steps, last.window, false, [&](Value index, Value from, Value to) {
       SmallVector<Value> sizes = stepSizes();
       SmallVector<Value> in = split(index, ArrayRef(sizes).drop_back());
       Spot spot = spotOf(out[0], in[0], ArrayRef(out).drop_front(), distancesOf(in));
@@ -414,7 +478,7 @@ void WindowPanels::copyAlongSteps(const Panel &panel, Value k0, Value steps) {
 }
 
 void WindowPanels::finish(Value row, Value i, Value count, Value begin, Value width) {
-  eachStretch(begin, width, places, [&](Value image, Value from, Value to) {
+  eachStretch(begin, width, places, false, [&](Value image, Value from, Value to) {
     Value start = e.sub(e.mul(image, places), begin);
     e.loop(e.number(0), count, 1, [&](Value r) {
       e.loop(from, to, 1, [&](Value p) {
@@ -434,10 +498,10 @@ LogicalResult emitConv(KernelEmitter &e, const OutputGroup &group) {
   auto transpose = op.getX().getDefiningOp<TransposeOp>();
   if (!isRead(transpose ? transpose.getX() : op.getX()) || !isRead(op.getW()))
     return op.emitOpError() << "reads what is computed in its kernel";
-  if (OneOutput one(e, group); one.fits())
-    one.emit();
-  else if (PaddedImages padded(e, group); padded.fits())
+  if (PaddedImages padded(e, group); padded.fits())
     padded.emit();
+  else if (OneOutput one(e, group); one.fits())
+    one.emit();
   else
     WindowPanels(e, group).emit();
   return success();

@@ -232,6 +232,33 @@ const Buffer &KernelEmitter::input(BlockArgument argument) {
   return inputs[argument.getArgNumber()];
 }
 
+/// The address of a global with these elements of memory.
+Value KernelEmitter::constantInMemory(DenseElementsAttr flat) {
+  auto type = LLVM::LLVMArrayType::get(flat.getElementType(), flat.getNumElements());
+  std::string name = "mx.constant." + std::to_string(globalCount++);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    LLVM::GlobalOp::create(b, type, /*isConstant=*/true, LLVM::Linkage::Internal, name, flat,
+                           /*alignment=*/64);
+  }
+  Value address;
+  inEntry([&] {
+    address = LLVM::AddressOfOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), name);
+  });
+  return address;
+}
+
+Buffer KernelEmitter::table(ArrayRef<int64_t> numbers) {
+  Type element = b.getI64Type();
+  auto type = RankedTensorType::get({static_cast<int64_t>(numbers.size())}, element);
+  Buffer buffer;
+  buffer.address = constantInMemory(DenseElementsAttr::get(type, numbers));
+  buffer.element = element;
+  buffer.strides = {number(1)};
+  return buffer;
+}
+
 const Buffer &KernelEmitter::constantBuffer(ConstantOp op) {
   auto [known, isNew] = globals.try_emplace(op.getOperation());
   if (!isNew)
@@ -250,17 +277,9 @@ const Buffer &KernelEmitter::constantBuffer(ConstantOp op) {
     if (value.getElementType() != element)
       value = value.bitcast(element);
   }
-  auto type = LLVM::LLVMArrayType::get(element, value.getNumElements());
-  std::string name = "mx.constant." + std::to_string(globalCount++);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(module.getBody());
-    LLVM::GlobalOp::create(b, type, /*isConstant=*/true, LLVM::Linkage::Internal, name, value,
-                           /*alignment=*/64);
-  }
   Buffer buffer;
+  buffer.address = constantInMemory(value);
   inEntry([&] {
-    buffer.address = LLVM::AddressOfOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), name);
     buffer.element = op.getType().getElement();
     buffer.strides = denseStrides(op.getType());
   });

@@ -90,6 +90,8 @@ public:
   const Buffer &output(unsigned index) const { return outputs[index]; }
   /// A dense constant, kept in a global.
   const Buffer &constantBuffer(ir::ConstantOp op);
+  /// Numbers that are known now, kept in a global.
+  Buffer table(ArrayRef<int64_t> numbers);
   Value offset(const Buffer &buffer, Indices at);
   Value addressAt(const Buffer &buffer, Value offset);
   Value load(const Buffer &buffer, Indices at);
@@ -129,6 +131,7 @@ public:
   Value place();
 
 private:
+  Value constantInMemory(mlir::DenseElementsAttr flat);
   struct Fault {
     mlir::Operation *op;
     Value flag;

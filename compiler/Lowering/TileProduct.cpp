@@ -57,7 +57,7 @@ Value TileProduct::copiedPlace(Value tile, Value k, Value j) {
 }
 Value TileProduct::sumAt(Value row, Value column) {
   Type element = e.codeType(cast<TensorType>(source->getResult(0).getType()).getElement());
-  Value sum = e.load(sums, e.add(e.mul(row, e.number(panelColumns)), column));
+  Value sum = e.load(sums, e.add(e.mul(row, e.number(pitch)), column));
   return sum.getType() == element ? sum : Value(arith::TruncFOp::create(e.b, element, sum));
 }
 
@@ -68,8 +68,11 @@ Value TileProduct::sumAt(Value row, Value column) {
 void TileProduct::chooseTiles(ArrayRef<Value> others) {
   unsigned bits = e.options.vectorBits;
   lanes = std::max<int64_t>(1, bits / type.getIntOrFloatBitWidth());
-  wide = lanes * (bits >= 512 ? 4 : 2); // of 32 registers, or of 16
   std::optional<int64_t> m = e.known(rows), n = e.known(columns);
+  wide = lanes * (bits >= 512 ? 4 : 2); // of 32 registers, or of 16
+  // Few rows leave registers for more columns, and a factor is used more often.
+  if (m && *m >= 1 && *m < kRows)
+    wide *= kRows / std::max<int64_t>(*m, 2);
   int64_t products = 1;
   for (Value size : others)
     products *= std::clamp<int64_t>(e.known(size).value_or(1), 1, kEnoughBlocks);
@@ -79,6 +82,8 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
   };
   while (m && n && blocks() < kEnoughBlocks && *n > kLeastColumns && panelColumns > kLeastColumns)
     panelColumns /= 2;
+  panelColumns = std::max(panelColumns / unit * unit, unit);
+  pitch = llvm::alignTo(panelColumns, wide);
   while (m && n && blocks() < kEnoughBlocks / 2 && *m > 8 * kRows && blockRows > 8 * kRows)
     blockRows /= 2;
   if (m && *m > blockRows) // of one size
@@ -100,7 +105,7 @@ void TileProduct::run(SmallVector<Value> result) {
       std::clamp<int64_t>(e.known(columns).value_or(panelColumns), 1, panelColumns), wide);
   copied = e.scratch(type, copiedRoom(room));
   copiedRows = e.scratch(type, kRows * kDeep);
-  sums = e.scratch(type, (isShallow() ? kRows : blockRows) * panelColumns);
+  sums = e.scratch(type, (isShallow() ? kRows : blockRows) * pitch);
 
   e.b.setLoc(source->getLoc());
   result.push_back(parts(rows, blockRows));
@@ -137,7 +142,7 @@ void TileProduct::panel(Value i0, Value count, const Panel &panel) {
     });
     return;
   }
-  e.loop(zero, e.mul(count, e.number(panelColumns)), 1,
+  e.loop(zero, e.mul(count, e.number(pitch)), 1,
          [&](Value s) { e.store(sums, s, e.constantOf(type, 0)); });
   e.loop(zero, deep, stretch, [&](Value k0) {
     Evaluator::Scope inner(evaluator);
@@ -203,6 +208,8 @@ void TileProduct::eachTile(const Panel &panel, llvm::function_ref<void(const Til
   // What is left over: in one tile if its columns are known, else vector by vector.
   std::optional<int64_t> n = e.known(columns);
   int64_t rest = n ? *n % panelColumns % wide : 1;
+  if (!n || *n >= panelColumns) // there are others than the last one
+    rest = std::max(rest, panelColumns % wide);
   int64_t vectors = llvm::divideCeil(rest, lanes);
   if (!rest)
     return;
@@ -223,7 +230,7 @@ Value TileProduct::behind(Value address, Value elements) {
 void TileProduct::sumUp(Value row, Value i, int64_t height, const Panel &panel, const Tile &tile,
                         Value k0, Value steps) {
   auto sumAt = [&](int64_t r, int64_t v) {
-    Value offset = e.mul(e.add(row, e.number(r)), e.number(panelColumns));
+    Value offset = e.mul(e.add(row, e.number(r)), e.number(pitch));
     return e.addressAt(sums, e.add(e.add(offset, tile.column), e.number(v * lanes)));
   };
   auto alignment = static_cast<unsigned>(type.getIntOrFloatBitWidth() / 8);

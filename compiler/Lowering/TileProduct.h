@@ -48,6 +48,8 @@ protected:
   int64_t lanes = 1; ///< of a vector
   int64_t wide = 1;  ///< columns of a tile
   int64_t blockRows = kBlock, panelColumns = kColumns;
+  int64_t unit = 1;          ///< a panel has a multiple of it
+  int64_t pitch = kColumns;  ///< from a row of sums to the next
   int64_t stretch = kDeep;   ///< steps of k for which a panel is copied
   Value rows, columns, deep; ///< sizes
   SmallVector<Value> batch;  ///< place among the products
