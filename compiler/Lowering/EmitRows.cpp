@@ -93,6 +93,9 @@ LogicalResult Rows::analyse() {
       whole.push_back(output);
     else if (isRowResult(sizes))
       perRow.push_back(output);
+    else if (!totals.empty() && !level.lookup(op) &&
+             llvm::all_of(sizes, [](SizeAttr size) { return size.constant() == 1; }))
+      overall.push_back(output); // one element that no row is needed for
     else
       return op->emitOpError() << "has another shape than the rows of its kernel";
   }
