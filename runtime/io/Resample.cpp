@@ -76,6 +76,26 @@ void mixSome(int64_t taps, const unsigned char *rows, int64_t stride, const floa
   }
 }
 
+/// A row of `width` pixels in three planes, from the columns of `row`; `taps` are those of the
+/// axis, or 0 if they are many.
+template <int taps>
+void mixPixels(const ResampleAxis &axis, const float *row, int64_t width, int64_t plane,
+               float *out) {
+  const int64_t *first = axis.first.data();
+  const int64_t count = taps ? taps : axis.taps;
+  const float *weights = axis.weights.data();
+  for (int64_t x = 0; x < width; ++x, weights += count) {
+    const float *at = row + (first[x] - first[0]) * 3;
+    Four sum = {0, 0, 0, 0};
+    for (int64_t k = 0; k < count; ++k)
+      sum += fourAt(at + 3 * k) * weights[k];
+    sum *= 1.0f / 255;
+    out[x] = sum[0];
+    out[plane + x] = sum[1];
+    out[2 * plane + x] = sum[2];
+  }
+}
+
 } // namespace
 
 Status ByteResampler::run(const unsigned char *rgb, ImageSize from, const ImageBox &part,
@@ -96,18 +116,11 @@ Status ByteResampler::run(const unsigned char *rgb, ImageSize from, const ImageB
     mixSome<false>(down.taps, rows, stride, weights, row.data(), count);
     for (int64_t k = 4; k < down.taps; k += 4)
       mixSome<true>(down.taps - k, rows + k * stride, stride, weights + k, row.data(), count);
-    weights = across.weights.data();
-    float *out = to + y * width;
-    for (int64_t x = 0; x < width; ++x, weights += across.taps) {
-      const float *at = row.data() + (across.first[static_cast<size_t>(x)] - left) * 3;
-      Four sum = {0, 0, 0, 0};
-      for (int64_t k = 0; k < across.taps; ++k)
-        sum += fourAt(at + 3 * k) * weights[k];
-      sum *= 1.0f / 255;
-      out[x] = sum[0];
-      out[plane + x] = sum[1];
-      out[2 * plane + x] = sum[2];
-    }
+    auto mix = across.taps == 3   ? mixPixels<3>
+               : across.taps == 4 ? mixPixels<4>
+               : across.taps == 5 ? mixPixels<5>
+                                  : mixPixels<0>;
+    mix(across, row.data(), width, plane, to + y * width);
   }
   return success();
 }
