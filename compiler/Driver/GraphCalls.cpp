@@ -188,6 +188,7 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
                       " is above its bound " + std::to_string(graph.bounds[i]));
     key.push_back(graph.open[i] ? -1 : sizes[i]);
   }
+  Timing::Span span(kernels.options().timing, "finding code of graphs");
   if (!graph.variants) {
     graph.identity = pipeline::identityOf(graph.op);
     std::shared_ptr<Variants> &known = compiled[{graph.name, graph.identity}];

@@ -73,6 +73,7 @@ const std::map<std::string_view, std::string_view> &KernelStore::prebuilt() {
 }
 
 mxrt::Status KernelStore::find(std::string_view key, mxrt_compiled_kernel &out) {
+  Timing::Span span(compileOptions.timing, "kernels of single ops");
   std::string entry = kernelSymbol(key), error;
   std::optional<std::string> object;
   // They are compiled with the usual options.
@@ -101,6 +102,7 @@ mxrt::Status KernelStore::find(std::string_view key, mxrt_compiled_kernel &out) 
 
 void *KernelStore::load(const pipeline::Variant &variant, std::vector<Code> &held,
                         std::string &error) {
+  Timing::Span span(compileOptions.timing, "linking");
   std::vector<std::string_view> objects;
   std::vector<std::string> missing;
   for (auto &[name, object] : variant.objects) {

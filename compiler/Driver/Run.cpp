@@ -31,6 +31,7 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --max-bytes=512MiB       graphs make values again rather than need a larger arena; error if that is not
                            enough
   --profile=trace.json     write a trace for Perfetto or chrome://tracing
+  --timing                 say at the end where the time went: stages of the compiler, running, slow kernels
   --perf-map               name compiled code for `perf record`, in /tmp/perf-PID.map
   --logdir=FOLDER          where `log` writes its curves (runs/NAME-DATE); see mxc report
   --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, schedule, recompute,
@@ -70,7 +71,7 @@ const std::set<std::string> &runOptions() {
 const std::set<std::string> &runFlags() {
   static const std::set<std::string> flags = {
       "--help",    "-h",          "--eager",     "--sync",
-      "--compare", "--unchecked", "--fast-math", "--explain-fusion", "--perf-map", "--internal-bytes"};
+      "--compare", "--unchecked", "--fast-math", "--explain-fusion", "--perf-map", "--timing", "--internal-bytes"};
   return flags;
 }
 
@@ -133,6 +134,7 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
     return "no pass makes the mistake `" + options.compile.mistake + "`";
   options.countBytes = line.has("--internal-bytes");
   options.compile.perfMap = line.has("--perf-map");
+  options.timing = line.has("--timing");
   if (auto chunk = line.value("--internal-chunk"))
     options.compile.kernels.chunkWork = std::max(1ll, std::atoll(chunk->c_str()));
   if (auto seed = line.value("--seed")) {

@@ -59,6 +59,9 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
       context(dialects(), mlir::MLIRContext::Threading::DISABLED) {
   for (Code code : options.silenced)
     diags.silence(code);
+  if (options.timing)
+    options.compile.timing = &timing;
+  Timing::Span span(options.compile.timing, "starting");
   names = std::make_unique<sema::Checker>(sources, diags, options.check);
   mxrt_options runtimeOptions;
   mxrt_options_init(&runtimeOptions);
@@ -359,6 +362,7 @@ bool Session::prepare(mlir::ModuleOp module) {
     }
     return mlir::success();
   });
+  Timing::Span span(options.compile.timing, "placing and differentiating");
   bool fine = pipeline::prepareModule(module);
   module.walk([&](ir::GlobalStoreOp store) {
     if (isElsewhere(store.getValue().getType()))
@@ -404,7 +408,10 @@ bool Session::load(irgen::Generated &generated) {
   if (draws && !prepareRng())
     return false;
   host->addModule(*generated.module);
-  auto bytes = bytecode::emitBytecode(*generated.module, {generated.entry, true});
+  auto bytes = [&] {
+    Timing::Span span(options.compile.timing, "bytecode");
+    return bytecode::emitBytecode(*generated.module, {generated.entry, true});
+  }();
   if (!bytes)
     return fault("in the bytecode");
   if (options.emit == "bytecode") {
@@ -443,19 +450,29 @@ bool Session::prepareRng() {
 
 bool Session::runProgram(const std::string &name, const std::string &path, std::string text) {
   const SourceFile &file = sources.add(name, path, std::move(text));
-  const sema::ModuleInfo *module = names->checkProgram(file);
+  auto timed = [&](const char *stage, auto body) {
+    Timing::Span span(options.compile.timing, stage);
+    return body();
+  };
+  const sema::ModuleInfo *module =
+      timed("reading and checking", [&] { return names->checkProgram(file); });
   if (diags.hasErrors()) {
     flushDiagnostics();
     return false;
   }
   flushDiagnostics();
-  irgen::Generated generated = irgen::generate(context, names->sema(), *module, options.code);
+  irgen::Generated generated = timed("generating the program", [&] {
+    return irgen::generate(context, names->sema(), *module, options.code);
+  });
   if (!load(generated))
     return false;
   if (options.emit == "mx" || options.emit == "bytecode")
     return true;
-  bool fine = finish(vm->run(units.back().program).release());
+  bool fine =
+      timed("running", [&] { return finish(vm->run(units.back().program).release()); });
   fine &= finishLog();
+  if (options.timing)
+    timing.print(err);
   if (options.compare && fine)
     comparison.print(out);
   if (options.countBytes)

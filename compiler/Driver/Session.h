@@ -30,6 +30,7 @@ struct SessionOptions {
   std::string cpu = "native"; ///< what code is made for; must run here
   bool compare = false;       ///< graphs run both ways, and results are compared
   bool countBytes = false;    ///< says at the end what calls of graphs took
+  bool timing = false;        ///< says at the end where the time went
   bool sync = false;          ///< every op is waited for before the next is issued
   bool checkNan = false;
   bool checkGradients = false; ///< in f64, each gradient is compared with differences
@@ -208,6 +209,7 @@ private:
   Comparison comparison;
 
   SessionOptions options;
+  Timing timing;
   std::ostream &out, &err;
   int compared = 0; ///< gradients that are compared with differences
   bool isReady = false;

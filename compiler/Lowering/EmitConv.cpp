@@ -172,7 +172,9 @@ private:
   void plan();
   void fillDistances();
   int64_t copiedRoom(int64_t columns) override;
-  Value copiedAt(const Tile &tile, Value k, Value j) override;
+  Value copiedBegin(const Tile &tile) override { return tile.column; }
+  bool areCopiedInOrder() override { return false; }
+  Value copiedAfter(Value k) override { return e.load(distances, k); }
   void copy(const Panel &panel, Value from, Value k0, Value steps) override;
   void finish(Value row, Value i, Value count, Value begin, Value width) override;
 };
@@ -232,26 +234,21 @@ void PaddedImages::emit() {
 
 /// How far behind the first element of a tile what is seen at each step is.
 void PaddedImages::fillDistances() {
-  for (int64_t t = 0; t < windows; ++t) {
-    int64_t rest = t, image = 0, inside = 0, times = 1;
-    for (const Padded &axis : llvm::reverse(padded)) {
-      auto at = static_cast<size_t>(rest % static_cast<int64_t>(axis.at.size()));
-      rest /= static_cast<int64_t>(axis.at.size());
-      image += axis.phase[at] * times;
-      times *= static_cast<int64_t>(axis.starts.size());
-      inside += axis.at[at] * axis.distance;
+  e.loop(e.number(0), e.number(stretch / windows), 1, [&](Value channel) {
+    Value from = e.mul(channel, e.number(phases * length));
+    Value to = e.mul(channel, e.number(windows));
+    for (int64_t t = 0; t < windows; ++t) {
+      int64_t rest = t, image = 0, inside = 0, times = 1;
+      for (const Padded &axis : llvm::reverse(padded)) {
+        auto at = static_cast<size_t>(rest % static_cast<int64_t>(axis.at.size()));
+        rest /= static_cast<int64_t>(axis.at.size());
+        image += axis.phase[at] * times;
+        times *= static_cast<int64_t>(axis.starts.size());
+        inside += axis.at[at] * axis.distance;
+      }
+      e.store(distances, e.add(to, e.number(t)), e.add(from, e.number(image * length + inside)));
     }
-    e.loop(e.number(0), e.number(stretch / windows), 1, [&](Value channel) {
-      Value from =
-          e.mul(e.add(e.mul(channel, e.number(phases)), e.number(image)), e.number(length));
-      e.store(distances, e.add(e.mul(channel, e.number(windows)), e.number(t)),
-              e.add(from, e.number(inside)));
-    });
-  }
-}
-
-Value PaddedImages::copiedAt(const Tile &tile, Value k, Value j) {
-  return e.add(e.add(e.load(distances, k), tile.column), j);
+  });
 }
 
 void PaddedImages::copy(const Panel &panel, Value, Value k0, Value steps) {

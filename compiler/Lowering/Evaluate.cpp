@@ -41,10 +41,12 @@ SmallVector<Value> stretchedFrom(KernelEmitter &e, TensorType operand, Indices p
   return out;
 }
 
+/// Along an axis of size 1 there is one place, however it is counted.
 static std::pair<void *, std::vector<void *>> keyOf(Value value, Indices place) {
+  ArrayRef<SizeAttr> sizes = cast<TensorType>(value.getType()).getSizes();
   std::vector<void *> parts;
-  for (Value v : place)
-    parts.push_back(v.getAsOpaquePointer());
+  for (auto [v, size] : llvm::zip_equal(place, sizes))
+    parts.push_back(size.constant() == 1 ? nullptr : v.getAsOpaquePointer());
   return {value.getAsOpaquePointer(), std::move(parts)};
 }
 
@@ -178,7 +180,12 @@ Value Evaluator::compute(Operation *op, Indices place) {
   if (auto take = dyn_cast<TakeOp>(op))
     return at(take.getX(),
               placeTaken(take.getIndex(), take.getX().getType(), take.getAxis(), place));
-  auto slice = cast<SliceOp>(op);
+  auto slice = dyn_cast<SliceOp>(op);
+  if (!slice) {
+    op->emitOpError() << "is read before its loops have given it";
+    e.isBroken = true;
+    return e.constantOf(e.codeType(type.getElement()), 0);
+  }
   SmallVector<Value> from;
   size_t axis = 0;
   for (const AxisPlan &part : plans[op]) {

@@ -52,7 +52,8 @@ public:
   mlir::ModuleOp module;
   mlir::LLVM::LLVMFuncOp function;
   mlir::ImplicitLocOpBuilder b;
-  Value context; ///< the function's argument
+  Value context;         ///< the function's argument
+  bool isBroken = false; ///< an op could not be emitted, and an error says so
 
   // ---- values
   Value number(int64_t value);

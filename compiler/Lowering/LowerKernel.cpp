@@ -200,7 +200,7 @@ OwningOpRef<ModuleOp> lowerKernel(KernelOp kernel, StringRef name, const KernelO
     return nullptr;
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
   KernelEmitter emitter(kernel, name, options, *module);
-  if (failed(emit(emitter)))
+  if (failed(emit(emitter)) || emitter.isBroken)
     return nullptr;
   if (loopText) {
     llvm::raw_string_ostream out(*loopText);

@@ -82,8 +82,12 @@ void Sweep::setRun(ArrayRef<unsigned> run, Value r) {
   while (!run.empty()) {
     unsigned axis = run.back();
     run = run.drop_back();
+    if (x.getSizes()[axis].constant() == 1) {
+      place[axis] = e.number(0);
+      continue;
+    }
     if (run.empty()) {
-      place[axis] = x.getSizes()[axis].constant() == 1 ? e.number(0) : r;
+      place[axis] = r;
       return;
     }
     if (std::optional<int64_t> number = e.known(r), size = e.known(sizes[axis]); number && size) {

@@ -55,9 +55,6 @@ Value TileProduct::wholeTiles(Value width) {
 Value TileProduct::copiedPlace(Value tile, Value k, Value j) {
   return e.add(e.mul(tile, e.number(kDeep)), e.add(e.mul(k, e.number(wide)), j));
 }
-Value TileProduct::copiedAt(const Tile &tile, Value k, Value j) {
-  return e.add(e.add(tile.copied, e.mul(k, e.number(wide))), j);
-}
 Value TileProduct::sumAt(Value row, Value column) {
   Type element = e.codeType(cast<TensorType>(source->getResult(0).getType()).getElement());
   Value sum = e.load(sums, e.add(e.mul(row, e.number(panelColumns)), column));
@@ -216,21 +213,13 @@ void TileProduct::eachTile(const Panel &panel, llvm::function_ref<void(const Til
   });
 }
 
-/// The vector of a tile's columns at a step of k.
-Value TileProduct::vectorAt(const Panel &panel, const Tile &tile, Value k0, Value k,
-                            int64_t vector) {
-  Value address, step = e.number(vector * lanes);
-  if (tile.copied) {
-    address = e.addressAt(copied, copiedAt(tile, k, step));
-  } else {
-    address = columnsAt(e.add(k0, k), e.add(e.add(panel.begin, tile.column), step));
-  }
-  return LLVM::LoadOp::create(e.b, vectorType(), address,
-                              /*alignment=*/type.getIntOrFloatBitWidth() / 8);
+Value TileProduct::behind(Value address, Value elements) {
+  return LLVM::GEPOp::create(e.b, address.getType(), type, address, elements);
 }
 
 /// Adds the products of `steps` steps from k0 on to the sums of the rows from i on. `row` is where
-/// these are among the sums.
+/// these are among the sums. What is copied in the order of the steps is read through addresses
+/// that go along with them: no pass of LLVM has to find out that it could.
 void TileProduct::sumUp(Value row, Value i, int64_t height, const Panel &panel, const Tile &tile,
                         Value k0, Value steps) {
   auto sumAt = [&](int64_t r, int64_t v) {
@@ -247,22 +236,37 @@ void TileProduct::sumUp(Value row, Value i, int64_t height, const Panel &panel, 
       before.push_back(
           isShallow() ? nothing
                       : Value(LLVM::LoadOp::create(e.b, vectorType(), sumAt(r, v), alignment)));
+  Value begin = tile.copied ? e.addressAt(copied, copiedBegin(tile)) : Value();
+  bool isAlong = begin && areCopiedInOrder(), areRowsCopied = !mayReadRowsInPlace();
+  if (isAlong)
+    before.push_back(begin);
+  if (areRowsCopied)
+    before.push_back(e.addressAt(copiedRows, e.number(0)));
   auto loop = scf::ForOp::create(e.b, e.number(0), steps, e.number(1), before);
   {
     OpBuilder::InsertionGuard guard(e.b);
     e.b.setInsertionPointToStart(loop.getBody());
     Evaluator::Scope scope(evaluator);
-    Value k = loop.getInductionVar();
+    Value k = loop.getInductionVar(), factors = loop.getRegionIterArgs().back();
+    Value column = isAlong ? loop.getRegionIterArgs()[static_cast<size_t>(height * tile.vectors)]
+                   : begin ? behind(begin, copiedAfter(k))
+                           : columnsAt(e.add(k0, k), e.add(panel.begin, tile.column));
     SmallVector<Value> next, vectors;
     for (int64_t v = 0; v < tile.vectors; ++v)
-      vectors.push_back(vectorAt(panel, tile, k0, k, v));
+      vectors.push_back(
+          LLVM::LoadOp::create(e.b, vectorType(), behind(column, e.number(v * lanes)), alignment));
     for (int64_t r = 0; r < height; ++r) {
-      Value at = e.add(e.mul(k, e.number(height)), e.number(r));
-      Value factor = spreadOut(mayReadRowsInPlace() ? left(e.add(i, e.number(r)), e.add(k0, k))
-                                                    : e.load(copiedRows, at));
-      for (Value vector : vectors)
-        next.push_back(multiplyAdd(loop.getRegionIterArgs()[next.size()], factor, vector));
+      Value factor =
+          areRowsCopied
+              ? Value(LLVM::LoadOp::create(e.b, type, behind(factors, e.number(r)), alignment))
+              : left(e.add(i, e.number(r)), e.add(k0, k));
+      for (Value all = spreadOut(factor); Value vector : vectors)
+        next.push_back(multiplyAdd(loop.getRegionIterArgs()[next.size()], all, vector));
     }
+    if (isAlong)
+      next.push_back(behind(column, e.number(wide)));
+    if (areRowsCopied)
+      next.push_back(behind(factors, e.number(height)));
     scf::YieldOp::create(e.b, next);
   }
   for (int64_t r = 0; r < height; ++r)

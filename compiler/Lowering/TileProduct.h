@@ -63,10 +63,13 @@ protected:
   virtual Value columnsAt(Value, Value) { return {}; }
   /// Copies the columns of the panel behind `from`, tile after tile: to copiedPlace().
   virtual void copy(const Panel &panel, Value from, Value k0, Value steps) = 0;
-  /// Elements that a copy of this many columns needs, and where in it a tile's columns from `j` on
-  /// are at a step.
+  /// Elements that a copy of this many columns needs, and where in it a tile's columns begin. Those
+  /// of each step follow those of the one before, or are as far behind the first as copiedAfter()
+  /// says.
   virtual int64_t copiedRoom(int64_t columns) { return columns * kDeep; }
-  virtual Value copiedAt(const Tile &tile, Value k, Value j);
+  virtual Value copiedBegin(const Tile &tile) { return tile.copied; }
+  virtual bool areCopiedInOrder() { return true; }
+  virtual Value copiedAfter(Value) { return {}; }
   /// The ops on sums, and the outputs, for `count` rows from i and `width` columns from `begin`.
   /// Their sums are at sumAt(), counted from `row` and 0.
   virtual void finish(Value row, Value i, Value count, Value begin, Value width) = 0;
@@ -102,7 +105,7 @@ private:
   void eachTile(const Panel &panel, llvm::function_ref<void(const Tile &)> body);
   void sumUp(Value row, Value i, int64_t height, const Panel &panel, const Tile &tile, Value k0,
              Value steps);
-  Value vectorAt(const Panel &panel, const Tile &tile, Value k0, Value k, int64_t vector);
+  Value behind(Value address, Value elements);
 };
 
 } // namespace mx::lowering

@@ -130,6 +130,8 @@ static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
 static std::string shownPlace(Location location) {
   while (auto call = dyn_cast<CallSiteLoc>(location))
     location = call.getCallee();
+  if (auto fused = dyn_cast<FusedLoc>(location); fused && !fused.getLocations().empty())
+    return shownPlace(fused.getLocations().front());
   std::string text;
   llvm::raw_string_ostream out(text);
   if (auto place = dyn_cast<FileLineColLoc>(location))
@@ -170,9 +172,21 @@ namespace {
 /// One piece of code that has to be compiled, or was found.
 struct Piece {
   std::string name, key;
+  std::string place; ///< of a kernel, in the program
   OwningOpRef<ModuleOp> module;
   std::string object;
 };
+
+std::optional<std::string> load(target::ObjectCache &cache, const std::string &key,
+                                const Options &options) {
+  Timing::Span span(options.timing, "the cache");
+  return cache.load(key);
+}
+void store(target::ObjectCache &cache, const std::string &key, const std::string &bytes,
+           const Options &options) {
+  Timing::Span span(options.timing, "the cache");
+  cache.store(key, bytes);
+}
 
 bool compilePieces(std::vector<Piece> &pieces, const target::TargetCpu &cpu,
                    target::ObjectCache &cache, const Options &options, std::string &error) {
@@ -191,6 +205,7 @@ bool compilePieces(std::vector<Piece> &pieces, const target::TargetCpu &cpu,
   }
   if (jobs.empty())
     return true;
+  Timing::Span span(options.timing, "LLVM");
   auto compiled = target::compileAll(jobs, cpu, options.threads);
   if (!compiled) {
     error = compiled.message();
@@ -202,8 +217,11 @@ bool compilePieces(std::vector<Piece> &pieces, const target::TargetCpu &cpu,
       options.observer("llvm", made.irAfter);
     if (options.wants("asm"))
       options.observer("asm", made.assembly);
+    if (options.timing)
+      options.timing->add({waiting[i]->name + waiting[i]->place, made.times.optimizeMs,
+                           made.times.generateMs});
     waiting[i]->object = std::move(made.object);
-    cache.store(waiting[i]->key, waiting[i]->object);
+    store(cache, waiting[i]->key, waiting[i]->object, options);
   }
   return true;
 }
@@ -264,6 +282,7 @@ bool lowerEntry(ModuleOp plan, StringRef name, const Options &options, Variant &
 
 OwningOpRef<ModuleOp> lowerKernel(ir::KernelOp body, const std::string &name,
                                   const target::TargetCpu &cpu, const Options &options) {
+  Timing::Span span(options.timing, "lowering kernels");
   std::string linalg;
   OwningOpRef<ModuleOp> module = lowering::lowerKernel(
       body, name, kernelsFor(cpu, options), options.wants("linalg") ? &linalg : nullptr);
@@ -277,6 +296,7 @@ OwningOpRef<ModuleOp> lowerKernel(ir::KernelOp body, const std::string &name,
 OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string, int64_t>> sizes,
                                const std::string &entry, const Options &options) {
   MLIRContext *context = graph.getContext();
+  Timing::Span whole(options.timing, "passes of graphs");
   // A copy of the graph with all it calls: specialisation and inlining change it.
   OwningOpRef<ModuleOp> module = ModuleOp::create(graph.getLoc());
   for (Operation *op : reachedFrom(graph))
@@ -300,6 +320,7 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
   auto body = cast<ir::GraphOp>(module->getBody()->front());
   if (!options.mistake.empty())
     graph::makeMistake(body, options.mistake, /*fused=*/false);
+  Timing::Span fusing(options.timing, "fusing");
   if (failed(runFusion(*module, options)))
     return {};
   if (!options.mistake.empty())
@@ -310,6 +331,7 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
   if (options.wants("dot"))
     options.observer("dot", dotOf(body));
 
+  Timing::Span planning(options.timing, "planning memory");
   OwningOpRef<ModuleOp> plan = ModuleOp::create(module->getLoc());
   if (failed(lowering::lowerToMxrt(body, *plan)))
     return {};
@@ -336,7 +358,7 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
     hasher.add(name).add(static_cast<uint64_t>(value));
   std::string variantKey = hasher.hex();
   if (!options.observer)
-    if (auto stored = cache.load(variantKey))
+    if (auto stored = load(cache, variantKey, options))
       if (auto variant = Variant::deserialise(*stored))
         return variant;
 
@@ -355,8 +377,9 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
     Piece piece;
     piece.name = kernel.getSymName().str();
     ir::KernelOp body = *kernel.getOps<ir::KernelOp>().begin();
+    piece.place = " at " + shownPlace(body.getLoc());
     piece.key = pieceKey(textOf(body), piece.name, cpu, options);
-    if (auto stored = options.observer ? std::nullopt : cache.load(piece.key)) {
+    if (auto stored = options.observer ? std::nullopt : load(cache, piece.key, options)) {
       piece.object = std::move(*stored);
     } else {
       piece.module = lowerKernel(body, piece.name, cpu, options);
@@ -372,7 +395,7 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
   }
   for (Piece &piece : pieces)
     out.objects.push_back({piece.name, std::move(piece.object)});
-  cache.store(variantKey, out.serialise());
+  store(cache, variantKey, out.serialise(), options);
   return out;
 }
 
@@ -409,7 +432,7 @@ std::optional<std::string> compileEagerKernel(MLIRContext &context, StringRef ke
   Piece piece;
   piece.name = entry;
   piece.key = pieceKey(key, entry, cpu, options);
-  if (auto stored = cache.load(piece.key))
+  if (auto stored = load(cache, piece.key, options))
     return stored;
   OwningOpRef<ModuleOp> module = lowering::buildEagerKernel(&context, key, &error);
   if (!module)

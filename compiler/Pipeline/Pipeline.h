@@ -5,6 +5,7 @@
 #pragma once
 #include "Lowering/Kernels.h"
 #include "Support/ElementType.h"
+#include "Support/Timing.h"
 #include "Target/Compile.h"
 #include "Target/ObjectCache.h"
 #include "dialects/mx/Mx.h"
@@ -38,6 +39,8 @@ struct Options {
   bool guard = false;
   /// Code that is loaded is named in a file for `perf`.
   bool perfMap = false;
+  /// Where it is said how long things took; may be null.
+  Timing *timing = nullptr;
   /// Called with the text of each phase that `wanted` names; makes compilation slower.
   std::set<std::string> wanted;
   std::function<void(std::string_view phase, std::string_view text)> observer;
