@@ -43,7 +43,7 @@ std::string packed(const std::string &text, int bits) {
 std::string unpacked(const std::string &bytes, int bits) {
   z_stream z = {};
   inflateInit2(&z, bits);
-  std::string out(1 << 20, 0);
+  std::string out(1 << 16, 0);
   z.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(bytes.data()));
   z.avail_in = static_cast<uInt>(bytes.size());
   z.next_out = reinterpret_cast<Bytef *>(out.data());

@@ -16,7 +16,7 @@ std::string big(uint64_t value, int bytes);
 
 /// By zlib; `bits` are its windowBits: 15 + 16 for gzip, -15 for bare deflate.
 std::string packed(const std::string &text, int bits);
-/// As much as there is of at most a million bytes.
+/// As much as there is of at most 64 KiB.
 std::string unpacked(const std::string &bytes, int bits);
 
 /// A file of a zip archive at `offset`; its line of the directory is appended.

@@ -122,7 +122,7 @@ std::string joinNpy(const Pieces &pieces) {
 
 Pieces splitNpz(const std::string &file) {
   Pieces out;
-  for (size_t at = 0; file.compare(at, 4, "PK\3\4") == 0 && at + 30 <= file.size();) {
+  for (size_t at = 0; at + 30 <= file.size() && file.compare(at, 4, "PK\3\4") == 0;) {
     uint64_t method = numberAt(file, at + 8, 2, false),
              packedSize = numberAt(file, at + 18, 4, false);
     size_t nameSize = numberAt(file, at + 26, 2, false), extra = numberAt(file, at + 28, 2, false);
