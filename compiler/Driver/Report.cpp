@@ -42,7 +42,8 @@ constexpr const char *kStyle = R"(
 :root { color-scheme: light dark; --line: #2563c4; --pale: #2563c455; --grid: #8884; }
 body { font: 14px system-ui, sans-serif; margin: 24px auto; max-width: 1100px; padding: 0 16px; }
 h1 { font-size: 22px; } h2 { font-size: 17px; margin-top: 34px; } h3 { font-size: 14px; margin: 0; }
-.curves { display: grid; grid-template-columns: repeat(auto-fill, minmax(330px, 1fr)); gap: 18px; }
+.curves { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(330px, 100%), 1fr)); gap: 18px; }
+section { overflow-x: auto; }
 svg { width: 100%; height: auto; display: block; }
 svg text { font: 11px system-ui, sans-serif; fill: currentColor; }
 table { border-collapse: collapse; } td, th { padding: 2px 16px 2px 0; text-align: left; }

@@ -147,8 +147,10 @@ mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const C
       if (given && param.value.kind == sema::StaticValue::Int)
         if (auto id = sema.dims.asSymbol(param.value.dim))
           if (Dim d = bindings.dims[*id]; d && !isBound(d))
-            if (auto atom = sema.dims.asSymbol(d))
+            if (auto atom = sema.dims.asSymbol(d)) {
+              adopted.insert(*atom);
               bindSize(*atom, emitHostInt(given));
+            }
       if (given && param.type->is(Kind::Shape))
         emitShape(concrete(given->checked->type), given);
       continue;
@@ -438,10 +440,17 @@ mlir::Value Emitter::emitLambda(const Lambda *e) {
   }
   SmallVector<mlir::Type> inputs(ValueRange(given).getTypes());
   llvm::append_range(inputs, signature.getInputs());
+  // Sizes that have no value here belong to items of any length; those of its parameters it gets
+  // with each call.
+  const Type *fnType = concrete(e->checked->type);
+  auto isOpen = [&](AtomId atom) {
+    return sema.dims.symbolInfo(atom).role == SymbolRole::Unknown && !adopted.count(atom);
+  };
   Instance body = instance;
   body.sizes.clear();
   for (auto &[atom, name] : sizeNames)
-    body.sizes.push_back({atom, name, 0, 0});
+    if (!isOpen(atom))
+      body.sizes.push_back({atom, name, 0, 0});
   body.symbol = (instance.symbol.empty() ? std::string("fn") : instance.symbol + ".fn") + "$" +
                 std::to_string(shared.graphBlocks++);
   body.isGraph = false;
@@ -456,10 +465,18 @@ mlir::Value Emitter::emitLambda(const Lambda *e) {
     for (Symbol *symbol : captured)
       inside.values[symbol == &selfPlaceholder ? &inside.selfPlaceholder : symbol] =
           function.getArgument(next++);
-    for (const Param &param : func->params)
-      inside.values[param.symbol] = function.getArgument(next++);
+    for (auto &[atom, name] : sizeNames)
+      if (isOpen(atom)) {
+        inside.sizeNames[atom] = name;
+        ++inside.nameCounts[name];
+      }
+    for (auto [i, param] : llvm::enumerate(func->params)) {
+      mlir::Value argument = function.getArgument(next++);
+      inside.values[param.symbol] = argument;
+      inside.adoptSizes(argument, fnType->parts[i]);
+    }
     bool hasResult = signature.getNumResults() != 0;
-    inside.resultType = hasResult ? concrete(e->checked->type)->element : nullptr;
+    inside.resultType = hasResult ? fnType->element : nullptr;
     mlir::Value value = inside.emitBlock(func->body, hasResult);
     if (shared.failed)
       return {};

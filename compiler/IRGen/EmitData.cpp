@@ -177,11 +177,12 @@ mlir::Value Emitter::emitDataCall(const PrimitiveCall &call, bool &handled) {
   if (name == "shard_items")
     return native("mx.data.shard", result(),
                   {given(0), emitHostInt(call.given[1]->value), emitHostInt(call.given[2]->value)});
-  if (name == "map_items") {
+  if (name == "map_items" || name == "filter_items") {
     mlir::Value set = given(0), function = given(1);
     auto type = function ? dyn_cast<ir::FnType>(function.getType()) : ir::FnType();
     bool spread = type && type.getType().getNumInputs() > 1;
-    return native("mx.data.map", result(), {set, function, constantBool(spread)});
+    return native("mx.data." + name.drop_back(6).str(), result(),
+                  {set, function, constantBool(spread)});
   }
   if (name == "row_items" || name == "sequence_items") {
     SmallVector<mlir::Value> operands;

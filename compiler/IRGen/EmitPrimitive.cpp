@@ -414,8 +414,10 @@ mlir::Value Emitter::emitHostCall(const PrimitiveCall &call, bool &handled) {
     mlir::Value length = dataLength(operands[0], concrete(call.given[0]->value->checked->type));
     if (auto atom =
             call.whole->checked->dim ? sema.dims.asSymbol(call.whole->checked->dim) : std::nullopt;
-        atom && !sizeNames.count(*atom))
+        atom && !sizeNames.count(*atom)) {
+      adopted.insert(*atom);
       bindSize(*atom, length);
+    }
     return length;
   }
   if (name == "Error") {

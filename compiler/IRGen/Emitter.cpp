@@ -156,11 +156,7 @@ Dim Emitter::inTable(Dim dim) {
         auto found = sizeNames.find(atom);
         if (found == sizeNames.end()) {
           // A size that only the run will know: whoever makes the value names it (adoptSizes).
-          std::string name;
-          for (char c : sema.dims.symbolInfo(atom).name)
-            name += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
-          if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])))
-            name = "n" + name;
+          std::string name = sizeName(sema, atom);
           int count = nameCounts[name]++;
           found = sizeNames.emplace(atom, count ? name + "$" + std::to_string(count) : name).first;
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "IRGen/Instance.h"
 #include <algorithm>
+#include <cctype>
 
 namespace mx::irgen {
 using namespace sema;
@@ -10,6 +11,15 @@ std::string globalName(const Symbol &symbol, bool keepNames) {
   return keepNames ? name + "@" + std::to_string(symbol.span.file) + "." +
                          std::to_string(symbol.span.begin)
                    : name;
+}
+
+std::string sizeName(const Sema &sema, AtomId atom) {
+  std::string name;
+  for (char c : sema.dims.symbolInfo(atom).name)
+    name += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])))
+    name = "n" + name;
+  return name;
 }
 
 void Instances::genericsOf(const NominalInfo &nominal, std::vector<AtomId> &dims,
@@ -105,14 +115,14 @@ void Instances::settle(Instance &instance, const std::vector<AtomId> &dims,
       instance.bindings.dims[atom] = sema.dims.constant(*number);
       continue;
     }
-    instance.sizes.push_back({atom, fresh(sema.dims.symbolInfo(atom).name), 0, 0});
+    instance.sizes.push_back({atom, fresh(sizeName(sema, atom)), 0, 0});
   }
   std::vector<AtomId> callers;
   for (auto &[variable, type] : bindings.types)
     symbolsIn(type, callers);
   for (AtomId atom : callers)
     if (std::find(dims.begin(), dims.end(), atom) == dims.end())
-      instance.sizes.push_back({atom, fresh(sema.dims.symbolInfo(atom).name), 0, 0, true});
+      instance.sizes.push_back({atom, fresh(sizeName(sema, atom)), 0, 0, true});
   for (PackId pack : packs) {
     auto found = bindings.packs.find(pack);
     Shape shape;

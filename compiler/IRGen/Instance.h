@@ -24,6 +24,10 @@ struct SizeParam {
   bool isCallers = false;
 };
 
+/// What the IR calls a size: its name in the program as one word. (The size `len(text)` has an
+/// expression for a name.)
+std::string sizeName(const sema::Sema &sema, AtomId atom);
+
 struct Instance {
   FunctionInfo *function = nullptr;
   NominalInfo *construct = nullptr; ///< builds a value of this type instead

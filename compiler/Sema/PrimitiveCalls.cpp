@@ -302,9 +302,12 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
     const Value *set = args[0].value ? args[0].value : check(args[0].expr);
     if (set->type->isError())
       return errorValue();
+    bool filters = f.primitive->name == "filter_items";
+    std::string name = filters ? "`filter`" : "`map`";
     if (!set->type->is(Kind::Dataset)) {
       diags.report(Code::E0202, args[0].span,
-                   "`map` changes the items of a data set, this is " + show(*set));
+                   name + (filters ? " keeps" : " changes") + " items of a data set, this is " +
+                       show(*set));
       return errorValue();
     }
     const Type *item =
@@ -317,10 +320,20 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
     if (fn->type->isError())
       return errorValue();
     if (!fn->type->is(Kind::Fn)) {
-      diags.report(Code::E0202, args[1].span, "`map` takes a function, this is " + show(*fn));
+      diags.report(Code::E0202, args[1].span, name + " takes a function, this is " + show(*fn));
       return errorValue();
     }
     const Type *result = fn->type->element;
+    if (filters) {
+      if (result->isScalar() && result->elem == ElementType::Bool)
+        return hostValue(set->type);
+      diags
+          .report(Code::E0202, args[1].span,
+                  "`filter` keeps the items for which its function says true, this one gives " +
+                      show(result))
+          .help("compare something: `set.filter(fn(x, y) { y < 5 })`");
+      return errorValue();
+    }
     return hostValue(
         types.dataset(result->is(Kind::Tuple) ? result->parts : std::vector<const Type *>{result}));
   }

@@ -38,7 +38,7 @@ int64_t lengthOf(const Dataset *set, int64_t number) {
   for (; set->below; set = set->below) {
     if (set->function.isSet())
       return -1;
-    number = set->first + (number % set->period) * set->step;
+    number = set->numberBelow(number);
   }
   if (set->starts.empty())
     return -1;
@@ -132,24 +132,6 @@ Status placeItem(DataHost &host, Invocation &call, const Value &item, int64_t ro
   return success();
 }
 
-/// Item `r` of a request to a data set with a function.
-Status mapItem(DataHost &host, Invocation &call, Dataset *set, const ItemRequest &request, size_t r,
-               Value &out) {
-  Value item;
-  Vec<mxrt_tensor *> unused(set->alloc);
-  ItemRequest one = request;
-  one.numbers = request.numbers.subspan(r, 1);
-  one.places = request.places.subspan(r, 1);
-  one.single = true;
-  MXRT_CHECK(issueItems(host, call, set->below, one, item, unused));
-  std::span<Value> args(&item, 1);
-  if (set->spread)
-    args = item.aggregate()->view();
-  Status status = call.vm.call(set->function, args, out);
-  host::release(set->heap, item);
-  return status;
-}
-
 /// Changes the first part of items that a function made; the others stay.
 Status changeParts(DataHost &host, Invocation &call, std::span<const PictureChange> changes,
                    const ItemRequest &request, Parts &parts) {
@@ -174,7 +156,7 @@ Status changeParts(DataHost &host, Invocation &call, std::span<const PictureChan
     own[r] = static_cast<int64_t>(r);
   ItemRequest rows = request;
   rows.numbers = {own.data(), own.size()};
-  MXRT_CHECK(pushGather(host, call, {{&column, 1}, {}, false}, changes, rows, parts));
+  MXRT_CHECK(pushGather(host, call, {{&column, 1}, {}, false, {}}, changes, rows, parts));
   std::swap(parts.list[0], parts.list[parts.list.size() - 1]);
   host::release(parts.heap, parts.list[parts.list.size() - 1]);
   parts.list.pop();
@@ -196,6 +178,23 @@ Status takeParts(Value &item, Parts &parts) {
 
 } // namespace
 
+Status callOnItem(DataHost &host, Invocation &call, Dataset *set, const Value &function,
+                  bool spread, const ItemRequest &request, size_t r, Value &out) {
+  Value item;
+  Vec<mxrt_tensor *> unused(set->alloc);
+  ItemRequest one = request;
+  one.numbers = request.numbers.subspan(r, 1);
+  one.places = request.places.subspan(r, 1);
+  one.single = true;
+  MXRT_CHECK(issueItems(host, call, set, one, item, unused));
+  std::span<Value> args(&item, 1);
+  if (spread)
+    args = item.aggregate()->view();
+  Status status = call.vm.call(function, args, out);
+  host::release(call.vm.heap(), item);
+  return status;
+}
+
 Status issueItems(DataHost &host, Invocation &call, Dataset *set, const ItemRequest &request,
                   Value &out, Vec<mxrt_tensor *> &tensors) {
   // Down to the rows, or to a function.
@@ -211,7 +210,7 @@ Status issueItems(DataHost &host, Invocation &call, Dataset *set, const ItemRequ
     if (set->changes && !changes.push(set->change))
       return outOfMemory(set->alloc);
     for (int64_t &number : below)
-      number = set->first + (number % set->period) * set->step;
+      number = set->numberBelow(number);
     set = set->below;
   }
   std::reverse(changes.begin(), changes.end());
@@ -223,13 +222,14 @@ Status issueItems(DataHost &host, Invocation &call, Dataset *set, const ItemRequ
     MXRT_CHECK(pushGather(host, call,
                           {{set->columns.data(), set->columns.size()},
                            {set->starts.data(), set->starts.size()},
-                           set->pictures},
+                           set->pictures,
+                           {set->name.data(), set->name.size()}},
                           all, found, parts));
   } else if (request.single) {
     if (all.empty())
-      return mapItem(host, call, set, found, 0, out);
+      return callOnItem(host, call, set->below, set->function, set->spread, found, 0, out);
     Value item;
-    MXRT_CHECK(mapItem(host, call, set, found, 0, item));
+    MXRT_CHECK(callOnItem(host, call, set->below, set->function, set->spread, found, 0, item));
     Status status = takeParts(item, parts);
     host::release(call.vm.heap(), item);
     MXRT_CHECK(std::move(status));
@@ -237,7 +237,7 @@ Status issueItems(DataHost &host, Invocation &call, Dataset *set, const ItemRequ
   } else {
     for (size_t r = 0; r < below.size(); ++r) {
       Value item;
-      MXRT_CHECK(mapItem(host, call, set, found, r, item));
+      MXRT_CHECK(callOnItem(host, call, set->below, set->function, set->spread, found, r, item));
       Status status = placeItem(host, call, item, static_cast<int64_t>(below.size()),
                                 static_cast<int64_t>(r), parts);
       host::release(call.vm.heap(), item);

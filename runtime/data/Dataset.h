@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Data sets: items by number. A data set never changes; `take`, `shard`,
-// `repeat`, `map` and changes of pictures make another one on top. Items are gathered by ops of the
-// engine, so they are ready when somebody waits for them.
+// `repeat`, `filter`, `map` and changes of pictures make another one on top. Items are gathered by
+// ops of the engine, so they are ready when somebody waits for them.
 
 #ifndef MXRT_DATA_DATASET_H
 #define MXRT_DATA_DATASET_H
@@ -25,7 +25,7 @@ struct Column {
 
 struct Dataset {
   Dataset(host::Heap &heap, const mxrt_allocator *alloc)
-      : heap(heap), alloc(alloc), columns(alloc), starts(alloc) {}
+      : heap(heap), alloc(alloc), columns(alloc), name(alloc), starts(alloc), kept(alloc) {}
 
   uint32_t refs = 1;
   host::Heap &heap;
@@ -34,16 +34,25 @@ struct Dataset {
   Vec<Column> columns; // of the first one; those on top have none
   /// The columns are a file of records and the offsets of records in it.
   bool pictures = false;
+  Vec<char> name; // of that file
   /// The first column is a tensor of which item i has the elements starts[i] up
   /// to starts[i + 1]; empty: it has rows.
   Vec<int64_t> starts;
   Dataset *below = nullptr;
   /// Item i is item first + (i % period) * step below.
   int64_t first = 0, step = 1, period = INT64_MAX;
+  /// Of `filter`: item i is item kept[i] below.
+  bool filters = false;
+  Vec<int64_t> kept;
   host::Value function; // of `map`
   bool spread = false;  // it takes the parts of an item one by one
   bool changes = false; // the first part of an item is a picture that is changed
   PictureChange change;
+
+  /// Which item below its item i is.
+  int64_t numberBelow(int64_t i) const {
+    return filters ? kept[static_cast<size_t>(i)] : first + (i % period) * step;
+  }
 };
 
 extern const host::ForeignType datasetType;
@@ -76,6 +85,11 @@ struct ItemRequest {
   mxrt_rng stream = {};
   int64_t epoch = 0;
 };
+
+/// What the function of `map` or `filter` gives for item `r` of a request to `set`, the data set
+/// below it. `spread`: it takes the parts of an item one by one.
+Status callOnItem(DataHost &host, host::Invocation &call, Dataset *set, const host::Value &function,
+                  bool spread, const ItemRequest &request, size_t r, host::Value &out);
 
 /// The length of a sequence; -1 if the items are none.
 int64_t lengthOf(const Dataset *set, int64_t number);

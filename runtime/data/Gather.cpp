@@ -19,9 +19,10 @@ using host::Value;
 namespace {
 
 /// Arguments of the op: the head, the columns, the changes, the numbers of the
-/// items, their places, and of sequences where they begin and their lengths.
+/// items, their places, of sequences where they begin and their lengths, and of
+/// pictures the name of their file.
 struct Head {
-  int64_t columns, rows, changes, pictures, sequences;
+  int64_t columns, rows, changes, pictures, sequences, nameBytes;
   mxrt_rng stream;
   int64_t epoch;
   PictureSize before; // of a picture, without the changes
@@ -42,12 +43,15 @@ struct Op {
         columns(reinterpret_cast<const ColumnHead *>(head + 1)),
         changes(reinterpret_cast<const PictureChange *>(columns + head->columns)),
         numbers(reinterpret_cast<const int64_t *>(changes + head->changes)),
-        places(numbers + head->rows), starts(places + head->rows), lengths(starts + head->rows) {}
+        places(numbers + head->rows), starts(places + head->rows), lengths(starts + head->rows),
+        name(reinterpret_cast<const char *>(head->sequences ? lengths + head->rows : starts),
+             static_cast<size_t>(head->nameBytes)) {}
   const mxrt_tensor *const *tensors; // what is read, then what is written
   const Head *head;
   const ColumnHead *columns;
   const PictureChange *changes;
   const int64_t *numbers, *places, *starts, *lengths;
+  std::string_view name;
 };
 
 template <typename To> void convertBytes(const uint8_t *from, To *to, int64_t count, float scale) {
@@ -84,7 +88,7 @@ mxrt_status gatherRows(void *user, int64_t begin, int64_t end, int64_t,
     const Op &op = *static_cast<const Op *>(user);
     const Head &head = *op.head;
     Vec<float> before(context->allocator), room(context->allocator);
-    PictureReader reader(context->allocator, head.pictures ? op.tensors[0] : nullptr);
+    PictureReader reader(context->allocator, head.pictures ? op.tensors[0] : nullptr, op.name);
     if (head.changes && !before.resize(static_cast<size_t>(head.before.elements())))
       return outOfMemory(context->allocator);
     for (int64_t row = begin; row < end; ++row) {
@@ -122,7 +126,9 @@ mxrt_status gatherRows(void *user, int64_t begin, int64_t end, int64_t,
 mxrt_status gatherKernel(const mxrt_context *context, const mxrt_tensor *const *tensors,
                          const void *arguments) {
   Op op(tensors, arguments);
-  int64_t grain = 1;
+  // A few pictures have their room in common, and are still little enough for all threads to have
+  // some.
+  int64_t grain = op.head->pictures ? std::clamp<int64_t>(op.head->rows / 16, 1, 4) : 1;
   if (op.head->rows == 0)
     return nullptr;
   if (!op.head->pictures) {
@@ -182,14 +188,15 @@ Status pushGather(DataHost &host, Invocation &call, const GatherSource &source,
   Vec<int64_t> words(alloc);
   size_t bytes = sizeof(Head) + count * sizeof(ColumnHead) +
                  changes.size() * sizeof(PictureChange) +
-                 (sequences ? 4 : 2) * request.numbers.size_bytes();
-  if (!reads.reserve(count) || !writes.reserve(count) || !words.resize(bytes / 8))
+                 (sequences ? 4 : 2) * request.numbers.size_bytes() + source.name.size();
+  if (!reads.reserve(count) || !writes.reserve(count) || !words.resize((bytes + 7) / 8))
     return outOfMemory(alloc);
   Head head = {static_cast<int64_t>(count),
                rows,
                static_cast<int64_t>(changes.size()),
                pictures,
                sequences,
+               static_cast<int64_t>(source.name.size()),
                request.stream,
                request.epoch,
                {}};
@@ -235,6 +242,8 @@ Status pushGather(DataHost &host, Invocation &call, const GatherSource &source,
     starts[r] = source.starts[static_cast<size_t>(request.numbers[r])];
     starts[request.numbers.size() + r] = lengthAt(r);
   }
+  put(sequences ? static_cast<int64_t *>(end) + 2 * request.numbers.size() : end,
+      source.name.data(), source.name.size());
   mxrt_call push = {};
   push.run = gatherKernel;
   push.name = pictures ? "decode" : changes.empty() ? "gather" : "augment";

@@ -29,6 +29,7 @@ struct GatherSource {
   std::span<const Column> columns;
   std::span<const int64_t> starts; // as those of a data set
   bool pictures = false;
+  std::string_view name; // of the file with the pictures
 };
 
 /// Pushes the op for these columns and adds what it writes to `parts`. The

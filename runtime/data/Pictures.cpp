@@ -7,7 +7,6 @@
 #include "base/Files.h"
 #include "io/Images.h"
 #include "io/Records.h"
-#include "io/Resample.h"
 
 #include <cstring>
 
@@ -123,17 +122,21 @@ Status readImages(void *context, Invocation &call) {
   labels.rows = std::move(owner);
   set->length = count;
   set->pictures = true;
-  if (!set->columns.push(std::move(pictures)) || !set->columns.push(std::move(labels)))
+  if (!set->columns.push(std::move(pictures)) || !set->columns.push(std::move(labels)) ||
+      !set->name.resize(std::strlen(path)))
     status = outOfMemory(alloc);
+  else
+    std::memcpy(set->name.data(), path, set->name.size());
   return giveDataset(call, set, std::move(status));
 }
 
 } // namespace
 
-PictureReader::PictureReader(const mxrt_allocator *alloc, const mxrt_tensor *file)
-    : alloc(alloc), input(alloc, "the records", file ? file->data() : nullptr,
+PictureReader::PictureReader(const mxrt_allocator *alloc, const mxrt_tensor *file,
+                             std::string_view name)
+    : alloc(alloc), input(alloc, name, file ? file->data() : nullptr,
                           file ? static_cast<size_t>(file->elements) : 0),
-      payload(alloc), rgb(alloc) {}
+      payload(alloc), rgb(alloc), resampler(alloc) {}
 
 Status PictureReader::read(int64_t offset, int64_t height, int64_t width, float *picture,
                            float &label) {
@@ -148,11 +151,12 @@ Status PictureReader::read(int64_t offset, int64_t height, int64_t width, float 
   MXRT_CHECK(io::readImageSize(input, offset, record.image, size));
   int64_t shrink = io::shrinkOf(record.image, size, height, width);
   io::ImageSize small = io::shrunk(size, shrink);
-  if (!rgb.resize(static_cast<size_t>(3 * small.width * small.height)))
+  // Room only: the decoder writes every byte.
+  if (!rgb.reserve(static_cast<size_t>(3 * small.width * small.height)))
     return outOfMemory(alloc);
   MXRT_CHECK(io::decodeImage(input, offset, record.image, size, shrink, rgb.data()));
-  MXRT_CHECK(io::resampleBytes(alloc, rgb.data(), small, io::middleOf(small, height, width), height,
-                               width, picture));
+  MXRT_CHECK(
+      resampler.run(rgb.data(), small, io::middleOf(small, height, width), height, width, picture));
   label = record.labelCount() > 0 ? record.label(0) : 0;
   return success();
 }

@@ -5,14 +5,15 @@
 
 #include "data/Dataset.h"
 #include "io/Records.h"
+#include "io/Resample.h"
 
 namespace mxrt::data {
 
 /// Decodes pictures of a file of records. One thread at a time.
 class PictureReader {
 public:
-  /// `file` is u8[n]; without one, nothing may be read.
-  PictureReader(const mxrt_allocator *alloc, const mxrt_tensor *file);
+  /// `file` is u8[n]; without one, nothing may be read. `name` is for messages.
+  PictureReader(const mxrt_allocator *alloc, const mxrt_tensor *file, std::string_view name);
   /// The middle of the picture of the record at `offset`, as [3, height, width]
   /// in 0 to 1, and its first label.
   Status read(int64_t offset, int64_t height, int64_t width, float *picture, float &label);
@@ -22,6 +23,7 @@ private:
   io::MemoryInput input;
   Vec<char> payload;
   Vec<unsigned char> rgb;
+  io::ByteResampler resampler;
 };
 
 } // namespace mxrt::data

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// data.rows, take, shard, repeat, map, and the length of a data set.
+// data.rows, take, shard, repeat, map, filter, and the length of a data set.
 
 #include "base/CheckedMath.h"
 #include "data/Dataset.h"
@@ -78,6 +78,56 @@ Status map(void *context, Invocation &call) {
   host::retain(set->function);
   set->spread = call.args[2].i != 0;
   return giveDataset(call, set);
+}
+
+/// Asks the function about items `begin` up to `end`: all are issued before an answer is waited
+/// for.
+Status askAbout(DataHost &host, Invocation &call, int64_t begin, int64_t end, Dataset &set) {
+  size_t count = static_cast<size_t>(end - begin);
+  Vec<int64_t> numbers(set.alloc);
+  Vec<Value> answers(set.alloc);
+  if (!numbers.resize(count) || !answers.reserve(count))
+    return outOfMemory(set.alloc);
+  for (size_t i = 0; i < count; ++i)
+    numbers[i] = begin + static_cast<int64_t>(i);
+  ItemRequest request;
+  request.numbers = request.places = {numbers.data(), numbers.size()};
+  auto run = [&]() -> Status {
+    for (size_t i = 0; i < count; ++i) {
+      Value answer;
+      MXRT_CHECK(
+          callOnItem(host, call, set.below, call.args[1], call.args[2].i != 0, request, i, answer));
+      if (!answers.push(answer)) {
+        host::release(call.vm.heap(), answer);
+        return outOfMemory(set.alloc);
+      }
+    }
+    for (size_t i = 0; i < count; ++i) {
+      Number number;
+      MXRT_CHECK(takeNumber(host, answers[i], "filter", "kept", number));
+      MXRT_CHECK(awaitNumber(host, call.place, number));
+      if (number.value != 0 && !set.kept.push(numbers[i]))
+        return outOfMemory(set.alloc);
+    }
+    return success();
+  };
+  Status status = run();
+  for (Value &answer : answers)
+    host::release(call.vm.heap(), answer);
+  return status;
+}
+
+/// filter(set, function, spread)
+Status filter(void *context, Invocation &call) {
+  constexpr int64_t ahead = 256;
+  Dataset *set = nullptr;
+  MXRT_CHECK(makeAbove(context, call, set));
+  set->filters = true;
+  Status status;
+  for (int64_t at = 0; at < set->below->length && status.ok(); at += ahead)
+    status = askAbout(hostOf(context), call, at, std::min(at + ahead, set->below->length), *set);
+  set->length = static_cast<int64_t>(set->kept.size());
+  return giveDataset(call, set, std::move(status));
 }
 
 /// Adds the tensors from `begin` on as columns of rows, all of one length.
@@ -165,6 +215,7 @@ Status registerDatasets(host::Vm &vm, DataHost &host) {
                                {"mx.data.shard", setIntInt, false, Kind::Handle, shard},
                                {"mx.data.repeat", setInt, false, Kind::Handle, repeat},
                                {"mx.data.map", setFn, false, Kind::Handle, map},
+                               {"mx.data.filter", setFn, false, Kind::Handle, filter},
                                {"mx.data.rows", {}, true, Kind::Handle, rows},
                                {"mx.data.sequences", {}, true, Kind::Handle, sequences},
                                {"mx.data.length", set, false, Kind::Int, length}};

@@ -4,55 +4,131 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace mxrt::io {
 
+Status ResampleAxis::plan(int64_t from, double begin, double length, int64_t to) {
+  if (plannedFrom == from && plannedBegin == begin && plannedLength == length &&
+      first.size() == static_cast<size_t>(to))
+    return success();
+  plannedFrom = -1;
+  double step = length / double(to), reach = std::max(step, 1.0);
+  taps = std::min(from, static_cast<int64_t>(std::ceil(2 * reach)) + 1);
+  if (!first.resize(static_cast<size_t>(to)) || !weights.resize(static_cast<size_t>(to * taps)))
+    return outOfMemory(first.allocator());
+  for (int64_t i = 0; i < to; ++i) {
+    // Pixel k covers k to k + 1: its middle is k + 0.5. Beyond the picture there is nothing.
+    double middle = begin + (double(i) + 0.5) * step;
+    auto low = static_cast<int64_t>(std::ceil(middle - reach - 0.5));
+    low = std::min(std::max<int64_t>(low, 0), from - taps);
+    float *row = weights.data() + i * taps;
+    double sum = 0;
+    for (int64_t k = 0; k < taps; ++k) {
+      double weight = std::max(0.0, 1 - std::abs(double(low + k) + 0.5 - middle) / reach);
+      row[k] = float(weight);
+      sum += weight;
+    }
+    for (int64_t k = 0; k < taps; ++k)
+      row[k] = float(row[k] / sum);
+    first[static_cast<size_t>(i)] = low;
+  }
+  plannedFrom = from;
+  plannedBegin = begin;
+  plannedLength = length;
+  return success();
+}
+
 namespace {
 
-/// How one axis changes: new pixel i is the sum of weights(i)[k] times old pixel
-/// first[i] + k.
-struct Axis {
-  explicit Axis(const mxrt_allocator *alloc) : first(alloc), weights(alloc) {}
+/// Red, green, blue and the red of the next pixel.
+using Four = float __attribute__((vector_size(16)));
+Four fourAt(const float *numbers) {
+  Four four;
+  std::memcpy(&four, numbers, sizeof four);
+  return four;
+}
 
-  Status plan(int64_t from, double begin, double length, int64_t to) {
-    double step = length / double(to), reach = std::max(step, 1.0);
-    taps = std::min(from, static_cast<int64_t>(std::ceil(2 * reach)) + 1);
-    if (!first.resize(static_cast<size_t>(to)) || !weights.resize(static_cast<size_t>(to * taps)))
-      return outOfMemory(first.allocator());
-    for (int64_t i = 0; i < to; ++i) {
-      // Pixel k covers k to k + 1: its middle is k + 0.5. Beyond the picture there is nothing.
-      double middle = begin + (double(i) + 0.5) * step;
-      auto low = static_cast<int64_t>(std::ceil(middle - reach - 0.5));
-      low = std::min(std::max<int64_t>(low, 0), from - taps);
-      float *row = weights.data() + i * taps;
-      double sum = 0;
-      for (int64_t k = 0; k < taps; ++k) {
-        double weight = std::max(0.0, 1 - std::abs(double(low + k) + 0.5 - middle) / reach);
-        row[k] = float(weight);
-        sum += weight;
-      }
-      for (int64_t k = 0; k < taps; ++k)
-        row[k] = float(row[k] / sum);
-      first[static_cast<size_t>(i)] = low;
-    }
-    return success();
+/// out[i] = (or +=) the sum of rows[k * stride + i] * weights[k]; loops over i are what vectors are
+/// made of.
+template <int taps, bool adds>
+void mixRows(const unsigned char *rows, int64_t stride, const float *weights, float *out,
+             int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    float sum = adds ? out[i] : 0;
+    for (int k = 0; k < taps; ++k)
+      sum += float(rows[k * stride + i]) * weights[k];
+    out[i] = sum;
   }
+}
+template <bool adds>
+void mixSome(int64_t taps, const unsigned char *rows, int64_t stride, const float *weights,
+             float *out, int64_t count) {
+  switch (taps) {
+  case 1:
+    return mixRows<1, adds>(rows, stride, weights, out, count);
+  case 2:
+    return mixRows<2, adds>(rows, stride, weights, out, count);
+  case 3:
+    return mixRows<3, adds>(rows, stride, weights, out, count);
+  default:
+    return mixRows<4, adds>(rows, stride, weights, out, count);
+  }
+}
 
-  int64_t taps = 1;
-  Vec<int64_t> first;
-  Vec<float> weights;
-};
+/// A row of `width` pixels in three planes, from the columns of `row`; `taps` are those of the
+/// axis, or 0 if they are many.
+template <int taps>
+void mixPixels(const ResampleAxis &axis, const float *row, int64_t width, int64_t plane,
+               float *out) {
+  const int64_t *first = axis.first.data();
+  const int64_t count = taps ? taps : axis.taps;
+  const float *weights = axis.weights.data();
+  for (int64_t x = 0; x < width; ++x, weights += count) {
+    const float *at = row + (first[x] - first[0]) * 3;
+    Four sum = {0, 0, 0, 0};
+    for (int64_t k = 0; k < count; ++k)
+      sum += fourAt(at + 3 * k) * weights[k];
+    sum *= 1.0f / 255;
+    out[x] = sum[0];
+    out[plane + x] = sum[1];
+    out[2 * plane + x] = sum[2];
+  }
+}
 
-/// Element (channel, y, x) is at channel * planeStep + y * rowStep + x * pixelStep.
-template <typename T> struct Source {
-  const T *pixels;
-  int64_t channels, planeStep, rowStep, pixelStep;
-};
+} // namespace
 
-template <typename T>
-Status resample(const mxrt_allocator *alloc, const Source<T> &source, ImageSize from,
-                const ImageBox &part, int64_t height, int64_t width, float divisor, float *to) {
-  Axis across(alloc), down(alloc);
+Status ByteResampler::run(const unsigned char *rgb, ImageSize from, const ImageBox &part,
+                          int64_t height, int64_t width, float *to) {
+  MXRT_CHECK(across.plan(from.width, part.left, part.width, width));
+  MXRT_CHECK(down.plan(from.height, part.top, part.height, height));
+  // Down first, of the columns that anybody needs: those are one stretch of bytes. Pixels of the
+  // row that comes of it are then read by four numbers, so there is one more than it has.
+  int64_t left = across.first[0];
+  int64_t count = 3 * (across.first[static_cast<size_t>(width - 1)] + across.taps - left);
+  if (!row.resize(static_cast<size_t>(count + 1)))
+    return outOfMemory(row.allocator());
+  row[static_cast<size_t>(count)] = 0;
+  int64_t stride = from.width * 3, plane = height * width;
+  for (int64_t y = 0; y < height; ++y) {
+    const unsigned char *rows = rgb + down.first[static_cast<size_t>(y)] * stride + left * 3;
+    const float *weights = down.weights.data() + y * down.taps;
+    mixSome<false>(down.taps, rows, stride, weights, row.data(), count);
+    for (int64_t k = 4; k < down.taps; k += 4)
+      mixSome<true>(down.taps - k, rows + k * stride, stride, weights + k, row.data(), count);
+    auto mix = across.taps == 3   ? mixPixels<3>
+               : across.taps == 4 ? mixPixels<4>
+               : across.taps == 5 ? mixPixels<5>
+                                  : mixPixels<0>;
+    mix(across, row.data(), width, plane, to + y * width);
+  }
+  return success();
+}
+
+Status resamplePlanes(const mxrt_allocator *alloc, const float *planes, int64_t channels,
+                      ImageSize from, const ImageBox &part, int64_t height, int64_t width,
+                      float *to) {
+  ResampleAxis across(alloc), down(alloc);
   MXRT_CHECK(across.plan(from.width, part.left, part.width, width));
   MXRT_CHECK(down.plan(from.height, part.top, part.height, height));
   // Rows that anybody needs, across first: they get narrower in most cases.
@@ -60,16 +136,16 @@ Status resample(const mxrt_allocator *alloc, const Source<T> &source, ImageSize 
   Vec<float> rows(alloc);
   if (!rows.resize(static_cast<size_t>((bottom - top) * width)))
     return outOfMemory(alloc);
-  for (int64_t c = 0; c < source.channels; ++c) {
+  for (int64_t c = 0; c < channels; ++c) {
     for (int64_t y = top; y < bottom; ++y) {
-      const T *row = source.pixels + c * source.planeStep + y * source.rowStep;
+      const float *row = planes + (c * from.height + y) * from.width;
       float *out = rows.data() + (y - top) * width;
       for (int64_t x = 0; x < width; ++x) {
-        const T *at = row + across.first[static_cast<size_t>(x)] * source.pixelStep;
+        const float *at = row + across.first[static_cast<size_t>(x)];
         const float *weights = across.weights.data() + x * across.taps;
         float sum = 0;
         for (int64_t k = 0; k < across.taps; ++k)
-          sum += float(at[k * source.pixelStep]) * weights[k];
+          sum += at[k] * weights[k];
         out[x] = sum;
       }
     }
@@ -81,27 +157,9 @@ Status resample(const mxrt_allocator *alloc, const Source<T> &source, ImageSize 
       for (int64_t k = 0; k < down.taps; ++k)
         for (int64_t x = 0; x < width; ++x)
           out[x] += begin[k * width + x] * weights[k];
-      if (divisor != 1)
-        for (int64_t x = 0; x < width; ++x)
-          out[x] /= divisor;
     }
   }
   return success();
-}
-
-} // namespace
-
-Status resamplePlanes(const mxrt_allocator *alloc, const float *planes, int64_t channels,
-                      ImageSize from, const ImageBox &part, int64_t height, int64_t width,
-                      float *to) {
-  Source<float> source = {planes, channels, from.width * from.height, from.width, 1};
-  return resample(alloc, source, from, part, height, width, 1, to);
-}
-
-Status resampleBytes(const mxrt_allocator *alloc, const unsigned char *rgb, ImageSize from,
-                     const ImageBox &part, int64_t height, int64_t width, float *to) {
-  Source<unsigned char> source = {rgb, 3, 1, from.width * 3, 3};
-  return resample(alloc, source, from, part, height, width, 255, to);
 }
 
 ImageBox middleOf(ImageSize from, int64_t height, int64_t width) {

@@ -3,4 +3,4 @@
 
 set -euo pipefail
 exec "$(dirname "${BASH_SOURCE[0]}")/syntax-fuzz.sh" \
-  idx idx_gz npy npz csv text safetensors records
+  idx idx_gz npy npz csv text safetensors checkpoint records record_index image_records jpeg png bpe merges

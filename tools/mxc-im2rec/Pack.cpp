@@ -41,8 +41,8 @@ Status encodeAgain(const io::Input &input, std::string_view image, io::ImageSize
       !planes.resize(3 * pixels) || !bytes.resize(3 * pixels))
     return outOfMemory(alloc);
   MXRT_CHECK(io::decodeImage(input, 0, image, size, shrink, rgb.data()));
-  MXRT_CHECK(io::resampleBytes(alloc, rgb.data(), from, io::middleOf(from, to.height, to.width),
-                               to.height, to.width, planes.data()));
+  MXRT_CHECK(io::ByteResampler(alloc).run(rgb.data(), from, io::middleOf(from, to.height, to.width),
+                                          to.height, to.width, planes.data()));
   for (size_t i = 0; i < pixels; ++i)
     for (size_t c = 0; c < 3; ++c)
       bytes[3 * i + c] = static_cast<unsigned char>(

@@ -13,6 +13,7 @@
 #include "io/Resample.h"
 #include "io/Safetensors.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -144,14 +145,10 @@ inline Status readRecords(io::Input &input, std::string &summary) {
 }
 
 /// A picture, and its middle at another size; large ones are only measured.
-inline Status readPicture(io::Input &input, std::string &summary) {
-  Vec<char> bytes(input.alloc);
-  if (!bytes.resize(static_cast<size_t>(input.size)))
-    return outOfMemory(input.alloc);
-  MXRT_CHECK(input.read(0, bytes.data(), bytes.size()));
-  std::string_view view(bytes.data(), bytes.size());
+inline Status decodePicture(const io::Input &input, int64_t offset, std::string_view view,
+                            std::string &summary) {
   io::ImageSize size;
-  MXRT_CHECK(io::readImageSize(input, 0, view, size));
+  MXRT_CHECK(io::readImageSize(input, offset, view, size));
   summary += std::to_string(size.width) + " x " + std::to_string(size.height) + "; ";
   if (size.width * size.height > (1 << 20))
     return success();
@@ -161,14 +158,45 @@ inline Status readPicture(io::Input &input, std::string &summary) {
   float middle[3 * 3 * 2];
   if (!rgb.resize(static_cast<size_t>(3 * small.width * small.height)))
     return outOfMemory(input.alloc);
-  MXRT_CHECK(io::decodeImage(input, 0, view, size, shrink, rgb.data()));
-  MXRT_CHECK(
-      io::resampleBytes(input.alloc, rgb.data(), small, io::middleOf(small, 3, 2), 3, 2, middle));
+  MXRT_CHECK(io::decodeImage(input, offset, view, size, shrink, rgb.data()));
+  MXRT_CHECK(io::ByteResampler(input.alloc)
+                 .run(rgb.data(), small, io::middleOf(small, 3, 2), 3, 2, middle));
   for (float value : middle)
     if (!(value >= 0 && value < 1.001f))
       return error(input.alloc, MXRT_INTERNAL, noPlace, "a pixel is %g", double(value));
   summarise(summary, "rgb", static_cast<int64_t>(rgb.size()),
             reinterpret_cast<const char *>(rgb.data()));
+  return success();
+}
+inline Status readPicture(io::Input &input, std::string &summary) {
+  Vec<char> bytes(input.alloc);
+  MXRT_CHECK(readText(input, bytes));
+  return decodePicture(input, 0, {bytes.data(), bytes.size()}, summary);
+}
+
+/// Records that all are pictures.
+inline Status readImageRecords(io::Input &input, std::string &summary) {
+  io::RecordReader reader(input);
+  Vec<char> payload(input.alloc);
+  while (!reader.atEnd()) {
+    int64_t offset = reader.offset();
+    MXRT_CHECK(reader.next(payload));
+    io::ImageRecord record;
+    MXRT_CHECK(io::readImageRecord(input, offset, {payload.data(), payload.size()}, record));
+    for (size_t i = 0; i < record.labelCount(); ++i)
+      summary += record.label(i) == 1 ? "1 " : "? ";
+    MXRT_CHECK(decodePicture(input, offset, record.image, summary));
+  }
+  return success();
+}
+
+inline Status readIndex(io::Input &input, std::string &summary) {
+  Vec<char> text(input.alloc);
+  Vec<io::RecordPlace> places(input.alloc);
+  MXRT_CHECK(readText(input, text));
+  MXRT_CHECK(io::readRecordIndex(input, {text.data(), text.size()}, places));
+  for (const io::RecordPlace &place : places)
+    summary += std::to_string(place.key) + "@" + std::to_string(place.offset) + " ";
   return success();
 }
 
@@ -190,6 +218,36 @@ inline Status readBpe(io::Input &input, std::string &summary) {
     return error(input.alloc, MXRT_INTERNAL, noPlace, "the text did not come back");
   summary +=
       std::to_string(merges.size()) + " merges, " + std::to_string(tokens.size()) + " tokens";
+  return success();
+}
+
+/// Merges as a checkpoint may hold them - their number, then pairs of tokens - and tokens to spell.
+/// What is wrong with them is R0002, since they are values of the program by then.
+inline Status readMerges(io::Input &input, std::string &summary) {
+  Vec<char> bytes(input.alloc), text(input.alloc);
+  MXRT_CHECK(readText(input, bytes));
+  if (bytes.empty())
+    return input.truncated(0, "the number of merges", 1, 0);
+  Vec<int32_t> words(input.alloc);
+  if (!words.resize((bytes.size() - 1) / 4))
+    return outOfMemory(input.alloc);
+  if (!words.empty())
+    std::memcpy(words.data(), bytes.data() + 1, words.size() * 4);
+  // Sixteen merges and sixteen tokens spell a million bytes at most.
+  size_t count = std::min<size_t>({size_t(bytes[0]) & 0x7f, words.size() / 2, 16});
+  Vec<io::Merge> merges(input.alloc);
+  for (size_t i = 0; i < count; ++i)
+    if (!merges.push({words[2 * i], words[2 * i + 1]}))
+      return outOfMemory(input.alloc);
+  size_t tokens = std::min<size_t>(words.size() - 2 * count, 16);
+  io::Bpe bpe(input.alloc);
+  Status status = bpe.set({merges.data(), merges.size()});
+  if (status.ok())
+    status = bpe.decode({words.data() + 2 * count, tokens}, text);
+  if (status.code() == MXRT_INVALID_ARGUMENT)
+    return input.malformed(1, "merges", "%s", status.message());
+  MXRT_CHECK(std::move(status));
+  summarise(summary, "text", static_cast<int64_t>(text.size()), text.data());
   return success();
 }
 

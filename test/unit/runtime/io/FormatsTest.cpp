@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every format: its golden file, the file cut at every byte, every bit of it
-// turned, and files that announce more than there is.
+// turned, files with changed parts, and files that announce more than there is.
 
 #include "Formats.h"
+#include "Structures.h"
 #include "base/Status.h"
 
 #include <gtest/gtest.h>
@@ -51,19 +52,60 @@ TEST_P(EveryFormat, GoldenFileIsRead) {
   EXPECT_FALSE(summary.empty());
 }
 
+/// Refusals name the file, the byte and the rule.
+void expectNamed(const Status &status, const std::string &where) {
+  EXPECT_EQ(status.code(), MXRT_FILE_FORMAT) << where << ": " << status.message();
+  std::string message = status.message();
+  EXPECT_NE(message.find("file: byte "), std::string::npos) << where << ": " << message;
+  EXPECT_NE(message.find("\nrule: "), std::string::npos) << where << ": " << message;
+}
+
 TEST_P(EveryFormat, CutAtEveryByteIsRefused) {
   std::string golden = GetParam().golden();
   for (size_t length = 0; length < golden.size(); ++length) {
-    std::string summary;
+    std::string summary, where = "cut at " + std::to_string(length);
     Status status = read(GetParam().read, golden.substr(0, length), summary);
-    if (!GetParam().everyByteCounts)
-      continue;
-    ASSERT_FALSE(status.ok()) << "cut at " << length << ": " << summary;
-    EXPECT_EQ(status.code(), MXRT_FILE_FORMAT) << status.message();
-    std::string message = status.message();
-    EXPECT_NE(message.find("file: byte "), std::string::npos) << message;
-    EXPECT_NE(message.find("\nrule: "), std::string::npos) << message;
+    if (status.ok())
+      ASSERT_FALSE(GetParam().everyByteCounts) << where << ": " << summary;
+    else
+      expectNamed(status, where);
   }
+}
+
+TEST_P(EveryFormat, PartsMakeTheSameFile) {
+  const Structure *structure = structureOf(GetParam().name);
+  ASSERT_TRUE(structure);
+  std::string before, after;
+  ASSERT_TRUE(read(GetParam().read, GetParam().golden(), before).ok());
+  Status status =
+      read(GetParam().read, structure->join(structure->split(GetParam().golden())), after);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(before, after);
+}
+
+TEST_P(EveryFormat, MutatedFilesAreReadOrRefused) {
+  const Structure *structure = structureOf(GetParam().name);
+  ASSERT_TRUE(structure);
+  std::minstd_rand random(1);
+  auto change = [&](std::string &part) { changeSomeBytes(part, random); };
+  std::string file = GetParam().golden();
+  int accepted = 0, rounds = 4000;
+  for (int i = 0; i < rounds; ++i) {
+    std::string mutated = mutate(*structure, file, random, change), summary;
+    Meter meter;
+    Status status = read(GetParam().read, mutated, summary, &meter.face);
+    EXPECT_LE(meter.largest, Meter::most) << "round " << i;
+    if (!status.ok())
+      expectNamed(status, "round " + std::to_string(i));
+    accepted += status.ok();
+    // Some go on from what was read, so that the files get stranger.
+    file = status.ok() && mutated.size() < 2000 && i % 8 ? mutated : GetParam().golden();
+    if (HasFailure())
+      return;
+  }
+  // Lengths and sums fit: the readers get to see what is inside of them.
+  EXPECT_GT(accepted, rounds / 100);
+  RecordProperty("accepted", accepted);
 }
 
 TEST_P(EveryFormat, OneByteMoreIsRefused) {

@@ -3,37 +3,11 @@
 // A small file of each format, made by hand: what they hold is written in the
 // standards, not by our own writers.
 
+#include "Bytes.h"
 #include "Formats.h"
-
-#include <zlib.h>
 
 namespace mxrt::test {
 namespace {
-
-std::string little(uint64_t value, int bytes) {
-  std::string out;
-  for (int i = 0; i < bytes; ++i)
-    out += static_cast<char>(value >> (8 * i));
-  return out;
-}
-std::string big(uint64_t value, int bytes) {
-  std::string out = little(value, bytes);
-  return {out.rbegin(), out.rend()};
-}
-
-std::string packed(const std::string &text, int bits) {
-  z_stream z = {};
-  deflateInit2(&z, 9, Z_DEFLATED, bits, 8, Z_DEFAULT_STRATEGY);
-  std::string out(text.size() + 100, 0);
-  z.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(text.data()));
-  z.avail_in = static_cast<uInt>(text.size());
-  z.next_out = reinterpret_cast<Bytef *>(out.data());
-  z.avail_out = static_cast<uInt>(out.size());
-  deflate(&z, Z_FINISH);
-  out.resize(z.total_out);
-  deflateEnd(&z);
-  return out;
-}
 
 std::string idx() {
   std::string out = std::string("\0\0\x08\3", 4) + big(2, 4) + big(2, 4) + big(3, 4);
@@ -59,24 +33,12 @@ std::string npy() {
                    std::string(12, 7));
 }
 
-std::string zipEntry(const std::string &name, const std::string &raw, const std::string &data,
-                     int method, std::string &directory, size_t offset) {
-  std::string common =
-      little(20, 2) + little(0, 2) + little(uint64_t(method), 2) + little(0, 4) +
-      little(crc32(0, reinterpret_cast<const Bytef *>(raw.data()), static_cast<uInt>(raw.size())),
-             4) +
-      little(data.size(), 4) + little(raw.size(), 4) + little(name.size(), 2);
-  directory += "PK\1\2" + little(20, 2) + common + little(0, 2) + little(0, 2) + little(0, 2) +
-               little(0, 2) + little(0, 4) + little(offset, 4) + name;
-  return "PK\3\4" + common + little(0, 2) + name + data;
-}
 std::string npz() {
   std::string second = npyOf("{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }", "abcd");
   std::string directory, out;
   out += zipEntry("a.npy", npy(), npy(), 0, directory, out.size());
   out += zipEntry("b.npy", second, packed(second, -15), 8, directory, out.size());
-  return out + directory + "PK\5\6" + little(0, 4) + little(2, 2) + little(2, 2) +
-         little(directory.size(), 4) + little(out.size(), 4) + little(0, 2);
+  return out + zipEnd(directory, 2, out.size());
 }
 
 std::string csv() { return "x,y\n1,2.5\n-3e2,\"4\"\r\nnan, 6 "; }
@@ -90,17 +52,25 @@ std::string safetensors() {
   return little(header.size(), 8) + header + std::string(16, 1) + little(42, 8);
 }
 
+/// As we write them: aligned, with a checksum.
+std::string checkpoint() {
+  std::string header = "{\"__metadata__\":{\"format\":\"mx\",\"mx.crc32\":\"00000000\"},"
+                       "\"net.w\":{\"dtype\":\"F32\",\"shape\":[4,4],\"data_offsets\":[0,64]},"
+                       "\"rng\":{\"dtype\":\"I64\",\"shape\":[2],\"data_offsets\":[64,80]},"
+                       "\"flag\":{\"dtype\":\"BOOL\",\"shape\":[],\"data_offsets\":[80,81]}}";
+  while ((8 + header.size()) % 64 != 0)
+    header += ' ';
+  return withChecksum(little(header.size(), 8) + header + std::string(64, 3) + little(5, 8) +
+                      little(7, 8) + "\1");
+}
+
 /// Two records, the second in three parts, and a picture with two labels.
 std::string records() {
-  std::string magic = little(0xced7230a, 4);
-  auto part = [&](unsigned flag, const std::string &bytes) {
-    std::string out = magic + little(flag << 29 | bytes.size(), 4) + bytes;
-    return out + std::string((4 - bytes.size() % 4) % 4, 0);
-  };
-  return part(0, "abcde") + part(1, "") + part(2, "1234") + part(3, "xy") +
-         part(0, little(2, 4) + little(0, 4) + little(9, 8) + little(0, 8) + little(0x3f800000, 4) +
-                     little(0x40000000, 4) + "image");
+  return recordPart(0, "abcde") + recordPart(1, "") + recordPart(2, "1234") + recordPart(3, "xy") +
+         recordPart(0, little(2, 4) + little(0, 4) + little(9, 8) + little(0, 8) +
+                           little(0x3f800000, 4) + little(0x40000000, 4) + "image");
 }
+std::string recordIndex() { return "0\t0\n1\t16\n-7\t48\n"; }
 
 /// 5 x 4 pixels, by libjpeg at quality 30.
 std::string jpeg() {
@@ -121,11 +91,6 @@ std::string jpeg() {
 
 /// 3 x 2 pixels of red, green and blue bytes.
 std::string png() {
-  auto chunk = [](const std::string &name, const std::string &data) {
-    std::string body = name + data;
-    auto *bytes = reinterpret_cast<const Bytef *>(body.data());
-    return big(data.size(), 4) + body + big(crc32(0, bytes, static_cast<uInt>(body.size())), 4);
-  };
   std::string rows;
   for (int y = 0; y < 2; ++y) {
     rows += '\0';
@@ -133,8 +98,21 @@ std::string png() {
       rows += static_cast<char>(i * 20 + y * 90);
   }
   return "\x89PNG\r\n\x1a\n" +
-         chunk("IHDR", big(3, 4) + big(2, 4) + std::string("\x08\x02\0\0\0", 5)) +
-         chunk("IDAT", packed(rows, 15)) + chunk("IEND", "");
+         pngChunk("IHDR", big(3, 4) + big(2, 4) + std::string("\x08\x02\0\0\0", 5)) +
+         pngChunk("IDAT", packed(rows, 15)) + pngChunk("IEND", "");
+}
+
+/// Both pictures, with one label and with two.
+std::string imageRecords() {
+  std::string ids = little(9, 8) + little(0, 8);
+  return recordPart(0, little(0, 4) + little(0x3f800000, 4) + ids + jpeg()) +
+         recordPart(0, little(2, 4) + little(0, 4) + ids + little(0x3f800000, 8) + png());
+}
+
+/// Two merges, then the tokens a, ab, abc.
+std::string merges() {
+  return "\2" + little('a', 4) + little('b', 4) + little(256, 4) + little('c', 4) + little('a', 4) +
+         little(256, 4) + little(257, 4);
 }
 
 } // namespace
@@ -147,10 +125,14 @@ const Format formats[] = {{"idx", readIdx, idx, true},
                           {"csv", readCsv, csv, false},
                           {"text", readCharacters, text, false},
                           {"safetensors", readSafetensors, safetensors, true},
+                          {"checkpoint", readSafetensors, checkpoint, true},
                           {"records", readRecords, records, false},
+                          {"record_index", readIndex, recordIndex, false},
+                          {"image_records", readImageRecords, imageRecords, false},
                           {"jpeg", readPicture, jpeg, false},
                           {"png", readPicture, png, false},
-                          {"bpe", readBpe, text, false}};
+                          {"bpe", readBpe, text, false},
+                          {"merges", readMerges, merges, false}};
 const size_t formatCount = sizeof formats / sizeof formats[0];
 
 } // namespace mxrt::test

@@ -83,8 +83,8 @@ Status decode(const std::string &bytes, io::ImageSize &size, std::vector<unsigne
 std::vector<float> fit(const std::vector<unsigned char> &rgb, io::ImageSize from, int64_t height,
                        int64_t width) {
   std::vector<float> out(size_t(3 * height * width), -1);
-  Status status = io::resampleBytes(alloc, rgb.data(), from, io::middleOf(from, height, width),
-                                    height, width, out.data());
+  Status status = io::ByteResampler(alloc).run(rgb.data(), from, io::middleOf(from, height, width),
+                                               height, width, out.data());
   EXPECT_TRUE(status.ok());
   return out;
 }
@@ -114,6 +114,9 @@ TEST(Images, CutAtEveryByteIsRefused) {
       Status status = decode(whole.substr(0, length), size, rgb);
       ASSERT_FALSE(status.ok()) << (png ? "png " : "jpeg ") << length << " of " << whole.size();
       EXPECT_EQ(status.code(), MXRT_FILE_FORMAT);
+      std::string message = status.message();
+      EXPECT_NE(message.find("file: byte "), std::string::npos) << message;
+      EXPECT_NE(message.find("\nrule: "), std::string::npos) << message;
     }
   }
 }

@@ -85,6 +85,9 @@ TEST(Records, CutAtEveryByteIsWholeRecordsOrRefused) {
       status = reader.next(payload);
     bool boundary = length == 0 || length == 16 || length == 40;
     EXPECT_EQ(status.ok(), boundary) << length;
+    std::string message = status.ok() ? "file: byte 0\nrule: " : status.message();
+    EXPECT_NE(message.find("file: byte "), std::string::npos) << message;
+    EXPECT_NE(message.find("\nrule: "), std::string::npos) << message;
   }
 }
 

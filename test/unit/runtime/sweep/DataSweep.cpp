@@ -78,6 +78,7 @@ native mx.data.decode(tensor, tensor) -> str
 native mx.data.rows(...) -> handle
 native mx.data.take(handle, i64) -> handle
 native mx.data.shard(handle, i64, i64) -> handle
+native mx.data.filter(handle, fn, bool) -> handle
 native mx.data.walk(handle) -> handle
 native mx.data.next.only(handle) -> tensor
 native mx.draw.plot(any)
@@ -87,7 +88,7 @@ native mx.restore(str, ...) -> tuple
 entry main
 func main() in "main.mx" {
   reg str, tensor, tuple, i64, tensor, tensor, str, handle, tensor, i64
-  reg str
+  reg str, fn, bool
   const r0, "%s/text.txt"
   native r1, mx.data.bytes, [r0]
   native r2, mx.data.chars, [r0]
@@ -101,14 +102,22 @@ func main() in "main.mx" {
   native _, mx.draw.hist, [r5, r3]
   native r7, mx.data.rows, [r1]
   int r9, 1
+  bool r12, 0
   native r7, mx.data.take, [r7, r3]
   native r7, mx.data.shard, [r7, r9, r3]
+  closure r11, keep, []
+  native r7, mx.data.filter, [r7, r11, r12]
   native r7, mx.data.walk, [r7]
   native r8, mx.data.next.only, [r7]
   const r10, "%s/state.ckpt"
   native _, mx.save, [r10, r6, r2, r0, r4]
   native r2, mx.restore, [r10, r6, r2, r0, r4]
   retu
+}
+func keep(tensor) -> bool in "main.mx" {
+  reg bool
+  bool r1, 1
+  ret r1
 }
 )";
 
