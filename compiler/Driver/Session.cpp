@@ -287,7 +287,8 @@ bool Session::finish(mxrt_status status, llvm::function_ref<std::string()> more)
   if (!status && !wasCancelled())
     return true;
   std::string notes = more ? more() : "";
-  if (!status || mxrt_status_code(status) == MXRT_CANCELLED) {
+  // Without a wish to stop it is the error of a value that an earlier input was stopped at.
+  if (!status || (mxrt_status_code(status) == MXRT_CANCELLED && wasCancelled())) {
     mxrt_status_release(status);
     err << "stopped\n";
     for (llvm::StringRef line : llvm::split(llvm::StringRef(notes), '\n'))
