@@ -38,6 +38,9 @@ struct Options {
   bool guard = false;
   /// Code that is loaded is named in a file for `perf`.
   bool perfMap = false;
+  /// Asked at times, from any thread; true ends compilation, which then fails. May be empty.
+  std::function<bool()> isStopped;
+  bool stopped() const { return isStopped && isStopped(); }
   /// Called with the text of each phase that `wanted` names; makes compilation slower.
   std::set<std::string> wanted;
   std::function<void(std::string_view phase, std::string_view text)> observer;
