@@ -118,9 +118,10 @@ Symbol *Renewal::remake(SessionName name) {
   symbol->value.text = to->arena.copy(old.value.text);
   if (old.value.dim) {
     std::optional<int64_t> number = old.value.dim.constant();
-    symbol->value.dim = number ? to->dims.constant(*number)
-                               : to->dims.newSymbolDim({std::string(old.name), SymbolRole::HostInt,
-                                                        false, old.span});
+    symbol->value.dim =
+        number
+            ? to->dims.constant(*number)
+            : to->dims.newSymbolDim({std::string(old.name), SymbolRole::HostInt, false, old.span});
   }
   symbol->isModuleLevel = old.isModuleLevel;
   symbol->used = true;
