@@ -121,7 +121,7 @@ bool Session::collectExports(const std::string &name, const std::string &path, s
     return false;
   irgen::Options code = options.code;
   code.exports = true;
-  irgen::Generated generated = irgen::generate(context, names->sema(), *program, code);
+  irgen::Generated generated = irgen::generate(*context, names->sema(), *program, code);
   flushDiagnostics();
   if (!generated.module)
     return false;

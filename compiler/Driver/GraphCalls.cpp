@@ -220,6 +220,8 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   auto made = pipeline::compileGraph(graph.op, values, graph.identity, entry, kernels.cpu(),
                                      kernels.cache(), kernels.options());
   if (!made) {
+    if (kernels.options().stopped())
+      return fail(MXRT_CANCELLED, place, "graph `" + graph.name + "` was cancelled");
     return fail(MXRT_UNSUPPORTED, place,
                 "graph `" + graph.name + "` could not be compiled: " + problem);
   }

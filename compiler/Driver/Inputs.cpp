@@ -124,7 +124,9 @@ int64_t Session::collect(const std::vector<const Checkpoint *> &checkpoints) {
   for (const Checkpoint *point : checkpoints)
     reach(point->names.names);
   std::erase_if(kept, [&](auto &entry) {
-    if (reachable.count(entry.first) || (entry.second && entry.second->usedByFunction))
+    const KeptVariable &variable = entry.second;
+    bool isUsed = variable.isUsed || (variable.symbol && variable.symbol->usedByFunction);
+    if (reachable.count(entry.first) || isUsed)
       return false;
     vm->dropGlobal(entry.first);
     elsewhere.erase(entry.first);
@@ -149,7 +151,34 @@ int64_t Session::collect(const std::vector<const Checkpoint *> &checkpoints) {
   return bytes;
 }
 
+void Session::renew(const std::vector<Checkpoint *> &checkpoints) {
+  constexpr int kInputs = 500;
+  if (inputsSinceRenewal < kInputs || !options.profile.empty())
+    return;
+  inputsSinceRenewal = 0;
+  std::vector<sema::NamesMark *> marks;
+  for (Checkpoint *point : checkpoints)
+    marks.push_back(&point->names);
+  std::map<const sema::Symbol *, sema::Symbol *> moved;
+  std::set<std::string> used;
+  for (auto &[global, variable] : kept)
+    if (variable.isUsed || (variable.symbol && variable.symbol->usedByFunction))
+      used.insert(global);
+  if (!names->renew(marks, moved))
+    return;
+  for (auto &[global, variable] : kept) {
+    auto found = moved.find(variable.symbol);
+    variable = {found == moved.end() ? nullptr : found->second, used.count(global) != 0};
+  }
+  // Modules of functions that are still held keep the context they are in.
+  if (!elsewhere.empty())
+    return;
+  context = newContext();
+  kernels->useContext(*context);
+}
+
 bool Session::describeInput(const std::string &name, std::string text, sema::InputSummary &out) {
+  ++inputsSinceRenewal;
   const SourceFile &file = sources.add(name, "", std::move(text));
   sema::NamesMark before = names->mark();
   bool complete = true, right = names->checkInput(file, complete, /*isWhole=*/true);
@@ -163,6 +192,7 @@ bool Session::describeInput(const std::string &name, std::string text, sema::Inp
 
 mxrt::host::Program *Session::compileInput(const std::string &name, const std::string &path,
                                            std::string text, InputResult &result, bool isWhole) {
+  ++inputsSinceRenewal;
   const SourceFile &file = sources.add(name, path, std::move(text));
   sema::NamesMark before = names->mark();
   bool right = names->checkInput(file, result.complete, isWhole);
@@ -175,7 +205,7 @@ mxrt::host::Program *Session::compileInput(const std::string &name, const std::s
   irgen::Options code = options.code;
   code.keepNames = true;
   irgen::Generated generated =
-      irgen::generate(context, names->sema(), *names->sessionModule(), code);
+      irgen::generate(*context, names->sema(), *names->sessionModule(), code);
   inputResult = generated.result;
   if (!load(generated)) {
     names->rewind(before);
@@ -184,9 +214,9 @@ mxrt::host::Program *Session::compileInput(const std::string &name, const std::s
   units.back().isInput = true;
   for (auto &[known, symbol] : names->sessionModule()->scope.names)
     if (isVariable(*symbol))
-      kept.emplace(globalOf(*symbol), symbol);
+      kept.emplace(globalOf(*symbol), KeptVariable{symbol});
   if (!inputResult.empty())
-    kept.emplace(inputResult, nullptr);
+    kept.emplace(inputResult, KeptVariable());
   return units.back().program;
 }
 

@@ -58,7 +58,7 @@ irgen::Generated Session::generateFunction(const std::string &name) {
   code.keepNames = true;
   code.eager = false;
   code.also = {function};
-  irgen::Generated generated = irgen::generate(context, sema, *sema.session, code);
+  irgen::Generated generated = irgen::generate(*context, sema, *sema.session, code);
   sema.session->syntax = input;
   flushDiagnostics();
   return generated;
@@ -135,7 +135,7 @@ bool Session::showStage(const std::string &function, const std::string &stage,
     return false;
   }
   std::string problem;
-  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
+  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
     if (d.getSeverity() == mlir::DiagnosticSeverity::Error && problem.empty())
       problem = d.str();
     return mlir::success();

@@ -8,13 +8,17 @@
 
 namespace mx::driver {
 
-/// While it lives SIGINT cancels `session`. One at a time.
+/// While it lives SIGINT cancels `session`. One at a time, on the thread that runs the session.
 class Interruptible {
 public:
   explicit Interruptible(Session &session);
   ~Interruptible();
   Interruptible(const Interruptible &) = delete;
   Interruptible &operator=(const Interruptible &) = delete;
+
+  /// Waits until `file` can be read, or has ended; false if `isInterrupted` said so, which it is
+  /// asked at first and after each signal. None is missed in between.
+  static bool waitForInput(int file, llvm::function_ref<bool()> isInterrupted);
 
 private:
   struct sigaction before {};

@@ -29,7 +29,7 @@ std::string buildId() {
 KernelStore::KernelStore(mlir::MLIRContext &context, const pipeline::Options &options,
                          const std::string &cacheFolder, const std::string &cpu,
                          const mxrt_allocator *allocator)
-    : context(context), compileOptions(options), allocator(allocator), cpuName(cpu) {
+    : context(&context), compileOptions(options), allocator(allocator), cpuName(cpu) {
   auto known = target::TargetCpu::parse(cpu);
   if (!known) {
     trouble = known.message();
@@ -82,7 +82,7 @@ mxrt::Status KernelStore::find(std::string_view key, mxrt_compiled_kernel &out) 
     if (auto found = prebuilt().find(key); found != prebuilt().end())
       object = std::string(found->second);
   if (!object)
-    object = pipeline::compileEagerKernel(context, llvm::StringRef(key.data(), key.size()), entry,
+    object = pipeline::compileEagerKernel(*context, llvm::StringRef(key.data(), key.size()), entry,
                                           *machine, *disk, options, error);
   if (object) {
     auto unit = jit->add({std::string_view(*object)});
@@ -96,6 +96,9 @@ mxrt::Status KernelStore::find(std::string_view key, mxrt_compiled_kernel &out) 
       error = unit.message();
     }
   }
+  if (options.stopped())
+    return mxrt::Status(mxrt_status_make(allocator, MXRT_CANCELLED, {}, "op `%.*s` was cancelled",
+                                         static_cast<int>(key.size()), key.data()));
   return mxrt::Status(mxrt_status_make(allocator, MXRT_INTERNAL, {}, "no kernel for `%.*s`: %s",
                                        static_cast<int>(key.size()), key.data(), error.c_str()));
 }

@@ -27,6 +27,9 @@ public:
   /// why, on failure.
   void *load(const pipeline::Variant &variant, std::vector<Code> &held, std::string &error);
 
+  /// Kernels are made in another context from now on.
+  void useContext(mlir::MLIRContext &other) { context = &other; }
+
   const target::TargetCpu &cpu() const { return *machine; }
   target::ObjectCache &cache() { return *disk; }
   const pipeline::Options &options() const { return compileOptions; }
@@ -34,7 +37,7 @@ public:
 private:
   const std::map<std::string_view, std::string_view> &prebuilt();
 
-  mlir::MLIRContext &context;
+  mlir::MLIRContext *context;
   const pipeline::Options &compileOptions;
   const mxrt_allocator *allocator;
   std::string cpuName; ///< as it was asked for

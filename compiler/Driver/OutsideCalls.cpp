@@ -29,7 +29,7 @@ const sema::ModuleInfo *Session::loadProgram(const std::string &name, const std:
     return nullptr;
   irgen::Options code = options.code;
   code.keepNames = true;
-  irgen::Generated generated = irgen::generate(context, names->sema(), *module, code);
+  irgen::Generated generated = irgen::generate(*context, names->sema(), *module, code);
   if (!load(generated) || !finish(vm->run(units.back().program).release()))
     return nullptr;
   return finishLog() ? module : nullptr;
@@ -146,7 +146,7 @@ bool Session::generateOutside(const sema::ModuleInfo &module, const sema::CallIn
   irgen::Options code = options.code;
   code.keepNames = true;
   auto made = std::make_unique<OutsideEntry>();
-  made->code = irgen::generateEntry(context, names->sema(), module, info, code);
+  made->code = irgen::generateEntry(*context, names->sema(), module, info, code);
   irgen::Generated generated;
   generated.module = std::move(made->code.module);
   if (!load(generated))

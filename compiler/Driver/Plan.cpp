@@ -88,7 +88,7 @@ bool Session::plan(const std::string &name, const std::string &path, std::string
   flushDiagnostics();
   if (wrong)
     return false;
-  irgen::Generated generated = irgen::generate(context, names->sema(), *program, options.code);
+  irgen::Generated generated = irgen::generate(*context, names->sema(), *program, options.code);
   flushDiagnostics();
   return generated.module && planModule(generated, request);
 }
@@ -127,7 +127,7 @@ bool Session::planModule(irgen::Generated &generated, const PlanRequest &request
   if (!prepare(*generated.module))
     return false;
   std::string problem;
-  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
+  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
     if (d.getSeverity() == mlir::DiagnosticSeverity::Error && problem.empty())
       problem = d.str();
     return mlir::success();

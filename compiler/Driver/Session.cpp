@@ -20,12 +20,6 @@ using mxrt::host::Value;
 
 namespace {
 
-mlir::DialectRegistry dialects() {
-  mlir::DialectRegistry registry;
-  pipeline::registerDialects(registry);
-  return registry;
-}
-
 mxrt::Status writeOut(void *context, std::string_view text) {
   auto &out = *static_cast<std::ostream *>(context);
   out << text << std::flush;
@@ -54,9 +48,14 @@ constexpr size_t kManyVariants = 9;
 
 } // namespace
 
+std::shared_ptr<mlir::MLIRContext> Session::newContext() {
+  mlir::DialectRegistry registry;
+  pipeline::registerDialects(registry);
+  return std::make_shared<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+}
+
 Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
-    : options(std::move(given)), out(out), err(err), diags(sources),
-      context(dialects(), mlir::MLIRContext::Threading::DISABLED) {
+    : options(std::move(given)), out(out), err(err), diags(sources), context(newContext()) {
   for (Code code : options.silenced)
     diags.silence(code);
   if (options.timing)
@@ -81,7 +80,8 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
     }
   }
   options.compile.threads = static_cast<unsigned>(mxrt_runtime_threads(runtime));
-  kernels = std::make_unique<KernelStore>(context, options.compile, options.cacheFolder,
+  options.compile.isStopped = [this] { return mxrt_runtime_cancelled(runtime) != 0; };
+  kernels = std::make_unique<KernelStore>(*context, options.compile, options.cacheFolder,
                                           options.cpu, mxrt_runtime_allocator(runtime));
   if (!kernels->problem().empty()) {
     err << "mxc: no code can be made on this machine: " << kernels->problem() << "\n";
@@ -290,7 +290,8 @@ bool Session::finish(mxrt_status status, llvm::function_ref<std::string()> more)
   if (!status && !wasCancelled())
     return true;
   std::string notes = more ? more() : "";
-  if (!status || mxrt_status_code(status) == MXRT_CANCELLED) {
+  // Without a wish to stop it is the error of a value that an earlier input was stopped at.
+  if (!status || (mxrt_status_code(status) == MXRT_CANCELLED && wasCancelled())) {
     mxrt_status_release(status);
     err << "stopped\n";
     for (llvm::StringRef line : llvm::split(llvm::StringRef(notes), '\n'))
@@ -339,9 +340,9 @@ bool Session::prepare(mlir::ModuleOp module) {
   module.walk([&](ir::GlobalLoadOp load) { hold(load.getNameAttr()); });
   module.walk([&](ir::GlobalStoreOp store) { hold(store.getNameAttr()); });
   if (!held.empty())
-    module->setAttr(ir::kHeld, mlir::DictionaryAttr::get(&context, held));
+    module->setAttr(ir::kHeld, mlir::DictionaryAttr::get(context.get(), held));
   std::set<std::pair<uint32_t, std::string>> warned; // a body may be there for several sizes
-  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &found) {
+  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &found) {
     mlir::FileLineColLoc place = placeOf(found.getLocation());
     Span span = place ? sources.find(place.getFilename().str(), place.getLine(), place.getColumn())
                       : Span();
@@ -377,7 +378,7 @@ bool Session::load(irgen::Generated &generated) {
   if (!generated.module)
     return false;
   std::string problem;
-  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
+  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
     if (d.getSeverity() == mlir::DiagnosticSeverity::Error && problem.empty()) {
       llvm::raw_string_ostream text(problem);
       text << d.getLocation() << ": " << d;
@@ -424,7 +425,7 @@ bool Session::load(irgen::Generated &generated) {
     report(program.takeStatus().release());
     return false;
   }
-  units.push_back({std::move(generated.module), program.take()});
+  units.push_back({context, std::move(generated.module), program.take()});
   host->setProgram(units.back().program);
   return true;
 }
@@ -442,7 +443,7 @@ bool Session::prepareRng() {
     return true;
   irgen::Options code;
   code.eager = true;
-  irgen::Generated generated = irgen::generate(context, sema, *names->sessionModule(), code);
+  irgen::Generated generated = irgen::generate(*context, sema, *names->sessionModule(), code);
   if (input) // an input of the REPL is on its way
     sema.session->syntax = input;
   return load(generated) && finish(vm->run(units.back().program).release());
@@ -462,7 +463,7 @@ bool Session::runProgram(const std::string &name, const std::string &path, std::
   }
   flushDiagnostics();
   irgen::Generated generated = timed("generating the program", [&] {
-    return irgen::generate(context, names->sema(), *module, options.code);
+    return irgen::generate(*context, names->sema(), *module, options.code);
   });
   if (!load(generated))
     return false;
@@ -497,7 +498,7 @@ bool Session::runTests(const std::string &name, const std::string &path, std::st
     return false;
   irgen::Options code = options.code;
   code.tests = true;
-  irgen::Generated generated = irgen::generate(context, names->sema(), *module, code);
+  irgen::Generated generated = irgen::generate(*context, names->sema(), *module, code);
   std::vector<irgen::TestBlock> tests = generated.tests;
   if (!load(generated) || !finish(vm->run(units.back().program).release()))
     return false;

@@ -130,6 +130,9 @@ public:
   /// Frees programs that nothing can call any more, and variables that have no name now nor at
   /// one of the checkpoints. Returns the bytes of tensors that only checkpoints name.
   int64_t collect(const std::vector<const Checkpoint *> &kept);
+  /// Every so many inputs, the compiler lets go of all it knows of those that no name comes from any
+  /// more. The checkpoints stay good.
+  void renew(const std::vector<Checkpoint *> &checkpoints);
   /// Variables of the session by name, with their values (borrowed), in order.
   std::vector<std::pair<std::string, mxrt::host::Value>> variables() const;
 
@@ -178,6 +181,7 @@ public:
 
 private:
   struct Unit {
+    std::shared_ptr<mlir::MLIRContext> context; ///< goes after its module
     mlir::OwningOpRef<mlir::ModuleOp> module;
     mxrt::host::Program *program = nullptr;
     bool isInput = false; ///< of the REPL: it may go when nothing holds its functions
@@ -196,6 +200,7 @@ private:
                       mlir::OwningOpRef<mlir::ModuleOp> &module, std::vector<build::Export> &out);
   bool writeArtefact(const BuildRequest &request, const build::Interface &interface,
                      const std::vector<build::Cpu> &cpus, const std::string &object);
+  static std::shared_ptr<mlir::MLIRContext> newContext();
   Diagnostic &planError(Span span, const std::string &message);
   void flushDiagnostics();
   bool prepareRng();
@@ -216,7 +221,7 @@ private:
   SourceManager sources;
   Diagnostics diags;
   std::unique_ptr<sema::Checker> names;
-  mlir::MLIRContext context;
+  std::shared_ptr<mlir::MLIRContext> context; ///< of modules that are made now
   mxrt_runtime *runtime = nullptr;
   std::unique_ptr<KernelStore> kernels;
   std::unique_ptr<mxrt::data::DataHost> data;
@@ -224,8 +229,13 @@ private:
   mxrt::host::Vm *vm = nullptr;
   /// Programs stay while values hold their functions: those call what is in their modules.
   std::vector<Unit> units;
-  /// The VM's names of variables of inputs. Those that functions use are never dropped.
-  std::map<std::string, const sema::Symbol *> kept;
+  /// Variables of inputs, by the VM's names. Those that functions use are never dropped.
+  struct KeptVariable {
+    const sema::Symbol *symbol = nullptr; ///< null: it has none, or lost it
+    bool isUsed = false;                  ///< by a function, when its symbol was let go of
+  };
+  std::map<std::string, KeptVariable> kept;
+  int inputsSinceRenewal = 0;
   std::string inputResult; ///< the variable with the value of the input compiled last; or empty
   /// Types of variables on other devices than the default: later inputs use them.
   std::map<std::string, mlir::Type> elsewhere;

@@ -429,10 +429,17 @@ OwningOpRef<ModuleOp> beginModule(Shared &shared, const sema::ModuleInfo &module
       ModuleOp::create(FileLineColLoc::get(&shared.context, file.name(), 1, 1));
   shared.module = *made;
   const Options &options = shared.options;
+  auto add = [&](const Symbol *symbol) {
+    if (symbol->kind == sema::SymbolKind::Variable && symbol->bind != BindKind::Const)
+      shared.globals.insert(symbol);
+  };
   if (options.keepNames)
     for (auto &[name, symbol] : module.scope.names)
-      if (symbol->kind == sema::SymbolKind::Variable && symbol->bind != BindKind::Const)
-        shared.globals.insert(symbol);
+      add(symbol);
+  // Something newer may have taken a name: in `let a = a + 1`, or since a function was written.
+  if (options.keepNames && &module == shared.sema.session)
+    for (auto &[name, input] : shared.sema.definedBy)
+      add(name.second);
   findGlobals(module.syntax->items, shared.globals, options.keepNames || options.tests);
   return made;
 }

@@ -44,6 +44,7 @@ Options Options::ofEagerKernels() const {
   out.kernels = kernels;
   out.kernels.chunkWork = lowering::KernelOptions().chunkWork;
   out.threads = threads;
+  out.isStopped = isStopped;
   return out;
 }
 
@@ -200,6 +201,7 @@ bool compilePieces(std::vector<Piece> &pieces, const target::TargetCpu &cpu,
     job.options.name = piece.name;
     job.options.wantIrAfter = options.wants("llvm");
     job.options.wantAssembly = options.wants("asm");
+    job.options.isStopped = options.isStopped;
     jobs.push_back(job);
     waiting.push_back(&piece);
   }
@@ -310,7 +312,7 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
     return {};
   copy.erase();
   markArguments(*made);
-  if (failed(runGraphPasses(*module, options)))
+  if (failed(runGraphPasses(*module, options)) || options.stopped())
     return {};
   for (Operation &op : llvm::make_early_inc_range(*module->getBody()))
     if (&op != made->getOperation())
@@ -321,7 +323,7 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
   if (!options.mistake.empty())
     graph::makeMistake(body, options.mistake, /*fused=*/false);
   Timing::Span fusing(options.timing, "fusing");
-  if (failed(runFusion(*module, options)))
+  if (failed(runFusion(*module, options)) || options.stopped())
     return {};
   if (!options.mistake.empty())
     graph::makeMistake(body, options.mistake, /*fused=*/true);
@@ -333,7 +335,7 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
 
   Timing::Span planning(options.timing, "planning memory");
   OwningOpRef<ModuleOp> plan = ModuleOp::create(module->getLoc());
-  if (failed(lowering::lowerToMxrt(body, *plan)))
+  if (failed(lowering::lowerToMxrt(body, *plan)) || options.stopped())
     return {};
   for (auto program : plan->getOps<rt::ProgramOp>())
     tellArguments(body, program);
@@ -382,7 +384,8 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
     if (auto stored = options.observer ? std::nullopt : load(cache, piece.key, options)) {
       piece.object = std::move(*stored);
     } else {
-      piece.module = lowerKernel(body, piece.name, cpu, options);
+      if (!options.stopped())
+        piece.module = lowerKernel(body, piece.name, cpu, options);
       if (!piece.module)
         return std::nullopt;
     }

@@ -41,6 +41,9 @@ struct Options {
   bool perfMap = false;
   /// Where it is said how long things took; may be null.
   Timing *timing = nullptr;
+  /// Asked at times, from any thread; true ends compilation, which then fails. May be empty.
+  std::function<bool()> isStopped;
+  bool stopped() const { return isStopped && isStopped(); }
   /// Called with the text of each phase that `wanted` names; makes compilation slower.
   std::set<std::string> wanted;
   std::function<void(std::string_view phase, std::string_view text)> observer;

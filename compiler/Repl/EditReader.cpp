@@ -2,6 +2,7 @@
 //
 // A terminal through libedit. Its buffer holds a whole input, newlines included: Enter ends an
 // input that is complete and else begins a new line of it.
+#include "Driver/Interrupt.h"
 #include "Repl/Inputs.h"
 #include "Repl/LineReader.h"
 #include "Support/Unicode.h"
@@ -147,14 +148,14 @@ private:
     EditReader &reader = self(editor);
     std::string bytes;
     for (;;) {
-      char byte;
-      ssize_t got = read(STDIN_FILENO, &byte, 1);
-      if (got < 0 && errno == EINTR) {
-        if (!reader.hooks.takeInterrupt())
-          continue;
+      if (!driver::Interruptible::waitForInput(STDIN_FILENO, reader.hooks.takeInterrupt)) {
         reader.wasInterrupted = true;
         return -1;
       }
+      char byte;
+      ssize_t got = read(STDIN_FILENO, &byte, 1);
+      if (got < 0 && errno == EINTR)
+        continue;
       if (got <= 0)
         return got < 0 ? -1 : 0;
       bytes += byte;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Inputs from a pipe, a file or a terminal that cannot do more than print.
+#include "Driver/Interrupt.h"
 #include "Repl/Inputs.h"
 #include "Repl/LineReader.h"
 #include <cerrno>
@@ -45,15 +46,7 @@ public:
           line.pop_back();
         return line;
       }
-      char bytes[4096];
-      ssize_t got = read(STDIN_FILENO, bytes, sizeof bytes);
-      if (got > 0) {
-        buffer.append(bytes, static_cast<size_t>(got));
-        continue;
-      }
-      if (got < 0 && errno == EINTR) {
-        if (!hooks.takeInterrupt())
-          continue;
+      if (!driver::Interruptible::waitForInput(STDIN_FILENO, hooks.takeInterrupt)) {
         if (!isTerminal)
           continue; // nothing was running, and nothing was being typed
         out << "\n";
@@ -61,6 +54,14 @@ public:
         wasInterrupted = true;
         return std::nullopt;
       }
+      char bytes[4096];
+      ssize_t got = read(STDIN_FILENO, bytes, sizeof bytes);
+      if (got > 0) {
+        buffer.append(bytes, static_cast<size_t>(got));
+        continue;
+      }
+      if (got < 0 && errno == EINTR)
+        continue;
       if (buffer.empty())
         return std::nullopt;
       std::string rest;

@@ -125,7 +125,7 @@ int runRepl(const std::vector<std::string> &args, driver::Streams streams) {
                 << "   :help, ?name, Ctrl-D\n"
                 << std::flush;
   }
-  auto ready = [&] { // for the next input: nobody asked to stop that one
+  auto ready = [&] { // nobody asked to stop the next input yet; from here on Ctrl-C is for it
     if (session.wasCancelled())
       session.clearCancel();
   };
@@ -138,7 +138,6 @@ int runRepl(const std::vector<std::string> &args, driver::Streams streams) {
     std::optional<std::string> input = reader->readInput();
     if (!input)
       break;
-    ready();
     bool fine =
         isCommand(*input) ? runCommand(prompt, *input) : prompt.run(prompt.nextName(), "", *input);
     streams.out << std::flush;

@@ -28,6 +28,10 @@ void Undo::end(bool wasFine, const std::string &text) {
     steps.pop_front();
   }
   collect();
+  std::vector<driver::Checkpoint *> kept;
+  for (Step &step : steps)
+    kept.push_back(&step.before);
+  session.renew(kept);
 }
 
 void Undo::collect() {

@@ -16,11 +16,7 @@ class Look {
 public:
   explicit Look(Sema &sema) : sema(sema), reported(sema.diags.all().size()) {
     sema.stackBase = static_cast<const char *>(__builtin_frame_address(0));
-    if (!sema.session) {
-      sema.session =
-          sema.addModule("session", sema.sources.add("<session>", "", ""), /*isStd=*/false);
-      sema.session->state = ModuleInfo::Ready;
-    }
+    sema.openSession();
     facts = sema.session->facts->size();
     context.module = sema.session;
     context.scope = &sema.session->scope;

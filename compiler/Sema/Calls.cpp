@@ -47,8 +47,10 @@ FunctionInfo *Sema::findFreeFunction(std::string_view name, const Type *first) {
     home = first->nominal ? first->nominal->module : nullptr;
   if (home) {
     auto it = home->scope.names.find(name);
-    if (it != home->scope.names.end() && it->second->kind == SymbolKind::Function)
+    if (it != home->scope.names.end() && it->second->kind == SymbolKind::Function) {
+      mention(home->scope, it->first, it->second);
       return it->second->functions[0];
+    }
   }
   Symbol *s = ofData ? lookupFunction(name) : nullptr;
   return s ? s->functions[0] : nullptr;

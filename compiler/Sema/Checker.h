@@ -57,6 +57,11 @@ public:
   /// Takes definitions back; marks must be taken back in the opposite order.
   void rewind(const NamesMark &mark);
 
+  /// Starts anew with the names of the session and of the marks, which get their new symbols;
+  /// `moved` says which those are. What no name comes from is let go of. False, and nothing has
+  /// changed, if the same names cannot be had again.
+  bool renew(const std::vector<NamesMark *> &marks, std::map<const Symbol *, Symbol *> &moved);
+
   /// Checks the text of one call against the names of a program and these values. Null if it is
   /// wrong, which was reported.
   const ast::Call *checkCall(const ModuleInfo &module, const SourceFile &file,

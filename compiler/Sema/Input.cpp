@@ -7,6 +7,13 @@
 namespace mx::sema {
 using namespace ast;
 
+void Sema::openSession() {
+  if (session)
+    return;
+  session = addModule("session", sources.add("<session>", "", ""), /*isStd=*/false);
+  session->state = ModuleInfo::Ready;
+}
+
 bool Sema::checkInput(const SourceFile &file, bool &complete, bool isWhole) {
   stackBase = static_cast<const char *>(__builtin_frame_address(0));
   {
@@ -16,11 +23,7 @@ bool Sema::checkInput(const SourceFile &file, bool &complete, bool isWhole) {
   if (!complete)
     return true;
   size_t before = diags.errorCount();
-  if (!session) {
-    const SourceFile &empty = sources.add("<session>", "", "");
-    session = addModule("session", empty, /*isStd=*/false);
-    session->state = ModuleInfo::Ready;
-  }
+  openSession();
   LexedSource lexed = lex(file, diags);
   ast::Module *tree = parseModule(file, lexed, arena, diags);
   if (diags.errorCount() != before || !prelude)
@@ -28,6 +31,7 @@ bool Sema::checkInput(const SourceFile &file, bool &complete, bool isWhole) {
   // Names and facts change only if all of it is right.
   auto names = session->scope.names;
   size_t factCount = session->facts->size();
+  mentioned.clear();
   session->syntax = tree;
   session->path = file.path(); // imports are looked for beside it
   topEffects = 0;
@@ -42,8 +46,13 @@ bool Sema::checkInput(const SourceFile &file, bool &complete, bool isWhole) {
   replacing = false;
   checkItems(*session, tree->items);
   context = nullptr;
-  if (diags.errorCount() == before)
+  if (diags.errorCount() == before) {
+    inputMentions[file.id()] = std::move(mentioned);
+    for (SessionName name : session->scope.names)
+      if (auto old = names.find(name.first); old == names.end() || old->second != name.second)
+        definedBy[name] = file.id();
     return true;
+  }
   session->scope.names = std::move(names);
   session->facts->truncate(factCount);
   return false;
@@ -96,11 +105,13 @@ InputSummary Checker::summary() const {
   return out;
 }
 
-void Checker::keepResult() {
-  const ExprStmt *last = lastExpression(impl->session);
+void Checker::keepResult() { impl->keepResult(); }
+
+void Sema::keepResult() {
+  const ExprStmt *last = lastExpression(session);
   if (!last)
     return;
-  Symbol *symbol = impl->newSymbol(SymbolKind::Variable, "_", last->span);
+  Symbol *symbol = newSymbol(SymbolKind::Variable, "_", last->span);
   symbol->type = last->expr->checked->type;
   symbol->value = *last->expr->checked;
   symbol->value.literal = Value::NotLiteral;
@@ -109,10 +120,11 @@ void Checker::keepResult() {
   // As of a `let`: a number of the host that only the run knows is a size.
   if (symbol->type->isScalar() && symbol->type->elem.is(ElementType::I64) && symbol->value.host &&
       !symbol->value.dim)
-    symbol->value.dim = impl->dims.newSymbolDim({"_", SymbolRole::HostInt, false, last->span});
+    symbol->value.dim = dims.newSymbolDim({"_", SymbolRole::HostInt, false, last->span});
   symbol->isModuleLevel = true;
   symbol->used = true;
-  impl->session->scope.names[symbol->name] = symbol;
+  session->scope.names[symbol->name] = symbol;
+  definedBy[{symbol->name, symbol}] = last->span.file;
 }
 
 NamesMark Checker::mark() const {

@@ -9,8 +9,8 @@
 
 namespace mx::sema {
 
-Sema::Sema(SourceManager &sourceManager, Diagnostics &sink, CheckOptions opts)
-    : sources(sourceManager), diags(sink), options(std::move(opts)), types(dims) {
+Sema::Sema(SourceManager &sourceManager, Diagnostics &sink, CheckOptions opts, Sema *older)
+    : sources(sourceManager), diags(sink), options(std::move(opts)), types(dims), older(older) {
   loadPrimitives();
   prelude = loadModule("prelude", {}, options.stdlib);
   if (prelude)
@@ -140,8 +140,14 @@ ModuleInfo *Sema::loadModule(const std::string &name, Span where, const std::str
     auto text = readFile(path, limits::kMaxSourceBytes + 1, error);
     if (!text)
       continue;
+    const SourceFile *read = nullptr;
+    if (older)
+      if (auto was = older->modules.find(path); was != older->modules.end())
+        read = &sources.file(was->second->syntax->file);
     const SourceFile &source =
-        sources.add(isStd ? "std/" + file + ".mx" : path, path, std::move(*text));
+        read && read->text() == *text
+            ? *read
+            : sources.add(isStd ? "std/" + file + ".mx" : path, path, std::move(*text));
     size_t before = diags.errorCount();
     ModuleInfo *module = addModule(name, source, isStd);
     if (module->state == ModuleInfo::Broken)

@@ -79,6 +79,7 @@ Symbol *Sema::lookup(std::string_view name) {
     if (it == s->names.end())
       continue;
     Symbol *found = it->second;
+    mention(*s, it->first, found);
     if (auto pending = pendingConsts.find(found); pending != pendingConsts.end())
       resolveConst(found, pending->second);
     return withFunctions(found);
@@ -96,8 +97,10 @@ Symbol *Sema::lookup(std::string_view name) {
 Symbol *Sema::lookupFunction(std::string_view name) {
   for (Scope *s = context->scope; s; s = s->parent) {
     auto it = s->names.find(name);
-    if (it != s->names.end() && it->second->kind == SymbolKind::Function)
-      return withFunctions(it->second);
+    if (it == s->names.end() || it->second->kind != SymbolKind::Function)
+      continue;
+    mention(*s, it->first, it->second);
+    return withFunctions(it->second);
   }
   return nullptr;
 }

@@ -3,6 +3,7 @@
 // The checker's state and its parts, each a file of this folder:
 //   Modules, Names        files, imports, the prelude; defining and looking up names
 //   Input, Assist         inputs of a session; what a person at a prompt or in an editor asks
+//   Renew                 a checker that starts anew with the names of a session
 //   Declare, Nominals     signatures and bodies of functions; models and structs
 //   ResolveType, -Size    written types and sizes
 //   CheckStmt, Loops, Assignments          statements
@@ -66,9 +67,13 @@ struct Mismatch {
   Answer answer;
 };
 
+/// A name of a session at some time, and what it stood for.
+using SessionName = std::pair<std::string_view, Symbol *>;
+
 class Sema {
 public:
-  Sema(SourceManager &sourceManager, Diagnostics &sink, CheckOptions opts);
+  /// `older`: a checker whose texts of modules are used again if they have not changed.
+  Sema(SourceManager &sourceManager, Diagnostics &sink, CheckOptions opts, Sema *older = nullptr);
 
   SourceManager &sources;
   Diagnostics &diags;
@@ -113,6 +118,16 @@ public:
 
   // ---- Input.cpp
   bool checkInput(const SourceFile &file, bool &complete, bool isWhole);
+  void openSession();
+  void keepResult();
+  Sema *older = nullptr;
+  std::map<SessionName, uint32_t> definedBy; ///< the file of the input that each name comes from
+  std::map<uint32_t, std::set<SessionName>> inputMentions; ///< by the file of the input
+  std::set<SessionName> mentioned;                         ///< by the input that is checked
+  void mention(const Scope &scope, std::string_view name, Symbol *symbol) {
+    if (session && &scope == &session->scope)
+      mentioned.insert({name, symbol});
+  }
 
   // ---- OutsideCalls.cpp
   const ast::Call *checkOutsideCall(ModuleInfo &module, const SourceFile &file,

@@ -75,6 +75,8 @@ public:
     if (std::optional<Fault> fault = optimize())
       return *fault;
     compiled.times.optimizeMs = watch.ms();
+    if (options.isStopped && options.isStopped())
+      return fault("compiling", "somebody stopped it");
     if (options.wantIrAfter)
       compiled.irAfter = text();
     if (std::optional<Fault> fault = emit())
@@ -135,7 +137,12 @@ private:
     llvm::FunctionAnalysisManager functions;
     llvm::CGSCCAnalysisManager components;
     llvm::ModuleAnalysisManager modules;
-    llvm::PassBuilder builder(&machine);
+    llvm::PassInstrumentationCallbacks callbacks;
+    if (options.isStopped)
+      callbacks.registerShouldRunOptionalPassCallback(
+          [this](llvm::StringRef, llvm::Any) { return !options.isStopped(); });
+    llvm::PassBuilder builder(&machine, {}, std::nullopt,
+                              options.isStopped ? &callbacks : nullptr);
     builder.registerModuleAnalyses(modules);
     builder.registerCGSCCAnalyses(components);
     builder.registerFunctionAnalyses(functions);

@@ -5,6 +5,7 @@
 #include "Target/Fault.h"
 #include "Target/TargetCpu.h"
 #include "mlir/IR/BuiltinOps.h"
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -42,6 +43,8 @@ struct CompileOptions {
   bool wantIrBefore = false; ///< LLVM IR as translated, attributes set
   bool wantIrAfter = false;  ///< LLVM IR after the passes (`--emit=llvm`)
   bool wantAssembly = false; ///< `--emit=asm`
+  /// Asked between passes, from any thread; true ends the compilation with a fault. May be empty.
+  std::function<bool()> isStopped;
 };
 
 struct Compiled {

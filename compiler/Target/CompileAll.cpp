@@ -74,6 +74,8 @@ private:
   }
 
   Result<Compiled> compile(const CompileJob &job) {
+    if (job.options.isStopped && job.options.isStopped())
+      return Fault{"compiling '" + job.options.name + "': somebody stopped it"};
     std::unique_lock lock(contextLocks.find(context(job))->second);
     Result<Translated> translated = translate(job.module, job.options);
     lock.unlock();

@@ -32,31 +32,62 @@ for _ in range(50):
     best = min(best, time.perf_counter() - begin)
 print(f"lenet: a whole process takes {best * 1e3:.2f} ms")
 PYTHON
-# The same beside it where there is PyTorch.
-python3 - <<'PYTHON'
-import resource, time
+# The same beside it where there is PyTorch, and ONNX Runtime with the same models exported.
+python3 - "$work" <<'PYTHON'
+import sys, time
 begin = time.perf_counter()
 try:
     import torch
 except ImportError:
     raise SystemExit("no PyTorch to compare with")
+import resource, subprocess
 from torch import nn
 torch.set_num_threads(1)
 lenet = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(),
                       nn.MaxPool2d(2), nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(),
                       nn.Linear(84, 10)).eval()
 tiny = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 8)).eval()
+models = (("tiny mlp", tiny, torch.ones(1, 64)), ("lenet", lenet, torch.ones(1, 1, 28, 28)))
+TIMED = """
+def timed(call):
+    best = 1e9
+    for _ in range(20):
+        begin = time.perf_counter()
+        for _ in range(200):
+            call()
+        best = min(best, (time.perf_counter() - begin) / 200)
+    return f"{best * 1e6:.1f} us a call"
+"""
+exec(TIMED)
 with torch.inference_mode():
     lenet(torch.ones(1, 1, 28, 28)).argmax(1)
     first = time.perf_counter() - begin
     print(f"PyTorch {torch.__version__}: first result {first * 1e3:.0f} ms after Python's start, "
           f"resident {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss} KB")
-    for name, net, x in (("tiny mlp", tiny, torch.ones(1, 64)), ("lenet", lenet, torch.ones(1, 1, 28, 28))):
-        best = 1e9
-        for _ in range(20):
-            begin = time.perf_counter()
-            for _ in range(200):
-                net(x)
-            best = min(best, (time.perf_counter() - begin) / 200)
-        print(f"PyTorch {torch.__version__}: {name} {best * 1e6:.1f} us a call")
+    for name, net, x in models:
+        print(f"PyTorch {torch.__version__}: {name} {timed(lambda: net(x))}")
+for name, net, x in models:
+    torch.onnx.export(net, x, f"{sys.argv[1]}/{name}.onnx")
+# In a process of its own, which has no PyTorch in it.
+subprocess.run([sys.executable, "-c", TIMED + r"""
+import sys, time
+begin = time.perf_counter()
+try:
+    import onnxruntime, numpy
+except ImportError:
+    raise SystemExit("no ONNX Runtime to compare with")
+import re
+options = onnxruntime.SessionOptions()
+options.intra_op_num_threads = 1
+who = f"ONNX Runtime {onnxruntime.__version__}"
+for name, shape in (("lenet", (1, 1, 28, 28)), ("tiny mlp", (1, 64))):
+    session = onnxruntime.InferenceSession(f"{sys.argv[1]}/{name}.onnx", options, providers=["CPUExecutionProvider"])
+    feed = {session.get_inputs()[0].name: numpy.ones(shape, numpy.float32)}
+    session.run(None, feed)[0].argmax(1)
+    if name == "lenet":
+        first = time.perf_counter() - begin
+        resident = re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read()).group(1)
+        print(f"{who}: first result {first * 1e3:.0f} ms after Python's start, resident {resident} KB")
+    print(f"{who}: {name} {timed(lambda: session.run(None, feed))}")
+""", sys.argv[1]], check=False)
 PYTHON

@@ -77,12 +77,13 @@ class Terminal:
         end = time.monotonic() + PATIENCE
         while self.edits and termios.tcgetattr(self.fd)[3] & termios.ICANON and time.monotonic() < end:
             self.pump(0.05)
-        while self.pump(0.2):
+        while self.pump(0.05):
             pass
         self.raw = self.seen = ""
 
     def leave(self):
-        """Ctrl-D; the exit code."""
+        """Ctrl-D; the exit code. Without editing the line must be empty."""
+        self.settle()
         self.send("\x04")
         return self.wait()
 
