@@ -89,6 +89,8 @@ std::optional<Emitter::Indexing> Emitter::indexing(const Index *e, ir::TensorTyp
 }
 
 mlir::Value Emitter::emitIndex(const Index *e) {
+  if (e->checked->type->is(Kind::TypeName))
+    return unsupported(e->span, "a type as a value"); // and what it is made of was not checked
   const Type *object = concrete(e->object->checked->type);
   const Type *type = concrete(e->checked->type);
   if (object->is(Kind::Array)) {

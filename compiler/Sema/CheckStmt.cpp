@@ -86,7 +86,7 @@ void Sema::checkStmt(Stmt *stmt) {
     checkAttributes(stmt->attributes, "an expression", {});
     auto *e = as<ExprStmt>(stmt);
     statementIf = e->expr->kind == ExprKind::If;
-    check(e->expr);
+    isAValue(*check(e->expr), e->expr);
     return;
   }
   case StmtKind::Let:
@@ -287,13 +287,8 @@ void Sema::checkLet(Let *let) {
     diags.report(Code::E0222, let->value->span, "this gives no value").caret("nothing to bind");
     value = arena.make<Value>(errorValue());
   }
-  if (value->type->is(Kind::TypeName) || value->type->is(Kind::Module)) {
-    diags.report(Code::E0217, let->value->span, show(*value) + " is not a value")
-        .help(value->type->is(Kind::TypeName)
-                  ? "name a type with `type`: `type Name = " + textOf(let->value) + "`"
-                  : "give a module another name with `import … as …`");
+  if (!isAValue(*value, let->value))
     value = arena.make<Value>(errorValue());
-  }
   if (want && !want->isError()) {
     Value v = adapted(*value, want);
     // The written type names sizes; the value may know more about where it lives.
@@ -302,6 +297,16 @@ void Sema::checkLet(Let *let) {
   } else {
     bindPattern(let->pattern, want ? want : value->type, value, let->bind, let->value, {});
   }
+}
+
+bool Sema::isAValue(const Value &found, const Expr *e) {
+  bool isType = found.type->is(Kind::TypeName);
+  if (!isType && !found.type->is(Kind::Module))
+    return true;
+  diags.report(Code::E0217, e->span, show(found) + " is not a value")
+      .help(isType ? "name a type with `type`: `type Name = " + textOf(e) + "`"
+                   : "give a module another name with `import … as …`");
+  return false;
 }
 
 void Sema::checkResult(const Value &value, Span span, Expr *expr) {

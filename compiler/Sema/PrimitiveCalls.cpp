@@ -104,13 +104,12 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
     if (!checkAll())
       return errorValue();
     for (Arg &a : args) {
-      bool printable = !a.value->type->is(Kind::Nothing) && !a.value->type->is(Kind::Module);
-      if (!printable) {
-        diags.report(Code::E0202, a.span,
-                     a.value->type->is(Kind::Nothing) ? "this gives no value"
-                                                      : show(*a.value) + " cannot be printed");
+      if (a.value->type->is(Kind::Nothing)) {
+        diags.report(Code::E0202, a.span, "this gives no value");
         return errorValue();
       }
+      if (!isAValue(*a.value, a.expr))
+        return errorValue();
       if (!a.name.empty()) {
         diags
             .report(Code::E0207, a.nameSpan,

@@ -224,6 +224,8 @@ public:
   void checkStmt(Stmt *stmt);
   const Value *checkLastStmt(Stmt *stmt, const Type *expected, bool wantValue);
   void checkLet(ast::Let *let);
+  /// Types and modules have names and are no values: E0217.
+  bool isAValue(const Value &found, const ast::Expr *e);
   void checkAssign(ast::Assign *assign);
   void checkFor(ast::For *loop);
   void checkWhile(ast::While *loop);

@@ -65,7 +65,8 @@ class Terminal:
                 self.forget(found.end())
                 return found
             if time.monotonic() > end or self.pump(1) is None:
-                sys.exit(f"not seen: {pattern!r}\nseen instead:\n{self.seen}\nraw: {self.raw!r}")
+                ended = os.waitpid(self.pid, os.WNOHANG)
+                sys.exit(f"not seen: {pattern!r}\nseen instead:\n{self.seen}\nraw: {self.raw[-2000:]!r}\nended: {ended}")
 
     def forget(self, count):
         """Takes what was seen off; what follows is looked at next."""

@@ -127,6 +127,7 @@ if "\x1b" in t.raw:
 t.enter("let y = (x +")
 t.enter("")
 t.expect(r"error\[E\d+\]")
+t.expect("mx> ")  # without editing, what is typed before the prompt is shown before it
 t.enter("x + 1")
 t.expect(r"\n4\n")
 if t.leave() != 0:
