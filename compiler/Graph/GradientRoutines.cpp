@@ -145,6 +145,11 @@ void RoutineRules::scan() {
     r.contribute(input(1), bySum);
 }
 
+Value RoutineRules::others() {
+  Value x = input(0), after = call("cumprod", {flip(x)}, r.typeOf(x));
+  return op2("mul", shifted(op.getResult(), 1), flip(shifted(after, 1)));
+}
+
 void RoutineRules::scatter() {
   Value x = input(0), index = input(1), y = input(2);
   Type element = r.typeOf(g).getElement();

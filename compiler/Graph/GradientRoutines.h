@@ -11,6 +11,8 @@ public:
   void run();
   /// Forward mode; false for the factors of matrices, which have no rule.
   bool forward();
+  /// Of a running product: the product of all others along its axis.
+  mlir::Value others();
 
 private:
   using Value = mlir::Value;

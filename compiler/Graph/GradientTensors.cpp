@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Part of Differentiate: rules of reductions, products, shapes, indexing and copies.
-#include "Graph/Adjoints.h"
+#include "Graph/GradientRoutines.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -17,35 +17,26 @@ Value Reverse::stretchBack(Value g, ir::TensorType to, ArrayRef<int64_t> axes) {
   return make<ir::BroadcastOp>(type, shaped(g, type.withSizes(kept)));
 }
 
-/// The product of the others, without dividing by a zero.
+/// The product of the others. Nothing is divided, so it is right to any order where factors are 0.
 void Reverse::productOf(ir::ProdOp op, Value g) {
-  Value x = op.getX();
-  ArrayRef<int64_t> axes = op.getAxes();
+  Value x = op.getX(), slope;
   ir::TensorType type = typeOf(x);
-  Value isZero = elementwise("eq", {x, number(x, 0)}, b.getI1Type());
-  Value filled = elementwise("select", {isZero, number(x, 1), x});
-  SmallVector<ir::SizeAttr> kept(type.getSizes());
-  for (int64_t axis : axes)
+  // Along one axis after the other, of what is left of those before.
+  Value left = x;
+  for (int64_t axis : op.getAxes()) {
+    auto running = ir::RoutineOp::create(b, left.getType(), b.getStringAttr("cumprod"),
+                                         ValueRange{left}, b.getI64IntegerAttr(axis));
+    Value others = RoutineRules(*this, running, {}).others();
+    slope = slope ? elementwise("mul", {slope, others}) : others;
+    if (axis == op.getAxes().back())
+      break;
+    SmallVector<ir::SizeAttr> kept(typeOf(left).getSizes());
     kept[static_cast<size_t>(axis)] = sizeOf(1);
-  Value others = axes.empty() ? filled
-                              : make<ir::ProdOp>(type.withSizes(kept), filled,
-                                                 b.getDenseI64ArrayAttr(axes), b.getUnitAttr());
-  Value counts = sum(make<ir::CastOp>(type, isZero), axes, /*keep=*/true);
-  auto are = [&](double n) { return elementwise("eq", {counts, number(x, n)}, b.getI1Type()); };
-  // With one zero only it has a slope, with two none has. The zeros stay in the product where it
-  // has a slope by them, so that the second derivative is right.
-  Value zero = number(x, 0);
-  Value all = sum(elementwise("select", {isZero, x, zero}), axes, /*keep=*/true);
-  Value other = elementwise("sub", {all, x}); // of two
-  Value atZero = elementwise(
-      "select",
-      {are(1), others, elementwise("select", {are(2), elementwise("mul", {other, others}), zero})});
-  Value elsewhere = elementwise(
-      "select",
-      {are(0), others, elementwise("select", {are(1), elementwise("mul", {all, others}), zero})});
-  Value slope = elementwise(
-      "select", {isZero, atZero, elementwise("div", {elsewhere, filled}, type.getElement())});
-  contribute(x, elementwise("mul", {stretchBack(g, type, axes), slope}));
+    left = make<ir::ProdOp>(type.withSizes(kept), left, b.getDenseI64ArrayAttr(axis),
+                            b.getUnitAttr());
+  }
+  Value stretched = stretchBack(g, type, op.getAxes());
+  contribute(x, slope ? elementwise("mul", {stretched, slope}) : stretched);
 }
 
 void Reverse::extreme(Operation *op, Value g, ArrayRef<int64_t> axes, bool) {

@@ -66,9 +66,20 @@ bool Rows::isRowResult(ArrayRef<SizeAttr> sizes) {
          llvm::all_of(sizes.drop_front(keptAxes), [](SizeAttr s) { return s.constant() == 1; });
 }
 
+/// Whether rows of `space` may have results of the sizes `than`, so that these are not the rows.
+static bool isLarger(ArrayRef<SizeAttr> space, ArrayRef<SizeAttr> than) {
+  if (space.size() != than.size())
+    return space.size() > than.size();
+  auto fits = [](auto sizes) {
+    auto [one, other] = sizes;
+    return one == other || other.constant() == 1;
+  };
+  return space != than && llvm::all_of(llvm::zip_equal(space, than), fits);
+}
+
 LogicalResult Rows::analyse() {
   for (Operation *op : group.sources)
-    if (spaceOf(op).size() > space.size() || space.empty()) {
+    if (space.empty() || isLarger(spaceOf(op), space)) {
       space.assign(spaceOf(op).begin(), spaceOf(op).end());
       keptAxes = space.size() - axesOf(op).size();
     }

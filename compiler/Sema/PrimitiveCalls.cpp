@@ -363,6 +363,8 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
     std::vector<Shape> shapes;
     const Value *first = nullptr;
     Arg *firstArg = nullptr;
+    const Type *array = nullptr; // of tensors, in the place of all
+    auto positional = std::count_if(args.begin(), args.end(), [](const Arg &a) { return a.name.empty(); });
     for (Arg &a : args) {
       if (a.name == "axis") {
         auto n = staticInt(a.expr, "an axis");
@@ -377,17 +379,9 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
         return errorValue();
       }
       const Type *t = a.value->type;
-      if (t->is(Kind::Array) && t->element->isTensor() && args.size() <= 2) {
-        if (concat) {
-          auto index = axisIndex(t->element->shape, axis);
-          Shape s = t->element->shape;
-          if (index)
-            s[*index].dim = dims.mul(s[*index].dim, t->count);
-          return valueOf(types.tensor(t->element->elem, s, t->element->device));
-        }
-        Shape s = t->element->shape;
-        s.insert(s.begin(), axisOf(t->count));
-        return valueOf(types.tensor(t->element->elem, s, t->element->device));
+      if (t->is(Kind::Array) && t->element->isTensor() && positional == 1) {
+        array = t;
+        t = t->element;
       }
       if (!t->isTensor()) {
         diags.report(Code::E0202, a.span, "`" + f.name + "` joins tensors, this is " + show(t));
@@ -434,7 +428,12 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
           .help("write `stack(…)`");
       return errorValue();
     }
-    return valueOf(types.tensor(first->type->elem, r.shape, first->type->device));
+    const Type *part = array ? array->element : first->type;
+    if (array) { // each has the part's size along the axis, a new one 1
+      auto at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(r.shape.size()) : axis);
+      r.shape[at].dim = dims.mul(r.shape[at].dim, array->count);
+    }
+    return valueOf(types.tensor(part->elem, r.shape, part->device));
   }
   case ShapeRule::Einsum:
     if (!checkAll())

@@ -9,12 +9,13 @@ again. Its slope along a random direction is taken three ways: as the product wi
 and by central differences in f64. `--graphs N` compiles the gradient of every N-th as well. Where
 differences of two widths part from each other there is a kink between, and they say nothing; nor do they
 where the value is so large that its rounding shows, or so steep that the widths are none. Where it is not even
-finite, or nothing on the way to it is, there is no slope; few programs may be so. Prints the programs that disagree; exits with 1 if there are any. With
-`--seconds`, begins no program later.
+finite, or something on the way to it is not, there is no slope; few programs may be so. Prints the programs that
+disagree; exits with 1 if there are any. With `--seconds`, begins no program later.
 """
 import argparse
 import concurrent.futures
 import math
+import os
 import random
 import re
 import subprocess
@@ -33,6 +34,8 @@ options.add_argument("--workers", type=int, default=2)
 given = options.parse_args()
 started = time.monotonic()
 
+# Tensors are so small that threads would only wait for each other.
+ENVIRONMENT = {"MX_NUM_THREADS": "1"} | os.environ
 ROWS, COLUMNS = 3, 4
 UNARY = ["sin({0})", "cos({0})", "tanh({0})", "{0} * {0}", "-{0}", "exp(-({0} * {0}))", "abs({0})",
          "log1p({0} * {0})", "sqrt({0} * {0} + 1.0)", "1.0 / ({0} * {0} + 2.0)", "erf({0})",
@@ -97,7 +100,7 @@ class Program:
                 if self.r.random() < 0.3:
                     body.append(f"{target}[{turn} % 3] = {target}[({turn} + 1) % 3] * 0.5")
                 if not every and self.r.random() < 0.3:
-                    body.append(f"if {target}.sum() > {self.r.uniform(-2, 4):.2f} {{ break }}")
+                    body.append(f"if {target}.sum() > {self.r.uniform(-2, 4):.2f}37 {{ break }}")
                 lines.append(f"{every}for {turn} in 0..{self.r.randrange(0, 5)} {{\n" + "\n".join(body) +
                              f"\n{target} = tanh({target})\n}}")
             elif kind < 0.8:
@@ -107,7 +110,8 @@ class Program:
                 lines.append(f"var {count} = 0\nwhile {count} < 4 and {target}.sum() < 3.07 limit 6 {{\n" +
                              "\n".join(body) + f"\n{count} += 1\n{target} = tanh({target}) + 0.1\n}}")
             else:
-                condition = f"{self.value()}.sum() > {self.r.uniform(-1, 2):.2f}"
+                # No round number here either: a sum that is 0 but for its rounding has either side.
+                condition = f"{self.value()}.sum() > {self.r.uniform(-1, 2):.2f}37"
                 then = self.block(depth - 1, self.r.randrange(1, 3), variables)
                 other = self.block(depth - 1, self.r.randrange(1, 3), variables)
                 lines.append(f"if {condition} {{\n" + "\n".join(then) + "\n} else {\n" + "\n".join(other) + "\n}")
@@ -153,6 +157,18 @@ def calls(number, graphs):
     return out
 
 
+def overflows(number, text):
+    """Whether something on the way to the value is infinite or NaN: then its gradient by what is not even used
+    of it is 0 times infinity. Every value is asked as it is made."""
+    asked = re.sub(r"^((?:let |var )?([abv]\d*)(?:\[.*?\])? = .*)$", r"\1\nprint(all(isfinite(\2)))", text, flags=re.M)
+    point = calls(number, 0).partition("\n")[0]
+    with tempfile.NamedTemporaryFile("w", suffix=".mx") as file:
+        file.write(f"{asked}\n{point}\nprint(value{number}(x{number}))\n")
+        file.flush()
+        done = subprocess.run([given.mxc, "run", file.name], capture_output=True, text=True, env=ENVIRONMENT)
+    return done.returncode == 0 and "false" in done.stdout
+
+
 def agree(x, y):
     return abs(x - y) <= 2e-5 * (1 + abs(y))
 
@@ -164,7 +180,7 @@ def check(numbers):
     with tempfile.NamedTemporaryFile("w", suffix=".mx") as file:
         file.write("\n".join(texts.values()) + "\n" + "".join(calls(n, given.graphs) for n in numbers))
         file.flush()
-        done = subprocess.run([given.mxc, "run", file.name], capture_output=True, text=True)
+        done = subprocess.run([given.mxc, "run", file.name], capture_output=True, text=True, env=ENVIRONMENT)
     if done.returncode:
         if len(numbers) == 1:
             return [f"{texts[numbers[0]]}\n{done.stderr[:1500]}"], 0, 0
@@ -188,7 +204,12 @@ def check(numbers):
         isSteep = abs(got.get("reverse", 0)) * 2e-7 > 1e-2
         if not agree(narrow, want) or noise > 1e-5 * (1 + abs(want)) or isSteep:
             want = got.get("reverse", float("nan"))
+        else:
+            want = narrow + (narrow - want) / 24  # what the square of the width adds is gone
         if len(got) < 2 or not all(agree(v, want) for v in got.values()):
+            if any(math.isnan(v) for v in got.values()) and overflows(n, texts[n]):
+                grown += 1
+                continue
             found.append(f"{texts[n]}\nprogram {n}: {got}, not {want}")
     return found, compared, grown
 

@@ -13,7 +13,7 @@ day=$(($(date +%s) / 86400))
 first=$((day * 1000000))
 pids=()
 for ((i = 0; i < workers; i++)); do
-  python3 test/random/random_graphs.py "$mxc" --first $((first + i * 200000)) --count $((graphs / workers)) --guarded \
+  python3 test/random/random_graphs.py "$mxc" --first $((first + i * 200000)) --count $((graphs / workers)) --guarded --batch 100 \
     --rotate "${MX_RANDOM_MODES:-1}" --seconds "${MX_NIGHTLY_SECONDS:-3600}" &
   pids+=($!)
 done

@@ -545,6 +545,8 @@ def matrices(p, kind):
         p.expect(f"{once}({xt})", tall, loose)
         once = f(f"(x: {high}) -> {full}", "let (q, r) = qr(x)\n  q.T @ q")
         p.expect(f"{once}({xt})", np.broadcast_to(eye, batch + (n, n)), loose)
+        once = f(f"(x: {high}) -> {full}", f"let (q, r) = qr(x)\n  select(triu([{n}, {n}]), 0.0, r)")
+        p.expect(f"{once}({xt})", np.zeros(batch + (n, n), NP[kind]))
         once = f(f"(x: {high}) -> {high}", "let (u, s, v) = svd(x)\n  (u * s[..., new, :]) @ v")
         p.expect(f"{once}({xt})", tall, loose)
         if tall.size:
@@ -677,6 +679,76 @@ def rest(p, kind):
                 p.expect(f"log_softmax({x}, axis={axis})", np.log(soft).astype(NP[kind]), 20)
 
 
+def arrays(p, kind):
+    """concat and stack of arrays of tensors, whose elements may be known and come from a loop."""
+    for shape, n in [((2, 3), 3), ((4,), 2), ((1, 3, 2), 4), ((0, 2), 3), ((3,), 1)]:
+        a = values(kind, (n,) + shape)
+        x, rank = p.input(a), len(shape)
+        parts = ", ".join(f"x[{i}]" for i in range(n))
+        of = f"{kind}[{', '.join(map(str, (n,) + shape))}]"
+        one = f"{kind}[{', '.join(map(str, shape))}]"
+        for name, join, axes in [("concat", np.concatenate, range(-rank, rank)), ("stack", np.stack, range(rank + 1))]:
+            for axis in axes:
+                want = join(list(a), axis)
+                out = f"{kind}[{', '.join(map(str, want.shape))}]"
+                p.expect(f"{p.function(f'(x: {of}) -> {out}', f'let xs: [{one}; {n}] = [{parts}]{chr(10)}  {name}(xs, axis={axis})')}({x})",
+                         want)
+
+
+def functions(p, kind):
+    """jvp and vmap, held against what they are defined to be."""
+    k = NP[kind]
+    f = p.function
+    a, v = values(kind, (4,), special=False), values(kind, (4,), special=False)
+    x, t = p.input(a), p.input(v)
+    wave = f(f"(x: {kind}[4]) -> {kind}[4]", "x * sin(x)")
+    p.expect(f"jvp({wave}, {x}, {t})[0]", a * np.sin(a), 20)
+    p.expect(f"jvp({wave}, {x}, {t})[1]", (np.sin(a) + a * np.cos(a)) * v, 20)
+    # Twice forward along the same direction is the second derivative.
+    slope = f(f"(x: {kind}[4]) -> {kind}[4]", f"jvp({wave}, x, x * 0 + 1)[1]")
+    p.expect(f"jvp({slope}, {x}, {t})[1]", (2 * np.cos(a) - a * np.sin(a)) * v, 40)
+    cubes = f(f"(x: {kind}[4]) -> {kind}", "(x * x * x).sum()")
+    p.expect(f"jvp({cubes}, {x}, {t})[1]", np.sum(3 * a * a * v).astype(k), 40)
+    soft = f(f"(x: {kind}[4]) -> {kind}[4]", "softmax(x)")
+    e = np.exp(a - a.max())
+    s = e / e.sum()
+    p.expect(f"jvp({soft}, {x}, {t})[1]", s * (v - np.sum(s * v)), 40)
+    # A loop, a branch that is taken and one that is not, and elements that are replaced.
+    steps = f(f"(x: {kind}[4]) -> {kind}[4]", "var y = x\n  for i in 0..3 { y = y * x }\n  if y.sum() > 1000000.0 { y = x }\n"
+              "  y[1] = x[0] * 3\n  y")
+    fourth, by = a ** 4, 4 * a ** 3 * v
+    fourth[1], by[1] = 3 * a[0], 3 * v[0]
+    p.expect(f"jvp({steps}, {x}, {t})[0]", fourth, 20)
+    p.expect(f"jvp({steps}, {x}, {t})[1]", by, 20)
+    m, d = values(kind, (3, 2), special=False), values(kind, (3, 2), special=False)
+    y, u = p.input(m), p.input(d)
+    square = f(f"(x: {kind}[3, 2]) -> {kind}[2, 2]", "x.T @ x")
+    p.expect(f"jvp({square}, {y}, {u})[0]", m.T @ m, 40)
+    p.expect(f"jvp({square}, {y}, {u})[1]", d.T @ m + m.T @ d, 40)
+    zero = f(f"(x: {kind}[0]) -> {kind}", "x.sum()")
+    none = p.input(np.zeros((0,), k))
+    p.expect(f"jvp({zero}, {none}, {none})[1]", k(0))
+    # Each entry of the first axis by itself.
+    for shape in [(5, 4), (1, 4), (0, 4), (3, 2, 4)]:
+        b = values(kind, shape, special=False)
+        flat, z = b.reshape(shape[0], int(np.prod(shape[1:]))), p.input(b)
+        row = f"{kind}[{', '.join(map(str, shape[1:]))}]"
+        p.expect(f"vmap({f(f'(x: {row}) -> {row}', 'x * 2 + x')}, {z})", b * 3, 20)
+        p.expect(f"vmap({f(f'(x: {row}) -> {kind}', 'x.max()')}, {z})", flat.max(1))
+        p.expect(f"vmap({f(f'(x: {row}) -> i32', 'argmax(x.reshape([_]), axis=0)')}, {z})",
+                 flat.argmax(1).astype(np.int32))
+        p.expect(f"vmap({f(f'(x: {row}) -> bool[2, 4]', 'x.broadcast([2, 4]) > 0')}, {z})",
+                 np.stack([np.broadcast_to(r, (2, 4)) > 0 for r in b]) if shape[0] else np.zeros((0, 2, 4), np.bool_))
+    inner = f(f"(x: {kind}[4]) -> {kind}", "(x * x).sum()")
+    outer = f(f"(x: {kind}[2, 4]) -> {kind}[2]", f"vmap({inner}, x)")
+    p.expect(f"vmap({outer}, {z})", np.sum(b * b, -1), 40)
+    # Of one another: each row along itself.
+    along = f(f"(x: {kind}[4]) -> {kind}[4]", f"jvp({wave}, x, x)[1]")
+    c = values(kind, (3, 4), special=False)
+    rows = p.input(c)
+    p.expect(f"vmap({along}, {rows})", (np.sin(c) + c * np.cos(c)) * c, 40)
+
+
 def large(p, kind):
     """Enough elements for several threads; small whole numbers, so that every order gives one result."""
     n = 70001
@@ -724,9 +796,11 @@ for kind in ["i32", "f32", "f64"]:
 GROUPS["halfs-bf16"] = (halfs, "bf16")
 for kind in FLOATS:
     GROUPS[f"windows-{kind}"] = (windows, kind)
+    GROUPS[f"functions-{kind}"] = (functions, kind)
 for kind in ["f32", "f64"]:
     GROUPS[f"matrices-{kind}"] = (matrices, kind)
-
+for kind in ["bool"] + INTS + FLOATS:
+    GROUPS[f"arrays-{kind}"] = (arrays, kind)
 
 
 def made(name):
@@ -737,12 +811,21 @@ def made(name):
     return program
 
 
+def spelled(program):
+    """The expressions of a program, each with the bodies of the functions that it calls."""
+    bodies = {f"once{i}": text.partition("{")[2] for i, text in enumerate(program.functions)}
+
+    def whole(text):
+        return text + "".join(" " + whole(bodies[name]) for name in re.findall(r"\bonce\d+\b", text))
+    return [whole(text) for text, _, _ in program.cases]
+
+
 def main():
     if GROUP == "--list":
         print("\n".join(GROUPS))
         return 0
     if GROUP == "--cases":
-        json.dump({name: [text for text, _, _ in made(name).cases] for name in GROUPS}, sys.stdout)
+        json.dump({name: spelled(made(name)) for name in GROUPS}, sys.stdout)
         return 0
     count = made(GROUP).run()
     if count is None:

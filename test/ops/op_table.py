@@ -5,7 +5,8 @@ Usage: op_table.py --check | --write
 
 It is made from what the tests of this folder run: the groups that their RUN lines name, and the
 expressions that compare_with_numpy.py makes for them. Each is evaluated op by op and in a graph.
-`--check` exits with 1 when the page is not current, or fewer than 3,000 cases run.
+Below it stands which test calls each of the others. `--check` exits with 1 when the page is not current, a
+primitive is in neither, or fewer than 3,000 cases run.
 """
 
 import collections
@@ -24,20 +25,54 @@ ELEMS = ["bool", "i8", "u8", "i32", "i64", "bf16", "f16", "f32", "f64"]
 OPERATORS = [("//", r" // "), ("**", r" \*\* "), ("+", r" \+ "), ("-", r" - |^-x"), ("*", r" \* "), ("/", r" / "),
              ("%", r" % "), ("@", r" @ "), ("comparisons", r" (==|!=|<=?|>=?) "), ("and or not", r" and | or |^not "), (".T", r"\.T\b"),
              ("x[…]", r"\bx\d+\["), ("x[…] = v", r"^changed\("), ("comprehensions", r" for \w+ in ")]
-# Families of docs/primitives.md that have no element by element reference.
-ELSEWHERE = ("random", "host", "data")
+# What NumPy has nothing to say about: the test that calls each and looks at what it gives.
+NAMED = {
+    "test/ops/draws.test": "normal uniform truncated_normal bernoulli categorical randint permutation",
+    "test/run/host.mx": "print len str device to wait sync fan_in fan_out seed exists Error",
+    "test/run/options.mx": "option",
+    "test/run/rules-and-leaves.mx": "leaves zeros_like_grad",
+    "test/run/summary.test": "summary",
+    "test/data/checkpoint.mx": "save restore",
+    "test/data/program.test": "progress",
+    "test/data/draw.test": "plot draw_hist draw_image",
+    "test/data/log.test": "log_value",
+    "test/data/loader.mx": "load_batches shard_items take_items repeat_items row_items sequence_items map_items filter_items",
+    "test/data/augment.test": "resize_items crop_items zoom_items flip_items colour_items normalise_items",
+    "test/data/last-batch.test": "read_mnist",
+    "test/data/cifar.test": "read_cifar10",
+    "test/data/images.test": "read_images",
+    "test/data/files.test": "read_csv read_bin read_bytes read_chars read_array spell_text",
+    "test/data/bpe.test": "read_bpe read_tokens encode_text decode_text",
+}
 LEAST = 3000
 
 
 def primitives():
-    """Name: family, from docs/primitives.md."""
-    out, family = {}, ""
+    """Name: how programs spell it, from docs/primitives.md, which a test compares with primitives.def."""
+    out = {}
     with open(os.path.join(ROOT, "docs", "primitives.md")) as f:
         for line in f:
-            if line.startswith("## "):
-                family = line[3:].strip()
-            elif match := re.match(r"\| `(\w+)` \|", line):
-                out[match.group(1)] = family
+            if match := re.match(r"\| `(\w+)` \|", line):
+                spelled = re.search(r"; spelled ([\w.]+)", line)
+                out[match.group(1)] = (spelled.group(1) if spelled else match.group(1)).rpartition(".")[2]
+    return out
+
+
+def named_tests(names):
+    """Name: the test that calls it, or nothing where that is not so."""
+    out = {}
+    for path, words in NAMED.items():
+        with open(os.path.join(ROOT, path)) as f:
+            text = f.read()
+        # A test runs a program, or what a script writes.
+        for script in set(re.findall(r"%S/([\w./]+\.(?:py|mx))", text)):
+            with open(os.path.join(ROOT, os.path.dirname(path), script)) as f:
+                text += f.read()
+        for name in words.split():
+            # Items of data sets are changed by methods, named by the first word.
+            spelled = names[name].removesuffix("_items")
+            if re.search(rf"\b{spelled}\(", text):
+                out[name] = path
     return out
 
 
@@ -77,13 +112,18 @@ def table():
     for word in sorted(count):
         kinds = [e for e in ELEMS if e in elems[word]]
         rows.append(f"| {word} | {' '.join(kinds)} | {count[word]} | {', '.join(sorted(tests[word]))} |")
-    missing = sorted(n for n, family in names.items() if n not in count and family not in ELSEWHERE)
-    rows += ["", "Not compared here: " + ", ".join(missing) + "."]
-    return "\n".join(rows), total
+    named = named_tests(names)
+    rows += ["", "What NumPy has nothing to say about is tested by name:", "", "| primitives | test |", "|---|---|"]
+    rows += [f"| {' '.join(n for n in names if named.get(n) == path)} | {path} |" for path in NAMED]
+    untested = sorted(n for n in names if n not in count and n not in named)
+    return "\n".join(rows), total, untested
 
 
 def main():
-    text, total = table()
+    text, total, untested = table()
+    if untested:
+        print("no test of this table calls " + ", ".join(untested))
+        return 1
     with open(PAGE) as f:
         page = f.read()
     before, _, rest = page.partition(BEGIN)

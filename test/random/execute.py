@@ -62,31 +62,55 @@ def on_second(statement, line):
     return f"let {match.group(1)} = (on d1 {{ {match.group(2)} }}).to(d0)"
 
 
-def source(programs, mode):
-    """One file with many programs: for each a function, its inputs, a call, and its results printed."""
-    lines = [HELPERS]
-    for k, program in enumerate(programs):
+class Batch:
+    """Programs that run together: what they shall give, and their texts, made once for all modes."""
+
+    def __init__(self, programs):
+        self.programs = programs
+        self.types = [{} for _ in programs]
+        self.wants = [results(p, t) for p, t in zip(programs, self.types)]
+        self.calls = {}
+        self.functions = {}
+
+    def declared(self, mode):
+        """The lines of all functions; spread over two devices they are others."""
         both = mode.devices == "both"
-        lines += function(program, f"g{k}", is_graph=not both, placed=on_second if both else None)
-    if mode.ahead:
-        return "\n".join("export " + line if line.startswith("graph fn") else line for line in lines) + "\n"
-    for k, program in enumerate(programs):
-        wants = results(program)
-        names = []
+        if both not in self.functions:
+            self.functions[both] = [
+                line for k, program in enumerate(self.programs)
+                for line in function(program, f"g{k}", is_graph=not both, placed=on_second if both else None,
+                                     known=(self.types[k], self.wants[k]))]
+        return self.functions[both]
+
+    def called(self, mode):
+        """The lines that make the inputs, call, and print what comes back."""
+        second = mode.devices == "second"
+        if second not in self.calls:
+            self.calls[second] = [line for k in range(len(self.programs)) for line in self.call(k, second)]
+        return self.calls[second]
+
+    def call(self, k, second):
+        program, wants = self.programs[k], self.wants[k]
+        lines, names = [], []
         for name, value in program.inputs.items():
-            native = value.ref.astype(NATIVE[value.elem])
             names.append(f"p{k}_{name}")
-            lines.append(typed(names[-1], native))
+            lines.append(typed(names[-1], value.ref.astype(NATIVE[value.elem])))
         names += [str(n) for n in program.counts.values()]
         outs = [f"r{k}_{i}" for i in range(len(wants))]
         call = f"g{k}({', '.join(names)})"
-        if mode.devices == "second":
-            call = f"on d1 {{ {call} }}"
-        lines.append(f"let {tuple_text(outs)} = {call}")
+        lines.append(f"let {tuple_text(outs)} = " + (f"on d1 {{ {call} }}" if second else call))
         for i, (out, want) in enumerate(zip(outs, wants)):
             lines.append(f'print("#{k} {i}")')
             lines += show(out, want.elem, want.shape, f"s{k}_{i}")
-    return "\n".join(lines) + "\n"
+        return lines
+
+    def source(self, mode):
+        """One file with all programs: for each a function, its inputs, a call, and its results printed."""
+        if mode.ahead:
+            lines = ["export " + line if line.startswith("graph fn") else line for line in self.declared(mode)]
+        else:
+            lines = self.declared(mode) + self.called(mode)
+        return "\n".join([HELPERS, *lines]) + "\n"
 
 
 def same(one, other, elem):
@@ -133,19 +157,20 @@ class Runner:
         self.runs = 0
 
     def cache(self, mode):
-        return os.path.join(self.folder, "eager" if "--eager" in mode.options else "graphs")
+        # Spread over two devices, a program is a function: op by op as well.
+        return os.path.join(self.folder, "eager" if "--eager" in mode.options or mode.devices == "both" else "graphs")
 
     def forget_kernels(self):
         """Kernels of graphs are rarely met again, and would fill the disk. Those of single ops are."""
         shutil.rmtree(self.cache(GRAPH), ignore_errors=True)
 
-    def run(self, programs, mode):
+    def run(self, batch, mode):
         """The printed blocks by program and output, or the text of an error."""
         path = os.path.join(self.folder, f"random-{os.getpid()}.mx")
         with open(path, "w") as f:
-            f.write(source(programs, mode))
+            f.write(batch.source(mode))
         if mode.ahead:
-            return self.build(programs, mode, path)
+            return self.build(batch.programs, mode, path)
         env = dict(os.environ, MX_NUM_THREADS=str(mode.threads))
         command = [self.mxc, "run", f"--cache={self.cache(mode)}", *mode.options, *self.extra, path]
         self.runs += 1
@@ -183,9 +208,9 @@ class Runner:
 
     def check(self, programs, modes):
         """Failures of the programs in the modes, the first of each program."""
-        failures, graph_blocks = {}, None
+        failures, graph_blocks, batch = {}, None, Batch(programs)
         for mode in modes:
-            blocks, error = self.run(programs, mode)
+            blocks, error = self.run(batch, mode)
             if error and len(programs) > 1:  # whose is it?
                 for k, program in enumerate(programs):
                     for failure in self.check([program], [GRAPH, mode] if mode.same_bits else [mode]):
@@ -196,7 +221,7 @@ class Runner:
             if mode is GRAPH:
                 graph_blocks = blocks
             for k, program in enumerate(programs):
-                for i, want in enumerate(results(program)):
+                for i, want in enumerate(batch.wants[k]):
                     body = blocks.get((k, i), "")
                     reason = difference(body, want)
                     if not reason and mode.same_bits and graph_blocks and not same(body, graph_blocks.get((k, i), ""), want.elem):

@@ -142,10 +142,11 @@ def write(block, types, depth, placed):
     return out
 
 
-def function(program, name, is_graph=True, placed=None):
-    """The program as a function. `placed` may put the text of single ops on other devices."""
-    types = {}
-    outs = results(program, types)
+def function(program, name, is_graph=True, placed=None, known=None):
+    """The program as a function. `placed` may put the text of single ops on other devices; `known` are the
+    types and outputs of a program that was evaluated before."""
+    types, outs = known or ({}, None)
+    outs = outs or results(program, types)
     params = [f"{n}: {v.type_text()}" for n, v in program.inputs.items()]
     params += [f"{n}: i64" for n in program.counts]
     lines = [f"{'graph ' if is_graph else ''}fn {name}({', '.join(params)}) -> "

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from execute import AHEAD, GRAPH, MODES, Runner, source
+from execute import AHEAD, GRAPH, MODES, Batch, Runner
 from generate import generate
 from program import function, size_of
 from reduce import reduce
@@ -53,7 +53,7 @@ def report(failure, seed, runner, args):
     print("\n".join(function(program, "reduced")))
     path = os.path.join(tempfile.gettempdir(), f"random-graph-{seed}.mx")
     with open(path, "w") as f:
-        f.write(source([program], next(m for m in [*MODES, AHEAD] if m.name == failure.mode)))
+        f.write(Batch([program]).source(next(m for m in [*MODES, AHEAD] if m.name == failure.mode)))
     print(f"the program is {path}\n")
 
 
