@@ -454,26 +454,17 @@ void WindowPanels::copyAlongColumns(const Panel &panel, Value k0, Value steps) {
 
 void WindowPanels::copyAlongSteps(const Panel &panel, Value k0, Value steps) {
   const ConvAxis &last = axes.back();
-  Value zero = e.number(0);
-  Value filled = wholeTiles(e.add(panel.width, e.number(wide - 1)));
-  e.loop(zero, panel.width, 1, [&](Value j) {
-    Value column = arith::RemUIOp::create(e.b, j, e.number(wide)), tile = e.sub(j, column);
+  copyByColumns(panel, e.number(0), steps, [&](Value j, Value to) {
     SmallVector<Value> out = split(e.add(panel.begin, j), columnSizes());
     Value fixed = e.sub(e.mul(out.back(), last.stride), last.low);
-    eachStretch(k0, steps, last.window, false, [&](Value index, Value from, Value to) {
+    eachStretch(k0, steps, last.window, false, [&](Value index, Value from, Value end) {
       SmallVector<Value> sizes = stepSizes();
       SmallVector<Value> in = split(index, ArrayRef(sizes).drop_back());
       Spot spot = spotOf(out[0], in[0], ArrayRef(out).drop_front(), distancesOf(in));
-      Value begin = e.sub(e.mul(index, last.window), k0);
-      along(spot, fixed, last.dilation, from, to, [&](Value p, Value element) {
-        e.store(copied, copiedPlace(tile, e.add(begin, p), column), element);
-      });
+      Value begin = e.add(to, e.sub(e.mul(index, last.window), k0));
+      along(spot, fixed, last.dilation, from, end,
+            [&](Value p, Value element) { e.store(lines, e.add(begin, p), element); });
     });
-  });
-  e.loop(panel.width, filled, 1, [&](Value j) {
-    Value column = arith::RemUIOp::create(e.b, j, e.number(wide)), tile = e.sub(j, column);
-    e.loop(zero, steps, 1,
-           [&](Value k) { e.store(copied, copiedPlace(tile, k, column), e.constantOf(type, 0)); });
   });
 }
 

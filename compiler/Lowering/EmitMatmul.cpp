@@ -92,25 +92,27 @@ bool Product::mayReadRowsInPlace() {
 }
 
 void Product::copy(const Panel &panel, Value from, Value k0, Value steps) {
-  // In the order in which y lies in memory.
-  bool isSwapped = isa_and_nonnull<TransposeOp>(op.getY().getDefiningOp());
-  auto element = [&](Value tile, Value k, Value j) {
-    Evaluator::Scope scope(evaluator);
-    SmallVector<Value> place = rightPlace(e.add(k0, k), e.add(panel.begin, e.add(tile, j)));
-    e.store(copied, copiedPlace(tile, k, j), widen(evaluator.at(op.getY(), place)));
+  auto right = [&](Value k, Value j) {
+    return widen(evaluator.at(op.getY(), rightPlace(e.add(k0, k), e.add(panel.begin, j))));
   };
   Value whole = wholeTiles(panel.width), zero = e.number(0);
-  auto wholeTile = [&](Value k) {
+  // In the order in which y lies in memory.
+  if (isa_and_nonnull<TransposeOp>(op.getY().getDefiningOp()))
+    return copyByColumns(panel, from, steps, [&](Value j, Value to) {
+      e.loop(zero, steps, 1, [&](Value k) {
+        Evaluator::Scope scope(evaluator);
+        e.store(lines, e.add(to, k), right(k, j));
+      });
+    });
+  auto element = [&](Value tile, Value k, Value j) {
+    Evaluator::Scope scope(evaluator);
+    e.store(copied, copiedPlace(tile, k, j), right(k, e.add(tile, j)));
+  };
+  e.loop(zero, steps, 1, [&](Value k) {
     e.loop(from, whole, wide, [&](Value tile) {
       e.loop(zero, e.number(wide), 1, [&](Value j) { element(tile, k, j); });
     });
-  };
-  if (!isSwapped)
-    e.loop(zero, steps, 1, wholeTile);
-  else
-    e.loop(from, whole, wide, [&](Value tile) {
-      e.nest({e.number(wide), steps}, [&](Indices at) { element(tile, at[1], at[0]); });
-    });
+  });
   if (e.known(whole) && e.known(panel.width) == e.known(whole))
     return;
   // The last one, and zeros behind it.

@@ -168,6 +168,90 @@ void TileProduct::copyRows(Value i, int64_t height, Value k0, Value steps) {
   });
 }
 
+// -------------------------------------------------------------------------------------- columns
+
+void TileProduct::copyByColumns(const Panel &panel, Value from, Value steps,
+                                llvm::function_ref<void(Value, Value)> line) {
+  int64_t size = std::clamp<int64_t>(lanes, 4, 16);
+  // Lines are not a power of two apart: that would be the same places in the cache.
+  constexpr int64_t apart = kDeep + 16;
+  if (!lines.address)
+    lines = e.scratch(type, size * apart);
+  Value zero = e.number(0);
+  auto lineAt = [&](Value c) { return e.mul(c, e.number(apart)); };
+  e.loop(from, panel.width, size, [&](Value first) {
+    Value count = e.least(e.number(size), e.sub(panel.width, first));
+    e.loop(zero, count, 1, [&](Value c) {
+      Evaluator::Scope scope(evaluator);
+      line(e.add(first, c), lineAt(c));
+    });
+    e.loop(count, e.number(size), 1, [&](Value c) {
+      e.loop(zero, steps, 1,
+             [&](Value k) { e.store(lines, e.add(lineAt(c), k), e.constantOf(type, 0)); });
+    });
+    Value column = arith::RemUIOp::create(e.b, first, e.number(wide));
+    Value tile = e.sub(first, column);
+    // Steps behind the last one are copied too, into room that is there for them.
+    e.loop(zero, steps, size, [&](Value k) {
+      transposeBlock(e.addressAt(lines, k), e.addressAt(copied, copiedPlace(tile, k, column)),
+                     size);
+    });
+  });
+}
+
+/// A square of `lines` behind `from` becomes one of the copy behind `to`. Squares of 4 x 4 are
+/// transposed first, inside of vectors, then these change places as a whole.
+void TileProduct::transposeBlock(Value from, Value to, int64_t size) {
+  constexpr int64_t apart = kDeep + 16;
+  auto alignment = static_cast<unsigned>(type.getIntOrFloatBitWidth() / 8);
+  auto vector = VectorType::get({size}, type);
+  auto n = static_cast<size_t>(size);
+  SmallVector<Value> rows;
+  for (int64_t r = 0; r < size; ++r)
+    rows.push_back(
+        LLVM::LoadOp::create(e.b, vector, behind(from, e.number(r * apart)), alignment));
+  /// In each four elements these of x (0 to 3) and of y (4 to 7).
+  auto mix = [&](Value x, Value y, std::array<int32_t, 4> wanted) -> Value {
+    SmallVector<int32_t> mask;
+    for (int32_t i = 0; i < size; ++i) {
+      int32_t at = wanted[static_cast<size_t>(i) % 4];
+      mask.push_back(i / 4 * 4 + at % 4 + (at < 4 ? 0 : static_cast<int32_t>(size)));
+    }
+    return LLVM::ShuffleVectorOp::create(e.b, x, y, mask);
+  };
+  for (size_t r = 0; r < n; r += 4) {
+    Value s0 = mix(rows[r], rows[r + 1], {0, 4, 1, 5}), s1 = mix(rows[r], rows[r + 1], {2, 6, 3, 7});
+    Value s2 = mix(rows[r + 2], rows[r + 3], {0, 4, 1, 5});
+    Value s3 = mix(rows[r + 2], rows[r + 3], {2, 6, 3, 7});
+    rows[r] = mix(s0, s2, {0, 1, 4, 5});
+    rows[r + 1] = mix(s0, s2, {2, 3, 6, 7});
+    rows[r + 2] = mix(s1, s3, {0, 1, 4, 5});
+    rows[r + 3] = mix(s1, s3, {2, 3, 6, 7});
+  }
+  /// The fours of x and then of y whose number is even, or odd.
+  auto half = [&](Value x, Value y, int32_t odd) -> Value {
+    SmallVector<int32_t> mask;
+    for (int32_t i = 0; i < size; ++i)
+      mask.push_back(i / 4 * 8 + odd * 4 + i % 4);
+    return LLVM::ShuffleVectorOp::create(e.b, x, y, mask);
+  };
+  // rows[4 * b + c] has the column c of each square in the squares' row b.
+  for (size_t squares = n / 4, turn = 1; turn < squares; turn *= 2) {
+    SmallVector<Value> next(n);
+    for (size_t b = 0; b < squares; b += 2)
+      for (size_t c = 0; c < 4; ++c)
+        for (size_t odd = 0; odd < 2; ++odd)
+          next[4 * (b / 2 + odd * squares / 2) + c] =
+              half(rows[4 * b + c], rows[4 * (b + 1) + c], static_cast<int32_t>(odd));
+    rows = std::move(next);
+  }
+  for (auto [k, row] : llvm::enumerate(rows))
+    LLVM::StoreOp::create(e.b, row, behind(to, e.number(static_cast<int64_t>(k) * wide)),
+                          alignment);
+}
+
+// ----------------------------------------------------------------------------------------- rows
+
 /// Calls body with the first row of each tile in a block, and its rows. Where their number is known
 /// they are shared evenly, since a tile of one row would be slow.
 void TileProduct::tiles(Value count, llvm::function_ref<void(Value, int64_t)> body) {

@@ -87,6 +87,12 @@ protected:
   Value wholeTiles(Value width);
   /// Where a column of the panel, in the tile that begins at `tile`, is copied to at a step.
   Value copiedPlace(Value tile, Value k, Value j);
+  /// Copies the columns of the panel behind `from` where the steps of a column lie together in
+  /// memory: `line` writes those of column j behind `to` in `lines`, and a few of them are transposed
+  /// in registers.
+  void copyByColumns(const Panel &panel, Value from, Value steps,
+                     llvm::function_ref<void(Value j, Value to)> line);
+  Buffer lines;
   /// A sum as an element of the result.
   Value sumAt(Value row, Value column);
 
@@ -108,6 +114,7 @@ private:
   void sumUp(Value row, Value i, int64_t height, const Panel &panel, const Tile &tile, Value k0,
              Value steps);
   Value behind(Value address, Value elements);
+  void transposeBlock(Value from, Value to, int64_t size);
 };
 
 } // namespace mx::lowering
