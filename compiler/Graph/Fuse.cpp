@@ -40,6 +40,7 @@ private:
   Block &block;
   FusionGroups groups;
   std::vector<bool> done;
+  llvm::DenseMap<Value, Value> made; ///< results of kernels, by what they are in the block
 
   /// A group stands where its last op stood, or before, if someone needs it earlier.
   unsigned unit(unsigned index) const {
@@ -60,6 +61,12 @@ private:
     return index && groups.groupOf(*index) == &group;
   }
 
+  /// An op of another group that each kernel which needs it contains.
+  bool isRepeated(const FusionGroup &group, Operation *op) const {
+    std::optional<unsigned> index = groups.indexOf(op);
+    return index && groups.repeats(group.ops.back(), *index);
+  }
+
   /// What has to be there before `member` of the unit `next`. A kernel contains its own copies of
   /// absorbed ops, which may lie between two ops of its group; only a product may read one of them
   /// from memory.
@@ -67,7 +74,7 @@ private:
     const FusionGroup *group = groups.groupOf(next);
     bool copies = !group || group->kind != KernelKind::Product;
     for (unsigned needed : llvm::reverse(groups.before(member))) {
-      if (isAbsorbed(needed) ||
+      if (isAbsorbed(needed) || (group && isRepeated(*group, groups.op(needed))) ||
           (copies && FusionGroups::absorbs(groups.op(member), groups.op(needed))))
         pushNeeded(next, needed, stack);
       else if (unsigned other = unit(needed); other != next && !done[other])
@@ -97,11 +104,18 @@ private:
     }
   }
 
+  /// Ops that kernels contain still name what they were made from in the block.
+  Value inMemory(Value value) const {
+    Value result = made.lookup(value);
+    return result ? result : value;
+  }
+
   /// Values that a kernel reads from memory or from the host, by first use.
   SetVector<Value> inputsOf(const FusionGroup &group) {
     auto absorbed = [&](Operation *user, Value operand) {
       Operation *producer = operand.getDefiningOp();
-      return producer && FusionGroups::absorbs(user, producer);
+      return producer &&
+             (FusionGroups::absorbs(user, producer) || isRepeated(group, producer));
     };
     // What one op reads from memory is not computed again for another.
     llvm::DenseSet<Value> read;
@@ -118,7 +132,7 @@ private:
         if (!read.contains(operand) && absorbed(user, operand))
           self(self, producer);
         else
-          inputs.insert(operand);
+          inputs.insert(inMemory(operand));
       }
     };
     for (unsigned i : group.ops)
@@ -133,9 +147,11 @@ private:
     for (unsigned i : group.ops) {
       Operation *op = groups.op(i);
       places.push_back(op->getLoc());
-      if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !isMember(group, user); }))
+      if (groups.isWritten(i))
         outputs.push_back(op->getResult(0));
     }
+    if (outputs.empty()) // whoever needs it contains it
+      return;
     // Constants that MLIR has folded or moved have no place any more; then it is the graph's.
     if (llvm::all_of(group.ops,
                      [&](unsigned i) { return groups.op(i)->hasTrait<OpTrait::ConstantLike>(); }))
@@ -151,7 +167,11 @@ private:
     b.setInsertionPointToStart(&body);
     auto copy = [&](auto &self, Operation *op) -> void {
       for (Value operand : op->getOperands())
-        if (!mapping.contains(operand))
+        if (mapping.contains(operand))
+          continue;
+        else if (Value result = made.lookup(operand); result && mapping.contains(result))
+          mapping.map(operand, mapping.lookup(result));
+        else
           self(self, operand.getDefiningOp());
       b.clone(*op, mapping);
     };
@@ -166,12 +186,14 @@ private:
     sizeNamesIn(kernel, names);
     if (!names.empty())
       kernel.setSizesAttr(b.getArrayAttr(SmallVector<Attribute>(names.begin(), names.end())));
-    for (auto [old, made] : llvm::zip_equal(outputs, kernel.getOutputs()))
-      old.replaceUsesWithIf(made, [&](OpOperand &use) {
+    for (auto [old, result] : llvm::zip_equal(outputs, kernel.getOutputs())) {
+      made[old] = result;
+      old.replaceUsesWithIf(result, [&](OpOperand &use) {
         Operation *user = use.getOwner();
         return !isMember(group, user) &&
                !(user->getBlock() == &block && FusionGroups::absorbs(user, old.getDefiningOp()));
       });
+    }
   }
 };
 
@@ -182,7 +204,7 @@ struct Fuse : impl::FuseBase<Fuse> {
     ir::GraphOp graph = getOperation();
     if (graph.isExternal())
       return;
-    FusionOptions options{maxOps, explain};
+    FusionOptions options{maxOps, explain, repeats};
     // Inner blocks first: what they take along need not be computed outside.
     SmallVector<Block *> blocks;
     graph.walk([&](Operation *op) {

@@ -133,6 +133,7 @@ FusionGroups::FusionGroups(Block &block, const FusionOptions &options)
           return user->getBlock() != &this->block || !absorbs(user, ops[i]);
         }))
       start(i, KernelKind::Single);
+  chooseRepeats();
 }
 
 std::optional<unsigned> FusionGroups::indexOf(Operation *op) const {

@@ -46,6 +46,7 @@ struct FusionGroup {
 struct FusionOptions {
   unsigned maxOps = 128;
   bool explain = false;
+  bool repeats = true; ///< kernels make again what is cheap
 };
 
 class FusionGroups {
@@ -60,6 +61,10 @@ public:
   llvm::ArrayRef<unsigned> before(unsigned index) const { return preds[index]; }
   /// Null for ops that stay outside of kernels, and for cheap ones that all users absorb.
   const FusionGroup *groupOf(unsigned index) const { return groups[group[index]].get(); }
+  /// Whether the op's kernel writes its result. If not, all kernels that need it contain it.
+  bool isWritten(unsigned index) const { return written[index]; }
+  /// Whether the kernel of op `by` contains its own copy of an op of another kernel.
+  bool repeats(unsigned by, unsigned index) const { return repeated.contains({group[by], index}); }
   /// Whether a kernel with `user` contains its own copy of `cheap` instead of reading its result.
   static bool absorbs(mlir::Operation *user, mlir::Operation *cheap);
   /// A tensor of the device that costs nothing to compute again.
@@ -74,6 +79,8 @@ private:
   std::vector<unsigned> group;                      ///< of each op; 0: none
   std::vector<std::unique_ptr<FusionGroup>> groups; ///< the first one is null
   std::vector<Form> form;                           ///< of each op in a Reduce group
+  std::vector<bool> written;                        ///< of each op in a group
+  llvm::DenseSet<std::pair<unsigned, unsigned>> repeated; ///< by a group: an op of another
   std::vector<unsigned> seen;                       ///< by the last search
   unsigned search = 0;
 
@@ -94,6 +101,16 @@ private:
   std::string readsAgainst(const FusionGroup &main, const FusionGroup &other,
                            mlir::Operation *reader, Form form) const;
   std::string pathAgainst(unsigned a, unsigned b, bool throughCopies);
+
+  // What is not written (FusionRepeats.cpp).
+  struct Recipe;
+  void chooseRepeats();
+  bool follow(unsigned index, Recipe &recipe) const;
+  bool followOperands(unsigned index, Recipe &recipe) const;
+  bool readersOf(unsigned index, llvm::SmallVectorImpl<unsigned> &readers) const;
+  unsigned lastUse(mlir::Value value) const;
+  bool hasInHand(const FusionGroup &kernel, mlir::Value value) const;
+  bool isWorthRepeating(unsigned index, const Recipe &recipe) const;
 };
 
 /// Whether running the op can be noticed: it may fail for some values.

@@ -177,10 +177,14 @@ def Fuse : Pass<"fuse", "::mx::ir::GraphOp"> {
     - one product and elementwise ops on its result, if that result has one use; or
     - any other op alone.
 
-    A value that is also needed outside becomes a further output: nothing is computed twice. Only what
-    costs nothing is copied into each kernel that uses it: scalar constants (also those of the host),
-    full, iota, broadcast, axes of size 1, and transposes of values that the kernel reads from memory. A product takes
-    transposes that swap the last two dims along.
+    A value that is also needed outside becomes a further output. What costs nothing is copied into each
+    kernel that uses it: scalar constants (also those of the host), full, iota, broadcast, axes of size
+    1, and transposes of values that the kernel reads from memory. A product takes transposes that swap
+    the last two dims along.
+
+    With `repeats`, so is what a few quick elementwise ops make of values that are in memory anyway, if
+    less is moved then and what it is made of is not kept for longer than that is worth. Otherwise
+    nothing is computed twice.
 
     Groups grow along values. Two chains that share no value stay two kernels even if their spaces are
     equal: they may then run at once, their results can die apart, and equal layers stay equal kernels
@@ -190,6 +194,7 @@ def Fuse : Pass<"fuse", "::mx::ir::GraphOp"> {
   }];
   let options = [
     Option<"explain", "explain", "bool", "false", "say why ops were not fused">,
+    Option<"repeats", "repeats", "bool", "true", "kernels make again what is cheap">,
     Option<"maxOps", "max-ops", "unsigned", "128", "the largest number of ops that are joined">,
   ];
 }

@@ -147,6 +147,7 @@ static LogicalResult runFusion(ModuleOp module, const Options &options) {
   graph::FuseOptions fuse;
   if (options.disabled.count("fuse"))
     fuse.maxOps = 1;
+  fuse.repeats = !options.disabled.count("recompute");
   fuse.explain = options.wants("fusion");
   std::string reasons;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &found) {
