@@ -1,7 +1,7 @@
 # What `cmake --install` puts where: the program, the library and its headers, the runtime, the
 # standard library, and what lets other builds find them (find_package(mxc), pkg-config mxc).
 #
-#   bin/mxc   lib/libmxc.so   lib/libmxrt.so   lib/libmxrt_core.a
+#   bin/mxc   lib/libmxc.so   lib/libmxrt.so   lib/libmxrt_core.a   lib/libmxrun.a
 #   include/mxc   include/mxrt   share/mx/stdlib   lib/cmake/mxc   lib/pkgconfig/mxc.pc
 #
 # `lib` on every system: the library finds share/mx/stdlib beside its own folder.
@@ -11,6 +11,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS mxc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS mxrun ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS libmxc mxrt mxrt_core EXPORT mxcTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Build/Artefact.h"
-#include "Build/Tables.h"
+#include "Build/Linked.h"
 #include "Build/Wrappers.h"
 #include "mlir/IR/Diagnostics.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/Linker/Linker.h"
 #include "llvm/Support/Alignment.h"
 
 namespace mx::build {
@@ -25,7 +23,7 @@ public:
   Maker(Interface &interface, const std::vector<Cpu> &cpus, const pipeline::Options &options,
         Diagnostics &diags)
       : interface(interface), cpus(cpus), options(options), diags(diags),
-        module(std::make_unique<llvm::Module>(interface.prefix, context)), tables(*module) {}
+        linked(interface.prefix), tables(linked.tables) {}
 
   std::optional<std::string> run();
 
@@ -38,7 +36,6 @@ private:
   bool addType(const ValueType &type);
   bool addFunction(Function &function);
   bool addVariant(Function &function, size_t index, const Cpu &cpu, const Sizes &sizes);
-  bool link(const Function &function, pipeline::LoweredGraph &lowered, const Cpu &cpu);
   bool findMoves(const Function &function, const pipeline::Variant &variant,
                  std::vector<Move> &moves, int64_t &workspace);
   llvm::Constant *writeMoves(const std::vector<Move> &moves);
@@ -49,10 +46,8 @@ private:
   const std::vector<Cpu> &cpus;
   const pipeline::Options &options;
   Diagnostics &diags;
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module;
-  Tables tables;
-  std::set<std::string> linked;           ///< functions with their CPU
+  LinkedCode linked;
+  Tables &tables;
   std::vector<llvm::Constant *> types;    ///< mxrt_aot_type of each
   std::vector<llvm::Constant *> values;   ///< mxrt_aot_value of those embedded, else null
   std::vector<llvm::Constant *> variants; ///< mxrt_aot_variant of one function
@@ -104,29 +99,6 @@ bool Maker::addType(const ValueType &type) {
     addresses.push_back(tables.bytes(bytes, kAlignment));
   values.push_back(tables.place(
       tables.record({types.back(), tables.row(addresses), tables.null(), tables.i64(0)})));
-  return true;
-}
-
-/// The modules of one variant become part of the one module; what is there already stays.
-bool Maker::link(const Function &function, pipeline::LoweredGraph &lowered, const Cpu &cpu) {
-  std::string suffix = "." + cpu.name;
-  for (auto &[name, piece] : lowered.modules) {
-    if (!linked.insert(name + suffix).second)
-      continue;
-    target::CompileOptions plain;
-    plain.name = name;
-    plain.lineTables = false; // nobody has the source there
-    auto translated = target::translateInto(context, *piece, plain);
-    if (!translated)
-      return fail(function, Code::E0901, "could not be compiled: " + translated.message());
-    std::unique_ptr<llvm::Module> code = translated.take();
-    for (auto &[other, unused] : lowered.modules)
-      if (llvm::Function *named = code->getFunction(other))
-        named->setName(other + suffix);
-    target::markForCpu(*code, cpu.target);
-    if (llvm::Linker::linkModules(*module, std::move(code)))
-      return fail(function, Code::E0901, "could not be linked");
-  }
   return true;
 }
 
@@ -224,8 +196,10 @@ bool Maker::addVariant(Function &function, size_t index, const Cpu &cpu, const S
   for (auto &[device, bytes] : variant.arenas)
     workspace += llvm::alignTo(static_cast<uint64_t>(bytes), kAlignment);
   std::vector<Move> moves;
-  if (!findMoves(function, variant, moves, workspace) || !link(function, *lowered, cpu))
+  if (!findMoves(function, variant, moves, workspace))
     return false;
+  if (std::string trouble = linked.link(*lowered, cpu); !trouble.empty())
+    return fail(function, Code::E0901, trouble);
   if (workspace > 0)
     workspace += kAlignment - 1; // it may begin anywhere
   function.workspace = std::max(function.workspace, workspace);
@@ -237,7 +211,7 @@ bool Maker::addVariant(Function &function, size_t index, const Cpu &cpu, const S
     fixed.push_back(tables.i64(size.isOpen ? -1 : value->second));
   }
   variants.push_back(
-      tables.record({module->getFunction(entry + "." + cpu.name), tables.row(fixed),
+      tables.record({linked.entry(entry, cpu), tables.row(fixed),
                      writeMoves(moves), tables.i32(static_cast<int64_t>(moves.size())),
                      tables.i32(cpu.level()), tables.i64(workspace)}));
   return true;
@@ -282,7 +256,7 @@ bool Maker::addFunction(Function &function) {
     for (auto [i, sizes] : llvm::enumerate(function.variants()))
       if (!addVariant(function, i, cpu, sizes))
         return false;
-  addGraphFunction(interface, function, writeGraph(function), *module);
+  addGraphFunction(interface, function, writeGraph(function), *linked.module);
   return true;
 }
 
@@ -293,23 +267,16 @@ std::optional<std::string> Maker::run() {
   for (Function &function : interface.functions)
     if (!addFunction(function))
       return std::nullopt;
-  // Nobody outside calls kernels, and other artefacts may have the same.
-  for (llvm::Function &function : *module)
-    if (!function.isDeclaration())
-      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  linked.hideAll(); // other artefacts may have the same kernels
   for (const Function &function : interface.functions)
-    module->getFunction(interface.prefix + "_" + function.name)
+    linked.module->getFunction(interface.prefix + "_" + function.name)
         ->setLinkage(llvm::GlobalValue::ExternalLinkage);
-  addValueFunctions(interface, types, *module);
-  target::CompileOptions plain;
-  plain.name = interface.prefix;
-  plain.lineTables = false;
-  auto compiled = target::compileToObject(std::move(module), cpus.back().target, plain);
-  if (!compiled) {
-    fail(interface.functions.front(), Code::E0901, "could not be compiled: " + compiled.message());
-    return std::nullopt;
-  }
-  return std::move(compiled->object);
+  addValueFunctions(interface, types, *linked.module);
+  std::string trouble;
+  std::optional<std::string> object = linked.compile(cpus.back(), trouble);
+  if (!object)
+    fail(interface.functions.front(), Code::E0901, trouble);
+  return object;
 }
 
 } // namespace

@@ -36,32 +36,40 @@ bool writeFile(const std::string &path, llvm::StringRef content, Trouble &troubl
   return true;
 }
 
-bool writeArchive(const std::string &path, const std::string &object, const std::string &core,
-                  Trouble &trouble) {
-  auto buffer = llvm::MemoryBuffer::getFile(core, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer) {
-    trouble.why = "cannot read `" + core + "`: " + buffer.getError().message();
-    return false;
-  }
+bool writeArchive(const std::string &path,
+                  const std::vector<std::pair<std::string, std::string>> &objects,
+                  const std::string &other, Trouble &trouble) {
   auto failed = [&](llvm::Error error) {
     trouble.why = llvm::toString(std::move(error));
     return false;
   };
-  auto archive = llvm::object::Archive::create((*buffer)->getMemBufferRef());
-  if (!archive)
-    return failed(archive.takeError());
   std::vector<llvm::NewArchiveMember> members;
-  members.emplace_back(llvm::MemoryBufferRef(object, "graphs.o"));
-  llvm::Error problem = llvm::Error::success();
-  for (const llvm::object::Archive::Child &child : (*archive)->children(problem)) {
-    auto member = llvm::NewArchiveMember::getOldMember(child, /*Deterministic=*/true);
-    if (!member)
-      return failed(member.takeError());
-    members.push_back(std::move(*member));
+  for (auto &[name, object] : objects)
+    members.emplace_back(llvm::MemoryBufferRef(object, name));
+  std::unique_ptr<llvm::MemoryBuffer> bytes;
+  std::unique_ptr<llvm::object::Archive> archive;
+  if (!other.empty()) {
+    auto buffer = llvm::MemoryBuffer::getFile(other, /*IsText=*/false,
+                                              /*RequiresNullTerminator=*/false);
+    if (!buffer) {
+      trouble.why = "cannot read `" + other + "`: " + buffer.getError().message();
+      return false;
+    }
+    bytes = std::move(*buffer);
+    auto opened = llvm::object::Archive::create(bytes->getMemBufferRef());
+    if (!opened)
+      return failed(opened.takeError());
+    archive = std::move(*opened);
+    llvm::Error problem = llvm::Error::success();
+    for (const llvm::object::Archive::Child &child : archive->children(problem)) {
+      auto member = llvm::NewArchiveMember::getOldMember(child, /*Deterministic=*/true);
+      if (!member)
+        return failed(member.takeError());
+      members.push_back(std::move(*member));
+    }
+    if (problem)
+      return failed(std::move(problem));
   }
-  if (problem)
-    return failed(std::move(problem));
   if (llvm::Error error =
           llvm::writeArchive(path, members, llvm::SymtabWritingMode::NormalSymtab,
                              llvm::object::Archive::K_GNU, /*Deterministic=*/true, /*Thin=*/false))

@@ -27,9 +27,10 @@ struct Trouble {
 /// Writes a file as a whole: after a failure there is the old one or none. False, and why, then.
 bool writeFile(const std::string &path, llvm::StringRef content, Trouble &trouble);
 
-/// A static library of the object and all of libmxrt_core.
-bool writeArchive(const std::string &path, const std::string &object, const std::string &core,
-                  Trouble &trouble);
+/// A static library of objects, by name, and all that is in another; that may be none.
+bool writeArchive(const std::string &path,
+                  const std::vector<std::pair<std::string, std::string>> &objects,
+                  const std::string &other, Trouble &trouble);
 
 /// Has the C compiler of the system link `inputs`; `flags` come first.
 bool runLinker(const std::vector<std::string> &flags, const std::vector<std::string> &inputs,

@@ -3,6 +3,7 @@
 // `mxc build`: code for other programs, made ahead of time.
 #include "Build/Write.h"
 #include "Driver/Installed.h"
+#include "Driver/RunOptions.h"
 #include "Driver/Session.h"
 #include "Driver/Settings.h"
 #include "Support/Limits.h"
@@ -15,15 +16,18 @@ namespace {
 
 constexpr const char *kBuildHelp = R"(mxc build - code for other programs, made ahead of time
 
-usage: mxc build --obj|--lib|--python [OPTIONS] FILE -o OUT
+usage: mxc build --obj|--lib|--python|--exe [OPTIONS] FILE -o OUT
 
 Compiles every `export graph fn` of a program into functions of C and writes a header with their
 prototypes and the bytes of workspace that each needs. What comes out needs libc and libm, and no
 compiler. Prints the size of the artefact, and the signature and workspace of each function.
+With --exe it is the whole program: what `mxc run` would run, in one file.
 
   --obj                    an object file; link it with libmxrt_core.a
   --lib                    OUT.so: a shared library; OUT.a: a static one. libmxrt_core is inside
   --python                 OUT.py: a module on ctypes and NumPy; libOUT.so goes beside it
+  --exe                    OUT: a program. Graphs have code for the sizes that the text of the program
+                           shows and those of --shapes; for others they run op by op, with a note
   -o OUT                   the file to write; names in C begin with its name without `lib`
   --header FILE            where the header goes (OUT.h, beside OUT)
   --shapes N=1,32,T=7      values of sizes that are not `dyn`; several make several variants, and the
@@ -36,6 +40,8 @@ compiler. Prints the size of the artefact, and the signature and workspace of ea
   --unchecked              integer division by zero gives 0 instead of an error
   --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, schedule, recompute,
                            in-place, co-share
+  --seed N                 of --exe: seed of the generator that draws without one use (0)
+  --cache=FOLDER           where compiled kernels are kept ($MX_CACHE_DIR, ~/.cache/mx)
   -D name=value            a value for `option(name, default)`
   --error-format=text|short|json   --silence=CODE   --as NAME   --colour=auto|always|never
 )";
@@ -65,26 +71,11 @@ std::string stemOf(const std::string &path) {
   return stem.str();
 }
 
-/// A library of the runtime, which is installed beside the program.
-std::string findLibrary(const std::string &name) {
-  std::string program = codeFile(), first;
-  for (const char *folder : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
-    llvm::SmallString<256> path(llvm::sys::path::parent_path(program));
-    llvm::sys::path::append(path, "..", folder, name);
-    llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
-    if (llvm::sys::fs::exists(path))
-      return std::string(path);
-    if (first.empty())
-      first = std::string(path);
-  }
-  return first;
-}
-
 /// With all of libmxrt_core that the object needs inside.
 bool writeLibrary(const std::string &path, const std::string &object, build::Trouble &trouble) {
   std::string core = findLibrary("libmxrt_core.a");
   if (llvm::StringRef(path).ends_with(".a"))
-    return build::writeArchive(path, object, core, trouble);
+    return build::writeArchive(path, {{"graphs.o", object}}, core, trouble);
   // Said here it is shorter than by the linker.
   llvm::StringRef folder = llvm::sys::path::parent_path(path);
   if (std::error_code failure =
@@ -209,6 +200,8 @@ bool Session::writeArtefact(const BuildRequest &request, const build::Interface 
 
 bool Session::build(const std::string &name, const std::string &path, std::string text,
                     const BuildRequest &request) {
+  if (request.kind == BuildRequest::Executable)
+    return buildExecutable(name, path, std::move(text), request);
   auto cpus = build::parseCpus(request.cpus, diags);
   flushDiagnostics();
   if (!cpus)
@@ -229,16 +222,21 @@ bool Session::build(const std::string &name, const std::string &path, std::strin
 
 int runBuild(const std::vector<std::string> &args, Streams streams) {
   std::set<std::string> valued = programOptions();
-  valued.insert({"-o", "--header", "--shapes", "--target-cpu", "--embed-params", "--max-bytes", "--disable"});
-  CommandLine line(args, valued, {"--help", "-h", "--obj", "--lib", "--python", "--unchecked"});
+  valued.insert({"-o", "--header", "--shapes", "--target-cpu", "--embed-params", "--max-bytes",
+                 "--disable", "--seed", "--cache"});
+  CommandLine line(args, valued, {"--help", "-h", "--obj", "--lib", "--python", "--exe", "--unchecked"});
   if (!line.problem().empty())
     return wrongUse(streams, line.problem(), "build");
   if (line.has("--help") || line.has("-h")) {
     streams.out << kBuildHelp;
     return kFine;
   }
-  if (line.has("--obj") + line.has("--lib") + line.has("--python") != 1)
-    return wrongUse(streams, "one of --obj, --lib and --python, please", "build");
+  if (line.has("--obj") + line.has("--lib") + line.has("--python") + line.has("--exe") != 1)
+    return wrongUse(streams, "one of --obj, --lib, --python and --exe, please", "build");
+  if (line.has("--exe") ? line.value("--header").has_value() : line.value("--seed").has_value())
+    return wrongUse(streams,
+                    line.has("--exe") ? "a program has no header" : "`--seed` is for `--exe`",
+                    "build");
   if (line.files().size() != 1)
     return wrongUse(streams, "one file, please", "build");
   if (!line.value("-o") || line.value("-o")->empty())
@@ -248,6 +246,7 @@ int runBuild(const std::vector<std::string> &args, Streams streams) {
   BuildRequest request;
   request.kind = line.has("--obj")   ? BuildRequest::Object
                  : line.has("--lib") ? BuildRequest::Library
+                 : line.has("--exe") ? BuildRequest::Executable
                                      : BuildRequest::Python;
   request.output = *line.value("-o");
   std::string stem = stemOf(request.output);
@@ -272,6 +271,9 @@ int runBuild(const std::vector<std::string> &args, Streams streams) {
     else
       options.compile.maxBytes = *bytes;
   }
+  options.cacheFolder = line.value("--cache").value_or("");
+  if (auto seed = line.value("--seed"); seed && problem.empty())
+    problem = readSeed(*seed, options.seed);
   for (const std::string &list : line.values("--shapes"))
     if (problem.empty())
       problem = readShapes(list, request.shapes);

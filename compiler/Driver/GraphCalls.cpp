@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Driver/GraphParts.h"
-#include "dialects/mx/Marks.h"
-#include "eager/TensorValue.h"
+#include "Driver/GraphCalls.h"
 #include "mlir/IR/Diagnostics.h"
 #include <algorithm>
 #include <chrono>
@@ -13,29 +11,34 @@ using mlir::cast;
 using mlir::dyn_cast;
 using mlir::isa;
 
+/// The compiled forms of a graph. Inputs of a session that call the same graph share them.
+struct GraphHost::Variants {
+  std::map<std::vector<int64_t>, std::unique_ptr<LoadedVariant>> loaded;
+  std::map<std::vector<int64_t>, std::unique_ptr<BoundVariant>> bound; ///< by all sizes
+  std::vector<std::pair<std::string, int64_t>> first;                  ///< sizes of the first one
+  uint64_t lastUse = 0;
+};
+
+struct GraphHost::Graph {
+  ir::GraphOp op;
+  build::Callables memory; ///< of `call`
+  run::Graph call = {};
+  std::string name;
+  std::string identity;               ///< of its text, once it was needed
+  std::shared_ptr<Variants> variants; ///< null until it is called
+};
+
 GraphHost::GraphHost(const eager::EagerOptions &options, KernelStore &kernels,
                      std::function<void(const VariantEvent &)> onVariant)
-    : EagerHost(options), kernels(kernels), onVariant(std::move(onVariant)) {}
+    : GraphCaller(options), kernels(kernels), onVariant(std::move(onVariant)) {}
 GraphHost::~GraphHost() = default;
-
-mxrt::Status GraphHost::fail(mxrt_code code, const mxrt_place &place, const std::string &message) {
-  return mxrt::Status(
-      mxrt_status_make(mxrt_runtime_allocator(runtime()), code, place, "%s", message.c_str()));
-}
 
 void GraphHost::addModule(mlir::ModuleOp module) {
   for (ir::GraphOp op : module.getOps<ir::GraphOp>()) {
     auto graph = std::make_unique<Graph>();
     graph->op = op;
     graph->name = op.getSymName().str();
-    auto open = op->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
-    for (mlir::Attribute size : op.getSizes()) {
-      llvm::StringRef name = cast<mlir::StringAttr>(size).getValue();
-      graph->sizes.push_back(name.str());
-      auto bound = open ? open.getAs<mlir::IntegerAttr>(name) : mlir::IntegerAttr();
-      graph->open.push_back(static_cast<bool>(bound));
-      graph->bounds.push_back(bound ? bound.getInt() : 0);
-    }
+    graph->call = graph->memory.describe(op);
     auto &slot = graphs[graph->name];
     if (slot)
       retired.push_back(std::move(slot));
@@ -125,69 +128,12 @@ std::string GraphHost::dynamicType(const Graph &graph, const Sizes &now) const {
   return "";
 }
 
-/// Where a variant runs: a buffer that it makes says so.
-static mxrt_device deviceOf(const pipeline::Variant &code) {
-  for (const pipeline::Buffer &buffer : code.outputs)
-    return deviceNamed(buffer.device);
-  for (const auto &[device, bytes] : code.arenas)
-    return deviceNamed(device);
-  return deviceNamed("");
-}
-
-/// 3.1 GiB; `unit` is of the largest of figures that belong together.
-static std::string inUnit(int64_t bytes, int unit) {
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f" : "%.1f",
-                double(bytes) / double(int64_t(1) << (10 * unit)));
-  return text;
-}
-
-/// What a variant needs and how to learn more, for an error.
-static std::string describeNeeds(const std::string &name, mlir::Location where,
-                                 const std::vector<std::pair<std::string, int64_t>> &sizes,
-                                 const pipeline::Variant &code) {
-  static constexpr const char *kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-  const pipeline::Figures &figures = code.figures;
-  int64_t all = figures.parameters + figures.data + figures.activations + figures.workspace;
-  int unit = 0;
-  while (unit < 4 && all >> (10 * (unit + 1)) > 0)
-    ++unit;
-  std::string shapes;
-  for (auto &[size, value] : sizes)
-    shapes += (shapes.empty() ? "" : ",") + size + "=" + std::to_string(value);
-  std::string text = "note: graph `" + name + "`" + (shapes.empty() ? "" : " for " + shapes) +
-                     " needs " + inUnit(all, unit) + " " + kUnits[unit] + " (plan: params " +
-                     inUnit(figures.parameters, unit) + ", arguments " +
-                     inUnit(figures.data, unit) + ", activations " +
-                     inUnit(figures.activations, unit) + ", workspace " +
-                     inUnit(figures.workspace, unit) + ")\n";
-  std::string file;
-  where->walk([&](mlir::Location part) {
-    auto at = dyn_cast<mlir::FileLineColLoc>(part);
-    if (!at)
-      return mlir::WalkResult::advance();
-    file = at.getFilename().str();
-    return mlir::WalkResult::interrupt();
-  });
-  text += "help: `mxc plan " + file + " " + name + (shapes.empty() ? "" : " --shapes " + shapes) +
-          "` shows what is alive at the peak";
-  if (figures.largestBytes > 0 && !figures.largestPlace.empty())
-    text += " (" + figures.largestPlace + ", " + inUnit(figures.largestBytes, unit) + " " +
-            kUnits[unit] + ")";
-  return text;
-}
-
 mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &sizes,
                                    LoadedVariant *&out, const mxrt_place &place,
                                    std::span<Value> args) {
   std::vector<int64_t> key;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (graph.open[i] && sizes[i] > graph.bounds[i])
-      return fail(MXRT_SHAPE, place,
-                  graph.name + ": " + graph.sizes[i] + " = " + std::to_string(sizes[i]) +
-                      " is above its bound " + std::to_string(graph.bounds[i]));
-    key.push_back(graph.open[i] ? -1 : sizes[i]);
-  }
+  if (mxrt::Status status = variantKey(graph.call, sizes, place, key); !status.ok())
+    return status;
   Timing::Span span(kernels.options().timing, "finding code of graphs");
   if (!graph.variants) {
     graph.identity = pipeline::identityOf(graph.op);
@@ -207,8 +153,8 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   // A session may define a graph of this name again: its code needs a name of its own.
   std::string entry = graph.name + "_" + graph.identity.substr(0, 8);
   for (size_t i = 0; i < sizes.size(); ++i)
-    if (!graph.open[i]) {
-      values.push_back({graph.sizes[i], sizes[i]});
+    if (key[i] >= 0) {
+      values.push_back({graph.call.sizes[i], sizes[i]});
       entry += "_" + std::to_string(sizes[i]);
     }
   std::string problem;
@@ -230,23 +176,16 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   }
   auto loaded = std::make_unique<LoadedVariant>();
   loaded->code = std::move(*made);
-  loaded->needs = describeNeeds(graph.name, graph.op.getLoc(), values, loaded->code);
   loaded->name = graph.name;
+  loaded->call = loaded->memory.describe(loaded->code, graph.call, graph.op, values);
   if (isCounting)
-    loaded->taken = std::make_unique<CallBytes>();
-  loaded->device = deviceOf(loaded->code);
-  loaded->entry = kernels.load(loaded->code, loaded->held, problem);
-  if (!loaded->entry) {
+    loaded->taken = std::make_unique<run::CallBytes>();
+  loaded->call.entry =
+      reinterpret_cast<mxrt_aot_entry>(kernels.load(loaded->code, loaded->held, problem));
+  if (!loaded->call.entry) {
     return fail(MXRT_INTERNAL, place, "graph `" + graph.name + "` could not be loaded: " + problem);
   }
   loaded->code.objects.clear();
-  for (const pipeline::Buffer &buffer : loaded->code.outputs) {
-    llvm::SmallVector<int64_t> &shape = loaded->shapes.emplace_back();
-    for (const std::string &size : buffer.sizes) {
-      int64_t number = -1;
-      shape.push_back(llvm::StringRef(size).getAsInteger(10, number) ? -1 : number);
-    }
-  }
   out = loaded.get();
   out->sizes = values;
   out->compileMs =
@@ -274,23 +213,6 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   return {};
 }
 
-/// The value of a size of the variant, a number or a formula over open sizes.
-static std::optional<int64_t> evaluate(ir::SizeTable &table, const std::string &text,
-                                       const std::vector<std::pair<std::string, int64_t>> &values) {
-  int64_t number = 0;
-  if (!llvm::StringRef(text).getAsInteger(10, number))
-    return number;
-  std::lock_guard guard(table.lock);
-  auto dim = table.parse(text);
-  if (!dim)
-    return std::nullopt;
-  std::map<AtomId, int64_t> at;
-  for (auto &[name, value] : values)
-    if (auto atom = table.dims.asSymbol(table.named(name)))
-      at[*atom] = value;
-  return table.dims.evaluate(*dim, at);
-}
-
 mxrt::Status GraphHost::bind(Graph &graph, const std::vector<int64_t> &sizes,
                              const mxrt_place &place, std::span<Value> args,
                              const BoundVariant *&out) {
@@ -303,30 +225,10 @@ mxrt::Status GraphHost::bind(Graph &graph, const std::vector<int64_t> &sizes,
   LoadedVariant *variant = nullptr;
   if (mxrt::Status status = variantFor(graph, sizes, variant, place, args); !status.ok())
     return status;
-  const pipeline::Variant &code = variant->code;
-  std::vector<std::pair<std::string, int64_t>> named;
-  for (size_t i = 0; i < sizes.size(); ++i)
-    named.push_back({graph.sizes[i], sizes[i]});
-  auto valueOf = [&](const std::string &size) {
-    return evaluate(graph.op.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes(), size, named)
-        .value_or(0);
-  };
   auto made = std::make_unique<BoundVariant>();
   made->variant = variant;
-  for (const std::string &size : code.sizes)
-    made->open.push_back(valueOf(size));
-  for (size_t i = 0; i < code.outputs.size(); ++i) {
-    made->shapes.push_back(variant->shapes[i]);
-    for (auto [axis, size] : llvm::enumerate(made->shapes.back()))
-      if (size < 0)
-        size = valueOf(code.outputs[i].sizes[axis]);
-  }
-  made->outputOf.assign(code.inputs.size(), -1);
-  for (auto [i, over] : llvm::enumerate(code.over))
-    if (over >= 0) {
-      made->outputOf[static_cast<size_t>(over)] = static_cast<int64_t>(i);
-      made->isOver = true;
-    }
+  made->taken = variant->taken.get();
+  run::bindCode(variant->call, sizes, *made);
   out = (graph.variants->bound[sizes] = std::move(made)).get();
   return {};
 }
@@ -334,7 +236,7 @@ mxrt::Status GraphHost::bind(Graph &graph, const std::vector<int64_t> &sizes,
 void GraphHost::writeBytes(std::ostream &out) const {
   for (auto &[named, variants] : compiled)
     for (auto &[key, variant] : variants->loaded)
-      if (const CallBytes *taken = variant->taken.get(); taken && taken->calls > 0) {
+      if (const run::CallBytes *taken = variant->taken.get(); taken && taken->calls > 0) {
         const pipeline::Figures &figures = variant->code.figures;
         out << "bytes of " << named.first;
         for (auto &[size, value] : variant->sizes)
@@ -352,8 +254,7 @@ mxrt::Status GraphHost::invokeGraph(void *target, Invocation &invocation) {
 
 /// First op by op on copies of the arguments, then compiled; the compiled results count.
 mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
-  auto twin = graph.op->getAttrOfType<mlir::StringAttr>(ir::kEager);
-  if (!twin || !program)
+  if (!graph.call.eager || !program)
     return runGraph(graph, invocation);
   Heap &heap = invocation.vm.heap();
   std::vector<Value> copies(invocation.args.begin(), invocation.args.end());
@@ -361,7 +262,7 @@ mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
     retain(value);
   Value result;
   mxrt::Status status =
-      invocation.vm.call(program, twin.getValue(), std::span<Value>(copies), result);
+      invocation.vm.call(program, graph.call.eager, std::span<Value>(copies), result);
   if (status.ok())
     status = runGraph(graph, invocation);
   std::string where = "`" + graph.name + "`";
@@ -372,11 +273,13 @@ mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
     ++comparison->calls;
     status = mxrt::Status(
         comparison->add(runtime(), result, invocation.result, where, invocation.place));
-    for (unsigned i = 0; i < graph.op.getNumArguments() && status.ok(); ++i)
-      if (graph.op.getArgAttr(i, "mx.mut"))
-        status = mxrt::Status(comparison->add(
-            runtime(), copies[graph.sizes.size() + i], invocation.args[graph.sizes.size() + i],
-            where + ", argument " + std::to_string(i), invocation.place));
+    auto first = static_cast<size_t>(graph.call.sizeCount);
+    for (size_t i = 0; i < static_cast<size_t>(graph.call.argumentCount) && status.ok(); ++i)
+      if (graph.call.isMut[i])
+        status = mxrt::Status(comparison->add(runtime(), copies[first + i],
+                                              invocation.args[first + i],
+                                              where + ", argument " + std::to_string(i),
+                                              invocation.place));
   }
   for (Value &value : copies)
     release(heap, value);
@@ -385,61 +288,13 @@ mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
 }
 
 mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
-  size_t sizeCount = graph.sizes.size();
-  std::vector<int64_t> sizes;
-  for (size_t i = 0; i < sizeCount; ++i)
-    sizes.push_back(invocation.args[i].i);
   const BoundVariant *bound = nullptr;
-  if (mxrt::Status status = bind(graph, sizes, invocation.place, invocation.args, bound);
+  if (mxrt::Status status = bind(graph, sizesOf(graph.call, invocation), invocation.place,
+                                 invocation.args, bound);
       !status.ok())
     return status;
-
-  Call call;
-  for (size_t i = 0; i < graph.op.getNumArguments(); ++i)
-    if (mxrt::Status status =
-            flatten(graph.op.getArgumentTypes()[i], invocation.args[sizeCount + i], call,
-                    graph.op.getArgAttr(static_cast<unsigned>(i), "mx.mut") != nullptr);
-        !status.ok())
-      return status;
   ++bound->variant->calls;
-  if (call.inputs.size() != bound->outputOf.size())
-    return fail(MXRT_INTERNAL, invocation.place,
-                graph.name + ": the variant expects other arguments");
-  if (mxrt::Status status = makeOutputs(*bound, call, invocation.place); !status.ok())
-    return status;
-  if (mxrt::Status status =
-          issueGraph(runtime(), *bound, call.inputs, call.outputs, invocation.place);
-      !status.ok())
-    return status;
-
-  // What changed goes back to its argument; the rest is the result.
-  Heap &heap = invocation.vm.heap();
-  llvm::ArrayRef<mlir::Type> results = graph.op.getResultTypes();
-  size_t next = 0, changed = 0;
-  for (unsigned i = 0; i < graph.op.getNumArguments(); ++i) {
-    if (!graph.op.getArgAttr(i, "mx.mut"))
-      continue;
-    Value value;
-    if (mxrt::Status status = rebuild(results[changed++], call, next, heap, value); !status.ok())
-      return status;
-    replace(heap, invocation.args[sizeCount + i], value);
-  }
-  size_t rest = results.size() - changed;
-  if (rest == 0)
-    return {};
-  if (rest == 1)
-    return rebuild(results.back(), call, next, heap, invocation.result);
-  AggregateObject *tuple = makeAggregate(heap, static_cast<uint32_t>(rest), nullptr);
-  if (!tuple)
-    return fail(MXRT_OUT_OF_MEMORY, invocation.place, "out of memory");
-  invocation.result = Value(Kind::Tuple, tuple);
-  for (mlir::Type type : results.drop_front(changed)) {
-    Value item;
-    if (mxrt::Status status = rebuild(type, call, next, heap, item); !status.ok())
-      return status;
-    tuple->items()[tuple->count++] = item;
-  }
-  return {};
+  return callGraph(graph.call, *bound, invocation);
 }
 
 } // namespace mx::driver

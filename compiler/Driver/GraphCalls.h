@@ -3,11 +3,11 @@
 // Calls of graphs from host code: the variant for the sizes at hand is found or compiled, then
 // pushed to the engine as one op.
 #pragma once
-#include "Driver/CallBytes.h"
+#include "Build/Callables.h"
 #include "Driver/Compare.h"
 #include "Driver/KernelStore.h"
+#include "Run/GraphCalls.h"
 #include "data/DataHost.h"
-#include "eager/Executor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <map>
 
@@ -16,46 +16,20 @@ namespace mx::driver {
 /// A variant that can be called.
 struct LoadedVariant {
   pipeline::Variant code;
-  void *entry = nullptr;
-  std::string name;        ///< of the graph, for traces
-  mxrt_device device = {}; ///< a graph runs on one: Segment cuts those that have more
-  /// Shapes of the outputs; -1 for a size that depends on open ones.
-  std::vector<llvm::SmallVector<int64_t>> shapes;
-  std::string needs; ///< notes for when there is no memory for it, in lines
-  std::unique_ptr<CallBytes> taken; ///< null: nobody counts
+  build::Callables memory; ///< of `call`
+  run::Code call = {};
+  std::string name;                      ///< of the graph
+  std::unique_ptr<run::CallBytes> taken; ///< null: nobody counts
   std::vector<std::pair<std::string, int64_t>> sizes;
-  std::vector<KernelStore::Code> held; ///< the code behind `entry`
+  std::vector<KernelStore::Code> held; ///< the code behind the entry
   double compileMs = 0;
   mutable uint64_t calls = 0; ///< by host code
 };
 
-/// A variant for the sizes of a call: all that its calls have in common. Never changes, so that
-/// any thread may call it.
-struct BoundVariant {
+/// A variant for the sizes of a call.
+struct BoundVariant : run::BoundCode {
   const LoadedVariant *variant = nullptr;
-  std::vector<llvm::SmallVector<int64_t>> shapes; ///< of the outputs
-  llvm::SmallVector<int64_t> open;                ///< values of the sizes left open
-  llvm::SmallVector<int64_t> outputOf; ///< of each input: the output that is written over it, or -1
-  bool isOver = false;                 ///< there is such an input
 };
-
-/// An argument of a graph: a tensor, or a number of the host as bytes.
-struct GraphInput {
-  mxrt_tensor *tensor = nullptr;
-  uint64_t number = 0;
-};
-
-/// Issues a call. Inputs that an output is written over are that output. Any thread.
-mxrt::Status issueGraph(mxrt_runtime *runtime, const BoundVariant &bound,
-                        llvm::ArrayRef<GraphInput> inputs, llvm::ArrayRef<mxrt_tensor *> outputs,
-                        const mxrt_place &place);
-/// Runs it here and now. `buffers` are the addresses of all inputs, then of all outputs; no output
-/// is written over an input. Any thread.
-mxrt_status runGraphNow(mxrt_runtime *runtime, const BoundVariant &bound, void *const *buffers,
-                        const mxrt_place &place);
-/// A new tensor for output `index`.
-mxrt::Status makeGraphOutput(mxrt_runtime *runtime, const BoundVariant &bound, size_t index,
-                             const mxrt_place &place, mxrt_tensor *&out);
 
 /// What a user is told about a graph that was compiled.
 struct VariantEvent {
@@ -70,7 +44,7 @@ struct VariantEvent {
   std::string again; ///< what is made again to need less memory, in lines; or empty
 };
 
-class GraphHost : public mxrt::eager::EagerHost {
+class GraphHost : public run::GraphCaller {
 public:
   GraphHost(const mxrt::eager::EagerOptions &options, KernelStore &kernels,
             std::function<void(const VariantEvent &)> onVariant);
@@ -123,19 +97,10 @@ protected:
 
 private:
   struct Variants;
-  struct Call;
   mxrt::Status variantFor(Graph &graph, const std::vector<int64_t> &sizes, LoadedVariant *&out,
                           const mxrt_place &place, std::span<mxrt::host::Value> args);
-  /// `isOwned`: nobody else can reach the value.
-  mxrt::Status flatten(mlir::Type type, const mxrt::host::Value &value, Call &call, bool isOwned);
-  mxrt::Status makeOutputs(const BoundVariant &bound, Call &call, const mxrt_place &place);
-  mxrt::Status takeOver(mxrt_tensor *&input, mxrt::host::ForeignObject *owner, Call &call,
-                        const mxrt_place &place, mxrt_tensor *&out);
-  mxrt::Status rebuild(mlir::Type type, Call &call, size_t &next, mxrt::host::Heap &heap,
-                       mxrt::host::Value &out);
   using Sizes = std::vector<std::pair<std::string, int64_t>>;
   std::string dynamicType(const Graph &graph, const Sizes &now) const;
-  mxrt::Status fail(mxrt_code code, const mxrt_place &place, const std::string &message);
 
   mxrt::Status runBothWays(Graph &graph, mxrt::host::Invocation &call);
   mxrt::Status runGraph(Graph &graph, mxrt::host::Invocation &call);

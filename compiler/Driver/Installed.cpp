@@ -3,6 +3,7 @@
 #include <climits>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <filesystem>
 #include <link.h>
 #include <sys/stat.h>
 
@@ -34,6 +35,19 @@ std::string findStdlib() {
     if (!file.empty() && isFolder(folder + place))
       return folder + place;
   return "";
+}
+
+std::string findLibrary(const std::string &name) {
+  std::string first;
+  std::filesystem::path beside = std::filesystem::path(codeFile()).parent_path().parent_path();
+  for (const char *folder : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
+    std::filesystem::path path = beside / folder / name;
+    if (std::error_code failure; std::filesystem::exists(path, failure))
+      return path;
+    if (first.empty())
+      first = path;
+  }
+  return first;
 }
 
 } // namespace mx::driver

@@ -12,4 +12,7 @@ std::string codeFile();
 /// The folder of the standard library: $MX_STDLIB, or beside that file.
 std::string findStdlib();
 
+/// A library of the runtime, which is installed beside the program.
+std::string findLibrary(const std::string &name);
+
 } // namespace mx::driver

@@ -32,7 +32,7 @@ const sema::ModuleInfo *Session::loadProgram(const std::string &name, const std:
   irgen::Generated generated = irgen::generate(*context, names->sema(), *module, code);
   if (!load(generated) || !finish(vm->run(units.back().program).release()))
     return nullptr;
-  return finishLog() ? module : nullptr;
+  return base->finishLog() ? module : nullptr;
 }
 
 mxrt::host::Value Session::variable(const sema::ModuleInfo &module, const std::string &name,

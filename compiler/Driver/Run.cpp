@@ -3,12 +3,10 @@
 // `mxc run`, `mxc -e` and `mxc test`.
 #include "Docs/Library.h"
 #include "Driver/Emit.h"
-#include "Driver/Interrupt.h"
 #include "Driver/RunOptions.h"
 #include "Driver/Session.h"
 #include "Driver/Settings.h"
 #include "Support/Limits.h"
-#include <ctime>
 #include <filesystem>
 #include <sstream>
 
@@ -83,17 +81,13 @@ std::set<std::string> testFlags() {
   return all;
 }
 
-/// runs/NAME-DATE-TIME, where NAME is that of the program.
-std::string defaultLogFolder(const std::string &program) {
-  std::string name = std::filesystem::path(program).stem().string();
-  std::time_t now = std::time(nullptr);
-  std::tm local{};
-  char text[32];
-  std::strftime(text, sizeof text, "-%Y%m%d-%H%M%S", localtime_r(&now, &local));
-  return "runs/" + (name.empty() || name == "-" ? "mx" : name) + text;
-}
-
 } // namespace
+
+std::string readSeed(const std::string &text, int64_t &seed) {
+  char *end = nullptr;
+  seed = std::strtoll(text.c_str(), &end, 10);
+  return text.empty() || *end ? "`--seed " + text + "` is not a whole number" : "";
+}
 
 std::string readRunOptions(const CommandLine &line, const Settings &settings,
                            SessionOptions &options) {
@@ -114,7 +108,7 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
     return "this machine cannot run code for `" + options.cpu + "`";
   options.logFolder =
       line.value("--logdir")
-          .value_or(defaultLogFolder(line.files().size() == 1 ? line.files()[0] : ""));
+          .value_or(run::defaultLogFolder(line.files().size() == 1 ? line.files()[0] : ""));
   if (options.logFolder.empty())
     return "`--logdir` needs a folder";
   for (const std::string &check : commaList(line.value("--check").value_or(""))) {
@@ -137,12 +131,9 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   options.timing = line.has("--timing");
   if (auto chunk = line.value("--internal-chunk"))
     options.compile.kernels.chunkWork = std::max(1ll, std::atoll(chunk->c_str()));
-  if (auto seed = line.value("--seed")) {
-    char *end = nullptr;
-    options.seed = std::strtoll(seed->c_str(), &end, 10);
-    if (seed->empty() || *end)
-      return "`--seed " + *seed + "` is not a whole number";
-  }
+  if (auto seed = line.value("--seed"))
+    if (std::string problem = readSeed(*seed, options.seed); !problem.empty())
+      return problem;
   if (auto limit = line.value("--max-memory")) {
     auto bytes = parseBytes(*limit);
     if (!bytes)
@@ -163,10 +154,6 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   }
   return "";
 }
-
-namespace {
-
-} // namespace
 
 int runProgram(const std::vector<std::string> &args, Streams streams) {
   CommandLine line(args, runOptions(), runFlags());
@@ -202,7 +189,7 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
   Session session(options, streams.out, streams.err);
   if (!session.ready())
     return kFaultOfMxc;
-  Interruptible stop(session);
+  run::Interruptible stop(session.runsOn());
   std::string name = code ? "<command>" : shownName(settings, path);
   return session.runProgram(name, path == "-" ? "" : path, std::move(*text)) ? kFine
                                                                              : kProgramHasErrors;
@@ -225,7 +212,7 @@ static bool runExamples(const std::string &name, const std::string &path, const 
     Session session(options, printed, streams.err);
     if (!session.ready())
       return false;
-    Interruptible stop(session);
+    run::Interruptible stop(session.runsOn());
     // Beside the file, not the file itself: an example imports it.
     std::string place = path.empty() ? "" : path + ":" + std::to_string(example.line);
     bool ok = session.runProgram(name, place, std::move(example.text));
@@ -271,7 +258,7 @@ int runTests(const std::vector<std::string> &args, Streams streams) {
       Session session(options, streams.out, streams.err);
       if (!session.ready())
         return kFaultOfMxc;
-      Interruptible stop(session);
+      run::Interruptible stop(session.runsOn());
       fine = session.runTests(name, from, *text, filter, passed, failed);
     }
     if (fine && !options.checkGradients)

@@ -14,4 +14,7 @@ const std::set<std::string> &runFlags();
 std::string readRunOptions(const CommandLine &line, const Settings &settings,
                            SessionOptions &options);
 
+/// What `--seed` says; returns what is wrong, or nothing.
+std::string readSeed(const std::string &text, int64_t &seed);
+
 } // namespace mx::driver

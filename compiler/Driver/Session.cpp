@@ -2,11 +2,9 @@
 #include "Driver/Session.h"
 #include "Bytecode/Bytecode.h"
 #include "Graph/CheckGradients.h"
-#include "host/Math.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "mxrt/engine.h"
 #include "mxrt/profile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -19,16 +17,6 @@ namespace mx::driver {
 using mxrt::host::Value;
 
 namespace {
-
-mxrt::Status writeOut(void *context, std::string_view text) {
-  auto &out = *static_cast<std::ostream *>(context);
-  out << text << std::flush;
-  return {};
-}
-
-void writeProgress(void *context, std::string_view text) {
-  *static_cast<std::ostream *>(context) << text << std::flush;
-}
 
 /// `N = 96`, or `N = 96, T = 7`; only sizes that differ from `before`.
 std::string changedSizes(const VariantEvent &event, bool older) {
@@ -55,30 +43,26 @@ std::shared_ptr<mlir::MLIRContext> Session::newContext() {
 }
 
 Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
-    : options(std::move(given)), out(out), err(err), diags(sources), context(newContext()) {
+    : options(std::move(given)), out(out), err(err), diags(sources), context(newContext()),
+      reporter(sources, diags, err, options.render) {
   for (Code code : options.silenced)
     diags.silence(code);
   if (options.timing)
     options.compile.timing = &timing;
   Timing::Span span(options.compile.timing, "starting");
   names = std::make_unique<sema::Checker>(sources, diags, options.check);
-  mxrt_options runtimeOptions;
-  mxrt_options_init(&runtimeOptions);
-  runtimeOptions.memory_limit = options.memoryLimit;
-  runtimeOptions.threads = options.threads;
-  if (mxrt_status status = mxrt_runtime_create(&runtimeOptions, &runtime)) {
-    report(status);
+  run::MachineOptions machine;
+  machine.sync = options.sync;
+  machine.memoryLimit = options.memoryLimit;
+  machine.threads = options.threads;
+  machine.uncheckedDivision = options.compile.kernels.unchecked;
+  machine.onTerminal = options.onTerminal;
+  machine.drawsOnTerminal = options.drawsOnTerminal;
+  machine.logFolder = options.logFolder;
+  base = std::make_unique<run::Machine>(machine, reporter);
+  runtime = base->runtime();
+  if (!runtime)
     return;
-  }
-  if (options.sync) {
-    mxrt_engine_options engine = {};
-    engine.kind = MXRT_ENGINE_NAIVE;
-    mxrt_engine *made = nullptr;
-    if (mxrt_status status = mxrt_runtime_engine(runtime, &engine, &made)) {
-      report(status);
-      return;
-    }
-  }
   options.compile.threads = static_cast<unsigned>(mxrt_runtime_threads(runtime));
   options.compile.isStopped = [this] { return mxrt_runtime_cancelled(runtime) != 0; };
   kernels = std::make_unique<KernelStore>(*context, options.compile, options.cacheFolder,
@@ -90,14 +74,11 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   mxrt::eager::EagerOptions eager;
   eager.runtime = runtime;
   eager.kernels = kernels.get();
-  eager.print = writeOut;
+  eager.print = run::writeOut;
   eager.printContext = &this->out;
   eager.checkNan = options.checkNan;
   host = std::make_unique<GraphHost>(eager, *kernels, [this](const VariantEvent &event) {
-    Span span = event.place.file
-                    ? sources.find(event.place.file, static_cast<uint32_t>(event.place.line),
-                                   static_cast<uint32_t>(event.place.column))
-                    : Span();
+    Span span = reporter.spanOf(event.place);
     if (!event.again.empty()) {
       auto [first, rest] = llvm::StringRef(event.again).rtrim().split('\n');
       Diagnostic &d =
@@ -134,36 +115,10 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   }
   if (options.countBytes)
     host->countBytes();
-  mxrt::data::DataOptions dataOptions;
-  dataOptions.runtime = runtime;
-  dataOptions.showProgress = writeProgress;
-  dataOptions.progressContext = &this->err;
-  dataOptions.onTerminal = options.onTerminal;
-  dataOptions.drawsOnTerminal = options.drawsOnTerminal;
-  dataOptions.logFolder = this->options.logFolder.c_str();
-  dataOptions.startSeconds =
-      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  data = std::make_unique<mxrt::data::DataHost>(dataOptions);
-  host->explainBatches(data.get());
-  mxrt::host::VmOptions vmOptions;
-  vmOptions.runtime = runtime;
-  vmOptions.host = host.get();
-  vmOptions.uncheckedDivision = options.compile.kernels.unchecked;
-  auto made = mxrt::host::Vm::create(vmOptions);
-  if (!made.ok()) {
-    report(made.takeStatus().release());
+  if (!base->start(*host, mxrt::data::nativeGroups()))
     return;
-  }
-  vm = made.take();
-  mxrt::Status status = host->registerNatives(*vm);
-  if (status.ok())
-    status = mxrt::host::registerMath(*vm);
-  if (status.ok())
-    status = data->registerNatives(*vm);
-  if (!status.ok()) {
-    report(status.release());
-    return;
-  }
+  vm = base->vm();
+  host->explainBatches(base->data());
   if (!options.profile.empty()) {
     mxrt_profile *profile = nullptr;
     mxrt_status status = mxrt_runtime_profile(runtime, &profile);
@@ -195,120 +150,18 @@ Session::~Session() {
       err << "mxc: cannot write `" << options.profile << "`\n";
   }
   if (isReady)
-    finishLog();
-  if (vm) {
-    for (Unit &unit : units)
-      vm->unload(unit.program);
-    mxrt::host::Vm::destroy(vm);
-  }
-  data.reset();
+    base->finishLog();
+  for (Unit &unit : units)
+    vm->unload(unit.program);
+  if (base)
+    base->stop();
   host.reset();
-  mxrt_runtime_destroy(runtime);
+  base.reset();
   kernels.reset();
 }
 
-void Session::flushDiagnostics() {
-  std::vector<const Diagnostic *> sorted = diags.sorted();
-  for (const Diagnostic *d : sorted)
-    err << render(*d, sources, options.render);
-  if (diags.full() && options.render.format == ErrorFormat::Text)
-    err << "stopped after " << diags.errorCount() << " errors\n";
-  diags.clear();
-}
-
-/// An error of the run, as the checker's messages look: the place that issued the work, and the
-/// place that noticed if it is another. Takes `status` over; `more` are notes in lines.
 void Session::report(mxrt_status status, bool fromVm, const std::string &more) {
-  if (!status)
-    return;
-  mxrt_place issued = mxrt_status_place(status), noticed = mxrt_status_noticed_place(status);
-  char number[16];
-  std::snprintf(number, sizeof number, "R%04d", static_cast<int>(mxrt_status_code(status)));
-  std::string message = mxrt_status_message(status);
-  if (!more.empty())
-    message += "\n" + more;
-  std::vector<std::string> notes;
-  if (size_t line = message.find('\n'); line != std::string::npos) {
-    std::string rest = message.substr(line + 1);
-    message.resize(line);
-    for (size_t at = 0; at < rest.size();) {
-      size_t end = std::min(rest.find('\n', at), rest.size());
-      notes.push_back(rest.substr(at, end - at));
-      at = end + 1;
-    }
-  }
-  auto spanOf = [&](const mxrt_place &place) {
-    return place.file ? sources.find(place.file, static_cast<uint32_t>(place.line),
-                                     static_cast<uint32_t>(place.column))
-                      : Span();
-  };
-  Span at = spanOf(issued), seen = spanOf(noticed);
-  if (!at.valid())
-    std::swap(at, seen);
-  if (!at.valid()) {
-    err << "error[" << number << "]: " << message << "\n";
-    for (const std::string &note : notes)
-      err << "  = note: " << note << "\n";
-    mxrt_status_release(status);
-    return;
-  }
-  Diagnostic &d = diags.report(Code::E0901, at, message);
-  d.runCode = number;
-  bool elsewhere = seen.valid() && sources.placeLine(seen) != sources.placeLine(at);
-  if (elsewhere)
-    d.note("issued here, noticed at " + sources.place(seen));
-  for (const std::string &note : notes) {
-    bool help = note.rfind("help: ", 0) == 0;
-    std::string text = help || note.rfind("note: ", 0) == 0 ? note.substr(6) : note;
-    if (help)
-      d.help(text);
-    else
-      d.note(text);
-  }
-  // Who called whom, innermost first; the first is the place itself.
-  if (vm && fromVm) {
-    std::span<const mxrt::host::Place> stack = vm->traceback();
-    for (size_t i = 1; i < stack.size() && i < 12; ++i)
-      if (stack[i].file)
-        d.note("called from " + std::string(stack[i].file->view()) + ":" +
-               std::to_string(stack[i].line) + ":" + std::to_string(stack[i].column));
-  }
-  flushDiagnostics();
-  mxrt_status_release(status);
-}
-
-/// Ends a run: what was issued is waited for, and its first error is the run's.
-bool Session::finish(mxrt_status status, llvm::function_ref<std::string()> more) {
-  mxrt_engine *engine = nullptr;
-  mxrt_status late = mxrt_runtime_engine(runtime, nullptr, &engine);
-  if (!late)
-    late = mxrt_engine_wait_all(engine, {});
-  if (!status)
-    std::swap(status, late);
-  mxrt_status_release(late);
-  // A program may have ended before it heard that it should: what it had issued was stopped.
-  if (!status && !wasCancelled())
-    return true;
-  std::string notes = more ? more() : "";
-  // Without a wish to stop it is the error of a value that an earlier input was stopped at.
-  if (!status || (mxrt_status_code(status) == MXRT_CANCELLED && wasCancelled())) {
-    mxrt_status_release(status);
-    err << "stopped\n";
-    for (llvm::StringRef line : llvm::split(llvm::StringRef(notes), '\n'))
-      if (!line.empty())
-        err << "  = note: " << line.str() << "\n";
-    return false;
-  }
-  report(status, /*fromVm=*/true, notes);
-  return false;
-}
-
-/// Writes the rest of the log; the table of its curves is shown.
-bool Session::finishLog() {
-  mxrt_status status = data->finishLog().release();
-  bool fine = !status;
-  report(status); // takes it over
-  return fine;
+  reporter.report(status, fromVm ? vm : nullptr, more);
 }
 
 /// The place of an op in a file; inside of calls, the innermost.
@@ -430,22 +283,28 @@ bool Session::load(irgen::Generated &generated) {
   return true;
 }
 
-/// The ambient generator of the session (S10).
-bool Session::prepareRng() {
-  if (vm->global("$rng").isSet())
-    return true;
+/// The program that makes the ambient generator.
+irgen::Generated Session::generateSeed() {
   const SourceFile &file =
       sources.add("<seed>", "", "seed(" + std::to_string(options.seed) + ")\n");
   bool complete = true;
   sema::Sema &sema = names->sema();
   ast::Module *input = sema.session ? sema.session->syntax : nullptr;
   if (!names->checkInput(file, complete))
-    return true;
+    return {};
   irgen::Options code;
   code.eager = true;
   irgen::Generated generated = irgen::generate(*context, sema, *names->sessionModule(), code);
   if (input) // an input of the REPL is on its way
     sema.session->syntax = input;
+  return generated;
+}
+
+/// The ambient generator of the session (S10).
+bool Session::prepareRng() {
+  if (vm->global("$rng").isSet())
+    return true;
+  irgen::Generated generated = generateSeed();
   return load(generated) && finish(vm->run(units.back().program).release());
 }
 
@@ -471,7 +330,7 @@ bool Session::runProgram(const std::string &name, const std::string &path, std::
     return true;
   bool fine =
       timed("running", [&] { return finish(vm->run(units.back().program).release()); });
-  fine &= finishLog();
+  fine &= base->finishLog();
   if (options.timing)
     timing.print(err);
   if (options.compare && fine)
@@ -517,12 +376,10 @@ bool Session::runTests(const std::string &name, const std::string &path, std::st
 }
 
 void Session::cancel() {
-  if (vm)
-    vm->cancel();
-  if (runtime)
-    mxrt_runtime_cancel(runtime);
+  if (base)
+    base->cancel();
 }
-bool Session::wasCancelled() const { return vm && vm->cancelRequested(); }
+bool Session::wasCancelled() const { return base && base->wasCancelled(); }
 void Session::clearCancel() {
   vm->clearCancel();
   mxrt_runtime_clear_cancel(runtime);

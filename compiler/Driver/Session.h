@@ -6,10 +6,11 @@
 // Thread rule: one thread at a time; only cancel() may be called from anywhere, also from a signal
 // handler.
 #pragma once
-#include "Build/Artefact.h"
+#include "Build/Executable.h"
 #include "Driver/GraphCalls.h"
 #include "Driver/KernelStore.h"
 #include "Driver/OutsideCalls.h"
+#include "Run/Interrupt.h"
 #include "Sema/Checker.h"
 #include "Support/Diagnostic.h"
 #include <memory>
@@ -76,7 +77,7 @@ int64_t tensorBytes(const mxrt::host::Value &value);
 
 /// What `mxc build` was asked.
 struct BuildRequest {
-  enum Kind : uint8_t { Object, Library, Python } kind = Object;
+  enum Kind : uint8_t { Object, Library, Python, Executable } kind = Object;
   std::string output, header;
   std::string library; ///< of a Python module, beside it
   std::string prefix;  ///< of names in C
@@ -104,7 +105,8 @@ public:
   /// (Plan.cpp).
   bool plan(const std::string &name, const std::string &path, std::string text,
             const PlanRequest &request);
-  /// Makes code of the graphs that a program exports, which is not run (Build.cpp).
+  /// Makes code of the graphs that a program exports, or of the whole, which is not run (Build.cpp,
+  /// BuildExecutable.cpp).
   bool build(const std::string &name, const std::string &path, std::string text,
              const BuildRequest &request);
   // ---- Inputs.cpp
@@ -160,6 +162,8 @@ public:
   /// in lines.
   void report(mxrt_status status, bool fromVm = true, const std::string &more = "");
   mxrt_runtime *runtimeOf() const { return runtime; }
+  /// What its programs run on; there is one if it is ready.
+  run::Machine &runsOn() { return *base; }
   mxrt::host::Vm &machine() { return *vm; }
 
   /// Ends the running program at its next jump, call or kernel.
@@ -193,17 +197,29 @@ private:
   bool prepare(mlir::ModuleOp module);
   bool load(irgen::Generated &generated);
   bool call(const std::string &function);
-  /// `more` gives notes in lines, once everything is waited for and before an error is written.
-  bool finish(mxrt_status status, llvm::function_ref<std::string()> more = nullptr);
-  bool finishLog();
+  /// run::Machine::finish()
+  bool finish(mxrt_status status, const std::function<std::string()> &more = nullptr) {
+    return base->finish(status, more);
+  }
   bool collectExports(const std::string &name, const std::string &path, std::string text,
                       mlir::OwningOpRef<mlir::ModuleOp> &module, std::vector<build::Export> &out);
   bool writeArtefact(const BuildRequest &request, const build::Interface &interface,
                      const std::vector<build::Cpu> &cpus, const std::string &object);
+  struct Imports;
+  bool buildExecutable(const std::string &name, const std::string &path, std::string text,
+                       const BuildRequest &request);
+  bool readImports(const std::vector<uint8_t> &bytes, uint32_t types, Imports &out);
+  bool makeKernels(const std::set<std::string> &keys, const std::vector<build::Cpu> &cpus,
+                   build::ExecutableParts &parts,
+                   std::vector<std::pair<std::string, std::string>> &objects);
+  bool linkExecutable(const std::string &path, const std::string &object,
+                      const std::vector<std::pair<std::string, std::string>> &kernelObjects,
+                      const std::set<std::string> &natives);
   static std::shared_ptr<mlir::MLIRContext> newContext();
   Diagnostic &planError(Span span, const std::string &message);
-  void flushDiagnostics();
+  void flushDiagnostics() { reporter.flush(); }
   bool prepareRng();
+  irgen::Generated generateSeed();
   struct OutsideEntry;
   bool generateOutside(const sema::ModuleInfo &module, const sema::CallInfo &info,
                        std::unique_ptr<OutsideEntry> &out);
@@ -222,11 +238,12 @@ private:
   Diagnostics diags;
   std::unique_ptr<sema::Checker> names;
   std::shared_ptr<mlir::MLIRContext> context; ///< of modules that are made now
-  mxrt_runtime *runtime = nullptr;
+  run::Reporter reporter;
+  std::unique_ptr<run::Machine> base;
+  mxrt_runtime *runtime = nullptr; ///< of `base`
   std::unique_ptr<KernelStore> kernels;
-  std::unique_ptr<mxrt::data::DataHost> data;
   std::unique_ptr<GraphHost> host;
-  mxrt::host::Vm *vm = nullptr;
+  mxrt::host::Vm *vm = nullptr; ///< of `base`
   /// Programs stay while values hold their functions: those call what is in their modules.
   std::vector<Unit> units;
   /// Variables of inputs, by the VM's names. Those that functions use are never dropped.

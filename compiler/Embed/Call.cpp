@@ -98,11 +98,11 @@ public:
     for (const FlatLeaf &leaf : leaves)
       if (TensorValue *tensor = leaf.value->tensor(); tensor && tensor->held)
         if (mxrt_device on = mxrt_tensor_device(tensor->held);
-            on.index != bound.variant->device.index)
+            on.index != bound.code->device.index)
           return makeError("R0402", "error[R0402]: " + tensorTypeText(*tensor) +
                                         " is on cpu:" + std::to_string(on.index) + ", but `" +
                                         call.target.symbol + "` runs on cpu:" +
-                                        std::to_string(bound.variant->device.index) + "\n");
+                                        std::to_string(bound.code->device.index) + "\n");
     // The engine poisons what a call that failed was to change, in place or not.
     bool isReady = !isAsync && call.changed.empty();
     mxc_error *error = isReady ? runHere() : issue();
@@ -175,21 +175,21 @@ private:
       buffers.push_back(mxrt_tensor_data(outputs.back()));
     }
     mxrt_status status =
-        driver::runGraphNow(session.runtime(), bound, buffers.data(), call.target.place);
+        run::runGraphNow(session.runtime(), bound, buffers.data(), call.target.place);
     return status ? session.render(status) : nullptr;
   }
 
   /// Through the engine, which waits for values and orders who reads and writes.
   mxc_error *issue() {
-    llvm::SmallVector<driver::GraphInput, 16> inputs;
+    llvm::SmallVector<run::GraphInput, 16> inputs;
     for (size_t i = 0; i < leaves.size(); ++i) {
-      driver::GraphInput input;
+      run::GraphInput input;
       if (mxc_error *error = inputFor(i, input))
         return error;
       inputs.push_back(input);
     }
     for (size_t i = 0; i < bound.shapes.size(); ++i) {
-      int64_t over = bound.variant->code.over[i];
+      int64_t over = bound.code->outputs[i].over;
       mxc_error *error =
           over < 0 ? makeOutput(i)
                    : takeOver(static_cast<size_t>(over), inputs[static_cast<size_t>(over)].tensor);
@@ -197,11 +197,11 @@ private:
         return error;
     }
     mxrt_status status =
-        driver::issueGraph(session.runtime(), bound, inputs, outputs, call.target.place).release();
+        run::issueGraph(session.runtime(), bound, inputs, outputs, call.target.place).release();
     return status ? session.render(status) : nullptr;
   }
 
-  mxc_error *inputFor(size_t index, driver::GraphInput &out) {
+  mxc_error *inputFor(size_t index, run::GraphInput &out) {
     mxc_value &value = *leaves[index].value;
     const Leaf &leaf = call.leaves[index];
     mxrt_tensor *made = nullptr;
@@ -279,7 +279,7 @@ private:
   mxc_error *makeOutput(size_t index) {
     mxrt_tensor *made = nullptr;
     mxrt::Status status =
-        driver::makeGraphOutput(session.runtime(), bound, index, call.target.place, made);
+        run::makeGraphOutput(session.runtime(), bound, index, call.target.place, made);
     if (!status.ok())
       return session.render(status.release());
     outputs.push_back(made);

@@ -2,7 +2,7 @@
 //
 // A terminal through libedit. Its buffer holds a whole input, newlines included: Enter ends an
 // input that is complete and else begins a new line of it.
-#include "Driver/Interrupt.h"
+#include "Run/Interrupt.h"
 #include "Repl/Inputs.h"
 #include "Repl/LineReader.h"
 #include "Support/Unicode.h"
@@ -148,7 +148,7 @@ private:
     EditReader &reader = self(editor);
     std::string bytes;
     for (;;) {
-      if (!driver::Interruptible::waitForInput(STDIN_FILENO, reader.hooks.takeInterrupt)) {
+      if (!run::Interruptible::waitForInput(STDIN_FILENO, reader.hooks.takeInterrupt)) {
         reader.wasInterrupted = true;
         return -1;
       }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Inputs from a pipe, a file or a terminal that cannot do more than print.
-#include "Driver/Interrupt.h"
+#include "Run/Interrupt.h"
 #include "Repl/Inputs.h"
 #include "Repl/LineReader.h"
 #include <cerrno>
@@ -46,7 +46,7 @@ public:
           line.pop_back();
         return line;
       }
-      if (!driver::Interruptible::waitForInput(STDIN_FILENO, hooks.takeInterrupt)) {
+      if (!run::Interruptible::waitForInput(STDIN_FILENO, hooks.takeInterrupt)) {
         if (!isTerminal)
           continue; // nothing was running, and nothing was being typed
         out << "\n";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Repl/Repl.h"
-#include "Driver/Interrupt.h"
+#include "Run/Interrupt.h"
 #include "Driver/RunOptions.h"
 #include "Repl/Commands.h"
 #include "Repl/Figures.h"
@@ -101,7 +101,7 @@ int runRepl(const std::vector<std::string> &args, driver::Streams streams) {
   driver::Session session(options, streams.out, streams.err);
   if (!session.ready())
     return driver::kFaultOfMxc;
-  driver::Interruptible stop(session);
+  run::Interruptible stop(session.runsOn());
 
   bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
   ReaderHooks hooks;

@@ -121,26 +121,24 @@ Status normalise(void *context, Invocation &call) {
 
 } // namespace
 
-Status registerChanges(host::Vm &vm, DataHost &host) {
-  static constexpr ParamData size[] = {
-      {Kind::Handle, false}, {Kind::Int, false}, {Kind::Int, false}};
-  static constexpr ParamData part[] = {{Kind::Handle, false},
-                                       {Kind::Int, false},
-                                       {Kind::Int, false},
-                                       {Kind::Int, false},
-                                       {Kind::Bool, false}};
-  static constexpr ParamData share[] = {{Kind::Handle, false}, {Kind::F32, false}};
-  static constexpr ParamData shares[] = {
-      {Kind::Handle, false}, {Kind::F32, false}, {Kind::F32, false}, {Kind::F32, false}};
-  static constexpr ParamData tensors[] = {
-      {Kind::Handle, false}, {Kind::Tensor, false}, {Kind::Tensor, false}};
-  const NativeRow natives[] = {{"mx.data.resize", size, false, Kind::Handle, resize},
-                               {"mx.data.crop", part, false, Kind::Handle, crop},
-                               {"mx.data.zoom", share, false, Kind::Handle, zoom},
-                               {"mx.data.flip", share, false, Kind::Handle, flip},
-                               {"mx.data.colour", shares, false, Kind::Handle, colour},
-                               {"mx.data.normalise", tensors, false, Kind::Handle, normalise}};
-  return registerRows(vm, host, natives);
-}
+static constexpr ParamData size[] = {
+    {Kind::Handle, false}, {Kind::Int, false}, {Kind::Int, false}};
+static constexpr ParamData part[] = {{Kind::Handle, false},
+                                     {Kind::Int, false},
+                                     {Kind::Int, false},
+                                     {Kind::Int, false},
+                                     {Kind::Bool, false}};
+static constexpr ParamData share[] = {{Kind::Handle, false}, {Kind::F32, false}};
+static constexpr ParamData shares[] = {
+    {Kind::Handle, false}, {Kind::F32, false}, {Kind::F32, false}, {Kind::F32, false}};
+static constexpr ParamData tensors[] = {
+    {Kind::Handle, false}, {Kind::Tensor, false}, {Kind::Tensor, false}};
+static const NativeRow natives[] = {{"mx.data.resize", size, false, Kind::Handle, resize},
+                             {"mx.data.crop", part, false, Kind::Handle, crop},
+                             {"mx.data.zoom", share, false, Kind::Handle, zoom},
+                             {"mx.data.flip", share, false, Kind::Handle, flip},
+                             {"mx.data.colour", shares, false, Kind::Handle, colour},
+                             {"mx.data.normalise", tensors, false, Kind::Handle, normalise}};
+const NativeGroup mxrt_natives_changes = {"mxrt_natives_changes", natives, std::size(natives)};
 
 } // namespace mxrt::data

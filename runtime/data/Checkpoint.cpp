@@ -379,11 +379,9 @@ Status restore(void *context, Invocation &call) {
 
 } // namespace
 
-Status registerCheckpoints(host::Vm &vm, DataHost &host) {
-  static constexpr ParamData path[] = {{Kind::Str, false}};
-  const NativeRow natives[] = {{"mx.save", path, true, Kind::Unit, save},
-                               {"mx.restore", path, true, Kind::Tuple, restore}};
-  return registerRows(vm, host, natives);
-}
+static constexpr ParamData path[] = {{Kind::Str, false}};
+static const NativeRow natives[] = {{"mx.save", path, true, Kind::Unit, save},
+                             {"mx.restore", path, true, Kind::Tuple, restore}};
+const NativeGroup mxrt_natives_checkpoints = {"mxrt_natives_checkpoints", natives, std::size(natives)};
 
 } // namespace mxrt::data

@@ -73,24 +73,12 @@ bool DataHost::findShortBatch(std::span<const Value> values, ShortBatch &found) 
   return false;
 }
 
-Status registerRows(host::Vm &vm, DataHost &host, std::span<const NativeRow> rows) {
-  for (const NativeRow &row : rows)
-    MXRT_CHECK(
-        vm.registerNative(row.name, {row.params, row.variadic, row.result}, row.function, &host));
+Status DataHost::registerNatives(host::Vm &vm, std::span<const NativeGroup *const> groups) {
+  for (const NativeGroup *group : groups)
+    for (const NativeRow &row : std::span(group->rows, group->count))
+      MXRT_CHECK(vm.registerNative(row.name, {row.params, row.variadic, row.result}, row.function,
+                                   this));
   return success();
-}
-
-Status DataHost::registerNatives(host::Vm &vm) {
-  MXRT_CHECK(registerDatasets(vm, *this));
-  MXRT_CHECK(registerLoaders(vm, *this));
-  MXRT_CHECK(registerSources(vm, *this));
-  MXRT_CHECK(registerCheckpoints(vm, *this));
-  MXRT_CHECK(registerPictures(vm, *this));
-  MXRT_CHECK(registerChanges(vm, *this));
-  MXRT_CHECK(registerDrawing(vm, *this));
-  MXRT_CHECK(registerTokens(vm, *this));
-  MXRT_CHECK(registerLog(vm, *this));
-  return registerProgress(vm, *this);
 }
 
 Status pathOf(const DataHost &host, const Value &text, const char *&path) {

@@ -5,7 +5,7 @@
 // `mx.progress.*`, `mx.log` and `mx.draw.*` of a VM.
 //
 //   DataHost data({runtime});
-//   MXRT_CHECK(data.registerNatives(*vm));
+//   MXRT_CHECK(data.registerNatives(*vm, nativeGroups()));
 //
 // Thread rule: that of the VM, one thread at a time.
 
@@ -34,6 +34,7 @@ struct DataOptions {
 };
 
 class RunLog;
+struct NativeGroup;
 
 /// The last batch of a loader that keeps the rest, if it is smaller.
 struct ShortBatch {
@@ -49,7 +50,7 @@ public:
   /// After the VM.
   ~DataHost();
 
-  Status registerNatives(host::Vm &vm);
+  Status registerNatives(host::Vm &vm, std::span<const NativeGroup *const> groups);
   /// Ends the log, if there is one: waits for its numbers, writes them and shows
   /// a table of the curves.
   Status finishLog();
@@ -71,18 +72,6 @@ private:
   RunLog *log = nullptr;
 };
 
-// One file each.
-Status registerDatasets(host::Vm &vm, DataHost &host);
-Status registerLoaders(host::Vm &vm, DataHost &host);
-Status registerSources(host::Vm &vm, DataHost &host);
-Status registerCheckpoints(host::Vm &vm, DataHost &host);
-Status registerPictures(host::Vm &vm, DataHost &host);
-Status registerProgress(host::Vm &vm, DataHost &host);
-Status registerChanges(host::Vm &vm, DataHost &host);
-Status registerDrawing(host::Vm &vm, DataHost &host);
-Status registerTokens(host::Vm &vm, DataHost &host);
-Status registerLog(host::Vm &vm, DataHost &host);
-
 /// A row of a table of natives.
 struct NativeRow {
   const char *name;
@@ -91,7 +80,25 @@ struct NativeRow {
   host::Kind result;
   host::NativeFunction function;
 };
-Status registerRows(host::Vm &vm, DataHost &host, std::span<const NativeRow> rows);
+/// Natives that come together, one file each. They have names for the linker, so that an executable
+/// has those that its program calls and no others.
+struct NativeGroup {
+  const char *symbol;
+  const NativeRow *rows;
+  size_t count;
+};
+extern "C" const NativeGroup mxrt_natives_changes,
+    mxrt_natives_checkpoints,
+    mxrt_natives_drawing,
+    mxrt_natives_loaders,
+    mxrt_natives_log,
+    mxrt_natives_pictures,
+    mxrt_natives_progress,
+    mxrt_natives_sources,
+    mxrt_natives_tokens,
+    mxrt_natives_datasets;
+/// All of them.
+std::span<const NativeGroup *const> nativeGroups();
 
 inline DataHost &hostOf(void *context) { return *static_cast<DataHost *>(context); }
 

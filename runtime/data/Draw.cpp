@@ -286,13 +286,11 @@ Status image(void *context, Invocation &call) {
 
 } // namespace
 
-Status registerDrawing(host::Vm &vm, DataHost &host) {
-  static constexpr ParamData any[] = {{Kind::Any, false}};
-  static constexpr ParamData anyInt[] = {{Kind::Any, false}, {Kind::Int, false}};
-  const NativeRow natives[] = {{"mx.draw.plot", any, false, Kind::Unit, plot},
-                               {"mx.draw.hist", anyInt, false, Kind::Unit, hist},
-                               {"mx.draw.image", any, false, Kind::Unit, image}};
-  return registerRows(vm, host, natives);
-}
+static constexpr ParamData any[] = {{Kind::Any, false}};
+static constexpr ParamData anyInt[] = {{Kind::Any, false}, {Kind::Int, false}};
+static const NativeRow natives[] = {{"mx.draw.plot", any, false, Kind::Unit, plot},
+                             {"mx.draw.hist", anyInt, false, Kind::Unit, hist},
+                             {"mx.draw.image", any, false, Kind::Unit, image}};
+const NativeGroup mxrt_natives_drawing = {"mxrt_natives_drawing", natives, std::size(natives)};
 
 } // namespace mxrt::data

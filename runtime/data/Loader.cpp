@@ -359,23 +359,21 @@ Status next(void *context, Invocation &call) {
 
 } // namespace
 
-Status registerLoaders(host::Vm &vm, DataHost &host) {
-  static constexpr ParamData plan[] = {
-      {Kind::Handle, false}, {Kind::Str, false},  {Kind::Int, false}, {Kind::Str, false},
-      {Kind::Int, false},    {Kind::Bool, false}, {Kind::Any, false}};
-  static constexpr ParamData handle[] = {{Kind::Handle, false}};
-  static constexpr ParamData state[] = {{Kind::Handle, false},
-                                        {Kind::Int, false},
-                                        {Kind::Int, false},
-                                        {Kind::Int, false},
-                                        {Kind::Int, false}};
-  const NativeRow natives[] = {{"mx.data.plan", plan, false, Kind::Handle, makePlan},
-                               {"mx.data.batches", handle, false, Kind::Int, batches},
-                               {"mx.data.begin", state, false, Kind::Handle, begin},
-                               {"mx.data.walk", handle, false, Kind::Handle, walk},
-                               {"mx.data.next", handle, false, Kind::Tuple, next},
-                               {"mx.data.next.only", handle, false, Kind::Tensor, next}};
-  return registerRows(vm, host, natives);
-}
+static constexpr ParamData plan[] = {
+    {Kind::Handle, false}, {Kind::Str, false},  {Kind::Int, false}, {Kind::Str, false},
+    {Kind::Int, false},    {Kind::Bool, false}, {Kind::Any, false}};
+static constexpr ParamData handle[] = {{Kind::Handle, false}};
+static constexpr ParamData state[] = {{Kind::Handle, false},
+                                      {Kind::Int, false},
+                                      {Kind::Int, false},
+                                      {Kind::Int, false},
+                                      {Kind::Int, false}};
+static const NativeRow natives[] = {{"mx.data.plan", plan, false, Kind::Handle, makePlan},
+                             {"mx.data.batches", handle, false, Kind::Int, batches},
+                             {"mx.data.begin", state, false, Kind::Handle, begin},
+                             {"mx.data.walk", handle, false, Kind::Handle, walk},
+                             {"mx.data.next", handle, false, Kind::Tuple, next},
+                             {"mx.data.next.only", handle, false, Kind::Tensor, next}};
+const NativeGroup mxrt_natives_loaders = {"mxrt_natives_loaders", natives, std::size(natives)};
 
 } // namespace mxrt::data

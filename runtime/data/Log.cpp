@@ -209,11 +209,9 @@ Status log(void *context, Invocation &call) {
 
 } // namespace
 
-Status registerLog(host::Vm &vm, DataHost &host) {
-  static constexpr ParamData params[] = {
-      {Kind::Str, false}, {Kind::Any, false}, {Kind::Int, false}};
-  const NativeRow natives[] = {{"mx.log", params, false, Kind::Unit, log}};
-  return registerRows(vm, host, natives);
-}
+static constexpr ParamData params[] = {
+    {Kind::Str, false}, {Kind::Any, false}, {Kind::Int, false}};
+static const NativeRow natives[] = {{"mx.log", params, false, Kind::Unit, log}};
+const NativeGroup mxrt_natives_log = {"mxrt_natives_log", natives, std::size(natives)};
 
 } // namespace mxrt::data

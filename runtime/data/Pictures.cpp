@@ -132,12 +132,6 @@ Status readImages(void *context, Invocation &call) {
 
 } // namespace
 
-PictureReader::PictureReader(const mxrt_allocator *alloc, const mxrt_tensor *file,
-                             std::string_view name)
-    : alloc(alloc), input(alloc, name, file ? file->data() : nullptr,
-                          file ? static_cast<size_t>(file->elements) : 0),
-      payload(alloc), rgb(alloc), resampler(alloc) {}
-
 Status PictureReader::read(int64_t offset, int64_t height, int64_t width, float *picture,
                            float &label) {
   if (offset > input.size)
@@ -161,11 +155,9 @@ Status PictureReader::read(int64_t offset, int64_t height, int64_t width, float 
   return success();
 }
 
-Status registerPictures(host::Vm &vm, DataHost &host) {
-  static constexpr ParamData params[] = {
-      {Kind::Str, false}, {Kind::Int, false}, {Kind::Int, false}};
-  const NativeRow natives[] = {{"mx.data.images", params, false, Kind::Handle, readImages}};
-  return registerRows(vm, host, natives);
-}
+static constexpr ParamData params[] = {
+    {Kind::Str, false}, {Kind::Int, false}, {Kind::Int, false}};
+static const NativeRow natives[] = {{"mx.data.images", params, false, Kind::Handle, readImages}};
+const NativeGroup mxrt_natives_pictures = {"mxrt_natives_pictures", natives, std::size(natives)};
 
 } // namespace mxrt::data

@@ -6,6 +6,7 @@
 #include "data/Dataset.h"
 #include "io/Records.h"
 #include "io/Resample.h"
+#include "memory/Tensor.h"
 
 namespace mxrt::data {
 
@@ -13,10 +14,14 @@ namespace mxrt::data {
 class PictureReader {
 public:
   /// `file` is u8[n]; without one, nothing may be read. `name` is for messages.
-  PictureReader(const mxrt_allocator *alloc, const mxrt_tensor *file, std::string_view name);
+  PictureReader(const mxrt_allocator *alloc, const mxrt_tensor *file, std::string_view name)
+      : alloc(alloc), input(alloc, name, file ? file->data() : nullptr,
+                            file ? static_cast<size_t>(file->elements) : 0),
+        payload(alloc), rgb(alloc), resampler(alloc) {}
   /// The middle of the picture of the record at `offset`, as [3, height, width]
-  /// in 0 to 1, and its first label.
-  Status read(int64_t offset, int64_t height, int64_t width, float *picture, float &label);
+  /// in 0 to 1, and its first label. Weak: an executable that has no
+  /// `data.images` has no such data set, and needs no codecs.
+  [[gnu::weak]] Status read(int64_t offset, int64_t height, int64_t width, float *picture, float &label);
 
 private:
   const mxrt_allocator *alloc;

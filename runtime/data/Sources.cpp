@@ -309,20 +309,18 @@ Status readArray(void *context, Invocation &call) {
 
 } // namespace
 
-Status registerSources(host::Vm &vm, DataHost &host) {
-  static constexpr ParamData path[] = {{Kind::Str, false}};
-  static constexpr ParamData pathFlag[] = {{Kind::Str, false}, {Kind::Bool, false}};
-  static constexpr ParamData csv[] = {{Kind::Str, false}, {Kind::Bool, false}, {Kind::Str, false}};
-  static constexpr ParamData bin[] = {{Kind::Str, false}, {Kind::DType, false}};
-  static constexpr ParamData array[] = {
-      {Kind::Str, false}, {Kind::Str, false}, {Kind::DType, false}, {Kind::Int, false}};
-  const NativeRow natives[] = {{"mx.data.mnist", path, false, Kind::Tuple, readMnist},
-                               {"mx.data.cifar10", pathFlag, false, Kind::Handle, readCifar},
-                               {"mx.data.csv", csv, false, Kind::Tensor, readCsv},
-                               {"mx.data.bin", bin, false, Kind::Tensor, readBin},
-                               {"mx.data.bytes", path, false, Kind::Tensor, readBytes},
-                               {"mx.data.array", array, false, Kind::Tensor, readArray}};
-  return registerRows(vm, host, natives);
-}
+static constexpr ParamData path[] = {{Kind::Str, false}};
+static constexpr ParamData pathFlag[] = {{Kind::Str, false}, {Kind::Bool, false}};
+static constexpr ParamData csv[] = {{Kind::Str, false}, {Kind::Bool, false}, {Kind::Str, false}};
+static constexpr ParamData bin[] = {{Kind::Str, false}, {Kind::DType, false}};
+static constexpr ParamData array[] = {
+    {Kind::Str, false}, {Kind::Str, false}, {Kind::DType, false}, {Kind::Int, false}};
+static const NativeRow natives[] = {{"mx.data.mnist", path, false, Kind::Tuple, readMnist},
+                             {"mx.data.cifar10", pathFlag, false, Kind::Handle, readCifar},
+                             {"mx.data.csv", csv, false, Kind::Tensor, readCsv},
+                             {"mx.data.bin", bin, false, Kind::Tensor, readBin},
+                             {"mx.data.bytes", path, false, Kind::Tensor, readBytes},
+                             {"mx.data.array", array, false, Kind::Tensor, readArray}};
+const NativeGroup mxrt_natives_sources = {"mxrt_natives_sources", natives, std::size(natives)};
 
 } // namespace mxrt::data

@@ -187,19 +187,17 @@ Status decode(void *context, Invocation &call) {
 
 } // namespace
 
-Status registerTokens(host::Vm &vm, DataHost &host) {
-  static constexpr ParamData path[] = {{Kind::Str, false}};
-  static constexpr ParamData pathInt[] = {{Kind::Str, false}, {Kind::Int, false}};
-  static constexpr ParamData textMerges[] = {{Kind::Str, false}, {Kind::Tensor, false}};
-  static constexpr ParamData idsText[] = {{Kind::Tensor, false}, {Kind::Str, false}};
-  static constexpr ParamData tokensMerges[] = {{Kind::Tensor, false}, {Kind::Tensor, false}};
-  const NativeRow natives[] = {{"mx.data.chars", path, false, Kind::Tuple, readChars},
-                               {"mx.data.bpe", pathInt, false, Kind::Tensor, readBpe},
-                               {"mx.data.tokens", textMerges, false, Kind::Tensor, readTokens},
-                               {"mx.data.encode", textMerges, false, Kind::Tensor, encode},
-                               {"mx.data.spell", idsText, false, Kind::Str, spell},
-                               {"mx.data.decode", tokensMerges, false, Kind::Str, decode}};
-  return registerRows(vm, host, natives);
-}
+static constexpr ParamData path[] = {{Kind::Str, false}};
+static constexpr ParamData pathInt[] = {{Kind::Str, false}, {Kind::Int, false}};
+static constexpr ParamData textMerges[] = {{Kind::Str, false}, {Kind::Tensor, false}};
+static constexpr ParamData idsText[] = {{Kind::Tensor, false}, {Kind::Str, false}};
+static constexpr ParamData tokensMerges[] = {{Kind::Tensor, false}, {Kind::Tensor, false}};
+static const NativeRow natives[] = {{"mx.data.chars", path, false, Kind::Tuple, readChars},
+                             {"mx.data.bpe", pathInt, false, Kind::Tensor, readBpe},
+                             {"mx.data.tokens", textMerges, false, Kind::Tensor, readTokens},
+                             {"mx.data.encode", textMerges, false, Kind::Tensor, encode},
+                             {"mx.data.spell", idsText, false, Kind::Str, spell},
+                             {"mx.data.decode", tokensMerges, false, Kind::Str, decode}};
+const NativeGroup mxrt_natives_tokens = {"mxrt_natives_tokens", natives, std::size(natives)};
 
 } // namespace mxrt::data

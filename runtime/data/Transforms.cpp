@@ -204,22 +204,20 @@ Status length(void *, Invocation &call) {
 
 } // namespace
 
-Status registerDatasets(host::Vm &vm, DataHost &host) {
-  static constexpr ParamData set[] = {{Kind::Handle, false}};
-  static constexpr ParamData setInt[] = {{Kind::Handle, false}, {Kind::Int, false}};
-  static constexpr ParamData setIntInt[] = {
-      {Kind::Handle, false}, {Kind::Int, false}, {Kind::Int, false}};
-  static constexpr ParamData setFn[] = {
-      {Kind::Handle, false}, {Kind::Fn, false}, {Kind::Bool, false}};
-  const NativeRow natives[] = {{"mx.data.take", setInt, false, Kind::Handle, take},
-                               {"mx.data.shard", setIntInt, false, Kind::Handle, shard},
-                               {"mx.data.repeat", setInt, false, Kind::Handle, repeat},
-                               {"mx.data.map", setFn, false, Kind::Handle, map},
-                               {"mx.data.filter", setFn, false, Kind::Handle, filter},
-                               {"mx.data.rows", {}, true, Kind::Handle, rows},
-                               {"mx.data.sequences", {}, true, Kind::Handle, sequences},
-                               {"mx.data.length", set, false, Kind::Int, length}};
-  return registerRows(vm, host, natives);
-}
+static constexpr ParamData set[] = {{Kind::Handle, false}};
+static constexpr ParamData setInt[] = {{Kind::Handle, false}, {Kind::Int, false}};
+static constexpr ParamData setIntInt[] = {
+    {Kind::Handle, false}, {Kind::Int, false}, {Kind::Int, false}};
+static constexpr ParamData setFn[] = {
+    {Kind::Handle, false}, {Kind::Fn, false}, {Kind::Bool, false}};
+static const NativeRow natives[] = {{"mx.data.take", setInt, false, Kind::Handle, take},
+                             {"mx.data.shard", setIntInt, false, Kind::Handle, shard},
+                             {"mx.data.repeat", setInt, false, Kind::Handle, repeat},
+                             {"mx.data.map", setFn, false, Kind::Handle, map},
+                             {"mx.data.filter", setFn, false, Kind::Handle, filter},
+                             {"mx.data.rows", {}, true, Kind::Handle, rows},
+                             {"mx.data.sequences", {}, true, Kind::Handle, sequences},
+                             {"mx.data.length", set, false, Kind::Int, length}};
+const NativeGroup mxrt_natives_datasets = {"mxrt_natives_datasets", natives, std::size(natives)};
 
 } // namespace mxrt::data

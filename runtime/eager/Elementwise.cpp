@@ -2,6 +2,7 @@
 //
 // Element by element: broadcast, fewest axes, then one kernel.
 
+#include "eager/CarriedKeys.h"
 #include "eager/Issue.h"
 #include "memory/Collapse.h"
 
@@ -43,7 +44,7 @@ struct Elementwise {
   void strides(int32_t index, int64_t *out) const;
   Status copyOddOnes(int64_t elements);
   Result<TensorRef> run(mxrt_dtype result);
-  Status issueWalk(mxrt_tensor *result, const Walk<maxInputs> &walk);
+  Status issueWalk(mxrt_tensor *result, Walk<maxInputs> &walk);
 };
 
 Status Elementwise::takeOne(int32_t index, mxrt_dtype type) {
@@ -167,7 +168,15 @@ Status Elementwise::copyOddOnes(int64_t elements) {
   return success();
 }
 
-Status Elementwise::issueWalk(mxrt_tensor *result, const Walk<maxInputs> &walk) {
+Status Elementwise::issueWalk(mxrt_tensor *result, Walk<maxInputs> &walk) {
+  if (call.carriesKernels()) {
+    Layout layouts[maxInputs];
+    for (int32_t i = 0; i < count; ++i)
+      layouts[i] = operands[i].layout;
+    widenForm(count, layouts, walk.rank, walk.sizes, walk.strides);
+    for (int32_t i = 0; i < count; ++i)
+      operands[i].layout = layouts[i];
+  }
   KernelCall kernel;
   uint32_t form = uint32_t(walk.rank);
   kernel.sizes(walk.sizes, walk.rank);
@@ -219,6 +228,8 @@ Result<TensorRef> Elementwise::run(mxrt_dtype type) {
   }
   walk.rank = 1;
   walk.sizes[0] = elements;
+  for (int32_t i = 0; i < count; ++i)
+    walk.strides[i][0] = operands[i].layout == Layout::Dense;
   MXRT_CHECK(issueWalk(result.get(), walk));
   return result;
 }

@@ -142,6 +142,7 @@ struct OpCall {
   Status give(TensorRef tensor) const;
 
   // -- kernels
+  bool carriesKernels() const { return host.source && host.source->isCarried(); }
   /// The kernel of a form, from the operation's cache; `key` writes its key.
   template <typename Key> Result<mxrt_compiled_kernel> kernel(uint32_t form, Key &&key) const {
     for (const KernelForm &known : op.kernels)

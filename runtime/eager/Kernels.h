@@ -50,6 +50,9 @@ public:
   /// `key` is valid for the call only. A key that is refused is asked for again
   /// at its next use.
   virtual Status find(std::string_view key, mxrt_compiled_kernel &out) = 0;
+  /// Kernels are not compiled when they are asked for: there are those that
+  /// carriedKeys() names, and no others.
+  virtual bool isCarried() const { return false; }
 
 protected:
   ~KernelSource() = default;

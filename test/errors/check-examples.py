@@ -29,6 +29,7 @@ WITHOUT_EXAMPLES = {
     "N0501",  # shows when a program runs
     "N0502",  # shows when a program runs
     "N0503",  # shows when a program runs
+    "N0504",  # shows when a program runs
     "W0502",  # shows when a program runs
     "W0503",  # shows when a program is made ready to run
 }

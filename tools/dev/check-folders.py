@@ -21,7 +21,7 @@ import sys
 # allowed, except those in NEVER.
 
 COMPILER = ["Support", "Syntax", "Docs", "Sema", "IRGen", "Graph", "Memory", "Lowering", "Target",
-            "Bytecode", "Pipeline", "Build", "Driver", "Repl", "Embed"]
+            "Bytecode", "Pipeline", "Run", "Build", "Driver", "Repl", "Embed"]
 
 ALLOWED = {
     # the front end
@@ -39,13 +39,15 @@ ALLOWED = {
     "Pipeline": ["Graph", "Memory", "Lowering", "Target", "dialects", "Support"],
     # what ties compiler and runtime together; Bytecode writes the VM's module files
     "Bytecode": ["dialects", "Support", "runtime", "mxrt/*"],
+    # runs what is compiled, in mxc and in executables, which have no compiler
+    "Run":      ["Support", "runtime", "mxrt/*"],
     # artefacts: code and tables for the core of the runtime, whose file formats it reads
-    "Build":    ["Pipeline", "Target", "dialects", "Support", "runtime", "mxrt/*"],
+    "Build":    ["Run", "Pipeline", "Target", "dialects", "Support", "runtime", "mxrt/*"],
     "Driver":   [folder for folder in COMPILER if folder not in ("Repl", "Embed")] + ["dialects", "mxc/*", "runtime", "mxrt/*"],
     # the driver's session behind the public headers; Driver's table, and Driver itself
     "Embed":    COMPILER + ["dialects", "mxc/*", "runtime", "mxrt/*"],
-    "Repl":     ["Driver", "Sema", "Syntax", "Support", "runtime", "mxrt/*"],
-    "tools":    ["Driver", "Repl", "Support", "mxc/*", "mxrt/*"],
+    "Repl":     ["Driver", "Run", "Sema", "Syntax", "Support", "runtime", "mxrt/*"],
+    "tools":    ["Driver", "Repl", "Run", "Support", "mxc/*", "mxrt/*"],
     # the runtime stands alone
     "runtime":  ["mxrt/*"],
     "mxrt/*":   [],
@@ -56,6 +58,7 @@ ALLOWED = {
 
 # System headers that a folder must not include.
 NEVER = {
+    "Run":      ["llvm/", "mlir/", "llvm-c/", "mlir-c/"],
     "runtime":  ["llvm/", "mlir/", "llvm-c/", "mlir-c/"],
     "mxrt/*":   ["llvm/", "mlir/", "llvm-c/", "mlir-c/"],
     "mxc/*":    ["llvm/", "mlir/", "llvm-c/", "mlir-c/"],

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Repl/Repl.h"
-#include <cstdlib>
+#include "Run/Terminal.h"
 #include <exception>
 #include <iostream>
-#include <unistd.h>
 
 int main(int argc, char **argv) {
   std::ios::sync_with_stdio(false);
   std::vector<std::string> args(argv + 1, argv + argc);
-  const char *noColour = std::getenv("NO_COLOR");
-  const char *term = std::getenv("TERM");
-  bool dumb = term && std::string(term) == "dumb";
-  bool terminal = isatty(STDERR_FILENO) && !dumb, draws = isatty(STDOUT_FILENO) && !dumb;
-  bool colour = terminal && !(noColour && *noColour);
+  mx::run::Terminal terminal = mx::run::Terminal::look();
   try {
-    mx::driver::Streams streams{std::cout, std::cerr, colour, terminal, draws};
+    mx::driver::Streams streams{std::cout, std::cerr, terminal.colour, terminal.bars,
+                                terminal.draws};
     bool isPrompt = args.empty() || args[0] == "-i" || args[0].rfind("-i=", 0) == 0;
     int code = isPrompt ? mx::repl::runRepl(args, streams) : mx::driver::runMxc(args, streams);
     std::cout.flush();

@@ -171,7 +171,7 @@ Status runText(Stage &stage, std::string text) {
   Vm *vm = MXRT_TRY(Vm::create(vmOptions));
   Program *program = nullptr;
   auto all = [&]() -> Status {
-    MXRT_CHECK(data.registerNatives(*vm));
+    MXRT_CHECK(data.registerNatives(*vm, data::nativeGroups()));
     program = MXRT_TRY(vm->load(bytes));
     MXRT_CHECK(vm->run(program));
     return data.finishLog();

@@ -5,7 +5,7 @@
 #include "mxrt/memory.h"
 #include <atomic>
 
-namespace mx::driver {
+namespace mx::run {
 
 /// Any thread may add to it.
 struct CallBytes {
@@ -34,4 +34,4 @@ private:
   static void release(void *user, void *memory, size_t bytes, size_t align);
 };
 
-} // namespace mx::driver
+} // namespace mx::run

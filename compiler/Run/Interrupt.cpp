@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Driver/Interrupt.h"
+#include "Run/Interrupt.h"
 #include <atomic>
 #include <cerrno>
 #include <poll.h>
 #include <pthread.h>
 
-namespace mx::driver {
+namespace mx::run {
 namespace {
 
 /// A handler can only reach what is global.
-std::atomic<Session *> running{nullptr};
+std::atomic<Machine *> running{nullptr};
 pthread_t runner; ///< the thread that runs `running`
 
-/// Always on the thread that runs the session: what that thread sees of an interrupt is then either
+/// Always on the thread that runs the machine: what that thread sees of an interrupt is then either
 /// nothing or all of it, and the call it waits in ends.
 void stopRunning(int signal) {
   int before = errno;
   if (!pthread_equal(pthread_self(), runner))
     pthread_kill(runner, signal);
-  else if (Session *session = running.load())
-    session->cancel();
+  else if (Machine *machine = running.load())
+    machine->cancel();
   errno = before;
 }
 
 } // namespace
 
-Interruptible::Interruptible(Session &session) {
+Interruptible::Interruptible(Machine &machine) {
   runner = pthread_self();
-  running = &session;
+  running = &machine;
   struct sigaction action {};
   action.sa_handler = stopRunning; // without SA_RESTART: a prompt that waits for a key hears of it
   sigemptyset(&action.sa_mask);
@@ -39,7 +39,7 @@ Interruptible::~Interruptible() {
   running = nullptr;
 }
 
-bool Interruptible::waitForInput(int file, llvm::function_ref<bool()> isInterrupted) {
+bool Interruptible::waitForInput(int file, const std::function<bool()> &isInterrupted) {
   sigset_t blocked, usual;
   sigemptyset(&blocked);
   sigaddset(&blocked, SIGINT);
@@ -55,4 +55,4 @@ bool Interruptible::waitForInput(int file, llvm::function_ref<bool()> isInterrup
   return !interrupted;
 }
 
-} // namespace mx::driver
+} // namespace mx::run

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Driver/CallBytes.h"
+#include "Run/CallBytes.h"
 
-namespace mx::driver {
+namespace mx::run {
 
 static void raise(std::atomic<int64_t> &most, int64_t value) {
   int64_t before = most.load();
@@ -37,4 +37,4 @@ void CountedContext::release(void *user, void *memory, size_t bytes, size_t alig
   self->inner->release(self->inner->user, memory, bytes, align);
 }
 
-} // namespace mx::driver
+} // namespace mx::run

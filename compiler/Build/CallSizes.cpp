@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Build/CallSizes.h"
+#include "dialects/mx/Marks.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mx::build {
+namespace {
+
+/// Values that a name of a size may have; `exact`: no others.
+struct Values {
+  std::vector<int64_t> list;
+  bool exact = false;
+};
+using Names = std::map<std::string, Values, std::less<>>;
+
+std::optional<int64_t> constantOf(mlir::Value value) {
+  mlir::Attribute number;
+  if (!value || !mlir::matchPattern(value, mlir::m_Constant(&number)))
+    return std::nullopt;
+  if (auto elements = mlir::dyn_cast<mlir::DenseIntElementsAttr>(number);
+      elements && elements.isSplat())
+    return elements.getSplatValue<llvm::APInt>().getSExtValue();
+  if (auto plain = mlir::dyn_cast<mlir::IntegerAttr>(number))
+    return plain.getInt();
+  return std::nullopt;
+}
+
+class Finder {
+public:
+  Finder(mlir::ModuleOp module, llvm::StringRef entry) : module(module) {
+    module.walk([&](ir::NativeOp native) {
+      if (native.getName() != "mx.data.plan" || native.getArgs().size() < 3)
+        return;
+      if (auto rows = constantOf(native.getArgs()[2]); rows && !llvm::is_contained(batches, *rows))
+        batches.push_back(*rows);
+    });
+    // Twins are not called by host code; everything else is reached from the entry, or as a value.
+    std::set<std::string> twins;
+    for (ir::GraphOp graph : module.getOps<ir::GraphOp>())
+      if (auto twin = graph->getAttrOfType<mlir::StringAttr>(ir::kEager))
+        twins.insert(twin.str());
+    if (auto main = module.lookupSymbol<ir::FuncOp>(entry))
+      visit(main, {});
+    for (ir::FuncOp function : module.getOps<ir::FuncOp>()) {
+      bool isUsedAsValue = false;
+      if (auto uses = mlir::SymbolTable::getSymbolUses(function, module))
+        for (mlir::SymbolTable::SymbolUse use : *uses)
+          isUsedAsValue |= mlir::isa<ir::ClosureOp>(use.getUser()) &&
+                           use.getUser()->getParentOfType<ir::FuncOp>() != nullptr;
+      if (isUsedAsValue && !twins.count(function.getSymName().str()))
+        visit(function, {});
+    }
+  }
+
+  std::vector<CalledGraph> take() {
+    std::vector<CalledGraph> out;
+    for (ir::GraphOp graph : module.getOps<ir::GraphOp>())
+      if (auto found = graphs.find(graph.getSymName()); found != graphs.end())
+        out.push_back(std::move(found->second));
+    return out;
+  }
+
+private:
+  static constexpr size_t kMost = kMostVariants;
+
+  Values valuesOf(ir::BindSizeOp bind) {
+    if (auto number = constantOf(bind.getValue()))
+      return {{*number}, true};
+    auto dim = bind.getValue().getDefiningOp<ir::NativeOp>();
+    if (!dim || dim.getName() != "mx.dim")
+      return {};
+    // Rows of what a loader gives.
+    mlir::Value tensor = dim.getArgs()[0];
+    mlir::Operation *from = tensor.getDefiningOp();
+    while (from && !mlir::isa<ir::NativeOp>(from) && from->getNumOperands() == 1)
+      from = from->getOperand(0).getDefiningOp();
+    auto next = mlir::dyn_cast_or_null<ir::NativeOp>(from);
+    if (next && next.getName().starts_with("mx.data.next"))
+      return {batches, false};
+    return {};
+  }
+
+  void visit(ir::FuncOp function, const std::vector<std::optional<int64_t>> &given) {
+    auto &before = visited[function.getSymName()];
+    if (before.size() >= kMost || !before.insert(given).second)
+      return;
+    Names names;
+    auto sizes = function.getSizes().getAsRange<mlir::StringAttr>();
+    for (auto [i, name] : llvm::enumerate(sizes))
+      if (i < given.size() && given[i])
+        names[name.str()] = {{*given[i]}, true};
+    function.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
+      if (auto bind = mlir::dyn_cast<ir::BindSizeOp>(op))
+        names[bind.getName().str()] = valuesOf(bind);
+      else if (auto call = mlir::dyn_cast<ir::CallOp>(op))
+        follow(call.getCallee(), call.getSizes(), names);
+      else if (auto closure = mlir::dyn_cast<ir::ClosureOp>(op))
+        follow(closure.getCallee(), closure.getSizes(), names);
+    });
+  }
+
+  /// Every choice of the values of the names that the sizes of a call are made of.
+  void follow(llvm::StringRef callee, mlir::ArrayAttr sizes, const Names &names) {
+    mlir::Operation *target = module.lookupSymbol(callee);
+    ir::SizeTable &table =
+        module.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
+    std::lock_guard guard(table.lock);
+    std::vector<AtomId> used;
+    for (auto size : sizes.getAsRange<ir::SizeAttr>())
+      if (Dim dim = size.dim())
+        table.dims.symbols(dim, used);
+    std::vector<std::map<AtomId, int64_t>> choices(1);
+    bool exact = true;
+    for (AtomId atom : used) {
+      auto known = names.find(table.dims.symbolInfo(atom).name);
+      if (known == names.end() || known->second.list.empty()) {
+        exact = false;
+        continue;
+      }
+      exact &= known->second.exact;
+      std::vector<std::map<AtomId, int64_t>> more;
+      for (auto &choice : choices)
+        for (int64_t value : known->second.list) {
+          more.push_back(choice);
+          more.back()[atom] = value;
+        }
+      if (more.size() > kMost) {
+        exact = false;
+        continue;
+      }
+      choices = std::move(more);
+    }
+    for (auto &choice : choices) {
+      std::vector<std::optional<int64_t>> values;
+      for (auto size : sizes.getAsRange<ir::SizeAttr>())
+        values.push_back(size.dim() ? table.dims.evaluate(size.dim(), choice) : std::nullopt);
+      if (auto graph = mlir::dyn_cast_or_null<ir::GraphOp>(target))
+        note(graph, values, exact);
+      else if (auto function = mlir::dyn_cast_or_null<ir::FuncOp>(target))
+        visit(function, values);
+    }
+  }
+
+  void note(ir::GraphOp graph, const std::vector<std::optional<int64_t>> &values, bool exact) {
+    CalledGraph &called = graphs[graph.getSymName()];
+    called.graph = graph;
+    called.seen.resize(graph.getSizes().size());
+    auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+    std::vector<int64_t> key;
+    bool isKnown = true, mayDiffer = false;
+    for (auto [i, name] : llvm::enumerate(graph.getSizes().getAsRange<mlir::StringAttr>())) {
+      if (open && open.get(name)) {
+        key.push_back(-1);
+        continue;
+      }
+      mayDiffer = true;
+      isKnown &= values[i].has_value();
+      key.push_back(values[i].value_or(0));
+      if (values[i])
+        called.seen[i].insert(*values[i]);
+    }
+    if (isKnown && (called.sizes.size() < kMost || called.sizes.count(key)))
+      called.sizes.insert(key);
+    else
+      exact = false;
+    called.isOpen |= mayDiffer && !exact;
+  }
+
+  mlir::ModuleOp module;
+  std::vector<int64_t> batches; ///< that loaders were told
+  llvm::StringMap<std::set<std::vector<std::optional<int64_t>>>> visited;
+  llvm::StringMap<CalledGraph> graphs;
+};
+
+} // namespace
+
+std::vector<CalledGraph> findCallSizes(mlir::ModuleOp module, llvm::StringRef entry) {
+  return Finder(module, entry).take();
+}
+
+bool addShapes(std::vector<CalledGraph> &graphs, const Shapes &shapes, Span program,
+               Diagnostics &diags) {
+  std::set<std::string> found;
+  for (CalledGraph &called : graphs) {
+    auto open = called.graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+    std::vector<std::vector<int64_t>> all(1);
+    bool isNamed = false, isKnown = true;
+    for (auto [i, name] :
+         llvm::enumerate(called.graph.getSizes().getAsRange<mlir::StringAttr>())) {
+      std::vector<int64_t> values(called.seen[i].begin(), called.seen[i].end());
+      for (auto &[size, given] : shapes)
+        if (name == size) {
+          values = given;
+          isNamed = true;
+          found.insert(size);
+        }
+      if (open && open.get(name))
+        values = {-1};
+      isKnown &= !values.empty();
+      std::vector<std::vector<int64_t>> more;
+      for (auto &each : all)
+        for (int64_t value : values) {
+          more.push_back(each);
+          more.back().push_back(value);
+        }
+      all = std::move(more);
+    }
+    if (!isNamed || !isKnown)
+      continue;
+    called.sizes.insert(all.begin(), all.end());
+    if (called.sizes.size() > kMostVariants) {
+      diags
+          .report(Code::E1002, program,
+                  "`" + called.graph.getSymName().str() + "` would have " +
+                      std::to_string(called.sizes.size()) + " variants; there may be " +
+                      std::to_string(kMostVariants))
+          .help("give fewer values");
+      return false;
+    }
+  }
+  for (auto &[size, given] : shapes)
+    if (!found.count(size)) {
+      diags
+          .report(Code::E1002, program, "no graph that the program calls has a size `" + size + "`")
+          .help("leave `" + size + "=…` out of --shapes");
+      return false;
+    }
+  return true;
+}
+
+} // namespace mx::build

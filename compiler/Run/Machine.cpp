@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Run/Machine.h"
+#include "host/Math.h"
+#include "mxrt/engine.h"
+#include <chrono>
+#include <ctime>
+
+namespace mx::run {
+
+mxrt::Status writeOut(void *context, std::string_view text) {
+  auto &out = *static_cast<std::ostream *>(context);
+  out << text << std::flush;
+  return {};
+}
+
+static void writeProgress(void *context, std::string_view text) {
+  *static_cast<std::ostream *>(context) << text << std::flush;
+}
+
+std::string defaultLogFolder(const std::string &program) {
+  std::string name = program.substr(program.rfind('/') + 1);
+  if (size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0)
+    name.resize(dot);
+  std::time_t now = std::time(nullptr);
+  std::tm local{};
+  char text[32];
+  std::strftime(text, sizeof text, "-%Y%m%d-%H%M%S", localtime_r(&now, &local));
+  return "runs/" + (name.empty() || name == "-" ? "mx" : name) + text;
+}
+
+Machine::Machine(const MachineOptions &given, Reporter &reporter)
+    : options(given), reporter(reporter) {
+  mxrt_options runtimeOptions;
+  mxrt_options_init(&runtimeOptions);
+  runtimeOptions.memory_limit = options.memoryLimit;
+  runtimeOptions.threads = options.threads;
+  mxrt_status status = mxrt_runtime_create(&runtimeOptions, &owned);
+  if (!status && options.sync) {
+    mxrt_engine_options engine = {};
+    engine.kind = MXRT_ENGINE_NAIVE;
+    mxrt_engine *made = nullptr;
+    status = mxrt_runtime_engine(owned, &engine, &made);
+  }
+  if (!status)
+    return;
+  reporter.report(status, nullptr);
+  mxrt_runtime_destroy(owned);
+  owned = nullptr;
+}
+
+Machine::~Machine() {
+  stop();
+  mxrt_runtime_destroy(owned);
+}
+
+bool Machine::start(mxrt::eager::EagerHost &host,
+                    std::span<const mxrt::data::NativeGroup *const> groups) {
+  mxrt::data::DataOptions dataOptions;
+  dataOptions.runtime = owned;
+  dataOptions.showProgress = writeProgress;
+  dataOptions.progressContext = &reporter.errors();
+  dataOptions.onTerminal = options.onTerminal;
+  dataOptions.drawsOnTerminal = options.drawsOnTerminal;
+  dataOptions.logFolder = options.logFolder.c_str();
+  dataOptions.startSeconds =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  files = std::make_unique<mxrt::data::DataHost>(dataOptions);
+  mxrt::host::VmOptions vmOptions;
+  vmOptions.runtime = owned;
+  vmOptions.host = &host;
+  vmOptions.uncheckedDivision = options.uncheckedDivision;
+  auto made = mxrt::host::Vm::create(vmOptions);
+  if (!made.ok()) {
+    reporter.report(made.takeStatus().release(), nullptr);
+    return false;
+  }
+  machine = made.take();
+  mxrt::Status status = host.registerNatives(*machine);
+  if (status.ok())
+    status = mxrt::host::registerMath(*machine);
+  if (status.ok())
+    status = files->registerNatives(*machine, groups);
+  bool fine = status.ok();
+  reporter.report(status.release(), nullptr);
+  return fine;
+}
+
+void Machine::stop() {
+  if (machine)
+    mxrt::host::Vm::destroy(machine);
+  machine = nullptr;
+  files.reset();
+}
+
+bool Machine::finish(mxrt_status status, const std::function<std::string()> &more) {
+  mxrt_engine *engine = nullptr;
+  mxrt_status late = mxrt_runtime_engine(owned, nullptr, &engine);
+  if (!late)
+    late = mxrt_engine_wait_all(engine, {});
+  if (!status)
+    std::swap(status, late);
+  mxrt_status_release(late);
+  // A program may have ended before it heard that it should: what it had issued was stopped.
+  if (!status && !wasCancelled())
+    return true;
+  std::string notes = more ? more() : "";
+  // Without a wish to stop it is the error of a value that an earlier input was stopped at.
+  if (!status || (mxrt_status_code(status) == MXRT_CANCELLED && wasCancelled())) {
+    mxrt_status_release(status);
+    std::ostream &err = reporter.errors();
+    err << "stopped\n";
+    for (size_t at = 0; at < notes.size();) {
+      size_t end = std::min(notes.find('\n', at), notes.size());
+      if (end > at)
+        err << "  = note: " << notes.substr(at, end - at) << "\n";
+      at = end + 1;
+    }
+    return false;
+  }
+  reporter.report(status, machine, notes);
+  return false;
+}
+
+bool Machine::finishLog() {
+  mxrt_status status = files->finishLog().release();
+  bool fine = !status;
+  reporter.report(status, machine);
+  return fine;
+}
+
+void Machine::cancel() {
+  if (machine)
+    machine->cancel();
+  if (owned)
+    mxrt_runtime_cancel(owned);
+}
+
+} // namespace mx::run

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The program that `mxc build --exe` makes; compiler/Build writes mx_program.
+#include "Run/Program.h"
+
+extern "C" const mx::run::Program mx_program;
+
+int main(int argc, char **argv) { return mx::run::runCarried(mx_program, argc, argv); }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All groups of natives. A file of its own: who names a few links only those.
+
+#include "data/DataHost.h"
+
+namespace mxrt::data {
+
+std::span<const NativeGroup *const> nativeGroups() {
+  static const NativeGroup *const groups[] = {
+      &mxrt_natives_changes,
+      &mxrt_natives_checkpoints,
+      &mxrt_natives_drawing,
+      &mxrt_natives_loaders,
+      &mxrt_natives_log,
+      &mxrt_natives_pictures,
+      &mxrt_natives_progress,
+      &mxrt_natives_sources,
+      &mxrt_natives_tokens,
+      &mxrt_natives_datasets};
+  return groups;
+}
+
+} // namespace mxrt::data
