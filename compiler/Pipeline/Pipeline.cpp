@@ -8,6 +8,7 @@
 #include "Memory/Guard.h"
 #include "Memory/Mistakes.h"
 #include "Pipeline/PlanMemory.h"
+#include "Target/CompileQueue.h"
 #include "Target/Hasher.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -190,44 +191,54 @@ void store(target::ObjectCache &cache, const std::string &key, const std::string
   cache.store(key, bytes);
 }
 
-bool compilePieces(std::vector<Piece> &pieces, const target::TargetCpu &cpu,
-                   target::ObjectCache &cache, const Options &options, std::string &error) {
-  std::vector<target::CompileJob> jobs;
-  std::vector<Piece *> waiting;
-  for (Piece &piece : pieces) {
-    if (!piece.module)
-      continue;
-    target::CompileJob job;
-    job.module = *piece.module;
-    job.options.name = piece.name;
-    job.options.wantIrAfter = options.wants("llvm");
-    job.options.wantAssembly = options.wants("asm");
-    job.options.isStopped = options.isStopped;
-    jobs.push_back(job);
-    waiting.push_back(&piece);
+/// Compiles pieces as they come, and keeps them in the cache.
+class Workshop {
+public:
+  Workshop(const target::TargetCpu &cpu, target::ObjectCache &cache, const Options &options)
+      : queue(cpu, options.threads), cache(cache), options(options) {}
+
+  /// `piece` stays where it is until finish(); its module goes.
+  void begin(Piece &piece) {
+    Timing::Span span(options.timing, "LLVM");
+    target::CompileOptions how;
+    how.name = piece.name;
+    how.wantIrAfter = options.wants("llvm");
+    how.wantAssembly = options.wants("asm");
+    // For who reads the code or looks at it in a profile; nobody else can use them.
+    how.lineTables = how.wantIrAfter || how.wantAssembly || options.perfMap;
+    how.isStopped = options.isStopped;
+    queue.add(*piece.module, how);
+    piece.module = nullptr;
+    begun.push_back(&piece);
   }
-  if (jobs.empty())
+
+  bool finish(std::string &error) {
+    Timing::Span span(options.timing, "LLVM");
+    auto compiled = queue.finish();
+    if (!compiled) {
+      error = compiled.message();
+      return false;
+    }
+    for (auto [piece, made] : llvm::zip_equal(begun, *compiled)) {
+      if (options.wants("llvm"))
+        options.observer("llvm", made.irAfter);
+      if (options.wants("asm"))
+        options.observer("asm", made.assembly);
+      if (options.timing)
+        options.timing->add({piece->name + piece->place, made.times.optimizeMs,
+                             made.times.generateMs});
+      piece->object = std::move(made.object);
+      store(cache, piece->key, piece->object, options);
+    }
     return true;
-  Timing::Span span(options.timing, "LLVM");
-  auto compiled = target::compileAll(jobs, cpu, options.threads);
-  if (!compiled) {
-    error = compiled.message();
-    return false;
   }
-  for (size_t i = 0; i < waiting.size(); ++i) {
-    target::Compiled &made = (*compiled)[i];
-    if (options.wants("llvm"))
-      options.observer("llvm", made.irAfter);
-    if (options.wants("asm"))
-      options.observer("asm", made.assembly);
-    if (options.timing)
-      options.timing->add({waiting[i]->name + waiting[i]->place, made.times.optimizeMs,
-                           made.times.generateMs});
-    waiting[i]->object = std::move(made.object);
-    store(cache, waiting[i]->key, waiting[i]->object, options);
-  }
-  return true;
-}
+
+private:
+  target::CompileQueue queue;
+  target::ObjectCache &cache;
+  const Options &options;
+  std::vector<Piece *> begun;
+};
 
 /// What is asked for, and what the CPU has.
 lowering::KernelOptions kernelsFor(const target::TargetCpu &cpu, const Options &options) {
@@ -292,6 +303,29 @@ OwningOpRef<ModuleOp> lowerKernel(ir::KernelOp body, const std::string &name,
   if (module && options.wants("linalg"))
     options.observer("linalg", linalg);
   return module;
+}
+
+/// The order in which pieces are lowered: those that take LLVM longest come first, so that all
+/// threads end at about the same time. Who looks at phases sees them in the order of the program.
+std::vector<size_t> workOrder(ArrayRef<ir::KernelOp> bodies, const Options &options) {
+  std::vector<std::pair<size_t, size_t>> order; // weight, index
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    ir::KernelOp kernel = bodies[i];
+    constexpr size_t kTiles = 100; // the code of a tile, in ops that are computed one by one
+    size_t weight = kernel ? 0 : kTiles;
+    if (kernel)
+      for (Operation &op : kernel.getBody().front())
+        weight += isa<ir::MatmulOp, ir::ConvOp>(op) ? kTiles : 1;
+    order.push_back({weight, i});
+  }
+  if (!options.observer)
+    llvm::sort(order, [](auto &a, auto &b) {
+      return a.first != b.first ? a.first > b.first : a.second < b.second;
+    });
+  std::vector<size_t> out;
+  for (auto &[weight, index] : order)
+    out.push_back(index);
+  return out;
 }
 
 } // namespace
@@ -374,26 +408,32 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
     return std::nullopt;
   if (!out.figures.refusal.empty())
     return out;
+  std::vector<ir::KernelOp> bodies(pieces.size()); // of each piece; the entry has none
   for (Piece &piece : pieces)
     piece.key = variantKey + " entry";
   for (rt::KernelOp kernel : plan->getOps<rt::KernelOp>()) {
     Piece piece;
     piece.name = kernel.getSymName().str();
-    ir::KernelOp body = *kernel.getOps<ir::KernelOp>().begin();
-    piece.place = " at " + shownPlace(body.getLoc());
-    piece.key = pieceKey(textOf(body), piece.name, cpu, options);
-    if (auto stored = options.observer ? std::nullopt : load(cache, piece.key, options)) {
+    bodies.push_back(*kernel.getOps<ir::KernelOp>().begin());
+    piece.place = " at " + shownPlace(bodies.back().getLoc());
+    piece.key = pieceKey(textOf(bodies.back()), piece.name, cpu, options);
+    if (auto stored = options.observer ? std::nullopt : load(cache, piece.key, options))
       piece.object = std::move(*stored);
-    } else {
-      if (!options.stopped())
-        piece.module = lowerKernel(body, piece.name, cpu, options);
-      if (!piece.module)
-        return std::nullopt;
-    }
     pieces.push_back(std::move(piece));
   }
+  Workshop workshop(cpu, cache, options);
+  for (size_t i : workOrder(bodies, options)) {
+    Piece &piece = pieces[i];
+    if (!piece.object.empty())
+      continue;
+    if (bodies[i] && !options.stopped())
+      piece.module = lowerKernel(bodies[i], piece.name, cpu, options);
+    if (!piece.module)
+      return std::nullopt;
+    workshop.begin(piece);
+  }
   std::string error;
-  if (!compilePieces(pieces, cpu, cache, options, error)) {
+  if (!workshop.finish(error)) {
     graph.emitError() << error;
     return std::nullopt;
   }
@@ -447,11 +487,11 @@ std::optional<std::string> compileEagerKernel(MLIRContext &context, StringRef ke
     error = "the kernel `" + key.str() + "` could not be lowered";
     return std::nullopt;
   }
-  std::vector<Piece> pieces;
-  pieces.push_back(std::move(piece));
-  if (!compilePieces(pieces, cpu, cache, options, error))
+  Workshop workshop(cpu, cache, options);
+  workshop.begin(piece);
+  if (!workshop.finish(error))
     return std::nullopt;
-  return std::move(pieces[0].object);
+  return std::move(piece.object);
 }
 
 } // namespace mx::pipeline

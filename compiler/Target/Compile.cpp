@@ -11,6 +11,7 @@
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
@@ -54,17 +55,34 @@ private:
   std::string &errors;
 };
 
+/// Leaves passes of code generation out that cost more than they give. Without a name for them in
+/// LLVM's interface, they are refused one by one, and only in the contexts of our own modules.
+class Gate : public llvm::OptPassGate {
+public:
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
+    // Loops are emitted with the addresses they are to have; looking for others took a third of all
+    // code generation.
+    return pass != "Loop Strength Reduction";
+  }
+};
+
 /// One module on its way from LLVM IR to bytes.
 class Generator {
 public:
   Generator(llvm::Module &module, llvm::TargetMachine &machine, const TargetCpu &cpu,
             const CompileOptions &options)
-      : module(module), machine(machine), cpu(cpu), options(options) {
+      : module(module), machine(machine), cpu(cpu), options(options),
+        previousGate(module.getContext().getOptPassGate()) {
     previous = module.getContext().getDiagnosticHandler();
     module.getContext().setDiagnosticHandler(std::make_unique<Collector>(errors));
+    module.getContext().setOptPassGate(gate);
   }
-  /// The collector refers to this object, and a context handed in by the caller lives on.
-  ~Generator() { module.getContext().setDiagnosticHandler(std::move(previous)); }
+  /// Both refer to this object, and a context handed in by the caller lives on.
+  ~Generator() {
+    module.getContext().setDiagnosticHandler(std::move(previous));
+    module.getContext().setOptPassGate(previousGate);
+  }
 
   Result<Compiled> run() {
     if (std::optional<Fault> fault = prepare())
@@ -90,6 +108,8 @@ private:
   const TargetCpu &cpu;
   const CompileOptions &options;
   std::unique_ptr<llvm::DiagnosticHandler> previous;
+  Gate gate;
+  llvm::OptPassGate &previousGate;
   std::string errors;
   Compiled compiled;
 
@@ -244,9 +264,9 @@ Result<Translated> translate(mlir::ModuleOp module, const CompileOptions &option
   return result;
 }
 
-Result<Compiled> generate(Translated translated, const TargetCpu &cpu,
-                          const CompileOptions &options) {
-  Result<Compiled> result = compileToObject(std::move(translated.module), cpu, options);
+Result<Compiled> generate(Translated translated, llvm::TargetMachine &machine,
+                          const TargetCpu &cpu, const CompileOptions &options) {
+  Result<Compiled> result = Generator(*translated.module, machine, cpu, options).run();
   if (result)
     result->times.translateMs = translated.ms;
   return result;
@@ -265,7 +285,10 @@ Result<Compiled> compileToObject(mlir::ModuleOp module, const TargetCpu &cpu,
   Result<Translated> translated = translate(module, options);
   if (!translated)
     return translated.fault();
-  return generate(translated.take(), cpu, options);
+  auto machine = cpu.makeMachine();
+  if (!machine)
+    return machine.fault();
+  return generate(translated.take(), *machine.value(), cpu, options);
 }
 
 } // namespace mx::target

@@ -69,7 +69,7 @@ Result<std::unique_ptr<llvm::Module>> translateInto(llvm::LLVMContext &context,
 void markForCpu(llvm::Module &module, const TargetCpu &cpu);
 
 /// Compiles one module. It uses an LLVM context of its own, so calls may run in parallel as long
-/// as their modules are in different MLIR contexts (see compileAll for the others). The module's
+/// as their modules are in different MLIR contexts (see CompileQueue for the others). The module's
 /// locations are reduced to what line tables need. Functions are taken not to throw and none they
 /// call may.
 Result<Compiled> compileToObject(mlir::ModuleOp module, const TargetCpu &cpu,
@@ -77,18 +77,5 @@ Result<Compiled> compileToObject(mlir::ModuleOp module, const TargetCpu &cpu,
 /// The same for a module already in LLVM IR; nobody else may use its LLVM context meanwhile.
 Result<Compiled> compileToObject(std::unique_ptr<llvm::Module> module, const TargetCpu &cpu,
                                  const CompileOptions &options = {});
-
-struct CompileJob {
-  mlir::ModuleOp module;
-  CompileOptions options;
-};
-
-/// Compiles all jobs on up to `threads` threads, the calling one among them. The results are in
-/// the order of the jobs; if any fail, the fault of the first of them is returned, whatever the
-/// number of threads. Modules may share MLIR contexts: translation out of a context is done by one
-/// thread at a time, optimisation and code generation (nearly all of the work) in parallel. Nobody
-/// else may use the contexts meanwhile.
-Result<std::vector<Compiled>> compileAll(const std::vector<CompileJob> &jobs, const TargetCpu &cpu,
-                                         unsigned threads);
 
 } // namespace mx::target

@@ -16,8 +16,8 @@ struct Translated {
 
 /// Touches the MLIR context; one thread at a time for each.
 Result<Translated> translate(mlir::ModuleOp module, const CompileOptions &options);
-/// Touches nothing but the module's own LLVM context.
-Result<Compiled> generate(Translated translated, const TargetCpu &cpu,
-                          const CompileOptions &options);
+/// Touches nothing but the module's own LLVM context and `machine`, which is one of `cpu`.
+Result<Compiled> generate(Translated translated, llvm::TargetMachine &machine,
+                          const TargetCpu &cpu, const CompileOptions &options);
 
 } // namespace mx::target

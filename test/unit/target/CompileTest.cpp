@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Objects and texts from modules; faults instead of aborts.
+#include "Target/CompileQueue.h"
 #include "TargetTestSupport.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/LLVMContext.h"
@@ -142,14 +143,13 @@ TEST(Compile, TakesLlvmIrAsWell) {
   EXPECT_FALSE(compiled->object.empty());
 }
 
-TEST(CompileAll, ResultsAreInTheOrderOfTheJobs) {
+TEST(CompileQueue, ResultsAreInTheOrderOfTheModules) {
   for (unsigned threads : {1u, 2u, 4u}) {
     Modules modules; // one context for all
-    std::vector<CompileJob> jobs;
+    CompileQueue queue(native(), threads);
     for (int i = 0; i < 20; ++i)
-      jobs.push_back(
-          {modules.parse(kAddArrays + constantFunction("f" + std::to_string(i), i)), {}});
-    auto all = compileAll(jobs, native(), threads);
+      queue.add(modules.parse(kAddArrays + constantFunction("f" + std::to_string(i), i)));
+    auto all = queue.finish();
     ASSERT_TRUE(all) << all.message();
     ASSERT_EQ(all->size(), 20u);
     for (int i = 0; i < 20; ++i) {
@@ -164,25 +164,46 @@ TEST(CompileAll, ResultsAreInTheOrderOfTheJobs) {
   }
 }
 
-TEST(CompileAll, TheFirstFaultByOrderWins) {
+TEST(CompileQueue, ModulesMayGoOnceTheyAreAdded) {
+  Modules modules;
+  CompileQueue queue(native(), 2);
+  for (int i = 0; i < 6; ++i) {
+    mlir::OwningOpRef<mlir::ModuleOp> own(
+        modules.parse(constantFunction("f" + std::to_string(i), i)).clone());
+    queue.add(*own);
+  }
+  auto all = queue.finish();
+  ASSERT_TRUE(all) << all.message();
+  EXPECT_EQ(all->size(), 6u);
+}
+
+TEST(CompileQueue, TheFirstFaultByOrderWins) {
   for (unsigned threads : {1u, 3u}) {
     Modules modules;
-    std::vector<CompileJob> jobs;
+    CompileQueue queue(native(), threads);
     for (int i = 0; i < 12; ++i) {
       CompileOptions options;
       options.name = "job" + std::to_string(i);
       if (i == 5 || i == 6 || i == 11)
         options.pipeline = "function(no-such-pass)";
-      jobs.push_back({modules.parse(kAddArrays), options});
+      queue.add(modules.parse(kAddArrays), options);
     }
-    auto all = compileAll(jobs, native(), threads);
+    auto all = queue.finish();
     ASSERT_FALSE(all);
     EXPECT_NE(all.message().find("'job5'"), std::string::npos) << all.message();
   }
 }
 
-TEST(CompileAll, NothingToDoIsDone) {
-  auto all = compileAll({}, native(), 4);
+TEST(CompileQueue, WhatIsNotWantedAnyMoreIsLeft) {
+  Modules modules;
+  CompileQueue queue(native(), 2);
+  for (int i = 0; i < 8; ++i)
+    queue.add(modules.parse(kAddArrays));
+  // It goes without finish().
+}
+
+TEST(CompileQueue, NothingToDoIsDone) {
+  auto all = CompileQueue(native(), 4).finish();
   ASSERT_TRUE(all);
   EXPECT_TRUE(all->empty());
 }
