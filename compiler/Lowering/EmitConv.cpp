@@ -41,7 +41,6 @@ private:
   void line(Indices at);
   void placeByPlace(Indices at);
   void places(Indices at, Value first, int64_t count);
-  Value firstLanes(Value count);
   void give(Indices at, Value position, Value sum);
   void copy(const Panel &, Value, Value, Value) override {}
   void finish(Value, Value, Value, Value, Value) override {}
@@ -115,20 +114,6 @@ void OneOutput::placeByPlace(Indices at) {
     places(at, e.number(*out - rest), rest);
 }
 
-/// Which lanes are among the first ones, `count` of them.
-Value OneOutput::firstLanes(Value count) {
-  Type narrow = e.b.getI32Type(), vector = VectorType::get({kLanes}, narrow);
-  auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, kLanes));
-  Value lanes = arith::ConstantOp::create(
-      e.b, vector, DenseElementsAttr::get(cast<ShapedType>(vector), ArrayRef(numbers)));
-  Value none = LLVM::PoisonOp::create(e.b, vector);
-  Value first = e.constant(narrow, e.b.getI32IntegerAttr(0));
-  Value one =
-      LLVM::InsertElementOp::create(e.b, none, arith::TruncIOp::create(e.b, narrow, count), first);
-  Value all = LLVM::ShuffleVectorOp::create(e.b, one, none, SmallVector<int32_t>(kLanes, 0));
-  return e.compare(CmpIPredicate::slt, lanes, all);
-}
-
 void OneOutput::places(Indices at, Value first, int64_t count) {
   const ConvAxis &last = axes.back();
   SmallVector<Value> inner = stepSizes();
@@ -170,7 +155,7 @@ void OneOutput::places(Indices at, Value first, int64_t count) {
       step(t, isDirect ? loadAt(w, e.add(inW, t)) : loadAt(factors, t), Value());
     });
     e.when(e.compare(CmpIPredicate::ne, rest, zero),
-           [&] { step(whole, loadAt(factors, whole), firstLanes(rest)); });
+           [&] { step(whole, loadAt(factors, whole), firstLanes(kLanes, rest)); });
   };
   e.nest(ArrayRef(inner).drop_back(), [&](Indices in) {
     Value line = e.number(0);
@@ -249,7 +234,7 @@ void PaddedImages::plan() {
     auto [out, window, stride, dilation, holes] =
         std::tuple(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]);
     // More positions in the window than of it: the copy would be mostly what is not seen.
-    if (out < 1 || window < 1 || stride < 1 || dilation < 1 || holes != 1 || window > kDeep ||
+    if (out < 1 || window < 1 || stride < 1 || dilation < 1 || holes != 1 || window > depth ||
         (window - 1) * dilation / stride > std::max<int64_t>(out, 2))
       return;
     Padded each;
@@ -269,11 +254,11 @@ void PaddedImages::plan() {
     phases *= static_cast<int64_t>(each.starts.size());
     windows *= window;
     most = std::max(most, distance);
-    if (windows > kDeep || most > (int64_t(1) << 40))
+    if (windows > depth || most > (int64_t(1) << 40))
       return;
     padded.insert(padded.begin(), std::move(each));
   }
-  stretch = kDeep / windows * windows; // whole channels
+  stretch = depth / windows * windows; // whole channels
   isPlanned = e.known(channels) && copiedRoom(kColumns) <= kRoom;
 }
 

@@ -30,7 +30,13 @@ private:
 
   Value left(Value i, Value k) override;
   bool mayReadRowsInPlace() override;
+  Value rowsAt(Value i, Value k) override;
+  bool maySumInPlace() override;
+  Value resultAt(Value i, Value j) override;
+  SmallVector<Value> resultPlace(Value i, Value j);
+  bool areColumnsInMemory();
   bool mayReadInPlace() override;
+  bool mayCopyOnTheWay() override;
   Value columnsAt(Value k, Value j) override;
   void copy(const Panel &panel, Value from, Value k0, Value steps) override;
   void finish(Value row, Value i, Value count, Value begin, Value width) override;
@@ -71,12 +77,21 @@ void Product::emit() {
   run(result);
 }
 
-/// Few rows, and columns that lie together in memory.
-bool Product::mayReadInPlace() {
+/// One behind the other, as what is summed up.
+bool Product::areColumnsInMemory() {
   auto argument = dyn_cast<BlockArgument>(op.getY());
-  if (!argument || rightIsVector() || e.known(rows).value_or(kFewRows + 1) > kFewRows)
-    return false;
-  return !e.isStrided(argument) && e.codeType(y().getElement()) == type;
+  return argument && !rightIsVector() && !e.isStrided(argument) &&
+         e.memoryType(y().getElement()) == type;
+}
+bool Product::mayReadInPlace() {
+  return e.known(rows).value_or(kFewRows + 1) <= kFewRows && areColumnsInMemory();
+}
+
+/// A tile of rows that are pages apart would be slower to read than whole rows of a panel.
+bool Product::mayCopyOnTheWay() {
+  constexpr int64_t page = 4096;
+  int64_t apart = e.known(columns).value_or(page) * type.getIntOrFloatBitWidth() / 8;
+  return apart <= page && areColumnsInMemory() && !mayReadInPlace();
 }
 
 Value Product::columnsAt(Value k, Value j) {
@@ -125,15 +140,47 @@ void Product::copy(const Panel &panel, Value from, Value k0, Value steps) {
   });
 }
 
+/// The rows of a transposed matrix are what lies together in it.
+Value Product::rowsAt(Value i, Value k) {
+  auto transpose = op.getX().getDefiningOp<TransposeOp>();
+  auto argument = transpose ? dyn_cast<BlockArgument>(transpose.getX()) : BlockArgument();
+  if (!argument || e.isStrided(argument) || e.memoryType(x().getElement()) != type)
+    return {};
+  ArrayRef<int64_t> order = transpose.getOrder();
+  if (order[order.size() - 2] != static_cast<int64_t>(order.size()) - 1)
+    return {};
+  SmallVector<Value> place = matrixOf(x()), own(order.size());
+  place.append({i, k});
+  for (auto [at, axis] : llvm::zip_equal(place, order))
+    own[static_cast<size_t>(axis)] = at;
+  const Buffer &from = e.input(argument);
+  return e.addressAt(from, e.offset(from, own));
+}
+
+/// Only if the result is all that is asked for: with ops on it, what they read may be where it is
+/// written to.
+bool Product::maySumInPlace() {
+  return group.outputs.size() == 1 && group.outputs[0].value == op.getResult() &&
+         e.memoryType(op.getType().getElement()) == type;
+}
+SmallVector<Value> Product::resultPlace(Value i, Value j) {
+  SmallVector<Value> place(batch);
+  auto isOne = [&] { return op.getType().getSizes()[place.size()].constant() == 1; };
+  if (!leftIsVector())
+    place.push_back(isOne() ? e.number(0) : i);
+  if (!rightIsVector())
+    place.push_back(isOne() ? e.number(0) : j);
+  return place;
+}
+Value Product::resultAt(Value i, Value j) {
+  const Buffer &to = e.output(group.outputs[0].index);
+  return e.addressAt(to, e.offset(to, resultPlace(i, j)));
+}
+
 void Product::finish(Value row, Value i, Value count, Value begin, Value width) {
   e.nest({count, width}, [&](Indices at) {
     Evaluator::Scope scope(evaluator);
-    SmallVector<Value> place(batch);
-    auto isOne = [&] { return op.getType().getSizes()[place.size()].constant() == 1; };
-    if (!leftIsVector())
-      place.push_back(isOne() ? e.number(0) : e.add(i, at[0]));
-    if (!rightIsVector())
-      place.push_back(isOne() ? e.number(0) : e.add(begin, at[1]));
+    SmallVector<Value> place = resultPlace(e.add(i, at[0]), e.add(begin, at[1]));
     evaluator.bind(op.getResult(), place, sumAt(e.add(row, at[0]), at[1]));
     SmallVector<Value> elements = evaluator.all(group.values(), place);
     for (auto [output, value] : llvm::zip_equal(group.outputs, elements))

@@ -53,7 +53,7 @@ Value TileProduct::wholeTiles(Value width) {
 }
 
 Value TileProduct::copiedPlace(Value tile, Value k, Value j) {
-  return e.add(e.mul(tile, e.number(kDeep)), e.add(e.mul(k, e.number(wide)), j));
+  return e.add(e.mul(tile, e.number(depth)), e.add(e.mul(k, e.number(wide)), j));
 }
 Value TileProduct::sumAt(Value row, Value column) {
   Type element = e.codeType(cast<TensorType>(source->getResult(0).getType()).getElement());
@@ -69,6 +69,10 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
   unsigned bits = e.options.vectorBits;
   lanes = std::max<int64_t>(1, bits / type.getIntOrFloatBitWidth());
   std::optional<int64_t> m = e.known(rows), n = e.known(columns);
+  isInPlace = maySumInPlace();
+  // Sums that need no room of our own may be of as many rows as there are.
+  if (m && (isInPlace || isShallow()))
+    blockRows = std::max<int64_t>(kBlock, llvm::alignTo(*m, kRows));
   wide = lanes * (bits >= 512 ? 4 : 2); // of 32 registers, or of 16
   // Few rows leave registers for more columns, and a factor is used more often.
   if (m && *m >= 1 && *m < kRows)
@@ -80,14 +84,21 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
     return products * static_cast<int64_t>(llvm::divideCeil(*m, blockRows) *
                                            llvm::divideCeil(*n, panelColumns));
   };
-  while (m && n && blocks() < kEnoughBlocks && *n > kLeastColumns && panelColumns > kLeastColumns)
+  // Copied rows serve the columns of one panel only.
+  int64_t enough = mayReadRowsInPlace() ? kEnoughBlocks : kEnoughBlocks / 2;
+  while (m && n && blocks() < enough && *n > kLeastColumns && panelColumns > kLeastColumns)
     panelColumns /= 2;
   panelColumns = std::max(panelColumns / unit * unit, unit);
   pitch = llvm::alignTo(panelColumns, wide);
   while (m && n && blocks() < kEnoughBlocks / 2 && *m > 8 * kRows && blockRows > 8 * kRows)
-    blockRows /= 2;
-  if (m && *m > blockRows) // of one size
-    blockRows = llvm::alignTo(llvm::divideCeil(*m, llvm::divideCeil(*m, blockRows)), kRows);
+    blockRows = llvm::alignTo(blockRows / 2, kRows);
+  if (!m || *m == 0)
+    return;
+  tileCount = llvm::divideCeil(*m, kRows);
+  lowRows = *m / tileCount;
+  tallTiles = *m % tileCount;
+  blockTiles = llvm::divideCeil(tileCount, llvm::divideCeil(tileCount, blockRows / kRows));
+  blockRows = std::min(*m, blockTiles * (lowRows + (tallTiles > 0)));
 }
 
 void TileProduct::prepare() {
@@ -104,11 +115,14 @@ void TileProduct::run(SmallVector<Value> result) {
   int64_t room = llvm::alignTo(
       std::clamp<int64_t>(e.known(columns).value_or(panelColumns), 1, panelColumns), wide);
   copied = e.scratch(type, copiedRoom(room));
-  copiedRows = e.scratch(type, kRows * kDeep);
-  sums = e.scratch(type, (isShallow() ? kRows : blockRows) * pitch);
+  if (!mayReadRowsInPlace())
+    copiedRows = e.scratch(type, kTilesCopied * rowsApart());
+  if (!isInPlace)
+    sums = e.scratch(type, (isShallow() ? kRows : blockRows) * pitch);
 
   e.b.setLoc(source->getLoc());
-  result.push_back(parts(rows, blockRows));
+  result.push_back(tileCount ? e.number(llvm::divideCeil(tileCount, blockTiles))
+                             : parts(rows, blockRows));
   result.push_back(parts(columns, panelColumns));
   // Eight products cost what a simple op does.
   Value work = e.mul(e.mul(deep, smaller(rows, blockRows)),
@@ -118,54 +132,58 @@ void TileProduct::run(SmallVector<Value> result) {
       [&](Indices at) {
         Evaluator::Scope scope(evaluator);
         batch.assign(at.begin(), at.end() - 2);
-        Value i0 = e.mul(at[at.size() - 2], e.number(blockRows));
         Value j0 = e.mul(at.back(), e.number(panelColumns));
-        bool isOneBlock = e.known(rows) && *e.known(rows) <= blockRows;
         bool isOnePanel = e.known(columns) && *e.known(columns) <= panelColumns;
-        panel(i0, isOneBlock ? rows : smaller(e.sub(rows, i0), blockRows),
+        panel(blockOf(at[at.size() - 2]),
               {j0, isOnePanel ? columns : smaller(e.sub(columns, j0), panelColumns)});
       },
       result.size());
 }
 
-void TileProduct::panel(Value i0, Value count, const Panel &panel) {
+/// Rows are shared evenly by tiles where their number is known, since a tile of one row would be
+/// slow; the first tiles have one more.
+TileProduct::Block TileProduct::blockOf(Value number) {
+  if (!tileCount) {
+    Value first = e.mul(number, e.number(blockRows));
+    return {first, smaller(e.sub(rows, first), blockRows), {}, {}};
+  }
+  if (blockTiles == tileCount)
+    return {e.number(0), rows, e.number(0), e.number(tileCount)};
+  auto rowOf = [&](Value tile) {
+    return e.add(e.mul(tile, e.number(lowRows)), e.least(tile, e.number(tallTiles)));
+  };
+  Value from = e.mul(number, e.number(blockTiles));
+  Value to = e.least(e.add(from, e.number(blockTiles)), e.number(tileCount));
+  Value first = rowOf(from);
+  return {first, e.sub(rowOf(to), first), from, to};
+}
+
+void TileProduct::panel(const Block &block, const Panel &panel) {
   Value zero = e.number(0);
   // In place only whole tiles are read: a vector must not read behind the last column.
-  Value from = mayReadInPlace() ? wholeTiles(panel.width) : zero;
+  Value from = mayReadInPlace() || copiesOnTheWay() ? wholeTiles(panel.width) : zero;
   if (isShallow()) {
     copy(panel, from, zero, deep);
-    tiles(count, [&](Value first, int64_t height) {
-      Value i = e.add(i0, first);
-      copyRows(i, height, zero, deep);
-      eachTile(panel, [&](const Tile &tile) { sumUp(zero, i, height, panel, tile, zero, deep); });
-      finish(zero, i, e.number(height), panel.begin, panel.width);
+    tiles(block, zero, deep, [&](Lines lines) {
+      lines.row = zero;
+      eachTile(panel, [&](const Tile &tile) { sumUp(lines, panel, tile, zero, deep); });
+      if (!isInPlace)
+        finish(zero, lines.i, e.number(lines.height), panel.begin, panel.width);
     });
     return;
   }
-  e.loop(zero, e.mul(count, e.number(pitch)), 1,
-         [&](Value s) { e.store(sums, s, e.constantOf(type, 0)); });
-  e.loop(zero, deep, stretch, [&](Value k0) {
-    Evaluator::Scope inner(evaluator);
-    Value steps = e.least(e.number(stretch), e.sub(deep, k0));
-    copy(panel, from, k0, steps);
-    tiles(count, [&](Value first, int64_t height) {
-      copyRows(e.add(i0, first), height, k0, steps);
-      eachTile(panel, [&](const Tile &tile) {
-        sumUp(first, e.add(i0, first), height, panel, tile, k0, steps);
-      });
-    });
-  });
-  finish(zero, i0, count, panel.begin, panel.width);
-}
-
-void TileProduct::copyRows(Value i, int64_t height, Value k0, Value steps) {
-  if (mayReadRowsInPlace())
-    return;
-  e.nest({steps, e.number(height)}, [&](Indices at) {
-    Evaluator::Scope scope(evaluator);
-    e.store(copiedRows, e.add(e.mul(at[0], e.number(height)), at[1]),
-            left(e.add(i, at[1]), e.add(k0, at[0])));
-  });
+  // Without steps there is one stretch all the same: sums are 0.
+  e.loop(zero, e.known(deep) ? deep : Value(arith::MaxSIOp::create(e.b, deep, e.number(1))),
+         stretch, [&](Value k0) {
+           Evaluator::Scope inner(evaluator);
+           Value steps = e.least(e.number(stretch), e.sub(deep, k0));
+           copy(panel, from, k0, steps);
+           tiles(block, k0, steps, [&](const Lines &lines) {
+             eachTile(panel, [&](const Tile &tile) { sumUp(lines, panel, tile, k0, steps); });
+           });
+         });
+  if (!isInPlace)
+    finish(zero, block.first, block.count, panel.begin, panel.width);
 }
 
 // -------------------------------------------------------------------------------------- columns
@@ -173,12 +191,10 @@ void TileProduct::copyRows(Value i, int64_t height, Value k0, Value steps) {
 void TileProduct::copyByColumns(const Panel &panel, Value from, Value steps,
                                 llvm::function_ref<void(Value, Value)> line) {
   int64_t size = std::clamp<int64_t>(lanes, 4, 16);
-  // Lines are not a power of two apart: that would be the same places in the cache.
-  constexpr int64_t apart = kDeep + 16;
   if (!lines.address)
-    lines = e.scratch(type, size * apart);
+    lines = e.scratch(type, size * apart());
   Value zero = e.number(0);
-  auto lineAt = [&](Value c) { return e.mul(c, e.number(apart)); };
+  auto lineAt = [&](Value c) { return e.mul(c, e.number(apart())); };
   e.loop(from, panel.width, size, [&](Value first) {
     Value count = e.least(e.number(size), e.sub(panel.width, first));
     e.loop(zero, count, 1, [&](Value c) {
@@ -202,14 +218,12 @@ void TileProduct::copyByColumns(const Panel &panel, Value from, Value steps,
 /// A square of `lines` behind `from` becomes one of the copy behind `to`. Squares of 4 x 4 are
 /// transposed first, inside of vectors, then these change places as a whole.
 void TileProduct::transposeBlock(Value from, Value to, int64_t size) {
-  constexpr int64_t apart = kDeep + 16;
-  auto alignment = static_cast<unsigned>(type.getIntOrFloatBitWidth() / 8);
   auto vector = VectorType::get({size}, type);
   auto n = static_cast<size_t>(size);
   SmallVector<Value> rows;
   for (int64_t r = 0; r < size; ++r)
     rows.push_back(
-        LLVM::LoadOp::create(e.b, vector, behind(from, e.number(r * apart)), alignment));
+        LLVM::LoadOp::create(e.b, vector, behind(from, e.number(r * apart())), alignment()));
   /// In each four elements these of x (0 to 3) and of y (4 to 7).
   auto mix = [&](Value x, Value y, std::array<int32_t, 4> wanted) -> Value {
     SmallVector<int32_t> mask;
@@ -247,36 +261,99 @@ void TileProduct::transposeBlock(Value from, Value to, int64_t size) {
   }
   for (auto [k, row] : llvm::enumerate(rows))
     LLVM::StoreOp::create(e.b, row, behind(to, e.number(static_cast<int64_t>(k) * wide)),
-                          alignment);
+                          alignment());
 }
 
 // ----------------------------------------------------------------------------------------- rows
 
-/// Calls body with the first row of each tile in a block, and its rows. Where their number is known
-/// they are shared evenly, since a tile of one row would be slow.
-void TileProduct::tiles(Value count, llvm::function_ref<void(Value, int64_t)> body) {
-  auto run = [&](Value from, Value to, int64_t height) {
-    e.loop(from, to, height, [&](Value first) {
-      Evaluator::Scope scope(evaluator);
-      body(first, height);
+bool TileProduct::copiesOnTheWay() {
+  return tileCount > 1 && blockTiles == tileCount && mayCopyOnTheWay();
+}
+
+void TileProduct::tiles(const Block &block, Value k0, Value steps,
+                        llvm::function_ref<void(Lines)> body) {
+  bool areCopied = !mayReadRowsInPlace();
+  auto run = [&](Value from, Value to, int64_t height) { // rows of the block
+    auto each = [&](Value begin, Value end) {
+      e.loop(begin, end, height, [&](Value row) {
+        Evaluator::Scope scope(evaluator);
+        Value copied = areCopied ? e.mul(arith::DivUIOp::create(e.b, e.sub(row, begin),
+                                                                e.number(height)),
+                                         e.number(rowsApart()))
+                                 : Value();
+        body({height, row, e.add(block.first, row), copied});
+      });
+    };
+    if (!areCopied)
+      return each(from, to);
+    e.loop(from, to, height * kTilesCopied, [&](Value begin) {
+      Value end = e.least(e.add(begin, e.number(height * kTilesCopied)), to);
+      Value count = arith::DivUIOp::create(e.b, e.sub(end, begin), e.number(height));
+      copyRows(e.add(block.first, begin), height, count, k0, steps);
+      each(begin, end);
     });
   };
-  if (std::optional<int64_t> known = e.known(count)) {
-    int64_t number = llvm::divideCeil(*known, kRows);
-    int64_t low = number ? *known / number : 0, high = low + 1;
-    int64_t tall = *known - number * low; // tiles with one row more
-    if (tall)
-      run(e.number(0), e.number(tall * high), high);
-    if (tall < number)
-      run(e.number(tall * high), e.number(*known), low);
+  if (!tileCount) {
+    Value whole = e.sub(block.count, arith::RemUIOp::create(e.b, block.count, e.number(kRows)));
+    run(e.number(0), whole, kRows);
+    run(whole, block.count, 1); // only the last block has rows left over
     return;
   }
-  Value whole = e.sub(count, arith::RemUIOp::create(e.b, count, e.number(kRows)));
-  run(e.number(0), whole, kRows);
-  // Only the last block has rows left over.
-  int64_t rest = e.known(rows) ? *e.known(rows) % blockRows % kRows : 1;
-  if (rest)
-    run(whole, count, rest);
+  if (blockTiles == tileCount) {
+    int64_t tall = tallTiles * (lowRows + 1), from = 0;
+    if (copiesOnTheWay()) {
+      from = tallTiles ? lowRows + 1 : lowRows;
+      Evaluator::Scope scope(evaluator);
+      Value zero = e.number(0);
+      if (areCopied)
+        copyRows(zero, from, e.number(1), k0, steps);
+      body({from, zero, zero, zero, true});
+    }
+    if (from < tall)
+      run(e.number(from), e.number(tall), lowRows + 1);
+    if (tallTiles < tileCount)
+      run(e.number(std::max(from, tall)), block.count, lowRows);
+    return;
+  }
+  Value tall = e.number(tallTiles);
+  Value end = e.mul(e.sub(arith::MaxSIOp::create(e.b, e.least(block.toTile, tall), block.fromTile),
+                          block.fromTile),
+                    e.number(lowRows + 1));
+  if (tallTiles)
+    run(e.number(0), end, lowRows + 1);
+  run(tallTiles ? end : e.number(0), block.count, lowRows);
+}
+
+/// Those of `count` tiles, each of which gets a stretch of the copy.
+void TileProduct::copyRows(Value i, int64_t height, Value count, Value k0, Value steps) {
+  auto copyTile = [&](Value step, Value tile) {
+    Evaluator::Scope scope(evaluator);
+    Value k = e.add(k0, step), first = e.add(i, e.mul(tile, e.number(height)));
+    Value to = e.add(e.mul(tile, e.number(rowsApart())),
+                     e.mul(step, e.number(kRowsCopied)));
+    if (Value from = rowsAt(first, k)) {
+      auto vector = VectorType::get({kRowsCopied}, type);
+      Value mask = firstLanes(kRowsCopied, e.number(height));
+      Value none = LLVM::PoisonOp::create(e.b, vector);
+      Value rows = LLVM::MaskedLoadOp::create(e.b, vector, from, mask, none, alignment());
+      LLVM::StoreOp::create(e.b, rows, e.addressAt(copiedRows, to), alignment());
+      return;
+    }
+    e.loop(e.number(0), e.number(height), 1, [&](Value r) {
+      Evaluator::Scope inner(evaluator);
+      e.store(copiedRows, e.add(to, r), left(e.add(first, r), k));
+    });
+  };
+  auto some = [&] { e.nest({steps, count}, [&](Indices at) { copyTile(at[0], at[1]); }); };
+  if (e.known(count))
+    return some();
+  auto all = [&] {
+    e.loop(e.number(0), steps, 1, [&](Value step) {
+      for (int64_t tile = 0; tile < kTilesCopied; ++tile)
+        copyTile(step, e.number(tile));
+    });
+  };
+  e.when(e.compare(CmpIPredicate::eq, count, e.number(kTilesCopied)), all, some);
 }
 
 void TileProduct::eachTile(const Panel &panel, llvm::function_ref<void(const Tile &)> body) {
@@ -286,7 +363,7 @@ void TileProduct::eachTile(const Panel &panel, llvm::function_ref<void(const Til
   if (!width || *width >= wide)
     e.loop(e.number(0), whole, wide, [&](Value column) {
       Evaluator::Scope scope(evaluator);
-      Value at = inPlace ? Value() : e.mul(column, e.number(kDeep));
+      Value at = inPlace ? Value() : e.mul(column, e.number(depth));
       body({wide / lanes, column, e.number(wide), at});
     });
   // What is left over: in one tile if its columns are known, else vector by vector.
@@ -300,7 +377,7 @@ void TileProduct::eachTile(const Panel &panel, llvm::function_ref<void(const Til
   e.loop(whole, panel.width, vectors * lanes, [&](Value column) {
     Evaluator::Scope scope(evaluator);
     Value width = smaller(e.sub(panel.width, column), vectors * lanes);
-    body({vectors, column, width, e.add(e.mul(whole, e.number(kDeep)), e.sub(column, whole))});
+    body({vectors, column, width, e.add(e.mul(whole, e.number(depth)), e.sub(column, whole))});
   });
 }
 
@@ -308,31 +385,57 @@ Value TileProduct::behind(Value address, Value elements) {
   return LLVM::GEPOp::create(e.b, address.getType(), type, address, elements);
 }
 
-/// Adds the products of `steps` steps from k0 on to the sums of the rows from i on. `row` is where
-/// these are among the sums. What is copied in the order of the steps is read through addresses
-/// that go along with them: no pass of LLVM has to find out that it could.
-void TileProduct::sumUp(Value row, Value i, int64_t height, const Panel &panel, const Tile &tile,
-                        Value k0, Value steps) {
+/// Adds the products of `steps` steps from k0 on to the sums of a tile. What is copied in the order
+/// of the steps is read through addresses that go along with them: no pass of LLVM has to find out
+/// that it could.
+void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile, Value k0,
+                        Value steps) {
+  Value row = lines.row, i = lines.i;
+  int64_t height = lines.height;
+  bool copies = lines.copiesColumns && e.known(tile.width) == wide; // all of the tile is there
   auto sumAt = [&](int64_t r, int64_t v) {
+    if (isInPlace)
+      return resultAt(e.add(i, e.number(r)),
+                      e.add(e.add(panel.begin, tile.column), e.number(v * lanes)));
     Value offset = e.mul(e.add(row, e.number(r)), e.number(pitch));
     return e.addressAt(sums, e.add(e.add(offset, tile.column), e.number(v * lanes)));
   };
-  auto alignment = static_cast<unsigned>(type.getIntOrFloatBitWidth() / 8);
-  SmallVector<Value> before;
+  // The result has no room behind its last column.
+  SmallVector<Value> isThere;
+  bool isWhole = !isInPlace || e.known(tile.width).value_or(0) == tile.vectors * lanes;
+  for (int64_t v = 0; v < tile.vectors && !isWhole; ++v)
+    isThere.push_back(firstLanes(lanes, e.sub(tile.width, e.number(v * lanes))));
+  auto eachSum = [&](llvm::function_ref<void(Value address, Value mask)> body) {
+    for (int64_t r = 0; r < height; ++r)
+      for (int64_t v = 0; v < tile.vectors; ++v)
+        body(sumAt(r, v), isWhole ? Value() : isThere[static_cast<size_t>(v)]);
+  };
   Value nothing = arith::ConstantOp::create(
       e.b, vectorType(),
       DenseElementsAttr::get(cast<ShapedType>(vectorType()), e.b.getZeroAttr(type)));
-  for (int64_t r = 0; r < height; ++r)
-    for (int64_t v = 0; v < tile.vectors; ++v)
-      before.push_back(
-          isShallow() ? nothing
-                      : Value(LLVM::LoadOp::create(e.b, vectorType(), sumAt(r, v), alignment)));
+  SmallVector<Value> before(static_cast<size_t>(height * tile.vectors), nothing);
+  if (!isShallow()) {
+    auto nothingYet = [&](OpBuilder &, Location) { scf::YieldOp::create(e.b, before); };
+    auto sumsUntilHere = [&](OpBuilder &, Location) {
+      SmallVector<Value> loaded;
+      eachSum([&](Value from, Value mask) {
+        loaded.push_back(
+            mask ? Value(LLVM::MaskedLoadOp::create(e.b, vectorType(), from, mask, nothing,
+                                                    alignment()))
+                 : Value(LLVM::LoadOp::create(e.b, vectorType(), from, alignment())));
+      });
+      scf::YieldOp::create(e.b, loaded);
+    };
+    Value isFirst = e.compare(CmpIPredicate::eq, k0, e.number(0));
+    auto choice = scf::IfOp::create(e.b, isFirst, nothingYet, sumsUntilHere);
+    before.assign(choice.getResults().begin(), choice.getResults().end());
+  }
   Value begin = tile.copied ? e.addressAt(copied, copiedBegin(tile)) : Value();
   bool isAlong = begin && areCopiedInOrder(), areRowsCopied = !mayReadRowsInPlace();
   if (isAlong)
     before.push_back(begin);
   if (areRowsCopied)
-    before.push_back(e.addressAt(copiedRows, e.number(0)));
+    before.push_back(e.addressAt(copiedRows, lines.copied));
   auto loop = scf::ForOp::create(e.b, e.number(0), steps, e.number(1), before);
   {
     OpBuilder::InsertionGuard guard(e.b);
@@ -341,15 +444,22 @@ void TileProduct::sumUp(Value row, Value i, int64_t height, const Panel &panel, 
     Value k = loop.getInductionVar(), factors = loop.getRegionIterArgs().back();
     Value column = isAlong ? loop.getRegionIterArgs()[static_cast<size_t>(height * tile.vectors)]
                    : begin ? behind(begin, copiedAfter(k))
-                           : columnsAt(e.add(k0, k), e.add(panel.begin, tile.column));
+                           : Value();
+    Value inPlace;
+    if (!begin || copies)
+      inPlace = columnsAt(e.add(k0, k), e.add(panel.begin, tile.column));
     SmallVector<Value> next, vectors;
-    for (int64_t v = 0; v < tile.vectors; ++v)
-      vectors.push_back(
-          LLVM::LoadOp::create(e.b, vectorType(), behind(column, e.number(v * lanes)), alignment));
+    for (int64_t v = 0; v < tile.vectors; ++v) {
+      Value from = behind(inPlace ? inPlace : column, e.number(v * lanes));
+      vectors.push_back(LLVM::LoadOp::create(e.b, vectorType(), from, alignment()));
+      if (copies)
+        LLVM::StoreOp::create(e.b, vectors.back(), behind(column, e.number(v * lanes)),
+                              alignment());
+    }
     for (int64_t r = 0; r < height; ++r) {
       Value factor =
           areRowsCopied
-              ? Value(LLVM::LoadOp::create(e.b, type, behind(factors, e.number(r)), alignment))
+              ? Value(LLVM::LoadOp::create(e.b, type, behind(factors, e.number(r)), alignment()))
               : left(e.add(i, e.number(r)), e.add(k0, k));
       for (Value all = spreadOut(factor); Value vector : vectors)
         next.push_back(multiplyAdd(loop.getRegionIterArgs()[next.size()], all, vector));
@@ -357,13 +467,31 @@ void TileProduct::sumUp(Value row, Value i, int64_t height, const Panel &panel, 
     if (isAlong)
       next.push_back(behind(column, e.number(wide)));
     if (areRowsCopied)
-      next.push_back(behind(factors, e.number(height)));
+      next.push_back(behind(factors, e.number(kRowsCopied)));
     scf::YieldOp::create(e.b, next);
   }
-  for (int64_t r = 0; r < height; ++r)
-    for (int64_t v = 0; v < tile.vectors; ++v)
-      LLVM::StoreOp::create(e.b, loop.getResult(static_cast<unsigned>(r * tile.vectors + v)),
-                            sumAt(r, v), alignment);
+  unsigned sum = 0;
+  eachSum([&](Value to, Value mask) {
+    Value vector = loop.getResult(sum++);
+    if (mask)
+      LLVM::MaskedStoreOp::create(e.b, vector, to, mask, alignment());
+    else
+      LLVM::StoreOp::create(e.b, vector, to, alignment());
+  });
+}
+
+Value TileProduct::firstLanes(int64_t size, Value count) {
+  Type narrow = e.b.getI32Type(), vector = VectorType::get({size}, narrow);
+  auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(size)));
+  Value lanes = arith::ConstantOp::create(
+      e.b, vector, DenseElementsAttr::get(cast<ShapedType>(vector), ArrayRef(numbers)));
+  Value none = LLVM::PoisonOp::create(e.b, vector);
+  Value first = e.constant(narrow, e.b.getI32IntegerAttr(0));
+  Value one =
+      LLVM::InsertElementOp::create(e.b, none, arith::TruncIOp::create(e.b, narrow, count), first);
+  Value all = LLVM::ShuffleVectorOp::create(e.b, one, none,
+                                            SmallVector<int32_t>(static_cast<size_t>(size), 0));
+  return e.compare(CmpIPredicate::slt, lanes, all);
 }
 
 } // namespace mx::lowering

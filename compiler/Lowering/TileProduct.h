@@ -7,9 +7,10 @@
 // Floats of 16 bits are accumulated in f32.
 //
 // A tile of the result, a few rows by a few vectors of columns, stays in registers while k runs.
-// The columns that a panel needs are first copied, tile by tile, for up to `kDeep` steps of k: they
+// The columns that a panel needs are first copied, tile by tile, for up to `depth` steps of k: they
 // then lie together and stay in the second cache for a block of rows, while the rows that a tile
 // reads stay in the first. Columns that are left over go vector by vector, filled up with zeros.
+// Where the result is an output and nothing else is computed from it, sums are kept in it.
 //
 //   for each block of rows and panel of columns (shared among threads):
 //     for each stretch of k:
@@ -24,7 +25,8 @@ namespace mx::lowering {
 class TileProduct {
 public:
   TileProduct(KernelEmitter &e, const OutputGroup &group)
-      : e(e), group(group), evaluator(e), source(group.sources[0]) {}
+      : e(e), group(group), evaluator(e), source(group.sources[0]),
+        depth(e.options.vectorBits >= 512 ? 512 : 256) {}
   virtual ~TileProduct() = default;
 
 protected:
@@ -38,7 +40,15 @@ protected:
     Value width;
     Value copied; ///< where its columns begin in the copy; null: they are read where they are
   };
-  static constexpr int64_t kRows = 6, kBlock = 32 * kRows, kColumns = 256, kDeep = 256;
+  /// Rows of a block, from `first` on; where their number is known, these tiles of it.
+  struct Block {
+    Value first, count;
+    Value fromTile, toTile;
+  };
+  static constexpr int64_t kRows = 6, kBlock = 32 * kRows, kColumns = 256;
+  /// From one step of a tile's copied rows to the next; tiles whose rows are copied together, since
+  /// what lies together in memory is rows of several.
+  static constexpr int64_t kRowsCopied = 8, kTilesCopied = 8;
 
   KernelEmitter &e;
   const OutputGroup &group;
@@ -50,7 +60,8 @@ protected:
   int64_t blockRows = kBlock, panelColumns = kColumns;
   int64_t unit = 1;          ///< a panel has a multiple of it
   int64_t pitch = kColumns;  ///< from a row of sums to the next
-  int64_t stretch = kDeep;   ///< steps of k for which a panel is copied
+  int64_t depth;             ///< a copy has room for so many steps
+  int64_t stretch = depth;   ///< steps of k for which a panel is copied
   Value rows, columns, deep; ///< sizes
   SmallVector<Value> batch;  ///< place among the products
   Buffer copied, copiedRows; ///< columns of a panel; rows of a tile
@@ -60,15 +71,22 @@ protected:
   virtual Value left(Value i, Value k) = 0;
   /// Steps of k lie together in memory; otherwise a tile's rows are copied.
   virtual bool mayReadRowsInPlace() = 0;
+  /// Where the rows from i on lie in memory at a step, if one behind the other; else null.
+  virtual Value rowsAt(Value, Value) { return {}; }
+  /// Where the sum at a row and column is to be kept, if not in memory of our own.
+  virtual bool maySumInPlace() { return false; }
+  virtual Value resultAt(Value, Value) { return {}; }
   /// Whole tiles of columns are read where they are, with the address from columnsAt().
   virtual bool mayReadInPlace() { return false; }
+  /// Whole tiles of columns are copied by the first tile of rows, while it uses them.
+  virtual bool mayCopyOnTheWay() { return false; }
   virtual Value columnsAt(Value, Value) { return {}; }
   /// Copies the columns of the panel behind `from`, tile after tile: to copiedPlace().
   virtual void copy(const Panel &panel, Value from, Value k0, Value steps) = 0;
   /// Elements that a copy of this many columns needs, and where in it a tile's columns begin. Those
   /// of each step follow those of the one before, or are as far behind the first as copiedAfter()
   /// says.
-  virtual int64_t copiedRoom(int64_t columns) { return columns * kDeep; }
+  virtual int64_t copiedRoom(int64_t columns) { return columns * depth; }
   virtual Value copiedBegin(const Tile &tile) { return tile.copied; }
   virtual bool areCopiedInOrder() { return true; }
   virtual Value copiedAfter(Value) { return {}; }
@@ -96,25 +114,45 @@ protected:
   /// A sum as an element of the result.
   Value sumAt(Value row, Value column);
 
+  /// Which of `size` lanes are among the first ones, `count` of them.
+  Value firstLanes(int64_t size, Value count);
+
 private:
   Buffer sums; ///< of a panel, for the rows of a tile or of a block
+  bool isInPlace = false; ///< sums are kept in the result
+  /// Of known rows: tiles in all; those with one row more than the others; rows of these; tiles of a
+  /// block.
+  int64_t tileCount = 0, tallTiles = 0, lowRows = 0, blockTiles = 0;
 
+  unsigned alignment() { return type.getIntOrFloatBitWidth() / 8; }
   mlir::Type vectorType() { return mlir::VectorType::get({lanes}, type); }
   /// All of k is one stretch, so that the rows of a tile are finished at once.
   bool isShallow() { return e.known(deep) && *e.known(deep) <= stretch; }
+  bool copiesOnTheWay();
   Value spreadOut(Value element);
   Value parts(Value size, int64_t part);
   Value smaller(Value size, int64_t most);
 
   void chooseTiles(ArrayRef<Value> others);
-  void panel(Value i0, Value count, const Panel &panel);
-  void copyRows(Value i, int64_t height, Value k0, Value steps);
-  void tiles(Value count, llvm::function_ref<void(Value first, int64_t height)> body);
+  void panel(const Block &block, const Panel &panel);
+  Block blockOf(Value number);
+  /// Rows that a tile reads: counted in the block, and in all; and where they are copied to.
+  struct Lines {
+    int64_t height;
+    Value row, i, copied;
+    bool copiesColumns = false; ///< on the way, for the tiles after it
+  };
+  /// Calls body with each tile of a block; before that, rows are copied for steps from k0 on.
+  void tiles(const Block &block, Value k0, Value steps, llvm::function_ref<void(Lines)> body);
+  void copyRows(Value i, int64_t height, Value count, Value k0, Value steps);
   void eachTile(const Panel &panel, llvm::function_ref<void(const Tile &)> body);
-  void sumUp(Value row, Value i, int64_t height, const Panel &panel, const Tile &tile, Value k0,
-             Value steps);
+  void sumUp(const Lines &lines, const Panel &panel, const Tile &tile, Value k0, Value steps);
   Value behind(Value address, Value elements);
   void transposeBlock(Value from, Value to, int64_t size);
+  /// From one of `lines`, or one tile of `copiedRows`, to the next: not a power of two, which would be
+  /// the same places in the cache.
+  int64_t apart() { return depth + 16; }
+  int64_t rowsApart() { return kRowsCopied * depth + 16; }
 };
 
 } // namespace mx::lowering
