@@ -62,6 +62,21 @@ Value Reverse::turnOf(ir::ForOp back) {
   return elementwise("sub", {elementwise("sub", {back.getTo(), one}), done});
 }
 
+/// The adjoint after a loop: wherever its turns hand on what they are `given`, the one from before,
+/// which may be nothing. `left` is what a turn leaves.
+static Adjoint afterTurns(const Adjoint &before, const Adjoint &given, const Adjoint &left,
+                          const Adjoint &after) {
+  if (given.value && given.value == left.value)
+    return before;
+  if (given.parts.empty() || left.parts.size() != given.parts.size())
+    return after;
+  Adjoint out;
+  for (size_t i = 0; i < given.parts.size(); ++i)
+    out.parts.push_back(afterTurns(i < before.parts.size() ? before.parts[i] : Adjoint(),
+                                   given.parts[i], left.parts[i], after.parts[i]));
+  return out;
+}
+
 LogicalResult Reverse::reverseLoop(Operation *op) {
   auto loop = dyn_cast<ir::ForOp>(op);
   auto until = dyn_cast<ir::WhileOp>(op);
@@ -82,8 +97,11 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
       initial.push_back(
           whole(adjoints.lookup(op->getResult(static_cast<unsigned>(i))), value.getType()));
     }
-  for (Value value : captured)
-    initial.push_back(whole(adjoints.lookup(value), value.getType()));
+  SmallVector<Adjoint> before, given, left; // of what is captured
+  for (Value value : captured) {
+    before.push_back(adjoints.lookup(value));
+    initial.push_back(whole(before.back(), value.getType()));
+  }
   if (failedAt)
     return op->emitError() << "the length of an array must be known for a gradient";
   Value zero = loop ? Value() : wholeNumber(0);
@@ -125,9 +143,11 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
         if (Value copy = mapping.lookupOrNull(original.getResult(0)))
           if (Operation *made = copy.getDefiningOp())
             originals[made] = &original;
-    for (auto [k, value] : llvm::enumerate(captured))
-      adjoints[value] =
-          apart(block->getArgument(1 + static_cast<unsigned>(slots.size() + k)), value.getType());
+    for (auto [k, value] : llvm::enumerate(captured)) {
+      given.push_back(
+          apart(block->getArgument(1 + static_cast<unsigned>(slots.size() + k)), value.getType()));
+      adjoints[value] = given.back();
+    }
     for (auto [k, slot] : llvm::enumerate(slots)) {
       Value yielded = body.getTerminator()->getOperand(slot);
       contribute(mapping.lookupOrDefault(yielded),
@@ -141,8 +161,10 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
       Value argument = body.getArgument(first + slot);
       yielded.push_back(whole(adjoints.lookup(mapping.lookup(argument)), argument.getType()));
     }
-    for (Value value : captured)
-      yielded.push_back(whole(adjoints.lookup(value), value.getType()));
+    for (Value value : captured) {
+      left.push_back(adjoints.lookup(value));
+      yielded.push_back(whole(left.back(), value.getType()));
+    }
     ir::YieldOp::create(b, yielded);
     if (failedAt)
       return op->emitError() << "the length of an array must be known for a gradient";
@@ -157,8 +179,9 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
   }
 
   for (auto [k, value] : llvm::enumerate(captured))
-    adjoints[value] =
-        apart(back.getResult(static_cast<unsigned>(slots.size() + k)), value.getType());
+    adjoints[value] = afterTurns(
+        before[k], given[k], left[k],
+        apart(back.getResult(static_cast<unsigned>(slots.size() + k)), value.getType()));
   for (auto [k, slot] : llvm::enumerate(slots))
     contribute(carried[slot],
                apart(back.getResult(static_cast<unsigned>(k)), carried[slot].getType()));

@@ -77,6 +77,19 @@ void Reverse::cutIntoBlocks() {
   }
 }
 
+/// The parts of an adjoint that the body had something for.
+static Adjoint whereUsed(const Adjoint &inside, const Adjoint &after) {
+  if (inside.isZero())
+    return {};
+  if (inside.value || after.parts.empty())
+    return after;
+  Adjoint out;
+  for (size_t i = 0; i < after.parts.size(); ++i)
+    out.parts.push_back(
+        whereUsed(i < inside.parts.size() ? inside.parts[i] : Adjoint(), after.parts[i]));
+  return out;
+}
+
 /// A loop of one turn holds the body once more, and its adjoint. It carries the arguments of the
 /// call: what is computed from them again is not found equal to what the first run computed.
 LogicalResult Reverse::runAgain(ir::CallOp op) {
@@ -86,6 +99,7 @@ LogicalResult Reverse::runAgain(ir::CallOp op) {
   SmallVector<Value> initial(op.getArgs());
   SmallVector<unsigned> slots;      // arguments with adjoints
   llvm::SetVector<Value> continued; // those whose adjoint is added to inside, so that it is one
+  SmallVector<Adjoint> inside;      // of those with adjoints
   for (auto [i, argument] : llvm::enumerate(op.getArgs())) {
     if (!isActive(argument))
       continue;
@@ -135,8 +149,10 @@ LogicalResult Reverse::runAgain(ir::CallOp op) {
       return failure();
     b.setLoc(op.getLoc());
     SmallVector<Value> yielded(arguments);
-    for (unsigned slot : slots)
-      yielded.push_back(whole(adjoints.lookup(arguments[slot]), arguments[slot].getType()));
+    for (unsigned slot : slots) {
+      inside.push_back(adjoints.lookup(arguments[slot]));
+      yielded.push_back(whole(inside.back(), arguments[slot].getType()));
+    }
     ir::YieldOp::create(b, yielded);
     if (failedAt)
       return op->emitError() << "the length of an array must be known for a gradient";
@@ -146,8 +162,10 @@ LogicalResult Reverse::runAgain(ir::CallOp op) {
     Value given = op.getArgs()[slot];
     if (continued.remove(given))
       adjoints[given] = {};
-    contribute(given, apart(once.getResult(static_cast<unsigned>(op.getArgs().size() + k)),
-                            given.getType()));
+    contribute(given,
+               whereUsed(inside[k],
+                         apart(once.getResult(static_cast<unsigned>(op.getArgs().size() + k)),
+                               given.getType())));
   }
   return success();
 }
