@@ -58,11 +58,32 @@ public:
     for (ir::GraphOp graph : module.getOps<ir::GraphOp>())
       if (auto found = graphs.find(graph.getSymName()); found != graphs.end())
         out.push_back(std::move(found->second));
+      else if (isUsedByHost(graph))
+        out.push_back(unknown(graph));
     return out;
   }
 
 private:
   static constexpr size_t kMost = kMostVariants;
+
+  /// Host code names the graph in a way that is not followed here.
+  bool isUsedByHost(ir::GraphOp graph) const {
+    auto uses = mlir::SymbolTable::getSymbolUses(graph, module);
+    return uses && llvm::any_of(*uses, [](mlir::SymbolTable::SymbolUse use) {
+             return use.getUser()->getParentOfType<ir::FuncOp>() != nullptr;
+           });
+  }
+  static CalledGraph unknown(ir::GraphOp graph) {
+    CalledGraph out;
+    out.graph = graph;
+    out.seen.resize(graph.getSizes().size());
+    auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+    out.isOpen = llvm::any_of(graph.getSizes().getAsRange<mlir::StringAttr>(),
+                              [&](mlir::StringAttr name) { return !open || !open.get(name); });
+    if (!out.isOpen)
+      out.sizes.insert(std::vector<int64_t>(graph.getSizes().size(), -1));
+    return out;
+  }
 
   Values valuesOf(ir::BindSizeOp bind) {
     if (auto number = constantOf(bind.getValue()))

@@ -125,10 +125,10 @@ private:
     if (!graph.eager)
       return fail(MXRT_UNSUPPORTED, place,
                   what + "has no code for " + wanted + "\nnote: " + note + "\nhelp: " + help);
-    Diagnostic &d = reporter.diagnostics().report(mx::Code::N0502, reporter.spanOf(place),
-                                                  what + "runs op by op for " + wanted);
-    d.runCode = "N0504";
-    d.note(note).help(help);
+    reporter.diagnostics()
+        .report(mx::Code::N0504, reporter.spanOf(place), what + "runs op by op for " + wanted)
+        .note(note)
+        .help(help);
     reporter.flush();
     return {};
   }
