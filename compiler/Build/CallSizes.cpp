@@ -124,8 +124,7 @@ private:
   /// Every choice of the values of the names that the sizes of a call are made of.
   void follow(llvm::StringRef callee, mlir::ArrayAttr sizes, const Names &names) {
     mlir::Operation *target = module.lookupSymbol(callee);
-    ir::SizeTable &table =
-        module.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
+    ir::SizeTable &table = module.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
     std::lock_guard guard(table.lock);
     std::vector<AtomId> used;
     for (auto size : sizes.getAsRange<ir::SizeAttr>())
@@ -207,8 +206,7 @@ bool addShapes(std::vector<CalledGraph> &graphs, const Shapes &shapes, Span prog
     auto open = called.graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
     std::vector<std::vector<int64_t>> all(1);
     bool isNamed = false, isKnown = true;
-    for (auto [i, name] :
-         llvm::enumerate(called.graph.getSizes().getAsRange<mlir::StringAttr>())) {
+    for (auto [i, name] : llvm::enumerate(called.graph.getSizes().getAsRange<mlir::StringAttr>())) {
       std::vector<int64_t> values(called.seen[i].begin(), called.seen[i].end());
       for (auto &[size, given] : shapes)
         if (name == size) {

@@ -21,9 +21,8 @@ public:
   bool isCarried() const override { return true; }
   mxrt::Status find(std::string_view key, mxrt_compiled_kernel &out) override {
     const Kernel *end = program.kernels + program.kernelCount;
-    const Kernel *found =
-        std::lower_bound(program.kernels, end, key,
-                         [](const Kernel &a, std::string_view b) { return a.key < b; });
+    const Kernel *found = std::lower_bound(
+        program.kernels, end, key, [](const Kernel &a, std::string_view b) { return a.key < b; });
     for (; found != end && found->key == key; ++found)
       if (found->level <= level) {
         out = found->code;
