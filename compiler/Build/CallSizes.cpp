@@ -58,11 +58,32 @@ public:
     for (ir::GraphOp graph : module.getOps<ir::GraphOp>())
       if (auto found = graphs.find(graph.getSymName()); found != graphs.end())
         out.push_back(std::move(found->second));
+      else if (isUsedByHost(graph))
+        out.push_back(unknown(graph));
     return out;
   }
 
 private:
   static constexpr size_t kMost = kMostVariants;
+
+  /// Host code names the graph in a way that is not followed here.
+  bool isUsedByHost(ir::GraphOp graph) const {
+    auto uses = mlir::SymbolTable::getSymbolUses(graph, module);
+    return uses && llvm::any_of(*uses, [](mlir::SymbolTable::SymbolUse use) {
+             return use.getUser()->getParentOfType<ir::FuncOp>() != nullptr;
+           });
+  }
+  static CalledGraph unknown(ir::GraphOp graph) {
+    CalledGraph out;
+    out.graph = graph;
+    out.seen.resize(graph.getSizes().size());
+    auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+    out.isOpen = llvm::any_of(graph.getSizes().getAsRange<mlir::StringAttr>(),
+                              [&](mlir::StringAttr name) { return !open || !open.get(name); });
+    if (!out.isOpen)
+      out.sizes.insert(std::vector<int64_t>(graph.getSizes().size(), -1));
+    return out;
+  }
 
   Values valuesOf(ir::BindSizeOp bind) {
     if (auto number = constantOf(bind.getValue()))
@@ -103,8 +124,7 @@ private:
   /// Every choice of the values of the names that the sizes of a call are made of.
   void follow(llvm::StringRef callee, mlir::ArrayAttr sizes, const Names &names) {
     mlir::Operation *target = module.lookupSymbol(callee);
-    ir::SizeTable &table =
-        module.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
+    ir::SizeTable &table = module.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
     std::lock_guard guard(table.lock);
     std::vector<AtomId> used;
     for (auto size : sizes.getAsRange<ir::SizeAttr>())
@@ -186,8 +206,7 @@ bool addShapes(std::vector<CalledGraph> &graphs, const Shapes &shapes, Span prog
     auto open = called.graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
     std::vector<std::vector<int64_t>> all(1);
     bool isNamed = false, isKnown = true;
-    for (auto [i, name] :
-         llvm::enumerate(called.graph.getSizes().getAsRange<mlir::StringAttr>())) {
+    for (auto [i, name] : llvm::enumerate(called.graph.getSizes().getAsRange<mlir::StringAttr>())) {
       std::vector<int64_t> values(called.seen[i].begin(), called.seen[i].end());
       for (auto &[size, given] : shapes)
         if (name == size) {

@@ -54,10 +54,10 @@ std::string describeNeeds(llvm::StringRef name, llvm::StringRef file,
   std::string shapes;
   for (auto &[size, value] : sizes)
     shapes += (shapes.empty() ? "" : ",") + size + "=" + std::to_string(value);
-  std::string text = "note: graph `" + name.str() + "`" +
-                     (shapes.empty() ? "" : " for " + shapes) + " needs " + inUnit(all, unit) +
-                     " " + kUnits[unit] + " (plan: params " + inUnit(figures.parameters, unit) +
-                     ", arguments " + inUnit(figures.data, unit) + ", activations " +
+  std::string text = "note: graph `" + name.str() + "`" + (shapes.empty() ? "" : " for " + shapes) +
+                     " needs " + inUnit(all, unit) + " " + kUnits[unit] + " (plan: params " +
+                     inUnit(figures.parameters, unit) + ", arguments " +
+                     inUnit(figures.data, unit) + ", activations " +
                      inUnit(figures.activations, unit) + ", workspace " +
                      inUnit(figures.workspace, unit) + ")\n";
   text += "help: `mxc plan " + file.str() + " " + name.str() +

@@ -40,24 +40,23 @@ public:
 
   llvm::Constant *code(const run::Code &code, llvm::Function *entry, size_t sizes) {
     static_assert(sizeof(run::Code) == 112);
-    return tables.record({entry, text(code.name), row(code.outputs, code.outputCount),
-                          tables.i64(code.outputCount), tables.i64(code.inputCount),
-                          row(code.open, code.openCount), tables.i64(code.openCount),
-                          row(code.arenas, code.arenaCount), tables.i64(code.arenaCount),
-                          tables.i32(code.device.kind), tables.i32(code.device.index),
-                          tables.i64(code.guarded), text(code.needs),
-                          row(code.fixed, static_cast<int64_t>(sizes)), tables.i64(code.level)});
+    return tables.record(
+        {entry, text(code.name), row(code.outputs, code.outputCount), tables.i64(code.outputCount),
+         tables.i64(code.inputCount), row(code.open, code.openCount), tables.i64(code.openCount),
+         row(code.arenas, code.arenaCount), tables.i64(code.arenaCount),
+         tables.i32(code.device.kind), tables.i32(code.device.index), tables.i64(code.guarded),
+         text(code.needs), row(code.fixed, static_cast<int64_t>(sizes)), tables.i64(code.level)});
   }
   llvm::Constant *graph(const run::Graph &graph, llvm::ArrayRef<llvm::Constant *> codes) {
     static_assert(sizeof(run::Graph) == 120);
-    return tables.record(
-        {text(graph.name), row(graph.arguments, graph.argumentCount),
-         row(graph.results, graph.resultCount), row(graph.isMut, graph.argumentCount),
-         tables.i64(graph.argumentCount), tables.i64(graph.resultCount),
-         row(graph.sizes, graph.sizeCount), row(graph.bounds, graph.sizeCount),
-         tables.i64(graph.sizeCount), text(graph.eager), text(graph.file), tables.i64(graph.line),
-         tables.i64(graph.column), tables.row(codes),
-         tables.i64(static_cast<int64_t>(codes.size()))});
+    return tables.record({text(graph.name), row(graph.arguments, graph.argumentCount),
+                          row(graph.results, graph.resultCount),
+                          row(graph.isMut, graph.argumentCount), tables.i64(graph.argumentCount),
+                          tables.i64(graph.resultCount), row(graph.sizes, graph.sizeCount),
+                          row(graph.bounds, graph.sizeCount), tables.i64(graph.sizeCount),
+                          text(graph.eager), text(graph.file), tables.i64(graph.line),
+                          tables.i64(graph.column), tables.row(codes),
+                          tables.i64(static_cast<int64_t>(codes.size()))});
   }
 
   template <typename T> llvm::Constant *row(const T *items, int64_t count) {
@@ -130,8 +129,8 @@ bool ExecutableMaker::add(const CalledGraph &called, Span span) {
       if (!lowered)
         return fail("could not be compiled: " + problem);
       if (std::string &refusal = lowered->variant.figures.refusal; !refusal.empty()) {
-        Diagnostic &d = state->diags.report(
-            Code::E0901, span, refusal.substr(0, refusal.find('\n')));
+        Diagnostic &d =
+            state->diags.report(Code::E0901, span, refusal.substr(0, refusal.find('\n')));
         d.runCode = "R0101";
         return false;
       }
@@ -140,8 +139,7 @@ bool ExecutableMaker::add(const CalledGraph &called, Span span) {
       run::Code made = state->memory.describe(lowered->variant, graph, op, values);
       made.fixed = sizes.data();
       made.level = cpu.level();
-      codes.push_back(
-          state->writer.code(made, state->code.entry(entry, cpu), sizes.size()));
+      codes.push_back(state->writer.code(made, state->code.entry(entry, cpu), sizes.size()));
       if (&cpu == &state->cpus.front()) {
         int64_t bytes = 0;
         for (auto &[device, each] : lowered->variant.arenas)
@@ -166,8 +164,7 @@ std::optional<std::string> ExecutableMaker::finish(const ExecutableParts &parts,
   for (auto &[name, graph] : state->graphs)
     graphs.push_back(graph);
   for (const ExecutableParts::Kernel &kernel : parts.kernels)
-    kernels.push_back(tables.record({tables.text(kernel.key),
-                                     state->writer.function(kernel.symbol),
+    kernels.push_back(tables.record({tables.text(kernel.key), state->writer.function(kernel.symbol),
                                      tables.i64(kernel.level)}));
   for (auto &[name, text] : parts.sources)
     sources.push_back(tables.record({tables.text(name), tables.text(text), size(text)}));

@@ -96,8 +96,8 @@ std::string showGraph(ir::GraphOp graph) {
     auto name = graph.getArgAttrOfType<mlir::StringAttr>(i, "mx.name");
     bool isMut = graph.getArgAttr(i, "mx.mut") != nullptr;
     changed += isMut;
-    text += (i ? ", " : "") + std::string(isMut ? "mut " : "") +
-            (name ? name.str() + ": " : "") + showType(graph.getArgumentTypes()[i]);
+    text += (i ? ", " : "") + std::string(isMut ? "mut " : "") + (name ? name.str() + ": " : "") +
+            showType(graph.getArgumentTypes()[i]);
   }
   text += ")";
   std::string results;
@@ -174,12 +174,12 @@ bool Session::linkExecutable(const std::string &path, const std::string &object,
     trouble.why = failure.message();
   } else {
     std::string main = (folder + "/program.o").str(), archive = (folder + "/kernels.a").str();
-    std::vector<std::string> inputs = {main, archive, findLibrary("libmxrun.a"),
+    std::vector<std::string> inputs = {main,           archive,    findLibrary("libmxrun.a"),
                                        "-Wl,-Bstatic", "-lstdc++", "-Wl,-Bdynamic"};
     if (natives.count("mxrt_natives_pictures"))
       inputs.insert(inputs.end(), {"-ljpeg", "-lpng"});
-    for (const char *group : {"mxrt_natives_sources", "mxrt_natives_tokens",
-                              "mxrt_natives_pictures"})
+    for (const char *group :
+         {"mxrt_natives_sources", "mxrt_natives_tokens", "mxrt_natives_pictures"})
       if (natives.count(group))
         inputs.push_back("-lz");
     inputs.insert(inputs.end(), {"-lm", "-lpthread", "-ldl"});
@@ -214,8 +214,7 @@ bool Session::buildExecutable(const std::string &name, const std::string &path, 
   if (cpus && !request.parameters.empty())
     diags.report(Code::E1004, top, "an executable makes its values itself, so none are embedded")
         .help("read them in the program: `restore(\"" + request.parameters + "\", mut net)`");
-  const sema::ModuleInfo *program =
-      diags.hasErrors() ? nullptr : names->checkProgram(file);
+  const sema::ModuleInfo *program = diags.hasErrors() ? nullptr : names->checkProgram(file);
   bool wrong = diags.hasErrors();
   flushDiagnostics();
   if (wrong)
@@ -234,8 +233,7 @@ bool Session::buildExecutable(const std::string &name, const std::string &path, 
     if (!modules.back().module || !prepare(*modules.back().module))
       return false;
   }
-  std::vector<build::CalledGraph> graphs =
-      build::findCallSizes(*generated.module, generated.entry);
+  std::vector<build::CalledGraph> graphs = build::findCallSizes(*generated.module, generated.entry);
   build::ExecutableMaker maker(*cpus, options.compile, diags);
   bool fine = build::addShapes(graphs, request.shapes, top, diags);
   for (const build::CalledGraph &called : graphs)

@@ -276,10 +276,9 @@ mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
     auto first = static_cast<size_t>(graph.call.sizeCount);
     for (size_t i = 0; i < static_cast<size_t>(graph.call.argumentCount) && status.ok(); ++i)
       if (graph.call.isMut[i])
-        status = mxrt::Status(comparison->add(runtime(), copies[first + i],
-                                              invocation.args[first + i],
-                                              where + ", argument " + std::to_string(i),
-                                              invocation.place));
+        status = mxrt::Status(
+            comparison->add(runtime(), copies[first + i], invocation.args[first + i],
+                            where + ", argument " + std::to_string(i), invocation.place));
   }
   for (Value &value : copies)
     release(heap, value);
@@ -289,8 +288,8 @@ mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
 
 mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   const BoundVariant *bound = nullptr;
-  if (mxrt::Status status = bind(graph, sizesOf(graph.call, invocation), invocation.place,
-                                 invocation.args, bound);
+  if (mxrt::Status status =
+          bind(graph, sizesOf(graph.call, invocation), invocation.place, invocation.args, bound);
       !status.ok())
     return status;
   ++bound->variant->calls;

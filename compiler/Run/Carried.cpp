@@ -21,9 +21,8 @@ public:
   bool isCarried() const override { return true; }
   mxrt::Status find(std::string_view key, mxrt_compiled_kernel &out) override {
     const Kernel *end = program.kernels + program.kernelCount;
-    const Kernel *found =
-        std::lower_bound(program.kernels, end, key,
-                         [](const Kernel &a, std::string_view b) { return a.key < b; });
+    const Kernel *found = std::lower_bound(
+        program.kernels, end, key, [](const Kernel &a, std::string_view b) { return a.key < b; });
     for (; found != end && found->key == key; ++found)
       if (found->level <= level) {
         out = found->code;
@@ -125,10 +124,10 @@ private:
     if (!graph.eager)
       return fail(MXRT_UNSUPPORTED, place,
                   what + "has no code for " + wanted + "\nnote: " + note + "\nhelp: " + help);
-    Diagnostic &d = reporter.diagnostics().report(mx::Code::N0502, reporter.spanOf(place),
-                                                  what + "runs op by op for " + wanted);
-    d.runCode = "N0504";
-    d.note(note).help(help);
+    reporter.diagnostics()
+        .report(mx::Code::N0504, reporter.spanOf(place), what + "runs op by op for " + wanted)
+        .note(note)
+        .help(help);
     reporter.flush();
     return {};
   }

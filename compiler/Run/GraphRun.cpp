@@ -155,8 +155,7 @@ mxrt::Status issueGraph(mxrt_runtime *runtime, const BoundCode &bound,
   constexpr size_t kHead = sizeof(Flight) / sizeof(int64_t);
   static_assert(sizeof(Flight) % sizeof(int64_t) == 0);
   Room<1024> room;
-  auto words =
-      room.list<int64_t>(kHead + bound.open.size() + 2 * (inputs.size() + outputs.size()));
+  auto words = room.list<int64_t>(kHead + bound.open.size() + 2 * (inputs.size() + outputs.size()));
   words.resize(kHead);
   Flight flight{bound.code, bound.taken, static_cast<uint32_t>(inputs.size() + outputs.size()),
                 static_cast<uint32_t>(bound.open.size())};
@@ -212,8 +211,8 @@ mxrt::Status makeGraphOutput(mxrt_runtime *runtime, const BoundCode &bound, size
   const std::vector<int64_t> &shape = bound.shapes[index];
   auto element = static_cast<mxrt_dtype>(bound.code->outputs[index].dtype);
   mxrt_status status =
-      mxrt_tensor_create(runtime, &bound.code->device, element,
-                         static_cast<int32_t>(shape.size()), shape.data(), &place, &out);
+      mxrt_tensor_create(runtime, &bound.code->device, element, static_cast<int32_t>(shape.size()),
+                         shape.data(), &place, &out);
   return mxrt::Status(status ? explain(runtime, bound.code->needs, status) : nullptr);
 }
 

@@ -140,8 +140,7 @@ mxrt::Status GraphCaller::takeOver(mxrt_tensor *&input, ForeignObject *owner, Ca
   return copied;
 }
 
-mxrt::Status GraphCaller::makeOutputs(const BoundCode &bound, Call &call,
-                                      const mxrt_place &place) {
+mxrt::Status GraphCaller::makeOutputs(const BoundCode &bound, Call &call, const mxrt_place &place) {
   for (size_t i = 0; i < bound.shapes.size(); ++i) {
     mxrt_tensor *made = nullptr;
     if (int64_t over = bound.code->outputs[i].over; over >= 0) {
@@ -214,8 +213,8 @@ mxrt::Status GraphCaller::callGraph(const Graph &graph, const BoundCode &bound,
   auto argumentCount = static_cast<size_t>(graph.argumentCount);
   Call call(*bound.code);
   for (size_t i = 0; i < argumentCount; ++i)
-    if (mxrt::Status status = flatten(graph.arguments[i], invocation.args[sizeCount + i], call,
-                                      graph.isMut[i] != 0);
+    if (mxrt::Status status =
+            flatten(graph.arguments[i], invocation.args[sizeCount + i], call, graph.isMut[i] != 0);
         !status.ok())
       return status;
   if (call.inputs.size() != bound.outputOf.size())

@@ -121,8 +121,7 @@ Status normalise(void *context, Invocation &call) {
 
 } // namespace
 
-static constexpr ParamData size[] = {
-    {Kind::Handle, false}, {Kind::Int, false}, {Kind::Int, false}};
+static constexpr ParamData size[] = {{Kind::Handle, false}, {Kind::Int, false}, {Kind::Int, false}};
 static constexpr ParamData part[] = {{Kind::Handle, false},
                                      {Kind::Int, false},
                                      {Kind::Int, false},
@@ -134,11 +133,11 @@ static constexpr ParamData shares[] = {
 static constexpr ParamData tensors[] = {
     {Kind::Handle, false}, {Kind::Tensor, false}, {Kind::Tensor, false}};
 static const NativeRow natives[] = {{"mx.data.resize", size, false, Kind::Handle, resize},
-                             {"mx.data.crop", part, false, Kind::Handle, crop},
-                             {"mx.data.zoom", share, false, Kind::Handle, zoom},
-                             {"mx.data.flip", share, false, Kind::Handle, flip},
-                             {"mx.data.colour", shares, false, Kind::Handle, colour},
-                             {"mx.data.normalise", tensors, false, Kind::Handle, normalise}};
+                                    {"mx.data.crop", part, false, Kind::Handle, crop},
+                                    {"mx.data.zoom", share, false, Kind::Handle, zoom},
+                                    {"mx.data.flip", share, false, Kind::Handle, flip},
+                                    {"mx.data.colour", shares, false, Kind::Handle, colour},
+                                    {"mx.data.normalise", tensors, false, Kind::Handle, normalise}};
 const NativeGroup mxrt_natives_changes = {"mxrt_natives_changes", natives, std::size(natives)};
 
 } // namespace mxrt::data

@@ -381,7 +381,8 @@ Status restore(void *context, Invocation &call) {
 
 static constexpr ParamData path[] = {{Kind::Str, false}};
 static const NativeRow natives[] = {{"mx.save", path, true, Kind::Unit, save},
-                             {"mx.restore", path, true, Kind::Tuple, restore}};
-const NativeGroup mxrt_natives_checkpoints = {"mxrt_natives_checkpoints", natives, std::size(natives)};
+                                    {"mx.restore", path, true, Kind::Tuple, restore}};
+const NativeGroup mxrt_natives_checkpoints = {"mxrt_natives_checkpoints", natives,
+                                              std::size(natives)};
 
 } // namespace mxrt::data

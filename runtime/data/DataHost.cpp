@@ -76,8 +76,8 @@ bool DataHost::findShortBatch(std::span<const Value> values, ShortBatch &found) 
 Status DataHost::registerNatives(host::Vm &vm, std::span<const NativeGroup *const> groups) {
   for (const NativeGroup *group : groups)
     for (const NativeRow &row : std::span(group->rows, group->count))
-      MXRT_CHECK(vm.registerNative(row.name, {row.params, row.variadic, row.result}, row.function,
-                                   this));
+      MXRT_CHECK(
+          vm.registerNative(row.name, {row.params, row.variadic, row.result}, row.function, this));
   return success();
 }
 

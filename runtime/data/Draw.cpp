@@ -289,8 +289,8 @@ Status image(void *context, Invocation &call) {
 static constexpr ParamData any[] = {{Kind::Any, false}};
 static constexpr ParamData anyInt[] = {{Kind::Any, false}, {Kind::Int, false}};
 static const NativeRow natives[] = {{"mx.draw.plot", any, false, Kind::Unit, plot},
-                             {"mx.draw.hist", anyInt, false, Kind::Unit, hist},
-                             {"mx.draw.image", any, false, Kind::Unit, image}};
+                                    {"mx.draw.hist", anyInt, false, Kind::Unit, hist},
+                                    {"mx.draw.image", any, false, Kind::Unit, image}};
 const NativeGroup mxrt_natives_drawing = {"mxrt_natives_drawing", natives, std::size(natives)};
 
 } // namespace mxrt::data

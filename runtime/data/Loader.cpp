@@ -359,9 +359,9 @@ Status next(void *context, Invocation &call) {
 
 } // namespace
 
-static constexpr ParamData plan[] = {
-    {Kind::Handle, false}, {Kind::Str, false},  {Kind::Int, false}, {Kind::Str, false},
-    {Kind::Int, false},    {Kind::Bool, false}, {Kind::Any, false}};
+static constexpr ParamData plan[] = {{Kind::Handle, false}, {Kind::Str, false}, {Kind::Int, false},
+                                     {Kind::Str, false},    {Kind::Int, false}, {Kind::Bool, false},
+                                     {Kind::Any, false}};
 static constexpr ParamData handle[] = {{Kind::Handle, false}};
 static constexpr ParamData state[] = {{Kind::Handle, false},
                                       {Kind::Int, false},
@@ -369,11 +369,11 @@ static constexpr ParamData state[] = {{Kind::Handle, false},
                                       {Kind::Int, false},
                                       {Kind::Int, false}};
 static const NativeRow natives[] = {{"mx.data.plan", plan, false, Kind::Handle, makePlan},
-                             {"mx.data.batches", handle, false, Kind::Int, batches},
-                             {"mx.data.begin", state, false, Kind::Handle, begin},
-                             {"mx.data.walk", handle, false, Kind::Handle, walk},
-                             {"mx.data.next", handle, false, Kind::Tuple, next},
-                             {"mx.data.next.only", handle, false, Kind::Tensor, next}};
+                                    {"mx.data.batches", handle, false, Kind::Int, batches},
+                                    {"mx.data.begin", state, false, Kind::Handle, begin},
+                                    {"mx.data.walk", handle, false, Kind::Handle, walk},
+                                    {"mx.data.next", handle, false, Kind::Tuple, next},
+                                    {"mx.data.next.only", handle, false, Kind::Tensor, next}};
 const NativeGroup mxrt_natives_loaders = {"mxrt_natives_loaders", natives, std::size(natives)};
 
 } // namespace mxrt::data

@@ -209,8 +209,7 @@ Status log(void *context, Invocation &call) {
 
 } // namespace
 
-static constexpr ParamData params[] = {
-    {Kind::Str, false}, {Kind::Any, false}, {Kind::Int, false}};
+static constexpr ParamData params[] = {{Kind::Str, false}, {Kind::Any, false}, {Kind::Int, false}};
 static const NativeRow natives[] = {{"mx.log", params, false, Kind::Unit, log}};
 const NativeGroup mxrt_natives_log = {"mxrt_natives_log", natives, std::size(natives)};
 

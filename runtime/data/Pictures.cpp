@@ -155,8 +155,7 @@ Status PictureReader::read(int64_t offset, int64_t height, int64_t width, float 
   return success();
 }
 
-static constexpr ParamData params[] = {
-    {Kind::Str, false}, {Kind::Int, false}, {Kind::Int, false}};
+static constexpr ParamData params[] = {{Kind::Str, false}, {Kind::Int, false}, {Kind::Int, false}};
 static const NativeRow natives[] = {{"mx.data.images", params, false, Kind::Handle, readImages}};
 const NativeGroup mxrt_natives_pictures = {"mxrt_natives_pictures", natives, std::size(natives)};
 

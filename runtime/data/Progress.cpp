@@ -228,10 +228,10 @@ static constexpr ParamData makeParams[] = {{Kind::Str, false}, {Kind::Bool, fals
 static constexpr ParamData bar[] = {{Kind::Handle, false}};
 static constexpr ParamData barInt[] = {{Kind::Handle, false}, {Kind::Int, false}};
 static const NativeRow natives[] = {{"mx.progress.make", makeParams, false, Kind::Handle, make},
-                             {"mx.progress.begin", barInt, false, Kind::Unit, begin},
-                             {"mx.progress.turn", bar, false, Kind::Unit, turn},
-                             {"mx.progress.end", bar, false, Kind::Unit, end},
-                             {"mx.progress.show", bar, true, Kind::Unit, show}};
+                                    {"mx.progress.begin", barInt, false, Kind::Unit, begin},
+                                    {"mx.progress.turn", bar, false, Kind::Unit, turn},
+                                    {"mx.progress.end", bar, false, Kind::Unit, end},
+                                    {"mx.progress.show", bar, true, Kind::Unit, show}};
 const NativeGroup mxrt_natives_progress = {"mxrt_natives_progress", natives, std::size(natives)};
 
 } // namespace mxrt::data

@@ -316,11 +316,11 @@ static constexpr ParamData bin[] = {{Kind::Str, false}, {Kind::DType, false}};
 static constexpr ParamData array[] = {
     {Kind::Str, false}, {Kind::Str, false}, {Kind::DType, false}, {Kind::Int, false}};
 static const NativeRow natives[] = {{"mx.data.mnist", path, false, Kind::Tuple, readMnist},
-                             {"mx.data.cifar10", pathFlag, false, Kind::Handle, readCifar},
-                             {"mx.data.csv", csv, false, Kind::Tensor, readCsv},
-                             {"mx.data.bin", bin, false, Kind::Tensor, readBin},
-                             {"mx.data.bytes", path, false, Kind::Tensor, readBytes},
-                             {"mx.data.array", array, false, Kind::Tensor, readArray}};
+                                    {"mx.data.cifar10", pathFlag, false, Kind::Handle, readCifar},
+                                    {"mx.data.csv", csv, false, Kind::Tensor, readCsv},
+                                    {"mx.data.bin", bin, false, Kind::Tensor, readBin},
+                                    {"mx.data.bytes", path, false, Kind::Tensor, readBytes},
+                                    {"mx.data.array", array, false, Kind::Tensor, readArray}};
 const NativeGroup mxrt_natives_sources = {"mxrt_natives_sources", natives, std::size(natives)};
 
 } // namespace mxrt::data

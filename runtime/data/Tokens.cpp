@@ -193,11 +193,11 @@ static constexpr ParamData textMerges[] = {{Kind::Str, false}, {Kind::Tensor, fa
 static constexpr ParamData idsText[] = {{Kind::Tensor, false}, {Kind::Str, false}};
 static constexpr ParamData tokensMerges[] = {{Kind::Tensor, false}, {Kind::Tensor, false}};
 static const NativeRow natives[] = {{"mx.data.chars", path, false, Kind::Tuple, readChars},
-                             {"mx.data.bpe", pathInt, false, Kind::Tensor, readBpe},
-                             {"mx.data.tokens", textMerges, false, Kind::Tensor, readTokens},
-                             {"mx.data.encode", textMerges, false, Kind::Tensor, encode},
-                             {"mx.data.spell", idsText, false, Kind::Str, spell},
-                             {"mx.data.decode", tokensMerges, false, Kind::Str, decode}};
+                                    {"mx.data.bpe", pathInt, false, Kind::Tensor, readBpe},
+                                    {"mx.data.tokens", textMerges, false, Kind::Tensor, readTokens},
+                                    {"mx.data.encode", textMerges, false, Kind::Tensor, encode},
+                                    {"mx.data.spell", idsText, false, Kind::Str, spell},
+                                    {"mx.data.decode", tokensMerges, false, Kind::Str, decode}};
 const NativeGroup mxrt_natives_tokens = {"mxrt_natives_tokens", natives, std::size(natives)};
 
 } // namespace mxrt::data

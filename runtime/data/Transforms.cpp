@@ -211,13 +211,13 @@ static constexpr ParamData setIntInt[] = {
 static constexpr ParamData setFn[] = {
     {Kind::Handle, false}, {Kind::Fn, false}, {Kind::Bool, false}};
 static const NativeRow natives[] = {{"mx.data.take", setInt, false, Kind::Handle, take},
-                             {"mx.data.shard", setIntInt, false, Kind::Handle, shard},
-                             {"mx.data.repeat", setInt, false, Kind::Handle, repeat},
-                             {"mx.data.map", setFn, false, Kind::Handle, map},
-                             {"mx.data.filter", setFn, false, Kind::Handle, filter},
-                             {"mx.data.rows", {}, true, Kind::Handle, rows},
-                             {"mx.data.sequences", {}, true, Kind::Handle, sequences},
-                             {"mx.data.length", set, false, Kind::Int, length}};
+                                    {"mx.data.shard", setIntInt, false, Kind::Handle, shard},
+                                    {"mx.data.repeat", setInt, false, Kind::Handle, repeat},
+                                    {"mx.data.map", setFn, false, Kind::Handle, map},
+                                    {"mx.data.filter", setFn, false, Kind::Handle, filter},
+                                    {"mx.data.rows", {}, true, Kind::Handle, rows},
+                                    {"mx.data.sequences", {}, true, Kind::Handle, sequences},
+                                    {"mx.data.length", set, false, Kind::Int, length}};
 const NativeGroup mxrt_natives_datasets = {"mxrt_natives_datasets", natives, std::size(natives)};
 
 } // namespace mxrt::data
