@@ -228,6 +228,7 @@ mxrt::Status GraphHost::bind(Graph &graph, const std::vector<int64_t> &sizes,
   auto made = std::make_unique<BoundVariant>();
   made->variant = variant;
   made->taken = variant->taken.get();
+  made->spare = &variant->spare;
   run::bindCode(variant->call, sizes, *made);
   out = (graph.variants->bound[sizes] = std::move(made)).get();
   return {};

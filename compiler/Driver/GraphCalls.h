@@ -23,6 +23,7 @@ struct LoadedVariant {
   std::vector<std::pair<std::string, int64_t>> sizes;
   std::vector<KernelStore::Code> held; ///< the code behind the entry
   double compileMs = 0;
+  mutable run::SpareArena spare; ///< of calls that run at once
   mutable uint64_t calls = 0; ///< by host code
 };
 

@@ -81,8 +81,8 @@ mxc_value *build(const Form &form, const LifeRef &life, const sema::Type *type,
 
 class GraphCall {
 public:
-  GraphCall(mxc_session &session, const ReadyCall &call)
-      : session(session), call(call), bound(*call.target.graph) {}
+  GraphCall(mxc_session &session, const ReadyCall &call, llvm::ArrayRef<mxc_room> rooms = {})
+      : session(session), call(call), bound(*call.target.graph), rooms(rooms) {}
   ~GraphCall() {
     for (mxrt_tensor *tensor : temporary)
       mxrt_tensor_release(tensor);
@@ -91,6 +91,27 @@ public:
   }
 
   mxc_error *run(mxc_argument *arguments, bool isAsync, mxc_value *&result) {
+    if (mxc_error *error = open(arguments))
+      return error;
+    // The engine poisons what a call that failed was to change, in place or not.
+    bool isReady = !isAsync && call.changed.empty();
+    mxc_error *error = isReady ? runHere() : issue();
+    if (error)
+      return error;
+    return close(arguments, isAsync, isReady, result);
+  }
+
+  /// The same with the memory for its results; nothing is made.
+  mxc_error *runInto(mxc_argument *arguments) {
+    if (mxc_error *error = checkRooms())
+      return error;
+    if (mxc_error *error = open(arguments))
+      return error;
+    return runHere();
+  }
+
+private:
+  mxc_error *open(mxc_argument *arguments) {
     for (const driver::OutsideTarget::Input &input : call.target.inputs)
       flatten(*arguments[input.argument].value, input.isMut, leaves);
     if (leaves.size() != call.leaves.size())
@@ -103,11 +124,12 @@ public:
                                         " is on cpu:" + std::to_string(on.index) + ", but `" +
                                         call.target.symbol + "` runs on cpu:" +
                                         std::to_string(bound.code->device.index) + "\n");
-    // The engine poisons what a call that failed was to change, in place or not.
-    bool isReady = !isAsync && call.changed.empty();
-    mxc_error *error = isReady ? runHere() : issue();
-    if (error)
-      return error;
+    return nullptr;
+  }
+
+  /// Makes values of what was computed.
+  mxc_error *close(mxc_argument *arguments, bool isAsync, bool isReady, mxc_value *&result) {
+    mxc_error *error = nullptr;
     size_t next = 0, form = 0;
     for (const driver::OutsideTarget::Input &input : call.target.inputs)
       if (input.isMut) {
@@ -136,7 +158,31 @@ public:
     return nullptr;
   }
 
-private:
+  mxc_error *checkRooms() {
+    if (!call.changed.empty())
+      return wrongUse("`" + call.target.symbol + "` changes an argument: its results are values");
+    if (rooms.size() != bound.shapes.size())
+      return wrongUse("the result of `" + call.target.symbol + "` has " +
+                      std::to_string(bound.shapes.size()) + " tensors, but there are " +
+                      std::to_string(rooms.size()) + " rooms for them");
+    for (size_t i = 0; i < rooms.size(); ++i) {
+      auto width = static_cast<size_t>(
+          mxrt_dtype_size(static_cast<mxrt_dtype>(bound.code->outputs[i].dtype)));
+      size_t bytes = width;
+      for (int64_t size : bound.shapes[i])
+        bytes *= static_cast<size_t>(size);
+      if (rooms[i].bytes != bytes)
+        return wrongUse("room " + std::to_string(i + 1) + " for the result of `" +
+                        call.target.symbol + "` has " + std::to_string(rooms[i].bytes) +
+                        " bytes, but its tensor " + std::to_string(bytes));
+      if (reinterpret_cast<uintptr_t>(rooms[i].data) % width != 0 || (!rooms[i].data && bytes != 0))
+        return wrongUse("room " + std::to_string(i + 1) + " for the result of `" +
+                        call.target.symbol + "` is not aligned to " + std::to_string(width) +
+                        " bytes, or NULL");
+    }
+    return nullptr;
+  }
+
   /// On this thread, now. Values that are on their way are waited for.
   mxc_error *runHere() {
     llvm::SmallVector<void *, 32> buffers;
@@ -169,7 +215,9 @@ private:
       }
       buffers.push_back(data);
     }
-    for (size_t i = 0; i < bound.shapes.size(); ++i) {
+    for (const mxc_room &room : rooms)
+      buffers.push_back(room.data);
+    for (size_t i = rooms.size(); i < bound.shapes.size(); ++i) {
       if (mxc_error *error = makeOutput(i))
         return error;
       buffers.push_back(mxrt_tensor_data(outputs.back()));
@@ -294,6 +342,7 @@ private:
   mxc_session &session;
   const ReadyCall &call;
   const driver::BoundVariant &bound;
+  llvm::ArrayRef<mxc_room> rooms; ///< for all outputs, or none: tensors are made
   llvm::SmallVector<FlatLeaf, 16> leaves;
   llvm::SmallVector<mxrt_tensor *, 8> temporary; ///< owned
   llvm::SmallVector<mxrt_tensor *, 8> outputs;   ///< owned, until values take them
@@ -344,26 +393,31 @@ const Parameter *mxc_function::paramOf(const mxc_argument &argument, size_t inde
   return nullptr;
 }
 
+/// What runs for these arguments; found without a lock if they were seen before.
+static mxc_error *findReady(mxc_function &function, mxc_argument *arguments, size_t count,
+                            const ReadyCall *&call) {
+  llvm::SmallVector<int64_t, 64> key;
+  for (size_t i = 0; i < count; ++i) {
+    if (!arguments[i].value)
+      return wrongUse("argument " + std::to_string(i + 1) + " of `" + function.name + "` is NULL");
+    addToKey(function, arguments[i], i, key);
+  }
+  size_t bucket = static_cast<size_t>(llvm::hash_combine_range(key.begin(), key.end())) %
+                  function.ready.size();
+  call = function.ready[bucket].load(std::memory_order_acquire);
+  while (call && llvm::ArrayRef(call->key) != llvm::ArrayRef(key))
+    call = call->next;
+  return call ? nullptr : resolve(function, arguments, count, key, bucket, call);
+}
+
 extern "C" mxc_error *mxc_call(mxc_function *function, mxc_argument *arguments, size_t count,
                                uint32_t flags, mxc_value **result) {
   return guarded([&]() -> mxc_error * {
     if (result)
       *result = nullptr;
-    llvm::SmallVector<int64_t, 64> key;
-    for (size_t i = 0; i < count; ++i) {
-      if (!arguments[i].value)
-        return wrongUse("argument " + std::to_string(i + 1) + " of `" + function->name +
-                        "` is NULL");
-      addToKey(*function, arguments[i], i, key);
-    }
-    size_t bucket = static_cast<size_t>(llvm::hash_combine_range(key.begin(), key.end())) %
-                    function->ready.size();
-    const ReadyCall *call = function->ready[bucket].load(std::memory_order_acquire);
-    while (call && llvm::ArrayRef(call->key) != llvm::ArrayRef(key))
-      call = call->next;
-    if (!call)
-      if (mxc_error *error = resolve(*function, arguments, count, key, bucket, call))
-        return error;
+    const ReadyCall *call = nullptr;
+    if (mxc_error *error = findReady(*function, arguments, count, call))
+      return error;
     mxc_value *made = nullptr;
     mxc_error *error =
         callReady(*function->module->session, *call, arguments, flags & MXC_ASYNC, made);
@@ -372,5 +426,19 @@ extern "C" mxc_error *mxc_call(mxc_function *function, mxc_argument *arguments, 
     else
       mxc_value_release(made);
     return error;
+  });
+}
+
+extern "C" mxc_error *mxc_call_into(mxc_function *function, mxc_argument *arguments, size_t count,
+                                    const mxc_room *rooms, size_t room_count) {
+  return guarded([&]() -> mxc_error * {
+    if (!function->isGraph)
+      return wrongUse("`" + function->name + "` is no graph: its results are values");
+    const ReadyCall *call = nullptr;
+    if (mxc_error *error = findReady(*function, arguments, count, call))
+      return error;
+    if (!call->target.graph)
+      return wrongUse("`" + function->name + "` runs on several devices: its results are values");
+    return GraphCall(*function->module->session, *call, {rooms, room_count}).runInto(arguments);
   });
 }

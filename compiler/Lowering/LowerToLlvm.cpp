@@ -40,7 +40,10 @@ LogicalResult lowerToLlvm(ModuleOp module) {
   ConversionTarget target(*context);
   target.addLegalDialect<LLVM::LLVMDialect>();
   target.addLegalOp<ModuleOp>();
-  return applyFullConversion(module, target, std::move(patterns));
+  // Nothing is taken back: what cannot be converted is an error, and the module is thrown away.
+  ConversionConfig config;
+  config.allowPatternRollback = false;
+  return applyFullConversion(module, target, std::move(patterns), config);
 }
 
 LogicalResult verifyAllocatesNothing(ModuleOp module) {

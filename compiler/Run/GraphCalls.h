@@ -6,11 +6,47 @@
 #include "Run/CallBytes.h"
 #include "Run/GraphCode.h"
 #include "eager/Executor.h"
+#include "mxrt/memory.h"
+#include <atomic>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace mx::run {
+
+/// The arena of a call that has ended, for the next one of the same code, which then takes no
+/// lock of the pool. Any thread.
+class SpareArena {
+public:
+  SpareArena() = default;
+  SpareArena(const SpareArena &) = delete;
+  ~SpareArena() {
+    if (mxrt_arena arena; take(arena))
+      mxrt_arena_return(&arena);
+  }
+  bool take(mxrt_arena &out) {
+    State expected = State::Kept;
+    if (!state.compare_exchange_strong(expected, State::Busy, std::memory_order_acquire))
+      return false;
+    out = kept;
+    state.store(State::Empty, std::memory_order_release);
+    return true;
+  }
+  /// False if there is one already: it goes back to its pool.
+  bool keep(const mxrt_arena &arena) {
+    State expected = State::Empty;
+    if (!state.compare_exchange_strong(expected, State::Busy, std::memory_order_acquire))
+      return false;
+    kept = arena;
+    state.store(State::Kept, std::memory_order_release);
+    return true;
+  }
+
+private:
+  enum class State { Empty, Busy, Kept };
+  std::atomic<State> state{State::Empty};
+  mxrt_arena kept = {};
+};
 
 /// Code for the sizes of a call: all that its calls have in common. Never changes, so that any
 /// thread may call it.
@@ -21,6 +57,7 @@ struct BoundCode {
   std::vector<int64_t> outputOf; ///< of each input: the output that is written over it, or -1
   bool isOver = false;           ///< there is such an input
   CallBytes *taken = nullptr;    ///< what calls take is added to it; null: nobody counts
+  SpareArena *spare = nullptr;   ///< of calls that run at once; null: none is kept
 };
 /// `sizes` are all of the graph.
 void bindCode(const Code &code, std::span<const int64_t> sizes, BoundCode &out);

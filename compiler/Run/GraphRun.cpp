@@ -83,9 +83,15 @@ template <size_t Bytes> struct Room {
   }
 };
 
-/// Leases the memory of one call and runs it.
+/// Arenas up to this size are kept for the next call: what the pool cannot hand to others is little.
+constexpr int64_t kSpareBytes = 64 << 10;
+
+/// Leases the memory of one call and runs it. `spare`, if there is one, may have it from an earlier
+/// call and keeps it.
 mxrt_status runBuffers(const mxrt_context *context, const Code &code, CallBytes *taken,
-                       void *const *buffers, const int64_t *sizes) {
+                       SpareArena *spare, void *const *buffers, const int64_t *sizes) {
+  if (code.guarded || code.arenaCount != 1 || code.arenas[0] > kSpareBytes)
+    spare = nullptr;
   Room<256> room;
   auto arenas = room.list<mxrt_arena>(static_cast<size_t>(code.arenaCount));
   auto bases = room.list<void *>(static_cast<size_t>(code.arenaCount));
@@ -93,7 +99,7 @@ mxrt_status runBuffers(const mxrt_context *context, const Code &code, CallBytes 
   for (int64_t bytes : std::span(code.arenas, static_cast<size_t>(code.arenaCount))) {
     mxrt_arena arena = {};
     int64_t guards = code.guarded ? 2 * MXRT_GUARD_BYTES : 0;
-    if (bytes > 0)
+    if (bytes > 0 && !(spare && spare->take(arena)))
       status = mxrt_arena_lease(context->runtime, &context->device, bytes + guards, code.name,
                                 &context->place, &arena);
     if (status) {
@@ -120,7 +126,8 @@ mxrt_status runBuffers(const mxrt_context *context, const Code &code, CallBytes 
     }
   }
   for (mxrt_arena &arena : arenas)
-    mxrt_arena_return(&arena);
+    if (!(spare && arena.base && spare->keep(arena)))
+      mxrt_arena_return(&arena);
   return status;
 }
 
@@ -144,7 +151,7 @@ mxrt_status runFlight(const mxrt_context *context, const mxrt_tensor *const *ten
     buffers.push_back(tensor < 0 ? const_cast<int64_t *>(&slots[2 * i + 1])
                                  : mxrt_tensor_data(tensors[tensor]));
   }
-  return runBuffers(context, *flight->code, flight->taken, buffers.data(), sizes);
+  return runBuffers(context, *flight->code, flight->taken, /*spare=*/nullptr, buffers.data(), sizes);
 }
 
 } // namespace
@@ -202,7 +209,8 @@ mxrt_status runGraphNow(mxrt_runtime *runtime, const BoundCode &bound, void *con
   if (!status)
     status = mxrt_poll(&context);
   if (!status)
-    status = runBuffers(&context, *bound.code, bound.taken, buffers, bound.open.data());
+    status =
+        runBuffers(&context, *bound.code, bound.taken, bound.spare, buffers, bound.open.data());
   return mxrt_status_issued(status, place);
 }
 

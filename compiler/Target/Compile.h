@@ -24,11 +24,10 @@ namespace mx::target {
 
 /// The passes every kernel goes through. As fast as LLVM's O3 on what the compiler emits, at a
 /// third of its compile time. One round of instcombine is enough; that it leaves something for a
-/// second one is no fault.
+/// second one is no fault. Code generation leaves passes out as well (Compile.cpp).
 inline constexpr std::string_view kMiniPipeline =
-    "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
-    "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,loop-vectorize,"
-    "early-cse,instcombine<no-verify-fixpoint>,simplifycfg)";
+    "function(sroa,early-cse,instcombine<no-verify-fixpoint>,loop-mssa(loop-rotate,licm),simplifycfg,"
+    "loop-vectorize,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 struct CompileOptions {
   /// Shown in faults and in the text of the code.

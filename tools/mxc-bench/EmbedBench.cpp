@@ -114,6 +114,13 @@ void run(const std::string &cache) {
       perCall(20000, [&] { nothing.start(four).value().wait().value(); }) * 1e6, "us", 0);
   row("network 64-32-8, one row", perCall(20000, [&] { (void)predict(mlp, one).value(); }) * 1e6,
       "us", 0);
+  std::vector<float> out(8);
+  row("an addition of 4 numbers, written into memory of the host",
+      perCall(20000, [&] { nothing.into(std::span<float>(out.data(), 4), four).value(); }) * 1e6,
+      "us", 0.5);
+  row("network 64-32-8, one row, written into memory of the host",
+      perCall(20000, [&] { predict.into(std::span<float>(out), mlp, one).value(); }) * 1e6, "us",
+      0);
   row("a function: one eager addition", perCall(5000, [&] { (void)eager(four).value(); }) * 1e6,
       "us", 0);
 

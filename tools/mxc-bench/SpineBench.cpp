@@ -102,6 +102,57 @@ var cell = Cell[8, 16]()
 let text = ones([)" + n + ", 2, 8])\n";
 }
 
+/// A training step of LeNet on 64 pictures.
+constexpr const char *kLeNet = R"(
+import nn
+from loss import xent
+type W1 = f32[20, 1, 5, 5]
+type W2 = f32[50, 20, 5, 5]
+fn value(w1: W1, b1: f32[20], w2: W2, b2: f32[50], w3: f32[800, 500], b3: f32[500], w4: f32[500, 10],
+         b4: f32[10], x: f32[B, 1, 28, 28], y: i32[B]) -> f32 {
+  let a = maxpool2d(maximum(conv2d(x, w1) + b1.reshape([20, 1, 1]), 0.0), 2)
+  let c = maxpool2d(maximum(conv2d(a, w2) + b2.reshape([50, 1, 1]), 0.0), 2)
+  xent(maximum(c.reshape([x.shape[0], 800]) @ w3 + b3, 0.0) @ w4 + b4, y)
+}
+graph fn step(mut w1: W1, mut b1: f32[20], mut w2: W2, mut b2: f32[50], mut w3: f32[800, 500], mut b3: f32[500],
+              mut w4: f32[500, 10], mut b4: f32[10], x: f32[N, 1, 28, 28], y: i32[N]) -> f32 {
+  let (l, (d1, e1, d2, e2, d3, e3, d4, e4)) = grad(w1, b1, w2, b2, w3, b3, w4, b4) {
+    value(w1, b1, w2, b2, w3, b3, w4, b4, x, y)
+  }
+  w1 -= 0.01 * d1
+  b1 -= 0.01 * e1
+  w2 -= 0.01 * d2
+  b2 -= 0.01 * e2
+  w3 -= 0.01 * d3
+  b3 -= 0.01 * e3
+  w4 -= 0.01 * d4
+  b4 -= 0.01 * e4
+  l
+}
+var (w1, b1) = (full(0.1, [20, 1, 5, 5]), zeros([20]))
+var (w2, b2) = (full(0.01, [50, 20, 5, 5]), zeros([50]))
+var (w3, b3) = (full(0.01, [800, 500]), zeros([500]))
+var (w4, b4) = (full(0.01, [500, 10]), zeros([10]))
+let x = ones([64, 1, 28, 28])
+let y = zeros([64], i32)
+)";
+
+/// A training step of ResNet-50 on one picture.
+constexpr const char *kResNet50 = R"(
+import models, optim
+from loss import xent
+graph fn step(mut net: models.ResNet50[1000], mut opt: optim.Sgd[models.ResNet50[1000]],
+              x: f32[B, 3, 224, 224], y: i32[B]) -> f32 {
+  let (loss, g) = grad(net) { xent(net(x, true), y) }
+  opt.step(mut net, g)
+  loss
+}
+var net = models.ResNet50[1000]()
+var opt = optim.sgd(net, lr=0.1, momentum=0.9)
+let x = ones([1, 3, 224, 224])
+let y = zeros([1], i32)
+)";
+
 } // namespace
 
 int runSpineBench(int argc, char **argv) {
@@ -156,6 +207,21 @@ int runSpineBench(int argc, char **argv) {
     });
     row(("an LSTM of " + std::to_string(turns) + " steps, compiled").c_str(), first * 1e3, "ms", 1000);
   }
+
+  std::printf("a training step (milliseconds, best of 3; the call itself taken off)\n");
+  auto training = [&](const char *name, const char *setup, const char *call, double cold,
+                      double warm) {
+    double compiled = best(3, [&] {
+      std::filesystem::remove_all(cache);
+      return firstOf(setup, call);
+    });
+    row((std::string(name) + ", compiled").c_str(), compiled * 1e3, "ms", cold);
+    row((std::string(name) + ", from the cache on disk").c_str(),
+        best(3, [&] { return firstOf(setup, call); }) * 1e3, "ms", warm);
+  };
+  training("LeNet", kLeNet,
+           "step(mut w1, mut b1, mut w2, mut b2, mut w3, mut b3, mut w4, mut b4, x, y)", 300, 10);
+  training("ResNet-50", kResNet50, "step(mut net, mut opt, x, y)", 5000, 100);
 
   std::printf("calls from a loop of the host (microseconds, best of 5, everything waited for)\n");
   mx::driver::Session session(options, out, err);

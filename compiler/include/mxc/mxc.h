@@ -176,6 +176,22 @@ enum {
 MXC_API mxc_error *mxc_call(mxc_function *function, mxc_argument *arguments, size_t count,
                             uint32_t flags, mxc_value **result);
 
+/* Memory of the host for one tensor of a result. */
+typedef struct mxc_room {
+  void *data;   /* aligned as the element type */
+  size_t bytes; /* exactly those of the tensor, row by row */
+} mxc_room;
+
+/* Calls a graph without MXC_MUT arguments on this thread and writes its result
+ * into memory of the host: one room for each tensor of it, in order. No value
+ * is made. From the second call with the same types and sizes on nothing is
+ * allocated and no lock is taken, if the graph's own memory is small (64 KiB)
+ * and no other thread calls it at the time. Rooms and arguments must not
+ * overlap; on an error the rooms hold anything. R0002 for rooms that do not
+ * fit. */
+MXC_API mxc_error *mxc_call_into(mxc_function *function, mxc_argument *arguments, size_t count,
+                                 const mxc_room *rooms, size_t room_count);
+
 /* -- values ---------------------------------------------------------------- */
 
 typedef enum mxc_kind {

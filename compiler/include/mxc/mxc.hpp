@@ -372,31 +372,59 @@ public:
     return callSpan({arguments.begin(), arguments.size()}, flags);
   }
   Result<Value> callSpan(std::span<const Argument> arguments, uint32_t flags) const {
-    constexpr size_t kUsual = 8; // more need memory
-    mxc_argument few[kUsual];
-    std::vector<mxc_argument> many(arguments.size() > kUsual ? arguments.size() : 0);
-    mxc_argument *raw = arguments.size() > kUsual ? many.data() : few;
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      const Argument &argument = arguments[i];
-      raw[i].value = argument.handle();
-      raw[i].name = argument.mName.empty() ? nullptr : argument.mName.c_str();
-      raw[i].flags = argument.mChanged ? MXC_MUT : 0;
-    }
+    RawArguments raw(arguments);
     mxc_value *out = nullptr;
-    mxc_error *error = mxc_call(mHandle, raw, arguments.size(), flags, &out);
+    mxc_error *error = mxc_call(mHandle, raw.data, arguments.size(), flags, &out);
     for (size_t i = 0; i < arguments.size(); ++i)
       if (Value *changed = arguments[i].mChanged) { // the call took it over
         changed->take();
-        *changed = Value::adopt(raw[i].value);
+        *changed = Value::adopt(raw.data[i].value);
       }
     if (error)
       return Error(error);
     return Value::adopt(out);
   }
+  /// Writes the result of a graph into memory of the host (mxc_call_into): one room for each of its
+  /// tensors.
+  template <class... Args>
+  Result<void> into(std::span<const mxc_room> rooms, Args &&...args) const {
+    return callInto(rooms, {Argument(std::forward<Args>(args))...});
+  }
+  /// The same for a result that is one tensor.
+  template <class T, class... Args>
+    requires std::is_arithmetic_v<T>
+  Result<void> into(std::span<T> room, Args &&...args) const {
+    mxc_room one = {room.data(), room.size_bytes()};
+    return callInto({&one, 1}, {Argument(std::forward<Args>(args))...});
+  }
+  Result<void> callInto(std::span<const mxc_room> rooms,
+                        std::initializer_list<Argument> arguments) const {
+    RawArguments raw({arguments.begin(), arguments.size()});
+    return detail::done(
+        mxc_call_into(mHandle, raw.data, arguments.size(), rooms.data(), rooms.size()));
+  }
 
   mxc_function *handle() const { return mHandle; }
 
 private:
+  struct RawArguments {
+    explicit RawArguments(std::span<const Argument> arguments) {
+      if (arguments.size() > kUsual) {
+        many.resize(arguments.size());
+        data = many.data();
+      }
+      for (size_t i = 0; i < arguments.size(); ++i) {
+        const Argument &argument = arguments[i];
+        data[i].value = argument.handle();
+        data[i].name = argument.mName.empty() ? nullptr : argument.mName.c_str();
+        data[i].flags = argument.mChanged ? MXC_MUT : 0;
+      }
+    }
+    static constexpr size_t kUsual = 8; // more need memory
+    mxc_argument few[kUsual];
+    std::vector<mxc_argument> many;
+    mxc_argument *data = few;
+  };
   mxc_function *mHandle = nullptr;
 };
 
