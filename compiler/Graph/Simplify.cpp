@@ -19,6 +19,8 @@ Attribute uniform(Value value) {
   for (;;) {
     if (auto broadcast = value.getDefiningOp<ir::BroadcastOp>())
       value = broadcast.getX();
+    else if (auto reshape = value.getDefiningOp<ir::ReshapeOp>())
+      value = reshape.getX();
     else if (auto full = value.getDefiningOp<ir::FullOp>())
       value = full.getValue();
     else

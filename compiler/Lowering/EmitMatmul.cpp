@@ -25,7 +25,10 @@ private:
   TensorType y() { return op.getY().getType(); }
   bool leftIsVector() { return x().rank() == 1; }
   bool rightIsVector() { return y().rank() == 1; }
+  /// One matrix on the right for all on the left: the rows of these are counted as those of one.
+  bool isFlat = false;
   SmallVector<Value> matrixOf(TensorType operand);
+  SmallVector<Value> rowPlace(TensorType operand, Value i);
   SmallVector<Value> rightPlace(Value k, Value j);
 
   Value left(Value i, Value k) override;
@@ -52,10 +55,31 @@ SmallVector<Value> Product::matrixOf(TensorType operand) {
     place.push_back(operand.getSizes()[i].constant() == 1 ? e.number(0) : batch[skip + i]);
   return place;
 }
+/// The place of row i in x or in the result.
+SmallVector<Value> Product::rowPlace(TensorType operand, Value i) {
+  if (!isFlat) {
+    SmallVector<Value> place = operand == x() ? matrixOf(operand) : batch;
+    if (!leftIsVector())
+      place.push_back(operand.getSizes()[place.size()].constant() == 1 ? e.number(0) : i);
+    return place;
+  }
+  SmallVector<Value> sizes = e.sizesOf(operand), place(sizes.size() - 1);
+  for (size_t axis = place.size(); axis-- > 1;) {
+    Value whole = arith::DivUIOp::create(e.b, i, sizes[axis]); // there is a row, so no size is 0
+    place[axis] = e.known(sizes[axis]) == 1 ? e.number(0) : e.sub(i, e.mul(whole, sizes[axis]));
+    i = whole;
+  }
+  place[0] = e.known(sizes[0]) == 1 ? e.number(0) : i;
+  return place;
+}
 Value Product::left(Value i, Value k) {
-  SmallVector<Value> place = matrixOf(x());
-  if (!leftIsVector())
-    place.push_back(i);
+  auto argument = dyn_cast<BlockArgument>(op.getX());
+  if (isFlat && argument && !e.isStrided(argument)) {
+    Buffer flat = e.input(argument);
+    flat.strides = {e.number(1)};
+    return widen(e.load(flat, e.add(e.mul(i, deep), k)));
+  }
+  SmallVector<Value> place = rowPlace(x(), i);
   place.push_back(k);
   return widen(evaluator.at(op.getX(), place));
 }
@@ -74,6 +98,13 @@ void Product::emit() {
   rows = leftIsVector() ? e.number(1) : xs[xs.size() - 2];
   columns = rightIsVector() ? e.number(1) : ys.back();
   result.resize(result.size() - !leftIsVector() - !rightIsVector());
+  isFlat = y().rank() == 2 && x().rank() > 2 &&
+           !isa_and_nonnull<TransposeOp>(op.getX().getDefiningOp());
+  if (isFlat) {
+    for (Value size : ArrayRef(xs).drop_back(2))
+      rows = e.mul(size, rows);
+    result.clear();
+  }
   run(result);
 }
 
@@ -164,17 +195,16 @@ bool Product::maySumInPlace() {
          e.memoryType(op.getType().getElement()) == type;
 }
 SmallVector<Value> Product::resultPlace(Value i, Value j) {
-  SmallVector<Value> place(batch);
-  auto isOne = [&] { return op.getType().getSizes()[place.size()].constant() == 1; };
-  if (!leftIsVector())
-    place.push_back(isOne() ? e.number(0) : i);
+  SmallVector<Value> place = rowPlace(op.getType(), i);
   if (!rightIsVector())
-    place.push_back(isOne() ? e.number(0) : j);
+    place.push_back(op.getType().getSizes()[place.size()].constant() == 1 ? e.number(0) : j);
   return place;
 }
 Value Product::resultAt(Value i, Value j) {
-  const Buffer &to = e.output(group.outputs[0].index);
-  return e.addressAt(to, e.offset(to, resultPlace(i, j)));
+  Buffer to = e.output(group.outputs[0].index);
+  if (!isFlat)
+    return e.addressAt(to, e.offset(to, resultPlace(i, j)));
+  return e.addressAt(to, e.add(e.mul(i, columns), j));
 }
 
 void Product::finish(Value row, Value i, Value count, Value begin, Value width) {

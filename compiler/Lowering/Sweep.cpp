@@ -181,7 +181,10 @@ void Sweep::reduceBlock(Value linear, Value block, Value count, Value from, Valu
       eachColumn(width, [&](Value t) { lane.store(e, slot(l, t, tiled), c.identity(isEmpty)); });
     });
   e.loop(zero, count, kLanes, [&](Value step) {
-    Value left = e.least(e.number(kLanes), e.sub(count, step));
+    // Loops of a known length are vectorised without a rest.
+    std::optional<int64_t> all = e.known(runSize(runs.back()));
+    Value left = all && *all % kLanes == 0 ? e.number(kLanes)
+                                           : e.least(e.number(kLanes), e.sub(count, step));
     Value base = e.add(block, step);
     e.loop(zero, left, 1, [&](Value l) {
       Value r = e.add(base, l);

@@ -20,6 +20,10 @@ mx.graph @neutral(%x: !f, %y: !i, %z: !b) -> (!f, !i, !b) {
   %3 = mx.add %2, %minus : (!f, !hf) -> !f
   %ones = mx.full %one : !hf -> !f
   %4 = mx.mul %3, %ones : (!f, !f) -> !f
+  %one0 = mx.full %one : !hf -> !mx.tensor<f32[]>
+  %one1 = mx.reshape %one0 : !mx.tensor<f32[]> -> !mx.tensor<f32[1]>
+  %stretched = mx.broadcast %one1 : !mx.tensor<f32[1]> -> !f
+  %12 = mx.mul %stretched, %4 : (!f, !f) -> !f
   %int1 = mx.constant 1 : i32 -> !hi
   %int0 = mx.constant 0 : i32 -> !hi
   %5 = mx.add %y, %int0 : (!i, !hi) -> !i
@@ -31,7 +35,7 @@ mx.graph @neutral(%x: !f, %y: !i, %z: !b) -> (!f, !i, !b) {
   %10 = mx.bit_xor %9, %zeros : (!i, !i) -> !i
   %true = mx.constant true -> !mx.tensor<bool[] on host>
   %11 = mx.and %z, %true : (!b, !mx.tensor<bool[] on host>) -> !b
-  mx.return %4, %10, %11 : !f, !i, !b
+  mx.return %12, %10, %11 : !f, !i, !b
 }
 
 // CHECK-LABEL: mx.graph @twice

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The matrix: mx beside PyTorch and NumPy, row by row.
+"""The matrix: mx beside PyTorch, JAX and NumPy, row by row.
 
-Usage: compare.py --library libmxc.so [--threads 1,2] [--rows REGEX] [--quick] [--json FILE] [--baseline FILE]
+Usage: compare.py --library libmxc.so [--threads 1,2] [--rows REGEX] [--quick] [--compiled] [--json FILE]
+                  [--baseline FILE]
 
 All run in one process in turns, a block of calls each; a row's ratio is the median of the best peer's time
 over mx's in each round, above 1 where mx is faster. What they compute is compared first, and a row that differs
-is no row. Without PyTorch only NumPy's rows have ratios. Each number of threads has a process of its own. With
-`--baseline`, an older result of --json, rows whose ratio fell by more than a tenth are listed and the exit
-code is 1.
+is no row. Without PyTorch only NumPy's rows have ratios; `--compiled` adds torch.compile, which takes long to
+begin. Rows that memory limits are also compared with a copy of as many bytes. Each number of threads has a
+process of its own. With one thread the process's own time is counted, so that what else the machine does matters
+little; with more, time on the clock. With `--baseline`, an older result of --json, rows whose ratio fell by more
+than a tenth are listed and the exit code is 1.
 """
 import argparse
 import json
@@ -30,6 +33,10 @@ try:
     import torch
 except ImportError:
     torch = None
+try:
+    import jax
+except ImportError:
+    jax = None
 
 BLOCK_SECONDS = 0.05
 
@@ -40,6 +47,7 @@ def arguments():
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--rows", default="")
     parser.add_argument("--quick", action="store_true", help="one thread, few blocks, no large rows")
+    parser.add_argument("--compiled", action="store_true", help="torch.compile as a peer too")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--baseline", type=pathlib.Path)
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)  # threads of this process
@@ -52,22 +60,38 @@ def difference(ours, theirs):
     return float(np.abs(ours.astype(np.float64) - theirs.astype(np.float64)).max(initial=0)) / scale
 
 
-def seconds(run, times):
-    started = time.perf_counter()
+def seconds(run, times, clock):
+    started = clock()
     run(times)
-    return time.perf_counter() - started
+    return clock() - started
 
 
-def calls_in_a_block(run):
+def calls_in_a_block(run, clock):
     times = 1
     while True:
-        took = seconds(run, times)
+        took = seconds(run, times, clock)
         if took > BLOCK_SECONDS / 4:
             return max(1, round(times * BLOCK_SECONDS / took))
         times *= 4
 
 
-def measure(row, library, threads, blocks):
+def torch_peer(row, **more):
+    return row.peer(torch, *[torch.from_numpy(a.copy()) for a in row.arguments], **more)
+
+
+def jax_peer(row):
+    function = jax.jit(row.jax(jax, jax.numpy))
+    arguments = [jax.numpy.asarray(a) for a in row.arguments]
+    return lambda: function(*arguments).block_until_ready()
+
+
+def copier(count):
+    """Copies, so that `count` bytes are read or written."""
+    source, target = np.ones(count // 2, np.uint8), np.ones(count // 2, np.uint8)
+    return lambda times: [np.copyto(target, source) for _ in range(times)]
+
+
+def measure(row, library, threads, blocks, with_compiled=False):
     session = Session(library, threads)
     started = time.perf_counter()
     function = session.function(session.load(row.name, row.source), "run")
@@ -79,12 +103,16 @@ def measure(row, library, threads, blocks):
     peers = {}
     if torch:
         torch.set_num_threads(threads)
-        peers["torch"] = row.peer(torch, *[torch.from_numpy(a.copy()) for a in row.arguments])
+        peers["torch"] = torch_peer(row)
+        if with_compiled and "wrap" in row.peer.__code__.co_varnames:
+            peers["compiled"] = torch_peer(row, wrap=torch.compile)
+    if jax and row.jax:
+        peers["jax"] = jax_peer(row)
     if row.plain:
         peers["numpy"] = row.plain(*row.arguments)
     for name, step in peers.items():
         made = step()
-        result["difference"] = difference(first, made.detach().numpy() if name == "torch" else made)
+        result["difference"] = difference(first, np.asarray(made.detach() if hasattr(made, "detach") else made))
         if not result["difference"] <= row.tolerance:
             result["error"] = f"differs from {name} by {result['difference']:.2g}, more than {row.tolerance:g}"
             return result
@@ -93,11 +121,15 @@ def measure(row, library, threads, blocks):
             for _ in range(times):
                 step()
         sides[name] = peer
-    times = {name: calls_in_a_block(run) for name, run in sides.items()}
+    if row.bytes:
+        sides["memcpy"] = copier(row.bytes)
+    # Threads of the others run beside ours.
+    clock = time.process_time if threads == 1 else time.perf_counter
+    times = {name: calls_in_a_block(run, clock) for name, run in sides.items()}
     taken = {name: [] for name in sides}
     for _ in range(blocks):
         for name, run in sides.items():
-            taken[name].append(seconds(run, times[name]) / times[name])
+            taken[name].append(seconds(run, times[name], clock) / times[name])
     for name in sides:
         result[f"{name}_us"] = 1e6 * statistics.median(taken[name])
     best = min(taken["mx"])
@@ -105,6 +137,7 @@ def measure(row, library, threads, blocks):
         result["gflops"] = row.flops / best / 1e9
     if row.bytes:
         result["gbytes"] = row.bytes / best / 1e9
+        result["of_memcpy"] = statistics.median(c / m for c, m in zip(taken["memcpy"], taken["mx"]))
     if peers:
         result["best"] = min(peers, key=lambda name: result[f"{name}_us"])
         ratios = sorted(t / m for t, m in zip(taken[result["best"]], taken["mx"]))
@@ -123,6 +156,8 @@ def shown(result):
         low, high = result["quartiles"]
         best = result["best"]
         text += f"   {best} {result[best + '_us']:>11.1f} us   ratio {result['ratio']:5.2f} [{low:.2f}, {high:.2f}]"
+    if "of_memcpy" in result:
+        text += f"   of memcpy {result['of_memcpy']:.2f}"
     return text
 
 
@@ -143,10 +178,11 @@ def fallen(results, baseline):
 def with_threads(given, count):
     """In a process whose libraries have this many threads from their start."""
     names = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
+    flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1" if count == 1 else ""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         command = [sys.executable, __file__, "--library", given.library, "--rows", given.rows, "--json", file.name,
-                   "--one", str(count)] + ["--quick"] * given.quick
-        subprocess.run(command, check=False, env={**os.environ, **{name: str(count) for name in names}})
+                   "--one", str(count)] + ["--quick"] * given.quick + ["--compiled"] * given.compiled
+        subprocess.run(command, check=False, env={**os.environ, **{name: str(count) for name in names}, "XLA_FLAGS": flags})
         return json.load(open(file.name))["results"]
 
 
@@ -155,7 +191,7 @@ def measure_all(given, threads):
     for row in all_rows():
         if not re.search(given.rows, row.name) or (given.quick and not row.quick):
             continue
-        results.append(measure(row, library, threads, 5 if given.quick else 31))
+        results.append(measure(row, library, threads, 5 if given.quick else 31, given.compiled))
         print(shown(results[-1]), flush=True)
     return results
 
@@ -165,8 +201,8 @@ def main():
     if given.one:
         results = measure_all(given, given.one)
     else:
-        print(f"mx {commit()}, NumPy {np.__version__}, " + (f"PyTorch {torch.__version__}" if torch else "no PyTorch"),
-              flush=True)
+        print(f"mx {commit()}, NumPy {np.__version__}, " + (f"PyTorch {torch.__version__}" if torch else "no PyTorch") +
+              (f", JAX {jax.__version__}" if jax else ""), flush=True)
         threads = [1] if given.quick else [int(t) for t in given.threads.split(",")]
         results = sum((with_threads(given, count) for count in threads), [])
     if given.json:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The rows of the matrix: each is an ordinary mx program with a graph `run`, its arguments, and the same
-in PyTorch; for products also in NumPy, which is OpenBLAS. Its work is in floating-point operations or bytes,
-whatever limits the row."""
+in PyTorch; for products also in NumPy, which is OpenBLAS; some in JAX. A peer is a function of the library and
+the arguments that gives what is timed. Its work is in floating-point operations or bytes, whatever limits the
+row; `wrap` is torch.compile or nothing."""
 import math
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 
 class Row:
     def __init__(self, name, source, arguments, peer, changed=(), flops=0, bytes=0, tolerance=1e-4, quick=True,
-                 plain=None):
+                 plain=None, jax=None):
         self.name, self.source, self.arguments, self.peer, self.plain = name, source, arguments, peer, plain
+        self.jax = jax  # of (jax, jax.numpy, arguments), a function of these
         self.changed, self.flops, self.bytes, self.tolerance, self.quick = changed, flops, bytes, tolerance, quick
 
 
@@ -37,7 +39,8 @@ def product(m, n, k, form="nn"):
         left, right = a.T if form == "tn" else a, b.T if form == "nt" else b
         return lambda: left @ right
     return Row(f"matmul {m}x{n}x{k} {form}", source, [normal(*x), normal(*y)], peer, flops=2 * m * n * k,
-               tolerance=1e-3, quick=m <= 1024, plain=plain)
+               tolerance=1e-3, quick=m <= 1024, plain=plain,
+               jax=lambda jax, jnp: lambda a, b: (a.T if form == "tn" else a) @ (b.T if form == "nt" else b))
 
 
 def convolution(name, batch, size, inputs, outputs, window, stride, pad, groups=1, part="forward"):
@@ -68,29 +71,80 @@ def convolution(name, batch, size, inputs, outputs, window, stride, pad, groups=
 
 # ------------------------------------------------------------------------------------- lines and rows
 
-def pointwise(name, text, peer, shape, traffic=2, tolerance=1e-4, extra=()):
+def pointwise(name, text, function, shape, tolerance=1e-4, extra=(), slope=False, jax=None):
+    """Elements or rows; with `slope` the gradient by x of the result times g. `function` is PyTorch's."""
     params = "".join(f", {n}: f32{list(s)}" for n, s in extra)
-    source = f"import nn\ngraph fn run(x: f32{list(shape)}{params}) -> f32{list(shape)} {{ {text} }}\n"
-    return Row(name, source, [normal(*shape)] + [normal(*s) for _, s in extra], peer,
-               bytes=4 * traffic * math.prod(shape), tolerance=tolerance)
+    if slope:
+        lines = text.split("\n")
+        lines[-1] = f"(({lines[-1]}) * g).sum()"
+        body = "let (_, d) = grad(x) {\n" + "\n".join(lines) + "\n}\nd"
+        params += f", g: f32{list(shape)}"
+    else:
+        body = text
+    source = f"import nn\ngraph fn run(x: f32{list(shape)}{params}) -> f32{list(shape)} {{\n{body}\n}}\n"
+    arguments = [normal(*shape)] + [normal(*s) for _, s in extra] + [normal(*shape, scale=0.5)] * slope
+
+    def peer(torch, x, *rest, wrap=None):
+        used = wrap(function(torch)) if wrap else function(torch)
+        if not slope:
+            return lambda: used(x, *rest)
+        x.requires_grad_()
+        y = used(x, *rest[:-1])
+        return lambda: torch.autograd.grad(y, x, rest[-1], retain_graph=True)[0]
+    return Row(name + " backward" * slope, source, arguments, peer, bytes=4 * (3 if slope else 2) * math.prod(shape),
+               tolerance=tolerance, jax=None if slope else jax)
 
 
 def pointwise_rows():
     many, row = [4096, 4096], [4096, 1024]
     chain = "minimum(maximum((((x + 1.0) * 0.5 - 0.25) * x + 2.0) * 0.125 - x, -4.0), 4.0) + 0.5"
+    yield pointwise("relu(x*w+b) 16M", "maximum(x * w + b, 0.0)", lambda torch: lambda x, w, b: torch.relu(x * w + b),
+                    many, extra=[("w", [4096]), ("b", [4096])],
+                    jax=lambda jax, jnp: lambda x, w, b: jnp.maximum(x * w + b, 0.0))
+    yield pointwise("ten ops 16M", chain,
+                    lambda torch: lambda x: torch.clamp((((x + 1.0) * 0.5 - 0.25) * x + 2.0) * 0.125 - x, -4.0, 4.0) + 0.5,
+                    many, jax=lambda jax, jnp: lambda x: jnp.clip((((x + 1.0) * 0.5 - 0.25) * x + 2.0) * 0.125 - x, -4.0, 4.0) + 0.5)
+    for slope in (False, True):
+        yield pointwise("softmax 4096x1024", "softmax(x, axis=1)", lambda torch: lambda x: torch.softmax(x, 1), row,
+                        slope=slope, jax=lambda jax, jnp: lambda x: jax.nn.softmax(x, axis=1))
+        yield pointwise("layer norm 4096x1024",
+                        "let m = x.mean(axis=1, keep=true)\nlet d = x - m\n"
+                        "d * rsqrt((d * d).mean(axis=1, keep=true) + 1e-5) * w + b",
+                        lambda torch: lambda x, w, b: torch.nn.functional.layer_norm(x, [1024], w, b), row,
+                        extra=[("w", [1024]), ("b", [1024])], slope=slope)
+        yield pointwise("gelu 4096x1024", "0.5 * x * (1.0 + erf(x * 0.7071067811865476))",
+                        lambda torch: lambda x: torch.nn.functional.gelu(x), row, slope=slope,
+                        jax=lambda jax, jnp: lambda x: jax.nn.gelu(x, approximate=False))
 
-    def chained(torch, x):
-        return lambda: torch.clamp((((x + 1.0) * 0.5 - 0.25) * x + 2.0) * 0.125 - x, -4.0, 4.0) + 0.5
-    yield pointwise("relu(x*w+b) 16M", "maximum(x * w + b, 0.0)", lambda torch, x, w, b: lambda: torch.relu(x * w + b),
-                    many, extra=[("w", [4096]), ("b", [4096])])
-    yield pointwise("ten ops 16M", chain, chained, many)
-    yield pointwise("softmax 4096x1024", "softmax(x, axis=1)", lambda torch, x: lambda: torch.softmax(x, 1), row)
-    yield pointwise("layer norm 4096x1024",
-                    "let m = x.mean(axis=1, keep=true)\nlet d = x - m\nd * rsqrt((d * d).mean(axis=1, keep=true) + 1e-5) * w + b",
-                    lambda torch, x, w, b: lambda: torch.nn.functional.layer_norm(x, [1024], w, b), row,
-                    extra=[("w", [1024]), ("b", [1024])])
-    yield pointwise("gelu 4096x1024", "0.5 * x * (1.0 + erf(x * 0.7071067811865476))",
-                    lambda torch, x: lambda: torch.nn.functional.gelu(x), row)
+
+def attention():
+    shape = [4, 8, 512, 64]
+    source = (f"graph fn run(q: f32{shape}, k: f32{shape}, v: f32{shape}) -> f32{shape} {{\n"
+              "  softmax(q @ transpose(k, [0, 1, 3, 2]) * 0.125, axis=3) @ v\n}\n")
+    return Row("attention 4x8x512x64", source, [normal(*shape), normal(*shape, scale=0.9), normal(*shape, scale=1.1)],
+               lambda torch, q, k, v: lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v),
+               flops=4 * 4 * 8 * 512 * 512 * 64, tolerance=1e-3)
+
+
+def embedding():
+    """A million rows, of which a step reads and changes 4096."""
+    rows, width, count = 1_000_000, 64, 4096
+    source = (f"graph fn run(mut w: f32[{rows}, {width}], i: i32[{count}], g: f32[{count}, {width}]) -> f32 {{\n"
+              "  let (l, d) = grad(w) { (w[i] * g).sum() }\n  w = w - 0.01 * d\n  l\n}\n")
+
+    def peer(torch, w, i, g):
+        w, i = w.requires_grad_(), i.long()
+        optimizer = torch.optim.SGD([w], lr=0.01)
+
+        def step():
+            optimizer.zero_grad(set_to_none=True)
+            loss = (torch.nn.functional.embedding(i, w, sparse=True) * g).sum()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+        return step
+    return Row("embedding 1Mx64, 4096 rows, step", source, [normal(rows, width), labels(count, rows), normal(count, width)],
+               peer, changed=[0], tolerance=1e-2, quick=False)
 
 
 # ------------------------------------------------------------------------------------ training steps
@@ -107,14 +161,16 @@ def trained(name, body, parameters, inputs, forward, flops=0, rate=0.01, toleran
               f"  let (l, ({slopes})) = grad({names}) {{ value({names}, {', '.join(n for n, _ in inputs)}) }}\n"
               f"{update}  l\n}}\n")
 
-    def peer(torch, *values):
+    def peer(torch, *values, wrap=None):
+        value = lambda own, rest: forward(torch, own, rest)
+        value = wrap(value) if wrap else value
         own = [v.clone().requires_grad_() for v in values[:len(parameters)]]
         rest = [v.long() if v.dtype == torch.int32 else v for v in values[len(parameters):]]
         optimizer = torch.optim.SGD(own, lr=rate)
 
         def step():
             optimizer.zero_grad(set_to_none=True)
-            loss = forward(torch, own, rest)
+            loss = value(own, rest)
             loss.backward()
             optimizer.step()
             return loss.detach()
@@ -264,4 +320,6 @@ def all_rows():
         yield convolution("3x3/2 28x28 128-128 b8", 8, 28, 128, 128, 3, 2, 1, part=part)
         yield convolution("depthwise 3x3 56x56 64 b8", 8, 56, 64, 64, 3, 1, 1, groups=64, part=part)
     yield convolution("7x7/2 224x224 3-64 b8", 8, 224, 3, 64, 7, 2, 3)
+    yield attention()
+    yield embedding()
     yield from pointwise_rows()
