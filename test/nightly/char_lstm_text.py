@@ -25,10 +25,8 @@ Test losses that this script printed (NumPy 1.24, one core):
                                                                           2   1.9524   1.9521     1.9089
 """
 import argparse
-import json
 import os
 import re
-import struct
 import subprocess
 import sys
 import tempfile
@@ -38,8 +36,9 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # small products: threads would wait f
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "grad"))
+sys.path[:0] = [os.path.join(HERE, "..", "grad"), os.path.join(HERE, "..", "ops")]
 from lstm_reference import adam, loss_and_gradients  # noqa: E402
+from mxtext import saved  # noqa: E402
 
 EXAMPLE = os.path.join(HERE, "../../examples/char_lstm.mx")
 LENGTH, BATCH, SYMBOLS, E, H, LR, CLIP = 64, 32, 96, 32, 128, 4e-3, 5
@@ -59,18 +58,6 @@ for epoch in 0..epochs {
 }
 save(checkpoint, net, order=order)
 """
-
-
-def tensors(path):
-    """The tensors of a safetensors file, by the format's description."""
-    with open(path, "rb") as file:
-        content = file.read()
-    (length,) = struct.unpack("<Q", content[:8])
-    header = json.loads(content[8:8 + length])
-    header.pop("__metadata__", None)
-    kinds = {"F32": np.float32, "I32": np.int32}
-    return {name: np.frombuffer(content, kinds[t["dtype"]], int(np.prod(t["shape"])), 8 + length + t["data_offsets"][0])
-            .reshape(t["shape"]) for name, t in header.items() if t["dtype"] in kinds}
 
 
 def own_start(seed, pieces, epochs):
@@ -120,7 +107,7 @@ def start_of(mxc, folder, text, epochs, seed):
         file.write(program + START)
     path = f"{folder}/start{seed}.ckpt"
     run(mxc, f"{folder}/start.mx", folder, f"text={text}", f"checkpoint={path}", f"epochs={epochs}", f"seed={seed}")
-    t = tensors(path)
+    t = saved(path)
     names = {"emb": "net.emb.w", "ow": "net.out.w", "ob": "net.out.b", "wx": "net.wx", "wh": "net.wh", "b": "net.b"}
     return {k: t[name].copy() for k, name in names.items()}, t["order"]
 

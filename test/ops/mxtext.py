@@ -1,7 +1,9 @@
-"""Arrays as mx text, and printed tensors as arrays: what tests that compare with NumPy share."""
+"""Arrays as mx text, and printed or saved tensors as arrays: what tests that compare with NumPy share."""
 
+import json
 import math
 import re
+import struct
 
 import numpy as np
 
@@ -74,3 +76,15 @@ def parse(body, kind):
     if kind in ("i8", "u8", "i32", "i64"):
         return np.array([int(w) for w in words], dtype=np.int64), shape
     return np.array([float(w) for w in words], dtype=np.float64), shape
+
+
+def saved(path):
+    """Name: array, of a file that `save` wrote, by the description of safetensors."""
+    kinds = {kind.upper(): t for kind, t in NP.items()}
+    with open(path, "rb") as file:
+        content = file.read()
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + length])
+    header.pop("__metadata__", None)
+    return {name: np.frombuffer(content, kinds[t["dtype"]], int(np.prod(t["shape"])), 8 + length + t["data_offsets"][0])
+            .reshape(t["shape"]) for name, t in header.items()}
