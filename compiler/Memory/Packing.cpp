@@ -192,8 +192,9 @@ int64_t longerNowAndThen(size_t round) {
 class Shorten {
 public:
   Shorten(const std::vector<Piece> &blocks, const Lives &lives, Packing &best, int64_t bound,
-          int64_t target)
-      : blocks(blocks), lives(lives), best(best), bound(bound), target(target) {
+          const PackOptions &options)
+      : blocks(blocks), lives(lives), best(best), bound(bound), target(options.target),
+        enough(bound + static_cast<int64_t>(options.enough * double(bound))) {
     // All heights are sums of lengths.
     for (const Piece &block : blocks)
       unit = std::gcd(unit, block.bytes);
@@ -222,9 +223,9 @@ private:
   const std::vector<Piece> &blocks;
   const Lives &lives;
   Packing &best;
-  int64_t bound, target, unit = 0;
+  int64_t bound, target, enough, unit = 0;
 
-  bool isDone() const { return best.bytes <= std::max(bound, target); }
+  bool isDone() const { return best.bytes <= std::max({bound, enough, target}); }
 
   bool attempt(int64_t height, const Order &ranks, int64_t limit, int64_t &steps,
                const std::function<bool()> &isLate) {
@@ -285,7 +286,7 @@ Packing pack(const std::vector<Piece> &blocks, const PackOptions &options) {
               next.bytes < best.bytes)
             best = std::move(next);
     if (isSearched) {
-      Shorten shorten(blocks, lives, best, bound, options.target);
+      Shorten shorten(blocks, lives, best, bound, options);
       shorten.run(steps, options.isLate);
       if (shorten.isProven())
         bound = best.bytes;

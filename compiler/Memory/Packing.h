@@ -24,6 +24,8 @@ struct PackOptions {
   int64_t effort = 3'000'000;
   /// Short enough: nothing shorter is looked for. 0: as short as possible.
   int64_t target = 0;
+  /// Of what is alive at once: ends the search when a packing has no more than that above it.
+  double enough = 0;
   /// Asked now and then; ends the search. A plan that depends on it depends on the machine.
   std::function<bool()> isLate = nullptr;
 };

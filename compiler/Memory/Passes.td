@@ -32,8 +32,16 @@ def Recompute : Pass<"recompute", "::mlir::ModuleOp"> {
     use, and the calls that make them run again, marked `mxrt.again`, before the next. What costs
     least for the bytes and the time that it frees is dropped first. If there is no such way, or the
     program uses several devices, it stays as it is, with a remark.
+
+    With `percent`, as little as possible is in use at once for which calls that run again take at most
+    so much of the program's time: operations, and as many for each byte that is moved as it takes the
+    time of. Calls that compute for longer than they move bytes do not run again then. If that frees
+    less than a twentieth, the program stays as it is.
   }];
-  let options = [Option<"budget", "budget", "int64_t", "0", "bytes in use at once">];
+  let options = [
+    Option<"budget", "budget", "int64_t", "0", "bytes in use at once">,
+    Option<"percent", "percent", "double", "0", "of the program's time for what is made again">,
+  ];
 }
 
 def ReuseInPlace : Pass<"reuse-in-place", "::mlir::ModuleOp"> {
@@ -63,6 +71,7 @@ def PackArena : Pass<"pack-arena", "::mlir::ModuleOp"> {
   let options = [
     Option<"share", "share", "bool", "true", "let buffers share memory">,
     Option<"effort", "effort", "int64_t", "12000000", "steps of the search">,
+    Option<"enough", "enough", "double", "0", "part of the bound above it that ends the search">,
   ];
 }
 

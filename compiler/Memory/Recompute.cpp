@@ -26,6 +26,8 @@ namespace {
 
 /// Shares of the budget that inner blocks are tried with, where they need more.
 constexpr double kInnerShares[] = {0.75, 0.5, 0.35, 0.25, 0.15, 0.1};
+/// Of what is in use at once: how finely a budget is chosen, and what has to be won.
+constexpr int64_t kCheapSteps = 64, kCheapGain = 20;
 
 struct Shared {
   explicit Shared(rt::ProgramOp program)
@@ -80,6 +82,24 @@ public:
         return true;
     }
     return false;
+  }
+
+  /// Calls that take their time for operations do not run again, nor do those of inner blocks.
+  void makeCheap() {
+    for (auto [task, op] : llvm::zip_equal(problem.tasks, ops))
+      task.canRepeat &= task.cost <= 2 * kOperationsPerByte * shared.work.bytes(op);
+    inners.clear();
+  }
+
+  /// The least budget for which what runs again costs at most `most`.
+  int64_t leastFor(double most) {
+    int64_t plain = plainPeak(), high = plain, low = 0;
+    while (high - low > plain / kCheapSteps + rt::kAlignment) {
+      int64_t middle = low + (high - low) / 2;
+      std::optional<Rerun> found = dropToFit(problem, middle);
+      (found && found->cost <= most ? high : low) = middle;
+    }
+    return high;
   }
 
   /// Writes down what fit() found.
@@ -314,9 +334,13 @@ struct Recompute : impl::RecomputeBase<Recompute> {
 
   void runOnOperation() override {
     for (auto program : getOperation().getOps<rt::ProgramOp>())
-      if (!recompute(program, budget))
+      if (percent > 0) {
+        if (std::optional<int64_t> least = cheapBudget(program, percent))
+          recomputeCheap(program, *least);
+      } else if (!recompute(program, budget)) {
         program.emitRemark() << "no way was found to use at most " << int64_t(budget)
                              << " bytes at once";
+      }
   }
 };
 
@@ -327,6 +351,28 @@ bool recompute(rt::ProgramOp program, int64_t budget) {
     return false;
   Shared shared(program);
   BlockPlan plan(program.block(), shared);
+  if (!plan.fit(budget))
+    return false;
+  plan.apply();
+  return true;
+}
+
+std::optional<int64_t> cheapBudget(rt::ProgramOp program, double percent) {
+  if (!hasOneDevice(program))
+    return std::nullopt;
+  Shared shared(program);
+  BlockPlan plan(program.block(), shared);
+  plan.makeCheap();
+  Work work = workOf(program);
+  double all = double(work.operations) + kOperationsPerByte * double(work.bytes);
+  int64_t plain = plan.plainPeak(), least = plan.leastFor(all * percent / 100);
+  return least <= plain - plain / kCheapGain ? std::optional(least) : std::nullopt;
+}
+
+bool recomputeCheap(rt::ProgramOp program, int64_t budget) {
+  Shared shared(program);
+  BlockPlan plan(program.block(), shared);
+  plan.makeCheap();
   if (!plan.fit(budget))
     return false;
   plan.apply();

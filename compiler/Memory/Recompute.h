@@ -14,6 +14,14 @@ inline constexpr llvm::StringLiteral kAgain = "mxrt.again";
 /// changed, if it finds no way, or the program uses several devices.
 bool recompute(rt::ProgramOp program, int64_t budget);
 
+/// Makes values again that cost next to nothing, so that as little as possible is in use at once:
+/// only calls that move bytes for longer than they compute run again, all of them together for at
+/// most `percent` of the program's time, as far as that is known. The least budget for that; nothing
+/// if less than a twentieth would be won, or the program uses several devices.
+std::optional<int64_t> cheapBudget(rt::ProgramOp program, double percent);
+/// Makes only such values again; else as recompute().
+bool recomputeCheap(rt::ProgramOp program, int64_t budget);
+
 /// The least budget that recompute() finds a way for, and the bytes in use without it.
 struct BudgetRange {
   int64_t least = 0, plain = 0;

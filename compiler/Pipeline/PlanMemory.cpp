@@ -73,7 +73,8 @@ void tellArguments(ir::GraphOp graph, rt::ProgramOp program) {
 // ------------------------------------------------------------------------------ planning
 
 // Memory between kernels. It comes with a slice for every buffer.
-static LogicalResult runMemoryPasses(ModuleOp plan, const Options &options) {
+static LogicalResult runMemoryPasses(ModuleOp plan, const Options &options,
+                                     memory::PackArenaOptions pack = {}) {
   PassManager passes(plan.getContext());
   passes.enableVerifier(true);
   // First: it makes two buffers one, and then there is less to pack.
@@ -81,7 +82,6 @@ static LogicalResult runMemoryPasses(ModuleOp plan, const Options &options) {
     passes.addPass(memory::createReuseInPlace());
   // Offsets, and with them the bytes that a call leases. It also drops what nothing uses, so it
   // runs in any case.
-  memory::PackArenaOptions pack;
   pack.share = !options.disabled.count("co-share");
   passes.addPass(memory::createPackArena(pack));
   // A plan that is wrong gives wrong numbers, not errors: so each is proved.
@@ -178,8 +178,40 @@ private:
 
 } // namespace
 
+/// What sits in the cache as a whole gains nothing from being smaller.
+static constexpr int64_t kSmallArena = 64 << 20;
+/// Of a call's time, for values that are made again without being asked for.
+static constexpr double kCheapPercent = 2;
+/// Such plans, of which several may be tried, need not be the shortest by less than this.
+static constexpr double kCheapEnough = 0.005;
+
+/// Values that cost next to nothing are made again. Null if that does not help.
+static LogicalResult planCheap(ModuleOp order, const Options &options,
+                               OwningOpRef<ModuleOp> &best) {
+  std::optional<int64_t> budget = memory::cheapBudget(programOf(order), kCheapPercent);
+  // Where buffers do not fit into the budget without gaps, more of them stay for the same bytes.
+  for (int round = 0; round < 3 && budget; ++round) {
+    OwningOpRef<ModuleOp> plan = order.clone();
+    if (!memory::recomputeCheap(programOf(*plan), *budget))
+      break;
+    memory::PackArenaOptions pack;
+    pack.enough = kCheapEnough;
+    if (failed(runMemoryPasses(*plan, options, pack)))
+      return failure();
+    int64_t bytes = arenaBytes(*plan);
+    if (!best || bytes <= arenaBytes(*best) + arenaBytes(*best) / 50)
+      best = std::move(plan);
+    if (bytes <= *budget + *budget / 50)
+      break;
+    *budget += (bytes - *budget) * 3 / 4;
+  }
+  return success();
+}
+
 LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const Options &options) {
-  bool mayRepeat = options.maxBytes > 0 && !options.disabled.count("recompute");
+  // There is a slice for each buffer, so this is what it needs without any planning.
+  bool isLarge = arenaBytes(*plan) > kSmallArena;
+  bool mayRepeat = (isLarge || options.maxBytes > 0) && !options.disabled.count("recompute");
   SmallVector<OwningOpRef<ModuleOp>> orders;
   // Another order of the ops may need less. What it is worth is known only when both are planned.
   OwningOpRef<ModuleOp> other;
@@ -202,18 +234,27 @@ LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const Options &options) {
     plan = std::move(other);
     std::reverse(orders.begin(), orders.end());
   }
-  programOf(*plan)->setAttr(memory::kSourceBound, sourceBound);
   int64_t plain = arenaBytes(*plan);
-  if (!mayRepeat || plain <= options.maxBytes)
-    return success();
-  Fitting fitting(options, plain);
-  for (OwningOpRef<ModuleOp> &order : orders)
-    if (!fitting.fits() && failed(fitting.tryOrder(*order)))
+  auto take = [&](OwningOpRef<ModuleOp> &smaller) {
+    if (!smaller || arenaBytes(*smaller) >= arenaBytes(*plan))
+      return;
+    plan = std::move(smaller);
+    programOf(*plan)->setAttr(memory::kPlainBytes, b.getI64IntegerAttr(plain));
+  };
+  if (mayRepeat && plain > kSmallArena) {
+    OwningOpRef<ModuleOp> cheap;
+    if (failed(planCheap(*orders.front(), options, cheap)))
       return failure();
-  if (fitting.best)
-    plan = std::move(fitting.best);
+    take(cheap);
+  }
+  if (mayRepeat && options.maxBytes > 0 && arenaBytes(*plan) > options.maxBytes) {
+    Fitting fitting(options, plain);
+    for (OwningOpRef<ModuleOp> &order : orders)
+      if (!fitting.fits() && failed(fitting.tryOrder(*order)))
+        return failure();
+    take(fitting.best);
+  }
   programOf(*plan)->setAttr(memory::kSourceBound, sourceBound);
-  programOf(*plan)->setAttr(memory::kPlainBytes, b.getI64IntegerAttr(plain));
   return success();
 }
 
@@ -316,7 +357,9 @@ Figures figuresOf(ModuleOp plan, const std::string &name, int64_t limit) {
   memory::PlanReport report = memory::describePlan(programOf(plan), name);
   Figures out;
   out.refusal = memory::refusalOf(report, name, limit);
-  out.again = memory::describeAgain(report);
+  // What costs next to nothing is not worth a word.
+  if (limit > 0 && report.plain > limit)
+    out.again = memory::describeAgain(report);
   for (const memory::DeviceReport &device : report.devices) {
     for (auto [use, bytes] : device.arguments)
       (use == memory::Use::Parameter || use == memory::Use::State ? out.parameters : out.data) +=
