@@ -200,7 +200,8 @@ private:
     std::string out = "<pre class=\"signature\">";
     for (const ast::Attribute &attribute : syntax->attributes)
       if (attribute.name.text == "amp" || attribute.name.text == "remat" ||
-          attribute.name.text == "vjp" || attribute.name.text == "handle")
+          attribute.name.text == "vjp" || attribute.name.text == "handle" ||
+          attribute.name.text == "max_bytes")
         out += "<span class=\"k\">" + escapedForPage(module.text(attribute.span)) + "</span>\n";
     std::string text = dedented(module, header);
     while (!text.empty() && (text.back() == ' ' || text.back() == '\n'))

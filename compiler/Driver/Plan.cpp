@@ -3,6 +3,7 @@
 // `mxc plan`: the memory of a graph, known before it runs.
 #include "Driver/Session.h"
 #include "Driver/Settings.h"
+#include "Support/Bytes.h"
 #include "Pipeline/PlanMemory.h"
 #include "Support/Limits.h"
 #include "Support/Suggest.h"
@@ -140,6 +141,7 @@ bool Session::planModule(irgen::Generated &generated, const PlanRequest &request
   mlir::Operation *prepared = generated.module->lookupSymbol(symbol + ".placed");
   if (!prepared)
     prepared = generated.module->lookupSymbol(symbol);
+  int64_t limit = prepared ? pipeline::limitOf(prepared, options.compile) : 0;
   if (auto one = mlir::dyn_cast_or_null<ir::GraphOp>(prepared)) {
     auto plan = pipeline::makePlan(one, request.sizes, request.graph, options.compile);
     if (plan)
@@ -163,7 +165,7 @@ bool Session::planModule(irgen::Generated &generated, const PlanRequest &request
       return false;
     }
   }
-  std::string refusal = memory::refusalOf(*report, request.graph, options.compile.maxBytes);
+  std::string refusal = memory::refusalOf(*report, request.graph, limit);
   if (!refusal.empty()) {
     std::vector<std::string> lines = linesOf(refusal);
     Diagnostic &d = planError(span, lines.front());

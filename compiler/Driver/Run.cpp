@@ -6,6 +6,7 @@
 #include "Driver/RunOptions.h"
 #include "Driver/Session.h"
 #include "Driver/Settings.h"
+#include "Support/Bytes.h"
 #include "Support/Limits.h"
 #include <filesystem>
 #include <sstream>

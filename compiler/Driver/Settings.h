@@ -29,8 +29,6 @@ std::optional<std::string> readProgram(const std::string &path, Streams &streams
 std::string shownName(const Settings &settings, const std::string &path);
 /// The words of `a,b,c`.
 std::vector<std::string> commaList(const std::string &text);
-/// Bytes of `512MiB`, `2GB`, `1024`; nothing if it is none.
-std::optional<int64_t> parseBytes(const std::string &text);
 /// The passes that `--disable` names; returns what is wrong, or nothing.
 std::string readDisabled(const CommandLine &line, std::set<std::string> &disabled);
 

@@ -2,6 +2,7 @@
 //
 // Whole functions: of the program, of graphs, of constructors, and the top level.
 #include "IRGen/Emitter.h"
+#include "Sema/MaxBytes.h"
 #include "dialects/mx/Marks.h"
 
 namespace mx::irgen {
@@ -154,6 +155,8 @@ void Emitter::emitFunction() {
       functionOp->setAttr(ir::kRemat, builder.getUnitAttr());
     else if (attribute.name.text == "amp")
       functionOp->setAttr(ir::kAmp, mlir::TypeAttr::get(precisionOf(shared.context, attribute)));
+    else if (attribute.name.text == "max_bytes" && instance.isGraph)
+      functionOp->setAttr("mx.max_bytes", builder.getI64IntegerAttr(*sema::maxBytesOf(attribute)));
   if (!rule || shared.failed)
     return;
   std::string name = instance.symbol + "$vjp";

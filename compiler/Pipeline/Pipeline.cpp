@@ -86,6 +86,19 @@ std::string identityOf(ir::GraphOp graph) {
   return hasher.hex();
 }
 
+int64_t limitOf(Operation *graph, const Options &options) {
+  auto own = graph->getAttrOfType<IntegerAttr>("mx.max_bytes");
+  if (!own || (options.maxBytes > 0 && options.maxBytes < own.getInt()))
+    return options.maxBytes;
+  return own.getInt();
+}
+
+static Options withLimitOf(ir::GraphOp graph, const Options &options) {
+  Options out = options;
+  out.maxBytes = limitOf(graph, options);
+  return out;
+}
+
 bool prepareModule(ModuleOp module) {
   PassManager passes(module.getContext());
   passes.enableVerifier(true);
@@ -331,8 +344,9 @@ std::vector<size_t> workOrder(ArrayRef<ir::KernelOp> bodies, const Options &opti
 } // namespace
 
 OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string, int64_t>> sizes,
-                               const std::string &entry, const Options &options) {
+                               const std::string &entry, const Options &given) {
   MLIRContext *context = graph.getContext();
+  const Options options = withLimitOf(graph, given);
   Timing::Span whole(options.timing, "passes of graphs");
   // A copy of the graph with all it calls: specialisation and inlining change it.
   OwningOpRef<ModuleOp> module = ModuleOp::create(graph.getLoc());
@@ -388,7 +402,8 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
                                     ArrayRef<std::pair<std::string, int64_t>> sizes,
                                     llvm::StringRef identity, const std::string &entry,
                                     const target::TargetCpu &cpu, target::ObjectCache &cache,
-                                    const Options &options) {
+                                    const Options &given) {
+  const Options options = withLimitOf(graph, given);
   target::Hasher hasher;
   hasher.add("variant").add(identity).add(entry).add(cpu.text()).add(options.key());
   for (auto &[name, value] : sizes)
@@ -446,7 +461,8 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
 std::optional<LoweredGraph> lowerGraph(ir::GraphOp graph,
                                        ArrayRef<std::pair<std::string, int64_t>> sizes,
                                        const std::string &entry, const target::TargetCpu &cpu,
-                                       const Options &options) {
+                                       const Options &given) {
+  const Options options = withLimitOf(graph, given);
   OwningOpRef<ModuleOp> plan = makePlan(graph, sizes, entry, options);
   if (!plan)
     return std::nullopt;

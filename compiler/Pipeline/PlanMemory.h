@@ -13,6 +13,10 @@ void markArguments(ir::GraphOp graph);
 /// Hands these notes to the program of the graph, and which arguments are given up for results.
 void tellArguments(ir::GraphOp graph, rt::ProgramOp program);
 
+/// Bytes that the arena of a graph may have, by its own limit (`@max_bytes`) and by the options; 0:
+/// any number.
+int64_t limitOf(mlir::Operation *graph, const Options &options);
+
 /// Orders ops, makes values again if the limit asks for it, and packs. The plan is the smallest
 /// that was found if none is below the limit.
 mlir::LogicalResult planMemory(mlir::OwningOpRef<mlir::ModuleOp> &plan, const Options &options);

@@ -3,6 +3,8 @@
 // Functions, models and structs: their names at once, their signatures when first used, their
 // bodies last.
 #include "Sema/Sema.h"
+#include "Sema/MaxBytes.h"
+#include "Support/Bytes.h"
 #include "Support/Suggest.h"
 #include <algorithm>
 
@@ -159,6 +161,33 @@ static void checkAmp(Sema &sema, FunctionInfo &f) {
   }
 }
 
+std::optional<int64_t> maxBytesOf(const ast::Attribute &attribute) {
+  if (attribute.args.size() != 1 || attribute.args[0].name.valid())
+    return std::nullopt;
+  const ast::Expr *value = attribute.args[0].value;
+  if (auto *text = ast::as<ast::String>(value))
+    return parseBytes(std::string(text->value));
+  auto *number = ast::as<ast::Number>(value);
+  return number && !number->isFloat && number->intValue > 0 ? std::optional(number->intValue)
+                                                            : std::nullopt;
+}
+
+static void checkMaxBytes(Sema &sema, FunctionInfo &f) {
+  for (const ast::Attribute &a : f.syntax->attributes) {
+    if (a.name.text != "max_bytes")
+      continue;
+    if (!f.isGraph())
+      sema.diags.report(Code::E0806, a.span, "`@max_bytes` belongs to a `graph fn`")
+          .note("it limits memory that is planned before a call, and only graphs are planned")
+          .help("write `graph fn " + std::string(f.name) +
+                "`, or put it before the graph that calls it");
+    else if (!maxBytesOf(a))
+      sema.diags.report(Code::E0806, a.span, "`@max_bytes` takes a number of bytes")
+          .note("where a call needs more, values are made again")
+          .help("write `@max_bytes(\"512MiB\")` or `@max_bytes(536870912)`");
+  }
+}
+
 void Sema::resolveSignature(FunctionInfo &f) {
   if (f.state != FunctionInfo::Declared)
     return;
@@ -184,15 +213,16 @@ void Sema::resolveSignature(FunctionInfo &f) {
     for (ParamInfo &p : f.params)
       inheritRequirements(p.type, f.requirements, "");
   });
-  checkAttributes(
-      f.syntax->attributes, "a function",
-      {"vjp", "remat", "amp", "bench", "primitive", "effect", "says", "expects", "inline"});
+  checkAttributes(f.syntax->attributes, "a function",
+                  {"vjp", "remat", "amp", "max_bytes", "bench", "primitive", "effect", "says",
+                   "expects", "inline"});
   for (const ast::Attribute &a : f.syntax->attributes)
     if (a.name.text == "remat" && a.args.size() > 0)
       diags.report(Code::E0806, a.span, "`@remat` of a function takes no arguments")
           .note("what a call was given is kept, all else is computed again")
           .help("write `@remat`");
   checkAmp(*this, f);
+  checkMaxBytes(*this, f);
   if (f.isGraph())
     for (const ParamInfo &p : f.params)
       if (p.type->is(Kind::Fn))
