@@ -93,8 +93,8 @@ void Reverse::matmul(ir::MatmulOp op, Value g) {
     sizes.push_back(rs.back());
     return make<ir::MatmulOp>(typeOf(l).withSizes(sizes), l, r);
   };
-  // One matrix on the right for all on the left: these are one, and its gradient is a product, not the
-  // sum of one for each.
+  // One matrix on the right for all on the left: these are one, and its gradient is a product, not
+  // the sum of one for each.
   if (ys.size() == 2 && xs.size() > 2) {
     ir::SizeAttr all = sizeOf(1);
     for (ir::SizeAttr size : ArrayRef(xs).drop_back())

@@ -98,8 +98,8 @@ void Product::emit() {
   rows = leftIsVector() ? e.number(1) : xs[xs.size() - 2];
   columns = rightIsVector() ? e.number(1) : ys.back();
   result.resize(result.size() - !leftIsVector() - !rightIsVector());
-  isFlat = y().rank() == 2 && x().rank() > 2 &&
-           !isa_and_nonnull<TransposeOp>(op.getX().getDefiningOp());
+  isFlat =
+      y().rank() == 2 && x().rank() > 2 && !isa_and_nonnull<TransposeOp>(op.getX().getDefiningOp());
   if (isFlat) {
     for (Value size : ArrayRef(xs).drop_back(2))
       rows = e.mul(size, rows);

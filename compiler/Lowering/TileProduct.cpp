@@ -234,7 +234,8 @@ void TileProduct::transposeBlock(Value from, Value to, int64_t size) {
     return LLVM::ShuffleVectorOp::create(e.b, x, y, mask);
   };
   for (size_t r = 0; r < n; r += 4) {
-    Value s0 = mix(rows[r], rows[r + 1], {0, 4, 1, 5}), s1 = mix(rows[r], rows[r + 1], {2, 6, 3, 7});
+    Value s0 = mix(rows[r], rows[r + 1], {0, 4, 1, 5}),
+          s1 = mix(rows[r], rows[r + 1], {2, 6, 3, 7});
     Value s2 = mix(rows[r + 2], rows[r + 3], {0, 4, 1, 5});
     Value s3 = mix(rows[r + 2], rows[r + 3], {2, 6, 3, 7});
     rows[r] = mix(s0, s2, {0, 1, 4, 5});
@@ -277,10 +278,10 @@ void TileProduct::tiles(const Block &block, Value k0, Value steps,
     auto each = [&](Value begin, Value end) {
       e.loop(begin, end, height, [&](Value row) {
         Evaluator::Scope scope(evaluator);
-        Value copied = areCopied ? e.mul(arith::DivUIOp::create(e.b, e.sub(row, begin),
-                                                                e.number(height)),
-                                         e.number(rowsApart()))
-                                 : Value();
+        Value copied = areCopied
+                           ? e.mul(arith::DivUIOp::create(e.b, e.sub(row, begin), e.number(height)),
+                                   e.number(rowsApart()))
+                           : Value();
         body({height, row, e.add(block.first, row), copied});
       });
     };
@@ -329,8 +330,7 @@ void TileProduct::copyRows(Value i, int64_t height, Value count, Value k0, Value
   auto copyTile = [&](Value step, Value tile) {
     Evaluator::Scope scope(evaluator);
     Value k = e.add(k0, step), first = e.add(i, e.mul(tile, e.number(height)));
-    Value to = e.add(e.mul(tile, e.number(rowsApart())),
-                     e.mul(step, e.number(kRowsCopied)));
+    Value to = e.add(e.mul(tile, e.number(rowsApart())), e.mul(step, e.number(kRowsCopied)));
     if (Value from = rowsAt(first, k)) {
       auto vector = VectorType::get({kRowsCopied}, type);
       Value mask = firstLanes(kRowsCopied, e.number(height));
@@ -419,10 +419,9 @@ void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
     auto sumsUntilHere = [&](OpBuilder &, Location) {
       SmallVector<Value> loaded;
       eachSum([&](Value from, Value mask) {
-        loaded.push_back(
-            mask ? Value(LLVM::MaskedLoadOp::create(e.b, vectorType(), from, mask, nothing,
-                                                    alignment()))
-                 : Value(LLVM::LoadOp::create(e.b, vectorType(), from, alignment())));
+        loaded.push_back(mask ? Value(LLVM::MaskedLoadOp::create(e.b, vectorType(), from, mask,
+                                                                 nothing, alignment()))
+                              : Value(LLVM::LoadOp::create(e.b, vectorType(), from, alignment())));
       });
       scf::YieldOp::create(e.b, loaded);
     };

@@ -106,8 +106,8 @@ protected:
   /// Where a column of the panel, in the tile that begins at `tile`, is copied to at a step.
   Value copiedPlace(Value tile, Value k, Value j);
   /// Copies the columns of the panel behind `from` where the steps of a column lie together in
-  /// memory: `line` writes those of column j behind `to` in `lines`, and a few of them are transposed
-  /// in registers.
+  /// memory: `line` writes those of column j behind `to` in `lines`, and a few of them are
+  /// transposed in registers.
   void copyByColumns(const Panel &panel, Value from, Value steps,
                      llvm::function_ref<void(Value j, Value to)> line);
   Buffer lines;
@@ -118,10 +118,10 @@ protected:
   Value firstLanes(int64_t size, Value count);
 
 private:
-  Buffer sums; ///< of a panel, for the rows of a tile or of a block
+  Buffer sums;            ///< of a panel, for the rows of a tile or of a block
   bool isInPlace = false; ///< sums are kept in the result
-  /// Of known rows: tiles in all; those with one row more than the others; rows of these; tiles of a
-  /// block.
+  /// Of known rows: tiles in all; those with one row more than the others; rows of these; tiles of
+  /// a block.
   int64_t tileCount = 0, tallTiles = 0, lowRows = 0, blockTiles = 0;
 
   unsigned alignment() { return type.getIntOrFloatBitWidth() / 8; }
@@ -149,8 +149,8 @@ private:
   void sumUp(const Lines &lines, const Panel &panel, const Tile &tile, Value k0, Value steps);
   Value behind(Value address, Value elements);
   void transposeBlock(Value from, Value to, int64_t size);
-  /// From one of `lines`, or one tile of `copiedRows`, to the next: not a power of two, which would be
-  /// the same places in the cache.
+  /// From one of `lines`, or one tile of `copiedRows`, to the next: not a power of two, which would
+  /// be the same places in the cache.
   int64_t apart() { return depth + 16; }
   int64_t rowsApart() { return kRowsCopied * depth + 16; }
 };
