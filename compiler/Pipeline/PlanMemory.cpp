@@ -114,9 +114,27 @@ public:
   bool fits() const { return best && arenaBytes(*best) <= options.maxBytes; }
 
   LogicalResult tryOrder(ModuleOp order) {
+    if (failed(search(order)))
+      return failure();
+    // What is made again is found greedily: a larger budget may end with less.
+    for (double factor : {1.02, 1.05, 1.1, 1.2, 1.4})
+      if (!fits() && failed(tryBudget(order, static_cast<int64_t>(
+                                                 double(options.maxBytes) * factor))))
+        return failure();
+    return success();
+  }
+
+private:
+  static constexpr int kRounds = 6;
+  const Options &options;
+  int64_t plain;
+  double bestCost = 0;
+
+  LogicalResult search(ModuleOp order) {
     int64_t budget = options.maxBytes, least = 0, tooLarge = plain;
     bool isLast = false;
-    for (int round = 0; round < kRounds; ++round) {
+    int misses = 0;
+    for (int round = 0; round < kRounds || (round < 2 * kRounds && !fits()); ++round) {
       FailureOr<int64_t> got = tryBudget(order, budget);
       if (failed(got))
         return failure();
@@ -141,20 +159,16 @@ public:
         budget = more;
       } else {
         tooLarge = std::min(tooLarge, budget);
-        auto less = static_cast<int64_t>(double(budget) * ratio * 0.995);
-        if (less < least || budget - less < rt::kAlignment)
+        // Some budgets leave gaps wherever buffers go, so each miss makes a larger step.
+        double step = std::min(ratio * 0.995, 1 - 0.03 * misses++);
+        auto less = std::max(static_cast<int64_t>(double(budget) * step), least);
+        if (budget - less < rt::kAlignment)
           return success();
         budget = less;
       }
     }
     return success();
   }
-
-private:
-  static constexpr int kRounds = 6;
-  const Options &options;
-  int64_t plain;
-  double bestCost = 0;
 
   /// The bytes of the plan; -1 if there is no way to use so little.
   FailureOr<int64_t> tryBudget(ModuleOp order, int64_t budget) {
