@@ -187,8 +187,8 @@ int runSpineBench(int argc, char **argv) {
   auto firstOf = [&](const std::string &setup, const std::string &call) {
     mx::driver::Session session(options, out, err);
     input(session, setup);
-    double cold = input(session, "let y = " + call + "\nsync()\n");
-    double warm = input(session, "let z = " + call + "\nsync()\n");
+    double cold = input(session, "let first = " + call + "\nsync()\n");
+    double warm = input(session, "let second = " + call + "\nsync()\n");
     return cold - warm;
   };
   auto firstCall = [&] { return firstOf(network(), "net(x, w, b)"); };
