@@ -208,8 +208,8 @@ private:
                        TypeAttr::get(b.getFunctionType(ValueRange(inputs).getTypes(),
                                                        ValueRange(outputs).getTypes())));
     state.addAttribute("sizes", b.getArrayAttr(sizes));
-    if (Attribute limit = function->getAttr("mx.max_bytes")) // of each of them
-      state.addAttribute("mx.max_bytes", limit);
+    if (Attribute limit = function->getAttr(ir::kMaxBytes)) // of each of them
+      state.addAttribute(ir::kMaxBytes, limit);
     auto *body = new Block;
     state.addRegion()->push_back(body);
     auto graph = cast<ir::GraphOp>(Operation::create(state));

@@ -156,7 +156,7 @@ void Emitter::emitFunction() {
     else if (attribute.name.text == "amp")
       functionOp->setAttr(ir::kAmp, mlir::TypeAttr::get(precisionOf(shared.context, attribute)));
     else if (attribute.name.text == "max_bytes" && instance.isGraph)
-      functionOp->setAttr("mx.max_bytes", builder.getI64IntegerAttr(*sema::maxBytesOf(attribute)));
+      functionOp->setAttr(ir::kMaxBytes, builder.getI64IntegerAttr(*sema::maxBytesOf(attribute)));
   if (!rule || shared.failed)
     return;
   std::string name = instance.symbol + "$vjp";

@@ -44,7 +44,8 @@ struct PackArena : impl::PackArenaBase<PackArena> {
         auto bytes = static_cast<int64_t>(llvm::alignTo(groups[group].bytes(), rt::kAlignment));
         blocks.push_back({bytes, span.first, std::max(span.first, span.last)});
       }
-      Packing packing = share ? pack(blocks, {.effort = effort, .enough = enough}) : packApart(blocks);
+      Packing packing =
+          share ? pack(blocks, {.effort = effort, .enough = enough}) : packApart(blocks);
       for (auto [i, group] : llvm::enumerate(members))
         for (rt::SliceOp slice : groups[group].slices)
           slice.setOffset(packing.offsets[i]);

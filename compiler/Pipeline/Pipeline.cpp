@@ -10,6 +10,7 @@
 #include "Pipeline/PlanMemory.h"
 #include "Target/CompileQueue.h"
 #include "Target/Hasher.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -87,7 +88,7 @@ std::string identityOf(ir::GraphOp graph) {
 }
 
 int64_t limitOf(Operation *graph, const Options &options) {
-  auto own = graph->getAttrOfType<IntegerAttr>("mx.max_bytes");
+  auto own = graph->getAttrOfType<IntegerAttr>(ir::kMaxBytes);
   if (!own || (options.maxBytes > 0 && options.maxBytes < own.getInt()))
     return options.maxBytes;
   return own.getInt();

@@ -118,8 +118,8 @@ public:
       return failure();
     // What is made again is found greedily: a larger budget may end with less.
     for (double factor : {1.02, 1.05, 1.1, 1.2, 1.4})
-      if (!fits() && failed(tryBudget(order, static_cast<int64_t>(
-                                                 double(options.maxBytes) * factor))))
+      if (auto budget = static_cast<int64_t>(double(options.maxBytes) * factor);
+          !fits() && failed(tryBudget(order, budget)))
         return failure();
     return success();
   }

@@ -50,10 +50,12 @@ struct CompileQueue::State {
     results[index].emplace(std::move(result));
   }
 
+  using Machine = Result<std::unique_ptr<llvm::TargetMachine>>;
+
   /// Until nothing waits and nothing more will come. What LLVM knows of the CPU is made once for
-  /// each thread.
+  /// each thread that has something to do.
   void work() {
-    auto machine = cpu.makeMachine();
+    std::optional<Machine> machine;
     std::unique_lock guard(lock);
     for (;;) {
       changed.wait(guard, [&] { return isClosed || !waiting.empty(); });
@@ -64,14 +66,15 @@ struct CompileQueue::State {
       if (job.index > firstFailed)
         continue;
       guard.unlock();
-      Result<Compiled> made = compile(job, machine, cpu);
+      if (!machine)
+        machine.emplace(cpu.makeMachine());
+      Result<Compiled> made = compile(job, *machine, cpu);
       guard.lock();
       keep(job.index, std::move(made));
     }
   }
 
-  static Result<Compiled> compile(Job &job, Result<std::unique_ptr<llvm::TargetMachine>> &machine,
-                                  const TargetCpu &cpu) {
+  static Result<Compiled> compile(Job &job, Machine &machine, const TargetCpu &cpu) {
     if (job.options.isStopped && job.options.isStopped())
       return Fault{"compiling '" + job.options.name + "': somebody stopped it"};
     if (!machine)

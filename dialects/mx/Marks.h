@@ -28,6 +28,9 @@ inline constexpr llvm::StringLiteral kSummary = "mx.summary";
 /// Gone after `Amp`.
 inline constexpr llvm::StringLiteral kAmp = "mx.amp";
 
+/// On a graph: `@max_bytes`, the most bytes that its arena may have.
+inline constexpr llvm::StringLiteral kMaxBytes = "mx.max_bytes";
+
 /// On a graph: the name of the function of the host that does the same, for comparisons.
 inline constexpr llvm::StringLiteral kEager = "mx.eager";
 
