@@ -349,7 +349,14 @@ void KernelEmitter::write(Value variable, Value value) {
 
 // ----------------------------------------------------------------------------------------- loops
 
+/// What runs once or never is no loop: LLVM's short pipelines would keep it.
 void KernelEmitter::loop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
+  if (std::optional<int64_t> begin = known(from), end = known(to); begin && end) {
+    if (*begin >= *end)
+      return;
+    if (*end - *begin <= step)
+      return body(from);
+  }
   auto op = scf::ForOp::create(b, from, to, number(step));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(op.getBody());
@@ -360,12 +367,6 @@ void KernelEmitter::nest(ArrayRef<Value> sizes, llvm::function_ref<void(Indices)
   auto descend = [&](auto &self, size_t depth) -> void {
     if (depth == sizes.size())
       return body(at);
-    if (sizes[depth] == numbers.lookup(1)) {
-      at.push_back(number(0));
-      self(self, depth + 1);
-      at.pop_back();
-      return;
-    }
     loop(number(0), sizes[depth], 1, [&](Value i) {
       at.push_back(i);
       self(self, depth + 1);

@@ -25,6 +25,8 @@ struct LowerKernelsPass : PassWrapper<LowerKernelsPass, OperationPass<ModuleOp>>
   Option<bool> loops{*this, "loops", llvm::cl::desc("print the loops of each kernel first")};
   Option<bool> unchecked{*this, "unchecked", llvm::cl::desc("integers divided by 0 give 0")};
   Option<bool> fastMath{*this, "fast-math", llvm::cl::desc("sums may be reordered")};
+  Option<unsigned> vectorBits{*this, "vector-bits", llvm::cl::init(KernelOptions().vectorBits),
+                              llvm::cl::desc("the widest vectors of the target")};
 
   void runOnOperation() override {
     SmallVector<KernelOp> kernels;
@@ -36,6 +38,7 @@ struct LowerKernelsPass : PassWrapper<LowerKernelsPass, OperationPass<ModuleOp>>
         name = symbol.getName().str();
       std::string text;
       KernelOptions options{unchecked, fastMath};
+      options.vectorBits = vectorBits;
       OwningOpRef<ModuleOp> lowered = lowerKernel(kernel, name, options, loops ? &text : nullptr);
       if (!lowered)
         return signalPassFailure();

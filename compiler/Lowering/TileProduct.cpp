@@ -77,6 +77,9 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
   // Few rows leave registers for more columns, and a factor is used more often.
   if (m && *m >= 1 && *m < kRows)
     wide *= kRows / std::max<int64_t>(*m, 2);
+  if (n) // of what is transposed, a square of 4 is the least
+    wide = std::min<int64_t>(wide,
+                             llvm::alignTo(std::max<int64_t>(*n, 1), std::max<int64_t>(lanes, 4)));
   int64_t products = 1;
   for (Value size : others)
     products *= std::clamp<int64_t>(e.known(size).value_or(1), 1, kEnoughBlocks);
@@ -88,6 +91,8 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
   int64_t enough = mayReadRowsInPlace() ? kEnoughBlocks : kEnoughBlocks / 2;
   while (m && n && blocks() < enough && *n > kLeastColumns && panelColumns > kLeastColumns)
     panelColumns /= 2;
+  if (mayReadInPlace()) // a panel whose last tile is narrower is for the end of a row
+    panelColumns = std::max(panelColumns / wide, int64_t(1)) * wide;
   panelColumns = std::max(panelColumns / unit * unit, unit);
   pitch = llvm::alignTo(panelColumns, wide);
   while (m && n && blocks() < kEnoughBlocks / 2 && *m > 8 * kRows && blockRows > 8 * kRows)
@@ -114,7 +119,8 @@ void TileProduct::run(SmallVector<Value> result) {
   chooseTiles(result);
   int64_t room = llvm::alignTo(
       std::clamp<int64_t>(e.known(columns).value_or(panelColumns), 1, panelColumns), wide);
-  copied = e.scratch(type, copiedRoom(room));
+  if (!isAllInPlace())
+    copied = e.scratch(type, copiedRoom(room));
   if (!mayReadRowsInPlace())
     copiedRows = e.scratch(type, kTilesCopied * rowsApart());
   if (!isInPlace)
@@ -160,10 +166,12 @@ TileProduct::Block TileProduct::blockOf(Value number) {
 
 void TileProduct::panel(const Block &block, const Panel &panel) {
   Value zero = e.number(0);
-  // In place only whole tiles are read: a vector must not read behind the last column.
-  Value from = mayReadInPlace() || copiesOnTheWay() ? wholeTiles(panel.width) : zero;
+  auto copyPanel = [&](Value k0, Value steps) {
+    if (!isAllInPlace())
+      copy(panel, mayReadInPlace() || copiesOnTheWay() ? wholeTiles(panel.width) : zero, k0, steps);
+  };
   if (isShallow()) {
-    copy(panel, from, zero, deep);
+    copyPanel(zero, deep);
     tiles(block, zero, deep, [&](Lines lines) {
       lines.row = zero;
       eachTile(panel, [&](const Tile &tile) { sumUp(lines, panel, tile, zero, deep); });
@@ -177,7 +185,7 @@ void TileProduct::panel(const Block &block, const Panel &panel) {
          stretch, [&](Value k0) {
            Evaluator::Scope inner(evaluator);
            Value steps = e.least(e.number(stretch), e.sub(deep, k0));
-           copy(panel, from, k0, steps);
+           copyPanel(k0, steps);
            tiles(block, k0, steps, [&](const Lines &lines) {
              eachTile(panel, [&](const Tile &tile) { sumUp(lines, panel, tile, k0, steps); });
            });
@@ -267,6 +275,10 @@ void TileProduct::transposeBlock(Value from, Value to, int64_t size) {
 
 // ----------------------------------------------------------------------------------------- rows
 
+/// A vector must not read behind the last column: it has a mask there, if the CPU has such loads.
+bool TileProduct::isAllInPlace() {
+  return mayReadInPlace() && e.options.vectorBits >= 256 && type.getIntOrFloatBitWidth() >= 32;
+}
 bool TileProduct::copiesOnTheWay() {
   return tileCount > 1 && blockTiles == tileCount && mayCopyOnTheWay();
 }
@@ -377,7 +389,8 @@ void TileProduct::eachTile(const Panel &panel, llvm::function_ref<void(const Til
   e.loop(whole, panel.width, vectors * lanes, [&](Value column) {
     Evaluator::Scope scope(evaluator);
     Value width = smaller(e.sub(panel.width, column), vectors * lanes);
-    body({vectors, column, width, e.add(e.mul(whole, e.number(depth)), e.sub(column, whole))});
+    Value at = e.add(e.mul(whole, e.number(depth)), e.sub(column, whole));
+    body({vectors, column, width, isAllInPlace() ? Value() : at});
   });
 }
 
@@ -400,29 +413,31 @@ void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
     Value offset = e.mul(e.add(row, e.number(r)), e.number(pitch));
     return e.addressAt(sums, e.add(e.add(offset, tile.column), e.number(v * lanes)));
   };
-  // The result has no room behind its last column.
-  SmallVector<Value> isThere;
-  bool isWhole = !isInPlace || e.known(tile.width).value_or(0) == tile.vectors * lanes;
-  for (int64_t v = 0; v < tile.vectors && !isWhole; ++v)
-    isThere.push_back(firstLanes(lanes, e.sub(tile.width, e.number(v * lanes))));
+  // Neither the result nor what is read in place has room behind its last column. No mask where all
+  // lanes are known to be there.
+  SmallVector<Value> isThere(static_cast<size_t>(tile.vectors));
+  for (int64_t v = 0; v < tile.vectors && (isInPlace || !tile.copied); ++v)
+    if (e.known(tile.width).value_or(0) < (v + 1) * lanes)
+      isThere[static_cast<size_t>(v)] = firstLanes(lanes, e.sub(tile.width, e.number(v * lanes)));
   auto eachSum = [&](llvm::function_ref<void(Value address, Value mask)> body) {
     for (int64_t r = 0; r < height; ++r)
       for (int64_t v = 0; v < tile.vectors; ++v)
-        body(sumAt(r, v), isWhole ? Value() : isThere[static_cast<size_t>(v)]);
+        body(sumAt(r, v), isInPlace ? isThere[static_cast<size_t>(v)] : Value());
   };
   Value nothing = arith::ConstantOp::create(
       e.b, vectorType(),
       DenseElementsAttr::get(cast<ShapedType>(vectorType()), e.b.getZeroAttr(type)));
+  auto load = [&](Value from, Value mask) -> Value {
+    if (!mask)
+      return LLVM::LoadOp::create(e.b, vectorType(), from, alignment());
+    return LLVM::MaskedLoadOp::create(e.b, vectorType(), from, mask, nothing, alignment());
+  };
   SmallVector<Value> before(static_cast<size_t>(height * tile.vectors), nothing);
   if (!isShallow()) {
     auto nothingYet = [&](OpBuilder &, Location) { scf::YieldOp::create(e.b, before); };
     auto sumsUntilHere = [&](OpBuilder &, Location) {
       SmallVector<Value> loaded;
-      eachSum([&](Value from, Value mask) {
-        loaded.push_back(mask ? Value(LLVM::MaskedLoadOp::create(e.b, vectorType(), from, mask,
-                                                                 nothing, alignment()))
-                              : Value(LLVM::LoadOp::create(e.b, vectorType(), from, alignment())));
-      });
+      eachSum([&](Value from, Value mask) { loaded.push_back(load(from, mask)); });
       scf::YieldOp::create(e.b, loaded);
     };
     Value isFirst = e.compare(CmpIPredicate::eq, k0, e.number(0));
@@ -450,7 +465,7 @@ void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
     SmallVector<Value> next, vectors;
     for (int64_t v = 0; v < tile.vectors; ++v) {
       Value from = behind(inPlace ? inPlace : column, e.number(v * lanes));
-      vectors.push_back(LLVM::LoadOp::create(e.b, vectorType(), from, alignment()));
+      vectors.push_back(load(from, begin ? Value() : isThere[static_cast<size_t>(v)]));
       if (copies)
         LLVM::StoreOp::create(e.b, vectors.back(), behind(column, e.number(v * lanes)),
                               alignment());

@@ -128,6 +128,7 @@ private:
   mlir::Type vectorType() { return mlir::VectorType::get({lanes}, type); }
   /// All of k is one stretch, so that the rows of a tile are finished at once.
   bool isShallow() { return e.known(deep) && *e.known(deep) <= stretch; }
+  bool isAllInPlace();
   bool copiesOnTheWay();
   Value spreadOut(Value element);
   Value parts(Value size, int64_t part);

@@ -5,7 +5,7 @@
 !m = !mx.tensor<f32[4, 4]>
 
 // CHECK-LABEL: llvm.func @product(
-// CHECK: llvm.store {{.*}} : f32
+// CHECK: llvm.store {{.*}} : vector
 // The elements of both are computed, then both are stored.
 // CHECK: arith.mulf {{.*}} : f32
 // CHECK: arith.addf {{.*}} : f32
