@@ -46,19 +46,22 @@ bool isOneNest(ir::KernelOp kernel) {
 }
 
 /// The space of a kernel that goes row by row, and computes whole rows from reductions of them: a
-/// row's outputs are stored after all sweeps over it. Empty for other kernels.
+/// row's outputs are stored after all sweeps over it. Empty for other kernels, and where reductions
+/// of rows are as long as these, which are then of one element: they are stored before other
+/// sweeps.
 ArrayRef<ir::SizeAttr> rowSpace(ir::KernelOp kernel) {
   Block &body = kernel.getBody().front();
   ArrayRef<ir::SizeAttr> space;
   for (Operation &op : body.without_terminator())
     if (op.hasTrait<ir::Reduction>() && sizesOf(op.getOperand(0)).size() > space.size())
       space = sizesOf(op.getOperand(0));
+  for (Operation &op : body.without_terminator())
+    if (op.hasTrait<ir::Reduction>() && sizesOf(op.getResult(0)) == space)
+      return {};
   llvm::SmallPtrSet<Operation *, 8> after;
   for (Operation &op : body.without_terminator())
-    if (op.hasTrait<ir::Reduction>() ? sizesOf(op.getResult(0)) != space
-                                     : llvm::any_of(op.getOperands(), [&](Value v) {
-                                         return after.contains(v.getDefiningOp());
-                                       }))
+    if (op.hasTrait<ir::Reduction>() ||
+        llvm::any_of(op.getOperands(), [&](Value v) { return after.contains(v.getDefiningOp()); }))
       after.insert(&op);
   bool found = llvm::any_of(body.getTerminator()->getOperands(), [&](Value value) {
     return sizesOf(value) == space && after.contains(value.getDefiningOp());

@@ -113,6 +113,28 @@ mxrt.program @rows(%x: !mxrt.buffer<f32[4, 8]>) writes (%y: !mxrt.buffer<f32[4, 
 
 // -----
 
+// Its twin: the sum of rows of one element has the sizes of its input, but it is stored before the other sweep.
+// CHECK-LABEL: mxrt.program @short_rows
+// CHECK-NOT: _over
+mxrt.kernel @short(%x: !mx.tensor<f32[1]>) {
+  %r:2 = mx.kernel(%x) : (!mx.tensor<f32[1]>) -> (!mx.tensor<f32[1]>, !mx.tensor<f32[1]>) {
+  ^bb0(%v: !mx.tensor<f32[1]>):
+    %m = mx.max %v over [0] : !mx.tensor<f32[1]> -> !mx.tensor<f32[]>
+    %s = mx.mul %v, %m : (!mx.tensor<f32[1]>, !mx.tensor<f32[]>) -> !mx.tensor<f32[1]>
+    %t = mx.sum %s over [0] keep : !mx.tensor<f32[1]> -> !mx.tensor<f32[1]>
+    mx.yield %s, %t : !mx.tensor<f32[1]>, !mx.tensor<f32[1]>
+  }
+}
+mxrt.program @short_rows(%x: !mxrt.buffer<f32[1]>) writes (%y: !mxrt.buffer<f32[1]>, %z: !mxrt.buffer<f32[1]>)
+    arenas [#mxrt.arena<"" 128>] {
+  %a = mxrt.slice 0 bytes 4 : <f32[1]>
+  %b = mxrt.slice 64 bytes 4 : <f32[1]>
+  mxrt.call @short reads(%x : !mxrt.buffer<f32[1]>) writes(%y, %a : !mxrt.buffer<f32[1]>, !mxrt.buffer<f32[1]>)
+  mxrt.call @short reads(%a : !mxrt.buffer<f32[1]>) writes(%z, %b : !mxrt.buffer<f32[1]>, !mxrt.buffer<f32[1]>)
+}
+
+// -----
+
 // Its twin: the sum and the other output have loops of their own, one after the other.
 // CHECK-LABEL: mxrt.program @two_nests
 // CHECK-NOT: _over
