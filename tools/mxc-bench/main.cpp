@@ -8,6 +8,7 @@
 #include "EagerBench.h"
 #include "EmbedBench.h"
 #include "MemoryBench.h"
+#include "ProductBench.h"
 #include "PromptBench.h"
 #include "SpineBench.h"
 #include "VmBench.h"
@@ -34,6 +35,8 @@ const Command commands[] = {
     {"embed", "calls through libmxc: overhead, threads, sessions", runEmbedBench},
     {"memory", "how close memory plans come to the bound; [--seconds=S] [FILE...]",
      runMemoryBench},
+    {"products", "matrix products beside OpenBLAS and oneDNN; [--threads=N] [--blocks=N] [--json]",
+     runProductBench},
     {"prompt", "what a person at the prompt waits for, Ctrl-C too", runPromptBench},
     {"spine", "start, compilation, the cache, calls of graphs and eager ops",
      runSpineBench},

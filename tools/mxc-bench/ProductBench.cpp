@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matrix products beside OpenBLAS and oneDNN, each called from C++ as a program would: ours through
+// libmxc into memory of the host. What the machine lacks is left out. All sides work on the same
+// operands, and their results are compared before anything is timed.
+
+#include "ProductBench.h"
+#include "Measure.h"
+
+#include <mxc/mxc.hpp>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <dlfcn.h>
+#include <filesystem>
+#include <unistd.h>
+
+namespace {
+
+using mx::bench::Contender;
+
+constexpr const char *kPrograms = R"(
+graph fn plain(x: f32[M, K], y: f32[K, N]) -> f32[M, N] { x @ y }
+graph fn leftSwapped(x: f32[K, M], y: f32[K, N]) -> f32[M, N] { x.T @ y }
+graph fn rightSwapped(x: f32[M, K], y: f32[N, K]) -> f32[M, N] { x @ y.T }
+)";
+
+struct Case {
+  int m, n, k;
+  const char *form = "plain";
+};
+constexpr Case kCases[] = {{64, 64, 64},
+                           {128, 128, 128},
+                           {255, 255, 255},
+                           {256, 256, 256},
+                           {257, 257, 257},
+                           {512, 512, 512},
+                           {512, 512, 512, "leftSwapped"},
+                           {512, 512, 512, "rightSwapped"},
+                           {1000, 1000, 1000},
+                           {1024, 1024, 1024},
+                           {2048, 2048, 2048},
+                           {64, 512, 784},
+                           {32, 4096, 1024}};
+
+template <typename Function> bool find(void *library, const char *name, Function &function) {
+  void *symbol = library ? dlsym(library, name) : nullptr;
+  std::memcpy(&function, &symbol, sizeof(function));
+  return symbol;
+}
+
+/// Row after row, as ours: 111 keeps an operand, 112 swaps its axes.
+using CblasSgemm = void (*)(int order, int left, int right, int m, int n, int k, float alpha,
+                            const float *a, int lda, const float *b, int ldb, float beta, float *c,
+                            int ldc);
+using DnnlSgemm = int (*)(char left, char right, int64_t m, int64_t n, int64_t k, float alpha,
+                          const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
+                          float *c, int64_t ldc);
+
+struct Peers {
+  CblasSgemm openBlas = nullptr;
+  DnnlSgemm oneDnn = nullptr;
+
+  explicit Peers(int threads) {
+    std::string count = std::to_string(threads);
+    setenv("OMP_NUM_THREADS", count.c_str(), 1); // read when the libraries are opened
+    setenv("OPENBLAS_NUM_THREADS", count.c_str(), 1);
+    // OpenBLAS takes CPUs that are newer than itself for a very old one.
+    setenv("OPENBLAS_CORETYPE", __builtin_cpu_supports("avx512f") ? "SkylakeX" : "Haswell", 0);
+    find(dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL), "cblas_sgemm", openBlas);
+    for (const char *name : {"libdnnl.so.3", "libdnnl.so.2"})
+      if (find(dlopen(name, RTLD_NOW | RTLD_LOCAL), "dnnl_sgemm", oneDnn))
+        break;
+  }
+};
+
+std::vector<float> numbers(size_t count, unsigned salt) {
+  std::vector<float> out(count);
+  for (size_t i = 0; i < count; ++i)
+    out[i] = static_cast<float>((i * 7919 + salt * 104729) % 1000) / 500.0f - 1.0f;
+  return out;
+}
+
+/// Microseconds: on one thread those of the process, whatever else the machine does.
+double clockOf(int threads) {
+  if (threads > 1)
+    return mx::bench::now();
+  timespec time = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
+}
+
+/// A few milliseconds of calls; microseconds a call.
+double block(int threads, int calls, const std::function<void()> &call) {
+  double begin = clockOf(threads);
+  for (int i = 0; i < calls; ++i)
+    call();
+  return (clockOf(threads) - begin) / calls;
+}
+
+/// Sums are added up in other orders.
+bool agree(const std::vector<float> &a, const std::vector<float> &b, int k) {
+  for (size_t i = 0; i < a.size(); ++i)
+    if (std::abs(a[i] - b[i]) > 1e-5f * static_cast<float>(k))
+      return false;
+  return true;
+}
+
+bool measure(const Case &given, int threads, const mx::Module &program, const Peers &peers,
+             mx::bench::Report &report) {
+  auto [m, n, k, form] = given;
+  bool left = !std::strcmp(form, "leftSwapped"), right = !std::strcmp(form, "rightSwapped");
+  auto area = [](int rows, int columns) {
+    return static_cast<size_t>(rows) * static_cast<size_t>(columns);
+  };
+  std::vector<float> a = numbers(area(m, k), 1), b = numbers(area(k, n), 2);
+  std::vector<float> ours(area(m, n)), theirs(ours.size());
+  mx::Value x =
+      mx::Value::borrow(a.data(), left ? std::vector<int64_t>{k, m} : std::vector<int64_t>{m, k});
+  mx::Value y =
+      mx::Value::borrow(b.data(), right ? std::vector<int64_t>{n, k} : std::vector<int64_t>{k, n});
+  mx::Function function = program.function(form).value();
+  auto flops = 2.0 * m * n * k;
+  int calls = std::max(1, static_cast<int>(4e8 / flops));
+
+  std::vector<std::pair<std::string, std::function<void()>>> sides;
+  sides.emplace_back("mx", [&] { function.into(std::span<float>(ours), x, y).value(); });
+  if (peers.openBlas)
+    sides.emplace_back("OpenBLAS", [&] {
+      peers.openBlas(101, left ? 112 : 111, right ? 112 : 111, m, n, k, 1, a.data(), left ? m : k,
+                     b.data(), right ? k : n, 0, theirs.data(), n);
+    });
+  if (peers.oneDnn)
+    sides.emplace_back("oneDNN", [&] {
+      peers.oneDnn(left ? 'T' : 'N', right ? 'T' : 'N', m, n, k, 1, a.data(), left ? m : k,
+                   b.data(), right ? k : n, 0, theirs.data(), n);
+    });
+  std::vector<Contender> contenders;
+  for (auto &[name, call] : sides) {
+    call();
+    if (name != "mx" && !agree(ours, theirs, k)) {
+      std::fprintf(stderr, "mxc-bench: %s has another result for %d x %d x %d\n", name.c_str(), m,
+                   n, k);
+      return false;
+    }
+    contenders.push_back(
+        {name, [threads, calls, call = call] { return block(threads, calls, call); }});
+  }
+  std::string work = std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
+  report.compare(left || right ? work + " " + form : work, 0, contenders);
+  return true;
+}
+
+} // namespace
+
+int runProductBench(int argc, char **argv) {
+  int threads = 1, blocks = 15;
+  bool json = false;
+  for (int i = 0; i < argc; ++i)
+    if (!std::strncmp(argv[i], "--threads=", 10))
+      threads = std::atoi(argv[i] + 10);
+    else if (!std::strncmp(argv[i], "--blocks=", 9))
+      blocks = std::atoi(argv[i] + 9);
+    else
+      json = !std::strcmp(argv[i], "--json");
+  threads = std::max(1, threads);
+  Peers peers(threads);
+  std::string cache =
+      (std::filesystem::temp_directory_path() / ("mxc-bench-" + std::to_string(getpid()))).string();
+  bool fine = true;
+  {
+    mx::Options options;
+    options.cacheFolder = cache;
+    options.threads = threads;
+    mx::Session session(options);
+    mx::Module program = session.loadSource(kPrograms).value();
+    mx::bench::Report report(std::max(1, blocks));
+    for (const Case &one : kCases)
+      fine &= measure(one, threads, program, peers, report);
+    for (auto [name, isThere] : {std::pair("OpenBLAS", peers.openBlas != nullptr),
+                                 std::pair("oneDNN", peers.oneDnn != nullptr)})
+      if (!isThere)
+        report.note(std::string(name) + " is not on this machine");
+    report.note("microseconds a product, " + std::to_string(threads) +
+                " thread(s); ratio: the peer's time / ours");
+    json ? report.printJson(stdout) : report.printTable(stdout);
+  }
+  std::filesystem::remove_all(cache);
+  return fine ? 0 : 1;
+}
