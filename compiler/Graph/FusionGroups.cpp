@@ -18,7 +18,8 @@ bool isScalarConstant(Operation *op) {
 bool isCheap(Operation *op) {
   if (ir::isScratch(op))
     return false;
-  if (isa<ir::BroadcastOp, ir::FullOp, ir::IotaOp, ir::TransposeOp, ir::WindowsOp>(op) || movesOnlyOnes(op))
+  if (isa<ir::BroadcastOp, ir::FullOp, ir::IotaOp, ir::TransposeOp, ir::WindowsOp>(op) ||
+      movesOnlyOnes(op))
     return true;
   auto constant = dyn_cast<ir::ConstantOp>(op);
   return constant && (constant.getType().isScalar() || isa<SplatElementsAttr>(constant.getValue()));
@@ -34,6 +35,15 @@ bool swapsTwo(Operation *op, int64_t first) {
   size_t at = first < 0 ? order.size() - static_cast<size_t>(-first) : static_cast<size_t>(first);
   std::swap(order[at], order[at + 1]);
   return llvm::equal(order, llvm::seq<int64_t>(0, order.size()));
+}
+/// The window has more positions than there are of it, as in the gradient by a window: it is large,
+/// and swapping its axes in memory would cost more than finding its elements where they are.
+bool isLongWindow(ir::ConvOp op) {
+  auto last = [](Value of) {
+    return cast<ir::TensorType>(of.getType()).getSizes().back().constant();
+  };
+  std::optional<int64_t> window = last(op.getW()), out = last(op.getResult());
+  return window && out && *window > *out && op.getGroups().constant() == 1;
 }
 /// The kind of kernel that an op begins; nothing for ops that stay outside, or are cheap.
 std::optional<KernelKind> kindOf(Operation *op) {
@@ -112,9 +122,10 @@ bool FusionGroups::absorbs(Operation *user, Operation *cheap) {
   if (isCheapTensor(user))
     return true;
   std::optional<KernelKind> kind = kindOf(user);
-  if (isa<ir::ConvOp>(user)) // only x is copied in parts
-    return swapsTwo(cheap, 0) && cheap->getResult(0) == user->getOperand(0) &&
-           cheap->getResult(0) != user->getOperand(1);
+  if (auto conv = dyn_cast<ir::ConvOp>(user)) {
+    Value x = conv.getX(), w = conv.getW(), swapped = cheap->getResult(0);
+    return swapsTwo(cheap, 0) && x != w && (swapped == x || isLongWindow(conv));
+  }
   if (kind == KernelKind::Product)
     return swapsTwo(cheap, -2); // packing reads either order
   return kind == KernelKind::Elementwise || kind == KernelKind::Reduce;

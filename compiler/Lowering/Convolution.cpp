@@ -27,19 +27,27 @@ void Convolution::begin() {
 // -------------------------------------------------------------------------------------- elements
 
 void Convolution::findAxes() {
-  auto argument = dyn_cast<BlockArgument>(op.getX());
-  auto order =
-      llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(op.getX().getType().rank())));
-  if (auto transpose = op.getX().getDefiningOp<TransposeOp>()) {
-    argument = cast<BlockArgument>(transpose.getX());
-    order.assign(transpose.getOrder().begin(), transpose.getOrder().end());
-  }
-  Buffer from = e.input(argument);
-  x = from;
-  for (auto [i, axis] : llvm::enumerate(order))
-    x.strides[i] = from.strides[static_cast<size_t>(axis)];
-  w = e.input(cast<BlockArgument>(op.getW()));
-  w.strides = {e.number(1)}; // dense
+  auto operand = [&](Value value, Buffer &buffer, SmallVector<int64_t> &order) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    order = llvm::to_vector(
+        llvm::seq<int64_t>(0, static_cast<int64_t>(cast<TensorType>(value.getType()).rank())));
+    if (auto transpose = value.getDefiningOp<TransposeOp>()) {
+      argument = cast<BlockArgument>(transpose.getX());
+      order.assign(transpose.getOrder().begin(), transpose.getOrder().end());
+    }
+    Buffer from = e.input(argument);
+    buffer = from;
+    for (auto [i, axis] : llvm::enumerate(order))
+      buffer.strides[i] = from.strides[static_cast<size_t>(axis)];
+    return argument;
+  };
+  SmallVector<int64_t> order, ofWindow;
+  BlockArgument argument = operand(op.getX(), x, order);
+  operand(op.getW(), w, ofWindow);
+  areOutputsSwapped = ofWindow[0] != 0;
+  outputStep = w.strides[0];
+  channelStep = w.strides[1];
+  w.strides = {e.number(1)}; // dense, but for its first two axes
 
   auto size = [&](Attribute of) { return e.size(cast<SizeAttr>(of)); };
   SmallVector<Value> xs = e.sizesOf(op.getX().getType()), ws = e.sizesOf(op.getW().getType()),
@@ -174,6 +182,42 @@ void Convolution::along(const Spot &spot, Value fixed, Value step, Value from, V
   });
 }
 
+/// Short lines go by vectors with masks: what is outside of x is not read, and is 0. The last vector
+/// may write behind the end, which has room for it or is written later.
+void Convolution::copyAlong(const Spot &spot, Value fixed, Value step, Value from, Value to,
+                            const Buffer &into, Value at) {
+  const ConvAxis &axis = axes.back();
+  int64_t bits = type.getIntOrFloatBitWidth(), width = e.options.vectorBits / bits;
+  bool isShort = e.known(axis.size).value_or(3 * width) <= 2 * width;
+  if (!isShort || e.options.vectorBits < 256 || bits < 32 || e.memoryType(x.element) != type ||
+      e.known(step) != 1 || e.known(axis.step) != 1 || e.known(axis.holes) != 1)
+    return along(spot, fixed, step, from, to,
+                 [&](Value p, Value element) { e.store(into, e.add(at, p), element); });
+  auto vector = VectorType::get({width}, type);
+  Value nothing =
+      arith::ConstantOp::create(e.b, vector, DenseElementsAttr::get(vector, e.b.getZeroAttr(type)));
+  Value begin = e.sub(e.number(0), fixed), end = e.least(e.sub(axis.size, fixed), to);
+  if (spot.isInside)
+    end = e.choose(spot.isInside, end, e.sub(from, e.number(1)));
+  auto lanesBefore = [&](Value place, Value p) {
+    Value count = arith::MaxSIOp::create(e.b, e.sub(place, p), e.number(0));
+    return firstLanes(width, e.least(count, e.number(width)));
+  };
+  e.loop(from, to, width, [&](Value p) {
+    Value isThere = lanesBefore(end, p);
+    if (e.known(fixed) != 0)
+      isThere = e.choose(lanesBefore(begin, p),
+                         arith::ConstantOp::create(
+                             e.b, isThere.getType(),
+                             DenseElementsAttr::get(cast<ShapedType>(isThere.getType()), false)),
+                         isThere);
+    Value address = e.addressAt(x, e.add(spot.offset, e.add(p, fixed)));
+    auto alignment = static_cast<unsigned>(bits / 8);
+    Value elements = LLVM::MaskedLoadOp::create(e.b, vector, address, isThere, nothing, alignment);
+    LLVM::StoreOp::create(e.b, elements, e.addressAt(into, e.add(at, p)), alignment);
+  });
+}
+
 /// Cuts `count` numbers from `begin` where a line of `length` ends: body gets the line, and where
 /// the stretch begins and ends in it. `fromStart`: the first one begins with its line, and either
 /// `count` is known, or the last one ends with its line.
@@ -203,7 +247,15 @@ void Convolution::eachStretch(Value begin, Value count, Value length, bool fromS
 }
 
 Value Convolution::left(Value i, Value k) {
-  return widen(e.load(w, e.add(e.mul(outputOf(i), deep), k)));
+  Value from = e.mul(outputOf(i), outputStep);
+  if (!areOutputsSwapped)
+    return widen(e.load(w, e.add(from, k)));
+  Value area = e.number(1);
+  for (const ConvAxis &axis : axes)
+    area = e.mul(area, axis.window);
+  Value channel = arith::DivUIOp::create(e.b, k, atLeastOne(area));
+  Value inside = e.sub(k, e.mul(channel, area));
+  return widen(e.load(w, e.add(from, e.add(e.mul(channel, channelStep), inside))));
 }
 
 // ------------------------------------------------------------------------------------ the result

@@ -48,6 +48,11 @@ protected:
   /// last axis, 0 outside of x.
   void along(const Spot &spot, Value fixed, Value step, Value from, Value to,
              llvm::function_ref<void(Value, Value)> body);
+  /// Stores these elements into a buffer, that of place p at `at` + p. It needs kBehind elements
+  /// more.
+  void copyAlong(const Spot &spot, Value fixed, Value step, Value from, Value to,
+                 const Buffer &into, Value at);
+  static constexpr int64_t kBehind = 16;
   /// Cuts `count` numbers from `begin` where a line of `length` ends: body gets the line, and where
   /// the stretch begins and ends in it. `fromStart`: the first one begins with its line, and either
   /// `count` is known, or the last one ends with its line.
@@ -62,6 +67,9 @@ protected:
 
 private:
   bool isFlat = false;
+  /// In memory the channels of w come before its outputs; from one of each to the next.
+  bool areOutputsSwapped = false;
+  Value outputStep, channelStep;
 
   void findAxes();
   Value atLeastOne(Value size);

@@ -50,7 +50,7 @@ void OneOutput::emit() {
   begin();
   const ConvAxis &last = axes.back();
   sums = e.scratch(type, kLine);
-  seen = e.scratch(type, kLine + kLanes + kLanes * kPlaces);
+  seen = e.scratch(type, kLine + kLanes + kLanes * kPlaces + kBehind);
   factors = e.scratch(type, kLine + kLanes);
   SmallVector<Value> outer{images, groups};
   for (const ConvAxis &axis : ArrayRef(axes).drop_back())
@@ -149,8 +149,7 @@ void OneOutput::places(Indices at, Value first, int64_t count) {
     e.loop(isDirect ? whole : zero, length, 1,
            [&](Value t) { e.store(factors, t, left(zero, e.add(k, t))); });
     e.loop(length, e.add(whole, e.number(kLanes)), 1, [&](Value t) { e.store(factors, t, none); });
-    along(spot, fixed, last.dilation, from, e.add(to, further),
-          [&](Value t, Value value) { e.store(seen, e.sub(t, from), value); });
+    copyAlong(spot, fixed, last.dilation, from, e.add(to, further), seen, e.sub(zero, from));
     e.loop(zero, whole, kLanes, [&](Value t) {
       step(t, isDirect ? loadAt(w, e.add(inW, t)) : loadAt(factors, t), Value());
     });
@@ -264,7 +263,7 @@ void PaddedImages::plan() {
 
 int64_t PaddedImages::copiedRoom(int64_t columns) {
   length = llvm::alignTo(columns + reach, 16);
-  return mostChannels() * phases * length + 64;
+  return mostChannels() * phases * length + 64 + kBehind;
 }
 
 /// Of a copy.
@@ -328,10 +327,8 @@ void PaddedImages::copy(const Panel &panel, Value, Value k0, Value steps) {
                     Spot spot =
                         spotOf(batch[1], e.add(first, channel), split(index, lines), starts);
                     Value begin = e.sub(e.mul(index, e.number(padded.back().size)), panel.begin);
-                    along(spot, e.sub(starts.back(), last.low), last.stride, from, end,
-                          [&](Value p, Value element) {
-                            e.store(copied, e.add(to, e.add(begin, p)), element);
-                          });
+                    copyAlong(spot, e.sub(starts.back(), last.low), last.stride, from, end, copied,
+                              e.add(to, begin));
                   });
     }
   });
@@ -388,7 +385,7 @@ void WindowPanels::emit() {
   rows = outputs;
   columns = e.mul(images, places);
   deep = stepCount();
-  line = e.scratch(type, kColumns);
+  line = e.scratch(type, kColumns + kBehind);
   run({groups});
 }
 
@@ -421,8 +418,7 @@ void WindowPanels::copyAlongColumns(const Panel &panel, Value k0, Value steps) {
       SmallVector<Value> out = split(index, ArrayRef(sizes).drop_back());
       Spot spot = spotOf(out[0], in[0], ArrayRef(out).drop_front(), distancesOf(in));
       Value begin = e.sub(e.mul(index, last.out), panel.begin); // of the line, in the panel
-      along(spot, fixed, last.stride, from, to,
-            [&](Value p, Value element) { e.store(line, e.add(begin, p), element); });
+      copyAlong(spot, fixed, last.stride, from, to, line, begin);
     });
     e.loop(panel.width, filled, 1, [&](Value j) { e.store(line, j, e.constantOf(type, 0)); });
     e.loop(zero, filled, wide, [&](Value tile) {
@@ -447,8 +443,7 @@ void WindowPanels::copyAlongSteps(const Panel &panel, Value k0, Value steps) {
       SmallVector<Value> in = split(index, ArrayRef(sizes).drop_back());
       Spot spot = spotOf(out[0], in[0], ArrayRef(out).drop_front(), distancesOf(in));
       Value begin = e.add(to, e.sub(e.mul(index, last.window), k0));
-      along(spot, fixed, last.dilation, from, end,
-            [&](Value p, Value element) { e.store(lines, e.add(begin, p), element); });
+      copyAlong(spot, fixed, last.dilation, from, end, lines, begin);
     });
   });
 }
@@ -470,9 +465,11 @@ LogicalResult emitConv(KernelEmitter &e, const OutputGroup &group) {
   auto op = cast<ConvOp>(group.sources[0]);
   if (failed(isAlone(group)) || failed(hasShapeOf(group)))
     return failure();
-  auto isRead = [](Value value) { return isa<BlockArgument>(value); };
-  auto transpose = op.getX().getDefiningOp<TransposeOp>();
-  if (!isRead(transpose ? transpose.getX() : op.getX()) || !isRead(op.getW()))
+  auto isRead = [](Value value) {
+    auto transpose = value.getDefiningOp<TransposeOp>();
+    return isa<BlockArgument>(transpose ? transpose.getX() : value);
+  };
+  if (!isRead(op.getX()) || !isRead(op.getW()))
     return op.emitOpError() << "reads what is computed in its kernel";
   if (PaddedImages padded(e, group); padded.fits())
     padded.emit();
