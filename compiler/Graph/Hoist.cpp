@@ -87,9 +87,9 @@ private:
 
   /// With copies of the cheap ops it reads.
   void moveOut(Operation *op) {
-    op->moveBefore(loop);
     llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
-    getUsedValuesDefinedAbove(op->getRegions(), used);
+    getUsedValuesDefinedAbove(op->getRegions(), used); // above as long as it is in the loop
+    op->moveBefore(loop);
     for (Value value : used)
       if (!isOutside(value)) {
         Value copy = copyOf(value, op);

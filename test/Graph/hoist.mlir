@@ -109,3 +109,27 @@ mx.graph @condition(%x: !m, %w: !m) -> !m {
   }
   mx.return %r : !m
 }
+
+// A choice takes copies of the cheap ops along that its sides read.
+// CHECK-LABEL: mx.graph @choice
+// CHECK: %[[I:.*]] = mx.iota
+// CHECK-NEXT: mx.if %arg1
+// CHECK-NEXT: mx.yield %[[I]]
+// CHECK: mx.for
+// CHECK-NOT: mx.if
+// CHECK: mx.return
+mx.graph @choice(%x: !v, %c: !b, %n: !n) -> !v {
+  %zero = mx.constant 0 : i64 -> !n
+  %r = mx.for %zero to %n carries (%x) : (!n, !n, !v) -> !v {
+  ^bb0(%i: !n, %h: !v):
+    %o = mx.iota : !v
+    %d = mx.if %c : (!b) -> !v {
+      mx.yield %o : !v
+    } else {
+      mx.yield %x : !v
+    }
+    %s = mx.add %h, %d : (!v, !v) -> !v
+    mx.yield %s : !v
+  }
+  mx.return %r : !v
+}
