@@ -293,6 +293,55 @@ fn value({types}, x: f32[{batch}, {steps}, {d}]) -> f32 {{
     return trained("transformer block d256 T128 b8 step", body, parameters, [("x", normal(batch, steps, d))], forward)
 
 
+def resnet18():
+    """On 16 pictures of 224 x 224; normalised by the batch."""
+    parameters, lines, calls = [], [], []
+
+    def unit(x, y, inputs, outputs, window, stride, pad, after):
+        """A convolution and its normalisation, from the value x to the value y; `after` is relu, or what is added before it."""
+        n = len(calls)
+        parameters.extend([(f"w{n}", normal(outputs, inputs, window, window, scale=math.sqrt(2 / (inputs * window * window)))),
+                           (f"g{n}", np.ones(outputs, np.float32)), (f"b{n}", np.zeros(outputs, np.float32))])
+        text = f"norm(conv2d({x}, w{n}, stride={stride}, pad={pad}), g{n}, b{n})"
+        text = f"{text} + {after}" if after not in (None, "relu") else text
+        lines.append(f"  let {y} = " + (f"maximum({text}, 0.0)" if after else text))
+        calls.append((x, y, stride, pad, after))
+
+    unit("x", "stem", 3, 64, 7, 2, 3, "relu")
+    lines.append("  let h0 = maxpool2d(stem, 3, stride=2, pad=1)")
+    channels = 64
+    for block, wide in enumerate((64, 64, 128, 128, 256, 256, 512, 512)):
+        h, stride = f"h{block}", 2 if wide != channels else 1
+        unit(h, f"a{block}", channels, wide, 3, stride, 1, "relu")
+        around = h
+        if stride == 2:
+            around = f"r{block}"
+            unit(h, around, channels, wide, 1, 2, 0, None)
+        unit(f"a{block}", f"h{block + 1}", wide, wide, 3, 1, 1, around)
+        channels = wide
+    parameters += [("w", normal(512, 1000, scale=0.04)), ("b", np.zeros(1000, np.float32))]
+    types = ", ".join(f"{n}: f32{list(a.shape)}" for n, a in parameters)
+    body = ("fn norm(x: f32[B, C, H, W], g: f32[C], b: f32[C]) -> f32[B, C, H, W] {\n"
+            "  let scale = g / (x.variance(axis=[0, 2, 3]) + 1e-5).sqrt()\n"
+            "  x * scale[:, new, new] + (b - x.mean(axis=[0, 2, 3]) * scale)[:, new, new]\n}\n"
+            f"fn value({types}, x: f32[B, 3, 224, 224], y: i32[B]) -> f32 {{\n" + "\n".join(lines) +
+            "\n  xent(h8.mean(axis=[2, 3]) @ w + b, y)\n}")
+
+    def forward(torch, p, given):
+        f, values = torch.nn.functional, {"x": given[0]}
+        for n, (x, y, stride, pad, after) in enumerate(calls):
+            w, g, b = p[3 * n:3 * n + 3]
+            value = f.batch_norm(f.conv2d(values[x], w, stride=stride, padding=pad), None, None, g, b, training=True)
+            if after not in (None, "relu"):
+                value = value + values[after]
+            values[y] = torch.relu(value) if after else value
+            if y == "stem":
+                values["h0"] = f.max_pool2d(values[y], 3, 2, 1)
+        return f.cross_entropy(values["h8"].mean((2, 3)) @ p[-2] + p[-1], given[1])
+    return trained("ResNet-18 b16 step", body, parameters, [("x", normal(16, 3, 224, 224)), ("y", labels(16, 1000))],
+                   forward, quick=False)
+
+
 def tiny():
     parameters = [normal(64, 32, scale=0.1), normal(32), normal(32, 8, scale=0.1), normal(8), normal(1, 64)]
     source = ("graph fn run(w1: f32[64, 32], b1: f32[32], w2: f32[32, 8], b2: f32[8], x: f32[1, 64]) -> f32[1, 8] {\n"
@@ -306,6 +355,7 @@ def all_rows():
     yield lenet()
     yield lstm()
     yield transformer()
+    yield resnet18()
     yield tiny()
     for n in (64, 128, 256, 512, 1024, 2048, 255, 257, 1000):
         yield product(n, n, n)
