@@ -207,28 +207,29 @@ Result<PoolBlock> Pool::allocate(int64_t bytes, Kind kind,
   if (bytes < 0 || !roundSize(bytes, rounded))
     return refusal(MXRT_OUT_OF_MEMORY, bytes, purpose, place);
   Cached found{nullptr, 0};
-  bool reused;
-  {
+  { // One lock where a block is there: calls of small graphs do little else.
     Lock lock(mutex);
-    reused = takeCached(rounded, kind, found);
-    if (reused)
+    if (takeCached(rounded, kind, found)) {
       figures.cached_bytes -= found.held;
+      figures.reused += 1;
+      return counted(found, bytes, kind, place);
+    }
   }
-  if (!reused && kind == Kind::Arena)
+  if (kind == Kind::Arena)
     dropSuperseded(rounded);
-  if (!reused)
-    found = MXRT_TRY(obtain(bytes, rounded, purpose, place));
-  MXRT_UNPOISON(found.data, found.held);
-
+  found = MXRT_TRY(obtain(bytes, rounded, purpose, place));
   Lock lock(mutex);
+  figures.held_bytes += found.held;
+  return counted(found, bytes, kind, place);
+}
+
+PoolBlock Pool::counted(const Cached &found, int64_t bytes, Kind kind, mxrt_place place) {
+  MXRT_UNPOISON(found.data, found.held);
   PoolBlock block{found.data, bytes, found.held, sites.find(place)};
   sites.add(block.site, bytes);
   figures.live_bytes += bytes;
   figures.live_blocks += 1;
   figures.allocations += 1;
-  figures.reused += reused;
-  if (!reused)
-    figures.held_bytes += found.held;
   if (kind == Kind::Arena)
     figures.leased_bytes += bytes;
   if (figures.live_bytes > figures.peak_bytes)

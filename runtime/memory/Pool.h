@@ -93,6 +93,8 @@ private:
   static int binOf(int64_t rounded);
 
   bool takeCached(int64_t rounded, Kind kind, Cached &found);
+  /// A block that leaves the pool. Under the lock.
+  PoolBlock counted(const Cached &found, int64_t bytes, Kind kind, mxrt_place place);
   bool keep(void *data, int64_t held, Kind kind);
   void dropSuperseded(int64_t rounded);
   void giveBack(const Cached &cached);
