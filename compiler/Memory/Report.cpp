@@ -49,8 +49,10 @@ std::string opsOf(rt::CallOp call) {
   for (Operation &op : kernel.kernel().getBody().front().without_terminator()) {
     if (isa<ir::ConstantOp, ir::BroadcastOp, ir::SizeOp>(op))
       continue;
+    auto routine = dyn_cast<ir::RoutineOp>(op);
     if (shown++ < 4)
-      text += (text.empty() ? "" : " ") + op.getName().stripDialect().str();
+      text += (text.empty() ? "" : " ") +
+              (routine ? routine.getKind() : op.getName().stripDialect()).str();
     else
       ++more;
   }
