@@ -256,6 +256,8 @@ PlanReport describePlan(rt::ProgramOp program, const std::string &name) {
   out.plain = plain ? plain.getInt() : out.devices.empty() ? 0 : out.devices.front().arena;
   if (auto bound = program->getAttrOfType<IntegerAttr>(kSourceBound))
     out.sourceBound = bound.getInt();
+  if (auto limit = program->getAttrOfType<IntegerAttr>(kLimit))
+    out.limit = limit.getInt();
   std::map<std::pair<std::string, std::string>, AgainAt> places;
   OpWork each(program);
   program.walk([&](Operation *op) {
