@@ -141,7 +141,6 @@ bool Session::planModule(irgen::Generated &generated, const PlanRequest &request
   mlir::Operation *prepared = generated.module->lookupSymbol(symbol + ".placed");
   if (!prepared)
     prepared = generated.module->lookupSymbol(symbol);
-  int64_t limit = prepared ? pipeline::limitOf(prepared, options.compile) : 0;
   if (auto one = mlir::dyn_cast_or_null<ir::GraphOp>(prepared)) {
     auto plan = pipeline::makePlan(one, request.sizes, request.graph, options.compile);
     if (plan)
@@ -165,7 +164,7 @@ bool Session::planModule(irgen::Generated &generated, const PlanRequest &request
       return false;
     }
   }
-  std::string refusal = memory::refusalOf(*report, request.graph, limit);
+  std::string refusal = memory::refusalOf(*report, request.graph);
   if (!refusal.empty()) {
     std::vector<std::string> lines = linesOf(refusal);
     Diagnostic &d = planError(span, lines.front());

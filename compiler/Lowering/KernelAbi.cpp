@@ -174,6 +174,23 @@ SmallVector<Value> KernelEmitter::denseStrides(TensorType type) {
   return strides;
 }
 
+Value KernelEmitter::addressOfBuffer(unsigned index) {
+  Type pointer = buffersArgument.getType();
+  Value slot = LLVM::GEPOp::create(b, pointer, pointer, buffersArgument,
+                                   ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+  auto load = LLVM::LoadOp::create(b, pointer, slot, /*alignment=*/8);
+  load.setInvariant(true);
+  return load;
+}
+
+Value KernelEmitter::workspace() {
+  return inEntry([&]() -> Value {
+    if (kernel.getWorkspace() == 0)
+      return LLVM::ZeroOp::create(b, buffersArgument.getType());
+    return addressOfBuffer(static_cast<unsigned>(inputs.size() + outputs.size()));
+  });
+}
+
 void KernelEmitter::makeBuffers() {
   b.setInsertionPoint(entry->getTerminator());
   // Outputs overlap nothing else: without this a loop would begin with many comparisons of
@@ -185,12 +202,7 @@ void KernelEmitter::makeBuffers() {
         LLVM::AliasScopeAttr::get(domain, b.getStringAttr("output " + std::to_string(i))));
   auto makeBuffer = [&](unsigned index, TensorType type, size_t scope) {
     Buffer buffer;
-    Type pointer = buffersArgument.getType();
-    Value slot = LLVM::GEPOp::create(b, pointer, pointer, buffersArgument,
-                                     ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
-    auto load = LLVM::LoadOp::create(b, pointer, slot, /*alignment=*/8);
-    load.setInvariant(true);
-    buffer.address = load;
+    buffer.address = addressOfBuffer(index);
     buffer.element = type.getElement();
     buffer.scopes = b.getArrayAttr(scopes[scope]);
     SmallVector<Attribute> others;

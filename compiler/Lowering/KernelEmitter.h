@@ -88,6 +88,8 @@ public:
   /// Whether its strides come with the call; otherwise it is dense.
   bool isStrided(mlir::BlockArgument argument);
   const Buffer &output(unsigned index) const { return outputs[index]; }
+  /// Its address, or null if the kernel has none.
+  Value workspace();
   /// A dense constant, kept in a global.
   const Buffer &constantBuffer(ir::ConstantOp op);
   /// Numbers that are known now, kept in a global.
@@ -143,6 +145,7 @@ private:
     mlir::scf::ForOp loop;
     Value work; ///< of one turn
   };
+  Value addressOfBuffer(unsigned index);
   Value buffersArgument, sizesArgument;
   mlir::Block *entry; ///< values that serve the whole function; ends with a branch
   SmallVector<Buffer> inputs, outputs;

@@ -4,6 +4,7 @@
 // memory is left to the passes of compiler/Memory.
 #include "Lowering/HostMath.h"
 #include "Lowering/ProgramBuilder.h"
+#include "Lowering/Workspace.h"
 #include "Support/CheckedMath.h"
 #include "dialects/mx/Marks.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -337,6 +338,8 @@ FailureOr<rt::KernelOp> ProgramBuilder::kernel(ir::KernelOp op) {
 LogicalResult ProgramBuilder::lowerKernel(ir::KernelOp op) {
   if (op.getStrided() && llvm::is_contained(*op.getStrided(), true))
     return op.emitOpError() << "has strided inputs, but buffers of programs are dense";
+  if (int64_t bytes = workspaceOf(op, bounds); bytes > 0)
+    op.setWorkspace(bytes);
   FailureOr<rt::KernelOp> callee = kernel(op);
   if (failed(callee))
     return failure();

@@ -39,6 +39,8 @@ public:
     }
     // Ends in any case: whoever runs all that often is not worth having.
     runsLeft = 12 * static_cast<int64_t>(p.tasks.size()) + 1000;
+    for (const Task &task : p.tasks)
+      mostCost += kMostAgain * task.cost;
     looksLeft = 400'000'000;
   }
 
@@ -75,6 +77,7 @@ private:
   std::vector<uint32_t> there;   ///< those that could be dropped
   uint32_t now = 0;
   int64_t inUse = 0, runsLeft = 0, looksLeft = 0;
+  double mostCost = 0;
   Rerun out;
 
   bool isUsedLater(const Value &value) const { return value.nextUse < value.uses.size(); }
@@ -324,8 +327,8 @@ private:
         return false;
     out.peak = std::max(out.peak, inUse + needed - saved);
     out.order.push_back(t);
-    if (isAgain)
-      out.cost += task.cost;
+    if (isAgain && (out.cost += task.cost) > mostCost)
+      return false;
     for (uint32_t v : task.writes)
       enter(v);
     for (uint32_t v : task.writes)

@@ -34,6 +34,9 @@ struct Rerun {
   int64_t peak = 0;            ///< the most bytes in use
 };
 
+/// Work that is done again is at most so many times the work of all tasks.
+inline constexpr double kMostAgain = 4;
+
 /// Null if it finds no way. A value with several writers, or one that is read before it is written,
 /// is never dropped, and no task that reads it may be one that can repeat.
 std::optional<Rerun> dropToFit(const Schedulable &problem, int64_t budget);

@@ -388,9 +388,10 @@ private:
 
   /// Why `i` is not below `value`: the first bound that says so.
   void explain(uint32_t i, int64_t value) {
-    size_t n = bounds[i].size() - 1;
-    while (n > 0 && bounds[i][n - 1].value >= value)
-      --n;
+    // They may have risen in many small steps.
+    auto first = std::partition_point(bounds[i].begin(), bounds[i].end() - 1,
+                                      [&](const Bound &bound) { return bound.value < value; });
+    auto n = static_cast<size_t>(first - bounds[i].begin());
     if (bounds[i][n].why != Why::Always && bounds[i][n].seen != explanation) {
       bounds[i][n].seen = explanation;
       toExplain.push_back({i, n});

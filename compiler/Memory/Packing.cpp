@@ -22,6 +22,8 @@ enum class Gap { First, Best };
 
 /// Past these the search would need more memory than the plan is worth, and find little.
 constexpr size_t kMaxConflicts = 8'000'000, kMaxSearched = 5'000;
+/// Of a search for each block that is alive with another, measured.
+constexpr int64_t kStepsOfConflict = 9;
 
 Order byFirstStep(const std::vector<Piece> &blocks) {
   Order order(blocks.size());
@@ -46,7 +48,7 @@ public:
       for (uint32_t other : conflicts[index])
         if (out.offsets[other] >= 0)
           taken.push_back({out.offsets[other], out.offsets[other] + blocks[other].bytes});
-      steps -= 2 * static_cast<int64_t>(conflicts[index].size()) + 1;
+      steps -= static_cast<int64_t>(conflicts[index].size()) + 1;
       std::sort(taken.begin(), taken.end());
       int64_t top = 0, bestGap = INT64_MAX, at = -1;
       for (auto [begin, end] : taken) {
@@ -192,25 +194,29 @@ int64_t longerNowAndThen(size_t round) {
 class Shorten {
 public:
   Shorten(const std::vector<Piece> &blocks, const Lives &lives, Packing &best, int64_t bound,
-          const PackOptions &options)
-      : blocks(blocks), lives(lives), best(best), bound(bound), target(options.target),
-        enough(bound + static_cast<int64_t>(options.enough * double(bound))) {
+          int64_t enough, int64_t target)
+      : blocks(blocks), lives(lives), best(best), bound(bound), target(target), enough(enough) {
     // All heights are sums of lengths.
     for (const Piece &block : blocks)
       unit = std::gcd(unit, block.bytes);
+    auto count = static_cast<int64_t>(blocks.size());
+    descent = count * count / 4;
+    for (const std::vector<uint32_t> &others : lives.conflicts)
+      descent += kStepsOfConflict * static_cast<int64_t>(others.size());
   }
 
   bool isProven() const { return best.bytes <= bound; }
 
   void run(int64_t steps, const std::function<bool()> &isLate) {
     std::mt19937_64 draw(1);
-    for (size_t round = 0; steps > 0; ++round) {
+    for (size_t round = 0;; ++round) {
       Order ranks = ranksOf(blocks, lives, round, draw);
       int64_t nodes = longerNowAndThen(round) * 3 * int64_t(blocks.size());
       // Under a low height a search sees early what cannot be; under a high one more is possible.
       for (int tenths : target > 0 ? std::vector{0} : std::vector{5, 2, 8, 0})
         for (bool again = true; again;) {
-          if (isDone() || steps <= 0 || (isLate && isLate()))
+          // What is left would not place each block.
+          if (isDone() || steps <= descent / 2 || (isLate && isLate()))
             return;
           int64_t height =
               target > 0 ? std::max(bound, target) : bound + (best.bytes - bound) / 10 * tenths;
@@ -224,13 +230,15 @@ private:
   const Lives &lives;
   Packing &best;
   int64_t bound, target, enough, unit = 0;
+  int64_t descent; ///< steps that a search takes which places each block once, about
 
-  bool isDone() const { return best.bytes <= std::max({bound, enough, target}); }
+  bool isDone() const { return best.bytes <= std::max(bound, enough); }
 
   bool attempt(int64_t height, const Order &ranks, int64_t limit, int64_t &steps,
                const std::function<bool()> &isLate) {
-    // No single height is worth all that may be done.
-    int64_t share = steps / 6, left = share;
+    // No single height is worth all that may be done. But less than it takes to place each block is
+    // worth nothing.
+    int64_t share = std::min(std::max(steps / 6, 2 * descent), steps), left = share;
     Fit fit = detail::fitUnder(height, blocks, lives, ranks, limit, left, isLate);
     steps -= share - left;
     if (fit.verdict == Verdict::Impossible)
@@ -270,6 +278,8 @@ Packing packApart(const std::vector<Piece> &blocks) {
 
 Packing pack(const std::vector<Piece> &blocks, const PackOptions &options) {
   int64_t bound = liveBound(blocks);
+  int64_t enough =
+      std::max(bound + static_cast<int64_t>(options.enough * double(bound)), options.target);
   Packing best = sweep(blocks);
   Lives lives(blocks);
   int64_t steps = options.effort;
@@ -278,7 +288,7 @@ Packing pack(const std::vector<Piece> &blocks, const PackOptions &options) {
     std::vector<Order> orders = ordersOf(blocks, lives);
     bool isSearched = blocks.size() <= kMaxSearched;
     // The search finds more than greedy orders do, but needs something to begin with.
-    int64_t kept = isSearched ? options.effort - options.effort / 4 : 0;
+    int64_t kept = options.effort / 2;
     for (Gap wanted : {Gap::First, Gap::Best})
       for (const Order &order : orders)
         if (best.bytes > bound && steps > kept)
@@ -286,7 +296,7 @@ Packing pack(const std::vector<Piece> &blocks, const PackOptions &options) {
               next.bytes < best.bytes)
             best = std::move(next);
     if (isSearched) {
-      Shorten shorten(blocks, lives, best, bound, options);
+      Shorten shorten(blocks, lives, best, bound, enough, options.target);
       shorten.run(steps, options.isLate);
       if (shorten.isProven())
         bound = best.bytes;

@@ -70,7 +70,7 @@ def PackArena : Pass<"pack-arena", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"share", "share", "bool", "true", "let buffers share memory">,
-    Option<"effort", "effort", "int64_t", "12000000", "steps of the search">,
+    Option<"effort", "effort", "int64_t", "24000000", "steps of the search">,
     Option<"enough", "enough", "double", "0", "part of the bound above it that ends the search">,
   ];
 }

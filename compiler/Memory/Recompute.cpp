@@ -28,6 +28,9 @@ namespace {
 constexpr double kInnerShares[] = {0.75, 0.5, 0.35, 0.25, 0.15, 0.1};
 /// Of what is in use at once: how finely a budget is chosen, and what has to be won.
 constexpr int64_t kCheapSteps = 64, kCheapGain = 20;
+/// Of the ladder of budgets: each to the one before, and how many in turn without a way end it.
+constexpr double kRung = 0.96;
+constexpr int kMaxMisses = 4;
 
 struct Shared {
   explicit Shared(rt::ProgramOp program)
@@ -55,6 +58,20 @@ public:
   }
 
   int64_t plainPeak() const { return peakOf(problem); }
+  /// No way needs less: what a call reads, and what it writes, is there at once.
+  int64_t leastPeak() const {
+    int64_t most = 0;
+    for (const Task &task : problem.tasks)
+      for (const std::vector<uint32_t> *values : {&task.reads, &task.writes}) {
+        int64_t bytes = 0;
+        for (uint32_t v : *values)
+          bytes += problem.bytes[v];
+        most = std::max(most, bytes);
+      }
+    return most;
+  }
+  /// Of what fit() found.
+  int64_t chosenPeak() const { return chosen->peak; }
 
   /// Finds a way, in inner blocks too if there is none otherwise.
   bool fit(int64_t budget) {
@@ -379,23 +396,36 @@ bool recomputeCheap(rt::ProgramOp program, int64_t budget) {
   return true;
 }
 
-BudgetRange budgetsOf(rt::ProgramOp program) {
-  Shared shared(program);
-  BlockPlan plan(program.block(), shared);
-  BudgetRange out;
-  out.plain = out.least = plan.plainPeak();
-  if (!hasOneDevice(program))
+struct BudgetLadder::State {
+  explicit State(rt::ProgramOp program)
+      : shared(program), plan(program.block(), shared),
+        budget(hasOneDevice(program) ? plan.plainPeak() : 0), floor(plan.leastPeak()) {}
+  Shared shared;
+  BlockPlan plan;
+  int64_t budget; ///< the last that was tried
+  int64_t floor;
+};
+
+BudgetLadder::BudgetLadder(rt::ProgramOp program) : state(std::make_unique<State>(program)) {}
+BudgetLadder::~BudgetLadder() = default;
+
+std::optional<BudgetLadder::Rung> BudgetLadder::next() {
+  for (int misses = 0; misses < kMaxMisses; ++misses) {
+    state->budget = static_cast<int64_t>(double(state->budget) * kRung) / rt::kAlignment *
+                    rt::kAlignment;
+    if (state->budget < std::max<int64_t>(state->floor, 1))
+      break;
+    if (!state->plan.fit(state->budget))
+      continue;
+    // Any budget down to what is in use leads to the same way.
+    Rung out{state->budget, state->plan.chosenPeak()};
+    while (double(state->budget) * kRung >= double(out.peak + rt::kAlignment))
+      state->budget = static_cast<int64_t>(double(state->budget) * kRung) / rt::kAlignment *
+                      rt::kAlignment;
     return out;
-  int64_t low = 0;
-  // To a hundredth: below that, other limits decide.
-  while (out.least - low > out.least / 100 + rt::kAlignment) {
-    int64_t middle = low + (out.least - low) / 2;
-    if (plan.fit(middle))
-      out.least = middle;
-    else
-      low = middle;
   }
-  return out;
+  state->budget = 0;
+  return std::nullopt;
 }
 
 } // namespace mx::memory

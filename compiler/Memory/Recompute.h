@@ -22,10 +22,23 @@ std::optional<int64_t> cheapBudget(rt::ProgramOp program, double percent);
 /// Makes only such values again; else as recompute().
 bool recomputeCheap(rt::ProgramOp program, int64_t budget);
 
-/// The least budget that recompute() finds a way for, and the bytes in use without it.
-struct BudgetRange {
-  int64_t least = 0, plain = 0;
+/// Budgets for recompute(), from large to small: the same ones for a program whatever it is to fit
+/// into, so that what fits into a limit fits into each larger one.
+class BudgetLadder {
+public:
+  struct Rung {
+    int64_t budget;
+    int64_t peak; ///< in use at once then, at most
+  };
+  explicit BudgetLadder(rt::ProgramOp program);
+  ~BudgetLadder();
+  /// The next for which there is a way, and a better one than before; nothing at the end: then
+  /// several in turn had none, or a call needs more by itself.
+  std::optional<Rung> next();
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
 };
-BudgetRange budgetsOf(rt::ProgramOp program);
 
 } // namespace mx::memory

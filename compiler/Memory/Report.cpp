@@ -49,8 +49,10 @@ std::string opsOf(rt::CallOp call) {
   for (Operation &op : kernel.kernel().getBody().front().without_terminator()) {
     if (isa<ir::ConstantOp, ir::BroadcastOp, ir::SizeOp>(op))
       continue;
+    auto routine = dyn_cast<ir::RoutineOp>(op);
     if (shown++ < 4)
-      text += (text.empty() ? "" : " ") + op.getName().stripDialect().str();
+      text += (text.empty() ? "" : " ") +
+              (routine ? routine.getKind() : op.getName().stripDialect()).str();
     else
       ++more;
   }
@@ -254,6 +256,8 @@ PlanReport describePlan(rt::ProgramOp program, const std::string &name) {
   out.plain = plain ? plain.getInt() : out.devices.empty() ? 0 : out.devices.front().arena;
   if (auto bound = program->getAttrOfType<IntegerAttr>(kSourceBound))
     out.sourceBound = bound.getInt();
+  if (auto limit = program->getAttrOfType<IntegerAttr>(kLimit))
+    out.limit = limit.getInt();
   std::map<std::pair<std::string, std::string>, AgainAt> places;
   OpWork each(program);
   program.walk([&](Operation *op) {

@@ -56,6 +56,7 @@ struct PlanReport {
   Work work;
   Work again;                  ///< the part of `work` that is done again, to need less memory
   int64_t plain;               ///< bytes of the arena without that
+  int64_t limit = 0;           ///< of an arena; 0: none
   int64_t sourceBound = 0;     ///< in use at once if ops ran in the order they are written
   std::vector<AgainAt> places; ///< most work first
   std::vector<DeviceReport> devices;
@@ -66,15 +67,17 @@ PlanReport describePlan(rt::ProgramOp program, const std::string &name);
 inline constexpr llvm::StringLiteral kPlainBytes = "mxrt.plain";
 /// On a program: bytes in use at once before ops changed places.
 inline constexpr llvm::StringLiteral kSourceBound = "mxrt.source_bound";
+/// On a program: bytes that its arena may have.
+inline constexpr llvm::StringLiteral kLimit = "mxrt.limit";
 /// The most bytes that a program uses at once, over all devices.
 int64_t boundOf(rt::ProgramOp program);
 
 /// For people.
 std::string showPlan(const PlanReport &plan);
 
-/// Why a plan is not below a limit: a line, and lines of notes; empty if it is. `where` is the
+/// Why a plan is not below its limit: a line, and lines of notes; empty if it is. `where` is the
 /// graph as a user writes it.
-std::string refusalOf(const PlanReport &plan, const std::string &where, int64_t limit);
+std::string refusalOf(const PlanReport &plan, const std::string &where);
 /// What is made again and what that costs, as such lines; empty if nothing is.
 std::string describeAgain(const PlanReport &plan);
 

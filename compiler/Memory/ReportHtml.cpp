@@ -13,8 +13,10 @@ namespace {
 constexpr const char *kStyle = R"(
 body { font: 14px system-ui, sans-serif; margin: 24px; color: #222; background: #fff; }
 h1 { font-size: 20px; } h2 { font-size: 16px; margin-top: 28px; }
-canvas { width: 100%; height: 420px; border: 1px solid #bbb; display: block; margin-top: 16px; }
-table { border-collapse: collapse; } td, th { padding: 2px 14px 2px 0; text-align: left; }
+canvas { width: 100%; height: 460px; display: block; margin-top: 16px; }
+canvas { cursor: crosshair; touch-action: none; } canvas.moves { cursor: grabbing; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; } td, th { padding: 2px 14px 2px 0; text-align: left; white-space: nowrap; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; }
 #tip { position: fixed; display: none; background: #222; color: #fff; padding: 6px 9px;
        border-radius: 4px; font-size: 13px; white-space: pre; pointer-events: none; }
@@ -53,88 +55,136 @@ for (const d of plan.devices) {
     add(row, 'td', commas(bytes) + ' bytes', 'n');
   }
   if (d.slices.length) picture(d);
-  if (!d.peak.length) continue;
+  if (d.peak.length) peak(d);
+}
+// What is the same but for its offset is one row.
+function peak(d) {
   add(page, 'h2', 'in use at the peak' + (d.peak_place ? ', ' + d.peak_place : ''));
-  const rows = add(page, 'table');
+  const groups = new Map();
   for (const t of d.peak) {
+    const key = JSON.stringify([t.bytes, t.type, t.what, t.place]);
+    groups.set(key, {t, count: (groups.get(key)?.count ?? 0) + 1});
+  }
+  const all = [...groups.values()].sort((a, b) => b.t.bytes * b.count - a.t.bytes * a.count);
+  const rows = add(add(page, 'div', undefined, 'wide'), 'table'), most = 40;
+  for (const {t, count} of all.slice(0, most)) {
     const row = add(rows, 'tr');
-    add(row, 'td', commas(t.bytes), 'n');
+    add(row, 'td', commas(t.bytes * count), 'n');
+    add(row, 'td', count > 1 ? count + ' times' : '', 'n');
     for (const text of [t.type, t.what, t.place]) add(row, 'td', text);
   }
+  const rest = all.slice(most);
+  if (rest.length)
+    add(page, 'p', 'and ' + commas(rest.reduce((n, g) => n + g.count, 0)) + ' smaller ones, ' +
+        commas(rest.reduce((n, g) => n + g.count * g.t.bytes, 0)) + ' bytes together');
+}
+// A round number of which a few fit into `range`.
+function step(range) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(range, 1) / 4));
+  return Math.max(1, power * [1, 2, 5, 10].find(n => n * power >= range / 6));
+}
+function short(bytes) {
+  for (const [unit, size] of [['GB', 1e9], ['MB', 1e6], ['kB', 1e3]])
+    if (bytes >= size) return +(bytes / size).toPrecision(4) + ' ' + unit;
+  return bytes + ' B';
 }
 function picture(d) {
   const canvas = add(page, 'canvas'), ops = Math.max(1, d.in_use.length);
   const top = Math.max(1, d.arena_bytes), context = canvas.getContext('2d');
-  let view = {x: 0, y: 0, w: ops, h: top}, shown = null;
+  const left = 72, below = 22; // for the scales
+  let view = {x: 0, y: 0, w: ops, h: top}, shown = null, held = null;
   const hue = t => { let h = 7; for (const c of t.place + t.what) h = (h * 31 + c.charCodeAt(0)) % 360; return h; };
-  function box(s) {
-    const sx = canvas.width / view.w, sy = canvas.height / view.h;
-    const w = (s.last - s.first + 1) * sx, h = s.bytes * sy;
-    return [(s.first - view.x) * sx, canvas.height - (s.offset - view.y) * sy - h, w, h];
-  }
   function draw() {
-    const scale = window.devicePixelRatio || 1;
+    const scale = window.devicePixelRatio || 1, wide = canvas.clientWidth - left, high = canvas.clientHeight - below;
     canvas.width = canvas.clientWidth * scale;
     canvas.height = canvas.clientHeight * scale;
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    const toX = op => left + (op - view.x) * wide / view.w, toY = byte => high - (byte - view.y) * high / view.h;
+    context.font = '11px sans-serif'; context.fillStyle = '#222'; context.strokeStyle = '#ddd'; context.lineWidth = 1;
+    for (let n = step(view.h), byte = Math.ceil(view.y / n) * n; byte <= view.y + view.h; byte += n) {
+      const text = short(byte), y = toY(byte);
+      context.fillText(text, left - 6 - context.measureText(text).width, Math.max(y + 4, 10));
+      context.beginPath(); context.moveTo(left, y); context.lineTo(left + wide, y); context.stroke();
+    }
+    for (let n = step(view.w), op = Math.ceil(view.x / n) * n; op <= view.x + view.w; op += n) {
+      const text = 'op ' + op, x = toX(op), room = context.measureText(text).width;
+      context.fillText(text, Math.min(Math.max(x - room / 2, left), left + wide - room), high + 15);
+      context.beginPath(); context.moveTo(x, high); context.lineTo(x, high + 4); context.stroke();
+    }
+    context.save(); context.beginPath(); context.rect(left, 0, wide, high); context.clip();
     for (const s of d.slices) {
-      const [x, y, w, h] = box(s);
-      if (x > canvas.width || y > canvas.height || x + w < 0 || y + h < 0) continue;
+      const x = toX(s.first), y = toY(s.offset + s.bytes), w = toX(s.last + 1) - x, h = toY(s.offset) - y;
+      if (x > left + wide || y > high || x + w < left || y + h < 0) continue;
       context.fillStyle = `hsl(${hue(s)} 60% ${s === shown ? 45 : 72}%)`;
       context.fillRect(x, y, Math.max(w, 1), Math.max(h, 1));
       if (w > 4 && h > 4) { context.strokeStyle = '#fff'; context.strokeRect(x, y, w, h); }
-      if (w > 70 * scale && h > 15 * scale) {
-        context.fillStyle = '#000';
-        context.font = 12 * scale + 'px sans-serif';
-        context.save(); context.beginPath(); context.rect(x, y, w, h); context.clip();
-        context.fillText(s.type + ' ' + s.what, x + 4 * scale, y + h / 2 + 4 * scale);
+      // In the part of it that is seen.
+      const x0 = Math.max(x, left), x1 = Math.min(x + w, left + wide), y0 = Math.max(y, 0), y1 = Math.min(y + h, high);
+      if (x1 - x0 > 70 && y1 - y0 > 15) {
+        context.fillStyle = '#000'; context.font = '12px sans-serif';
+        context.save(); context.beginPath(); context.rect(x0, y0, x1 - x0 - 3, y1 - y0); context.clip();
+        context.fillText(s.type + ' ' + s.what, x0 + 4, (y0 + y1) / 2 + 4);
         context.restore();
       }
     }
-    // What is in use, and the scales.
-    const sx = canvas.width / view.w, sy = canvas.height / view.h;
-    context.strokeStyle = '#000'; context.lineWidth = scale; context.beginPath();
+    // What is in use.
+    context.strokeStyle = '#000'; context.beginPath();
     const begin = Math.max(0, Math.floor(view.x)), end = Math.min(d.in_use.length, Math.ceil(view.x + view.w));
     for (let op = begin; op < end; ++op) {
-      const y = canvas.height - (d.in_use[op] - view.y) * sy;
-      context.lineTo((op - view.x) * sx, y);
-      context.lineTo((op + 1 - view.x) * sx, y);
+      context.lineTo(toX(op), toY(d.in_use[op]));
+      context.lineTo(toX(op + 1), toY(d.in_use[op]));
     }
     context.stroke();
-    context.fillStyle = '#000'; context.font = 11 * scale + 'px sans-serif';
-    context.fillText(commas(Math.round(view.y + view.h)) + ' bytes', 4 * scale, 12 * scale);
-    const right = 'op ' + Math.round(view.x + view.w);
-    context.fillText(right, canvas.width - context.measureText(right).width - 4 * scale, canvas.height - 4 * scale);
+    context.restore();
+    context.strokeStyle = '#999'; context.strokeRect(left + 0.5, 0.5, wide - 1, high - 1);
+  }
+  function moveTo(x, y) {
+    view.x = Math.min(Math.max(0, x), ops - view.w);
+    view.y = Math.min(Math.max(0, y), top - view.h);
+    draw();
   }
   function at(event) {
     const r = canvas.getBoundingClientRect();
-    return [view.x + (event.clientX - r.left) / r.width * view.w,
-            view.y + (1 - (event.clientY - r.top) / r.height) * view.h];
+    return [view.x + (event.clientX - r.left - left) / (r.width - left) * view.w,
+            view.y + (1 - (event.clientY - r.top) / (r.height - below)) * view.h];
   }
-  canvas.onmousemove = event => {
+  const isInside = ([op, byte]) => op >= view.x && op < view.x + view.w && byte >= view.y && byte < view.y + view.h;
+  canvas.onpointerdown = event => {
+    if (!isInside(at(event))) return;
+    held = at(event);
+    try { canvas.setPointerCapture(event.pointerId); } catch { /* an event that no pointer made */ }
+    canvas.className = 'moves';
+  };
+  canvas.onpointerup = canvas.onpointercancel = () => { held = null; canvas.className = ''; };
+  canvas.onpointermove = event => {
     const [op, byte] = at(event);
-    const found = d.slices.find(s => s.first <= op && op < s.last + 1 && s.offset <= byte &&
+    if (held) {
+      tip.style.display = 'none';
+      return moveTo(view.x + held[0] - op, view.y + held[1] - byte);
+    }
+    const found = isInside([op, byte]) && d.slices.find(s => s.first <= op && op < s.last + 1 && s.offset <= byte &&
                                      byte < s.offset + s.bytes) || null;
     if (found !== shown) { shown = found; draw(); }
     tip.style.display = found ? 'block' : 'none';
     if (!found) return;
     tip.textContent = found.type + '  ' + found.what + '\n' + commas(found.bytes) + ' bytes at ' +
       commas(found.offset) + ', ops ' + found.first + ' to ' + found.last + '\n' + found.place;
-    tip.style.left = event.clientX + 14 + 'px';
-    tip.style.top = event.clientY + 14 + 'px';
+    // Beside the pointer, and not outside of the window.
+    const room = tip.getBoundingClientRect();
+    tip.style.left = Math.max(0, Math.min(event.clientX + 14, window.innerWidth - room.width - 4)) + 'px';
+    tip.style.top = (event.clientY + 14 + room.height > window.innerHeight ? event.clientY - 10 - room.height : event.clientY + 14) + 'px';
   };
-  canvas.onmouseleave = () => { tip.style.display = 'none'; shown = null; draw(); };
+  canvas.onpointerleave = () => { tip.style.display = 'none'; shown = null; draw(); };
   canvas.onwheel = event => {
     event.preventDefault();
     const [x, y] = at(event), by = event.deltaY < 0 ? 0.8 : 1.25;
     view.w = Math.min(ops, view.w * by); view.h = Math.min(top, view.h * by);
-    view.x = Math.min(Math.max(0, x - (x - view.x) * by), ops - view.w);
-    view.y = Math.min(Math.max(0, y - (y - view.y) * by), top - view.h);
-    draw();
+    moveTo(x - (x - view.x) * by, y - (y - view.y) * by);
   };
   canvas.ondblclick = () => { view = {x: 0, y: 0, w: ops, h: top}; draw(); };
   window.addEventListener('resize', draw);
   draw();
-  add(page, 'p', ops + ' ops from left to right, bytes of the arena upwards; the line is what is in use. The wheel zooms, a double click shows all.');
+  add(page, 'p', ops + ' ops from left to right, bytes of the arena upwards; the line is what is in use. The wheel zooms, dragging moves, a double click shows all.');
 }
 )";
 

@@ -86,13 +86,13 @@ std::string describeAgain(const PlanReport &plan) {
   return text;
 }
 
-std::string refusalOf(const PlanReport &plan, const std::string &where, int64_t limit) {
+std::string refusalOf(const PlanReport &plan, const std::string &where) {
   std::string text;
   for (const DeviceReport &device : plan.devices) {
-    if (limit <= 0 || device.arena <= limit || !text.empty())
+    if (plan.limit <= 0 || device.arena <= plan.limit || !text.empty())
       continue;
     text = "a call of `" + where + "` needs at least " + withCommas(device.arena) + " bytes on " +
-           deviceName(device) + ", more than the " + withCommas(limit) + " allowed\n";
+           deviceName(device) + ", more than the " + withCommas(plan.limit) + " allowed\n";
     if (plan.plain > device.arena)
       text += "that is with values made again; without, it needs " + withCommas(plan.plain) +
               " bytes\n";

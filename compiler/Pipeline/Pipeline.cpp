@@ -87,19 +87,6 @@ std::string identityOf(ir::GraphOp graph) {
   return hasher.hex();
 }
 
-int64_t limitOf(Operation *graph, const Options &options) {
-  auto own = graph->getAttrOfType<IntegerAttr>(ir::kMaxBytes);
-  if (!own || (options.maxBytes > 0 && options.maxBytes < own.getInt()))
-    return options.maxBytes;
-  return own.getInt();
-}
-
-static Options withLimitOf(ir::GraphOp graph, const Options &options) {
-  Options out = options;
-  out.maxBytes = limitOf(graph, options);
-  return out;
-}
-
 bool prepareModule(ModuleOp module) {
   PassManager passes(module.getContext());
   passes.enableVerifier(true);
@@ -284,7 +271,7 @@ Buffer plain(const lowering::BufferInfo &info) {
 /// if the plan is above the limit. False after an error.
 bool lowerEntry(ModuleOp plan, StringRef name, const Options &options, Variant &out,
                 std::vector<Piece> &pieces) {
-  out.figures = figuresOf(plan, name.str(), options.maxBytes);
+  out.figures = figuresOf(plan, name.str());
   if (!out.figures.refusal.empty())
     return true;
   for (rt::ProgramOp program : plan.getOps<rt::ProgramOp>()) {
@@ -345,9 +332,8 @@ std::vector<size_t> workOrder(ArrayRef<ir::KernelOp> bodies, const Options &opti
 } // namespace
 
 OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string, int64_t>> sizes,
-                               const std::string &entry, const Options &given) {
+                               const std::string &entry, const Options &options) {
   MLIRContext *context = graph.getContext();
-  const Options options = withLimitOf(graph, given);
   Timing::Span whole(options.timing, "passes of graphs");
   // A copy of the graph with all it calls: specialisation and inlining change it.
   OwningOpRef<ModuleOp> module = ModuleOp::create(graph.getLoc());
@@ -387,8 +373,10 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
   OwningOpRef<ModuleOp> plan = ModuleOp::create(module->getLoc());
   if (failed(lowering::lowerToMxrt(body, *plan)) || options.stopped())
     return {};
-  for (auto program : plan->getOps<rt::ProgramOp>())
+  for (auto program : plan->getOps<rt::ProgramOp>()) {
     tellArguments(body, program);
+    tellLimit(graph, options, program);
+  }
   if (failed(planMemory(plan, options)))
     return {};
   if (options.guard)
@@ -403,8 +391,7 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
                                     ArrayRef<std::pair<std::string, int64_t>> sizes,
                                     llvm::StringRef identity, const std::string &entry,
                                     const target::TargetCpu &cpu, target::ObjectCache &cache,
-                                    const Options &given) {
-  const Options options = withLimitOf(graph, given);
+                                    const Options &options) {
   target::Hasher hasher;
   hasher.add("variant").add(identity).add(entry).add(cpu.text()).add(options.key());
   for (auto &[name, value] : sizes)
@@ -462,8 +449,7 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
 std::optional<LoweredGraph> lowerGraph(ir::GraphOp graph,
                                        ArrayRef<std::pair<std::string, int64_t>> sizes,
                                        const std::string &entry, const target::TargetCpu &cpu,
-                                       const Options &given) {
-  const Options options = withLimitOf(graph, given);
+                                       const Options &options) {
   OwningOpRef<ModuleOp> plan = makePlan(graph, sizes, entry, options);
   if (!plan)
     return std::nullopt;

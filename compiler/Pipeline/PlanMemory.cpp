@@ -5,8 +5,10 @@
 #include "Memory/Passes.h"
 #include "Memory/Recompute.h"
 #include "Memory/Schedule.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/Pass/PassManager.h"
 #include <map>
+#include <numeric>
 
 namespace mx::pipeline {
 using namespace mlir;
@@ -70,6 +72,18 @@ void tellArguments(ir::GraphOp graph, rt::ProgramOp program) {
     program->setAttr(memory::kGiven, b.getDenseI64ArrayAttr(given));
 }
 
+static int64_t limitOf(Operation *graph, const Options &options) {
+  auto own = graph->getAttrOfType<IntegerAttr>(ir::kMaxBytes);
+  if (!own || (options.maxBytes > 0 && options.maxBytes < own.getInt()))
+    return options.maxBytes;
+  return own.getInt();
+}
+
+void tellLimit(ir::GraphOp graph, const Options &options, rt::ProgramOp program) {
+  if (int64_t limit = limitOf(graph, options); limit > 0)
+    program->setAttr(memory::kLimit, Builder(graph.getContext()).getI64IntegerAttr(limit));
+}
+
 // ------------------------------------------------------------------------------ planning
 
 // Memory between kernels. It comes with a slice for every buffer.
@@ -102,91 +116,66 @@ static int64_t arenaBytes(ModuleOp plan) {
   return sum;
 }
 
+static int64_t limitOf(ModuleOp plan) {
+  auto limit = programOf(plan)->getAttrOfType<IntegerAttr>(memory::kLimit);
+  return limit ? limit.getInt() : 0;
+}
+
 namespace {
 
 /// Values are made again so that a plan is below a limit. How many bytes a plan needs is known only
-/// when it is packed, so some budgets are tried: the limit itself, and what the results suggest.
+/// when it is packed, so budgets are tried, from large to small: those of a ladder that does not
+/// depend on the limit. The first plan that fits is taken, which does the least again. If none
+/// does, all were tried, and the smallest is what can be had.
 class Fitting {
 public:
-  Fitting(const Options &options, int64_t plain) : options(options), plain(plain) {}
+  Fitting(const Options &options, int64_t limit) : options(options), limit(limit) {}
 
-  OwningOpRef<ModuleOp> best; ///< null: nothing is smaller than without
-  bool fits() const { return best && arenaBytes(*best) <= options.maxBytes; }
+  OwningOpRef<ModuleOp> best; ///< null: there is no way at all
+  bool fits() const { return best && arenaBytes(*best) <= limit; }
 
   LogicalResult tryOrder(ModuleOp order) {
-    if (failed(search(order)))
-      return failure();
-    // What is made again is found greedily: a larger budget may end with less.
-    for (double factor : {1.02, 1.05, 1.1, 1.2, 1.4})
-      if (auto budget = static_cast<int64_t>(double(options.maxBytes) * factor);
-          !fits() && failed(tryBudget(order, budget)))
+    memory::BudgetLadder ladder(programOf(order));
+    while (!fits())
+      if (std::optional<Rung> rung = ladder.next(); !rung)
+        break;
+      else if (rung->peak > limit)
+        skipped.push_back({*rung, order});
+      else if (failed(tryBudget(order, rung->budget)))
+        return failure();
+    return success();
+  }
+
+  /// What uses more than the limit at once is planned only to say how little would be enough.
+  LogicalResult findSmallest() {
+    // Of equal ones those of the first order, with larger budgets, which do less again.
+    std::vector<size_t> turns(skipped.size());
+    std::iota(turns.begin(), turns.end(), size_t(0));
+    llvm::sort(turns, [&](size_t a, size_t b) {
+      return std::pair(skipped[a].first.peak, a) < std::pair(skipped[b].first.peak, b);
+    });
+    for (size_t turn : turns)
+      if (auto &[rung, order] = skipped[turn];
+          (!best || rung.peak < arenaBytes(*best)) && failed(tryBudget(order, rung.budget)))
         return failure();
     return success();
   }
 
 private:
-  static constexpr int kRounds = 6;
+  using Rung = memory::BudgetLadder::Rung;
   const Options &options;
-  int64_t plain;
-  double bestCost = 0;
+  int64_t limit;
+  std::vector<std::pair<Rung, ModuleOp>> skipped;
 
-  LogicalResult search(ModuleOp order) {
-    int64_t budget = options.maxBytes, least = 0, tooLarge = plain;
-    bool isLast = false;
-    int misses = 0;
-    for (int round = 0; round < kRounds || (round < 2 * kRounds && !fits()); ++round) {
-      FailureOr<int64_t> got = tryBudget(order, budget);
-      if (failed(got))
-        return failure();
-      if (*got < 0) { // there is no way
-        if (isLast)
-          return success();
-        memory::BudgetRange range = memory::budgetsOf(programOf(order));
-        least = range.least;
-        isLast = least >= tooLarge || least > options.maxBytes;
-        budget = isLast ? least : (least + budget) / 2;
-        budget = std::max(budget, least);
-        continue;
-      }
-      if (isLast)
-        return success();
-      double ratio = double(options.maxBytes) / double(std::max<int64_t>(*got, 1));
-      if (*got <= options.maxBytes) {
-        // More may fit, and cost less.
-        auto more = static_cast<int64_t>(double(budget) * std::min(ratio, 1.5));
-        if (more >= tooLarge || more - budget < budget / 50)
-          return success();
-        budget = more;
-      } else {
-        tooLarge = std::min(tooLarge, budget);
-        // Some budgets leave gaps wherever buffers go, so each miss makes a larger step.
-        double step = std::min(ratio * 0.995, 1 - 0.03 * misses++);
-        auto less = std::max(static_cast<int64_t>(double(budget) * step), least);
-        if (budget - less < rt::kAlignment)
-          return success();
-        budget = less;
-      }
-    }
-    return success();
-  }
-
-  /// The bytes of the plan; -1 if there is no way to use so little.
-  FailureOr<int64_t> tryBudget(ModuleOp order, int64_t budget) {
+  LogicalResult tryBudget(ModuleOp order, int64_t budget) {
     OwningOpRef<ModuleOp> plan = order.clone();
     if (!memory::recompute(programOf(*plan), budget))
-      return int64_t(-1);
+      return success();
     if (failed(runMemoryPasses(*plan, options)))
       return failure();
-    int64_t bytes = arenaBytes(*plan);
-    memory::Work again = memory::workAgain(programOf(*plan));
-    double cost = double(again.operations) + memory::kOperationsPerByte * double(again.bytes);
-    int64_t now = best ? arenaBytes(*best) : plain;
-    bool isBetter = bytes <= options.maxBytes ? !fits() || cost < bestCost : !fits() && bytes < now;
-    if (isBetter) {
+    if (!best || arenaBytes(*plan) < arenaBytes(*best))
       best = std::move(plan);
-      bestCost = cost;
-    }
-    return bytes;
+    return success();
   }
 };
 
@@ -225,7 +214,8 @@ static LogicalResult planCheap(ModuleOp order, const Options &options,
 LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const Options &options) {
   // There is a slice for each buffer, so this is what it needs without any planning.
   bool isLarge = arenaBytes(*plan) > kSmallArena;
-  bool mayRepeat = (isLarge || options.maxBytes > 0) && !options.disabled.count("recompute");
+  const int64_t limit = limitOf(*plan);
+  bool mayRepeat = (isLarge || limit > 0) && !options.disabled.count("recompute");
   SmallVector<OwningOpRef<ModuleOp>> orders;
   // Another order of the ops may need less. What it is worth is known only when both are planned.
   OwningOpRef<ModuleOp> other;
@@ -261,11 +251,13 @@ LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const Options &options) {
       return failure();
     take(cheap);
   }
-  if (mayRepeat && options.maxBytes > 0 && arenaBytes(*plan) > options.maxBytes) {
-    Fitting fitting(options, plain);
+  if (mayRepeat && limit > 0 && arenaBytes(*plan) > limit) {
+    Fitting fitting(options, limit);
     for (OwningOpRef<ModuleOp> &order : orders)
       if (!fitting.fits() && failed(fitting.tryOrder(*order)))
         return failure();
+    if (!fitting.fits() && failed(fitting.findSmallest()))
+      return failure();
     take(fitting.best);
   }
   programOf(*plan)->setAttr(memory::kSourceBound, sourceBound);
@@ -317,6 +309,7 @@ std::optional<memory::PlanReport> planSegments(ir::FuncOp function,
   memory::PlanReport out;
   out.name = name;
   out.plain = 0;
+  out.limit = limitOf(function, options);
   std::map<std::string, memory::DeviceReport> devices;
   auto on = [&](StringRef device) -> memory::DeviceReport & {
     memory::DeviceReport &report = devices[device.str()];
@@ -367,12 +360,12 @@ std::optional<memory::PlanReport> planSegments(ir::FuncOp function,
   return out;
 }
 
-Figures figuresOf(ModuleOp plan, const std::string &name, int64_t limit) {
+Figures figuresOf(ModuleOp plan, const std::string &name) {
   memory::PlanReport report = memory::describePlan(programOf(plan), name);
   Figures out;
-  out.refusal = memory::refusalOf(report, name, limit);
+  out.refusal = memory::refusalOf(report, name);
   // What costs next to nothing is not worth a word.
-  if (limit > 0 && report.plain > limit)
+  if (report.limit > 0 && report.plain > report.limit)
     out.again = memory::describeAgain(report);
   for (const memory::DeviceReport &device : report.devices) {
     for (auto [use, bytes] : device.arguments)

@@ -13,12 +13,12 @@ void markArguments(ir::GraphOp graph);
 /// Hands these notes to the program of the graph, and which arguments are given up for results.
 void tellArguments(ir::GraphOp graph, rt::ProgramOp program);
 
-/// Bytes that the arena of a graph may have, by its own limit (`@max_bytes`) and by the options; 0:
-/// any number.
-int64_t limitOf(mlir::Operation *graph, const Options &options);
+/// Notes on the program of a graph how many bytes its arena may have, by the graph's own limit
+/// (`@max_bytes`) and by the options. Plans, figures and reports read it there.
+void tellLimit(ir::GraphOp graph, const Options &options, rt::ProgramOp program);
 
-/// Orders ops, makes values again if the limit asks for it, and packs. The plan is the smallest
-/// that was found if none is below the limit.
+/// Orders ops, makes values again if the program's limit asks for it, and packs. The plan is the
+/// smallest that was found if none is below the limit.
 mlir::LogicalResult planMemory(mlir::OwningOpRef<mlir::ModuleOp> &plan, const Options &options);
 
 /// The plans of the graphs that a function calls, as one: Segment made them of a graph on several
@@ -28,6 +28,6 @@ planSegments(ir::FuncOp function, llvm::ArrayRef<std::pair<std::string, int64_t>
              const std::string &name, const Options &options);
 
 /// What users are told about a plan; `name` is that of the graph.
-Figures figuresOf(mlir::ModuleOp plan, const std::string &name, int64_t limit);
+Figures figuresOf(mlir::ModuleOp plan, const std::string &name);
 
 } // namespace mx::pipeline

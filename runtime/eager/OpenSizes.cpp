@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "eager/OpenSizes.h"
+#include "base/Halfs.h"
 #include "eager/TensorValue.h"
 #include "memory/Tensor.h"
 #include "mxrt/call.h"
-#include "routines/Routines.h"
+#include "mxrt/routine.h"
 
 #include <cstring>
 
@@ -100,12 +101,13 @@ Status unique(void *context, Invocation &call) {
   mxrt_context here = {};
   MXRT_CHECK(
       Status(mxrt_runtime_context(x.runtime, &x.tensor->buffer->device, &call.place, &here)));
-  Scratch<int32_t> order(&here, x.size());
-  if (!order)
-    return Status(noMemory(&here));
   const void *inputs[] = {x.tensor->data()};
   const int64_t sizes[] = {1, x.size(), 1};
-  MXRT_CHECK(Status(mxrt_argsort(&here, type, sizes, inputs, order.data())));
+  const mxrt_workspace layout = mxrt_argsort_workspace(int64_t(bytes), sizes);
+  TensorRef places = MXRT_TRY(x.result(call, MXRT_I32, x.size()));
+  TensorRef workspace = MXRT_TRY(x.result(call, MXRT_U8, mxrt_workspace_bytes(&layout)));
+  auto *order = reinterpret_cast<int32_t *>(places->data());
+  MXRT_CHECK(Status(mxrt_argsort(&here, type, sizes, inputs, order, workspace->data())));
 
   auto *from = static_cast<const char *>(inputs[0]);
   int64_t count = 0; // the first of each value moves to the front

@@ -14,27 +14,15 @@ namespace mxrt::eager {
 namespace {
 
 using Routine = mxrt_status (*)(const mxrt_context *, mxrt_dtype, const int64_t *,
-                                const void *const *, void *);
+                                const void *const *, void *, void *);
 
 constexpr struct {
   std::string_view name;
   Routine run;
+  mxrt_workspace (*workspace)(int64_t, const int64_t *);
 } routines[] = {
-    {"argsort", mxrt_argsort},
-    {"argsort_down", mxrt_argsort_down},
-    {"cumsum", mxrt_cumsum},
-    {"cumprod", mxrt_cumprod},
-    {"recurrence", mxrt_recurrence},
-    {"scatter_add", mxrt_scatter_add},
-    {"scatter_set", mxrt_scatter_set},
-    {"scatter_max", mxrt_scatter_max},
-    {"cholesky", mxrt_cholesky},
-    {"solve", mxrt_solve},
-    {"solve_lower", mxrt_solve_lower},
-    {"solve_upper", mxrt_solve_upper},
-    {"qr", mxrt_qr},
-    {"svd", mxrt_svd},
-    {"eigh", mxrt_eigh},
+#define MXRT_ROUTINE(name, workspace) {#name, mxrt_##name, workspace},
+#include "mxrt/routine.def"
 };
 
 struct Arguments {
@@ -42,7 +30,7 @@ struct Arguments {
   const char *name; // static
   mxrt_dtype type;
   int32_t inputs;
-  bool checkNan;
+  bool checkNan, hasWorkspace; // its tensor is the last one
   int64_t sizes[3];
 };
 
@@ -54,8 +42,9 @@ mxrt_status routineKernel(const mxrt_context *context, const mxrt_tensor *const 
   for (int32_t i = 0; i < arguments.inputs; ++i)
     inputs[i] = tensors[i]->data();
   const mxrt_tensor *to = tensors[arguments.inputs];
+  void *work = arguments.hasWorkspace ? tensors[arguments.inputs + 1]->data() : nullptr;
   if (mxrt_status failure =
-          arguments.run(context, arguments.type, arguments.sizes, inputs, to->data()))
+          arguments.run(context, arguments.type, arguments.sizes, inputs, to->data(), work))
     return failure;
   return arguments.checkNan ? checkNan(context, arguments.name, to) : nullptr;
 }
@@ -157,18 +146,24 @@ Status runRoutine(OpCall &call) {
       held[i] = MXRT_TRY(call.denseCopy(x[i]));
       x[i] = held[i].get();
     }
+  TensorRef result = MXRT_TRY(call.create(op.result, plan.rank, plan.sizes)), workspace;
   for (const auto &known : routines)
-    if (known.name == op.info->name)
+    if (known.name == op.info->name) {
       arguments.run = known.run;
-  TensorRef result = MXRT_TRY(call.create(op.result, plan.rank, plan.sizes));
+      mxrt_workspace layout = known.workspace(mxrt_dtype_size(op.type), plan.calls);
+      int64_t bytes = mxrt_workspace_bytes(&layout);
+      arguments.hasWorkspace = bytes > 0;
+      if (bytes > 0)
+        workspace = MXRT_TRY(call.create(MXRT_U8, 1, &bytes));
+    }
   arguments.name = op.info->name;
   arguments.type = op.type;
   arguments.inputs = int32_t(call.count());
   arguments.checkNan = call.checksNan(op.result);
   memcpy(arguments.sizes, plan.calls, sizeof(plan.calls));
-  mxrt_tensor *to = result.get();
-  MXRT_CHECK(
-      call.issue(routineKernel, x, call.count(), &to, 1, &arguments, sizeof(arguments), op.device));
+  mxrt_tensor *to[] = {result.get(), workspace.get()};
+  MXRT_CHECK(call.issue(routineKernel, x, call.count(), to, workspace ? 2 : 1, &arguments,
+                        sizeof(arguments), op.device));
   return call.give(std::move(result));
 }
 

@@ -44,6 +44,7 @@ template <typename T> bool allFinite(const T *x, int64_t count) {
 template <typename T> struct Work {
   const mxrt_context *context;
   const Lapack<T> &library;
+  const Piece &room;
   int64_t m, n;
   const char *name;
   int64_t number = 0; // of the matrix
@@ -79,19 +80,16 @@ template <typename T> struct Work {
   }
 
   mxrt_status solve(const T *a, const T *b, T *out) const {
-    Scratch<T> factors(context, m * m), columns(context, m * n);
-    Scratch<Int> pivots(context, m);
-    if (!factors || !columns || !pivots)
-      return noMemory(context);
-    memcpy(factors.data(), a, size_t(m * m) * sizeof(T));
-    transpose(b, columns.data(), m, n);
+    T *factors = room.part<T>(0), *columns = room.part<T>(1);
+    Int *pivots = room.part<Int>(2);
+    memcpy(factors, a, size_t(m * m) * sizeof(T));
+    transpose(b, columns, m, n);
     Int size = Int(m), count = Int(n), info = 0;
-    library.getrf(&size, &size, factors.data(), &size, pivots.data(), &info);
+    library.getrf(&size, &size, factors, &size, pivots, &info);
     if (info > 0)
       return fail("is singular");
-    library.getrs("T", &size, &count, factors.data(), &size, pivots.data(), columns.data(), &size,
-                  &info, 1);
-    transpose(columns.data(), out, n, m);
+    library.getrs("T", &size, &count, factors, &size, pivots, columns, &size, &info, 1);
+    transpose(columns, out, n, m);
     return nullptr;
   }
 
@@ -109,25 +107,15 @@ template <typename T> struct Work {
   }
 
   mxrt_status qr(const T *a, T *q, T *r) const {
-    Scratch<T> columns(context, m * n), tau(context, n);
-    if (!columns || !tau)
-      return noMemory(context);
-    transpose(a, columns.data(), m, n);
-    Int rows = Int(m), width = Int(n), info = 0, ask = -1;
-    T best[2] = {};
-    library.geqrf(&rows, &width, columns.data(), &rows, tau.data(), &best[0], &ask, &info);
-    library.orgqr(&rows, &width, &width, columns.data(), &rows, tau.data(), &best[1], &ask, &info);
-    Int room = Int(best[0] > best[1] ? best[0] : best[1]);
-    Scratch<T> work(context, room);
-    if (!work)
-      return noMemory(context);
-    library.geqrf(&rows, &width, columns.data(), &rows, tau.data(), work.data(), &room, &info);
+    T *columns = room.part<T>(0), *tau = room.part<T>(1), *work = room.part<T>(2);
+    transpose(a, columns, m, n);
+    Int rows = Int(m), width = Int(n), info = 0, length = Int(room.count<T>(2));
+    library.geqrf(&rows, &width, columns, &rows, tau, work, &length, &info);
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < n; ++j)
         r[i * n + j] = j < i ? T(0) : columns[j * m + i];
-    library.orgqr(&rows, &width, &width, columns.data(), &rows, tau.data(), work.data(), &room,
-                  &info);
-    transpose(columns.data(), q, n, m);
+    library.orgqr(&rows, &width, &width, columns, &rows, tau, work, &length, &info);
+    transpose(columns, q, n, m);
     return nullptr;
   }
 
@@ -135,65 +123,49 @@ template <typename T> struct Work {
   mxrt_status svd(const T *a, T *u, T *s, T *v) const {
     if (!allFinite(a, m * n))
       return fail("has an element that is not finite");
-    Scratch<T> copy(context, m * n);
-    Scratch<Int> whole(context, 8 * n);
-    if (!copy || !whole)
-      return noMemory(context);
-    memcpy(copy.data(), a, size_t(m * n) * sizeof(T));
-    Int rows = Int(n), width = Int(m), info = 0, ask = -1;
-    T best = 0;
-    library.gesdd("S", &rows, &width, copy.data(), &rows, s, v, &rows, u, &rows, &best, &ask,
-                  whole.data(), &info, 1);
-    // A float may have rounded the number down.
-    Int room = Int(best + best / 1024) + 1;
-    Scratch<T> work(context, room);
-    if (!work)
-      return noMemory(context);
-    library.gesdd("S", &rows, &width, copy.data(), &rows, s, v, &rows, u, &rows, work.data(), &room,
-                  whole.data(), &info, 1);
-    return info > 0 ? fail("has no singular values that the iteration could find") : nullptr;
+    T *copy = room.part<T>(0);
+    memcpy(copy, a, size_t(m * n) * sizeof(T));
+    Int rows = Int(n), width = Int(m), info = 0, length = Int(room.count<T>(1));
+    library.gesdd("S", &rows, &width, copy, &rows, s, v, &rows, u, &rows, room.part<T>(1), &length,
+                  room.part<Int>(2), &info, 1);
+    return info == 0 ? nullptr : fail("has no singular values that the iteration could find");
   }
 
   mxrt_status eigh(const T *a, T *values, T *vectors) const {
-    Scratch<T> copy(context, n * n);
-    if (!copy)
-      return noMemory(context);
-    memcpy(copy.data(), a, size_t(n * n) * sizeof(T));
+    T *copy = room.part<T>(0);
+    memcpy(copy, a, size_t(n * n) * sizeof(T));
     for (int64_t r = 0; r < n; ++r)
       if (!allFinite(a + r * n, r + 1))
         return fail("has an element that is not finite");
-    Int size = Int(n), info = 0, ask = -1, wholeRoom = 0;
-    T best = 0;
-    library.syevd("V", "U", &size, copy.data(), &size, values, &best, &ask, &wholeRoom, &ask, &info,
-                  1, 1);
-    Int room = Int(best + best / 1024) + 1;
-    Scratch<T> work(context, room);
-    Scratch<Int> whole(context, wholeRoom);
-    if (!work || !whole)
-      return noMemory(context);
-    library.syevd("V", "U", &size, copy.data(), &size, values, work.data(), &room, whole.data(),
-                  &wholeRoom, &info, 1, 1);
-    if (info > 0)
+    Int size = Int(n), info = 0, length = Int(room.count<T>(1));
+    Int wholeLength = Int(room.count<Int>(2));
+    library.syevd("V", "U", &size, copy, &size, values, room.part<T>(1), &length, room.part<Int>(2),
+                  &wholeLength, &info, 1, 1);
+    if (info != 0)
       return fail("has no eigenvalues that the iteration could find");
-    transpose(copy.data(), vectors, n, n);
+    transpose(copy, vectors, n, n);
     return nullptr;
   }
 };
 
 /// LAPACK counts in i32.
-bool isCountable(int64_t m, int64_t n) {
+bool isCountable(int64_t m, int64_t n, const mxrt_workspace &layout, int64_t element) {
   int64_t all;
-  return checkedMul(m, n, all) && all <= INT32_MAX && m <= INT32_MAX / 16 && n <= INT32_MAX / 16;
+  bool fits = checkedMul(m, n, all) && all <= INT32_MAX && m <= INT32_MAX / 16 &&
+              n <= INT32_MAX / 16;
+  for (int64_t bytes : layout.parts)
+    fits = fits && bytes / element <= INT32_MAX;
+  return fits;
 }
 
 /// body(work, number of the matrix) for the batch, in parallel.
 template <typename T, typename Body>
 mxrt_status overBatch(const mxrt_context *context, const char *name, const int64_t *sizes,
-                      const Body &body) {
+                      const mxrt_workspace &layout, void *room, const Body &body) {
   int64_t batch = sizes[0], m = sizes[1], n = sizes[2];
   if (batch == 0 || m == 0 || n == 0)
     return nullptr;
-  if (!isCountable(m, n))
+  if (!isCountable(m, n, layout, sizeof(T)))
     return error(context->allocator, MXRT_SHAPE, context->place, "%s: %lld by %lld is too large",
                  name, static_cast<long long>(m), static_cast<long long>(n))
         .release();
@@ -201,9 +173,10 @@ mxrt_status overBatch(const mxrt_context *context, const char *name, const int64
   if (library.failed())
     return library.takeStatus().release();
   const Lapack<T> &functions = **library;
-  return inChunks(context, batch, grainFor(m * m * n),
-                  [&](int64_t begin, int64_t end, const mxrt_context *here) -> mxrt_status {
-                    Work<T> work = {here, functions, m, n, name, 0, batch > 1};
+  return inPieces(context, layout, room, batch,
+                  [&](int64_t begin, int64_t end, const Piece &piece,
+                      const mxrt_context *here) -> mxrt_status {
+                    Work<T> work = {here, functions, piece, m, n, name, 0, batch > 1};
                     for (int64_t i = begin; i < end; ++i) {
                       work.number = i;
                       if (mxrt_status bad = mxrt_poll(here))
@@ -220,15 +193,15 @@ mxrt_status overBatch(const mxrt_context *context, const char *name, const int64
 extern "C" {
 
 /// One function of the header: BODY does matrix `i`, with T the element type.
-#define ROUTINE(NAME, BODY)                                                                        \
+#define ROUTINE(NAME, WORKSPACE, BODY)                                                             \
   mxrt_status mxrt_##NAME(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,      \
-                          const void *const *inputs, void *out) {                                  \
+                          const void *const *inputs, void *out, void *room) {                      \
     const int64_t m = sizes[1], n = sizes[2];                                                      \
     (void)m;                                                                                       \
     (void)n;                                                                                       \
     auto run = [&]<typename T>(T *to) {                                                            \
       auto *a = static_cast<const T *>(inputs[0]);                                                 \
-      return overBatch<T>(context, #NAME, sizes,                                                   \
+      return overBatch<T>(context, #NAME, sizes, WORKSPACE(sizeof(T), sizes), room,                \
                           [&](const Work<T> &work, int64_t i) -> mxrt_status { BODY });            \
     };                                                                                             \
     if (type == MXRT_F32)                                                                          \
@@ -238,28 +211,28 @@ extern "C" {
     return wrongType(context, #NAME, type);                                                        \
   }
 
-ROUTINE(cholesky, { return work.cholesky(a + i * n * n, to + i * n * n); })
-ROUTINE(solve, {
+ROUTINE(cholesky, mxrt_matrix_workspace, { return work.cholesky(a + i * n * n, to + i * n * n); })
+ROUTINE(solve, mxrt_solve_workspace, {
   auto *b = static_cast<const T *>(inputs[1]);
   return work.solve(a + i * m * m, b + i * m * n, to + i * m * n);
 })
-ROUTINE(solve_lower, {
+ROUTINE(solve_lower, mxrt_matrix_workspace, {
   auto *b = static_cast<const T *>(inputs[1]);
   return work.solveHalf(a + i * m * m, b + i * m * n, to + i * m * n, /*lower=*/true);
 })
-ROUTINE(solve_upper, {
+ROUTINE(solve_upper, mxrt_matrix_workspace, {
   auto *b = static_cast<const T *>(inputs[1]);
   return work.solveHalf(a + i * m * m, b + i * m * n, to + i * m * n, /*lower=*/false);
 })
-ROUTINE(qr, {
+ROUTINE(qr, mxrt_qr_workspace, {
   T *q = to + i * (m * n + n * n);
   return work.qr(a + i * m * n, q, q + m * n);
 })
-ROUTINE(svd, {
+ROUTINE(svd, mxrt_svd_workspace, {
   T *u = to + i * (m * n + n + n * n);
   return work.svd(a + i * m * n, u, u + m * n, u + m * n + n);
 })
-ROUTINE(eigh, {
+ROUTINE(eigh, mxrt_eigh_workspace, {
   T *values = to + i * (n + n * n);
   return work.eigh(a + i * n * n, values, values + n);
 })

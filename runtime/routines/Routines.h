@@ -1,61 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the routines share: memory for the time of a call, errors, and parallel
-// loops with a lambda.
+// What the routines share: pieces of their workspace, errors, and parallel loops
+// with a lambda.
 
 #ifndef MXRT_ROUTINES_ROUTINES_H
 #define MXRT_ROUTINES_ROUTINES_H
 
-#include "base/Allocator.h"
 #include "base/CheckedMath.h"
 #include "base/Halfs.h"
+#include "base/Status.h"
 #include "mxrt/routine.h"
 
 namespace mxrt {
 
-/// Elements without constructors, for the time of a call.
-template <typename T> class Scratch {
+/// The part of a workspace that belongs to one chunk of the work.
+class Piece {
 public:
-  Scratch(const mxrt_context *context, int64_t count)
-      : alloc(context->allocator), bytes(size_t(count) * sizeof(T)),
-        items(static_cast<T *>(allocateBytes(alloc, bytes, MXRT_ALIGNMENT))) {}
-  ~Scratch() { releaseBytes(alloc, items, bytes, MXRT_ALIGNMENT); }
-  Scratch(const Scratch &) = delete;
-  Scratch &operator=(const Scratch &) = delete;
-  explicit operator bool() const { return items != nullptr; }
-  T *data() const { return items; }
-  T &operator[](int64_t i) const { return items[i]; }
+  Piece(const mxrt_workspace &layout, void *work, int64_t number)
+      : layout(layout),
+        begin(static_cast<char *>(work) + number * mxrt_workspace_piece_bytes(&layout)) {}
+  template <typename T> T *part(int index) const {
+    return reinterpret_cast<T *>(begin + mxrt_workspace_offset(&layout, index));
+  }
+  /// Elements that a part has room for.
+  template <typename T> int64_t count(int index) const {
+    return layout.parts[index] / int64_t(sizeof(T));
+  }
 
 private:
-  const mxrt_allocator *alloc;
-  size_t bytes;
-  T *items;
+  const mxrt_workspace &layout;
+  char *begin;
 };
 
-inline mxrt_status noMemory(const mxrt_context *context) {
-  return outOfMemory(context->allocator, context->place).release();
-}
 inline mxrt_status wrongType(const mxrt_context *context, const char *name, mxrt_dtype type) {
   return error(context->allocator, MXRT_DTYPE, context->place, "%s has no code for %s", name,
                mxrt_dtype_name(type))
       .release();
 }
 
-/// body(begin, end, context) for chunks of [0, count).
+/// body(begin, end, number, context) for chunks of [0, count).
 template <typename Body>
 mxrt_status inChunks(const mxrt_context *context, int64_t count, int64_t grain, const Body &body) {
   return mxrt_parallel_for(
       context, count, grain,
-      [](void *user, int64_t begin, int64_t end, int64_t, const mxrt_context *inner) {
-        return (*static_cast<const Body *>(user))(begin, end, inner);
+      [](void *user, int64_t begin, int64_t end, int64_t number, const mxrt_context *inner) {
+        return (*static_cast<const Body *>(user))(begin, end, number, inner);
       },
       const_cast<Body *>(&body));
 }
 
-/// So many units that a chunk is worth a thread, at `work` elements a unit.
-inline int64_t grainFor(int64_t work) {
-  constexpr int64_t chunk = 1 << 15;
-  return work >= chunk ? 1 : chunk / (work > 0 ? work : 1);
+/// body(begin, end, piece, context) for [0, count) in as many chunks as the
+/// workspace has pieces.
+template <typename Body>
+mxrt_status inPieces(const mxrt_context *context, const mxrt_workspace &layout, void *work,
+                     int64_t count, const Body &body) {
+  if (layout.pieces == 0)
+    return nullptr;
+  return inChunks(context, count, ceilDiv(count, layout.pieces),
+                  [&](int64_t begin, int64_t end, int64_t number, const mxrt_context *here) {
+                    return body(begin, end, Piece(layout, work, number), here);
+                  });
 }
 
 } // namespace mxrt

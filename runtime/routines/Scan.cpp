@@ -67,8 +67,8 @@ mxrt_status scan(const mxrt_context *context, const int64_t *sizes, const void *
   auto *to = static_cast<T *>(out);
   int64_t tiles = ceilDiv(inner, tileWidth);
   int64_t width = inner < tileWidth ? inner : tileWidth;
-  return inChunks(context, outer * tiles, grainFor(n * width),
-                  [&](int64_t begin, int64_t end, const mxrt_context *here) -> mxrt_status {
+  return inChunks(context, outer * tiles, mxrt_workspace_grain(n * width),
+                  [&](int64_t begin, int64_t end, int64_t, const mxrt_context *here) -> mxrt_status {
                     typename Wide<T>::type state[tileWidth];
                     for (int64_t unit = begin; unit < end; ++unit) {
                       if (mxrt_status stop = mxrt_poll(here))
@@ -119,17 +119,17 @@ mxrt_status scanTyped(const mxrt_context *context, mxrt_dtype type, const char *
 extern "C" {
 
 mxrt_status mxrt_cumsum(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
-                        const void *const *inputs, void *out) {
+                        const void *const *inputs, void *out, void *) {
   return scanTyped<Step::Add>(context, type, "cumsum", sizes, inputs, out);
 }
 
 mxrt_status mxrt_cumprod(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
-                         const void *const *inputs, void *out) {
+                         const void *const *inputs, void *out, void *) {
   return scanTyped<Step::Multiply>(context, type, "cumprod", sizes, inputs, out);
 }
 
 mxrt_status mxrt_recurrence(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
-                            const void *const *inputs, void *out) {
+                            const void *const *inputs, void *out, void *) {
   return scanTyped<Step::Recur>(context, type, "recurrence", sizes, inputs, out);
 }
 

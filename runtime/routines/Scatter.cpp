@@ -35,7 +35,7 @@ mxrt_status checkPlaces(const mxrt_context *context, const Job &job) {
   return nullptr;
 }
 
-/// body(first row, end row, context) in parallel if it is worth it.
+/// body(first row, end row, number, context) in parallel if it is worth it.
 template <typename Body>
 mxrt_status overRows(const mxrt_context *context, const Job &job, const Body &body) {
   bool small = job.count < 4096 && job.rows * job.width < (1 << 16);
@@ -59,7 +59,7 @@ mxrt_status scatter(const mxrt_context *context, const Job &job, const void *con
   auto *x = static_cast<const T *>(inputs[0]), *y = static_cast<const T *>(inputs[2]);
   auto *to = static_cast<T *>(out);
   int64_t width = job.width;
-  return overRows(context, job, [&](int64_t begin, int64_t end, const mxrt_context *) {
+  return overRows(context, job, [&](int64_t begin, int64_t end, int64_t, const mxrt_context *) {
     memcpy(to + begin * width, x + begin * width, size_t((end - begin) * width) * sizeof(T));
     for (int64_t k = 0; k < job.count; ++k) {
       int64_t row = job.row(k);
@@ -74,33 +74,29 @@ mxrt_status scatter(const mxrt_context *context, const Job &job, const void *con
   });
 }
 
-/// In f32, rounded at the end.
+/// In f32, rounded at the end. `work` has a sum for each element of the result.
 template <typename Half, Join join>
 mxrt_status scatterHalfs(const mxrt_context *context, const Job &job, const void *const *inputs,
-                         void *out) {
+                         void *out, void *work) {
   auto *x = static_cast<const Half *>(inputs[0]), *y = static_cast<const Half *>(inputs[2]);
   auto *to = static_cast<Half *>(out);
+  auto *sums = static_cast<float *>(work);
   int64_t width = job.width;
-  return overRows(context, job,
-                  [&](int64_t begin, int64_t end, const mxrt_context *here) -> mxrt_status {
-                    int64_t elements = (end - begin) * width;
-                    Scratch<float> sums(here, elements);
-                    if (!sums)
-                      return noMemory(here);
-                    for (int64_t i = 0; i < elements; ++i)
-                      sums[i] = x[begin * width + i].wide();
-                    for (int64_t k = 0; k < job.count; ++k) {
-                      int64_t row = job.row(k);
-                      if (row < begin || row >= end)
-                        continue;
-                      float *mine = sums.data() + (row - begin) * width;
-                      for (int64_t c = 0; c < width; ++c)
-                        mine[c] = joined<float, join>(mine[c], y[k * width + c].wide());
-                    }
-                    for (int64_t i = 0; i < elements; ++i)
-                      to[begin * width + i] = Half::of(sums[i]);
-                    return nullptr;
-                  });
+  return overRows(context, job, [&](int64_t begin, int64_t end, int64_t, const mxrt_context *) {
+    for (int64_t i = begin * width; i < end * width; ++i)
+      sums[i] = x[i].wide();
+    for (int64_t k = 0; k < job.count; ++k) {
+      int64_t row = job.row(k);
+      if (row < begin || row >= end)
+        continue;
+      float *mine = sums + row * width;
+      for (int64_t c = 0; c < width; ++c)
+        mine[c] = joined<float, join>(mine[c], y[k * width + c].wide());
+    }
+    for (int64_t i = begin * width; i < end * width; ++i)
+      to[i] = Half::of(sums[i]);
+    return mxrt_status();
+  });
 }
 
 mxrt_status scatterSet(const mxrt_context *context, const Job &job, size_t elementBytes,
@@ -108,7 +104,7 @@ mxrt_status scatterSet(const mxrt_context *context, const Job &job, size_t eleme
   auto *x = static_cast<const char *>(inputs[0]), *y = static_cast<const char *>(inputs[2]);
   auto *to = static_cast<char *>(out);
   auto bytes = size_t(job.width) * elementBytes;
-  return overRows(context, job, [&](int64_t begin, int64_t end, const mxrt_context *) {
+  return overRows(context, job, [&](int64_t begin, int64_t end, int64_t, const mxrt_context *) {
     memcpy(to + size_t(begin) * bytes, x + size_t(begin) * bytes, size_t(end - begin) * bytes);
     for (int64_t k = 0; k < job.count; ++k)
       if (int64_t row = job.row(k); row >= begin && row < end)
@@ -119,7 +115,7 @@ mxrt_status scatterSet(const mxrt_context *context, const Job &job, size_t eleme
 
 template <Join join>
 mxrt_status scatterTyped(const mxrt_context *context, mxrt_dtype type, const char *name,
-                         const int64_t *sizes, const void *const *inputs, void *out) {
+                         const int64_t *sizes, const void *const *inputs, void *out, void *work) {
   Job job = {sizes[0], sizes[1], sizes[2], static_cast<const int64_t *>(inputs[1])};
   if (mxrt_status bad = checkPlaces(context, job))
     return bad;
@@ -138,9 +134,9 @@ mxrt_status scatterTyped(const mxrt_context *context, mxrt_dtype type, const cha
     case MXRT_I64:
       return scatter<int64_t, join>(context, job, inputs, out);
     case MXRT_F16:
-      return scatterHalfs<F16, join>(context, job, inputs, out);
+      return scatterHalfs<F16, join>(context, job, inputs, out, work);
     case MXRT_BF16:
-      return scatterHalfs<Bf16, join>(context, job, inputs, out);
+      return scatterHalfs<Bf16, join>(context, job, inputs, out, work);
     case MXRT_F32:
       return scatter<float, join>(context, job, inputs, out);
     case MXRT_F64:
@@ -156,18 +152,18 @@ mxrt_status scatterTyped(const mxrt_context *context, mxrt_dtype type, const cha
 extern "C" {
 
 mxrt_status mxrt_scatter_add(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
-                             const void *const *inputs, void *out) {
-  return scatterTyped<Join::Add>(context, type, "scatter_add", sizes, inputs, out);
+                             const void *const *inputs, void *out, void *work) {
+  return scatterTyped<Join::Add>(context, type, "scatter_add", sizes, inputs, out, work);
 }
 
 mxrt_status mxrt_scatter_set(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
-                             const void *const *inputs, void *out) {
-  return scatterTyped<Join::Set>(context, type, "scatter_set", sizes, inputs, out);
+                             const void *const *inputs, void *out, void *work) {
+  return scatterTyped<Join::Set>(context, type, "scatter_set", sizes, inputs, out, work);
 }
 
 mxrt_status mxrt_scatter_max(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
-                             const void *const *inputs, void *out) {
-  return scatterTyped<Join::Max>(context, type, "scatter_max", sizes, inputs, out);
+                             const void *const *inputs, void *out, void *work) {
+  return scatterTyped<Join::Max>(context, type, "scatter_max", sizes, inputs, out, work);
 }
 
 } // extern "C"

@@ -71,15 +71,11 @@ template <typename Key> void insertionSort(Item<Key> *items, int64_t n) {
   }
 }
 
-constexpr int64_t fewItems = 48;
-constexpr int maxDigits = 2048; // values of a digit of 11 bits
-
 /// Sorts `items`; `other` has as much room. Returns which of them has the result.
 template <typename Key, int bits>
 Item<Key> *radixSort(Item<Key> *items, Item<Key> *other, int64_t n, uint32_t *counts) {
   constexpr int width = sizeof(Key) * 8, passes = (width + bits - 1) / bits;
   constexpr uint32_t values = 1u << bits;
-  static_assert(values <= maxDigits);
   memset(counts, 0, sizeof(uint32_t) * values * passes);
   for (int64_t i = 0; i < n; ++i)
     for (int pass = 0; pass < passes; ++pass)
@@ -104,30 +100,30 @@ Item<Key> *radixSort(Item<Key> *items, Item<Key> *other, int64_t n, uint32_t *co
 
 template <typename Key>
 mxrt_status sortRows(const mxrt_context *context, Reader<Key> read, const int64_t *sizes,
-                     const void *from, int32_t *out) {
+                     const void *from, int32_t *out, void *work) {
   int64_t n = sizes[1], inner = sizes[2];
   const Key *x = static_cast<const Key *>(from);
-  return inChunks(context, sizes[0] * inner, grainFor(n),
-                  [&](int64_t begin, int64_t end, const mxrt_context *here) -> mxrt_status {
-                    constexpr int maxPasses = sizeof(Key) < 2 ? 1 : sizeof(Key);
-                    Scratch<Item<Key>> items(here, n), other(here, n);
-                    Scratch<uint32_t> counts(here, n > fewItems ? maxPasses * maxDigits : 1);
-                    if (!items || !other || !counts)
-                      return noMemory(here);
+  const mxrt_workspace layout = mxrt_argsort_workspace(sizeof(Key), sizes);
+  return inPieces(context, layout, work, sizes[0] * inner,
+                  [&](int64_t begin, int64_t end, const Piece &piece,
+                      const mxrt_context *here) -> mxrt_status {
+                    auto *items = piece.part<Item<Key>>(0), *other = piece.part<Item<Key>>(1);
+                    auto *counts = piece.part<uint32_t>(2);
+                    static_assert(sizeof(Item<Key>) == (sizeof(Key) == 8 ? 16 : 8));
                     for (int64_t row = begin; row < end; ++row) {
                       int64_t base = row / inner * n * inner + row % inner;
                       if (mxrt_status stop = mxrt_poll(here))
                         return stop;
                       for (int64_t i = 0; i < n; ++i)
                         items[i] = {read(x + base + i * inner), uint32_t(i)};
-                      Item<Key> *sorted = items.data();
+                      Item<Key> *sorted = items;
                       constexpr int wide = sizeof(Key) >= 4 ? 11 : 8;
-                      if (n <= fewItems)
+                      if (n <= MXRT_SORT_FEW)
                         insertionSort(sorted, n);
-                      else if (n < 4096)
-                        sorted = radixSort<Key, 8>(sorted, other.data(), n, counts.data());
+                      else if (n < MXRT_SORT_MANY)
+                        sorted = radixSort<Key, 8>(sorted, other, n, counts);
                       else
-                        sorted = radixSort<Key, wide>(sorted, other.data(), n, counts.data());
+                        sorted = radixSort<Key, wide>(sorted, other, n, counts);
                       for (int64_t i = 0; i < n; ++i)
                         out[base + i * inner] = int32_t(sorted[i].place);
                     }
@@ -136,7 +132,7 @@ mxrt_status sortRows(const mxrt_context *context, Reader<Key> read, const int64_
 }
 
 mxrt_status argsort(const mxrt_context *context, mxrt_dtype type, bool down, const int64_t *sizes,
-                    const void *const *inputs, void *out) {
+                    const void *const *inputs, void *out, void *work) {
   if (sizes[0] == 0 || sizes[1] == 0 || sizes[2] == 0)
     return nullptr;
   if (sizes[1] > INT32_MAX)
@@ -147,13 +143,13 @@ mxrt_status argsort(const mxrt_context *context, mxrt_dtype type, bool down, con
   auto *places = static_cast<int32_t *>(out);
   switch (mxrt_dtype_size(type)) {
   case 1:
-    return sortRows(context, Reader<uint8_t>{type, down}, sizes, inputs[0], places);
+    return sortRows(context, Reader<uint8_t>{type, down}, sizes, inputs[0], places, work);
   case 2:
-    return sortRows(context, Reader<uint16_t>{type, down}, sizes, inputs[0], places);
+    return sortRows(context, Reader<uint16_t>{type, down}, sizes, inputs[0], places, work);
   case 4:
-    return sortRows(context, Reader<uint32_t>{type, down}, sizes, inputs[0], places);
+    return sortRows(context, Reader<uint32_t>{type, down}, sizes, inputs[0], places, work);
   case 8:
-    return sortRows(context, Reader<uint64_t>{type, down}, sizes, inputs[0], places);
+    return sortRows(context, Reader<uint64_t>{type, down}, sizes, inputs[0], places, work);
   default:
     return wrongType(context, "argsort", type);
   }
@@ -164,13 +160,13 @@ mxrt_status argsort(const mxrt_context *context, mxrt_dtype type, bool down, con
 extern "C" {
 
 mxrt_status mxrt_argsort(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
-                         const void *const *inputs, void *out) {
-  return argsort(context, type, /*down=*/false, sizes, inputs, out);
+                         const void *const *inputs, void *out, void *work) {
+  return argsort(context, type, /*down=*/false, sizes, inputs, out, work);
 }
 
 mxrt_status mxrt_argsort_down(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
-                              const void *const *inputs, void *out) {
-  return argsort(context, type, /*down=*/true, sizes, inputs, out);
+                              const void *const *inputs, void *out, void *work) {
+  return argsort(context, type, /*down=*/true, sizes, inputs, out, work);
 }
 
 } // extern "C"

@@ -80,6 +80,29 @@ mx.graph @host(%x: !mx.tensor<f32[N]>, %n: !mx.tensor<i64[] on host>)
 
 // -----
 
+// A routine of the runtime works in memory that is planned too, for the bound: items for a row of
+// 100, twice, and the counts of 4 digits; the rows take turns. One that works in its result has none.
+// CHECK: mx.kernel(%arg0) attributes {sizes = ["N"], workspace = 5760 : i64}
+// CHECK-LABEL: mxrt.program @routines(
+// CHECK: mxrt.call @{{k_[0-9a-f]+}} reads(%arg0 : !mxrt.buffer<f32[3, N]>) writes(%arg1, %{{.*}} : !mxrt.buffer<i32[3, N]>, !mxrt.buffer<u8[5760]>)
+// CHECK: mxrt.call @{{k_[0-9a-f]+}} reads(%arg0 : !mxrt.buffer<f32[3, N]>) writes(%arg2 : !mxrt.buffer<f32[3, N]>)
+mx.graph @routines(%x: !mx.tensor<f32[3, N]>) -> (!mx.tensor<i32[3, N]>, !mx.tensor<f32[3, N]>)
+    attributes {sizes = ["N"], mx.dyn = {N = 100 : i64}} {
+  %a = mx.kernel(%x) attributes {sizes = ["N"]} : (!mx.tensor<f32[3, N]>) -> !mx.tensor<i32[3, N]> {
+  ^bb0(%v: !mx.tensor<f32[3, N]>):
+    %s = mx.routine "argsort"(%v) along 1 : (!mx.tensor<f32[3, N]>) -> !mx.tensor<i32[3, N]>
+    mx.yield %s : !mx.tensor<i32[3, N]>
+  }
+  %b = mx.kernel(%x) attributes {sizes = ["N"]} : (!mx.tensor<f32[3, N]>) -> !mx.tensor<f32[3, N]> {
+  ^bb0(%v: !mx.tensor<f32[3, N]>):
+    %s = mx.routine "cumsum"(%v) along 1 : (!mx.tensor<f32[3, N]>) -> !mx.tensor<f32[3, N]>
+    mx.yield %s : !mx.tensor<f32[3, N]>
+  }
+  mx.return %a, %b : !mx.tensor<i32[3, N]>, !mx.tensor<f32[3, N]>
+}
+
+// -----
+
 // Memory is planned for the bound, on each device apart.
 // CHECK-LABEL: mxrt.program @open(
 // CHECK-SAME: arenas [#mxrt.arena<"" 2048>, #mxrt.arena<"cpu:1" 3072>]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Pages of `mxc report` in a headless browser: runs of 1 to 3,000 points, in a wide and a narrow window. Prints what was measured.
+# Pages of `mxc report` and `mxc plan` in a headless browser: runs of 1 to 3,000 points, plans of 5 to 2,000 buffers, in a wide and a narrow window. Prints what was measured.
 set -euo pipefail
 cd "${MX_ROOT:-$(dirname "$0")/../..}"
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pages of `mxc report` in a headless browser, for runs of 1, 3 and 3,000 points and 40 curves.
+"""Pages of `mxc report` in a headless browser, for runs of 1, 3 and 3,000 points and 40 curves, and of `mxc plan --html`, for graphs of
+5 and of some 2,000 buffers.
 
 usage: report_page.py MXC BROWSER [FOLDER FOR SCREENSHOTS]
 
 Each page is shown in a frame of a wide and of a narrow window, and a script beside it measures: nothing is wider than the
-window, every picture has a size and a line that is drawn within it, labels do not lie on each other, and the browser reports no error."""
+window, every picture has a size and a line that is drawn within it, labels do not lie on each other, and the browser reports no error. The
+picture of a plan has many colours, another look once the wheel zoomed in or it was dragged, and the first one after a double click."""
 import json
 import os
 import re
@@ -55,6 +57,26 @@ document.getElementById('page').onload = () => {
           problems.push(`${name}: two labels lie on each other`);
       }
     }
+  }
+  const view = document.getElementById('page').contentWindow;
+  for (const canvas of inside.querySelectorAll('canvas')) {
+    ++seen.pictures;
+    const box = canvas.getBoundingClientRect();
+    if (box.width < 100 || box.height < 50) problems.push(`the canvas is ${box.width} x ${box.height}`);
+    const looks = () => canvas.toDataURL(), first = looks();
+    const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+    const colours = new Set(new Uint32Array(pixels.buffer)).size;
+    if (colours < 10) problems.push(`the canvas has ${colours} colours`);
+    const at = {clientX: box.left + box.width * 0.6, clientY: box.top + box.height * 0.6, cancelable: true};
+    canvas.dispatchEvent(new view.WheelEvent('wheel', {deltaY: -100, ...at}));
+    const zoomed = looks();
+    if (zoomed === first) problems.push('the wheel does not zoom');
+    canvas.dispatchEvent(new view.PointerEvent('pointerdown', at));
+    canvas.dispatchEvent(new view.PointerEvent('pointermove', {...at, clientX: at.clientX - 20}));
+    canvas.dispatchEvent(new view.PointerEvent('pointerup', at));
+    if (looks() === zoomed) problems.push('dragging does not move');
+    canvas.dispatchEvent(new view.MouseEvent('dblclick', at));
+    if (looks() !== first) problems.push('a double click does not show all');
   }
   document.getElementById('out').textContent = 'RESULT' + JSON.stringify({problems, seen}) + 'END';
 };
@@ -112,4 +134,19 @@ with tempfile.TemporaryDirectory() as folder:
         if shots:
             browse(browser, folder, "--window-size=1200,1600", f"--screenshot={shots}/report{points}.png",
                    f"file://{run}/report.html")
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    for name, source, sizes in (("mlp", "test/run/Inputs/plan-mlp.mx", "B=64,D=256"),
+                                ("inception_train", "tools/dev/memory-nets.mx", "B=32")):
+        page = f"{folder}/plan.html"
+        subprocess.run([mxc, "plan", os.path.join(root, source), name, "--shapes", sizes, "--html", page], check=True,
+                       stdout=subprocess.DEVNULL)
+        for width in (1200, 400):
+            result = look(browser, folder, page, width)
+            problems = result["problems"] + ([] if result["seen"]["pictures"] == 1 else ["there is no picture"])
+            print(f"plan of {name}, {width} pixels wide: {os.path.getsize(page)} bytes, {len(problems)} problems", flush=True)
+            for problem in problems[:10]:
+                print("  " + problem)
+            failed |= bool(problems)
+        if shots:
+            browse(browser, folder, "--window-size=1200,1600", f"--screenshot={shots}/plan-{name}.png", f"file://{page}")
 sys.exit(failed)

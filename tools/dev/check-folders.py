@@ -34,7 +34,8 @@ ALLOWED = {
     "dialects": ["Support"],
     "Graph":    ["dialects", "Support"],
     "Memory":   ["dialects", "Support"],
-    "Lowering": ["dialects", "Support", "mxrt/abi.def"],
+    # the tables of the runtime: its functions, its routines and their workspaces
+    "Lowering": ["dialects", "Support", "mxrt/abi.def", "mxrt/routine.def", "mxrt/workspace.h"],
     "Target":   ["dialects", "Support"],
     "Pipeline": ["Graph", "Memory", "Lowering", "Target", "dialects", "Support"],
     # what ties compiler and runtime together; Bytecode writes the VM's module files

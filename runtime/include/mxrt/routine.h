@@ -8,7 +8,10 @@
 // All have one form. `type` is that of the elements, `sizes` are three numbers
 // whose meaning is said below, `inputs` the addresses of dense tensors in
 // row-major order, `out` that of the dense result, which overlaps no input.
-// Memory for the time of the call comes from the context's allocator.
+// `work` has as many bytes, aligned to MXRT_ALIGNMENT, as mxrt/workspace.h says
+// for the routine, and overlaps nothing; it may be NULL where that is 0. A call
+// allocates nothing but the text of an error. (Linear algebra: the library of
+// the system has memory of its own.)
 
 #ifndef MXRT_ROUTINE_H
 #define MXRT_ROUTINE_H
@@ -16,6 +19,7 @@
 #include "mxrt/parallel.h"
 #include "mxrt/status.h"
 #include "mxrt/types.h"
+#include "mxrt/workspace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,7 +28,8 @@ extern "C" {
 #define MXRT_ROUTINE(name)                                                     \
   MXRT_EXPORT mxrt_status name(const mxrt_context *context, mxrt_dtype type,   \
                                const int64_t *sizes,                           \
-                               const void *const *inputs, void *out)
+                               const void *const *inputs, void *out,           \
+                               void *work)
 
 // Sizes are [before, n, after]: the work is done along n.
 

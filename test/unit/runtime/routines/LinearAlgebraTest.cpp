@@ -67,7 +67,7 @@ public:
   int call(Routine routine, int64_t batch, int64_t m, int64_t n, const T *a, const T *b, T *out) {
     const int64_t sizes[] = {batch, m, n};
     const void *inputs[] = {a, b};
-    return codeOf(routine(&machine.context, typeOf<T>(), sizes, inputs, out));
+    return codeOf(::call(routine, machine.context, typeOf<T>(), sizes, inputs, out));
   }
 };
 using Types = ::testing::Types<float, double>;
@@ -194,7 +194,7 @@ TYPED_TEST(LinearAlgebra, NothingAndNotFinite) {
   EXPECT_EQ(this->call(mxrt_eigh, 1, 2, 2, bad.data(), nullptr, out.data()), MXRT_SINGULAR);
   const int64_t sizes[] = {1, 1, 1};
   const void *inputs[] = {bad.data(), bad.data()};
-  EXPECT_EQ(codeOf(mxrt_solve(&this->machine.context, MXRT_F16, sizes, inputs, out.data())),
+  EXPECT_EQ(codeOf(::call(mxrt_solve, this->machine.context, MXRT_F16, sizes, inputs, out.data())),
             MXRT_DTYPE);
 }
 

@@ -9,6 +9,7 @@
 #include "mxrt/routine.h"
 
 #include <array>
+#include <atomic>
 #include <gtest/gtest.h>
 #include <random>
 #include <vector>
@@ -29,7 +30,69 @@ struct Machine {
 };
 
 using Routine = mxrt_status (*)(const mxrt_context *, mxrt_dtype, const int64_t *,
-                                const void *const *, void *);
+                                const void *const *, void *, void *);
+
+inline mxrt_workspace workspaceOf(Routine routine, mxrt_dtype type, const int64_t *sizes) {
+  const struct {
+    Routine run;
+    mxrt_workspace (*needed)(int64_t, const int64_t *);
+  } all[] = {
+#define MXRT_ROUTINE(name, workspace) {mxrt_##name, workspace},
+#include "mxrt/routine.def"
+  };
+  for (const auto &known : all)
+    if (known.run == routine)
+      return known.needed(mxrt_dtype_size(type), sizes);
+  ADD_FAILURE() << "a routine that is not in the table";
+  return {};
+}
+
+/// Counts what it gives.
+struct CountingAllocator {
+  mxrt_allocator table = *mxrt_system_allocator();
+  std::atomic<int64_t> count = 0;
+  CountingAllocator() {
+    table.user = this;
+    table.allocate = [](void *user, size_t bytes, size_t alignment) {
+      ++static_cast<CountingAllocator *>(user)->count;
+      const mxrt_allocator *system = mxrt_system_allocator();
+      return system->allocate(system->user, bytes, alignment);
+    };
+    table.release = [](void *, void *memory, size_t bytes, size_t alignment) {
+      const mxrt_allocator *system = mxrt_system_allocator();
+      system->release(system->user, memory, bytes, alignment);
+    };
+  }
+};
+
+/// Calls it with a workspace of just the bytes it is said to need, full of poison. Nothing around it
+/// changes, and nothing is allocated unless it fails.
+inline mxrt_status call(Routine routine, const mxrt_context &context, mxrt_dtype type,
+                        const int64_t *sizes, const void *const *inputs, void *out) {
+  constexpr size_t guard = 256;
+  mxrt_workspace layout = workspaceOf(routine, type, sizes);
+  auto bytes = static_cast<size_t>(mxrt_workspace_bytes(&layout));
+  std::vector<unsigned char> memory(bytes + 2 * guard + MXRT_ALIGNMENT, 0xff);
+  unsigned char *work = memory.data() + guard;
+  work += (MXRT_ALIGNMENT - reinterpret_cast<uintptr_t>(work) % MXRT_ALIGNMENT) % MXRT_ALIGNMENT;
+  CountingAllocator allocator;
+  mxrt_context here = context;
+  here.allocator = &allocator.table;
+  mxrt_status failure = routine(&here, type, sizes, inputs, out, bytes > 0 ? work : nullptr);
+  for (unsigned char *at = memory.data(); at < memory.data() + memory.size(); ++at)
+    if ((at < work || at >= work + bytes) && *at != 0xff) {
+      ADD_FAILURE() << "byte " << at - work << " of a workspace of " << bytes << " was written";
+      break;
+    }
+  if (!failure) {
+    EXPECT_EQ(allocator.count, 0);
+    return nullptr;
+  }
+  // Not of this allocator, which is gone soon.
+  auto code = mxrt_status_code(failure);
+  mxrt_status_release(failure);
+  return mxrt_status_constant(code);
+}
 
 /// The code of a status, which is released; 0 for success.
 inline int codeOf(mxrt_status status) {

@@ -40,7 +40,7 @@ void check(Routine routine, const Step &step, double start) {
     }
     const int64_t sizes[] = {outer, n, inner};
     const void *inputs[] = {a.data(), b.data()};
-    ASSERT_EQ(routine(&machine.context, typeOf<T>(), sizes, inputs, out.data()), nullptr);
+    ASSERT_EQ(call(routine, machine.context, typeOf<T>(), sizes, inputs, out.data()), nullptr);
     for (int64_t o = 0; o < outer; ++o)
       for (int64_t i = 0; i < inner; ++i) {
         auto state = Wide(start);
@@ -82,10 +82,10 @@ TEST(Scan, Recurrences) {
   double out[5];
   const int64_t sizes[] = {1, 5, 1};
   const void *inputs[] = {a, b};
-  ASSERT_EQ(mxrt_recurrence(&machine.context, MXRT_F64, sizes, inputs, out), nullptr);
+  ASSERT_EQ(call(mxrt_recurrence, machine.context, MXRT_F64, sizes, inputs, out), nullptr);
   EXPECT_EQ(std::vector<double>(out, out + 5), (std::vector<double>{1, 4, -1, 4, 17}));
-  EXPECT_EQ(codeOf(mxrt_recurrence(&machine.context, MXRT_I32, sizes, inputs, out)), MXRT_DTYPE);
-  EXPECT_EQ(codeOf(mxrt_cumsum(&machine.context, MXRT_BOOL, sizes, inputs, out)), MXRT_DTYPE);
+  EXPECT_EQ(codeOf(call(mxrt_recurrence, machine.context, MXRT_I32, sizes, inputs, out)), MXRT_DTYPE);
+  EXPECT_EQ(codeOf(call(mxrt_cumsum, machine.context, MXRT_BOOL, sizes, inputs, out)), MXRT_DTYPE);
 }
 
 } // namespace

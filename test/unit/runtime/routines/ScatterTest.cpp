@@ -26,7 +26,7 @@ struct Data {
   int run(Routine routine, int32_t threads) {
     Machine machine(threads);
     const void *inputs[] = {x.data(), index.data(), y.data()};
-    return codeOf(routine(&machine.context, MXRT_F32, sizes, inputs, out.data()));
+    return codeOf(call(routine, machine.context, MXRT_F32, sizes, inputs, out.data()));
   }
   template <typename Join> std::vector<float> wanted(const Join &join) const {
     std::vector<float> want = x;
@@ -66,7 +66,7 @@ TEST(Scatter, HalfsAreAddedUpInF32) {
   Machine machine(1);
   const int64_t sizes[] = {1, 8, 1};
   const void *inputs[] = {x.data(), index.data(), y.data()};
-  ASSERT_EQ(mxrt_scatter_add(&machine.context, MXRT_F16, sizes, inputs, out.data()), nullptr);
+  ASSERT_EQ(call(mxrt_scatter_add, machine.context, MXRT_F16, sizes, inputs, out.data()), nullptr);
   EXPECT_EQ(out[0].wide(), 2056);
 }
 
@@ -76,12 +76,12 @@ TEST(Scatter, NanWinsAndIntegersWrap) {
   const float x[] = {1, NAN}, y[] = {NAN, 1};
   float out[2];
   const void *inputs[] = {x, index, y};
-  ASSERT_EQ(mxrt_scatter_max(&machine.context, MXRT_F32, sizes, inputs, out), nullptr);
+  ASSERT_EQ(call(mxrt_scatter_max, machine.context, MXRT_F32, sizes, inputs, out), nullptr);
   EXPECT_TRUE(std::isnan(out[0]) && std::isnan(out[1]));
   const int8_t a[] = {127, -128}, b[] = {1, -1};
   int8_t sums[2];
   const void *whole[] = {a, index, b};
-  ASSERT_EQ(mxrt_scatter_add(&machine.context, MXRT_I8, sizes, whole, sums), nullptr);
+  ASSERT_EQ(call(mxrt_scatter_add, machine.context, MXRT_I8, sizes, whole, sums), nullptr);
   EXPECT_EQ(sums[0], -128);
   EXPECT_EQ(sums[1], 127);
 }

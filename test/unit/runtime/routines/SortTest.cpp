@@ -55,8 +55,8 @@ template <typename T> void check(int64_t outer, int64_t n, int64_t inner, int ra
   std::vector<int32_t> places(x.size(), -1);
   const int64_t sizes[] = {outer, n, inner};
   const void *inputs[] = {x.data()};
-  ASSERT_EQ((down ? mxrt_argsort_down : mxrt_argsort)(&machine.context, typeOf<T>(), sizes, inputs,
-                                                      places.data()),
+  ASSERT_EQ(call(down ? mxrt_argsort_down : mxrt_argsort, machine.context, typeOf<T>(), sizes, inputs,
+                 places.data()),
             nullptr);
   auto less = [&](T a, T b) {
     auto p = number(a), q = number(b);
@@ -107,7 +107,7 @@ TEST(Sort, OfNothing) {
   const void *inputs[] = {nullptr};
   for (auto [a, b, c] : {std::array<int64_t, 3>{0, 5, 1}, {4, 0, 2}, {1, 3, 0}}) {
     const int64_t sizes[] = {a, b, c};
-    EXPECT_EQ(mxrt_argsort(&machine.context, MXRT_F32, sizes, inputs, nullptr), nullptr);
+    EXPECT_EQ(call(mxrt_argsort, machine.context, MXRT_F32, sizes, inputs, nullptr), nullptr);
   }
 }
 
@@ -115,7 +115,8 @@ TEST(Sort, MoreThanPlacesCanCount) {
   Machine machine(1);
   const void *inputs[] = {nullptr};
   const int64_t sizes[] = {1, int64_t(1) << 31, 1};
-  EXPECT_EQ(codeOf(mxrt_argsort(&machine.context, MXRT_I8, sizes, inputs, nullptr)), MXRT_SHAPE);
+  EXPECT_EQ(codeOf(mxrt_argsort(&machine.context, MXRT_I8, sizes, inputs, nullptr, nullptr)),
+            MXRT_SHAPE);
 }
 
 } // namespace

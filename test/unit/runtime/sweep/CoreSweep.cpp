@@ -144,22 +144,25 @@ Status routines(Stage &stage) {
     x[i] = double(i * 37 % 101) + (i % 11 == 0 ? 500 : 0);
   std::vector<int32_t> order(100);
   const int64_t line[] = {1, 100, 1}, square[] = {1, 10, 10};
+  struct alignas(MXRT_ALIGNMENT) {
+    char bytes[16384];
+  } work;
   const void *one[] = {x.data()}, *two[] = {x.data(), x.data()};
-  MXRT_CHECK(Status(mxrt_argsort(&context, MXRT_F64, line, one, order.data())));
+  MXRT_CHECK(Status(mxrt_argsort(&context, MXRT_F64, line, one, order.data(), &work)));
   stage.saw("first", order[0]);
   std::vector<double> out(400);
-  MXRT_CHECK(Status(mxrt_solve(&context, MXRT_F64, square, two, out.data())));
+  MXRT_CHECK(Status(mxrt_solve(&context, MXRT_F64, square, two, out.data(), &work)));
   stage.saw("unit", int64_t(out[0] + 0.5));
   for (auto routine : {mxrt_qr, mxrt_svd, mxrt_eigh})
-    MXRT_CHECK(Status(routine(&context, MXRT_F64, square, one, out.data())));
+    MXRT_CHECK(Status(routine(&context, MXRT_F64, square, one, out.data(), &work)));
   const uint16_t rows[] = {1, 2}, more[] = {3, 4};
   const int64_t sizes[] = {2, 2, 1}, index[] = {1, 0}, wrong[] = {1, 2};
   uint16_t sums[2];
   const void *three[] = {rows, index, more};
-  MXRT_CHECK(Status(mxrt_scatter_add(&context, MXRT_F16, sizes, three, sums)));
+  MXRT_CHECK(Status(mxrt_scatter_add(&context, MXRT_F16, sizes, three, sums, &work)));
   stage.saw("sum", sums[0]);
   three[1] = wrong;
-  return stage.provoked(Status(mxrt_scatter_add(&context, MXRT_F16, sizes, three, sums)),
+  return stage.provoked(Status(mxrt_scatter_add(&context, MXRT_F16, sizes, three, sums, &work)),
                         MXRT_INDEX);
 }
 
