@@ -126,6 +126,9 @@ bool FusionGroups::absorbs(Operation *user, Operation *cheap) {
     Value x = conv.getX(), w = conv.getW(), swapped = cheap->getResult(0);
     return swapsTwo(cheap, 0) && x != w && (swapped == x || isLongWindow(conv));
   }
+  if (auto product = dyn_cast<ir::MatmulOp>(user);
+      product && product.getPanels() && product.getY() == cheap->getResult(0))
+    return false; // made once, for all turns of a loop
   if (kind == KernelKind::Product)
     return swapsTwo(cheap, -2); // packing reads either order
   return kind == KernelKind::Elementwise || kind == KernelKind::Reduce;

@@ -165,6 +165,16 @@ def Hoist : Pass<"hoist", "::mx::ir::GraphOp"> {
   }];
 }
 
+def Panels : Pass<"panels", "::mx::ir::GraphOp"> {
+  let summary = "copies a matrix that products in a loop read to panels once, before the loop";
+  let description = [{
+    In and out: a flat graph, before `Fuse`. The right operand of an `mx.matmul` in a loop, or what it is
+    the transpose of, is from outside of the loop, of f32 or f64, with a number of columns that panels of
+    64 divide. Then the operand is replaced by its panels. Few rows read the columns of a matrix where
+    they are, so those stay, except for transposed ones. No order of a sum changes.
+  }];
+}
+
 def Fuse : Pass<"fuse", "::mx::ir::GraphOp"> {
   let summary = "groups tensor ops into kernels";
   let description = [{

@@ -22,7 +22,7 @@ private:
   MatmulOp op;
 
   TensorType x() { return op.getX().getType(); }
-  TensorType y() { return op.getY().getType(); }
+  TensorType y() { return op.rightType(); }
   bool leftIsVector() { return x().rank() == 1; }
   bool rightIsVector() { return y().rank() == 1; }
   /// One matrix on the right for all on the left: the rows of these are counted as those of one.
@@ -84,6 +84,10 @@ Value Product::left(Value i, Value k) {
   return widen(evaluator.at(op.getX(), place));
 }
 SmallVector<Value> Product::rightPlace(Value k, Value j) {
+  if (op.getPanels()) {
+    Value panel = arith::DivUIOp::create(e.b, j, e.number(given));
+    return {panel, k, e.sub(j, e.mul(panel, e.number(given)))};
+  }
   SmallVector<Value> place = matrixOf(y());
   place.push_back(k);
   if (!rightIsVector())
@@ -98,6 +102,8 @@ void Product::emit() {
   rows = leftIsVector() ? e.number(1) : xs[xs.size() - 2];
   columns = rightIsVector() ? e.number(1) : ys.back();
   result.resize(result.size() - !leftIsVector() - !rightIsVector());
+  if (op.getPanels())
+    given = MatmulOp::kPanel;
   isFlat =
       y().rank() == 2 && x().rank() > 2 && !isa_and_nonnull<TransposeOp>(op.getX().getDefiningOp());
   if (isFlat) {
@@ -115,6 +121,8 @@ bool Product::areColumnsInMemory() {
          e.memoryType(y().getElement()) == type;
 }
 bool Product::mayReadInPlace() {
+  if (given)
+    return true;
   return e.known(rows).value_or(kFewRows + 1) <= kFewRows && areColumnsInMemory();
 }
 
@@ -223,6 +231,12 @@ void Product::finish(Value row, Value i, Value count, Value begin, Value width) 
 LogicalResult emitMatmul(KernelEmitter &e, const OutputGroup &group) {
   if (failed(isAlone(group)) || failed(hasShapeOf(group)))
     return failure();
+  auto op = cast<MatmulOp>(group.sources[0]);
+  auto y = dyn_cast<BlockArgument>(op.getY());
+  if (op.getPanels() &&
+      (!y || e.isStrided(y) ||
+       (!op.getType().getElement().isF32() && !op.getType().getElement().isF64())))
+    return op.emitOpError() << "reads panels of f32 or f64 from dense memory";
   Product(e, group).emit();
   return success();
 }
