@@ -149,6 +149,9 @@ private:
   llvm::LogicalResult reverseLoop(mlir::Operation *loop);
   mlir::Value placeholder(mlir::Type type, int64_t &next);
   mlir::Value turnOf(ir::ForOp back);
+  // ---- GradientTurns.cpp
+  llvm::SmallVector<mlir::Value> productsOfTurns(ir::ForOp back, unsigned first,
+                                                 llvm::ArrayRef<Adjoint> before);
   // ---- GradientKept.cpp
   /// Marks what stands for a leaf of a carried value, with its number.
   static constexpr char kLeaf[] = "mx.leaf";

@@ -173,14 +173,25 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
     dropUnused(*block);
   }
 
-  for (auto [k, value] : llvm::enumerate(captured))
-    adjoints[value] =
-        afterTurns(before[k], given[k], left[k],
-                   apart(back.getResult(static_cast<unsigned>(slots.size() + k)), value.getType()));
+  // Otherwise a stack may be longer than there are turns.
+  bool isCounted = loop && !op->hasAttr(ir::kTurns);
+  if (failed(keepStates(op, back, pending, paths, originals)))
+    return failure();
+  SmallVector<Value> products(captured.size());
+  if (isCounted)
+    products = productsOfTurns(back, static_cast<unsigned>(slots.size()), before);
+  for (auto [k, value] : llvm::enumerate(captured)) {
+    Value after = back.getResult(static_cast<unsigned>(slots.size() + k));
+    if (products[k]) // no turn adds to it any more
+      left[k] = given[k];
+    adjoints[value] = afterTurns(before[k], given[k], left[k], apart(after, value.getType()));
+    if (products[k])
+      contribute(value, products[k]);
+  }
   for (auto [k, slot] : llvm::enumerate(slots))
     contribute(carried[slot],
                apart(back.getResult(static_cast<unsigned>(k)), carried[slot].getType()));
-  return keepStates(op, back, pending, paths, originals);
+  return success();
 }
 
 } // namespace mx::graph

@@ -93,6 +93,10 @@ void Reverse::matmul(ir::MatmulOp op, Value g) {
     sizes.push_back(rs.back());
     return make<ir::MatmulOp>(typeOf(l).withSizes(sizes), l, r);
   };
+  if (isActive(x))
+    contribute(x, shaped(sumTo(times(gm, transposed(ym)), typeOf(xm)), xType));
+  if (!isActive(y))
+    return;
   // One matrix on the right for all on the left: these are one, and its gradient is a product, not
   // the sum of one for each.
   if (ys.size() == 2 && xs.size() > 2) {
@@ -102,10 +106,7 @@ void Reverse::matmul(ir::MatmulOp op, Value g) {
     xm = shaped(xm, xType.withSizes({all, xs.back()}));
     gm = shaped(gm, typeOf(g).withSizes({all, gs.back()}));
   }
-  if (isActive(x))
-    contribute(x, shaped(sumTo(times(gm, transposed(ym)), typeOf(xm)), xType));
-  if (isActive(y))
-    contribute(y, shaped(sumTo(times(transposed(xm), gm), typeOf(ym)), yType));
+  contribute(y, shaped(sumTo(times(transposed(xm), gm), typeOf(ym)), yType));
 }
 
 void Reverse::concat(ir::ConcatOp op, Value g) {

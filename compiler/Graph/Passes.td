@@ -146,6 +146,9 @@ def Simplify : Pass<"simplify", "::mx::ir::GraphOp"> {
     - a reduction whose axes are put back with size 1
     - transpose of transpose, broadcast of broadcast, copies there and back, a slice that takes all
     - an entry of a tensor with an entry changed, where both numbers are known
+    - a part beside one that was replaced, of known places; a part of one number everywhere
+    - parts of known places that replace all of a tensor, one after the other: `mx.concat`
+    - what a turn reads of a tensor that was one number everywhere, if no other turn wrote there
     - `mx.if`: two equal blocks; results that both blocks give alike (`mx.undef` is like anything), or
       that nobody uses
     - `mx.for` and `mx.while`: carried values that never change, or that only feed themselves

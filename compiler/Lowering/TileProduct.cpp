@@ -70,9 +70,11 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
   lanes = std::max<int64_t>(1, bits / type.getIntOrFloatBitWidth());
   std::optional<int64_t> m = e.known(rows), n = e.known(columns);
   isInPlace = maySumInPlace();
+  if (bits >= 512)
+    blockRows = 48 * kRows;
   // Sums that need no room of our own may be of as many rows as there are.
   if (m && (isInPlace || isShallow()))
-    blockRows = std::max<int64_t>(kBlock, llvm::alignTo(*m, kRows));
+    blockRows = std::max<int64_t>(blockRows, llvm::alignTo(*m, kRows));
   wide = lanes * (bits >= 512 ? 4 : 2); // of 32 registers, or of 16
   // Few rows leave registers for more columns, and a factor is used more often.
   if (m && *m >= 1 && *m < kRows && !given)
