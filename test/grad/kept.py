@@ -125,6 +125,37 @@ slices, copies, text = plan(wide("h = tanh(h @ w)\n out[t] = h", 64, setup="var 
 expect("copies where parts are written", [c for c in copies if c.startswith("f32[7")], [])
 expect("updates that copy", len(re.findall(r"kernel @k_[0-9a-f]+\((?:(?!\n  }\n).)*mx\.update", text, re.S)), 0)
 
+# The gradient of a matrix that each turn multiplies with is one product after the loop, where all its factors are
+# kept anyway: h of each turn for the product, and the gradient of z as that of all that the turns read.
+def layer(turns, z="z[t]", places=None):
+    return f"""
+graph fn f(w: f32[64, 64], z: f32[{places or turns}, 3, 64], x: f32[3, 64]) -> (f32[64, 64], f32[{places or turns}, 3, 64]) {{
+  let (_, g) = grad(w, z) {{
+    var h = x
+    for t in 0..{turns} {{ h = tanh({z} + h @ w) }}
+    (h * h).sum()
+  }}
+  g
+}}
+print(f(0.01 * ones([64, 64]), ones([{places or turns}, 3, 64]), ones([3, 64])))
+"""
+
+
+def loops(text):
+    """Calls of products inside and outside of loops."""
+    program = text[text.index("mxrt.program"):]
+    inside = "".join(re.findall(r"scf\.for .*?\n    }\n", program, re.S))
+    return products(text[:text.index("mxrt.program")] + inside), products(text)
+
+
+slices, _, text = plan(layer(7))
+expect("products in the loops, and in all", loops(text), (2, 3))
+expect("stacks", sorted(set(stacks(slices, 7))), ["f32[7, 3, 64]"])
+# Not if there is a place without a turn, if turns share one, or if what is multiplied is not kept.
+expect("products with more places", loops(plan(layer(7, places=8))[2]), (3, 3))
+expect("products of one place", loops(plan(layer(7, z="z[3]"))[2]), (3, 3))
+expect("products of the next place", loops(plan(layer(7, z="z[t + 1]", places=8))[2]), (3, 3))
+
 # @remat: each fourth state, and those of one block.
 slices, _, text = plan(loop("h = tanh(h @ w)", 16, header="@remat(every=4)"))
 expect("stacks with @remat", stacks(slices, 16) + stacks(slices, 4), ["f32[4, 3, 5]"] * 2)
