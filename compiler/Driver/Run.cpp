@@ -33,8 +33,8 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --timing                 say at the end where the time went: stages of the compiler, running, slow kernels
   --perf-map               name compiled code for `perf record`, in /tmp/perf-PID.map
   --logdir=FOLDER          where `log` writes its curves (runs/NAME-DATE); see mxc report
-  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, schedule, recompute,
-                           in-place, co-share
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, panels, schedule,
+                           recompute, in-place, co-share
   --explain-fusion         say which ops of a graph were not put into one kernel, and why
   --emit=STAGE             print a stage: tokens ast typed mx bytecode mx-specialised mx-fused dot mxrt
                            linalg llvm asm; those behind mx are shown for each graph that runs

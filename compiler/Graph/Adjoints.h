@@ -44,6 +44,8 @@ public:
     unsigned carried;
     llvm::SmallVector<int64_t> path;
   };
+  /// Of ops that run again in the reverse pass: those of the first run.
+  using Originals = llvm::DenseMap<mlir::Operation *, mlir::Operation *>;
 
 private:
   // ---- Adjoints.cpp
@@ -105,6 +107,7 @@ private:
   void takeBack(ir::TakeOp op, mlir::Value g);
   void sliceBack(ir::SliceOp op, mlir::Value g);
   llvm::LogicalResult update(ir::UpdateOp op, mlir::Value g);
+  llvm::LogicalResult updateValue(ir::UpdateOp op, mlir::Value g);
   mlir::Value stretchBack(mlir::Value g, ir::TensorType to, mlir::ArrayRef<int64_t> axes);
   // ---- GradientWindows.cpp
   void convolution(ir::ConvOp op, mlir::Value g);
@@ -136,7 +139,7 @@ private:
                              mlir::SmallVectorImpl<mlir::Operation *> &copies);
   llvm::LogicalResult reverseIf(ir::IfOp op);
   llvm::LogicalResult refuseStale(mlir::Block &block);
-  void dropUnused(mlir::Block &block);
+  void dropUnused(mlir::Block &block, llvm::function_ref<void(mlir::Operation *)> dropping = {});
   void dropOnce(mlir::ArrayRef<mlir::Operation *> ops);
   void erase(mlir::Operation *op);
   // ---- GradientRemat.cpp
@@ -145,6 +148,14 @@ private:
   // ---- GradientLoops.cpp
   llvm::LogicalResult reverseLoop(mlir::Operation *loop);
   mlir::Value placeholder(mlir::Type type, int64_t &next);
+  mlir::Value turnOf(ir::ForOp back);
+  // ---- GradientTurns.cpp
+  llvm::SmallVector<mlir::Value> productsOfTurns(ir::ForOp back, unsigned first,
+                                                 llvm::ArrayRef<Adjoint> before);
+  // ---- GradientKept.cpp
+  /// Marks what stands for a leaf of a carried value, with its number.
+  static constexpr char kLeaf[] = "mx.leaf";
+  std::optional<ir::SizeAttr> boundOf(mlir::Operation *op);
   mlir::FailureOr<ir::SizeAttr> turnsOf(mlir::Operation *op);
   /// What the first run keeps of each turn: a leaf of a carried value, or the result of an op.
   struct Kept {
@@ -152,11 +163,11 @@ private:
     const Leaf *leaf;  ///< or null
     mlir::Value first; ///< in the first run, if it is no leaf
   };
-  using Originals = llvm::DenseMap<mlir::Operation *, mlir::Operation *>;
   llvm::SmallVector<mlir::Operation *> partsOnly(ir::UndefOp leaf, const Originals &originals);
   llvm::LogicalResult keepStates(mlir::Operation *op, ir::ForOp back, mlir::Operation *pending,
                                  mlir::ArrayRef<Leaf> paths, const Originals &originals);
-  mlir::Value turnOf(ir::ForOp back);
+  void keepProducts(mlir::Operation *op, ir::ForOp back, const Originals &originals,
+                    llvm::SmallVectorImpl<Kept> &needed);
 
   mlir::FunctionOpInterface function;
   mlir::SymbolTable &symbols;

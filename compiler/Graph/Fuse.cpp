@@ -173,7 +173,7 @@ private:
           mapping.map(operand, mapping.lookup(result));
         else
           self(self, operand.getDefiningOp());
-      b.clone(*op, mapping);
+      b.clone(*op, mapping)->removeAttr(kView);
     };
     for (unsigned i : group.ops)
       copy(copy, groups.op(i));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Graph/FusionGroups.h"
+#include "Graph/Places.h"
 #include "dialects/mx/Marks.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -14,10 +15,59 @@ bool isScalarConstant(Operation *op) {
   auto constant = dyn_cast<ir::ConstantOp>(op);
   return constant && constant.getType().isScalar();
 }
+bool isCheap(Operation *op);
+
+int64_t elementsOf(ir::TensorType type) {
+  int64_t count = 1;
+  for (ir::SizeAttr size : type.getSizes())
+    count *= std::clamp<int64_t>(size.constant().value_or(1), 0, 1 << 20);
+  return count;
+}
+/// A part of a tensor that is read where it is: its places are known to be inside, and the tensor
+/// is there anyway. It is, if it comes from outside of a loop, or if its parts are as large as it
+/// is. Nobody may want to change it in place in the meantime.
+bool isPartInPlace(Operation *op) {
+  constexpr int kMostUsers = 16; // who has more is not asked again and again
+  auto slice = dyn_cast<ir::SliceOp>(op);
+  if (!slice || slice.getX().getType().isHost() || !partOf(slice))
+    return false;
+  // A product reads rows that lie together, through a transpose as well.
+  if (llvm::any_of(op->getUsers(), [](Operation *user) { return isa<ir::TransposeOp>(user); }))
+    return false;
+  Value x = slice.getX();
+  bool isOutside = x.getParentBlock() != op->getBlock();
+  int64_t parts = 0;
+  int users = 0;
+  for (OpOperand &use : x.getUses()) {
+    Operation *user = use.getOwner();
+    if (++users > kMostUsers ||
+        (isa<ir::UpdateOp, ir::ScatterAddOp>(user) && use.getOperandNumber() == 0) ||
+        (!isOutside && (user->hasTrait<OpTrait::IsTerminator>() || user->getNumRegions() > 0)))
+      return false;
+    if (auto part = dyn_cast<ir::SliceOp>(user); part && part->getBlock() == op->getBlock())
+      parts += elementsOf(part.getType());
+  }
+  return isOutside || parts >= elementsOf(slice.getX().getType());
+}
+/// The same elements in another shape, read where they are: a product and a transpose count places
+/// in memory anyway. Others go along a shape, which would have to be divided.
+bool isShapeInPlace(Operation *op) {
+  auto reshape = dyn_cast<ir::ReshapeOp>(op);
+  if (!reshape || movesOnlyOnes(op) || reshape.getX().getType().isHost() || op->use_empty() ||
+      (reshape.getX().getDefiningOp() && isCheap(reshape.getX().getDefiningOp())))
+    return false;
+  return llvm::all_of(op->getUses(), [&](OpOperand &use) {
+    auto product = dyn_cast<ir::MatmulOp>(use.getOwner());
+    return use.getOwner()->getBlock() == op->getBlock() &&
+           (product ? !product.getPanels() : isa<ir::TransposeOp>(use.getOwner()));
+  });
+}
 /// Costs nothing to compute again: an index, a stride or a number.
 bool isCheap(Operation *op) {
   if (ir::isScratch(op))
     return false;
+  if (op->hasAttr(kView))
+    return true;
   if (isa<ir::BroadcastOp, ir::FullOp, ir::IotaOp, ir::TransposeOp, ir::WindowsOp>(op) ||
       movesOnlyOnes(op))
     return true;
@@ -126,8 +176,12 @@ bool FusionGroups::absorbs(Operation *user, Operation *cheap) {
     Value x = conv.getX(), w = conv.getW(), swapped = cheap->getResult(0);
     return swapsTwo(cheap, 0) && x != w && (swapped == x || isLongWindow(conv));
   }
+  if (auto product = dyn_cast<ir::MatmulOp>(user);
+      product && product.getPanels() && product.getY() == cheap->getResult(0))
+    return false; // made once, for all turns of a loop
   if (kind == KernelKind::Product)
-    return swapsTwo(cheap, -2); // packing reads either order
+    return swapsTwo(cheap, -2) || // packing reads either order
+           (isa<ir::ReshapeOp>(cheap) && cheap->hasAttr(kView));
   return kind == KernelKind::Elementwise || kind == KernelKind::Reduce;
 }
 
@@ -135,6 +189,10 @@ FusionGroups::FusionGroups(Block &block, const FusionOptions &options)
     : block(block), options(options) {
   groups.push_back(nullptr);
   number();
+  // Decided before anything changes.
+  for (Operation *op : ops)
+    if (isPartInPlace(op) || isShapeInPlace(op))
+      op->setAttr(kView, UnitAttr::get(op->getContext()));
   for (unsigned i = 0; i < ops.size(); ++i)
     if (kindOf(ops[i]))
       join(i);

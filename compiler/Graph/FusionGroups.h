@@ -49,6 +49,9 @@ struct FusionOptions {
   bool repeats = true; ///< kernels make again what is cheap
 };
 
+/// On an `mx.slice` or `mx.reshape` until it is in a kernel: it is read where it is.
+inline constexpr llvm::StringLiteral kView = "mx.view";
+
 class FusionGroups {
 public:
   FusionGroups(mlir::Block &block, const FusionOptions &options);

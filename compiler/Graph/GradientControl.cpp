@@ -120,10 +120,13 @@ static bool isNeedless(Operation *op) {
 
 /// Drops what the adjoint of a block did not need. Calls that are left are of functions with a
 /// rule.
-void Reverse::dropUnused(Block &block) {
+void Reverse::dropUnused(Block &block, llvm::function_ref<void(Operation *)> dropping) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>() && isNeedless(&op))
+    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>() && isNeedless(&op)) {
+      if (dropping)
+        dropping(&op);
       erase(&op);
+    }
 }
 
 /// The memory of an op may become another one: nothing may be known of it any more.

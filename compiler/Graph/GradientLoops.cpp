@@ -9,11 +9,6 @@ using namespace mlir;
 
 namespace mx::graph {
 
-/// Marks what stands for a leaf of a carried value, with its number.
-static constexpr char kLeaf[] = "mx.leaf";
-/// With more parts than this the whole is kept instead.
-static constexpr size_t kMostParts = 4;
-
 /// Stands for what was carried into a turn: a value made of leaves that are filled in later, if
 /// anything needs them.
 Value Reverse::placeholder(Type type, int64_t &next) {
@@ -178,195 +173,24 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
     dropUnused(*block);
   }
 
-  for (auto [k, value] : llvm::enumerate(captured))
-    adjoints[value] = afterTurns(
-        before[k], given[k], left[k],
-        apart(back.getResult(static_cast<unsigned>(slots.size() + k)), value.getType()));
+  // Otherwise a stack may be longer than there are turns.
+  bool isCounted = loop && !op->hasAttr(ir::kTurns);
+  if (failed(keepStates(op, back, pending, paths, originals)))
+    return failure();
+  SmallVector<Value> products(captured.size());
+  if (isCounted)
+    products = productsOfTurns(back, static_cast<unsigned>(slots.size()), before);
+  for (auto [k, value] : llvm::enumerate(captured)) {
+    Value after = back.getResult(static_cast<unsigned>(slots.size() + k));
+    if (products[k]) // no turn adds to it any more
+      left[k] = given[k];
+    adjoints[value] = afterTurns(before[k], given[k], left[k], apart(after, value.getType()));
+    if (products[k])
+      contribute(value, products[k]);
+  }
   for (auto [k, slot] : llvm::enumerate(slots))
     contribute(carried[slot],
                apart(back.getResult(static_cast<unsigned>(k)), carried[slot].getType()));
-  return keepStates(op, back, pending, paths, originals);
-}
-
-/// The bound on the turns as a size: of a stack.
-FailureOr<ir::SizeAttr> Reverse::turnsOf(Operation *op) {
-  auto loop = dyn_cast<ir::ForOp>(op);
-  Value from = loop ? loop.getFrom() : Value();
-  Value to = loop ? loop.getTo() : cast<ir::WhileOp>(op).getLimit();
-  if (auto most = op->getAttrOfType<IntegerAttr>(ir::kTurns))
-    return sizeOf(most.getInt());
-  if (!to)
-    return op->emitError() << "`grad` needs a bound on this loop: its states are kept";
-  std::optional<int64_t> begin = from ? constantInt(from) : 0, end = constantInt(to);
-  if (begin && end)
-    return sizeOf(std::max<int64_t>(*end > *begin ? *end - *begin : 0, 0));
-  if (auto size = to.getDefiningOp<ir::SizeOp>(); size && begin == 0)
-    return size.getSize();
-  if (!ir::isHostInt(to.getType()))
-    return op->emitError() << "`grad` needs to know the bound of this loop before it starts";
-  Value count = begin == 0 ? to : elementwise("sub", {to, from});
-  count = elementwise("maximum", {count, wholeNumber(0)});
-  // A name that nothing else has.
-  llvm::DenseSet<StringAttr> used;
-  for (Attribute name : sizesOf(function))
-    used.insert(cast<StringAttr>(name));
-  function->walk([&](ir::BindSizeOp bind) { used.insert(bind.getNameAttr()); });
-  std::string name = "turns";
-  for (int i = 1; used.contains(b.getStringAttr(name)); ++i)
-    name = "turns$" + std::to_string(i);
-  ir::BindSizeOp::create(b, count, b.getStringAttr(name));
-  ir::SizeTable &table = b.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
-  std::lock_guard guard(table.lock);
-  return ir::SizeAttr::get(b.getContext(), table.named(name));
-}
-
-/// If a leaf is only looked at in parts, each the copy of an op of the first run: these parts. To
-/// keep them is less than to keep a whole tensor for each turn.
-SmallVector<Operation *> Reverse::partsOnly(ir::UndefOp leaf, const Originals &originals) {
-  SmallVector<Operation *> parts;
-  for (Operation *user : leaf->getUsers()) {
-    bool isPart = isa<ir::SliceOp, ir::TakeOp>(user) && originals.contains(user) &&
-                  user->getOperand(0) == leaf.getResult() &&
-                  llvm::count(user->getOperands(), leaf.getResult()) == 1;
-    if (!isPart || parts.size() == kMostParts)
-      return {};
-    parts.push_back(user);
-  }
-  return parts;
-}
-
-/// Makes the first run keep the leaves that `back` needs, and count its turns if `pending` waits
-/// for their number.
-LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pending,
-                                  ArrayRef<Leaf> paths, const Originals &originals) {
-  // Each is a value of a turn, and what stands for it in `back`.
-  SmallVector<Kept> needed;
-  for (auto leaf : llvm::make_early_inc_range(back.getBody().front().getOps<ir::UndefOp>())) {
-    if (!leaf->hasAttr(kLeaf))
-      continue;
-    SmallVector<Operation *> parts = partsOnly(leaf, originals);
-    for (Operation *part : parts)
-      needed.push_back({part->getResult(0), nullptr, originals.lookup(part)->getResult(0)});
-    if (parts.empty())
-      needed.push_back(
-          {leaf.getResult(),
-           &paths[static_cast<size_t>(leaf->getAttrOfType<IntegerAttr>(kLeaf).getInt())],
-           {}});
-  }
-  if (needed.empty() && !pending)
-    return success();
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(op);
-  b.setLoc(op->getLoc());
-  auto loop = dyn_cast<ir::ForOp>(op);
-  SmallVector<Value> carried(loop ? loop.getCarried() : cast<ir::WhileOp>(op).getCarried());
-  size_t own = carried.size();
-  if (pending)
-    carried.push_back(wholeNumber(0));
-  ir::SizeAttr turns;
-  if (!needed.empty()) {
-    FailureOr<ir::SizeAttr> bound = turnsOf(op);
-    if (failed(bound))
-      return failure();
-    turns = *bound;
-  }
-  SmallVector<ir::TensorType> stacks;
-  for (const Kept &value : needed) {
-    auto type = dyn_cast<ir::TensorType>(value.back.getType());
-    if (!type)
-      return op->emitError() << "the gradient of this loop would have to keep a "
-                             << value.back.getType();
-    SmallVector<ir::SizeAttr> sizes{turns};
-    llvm::append_range(sizes, type.getSizes());
-    stacks.push_back((type.isHost() ? type.onDevice("") : type).withSizes(sizes));
-    Value stack = zeros(stacks.back());
-    stack.getDefiningOp()->setAttr(ir::kScratch, b.getUnitAttr());
-    carried.push_back(stack);
-  }
-  SmallVector<Type> types(ValueRange(carried).getTypes());
-  Operation *kept;
-  if (loop)
-    kept = ir::ForOp::create(b, types, loop.getFrom(), loop.getTo(), carried);
-  else
-    kept = ir::WhileOp::create(b, types, carried, cast<ir::WhileOp>(op).getLimit());
-  for (auto [to, from] : llvm::zip_equal(kept->getRegions(), op->getRegions())) {
-    to.takeBody(from);
-    for (Type type : ArrayRef(types).drop_front(own))
-      to.front().addArgument(type, op->getLoc());
-  }
-  Block &body = kept->getRegions().back().front();
-  unsigned first = loop ? 1 : 0;
-  Operation *yield = body.getTerminator();
-  SmallVector<Value> next(yield->getOperands());
-  b.setInsertionPointToStart(&body);
-  Value turn;
-  unsigned argument = first + static_cast<unsigned>(own);
-  if (pending) {
-    turn = body.getArgument(argument++);
-    next.push_back(elementwise("add", {turn, wholeNumber(1)}));
-  } else {
-    turn = body.getArgument(0);
-    if (constantInt(loop.getFrom()) != 0)
-      turn = elementwise("sub", {turn, loop.getFrom()});
-  }
-  auto spec = [&](ir::TensorType stack) {
-    SmallVector<StringRef> entries(stack.rank(), ":");
-    entries[0] = "i";
-    return b.getStrArrayAttr(entries);
-  };
-  for (auto [entry, stack] : llvm::zip_equal(needed, stacks)) {
-    Value value = entry.first;
-    if (value)
-      b.setInsertionPointAfterValue(value);
-    else
-      value = body.getArgument(first + entry.leaf->carried);
-    for (int64_t part : entry.leaf ? ArrayRef<int64_t>(entry.leaf->path) : ArrayRef<int64_t>()) {
-      if (auto aggregate = dyn_cast<ir::AggregateType>(value.getType()))
-        value = make<ir::GetOp>(aggregate.getParts()[static_cast<size_t>(part)], value,
-                                b.getI64IntegerAttr(part));
-      else
-        value = make<ir::AtOp>(cast<ir::ArrayType>(value.getType()).getElement(), value,
-                               wholeNumber(part));
-    }
-    next.push_back(make<ir::UpdateOp>(stack, body.getArgument(argument++), onDevice(value),
-                                      ValueRange{turn}, spec(stack)));
-  }
-  yield->setOperands(next);
-  op->replaceAllUsesWith(kept->getResults().take_front(own));
-  unsigned result = static_cast<unsigned>(own);
-  if (pending) {
-    pending->replaceAllUsesWith(ValueRange{kept->getResult(result++)});
-    erase(pending);
-  }
-  b.setInsertionPointToStart(&back.getBody().front());
-  Value place = turnOf(back);
-  if (constantInt(back.getFrom()) != 0)
-    place = elementwise("sub", {place, back.getFrom()});
-  SmallVector<Operation *> parts;
-  llvm::SetVector<Operation *> leaves;
-  for (auto [entry, stack] : llvm::zip_equal(needed, stacks)) {
-    auto type = cast<ir::TensorType>(entry.back.getType());
-    ir::TensorType device = type.isHost() ? type.onDevice("") : type;
-    Value value =
-        make<ir::SliceOp>(device, kept->getResult(result++), ValueRange{place}, spec(stack));
-    if (type.isHost())
-      value = make<ir::ReadOp>(type, value);
-    entry.back.replaceAllUsesWith(value);
-    Operation *stood = entry.back.getDefiningOp();
-    if (entry.leaf) {
-      leaves.insert(stood);
-    } else {
-      parts.push_back(stood);
-      leaves.insert(stood->getOperand(0).getDefiningOp());
-    }
-  }
-  // Only now: the builder stood before one of them.
-  b.setInsertionPointAfter(back);
-  for (Operation *part : parts)
-    erase(part);
-  for (Operation *leaf : leaves)
-    erase(leaf);
-  erase(op);
   return success();
 }
 

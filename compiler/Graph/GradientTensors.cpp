@@ -32,8 +32,8 @@ void Reverse::productOf(ir::ProdOp op, Value g) {
       break;
     SmallVector<ir::SizeAttr> kept(typeOf(left).getSizes());
     kept[static_cast<size_t>(axis)] = sizeOf(1);
-    left = make<ir::ProdOp>(type.withSizes(kept), left, b.getDenseI64ArrayAttr(axis),
-                            b.getUnitAttr());
+    left =
+        make<ir::ProdOp>(type.withSizes(kept), left, b.getDenseI64ArrayAttr(axis), b.getUnitAttr());
   }
   Value stretched = stretchBack(g, type, op.getAxes());
   contribute(x, slope ? elementwise("mul", {stretched, slope}) : stretched);
@@ -93,6 +93,10 @@ void Reverse::matmul(ir::MatmulOp op, Value g) {
     sizes.push_back(rs.back());
     return make<ir::MatmulOp>(typeOf(l).withSizes(sizes), l, r);
   };
+  if (isActive(x))
+    contribute(x, shaped(sumTo(times(gm, transposed(ym)), typeOf(xm)), xType));
+  if (!isActive(y))
+    return;
   // One matrix on the right for all on the left: these are one, and its gradient is a product, not
   // the sum of one for each.
   if (ys.size() == 2 && xs.size() > 2) {
@@ -102,10 +106,7 @@ void Reverse::matmul(ir::MatmulOp op, Value g) {
     xm = shaped(xm, xType.withSizes({all, xs.back()}));
     gm = shaped(gm, typeOf(g).withSizes({all, gs.back()}));
   }
-  if (isActive(x))
-    contribute(x, shaped(sumTo(times(gm, transposed(ym)), typeOf(xm)), xType));
-  if (isActive(y))
-    contribute(y, shaped(sumTo(times(transposed(xm), gm), typeOf(ym)), yType));
+  contribute(y, shaped(sumTo(times(transposed(xm), gm), typeOf(ym)), yType));
 }
 
 void Reverse::concat(ir::ConcatOp op, Value g) {
@@ -149,13 +150,19 @@ void Reverse::sliceBack(ir::SliceOp op, Value g) {
   sum.value = make<ir::UpdateOp>(type, into, g, op.getAt(), op.getSpec());
 }
 
+/// What the value gets is read before the places it went to become 0: then that can be done where
+/// `g` is, which in a loop is the work of a part of it.
 LogicalResult Reverse::update(ir::UpdateOp op, Value g) {
-  Value value = op.getValue();
+  if (isActive(op.getValue()) && failed(updateValue(op, g)))
+    return failure();
   if (isActive(op.getX()))
     contribute(op.getX(),
                make<ir::UpdateOp>(typeOf(g), g, onDevice(number(g, 0)), op.getAt(), op.getSpec()));
-  if (!isActive(value))
-    return success();
+  return success();
+}
+
+LogicalResult Reverse::updateValue(ir::UpdateOp op, Value g) {
+  Value value = op.getValue();
   // The shape of the part: whole axes as they are, ranges as long as the value says.
   std::optional<SmallVector<ir::SpecEntry>> spec = ir::readSpec(op.getSpec());
   SmallVector<ir::SizeAttr> sizes;

@@ -146,6 +146,9 @@ def Simplify : Pass<"simplify", "::mx::ir::GraphOp"> {
     - a reduction whose axes are put back with size 1
     - transpose of transpose, broadcast of broadcast, copies there and back, a slice that takes all
     - an entry of a tensor with an entry changed, where both numbers are known
+    - a part beside one that was replaced, of known places; a part of one number everywhere
+    - parts of known places that replace all of a tensor, one after the other: `mx.concat`
+    - what a turn reads of a tensor that was one number everywhere, if no other turn wrote there
     - `mx.if`: two equal blocks; results that both blocks give alike (`mx.undef` is like anything), or
       that nobody uses
     - `mx.for` and `mx.while`: carried values that never change, or that only feed themselves
@@ -162,6 +165,16 @@ def Hoist : Pass<"hoist", "::mx::ir::GraphOp"> {
     cannot fail and use nothing of the turn. Those stay that cost nothing and would be kept as a whole
     tensor: scalars made to tensors, stretched and transposed ones, and simple ops on them that are
     larger than all they read. An op that moves takes copies of these along.
+  }];
+}
+
+def Panels : Pass<"panels", "::mx::ir::GraphOp"> {
+  let summary = "copies a matrix that products in a loop read to panels once, before the loop";
+  let description = [{
+    In and out: a flat graph, before `Fuse`. The right operand of an `mx.matmul` in a loop, or what it is
+    the transpose of, is from outside of the loop, of f32 or f64, with a number of columns that panels of
+    64 divide. Then the operand is replaced by its panels. Few rows read the columns of a matrix where
+    they are, so those stay, except for transposed ones. No order of a sum changes.
   }];
 }
 

@@ -337,6 +337,7 @@ struct Simplify : impl::SimplifyBase<Simplify> {
              CastOfCast, EqualSides, TransposeOfTranspose, BroadcastOfBroadcast, KeptAxes,
              ThereAndBack, CastOfCopy, CopiedNumber, WholeSlice, SliceOfUpdate>(context);
     addRegionPatterns(patterns);
+    addPartPatterns(patterns);
     GreedyRewriteConfig config;
     // Merged constants would lose their places; CSE merges them later.
     config.enableConstantCSE(false).setRegionSimplificationLevel(

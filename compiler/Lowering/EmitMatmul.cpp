@@ -22,7 +22,7 @@ private:
   MatmulOp op;
 
   TensorType x() { return op.getX().getType(); }
-  TensorType y() { return op.getY().getType(); }
+  TensorType y() { return op.rightType(); }
   bool leftIsVector() { return x().rank() == 1; }
   bool rightIsVector() { return y().rank() == 1; }
   /// One matrix on the right for all on the left: the rows of these are counted as those of one.
@@ -37,6 +37,8 @@ private:
   bool maySumInPlace() override;
   Value resultAt(Value i, Value j) override;
   SmallVector<Value> resultPlace(Value i, Value j);
+  BlockArgument memoryOf(Value matrix);
+  Value addressIn(Value matrix, ArrayRef<Value> place);
   bool areColumnsInMemory();
   bool mayReadInPlace() override;
   bool mayCopyOnTheWay() override;
@@ -84,6 +86,10 @@ Value Product::left(Value i, Value k) {
   return widen(evaluator.at(op.getX(), place));
 }
 SmallVector<Value> Product::rightPlace(Value k, Value j) {
+  if (op.getPanels()) {
+    Value panel = arith::DivUIOp::create(e.b, j, e.number(given));
+    return {panel, k, e.sub(j, e.mul(panel, e.number(given)))};
+  }
   SmallVector<Value> place = matrixOf(y());
   place.push_back(k);
   if (!rightIsVector())
@@ -98,6 +104,8 @@ void Product::emit() {
   rows = leftIsVector() ? e.number(1) : xs[xs.size() - 2];
   columns = rightIsVector() ? e.number(1) : ys.back();
   result.resize(result.size() - !leftIsVector() - !rightIsVector());
+  if (op.getPanels())
+    given = MatmulOp::kPanel;
   isFlat =
       y().rank() == 2 && x().rank() > 2 && !isa_and_nonnull<TransposeOp>(op.getX().getDefiningOp());
   if (isFlat) {
@@ -108,13 +116,31 @@ void Product::emit() {
   run(result);
 }
 
-/// One behind the other, as what is summed up.
-bool Product::areColumnsInMemory() {
-  auto argument = dyn_cast<BlockArgument>(op.getY());
-  return argument && !rightIsVector() && !e.isStrided(argument) &&
-         e.memoryType(y().getElement()) == type;
+/// The memory that has the elements of a matrix in their order; null if there is none.
+BlockArgument Product::memoryOf(Value matrix) {
+  auto reshape = matrix.getDefiningOp<ReshapeOp>();
+  auto argument = dyn_cast<BlockArgument>(reshape ? reshape.getX() : matrix);
+  if (!argument || e.isStrided(argument) ||
+      e.memoryType(cast<TensorType>(matrix.getType()).getElement()) != type)
+    return {};
+  return argument;
 }
+/// Where an element of such a matrix is.
+Value Product::addressIn(Value matrix, ArrayRef<Value> place) {
+  Buffer from = e.input(memoryOf(matrix));
+  if (isa<BlockArgument>(matrix))
+    return e.addressAt(from, e.offset(from, place));
+  Value at = e.number(0);
+  SmallVector<Value> sizes = e.sizesOf(cast<TensorType>(matrix.getType()));
+  for (auto [index, size] : llvm::zip_equal(place, sizes))
+    at = e.add(e.mul(at, size), index);
+  return e.addressAt(from, at);
+}
+/// One behind the other, as what is summed up.
+bool Product::areColumnsInMemory() { return !rightIsVector() && memoryOf(op.getY()); }
 bool Product::mayReadInPlace() {
+  if (given)
+    return true;
   return e.known(rows).value_or(kFewRows + 1) <= kFewRows && areColumnsInMemory();
 }
 
@@ -125,10 +151,7 @@ bool Product::mayCopyOnTheWay() {
   return apart <= page && areColumnsInMemory() && !mayReadInPlace();
 }
 
-Value Product::columnsAt(Value k, Value j) {
-  const Buffer &from = e.input(cast<BlockArgument>(op.getY()));
-  return e.addressAt(from, e.offset(from, rightPlace(k, j)));
-}
+Value Product::columnsAt(Value k, Value j) { return addressIn(op.getY(), rightPlace(k, j)); }
 
 /// Steps of k that lie together; others would fight for the same places in the cache.
 bool Product::mayReadRowsInPlace() {
@@ -174,8 +197,7 @@ void Product::copy(const Panel &panel, Value from, Value k0, Value steps) {
 /// The rows of a transposed matrix are what lies together in it.
 Value Product::rowsAt(Value i, Value k) {
   auto transpose = op.getX().getDefiningOp<TransposeOp>();
-  auto argument = transpose ? dyn_cast<BlockArgument>(transpose.getX()) : BlockArgument();
-  if (!argument || e.isStrided(argument) || e.memoryType(x().getElement()) != type)
+  if (!transpose || !memoryOf(transpose.getX()))
     return {};
   ArrayRef<int64_t> order = transpose.getOrder();
   if (order[order.size() - 2] != static_cast<int64_t>(order.size()) - 1)
@@ -184,8 +206,7 @@ Value Product::rowsAt(Value i, Value k) {
   place.append({i, k});
   for (auto [at, axis] : llvm::zip_equal(place, order))
     own[static_cast<size_t>(axis)] = at;
-  const Buffer &from = e.input(argument);
-  return e.addressAt(from, e.offset(from, own));
+  return addressIn(transpose.getX(), own);
 }
 
 /// Only if the result is all that is asked for: with ops on it, what they read may be where it is
@@ -223,6 +244,12 @@ void Product::finish(Value row, Value i, Value count, Value begin, Value width) 
 LogicalResult emitMatmul(KernelEmitter &e, const OutputGroup &group) {
   if (failed(isAlone(group)) || failed(hasShapeOf(group)))
     return failure();
+  auto op = cast<MatmulOp>(group.sources[0]);
+  auto y = dyn_cast<BlockArgument>(op.getY());
+  if (op.getPanels() &&
+      (!y || e.isStrided(y) ||
+       (!op.getType().getElement().isF32() && !op.getType().getElement().isF64())))
+    return op.emitOpError() << "reads panels of f32 or f64 from dense memory";
   Product(e, group).emit();
   return success();
 }

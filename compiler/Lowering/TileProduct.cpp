@@ -70,12 +70,14 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
   lanes = std::max<int64_t>(1, bits / type.getIntOrFloatBitWidth());
   std::optional<int64_t> m = e.known(rows), n = e.known(columns);
   isInPlace = maySumInPlace();
+  if (bits >= 512)
+    blockRows = 48 * kRows;
   // Sums that need no room of our own may be of as many rows as there are.
   if (m && (isInPlace || isShallow()))
-    blockRows = std::max<int64_t>(kBlock, llvm::alignTo(*m, kRows));
+    blockRows = std::max<int64_t>(blockRows, llvm::alignTo(*m, kRows));
   wide = lanes * (bits >= 512 ? 4 : 2); // of 32 registers, or of 16
   // Few rows leave registers for more columns, and a factor is used more often.
-  if (m && *m >= 1 && *m < kRows)
+  if (m && *m >= 1 && *m < kRows && !given)
     wide *= kRows / std::max<int64_t>(*m, 2);
   if (n) // of what is transposed, a square of 4 is the least
     wide = std::min<int64_t>(wide,
@@ -276,8 +278,10 @@ void TileProduct::transposeBlock(Value from, Value to, int64_t size) {
 // ----------------------------------------------------------------------------------------- rows
 
 /// A vector must not read behind the last column: it has a mask there, if the CPU has such loads.
+/// Panels have no such column.
 bool TileProduct::isAllInPlace() {
-  return mayReadInPlace() && e.options.vectorBits >= 256 && type.getIntOrFloatBitWidth() >= 32;
+  return given ||
+         (mayReadInPlace() && e.options.vectorBits >= 256 && type.getIntOrFloatBitWidth() >= 32);
 }
 bool TileProduct::copiesOnTheWay() {
   return tileCount > 1 && blockTiles == tileCount && mayCopyOnTheWay();
@@ -444,7 +448,9 @@ void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
     auto choice = scf::IfOp::create(e.b, isFirst, nothingYet, sumsUntilHere);
     before.assign(choice.getResults().begin(), choice.getResults().end());
   }
-  Value begin = tile.copied ? e.addressAt(copied, copiedBegin(tile)) : Value();
+  Value begin = tile.copied ? e.addressAt(copied, copiedBegin(tile))
+                : given     ? columnsAt(k0, e.add(panel.begin, tile.column))
+                            : Value();
   bool isAlong = begin && areCopiedInOrder(), areRowsCopied = !mayReadRowsInPlace();
   if (isAlong)
     before.push_back(begin);
@@ -479,7 +485,7 @@ void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
         next.push_back(multiplyAdd(loop.getRegionIterArgs()[next.size()], all, vector));
     }
     if (isAlong)
-      next.push_back(behind(column, e.number(wide)));
+      next.push_back(behind(column, e.number(given ? given : wide)));
     if (areRowsCopied)
       next.push_back(behind(factors, e.number(kRowsCopied)));
     scf::YieldOp::create(e.b, next);

@@ -11,6 +11,7 @@
 // then lie together and stay in the second cache for a block of rows, while the rows that a tile
 // reads stay in the first. Columns that are left over go vector by vector, filled up with zeros.
 // Where the result is an output and nothing else is computed from it, sums are kept in it.
+// An operand that was copied to panels before is read where it is.
 //
 //   for each block of rows and panel of columns (shared among threads):
 //     for each stretch of k:
@@ -59,6 +60,7 @@ protected:
   int64_t wide = 1;  ///< columns of a tile
   int64_t blockRows = kBlock, panelColumns = kColumns;
   int64_t unit = 1;          ///< a panel has a multiple of it
+  int64_t given = 0;         ///< columns of each panel that the right operand lies in, if it does
   int64_t pitch = kColumns;  ///< from a row of sums to the next
   int64_t depth;             ///< a copy has room for so many steps
   int64_t stretch = depth;   ///< steps of k for which a panel is copied

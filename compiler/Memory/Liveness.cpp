@@ -56,6 +56,25 @@ Liveness::Liveness(rt::ProgramOp program) {
     list = std::move(joined);
   }
   summaries.clear();
+  cutBegins(program);
+}
+
+/// Stacks are filled part by part, so that all code before seems to fill them too. What no op has
+/// touched yet holds nothing.
+void Liveness::cutBegins(rt::ProgramOp program) {
+  llvm::BitVector seen(static_cast<unsigned>(tracked.size()));
+  for (Operation &outer : program.block()) {
+    auto touch = [&](unsigned i) {
+      if (seen.test(i) || isa<BlockArgument>(tracked[i]))
+        return;
+      seen.set(i);
+      int64_t begin = 2 * number(&outer);
+      llvm::erase_if(lives[i], [&](Segment part) { return part.end < begin; });
+      if (!lives[i].empty())
+        lives[i].front().begin = std::max(lives[i].front().begin, begin);
+    };
+    outer.walk([&](Operation *op) { visit(op, touch, touch); });
+  }
 }
 
 std::optional<unsigned> Liveness::indexOf(Value buffer) const {

@@ -60,6 +60,7 @@ private:
   Summary summarise(mlir::Operation *op);
   Bits mark(mlir::Block &block, Bits live);
   Bits markRegions(mlir::Operation *op, const Bits &after);
+  void cutBegins(rt::ProgramOp program);
 };
 
 } // namespace mx::memory

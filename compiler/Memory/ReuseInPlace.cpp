@@ -37,7 +37,7 @@ bool isOneNest(ir::KernelOp kernel) {
   for (Operation &op : body.without_terminator())
     if (!op.hasTrait<ir::Elementwise>() &&
         !isa<ir::BroadcastOp, ir::ConstantOp, ir::FullOp, ir::IotaOp, ir::ReshapeOp, ir::SizeOp,
-             ir::TransposeOp>(op))
+             ir::SliceOp, ir::TransposeOp>(op))
       return false;
   ValueRange yielded = body.getTerminator()->getOperands();
   return !yielded.empty() && llvm::all_of(yielded, [&](Value value) {

@@ -126,6 +126,9 @@ static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
     passes.addNestedPass<ir::GraphOp>(graph::createHoist());
   passes.addPass(createCanonicalizerPass());
   passes.addNestedPass<ir::GraphOp>(graph::createReleaseAgain());
+  // Nothing folds reshapes and transposes any more.
+  if (on("panels"))
+    passes.addNestedPass<ir::GraphOp>(graph::createPanels());
   return passes.run(module);
 }
 

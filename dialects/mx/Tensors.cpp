@@ -77,12 +77,23 @@ LogicalResult verifyReduction(Operation *op, ArrayRef<int64_t> axes, bool keep) 
   });
 }
 
+TensorType MatmulOp::rightType() {
+  TensorType y = getY().getType();
+  if (!getPanels())
+    return y;
+  ArrayRef<SizeAttr> sizes = y.getSizes();
+  return y.withSizes({sizes[1], sizes[0].times(sizes[2])});
+}
 LogicalResult MatmulOp::verify() {
   if (failed(sameElement(*this, getX().getType(), getType())) ||
       failed(sameElement(*this, getY().getType(), getType())))
     return failure();
+  if (getPanels() &&
+      (getY().getType().rank() != 3 || getY().getType().getSizes()[2].constant() != kPanel))
+    return emitOpError() << "panels are [N / " << kPanel << ", K, " << kPanel << "], not "
+                         << getY().getType();
   return checkShape(*this, getType(), [&](const DimFacts &facts, DimContext &) {
-    return matmulShape(getX().getType().shape(), getY().getType().shape(), facts);
+    return matmulShape(getX().getType().shape(), rightType().shape(), facts);
   });
 }
 

@@ -37,8 +37,16 @@ def Mx_ArgminOp : Mx_ReduceOp<"argmin", "place of the smallest (i32), the first 
 // ---------------------------------------------------------------------------------------- products
 
 def Mx_MatmulOp : Mx_TensorOp<"matmul", "x @ y: the last two dims multiply as matrices, those before are broadcast; a vector is a row on the left and a column on the right"> {
-  let arguments = (ins Mx_TensorType:$x, Mx_TensorType:$y);
-  let assemblyFormat = "$x `,` $y attr-dict `:` functional-type(operands, results)";
+  let arguments = (ins Mx_TensorType:$x, Mx_TensorType:$y, UnitAttr:$panels);
+  let description = [{ With `panels` y is [N / P, K, P], a matrix of K rows and N columns of which each P
+    lie together, P = kPanel. Made by `Panels`. }];
+  let assemblyFormat = "$x `,` $y (`panels` $panels^)? attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    /// Columns of a panel: a multiple of the columns of a tile on every CPU.
+    static constexpr int64_t kPanel = 64;
+    /// The type of the matrix on the right, however it lies in memory.
+    TensorType rightType();
+  }];
 }
 
 // ----------------------------------------------------------------------------------------- windows

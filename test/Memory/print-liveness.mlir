@@ -65,3 +65,26 @@ mxrt.program @branch(%x: f32, %c: i1) writes (%y: !mxrt.buffer<f32[]>) arenas [#
   }
   mxrt.copy %j to %y : <f32[]>, <f32[]>
 }
+
+// A stack is filled part by part: it holds nothing before the first op that touches it.
+mxrt.kernel @part(%x: !mx.tensor<f32[4]>, %v: !mx.tensor<f32[]>, %i: !mx.tensor<i64[]>) {
+  %r = mx.kernel(%x, %v, %i) attributes {mx.over = array<i64: 0>} : (!mx.tensor<f32[4]>, !mx.tensor<f32[]>, !mx.tensor<i64[]>) -> !mx.tensor<f32[4]> {
+  ^bb0(%a: !mx.tensor<f32[4]>, %b: !mx.tensor<f32[]>, %c: !mx.tensor<i64[]>):
+    %s = mx.update %a, %b ["i"] at (%c) : (!mx.tensor<f32[4]>, !mx.tensor<f32[]>, !mx.tensor<i64[]>) -> !mx.tensor<f32[4]>
+    mx.yield %s : !mx.tensor<f32[4]>
+  }
+}
+// CHECK-LABEL: live in @stack
+// CHECK-NEXT: slice 0 !mx.tensor<f32[4]>: 6r-9r
+mxrt.program @stack(%x: !mxrt.buffer<f32[]>, %n: !mxrt.buffer<i64[]>) writes (%y: !mxrt.buffer<f32[4]>, %z: !mxrt.buffer<f32[4]>) arenas [#mxrt.arena<"" 64>] {
+  %s = mxrt.slice 0 bytes 16 : <f32[4]>
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %four = arith.constant 4 : i64
+  mxrt.call @part reads(%z, %x, %n : !mxrt.buffer<f32[4]>, !mxrt.buffer<f32[]>, !mxrt.buffer<i64[]>) writes(%z : !mxrt.buffer<f32[4]>)
+  mxrt.call @part reads(%z, %x, %n : !mxrt.buffer<f32[4]>, !mxrt.buffer<f32[]>, !mxrt.buffer<i64[]>) writes(%z : !mxrt.buffer<f32[4]>)
+  scf.for %i = %zero to %four step %one : i64 {
+    mxrt.call @part reads(%s, %x, %n : !mxrt.buffer<f32[4]>, !mxrt.buffer<f32[]>, !mxrt.buffer<i64[]>) writes(%s : !mxrt.buffer<f32[4]>)
+  }
+  mxrt.copy %s to %y : <f32[4]>, <f32[4]>
+}

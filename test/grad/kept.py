@@ -87,6 +87,75 @@ slices, copies, _ = plan(loop("r[t + 1] = sin(r[t]) @ w", 7, setup="var r = zero
 expect("stacks of an array", stacks(slices, 7), ["f32[7, 5]"])
 expect("copies of the array in the loop", [c for c in copies if c == "f32[8, 5]"], [])
 
+# Products of many terms are kept, with the ops on them, and not computed again; of few terms (above) they are.
+def wide(body, terms, turns=7, after="h.sum()", setup=""):
+    return f"""
+graph fn f(w: f32[{terms}, {terms}], v: f32[{terms}, {terms}], x: f32[3, {terms}]) -> f32[{terms}, {terms}] {{
+  let (_, g) = grad(w) {{
+    var h = x
+    {setup}
+    for t in 0..{turns} {{ {body} }}
+    {after}
+  }}
+  g
+}}
+print(f(0.01 * ones([{terms}, {terms}]), ones([{terms}, {terms}]), ones([3, {terms}])))
+"""
+
+
+def products(text):
+    """Calls of kernels with a product in them."""
+    kernels = [name for name, body in re.findall(r"mxrt\.kernel @(\w+)(\(.*?)\n  }\n", text, re.S) if "mx.matmul" in body]
+    return sum(len(re.findall(rf"mxrt\.call @{name} ", text)) for name in kernels)
+
+
+for terms, kept, calls in ((64, 2, 3), (32, 2, 3), (31, 1, 4)):
+    slices, copies, text = plan(wide("h = tanh(h @ w + 1.0)", terms))
+    expect(f"stacks of a product of {terms} terms", stacks(slices, 7), [f"f32[7, 3, {terms}]"] * kept)
+    expect("products", products(text), calls)
+    expect("copies of the stacks", [c for c in copies if c.startswith("f32[7")], [])
+# Two products that are added are kept as their sum; what only they needed is not.
+slices, _, text = plan(wide("h = tanh(h @ w + sin(c) @ v)\n c = c * 0.5", 64, setup="var c = x"))
+expect("stacks of a sum of products", stacks(slices, 7), ["f32[7, 3, 64]"] * 2)
+expect("products of such a sum", products(text), 4)
+
+# The gradient of an array that each turn writes a part of is changed where it is.
+slices, copies, text = plan(wide("h = tanh(h @ w)\n out[t] = h", 64, setup="var out = zeros([7, 3, 64])",
+                                 after="(out * out).sum()"))
+expect("copies where parts are written", [c for c in copies if c.startswith("f32[7")], [])
+expect("updates that copy", len(re.findall(r"kernel @k_[0-9a-f]+\((?:(?!\n  }\n).)*mx\.update", text, re.S)), 0)
+
+# The gradient of a matrix that each turn multiplies with is one product after the loop, where all its factors are
+# kept anyway: h of each turn for the product, and the gradient of z as that of all that the turns read.
+def layer(turns, z="z[t]", places=None):
+    return f"""
+graph fn f(w: f32[64, 64], z: f32[{places or turns}, 3, 64], x: f32[3, 64]) -> (f32[64, 64], f32[{places or turns}, 3, 64]) {{
+  let (_, g) = grad(w, z) {{
+    var h = x
+    for t in 0..{turns} {{ h = tanh({z} + h @ w) }}
+    (h * h).sum()
+  }}
+  g
+}}
+print(f(0.01 * ones([64, 64]), ones([{places or turns}, 3, 64]), ones([3, 64])))
+"""
+
+
+def loops(text):
+    """Calls of products inside and outside of loops."""
+    program = text[text.index("mxrt.program"):]
+    inside = "".join(re.findall(r"scf\.for .*?\n    }\n", program, re.S))
+    return products(text[:text.index("mxrt.program")] + inside), products(text)
+
+
+slices, _, text = plan(layer(7))
+expect("products in the loops, and in all", loops(text), (2, 3))
+expect("stacks", sorted(set(stacks(slices, 7))), ["f32[7, 3, 64]"])
+# Not if there is a place without a turn, if turns share one, or if what is multiplied is not kept.
+expect("products with more places", loops(plan(layer(7, places=8))[2]), (3, 3))
+expect("products of one place", loops(plan(layer(7, z="z[3]"))[2]), (3, 3))
+expect("products of the next place", loops(plan(layer(7, z="z[t + 1]", places=8))[2]), (3, 3))
+
 # @remat: each fourth state, and those of one block.
 slices, _, text = plan(loop("h = tanh(h @ w)", 16, header="@remat(every=4)"))
 expect("stacks with @remat", stacks(slices, 16) + stacks(slices, 4), ["f32[4, 3, 5]"] * 2)

@@ -37,8 +37,8 @@ GRAPH = Mode("graph", [])
 CUT = "--internal-chunk=1"  # each turn of a loop is a piece of work for a thread
 MODES = [GRAPH, Mode("eager", ["--eager"]), Mode("two threads", [CUT], threads=2, same_bits=True),
          Mode("eager, two threads", ["--eager", CUT], threads=2)]
-MODES += [Mode(f"without {p}", [f"--disable={p}"], same_bits=p in ("hoist", "schedule", "in-place", "co-share"))
-          for p in ("fuse", "simplify", "cse", "hoist", "schedule", "in-place", "co-share")]
+MODES += [Mode(f"without {p}", [f"--disable={p}"], same_bits=p in ("hoist", "panels", "schedule", "in-place", "co-share"))
+          for p in ("fuse", "simplify", "cse", "hoist", "panels", "schedule", "in-place", "co-share")]
 AHEAD = Mode("built ahead", ["--target-cpu", "native"], same_bits=True, ahead=True)
 # Under guard, what holds nothing is poison, and a kernel that reads it or writes elsewhere is found.
 MODES += [Mode(f"guarded{name}", ["--check=memory", *options], same_bits=True, guarded=True) for name, options in (

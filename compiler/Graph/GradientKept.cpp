@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Part of Differentiate: what a loop keeps of its turns for the reverse pass. These are the carried
+// values that the adjoint needs, or the few parts of them it looks at, and results of products: all
+// else is computed again from these. A stack has one place for each turn.
+#include "Graph/Adjoints.h"
+
+using namespace mlir;
+
+namespace mx::graph {
+
+/// With more parts than this the whole is kept instead.
+static constexpr size_t kMostParts = 4;
+/// A product of fewer terms is computed again: to keep an element is to write it and to read it,
+/// eight bytes, and a byte is counted like eight operations (Memory/Work.cpp).
+static constexpr int64_t kFewTerms = 32;
+
+/// The bound on the turns as a size, if it is known before anything runs.
+std::optional<ir::SizeAttr> Reverse::boundOf(Operation *op) {
+  auto loop = dyn_cast<ir::ForOp>(op);
+  Value from = loop ? loop.getFrom() : Value();
+  Value to = loop ? loop.getTo() : cast<ir::WhileOp>(op).getLimit();
+  if (auto most = op->getAttrOfType<IntegerAttr>(ir::kTurns))
+    return sizeOf(most.getInt());
+  if (!to)
+    return std::nullopt;
+  std::optional<int64_t> begin = from ? constantInt(from) : 0, end = constantInt(to);
+  if (begin && end)
+    return sizeOf(std::max<int64_t>(*end > *begin ? *end - *begin : 0, 0));
+  if (auto size = to.getDefiningOp<ir::SizeOp>(); size && begin == 0)
+    return size.getSize();
+  return std::nullopt;
+}
+
+/// The bound on the turns as a size: of a stack.
+FailureOr<ir::SizeAttr> Reverse::turnsOf(Operation *op) {
+  if (std::optional<ir::SizeAttr> known = boundOf(op))
+    return *known;
+  auto loop = dyn_cast<ir::ForOp>(op);
+  Value from = loop ? loop.getFrom() : Value();
+  Value to = loop ? loop.getTo() : cast<ir::WhileOp>(op).getLimit();
+  if (!to)
+    return op->emitError() << "`grad` needs a bound on this loop: its states are kept";
+  if (!ir::isHostInt(to.getType()))
+    return op->emitError() << "`grad` needs to know the bound of this loop before it starts";
+  Value count = !from || constantInt(from) == 0 ? to : elementwise("sub", {to, from});
+  count = elementwise("maximum", {count, wholeNumber(0)});
+  // A name that nothing else has.
+  llvm::DenseSet<StringAttr> used;
+  for (Attribute name : sizesOf(function))
+    used.insert(cast<StringAttr>(name));
+  function->walk([&](ir::BindSizeOp bind) { used.insert(bind.getNameAttr()); });
+  std::string name = "turns";
+  for (int i = 1; used.contains(b.getStringAttr(name)); ++i)
+    name = "turns$" + std::to_string(i);
+  ir::BindSizeOp::create(b, count, b.getStringAttr(name));
+  ir::SizeTable &table = b.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
+  std::lock_guard guard(table.lock);
+  return ir::SizeAttr::get(b.getContext(), table.named(name));
+}
+
+/// If a leaf is only looked at in parts, each the copy of an op of the first run: these parts. To
+/// keep them is less than to keep a whole tensor for each turn.
+SmallVector<Operation *> Reverse::partsOnly(ir::UndefOp leaf, const Originals &originals) {
+  SmallVector<Operation *> parts;
+  for (Operation *user : leaf->getUsers()) {
+    bool isPart = isa<ir::SliceOp, ir::TakeOp>(user) && originals.contains(user) &&
+                  user->getOperand(0) == leaf.getResult() &&
+                  llvm::count(user->getOperands(), leaf.getResult()) == 1;
+    if (!isPart || parts.size() == kMostParts)
+      return {};
+    parts.push_back(user);
+  }
+  return parts;
+}
+
+/// Whether each element of the op's result is a sum of many terms.
+static bool isLargeProduct(Operation *op) {
+  SmallVector<ir::SizeAttr> terms;
+  if (auto product = dyn_cast<ir::MatmulOp>(op))
+    terms = {cast<ir::TensorType>(product.getX().getType()).getSizes().back()};
+  else if (auto conv = dyn_cast<ir::ConvOp>(op))
+    terms.append(
+        llvm::to_vector(cast<ir::TensorType>(conv.getW().getType()).getSizes().drop_front()));
+  else
+    return false;
+  int64_t known = 1;
+  for (ir::SizeAttr size : terms) {
+    std::optional<int64_t> number = size.constant();
+    if (!number)
+      return true; // such sizes are rarely small
+    known *= std::min(*number, kFewTerms);
+  }
+  return known >= kFewTerms;
+}
+
+/// What is kept of a product that runs again in `back`: what comes out at the end of the chain of
+/// elementwise ops on it, so that what else these ops read is not needed either.
+static Operation *endOfChain(Operation *product, const Reverse::Originals &originals) {
+  Operation *last = product;
+  while (last->hasOneUse()) {
+    Operation *user = *last->getUsers().begin();
+    bool follows = user->getBlock() == last->getBlock() && originals.contains(user) &&
+                   user->hasTrait<ir::Elementwise>() && isPure(user) &&
+                   user->getResult(0).getType() == last->getResult(0).getType();
+    if (!follows)
+      break;
+    last = user;
+  }
+  return last;
+}
+
+/// Products are not computed again. Whatever is kept gets something in `back` that stands for it;
+/// what only they needed goes. A stack that nothing else needs must have a bound that is known.
+void Reverse::keepProducts(Operation *op, ir::ForOp back, const Originals &originals,
+                           SmallVectorImpl<Kept> &needed) {
+  Block &block = back.getBody().front();
+  auto leaves = block.getOps<ir::UndefOp>();
+  if (!boundOf(op) && llvm::none_of(leaves, [](ir::UndefOp leaf) { return !leaf.use_empty(); }))
+    return;
+  SmallVector<Operation *> products;
+  for (Operation &inner : block)
+    if (originals.contains(&inner) && isLargeProduct(&inner))
+      products.push_back(&inner);
+  llvm::SmallPtrSet<Operation *, 8> gone;
+  // The last ones first: what they are made of may not be needed then.
+  for (Operation *product : llvm::reverse(products)) {
+    if (gone.contains(product))
+      continue;
+    Operation *kept = endOfChain(product, originals), *first = originals.lookup(kept);
+    auto type = dyn_cast<ir::TensorType>(kept->getResult(0).getType());
+    if (!type || type.isHost() || first->getResult(0).getType() != type)
+      continue; // a size of one turn
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&block);
+    auto stands = ir::UndefOp::create(b, type);
+    kept->getResult(0).replaceAllUsesWith(stands.getResult());
+    needed.push_back({stands.getResult(), nullptr, first->getResult(0)});
+    dropUnused(block, [&](Operation *dropped) { gone.insert(dropped); });
+  }
+}
+
+/// Makes the first run keep the leaves that `back` needs, and count its turns if `pending` waits
+/// for their number.
+LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pending,
+                                  ArrayRef<Leaf> paths, const Originals &originals) {
+  // Each is a value of a turn, and what stands for it in `back`.
+  SmallVector<Kept> needed;
+  keepProducts(op, back, originals, needed);
+  for (auto leaf : llvm::make_early_inc_range(back.getBody().front().getOps<ir::UndefOp>())) {
+    if (!leaf->hasAttr(kLeaf))
+      continue;
+    SmallVector<Operation *> parts = partsOnly(leaf, originals);
+    for (Operation *part : parts)
+      needed.push_back({part->getResult(0), nullptr, originals.lookup(part)->getResult(0)});
+    if (parts.empty())
+      needed.push_back(
+          {leaf.getResult(),
+           &paths[static_cast<size_t>(leaf->getAttrOfType<IntegerAttr>(kLeaf).getInt())],
+           {}});
+  }
+  if (needed.empty() && !pending)
+    return success();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(op);
+  b.setLoc(op->getLoc());
+  auto loop = dyn_cast<ir::ForOp>(op);
+  SmallVector<Value> carried(loop ? loop.getCarried() : cast<ir::WhileOp>(op).getCarried());
+  size_t own = carried.size();
+  if (pending)
+    carried.push_back(wholeNumber(0));
+  ir::SizeAttr turns;
+  if (!needed.empty()) {
+    FailureOr<ir::SizeAttr> bound = turnsOf(op);
+    if (failed(bound))
+      return failure();
+    turns = *bound;
+  }
+  SmallVector<ir::TensorType> stacks;
+  for (const Kept &value : needed) {
+    auto type = dyn_cast<ir::TensorType>(value.back.getType());
+    if (!type)
+      return op->emitError() << "the gradient of this loop would have to keep a "
+                             << value.back.getType();
+    SmallVector<ir::SizeAttr> sizes{turns};
+    llvm::append_range(sizes, type.getSizes());
+    stacks.push_back((type.isHost() ? type.onDevice("") : type).withSizes(sizes));
+    Value stack = zeros(stacks.back());
+    stack.getDefiningOp()->setAttr(ir::kScratch, b.getUnitAttr());
+    carried.push_back(stack);
+  }
+  SmallVector<Type> types(ValueRange(carried).getTypes());
+  Operation *kept;
+  if (loop)
+    kept = ir::ForOp::create(b, types, loop.getFrom(), loop.getTo(), carried);
+  else
+    kept = ir::WhileOp::create(b, types, carried, cast<ir::WhileOp>(op).getLimit());
+  for (auto [to, from] : llvm::zip_equal(kept->getRegions(), op->getRegions())) {
+    to.takeBody(from);
+    for (Type type : ArrayRef(types).drop_front(own))
+      to.front().addArgument(type, op->getLoc());
+  }
+  Block &body = kept->getRegions().back().front();
+  unsigned first = loop ? 1 : 0;
+  Operation *yield = body.getTerminator();
+  SmallVector<Value> next(yield->getOperands());
+  b.setInsertionPointToStart(&body);
+  Value turn;
+  unsigned argument = first + static_cast<unsigned>(own);
+  if (pending) {
+    turn = body.getArgument(argument++);
+    next.push_back(elementwise("add", {turn, wholeNumber(1)}));
+  } else {
+    turn = body.getArgument(0);
+    if (constantInt(loop.getFrom()) != 0)
+      turn = elementwise("sub", {turn, loop.getFrom()});
+  }
+  auto spec = [&](ir::TensorType stack) {
+    SmallVector<StringRef> entries(stack.rank(), ":");
+    entries[0] = "i";
+    return b.getStrArrayAttr(entries);
+  };
+  for (auto [entry, stack] : llvm::zip_equal(needed, stacks)) {
+    Value value = entry.first;
+    if (value)
+      b.setInsertionPointAfterValue(value);
+    else
+      value = body.getArgument(first + entry.leaf->carried);
+    for (int64_t part : entry.leaf ? ArrayRef<int64_t>(entry.leaf->path) : ArrayRef<int64_t>()) {
+      if (auto aggregate = dyn_cast<ir::AggregateType>(value.getType()))
+        value = make<ir::GetOp>(aggregate.getParts()[static_cast<size_t>(part)], value,
+                                b.getI64IntegerAttr(part));
+      else
+        value = make<ir::AtOp>(cast<ir::ArrayType>(value.getType()).getElement(), value,
+                               wholeNumber(part));
+    }
+    next.push_back(make<ir::UpdateOp>(stack, body.getArgument(argument++), onDevice(value),
+                                      ValueRange{turn}, spec(stack)));
+  }
+  yield->setOperands(next);
+  op->replaceAllUsesWith(kept->getResults().take_front(own));
+  unsigned result = static_cast<unsigned>(own);
+  if (pending) {
+    pending->replaceAllUsesWith(ValueRange{kept->getResult(result++)});
+    erase(pending);
+  }
+  b.setInsertionPointToStart(&back.getBody().front());
+  Value place = turnOf(back);
+  if (constantInt(back.getFrom()) != 0)
+    place = elementwise("sub", {place, back.getFrom()});
+  SmallVector<Operation *> parts;
+  llvm::SetVector<Operation *> leaves;
+  for (auto [entry, stack] : llvm::zip_equal(needed, stacks)) {
+    auto type = cast<ir::TensorType>(entry.back.getType());
+    ir::TensorType device = type.isHost() ? type.onDevice("") : type;
+    Value value =
+        make<ir::SliceOp>(device, kept->getResult(result++), ValueRange{place}, spec(stack));
+    if (type.isHost())
+      value = make<ir::ReadOp>(type, value);
+    entry.back.replaceAllUsesWith(value);
+    Operation *stood = entry.back.getDefiningOp();
+    if (isa<ir::UndefOp>(stood)) {
+      leaves.insert(stood);
+    } else {
+      parts.push_back(stood);
+      leaves.insert(stood->getOperand(0).getDefiningOp());
+    }
+  }
+  // Only now: the builder stood before one of them.
+  b.setInsertionPointAfter(back);
+  for (Operation *part : parts)
+    erase(part);
+  for (Operation *leaf : leaves)
+    erase(leaf);
+  erase(op);
+  return success();
+}
+
+} // namespace mx::graph

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Panels: a matrix that products in a loop read in every turn is copied before it, so that the
+// columns of a tile lie together. Otherwise each product makes that copy (TileProduct.h).
+#include "Graph/Passes.h"
+#include "dialects/mx/Mx.h"
+
+using namespace mlir;
+
+namespace mx::graph {
+
+#define GEN_PASS_DEF_PANELS
+#include "Graph/Passes.h.inc"
+
+namespace {
+
+/// With fewer rows a product reads the columns where they are, if they lie together.
+constexpr int64_t kFewRows = 12;
+
+bool isLoop(Operation *op) { return isa<ir::ForOp, ir::WhileOp>(op); }
+
+/// The matrix that y is the transpose of, if it is.
+Value transposedFrom(Value y) {
+  auto transpose = y.getDefiningOp<ir::TransposeOp>();
+  return transpose && transpose.getOrder() == ArrayRef<int64_t>{1, 0} ? transpose.getX() : Value();
+}
+
+/// The outermost loop around the op that the value does not depend on; none, if it is of the turn.
+Operation *loopWithout(Value value, Operation *op) {
+  Operation *found = nullptr;
+  for (Operation *around = op->getParentOp(); around && !isa<ir::GraphOp>(around);
+       around = around->getParentOp()) {
+    if (around->isAncestor(value.getParentBlock()->getParentOp()))
+      break;
+    if (isLoop(around))
+      found = around;
+  }
+  return found;
+}
+
+class Packer {
+public:
+  void visit(ir::MatmulOp op) {
+    ir::TensorType x = op.getX().getType(), y = op.getY().getType();
+    Value from = transposedFrom(op.getY());
+    std::optional<int64_t> rows = x.rank() < 2 ? 1 : x.getSizes()[x.rank() - 2].constant();
+    bool fits = !op.getPanels() && y.rank() == 2 && !y.isHost() &&
+                (y.getElement().isF32() || y.getElement().isF64()) &&
+                y.getSizes()[0].constant().value_or(0) > 0 &&
+                y.getSizes()[1].constant().value_or(0) > 0 &&
+                *y.getSizes()[1].constant() % ir::MatmulOp::kPanel == 0 && rows;
+    if (!fits || (!from && x.rank() == 2 && *rows <= kFewRows))
+      return;
+    Operation *loop = loopWithout(from ? from : op.getY(), op);
+    if (!loop)
+      return;
+    op.getYMutable().assign(panelsOf(from ? from : op.getY(), y, from != Value(), loop));
+    op.setPanels(true);
+  }
+
+private:
+  llvm::DenseMap<std::pair<Value, Operation *>, Value> made[2]; ///< by whether it is transposed
+
+  Value panelsOf(Value from, ir::TensorType y, bool isTransposed, Operation *loop) {
+    Value &panels = made[isTransposed][{from, loop}];
+    if (panels)
+      return panels;
+    OpBuilder b(loop);
+    auto size = [&](int64_t number) { return ir::SizeAttr::get(b.getContext(), number); };
+    ir::SizeAttr deep = y.getSizes()[0], wide = size(ir::MatmulOp::kPanel),
+                 count = size(*y.getSizes()[1].constant() / ir::MatmulOp::kPanel);
+    SmallVector<ir::SizeAttr> apart = isTransposed ? SmallVector<ir::SizeAttr>{count, wide, deep}
+                                                   : SmallVector<ir::SizeAttr>{deep, count, wide};
+    SmallVector<int64_t> order =
+        isTransposed ? SmallVector<int64_t>{0, 2, 1} : SmallVector<int64_t>{1, 0, 2};
+    Value parts = ir::ReshapeOp::create(b, loop->getLoc(), y.withSizes(apart), from);
+    panels = ir::TransposeOp::create(b, loop->getLoc(), y.withSizes({count, deep, wide}), parts,
+                                     b.getDenseI64ArrayAttr(order));
+    return panels;
+  }
+};
+
+struct Panels : impl::PanelsBase<Panels> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    Packer packer;
+    getOperation()->walk([&](ir::MatmulOp op) { packer.visit(op); });
+  }
+};
+
+} // namespace
+} // namespace mx::graph

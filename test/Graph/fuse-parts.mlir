@@ -1,0 +1,86 @@
+// RUN: mxc-opt %s --fuse | FileCheck %s
+// Parts of a tensor are read where they are if their places are known and the tensor is there anyway; products read
+// other shapes of what is in memory.
+
+!x = !mx.tensor<f32[6, 8]>
+!p = !mx.tensor<f32[6, 4]>
+!r = !mx.tensor<f32[8]>
+!n = !mx.tensor<i64[] on host>
+
+// Two halves are as large as the whole.
+// CHECK-LABEL: mx.graph @halves
+// CHECK-COUNT-1: mx.kernel(
+// CHECK-NOT: mx.kernel(
+mx.graph @halves(%x: !x) -> !p {
+  %zero = mx.constant 0 : i64 -> !n
+  %four = mx.constant 4 : i64 -> !n
+  %eight = mx.constant 8 : i64 -> !n
+  %a = mx.slice %x [":", "rft"] at (%zero, %four) : (!x, !n, !n) -> !p
+  %b = mx.slice %x [":", "rft"] at (%four, %eight) : (!x, !n, !n) -> !p
+  %c = mx.mul %a, %b : (!p, !p) -> !p
+  mx.return %c : !p
+}
+
+// One half would keep the whole; a range that may be wrong is an error of its own.
+// CHECK-LABEL: mx.graph @half
+// CHECK-COUNT-3: mx.kernel(
+mx.graph @half(%x: !x, %y: !x, %n: !n) -> !p {
+  %zero = mx.constant 0 : i64 -> !n
+  %four = mx.constant 4 : i64 -> !n
+  %a = mx.slice %x [":", "rft"] at (%zero, %four) : (!x, !n, !n) -> !p
+  %b = mx.slice %y [":", "rft"] at (%zero, %n) : (!x, !n, !n) -> !p
+  %c = mx.mul %a, %b : (!p, !p) -> !p
+  mx.return %c : !p
+}
+
+// A row of a tensor from outside of the loop; not one of a tensor that the loop changes.
+// CHECK-LABEL: mx.graph @rows
+// CHECK: mx.for
+// CHECK: mx.kernel(%arg0
+// CHECK: mx.slice
+// CHECK: mx.sin
+// CHECK: mx.kernel(
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: mx.slice
+// CHECK-NEXT: mx.yield
+mx.graph @rows(%x: !x, %y: !x) -> (!r, !x) {
+  %zero = mx.constant 0 : i64 -> !n
+  %six = mx.constant 6 : i64 -> !n
+  %nothing = mx.constant 0.0 : f32 -> <f32[] on host>
+  %h = mx.full %nothing : !mx.tensor<f32[] on host> -> !r
+  %r:2 = mx.for %zero to %six carries (%h, %y) : (!n, !n, !r, !x) -> (!r, !x) {
+  ^bb0(%i: !n, %g: !r, %z: !x):
+    %a = mx.slice %x ["i", ":"] at (%i) : (!x, !n) -> !r
+    %b = mx.sin %a : (!r) -> !r
+    %c = mx.slice %z ["i", ":"] at (%i) : (!x, !n) -> !r
+    %d = mx.mul %g, %c : (!r, !r) -> !r
+    %e = mx.update %z, %b ["i", ":"] at (%i) : (!x, !r, !n) -> !x
+    mx.yield %d, %e : !r, !x
+  }
+  mx.return %r#0, %r#1 : !r, !x
+}
+
+// CHECK-LABEL: mx.graph @shapes
+// CHECK-COUNT-1: mx.kernel(
+// CHECK: mx.reshape
+// CHECK: mx.transpose
+// CHECK: mx.reshape
+// CHECK: mx.matmul
+// CHECK-NOT: mx.kernel(
+mx.graph @shapes(%x: !mx.tensor<f32[2, 3, 8]>, %y: !mx.tensor<f32[2, 3, 5]>) -> !mx.tensor<f32[8, 5]> {
+  %a = mx.reshape %x : !mx.tensor<f32[2, 3, 8]> -> !x
+  %t = mx.transpose %a by [1, 0] : !x -> !mx.tensor<f32[8, 6]>
+  %b = mx.reshape %y : !mx.tensor<f32[2, 3, 5]> -> !mx.tensor<f32[6, 5]>
+  %p = mx.matmul %t, %b : (!mx.tensor<f32[8, 6]>, !mx.tensor<f32[6, 5]>) -> !mx.tensor<f32[8, 5]>
+  mx.return %p : !mx.tensor<f32[8, 5]>
+}
+
+// Others go along the shape.
+// CHECK-LABEL: mx.graph @shapesNot
+// CHECK-COUNT-3: mx.kernel(
+mx.graph @shapesNot(%x: !mx.tensor<f32[2, 3, 8]>, %y: !mx.tensor<f32[8, 5]>) -> (!x, !mx.tensor<f32[6, 5]>) {
+  %a = mx.reshape %x : !mx.tensor<f32[2, 3, 8]> -> !x
+  %s = mx.sin %a : (!x) -> !x
+  %p = mx.matmul %a, %y : (!x, !mx.tensor<f32[8, 5]>) -> !mx.tensor<f32[6, 5]>
+  mx.return %s, %p : !x, !mx.tensor<f32[6, 5]>
+}
