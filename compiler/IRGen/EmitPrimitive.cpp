@@ -505,11 +505,17 @@ mlir::Value Emitter::emitPrimitive(const PrimitiveCall &call) {
       return x ? unsupported(call.whole->span, "an axis that is not a number") : x;
     for (int64_t &axis : *axes)
       axis += axis < 0 ? static_cast<int64_t>(tensor(x).rank()) : 0;
-    mlir::Value shifted = elementwise("sub", {x, reduce("max", x, *axes, /*keep=*/true)});
+    // Whatever is subtracted, the result is the same: no gradient needs to go through it.
+    mlir::Value largest = reduce("max", x, *axes, /*keep=*/true);
+    largest = create<ir::StopOp>(largest.getType(), largest);
+    mlir::Value shifted = elementwise("sub", {x, largest});
     mlir::Value powers = elementwise("exp", {shifted});
     mlir::Value sum = reduce("sum", powers, *axes, /*keep=*/true);
-    return name == "softmax" ? elementwise("div", {powers, sum}, elementOf(powers))
-                             : elementwise("sub", {shifted, elementwise("log", {sum})});
+    if (name == "log_softmax")
+      return elementwise("sub", {shifted, elementwise("log", {sum})});
+    // One division for a whole row (decision 26).
+    mlir::Value one = constantNumber(elementOf(powers), 1, 1, /*isWhole=*/true);
+    return elementwise("mul", {powers, elementwise("div", {one, sum}, elementOf(sum))});
   }
   if (name == "allclose") {
     mlir::Value x = emit(argument(call, "x")), y = emit(argument(call, "y"));

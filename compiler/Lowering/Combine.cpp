@@ -20,6 +20,10 @@ Combiner::Combiner(KernelEmitter &e, Operation *op)
 bool Combiner::hasIndex() const { return isa<ArgmaxOp, ArgminOp>(op); }
 bool Combiner::hasEmpty() const { return !isa<MaxOp, MinOp, ArgmaxOp, ArgminOp>(op); }
 
+bool Combiner::isExact() const {
+  return isa<MaxOp, MinOp, AnyOp, AllOp>(op) || (isa<SumOp, ProdOp>(op) && !isFloat());
+}
+
 Value Combiner::limit(bool largest) {
   if (isFloat()) {
     double infinity = std::numeric_limits<double>::infinity();

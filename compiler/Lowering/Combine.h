@@ -22,7 +22,9 @@ public:
 
   bool hasIndex() const;
   /// There is a result for no elements.
-  bool hasEmpty() const; ///< no elements have a value too
+  bool hasEmpty() const;
+  /// Every order of the elements gives the same result.
+  bool isExact() const;
   Partial identity(Value isEmpty);
   Partial first(Value x, Value index);
   Partial combine(Partial x, Partial y);

@@ -68,16 +68,18 @@ private:
       sum = sum ? add(mul(sum, x), number(c)) : number(c);
     return sum;
   }
-  /// x = n * ln 2 + rest with |rest| <= ln 2 / 2; also e**rest - 1.
+  /// x = n * ln 2 + rest with |rest| <= ln 2 / 2, and e**rest = 1 + rest + rest**2 * tail.
   struct Reduced {
     Value n; ///< i32
-    Value powerMinus1;
+    Value rest, tail;
   };
   Reduced reduce(Value x);
   /// 2**n for n of -126 to 127.
   Value powerOf2(Value n) {
     return fromBits(arith::ShLIOp::create(e.b, e.add(n, word(127)), word(23)));
   }
+  /// x * 2**n, rounded once; x is near 1, and n of -150 to 128.
+  Value scale(Value x, Value n);
 };
 
 F32::Reduced F32::reduce(Value x) {
@@ -88,20 +90,26 @@ F32::Reduced F32::reduce(Value x) {
   // The first part of ln 2 has few bits, so that its product is exact also where nothing is fused.
   Value rest = add(x, mul(whole, number(-0.693359375)));
   rest = add(rest, mul(whole, number(2.12194440e-4)));
-  Value tail = polynomial(rest, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2,
-                                 1.6666665459e-1, 5.0000001201e-1});
-  return {n, add(mul(mul(rest, rest), tail), rest)};
+  return {
+      n, rest,
+      polynomial(rest, {1.38207339e-3, 8.36867746e-3, 4.16682661e-2, 1.66665211e-1, 4.9999994e-1})};
+}
+Value F32::scale(Value x, Value n) {
+  // AVX-512 has an instruction for it, which gives the same bits.
+  if (e.options.vectorBits >= 512)
+    return LLVM::LoadExpOp::create(e.b, x.getType(), x, n);
+  // In two steps, since 2**n alone may be too large or too small. The first one is exact.
+  Value half = arith::ShRSIOp::create(e.b, n, word(1));
+  return mul(mul(x, powerOf2(half)), powerOf2(e.sub(n, half)));
 }
 Value F32::exp(Value x) {
-  auto [n, minus1] = reduce(clamp(x, -104, 89));
-  // In two steps, since 2**n alone may be too large or too small.
-  Value half = arith::ShRSIOp::create(e.b, n, word(1));
-  Value value = mul(add(minus1, number(1)), powerOf2(half));
-  return mul(value, powerOf2(e.sub(n, half)));
+  auto [n, rest, tail] = reduce(clamp(x, -104, 89));
+  Value slope = add(mul(tail, rest), number(1));
+  return scale(add(mul(slope, rest), number(1)), n);
 }
 Value F32::expm1(Value x) {
-  auto [n, minus1] = reduce(clamp(x, -20, 60));
-  Value power = powerOf2(n);
+  auto [n, rest, tail] = reduce(clamp(x, -20, 60));
+  Value power = powerOf2(n), minus1 = add(mul(mul(rest, rest), tail), rest);
   Value value = add(mul(power, minus1), sub(power, number(1)));
   value = e.choose(is(CmpFPredicate::OGT, x, 60), exp(x), value);
   return e.choose(is(CmpFPredicate::OEQ, x, 0), x, value);
@@ -151,18 +159,17 @@ Value F32::tanh(Value x) {
   return withSign(e.choose(is(CmpFPredicate::OLT, size, 0.625), near0, far), x);
 }
 Value F32::erf(Value x) {
-  Value size = clamp(abs(x), 0, 4), square = mul(x, x), sizeSquare = mul(size, size);
-  Value near0 = polynomial(square, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1,
-                                    -3.76125336e-1, 1.28379166e-1});
+  // Near 0 by odd powers; then, up to where it is 1, by powers of the distance from the middle.
+  Value size = abs(x), square = mul(x, x);
+  Value near0 = polynomial(square, {-6.36950017e-6, 9.69963512e-5, -8.18270724e-4, 5.19155571e-3,
+                                    -2.68504098e-2, 1.128342e-1, -3.76126081e-1, 1.28379166e-1});
   near0 = add(mul(near0, x), x);
-  Value high = polynomial(size, {-1.72853470e-5, 3.83197126e-4});
-  Value low = polynomial(size, {-3.88396438e-3, 2.42546219e-2});
-  Value power = add(mul(high, sizeSquare), low);
-  for (double c : {-1.06777877e-1, -6.34846687e-1, -1.28717512e-1})
-    power = add(mul(power, size), number(c));
-  power = sub(mul(power, size), size);
-  Value far = withSign(sub(number(1), exp(power)), x);
-  return e.choose(is(CmpFPredicate::OGT, abs(x), 0.927734375), far, near0);
+  size = e.choose(is(CmpFPredicate::OGT, size, 3.93), number(3.93), size);
+  Value far = polynomial(sub(size, number(2.668125)),
+                         {3.28418764e-6, 3.99595374e-5, -1.54293157e-4, 3.49215006e-5,
+                          7.15482282e-4, -2.08520284e-3, 3.64724663e-3, -4.54887515e-3,
+                          4.03482048e-3, -2.43988913e-3, 9.13400203e-4, 9.99838948e-1});
+  return e.choose(is(CmpFPredicate::OGT, size, 1.40625), withSign(far, x), near0);
 }
 
 /// Squares and reciprocals are what most powers are.

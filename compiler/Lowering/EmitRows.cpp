@@ -9,7 +9,9 @@
 //   for each row:  sweep 0, sweep 1, …   the reductions that need 0, 1, … others before them
 //                  the row's outputs
 //
-// What is expensive and used in more than one sweep is kept for the length of a row.
+// What is expensive and used in more than one sweep is kept for the length of a row. While a row is
+// computed the next one is fetched, which the CPU would not do by itself: for it streams end at the
+// end of a page.
 #include "Lowering/EmitKernel.h"
 #include "Lowering/Sweep.h"
 #include "llvm/ADT/MapVector.h"
@@ -23,6 +25,10 @@ namespace {
 
 /// Values are kept on the stack for rows of at most so many elements, and so many values.
 constexpr int64_t kLongestKept = 4096, kMostKept = 4;
+/// Inputs of fewer bytes stay in the second cache anyway. Rows, all inputs together, that fit into
+/// a part of the first cache are fetched there, longer ones into the second; much longer ones not.
+constexpr int64_t kLeastFetched = 1 << 20, kFirstCache = 16 << 10, kSecondCache = 256 << 10;
+constexpr int64_t kCacheLine = 64;
 
 class Rows {
 public:
@@ -48,11 +54,16 @@ private:
   SmallVector<Output> whole, perRow, overall;   ///< outputs: of the space, of a row, of all
   std::deque<Sweep> sweeps;
   SmallVector<Kept> kept;
+  std::optional<int64_t> length; ///< of a row, if it is known
 
   bool isRowResult(ArrayRef<SizeAttr> sizes);
   LogicalResult sort(Operation *op, llvm::DenseMap<Operation *, size_t> &level);
   LogicalResult checkReads(Operation *op, const llvm::DenseMap<Operation *, size_t> &level);
   void chooseKept();
+  void fetchAhead();
+  int64_t bytesOf(TensorType type) {
+    return e.memoryType(type.getElement()).getIntOrFloatBitWidth() / 8;
+  }
   void useKept(size_t stage, Indices place, Value r);
   void row(Indices at);
   void store(ArrayRef<Output> outputs, Indices place);
@@ -83,6 +94,9 @@ LogicalResult Rows::analyse() {
       space.assign(spaceOf(op).begin(), spaceOf(op).end());
       keptAxes = space.size() - axesOf(op).size();
     }
+  length = 1;
+  for (SizeAttr size : ArrayRef(space).drop_front(keptAxes))
+    length = length && size.constant() ? std::optional(*length * *size.constant()) : std::nullopt;
   llvm::DenseMap<Operation *, size_t> level; // reductions one after the other until here
   for (Operation &op : *group.sources[0]->getBlock()) {
     size_t own = 0;
@@ -152,9 +166,6 @@ LogicalResult Rows::sort(Operation *op, llvm::DenseMap<Operation *, size_t> &lev
 
 /// Stage i is sweep i; the last one computes the outputs.
 void Rows::chooseKept() {
-  std::optional<int64_t> length = 1;
-  for (SizeAttr size : ArrayRef(space).drop_front(keptAxes))
-    length = length && size.constant() ? std::optional(*length * *size.constant()) : std::nullopt;
   if (!length || *length > kLongestKept)
     return;
   llvm::MapVector<Operation *, std::pair<size_t, size_t>> stages;
@@ -196,11 +207,54 @@ void Rows::useKept(size_t stage, Indices place, Value r) {
   }
 }
 
+/// The sweeps behind the first, which waits for memory, fetch what the first will read of the next
+/// row; the last one fetches where the outputs of this row go.
+void Rows::fetchAhead() {
+  SmallVector<const Buffer *> inputs, outputs;
+  int64_t rowBytes = 0;
+  auto isWorthIt = [&](TensorType type) {
+    int64_t bytes = bytesOf(type);
+    std::optional<int64_t> count = KernelEmitter::known(e.elementCount(type));
+    if (type.getSizes() != ArrayRef(space) || (count && *count < kLeastFetched / bytes))
+      return false;
+    rowBytes += *length * bytes;
+    return true;
+  };
+  if (!length || *length < kLanes)
+    return;
+  for (BlockArgument input : e.kernel.getBody().getArguments())
+    if (!e.isStrided(input) && isWorthIt(cast<TensorType>(input.getType())))
+      inputs.push_back(&e.input(input));
+  for (const Output &output : whole)
+    if (isWorthIt(cast<TensorType>(output.value.getType())))
+      outputs.push_back(&e.output(output.index));
+  if (rowBytes > kSecondCache)
+    return;
+  for (size_t stage = sweeps.size() > 1; stage < sweeps.size(); ++stage)
+    sweeps[stage].ahead = [=, this, isShort = rowBytes <= kFirstCache](Value r) {
+      SmallVector<Value> start(sweeps[stage].place);
+      llvm::fill(MutableArrayRef(start).drop_front(keptAxes), e.number(0));
+      auto fetch = [&](const Buffer &buffer, int64_t behind, bool written) {
+        Value place = e.add(e.add(e.offset(buffer, start), r), e.number(behind));
+        int64_t line = kCacheLine * 8 / e.memoryType(buffer.element).getIntOrFloatBitWidth();
+        for (int64_t i = 0; i < kLanes; i += line)
+          e.prefetch(buffer, e.add(place, e.number(i)), isShort, written);
+      };
+      for (auto [i, input] : llvm::enumerate(inputs))
+        if (sweeps.size() == 1 || 1 + i % (sweeps.size() - 1) == stage)
+          fetch(*input, *length, /*written=*/false);
+      if (stage + 1 == sweeps.size())
+        for (const Buffer *output : outputs)
+          fetch(*output, 0, /*written=*/true);
+    };
+}
+
 void Rows::emit() {
   evaluator.prepare(group.values());
   for (ArrayRef<Operation *> ops : levels)
     sweeps.emplace_back(e, evaluator, ops, /*tiled=*/false);
   chooseKept();
+  fetchAhead();
   for (size_t stage = 0; stage < sweeps.size(); ++stage)
     sweeps[stage].before = [this, stage](Value r) { useKept(stage, sweeps[stage].place, r); };
   e.b.setLoc(group.sources[0]->getLoc());

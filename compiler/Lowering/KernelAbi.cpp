@@ -335,6 +335,11 @@ void KernelEmitter::store(const Buffer &buffer, Indices at, Value value) {
   }
 }
 
+void KernelEmitter::prefetch(const Buffer &buffer, Value offset, bool first, bool written) {
+  LLVM::Prefetch::create(b, addressAt(buffer, offset), /*rw=*/written, /*hint=*/first ? 3 : 2,
+                         /*cache=*/1);
+}
+
 Buffer KernelEmitter::scratch(Type type, int64_t count) {
   Buffer buffer;
   buffer.element = type;

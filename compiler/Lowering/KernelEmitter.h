@@ -98,6 +98,9 @@ public:
   Value addressAt(const Buffer &buffer, Value offset);
   Value load(const Buffer &buffer, Indices at);
   void store(const Buffer &buffer, Indices at, Value value);
+  /// Has the CPU bring what lies there, which may be behind the buffer's end, into its first cache
+  /// or the second, to be read or written.
+  void prefetch(const Buffer &buffer, Value offset, bool first, bool written);
   /// Elements on the stack; `type` is one of code.
   Buffer scratch(mlir::Type type, int64_t count);
   /// One variable on the stack, which mem2reg makes a value.

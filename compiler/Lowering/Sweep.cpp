@@ -7,7 +7,7 @@ using arith::CmpIPredicate;
 
 namespace mx::lowering {
 
-constexpr int64_t kLanes = 64, kBlock = 2048, kBlocks = 64 * kBlock;
+constexpr int64_t kBlock = 2048, kBlocks = 64 * kBlock;
 /// Reduced without loops over them.
 constexpr int64_t kFew = 16;
 
@@ -122,13 +122,33 @@ void Sweep::run(Value from, Value width) {
   SmallVector<Value> outer;
   for (ArrayRef<unsigned> run : ArrayRef(runs).drop_back())
     outer.push_back(runSize(run));
+  bool anyOrder = !width && llvm::all_of(combiners, [](Combiner &c) { return c.isExact(); });
   e.nest(outer, [&](Indices at) {
     Value linear = e.number(0);
     for (auto [run, r] : llvm::zip(ArrayRef(runs).drop_back(), at)) {
       setRun(run, r);
       linear = e.add(e.mul(linear, runSize(run)), r);
     }
-    reduceRun(e.mul(linear, runSize(runs.back())), from, width);
+    if (anyOrder)
+      reduceInAnyOrder();
+    else
+      reduceRun(e.mul(linear, runSize(runs.back())), from, width);
+  });
+}
+
+/// Over the last run, where no order is to be kept.
+void Sweep::reduceInAnyOrder() {
+  Value zero = e.number(0);
+  e.loop(zero, runSize(runs.back()), 1, [&](Value r) {
+    Evaluator::Scope scope(evaluator);
+    setRun(runs.back(), r);
+    if (before)
+      before(r);
+    for (auto [c, total] : llvm::zip_equal(combiners, totals)) {
+      e.b.setLoc(c.op->getLoc());
+      Partial next = c.first(evaluator.at(c.op->getOperand(0), place), Value());
+      total.store(e, zero, c.combine(total.load(e, zero), next));
+    }
   });
 }
 
@@ -180,12 +200,14 @@ void Sweep::reduceBlock(Value linear, Value block, Value count, Value from, Valu
     e.loop(zero, used, 1, [&](Value l) {
       eachColumn(width, [&](Value t) { lane.store(e, slot(l, t, tiled), c.identity(isEmpty)); });
     });
+  std::optional<int64_t> all = e.known(runSize(runs.back()));
+  bool isEven = all && *all % kLanes == 0;
   e.loop(zero, count, kLanes, [&](Value step) {
     // Loops of a known length are vectorised without a rest.
-    std::optional<int64_t> all = e.known(runSize(runs.back()));
-    Value left = all && *all % kLanes == 0 ? e.number(kLanes)
-                                           : e.least(e.number(kLanes), e.sub(count, step));
+    Value left = isEven ? e.number(kLanes) : e.least(e.number(kLanes), e.sub(count, step));
     Value base = e.add(block, step);
+    if (ahead)
+      ahead(base);
     e.loop(zero, left, 1, [&](Value l) {
       Value r = e.add(base, l);
       setRun(runs.back(), r);
@@ -206,6 +228,10 @@ void Sweep::reduceBlock(Value linear, Value block, Value count, Value from, Valu
     });
   });
   for (auto [c, lane, part] : llvm::zip_equal(combiners, lanes, parts)) {
+    if (isEven && !tiled && isa<FloatType>(c.type) && !c.hasIndex()) {
+      part.store(e, zero, c.combine(part.load(e, zero), reduceLanes(c, lane)));
+      continue;
+    }
     // Halves of 32, 16, … 1 lanes; those that were not used are left out, which changes nothing.
     e.loop(zero, e.number(llvm::Log2_64(kLanes)), 1, [&](Value turn) {
       Value half = arith::ShRUIOp::create(e.b, e.number(kLanes / 2), turn);
@@ -219,6 +245,30 @@ void Sweep::reduceBlock(Value linear, Value block, Value count, Value from, Valu
     eachColumn(width,
                [&](Value t) { part.store(e, t, c.combine(part.load(e, t), lane.load(e, t))); });
   }
+}
+
+/// All lanes of floats, in vectors of the target.
+Partial Sweep::reduceLanes(Combiner &c, const Slots &lane) {
+  auto width = static_cast<int64_t>(e.options.vectorBits / c.type.getIntOrFloatBitWidth());
+  auto type = VectorType::get({width}, c.type);
+  SmallVector<Value> vectors;
+  for (int64_t from = 0; from < kLanes; from += width)
+    vectors.push_back(
+        LLVM::LoadOp::create(e.b, type, e.addressAt(lane.values, e.number(from)), 64));
+  for (size_t half = vectors.size() / 2; half > 0; half /= 2)
+    for (size_t i = 0; i < half; ++i)
+      vectors[i] = c.combine({vectors[i]}, {vectors[i + half]}).value;
+  Value sum = vectors[0];
+  for (int64_t half = width / 2; half > 0; half /= 2) {
+    auto part = [&](int64_t from) -> Value {
+      SmallVector<int32_t> places;
+      for (int64_t i = from; i < from + half; ++i)
+        places.push_back(static_cast<int32_t>(i));
+      return LLVM::ShuffleVectorOp::create(e.b, sum, sum, places);
+    };
+    sum = c.combine({part(0)}, {part(half)}).value;
+  }
+  return {LLVM::ExtractElementOp::create(e.b, sum, e.number(0))};
 }
 
 SmallVector<Value> Sweep::resultPlace(Operation *op) {

@@ -7,7 +7,9 @@
 // these is cut into blocks of 2048 elements. In a block element r belongs to lane r % 64; a lane is
 // reduced in order, then lanes l and l + 32 are combined, l and l + 16, and so on down to one. 64
 // blocks are combined in order, then the results of these, over all further reduced axes. So a
-// million numbers are added up in chains of about a hundred, which keeps sums exact enough.
+// million numbers are added up in chains of about a hundred, which keeps sums exact enough. Where
+// every order gives the same result (the largest, any, sums of integers) there is one plain loop,
+// which LLVM makes vectors of.
 #pragma once
 #include "Lowering/Combine.h"
 #include <functional>
@@ -21,6 +23,8 @@ ArrayRef<ir::SizeAttr> spaceOf(mlir::Operation *reduction);
 
 /// Columns that are reduced side by side.
 constexpr int64_t kTile = 32;
+/// Elements next to each other that are reduced side by side.
+constexpr int64_t kLanes = 64;
 
 class Sweep {
 public:
@@ -37,6 +41,10 @@ public:
   /// Runs in each turn of the innermost loop, before the elements at `place` are computed; `r` is
   /// the number of the element among the last reduced axes.
   std::function<void(Value r)> before;
+
+  /// Runs before each step of kLanes elements, of which `r` is the first; not where order does not
+  /// matter.
+  std::function<void(Value r)> ahead;
 
   /// Reduces for one place of the kept axes, or, with a width, for the columns from `from` on.
   void run(Value from = {}, Value width = {});
@@ -58,8 +66,10 @@ private:
 
   void classifyAxes(ArrayRef<int64_t> axes, bool tiled);
   void runFew(int64_t count, Value from, Value width);
+  void reduceInAnyOrder();
   void reduceRun(Value linear, Value from, Value width);
   void reduceBlock(Value linear, Value block, Value count, Value from, Value width);
+  Partial reduceLanes(Combiner &c, const Slots &lane);
   Value runSize(ArrayRef<unsigned> run);
   void setRun(ArrayRef<unsigned> run, Value r);
   Value slot(Value lane, Value column, bool tiled);

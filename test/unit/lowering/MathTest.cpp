@@ -2,6 +2,7 @@
 //
 // exp, log and their like: distance from the exact value in units of the last place.
 #include "LoweringTestSupport.h"
+#include <bit>
 #include <functional>
 
 namespace mx::lowering {
@@ -62,6 +63,29 @@ TEST(Math, Erf) { checkF32("erf", std::erf, 2); }
 TEST(Math, Sin) { checkF32("sin", std::sin, 2); }
 TEST(Math, Cos) { checkF32("cos", std::cos, 2); }
 TEST(Math, Tan) { checkF32("tan", std::tan, 2); }
+
+/// CPUs that fuse products and sums give the same bits, however wide their vectors are.
+TEST(Math, SameBitsWithAnyVectors) {
+  auto wide = target::TargetCpu::parse("x86-64-v4");
+  if (!wide || !wide->runsHere())
+    GTEST_SKIP() << "no CPU with AVX-512";
+  std::vector<float> x = values<float>(1000);
+  for (uint64_t bits = 0; bits < (uint64_t(1) << 32); bits += 10007)
+    x.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  for (const char *op : {"exp", "expm1", "log", "log1p", "tanh", "erf"}) {
+    std::vector<float> results[2] = {std::vector<float>(x.size()), std::vector<float>(x.size())};
+    for (int i : {0, 1}) {
+      Compiler compiler;
+      compiler.cpuName = i ? "x86-64-v4" : "x86-64-v3";
+      Kernel kernel = compiler.fromKey(op + std::string(" f32:1c -> f32:1c"));
+      ASSERT_TRUE(kernel);
+      ASSERT_EQ(kernel({address(x), address(results[i])}, {static_cast<int64_t>(x.size())}).code,
+                0);
+    }
+    for (size_t i = 0; i < x.size(); ++i)
+      ASSERT_TRUE(same(results[0][i], results[1][i])) << op << " of " << show(x[i]);
+  }
+}
 
 template <class T>
 void checkWide(const std::string &op, const std::function<Wide<T>(Wide<T>)> &reference) {
