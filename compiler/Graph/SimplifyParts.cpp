@@ -41,6 +41,10 @@ struct SliceOfFull : OpRewritePattern<ir::SliceOp> {
 struct UpdatesOfAll : OpRewritePattern<ir::UpdateOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::UpdateOp last, PatternRewriter &rewriter) const override {
+    // From the last one on: a chain is gone through once.
+    if (last->hasOneUse())
+      if (auto next = dyn_cast<ir::UpdateOp>(*last->user_begin()); next && next.getX() == last)
+        return failure();
     std::map<int64_t, std::pair<int64_t, Value>> parts; // by where they begin: end and value
     std::optional<size_t> axis;
     std::optional<int64_t> size;
