@@ -39,9 +39,9 @@ LogicalResult emitCall(KernelEmitter &e, RoutineOp op, const Output &output) {
   // The runtime numbers element types as the compiler does.
   ElementType element = elementFromMlir(cast<TensorType>(op.getInputs()[0].getType()).getElement());
   Value type = e.constantOf(e.b.getI32Type(), static_cast<int>(element));
-  e.failWith(e.call(("mxrt_" + op.getKind()).str(),
-                    {e.context, type, sizes.address, inputs, e.output(output.index).address,
-                     e.workspace()}));
+  e.failWith(
+      e.call(("mxrt_" + op.getKind()).str(), {e.context, type, sizes.address, inputs,
+                                              e.output(output.index).address, e.workspace()}));
   return success();
 }
 

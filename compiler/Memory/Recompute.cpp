@@ -411,8 +411,8 @@ BudgetLadder::~BudgetLadder() = default;
 
 std::optional<BudgetLadder::Rung> BudgetLadder::next() {
   for (int misses = 0; misses < kMaxMisses; ++misses) {
-    state->budget = static_cast<int64_t>(double(state->budget) * kRung) / rt::kAlignment *
-                    rt::kAlignment;
+    state->budget =
+        static_cast<int64_t>(double(state->budget) * kRung) / rt::kAlignment * rt::kAlignment;
     if (state->budget < std::max<int64_t>(state->floor, 1))
       break;
     if (!state->plan.fit(state->budget))
@@ -420,8 +420,8 @@ std::optional<BudgetLadder::Rung> BudgetLadder::next() {
     // Any budget down to what is in use leads to the same way.
     Rung out{state->budget, state->plan.chosenPeak()};
     while (double(state->budget) * kRung >= double(out.peak + rt::kAlignment))
-      state->budget = static_cast<int64_t>(double(state->budget) * kRung) / rt::kAlignment *
-                      rt::kAlignment;
+      state->budget =
+          static_cast<int64_t>(double(state->budget) * kRung) / rt::kAlignment * rt::kAlignment;
     return out;
   }
   state->budget = 0;

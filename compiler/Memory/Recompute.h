@@ -16,8 +16,8 @@ bool recompute(rt::ProgramOp program, int64_t budget);
 
 /// Makes values again that cost next to nothing, so that as little as possible is in use at once:
 /// only calls that move bytes for longer than they compute run again, all of them together for at
-/// most `percent` of the program's time, as far as that is known. The least budget for that; nothing
-/// if less than a twentieth would be won, or the program uses several devices.
+/// most `percent` of the program's time, as far as that is known. The least budget for that;
+/// nothing if less than a twentieth would be won, or the program uses several devices.
 std::optional<int64_t> cheapBudget(rt::ProgramOp program, double percent);
 /// Makes only such values again; else as recompute().
 bool recomputeCheap(rt::ProgramOp program, int64_t budget);

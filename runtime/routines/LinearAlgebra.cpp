@@ -151,8 +151,8 @@ template <typename T> struct Work {
 /// LAPACK counts in i32.
 bool isCountable(int64_t m, int64_t n, const mxrt_workspace &layout, int64_t element) {
   int64_t all;
-  bool fits = checkedMul(m, n, all) && all <= INT32_MAX && m <= INT32_MAX / 16 &&
-              n <= INT32_MAX / 16;
+  bool fits =
+      checkedMul(m, n, all) && all <= INT32_MAX && m <= INT32_MAX / 16 && n <= INT32_MAX / 16;
   for (int64_t bytes : layout.parts)
     fits = fits && bytes / element <= INT32_MAX;
   return fits;
@@ -173,19 +173,19 @@ mxrt_status overBatch(const mxrt_context *context, const char *name, const int64
   if (library.failed())
     return library.takeStatus().release();
   const Lapack<T> &functions = **library;
-  return inPieces(context, layout, room, batch,
-                  [&](int64_t begin, int64_t end, const Piece &piece,
-                      const mxrt_context *here) -> mxrt_status {
-                    Work<T> work = {here, functions, piece, m, n, name, 0, batch > 1};
-                    for (int64_t i = begin; i < end; ++i) {
-                      work.number = i;
-                      if (mxrt_status bad = mxrt_poll(here))
-                        return bad;
-                      if (mxrt_status bad = body(work, i))
-                        return bad;
-                    }
-                    return nullptr;
-                  });
+  return inPieces(
+      context, layout, room, batch,
+      [&](int64_t begin, int64_t end, const Piece &piece, const mxrt_context *here) -> mxrt_status {
+        Work<T> work = {here, functions, piece, m, n, name, 0, batch > 1};
+        for (int64_t i = begin; i < end; ++i) {
+          work.number = i;
+          if (mxrt_status bad = mxrt_poll(here))
+            return bad;
+          if (mxrt_status bad = body(work, i))
+            return bad;
+        }
+        return nullptr;
+      });
 }
 
 } // namespace

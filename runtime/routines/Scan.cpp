@@ -67,20 +67,21 @@ mxrt_status scan(const mxrt_context *context, const int64_t *sizes, const void *
   auto *to = static_cast<T *>(out);
   int64_t tiles = ceilDiv(inner, tileWidth);
   int64_t width = inner < tileWidth ? inner : tileWidth;
-  return inChunks(context, outer * tiles, mxrt_workspace_grain(n * width),
-                  [&](int64_t begin, int64_t end, int64_t, const mxrt_context *here) -> mxrt_status {
-                    typename Wide<T>::type state[tileWidth];
-                    for (int64_t unit = begin; unit < end; ++unit) {
-                      if (mxrt_status stop = mxrt_poll(here))
-                        return stop;
-                      int64_t column = unit % tiles * tileWidth;
-                      int64_t left = inner - column;
-                      int64_t at = unit / tiles * n * inner + column;
-                      scanTile<T, step>(a + at, b ? b + at : nullptr, to + at, n, inner,
-                                        left < tileWidth ? left : tileWidth, state);
-                    }
-                    return nullptr;
-                  });
+  return inChunks(
+      context, outer * tiles, mxrt_workspace_grain(n * width),
+      [&](int64_t begin, int64_t end, int64_t, const mxrt_context *here) -> mxrt_status {
+        typename Wide<T>::type state[tileWidth];
+        for (int64_t unit = begin; unit < end; ++unit) {
+          if (mxrt_status stop = mxrt_poll(here))
+            return stop;
+          int64_t column = unit % tiles * tileWidth;
+          int64_t left = inner - column;
+          int64_t at = unit / tiles * n * inner + column;
+          scanTile<T, step>(a + at, b ? b + at : nullptr, to + at, n, inner,
+                            left < tileWidth ? left : tileWidth, state);
+        }
+        return nullptr;
+      });
 }
 
 template <Step step>

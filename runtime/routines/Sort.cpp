@@ -104,31 +104,31 @@ mxrt_status sortRows(const mxrt_context *context, Reader<Key> read, const int64_
   int64_t n = sizes[1], inner = sizes[2];
   const Key *x = static_cast<const Key *>(from);
   const mxrt_workspace layout = mxrt_argsort_workspace(sizeof(Key), sizes);
-  return inPieces(context, layout, work, sizes[0] * inner,
-                  [&](int64_t begin, int64_t end, const Piece &piece,
-                      const mxrt_context *here) -> mxrt_status {
-                    auto *items = piece.part<Item<Key>>(0), *other = piece.part<Item<Key>>(1);
-                    auto *counts = piece.part<uint32_t>(2);
-                    static_assert(sizeof(Item<Key>) == (sizeof(Key) == 8 ? 16 : 8));
-                    for (int64_t row = begin; row < end; ++row) {
-                      int64_t base = row / inner * n * inner + row % inner;
-                      if (mxrt_status stop = mxrt_poll(here))
-                        return stop;
-                      for (int64_t i = 0; i < n; ++i)
-                        items[i] = {read(x + base + i * inner), uint32_t(i)};
-                      Item<Key> *sorted = items;
-                      constexpr int wide = sizeof(Key) >= 4 ? 11 : 8;
-                      if (n <= MXRT_SORT_FEW)
-                        insertionSort(sorted, n);
-                      else if (n < MXRT_SORT_MANY)
-                        sorted = radixSort<Key, 8>(sorted, other, n, counts);
-                      else
-                        sorted = radixSort<Key, wide>(sorted, other, n, counts);
-                      for (int64_t i = 0; i < n; ++i)
-                        out[base + i * inner] = int32_t(sorted[i].place);
-                    }
-                    return nullptr;
-                  });
+  return inPieces(
+      context, layout, work, sizes[0] * inner,
+      [&](int64_t begin, int64_t end, const Piece &piece, const mxrt_context *here) -> mxrt_status {
+        auto *items = piece.part<Item<Key>>(0), *other = piece.part<Item<Key>>(1);
+        auto *counts = piece.part<uint32_t>(2);
+        static_assert(sizeof(Item<Key>) == (sizeof(Key) == 8 ? 16 : 8));
+        for (int64_t row = begin; row < end; ++row) {
+          int64_t base = row / inner * n * inner + row % inner;
+          if (mxrt_status stop = mxrt_poll(here))
+            return stop;
+          for (int64_t i = 0; i < n; ++i)
+            items[i] = {read(x + base + i * inner), uint32_t(i)};
+          Item<Key> *sorted = items;
+          constexpr int wide = sizeof(Key) >= 4 ? 11 : 8;
+          if (n <= MXRT_SORT_FEW)
+            insertionSort(sorted, n);
+          else if (n < MXRT_SORT_MANY)
+            sorted = radixSort<Key, 8>(sorted, other, n, counts);
+          else
+            sorted = radixSort<Key, wide>(sorted, other, n, counts);
+          for (int64_t i = 0; i < n; ++i)
+            out[base + i * inner] = int32_t(sorted[i].place);
+        }
+        return nullptr;
+      });
 }
 
 mxrt_status argsort(const mxrt_context *context, mxrt_dtype type, bool down, const int64_t *sizes,

@@ -65,8 +65,8 @@ struct CountingAllocator {
   }
 };
 
-/// Calls it with a workspace of just the bytes it is said to need, full of poison. Nothing around it
-/// changes, and nothing is allocated unless it fails.
+/// Calls it with a workspace of just the bytes it is said to need, full of poison. Nothing around
+/// it changes, and nothing is allocated unless it fails.
 inline mxrt_status call(Routine routine, const mxrt_context &context, mxrt_dtype type,
                         const int64_t *sizes, const void *const *inputs, void *out) {
   constexpr size_t guard = 256;

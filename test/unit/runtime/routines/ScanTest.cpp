@@ -84,7 +84,8 @@ TEST(Scan, Recurrences) {
   const void *inputs[] = {a, b};
   ASSERT_EQ(call(mxrt_recurrence, machine.context, MXRT_F64, sizes, inputs, out), nullptr);
   EXPECT_EQ(std::vector<double>(out, out + 5), (std::vector<double>{1, 4, -1, 4, 17}));
-  EXPECT_EQ(codeOf(call(mxrt_recurrence, machine.context, MXRT_I32, sizes, inputs, out)), MXRT_DTYPE);
+  EXPECT_EQ(codeOf(call(mxrt_recurrence, machine.context, MXRT_I32, sizes, inputs, out)),
+            MXRT_DTYPE);
   EXPECT_EQ(codeOf(call(mxrt_cumsum, machine.context, MXRT_BOOL, sizes, inputs, out)), MXRT_DTYPE);
 }
 

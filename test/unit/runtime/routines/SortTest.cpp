@@ -55,8 +55,8 @@ template <typename T> void check(int64_t outer, int64_t n, int64_t inner, int ra
   std::vector<int32_t> places(x.size(), -1);
   const int64_t sizes[] = {outer, n, inner};
   const void *inputs[] = {x.data()};
-  ASSERT_EQ(call(down ? mxrt_argsort_down : mxrt_argsort, machine.context, typeOf<T>(), sizes, inputs,
-                 places.data()),
+  ASSERT_EQ(call(down ? mxrt_argsort_down : mxrt_argsort, machine.context, typeOf<T>(), sizes,
+                 inputs, places.data()),
             nullptr);
   auto less = [&](T a, T b) {
     auto p = number(a), q = number(b);
