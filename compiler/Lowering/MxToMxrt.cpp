@@ -356,16 +356,8 @@ LogicalResult ProgramBuilder::lowerKernel(ir::KernelOp op) {
     writes.push_back(*to);
     values[output] = *to;
   }
-  if (int64_t bytes = op.getWorkspace(); bytes > 0) {
-    MLIRContext *context = op.getContext();
-    // Where the outputs are.
-    StringRef device = op.getOutputs().empty()
-                           ? StringRef()
-                           : cast<ir::TensorType>(op.getOutputs()[0].getType()).getDevice();
-    auto type = ir::TensorType::get(context, builder.getIntegerType(8, /*isSigned=*/false),
-                                    {ir::SizeAttr::get(context, bytes)})
-                    .onDevice(device);
-    FailureOr<Value> workspace = slice(type, loc);
+  if (op.getWorkspace() > 0) {
+    FailureOr<Value> workspace = slice(rt::workspaceType(op), loc);
     if (failed(workspace))
       return failure();
     writes.push_back(*workspace);

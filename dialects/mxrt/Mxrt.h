@@ -15,6 +15,9 @@ inline constexpr int64_t kAlignment = 64;
 /// The builtin type of an element as a number in a register: u8 is i8 there.
 mlir::Type scalarType(mlir::Type element);
 
+/// What a kernel with a workspace is given as its last output: bytes where its outputs are.
+ir::TensorType workspaceType(ir::KernelOp kernel);
+
 } // namespace mx::rt
 
 #include "dialects/mxrt/MxrtDialect.h.inc"

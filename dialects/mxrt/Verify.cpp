@@ -141,6 +141,16 @@ static LogicalResult verifyTakenOver(CallOp call, ir::KernelOp kernel) {
   return success();
 }
 
+ir::TensorType workspaceType(ir::KernelOp kernel) {
+  MLIRContext *context = kernel.getContext();
+  auto byte = IntegerType::get(context, 8, IntegerType::Unsigned);
+  auto type =
+      ir::TensorType::get(context, byte, {ir::SizeAttr::get(context, kernel.getWorkspace())});
+  return kernel.getOutputs().empty()
+             ? type
+             : type.onDevice(cast<ir::TensorType>(kernel.getOutputs()[0].getType()).getDevice());
+}
+
 static LogicalResult verifyCall(CallOp call, KernelOp kernel) {
   if (!kernel)
     return call.emitOpError() << "there is no kernel " << call.getKernelAttr();
@@ -148,12 +158,8 @@ static LogicalResult verifyCall(CallOp call, KernelOp kernel) {
   if (!inner)
     return success(); // the kernel's own verifier says so
   SmallVector<Type> outputs(inner.getOutputs().getTypes());
-  if (int64_t workspace = inner.getWorkspace(); workspace > 0) {
-    Builder b(call.getContext());
-    ir::SizeAttr count = ir::SizeAttr::get(call.getContext(), workspace);
-    outputs.push_back(
-        ir::TensorType::get(call.getContext(), b.getIntegerType(8, /*isSigned=*/false), {count}));
-  }
+  if (inner.getWorkspace() > 0)
+    outputs.push_back(workspaceType(inner));
   if (failed(verifyBuffers(call, "reads", call.getReads(),
                            SmallVector<Type>(inner.getInputs().getTypes()))) ||
       failed(verifyBuffers(call, "writes", call.getWrites(), outputs)))
