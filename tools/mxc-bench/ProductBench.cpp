@@ -15,6 +15,7 @@
 #include <ctime>
 #include <dlfcn.h>
 #include <filesystem>
+#include <sched.h>
 #include <unistd.h>
 
 namespace {
@@ -64,6 +65,12 @@ struct Peers {
   DnnlSgemm oneDnn = nullptr;
 
   explicit Peers(int threads) {
+    // Not all of them ask the environment how many threads to start.
+    cpu_set_t some;
+    CPU_ZERO(&some);
+    for (int i = 0; i < threads; ++i)
+      CPU_SET(i, &some);
+    sched_setaffinity(0, sizeof(some), &some);
     std::string count = std::to_string(threads);
     setenv("OMP_NUM_THREADS", count.c_str(), 1); // read when the libraries are opened
     setenv("OPENBLAS_NUM_THREADS", count.c_str(), 1);
@@ -92,7 +99,7 @@ double clockOf(int threads) {
   return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
 }
 
-/// A few milliseconds of calls; microseconds a call.
+/// Microseconds a call.
 double block(int threads, int calls, const std::function<void()> &call) {
   double begin = clockOf(threads);
   for (int i = 0; i < calls; ++i)
@@ -123,7 +130,8 @@ bool measure(const Case &given, int threads, const mx::Module &program, const Pe
       mx::Value::borrow(b.data(), right ? std::vector<int64_t>{n, k} : std::vector<int64_t>{k, n});
   mx::Function function = program.function(form).value();
   auto flops = 2.0 * m * n * k;
-  int calls = std::max(1, static_cast<int>(4e8 / flops));
+  // Threads of peers spin for a while after a call; the blocks of all are to be long beside that.
+  int calls = std::max(1, static_cast<int>((threads > 1 ? 4e10 : 4e8) / flops));
 
   std::vector<std::pair<std::string, std::function<void()>>> sides;
   sides.emplace_back("mx", [&] { function.into(std::span<float>(ours), x, y).value(); });
