@@ -12,10 +12,8 @@
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #include <sanitizer/asan_interface.h>
-#define MXRT_POISON(memory, bytes)                                             \
-  ASAN_POISON_MEMORY_REGION(memory, static_cast<size_t>(bytes))
-#define MXRT_UNPOISON(memory, bytes)                                           \
-  ASAN_UNPOISON_MEMORY_REGION(memory, static_cast<size_t>(bytes))
+#define MXRT_POISON(memory, bytes) ASAN_POISON_MEMORY_REGION(memory, static_cast<size_t>(bytes))
+#define MXRT_UNPOISON(memory, bytes) ASAN_UNPOISON_MEMORY_REGION(memory, static_cast<size_t>(bytes))
 #endif
 #endif
 #ifndef MXRT_POISON
@@ -39,8 +37,7 @@ bool Pool::roundSize(int64_t bytes, int64_t &rounded) {
   if (bytes <= 256)
     return checkedAlign(bytes, 64, rounded);
   if (bytes <= largestSmall)
-    return checkedAlign(bytes, int64_t(1) << (floorLog2(bytes - 1) - 2),
-                        rounded);
+    return checkedAlign(bytes, int64_t(1) << (floorLog2(bytes - 1) - 2), rounded);
   return checkedAlign(bytes, 4096, rounded);
 }
 
@@ -51,14 +48,12 @@ int Pool::binOf(int64_t rounded) {
     return smallBins;
   int power = floorLog2(rounded - 1);
   int64_t quarter = int64_t(1) << (power - 2);
-  return 4 + (power - 8) * 4 +
-         static_cast<int>((rounded - (int64_t(1) << power)) / quarter) - 1;
+  return 4 + (power - 8) * 4 + static_cast<int>((rounded - (int64_t(1) << power)) / quarter) - 1;
 }
 
-Pool::Pool(const mxrt_allocator &tables, const mxrt_allocator &source,
-           MemoryBudget *budget, const char *name)
-    : alloc(tables), source(source), budget(budget), sites(&alloc),
-      bins(&alloc) {
+Pool::Pool(const mxrt_allocator &tables, const mxrt_allocator &source, MemoryBudget *budget,
+           const char *name)
+    : alloc(tables), source(source), budget(budget) {
   retainReserve(alloc.reserve); // errors may come after the runtime is gone
   snprintf(this->name, sizeof(this->name), "%s", name);
   budget->retain();
@@ -66,15 +61,19 @@ Pool::Pool(const mxrt_allocator &tables, const mxrt_allocator &source,
 
 Pool::~Pool() { budget->release(); }
 
-Result<Pool *> Pool::create(const mxrt_allocator *alloc,
-                            const mxrt_allocator *source, MemoryBudget *budget,
-                            const char *name) {
+Result<Pool *> Pool::create(const mxrt_allocator *alloc, const mxrt_allocator *source,
+                            MemoryBudget *budget, const char *name) {
   Pool *pool = newObject<Pool>(alloc, *alloc, *source, budget, name);
   if (!pool)
     return outOfMemory(alloc);
-  bool ready = pool->bins.reserve(smallBins + 1);
-  for (int i = 0; ready && i <= smallBins; ++i)
-    ready = pool->bins.push(Vec<Cached>(&pool->alloc));
+  bool ready = true;
+  for (uint32_t shelf = 0; ready && shelf < shelfCount; ++shelf) {
+    pool->shelves[shelf] = Box<Shelf>(&pool->alloc, newObject<Shelf>(&pool->alloc, &pool->alloc));
+    int bins = (shelf == 0 ? smallBins : binOf(largestShelved)) + 1;
+    ready = pool->shelves[shelf] && pool->shelves[shelf]->bins.reserve(static_cast<size_t>(bins));
+    for (int i = 0; ready && i < bins; ++i)
+      ready = pool->shelves[shelf]->bins.push(Vec<Cached>(&pool->alloc));
+  }
   if (!ready || !budget->enlist(pool)) {
     pool->dropRef();
     return outOfMemory(alloc);
@@ -83,7 +82,7 @@ Result<Pool *> Pool::create(const mxrt_allocator *alloc,
 }
 
 void Pool::dropRef() {
-  if (refs.fetch_sub(1, std::memory_order_acq_rel) != 1)
+  if (counts.refs.fetch_sub(1, std::memory_order_acq_rel) != 1)
     return;
   mxrt_allocator tables = alloc;
   deleteObject(&tables, this);
@@ -92,18 +91,25 @@ void Pool::dropRef() {
 
 void Pool::close() {
   budget->strike(this);
-  {
-    Lock lock(mutex);
-    closed = true;
+  for (Box<Shelf> &shelf : shelves) {
+    Lock lock(shelf->mutex);
+    closed.store(true, std::memory_order_relaxed);
   }
   trim();
   dropRef();
 }
 
+/// Threads take turns as they come.
+uint32_t Pool::shelfFor(int64_t rounded) {
+  static std::atomic<uint32_t> threads{0};
+  static thread_local uint32_t own = threads.fetch_add(1, std::memory_order_relaxed) % shelfCount;
+  return rounded <= largestShelved ? own : 0;
+}
+
 /// Looks for a cached block that fits well enough. Under the lock.
-bool Pool::takeCached(int64_t rounded, Kind kind, Cached &found) {
+bool Pool::takeCached(Shelf &shelf, int64_t rounded, Kind kind, Cached &found) {
   int bin = binOf(rounded);
-  Vec<Cached> &blocks = bins[static_cast<size_t>(bin)];
+  Vec<Cached> &blocks = shelf.bins[static_cast<size_t>(bin)];
   if (blocks.empty())
     return false;
   if (bin < smallBins) { // all of one size
@@ -113,14 +119,12 @@ bool Pool::takeCached(int64_t rounded, Kind kind, Cached &found) {
   }
   // An arena serves any smaller call: variants that run in turn need one.
   auto fits = [&](const Cached &block) {
-    return block.held >= rounded &&
-           (block.held - rounded <= rounded / 8 ||
-            (kind == Kind::Arena && block.kind == Kind::Arena));
+    return block.held >= rounded && (block.held - rounded <= rounded / 8 ||
+                                     (kind == Kind::Arena && block.kind == Kind::Arena));
   };
   size_t best = blocks.size();
   for (size_t i = 0; i < blocks.size(); ++i)
-    if (fits(blocks[i]) &&
-        (best == blocks.size() || blocks[i].held < blocks[best].held))
+    if (fits(blocks[i]) && (best == blocks.size() || blocks[i].held < blocks[best].held))
       best = i;
   if (best == blocks.size())
     return false;
@@ -130,134 +134,136 @@ bool Pool::takeCached(int64_t rounded, Kind kind, Cached &found) {
 }
 
 /// Puts a block in the cache; false if it cannot be kept. Under the lock.
-bool Pool::keep(void *data, int64_t held, Kind kind) {
-  return !closed &&
-         bins[static_cast<size_t>(binOf(held))].push({data, held, kind});
+bool Pool::keep(Shelf &shelf, void *data, int64_t held, Kind kind) {
+  return !closed.load(std::memory_order_relaxed) &&
+         shelf.bins[static_cast<size_t>(binOf(held))].push({data, held, kind});
 }
 
 /// Gives one cached block back to the source. Under the lock.
-void Pool::giveBack(const Cached &cached) {
+void Pool::giveBack(Shelf &shelf, const Cached &cached) {
   MXRT_UNPOISON(cached.data, cached.held);
-  releaseBytes(&source, cached.data, static_cast<size_t>(cached.held),
-               MXRT_ALIGNMENT);
-  figures.cached_bytes -= cached.held;
-  figures.held_bytes -= cached.held;
+  releaseBytes(&source, cached.data, static_cast<size_t>(cached.held), MXRT_ALIGNMENT);
+  shelf.figures.cached_bytes -= cached.held;
+  shelf.figures.held_bytes -= cached.held;
   budget->drop(cached.held);
 }
 
 /// Frees kept arenas whose calls an arena of this size will serve from now on.
 void Pool::dropSuperseded(int64_t rounded) {
-  Lock lock(mutex);
-  Vec<Cached> &large = bins[smallBins];
+  Shelf &shelf = *shelves[0];
+  Lock lock(shelf.mutex);
+  Vec<Cached> &large = shelf.bins[smallBins];
   for (size_t i = large.size(); i-- > 0;)
     if (large[i].kind == Kind::Arena && large[i].held < rounded) {
-      giveBack(large[i]);
+      giveBack(shelf, large[i]);
       large.swapRemove(i);
     }
 }
 
-Status Pool::refusal(mxrt_code code, int64_t bytes, const Purpose &purpose,
-                     mxrt_place place) {
+Status Pool::refusal(mxrt_code code, int64_t bytes, const Purpose &purpose, mxrt_place place) {
   char what[256];
   purpose.describe(what, sizeof(what));
-  int64_t live;
-  {
-    Lock lock(mutex);
-    live = figures.live_bytes;
-  }
+  int64_t live = counts.live.load(std::memory_order_relaxed);
   if (code == MXRT_MEMORY_LIMIT)
     return error(&alloc, code, place,
                  "memory limit reached on %s: %s needs %s (%lld bytes); the "
                  "limit is %s (%lld bytes) and %s are live here",
-                 name, what, formatBytes(bytes).text,
-                 static_cast<long long>(bytes),
+                 name, what, formatBytes(bytes).text, static_cast<long long>(bytes),
                  formatBytes(budget->limitBytes()).text,
-                 static_cast<long long>(budget->limitBytes()),
-                 formatBytes(live).text);
+                 static_cast<long long>(budget->limitBytes()), formatBytes(live).text);
   return error(&alloc, code, place,
                "out of memory on %s: %s needs %s (%lld bytes); %s are live "
                "here",
-               name, what, formatBytes(bytes).text,
-               static_cast<long long>(bytes), formatBytes(live).text);
+               name, what, formatBytes(bytes).text, static_cast<long long>(bytes),
+               formatBytes(live).text);
 }
 
 /// A new block from the source. If the limit or the system refuses, caches of
 /// all pools are given back and it is tried once more.
-Result<Pool::Cached> Pool::obtain(int64_t bytes, int64_t rounded,
-                                  const Purpose &purpose, mxrt_place place) {
+Result<Pool::Cached> Pool::obtain(int64_t bytes, int64_t rounded, const Purpose &purpose,
+                                  mxrt_place place) {
   for (bool again = true;; again = false) {
     bool allowed = budget->hold(rounded);
     void *data = nullptr;
     if (allowed) {
-      data = allocateBytes(&source, static_cast<size_t>(rounded),
-                           MXRT_ALIGNMENT);
+      data = allocateBytes(&source, static_cast<size_t>(rounded), MXRT_ALIGNMENT);
       if (data)
         return Cached{data, rounded};
       budget->drop(rounded);
     }
     if (!again || budget->reclaim() == 0)
-      return refusal(allowed ? MXRT_OUT_OF_MEMORY : MXRT_MEMORY_LIMIT, bytes,
-                     purpose, place);
+      return refusal(allowed ? MXRT_OUT_OF_MEMORY : MXRT_MEMORY_LIMIT, bytes, purpose, place);
   }
 }
 
-Result<PoolBlock> Pool::allocate(int64_t bytes, Kind kind,
-                                 const Purpose &purpose, mxrt_place place) {
+Result<PoolBlock> Pool::allocate(int64_t bytes, Kind kind, const Purpose &purpose,
+                                 mxrt_place place) {
   int64_t rounded;
   if (bytes < 0 || !roundSize(bytes, rounded))
     return refusal(MXRT_OUT_OF_MEMORY, bytes, purpose, place);
   Cached found{nullptr, 0};
+  uint32_t number = shelfFor(rounded);
+  Shelf &shelf = *shelves[number];
   { // One lock where a block is there: calls of small graphs do little else.
-    Lock lock(mutex);
-    if (takeCached(rounded, kind, found)) {
-      figures.cached_bytes -= found.held;
-      figures.reused += 1;
-      return counted(found, bytes, kind, place);
+    Lock lock(shelf.mutex);
+    if (takeCached(shelf, rounded, kind, found)) {
+      shelf.figures.cached_bytes -= found.held;
+      shelf.figures.reused += 1;
+      return counted(number, found, bytes, kind, place);
     }
   }
   if (kind == Kind::Arena)
     dropSuperseded(rounded);
   found = MXRT_TRY(obtain(bytes, rounded, purpose, place));
-  Lock lock(mutex);
-  figures.held_bytes += found.held;
-  return counted(found, bytes, kind, place);
+  Lock lock(shelf.mutex);
+  shelf.figures.held_bytes += found.held;
+  return counted(number, found, bytes, kind, place);
 }
 
-PoolBlock Pool::counted(const Cached &found, int64_t bytes, Kind kind, mxrt_place place) {
+/// The number of a site has that of its shelf in front.
+static constexpr uint32_t siteBits = 28;
+static_assert(SiteTable::mostSites < (1u << siteBits));
+
+PoolBlock Pool::counted(uint32_t number, const Cached &found, int64_t bytes, Kind kind,
+                        mxrt_place place) {
   MXRT_UNPOISON(found.data, found.held);
-  PoolBlock block{found.data, bytes, found.held, sites.find(place)};
-  sites.add(block.site, bytes);
-  figures.live_bytes += bytes;
-  figures.live_blocks += 1;
-  figures.allocations += 1;
+  Shelf &shelf = *shelves[number];
+  uint32_t site = shelf.sites.find(place);
+  shelf.sites.add(site, bytes);
+  shelf.figures.live_bytes += bytes;
+  shelf.figures.live_blocks += 1;
+  shelf.figures.allocations += 1;
   if (kind == Kind::Arena)
-    figures.leased_bytes += bytes;
-  if (figures.live_bytes > figures.peak_bytes)
-    figures.peak_bytes = figures.live_bytes;
-  refs.fetch_add(1, std::memory_order_relaxed);
-  return block;
+    shelf.figures.leased_bytes += bytes;
+  counts.refs.fetch_add(1, std::memory_order_relaxed);
+  int64_t live = counts.live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  int64_t peak = counts.peak.load(std::memory_order_relaxed);
+  while (live > peak && !counts.peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
+  }
+  return PoolBlock{found.data, bytes, found.held, number << siteBits | site};
 }
 
 void Pool::release(const PoolBlock &block, Kind kind) {
   bool kept;
   {
-    Lock lock(mutex);
-    sites.remove(block.site, block.requested);
-    figures.live_bytes -= block.requested;
-    figures.live_blocks -= 1;
+    Shelf &shelf = *shelves[block.site >> siteBits];
+    Lock lock(shelf.mutex);
+    shelf.sites.remove(block.site & ((1u << siteBits) - 1), block.requested);
+    shelf.figures.live_bytes -= block.requested;
+    shelf.figures.live_blocks -= 1;
     if (kind == Kind::Arena)
-      figures.leased_bytes -= block.requested;
-    kept = keep(block.data, block.held, kind);
+      shelf.figures.leased_bytes -= block.requested;
+    counts.live.fetch_sub(block.requested, std::memory_order_relaxed);
+    kept = keep(shelf, block.data, block.held, kind);
     if (kept) {
-      figures.cached_bytes += block.held;
+      shelf.figures.cached_bytes += block.held;
       MXRT_POISON(block.data, block.held);
     } else {
-      figures.held_bytes -= block.held;
+      shelf.figures.held_bytes -= block.held;
     }
   }
   if (!kept) {
-    releaseBytes(&source, block.data, static_cast<size_t>(block.held),
-                 MXRT_ALIGNMENT);
+    releaseBytes(&source, block.data, static_cast<size_t>(block.held), MXRT_ALIGNMENT);
     budget->drop(block.held);
   }
   dropRef();
@@ -265,34 +271,72 @@ void Pool::release(const PoolBlock &block, Kind kind) {
 
 int64_t Pool::trim() {
   int64_t freed = 0;
-  Lock lock(mutex);
-  for (Vec<Cached> &bin : bins) {
-    for (Cached &cached : bin) {
-      giveBack(cached);
-      freed += cached.held;
+  for (Box<Shelf> &shelf : shelves) {
+    Lock lock(shelf->mutex);
+    for (Vec<Cached> &bin : shelf->bins) {
+      for (Cached &cached : bin) {
+        giveBack(*shelf, cached);
+        freed += cached.held;
+      }
+      bin.clear();
     }
-    bin.clear();
   }
   return freed;
 }
 
 mxrt_memory_stats Pool::stats() {
-  Lock lock(mutex);
-  mxrt_memory_stats copy = figures;
-  copy.limit_bytes = budget->limitBytes();
-  return copy;
+  mxrt_memory_stats sum{};
+  for (Box<Shelf> &shelf : shelves) {
+    Lock lock(shelf->mutex);
+    const mxrt_memory_stats &own = shelf->figures;
+    sum.live_bytes += own.live_bytes;
+    sum.cached_bytes += own.cached_bytes;
+    sum.held_bytes += own.held_bytes;
+    sum.live_blocks += own.live_blocks;
+    sum.allocations += own.allocations;
+    sum.reused += own.reused;
+    sum.leased_bytes += own.leased_bytes;
+  }
+  sum.peak_bytes = counts.peak.load(std::memory_order_relaxed);
+  sum.limit_bytes = budget->limitBytes();
+  return sum;
 }
 
 void Pool::resetPeak() {
-  Lock lock(mutex);
-  figures.peak_bytes = figures.live_bytes;
-  sites.resetPeaks();
+  counts.peak.store(counts.live.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  for (Box<Shelf> &shelf : shelves) {
+    Lock lock(shelf->mutex);
+    shelf->sites.resetPeaks();
+  }
 }
 
-void Pool::visitSites(void (*visit)(void *, const mxrt_memory_site *),
-                      void *user) {
-  Lock lock(mutex);
-  sites.visit(visit, user);
+/// Places that threads of several shelves have in common are visited once, with the sums of their
+/// figures: the peak is then at most that.
+void Pool::visitSites(void (*visit)(void *, const mxrt_memory_site *), void *user) {
+  for (Box<Shelf> &shelf : shelves)
+    shelf->mutex.lock();
+  auto others = [&](size_t first, size_t last, const mxrt_place &place, auto &&use) {
+    for (size_t i = first; i < last; ++i)
+      if (const mxrt_memory_site *site = shelves[i]->sites.lookUp(place))
+        use(*site);
+  };
+  for (size_t i = 0; i < shelfCount; ++i)
+    shelves[i]->sites.visit([&](const mxrt_memory_site &site) {
+      bool isKnown = false;
+      others(0, i, site.place, [&](const mxrt_memory_site &) { isKnown = true; });
+      if (isKnown)
+        return;
+      mxrt_memory_site sum = site;
+      others(i + 1, shelfCount, site.place, [&](const mxrt_memory_site &more) {
+        sum.live_bytes += more.live_bytes;
+        sum.peak_bytes += more.peak_bytes;
+        sum.live_blocks += more.live_blocks;
+        sum.allocations += more.allocations;
+      });
+      visit(user, &sum);
+    });
+  for (Box<Shelf> &shelf : shelves)
+    shelf->mutex.unlock();
 }
 
 } // namespace mxrt

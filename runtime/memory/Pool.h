@@ -51,8 +51,7 @@ class Pool {
 public:
   /// `name` ("cpu:0") is copied. `source` gives the memory and may differ from
   /// `alloc`, which holds the pool's own tables.
-  static Result<Pool *> create(const mxrt_allocator *alloc,
-                               const mxrt_allocator *source,
+  static Result<Pool *> create(const mxrt_allocator *alloc, const mxrt_allocator *source,
                                MemoryBudget *budget, const char *name);
   /// The creator's last call: frees the cache, keeps no more of it, and frees
   /// the pool once the last block is back.
@@ -60,8 +59,7 @@ public:
 
   enum class Kind { Tensor, Arena };
   /// At least `bytes` (>= 0), aligned. R0101 or R0102 name purpose and bytes.
-  Result<PoolBlock> allocate(int64_t bytes, Kind kind, const Purpose &purpose,
-                             mxrt_place place);
+  Result<PoolBlock> allocate(int64_t bytes, Kind kind, const Purpose &purpose, mxrt_place place);
   void release(const PoolBlock &block, Kind kind);
 
   /// Gives cached blocks back; returns how many bytes.
@@ -72,8 +70,8 @@ public:
 
   const mxrt_allocator *allocator() const { return &alloc; }
 
-  Pool(const mxrt_allocator &alloc, const mxrt_allocator &source,
-       MemoryBudget *budget, const char *name);
+  Pool(const mxrt_allocator &alloc, const mxrt_allocator &source, MemoryBudget *budget,
+       const char *name);
 
   /// The size a request is rounded to; false on overflow. For tests too.
   static bool roundSize(int64_t bytes, int64_t &rounded);
@@ -81,8 +79,7 @@ public:
 
 private:
   ~Pool();
-  template <typename T>
-  friend void deleteObject(const mxrt_allocator *alloc, T *object);
+  template <typename T> friend void deleteObject(const mxrt_allocator *alloc, T *object);
 
   struct Cached {
     void *data;
@@ -92,30 +89,42 @@ private:
   static constexpr int smallBins = 4 + 12 * 4;
   static int binOf(int64_t rounded);
 
-  bool takeCached(int64_t rounded, Kind kind, Cached &found);
-  /// A block that leaves the pool. Under the lock.
-  PoolBlock counted(const Cached &found, int64_t bytes, Kind kind, mxrt_place place);
-  bool keep(void *data, int64_t held, Kind kind);
+  /// Small blocks are kept and counted apart for a few sets of threads, so that many threads that
+  /// call small graphs do not wait for one another. A block belongs to the shelf it was taken from,
+  /// whoever releases it. Larger ones are on the first shelf: any thread may need them.
+  struct alignas(64) Shelf {
+    explicit Shelf(const mxrt_allocator *alloc) : sites(alloc), bins(alloc) {}
+    Mutex mutex;
+    // Guarded by mutex; no peak.
+    mxrt_memory_stats figures{};
+    SiteTable sites;
+    Vec<Vec<Cached>> bins; // by size, on the first shelf at last one for large blocks
+  };
+  static constexpr uint32_t shelfCount = 8;
+  static constexpr int64_t largestShelved = 16 << 10;
+  static uint32_t shelfFor(int64_t rounded);
+
+  static bool takeCached(Shelf &shelf, int64_t rounded, Kind kind, Cached &found);
+  /// A block that leaves the pool. Under the shelf's lock.
+  PoolBlock counted(uint32_t shelf, const Cached &found, int64_t bytes, Kind kind,
+                    mxrt_place place);
+  bool keep(Shelf &shelf, void *data, int64_t held, Kind kind);
   void dropSuperseded(int64_t rounded);
-  void giveBack(const Cached &cached);
-  Result<Cached> obtain(int64_t bytes, int64_t rounded, const Purpose &purpose,
-                        mxrt_place place);
-  Status refusal(mxrt_code code, int64_t bytes, const Purpose &purpose,
-                 mxrt_place place);
+  void giveBack(Shelf &shelf, const Cached &cached);
+  Result<Cached> obtain(int64_t bytes, int64_t rounded, const Purpose &purpose, mxrt_place place);
+  Status refusal(mxrt_code code, int64_t bytes, const Purpose &purpose, mxrt_place place);
   void dropRef();
 
   mxrt_allocator alloc;
   mxrt_allocator source;
   MemoryBudget *budget;
   char name[24];
-  std::atomic<int64_t> refs{1}; // the creator and every live block
-
-  Mutex mutex;
-  // Guarded by mutex.
-  bool closed = false;
-  mxrt_memory_stats figures{};
-  SiteTable sites;
-  Vec<Vec<Cached>> bins; // smallBins of them, then one for large blocks
+  std::atomic<bool> closed{false}; // set under all locks
+  struct alignas(64) {
+    std::atomic<int64_t> refs{1}; // the creator and every live block
+    std::atomic<int64_t> live{0}, peak{0};
+  } counts;
+  Box<Shelf> shelves[shelfCount];
 };
 
 } // namespace mxrt

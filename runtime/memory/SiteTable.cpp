@@ -6,23 +6,19 @@
 
 namespace mxrt {
 
+/// Not of the file's name: it would have to be read for each allocation, and places of two files
+/// that share line and column are few.
 static uint64_t hashPlace(const mxrt_place &place) {
-  uint64_t hash = 1469598103934665603ull; // FNV-1a
-  auto mix = [&](unsigned char byte) {
-    hash = (hash ^ byte) * 1099511628211ull;
-  };
-  if (place.file)
-    for (const char *c = place.file; *c; ++c)
-      mix(static_cast<unsigned char>(*c));
-  hash ^= static_cast<uint64_t>(static_cast<uint32_t>(place.line)) << 32 |
-          static_cast<uint32_t>(place.column);
+  uint64_t hash = static_cast<uint64_t>(static_cast<uint32_t>(place.line)) << 32 |
+                  static_cast<uint32_t>(place.column);
+  hash *= 0x9E3779B97F4A7C15ull;
   return (hash ^ hash >> 29) * 0x9E3779B97F4A7C15ull;
 }
 
 static bool samePlace(const mxrt_place &a, const mxrt_place &b) {
   if (a.line != b.line || a.column != b.column || !a.file != !b.file)
     return false;
-  return !a.file || strcmp(a.file, b.file) == 0;
+  return a.file == b.file || strcmp(a.file, b.file) == 0;
 }
 
 SiteTable::~SiteTable() {
@@ -31,19 +27,34 @@ SiteTable::~SiteTable() {
       releaseBytes(alloc, const_cast<char *>(file), strlen(file) + 1, 1);
 }
 
+static bool isUnknown(const mxrt_place &place) { return !place.file && place.line <= 0; }
+
+/// 0 if it is not there.
+uint32_t SiteTable::numberOf(const mxrt_place &place, uint64_t hash) const {
+  if (slots.empty())
+    return 0;
+  size_t mask = slots.size() - 1;
+  for (size_t i = hash & mask; slots[i] != 0; i = (i + 1) & mask) {
+    const Entry &entry = sites[slots[i] - 1];
+    if (entry.hash == hash && samePlace(entry.figures.place, place))
+      return slots[i];
+  }
+  return 0;
+}
+
 uint32_t SiteTable::find(const mxrt_place &place) {
-  if (!place.file && place.line <= 0)
+  if (isUnknown(place))
     return 0;
   uint64_t hash = hashPlace(place);
-  if (!slots.empty()) {
-    size_t mask = slots.size() - 1;
-    for (size_t i = hash & mask; slots[i] != 0; i = (i + 1) & mask) {
-      Entry &entry = sites[slots[i] - 1];
-      if (entry.hash == hash && samePlace(entry.figures.place, place))
-        return slots[i];
-    }
-  }
-  return insert(place, hash);
+  uint32_t known = numberOf(place, hash);
+  return known ? known : insert(place, hash);
+}
+
+const mxrt_memory_site *SiteTable::lookUp(const mxrt_place &place) const {
+  if (isUnknown(place))
+    return unknown.allocations > 0 ? &unknown : nullptr;
+  uint32_t known = numberOf(place, hashPlace(place));
+  return known ? &sites[known - 1].figures : nullptr;
 }
 
 /// Doubles the slots; false if there is no memory.
@@ -111,14 +122,6 @@ void SiteTable::resetPeaks() {
   unknown.peak_bytes = unknown.live_bytes;
   for (Entry &entry : sites)
     entry.figures.peak_bytes = entry.figures.live_bytes;
-}
-
-void SiteTable::visit(void (*visitor)(void *, const mxrt_memory_site *),
-                      void *user) {
-  if (unknown.allocations > 0)
-    visitor(user, &unknown);
-  for (const Entry &entry : sites)
-    visitor(user, &entry.figures);
 }
 
 } // namespace mxrt

@@ -15,8 +15,7 @@ namespace mxrt {
 /// Not locked: its owner locks.
 class SiteTable {
 public:
-  explicit SiteTable(const mxrt_allocator *alloc)
-      : alloc(alloc), sites(alloc), slots(alloc) {}
+  explicit SiteTable(const mxrt_allocator *alloc) : alloc(alloc), sites(alloc), slots(alloc) {}
   ~SiteTable();
   SiteTable(const SiteTable &) = delete;
   SiteTable &operator=(const SiteTable &) = delete;
@@ -26,11 +25,20 @@ public:
   void add(uint32_t site, int64_t bytes);
   void remove(uint32_t site, int64_t bytes);
   void resetPeaks();
-  void visit(void (*visitor)(void *, const mxrt_memory_site *), void *user);
+  /// Places that have allocated, the unknown one first.
+  template <typename Visitor> void visit(const Visitor &visitor) const {
+    if (unknown.allocations > 0)
+      visitor(unknown);
+    for (const Entry &entry : sites)
+      visitor(entry.figures);
+  }
+  /// The figures of a place that has allocated, or null.
+  const mxrt_memory_site *lookUp(const mxrt_place &place) const;
 
   static constexpr size_t mostSites = 1 << 14;
 
 private:
+  uint32_t numberOf(const mxrt_place &place, uint64_t hash) const;
   uint32_t insert(const mxrt_place &place, uint64_t hash);
   bool grow();
 
