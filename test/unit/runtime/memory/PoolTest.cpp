@@ -196,4 +196,51 @@ TEST_F(PoolTest, ManyThreads) {
   EXPECT_EQ(stats(cpu0).held_bytes, stats(cpu0).cached_bytes);
 }
 
+/// Threads have shelves of their own for small blocks: figures are those of all, each place is
+/// visited once, and blocks go back to where they came from.
+TEST_F(PoolTest, FiguresOfAllThreads) {
+  std::vector<Ref> tensors(12);
+  mxrt_place place{"a.mx", 3, 4};
+  for (Ref &tensor : tensors)
+    std::thread([&] {
+      mxrt_tensor *made = nullptr;
+      int64_t size = 100;
+      ASSERT_EQ(mxrt_tensor_create(runtime, &cpu0, MXRT_U8, 1, &size, &place, &made), nullptr);
+      tensor = Ref(made);
+    }).join();
+  EXPECT_EQ(stats().live_bytes, 1200);
+  EXPECT_EQ(stats().peak_bytes, 1200);
+  EXPECT_EQ(stats().live_blocks, 12);
+  EXPECT_EQ(stats().allocations, 12);
+  auto visited = [&] {
+    std::vector<mxrt_memory_site> sites;
+    EXPECT_EQ(mxrt_memory_visit_sites(
+                  runtime, &cpu0,
+                  [](void *user, const mxrt_memory_site *site) {
+                    static_cast<decltype(sites) *>(user)->push_back(*site);
+                  },
+                  &sites),
+              nullptr);
+    return sites;
+  };
+  ASSERT_EQ(visited().size(), 1u);
+  EXPECT_EQ(visited()[0].live_bytes, 1200);
+  EXPECT_EQ(visited()[0].allocations, 12);
+  tensors.clear(); // by another thread than those that made them
+  EXPECT_EQ(stats().live_bytes, 0);
+  EXPECT_EQ(stats().peak_bytes, 1200);
+  EXPECT_EQ(stats().cached_bytes, 12 * 128);
+  EXPECT_EQ(visited()[0].live_bytes, 0);
+  // A block that two threads may need is there for both, whoever used it last.
+  void *large = nullptr;
+  for (int i = 0; i < 2; ++i)
+    std::thread([&] {
+      Ref a = make(MXRT_U8, {32 << 10});
+      EXPECT_TRUE(!large || large == mxrt_tensor_data(a.get()));
+      large = mxrt_tensor_data(a.get());
+    }).join();
+  ASSERT_EQ(mxrt_memory_trim(runtime, &cpu0), nullptr);
+  EXPECT_EQ(stats().held_bytes, 0);
+}
+
 } // namespace
