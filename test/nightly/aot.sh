@@ -66,8 +66,11 @@ with torch.inference_mode():
           f"resident {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss} KB")
     for name, net, x in models:
         print(f"PyTorch {torch.__version__}: {name} {timed(lambda: net(x))}")
-for name, net, x in models:
-    torch.onnx.export(net, x, f"{sys.argv[1]}/{name}.onnx")
+try:
+    for name, net, x in models:
+        torch.onnx.export(net, x, f"{sys.argv[1]}/{name}.onnx")
+except ImportError as missing:
+    raise SystemExit(f"no models for ONNX Runtime: {missing}")
 # In a process of its own, which has no PyTorch in it.
 subprocess.run([sys.executable, "-c", TIMED + r"""
 import sys, time
