@@ -4,6 +4,7 @@
 #include "dialects/mx/Marks.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -17,10 +18,10 @@ bool isScalarConstant(Operation *op) {
 }
 bool isCheap(Operation *op);
 
-int64_t elementsOf(ir::TensorType type) {
-  int64_t count = 1;
+uint64_t elementsOf(ir::TensorType type) {
+  uint64_t count = 1;
   for (ir::SizeAttr size : type.getSizes())
-    count *= std::clamp<int64_t>(size.constant().value_or(1), 0, 1 << 20);
+    count = llvm::SaturatingMultiply(count, static_cast<uint64_t>(size.constant().value_or(1)));
   return count;
 }
 /// A part of a tensor that is read where it is: its places are known to be inside, and the tensor
@@ -36,7 +37,7 @@ bool isPartInPlace(Operation *op) {
     return false;
   Value x = slice.getX();
   bool isOutside = x.getParentBlock() != op->getBlock();
-  int64_t parts = 0;
+  uint64_t parts = 0;
   int users = 0;
   for (OpOperand &use : x.getUses()) {
     Operation *user = use.getOwner();
@@ -45,7 +46,7 @@ bool isPartInPlace(Operation *op) {
         (!isOutside && (user->hasTrait<OpTrait::IsTerminator>() || user->getNumRegions() > 0)))
       return false;
     if (auto part = dyn_cast<ir::SliceOp>(user); part && part->getBlock() == op->getBlock())
-      parts += elementsOf(part.getType());
+      parts = llvm::SaturatingAdd(parts, elementsOf(part.getType()));
   }
   return isOutside || parts >= elementsOf(slice.getX().getType());
 }

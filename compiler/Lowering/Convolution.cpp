@@ -44,7 +44,8 @@ void Convolution::findAxes() {
   SmallVector<int64_t> order, ofWindow;
   BlockArgument argument = operand(op.getX(), x, order);
   operand(op.getW(), w, ofWindow);
-  areOutputsSwapped = ofWindow[0] != 0;
+  // With one output both orders are the same memory.
+  areOutputsSwapped = ofWindow[0] != 0 && op.getW().getType().getSizes()[0].constant() != 1;
   outputStep = w.strides[0];
   channelStep = w.strides[1];
   w.strides = {e.number(1)}; // dense, but for its first two axes
@@ -182,8 +183,8 @@ void Convolution::along(const Spot &spot, Value fixed, Value step, Value from, V
   });
 }
 
-/// Short lines go by vectors with masks: what is outside of x is not read, and is 0. The last vector
-/// may write behind the end, which has room for it or is written later.
+/// Short lines go by vectors with masks: what is outside of x is not read, and is 0. The last
+/// vector may write behind the end, which has room for it or is written later.
 void Convolution::copyAlong(const Spot &spot, Value fixed, Value step, Value from, Value to,
                             const Buffer &into, Value at) {
   const ConvAxis &axis = axes.back();

@@ -263,7 +263,7 @@ void PaddedImages::plan() {
 
 int64_t PaddedImages::copiedRoom(int64_t columns) {
   length = llvm::alignTo(columns + reach, 16);
-  return mostChannels() * phases * length + 64 + kBehind;
+  return mostChannels() * phases * length + 64; // kBehind of them for copyAlong()
 }
 
 /// Of a copy.

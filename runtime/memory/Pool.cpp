@@ -91,10 +91,8 @@ void Pool::dropRef() {
 
 void Pool::close() {
   budget->strike(this);
-  for (Box<Shelf> &shelf : shelves) {
-    Lock lock(shelf->mutex);
-    closed.store(true, std::memory_order_relaxed);
-  }
+  // Who has a shelf's lock before trim() does has its blocks freed by it; who has it later sees this.
+  closed.store(true, std::memory_order_relaxed);
   trim();
   dropRef();
 }

@@ -119,7 +119,7 @@ private:
   mxrt_allocator source;
   MemoryBudget *budget;
   char name[24];
-  std::atomic<bool> closed{false}; // set under all locks
+  std::atomic<bool> closed{false}; // then all shelves are emptied
   struct alignas(64) {
     std::atomic<int64_t> refs{1}; // the creator and every live block
     std::atomic<int64_t> live{0}, peak{0};

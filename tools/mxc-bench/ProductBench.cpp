@@ -171,8 +171,10 @@ int runProductBench(int argc, char **argv) {
       threads = std::atoi(argv[i] + 10);
     else if (!std::strncmp(argv[i], "--blocks=", 9))
       blocks = std::atoi(argv[i] + 9);
+    else if (!std::strcmp(argv[i], "--json"))
+      json = true;
     else
-      json = !std::strcmp(argv[i], "--json");
+      return std::fprintf(stderr, "mxc-bench products: unknown option `%s`\n", argv[i]), 2;
   threads = std::max(1, threads);
   Peers peers(threads);
   std::string cache =

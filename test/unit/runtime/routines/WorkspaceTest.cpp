@@ -68,7 +68,7 @@ TEST(Workspace, AtLeastWhatLapackAsksFor) {
   mxrt_context_init(&context);
   Result<const Lapack<float> *> found = lapackF32(&context);
   if (found.failed())
-    GTEST_SKIP() << "no LAPACK here";
+    GTEST_SKIP() << "no LAPACK here"; // it is optional, and its queries are what is compared
   const Lapack<float> &library = **found;
   using Int = int32_t;
   for (int64_t n : {1, 2, 5, 20, 31, 32, 33, 64, 100, 257})
