@@ -2,6 +2,7 @@
 #include "Graph/FusionGroups.h"
 #include "Graph/Places.h"
 #include "dialects/mx/Marks.h"
+#include "dialects/mx/Table.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/Support/MathExtras.h"
@@ -96,6 +97,10 @@ bool isLongWindow(ir::ConvOp op) {
   std::optional<int64_t> window = last(op.getW()), out = last(op.getResult());
   return window && out && *window > *out && op.getGroups().constant() == 1;
 }
+bool isTable(Operation *op) {
+  auto scatter = dyn_cast<ir::ScatterAddOp>(op);
+  return scatter && ir::tableOf(scatter);
+}
 /// The kind of kernel that an op begins; nothing for ops that stay outside, or are cheap.
 std::optional<KernelKind> kindOf(Operation *op) {
   if (op->getNumResults() != 1)
@@ -107,7 +112,7 @@ std::optional<KernelKind> kindOf(Operation *op) {
     return KernelKind::Elementwise;
   if (op->hasTrait<ir::Reduction>())
     return KernelKind::Reduce;
-  if (isa<ir::MatmulOp, ir::ConvOp>(op))
+  if (isa<ir::MatmulOp, ir::ConvOp>(op) || isTable(op))
     return KernelKind::Product;
   if (isa<ir::ReshapeOp, ir::ConcatOp, ir::SliceOp, ir::UpdateOp, ir::TakeOp, ir::ConstantOp,
           ir::RandomOp, ir::ScatterAddOp, ir::FoldOp, ir::RoutineOp>(op))
@@ -180,6 +185,8 @@ bool FusionGroups::absorbs(Operation *user, Operation *cheap) {
   if (auto product = dyn_cast<ir::MatmulOp>(user);
       product && product.getPanels() && product.getY() == cheap->getResult(0))
     return false; // made once, for all turns of a loop
+  if (isTable(user)) // its zeros are in no memory
+    return cast<ir::ScatterAddOp>(user).getX() == cheap->getResult(0);
   if (kind == KernelKind::Product)
     return swapsTwo(cheap, -2) || // packing reads either order
            (isa<ir::ReshapeOp>(cheap) && cheap->hasAttr(kView));

@@ -15,7 +15,7 @@ namespace mx::graph {
 enum class KernelKind : uint8_t {
   Elementwise, ///< one iteration space
   Reduce,      ///< reductions over the same axes of one space, elementwise ops before and after
-  Product,      ///< one product, elementwise ops on its result
+  Product,     ///< one product, or rows added to a table; elementwise ops on its result
   Single,      ///< one op
 };
 

@@ -90,6 +90,8 @@ std::string FusionGroups::productAgainst(const FusionGroup &product,
     if (groups[group[producer]].get() == &plain)
       return "a product reads its operands from memory";
   Operation *op = ops[product.hub];
+  if (isa<ir::ScatterAddOp>(op))
+    return "";
   if (llvm::any_of(op->getUsers(), [&](Operation *user) { return user != *op->user_begin(); }))
     return "the product has more than one use";
   return "";

@@ -159,6 +159,7 @@ Dim Emitter::inTable(Dim dim) {
           std::string name = sizeName(sema, atom);
           int count = nameCounts[name]++;
           found = sizeNames.emplace(atom, count ? name + "$" + std::to_string(count) : name).first;
+          awaited.insert(atom);
         }
         factor = table.named(found->second);
       }
@@ -191,11 +192,13 @@ std::optional<int64_t> Emitter::number(Dim dim) {
 bool Emitter::isBound(Dim dim) {
   std::vector<AtomId> atoms;
   sema.dims.symbols(sema.dims.substitute(dim, instance.bindings.dims), atoms);
-  return llvm::all_of(atoms, [&](AtomId atom) { return sizeNames.count(atom) != 0; });
+  return llvm::all_of(
+      atoms, [&](AtomId atom) { return sizeNames.count(atom) != 0 && !awaited.count(atom); });
 }
 
 void Emitter::bindSize(AtomId atom, Value value) {
   size(sema.dims.symbol(atom)); // gives it a name
+  awaited.erase(atom);
   create<ir::BindSizeOp>(toHost(value), sizeNames[atom]);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lowering/EagerKernel.h"
 #include "Lowering/Kernels.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -14,6 +15,9 @@ using llvm::Twine;
 namespace mx::lowering {
 using ir::TensorType; // not MLIR's own
 namespace {
+
+/// The name of what a kernel gets as the number of the axis that errors speak of.
+constexpr llvm::StringLiteral kShownAxisSize = "X";
 
 constexpr size_t kMaxRank = 7; ///< of any operand
 constexpr size_t kMaxWalk = 4; ///< of an elementwise op
@@ -165,7 +169,7 @@ bool Builder::shapes(SmallVectorImpl<SmallVector<StringRef>> &operands,
   if (key.op == "take") {
     if (key.operands.size() == 2 && elementInfo(key.operands[1].element).kind != ElementClass::Int)
       return refuse("an index is an integer");
-    names = {"A", "N", "B", "I"};
+    names = {"A", "N", "B", "I", kShownAxisSize};
     operands.push_back({"A", "N", "B"});
     operands.push_back({"I"});
     result = {"A", "I", "B"};
@@ -174,7 +178,7 @@ bool Builder::shapes(SmallVectorImpl<SmallVector<StringRef>> &operands,
   if (key.op == "scatter_add") {
     if (key.operands.size() == 3 && elementInfo(key.operands[1].element).kind != ElementClass::Int)
       return refuse("an index is an integer");
-    names = {"A", "N", "B", "I"};
+    names = {"A", "N", "B", "I", kShownAxisSize};
     operands.push_back({"A", "N", "B"});
     operands.push_back({"I"});
     operands.push_back({"A", "I", "B"});
@@ -281,8 +285,10 @@ OwningOpRef<ModuleOp> Builder::build() {
     op.addAttribute("holes", each('N'));
     op.addAttribute("groups", size("G"));
   }
-  if (key.op == "take" || key.op == "scatter_add")
+  if (key.op == "take" || key.op == "scatter_add") {
     op.addAttribute("axis", b.getI64IntegerAttr(1));
+    op.addAttribute(kShownAxis, size(kShownAxisSize));
+  }
   Operation *made = b.create(op);
   YieldOp::create(b, loc, made->getResults());
 

@@ -38,9 +38,14 @@ llvm::LogicalResult emitReduce(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitRows(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitMatmul(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitConv(KernelEmitter &e, const OutputGroup &group);
-/// mx.concat, mx.update and mx.scatter_add.
+/// mx.concat and mx.update.
 llvm::LogicalResult emitMovement(KernelEmitter &e, const OutputGroup &group);
+/// mx.scatter_add, and ops on the rows of a table.
+llvm::LogicalResult emitScatter(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitRandom(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitRoutine(KernelEmitter &e, const OutputGroup &group);
+
+/// Fills an output with x, unless it is written over it.
+void copyFirst(KernelEmitter &e, Evaluator &evaluator, Value x, const Output &output);
 
 } // namespace mx::lowering

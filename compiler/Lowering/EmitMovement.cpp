@@ -92,8 +92,7 @@ static void emitConcat(KernelEmitter &e, ConcatOp op, const Output &output) {
   }
 }
 
-/// Fills an output with x, unless it is written over it.
-static void copyFirst(KernelEmitter &e, Evaluator &evaluator, Value x, const Output &output) {
+void copyFirst(KernelEmitter &e, Evaluator &evaluator, Value x, const Output &output) {
   ArrayRef<int64_t> over = writesOver(e.kernel);
   auto argument = dyn_cast<BlockArgument>(x);
   if (argument && output.index < over.size() && over[output.index] == argument.getArgNumber())
@@ -142,42 +141,6 @@ static void emitUpdate(KernelEmitter &e, UpdateOp op, const Output &output) {
   });
 }
 
-static Value plus(KernelEmitter &e, Type element, Value x, Value y) {
-  if (!isFloatElement(element))
-    return arith::AddIOp::create(e.b, x, y);
-  if (element.getIntOrFloatBitWidth() != 16)
-    return arith::AddFOp::create(e.b, x, y);
-  Type wide = e.b.getF32Type();
-  Value sum = arith::AddFOp::create(e.b, arith::ExtFOp::create(e.b, wide, x),
-                                    arith::ExtFOp::create(e.b, wide, y));
-  return arith::TruncFOp::create(e.b, e.codeType(element), sum);
-}
-
-/// A copy of x, then y entry by entry. Never in several threads: two entries may have one place,
-/// and they are added in their order.
-static void emitScatterAdd(KernelEmitter &e, ScatterAddOp op, const Output &output) {
-  Evaluator evaluator(e);
-  evaluator.prepare(output.value);
-  TensorType x = op.getX().getType(), y = op.getY().getType();
-  copyFirst(e, evaluator, op.getX(), output);
-  const Buffer &out = e.output(output.index);
-  SmallVector<Value> sizes = e.sizesOf(y), place;
-  std::function<void()> deeper = [&] {
-    if (place.size() == sizes.size()) {
-      Evaluator::Scope scope(evaluator);
-      SmallVector<Value> to = evaluator.placeTaken(op.getIndex(), x, op.getAxis(), place);
-      e.store(out, to, plus(e, x.getElement(), e.load(out, to), evaluator.at(op.getY(), place)));
-      return;
-    }
-    e.loop(e.number(0), sizes[place.size()], 1, [&](Value index) {
-      place.push_back(index);
-      deeper();
-      place.pop_back();
-    });
-  };
-  deeper();
-}
-
 LogicalResult emitMovement(KernelEmitter &e, const OutputGroup &group) {
   Operation *source = group.sources[0];
   for (const Output &output : group.outputs) {
@@ -185,10 +148,6 @@ LogicalResult emitMovement(KernelEmitter &e, const OutputGroup &group) {
       return source->emitOpError() << "must be the last op of its kernel";
     if (auto concat = dyn_cast<ConcatOp>(source)) {
       emitConcat(e, concat, output);
-      continue;
-    }
-    if (auto scatter = dyn_cast<ScatterAddOp>(source)) {
-      emitScatterAdd(e, scatter, output);
       continue;
     }
     auto update = cast<UpdateOp>(source);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lowering/Evaluate.h"
+#include "dialects/mx/Marks.h"
 
 using namespace mlir;
 using namespace mx::ir;
@@ -83,9 +84,9 @@ void Evaluator::prepare(ValueRange roots) {
       plans[op] =
           planIndexing(e, update.getX().getType(), update.getSpec(), numbersAt(update.getAt()));
     else if (auto take = dyn_cast<TakeOp>(op))
-      checkPlaces(take.getIndex(), take.getX().getType(), take.getAxis());
+      checkPlaces(take, take.getIndex(), take.getX().getType(), take.getAxis());
     else if (auto scatter = dyn_cast<ScatterAddOp>(op))
-      checkPlaces(scatter.getIndex(), scatter.getX().getType(), scatter.getAxis());
+      checkPlaces(scatter, scatter.getIndex(), scatter.getX().getType(), scatter.getAxis());
     if (auto slice = dyn_cast<SliceOp>(op)) {
       // The type's sizes are what the loops run over: they must be those of the ranges.
       size_t axis = 0;
@@ -329,7 +330,7 @@ SmallVector<Value> Evaluator::placeTaken(Value index, TensorType x, size_t axis,
 }
 
 /// A pass over the indices before anything is read with them.
-void Evaluator::checkPlaces(Value places, TensorType x, size_t axis) {
+void Evaluator::checkPlaces(Operation *op, Value places, TensorType x, size_t axis) {
   auto index = cast<TensorType>(places.getType());
   Type i1 = e.b.getI1Type(), i64 = e.b.getI64Type();
   Value size = e.size(x.getSizes()[axis]);
@@ -345,9 +346,11 @@ void Evaluator::checkPlaces(Value places, TensorType x, size_t axis) {
     e.write(badIndex, e.choose(before, e.read(badIndex, i64), row));
     e.write(bad, arith::OrIOp::create(e.b, before, outside));
   });
-  e.failIf(e.read(bad, i1), Code::Index,
-           {"index ", e.read(badIndex, i64), " is out of range for axis ",
-            MessagePart(std::to_string(axis)), " of size ", size});
+  auto shown = op->getAttrOfType<SizeAttr>(kShownAxis);
+  MessagePart number = shown ? MessagePart(e.size(shown)) : MessagePart(std::to_string(axis));
+  e.failIf(
+      e.read(bad, i1), Code::Index,
+      {"index ", e.read(badIndex, i64), " is out of range for axis ", number, " of size ", size});
 }
 
 } // namespace mx::lowering

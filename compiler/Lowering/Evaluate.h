@@ -64,7 +64,7 @@ private:
   Value reshaped(ir::ReshapeOp op, Indices place);
   Value underWindow(ir::WindowsOp op, Indices place);
   Value folded(ir::FoldOp op, Indices place);
-  void checkPlaces(Value index, ir::TensorType x, size_t axis);
+  void checkPlaces(mlir::Operation *op, Value index, ir::TensorType x, size_t axis);
 };
 
 /// A place of a result as the place of an operand that is stretched to it.

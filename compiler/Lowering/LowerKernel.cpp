@@ -125,7 +125,7 @@ LogicalResult emit(KernelEmitter &e) {
         return false;
       if (own.empty())
         return g.sources.empty() || g.sources[0]->hasTrait<Reduction>() ||
-               isa<MatmulOp, ConvOp>(g.sources[0]);
+               isa<MatmulOp, ConvOp, ScatterAddOp>(g.sources[0]);
       return mayShareLoops(own[0], g.sources[0]);
     });
     if (group == groups.end())
@@ -185,8 +185,10 @@ LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group) {
     return emitMatmul(e, group);
   if (isa<ConvOp>(source))
     return emitConv(e, group);
-  if (isa<ConcatOp, UpdateOp, ScatterAddOp>(source))
+  if (isa<ConcatOp, UpdateOp>(source))
     return emitMovement(e, group);
+  if (isa<ScatterAddOp>(source))
+    return emitScatter(e, group);
   if (isa<RoutineOp>(source))
     return emitRoutine(e, group);
   return emitRandom(e, group);

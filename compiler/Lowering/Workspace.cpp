@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lowering/Workspace.h"
 #include "Support/ElementType.h"
+#include "dialects/mx/Table.h"
 #include "mxrt/workspace.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -30,6 +31,8 @@ static int64_t workspaceOf(ir::RoutineOp op, const rt::SizeBounds &bounds) {
 }
 
 int64_t workspaceOf(ir::KernelOp kernel, const rt::SizeBounds &bounds) {
+  if (std::optional<ir::Table> table = ir::tableOf(kernel))
+    return table->bytes();
   int64_t most = 0;
   kernel.walk([&](ir::RoutineOp op) { most = std::max(most, workspaceOf(op, bounds)); });
   return most;

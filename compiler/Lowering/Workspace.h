@@ -6,8 +6,9 @@
 
 namespace mx::lowering {
 
-/// Bytes that the routines of the runtime in a kernel need, whatever the open sizes are. They run
-/// one after the other, so it is what the largest needs. INT64_MAX if that has no bound.
+/// Bytes that a kernel needs to keep the rows of a table, or that the routines of the runtime in it
+/// need, whatever the open sizes are. These run one after the other, so it is what the largest
+/// needs. INT64_MAX if that has no bound.
 int64_t workspaceOf(ir::KernelOp kernel, const rt::SizeBounds &bounds);
 
 } // namespace mx::lowering

@@ -14,6 +14,7 @@
 #include "Memory/InPlace.h"
 #include "Memory/Passes.h"
 #include "dialects/mx/Over.h"
+#include "dialects/mx/Table.h"
 #include "dialects/mxrt/Marks.h"
 #include <numeric>
 
@@ -88,13 +89,15 @@ bool isReadInPlace(BlockArgument input, bool rows) {
   return true;
 }
 
-/// The sizes of what the kernel gives if it is one product with ops on its result: each element is
-/// stored once, after all that those ops read at its place. Empty for other kernels.
+/// The sizes of what the kernel gives if it is one product, or rows added to a table, with ops on
+/// its result: each element is stored once, after all that those ops read at its place. Empty for
+/// other kernels.
 ArrayRef<ir::SizeAttr> productSpace(ir::KernelOp kernel) {
   Block &body = kernel.getBody().front();
   Operation *product = nullptr;
+  std::optional<ir::Table> table = ir::tableOf(kernel);
   for (Operation &op : body.without_terminator())
-    if (isa<ir::MatmulOp, ir::ConvOp>(op)) {
+    if (isa<ir::MatmulOp, ir::ConvOp>(op) || (table && table->op == &op)) {
       if (product)
         return {};
       product = &op;
@@ -125,7 +128,8 @@ std::optional<unsigned> changedInput(ir::KernelOp kernel) {
 
 Choices choicesOf(ir::KernelOp kernel) {
   Choices out(kernel.getNumResults());
-  bool isPlain = ir::writesOver(kernel).empty() && kernel.getWorkspace() == 0 &&
+  bool isPlain = ir::writesOver(kernel).empty() &&
+                 (kernel.getWorkspace() == 0 || ir::tableOf(kernel)) &&
                  !(kernel.getStrided() && llvm::is_contained(*kernel.getStrided(), true));
   if (!isPlain)
     return out;

@@ -243,15 +243,38 @@ void Sema::bindPattern(Pattern *pattern, const Type *type, const Value *value, B
   }
 }
 
+/// What sums and products of numbers that never change are in names of sizes, where each number has
+/// been a size before.
+Dim Sema::knownOfRun(const Expr *e) {
+  if (e->checked && e->checked->dim)
+    return e->checked->dim;
+  if (auto *name = as<Name>(e)) {
+    auto found = runSizes.find(name->symbol);
+    return found == runSizes.end() ? Dim() : found->second;
+  }
+  auto *binary = as<Binary>(e);
+  if (!binary || (binary->op != Tok::Plus && binary->op != Tok::Minus && binary->op != Tok::Star))
+    return {};
+  Dim left = knownOfRun(binary->left), right = left ? knownOfRun(binary->right) : Dim();
+  if (!right)
+    return {};
+  return binary->op == Tok::Plus    ? dims.add(left, right)
+         : binary->op == Tok::Minus ? dims.sub(left, right)
+                                    : dims.mul(left, right);
+}
+
 /// A whole number that only the run knows, as a size. Each use binds a name of its own; those of a
 /// variable that never changes are equal.
 Dim Sema::sizeOfRun(const Expr *e, bool isNatural) {
   Dim size = dims.newSymbolDim({textOf(e), SymbolRole::HostInt, isNatural, e->span});
+  if (Dim known = knownOfRun(e)) {
+    facts().assume({Relation::Equal, size, known, e->span});
+    return size;
+  }
   auto *name = as<Name>(e);
   Symbol *symbol = name ? name->symbol : nullptr;
   if (symbol && symbol->kind == SymbolKind::Variable && symbol->bind != BindKind::Var)
-    if (auto [first, fresh] = runSizes.emplace(symbol, size); !fresh)
-      facts().assume({Relation::Equal, size, first->second, e->span});
+    runSizes.emplace(symbol, size);
   return size;
 }
 

@@ -220,6 +220,7 @@ public:
   std::map<const Type *, Dim> loaderBounds; ///< batch of a loader that keeps the rest
   std::map<const Symbol *, Dim> runSizes;   ///< of variables, at their first use as a size
   Dim sizeOfRun(const Expr *e, bool isNatural = true);
+  Dim knownOfRun(const Expr *e);
   const Value *checkBlock(ast::Block *block, const Type *expected, bool wantValue);
   void checkStmt(Stmt *stmt);
   const Value *checkLastStmt(Stmt *stmt, const Type *expected, bool wantValue);

@@ -185,6 +185,7 @@ static Status gather(OpCall &call, const mxrt_tensor *base, const Place &place) 
   kernel.size(along.size);
   kernel.size(after.size);
   kernel.size(index->elements);
+  kernel.size(place.gatherAxis);
   addStrides3(kernel, layout, before, along, after);
   uint32_t form = uint32_t(layout) << 8 | uint32_t(base->type) << 4 | uint32_t(index->type);
   kernel.arguments.kernel = MXRT_TRY(call.kernel(form, [&](KeyText &key) {

@@ -46,6 +46,7 @@ Status runScatterAdd(OpCall &call) {
   kernel.size(x->sizes()[axis]);
   kernel.size(after);
   kernel.size(index->elements);
+  kernel.size(axis);
   uint32_t form = uint32_t(x->type) << 4 | uint32_t(index->type);
   kernel.arguments.kernel = MXRT_TRY(call.kernel(form, [&](KeyText &key) {
     key.add("scatter_add");

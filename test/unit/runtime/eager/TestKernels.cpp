@@ -213,7 +213,7 @@ void matmul(const Spec &spec, void *const *buffers, const int64_t *sizes) {
 mxrt_status take(const mxrt_context *context, const Spec &spec, void *const *buffers,
                  const int64_t *sizes) {
   int64_t A = sizes[0], N = sizes[1], B = sizes[2], I = sizes[3];
-  const int64_t *rest = sizes + 4;
+  const int64_t *rest = sizes + 5; // behind the axis that errors speak of
   auto s = stridesOf(spec.inputs[0], {A, N, B}, rest);
   for (int64_t k = 0; k < I; ++k) {
     auto n = int64_t(loadElement(spec.inputs[1].type, buffers[1], k));
