@@ -70,46 +70,53 @@ private:
   }
   /// x = n * ln 2 + rest with |rest| <= ln 2 / 2, and e**rest = 1 + rest + rest**2 * tail.
   struct Reduced {
-    Value n; ///< i32
+    Value counted; ///< bits that end with n + 2 * kBias
     Value rest, tail;
   };
   Reduced reduce(Value x);
-  /// 2**n for n of -126 to 127.
-  Value powerOf2(Value n) {
-    return fromBits(arith::ShLIOp::create(e.b, e.add(n, word(127)), word(23)));
+  /// What is added to the exponents of floats to keep them.
+  static constexpr int64_t kBias = 127;
+  /// Adding 1.5 * 2**23 leaves a number's whole part in the low bits; no conversion that NaN would
+  /// break. They count from `bias` on.
+  static constexpr int64_t kWhole = 12582912;
+  Value roundedTo(int64_t bias, Value x, double factor) {
+    return add(mul(x, number(factor)), number(double(kWhole + bias)));
   }
-  /// x * 2**n, rounded once; x is near 1, and n of -150 to 128.
-  Value scale(Value x, Value n);
+  Value n(const Reduced &from) {
+    return e.sub(from.counted, bits(number(double(kWhole + 2 * kBias))));
+  }
+  /// 2**n for n of -126 to 127, of bits that end with n + kBias.
+  Value powerOf2(Value counted) { return fromBits(arith::ShLIOp::create(e.b, counted, word(23))); }
 };
 
+constexpr double kLog2OfE = 1.44269504088896341;
+
 F32::Reduced F32::reduce(Value x) {
-  // Adding 1.5 * 2**23 leaves the whole number in the low bits; no conversion that NaN would break.
-  Value magic = number(12582912);
-  Value shifted = add(mul(x, number(1.44269504088896341)), magic);
-  Value n = e.sub(bits(shifted), bits(magic)), whole = sub(shifted, magic);
+  Value counted = roundedTo(2 * kBias, x, kLog2OfE);
+  Value whole = sub(counted, number(double(kWhole + 2 * kBias)));
   // The first part of ln 2 has few bits, so that its product is exact also where nothing is fused.
   Value rest = add(x, mul(whole, number(-0.693359375)));
   rest = add(rest, mul(whole, number(2.12194440e-4)));
   return {
-      n, rest,
+      bits(counted), rest,
       polynomial(rest, {1.38207339e-3, 8.36867746e-3, 4.16682661e-2, 1.66665211e-1, 4.9999994e-1})};
 }
-Value F32::scale(Value x, Value n) {
+Value F32::exp(Value x) {
+  x = clamp(x, -104, 89); // so that n is from -150 to 128
+  Reduced reduced = reduce(x);
+  Value slope = add(mul(reduced.tail, reduced.rest), number(1));
+  Value value = add(mul(slope, reduced.rest), number(1));
   // AVX-512 has an instruction for it, which gives the same bits.
   if (e.options.vectorBits >= 512)
-    return LLVM::LoadExpOp::create(e.b, x.getType(), x, n);
-  // In two steps, since 2**n alone may be too large or too small. The first one is exact.
-  Value half = arith::ShRSIOp::create(e.b, n, word(1));
-  return mul(mul(x, powerOf2(half)), powerOf2(e.sub(n, half)));
-}
-Value F32::exp(Value x) {
-  auto [n, rest, tail] = reduce(clamp(x, -104, 89));
-  Value slope = add(mul(tail, rest), number(1));
-  return scale(add(mul(slope, rest), number(1)), n);
+    return LLVM::LoadExpOp::create(e.b, value.getType(), value, n(reduced));
+  // By about the half of n, which is exact, and by the rest: 2**n alone may be too large or small.
+  Value half = bits(roundedTo(kBias, x, kLog2OfE / 2));
+  return mul(mul(value, powerOf2(half)), powerOf2(e.sub(reduced.counted, half)));
 }
 Value F32::expm1(Value x) {
-  auto [n, rest, tail] = reduce(clamp(x, -20, 60));
-  Value power = powerOf2(n), minus1 = add(mul(mul(rest, rest), tail), rest);
+  Reduced reduced = reduce(clamp(x, -20, 60));
+  Value rest = reduced.rest, power = powerOf2(e.sub(reduced.counted, word(kBias)));
+  Value minus1 = add(mul(mul(rest, rest), reduced.tail), rest);
   Value value = add(mul(power, minus1), sub(power, number(1)));
   value = e.choose(is(CmpFPredicate::OGT, x, 60), exp(x), value);
   return e.choose(is(CmpFPredicate::OEQ, x, 0), x, value);
