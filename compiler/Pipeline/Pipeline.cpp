@@ -179,7 +179,8 @@ namespace {
 /// One piece of code that has to be compiled, or was found.
 struct Piece {
   std::string name, key;
-  std::string place; ///< of a kernel, in the program
+  std::string place;    ///< of a kernel, in the program
+  bool isEntry = false; ///< what calls the kernels
   OwningOpRef<ModuleOp> module;
   std::string object;
 };
@@ -211,6 +212,7 @@ public:
     // For who reads the code or looks at it in a profile; nobody else can use them.
     how.lineTables = how.wantIrAfter || how.wantAssembly || options.perfMap;
     how.isStopped = options.isStopped;
+    how.isPlain = piece.isEntry;
     queue.add(*piece.module, how);
     piece.module = nullptr;
     begun.push_back(&piece);
@@ -281,6 +283,7 @@ bool lowerEntry(ModuleOp plan, StringRef name, const Options &options, Variant &
     lowering::ProgramInfo info;
     Piece piece;
     piece.name = program.getSymName().str();
+    piece.isEntry = true;
     piece.module = lowering::lowerProgram(program, info);
     if (!piece.module)
       return false;

@@ -6,6 +6,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -197,6 +198,13 @@ private:
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream stream(bytes);
     llvm::legacy::PassManager passes;
+    // The machine makes other pieces of code as well, and remembers how it chose instructions.
+    llvm::scope_exit restore([this, level = machine.getOptLevel()] {
+      machine.setOptLevel(level);
+      machine.setFastISel(false);
+    });
+    if (options.isPlain)
+      machine.setOptLevel(llvm::CodeGenOptLevel::None);
     if (machine.addPassesToEmitFile(passes, stream, /*DwoOut=*/nullptr, type,
                                     /*DisableVerify=*/true))
       return fault("generating code for",

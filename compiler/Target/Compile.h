@@ -36,6 +36,9 @@ struct CompileOptions {
   /// LLVM passes to run, in the form of `opt -passes=`; empty runs none. It is part of what
   /// changes code, so it belongs into cache keys.
   std::string pipeline = std::string(kMiniPipeline);
+  /// Code that runs once a call of a graph and calls others: what it costs to make counts for more
+  /// than what it costs to run, so instructions are chosen without looking for better ones.
+  bool isPlain = false;
   /// Line tables, so that gdb and perf show lines of the program.
   bool lineTables = true;
   /// What to make besides or instead of the object.
