@@ -49,7 +49,7 @@ assert slower == ["LeNet <b64> step on 2: 1.00 before, 0.85 now", "softmax on 1:
 
 # A process that dies is followed by one without what it died of.
 given = argparse.Namespace(rows="", quick=False, compiled=False, peers="", build=pathlib.Path("."))
-results, about = run.measured_rows(given, 1, command=[sys.executable, HERE / "crashing.py"])
+results, about, _ = run.measured_rows(given, 1, command=[sys.executable, HERE / "crashing.py"])
 assert [r["row"] for r in results] == ["a", "b", "c", "d"] and about["versions"] == {"bad": "1"}
 assert results[1]["words"] == {"bad": "crashed with SIGKILL"} and results[2]["number"] == 3
 assert results[2]["error"] == "all in turns: crashed with SIGKILL" and results[3]["mx"] == 1.0

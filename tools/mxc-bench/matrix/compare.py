@@ -26,6 +26,7 @@ import time
 import numpy as np
 
 import peers
+import report
 from mxc_library import Call, Library, Session
 from row import bf16_numbers
 from rows import all_rows
@@ -34,7 +35,7 @@ BLOCK_SECONDS = 0.05
 BLOCKS, QUICK_BLOCKS = 31, 5
 ROW_SECONDS, QUICK_ROW_SECONDS = 60, 4  # of timing; long steps have fewer blocks then, at least 3
 ALL = "all in turns"
-PATIENCE = 600  # seconds for one thing that is tried
+PATIENCE = 900  # seconds for one thing that is tried
 
 
 def arguments():
@@ -291,6 +292,7 @@ def main():
                 results.append(first_results(results[0]))
         for result in results:
             journal.write(result=result)
+            print(*filter(None, report.cells(result)), sep="  ", file=sys.stderr, flush=True)
     faulthandler.cancel_dump_traceback_later()
 
 

@@ -55,7 +55,8 @@ def use_peer(result, rows, peer):
 def of_engine(written):
     def goals(_, first):
         return {"of": "value", "most": first["goal_us"]} if "goal_us" in first else None
-    return list(compared(written, 13, "", "mxrt", goals))
+    # Rows of ours alone say how it scales, not how fast it is.
+    return [r for r in compared(written, 13, "", "mxrt", goals) if r["peers"] or r["goal"]]
 
 
 def of_products(written, threads):
