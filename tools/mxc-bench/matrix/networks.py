@@ -10,8 +10,9 @@ from row import Row, Tensor, jax_function, numpy_function, signature, torch_infe
 RATE = 0.01
 
 
-def trained(number, name, goal, body, parameters, inputs, torch_value, jax_value, tolerance=2e-3, quick=False):
-    """`torch_value` and `jax_value` of the library give a function of lists of parameters and inputs."""
+def trained(number, name, goal, body, parameters, inputs, torch_value, jax_value, flops, tolerance=2e-3, quick=False):
+    """`torch_value` and `jax_value` of the library give a function of lists of parameters and inputs; `flops` are those of
+    products and convolutions, backwards too."""
     tensors, own = parameters + inputs, range(len(parameters))
     names = ", ".join(t.name for t in parameters)
     slopes = ", ".join(f"d{i}" for i in own)
@@ -44,7 +45,7 @@ def trained(number, name, goal, body, parameters, inputs, torch_value, jax_value
             return loss
         return step
     return Row(number, name, source, tensors, {"torch": torch_step, "jax": jax_step}, goal=goal, changed=tuple(own),
-               tolerance=tolerance, quick=quick)
+               flops=flops, tolerance=tolerance, quick=quick)
 
 
 def xent(jax, scores, labels):
@@ -96,7 +97,7 @@ def mlp(batch=64, wide=784, hidden=128, classes=10):
         return step
     row = trained(1, f"MLP {wide}-{hidden}-{classes} b{batch} step", 3.0,
                   value_of(parameters, inputs, ["xent(maximum(x @ w1 + b1, 0.0) @ w2 + b2, y)"]),
-                  parameters, inputs, torch_value, jax_value, quick=True)
+                  parameters, inputs, torch_value, jax_value, 2 * batch * hidden * (2 * wide + 3 * classes), quick=True)
     row.peers["numpy"] = numpy_step
     return row
 
@@ -126,7 +127,8 @@ def lenet(batch=64):
             c = max_pool(jax, jax.nn.relu(convolved(jax, a, p[2]) + p[3][:, None, None]), 2, 2)
             return xent(jax, jax.nn.relu(c.reshape(batch, 800) @ p[4] + p[5]) @ p[6] + p[7], given[1])
         return value
-    return trained(3, f"LeNet b{batch} step", 1.5, body, parameters, inputs, torch_value, jax_value, quick=True)
+    flops = 2 * batch * (2 * 24 * 24 * 20 * 25 + 3 * (8 * 8 * 50 * 20 * 25 + 800 * 500 + 500 * 10))
+    return trained(3, f"LeNet b{batch} step", 1.5, body, parameters, inputs, torch_value, jax_value, flops, quick=True)
 
 
 # --------------------------------------------------------------------------------------------------- LSTM
@@ -186,8 +188,9 @@ def lstm(hidden=256, steps=50, batch=32):
             nothing = jax.numpy.zeros((batch, hidden), jax.numpy.float32)
             return jax.lax.scan(turn, (nothing, nothing), xs @ wi + b)[1]
         return lambda p, given: (one(*p[3:], one(*p[:3], given[0])) ** 2).mean()
+    # Four products a step, as many for the weights, and three for what comes before.
     row = trained(4, f"LSTM 2x{hidden} T{steps} b{batch} step", 1.2, body, parameters, inputs, None, jax_value,
-                  quick=steps <= 50)
+                  11 * 2 * steps * batch * hidden * wide, quick=steps <= 50)
     row.peers["torch"] = torch_step
     return row
 
@@ -262,17 +265,16 @@ def transformer(d, batch, training, steps=128, heads=None, quick=False):
         h = graph.op("Add", "x", graph.op("MatMul", a, "wo"))
         up = graph.op("Relu", graph.op("MatMul", norm(h, "g2"), "w1"))
         return graph.model(graph.op("Add", h, graph.op("MatMul", up, "w2")), shape)
-    name = f"transformer block d{d} T{steps} b{batch}"
+    name, flops = f"transformer block d{d} T{steps} b{batch}", 2 * batch * steps * (12 * d * d + 2 * steps * d)
     if training:
         body = norm + value_of(parameters, inputs, block + [f"let y = {result}", "(y * y).mean()"])
         return trained(6, name + " step", 1.0, body, parameters, inputs,
                        lambda torch: lambda p, given: (torch_block(torch)(*p, *given) ** 2).mean(),
-                       lambda jax: lambda p, given: (jax_block(jax)(*p, *given) ** 2).mean(), quick=True)
+                       lambda jax: lambda p, given: (jax_block(jax)(*p, *given) ** 2).mean(), 3 * flops, quick=True)
     source = f"{norm}graph fn run({signature(parameters + inputs)}) -> {text} {{\n  " + "\n  ".join(block + [result]) + "\n}\n"
     return Row(5, name + " prediction", source, parameters + inputs, {
         "torch": torch_inference(torch_block), "jax": jax_function(jax_block), "onnx": (onnx, [6]),
-        "numpy": numpy_function(plain)}, goal=0.8, tolerance=1e-3, quick=quick,
-        flops=2 * batch * steps * (12 * d * d + 2 * steps * d))
+        "numpy": numpy_function(plain)}, goal=0.8, tolerance=1e-3, quick=quick, flops=flops)
 
 
 # ------------------------------------------------------------------------------------------------- ResNet
@@ -284,6 +286,7 @@ class ResNet:
     def __init__(self, depth):
         self.depth, self.units, self.flops = depth, [], 0
         self.unit("x", "stem", 3, 64, 7, 2, 3, "relu", 112)
+        self.stem_flops = self.flops
         channels, size = 64, 56
         blocks, self.last = {18: ((2, 2, 2, 2), 512), 50: ((3, 4, 6, 3), 2048)}[depth]
         number = 0
@@ -382,7 +385,8 @@ def resnet_step(depth, batch=16):
     body = norm + value_of(parameters, inputs, [*net.lines(True), f"xent({net.end}.mean(axis=[2, 3]) @ w + b, y)"])
     return trained(8, f"ResNet-{depth} b{batch} step", 0.8, body, parameters, inputs,
                    lambda torch: lambda p, given: torch.nn.functional.cross_entropy(net.torch(torch, p, given[0], True), given[1]),
-                   lambda jax: lambda p, given: xent(jax, net.jax(jax, p, given[0], True), given[1]), tolerance=5e-3)
+                   lambda jax: lambda p, given: xent(jax, net.jax(jax, p, given[0], True), given[1]),
+                   batch * (3 * net.flops - net.stem_flops), tolerance=5e-3)
 
 
 def resnet_prediction(depth, quick=False):
