@@ -247,11 +247,13 @@ def memory(row, given, there, without):
     """Each side in a process of its own; mx's code is compiled by a process before."""
     result = {"number": row.number, "row": row.name, "threads": given.threads, "unit": "MB", "words": dict(without),
               "peers": {}, "goal": {"of": "ratio", "least": row.goal}}
+    # What a library gives back counts as given back here.
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
     with tempfile.TemporaryDirectory() as cache:
         for side in ["mx", "mx"] + [peer.name for peer in there if peer.name in ("torch", "jax")]:
             done = subprocess.run([sys.executable, __file__, "--library", given.library, "--threads", str(given.threads),
                                    "--journal", os.devnull, "--rows", row.name, "--memory-of", side],
-                                  capture_output=True, text=True, env={**os.environ, "MX_CACHE_DIR": cache})
+                                  capture_output=True, text=True, env={**variables, "MX_CACHE_DIR": cache})
             found = re.search(r"^bytes (\d+)$", done.stdout, re.M)
             if not found:
                 result["words"][side] = f"ended with {done.returncode}: " + (done.stderr.strip().split("\n") or [""])[-1][:100]

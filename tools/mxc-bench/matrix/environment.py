@@ -54,7 +54,9 @@ def with_libraries(folder):
 
 
 def with_threads(threads):
-    """Variables that libraries read when they are loaded."""
+    """Variables that libraries read when they are loaded. The C library keeps large blocks for the next call, so that those
+    who ask for the memory of each result anew do not wait for the system to clear it (PyTorch's guide advises as much)."""
+    keep = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(16 << 30), "MALLOC_ARENA_MAX": "1"}
     names = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
     flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1" if threads == 1 else ""
-    return {**os.environ, **{name: str(threads) for name in names}, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+    return {**os.environ, **keep, **{name: str(threads) for name in names}, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
