@@ -147,7 +147,7 @@ double pillow(const fs::path &script, const fs::path &records, int processes) {
 } // namespace
 
 int runDataBench(int argc, char **argv) {
-  bool asJson = argc > 0 && std::strcmp(argv[0], "--json") == 0;
+  const char *json = mx::bench::takeJson(argc, argv);
   fs::path folder = fs::temp_directory_path() / ("mx-bench-" + std::to_string(getpid()));
   fs::create_directories(folder);
   fs::path records = folder / "pictures.rec", script = folder / "pillow.py";
@@ -186,7 +186,7 @@ int runDataBench(int argc, char **argv) {
     report.compare("batch of 128 x 784 from memory", 0,
                    {{"mx, 2 threads", [=] { return program->input(pass) / 468; }}});
   }
-  asJson ? report.printJson(stdout) : report.printTable(stdout);
+  report.printTable(stdout);
   fs::remove_all(folder);
-  return 0;
+  return !json || mx::bench::writeJson(json, [&](std::FILE *to) { report.printJson(to); }) ? 0 : 1;
 }

@@ -5,6 +5,7 @@
 // several runs; the public interface only.
 
 #include "EmbedBench.h"
+#include "Measure.h"
 
 #include <mxc/mxc.hpp>
 
@@ -56,14 +57,6 @@ double perCall(int calls, const std::function<void()> &call) {
   return least;
 }
 
-void row(const char *what, double value, const char *unit, double goal, bool atLeast = false) {
-  bool met = atLeast ? value >= goal : value <= goal;
-  std::printf("  %-58s %9.3f %-4s", what, value, unit);
-  if (goal > 0)
-    std::printf("  goal %g  %s", goal, met ? "met" : "missed");
-  std::printf("\n");
-}
-
 /// Calls a second that `threads` threads make together.
 double throughput(int threads, int calls, const std::function<void()> &call) {
   double most = 0;
@@ -86,7 +79,7 @@ double throughput(int threads, int calls, const std::function<void()> &call) {
   return most;
 }
 
-void run(const std::string &cache) {
+void run(const std::string &cache, mx::bench::Figures &figures) {
   mx::Options options;
   options.cacheFolder = cache;
   auto begin = Clock::now();
@@ -102,64 +95,70 @@ void run(const std::string &cache) {
   large.wait().value();
   std::vector<float> x(64, 0.5f), rows(32 * 64, 0.5f);
 
-  std::printf("a call from C++, waited for\n");
+  figures.title("a call from C++, waited for");
   mx::Value four = mx::Value::borrow(x.data(), {4}), one = mx::Value::borrow(x.data(), {1, 64});
   mx::Value batch = mx::Value::borrow(rows.data(), {32, 64});
-  row("a graph of one addition of 4 numbers",
-      perCall(20000, [&] { (void)nothing(four).value(); }) * 1e6, "us", 0.5);
-  row("the same, with the tensor made for each call",
-      perCall(20000, [&] { (void)nothing(mx::Value::borrow(x.data(), {4})).value(); }) * 1e6, "us",
-      0);
-  row("the same, issued and then waited for",
-      perCall(20000, [&] { nothing.start(four).value().wait().value(); }) * 1e6, "us", 0);
-  row("network 64-32-8, one row", perCall(20000, [&] { (void)predict(mlp, one).value(); }) * 1e6,
-      "us", 0);
+  figures.add("a graph of one addition of 4 numbers",
+              perCall(20000, [&] { (void)nothing(four).value(); }) * 1e6, "us", 0.5);
+  figures.add("the same, with the tensor made for each call",
+              perCall(20000, [&] { (void)nothing(mx::Value::borrow(x.data(), {4})).value(); }) *
+                  1e6,
+              "us", 0);
+  figures.add("the same, issued and then waited for",
+              perCall(20000, [&] { nothing.start(four).value().wait().value(); }) * 1e6, "us", 0);
+  figures.add("network 64-32-8, one row",
+              perCall(20000, [&] { (void)predict(mlp, one).value(); }) * 1e6, "us", 0);
   std::vector<float> out(8);
-  row("an addition of 4 numbers, written into memory of the host",
-      perCall(20000, [&] { nothing.into(std::span<float>(out.data(), 4), four).value(); }) * 1e6,
-      "us", 0.5);
-  row("network 64-32-8, one row, written into memory of the host",
-      perCall(20000, [&] { predict.into(std::span<float>(out), mlp, one).value(); }) * 1e6, "us",
-      0);
-  row("a function: one eager addition", perCall(5000, [&] { (void)eager(four).value(); }) * 1e6,
-      "us", 0);
+  figures.add("an addition of 4 numbers, written into memory of the host",
+              perCall(20000, [&] { nothing.into(std::span<float>(out.data(), 4), four).value(); }) *
+                  1e6,
+              "us", 0.5);
+  figures.add("network 64-32-8, one row, written into memory of the host",
+              perCall(20000, [&] { predict.into(std::span<float>(out), mlp, one).value(); }) * 1e6,
+              "us", 0);
+  figures.add("a function: one eager addition",
+              perCall(5000, [&] { (void)eager(four).value(); }) * 1e6, "us", 0);
 
-  std::printf("calls a second of one graph, 8 threads beside 1\n");
+  figures.title("calls a second of one graph, 8 threads beside 1");
   for (bool isLarge : {false, true}) {
     auto call = [&] { (void)(isLarge ? work(large, batch) : predict(mlp, one)).value(); };
     int calls = isLarge ? 2000 : 80000;
     double alone = throughput(1, calls, call), together = throughput(8, calls, call);
     std::string what = isLarge ? "network 64-512-64, 32 rows" : "network 64-32-8, one row";
-    row((what + ": 1 thread").c_str(), alone / 1e3, "k/s", 0);
-    row((what + ": 8 threads").c_str(), together / 1e3, "k/s", 0);
-    row((what + ": 8 threads / 1 thread").c_str(), together / alone, "", 1, /*atLeast=*/true);
+    figures.add(what + ": 1 thread", alone / 1e3, "k/s", 0);
+    figures.add(what + ": 8 threads", together / 1e3, "k/s", 0);
+    figures.add(what + ": 8 threads / 1 thread", together / alone, "", 1, /*atLeast=*/true);
   }
 
-  std::printf("a session\n");
-  row("made, the first of the process", start * 1e3, "ms", 0);
-  row("made and ended",
-      perCall(20,
-              [&] {
-                mx::Options own;
-                own.cacheFolder = cache;
-                mx::Session other(own);
-              }) *
-          1e3,
-      "ms", 0);
+  figures.title("a session");
+  figures.add("made, the first of the process", start * 1e3, "ms", 0);
+  figures.add("made and ended",
+              perCall(20,
+                      [&] {
+                        mx::Options own;
+                        own.cacheFolder = cache;
+                        mx::Session other(own);
+                      }) *
+                  1e3,
+              "ms", 0);
 }
 
 } // namespace
 
-int runEmbedBench(int, char **) {
+int runEmbedBench(int argc, char **argv) {
+  const char *json = mx::bench::takeJson(argc, argv);
+  mx::bench::Figures figures;
   std::string cache =
       std::filesystem::temp_directory_path() / ("mx-bench-" + std::to_string(getpid()));
   int code = 0;
   try {
-    run(cache);
+    run(cache, figures);
   } catch (const mx::Failure &failure) {
     std::fprintf(stderr, "%s", failure.what());
     code = 1;
   }
   std::filesystem::remove_all(cache);
+  if (json && !mx::bench::writeJson(json, [&](std::FILE *to) { figures.printJson(to); }))
+    return 1;
   return code;
 }

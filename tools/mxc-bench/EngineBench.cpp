@@ -266,12 +266,10 @@ void compareScaling(Report &report, Ours &one, Ours &two) {
 int runEngineBench(int argc, char **argv) {
   using namespace mx::bench;
   int blocks = 30;
-  const char *json = nullptr;
+  const char *json = takeJson(argc, argv);
   for (int i = 0; i < argc; ++i) {
     if (std::strcmp(argv[i], "--blocks") == 0 && i + 1 < argc) {
       blocks = std::atoi(argv[++i]);
-    } else if (std::strcmp(argv[i], "--json") == 0 && i + 1 < argc) {
-      json = argv[++i];
     } else {
       std::fprintf(stderr,
                    "usage: mxc-bench engine [--blocks N] [--json FILE]\n");
@@ -291,16 +289,7 @@ int runEngineBench(int argc, char **argv) {
   compareLoops(report, peers, counters.data());
   compareScaling(report, one, two);
   report.printTable(stdout);
-  if (json) {
-    std::FILE *file =
-        std::strcmp(json, "-") == 0 ? stdout : std::fopen(json, "w");
-    if (!file) {
-      std::fprintf(stderr, "mxc-bench: cannot write %s\n", json);
-      return 1;
-    }
-    report.printJson(file);
-    if (file != stdout)
-      std::fclose(file);
-  }
+  if (json && !writeJson(json, [&](std::FILE *to) { report.printJson(to); }))
+    return 1;
   return report.goalsMet() ? 0 : 3;
 }

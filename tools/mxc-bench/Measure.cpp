@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <thread>
 #include <unistd.h>
 
@@ -22,6 +23,27 @@ std::string commandOf(int argc, char **argv) {
   ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
   std::string self(path, size > 0 ? static_cast<size_t>(size) : 0);
   return self.substr(0, self.rfind('/')) + "/mxc";
+}
+
+const char *takeJson(int &argc, char **argv) {
+  for (int i = 0; i + 1 < argc; ++i)
+    if (std::strcmp(argv[i], "--json") == 0) {
+      const char *path = argv[i + 1];
+      std::rotate(argv + i, argv + i + 2, argv + argc);
+      argc -= 2;
+      return path;
+    }
+  return nullptr;
+}
+
+bool writeJson(const char *path, const std::function<void(std::FILE *)> &print) {
+  std::FILE *file = std::strcmp(path, "-") == 0 ? stdout : std::fopen(path, "w");
+  if (!file) {
+    std::fprintf(stderr, "mxc-bench: cannot write %s\n", path);
+    return false;
+  }
+  print(file);
+  return file == stdout || std::fclose(file) == 0;
 }
 
 Quartiles quartilesOf(std::vector<double> values) {
@@ -109,6 +131,44 @@ void Report::printJson(std::FILE *to) const {
     if (row.goal > 0)
       std::fprintf(to, ",\"goal_us\":%.3f,\"met\":%s", row.goal,
                    row.time.median <= row.goal ? "true" : "false");
+    std::fprintf(to, "}");
+    comma = ",";
+  }
+  std::fprintf(to, "\n]}\n");
+}
+
+void Figures::title(const std::string &text) {
+  group = text;
+  std::printf("%s\n", text.c_str());
+}
+
+void Figures::add(const std::string &what, double value, const char *unit, double goal,
+                  bool atLeast) {
+  figures.push_back({group + ": " + what, value, unit, goal, atLeast});
+  std::printf("  %-58s %9.3f %-4s", what.c_str(), value, unit);
+  if (goal > 0)
+    std::printf("  goal %g  %s", goal,
+                value < 0              ? "not measured"
+                : figures.back().met() ? "met"
+                                       : "missed");
+  std::printf("\n");
+}
+
+bool Figures::goalsMet() const {
+  return std::all_of(figures.begin(), figures.end(),
+                     [](const Figure &figure) { return figure.goal == 0 || figure.met(); });
+}
+
+void Figures::printJson(std::FILE *to) const {
+  std::fprintf(to, "{\"figures\":[");
+  const char *comma = "";
+  for (const Figure &figure : figures) {
+    // Names are ours: they need no escapes.
+    std::fprintf(to, "%s\n{\"what\":\"%s\",\"value\":%.6f,\"unit\":\"%s\"", comma,
+                 figure.what.c_str(), figure.value, figure.unit);
+    if (figure.goal > 0)
+      std::fprintf(to, ",\"%s\":%g,\"met\":%s", figure.atLeast ? "least" : "most", figure.goal,
+                   figure.met() ? "true" : "false");
     std::fprintf(to, "}");
     comma = ",";
   }

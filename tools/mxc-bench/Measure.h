@@ -20,6 +20,12 @@ double now();
 /// The command to measure: the first argument, or `mxc` beside this program.
 std::string commandOf(int argc, char **argv);
 
+/// FILE of `--json FILE`, which is taken out of the arguments; null without it. `-` is the standard
+/// output.
+const char *takeJson(int &argc, char **argv);
+/// Writes to that file; whether it could.
+bool writeJson(const char *path, const std::function<void(std::FILE *)> &print);
+
 /// One way to do the work. run() does one block and returns the microseconds
 /// that one unit of it took.
 struct Contender {
@@ -60,6 +66,31 @@ private:
   const int blocks;
   std::vector<Row> rows;
   std::vector<std::string> notes;
+};
+
+/// Figures of ours alone, each with what it should be at most or at least; printed as they are
+/// taken.
+class Figures {
+public:
+  void title(const std::string &text);
+  /// A negative value was not measured. Without a goal it is only told.
+  void add(const std::string &what, double value, const char *unit, double goal = 0,
+           bool atLeast = false);
+
+  bool goalsMet() const;
+  void printJson(std::FILE *to) const;
+
+private:
+  struct Figure {
+    std::string what;
+    double value;
+    const char *unit;
+    double goal;
+    bool atLeast;
+    bool met() const { return value >= 0 && (atLeast ? value >= goal : value <= goal); }
+  };
+  std::string group;
+  std::vector<Figure> figures;
 };
 
 } // namespace mx::bench

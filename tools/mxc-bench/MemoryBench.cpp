@@ -3,6 +3,7 @@
 #include "MemoryBench.h"
 
 #include "CutRectangle.h"
+#include "Measure.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -45,7 +46,15 @@ int64_t capacityOf(const std::string &path) {
   return dot == std::string::npos ? 0 : std::atoll(path.c_str() + dot + 1);
 }
 
-void measure(const std::string &name, const Blocks &blocks, int64_t capacity, double seconds) {
+/// One line of the table.
+struct Line {
+  std::string name;
+  size_t blocks;
+  int64_t bytes;
+  double ratio, milliseconds;
+};
+
+Line measure(const std::string &name, const Blocks &blocks, int64_t capacity, double seconds) {
   PackOptions options;
   std::clock_t begin = std::clock();
   if (seconds > 0) {
@@ -57,14 +66,28 @@ void measure(const std::string &name, const Blocks &blocks, int64_t capacity, do
   double took = secondsSince(begin);
   if (capacity == 0)
     capacity = liveBound(blocks);
-  std::printf("%-24s %8zu %14" PRId64 " %8.4f %10.1f  %s\n", name.c_str(), blocks.size(),
-              packing.bytes, double(packing.bytes) / double(std::max<int64_t>(capacity, 1)),
-              took * 1000, packing.isProven ? "shortest" : "");
+  Line line = {name, blocks.size(), packing.bytes,
+               double(packing.bytes) / double(std::max<int64_t>(capacity, 1)), took * 1000};
+  std::printf("%-24s %8zu %14" PRId64 " %8.4f %10.1f  %s\n", name.c_str(), line.blocks, line.bytes,
+              line.ratio, line.milliseconds, packing.isProven ? "shortest" : "");
+  return line;
+}
+
+void printJson(const std::vector<Line> &lines, std::FILE *to) {
+  std::fprintf(to, "{\"figures\":[");
+  for (const Line &line : lines)
+    std::fprintf(
+        to, "%s\n{\"what\":\"%s of %zu\",\"value\":%.6f,\"unit\":\"of the bound\",\"ms\":%.3f}",
+        &line == lines.data() ? "" : ",", line.name.c_str(), line.blocks, line.ratio,
+        line.milliseconds);
+  std::fprintf(to, "\n]}\n");
 }
 
 } // namespace
 
 int runMemoryBench(int argc, char **argv) {
+  const char *json = mx::bench::takeJson(argc, argv);
+  std::vector<Line> lines;
   double seconds = 0;
   std::vector<std::string> files;
   for (int i = 0; i < argc; ++i) {
@@ -85,10 +108,13 @@ int runMemoryBench(int argc, char **argv) {
                    path.c_str());
       return 2;
     }
-    measure(path.substr(path.rfind('/') + 1), blocks, capacityOf(path), seconds);
+    lines.push_back(measure(path.substr(path.rfind('/') + 1), blocks, capacityOf(path), seconds));
   }
   if (files.empty())
     for (size_t count : {30u, 300u, 3000u, 30'000u, 100'000u})
-      measure("rectangle", cutRectangle(count, count, 1 << 20, static_cast<int64_t>(2 * count)), 0, seconds);
-  return 0;
+      lines.push_back(measure("rectangle",
+                              cutRectangle(count, count, 1 << 20, static_cast<int64_t>(2 * count)),
+                              0, seconds));
+  bool written = !json || mx::bench::writeJson(json, [&](std::FILE *to) { printJson(lines, to); });
+  return written ? 0 : 1;
 }

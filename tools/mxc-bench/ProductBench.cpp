@@ -164,15 +164,13 @@ bool measure(const Case &given, int threads, const mx::Module &program, const Pe
 } // namespace
 
 int runProductBench(int argc, char **argv) {
+  const char *json = mx::bench::takeJson(argc, argv);
   int threads = 1, blocks = 15;
-  bool json = false;
   for (int i = 0; i < argc; ++i)
     if (!std::strncmp(argv[i], "--threads=", 10))
       threads = std::atoi(argv[i] + 10);
     else if (!std::strncmp(argv[i], "--blocks=", 9))
       blocks = std::atoi(argv[i] + 9);
-    else if (!std::strcmp(argv[i], "--json"))
-      json = true;
     else
       return std::fprintf(stderr, "mxc-bench products: unknown option `%s`\n", argv[i]), 2;
   threads = std::max(1, threads);
@@ -195,7 +193,8 @@ int runProductBench(int argc, char **argv) {
         report.note(std::string(name) + " is not on this machine");
     report.note("microseconds a product, " + std::to_string(threads) +
                 " thread(s); ratio: the peer's time / ours");
-    json ? report.printJson(stdout) : report.printTable(stdout);
+    report.printTable(stdout);
+    fine &= !json || mx::bench::writeJson(json, [&](std::FILE *to) { report.printJson(to); });
   }
   std::filesystem::remove_all(cache);
   return fine ? 0 : 1;

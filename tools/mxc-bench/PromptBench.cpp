@@ -88,42 +88,41 @@ double best(int runs, const std::function<double()> &measure) {
   return least;
 }
 
-bool row(const char *what, double ms, double goal) {
-  bool met = ms >= 0 && ms <= goal;
-  std::printf("  %-52s %9.3f ms   goal %g  %s\n", what, ms, goal,
-              ms < 0 ? "not measured" : met ? "met" : "missed");
-  return met;
-}
-
 } // namespace
 
 int runPromptBench(int argc, char **argv) {
+  const char *json = mx::bench::takeJson(argc, argv);
+  mx::bench::Figures figures;
   std::string mxc = mx::bench::commandOf(argc, argv);
   std::filesystem::path home =
       std::filesystem::temp_directory_path() / ("mxc-bench-" + std::to_string(getpid()));
   std::filesystem::create_directories(home);
   setenv("MX_CACHE_DIR", (home / "cache").c_str(), 1);
-  std::printf("the prompt, from the last key to the next prompt (milliseconds, best of 10)\n");
-  bool met = true;
-  met &= row("start to the first prompt", best(10, [&] {
-               Session session(mxc, home);
-               return session.until("mx> ");
-             }),
-             60);
+  figures.title("the prompt, from the last key to the next prompt (milliseconds, best of 10)");
+  figures.add("start to the first prompt",
+              best(10,
+                   [&] {
+                     Session session(mxc, home);
+                     return session.until("mx> ");
+                   }),
+              "ms", 60);
   Session session(mxc, home);
   session.until("mx> ");
-  met &= row("1.0 + 1.0", best(10, [&] { return session.input("1.0 + 1.0", "2.0\r\n"); }), 10);
+  figures.add("1.0 + 1.0", best(10, [&] { return session.input("1.0 + 1.0", "2.0\r\n"); }), "ms",
+              10);
   int next = 0;
-  met &= row("a small graph { }, compiled", best(10, [&] {
-               // Another graph each time, so that no cache has it.
-               std::string number = std::to_string(++next) + ".5";
-               return session.input("graph { (ones([3]) * " + number + ").sum() }", "\r\n");
-             }),
-             40);
-  met &= row("the same graph { } again", best(10, [&] {
-               return session.input("graph { (ones([3]) * 1.5).sum() }", "4.5\r\n");
-             }),
-             10);
+  figures.add("a small graph { }, compiled",
+              best(10,
+                   [&] {
+                     // Another graph each time, so that no cache has it.
+                     std::string number = std::to_string(++next) + ".5";
+                     return session.input("graph { (ones([3]) * " + number + ").sum() }", "\r\n");
+                   }),
+              "ms", 40);
+  figures.add(
+      "the same graph { } again",
+      best(10, [&] { return session.input("graph { (ones([3]) * 1.5).sum() }", "4.5\r\n"); }), "ms",
+      10);
   auto stop = [&](const std::string &program) {
     session.type(program + "\r");
     session.until("begun\r\n");
@@ -134,7 +133,7 @@ int runPromptBench(int argc, char **argv) {
   };
   session.input("var n = 0", "mx> ");
   session.input("let m = ones([1500, 1500])", "mx> ");
-  std::printf("Ctrl-C to the next prompt (milliseconds, worst of 3)\n");
+  figures.title("Ctrl-C to the next prompt (milliseconds, worst of 3)");
   auto worst = [&](const std::string &program) {
     double most = 0;
     for (int i = 0; i < 3; ++i) {
@@ -143,13 +142,16 @@ int runPromptBench(int argc, char **argv) {
     }
     return most;
   };
-  met &= row("a loop of the host", worst("print(\"begun\"); while true { n += 1 }"), 100);
-  met &= row("products of 1500 x 1500, eager",
-             worst("print(\"begun\"); var p = m; while true { p = (p @ m) * 0.001 }"), 100);
-  met &= row("the same in a graph",
-             worst("graph { m @ m }; print(\"begun\"); graph { var p = m\n for i in 0..10000 { p = "
-                   "(p @ m) * 0.001 }\n p }"),
-             100);
+  figures.add("a loop of the host", worst("print(\"begun\"); while true { n += 1 }"), "ms", 100);
+  figures.add("products of 1500 x 1500, eager",
+              worst("print(\"begun\"); var p = m; while true { p = (p @ m) * 0.001 }"), "ms", 100);
+  figures.add(
+      "the same in a graph",
+      worst("graph { m @ m }; print(\"begun\"); graph { var p = m\n for i in 0..10000 { p = "
+            "(p @ m) * 0.001 }\n p }"),
+      "ms", 100);
   std::filesystem::remove_all(home);
-  return met ? 0 : 1;
+  if (json && !mx::bench::writeJson(json, [&](std::FILE *to) { figures.printJson(to); }))
+    return 1;
+  return figures.goalsMet() ? 0 : 1;
 }

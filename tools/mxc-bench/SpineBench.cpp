@@ -54,13 +54,6 @@ double spawned(std::vector<const char *> words) {
   return seconds(begin);
 }
 
-void row(const char *what, double value, const char *unit, double goal) {
-  std::printf("  %-52s %9.3f %-3s  goal %g  %s\n", what, value, unit, goal,
-              value < 0      ? "not measured"
-              : value <= goal ? "met"
-                              : "missed");
-}
-
 /// Layers of a dense network written out: 20 ops before fusion.
 std::string network() {
   std::string text = "let x = ones([32, 64])\nlet w = full(0.01, [64, 64])\nlet b = ones([64])\n"
@@ -156,20 +149,22 @@ let y = zeros([1], i32)
 } // namespace
 
 int runSpineBench(int argc, char **argv) {
+  const char *json = mx::bench::takeJson(argc, argv);
+  mx::bench::Figures figures;
   std::string mxc = mx::bench::commandOf(argc, argv);
   std::filesystem::path cache =
       std::filesystem::temp_directory_path() / ("mxc-bench-" + std::to_string(getpid()));
   setenv("MX_CACHE_DIR", cache.c_str(), 1);
 
-  std::printf("start (milliseconds, best of 20)\n");
+  figures.title("start (milliseconds, best of 20)");
   double start = best(20, [&] { return spawned({mxc.c_str(), "-e", "print(1.0 + 1.0)"}); });
-  row("mxc -e 'print(1.0 + 1.0)'", start * 1e3, "ms", 60);
+  figures.add("mxc -e 'print(1.0 + 1.0)'", start * 1e3, "ms", 60);
   double tensor = best(20, [&] { return spawned({mxc.c_str(), "-e", "print(ones([3]) + 1.0)"}); });
-  row("mxc -e 'print(ones([3]) + 1.0)'", tensor * 1e3, "ms", 80);
+  figures.add("mxc -e 'print(ones([3]) + 1.0)'", tensor * 1e3, "ms", 80);
   double python = best(10, [&] { return spawned({"python3", "-c", "print(1.0 + 1.0)"}); });
   double numpy = best(5, [&] { return spawned({"python3", "-c", "import numpy; print(numpy.ones(3) + 1.0)"}); });
-  std::printf("  %-52s %9.3f ms\n  %-52s %9.3f ms\n", "python3 -c 'print(1.0 + 1.0)'", python * 1e3,
-              "python3 with numpy", numpy * 1e3);
+  figures.add("python3 -c 'print(1.0 + 1.0)'", python * 1e3, "ms");
+  figures.add("python3 with numpy", numpy * 1e3, "ms");
 
   mx::driver::SessionOptions options;
   options.check.stdlib = mx::driver::findStdlib();
@@ -192,38 +187,39 @@ int runSpineBench(int argc, char **argv) {
     return cold - warm;
   };
   auto firstCall = [&] { return firstOf(network(), "net(x, w, b)"); };
-  std::printf("a graph of 20 ops (milliseconds, best of 5; the call itself taken off)\n");
+  figures.title("a graph of 20 ops (milliseconds, best of 5; the call itself taken off)");
   double compile = best(5, [&] {
     std::filesystem::remove_all(cache);
     return firstCall();
   });
-  row("compiled", compile * 1e3, "ms", 60);
-  row("from the cache on disk", best(5, firstCall) * 1e3, "ms", 5);
-  std::printf("a gradient through a loop (milliseconds, best of 3; the call itself taken off)\n");
+  figures.add("compiled", compile * 1e3, "ms", 60);
+  figures.add("from the cache on disk", best(5, firstCall) * 1e3, "ms", 5);
+  figures.title("a gradient through a loop (milliseconds, best of 3; the call itself taken off)");
   for (int turns : {10, 1000, 10000}) {
     double first = best(3, [&] {
       std::filesystem::remove_all(cache);
       return firstOf(recurrent(turns), "train(mut cell, text)");
     });
-    row(("an LSTM of " + std::to_string(turns) + " steps, compiled").c_str(), first * 1e3, "ms", 1000);
+    figures.add("an LSTM of " + std::to_string(turns) + " steps, compiled", first * 1e3, "ms",
+                1000);
   }
 
-  std::printf("a training step (milliseconds, best of 3; the call itself taken off)\n");
+  figures.title("a training step (milliseconds, best of 3; the call itself taken off)");
   auto training = [&](const char *name, const char *setup, const char *call, double cold,
                       double warm) {
     double compiled = best(3, [&] {
       std::filesystem::remove_all(cache);
       return firstOf(setup, call);
     });
-    row((std::string(name) + ", compiled").c_str(), compiled * 1e3, "ms", cold);
-    row((std::string(name) + ", from the cache on disk").c_str(),
-        best(3, [&] { return firstOf(setup, call); }) * 1e3, "ms", warm);
+    figures.add(std::string(name) + ", compiled", compiled * 1e3, "ms", cold);
+    figures.add((std::string(name) + ", from the cache on disk").c_str(),
+                best(3, [&] { return firstOf(setup, call); }) * 1e3, "ms", warm);
   };
   training("LeNet", kLeNet,
            "step(mut w1, mut b1, mut w2, mut b2, mut w3, mut b3, mut w4, mut b4, x, y)", 300, 10);
   training("ResNet-50", kResNet50, "step(mut net, mut opt, x, y)", 5000, 100);
 
-  std::printf("calls from a loop of the host (microseconds, best of 5, everything waited for)\n");
+  figures.title("calls from a loop of the host (microseconds, best of 5, everything waited for)");
   mx::driver::Session session(options, out, err);
   input(session, "graph fn tiny(x: f32[4]) -> f32[4] { x + 1.0 }\nvar v = ones([4])\n"
                  "fn calls(x: f32[4], n: i64) -> f32[4] {\n  var y = x\n  for i in 0..n { y = tiny(y) }\n  y\n}\n"
@@ -234,8 +230,10 @@ int runSpineBench(int argc, char **argv) {
     return (input(session, "v = " + function + "(v, " + std::to_string(kMany) + ")\nsync()\n") - few) /
            kMany;
   };
-  row("a tiny graph", best(5, [&] { return each("calls"); }) * 1e6, "us", 2);
-  row("a small eager op", best(5, [&] { return each("ops"); }) * 1e6, "us", 3);
+  figures.add("a tiny graph", best(5, [&] { return each("calls"); }) * 1e6, "us", 2);
+  figures.add("a small eager op", best(5, [&] { return each("ops"); }) * 1e6, "us", 3);
   std::filesystem::remove_all(cache);
+  if (json && !mx::bench::writeJson(json, [&](std::FILE *to) { figures.printJson(to); }))
+    return 1;
   return 0;
 }

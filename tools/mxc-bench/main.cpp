@@ -26,20 +26,16 @@ struct Command {
 };
 
 const Command commands[] = {
-    {"engine", "cost per op, wake-ups, parallel_for; peers TBB and OpenMP",
-     runEngineBench},
+    {"engine", "cost per op, wake-ups, parallel_for; peers TBB and OpenMP", runEngineBench},
 #ifdef MX_BENCH_VM
-    {"data", "pictures decoded and changed, beside Pillow; a loader's cost a batch",
-     runDataBench},
+    {"data", "pictures decoded and changed, beside Pillow; a loader's cost a batch", runDataBench},
     {"eager", "microseconds per operation on a tiny tensor", runEagerBench},
     {"embed", "calls through libmxc: overhead, threads, sessions", runEmbedBench},
-    {"memory", "how close memory plans come to the bound; [--seconds=S] [FILE...]",
-     runMemoryBench},
-    {"products", "matrix products beside OpenBLAS and oneDNN; [--threads=N] [--blocks=N] [--json]",
+    {"memory", "how close memory plans come to the bound; [--seconds=S] [FILE...]", runMemoryBench},
+    {"products", "matrix products beside OpenBLAS and oneDNN; [--threads=N] [--blocks=N]",
      runProductBench},
     {"prompt", "what a person at the prompt waits for, Ctrl-C too", runPromptBench},
-    {"spine", "start, compilation, the cache, calls of graphs and eager ops",
-     runSpineBench},
+    {"spine", "start, compilation, the cache, calls of graphs and eager ops", runSpineBench},
     {"vm", "nanoseconds per instruction of the host VM", runVmBench},
 #endif
 };
@@ -55,5 +51,6 @@ int main(int argc, char **argv) {
   std::fprintf(to, "usage: mxc-bench COMMAND [options]\n");
   for (const Command &command : commands)
     std::fprintf(to, "  %-8s %s\n", command.name, command.help);
+  std::fprintf(to, "All but eager and vm write what they measured with --json FILE.\n");
   return asked ? 0 : 2;
 }

@@ -1,22 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The matrix: mx beside PyTorch, JAX and NumPy, row by row.
+"""Measures rows in one process, mx and its peers in turns; `run` starts it in the environment of the peers.
 
-Usage: compare.py --library libmxc.so [--threads 1,2] [--rows REGEX] [--quick] [--compiled] [--json FILE]
-                  [--baseline FILE]
+Usage: compare.py --library libmxc.so --threads N --journal FILE [--rows REGEX] [--quick] [--compiled] [--done ROW…]
+                  [--without ROW=PEER…]
 
-All run in one process in turns, a block of calls each; a row's ratio is the median of the best peer's time
-over mx's in each round, above 1 where mx is faster. What they compute is compared first, and a row that differs
-is no row. Without PyTorch only NumPy's rows have ratios; `--compiled` adds torch.compile, which takes long to
-begin. Rows that memory limits are also compared with a copy of as many bytes. Each number of threads has a
-process of its own. With one thread the process's own time is counted, so that what else the machine does matters
-little; with more, time on the clock. With `--baseline`, an older result of --json, rows whose ratio fell by more
-than a tenth are listed and the exit code is 1.
+A block of calls each, in turns; a row's ratio is the median of the best peer's time over mx's in each round. What they
+compute is compared first, and a row that differs is no row. With one thread the time of the process is counted, so that
+what else the machine does matters little; with more, time on the clock. Results are written to the journal line by line,
+with a line for whatever is about to be tried, so that after a crash `run` knows who it was and goes on without.
 """
 import argparse
+import concurrent.futures
+import ctypes
+import faulthandler
 import json
 import os
-import pathlib
 import re
 import statistics
 import subprocess
@@ -26,32 +25,43 @@ import time
 
 import numpy as np
 
+import peers
+import report
 from mxc_library import Call, Library, Session
+from row import bf16_numbers
 from rows import all_rows
 
-try:
-    import torch
-except ImportError:
-    torch = None
-try:
-    import jax
-except ImportError:
-    jax = None
-
 BLOCK_SECONDS = 0.05
+BLOCKS, QUICK_BLOCKS = 31, 5
+ROW_SECONDS, QUICK_ROW_SECONDS = 60, 4  # of timing; long steps have fewer blocks then, at least 3
+ALL = "all in turns"
+PATIENCE = 900  # seconds for one thing that is tried
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", required=True)
-    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--journal", required=True)
     parser.add_argument("--rows", default="")
-    parser.add_argument("--quick", action="store_true", help="one thread, few blocks, no large rows")
-    parser.add_argument("--compiled", action="store_true", help="torch.compile as a peer too")
-    parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--baseline", type=pathlib.Path)
-    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)  # threads of this process
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--compiled", action="store_true")
+    parser.add_argument("--done", action="append", default=[], metavar="ROW", help="a row that is not measured")
+    parser.add_argument("--without", action="append", default=[], metavar="ROW=PEER")
+    parser.add_argument("--memory-of", metavar="PEER", help="print the bytes that the row of this name needs, and end")
     return parser.parse_args()
+
+
+class Journal:
+    def __init__(self, path):
+        self.file = open(path, "a")
+
+    def write(self, **line):
+        print(json.dumps(line), file=self.file, flush=True)
+
+    def trying(self, row, peer):
+        self.write(trying=row.name, number=row.number, peer=peer)
+        faulthandler.dump_traceback_later(PATIENCE, exit=True)
 
 
 def difference(ours, theirs):
@@ -75,144 +85,218 @@ def calls_in_a_block(run, clock):
         times *= 4
 
 
-def torch_peer(row, **more):
-    return row.peer(torch, *[torch.from_numpy(a.copy()) for a in row.arguments], **more)
-
-
-def jax_peer(row):
-    function = jax.jit(row.jax(jax, jax.numpy))
-    arguments = [jax.numpy.asarray(a) for a in row.arguments]
-    return lambda: function(*arguments).block_until_ready()
-
-
-def copier(count):
+def copier(count, threads):
     """Copies, so that `count` bytes are read or written."""
-    source, target = np.ones(count // 2, np.uint8), np.ones(count // 2, np.uint8)
-    return lambda times: [np.copyto(target, source) for _ in range(times)]
+    size = count // 2
+    source, target = np.ones(size, np.uint8), np.ones(size, np.uint8)
+    if threads == 1:
+        return lambda times: [np.copyto(target, source) for _ in range(times)]
+    pool = concurrent.futures.ThreadPoolExecutor(threads)
+    parts = [slice(size * i // threads, size * (i + 1) // threads) for i in range(threads)]
+    return lambda times: [list(pool.map(lambda part: np.copyto(target[part], source[part]), parts)) for _ in range(times)]
 
 
-def measure(row, library, threads, blocks, with_compiled=False):
-    session = Session(library, threads)
-    started = time.perf_counter()
-    function = session.function(session.load(row.name, row.source), "run")
-    call = Call(session, function, [library.value(a) for a in row.arguments], row.changed)
-    first = library.arrays(call())
-    compiled = time.perf_counter() - started
-    result = {"row": row.name, "threads": threads, "first_ms": 1e3 * compiled}
-    sides = {"mx": call.run}
-    peers = {}
-    if torch:
-        torch.set_num_threads(threads)
-        peers["torch"] = torch_peer(row)
-        if with_compiled and "wrap" in row.peer.__code__.co_varnames:
-            peers["compiled"] = torch_peer(row, wrap=torch.compile)
-    if jax and row.jax:
-        peers["jax"] = jax_peer(row)
-    if row.plain:
-        peers["numpy"] = row.plain(*row.arguments)
-    for name, step in peers.items():
-        made = step()
-        result["difference"] = difference(first, np.asarray(made.detach() if hasattr(made, "detach") else made))
-        if not result["difference"] <= row.tolerance:
-            result["error"] = f"differs from {name} by {result['difference']:.2g}, more than {row.tolerance:g}"
-            return result
+def repeated(step):
+    def run(times):
+        for _ in range(times):
+            step()
+    return run
 
-        def peer(times, step=step):
-            for _ in range(times):
-                step()
-        sides[name] = peer
+
+class Ours:
+    """A row's program called through libmxc. Code is compiled anew, into a cache of its own."""
+
+    def __init__(self, row, library, threads, arrays, cache=None):
+        self.library = library
+        started = time.perf_counter()
+        self.cache = None if cache else tempfile.TemporaryDirectory()
+        self.session = Session(library, threads, cache or self.cache.name)
+        function = self.session.function(self.session.load(row.name, row.source), "run")
+        loaded = time.perf_counter() - started
+        self.call = Call(self.session, function, [library.value(a) for a in arrays], row.changed)
+        started = time.perf_counter()
+        self.first = self.numbers()
+        self.first_ms = 1e3 * (loaded + time.perf_counter() - started)
+
+    def close(self):
+        self.call.release()
+        self.session.destroy()
+
+    def numbers(self):
+        value = self.call()
+        array = self.library.arrays(value)
+        self.library.c.mxc_value_release(value)
+        return bf16_numbers(array) if array.dtype == np.uint16 else array
+
+
+def measure(row, library, threads, there, without, journal, given):
+    """`there` are the peers; `without` says of some why they are left out."""
+    result = {"number": row.number, "row": row.name, "threads": threads, "words": dict(without)}
+    journal.trying(row, "mx")
+    arrays = row.arguments()
+    try:
+        ours = Ours(row, library, threads, arrays)
+        # Steps change their weights: the losses after them say whether gradients are the same.
+        made = [ours.first] + [ours.numbers() for _ in range(2 if row.changed else 0)]
+    except RuntimeError as failure:
+        return {**result, "error": peers.said(failure)}
+    result["first_ms"] = ours.first_ms
+    sides, first, result["difference"] = {"mx": ours.call.run}, {}, 0.0
+    for peer in there:
+        if peer.name in without:
+            continue
+        journal.trying(row, peer.name)
+        try:
+            started = time.perf_counter()
+            step = peer.step(row, arrays)
+            if not step:
+                continue
+            theirs = [peer.numbers(step())]
+            first[peer.name] = 1e3 * (time.perf_counter() - started)
+            theirs += [peer.numbers(step()) for _ in made[1:]]
+        except Exception as failure:  # whatever a library raises
+            result["words"][peer.name] = peers.said(failure)
+            continue
+        apart = max(difference(a, b) for a, b in zip(made, theirs))
+        result["difference"] = max(result["difference"], apart)
+        if not apart <= row.tolerance:
+            return {**result, "error": f"differs from {peer.name} by {apart:.2g}, more than {row.tolerance:g}"}
+        sides[peer.name] = repeated(step)
     if row.bytes:
-        sides["memcpy"] = copier(row.bytes)
+        sides["memcpy"] = copier(row.bytes, threads)
+    journal.trying(row, ALL)
+    timed(result, row, sides, threads, given.quick)
+    result["peers_first_ms"] = first
+    ours.close()
+    return result
+
+
+def timed(result, row, sides, threads, quick):
     # Threads of the others run beside ours.
     clock = time.process_time if threads == 1 else time.perf_counter
     times = {name: calls_in_a_block(run, clock) for name, run in sides.items()}
-    taken = {name: [] for name in sides}
-    for _ in range(blocks):
+    taken, begun = {name: [] for name in sides}, time.monotonic()
+    for block in range(QUICK_BLOCKS if quick else BLOCKS):
+        if block >= 3 and time.monotonic() - begun > (QUICK_ROW_SECONDS if quick else ROW_SECONDS):
+            break
         for name, run in sides.items():
+            if threads > 1:
+                time.sleep(0.003)  # those that spin for more work fall asleep
             taken[name].append(seconds(run, times[name], clock) / times[name])
-    for name in sides:
-        result[f"{name}_us"] = 1e6 * statistics.median(taken[name])
+    result["blocks"] = len(taken["mx"])
+    medians = {name: 1e6 * statistics.median(took) for name, took in taken.items()}
+    result.update(mx=medians.pop("mx"), unit="us")
     best = min(taken["mx"])
     if row.flops:
         result["gflops"] = row.flops / best / 1e9
     if row.bytes:
         result["gbytes"] = row.bytes / best / 1e9
         result["of_memcpy"] = statistics.median(c / m for c, m in zip(taken["memcpy"], taken["mx"]))
-    if peers:
-        result["best"] = min(peers, key=lambda name: result[f"{name}_us"])
+        del medians["memcpy"]
+    result["peers"] = medians
+    if medians:
+        result["best"] = min(medians, key=medians.get)
         ratios = sorted(t / m for t, m in zip(taken[result["best"]], taken["mx"]))
         result["ratio"] = statistics.median(ratios)
         result["quartiles"] = [ratios[len(ratios) // 4], ratios[3 * len(ratios) // 4]]
+    goal = {"of": "memcpy", "least": row.copy_goal} if row.copy_goal else {"of": "ratio", "least": row.goal}
+    result["goal"] = goal if goal["least"] else None
+
+
+def first_results(result):
+    """Row 14: from text to the first result, beside those that compile."""
+    compiled = {name: ms for name, ms in result["peers_first_ms"].items() if name in ("jax", "torch.compile")}
+    out = {"number": 14, "row": result["row"] + ", first result", "threads": result["threads"], "unit": "ms",
+           "mx": result["first_ms"], "peers": compiled, "words": {}, "goal": {"of": "ratio", "least": 5.0}}
+    if compiled:
+        out["best"] = min(compiled, key=compiled.get)
+        out["ratio"] = compiled[out["best"]] / out["mx"]
+    return out
+
+
+# ----------------------------------------------------------------------------------------------- memory
+
+def resident(word):
+    """VmRSS or VmHWM, in bytes."""
+    return 1024 * int(re.search(word + r":\s+(\d+)", open("/proc/self/status").read()).group(1))
+
+
+def print_memory(given):
+    """What a step needs above the loaded library: the most that is resident during the second one."""
+    row = next(row for row in all_rows() if row.name == given.rows)
+    if given.memory_of == "mx":
+        library = Library(given.library)
+        begin = resident("VmRSS")
+        ours = Ours(row, library, given.threads, row.arguments(), cache=os.environ["MX_CACHE_DIR"])
+        step = ours.numbers
+    else:
+        there, _ = peers.load(given.threads, False, only=[given.memory_of])
+        begin = resident("VmRSS")
+        run = there[0].step(row, row.arguments())
+
+        def step():
+            there[0].numbers(run())
+        step()
+    ctypes.CDLL(None).malloc_trim(0)
+    open("/proc/self/clear_refs", "w").write("5")  # the most begins anew
+    step()
+    print("bytes", resident("VmHWM") - begin)
+
+
+def memory(row, given, there, without):
+    """Each side in a process of its own; mx's code is compiled by a process before."""
+    result = {"number": row.number, "row": row.name, "threads": given.threads, "unit": "MB", "words": dict(without),
+              "peers": {}, "goal": {"of": "ratio", "least": row.goal}}
+    # What a library gives back counts as given back here.
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+    with tempfile.TemporaryDirectory() as cache:
+        for side in ["mx", "mx"] + [peer.name for peer in there if peer.name in ("torch", "jax")]:
+            done = subprocess.run([sys.executable, __file__, "--library", given.library, "--threads", str(given.threads),
+                                   "--journal", os.devnull, "--rows", row.name, "--memory-of", side],
+                                  capture_output=True, text=True, env={**variables, "MX_CACHE_DIR": cache})
+            found = re.search(r"^bytes (\d+)$", done.stdout, re.M)
+            if not found:
+                result["words"][side] = f"ended with {done.returncode}: " + (done.stderr.strip().split("\n") or [""])[-1][:100]
+            elif side == "mx":
+                result["mx"] = int(found.group(1)) / 1e6
+            else:
+                result["peers"][side] = int(found.group(1)) / 1e6
+    if "mx" not in result:
+        return {**result, "error": result["words"]["mx"]}
+    if result["peers"]:
+        result["best"] = min(result["peers"], key=result["peers"].get)
+        result["ratio"] = result["peers"][result["best"]] / result["mx"]
     return result
-
-
-def shown(result):
-    if "error" in result:
-        return f"{result['row']:<42} {result['threads']:>2}  {result['error']}"
-    rate = (f"{result['gflops']:7.1f} GFLOP/s" if "gflops" in result else
-            f"{result['gbytes']:7.1f} GB/s   " if "gbytes" in result else " " * 15)
-    text = f"{result['row']:<42} {result['threads']:>2} {result['mx_us']:>11.1f} us {rate} first {result['first_ms']:7.0f} ms"
-    if "ratio" in result:
-        low, high = result["quartiles"]
-        best = result["best"]
-        text += f"   {best} {result[best + '_us']:>11.1f} us   ratio {result['ratio']:5.2f} [{low:.2f}, {high:.2f}]"
-    if "of_memcpy" in result:
-        text += f"   of memcpy {result['of_memcpy']:.2f}"
-    return text
-
-
-def commit():
-    folder = pathlib.Path(__file__).parent
-    done = subprocess.run(["git", "-C", folder, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-    return done.stdout.strip()
-
-
-def fallen(results, baseline):
-    before = {(r["row"], r["threads"]): r["ratio"] for r in baseline if "ratio" in r}
-    for result in results:
-        old = before.get((result["row"], result["threads"]))
-        if old and result.get("ratio", 0) < 0.9 * old:
-            yield f"{result['row']} on {result['threads']}: {old:.2f} before, {result.get('ratio', 0):.2f} now"
-
-
-def with_threads(given, count):
-    """In a process whose libraries have this many threads from their start."""
-    names = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
-    flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1" if count == 1 else ""
-    with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        command = [sys.executable, __file__, "--library", given.library, "--rows", given.rows, "--json", file.name,
-                   "--one", str(count)] + ["--quick"] * given.quick + ["--compiled"] * given.compiled
-        subprocess.run(command, check=False, env={**os.environ, **{name: str(count) for name in names}, "XLA_FLAGS": flags})
-        return json.load(open(file.name))["results"]
-
-
-def measure_all(given, threads):
-    library, results = Library(given.library), []
-    for row in all_rows():
-        if not re.search(given.rows, row.name) or (given.quick and not row.quick):
-            continue
-        results.append(measure(row, library, threads, 5 if given.quick else 31, given.compiled))
-        print(shown(results[-1]), flush=True)
-    return results
 
 
 def main():
     given = arguments()
-    if given.one:
-        results = measure_all(given, given.one)
-    else:
-        print(f"mx {commit()}, NumPy {np.__version__}, " + (f"PyTorch {torch.__version__}" if torch else "no PyTorch") +
-              (f", JAX {jax.__version__}" if jax else ""), flush=True)
-        threads = [1] if given.quick else [int(t) for t in given.threads.split(",")]
-        results = sum((with_threads(given, count) for count in threads), [])
-    if given.json:
-        given.json.write_text(json.dumps({"commit": commit(), "torch": torch and torch.__version__,
-                                          "results": results}, indent=1))
-    slower = list(fallen(results, json.loads(given.baseline.read_text())["results"])) if given.baseline else []
-    for line in slower:
-        print("slower:", line)
-    return 1 if slower or any("error" in r for r in results) else 0
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:given.threads])
+    if given.memory_of:
+        return print_memory(given)
+    library, journal = Library(given.library), Journal(given.journal)
+    there, words = peers.load(given.threads, given.compiled)
+    journal.write(versions={peer.name: peer.version for peer in there}, missing=words)
+    for row in all_rows():
+        if not re.search(given.rows, row.name) or (given.quick and not row.quick) or row.name in given.done:
+            continue
+        without = {}
+        for text in given.without:
+            name, _, who = text.rpartition("=")
+            if name == row.name:
+                without[who] = "crashed"
+        if row.memory:
+            journal.trying(row, ALL)
+            results = [memory(row, given, there, without)]
+        else:
+            results = [measure(row, library, given.threads, there, without, journal, given)]
+            if row.number == 3 and "error" not in results[0]:
+                results.append(first_results(results[0]))
+        for result in results:
+            journal.write(result=result)
+            print(*filter(None, report.cells(result)), sep="  ", file=sys.stderr, flush=True)
+    faulthandler.cancel_dump_traceback_later()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

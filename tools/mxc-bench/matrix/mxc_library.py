@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""libmxc from Python, as far as the benchmark needs it: mxc/mxc.h by ctypes, tensors as NumPy arrays."""
+"""libmxc from Python, as far as the benchmark needs it: mxc/mxc.h by ctypes, tensors as NumPy arrays. Those of uint16
+are the bits of bf16, which NumPy does not have."""
 import ctypes as c
 
 import numpy as np
 
 DTYPES = {np.dtype(np.bool_): 0, np.dtype(np.int8): 1, np.dtype(np.uint8): 2, np.dtype(np.int32): 3,
-          np.dtype(np.int64): 4, np.dtype(np.float16): 5, np.dtype(np.float32): 7, np.dtype(np.float64): 8}
+          np.dtype(np.int64): 4, np.dtype(np.float16): 5, np.dtype(np.uint16): 6, np.dtype(np.float32): 7, np.dtype(np.float64): 8}
 OF_NUMBER = {number: dtype for dtype, number in DTYPES.items()}
 TENSOR, MUT = 0, 1
 
@@ -89,6 +90,9 @@ class Session:
         self.library.check(self.library.c.mxc_module_function(module, name.encode(), c.byref(out)))
         return out
 
+    def destroy(self):
+        self.library.c.mxc_session_destroy(self.handle)
+
 
 class Call:
     """A call of a function with arguments that stay; those that it changes become what it made of them."""
@@ -110,3 +114,7 @@ class Call:
     def run(self, times):
         for _ in range(times):
             self.library.c.mxc_value_release(self())
+
+    def release(self):
+        for i in range(self.count.value):
+            self.library.c.mxc_value_release(c.c_void_p(self.arguments[i].value))
