@@ -94,12 +94,16 @@ void WordProduct::run(ArrayRef<Value> others) {
       sizes.size());
 }
 
+Value WordProduct::groupsOf(Value width) {
+  return arith::DivUIOp::create(e.b, e.add(width, e.number(WordKernel::kColumns - 1)),
+                                e.number(WordKernel::kColumns));
+}
+
 void WordProduct::block(Value i, Value count, Value j, Value width) {
   Value zero = e.number(0), one = e.number(1);
   Type bit = e.b.getI1Type();
   LLVM::LLVMFuncOp kernel = wordKernel(e, height);
-  Value groups = arith::DivUIOp::create(e.b, e.add(width, e.number(WordKernel::kColumns - 1)),
-                                        e.number(WordKernel::kColumns));
+  Value groups = groupsOf(width);
   auto stretch = [&](Value k0, Value steps, Value isFirst) {
     copyColumns(j, width, k0, steps);
     Value wholeSteps =
@@ -134,17 +138,16 @@ void WordProduct::block(Value i, Value count, Value j, Value width) {
 
 void WordProduct::copyColumns(Value j, Value width, Value k0, Value steps) {
   constexpr int64_t columns = WordKernel::kColumns;
-  e.loop(e.number(0), width, columns, [&](Value group) {
-    for (int64_t half = 0; half < columns; half += kLines) {
-      Value first = e.add(group, e.number(half));
-      e.loop(e.number(0), steps, kSteps, [&](Value k) {
-        // Each word of k has those of a group's columns behind each other.
-        Value at = e.add(e.mul(group, e.number(depth)),
-                         e.add(e.mul(k, e.number(columns)), e.number(half * kPerWord)));
-        copySquare(right, /*toRows=*/false, this->columns, e.add(j, first), e.sub(width, first),
-                   e.add(k0, k), e.sub(steps, k), copiedColumns, at, columns * kPerWord);
-      });
-    }
+  e.nest({groupsOf(width), e.number(columns / kLines)}, [&](Indices part) {
+    Value group = e.mul(part[0], e.number(columns)), inside = e.mul(part[1], e.number(kLines));
+    Value first = e.add(group, inside);
+    e.loop(e.number(0), steps, kSteps, [&](Value k) {
+      // Each word of k has those of a group's columns behind each other.
+      Value at = e.add(e.mul(group, e.number(depth)),
+                       e.add(e.mul(k, e.number(columns)), e.mul(inside, e.number(kPerWord))));
+      copySquare(right, /*toRows=*/false, this->columns, e.add(j, first), e.sub(width, first),
+                 e.add(k0, k), e.sub(steps, k), copiedColumns, at, columns * kPerWord);
+    });
   });
 }
 
@@ -177,12 +180,13 @@ std::pair<Value, Value> WordProduct::rowsAt(Value i, Value count, Value k0, Valu
 }
 
 void WordProduct::copyRows(Value i, Value count, Value k0, Value steps) {
-  for (int64_t first = 0; first < height; first += kLines)
+  e.loop(e.number(0), e.number(height), kLines, [&](Value first) {
     e.loop(e.number(0), steps, kSteps, [&](Value k) {
-      copySquare(left, /*toRows=*/true, rows, e.add(i, e.number(first)),
-                 e.sub(count, e.number(first)), e.add(k0, k), e.sub(steps, k), copiedRows,
-                 e.add(e.number(first * rowPitch()), k), rowPitch());
+      copySquare(left, /*toRows=*/true, rows, e.add(i, first), e.sub(count, first), e.add(k0, k),
+                 e.sub(steps, k), copiedRows, e.add(e.mul(first, e.number(rowPitch())), k),
+                 rowPitch());
     });
+  });
 }
 
 /// Elements of `lines` lines and `steps` steps, at most 16 and 32, as factors behind `at`: in the

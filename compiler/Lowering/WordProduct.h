@@ -67,6 +67,7 @@ private:
   bool isShallow();
   int64_t rowPitch() const;
   void block(Value i, Value count, Value j, Value width);
+  Value groupsOf(Value width);
   void copyColumns(Value j, Value width, Value k0, Value steps);
   /// The address of rows for the innermost part, and the bytes from one to the next.
   std::pair<Value, Value> rowsAt(Value i, Value count, Value k0, Value steps);
