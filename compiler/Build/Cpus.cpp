@@ -7,7 +7,8 @@
 namespace mx::build {
 namespace {
 
-constexpr llvm::StringLiteral kLevels = "x86-64-v";
+constexpr llvm::StringLiteral kLevels = "x86-64-v", kBest = "sapphirerapids";
+constexpr int kBestLevel = 5;
 
 } // namespace
 
@@ -17,9 +18,13 @@ int Cpu::level() const {
     llvm::StringRef(name).drop_front(kLevels.size()).getAsInteger(10, level);
     return level;
   }
+  if (name == kBest)
+    return kBestLevel;
   if (name != "native")
     return 0;
   // At least what this machine has of the levels.
+  if (auto best = target::TargetCpu::parse(kBest.str()); best && best->runsHere())
+    return kBestLevel;
   for (const std::string &known : target::TargetCpu::names())
     if (llvm::StringRef(known).starts_with(kLevels))
       if (auto parsed = target::TargetCpu::parse(known); parsed && parsed->runsHere())

@@ -34,7 +34,7 @@ With --exe it is the whole program: what `mxc run` would run, in one file.
   --shapes N=1,32,T=7      values of sizes that are not `dyn`; several make several variants, and the
                            caller says which
   --target-cpu LIST        what CPUs there is code for; the best one is chosen where it runs. native,
-                           generic, x86-64-v2, x86-64-v3, x86-64-v4 (the three levels)
+                           generic, sapphirerapids, x86-64-v2, x86-64-v3, x86-64-v4 (the last three)
   --embed-params FILE      parameters from a safetensors file become part of the artefact
   --max-bytes=512KiB       make values again rather than need more of the workspace for values in
                            between; error if that is not enough
@@ -224,7 +224,7 @@ bool Session::build(const std::string &name, const std::string &path, std::strin
 int runBuild(const std::vector<std::string> &args, Streams streams) {
   std::set<std::string> valued = programOptions();
   valued.insert({"-o", "--header", "--shapes", "--target-cpu", "--embed-params", "--max-bytes",
-                 "--disable", "--seed", "--cache"});
+                 "--disable", "--seed", "--cache", "--internal-words"});
   CommandLine line(args, valued, {"--help", "-h", "--obj", "--lib", "--python", "--exe", "--unchecked"});
   if (!line.problem().empty())
     return wrongUse(streams, line.problem(), "build");
@@ -265,6 +265,8 @@ int runBuild(const std::vector<std::string> &args, Streams streams) {
   std::string problem = readSettings(line, streams, settings);
   if (problem.empty())
     problem = readDisabled(line, options.compile.disabled);
+  if (problem.empty())
+    problem = readWords(line, options.compile);
   if (auto limit = line.value("--max-bytes"); limit && problem.empty()) {
     auto bytes = parseBytes(*limit);
     if (!bytes)

@@ -61,7 +61,8 @@ const std::set<std::string> &runOptions() {
     std::set<std::string> all = programOptions();
     for (const char *more :
          {"-e", "--check", "--seed", "--max-memory", "--max-bytes", "--profile", "--disable",
-          "--cache", "--filter", "--target-cpu", "--internal-mistake", "--internal-chunk", "--logdir"})
+          "--cache", "--filter", "--target-cpu", "--internal-mistake", "--internal-chunk",
+          "--internal-words", "--logdir"})
       all.insert(more);
     return all;
   }();
@@ -132,6 +133,8 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   options.timing = line.has("--timing");
   if (auto chunk = line.value("--internal-chunk"))
     options.compile.kernels.chunkWork = std::max(1ll, std::atoll(chunk->c_str()));
+  if (std::string problem = readWords(line, options.compile); !problem.empty())
+    return problem;
   if (auto seed = line.value("--seed"))
     if (std::string problem = readSeed(*seed, options.seed); !problem.empty())
       return problem;

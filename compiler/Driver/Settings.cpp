@@ -85,6 +85,16 @@ std::string readDisabled(const CommandLine &line, std::set<std::string> &disable
   return "";
 }
 
+std::string readWords(const CommandLine &line, pipeline::Options &compile) {
+  std::optional<std::string> name = line.value("--internal-words");
+  if (!name)
+    return "";
+  compile.words = lowering::WordUnit::parse(*name);
+  // Real ones are for CPUs that have them.
+  bool fits = compile.words && (compile.words->isImitated || !compile.words->kind);
+  return fits ? "" : "`" + *name + "` is nothing that can be imitated";
+}
+
 const std::set<std::string> &programOptions() {
   static const std::set<std::string> options = {
       "--error-format", "--emit", "--silence", "--as", "-D", "--colour", "--color"};

@@ -6,6 +6,10 @@
 #include "Sema/Checker.h"
 #include "Support/Diagnostic.h"
 
+namespace mx::pipeline {
+struct Options;
+}
+
 namespace mx::driver {
 
 struct Settings {
@@ -31,5 +35,7 @@ std::string shownName(const Settings &settings, const std::string &path);
 std::vector<std::string> commaList(const std::string &text);
 /// The passes that `--disable` names; returns what is wrong, or nothing.
 std::string readDisabled(const CommandLine &line, std::set<std::string> &disabled);
+/// Reads `--internal-words`: instructions that plain code is to imitate, for tests.
+std::string readWords(const CommandLine &line, pipeline::Options &compile);
 
 } // namespace mx::driver

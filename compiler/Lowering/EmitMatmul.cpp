@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Matrix products, with ops on the result. TileProduct.h tells how they are computed.
+// Matrix products, with ops on the result. TileProduct.h tells how they are computed, WordProduct.h
+// how those of bf16 are on CPUs that have instructions for them.
 #include "Lowering/TileProduct.h"
+#include "Lowering/WordProduct.h"
 
 using namespace mlir;
 using namespace mx::ir;
@@ -31,12 +33,18 @@ private:
   SmallVector<Value> rowPlace(TensorType operand, Value i);
   SmallVector<Value> rightPlace(Value k, Value j);
 
-  Value left(Value i, Value k) override;
+  bool areWords();
+  void emitWords(ArrayRef<Value> result);
+  Value leftElement(Value i, Value k);
+  Value rightElement(Value k, Value j);
+
+  Value left(Value i, Value k) override { return widen(leftElement(i, k)); }
   bool mayReadRowsInPlace() override;
   Value rowsAt(Value i, Value k) override;
   bool maySumInPlace() override;
   Value resultAt(Value i, Value j) override;
   SmallVector<Value> resultPlace(Value i, Value j);
+  BlockArgument denseMemoryOf(Value matrix);
   BlockArgument memoryOf(Value matrix);
   Value addressIn(Value matrix, ArrayRef<Value> place);
   bool areColumnsInMemory();
@@ -74,17 +82,18 @@ SmallVector<Value> Product::rowPlace(TensorType operand, Value i) {
   place[0] = e.known(sizes[0]) == 1 ? e.number(0) : i;
   return place;
 }
-Value Product::left(Value i, Value k) {
+Value Product::leftElement(Value i, Value k) {
   auto argument = dyn_cast<BlockArgument>(op.getX());
   if (isFlat && argument && !e.isStrided(argument)) {
     Buffer flat = e.input(argument);
     flat.strides = {e.number(1)};
-    return widen(e.load(flat, e.add(e.mul(i, deep), k)));
+    return e.load(flat, e.add(e.mul(i, deep), k));
   }
   SmallVector<Value> place = rowPlace(x(), i);
   place.push_back(k);
-  return widen(evaluator.at(op.getX(), place));
+  return evaluator.at(op.getX(), place);
 }
+Value Product::rightElement(Value k, Value j) { return evaluator.at(op.getY(), rightPlace(k, j)); }
 SmallVector<Value> Product::rightPlace(Value k, Value j) {
   if (op.getPanels()) {
     Value panel = arith::DivUIOp::create(e.b, j, e.number(given));
@@ -113,21 +122,71 @@ void Product::emit() {
       rows = e.mul(size, rows);
     result.clear();
   }
-  run(result);
+  if (!areWords())
+    return run(result);
+  if (e.options.words.kind != WordUnit::Tiles)
+    return emitWords(result);
+  Value state = e.constantOf(e.b.getI32Type(), e.options.words.state);
+  Value answer = e.call("mxrt_may_use_state", state), no = e.constantOf(e.b.getI32Type(), 0);
+  Value mayUse = e.compare(CmpIPredicate::ne, answer, no);
+  e.fork(
+      mayUse, [&] { emitWords(result); }, [&] { run(result); });
+}
+
+/// It depends on the CPU and on types alone: sizes would make the bits of a sum depend on what a
+/// product was put together with.
+bool Product::areWords() {
+  return e.options.words.kind != WordUnit::None && op->getNumOperands() == 2 && !op.getPanels() &&
+         x().getElement().isBF16();
+}
+void Product::emitWords(ArrayRef<Value> result) {
+  auto isSwapped = [](Value matrix) {
+    return isa_and_nonnull<TransposeOp>(matrix.getDefiningOp());
+  };
+  auto row = [&](Value i, Value k) { return leftElement(i, k); };
+  auto column = [&](Value j, Value k) { return rightElement(k, j); };
+  auto rowAddress = [&](Value i, Value k) {
+    if (isFlat)
+      return e.addressAt(e.input(denseMemoryOf(op.getX())), e.add(e.mul(i, deep), k));
+    SmallVector<Value> place = rowPlace(x(), i);
+    place.push_back(k);
+    return addressIn(op.getX(), place);
+  };
+  WordSide left{row, !isSwapped(op.getX()), {}, deep};
+  WordSide right{column, isSwapped(op.getY()) || rightIsVector(), {}, {}};
+  if (denseMemoryOf(op.getX()))
+    left.address = rowAddress;
+  auto enter = [&](Indices at) { batch.assign(at.begin(), at.end()); };
+  auto finishSums = [&](const WordProduct::Sums &made, Value row, Value i, Value count, Value j,
+                        Value width) {
+    sums = made.memory;
+    pitch = made.pitch;
+    finish(row, i, count, j, width);
+  };
+  WordProduct product(e, evaluator, left, right);
+  product.rows = rows;
+  product.columns = columns;
+  product.deep = deep;
+  product.enter = enter;
+  product.finish = finishSums;
+  e.b.setLoc(source->getLoc());
+  product.run(result);
 }
 
 /// The memory that has the elements of a matrix in their order; null if there is none.
-BlockArgument Product::memoryOf(Value matrix) {
+BlockArgument Product::denseMemoryOf(Value matrix) {
   auto reshape = matrix.getDefiningOp<ReshapeOp>();
   auto argument = dyn_cast<BlockArgument>(reshape ? reshape.getX() : matrix);
-  if (!argument || e.isStrided(argument) ||
-      e.memoryType(cast<TensorType>(matrix.getType()).getElement()) != type)
-    return {};
-  return argument;
+  return argument && !e.isStrided(argument) ? argument : BlockArgument();
 }
-/// Where an element of such a matrix is.
+/// The same if they have the type of the sums.
+BlockArgument Product::memoryOf(Value matrix) {
+  Type element = e.memoryType(cast<TensorType>(matrix.getType()).getElement());
+  return element == type ? denseMemoryOf(matrix) : BlockArgument();
+}
+/// Where an element of a matrix in memory is.
 Value Product::addressIn(Value matrix, ArrayRef<Value> place) {
-  Buffer from = e.input(memoryOf(matrix));
+  Buffer from = e.input(denseMemoryOf(matrix));
   if (isa<BlockArgument>(matrix))
     return e.addressAt(from, e.offset(from, place));
   Value at = e.number(0);
@@ -162,7 +221,7 @@ bool Product::mayReadRowsInPlace() {
 
 void Product::copy(const Panel &panel, Value from, Value k0, Value steps) {
   auto right = [&](Value k, Value j) {
-    return widen(evaluator.at(op.getY(), rightPlace(e.add(k0, k), e.add(panel.begin, j))));
+    return widen(rightElement(e.add(k0, k), e.add(panel.begin, j)));
   };
   Value whole = wholeTiles(panel.width), zero = e.number(0);
   // In the order in which y lies in memory.

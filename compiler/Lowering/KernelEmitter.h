@@ -119,6 +119,9 @@ public:
               size_t front = 1);
   /// What the pointwise ops of the kernel cost for one element, in the unit of spread().
   int64_t workOfElement();
+  /// One of two parts of the function, which may have loops for threads. Not inside of loops; what
+  /// a part computes is not known behind it.
+  void fork(Value condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise);
   void when(Value condition, llvm::function_ref<void()> then,
             llvm::function_ref<void()> otherwise = {});
 

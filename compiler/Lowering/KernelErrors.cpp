@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a kernel fails, and what it calls of the runtime. Inside of loops a failing element is only
-// noted, so that the loops stay free of branches; the function ends with an error afterwards.
+// How a kernel fails or parts, and what it calls of the runtime. Inside of loops a failing element
+// is only noted, so that the loops stay free of branches; the function ends with an error
+// afterwards.
 #include "Lowering/KernelEmitter.h"
 #include "Lowering/RuntimeFunctions.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -146,6 +147,24 @@ void KernelEmitter::failWith(Value status) {
   Value null = LLVM::ZeroOp::create(b, status.getType());
   Value failed = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, status, null);
   cf::CondBranchOp::create(b, failed, failing, ValueRange(), onward, ValueRange());
+  b.setInsertionPointToEnd(onward);
+}
+void KernelEmitter::fork(Value condition, llvm::function_ref<void()> then,
+                         llvm::function_ref<void()> otherwise) {
+  Block *from = b.getInsertionBlock(), *begins[2], *ends[2];
+  Region &body = function.getBody();
+  for (int part : {0, 1}) {
+    begins[part] = b.createBlock(&body, body.end());
+    (part ? otherwise : then)();
+    ends[part] = b.getInsertionBlock();
+  }
+  Block *onward = b.createBlock(&body, body.end());
+  for (Block *end : ends) {
+    b.setInsertionPointToEnd(end);
+    cf::BranchOp::create(b, onward);
+  }
+  b.setInsertionPointToEnd(from);
+  cf::CondBranchOp::create(b, condition, begins[0], ValueRange(), begins[1], ValueRange());
   b.setInsertionPointToEnd(onward);
 }
 void KernelEmitter::noteFault(Operation *op, Value condition, Code code, StringRef message) {

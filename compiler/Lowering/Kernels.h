@@ -19,9 +19,30 @@
 #include "dialects/mx/Mx.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include <optional>
 #include <string>
 
 namespace mx::lowering {
+
+/// Instructions that multiply words of two bf16 and add up in f32 (WordKernel.h).
+struct WordUnit {
+  enum Kind : uint8_t {
+    None,
+    Dots, ///< on vectors: AVX512_BF16
+    Tiles ///< on matrices of 16 x 16: AMX
+  } kind = None;
+  /// Plain code computes what the instructions are documented to: for tests on other CPUs.
+  bool isImitated = false;
+  /// What the operating system is asked for before tiles are used (mxrt/cpu.h). For tests also what
+  /// it always grants, and what it never does.
+  int32_t state = kTileState;
+  static constexpr int32_t kNoState = 0, kTileState = 18, kRefusedState = 63;
+
+  /// none, dots, tiles, imitated-dots, imitated-tiles, refused-tiles (imitated ones that nobody may
+  /// use); nothing for another word.
+  static std::optional<WordUnit> parse(llvm::StringRef name);
+  std::string text() const;
+};
 
 struct KernelOptions {
   /// Division of integers by 0 gives 0 instead of an error.
@@ -33,6 +54,8 @@ struct KernelOptions {
   bool nativeHalf = false;
   /// The widest vectors of the target, in bits. With 512 there are 32 registers, else 16.
   unsigned vectorBits = 128;
+  /// What the target has for products of bf16; without it they are products of f32.
+  WordUnit words{};
   /// How much work a thread takes at a time, in simple ops on an element: about ten times what
   /// parallel_for costs.
   int64_t chunkWork = 32768;

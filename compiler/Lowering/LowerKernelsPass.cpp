@@ -27,6 +27,8 @@ struct LowerKernelsPass : PassWrapper<LowerKernelsPass, OperationPass<ModuleOp>>
   Option<bool> fastMath{*this, "fast-math", llvm::cl::desc("sums may be reordered")};
   Option<unsigned> vectorBits{*this, "vector-bits", llvm::cl::init(KernelOptions().vectorBits),
                               llvm::cl::desc("the widest vectors of the target")};
+  Option<std::string> words{*this, "words", llvm::cl::init("none"),
+                            llvm::cl::desc("what multiplies bf16: tiles, imitated-dots, …")};
 
   void runOnOperation() override {
     SmallVector<KernelOp> kernels;
@@ -39,6 +41,10 @@ struct LowerKernelsPass : PassWrapper<LowerKernelsPass, OperationPass<ModuleOp>>
       std::string text;
       KernelOptions options{unchecked, fastMath};
       options.vectorBits = vectorBits;
+      std::optional<WordUnit> unit = WordUnit::parse(words);
+      if (!unit)
+        return signalPassFailure();
+      options.words = *unit;
       OwningOpRef<ModuleOp> lowered = lowerKernel(kernel, name, options, loops ? &text : nullptr);
       if (!lowered)
         return signalPassFailure();

@@ -67,6 +67,7 @@ protected:
   Value rows, columns, deep; ///< sizes
   SmallVector<Value> batch;  ///< place among the products
   Buffer copied, copiedRows; ///< columns of a panel; rows of a tile
+  Buffer sums;               ///< of a panel, for the rows of a tile or of a block
 
   // ---- what the operands are
   /// An element of the left operand, in the type of the sums.
@@ -120,7 +121,6 @@ protected:
   Value firstLanes(int64_t size, Value count);
 
 private:
-  Buffer sums;            ///< of a panel, for the rows of a tile or of a block
   bool isInPlace = false; ///< sums are kept in the result
   /// Of known rows: tiles in all; those with one row more than the others; rows of these; tiles of
   /// a block.

@@ -23,15 +23,18 @@ void registerDialects(DialectRegistry &registry) {
   target::registerTranslations(registry);
 }
 
-static std::string kernelKey(const lowering::KernelOptions &kernels) {
+static std::string kernelKey(const Options &options) {
+  const lowering::KernelOptions &kernels = options.kernels;
   std::string key = kernels.unchecked ? "unchecked " : "";
+  if (options.words)
+    key += "words=" + options.words->text() + " ";
   if (kernels.chunkWork != lowering::KernelOptions().chunkWork)
     key += "chunk=" + std::to_string(kernels.chunkWork) + " ";
   return key + (kernels.fastMath ? "fast-math " : "");
 }
 
 std::string Options::key() const {
-  std::string key = kernelKey(kernels);
+  std::string key = kernelKey(*this);
   for (const std::string &pass : disabled)
     key += "-" + pass + " ";
   if (guard)
@@ -45,6 +48,7 @@ Options Options::ofEagerKernels() const {
   Options out;
   out.kernels = kernels;
   out.kernels.chunkWork = lowering::KernelOptions().chunkWork;
+  out.words = words;
   out.threads = threads;
   out.isStopped = isStopped;
   return out;
@@ -251,6 +255,10 @@ lowering::KernelOptions kernelsFor(const target::TargetCpu &cpu, const Options &
   lowering::KernelOptions out = options.kernels;
   if (cpu.vectorBits())
     out.vectorBits = cpu.vectorBits();
+  using Words = lowering::WordUnit;
+  out.words.kind = cpu.hasTiles() ? Words::Tiles : cpu.hasDots() ? Words::Dots : Words::None;
+  if (options.words)
+    out.words = *options.words;
   return out;
 }
 
@@ -258,7 +266,7 @@ std::string pieceKey(std::string_view text, std::string_view name, const target:
                      const Options &options) {
   target::Hasher hasher;
   // The passes have left all they do in the text.
-  hasher.add("piece").add(name).add(text).add(cpu.text()).add(kernelKey(options.kernels));
+  hasher.add("piece").add(name).add(text).add(cpu.text()).add(kernelKey(options));
   return hasher.hex();
 }
 

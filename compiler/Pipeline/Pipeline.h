@@ -27,6 +27,8 @@ inline constexpr std::string_view kCanDisable[] = {
 
 struct Options {
   lowering::KernelOptions kernels;
+  /// Instead of what the CPU has, for tests.
+  std::optional<lowering::WordUnit> words;
   /// Passes to leave out, by their names: those of kCanDisable.
   std::set<std::string> disabled;
   /// A deliberate mistake of a pass, for tests of the tests: one that knowsMistake() knows.

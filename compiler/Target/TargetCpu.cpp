@@ -51,7 +51,7 @@ void initializeNativeTarget() { static const NativeTarget once; }
 std::vector<std::string> TargetCpu::names() {
   std::vector<std::string> all = {"native", "generic"};
   if (hostTriple().getArch() == llvm::Triple::x86_64)
-    all.insert(all.end(), {"x86-64-v2", "x86-64-v3", "x86-64-v4"});
+    all.insert(all.end(), {"x86-64-v2", "x86-64-v3", "x86-64-v4", "sapphirerapids"});
   return all;
 }
 
@@ -84,10 +84,13 @@ Result<TargetCpu> TargetCpu::parse(std::string_view name) {
   auto info = subtarget(triple, result.cpuName, result.featureText);
   if (!info)
     return Fault{"LLVM has no code generator for " + result.tripleText};
-  if (triple.getArch() == llvm::Triple::x86_64)
+  if (triple.getArch() == llvm::Triple::x86_64) {
     result.widestVector = info->checkFeatures("+avx512f") ? 512
                           : info->checkFeatures("+avx")   ? 256
                                                           : 128;
+    result.tiles = info->checkFeatures("+avx512f,+amx-tile,+amx-bf16");
+    result.dots = info->checkFeatures("+avx512f,+avx512bf16");
+  }
   return result;
 }
 

@@ -18,7 +18,8 @@ namespace mx::target {
 class TargetCpu {
 public:
   /// `native` is the CPU this process runs on with exactly the features it has. `generic` is the
-  /// least CPU of the architecture. On x86-64 there are also `x86-64-v2`, `-v3` and `-v4`.
+  /// least CPU of the architecture. On x86-64 there are also `x86-64-v2`, `-v3` and `-v4`, and
+  /// `sapphirerapids`, the first with tiles.
   /// Other architectures than this machine's are refused: their code generators are not linked.
   static Result<TargetCpu> parse(std::string_view name);
   /// Names that parse() takes on this machine.
@@ -31,6 +32,10 @@ public:
   const std::string &features() const { return featureText; }
   /// Widest vectors worth using, in bits; 0 leaves the choice to LLVM.
   unsigned vectorBits() const { return widestVector; }
+
+  /// Instructions for products of bf16: on tiles (AMX), on vectors (AVX512_BF16).
+  bool hasTiles() const { return tiles; }
+  bool hasDots() const { return dots; }
 
   /// One line that is equal exactly when code may be shared. It goes into cache keys.
   std::string text() const;
@@ -45,6 +50,7 @@ private:
   TargetCpu() = default;
   std::string tripleText, cpuName, featureText;
   unsigned widestVector = 0;
+  bool tiles = false, dots = false;
 };
 
 /// Makes this machine's code generator known to LLVM. Called by everything here that needs it;

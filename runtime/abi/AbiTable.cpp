@@ -5,6 +5,7 @@
 
 #include "mxrt/abi.h"
 #include "mxrt/call.h"
+#include "mxrt/cpu.h"
 #include "mxrt/engine.h"
 #include "mxrt/guard.h"
 #include "mxrt/memory.h"

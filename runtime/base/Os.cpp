@@ -156,6 +156,19 @@ int processorCount() {
   return online > 0 && online < INT_MAX ? static_cast<int>(online) : 1;
 }
 
+bool requestState(int component) {
+#if defined(__x86_64__) && defined(SYS_arch_prctl)
+  constexpr int requestPermission = 0x1023; // ARCH_REQ_XCOMP_PERM, Linux 5.16
+  int saved = errno;                        // it belongs to the host
+  long failed = syscall(SYS_arch_prctl, requestPermission, component);
+  errno = saved;
+  return failed == 0;
+#else
+  (void)component;
+  return false;
+#endif
+}
+
 const char *environment(const char *name) { return getenv(name); }
 
 bool fileExists(const char *path) { return access(path, F_OK) == 0; }

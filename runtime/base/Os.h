@@ -70,6 +70,12 @@ int64_t currentThreadId();
 /// Processors this process may use (its affinity mask), at least 1.
 int processorCount();
 
+// -- processor ---------------------------------------------------------------
+
+/// Asks for the right to use a state component of x86 that is not everybody's
+/// (mxrt/cpu.h), for all threads of the process. False where there is none.
+bool requestState(int component);
+
 // -- surroundings ------------------------------------------------------------
 
 /// nullptr if not set. The caller copies what it keeps.

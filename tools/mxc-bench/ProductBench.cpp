@@ -8,7 +8,9 @@
 #include "Measure.h"
 
 #include <mxc/mxc.hpp>
+#include <mxrt/cpu.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +28,9 @@ constexpr const char *kPrograms = R"(
 graph fn plain(x: f32[M, K], y: f32[K, N]) -> f32[M, N] { x @ y }
 graph fn leftSwapped(x: f32[K, M], y: f32[K, N]) -> f32[M, N] { x.T @ y }
 graph fn rightSwapped(x: f32[M, K], y: f32[N, K]) -> f32[M, N] { x @ y.T }
+graph fn ofHalfs(x: bf16[M, K], y: bf16[K, N]) -> bf16[M, N] { x @ y }
+graph fn halfs(x: f32[M, N]) -> bf16[M, N] { bf16(x) }
+graph fn rounded(x: f32[M, N]) -> f32[M, N] { f32(bf16(x)) }
 )";
 
 struct Case {
@@ -161,6 +166,48 @@ bool measure(const Case &given, int threads, const mx::Module &program, const Pe
   return true;
 }
 
+/// Instructions for products of bf16, which the compiler then uses.
+bool multipliesHalfs() {
+  return mxrt_may_use_state(MXRT_STATE_TILES) || __builtin_cpu_supports("avx512bf16");
+}
+/// Products of bf16 beside ours of f32.
+bool measureHalfs(const Case &given, int threads, const mx::Module &program,
+                  mx::bench::Report &report) {
+  int m = given.m, n = given.n, k = given.k;
+  auto area = [](int rows, int columns) {
+    return static_cast<size_t>(rows) * static_cast<size_t>(columns);
+  };
+  std::vector<float> a = numbers(area(m, k), 1), b = numbers(area(k, n), 2), wide(area(m, n));
+  std::vector<uint16_t> narrow(wide.size());
+  mx::Value x = mx::Value::borrow(a.data(), {m, k}), y = mx::Value::borrow(b.data(), {k, n});
+  mx::Function half = program.function("halfs").value(),
+               round = program.function("rounded").value(),
+               narrowProduct = program.function("ofHalfs").value(),
+               wideProduct = program.function("plain").value();
+  mx::Value narrowX = half(x).value(), narrowY = half(y).value(), wideX = round(x).value(),
+            wideY = round(y).value();
+  std::pair<std::string, std::function<void()>> sides[] = {
+      {"mx", [&] { narrowProduct.into(std::span<uint16_t>(narrow), narrowX, narrowY).value(); }},
+      {"f32", [&] { wideProduct.into(std::span<float>(wide), wideX, wideY).value(); }}};
+  int calls = std::max(1, static_cast<int>((threads > 1 ? 4e10 : 4e8) / (2.0 * m * n * k)));
+  std::vector<Contender> contenders;
+  for (auto &[name, call] : sides) {
+    call();
+    contenders.push_back(
+        {name, [threads, calls, call = call] { return block(threads, calls, call); }});
+  }
+  for (size_t i = 0; i < wide.size(); ++i) {
+    float got = std::bit_cast<float>(static_cast<uint32_t>(narrow[i]) << 16);
+    if (std::abs(got - wide[i]) > std::abs(wide[i]) / 256 + 1e-5f * static_cast<float>(k)) {
+      std::fprintf(stderr, "mxc-bench: bf16 has another result for %d x %d x %d\n", m, n, k);
+      return false;
+    }
+  }
+  report.compare(std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) + " bf16", 0,
+                 contenders);
+  return true;
+}
+
 } // namespace
 
 int runProductBench(int argc, char **argv) {
@@ -187,6 +234,12 @@ int runProductBench(int argc, char **argv) {
     mx::bench::Report report(std::max(1, blocks));
     for (const Case &one : kCases)
       fine &= measure(one, threads, program, peers, report);
+    for (const Case &one :
+         {Case{256, 256, 256}, Case{512, 512, 512}, Case{1024, 1024, 1024}, Case{64, 512, 784}})
+      if (multipliesHalfs())
+        fine &= measureHalfs(one, threads, program, report);
+    if (!multipliesHalfs())
+      report.note("bf16 is left out: this CPU has no products of it (AMX, AVX512_BF16)");
     for (auto [name, isThere] : {std::pair("OpenBLAS", peers.openBlas != nullptr),
                                  std::pair("oneDNN", peers.oneDnn != nullptr)})
       if (!isThere)

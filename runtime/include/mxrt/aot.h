@@ -143,7 +143,8 @@ MXRT_EXPORT int mxrt_aot_run(const mxrt_aot_graph *graph,
 /// The text of the last error of this thread; "" if there was none.
 MXRT_EXPORT const char *mxrt_aot_error(void);
 
-/// What the CPU has: 2, 3, 4 for x86-64-v2 and so on, 0 for the least CPU.
+/// What the CPU has: 2, 3, 4 for x86-64-v2 and so on, 5 for what Sapphire
+/// Rapids has above these, 0 for the least CPU.
 MXRT_EXPORT int32_t mxrt_aot_cpu_level(void);
 
 #ifdef __cplusplus

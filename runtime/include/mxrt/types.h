@@ -31,7 +31,7 @@ extern "C" {
 /// built with and hands it to mxrt_abi_check before anything else.
 /// Major: a signature or a layout changed. Minor: functions were added.
 #define MXRT_ABI_MAJOR 2
-#define MXRT_ABI_MINOR 0
+#define MXRT_ABI_MINOR 1
 #define MXRT_ABI_VERSION ((uint32_t)((MXRT_ABI_MAJOR << 16) | MXRT_ABI_MINOR))
 
 /// No tensor has more dimensions. Larger ranks are error R0202.

@@ -9,6 +9,7 @@
 #include "Target/Jit.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
+#include "mxrt/cpu.h"
 #include "mxrt/parallel.h"
 #include "mxrt/random.h"
 #include <gtest/gtest.h>
@@ -53,12 +54,12 @@ public:
 #define MX_HOST(NAME)                                                                              \
   { #NAME, reinterpret_cast < const void *>(&NAME) }
     auto made = target::Jit::create(
-        {MX_HOST(mxrt_status_text), MX_HOST(mxrt_parallel_for), MX_HOST(mxrt_rng_seed), MX_HOST(mxrt_random_uniform_f32),
-         MX_HOST(mxrt_random_uniform_f64), MX_HOST(mxrt_random_uniform_i32),
-         MX_HOST(mxrt_random_uniform_i64), MX_HOST(mxrt_random_normal_f32),
-         MX_HOST(mxrt_random_normal_f64), MX_HOST(mxrt_random_bernoulli),
-         MX_HOST(mxrt_random_categorical_logits_f32), MX_HOST(mxrt_random_permutation_i32),
-         MX_HOST(mxrt_random_permutation_i64)});
+        {MX_HOST(mxrt_status_text), MX_HOST(mxrt_parallel_for), MX_HOST(mxrt_may_use_state),
+         MX_HOST(mxrt_rng_seed), MX_HOST(mxrt_random_uniform_f32), MX_HOST(mxrt_random_uniform_f64),
+         MX_HOST(mxrt_random_uniform_i32), MX_HOST(mxrt_random_uniform_i64),
+         MX_HOST(mxrt_random_normal_f32), MX_HOST(mxrt_random_normal_f64),
+         MX_HOST(mxrt_random_bernoulli), MX_HOST(mxrt_random_categorical_logits_f32),
+         MX_HOST(mxrt_random_permutation_i32), MX_HOST(mxrt_random_permutation_i64)});
 #undef MX_HOST
     EXPECT_TRUE(made) << made.message();
     jit = std::make_unique<target::Jit>(made.take());

@@ -45,6 +45,18 @@ TEST(TargetCpu, LevelsHaveTheirVectors) {
   EXPECT_EQ(TargetCpu::parse("x86-64-v4")->vectorBits(), 512u);
 }
 
+TEST(TargetCpu, ProductsOfBf16AreOfSomeCpus) {
+  for (const char *level : {"generic", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    EXPECT_FALSE(TargetCpu::parse(level)->hasTiles()) << level;
+    EXPECT_FALSE(TargetCpu::parse(level)->hasDots()) << level;
+  }
+  EXPECT_TRUE(TargetCpu::parse("sapphirerapids")->hasTiles());
+  EXPECT_TRUE(TargetCpu::parse("sapphirerapids")->hasDots());
+  EXPECT_EQ(TargetCpu::parse("sapphirerapids")->vectorBits(), 512u);
+  __builtin_cpu_init();
+  EXPECT_EQ(TargetCpu::parse("native")->hasDots(), __builtin_cpu_supports("avx512bf16") != 0);
+}
+
 TEST(TargetCpu, LevelsRunWhereTheirFeaturesAre) {
   __builtin_cpu_init();
   EXPECT_EQ(TargetCpu::parse("x86-64-v3")->runsHere(), __builtin_cpu_supports("avx2") &&

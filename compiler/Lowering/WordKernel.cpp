@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lowering/WordKernel.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace mx::lowering {
+
+std::optional<WordUnit> WordUnit::parse(StringRef name) {
+  return llvm::StringSwitch<std::optional<WordUnit>>(name)
+      .Case("none", WordUnit{None, false, kTileState})
+      .Case("dots", WordUnit{Dots, false, kTileState})
+      .Case("tiles", WordUnit{Tiles, false, kTileState})
+      .Case("imitated-dots", WordUnit{Dots, true, kNoState})
+      .Case("imitated-tiles", WordUnit{Tiles, true, kNoState})
+      .Case("refused-tiles", WordUnit{Tiles, true, kRefusedState})
+      .Default(std::nullopt);
+}
+std::string WordUnit::text() const {
+  return std::to_string(kind) + (isImitated ? " imitated " : " ") + std::to_string(state);
+}
+
+namespace {
+
+constexpr int64_t kWords = WordKernel::kWords, kBytes = WordKernel::kBytes;
+
+/// Code of the function: numbers, addresses, vectors of 16 words.
+struct Code {
+  ImplicitLocOpBuilder &b;
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  VectorType words = VectorType::get({kWords}, b.getI32Type());
+  VectorType floats = VectorType::get({kWords}, b.getF32Type());
+
+  Value number(int64_t value) { return arith::ConstantOp::create(b, b.getI64IntegerAttr(value)); }
+  Value times(Value x, int64_t y) { return arith::MulIOp::create(b, x, number(y)); }
+  Value behind(Value address, Value bytes) {
+    return LLVM::GEPOp::create(b, pointer, b.getI8Type(), address, ArrayRef<LLVM::GEPArg>{bytes});
+  }
+  Value behind(Value address, int64_t bytes) {
+    return bytes ? behind(address, number(bytes)) : address;
+  }
+  Value load(Type type, Value from) { return LLVM::LoadOp::create(b, type, from, 4); }
+  void store(Value value, Value to) { LLVM::StoreOp::create(b, value, to, 4); }
+  Value zeros(VectorType type) {
+    return arith::ConstantOp::create(b, type, cast<TypedAttr>(b.getZeroAttr(type)));
+  }
+  Value spread(Value word) {
+    Value none = LLVM::PoisonOp::create(b, words);
+    Value first = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
+    Value one = LLVM::InsertElementOp::create(b, none, word, first);
+    return LLVM::ShuffleVectorOp::create(b, one, none, SmallVector<int32_t>(kWords, 0));
+  }
+  /// Calls body with the numbers from 0 to `count` and what is carried from turn to turn.
+  SmallVector<Value> loop(Value count, ArrayRef<Value> carried,
+                          llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+    auto op = scf::ForOp::create(b, number(0), count, number(1), carried);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(op.getBody());
+    SmallVector<Value> next = body(op.getInductionVar(), op.getRegionIterArgs());
+    if (!carried.empty()) // else there is a terminator
+      scf::YieldOp::create(b, next);
+    return SmallVector<Value>(op.getResults());
+  }
+  void loop(Value count, llvm::function_ref<void(Value)> body) {
+    loop(count, {}, [&](Value i, ValueRange) {
+      body(i);
+      return SmallVector<Value>();
+    });
+  }
+};
+
+// ------------------------------------------------------------------------------------ imitation
+
+/// Words of bf16 as the instructions see them.
+struct Imitation {
+  Code &c;
+
+  Value splat(uint32_t bits) {
+    return arith::ConstantOp::create(
+        c.b, c.words, cast<TypedAttr>(Attribute(DenseElementsAttr::get(c.words, APInt(32, bits)))));
+  }
+  Value bits(Value floats) { return LLVM::BitcastOp::create(c.b, c.words, floats); }
+  /// Denormal numbers become 0, with their sign.
+  Value flush(Value floats) {
+    Value all = bits(floats), exponent = arith::AndIOp::create(c.b, all, splat(0x7f800000));
+    Value isSmall =
+        arith::CmpIOp::create(c.b, arith::CmpIPredicate::eq, exponent, c.zeros(c.words));
+    Value sign = arith::AndIOp::create(c.b, all, splat(0x80000000));
+    Value kept = arith::SelectOp::create(c.b, isSmall, sign, all);
+    return LLVM::BitcastOp::create(c.b, c.floats, kept);
+  }
+  Value even(Value words) {
+    Value high = arith::ShLIOp::create(c.b, words, splat(16));
+    return flush(LLVM::BitcastOp::create(c.b, c.floats, high));
+  }
+  Value odd(Value words) {
+    Value high = arith::AndIOp::create(c.b, words, splat(0xffff0000));
+    return flush(LLVM::BitcastOp::create(c.b, c.floats, high));
+  }
+  Value add(Value x, Value y) { return flush(arith::AddFOp::create(c.b, x, y)); }
+  Value multiplyAdd(Value x, Value y, Value sum) {
+    return flush(math::FmaOp::create(c.b, x, y, sum));
+  }
+};
+
+// ---------------------------------------------------------------------------------------- tiles
+
+/// Matrices of 16 rows of 64 bytes. Another kind of factors, such as int8, is another multiply().
+class TileOps {
+public:
+  virtual ~TileOps() = default;
+  virtual Value zero() = 0;
+  virtual Value load(Value from, Value apart) = 0;
+  /// `sums` and the products of x's rows with y's columns; what was in `sums` is gone.
+  virtual Value multiply(Value sums, Value x, Value y) = 0;
+  virtual void store(Value tile, Value to, Value apart) = 0;
+};
+
+class AmxTiles : public TileOps {
+public:
+  explicit AmxTiles(Code &c) : c(c) {}
+
+  Value zero() override { return call("tilezero.internal", {rows(), bytes()}); }
+  Value load(Value from, Value apart) override {
+    return call("tileloadd64.internal", {rows(), bytes(), from, apart});
+  }
+  Value multiply(Value sums, Value x, Value y) override {
+    return call("tdpbf16ps.internal", {rows(), bytes(), bytes(), sums, x, y});
+  }
+  void store(Value tile, Value to, Value apart) override {
+    LLVM::CallIntrinsicOp::create(c.b, c.b.getStringAttr("llvm.x86.tilestored64.internal"),
+                                  ValueRange{rows(), bytes(), to, apart, tile});
+  }
+
+private:
+  Code &c;
+  Value rows() { return arith::ConstantOp::create(c.b, c.b.getI16IntegerAttr(16)); }
+  Value bytes() { return arith::ConstantOp::create(c.b, c.b.getI16IntegerAttr(kBytes)); }
+  Value call(StringRef name, ArrayRef<Value> arguments) {
+    return LLVM::CallIntrinsicOp::create(c.b, LLVM::LLVMX86AMXType::get(c.b.getContext()),
+                                         c.b.getStringAttr("llvm.x86." + name), arguments)
+        .getResult(0);
+  }
+};
+
+/// A tile is memory of its own, for each place in the code that makes one.
+class ImitatedTiles : public TileOps {
+public:
+  ImitatedTiles(Code &c, Block &entry) : c(c), entry(entry) {}
+
+  Value zero() override {
+    Value tile = make();
+    eachRow([&](Value row) { c.store(c.zeros(c.words), rowOf(tile, row)); });
+    return tile;
+  }
+  Value load(Value from, Value apart) override {
+    Value tile = make();
+    eachRow([&](Value row) {
+      Value at = c.behind(from, arith::MulIOp::create(c.b, row, apart));
+      c.store(c.load(c.words, at), rowOf(tile, row));
+    });
+    return tile;
+  }
+  Value multiply(Value sums, Value x, Value y) override {
+    Imitation pairs{c};
+    eachRow([&](Value row) {
+      Value factors = rowOf(x, row);
+      SmallVector<Value> parts =
+          c.loop(c.number(kWords), {c.zeros(c.floats), c.zeros(c.floats)},
+                 [&](Value k, ValueRange until) -> SmallVector<Value> {
+                   Value factor =
+                       c.spread(c.load(c.b.getI32Type(), c.behind(factors, c.times(k, 4))));
+                   Value columns = c.load(c.words, rowOf(y, k));
+                   return {pairs.multiplyAdd(pairs.even(factor), pairs.even(columns), until[0]),
+                           pairs.multiplyAdd(pairs.odd(factor), pairs.odd(columns), until[1])};
+                 });
+      Value to = rowOf(sums, row);
+      c.store(pairs.add(c.load(c.floats, to), pairs.add(parts[0], parts[1])), to);
+    });
+    return sums;
+  }
+  void store(Value tile, Value to, Value apart) override {
+    eachRow([&](Value row) {
+      Value at = c.behind(to, arith::MulIOp::create(c.b, row, apart));
+      c.store(c.load(c.words, rowOf(tile, row)), at);
+    });
+  }
+
+private:
+  Code &c;
+  Block &entry;
+  Value rowOf(Value tile, Value row) { return c.behind(tile, c.times(row, kBytes)); }
+  void eachRow(llvm::function_ref<void(Value)> body) {
+    c.loop(c.number(WordKernel::kTileRows), body);
+  }
+  Value make() {
+    OpBuilder::InsertionGuard guard(c.b);
+    c.b.setInsertionPointToStart(&entry);
+    return LLVM::AllocaOp::create(c.b, c.pointer, c.words, c.number(WordKernel::kTileRows),
+                                  /*alignment=*/64);
+  }
+};
+
+// ------------------------------------------------------------------------------------- function
+
+/// Writes the body of the function.
+class Writer {
+public:
+  Writer(ImplicitLocOpBuilder &b, const WordUnit &unit, Block &entry, int64_t rows)
+      : c{b}, unit(unit), entry(entry), rows(rows), left(entry.getArgument(0)),
+        leftApart(entry.getArgument(1)), right(entry.getArgument(2)),
+        rightApart(entry.getArgument(3)), sums(entry.getArgument(4)),
+        sumsApart(entry.getArgument(5)), steps(entry.getArgument(6)), groups(entry.getArgument(7)),
+        isFirst(entry.getArgument(8)) {}
+
+  void run() {
+    c.loop(groups, [&](Value group) {
+      Value columns = c.behind(right, arith::MulIOp::create(c.b, group, rightApart));
+      Value at = c.behind(sums, c.times(group, 2 * kBytes));
+      if (unit.kind == WordUnit::Tiles)
+        tiles(columns, at);
+      else
+        c.loop(c.number(rows / kDotRows), [&](Value part) {
+          Value row = c.times(part, kDotRows);
+          dots(c.behind(left, arith::MulIOp::create(c.b, leftApart, row)), columns,
+               c.behind(at, arith::MulIOp::create(c.b, sumsApart, row)));
+        });
+    });
+  }
+
+private:
+  /// With two vectors of columns 16 sums are in registers, enough for the instruction's latency.
+  static constexpr int64_t kDotRows = 8;
+  Code c;
+  const WordUnit &unit;
+  Block &entry;
+  int64_t rows;
+  Value left, leftApart, right, rightApart, sums, sumsApart, steps, groups, isFirst;
+
+  /// Sums to begin with: 0, or what is in memory.
+  SmallVector<Value> choose(llvm::function_ref<SmallVector<Value>()> none,
+                            llvm::function_ref<SmallVector<Value>()> some) {
+    auto yield = [&](llvm::function_ref<SmallVector<Value>()> make) {
+      return [&, make](OpBuilder &inner, Location) {
+        OpBuilder::InsertionGuard guard(c.b);
+        c.b.setInsertionPoint(inner.getInsertionBlock(), inner.getInsertionPoint());
+        scf::YieldOp::create(c.b, make());
+      };
+    };
+    return SmallVector<Value>(
+        scf::IfOp::create(c.b, isFirst, yield(none), yield(some)).getResults());
+  }
+  /// Tiles of sums: one or two rows of two.
+  void tiles(Value columns, Value at) {
+    AmxTiles real(c);
+    ImitatedTiles imitated(c, entry);
+    TileOps &ops = unit.isImitated ? static_cast<TileOps &>(imitated) : real;
+    SmallVector<Value> places;
+    for (int64_t row = 0; row < rows; row += WordKernel::kTileRows)
+      for (int64_t column : {int64_t(0), kBytes})
+        places.push_back(c.behind(c.behind(at, c.times(sumsApart, row)), column));
+    auto each = [&](llvm::function_ref<Value(Value)> make) {
+      SmallVector<Value> out;
+      for (Value place : places)
+        out.push_back(make(place));
+      return out;
+    };
+    SmallVector<Value> begin =
+        choose([&] { return each([&](Value) { return ops.zero(); }); },
+               [&] { return each([&](Value from) { return ops.load(from, sumsApart); }); });
+    Value columnsApart = c.number(2 * kBytes);
+    SmallVector<Value> end =
+        c.loop(steps, begin, [&](Value step, ValueRange until) -> SmallVector<Value> {
+          Value row = c.behind(left, c.times(step, kBytes));
+          Value column = c.behind(columns, c.times(step, 2 * kBytes * kWords));
+          Value columnTiles[] = {ops.load(column, columnsApart),
+                                 ops.load(c.behind(column, kBytes), columnsApart)};
+          // All loads come first: no tile is in use by a product when it is loaded.
+          SmallVector<Value> rowTiles, next;
+          for (int64_t first = 0; first < rows; first += WordKernel::kTileRows)
+            rowTiles.push_back(ops.load(c.behind(row, c.times(leftApart, first)), leftApart));
+          for (Value rowTile : rowTiles)
+            for (Value columnTile : columnTiles)
+              next.push_back(ops.multiply(until[next.size()], rowTile, columnTile));
+          return next;
+        });
+    for (auto [tile, place] : llvm::zip_equal(end, places))
+      ops.store(tile, place, sumsApart);
+  }
+
+  /// sum + the two products of each word.
+  Value dot(Value sum, Value x, Value y) {
+    if (unit.isImitated) {
+      Imitation pairs{c};
+      sum = pairs.multiplyAdd(pairs.odd(x), pairs.odd(y), sum);
+      return pairs.multiplyAdd(pairs.even(x), pairs.even(y), sum);
+    }
+    auto factors = VectorType::get({2 * kWords}, c.b.getBF16Type());
+    return LLVM::CallIntrinsicOp::create(c.b, c.floats,
+                                         c.b.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
+                                         ValueRange{sum, LLVM::BitcastOp::create(c.b, factors, x),
+                                                    LLVM::BitcastOp::create(c.b, factors, y)})
+        .getResult(0);
+  }
+  void dots(Value rowsAt, Value columns, Value at) {
+    SmallVector<Value> places, lines;
+    for (int64_t row = 0; row < kDotRows; ++row) {
+      lines.push_back(c.behind(rowsAt, c.times(leftApart, row)));
+      for (int64_t column : {int64_t(0), kBytes})
+        places.push_back(c.behind(c.behind(at, c.times(sumsApart, row)), column));
+    }
+    SmallVector<Value> begin =
+        choose([&] { return SmallVector<Value>(places.size(), c.zeros(c.floats)); },
+               [&] {
+                 SmallVector<Value> out;
+                 for (Value place : places)
+                   out.push_back(c.load(c.floats, place));
+                 return out;
+               });
+    SmallVector<Value> end = c.loop(
+        c.times(steps, kWords), begin, [&](Value word, ValueRange until) -> SmallVector<Value> {
+          Value column = c.behind(columns, c.times(word, 2 * kBytes));
+          Value vectors[] = {c.load(c.words, column), c.load(c.words, c.behind(column, kBytes))};
+          SmallVector<Value> next;
+          for (Value line : lines) {
+            Value factor = c.spread(c.load(c.b.getI32Type(), c.behind(line, c.times(word, 4))));
+            for (Value vector : vectors)
+              next.push_back(dot(until[next.size()], factor, vector));
+          }
+          return next;
+        });
+    for (auto [sum, place] : llvm::zip_equal(end, places))
+      c.store(sum, place);
+  }
+};
+
+} // namespace
+
+LLVM::LLVMFuncOp wordKernel(KernelEmitter &e, int64_t rows) {
+  std::string name = e.function.getName().str() + ".words" + std::to_string(rows);
+  if (auto made = e.module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+    return made;
+  OpBuilder::InsertionGuard guard(e.b);
+  e.b.setInsertionPointAfter(e.function);
+  Type pointer = e.context.getType(), number = e.b.getI64Type();
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(e.b.getContext()),
+      {pointer, number, pointer, number, pointer, number, number, number, e.b.getI1Type()});
+  auto made = LLVM::LLVMFuncOp::create(e.b, name, type, LLVM::Linkage::Internal);
+  made.setNoInline(true);
+  Block *entry = made.addEntryBlock(e.b);
+  e.b.setInsertionPointToEnd(entry);
+  LLVM::ReturnOp::create(e.b, ValueRange());
+  e.b.setInsertionPoint(entry->getTerminator());
+  Writer(e.b, e.options.words, *entry, rows).run();
+  return made;
+}
+
+} // namespace mx::lowering

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lowering/WordProduct.h"
+#include "Lowering/WordKernel.h"
+
+using namespace mlir;
+using arith::CmpIPredicate;
+
+namespace mx::lowering {
+namespace {
+
+/// Factors of a word, so steps of k in one; lines and steps of what is copied at a time.
+constexpr int64_t kPerWord = 2, kFactorBits = 32 / kPerWord;
+constexpr int64_t kLines = 16, kSteps = WordKernel::kWords * kPerWord;
+constexpr int64_t kBytes = kFactorBits / 8;
+/// Panels are made narrower, then blocks lower, if there would be too few for some threads.
+constexpr int64_t kEnoughBlocks = 4, kLeastColumns = 64, kLeastRows = 64;
+
+} // namespace
+
+bool WordProduct::isShallow() { return e.known(deep) && *e.known(deep) <= depth; }
+/// Not a power of two: rows would share places in the cache.
+int64_t WordProduct::rowPitch() const { return depth + kSteps; }
+
+void WordProduct::chooseBlocks(ArrayRef<Value> others) {
+  std::optional<int64_t> m = e.known(rows), n = e.known(columns), k = e.known(deep);
+  height = m && *m <= WordKernel::kTileRows ? WordKernel::kTileRows : WordKernel::kMostRows;
+  if (k)
+    depth = std::min<int64_t>(depth, llvm::alignTo(std::max<int64_t>(*k, 1), kSteps));
+  int64_t products = 1;
+  for (Value size : others)
+    products *= std::clamp<int64_t>(e.known(size).value_or(1), 1, kEnoughBlocks);
+  auto blocks = [&] {
+    return products * static_cast<int64_t>(llvm::divideCeil(*m, blockRows) *
+                                           llvm::divideCeil(*n, panelColumns));
+  };
+  while (m && n && blocks() < kEnoughBlocks && panelColumns > kLeastColumns && *n > kLeastColumns)
+    panelColumns /= 2;
+  while (m && n && blocks() < kEnoughBlocks && blockRows > kLeastRows && *m > kLeastRows)
+    blockRows /= 2;
+  if (m)
+    blockRows = std::min<int64_t>(blockRows, llvm::alignTo(std::max<int64_t>(*m, 1), height));
+  if (n)
+    panelColumns = std::min<int64_t>(panelColumns,
+                                     llvm::alignTo(std::max<int64_t>(*n, 1), WordKernel::kColumns));
+}
+
+/// Memory of our own, said to be apart from all inputs and outputs: the innermost part is given its
+/// address, so LLVM would not know.
+Buffer WordProduct::room(Type type, int64_t count) {
+  Buffer out = e.scratch(type, count);
+  const Buffer &output = e.output(0);
+  auto domain = cast<LLVM::AliasScopeAttr>(output.scopes[0]).getDomain();
+  out.scopes = e.b.getArrayAttr(LLVM::AliasScopeAttr::get(domain, e.b.getStringAttr("words")));
+  SmallVector<Attribute> others(output.scopes.begin(), output.scopes.end());
+  others.append(output.others.begin(), output.others.end());
+  out.others = e.b.getArrayAttr(others);
+  return out;
+}
+
+void WordProduct::run(ArrayRef<Value> others) {
+  chooseBlocks(others);
+  Type factor = e.b.getIntegerType(kFactorBits);
+  copiedColumns = room(factor, panelColumns * depth);
+  copiedRows = room(factor, height * rowPitch());
+  staged = room(factor, kLines * kSteps);
+  sums.pitch = panelColumns + WordKernel::kWords;
+  sums.memory = room(e.b.getF32Type(), (isShallow() ? height : blockRows) * sums.pitch);
+
+  auto parts = [&](Value size, int64_t part) -> Value {
+    if (std::optional<int64_t> number = e.known(size))
+      return e.number(llvm::divideCeil(*number, part));
+    return arith::DivUIOp::create(e.b, e.add(size, e.number(part - 1)), e.number(part));
+  };
+  auto part = [&](Value size, Value begin, int64_t most) -> Value {
+    if (e.known(size) && *e.known(size) <= most)
+      return size;
+    return e.least(e.sub(size, begin), e.number(most));
+  };
+  SmallVector<Value> sizes(others);
+  sizes.push_back(parts(rows, blockRows));
+  sizes.push_back(parts(columns, panelColumns));
+  // 64 products cost what a simple op does.
+  Value work =
+      e.mul(e.mul(deep, e.number(blockRows)), e.number(std::max<int64_t>(1, panelColumns / 64)));
+  e.spread(
+      sizes, work,
+      [&](Indices at) {
+        Evaluator::Scope scope(evaluator);
+        enter(at.drop_back(2));
+        Value i = e.mul(at[at.size() - 2], e.number(blockRows));
+        Value j = e.mul(at.back(), e.number(panelColumns));
+        block(i, part(rows, i, blockRows), j, part(columns, j, panelColumns));
+      },
+      sizes.size());
+}
+
+Value WordProduct::groupsOf(Value width) {
+  return arith::DivUIOp::create(e.b, e.add(width, e.number(WordKernel::kColumns - 1)),
+                                e.number(WordKernel::kColumns));
+}
+
+void WordProduct::block(Value i, Value count, Value j, Value width) {
+  Value zero = e.number(0), one = e.number(1);
+  Type bit = e.b.getI1Type();
+  LLVM::LLVMFuncOp kernel = wordKernel(e, height);
+  Value groups = groupsOf(width);
+  auto stretch = [&](Value k0, Value steps, Value isFirst) {
+    copyColumns(j, width, k0, steps);
+    Value wholeSteps =
+        arith::DivUIOp::create(e.b, e.add(steps, e.number(kSteps - 1)), e.number(kSteps));
+    e.loop(zero, count, height, [&](Value row) {
+      Evaluator::Scope scope(evaluator);
+      Value first = e.add(i, row), here = e.least(e.number(height), e.sub(count, row));
+      auto [from, apart] = rowsAt(first, here, k0, steps);
+      Value to = isShallow() ? sums.memory.address
+                             : e.addressAt(sums.memory, e.mul(row, e.number(sums.pitch)));
+      LLVM::CallOp::create(e.b, kernel,
+                           ValueRange{from, apart, copiedColumns.address,
+                                      e.number(WordKernel::kColumns * depth * kBytes), to,
+                                      e.number(sums.pitch * 4), wholeSteps, groups, isFirst});
+      if (isShallow())
+        finish(sums, zero, first, here, j, width);
+    });
+  };
+  if (isShallow())
+    return stretch(zero, deep, e.constantOf(bit, 1));
+  // Without steps there is one stretch all the same: sums are 0.
+  e.loop(zero, e.known(deep) ? deep : Value(arith::MaxSIOp::create(e.b, deep, one)), depth,
+         [&](Value k0) {
+           Evaluator::Scope scope(evaluator);
+           stretch(k0, e.least(e.number(depth), e.sub(deep, k0)),
+                   e.compare(CmpIPredicate::eq, k0, zero));
+         });
+  finish(sums, zero, i, count, j, width);
+}
+
+// --------------------------------------------------------------------------------------- copies
+
+void WordProduct::copyColumns(Value j, Value width, Value k0, Value steps) {
+  constexpr int64_t columns = WordKernel::kColumns;
+  e.nest({groupsOf(width), e.number(columns / kLines)}, [&](Indices part) {
+    Value group = e.mul(part[0], e.number(columns)), inside = e.mul(part[1], e.number(kLines));
+    Value first = e.add(group, inside);
+    e.loop(e.number(0), steps, kSteps, [&](Value k) {
+      // Each word of k has those of a group's columns behind each other.
+      Value at = e.add(e.mul(group, e.number(depth)),
+                       e.add(e.mul(k, e.number(columns)), e.mul(inside, e.number(kPerWord))));
+      copySquare(right, /*toRows=*/false, this->columns, e.add(j, first), e.sub(width, first),
+                 e.add(k0, k), e.sub(steps, k), copiedColumns, at, columns * kPerWord);
+    });
+  });
+}
+
+std::pair<Value, Value> WordProduct::rowsAt(Value i, Value count, Value k0, Value steps) {
+  Value copied = copiedRows.address, pitch = e.number(rowPitch() * kBytes);
+  std::optional<int64_t> m = e.known(rows), k = e.known(deep);
+  // Blocks that are not whole would be read behind their end.
+  if (!left.address || (m && *m < height) || (k && *k < depth && *k % kSteps)) {
+    copyRows(i, count, k0, steps);
+    return {copied, pitch};
+  }
+  Value rest = arith::RemUIOp::create(e.b, steps, e.number(kSteps));
+  Value isWhole = arith::AndIOp::create(
+      e.b, e.compare(CmpIPredicate::eq, count, e.number(height)),
+      arith::AndIOp::create(e.b, e.compare(CmpIPredicate::eq, rest, e.number(0)),
+                            e.compare(CmpIPredicate::sgt, steps, e.number(0))));
+  auto choice = scf::IfOp::create(e.b, TypeRange{copied.getType(), pitch.getType()}, isWhole,
+                                  /*addThenBlock=*/true, /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(e.b);
+  e.b.setInsertionPointToStart(choice.thenBlock());
+  {
+    Evaluator::Scope scope(evaluator);
+    Value inPlace = left.address(i, k0);
+    scf::YieldOp::create(e.b, ValueRange{inPlace, e.mul(left.apart, e.number(kBytes))});
+  }
+  e.b.setInsertionPointToStart(choice.elseBlock());
+  copyRows(i, count, k0, steps);
+  scf::YieldOp::create(e.b, ValueRange{copied, pitch});
+  return {choice.getResult(0), choice.getResult(1)};
+}
+
+void WordProduct::copyRows(Value i, Value count, Value k0, Value steps) {
+  e.loop(e.number(0), e.number(height), kLines, [&](Value first) {
+    e.loop(e.number(0), steps, kSteps, [&](Value k) {
+      copySquare(left, /*toRows=*/true, rows, e.add(i, first), e.sub(count, first), e.add(k0, k),
+                 e.sub(steps, k), copiedRows, e.add(e.mul(first, e.number(rowPitch())), k),
+                 rowPitch());
+    });
+  });
+}
+
+/// Elements of `lines` lines and `steps` steps, at most 16 and 32, as factors behind `at`: in the
+/// order in which they lie in memory. `size` is that of all lines.
+void WordProduct::fill(const WordSide &side, Value size, Value line, Value lines, Value k,
+                       Value steps, const Buffer &to, Value at, int64_t pitch) {
+  Type factor = to.element;
+  auto place = [&](Value outer, Value inner) {
+    return e.add(at, e.add(e.mul(outer, e.number(pitch)), inner));
+  };
+  auto copy = [&](Value lineCount, Value stepCount) {
+    SmallVector<Value> sizes{lineCount, stepCount};
+    if (!side.isAlongK)
+      std::swap(sizes[0], sizes[1]);
+    e.nest(sizes, [&](Indices n) {
+      Evaluator::Scope scope(evaluator);
+      Value element =
+          side.element(e.add(line, n[side.isAlongK ? 0 : 1]), e.add(k, n[side.isAlongK ? 1 : 0]));
+      e.store(to, place(n[0], n[1]), arith::BitcastOp::create(e.b, factor, element));
+    });
+  };
+  Value allLines = e.number(kLines), allSteps = e.number(kSteps);
+  auto isMultiple = [&](Value of, int64_t number) {
+    return e.known(of) && *e.known(of) % number == 0;
+  };
+  // A group of columns may have none in its second half.
+  bool linesFit = isMultiple(size, WordKernel::kColumns), stepsFit = isMultiple(deep, kSteps);
+  if (linesFit && stepsFit)
+    return copy(allLines, allSteps);
+  auto some = [&] {
+    e.nest({side.isAlongK ? allLines : allSteps, side.isAlongK ? allSteps : allLines},
+           [&](Indices n) { e.store(to, place(n[0], n[1]), e.constantOf(factor, 0)); });
+    copy(e.least(lines, allLines), e.least(steps, allSteps));
+  };
+  Value isWhole = arith::AndIOp::create(e.b, e.compare(CmpIPredicate::sge, lines, allLines),
+                                        e.compare(CmpIPredicate::sge, steps, allSteps));
+  e.when(
+      isWhole, [&] { copy(allLines, allSteps); }, some);
+}
+
+/// 16 lines of 16 words behind `at`, in rows `apart` factors from each other: lines, or else words
+/// of k.
+void WordProduct::copySquare(const WordSide &side, bool toRows, Value size, Value line, Value lines,
+                             Value k, Value steps, const Buffer &to, Value at, int64_t apart) {
+  if (side.isAlongK && toRows)
+    return fill(side, size, line, lines, k, steps, to, at, apart);
+  int64_t pitch = side.isAlongK ? kSteps : kLines;
+  fill(side, size, line, lines, k, steps, staged, e.number(0), pitch);
+  auto load = [&](Type type, int64_t from) -> Value {
+    return LLVM::LoadOp::create(e.b, type, e.addressAt(staged, e.number(from)), /*alignment=*/4);
+  };
+  auto words = VectorType::get({WordKernel::kWords}, e.b.getI32Type());
+  auto factors = VectorType::get({kLines}, to.element);
+  SmallVector<Value> rows;
+  for (int64_t row = 0; row < WordKernel::kWords; ++row) {
+    if (side.isAlongK) {
+      rows.push_back(load(words, row * pitch));
+      continue;
+    }
+    SmallVector<Value> together;
+    for (int64_t step = row * kPerWord; step < (row + 1) * kPerWord; ++step)
+      together.push_back(load(factors, step * pitch));
+    rows.push_back(LLVM::BitcastOp::create(e.b, words, interleave(together)));
+  }
+  if (side.isAlongK != toRows)
+    rows = transpose(std::move(rows));
+  for (auto [row, vector] : llvm::enumerate(rows))
+    LLVM::StoreOp::create(e.b, vector,
+                          e.addressAt(to, e.add(at, e.number(static_cast<int64_t>(row) * apart))),
+                          /*alignment=*/4);
+}
+
+/// The first elements of all vectors, then the second ones, and so on. Of four vectors the even
+/// ones and the odd ones are taken together first.
+Value WordProduct::interleave(ArrayRef<Value> lines) {
+  if (lines.size() == 1)
+    return lines[0];
+  SmallVector<Value> even, odd;
+  for (auto [i, line] : llvm::enumerate(lines))
+    (i % 2 ? odd : even).push_back(line);
+  Value x = interleave(even), y = interleave(odd);
+  auto size = static_cast<int32_t>(cast<VectorType>(x.getType()).getNumElements());
+  SmallVector<int32_t> mask;
+  for (int32_t i = 0; i < size; ++i)
+    mask.append({i, size + i});
+  return LLVM::ShuffleVectorOp::create(e.b, x, y, mask);
+}
+
+/// Each turn interleaves the upper half of the rows with the lower one; after four of them rows are
+/// columns.
+SmallVector<Value> WordProduct::transpose(SmallVector<Value> rows) {
+  auto size = static_cast<int32_t>(rows.size());
+  for (int32_t turn = 1; turn < size; turn *= 2) {
+    SmallVector<Value> next;
+    for (int32_t row = 0; row < size / 2; ++row)
+      for (int32_t part : {0, size / 2}) {
+        SmallVector<int32_t> mask;
+        for (int32_t i = 0; i < size / 2; ++i)
+          mask.append({part + i, size + part + i});
+        next.push_back(LLVM::ShuffleVectorOp::create(
+            e.b, rows[static_cast<size_t>(row)], rows[static_cast<size_t>(row + size / 2)], mask));
+      }
+    rows = std::move(next);
+  }
+  return rows;
+}
+
+} // namespace mx::lowering
