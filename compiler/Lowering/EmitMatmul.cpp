@@ -21,6 +21,9 @@ public:
 private:
   /// With fewer rows copying a panel costs more than it saves.
   static constexpr int64_t kFewRows = 2 * kRows;
+  static constexpr int64_t kPage = 4096;
+  static constexpr int64_t kNear = 16 * 1024;    ///< of a matrix that the first cache holds
+  static constexpr int64_t kCopied = 512 * 1024; ///< bytes of a panel: what the stack has room for
   MatmulOp op;
 
   TensorType x() { return op.getX().getType(); }
@@ -41,6 +44,8 @@ private:
   Value left(Value i, Value k) override { return widen(leftElement(i, k)); }
   bool mayReadRowsInPlace() override;
   Value rowsAt(Value i, Value k) override;
+  Value stepsAt(Value i, Value k) override;
+  std::optional<int64_t> rowPitch() override;
   bool maySumInPlace() override;
   Value resultAt(Value i, Value j) override;
   SmallVector<Value> resultPlace(Value i, Value j);
@@ -115,6 +120,11 @@ void Product::emit() {
   result.resize(result.size() - !leftIsVector() - !rightIsVector());
   if (op.getPanels())
     given = MatmulOp::kPanel;
+  // Stretches are to be of the same length: a short one would read and write all sums for little.
+  if (std::optional<int64_t> k = e.known(deep); k && *k > 0)
+    depth = stretch = llvm::alignTo(llvm::divideCeil(*k, llvm::divideCeil(*k, depth * 9 / 8)), 16);
+  if (areColumnsInMemory()) // others are not copied as fast
+    mostColumns = std::max(kColumns, kCopied / (depth * type.getIntOrFloatBitWidth() / 8));
   isFlat =
       y().rank() == 2 && x().rank() > 2 && !isa_and_nonnull<TransposeOp>(op.getX().getDefiningOp());
   if (isFlat) {
@@ -200,14 +210,21 @@ bool Product::areColumnsInMemory() { return !rightIsVector() && memoryOf(op.getY
 bool Product::mayReadInPlace() {
   if (given)
     return true;
-  return e.known(rows).value_or(kFewRows + 1) <= kFewRows && areColumnsInMemory();
+  std::optional<int64_t> n = e.known(columns), k = e.known(deep);
+  bool areNear = n && k && *n * *k <= kNear / (type.getIntOrFloatBitWidth() / 8);
+  return (areNear || e.known(rows).value_or(kFewRows + 1) <= kFewRows) && areColumnsInMemory();
 }
 
-/// A tile of rows that are pages apart would be slower to read than whole rows of a panel.
+/// A tile of rows that are pages apart, or that drive each other out of the second cache, would be
+/// slower to read than whole rows of a panel. With many rows and vectors of 256 bits, of which a
+/// tile has less to do while it waits, whole rows are faster too.
 bool Product::mayCopyOnTheWay() {
-  constexpr int64_t page = 4096;
-  int64_t apart = e.known(columns).value_or(page) * type.getIntOrFloatBitWidth() / 8;
-  return apart <= page && areColumnsInMemory() && !mayReadInPlace();
+  if (e.options.vectorBits < 512 && e.known(rows).value_or(0) >= kManyRows)
+    return false;
+  int64_t bytes = type.getIntOrFloatBitWidth() / 8;
+  int64_t apart = e.known(columns).value_or(kPage + 1) * bytes;
+  return apart <= kPage && areColumnsInMemory() && !mayReadInPlace() &&
+         mostInAPlace(depth, wide * bytes, apart, secondPlaces()) <= secondWays();
 }
 
 Value Product::columnsAt(Value k, Value j) { return addressIn(op.getY(), rightPlace(k, j)); }
@@ -236,8 +253,17 @@ void Product::copy(const Panel &panel, Value from, Value k0, Value steps) {
     Evaluator::Scope scope(evaluator);
     e.store(copied, copiedPlace(tile, k, j), right(k, e.add(tile, j)));
   };
+  // Rows that are pages apart are no stream for the CPU: those of a few steps ahead are fetched.
+  int64_t bytes = type.getIntOrFloatBitWidth() / 8, line = kLine / bytes;
+  int64_t ahead = std::max<int64_t>(1, kPage / (panelColumns * bytes));
+  bool fetches = areColumnsInMemory() && e.known(columns).value_or(0) * bytes > kPage;
   e.loop(zero, steps, 1, [&](Value k) {
     e.loop(from, whole, wide, [&](Value tile) {
+      for (int64_t j = 0; fetches && j < wide; j += line)
+        LLVM::Prefetch::create(e.b,
+                               columnsAt(e.add(e.add(k0, k), e.number(ahead)),
+                                         e.add(e.add(panel.begin, tile), e.number(j))),
+                               /*rw=*/0, /*hint=*/3, /*cache=*/1);
       e.loop(zero, e.number(wide), 1, [&](Value j) { element(tile, k, j); });
     });
   });
@@ -266,6 +292,20 @@ Value Product::rowsAt(Value i, Value k) {
   for (auto [at, axis] : llvm::zip_equal(place, order))
     own[static_cast<size_t>(axis)] = at;
   return addressIn(transpose.getX(), own);
+}
+
+Value Product::stepsAt(Value i, Value k) {
+  BlockArgument memory = memoryOf(op.getX());
+  if (!memory)
+    return {};
+  if (isFlat)
+    return e.addressAt(e.input(memory), e.add(e.mul(i, deep), k));
+  SmallVector<Value> place = rowPlace(x(), i);
+  place.push_back(k);
+  return addressIn(op.getX(), place);
+}
+std::optional<int64_t> Product::rowPitch() {
+  return memoryOf(op.getX()) ? e.known(deep) : std::nullopt;
 }
 
 /// Only if the result is all that is asked for: with ops on it, what they read may be where it is

@@ -76,6 +76,8 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
   if (m && (isInPlace || isShallow()))
     blockRows = std::max<int64_t>(blockRows, llvm::alignTo(*m, kRows));
   wide = lanes * (bits >= 512 ? 4 : 2); // of 32 registers, or of 16
+  bool pays = mayReadRowsInPlace() && doCopiesOfRowsPay();
+  areRowsCopied = pays || !mayReadRowsInPlace();
   // Few rows leave registers for more columns, and a factor is used more often.
   if (m && *m >= 1 && *m < kRows && !given)
     wide *= kRows / std::max<int64_t>(*m, 2);
@@ -89,8 +91,14 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
     return products * static_cast<int64_t>(llvm::divideCeil(*m, blockRows) *
                                            llvm::divideCeil(*n, panelColumns));
   };
-  // Copied rows serve the columns of one panel only.
-  int64_t enough = mayReadRowsInPlace() ? kEnoughBlocks : kEnoughBlocks / 2;
+  // Copied rows serve the columns of one panel only, so that it is to have many; copied columns
+  // serve the rows of one block.
+  if (pays && (isInPlace || isShallow())) {
+    panelColumns = mostColumns;
+    while (blocks() < kEnoughBlocks && blockRows >= 2 * kManyRows)
+      blockRows = llvm::alignTo(blockRows / 2, kRows);
+  }
+  int64_t enough = areRowsCopied ? kEnoughBlocks / 2 : kEnoughBlocks;
   while (m && n && blocks() < enough && *n > kLeastColumns && panelColumns > kLeastColumns)
     panelColumns /= 2;
   if (mayReadInPlace()) // a panel whose last tile is narrower is for the end of a row
@@ -123,7 +131,7 @@ void TileProduct::run(SmallVector<Value> result) {
       std::clamp<int64_t>(e.known(columns).value_or(panelColumns), 1, panelColumns), wide);
   if (!isAllInPlace())
     copied = e.scratch(type, copiedRoom(room));
-  if (!mayReadRowsInPlace())
+  if (areRowsCopied)
     copiedRows = e.scratch(type, kTilesCopied * rowsApart());
   if (!isInPlace)
     sums = e.scratch(type, (isShallow() ? kRows : blockRows) * pitch);
@@ -219,21 +227,24 @@ void TileProduct::copyByColumns(const Panel &panel, Value from, Value steps,
     Value tile = e.sub(first, column);
     // Steps behind the last one are copied too, into room that is there for them.
     e.loop(zero, steps, size, [&](Value k) {
-      transposeBlock(e.addressAt(lines, k), e.addressAt(copied, copiedPlace(tile, k, column)),
-                     size);
+      SmallVector<Value> from;
+      for (int64_t c = 0; c < size; ++c)
+        from.push_back(e.addressAt(lines, e.add(k, e.number(c * apart()))));
+      transposeBlock(from, e.addressAt(copied, copiedPlace(tile, k, column)), wide);
     });
   });
 }
 
-/// A square of `lines` behind `from` becomes one of the copy behind `to`. Squares of 4 x 4 are
-/// transposed first, inside of vectors, then these change places as a whole.
-void TileProduct::transposeBlock(Value from, Value to, int64_t size) {
+/// The lines of a square behind `from` become its columns behind `to`, where lines are `pitch`
+/// apart. Squares of 4 x 4 are transposed first, inside of vectors, then these change places as a
+/// whole.
+void TileProduct::transposeBlock(ArrayRef<Value> from, Value to, int64_t pitch) {
+  size_t n = from.size();
+  auto size = static_cast<int64_t>(n);
   auto vector = VectorType::get({size}, type);
-  auto n = static_cast<size_t>(size);
   SmallVector<Value> rows;
-  for (int64_t r = 0; r < size; ++r)
-    rows.push_back(
-        LLVM::LoadOp::create(e.b, vector, behind(from, e.number(r * apart())), alignment()));
+  for (Value line : from)
+    rows.push_back(LLVM::LoadOp::create(e.b, vector, line, alignment()));
   /// In each four elements these of x (0 to 3) and of y (4 to 7).
   auto mix = [&](Value x, Value y, std::array<int32_t, 4> wanted) -> Value {
     SmallVector<int32_t> mask;
@@ -271,7 +282,7 @@ void TileProduct::transposeBlock(Value from, Value to, int64_t size) {
     rows = std::move(next);
   }
   for (auto [k, row] : llvm::enumerate(rows))
-    LLVM::StoreOp::create(e.b, row, behind(to, e.number(static_cast<int64_t>(k) * wide)),
+    LLVM::StoreOp::create(e.b, row, behind(to, e.number(static_cast<int64_t>(k) * pitch)),
                           alignment());
 }
 
@@ -284,24 +295,54 @@ bool TileProduct::isAllInPlace() {
          (mayReadInPlace() && e.options.vectorBits >= 256 && type.getIntOrFloatBitWidth() >= 32);
 }
 bool TileProduct::copiesOnTheWay() {
-  return tileCount > 1 && blockTiles == tileCount && mayCopyOnTheWay();
+  // The first tiles of all blocks have as many rows.
+  bool areAlike = !tallTiles || (tileCount - 1) / blockTiles * blockTiles < tallTiles;
+  return tileCount > 1 && areAlike && mayCopyOnTheWay();
+}
+
+/// The most lines of `count` pieces of memory, each of `bytes` and `apart` from the one before,
+/// that have to share one of the places of a cache.
+int64_t TileProduct::mostInAPlace(int64_t count, int64_t bytes, int64_t apart, int64_t places) {
+  SmallVector<int64_t> lines(static_cast<size_t>(places), 0);
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t line = i * apart / kLine; line * kLine < i * apart + bytes; ++line)
+      ++lines[static_cast<size_t>(line % places)];
+  return *llvm::max_element(lines);
+}
+/// Whether the rows of a tile, read where they are, would drive each other out of the first cache
+/// while the columns pass through it.
+bool TileProduct::doRowsCollide() {
+  int64_t bytes = alignment(), passing = llvm::divideCeil(depth * wide * bytes, kLine * kPlaces);
+  int64_t own =
+      mostInAPlace(std::min(e.known(rows).value_or(kRows), kRows),
+                   std::min(*e.known(deep), stretch) * bytes, *rowPitch() * bytes, kPlaces);
+  return own + passing > kWays;
+}
+/// Whether rows that could be read where they are had better be copied, because they collide and
+/// there is enough to be computed with them. Where not even the columns of one tile leave room for
+/// them in the first cache, as with long vectors, nothing is to be gained.
+bool TileProduct::doCopiesOfRowsPay() {
+  constexpr int64_t tiles = 8; // of columns
+  std::optional<int64_t> m = e.known(rows), n = e.known(columns);
+  bool leaveRoom = depth * wide * alignment() <= kLine * kPlaces * kWays / 2;
+  return leaveRoom && m && *m >= kManyRows && n && *n >= tiles * wide && e.known(deep) &&
+         rowPitch() && doRowsCollide();
 }
 
 void TileProduct::tiles(const Block &block, Value k0, Value steps,
                         llvm::function_ref<void(Lines)> body) {
-  bool areCopied = !mayReadRowsInPlace();
   auto run = [&](Value from, Value to, int64_t height) { // rows of the block
     auto each = [&](Value begin, Value end) {
       e.loop(begin, end, height, [&](Value row) {
         Evaluator::Scope scope(evaluator);
-        Value copied = areCopied
+        Value copied = areRowsCopied
                            ? e.mul(arith::DivUIOp::create(e.b, e.sub(row, begin), e.number(height)),
                                    e.number(rowsApart()))
                            : Value();
         body({height, row, e.add(block.first, row), copied});
       });
     };
-    if (!areCopied)
+    if (!areRowsCopied)
       return each(from, to);
     e.loop(from, to, height * kTilesCopied, [&](Value begin) {
       Value end = e.least(e.add(begin, e.number(height * kTilesCopied)), to);
@@ -316,20 +357,22 @@ void TileProduct::tiles(const Block &block, Value k0, Value steps,
     run(whole, block.count, 1); // only the last block has rows left over
     return;
   }
+  int64_t first = 0;
+  if (copiesOnTheWay()) {
+    first = tallTiles ? lowRows + 1 : lowRows;
+    Evaluator::Scope scope(evaluator);
+    Value zero = e.number(0);
+    if (areRowsCopied)
+      copyRows(block.first, first, e.number(1), k0, steps);
+    body({first, zero, block.first, zero, true});
+  }
+  Value from = e.number(first);
   if (blockTiles == tileCount) {
-    int64_t tall = tallTiles * (lowRows + 1), from = 0;
-    if (copiesOnTheWay()) {
-      from = tallTiles ? lowRows + 1 : lowRows;
-      Evaluator::Scope scope(evaluator);
-      Value zero = e.number(0);
-      if (areCopied)
-        copyRows(zero, from, e.number(1), k0, steps);
-      body({from, zero, zero, zero, true});
-    }
-    if (from < tall)
-      run(e.number(from), e.number(tall), lowRows + 1);
+    int64_t tall = tallTiles * (lowRows + 1);
+    if (first < tall)
+      run(from, e.number(tall), lowRows + 1);
     if (tallTiles < tileCount)
-      run(e.number(std::max(from, tall)), block.count, lowRows);
+      run(e.number(std::max(first, tall)), block.count, lowRows);
     return;
   }
   Value tall = e.number(tallTiles);
@@ -337,12 +380,19 @@ void TileProduct::tiles(const Block &block, Value k0, Value steps,
                           block.fromTile),
                     e.number(lowRows + 1));
   if (tallTiles)
-    run(e.number(0), end, lowRows + 1);
-  run(tallTiles ? end : e.number(0), block.count, lowRows);
+    run(from, end, lowRows + 1);
+  run(tallTiles ? end : from, block.count, lowRows);
 }
 
-/// Those of `count` tiles, each of which gets a stretch of the copy.
+/// Those of `count` tiles, each of which gets a stretch of the copy. Steps that lie together go by
+/// squares, the last of them one by one.
 void TileProduct::copyRows(Value i, int64_t height, Value count, Value k0, Value steps) {
+  if (mayReadRowsInPlace())
+    return e.loop(e.number(0), count, 1, [&](Value tile) {
+      Evaluator::Scope scope(evaluator);
+      copySteps(e.add(i, e.mul(tile, e.number(height))), height, e.mul(tile, e.number(rowsApart())),
+                k0, steps);
+    });
   auto copyTile = [&](Value step, Value tile) {
     Evaluator::Scope scope(evaluator);
     Value k = e.add(k0, step), first = e.add(i, e.mul(tile, e.number(height)));
@@ -370,6 +420,38 @@ void TileProduct::copyRows(Value i, int64_t height, Value count, Value k0, Value
     });
   };
   e.when(e.compare(CmpIPredicate::eq, count, e.number(kTilesCopied)), all, some);
+}
+
+/// The rows of one tile, a line of the cache of each at a time; those of the next tile are fetched
+/// meanwhile.
+void TileProduct::copySteps(Value i, int64_t height, Value to, Value k0, Value steps) {
+  int64_t size = std::clamp<int64_t>(lanes, 4, kRowsCopied), line = kLine / alignment();
+  Value zero = e.number(0), whole = zero;
+  auto placeOf = [&](Value step) { return e.add(to, e.mul(step, e.number(kRowsCopied))); };
+  if (stepsAt(i, k0)) {
+    whole = e.sub(steps, arith::RemUIOp::create(e.b, steps, e.number(line)));
+    e.loop(zero, whole, line, [&](Value first) {
+      auto rowAt = [&](int64_t r, Value step) {
+        return stepsAt(e.add(i, e.number(r)), e.add(k0, step));
+      };
+      for (int64_t r = 0; r < height; ++r)
+        LLVM::Prefetch::create(e.b, rowAt(height + r, first), /*rw=*/0, /*hint=*/3, /*cache=*/1);
+      for (int64_t r = 0; r < height; r += size)
+        for (int64_t k = 0; k < line; k += size) {
+          Value step = e.add(first, e.number(k));
+          SmallVector<Value> from; // rows that are not there are others again
+          for (int64_t each = r; each < r + size; ++each)
+            from.push_back(rowAt(std::min(each, height - 1), step));
+          transposeBlock(from, e.addressAt(copiedRows, e.add(placeOf(step), e.number(r))),
+                         kRowsCopied);
+        }
+    });
+  }
+  e.nest({e.sub(steps, whole), e.number(height)}, [&](Indices at) {
+    Evaluator::Scope scope(evaluator);
+    Value step = e.add(whole, at[0]);
+    e.store(copiedRows, e.add(placeOf(step), at[1]), left(e.add(i, at[1]), e.add(k0, step)));
+  });
 }
 
 void TileProduct::eachTile(const Panel &panel, llvm::function_ref<void(const Tile &)> body) {
@@ -451,7 +533,7 @@ void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
   Value begin = tile.copied ? e.addressAt(copied, copiedBegin(tile))
                 : given     ? columnsAt(k0, e.add(panel.begin, tile.column))
                             : Value();
-  bool isAlong = begin && areCopiedInOrder(), areRowsCopied = !mayReadRowsInPlace();
+  bool isAlong = begin && areCopiedInOrder();
   if (isAlong)
     before.push_back(begin);
   if (areRowsCopied)

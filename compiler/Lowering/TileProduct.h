@@ -9,9 +9,10 @@
 // A tile of the result, a few rows by a few vectors of columns, stays in registers while k runs.
 // The columns that a panel needs are first copied, tile by tile, for up to `depth` steps of k: they
 // then lie together and stay in the second cache for a block of rows, while the rows that a tile
-// reads stay in the first. Columns that are left over go vector by vector, filled up with zeros.
-// Where the result is an output and nothing else is computed from it, sums are kept in it.
-// An operand that was copied to panels before is read where it is.
+// reads stay in the first. Rows that would fight for the same places in it are copied as well, step
+// by step, for a few tiles. Columns that are left over go vector by vector, filled up with zeros.
+// Where the result is an output and nothing else is computed from it, sums are kept in it. An
+// operand that was copied to panels before is read where it is.
 //
 //   for each block of rows and panel of columns (shared among threads):
 //     for each stretch of k:
@@ -47,9 +48,17 @@ protected:
     Value fromTile, toTile;
   };
   static constexpr int64_t kRows = 6, kBlock = 32 * kRows, kColumns = 256;
+  /// So many rows make up for copies that serve all of them.
+  static constexpr int64_t kManyRows = 2 * kBlock;
   /// From one step of a tile's copied rows to the next; tiles whose rows are copied together, since
   /// what lies together in memory is rows of several.
   static constexpr int64_t kRowsCopied = 8, kTilesCopied = 8;
+  /// The first cache: bytes of a line, places for a line, and lines that may share one. The places
+  /// of the second are of CPUs with vectors of 256 bits, and of 512.
+  static constexpr int64_t kLine = 64, kPlaces = 64, kWays = 8;
+  int64_t secondPlaces() { return e.options.vectorBits >= 512 ? 2048 : 1024; }
+  int64_t secondWays() { return e.options.vectorBits >= 512 ? 16 : 8; }
+  static int64_t mostInAPlace(int64_t count, int64_t bytes, int64_t apart, int64_t places);
 
   KernelEmitter &e;
   const OutputGroup &group;
@@ -59,7 +68,8 @@ protected:
   int64_t lanes = 1; ///< of a vector
   int64_t wide = 1;  ///< columns of a tile
   int64_t blockRows = kBlock, panelColumns = kColumns;
-  int64_t unit = 1;          ///< a panel has a multiple of it
+  int64_t mostColumns = kColumns; ///< of a panel, if it pays to have more
+  int64_t unit = 1;               ///< a panel has a multiple of it
   int64_t given = 0;         ///< columns of each panel that the right operand lies in, if it does
   int64_t pitch = kColumns;  ///< from a row of sums to the next
   int64_t depth;             ///< a copy has room for so many steps
@@ -76,6 +86,10 @@ protected:
   virtual bool mayReadRowsInPlace() = 0;
   /// Where the rows from i on lie in memory at a step, if one behind the other; else null.
   virtual Value rowsAt(Value, Value) { return {}; }
+  /// Where the steps of a row from k on lie in memory, if one behind the other; else null. And how
+  /// far, in elements, one row lies behind another.
+  virtual Value stepsAt(Value, Value) { return {}; }
+  virtual std::optional<int64_t> rowPitch() { return {}; }
   /// Where the sum at a row and column is to be kept, if not in memory of our own.
   virtual bool maySumInPlace() { return false; }
   virtual Value resultAt(Value, Value) { return {}; }
@@ -122,6 +136,7 @@ protected:
 
 private:
   bool isInPlace = false; ///< sums are kept in the result
+  bool areRowsCopied = false;
   /// Of known rows: tiles in all; those with one row more than the others; rows of these; tiles of
   /// a block.
   int64_t tileCount = 0, tallTiles = 0, lowRows = 0, blockTiles = 0;
@@ -132,6 +147,8 @@ private:
   bool isShallow() { return e.known(deep) && *e.known(deep) <= stretch; }
   bool isAllInPlace();
   bool copiesOnTheWay();
+  bool doRowsCollide();
+  bool doCopiesOfRowsPay();
   Value spreadOut(Value element);
   Value parts(Value size, int64_t part);
   Value smaller(Value size, int64_t most);
@@ -148,10 +165,11 @@ private:
   /// Calls body with each tile of a block; before that, rows are copied for steps from k0 on.
   void tiles(const Block &block, Value k0, Value steps, llvm::function_ref<void(Lines)> body);
   void copyRows(Value i, int64_t height, Value count, Value k0, Value steps);
+  void copySteps(Value i, int64_t height, Value to, Value k0, Value steps);
   void eachTile(const Panel &panel, llvm::function_ref<void(const Tile &)> body);
   void sumUp(const Lines &lines, const Panel &panel, const Tile &tile, Value k0, Value steps);
   Value behind(Value address, Value elements);
-  void transposeBlock(Value from, Value to, int64_t size);
+  void transposeBlock(ArrayRef<Value> from, Value to, int64_t pitch);
   /// From one of `lines`, or one tile of `copiedRows`, to the next: not a power of two, which would
   /// be the same places in the cache.
   int64_t apart() { return depth + 16; }

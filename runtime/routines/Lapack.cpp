@@ -2,6 +2,7 @@
 
 #include "routines/Lapack.h"
 #include "base/Sync.h"
+#include "routines/OpenBlas.h"
 
 #include <cstring>
 
@@ -24,20 +25,6 @@ struct Loaded {
 };
 Loaded loaded;
 
-/// OpenBLAS takes CPUs that are newer than itself for a very old one.
-const char *coreType() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
-    return "SkylakeX";
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return "Haswell";
-  return "Nehalem";
-#else
-  return "ARMV8";
-#endif
-}
-
 void noteMissing(const char *name) { strncpy(loaded.missing, name, sizeof(loaded.missing) - 1); }
 
 template <typename Function> void find(void *library, const char *name, Function &function) {
@@ -50,7 +37,7 @@ template <typename Function> void find(void *library, const char *name, Function
 void load() {
   const char *given = os::environment(libraryVariable);
   const char *name = given && given[0] ? given : libraryName;
-  void *library = os::openLibrary(name, "OPENBLAS_CORETYPE", coreType());
+  void *library = os::openLibrary(name, openBlasVariable, openBlasCoreType());
   if (!library)
     return noteMissing(name);
 #define FIND(name)                                                                                 \

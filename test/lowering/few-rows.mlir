@@ -19,16 +19,30 @@ mx.func @few(%x: !row, %w: !w) -> !out {
   mx.return %k : !out
 }
 
-// With more rows a panel pays.
+// With more rows a panel pays, unless the first cache holds all of the matrix.
 !rows = !mx.tensor<f32[64, 64]>
 !outs = !mx.tensor<f32[64, 20]>
-// CHECK-LABEL: llvm.func @more(
-// CHECK: llvm.alloca {{.*}} x f32
+// CHECK-LABEL: llvm.func @near(
+// CHECK-NOT: llvm.alloca {{.*}} x f32
 // CHECK: llvm.return
-mx.func @more(%x: !rows, %w: !w) -> !outs {
+mx.func @near(%x: !rows, %w: !w) -> !outs {
   %k = mx.kernel(%x, %w) attributes {sizes = []} : (!rows, !w) -> !outs {
   ^bb0(%a: !rows, %b: !w):
     %p = mx.matmul %a, %b : (!rows, !w) -> !outs
+    mx.yield %p : !outs
+  }
+  mx.return %k : !outs
+}
+
+!long = !mx.tensor<f32[64, 640]>
+!high = !mx.tensor<f32[640, 20]>
+// CHECK-LABEL: llvm.func @more(
+// CHECK: llvm.alloca {{.*}} x f32
+// CHECK: llvm.return
+mx.func @more(%x: !long, %w: !high) -> !outs {
+  %k = mx.kernel(%x, %w) attributes {sizes = []} : (!long, !high) -> !outs {
+  ^bb0(%a: !long, %b: !high):
+    %p = mx.matmul %a, %b : (!long, !high) -> !outs
     mx.yield %p : !outs
   }
   mx.return %k : !outs

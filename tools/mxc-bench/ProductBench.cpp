@@ -6,6 +6,7 @@
 
 #include "ProductBench.h"
 #include "Measure.h"
+#include "routines/OpenBlas.h"
 
 #include <mxc/mxc.hpp>
 #include <mxrt/cpu.h>
@@ -79,8 +80,7 @@ struct Peers {
     std::string count = std::to_string(threads);
     setenv("OMP_NUM_THREADS", count.c_str(), 1); // read when the libraries are opened
     setenv("OPENBLAS_NUM_THREADS", count.c_str(), 1);
-    // OpenBLAS takes CPUs that are newer than itself for a very old one.
-    setenv("OPENBLAS_CORETYPE", __builtin_cpu_supports("avx512f") ? "SkylakeX" : "Haswell", 0);
+    setenv(mxrt::openBlasVariable, mxrt::openBlasCoreType(), 0);
     find(dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL), "cblas_sgemm", openBlas);
     for (const char *name : {"libdnnl.so.3", "libdnnl.so.2"})
       if (find(dlopen(name, RTLD_NOW | RTLD_LOCAL), "dnnl_sgemm", oneDnn))
