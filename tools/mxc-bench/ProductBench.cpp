@@ -213,11 +213,14 @@ bool measureHalfs(const Case &given, int threads, const mx::Module &program,
 int runProductBench(int argc, char **argv) {
   const char *json = mx::bench::takeJson(argc, argv);
   int threads = 1, blocks = 15;
+  bool halfs = multipliesHalfs();
   for (int i = 0; i < argc; ++i)
     if (!std::strncmp(argv[i], "--threads=", 10))
       threads = std::atoi(argv[i] + 10);
     else if (!std::strncmp(argv[i], "--blocks=", 9))
       blocks = std::atoi(argv[i] + 9);
+    else if (!std::strcmp(argv[i], "--bf16"))
+      halfs = true;
     else
       return std::fprintf(stderr, "mxc-bench products: unknown option `%s`\n", argv[i]), 2;
   threads = std::max(1, threads);
@@ -236,10 +239,11 @@ int runProductBench(int argc, char **argv) {
       fine &= measure(one, threads, program, peers, report);
     for (const Case &one :
          {Case{256, 256, 256}, Case{512, 512, 512}, Case{1024, 1024, 1024}, Case{64, 512, 784}})
-      if (multipliesHalfs())
+      if (halfs)
         fine &= measureHalfs(one, threads, program, report);
     if (!multipliesHalfs())
-      report.note("bf16 is left out: this CPU has no products of it (AMX, AVX512_BF16)");
+      report.note(std::string("bf16 is ") + (halfs ? "widened" : "left out (--bf16 measures it)") +
+                  ": this CPU has no products of it (AMX, AVX512_BF16)");
     for (auto [name, isThere] : {std::pair("OpenBLAS", peers.openBlas != nullptr),
                                  std::pair("oneDNN", peers.oneDnn != nullptr)})
       if (!isThere)
