@@ -126,6 +126,22 @@ def attention():
                flops=4 * 4 * 8 * 512 * 512 * 64, tolerance=1e-3)
 
 
+def attention_step():
+    """Forward and backward; the sum of the three gradients."""
+    shape = [4, 8, 512, 64]
+    source = (f"graph fn run(q: f32{shape}, k: f32{shape}, v: f32{shape}, g: f32{shape}) -> f32{shape} {{\n"
+              "  let (_, (a, b, c)) = grad(q, k, v) {\n"
+              "    (softmax(q @ transpose(k, [0, 1, 3, 2]) * 0.125, axis=3) @ v * g).sum()\n  }\n  a + b + c\n}\n")
+
+    def peer(torch, q, k, v, g):
+        parts = [x.requires_grad_() for x in (q, k, v)]
+        call = torch.nn.functional.scaled_dot_product_attention
+        return lambda: sum(torch.autograd.grad((call(*parts) * g).sum(), parts))
+    return Row("attention 4x8x512x64, gradients", source,
+               [normal(*shape), normal(*shape, scale=0.9), normal(*shape, scale=1.1), normal(*shape, scale=0.7)],
+               peer, flops=12 * 4 * 8 * 512 * 512 * 64, tolerance=1e-3)
+
+
 def embedding():
     """A million rows, of which a step reads and changes 4096."""
     rows, width, count = 1_000_000, 64, 4096
@@ -371,5 +387,6 @@ def all_rows():
         yield convolution("depthwise 3x3 56x56 64 b8", 8, 56, 64, 64, 3, 1, 1, groups=64, part=part)
     yield convolution("7x7/2 224x224 3-64 b8", 8, 224, 3, 64, 7, 2, 3)
     yield attention()
+    yield attention_step()
     yield embedding()
     yield from pointwise_rows()
