@@ -39,7 +39,7 @@ With --exe it is the whole program: what `mxc run` would run, in one file.
   --max-bytes=512KiB       make values again rather than need more of the workspace for values in
                            between; error if that is not enough
   --unchecked              integer division by zero gives 0 instead of an error
-  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, panels, schedule,
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, block, panels, schedule,
                            recompute, in-place, co-share
   --seed N                 of --exe: seed of the generator that draws without one use (0)
   --cache=FOLDER           where compiled kernels are kept ($MX_CACHE_DIR, ~/.cache/mx)

@@ -27,7 +27,7 @@ with their bounds.
   --html FILE              also a page with a picture of the arena over time
   --max-bytes=512MiB       make values again until the arena is no larger; if nothing helps, say why and
                            exit with 1
-  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, panels, schedule,
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, block, panels, schedule,
                            recompute, in-place, co-share
   -D name=value            a value for `option(name, default)`
   --error-format=text|short|json   --silence=CODE   --as NAME   --colour=auto|always|never

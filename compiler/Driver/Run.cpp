@@ -33,7 +33,7 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --timing                 say at the end where the time went: stages of the compiler, running, slow kernels
   --perf-map               name compiled code for `perf record`, in /tmp/perf-PID.map
   --logdir=FOLDER          where `log` writes its curves (runs/NAME-DATE); see mxc report
-  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, panels, schedule,
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, block, panels, schedule,
                            recompute, in-place, co-share
   --explain-fusion         say which ops of a graph were not put into one kernel, and why
   --emit=STAGE             print a stage: tokens ast typed mx bytecode mx-specialised mx-fused dot mxrt
@@ -62,7 +62,7 @@ const std::set<std::string> &runOptions() {
     for (const char *more :
          {"-e", "--check", "--seed", "--max-memory", "--max-bytes", "--profile", "--disable",
           "--cache", "--filter", "--target-cpu", "--internal-mistake", "--internal-chunk",
-          "--internal-words", "--logdir"})
+          "--internal-block", "--internal-words", "--logdir"})
       all.insert(more);
     return all;
   }();
@@ -135,6 +135,8 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
     options.compile.kernels.chunkWork = std::max(1ll, std::atoll(chunk->c_str()));
   if (std::string problem = readWords(line, options.compile); !problem.empty())
     return problem;
+  if (auto block = line.value("--internal-block"))
+    options.compile.blockBytes = std::max(1ll, std::atoll(block->c_str()));
   if (auto seed = line.value("--seed"))
     if (std::string problem = readSeed(*seed, options.seed); !problem.empty())
       return problem;

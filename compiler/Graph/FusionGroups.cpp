@@ -61,7 +61,8 @@ bool isShapeInPlace(Operation *op) {
   return llvm::all_of(op->getUses(), [&](OpOperand &use) {
     auto product = dyn_cast<ir::MatmulOp>(use.getOwner());
     return use.getOwner()->getBlock() == op->getBlock() &&
-           (product ? !product.getPanels() : isa<ir::TransposeOp>(use.getOwner()));
+           (product ? !product.getPanels() && product.getBegin() != op->getResult(0)
+                    : isa<ir::TransposeOp>(use.getOwner()));
   });
 }
 /// Costs nothing to compute again: an index, a stride or a number.
@@ -187,6 +188,9 @@ bool FusionGroups::absorbs(Operation *user, Operation *cheap) {
     return false; // made once, for all turns of a loop
   if (isTable(user)) // its zeros are in no memory
     return cast<ir::ScatterAddOp>(user).getX() == cheap->getResult(0);
+  if (auto product = dyn_cast<ir::MatmulOp>(user);
+      product && product.getBegin() == cheap->getResult(0))
+    return false;
   if (kind == KernelKind::Product)
     return swapsTwo(cheap, -2) || // packing reads either order
            (isa<ir::ReshapeOp>(cheap) && cheap->hasAttr(kView));

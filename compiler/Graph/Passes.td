@@ -168,6 +168,27 @@ def Hoist : Pass<"hoist", "::mx::ir::GraphOp"> {
   }];
 }
 
+def Block : Pass<"block", "::mx::ir::GraphOp"> {
+  let summary = "computes large matrices between two products in blocks of rows that stay in the cache";
+  let description = [{
+    In and out: a flat graph, before `Panels` and `Fuse`. A chain is a product (q @ k.T), ops on its rows
+    (elementwise ones, reductions along the last axis: a softmax, masks, scales), and products that take
+    the result in (@ v). If nobody else reads the matrices in between and these are large, the chain is
+    computed in loops over the first batch axes and over blocks of rows: slices of operands, the ops
+    of the chain, updates of the results. A product that sums over rows goes on with its sums from block
+    to block, so no order of a sum changes. Where the backward pass needs what the forward pass
+    computed, it computes it again; results of whole rows are kept.
+
+    Not where sizes are open, where the matrices are not large beside what they are made of, and where each
+    block would read more of other operands than is saved. Sums of 16 bits do not go on, so rows of those stay together.
+  }];
+  let options = [
+    Option<"leastBytes", "least-bytes", "int64_t", "4194304", "leave smaller matrices alone">,
+    Option<"blockBytes", "block-bytes", "int64_t", "262144", "of a matrix, in one turn of a loop">,
+    Option<"leastRows", "least-rows", "int64_t", "32", "of a block, if there are so many">,
+  ];
+}
+
 def Panels : Pass<"panels", "::mx::ir::GraphOp"> {
   let summary = "copies a matrix that products in a loop read to panels once, before the loop";
   let description = [{

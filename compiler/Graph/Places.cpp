@@ -22,12 +22,18 @@ static std::optional<std::pair<int64_t, int64_t>> rangeOf(Value number, unsigned
     return std::pair(from->first, to->second - 1);
   }
   Operation *op = number.getDefiningOp();
-  if (!isa<ir::AddOp, ir::SubOp>(op))
+  if (!isa<ir::AddOp, ir::SubOp, ir::MulOp>(op))
     return std::nullopt;
   auto a = rangeOf(op->getOperand(0), depth + 1), b = rangeOf(op->getOperand(1), depth + 1);
   if (!a || !b)
     return std::nullopt;
   std::pair<int64_t, int64_t> out;
+  if (isa<ir::MulOp>(op)) {
+    if (a->first < 0 || b->first < 0 || __builtin_mul_overflow(a->first, b->first, &out.first) ||
+        __builtin_mul_overflow(a->second, b->second, &out.second))
+      return std::nullopt;
+    return out;
+  }
   bool wraps = isa<ir::AddOp>(op) ? __builtin_add_overflow(a->first, b->first, &out.first) ||
                                         __builtin_add_overflow(a->second, b->second, &out.second)
                                   : __builtin_sub_overflow(a->first, b->second, &out.first) ||
@@ -35,6 +41,22 @@ static std::optional<std::pair<int64_t, int64_t>> rangeOf(Value number, unsigned
   return wraps ? std::nullopt : std::optional(out);
 }
 std::optional<std::pair<int64_t, int64_t>> rangeOf(Value number) { return rangeOf(number, 0); }
+
+/// How many places there are between two numbers, if the second one is the first and a constant.
+static std::optional<int64_t> distance(Value from, Value to) {
+  auto add = to.getDefiningOp<ir::AddOp>();
+  return add && add.getX() == from ? constantInt(add.getY()) : std::nullopt;
+}
+
+/// A range from a number that differs from turn to turn, of as many places in each.
+static std::optional<Span> movingSpan(Value from, Value to, int64_t size) {
+  auto range = rangeOf(from);
+  std::optional<int64_t> count = distance(from, to);
+  if (!range || !count || *count < 0 || range->first < 0 || *count > size ||
+      range->second > size - *count)
+    return std::nullopt;
+  return Span{range->first, range->second + *count, range->first == range->second, false, *count};
+}
 
 std::optional<Part> partOf(ArrayAttr spec, ValueRange at, ir::TensorType x) {
   std::optional<SmallVector<ir::SpecEntry>> entries = ir::readSpec(spec);
@@ -49,18 +71,26 @@ std::optional<Part> partOf(ArrayAttr spec, ValueRange at, ir::TensorType x) {
     if (!size)
       return std::nullopt;
     if (entry.kind == ir::SpecEntry::Whole) {
-      out.push_back({0, *size, true, false});
+      out.push_back({0, *size, true, false, *size});
       continue;
     }
     if (entry.kind == ir::SpecEntry::Place) {
       auto range = rangeOf(at[next++]);
       if (!range || range->first < 0 || range->second >= *size)
         return std::nullopt;
-      out.push_back({range->first, range->second + 1, range->first == range->second, true});
+      out.push_back({range->first, range->second + 1, range->first == range->second, true, 1});
       continue;
     }
     if (entry.step)
       return std::nullopt;
+    if (entry.from && entry.to && !constantInt(at[next])) {
+      std::optional<Span> span = movingSpan(at[next], at[next + 1], *size);
+      if (!span)
+        return std::nullopt;
+      out.push_back(*span);
+      next += 2;
+      continue;
+    }
     int64_t ends[] = {0, *size};
     for (auto [isGiven, end] : {std::pair(entry.from, &ends[0]), std::pair(entry.to, &ends[1])})
       if (isGiven) {
@@ -71,7 +101,7 @@ std::optional<Part> partOf(ArrayAttr spec, ValueRange at, ir::TensorType x) {
       }
     if (ends[0] < 0 || ends[1] < ends[0] || ends[1] > *size)
       return std::nullopt;
-    out.push_back({ends[0], ends[1], true, false});
+    out.push_back({ends[0], ends[1], true, false, ends[1] - ends[0]});
   }
   return out.size() == x.rank() ? std::optional(out) : std::nullopt;
 }
@@ -81,7 +111,7 @@ static SmallVector<int64_t> sizesOf(ArrayRef<Span> part) {
   SmallVector<int64_t> out;
   for (const Span &span : part)
     if (!span.isOne)
-      out.push_back(span.to - span.from);
+      out.push_back(span.count);
   return out;
 }
 

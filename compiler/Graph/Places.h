@@ -9,8 +9,9 @@ namespace mx::graph {
 /// Along one axis: all places named are in [from, to).
 struct Span {
   int64_t from, to;
-  bool isAll; ///< and all of these are
-  bool isOne; ///< one place of them, in each run of the op; the axis goes
+  bool isAll;    ///< and all of these are
+  bool isOne;    ///< one place of them, in each run of the op; the axis goes
+  int64_t count; ///< places named in each run of the op
 };
 using Part = llvm::SmallVector<Span, 4>;
 

@@ -58,7 +58,7 @@ struct UpdatesOfAll : OpRewritePattern<ir::UpdateOp> {
       for (auto [i, span] : llvm::enumerate(*part)) {
         int64_t all = *last.getType().getSizes()[i].constant();
         sizes.push_back(ir::SizeAttr::get(getContext(), span.to - span.from));
-        if (span.isOne || (span.to - span.from != all && own))
+        if (span.isOne || !span.isAll || (span.to - span.from != all && own))
           return failure();
         if (span.to - span.from != all)
           own = i;

@@ -48,6 +48,8 @@ private:
   std::optional<int64_t> rowPitch() override;
   bool maySumInPlace() override;
   Value resultAt(Value i, Value j) override;
+  bool hasBegin() override { return op.getBegin() != nullptr; }
+  Value beginAt(Value i, Value j) override;
   SmallVector<Value> resultPlace(Value i, Value j);
   BlockArgument denseMemoryOf(Value matrix);
   BlockArgument memoryOf(Value matrix);
@@ -327,6 +329,13 @@ Value Product::resultAt(Value i, Value j) {
   return e.addressAt(to, e.add(e.mul(i, columns), j));
 }
 
+Value Product::beginAt(Value i, Value j) {
+  Buffer from = e.input(cast<BlockArgument>(op.getBegin()));
+  if (!isFlat)
+    return e.addressAt(from, e.offset(from, resultPlace(i, j)));
+  return e.addressAt(from, e.add(e.mul(i, columns), j));
+}
+
 void Product::finish(Value row, Value i, Value count, Value begin, Value width) {
   e.nest({count, width}, [&](Indices at) {
     Evaluator::Scope scope(evaluator);
@@ -349,6 +358,9 @@ LogicalResult emitMatmul(KernelEmitter &e, const OutputGroup &group) {
       (!y || e.isStrided(y) ||
        (!op.getType().getElement().isF32() && !op.getType().getElement().isF64())))
     return op.emitOpError() << "reads panels of f32 or f64 from dense memory";
+  if (Value begin = op.getBegin())
+    if (auto argument = dyn_cast<BlockArgument>(begin); !argument || e.isStrided(argument))
+      return op.emitOpError() << "reads what its sums begin with from dense memory";
   Product(e, group).emit();
   return success();
 }

@@ -46,13 +46,34 @@ void ProgramBuilder::bindCarried(ArrayRef<BlockArgument> arguments, const Joined
     values[argument] = buffer ? buffer : numbers[next++];
 }
 
+/// Whether a loop changes its carried value in part, as it would where that is. In memory of the
+/// arena it does (ReuseInPlace); in that of a caller each turn would copy all of it.
+static bool isChangedInPart(Value result) {
+  Operation *loop = result.getDefiningOp();
+  if (!isa_and_nonnull<ir::ForOp, ir::WhileOp>(loop))
+    return false;
+  unsigned index = cast<OpResult>(result).getResultNumber();
+  Block &body = loop->getRegions().back().front();
+  Value next = body.getTerminator()->getOperand(index);
+  auto kernel = next.getDefiningOp<ir::KernelOp>();
+  if (!kernel)
+    return isChangedInPart(next);
+  unsigned output = cast<OpResult>(next).getResultNumber();
+  Operation *last = kernel.getBody().front().getTerminator()->getOperand(output).getDefiningOp();
+  if (!isa_and_nonnull<ir::UpdateOp, ir::ScatterAddOp>(last))
+    return false;
+  return isa<BlockArgument>(last->getOperand(0));
+}
+
 /// Results of `block` that are computed in it go straight to where they are needed. Only where
 /// nothing in the block reads those buffers.
 void ProgramBuilder::writeDirectly(Block &block, ValueRange yielded, ArrayRef<Value> buffers) {
   for (auto [value, buffer] : llvm::zip(yielded, buffers)) {
     auto type = dyn_cast<ir::TensorType>(value.getType());
     Operation *by = value.getDefiningOp();
-    if (buffer && type && !type.isHost() && by && by->getBlock() == &block)
+    bool isOfCaller = isa_and_nonnull<BlockArgument>(buffer);
+    if (buffer && type && !type.isHost() && by && by->getBlock() == &block &&
+        !(isOfCaller && isChangedInPart(value)))
       destinations.try_emplace(value, buffer);
   }
 }

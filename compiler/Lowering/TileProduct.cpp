@@ -502,7 +502,7 @@ void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
   // Neither the result nor what is read in place has room behind its last column. No mask where all
   // lanes are known to be there.
   SmallVector<Value> isThere(static_cast<size_t>(tile.vectors));
-  for (int64_t v = 0; v < tile.vectors && (isInPlace || !tile.copied); ++v)
+  for (int64_t v = 0; v < tile.vectors && (isInPlace || hasBegin() || !tile.copied); ++v)
     if (e.known(tile.width).value_or(0) < (v + 1) * lanes)
       isThere[static_cast<size_t>(v)] = firstLanes(lanes, e.sub(tile.width, e.number(v * lanes)));
   auto eachSum = [&](llvm::function_ref<void(Value address, Value mask)> body) {
@@ -518,9 +518,21 @@ void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
       return LLVM::LoadOp::create(e.b, vectorType(), from, alignment());
     return LLVM::MaskedLoadOp::create(e.b, vectorType(), from, mask, nothing, alignment());
   };
-  SmallVector<Value> before(static_cast<size_t>(height * tile.vectors), nothing);
-  if (!isShallow()) {
-    auto nothingYet = [&](OpBuilder &, Location) { scf::YieldOp::create(e.b, before); };
+  auto begun = [&] {
+    SmallVector<Value> out(static_cast<size_t>(height * tile.vectors), nothing);
+    for (int64_t at = 0; at < height * tile.vectors && hasBegin(); ++at) {
+      int64_t r = at / tile.vectors, v = at % tile.vectors;
+      Value column = e.add(e.add(panel.begin, tile.column), e.number(v * lanes));
+      out[static_cast<size_t>(at)] =
+          load(beginAt(e.add(i, e.number(r)), column), isThere[static_cast<size_t>(v)]);
+    }
+    return out;
+  };
+  SmallVector<Value> before;
+  if (isShallow()) {
+    before = begun();
+  } else {
+    auto nothingYet = [&](OpBuilder &, Location) { scf::YieldOp::create(e.b, begun()); };
     auto sumsUntilHere = [&](OpBuilder &, Location) {
       SmallVector<Value> loaded;
       eachSum([&](Value from, Value mask) { loaded.push_back(load(from, mask)); });

@@ -93,6 +93,9 @@ protected:
   /// Where the sum at a row and column is to be kept, if not in memory of our own.
   virtual bool maySumInPlace() { return false; }
   virtual Value resultAt(Value, Value) { return {}; }
+  /// Where the number lies that the sum at a row and column begins with, if it is not 0.
+  virtual bool hasBegin() { return false; }
+  virtual Value beginAt(Value, Value) { return {}; }
   /// Whole tiles of columns are read where they are, with the address from columnsAt().
   virtual bool mayReadInPlace() { return false; }
   /// Whole tiles of columns are copied by the first tile of rows, while it uses them.

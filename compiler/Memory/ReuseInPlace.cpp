@@ -75,17 +75,22 @@ ArrayRef<ir::SizeAttr> rowSpace(ir::KernelOp kernel) {
 bool isReadInPlace(BlockArgument input, bool rows) {
   llvm::SmallPtrSet<Operation *, 8> seen;
   SmallVector<Value> work{input};
-  while (!work.empty())
-    for (Operation *user : work.pop_back_val().getUsers()) {
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    for (Operation *user : value.getUsers()) {
       if (user->hasTrait<OpTrait::IsTerminator>() || !seen.insert(user).second)
         continue;
       if (rows && user->hasTrait<ir::Reduction>())
         continue;
-      if (!user->hasTrait<ir::Elementwise>() || user->getNumResults() != 1 ||
+      // A sum begins with the element at its place.
+      auto product = dyn_cast<ir::MatmulOp>(user);
+      bool begins = product && product.getX() != value && product.getY() != value;
+      if (!(user->hasTrait<ir::Elementwise>() || begins) || user->getNumResults() != 1 ||
           sizesOf(user->getResult(0)) != sizesOf(input))
         return false;
       work.push_back(user->getResult(0));
     }
+  }
   return true;
 }
 

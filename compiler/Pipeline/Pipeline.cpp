@@ -39,6 +39,8 @@ std::string Options::key() const {
     key += "-" + pass + " ";
   if (guard)
     key += "guard ";
+  if (blockBytes > 0)
+    key += "block=" + std::to_string(blockBytes) + " ";
   if (maxBytes > 0)
     key += "max-bytes=" + std::to_string(maxBytes) + " ";
   return mistake.empty() ? key : key + "mistake=" + mistake;
@@ -130,6 +132,13 @@ static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
     passes.addNestedPass<ir::GraphOp>(graph::createHoist());
   passes.addPass(createCanonicalizerPass());
   passes.addNestedPass<ir::GraphOp>(graph::createReleaseAgain());
+  // Once it is clear who reads a matrix.
+  if (on("block")) {
+    graph::BlockOptions block;
+    if (options.blockBytes > 0)
+      block = {options.blockBytes, options.blockBytes, 1}; // small ones too
+    passes.addNestedPass<ir::GraphOp>(graph::createBlock(block));
+  }
   // Nothing folds reshapes and transposes any more.
   if (on("panels"))
     passes.addNestedPass<ir::GraphOp>(graph::createPanels());

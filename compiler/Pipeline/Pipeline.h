@@ -23,7 +23,7 @@ inline constexpr std::string_view kPhases[] = {"mx",   "mx-specialised", "mx-fus
 
 /// Passes that can be left out; results are the same without them.
 inline constexpr std::string_view kCanDisable[] = {
-    "fuse", "simplify", "cse", "hoist", "panels", "schedule", "recompute", "in-place", "co-share"};
+    "fuse", "simplify", "cse", "hoist", "block", "panels", "schedule", "recompute", "in-place", "co-share"};
 
 struct Options {
   lowering::KernelOptions kernels;
@@ -37,6 +37,8 @@ struct Options {
   /// Bytes that the arena of a graph may have; 0: no limit. Values are made again where it needs
   /// more.
   int64_t maxBytes = 0;
+  /// Bytes of a matrix above which it is computed in blocks, and of a block; 0: as Block says.
+  int64_t blockBytes = 0;
   /// Kernels are watched: they may change nothing but their outputs.
   bool guard = false;
   /// Code that is loaded is named in a file for `perf`.

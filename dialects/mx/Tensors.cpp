@@ -92,6 +92,11 @@ LogicalResult MatmulOp::verify() {
       (getY().getType().rank() != 3 || getY().getType().getSizes()[2].constant() != kPanel))
     return emitOpError() << "panels are [N / " << kPanel << ", K, " << kPanel << "], not "
                          << getY().getType();
+  if (Value begin = getBegin();
+      begin && (begin.getType() != getType() ||
+                !(getType().getElement().isF32() || getType().getElement().isF64())))
+    return emitOpError() << "sums of f32 or f64 begin with a value of the result's type, not "
+                         << begin.getType();
   return checkShape(*this, getType(), [&](const DimFacts &facts, DimContext &) {
     return matmulShape(getX().getType().shape(), rightType().shape(), facts);
   });

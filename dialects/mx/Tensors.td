@@ -37,10 +37,16 @@ def Mx_ArgminOp : Mx_ReduceOp<"argmin", "place of the smallest (i32), the first 
 // ---------------------------------------------------------------------------------------- products
 
 def Mx_MatmulOp : Mx_TensorOp<"matmul", "x @ y: the last two dims multiply as matrices, those before are broadcast; a vector is a row on the left and a column on the right"> {
-  let arguments = (ins Mx_TensorType:$x, Mx_TensorType:$y, UnitAttr:$panels);
+  let arguments = (ins Mx_TensorType:$x, Mx_TensorType:$y, Optional<Mx_TensorType>:$begin,
+                       UnitAttr:$panels);
   let description = [{ With `panels` y is [N / P, K, P], a matrix of K rows and N columns of which each P
-    lie together, P = kPanel. Made by `Panels`. }];
-  let assemblyFormat = "$x `,` $y (`panels` $panels^)? attr-dict `:` functional-type(operands, results)";
+    lie together, P = kPanel. Made by `Panels`. Sums begin with 0, or with the elements of `begin`, f32 or
+    f64 of the result's type: then a product over some terms goes on with one over those before them, and
+    both give the bits of one over all. Made by `Block`. }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$x, "::mlir::Value":$y),
+      [{ build($_builder, $_state, result, x, y, ::mlir::Value(), /*panels=*/false); }]>];
+  let assemblyFormat = [{ $x `,` $y (`from` $begin^)? (`panels` $panels^)? attr-dict
+    `:` functional-type(operands, results) }];
   let extraClassDeclaration = [{
     /// Columns of a panel: a multiple of the columns of a tile on every CPU.
     static constexpr int64_t kPanel = 64;

@@ -277,3 +277,29 @@ def make_outer(g):
 
 Op("T @", make_outer, lambda names, attrs, types: f"{names[0]}.T @ {names[1]}",
    lambda v, attrs: B.matmul(v[0].moved(np.transpose), v[1]), 2)
+
+
+def make_chain(g):
+    """Two products with ops on rows between them, as in attention."""
+    a = g.some(lambda v: v.elem in FLOATS and len(v.shape) >= 2)
+    if a is None:
+        return None
+    x = g.value(a)
+    like = lambda v: v.elem == x.elem and len(v.shape) == len(x.shape) and v.shape[:-2] == x.shape[:-2]
+    b = g.some(lambda v: like(v) and v.shape[-1] == x.shape[-1])
+    c = g.some(lambda v: like(v) and v.shape[-2] == g.value(b).shape[-2])
+    return [a, b, c], {"form": g.choice(["softmax", "plain", "turned"])}
+
+
+CHAINS = {"softmax": "(({0} @ {1}.T).softmax(axis=-1)) @ {2}", "plain": "abs({0} @ {1}.T) @ {2}",
+          "turned": "{2}.T @ abs({0} @ {1}.T).T"}
+
+
+def chain(v, attrs):
+    turned = lambda y: y.moved(lambda a: np.swapaxes(a, -1, -2))
+    s = B.matmul(v[0], turned(v[1]))
+    p = softmax(s, -1, True) if attrs["form"] == "softmax" else Value(s.elem, np.abs(s.ref), s.err)
+    return turned(B.matmul(p, v[2])) if attrs["form"] == "turned" else B.matmul(p, v[2])
+
+
+Op("chain", make_chain, lambda n, attrs, t: CHAINS[attrs["form"]].format(*n), chain, 1)

@@ -132,6 +132,28 @@ def attention(batch=4, heads=8, steps=512, width=64):
         goal=0.8, flops=4 * batch * heads * steps * steps * width, tolerance=1e-3, quick=True)
 
 
+def attention_gradients(batch=4, heads=8, steps=512, width=64):
+    """Forward and backward; the sum of the three gradients."""
+    shape = (batch, heads, steps, width)
+    tensors = [Tensor(name, shape) for name in "qkvg"]
+    scale = width ** -0.5
+    source = (f"graph fn run({signature(tensors)}) -> f32{list(shape)} {{\n  let (_, (a, b, c)) = grad(q, k, v) {{\n"
+              f"    (softmax(q @ transpose(k, [0, 1, 3, 2]) * {scale}, axis=3) @ v * g).sum()\n  }}\n  a + b + c\n}}\n")
+
+    def torch_step(torch, q, k, v, g):
+        parts = [x.requires_grad_() for x in (q, k, v)]
+        call = torch.nn.functional.scaled_dot_product_attention
+        return lambda: sum(torch.autograd.grad((call(*parts) * g).sum(), parts))
+
+    def jax_step(jax):
+        def value(q, k, v, g):
+            return (jax.nn.softmax(q @ k.swapaxes(2, 3) * scale, axis=3) @ v * g).sum()
+        return lambda *values: sum(jax.grad(value, argnums=(0, 1, 2))(*values))
+    return Row(6, f"attention {batch}x{heads}x{steps}x{width}, gradients", source, tensors,
+               {"torch": torch_step, "jax": jax_function(jax_step)},
+               goal=0.8, flops=12 * batch * heads * steps * steps * width, tolerance=1e-3)
+
+
 def embedding(rows=1_000_000, width=64, count=4096):
     """A step reads and changes few rows of many."""
     tensors = [Tensor("w", (rows, width)), Tensor("i", (count,), below=rows), Tensor("g", (count, width))]
