@@ -189,7 +189,7 @@ void Convolution::copyAlong(const Spot &spot, Value fixed, Value step, Value fro
                             const Buffer &into, Value at) {
   const ConvAxis &axis = axes.back();
   int64_t bits = type.getIntOrFloatBitWidth(), width = e.options.vectorBits / bits;
-  bool isShort = e.known(axis.size).value_or(3 * width) <= 2 * width;
+  bool isShort = e.known(axis.size).value_or(kShort + 1) <= kShort;
   if (!isShort || e.options.vectorBits < 256 || bits < 32 || e.memoryType(x.element) != type ||
       e.known(step) != 1 || e.known(axis.step) != 1 || e.known(axis.holes) != 1)
     return along(spot, fixed, step, from, to,
@@ -204,7 +204,7 @@ void Convolution::copyAlong(const Spot &spot, Value fixed, Value step, Value fro
     Value count = arith::MaxSIOp::create(e.b, e.sub(place, p), e.number(0));
     return firstLanes(width, e.least(count, e.number(width)));
   };
-  e.loop(from, to, width, [&](Value p) {
+  auto copyVector = [&](Value p) {
     Value isThere = lanesBefore(end, p);
     if (e.known(fixed) != 0)
       isThere = e.choose(lanesBefore(begin, p),
@@ -216,7 +216,15 @@ void Convolution::copyAlong(const Spot &spot, Value fixed, Value step, Value fro
     auto alignment = static_cast<unsigned>(bits / 8);
     Value elements = LLVM::MaskedLoadOp::create(e.b, vector, address, isThere, nothing, alignment);
     LLVM::StoreOp::create(e.b, elements, e.addressAt(into, e.add(at, p)), alignment);
-  });
+  };
+  // Written out, so that the masks are the same for all channels.
+  if (std::optional<int64_t> first = e.known(from), end = e.known(to);
+      first && end && *end - *first <= 2 * kShort) {
+    for (int64_t p = *first; p < *end; p += width)
+      copyVector(e.number(p));
+    return;
+  }
+  e.loop(from, to, width, copyVector);
 }
 
 /// Cuts `count` numbers from `begin` where a line of `length` ends: body gets the line, and where

@@ -52,7 +52,7 @@ protected:
   /// more.
   void copyAlong(const Spot &spot, Value fixed, Value step, Value from, Value to,
                  const Buffer &into, Value at);
-  static constexpr int64_t kBehind = 16;
+  static constexpr int64_t kBehind = 16, kShort = 32; ///< kShort: a line that goes by vectors
   /// Cuts `count` numbers from `begin` where a line of `length` ends: body gets the line, and where
   /// the stretch begins and ends in it. `fromStart`: the first one begins with its line, and either
   /// `count` is known, or the last one ends with its line.

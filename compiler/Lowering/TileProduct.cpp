@@ -70,8 +70,6 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
   lanes = std::max<int64_t>(1, bits / type.getIntOrFloatBitWidth());
   std::optional<int64_t> m = e.known(rows), n = e.known(columns);
   isInPlace = maySumInPlace();
-  if (bits >= 512)
-    blockRows = 48 * kRows;
   // Sums that need no room of our own may be of as many rows as there are.
   if (m && (isInPlace || isShallow()))
     blockRows = std::max<int64_t>(blockRows, llvm::alignTo(*m, kRows));

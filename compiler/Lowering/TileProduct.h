@@ -47,9 +47,9 @@ protected:
     Value first, count;
     Value fromTile, toTile;
   };
-  static constexpr int64_t kRows = 6, kBlock = 32 * kRows, kColumns = 256;
+  static constexpr int64_t kRows = 6, kBlock = 48 * kRows, kColumns = 256;
   /// So many rows make up for copies that serve all of them.
-  static constexpr int64_t kManyRows = 2 * kBlock;
+  static constexpr int64_t kManyRows = 64 * kRows;
   /// From one step of a tile's copied rows to the next; tiles whose rows are copied together, since
   /// what lies together in memory is rows of several.
   static constexpr int64_t kRowsCopied = 8, kTilesCopied = 8;

@@ -112,6 +112,43 @@ double block(int threads, int calls, const std::function<void()> &call) {
   return (clockOf(threads) - begin) / calls;
 }
 
+#if defined(__x86_64__)
+constexpr int kPeakTurns = 200000;
+/// Sums of vectors of `bytes` that do not wait for each other, enough of them for the CPU's
+/// latency.
+#define PEAK(name, features, bytes, count)                                                         \
+  __attribute__((target(features), noinline)) double name() {                                      \
+    typedef float Vector __attribute__((vector_size(bytes)));                                      \
+    Vector sums[count] = {}, factor = Vector{} + 0.999f, more = Vector{} + 1e-4f;                  \
+    for (int turn = 0; turn < kPeakTurns; ++turn)                                                  \
+      for (Vector & sum : sums) {                                                                  \
+        sum = sum * factor + more;                                                                 \
+        asm volatile("" : "+x"(sum));                                                              \
+      }                                                                                            \
+    volatile float used = sums[0][0];                                                              \
+    (void)used;                                                                                    \
+    return 2.0 * kPeakTurns * count * bytes / 4;                                                   \
+  }
+PEAK(peakOf256, "avx2,fma", 32, 12)
+PEAK(peakOf512, "avx512f", 64, 24)
+#undef PEAK
+#endif
+
+/// GFLOP/s of one thread that only multiplies and adds, which no product can exceed; 0: not known.
+double peak() {
+  double best = 0;
+#if defined(__x86_64__)
+  auto work = __builtin_cpu_supports("avx512f")                                 ? peakOf512
+              : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? peakOf256
+                                                                                : nullptr;
+  for (int i = 0; work && i < 100; ++i) {
+    double begin = clockOf(1), done = work();
+    best = std::max(best, done / (clockOf(1) - begin) / 1e3);
+  }
+#endif
+  return best;
+}
+
 /// Sums are added up in other orders.
 bool agree(const std::vector<float> &a, const std::vector<float> &b, int k) {
   for (size_t i = 0; i < a.size(); ++i)
@@ -248,6 +285,8 @@ int runProductBench(int argc, char **argv) {
                                  std::pair("oneDNN", peers.oneDnn != nullptr)})
       if (!isThere)
         report.note(std::string(name) + " is not on this machine");
+    if (double most = peak(); most > 0)
+      report.note("peak of one thread: " + std::to_string(std::lround(most)) + " GFLOP/s");
     report.note("microseconds a product, " + std::to_string(threads) +
                 " thread(s); ratio: the peer's time / ours");
     report.printTable(stdout);
