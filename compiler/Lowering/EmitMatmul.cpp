@@ -24,6 +24,7 @@ private:
   static constexpr int64_t kPage = 4096;
   static constexpr int64_t kNear = 16 * 1024;    ///< of a matrix that the first cache holds
   static constexpr int64_t kCopied = 512 * 1024; ///< bytes of a panel: what the stack has room for
+  static constexpr int64_t kLeastWidened = 64;
   MatmulOp op;
 
   TensorType x() { return op.getX().getType(); }
@@ -231,10 +232,13 @@ bool Product::mayCopyOnTheWay() {
 
 Value Product::columnsAt(Value k, Value j) { return addressIn(op.getY(), rightPlace(k, j)); }
 
-/// Steps of k that lie together; others would fight for the same places in the cache.
+/// Steps of k that lie together; others would fight for the same places in the cache. Floats of 16
+/// bits are widened once for all columns of a panel, if they are not few.
 bool Product::mayReadRowsInPlace() {
   auto argument = dyn_cast<BlockArgument>(op.getX());
-  return !(argument && e.isStrided(argument)) &&
+  bool isWide =
+      e.memoryType(x().getElement()) == type || e.known(columns).value_or(kColumns) < kLeastWidened;
+  return isWide && !(argument && e.isStrided(argument)) &&
          !isa_and_nonnull<TransposeOp>(op.getX().getDefiningOp());
 }
 
