@@ -89,13 +89,9 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
     return products * static_cast<int64_t>(llvm::divideCeil(*m, blockRows) *
                                            llvm::divideCeil(*n, panelColumns));
   };
-  // Copied rows serve the columns of one panel only, so that it is to have many; copied columns
-  // serve the rows of one block.
-  if (pays && (isInPlace || isShallow())) {
+  // Copied rows serve the columns of one panel only, so that it is to have many.
+  if (pays && (isInPlace || isShallow()))
     panelColumns = mostColumns;
-    while (blocks() < kEnoughBlocks && blockRows >= 2 * kManyRows)
-      blockRows = llvm::alignTo(blockRows / 2, kRows);
-  }
   int64_t enough = areRowsCopied ? kEnoughBlocks / 2 : kEnoughBlocks;
   while (m && n && blocks() < enough && *n > kLeastColumns && panelColumns > kLeastColumns)
     panelColumns /= 2;
