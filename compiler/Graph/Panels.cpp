@@ -14,9 +14,6 @@ namespace mx::graph {
 
 namespace {
 
-/// With fewer rows a product reads the columns where they are, if they lie together.
-constexpr int64_t kFewRows = 12;
-
 bool isLoop(Operation *op) { return isa<ir::ForOp, ir::WhileOp>(op); }
 
 /// The matrix that y is the transpose of, if it is.
@@ -49,7 +46,7 @@ public:
                 y.getSizes()[0].constant().value_or(0) > 0 &&
                 y.getSizes()[1].constant().value_or(0) > 0 &&
                 *y.getSizes()[1].constant() % ir::MatmulOp::kPanel == 0 && rows;
-    if (!fits || (!from && x.rank() == 2 && *rows <= kFewRows))
+    if (!fits || (!from && x.rank() == 2 && *rows <= ir::MatmulOp::kFewRows))
       return;
     Operation *loop = loopWithout(from ? from : op.getY(), op);
     if (!loop)

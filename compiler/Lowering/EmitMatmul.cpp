@@ -19,8 +19,6 @@ public:
   void emit();
 
 private:
-  /// With fewer rows copying a panel costs more than it saves.
-  static constexpr int64_t kFewRows = 2 * kRows;
   static constexpr int64_t kPage = 4096;
   static constexpr int64_t kNear = 16 * 1024;    ///< of a matrix that the first cache holds
   static constexpr int64_t kCopied = 512 * 1024; ///< bytes of a panel: what the stack has room for
@@ -215,7 +213,8 @@ bool Product::mayReadInPlace() {
     return true;
   std::optional<int64_t> n = e.known(columns), k = e.known(deep);
   bool areNear = n && k && *n * *k <= kNear / (type.getIntOrFloatBitWidth() / 8);
-  return (areNear || e.known(rows).value_or(kFewRows + 1) <= kFewRows) && areColumnsInMemory();
+  bool areRowsFew = e.known(rows).value_or(MatmulOp::kFewRows + 1) <= MatmulOp::kFewRows;
+  return (areNear || areRowsFew) && areColumnsInMemory();
 }
 
 /// A tile of rows that are pages apart, or that drive each other out of the second cache, would be

@@ -50,6 +50,9 @@ def Mx_MatmulOp : Mx_TensorOp<"matmul", "x @ y: the last two dims multiply as ma
   let extraClassDeclaration = [{
     /// Columns of a panel: a multiple of the columns of a tile on every CPU.
     static constexpr int64_t kPanel = 64;
+    /// With up to so many rows copying columns costs more than it saves: they are read where they are,
+    /// if they lie together.
+    static constexpr int64_t kFewRows = 12;
     /// The type of the matrix on the right, however it lies in memory.
     TensorType rightType();
   }];
