@@ -222,7 +222,8 @@ TEST(Movement, Take) {
     x[i] = static_cast<float>(i);
   std::vector<int32_t> index{0, 3, -1, 1, -4};
   auto run = [&] {
-    return kernel({address(x), address(index), address(got)}, {2, 4, 3, 5, 12, 3, 1});
+    // The sizes, the axis that errors speak of, the strides.
+    return kernel({address(x), address(index), address(got)}, {2, 4, 3, 5, 6, 12, 3, 1});
   };
   ASSERT_EQ(run().code, 0);
   for (size_t a = 0; a < 2; ++a)
@@ -232,7 +233,7 @@ TEST(Movement, Take) {
                   static_cast<float>(a * 12 + static_cast<size_t>((index[i] + 4) % 4) * 3 + b));
   index = {0, 7, -9, 0, 0};
   EXPECT_EQ(run().code, 204);
-  EXPECT_EQ(run().message, "index 7 is out of range for axis 1 of size 4");
+  EXPECT_EQ(run().message, "index 7 is out of range for axis 6 of size 4");
   // Two axes of indices, in the middle of ops.
   Kernel matrix = compiler().fromText(R"(
 mx.func @k(%x: !mx.tensor<f32[N, 2]>, %i: !mx.tensor<i64[2, 2]>) -> !mx.tensor<f32[2, 2, 2]> attributes {sizes = ["N"]} {
