@@ -50,48 +50,18 @@ double OpWork::operations(rt::CallOp call) {
   return sum;
 }
 
-double OpWork::tensorBytes(Type type) const {
-  return double(rt::largestBytes(cast<ir::TensorType>(type), bounds).value_or(0));
-}
-
-/// Bytes of operands and results that a kernel does not touch: beside the parts it reads of them,
-/// and in a loop beside those it changes, which it does where they are.
-double OpWork::untouched(rt::CallOp call) {
-  auto found = SymbolTable::lookupNearestSymbolFrom<rt::KernelOp>(call, call.getKernelAttr());
-  if (!found || !found.kernel())
-    return 0;
-  double sum = 0;
-  Block &body = found.kernel().getBody().front();
-  for (BlockArgument input : body.getArguments()) {
-    double read = 0;
-    for (OpOperand &use : input.getUses())
-      read += isa<ir::SliceOp>(use.getOwner()) && use.getOperandNumber() == 0
-                  ? tensorBytes(use.getOwner()->getResult(0).getType())
-                  : tensorBytes(input.getType());
-    sum += std::max(0.0, tensorBytes(input.getType()) - read);
-  }
-  if (!isa<scf::ForOp, scf::WhileOp>(call->getParentOp()))
-    return sum;
-  for (Value output : body.getTerminator()->getOperands())
-    if (auto update = output.getDefiningOp<ir::UpdateOp>();
-        update && isa<BlockArgument>(update.getX()) && update.getX().hasOneUse())
-      sum += 2 * tensorBytes(output.getType()) - tensorBytes(update.getValue().getType());
-  return sum;
-}
-
 double OpWork::bytes(Operation *op) {
   if (!isa<rt::CallOp, rt::CopyOp>(op))
     return 0;
-  auto call = dyn_cast<rt::CallOp>(op);
-  double sum = call ? -untouched(call) : 0;
+  double sum = 0;
   Accesses accesses = accessesOf(op);
   for (ArrayRef<Value> buffers :
        {ArrayRef<Value>(accesses.reads), ArrayRef<Value>(accesses.writes)})
     for (Value buffer : buffers) {
       auto tensor = cast<rt::BufferType>(buffer.getType()).getTensor();
-      sum += tensorBytes(tensor);
+      sum += double(rt::largestBytes(tensor, bounds).value_or(0));
     }
-  return std::max(0.0, sum);
+  return sum;
 }
 
 namespace {

@@ -34,8 +34,6 @@ private:
   rt::SizeBounds bounds;
   llvm::DenseMap<mlir::Attribute, double> known; ///< operations of a kernel
   double elements(mlir::Type type) const;
-  double tensorBytes(mlir::Type type) const;
-  double untouched(rt::CallOp call);
 };
 
 } // namespace mx::memory
