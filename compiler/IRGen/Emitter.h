@@ -320,7 +320,7 @@ private:
 
   llvm::DenseMap<Symbol *, mlir::Value> values; ///< current values; cells hold their cell
   std::map<AtomId, std::string> sizeNames;      ///< sizes that have a name here
-  std::set<AtomId> awaited;                     ///< those that a type named before their value is there
+  std::set<AtomId> awaited; ///< those that a type named before their value is there
   std::map<std::string, int> nameCounts;
   std::set<AtomId> adopted; ///< sizes of the run that have their value
   Symbol selfPlaceholder;   ///< stands for the receiver among variables

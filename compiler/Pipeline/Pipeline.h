@@ -22,8 +22,9 @@ inline constexpr std::string_view kPhases[] = {"mx",   "mx-specialised", "mx-fus
                                                "mxrt", "linalg",         "llvm",     "asm"};
 
 /// Passes that can be left out; results are the same without them.
-inline constexpr std::string_view kCanDisable[] = {
-    "fuse", "simplify", "cse", "hoist", "block", "panels", "schedule", "recompute", "in-place", "co-share"};
+inline constexpr std::string_view kCanDisable[] = {"fuse",     "simplify", "cse",      "hoist",
+                                                   "block",    "panels",   "schedule", "recompute",
+                                                   "in-place", "co-share"};
 
 struct Options {
   lowering::KernelOptions kernels;

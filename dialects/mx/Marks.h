@@ -42,8 +42,8 @@ inline constexpr llvm::StringLiteral kVjp = "mx.vjp";
 /// results are those of the function and the tangent of the first.
 inline constexpr llvm::StringLiteral kForward = "mx.forward";
 
-/// On `mx.take` and `mx.scatter_add` of kernels in which axes were taken together: the number of their
-/// axis before that, as a size that the kernel gets. Errors speak of it.
+/// On `mx.take` and `mx.scatter_add` of kernels in which axes were taken together: the number of
+/// their axis before that, as a size that the kernel gets. Errors speak of it.
 inline constexpr llvm::StringLiteral kShownAxis = "mx.shown_axis";
 
 inline bool isScratch(mlir::Operation *op) {
