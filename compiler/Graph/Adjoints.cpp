@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Graph/Adjoints.h"
+#include "Graph/Zeros.h"
 
 using namespace mlir;
 
@@ -216,15 +217,7 @@ Value Reverse::number(Value like, double value) {
   return make<ir::ConstantOp>(type, b.getFloatAttr(element, value));
 }
 
-Value Reverse::zeros(ir::TensorType type) {
-  Type element = type.getElement();
-  bool small = element.isF16() || element.isBF16();
-  auto one = small ? ir::TensorType::get(b.getContext(), element, ArrayRef<ir::SizeAttr>())
-                   : ir::TensorType::host(element);
-  TypedAttr zero = isa<FloatType>(element) ? TypedAttr(b.getFloatAttr(element, 0))
-                                           : TypedAttr(b.getIntegerAttr(element, 0));
-  return make<ir::FullOp>(type, make<ir::ConstantOp>(one, zero));
-}
+Value Reverse::zeros(ir::TensorType type) { return makeZeros(b, b.getLoc(), type); }
 
 Value Reverse::onDevice(Value value) {
   return typeOf(value).isHost() ? make<ir::ToDeviceOp>(typeOf(value).onDevice(""), value) : value;

@@ -10,6 +10,7 @@
 //       rows of results are put in their places; products that sum over rows go on with their sums
 #include "Graph/BlockChains.h"
 #include "Graph/Passes.h"
+#include "Graph/Zeros.h"
 #include "dialects/mx/Marks.h"
 #include "mlir/IR/IRMapping.h"
 #include <map>
@@ -75,15 +76,7 @@ private:
     return ir::ConstantOp::create(b, ir::TensorType::host(b.getI64Type()),
                                   b.getI64IntegerAttr(value));
   }
-  Value zeros(ir::TensorType type) {
-    Type element = type.getElement();
-    bool small = element.isF16() || element.isBF16();
-    auto one = small ? ir::TensorType::get(b.getContext(), element, ArrayRef<ir::SizeAttr>())
-                     : ir::TensorType::host(element);
-    TypedAttr zero = isa<FloatType>(element) ? TypedAttr(b.getFloatAttr(element, 0))
-                                             : TypedAttr(b.getIntegerAttr(element, 0));
-    return ir::FullOp::create(b, type, ir::ConstantOp::create(b, one, zero));
-  }
+  Value zeros(ir::TensorType type) { return makeZeros(b, b.getLoc(), type); }
   Value scratch(ir::TensorType type) {
     Value room = zeros(type);
     room.getDefiningOp()->setAttr(ir::kScratch, b.getUnitAttr());

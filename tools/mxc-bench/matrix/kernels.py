@@ -109,12 +109,16 @@ def line_rows(rows=4096, width=1024):
                         lambda jax: lambda x: jax.nn.gelu(x, approximate=False), shape, 0.5, slope=slope)
 
 
+def attention_text(width):
+    return f"softmax(q @ transpose(k, [0, 1, 3, 2]) * {width ** -0.5}, axis=3) @ v"
+
+
 def attention(batch=4, heads=8, steps=512, width=64):
     shape = (batch, heads, steps, width)
     tensors = [Tensor(name, shape) for name in "qkv"]
     scale = width ** -0.5
     source = (f"graph fn run({signature(tensors)}) -> f32{list(shape)} {{\n"
-              f"  softmax(q @ transpose(k, [0, 1, 3, 2]) * {scale}, axis=3) @ v\n}}\n")
+              f"  {attention_text(width)}\n}}\n")
 
     def plain(q, k, v):
         scores = q @ k.transpose(0, 1, 3, 2) * numpy.float32(scale)
@@ -138,7 +142,7 @@ def attention_gradients(batch=4, heads=8, steps=512, width=64):
     tensors = [Tensor(name, shape) for name in "qkvg"]
     scale = width ** -0.5
     source = (f"graph fn run({signature(tensors)}) -> f32{list(shape)} {{\n  let (_, (a, b, c)) = grad(q, k, v) {{\n"
-              f"    (softmax(q @ transpose(k, [0, 1, 3, 2]) * {scale}, axis=3) @ v * g).sum()\n  }}\n  a + b + c\n}}\n")
+              f"    ({attention_text(width)} * g).sum()\n  }}\n  a + b + c\n}}\n")
 
     def torch_step(torch, q, k, v, g):
         parts = [x.requires_grad_() for x in (q, k, v)]
