@@ -115,7 +115,8 @@ bool Emitter::isAmbient(const ParamInfo &param) {
 }
 
 mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const CallInfo &info) {
-  FunctionInfo &f = *info.function;
+  const sema::Tap *tap = tapAt(whole);
+  FunctionInfo &f = tap && tap->callee ? *tap->callee : *info.function;
   if (!f.syntax->body) {
     if (f.owner && f.owner == rngType()->nominal)
       return deriveRng(whole, info);
@@ -192,6 +193,8 @@ mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const C
   }
   bool hasResult = f.result && !f.result->is(Kind::Nothing);
   const Type *resultType = hasResult ? concrete(info.result) : nullptr;
+  if (&f != info.function)
+    resultType = sema.types.substitute(f.result, bindings);
   if (hasResult)
     results.push_back(convert(sema.types.onDevice(resultType->plain, nullptr)));
   at(as<Member>(callee) ? as<Member>(callee)->name.span : whole->span);
@@ -216,9 +219,31 @@ mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const C
   }
   if (!hasResult)
     return {};
+  if (&f != info.function)
+    return takeInner(*tap, out[next], resultType, info);
   if (resultType->isTensor())
     adoptSizes(out[next], resultType);
   return out[next];
+}
+
+/// What a watched variant gave: inner values, and before them the result of the function, if any.
+mlir::Value Emitter::takeInner(const sema::Tap &tap, mlir::Value all, const Type *type,
+                               const CallInfo &info) {
+  SmallVector<mlir::Value> parts;
+  SmallVector<const Type *> partTypes;
+  if (type->is(Kind::Tuple))
+    partTypes.append(type->parts.begin(), type->parts.end());
+  else
+    partTypes.push_back(type);
+  for (size_t i = 0; i < partTypes.size(); ++i) {
+    parts.push_back(type->is(Kind::Tuple) ? part(all, static_cast<int64_t>(i)) : all);
+    if (partTypes[i]->isTensor())
+      adoptSizes(parts.back(), partTypes[i]);
+  }
+  bool hasResult = info.function->result && !info.function->result->is(Kind::Nothing);
+  for (auto [symbol, value] : llvm::zip_equal(tap.inner, ArrayRef(parts).drop_front(hasResult)))
+    values[symbol] = value;
+  return hasResult ? parts[0] : mlir::Value();
 }
 
 /// f16(x): the same values with other elements.

@@ -14,8 +14,17 @@ mlir::Value Emitter::emit(const Expr *e) {
   Location saved = builder.getLoc();
   at(e->span);
   mlir::Value v = shared.failed ? mlir::Value() : emitKind(e);
+  if (const sema::Tap *tap = v ? tapAt(e) : nullptr; tap && tap->own)
+    values[tap->own] = toDevice(v);
   builder.setLoc(saved);
   return v;
+}
+
+const sema::Tap *Emitter::tapAt(const Expr *e) const {
+  if (!instance.function)
+    return nullptr;
+  auto found = instance.function->taps.find(e);
+  return found == instance.function->taps.end() ? nullptr : &found->second;
 }
 
 /// What the checker knows of a value, if that is all there is to know.

@@ -291,6 +291,19 @@ mlir::Value Emitter::emitGrad(const Grad *e) {
     out.push_back(value);
   for (auto [i, symbol] : llvm::enumerate(changed))
     out.push_back(inside.fit(inside.values.lookup(inner(symbol)), results[own + i]));
+  // Watched values of the block (S20) are passed through.
+  SmallVector<Symbol *> watched;
+  if (instance.function)
+    for (Symbol *symbol : instance.function->fetched)
+      if (!values.count(symbol) && inside.values.count(symbol) &&
+          !llvm::is_contained(watched, symbol)) {
+        out.push_back(inside.fetched(symbol));
+        if (!out.back())
+          return {};
+        watched.push_back(symbol);
+        results.push_back(out.back().getType());
+      }
+  function.setType(builder.getFunctionType(inputs, results));
   inside.create<ir::ReturnOp>(out);
 
   at(e->keyword);
@@ -306,7 +319,9 @@ mlir::Value Emitter::emitGrad(const Grad *e) {
     else
       write(symbol, all[own + i]);
   }
-  ArrayRef<mlir::Value> found = ArrayRef(all).drop_front(own + changed.size());
+  for (auto [i, symbol] : llvm::enumerate(watched))
+    values[symbol] = all[own + changed.size() + i];
+  ArrayRef<mlir::Value> found = ArrayRef(all).drop_front(own + changed.size() + watched.size());
   mlir::Value primal =
       tuple ? create<ir::MakeOp>(whole, ArrayRef(all).take_front(own)).getResult() : all[0];
   mlir::Value gradient =

@@ -187,13 +187,22 @@ mlir::Value Emitter::withFetched(mlir::Value result, mlir::Type type, bool early
   if (result)
     parts.push_back(result);
   for (Symbol *symbol : f.fetched)
-    parts.push_back(read(symbol));
+    parts.push_back(fetched(symbol));
   auto aggregate = dyn_cast<ir::AggregateType>(type);
   for (auto [i, part] : llvm::enumerate(parts))
     part = part ? fit(part, aggregate ? aggregate.getParts()[i] : type) : part;
   if (llvm::is_contained(parts, mlir::Value()))
     return {};
   return aggregate ? create<ir::MakeOp>(type, parts).getResult() : parts[0];
+}
+
+/// A value of the body itself: one of a branch is there only if that was taken.
+mlir::Value Emitter::fetched(Symbol *symbol) {
+  auto found = values.find(symbol);
+  mlir::Region &body = mlir::cast<FunctionOpInterface>(functionOp).getFunctionBody();
+  if (found == values.end() || found->second.getParentRegion() != &body)
+    return unsupported(symbol->span, "`fetch` of a value that only a branch computes");
+  return read(symbol);
 }
 
 /// Initialisers in the order of the fields (S5). `sub` fields without one are constructed.

@@ -101,6 +101,8 @@ private:
 
   // ---- EmitExpr.cpp
   mlir::Value emit(const ast::Expr *e);
+  /// Whether the expression is watched (S20).
+  const sema::Tap *tapAt(const ast::Expr *e) const;
   mlir::Value emitKind(const ast::Expr *e);
   /// As an operand with these elements: literals and sizes take them.
   mlir::Value emitAs(const ast::Expr *e, mlir::Type element);
@@ -192,6 +194,8 @@ private:
                        const sema::CallInfo *info);
   mlir::Value callFunction(const ast::Expr *whole, const ast::Expr *callee,
                            const sema::CallInfo &info);
+  mlir::Value takeInner(const sema::Tap &tap, mlir::Value all, const Type *type,
+                        const sema::CallInfo &info);
   mlir::Value emitConvert(const ast::Expr *whole, const ast::Expr *argument);
   ir::AggregateType convertRule(NominalInfo &nominal);
   mlir::Value makeRule(const sema::CallInfo &info, Span span);
@@ -309,6 +313,7 @@ private:
   Instance outlined() const;
   mlir::ArrayAttr sizesFor(const Instance &block);
   mlir::Value withFetched(mlir::Value result, mlir::Type type, bool early);
+  mlir::Value fetched(Symbol *symbol);
   void finishReturn(mlir::Value result);
   void beginFunction(mlir::FunctionType type, bool asGraph, StringRef name, Span span);
 

@@ -138,6 +138,14 @@ struct EffectCause {
   FunctionInfo *next = nullptr;
 };
 
+/// In a watched variant of a function (S20): what an expression of its body gives has the name
+/// `own`; and if it is a call, `callee` is called instead, which gives the values `inner` besides.
+struct Tap {
+  Symbol *own = nullptr;
+  FunctionInfo *callee = nullptr;
+  std::vector<Symbol *> inner;
+};
+
 struct FunctionInfo {
   std::string name;
   ast::Func *syntax = nullptr;
@@ -175,6 +183,7 @@ struct FunctionInfo {
   std::vector<std::pair<FunctionInfo *, EffectCause>> early;
   /// Of a watched variant of a graph (S20): inner values it also gives, and that it is given.
   std::vector<Symbol *> fetched, fed;
+  std::map<const ast::Expr *, Tap> taps;
   bool isGraph() const { return syntax && syntax->isGraph; }
   bool isMutMethod() const { return syntax && syntax->isMut; }
 };

@@ -289,17 +289,43 @@ public:
                    const char *sliceEnd = nullptr);
   std::optional<Dim> sliceLength(const ast::IndexArg &arg, Dim size, const Type *object);
 
+  // ---- WatchFind.cpp
+  /// What `fetch` is asked for, as a path of names or as a line.
+  struct Wanted {
+    std::vector<std::string> path;
+    uint32_t line = 0; ///< if not 0
+    std::string text;  ///< as it is asked for
+    Span span;
+  };
+  /// Where it is: what a `let` binds, what an expression gives, or, with `info`, inside of what the
+  /// expression calls, where it is to be asked for as `rest`.
+  struct Inner {
+    Symbol *let = nullptr;
+    const Expr *expr = nullptr;
+    const CallInfo *info = nullptr;
+    Wanted rest;
+    bool turns = false; ///< in a loop
+    Span span;
+  };
+  std::optional<Wanted> wantedIn(Expr *written) const;
+  std::string keyOf(const Wanted &wanted) const;
+  std::vector<Inner> findInner(FunctionInfo &f, const Wanted &wanted,
+                               std::vector<FunctionInfo *> outer = {});
+  std::optional<Inner> innerValue(FunctionInfo &f, const Wanted &wanted);
+  std::string innerNames(FunctionInfo &f);
+
   // ---- Watch.cpp
   /// `step.fetch(h).feed(x=v)`: the graph, and what is watched.
   struct Watch {
     FunctionInfo *graph = nullptr;
-    std::vector<ast::Name *> fetched;
+    std::vector<Wanted> fetched;
     std::vector<Arg> fed;
   };
   /// Whether the callee is written as such. Reports what is wrong with it; `graph` is null then.
   bool isWatched(Expr *callee, Watch &watch);
-  FunctionInfo *watchedVariant(Watch &watch);
-  Symbol *innerValue(FunctionInfo &graph, std::string_view name, Span span);
+  FunctionInfo *watchedVariant(FunctionInfo &f, const std::vector<Wanted> &wanted,
+                               const std::vector<Arg> &given);
+  bool tapInner(const std::vector<Inner> &inner, FunctionInfo &variant);
   Value callWatched(Watch &watch, std::vector<Arg> args, Expr *callee, Expr *whole, Span argsSpan,
                     const CallInfo **slot, const Type *expected);
   std::map<std::pair<const FunctionInfo *, std::string>, FunctionInfo *> watchedVariants;

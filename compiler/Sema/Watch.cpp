@@ -2,7 +2,8 @@
 //
 // Fetch and feed (S20). `step.fetch(h)(args…)` calls a variant of the graph `step` that also gives
 // its inner value `h`; `step.feed(h=v)(args…)` one that is given it. A variant is a function of its
-// own with the same body, so that all that holds for calls holds for it.
+// own with the same body, so that all that holds for calls holds for it. What is inside of a called
+// function is given by a variant of that function.
 #include "Sema/Sema.h"
 
 namespace mx::sema {
@@ -38,9 +39,9 @@ bool Sema::isWatched(Expr *callee, Watch &watch) {
   for (size_t i = chain.size(); i-- > 0;) {
     bool fetches = as<Member>(chain[i]->callee)->name.text == "fetch";
     for (const Argument &argument : chain[i]->args) {
-      auto *inner = as<Name>(argument.value);
-      if (fetches && inner && !argument.name.valid()) {
-        watch.fetched.push_back(inner);
+      std::optional<Wanted> wanted = wantedIn(argument.value);
+      if (fetches && wanted && !argument.name.valid()) {
+        watch.fetched.push_back(*wanted);
       } else if (!fetches && argument.name.valid()) {
         watch.fed.push_back(Arg{argument.value, argument.name.text, argument.name.span, false,
                                 argument.value->outerSpan});
@@ -48,7 +49,8 @@ bool Sema::isWatched(Expr *callee, Watch &watch) {
         fine = false;
         diags
             .report(Code::E0701, argument.value->outerSpan,
-                    fetches ? "`fetch` takes names of `let`s in the graph"
+                    fetches ? "`fetch` takes names of `let`s in the graph, parts of models that it "
+                              "calls, and lines"
                             : "`feed` takes a value for a name")
             .help(fetches ? "bind it in the graph: `let h = …`, then `" + std::string(name->text) +
                                 ".fetch(h)`"
@@ -62,96 +64,124 @@ bool Sema::isWatched(Expr *callee, Watch &watch) {
   return true;
 }
 
-/// The value that a `let` at the top of the graph's body binds to the name.
-Symbol *Sema::innerValue(FunctionInfo &graph, std::string_view name, Span span) {
-  Symbol *found = nullptr;
-  std::string known;
-  auto visit = [&](auto &self, const Pattern *pattern) -> void {
-    for (const Pattern *part : pattern->parts)
-      self(self, part);
-    if (!pattern->symbol || !pattern->symbol->type)
-      return;
-    if (pattern->name.text == name)
-      found = pattern->symbol;
-    known += (known.empty() ? "" : ", ") + std::string(pattern->name.text);
-  };
-  for (const Stmt *stmt : graph.syntax->body->stmts)
-    if (auto *let = as<Let>(stmt); let && let->bind == BindKind::Let)
-      visit(visit, let->pattern);
-  bool isTensor = found && found->type->isTensor() && !found->value.host;
-  if (isTensor || (found && found->type->isError()))
-    return found;
-  Diagnostic &d = diags.report(
-      Code::E0701, span, "`" + graph.name + "` has no inner tensor `" + std::string(name) + "`");
-  d.label(graph.syntax->name.span, "a `let` at the top of its body can be watched");
-  if (found)
-    d.note("`" + std::string(name) + "` is " + show(found->type) + " of the host");
-  else
-    d.note(known.empty() ? "it has none" : "it has " + known);
-  return nullptr;
-}
-
 /// The same body with other parameters and another result; made once for each choice of names.
-FunctionInfo *Sema::watchedVariant(Watch &watch) {
-  FunctionInfo &graph = *watch.graph;
-  checkBody(graph);
-  std::vector<Symbol *> fetched, fed;
-  std::string key = graph.name;
-  for (Name *name : watch.fetched) {
-    Symbol *symbol = innerValue(graph, name->text, name->span);
-    if (!symbol)
+FunctionInfo *Sema::watchedVariant(FunctionInfo &f, const std::vector<Wanted> &wanted,
+                                   const std::vector<Arg> &given) {
+  checkBody(f);
+  std::vector<Inner> inner;
+  std::vector<Symbol *> fed;
+  std::string key = f.name;
+  for (const Wanted &each : wanted) {
+    std::optional<Inner> found = innerValue(f, each);
+    if (!found)
       return nullptr;
-    name->symbol = symbol;
-    name->checked = arena.make<Value>(valueOf(symbol->type));
-    fetched.push_back(symbol);
-    key += ".fetch." + std::string(symbol->name);
+    inner.push_back(*found);
+    key += ".fetch." + keyOf(each);
   }
-  for (const Arg &arg : watch.fed) {
-    Symbol *symbol = innerValue(graph, arg.name, arg.nameSpan);
-    if (!symbol)
+  for (const Arg &arg : given) {
+    std::optional<Inner> found =
+        innerValue(f, {{std::string(arg.name)}, 0, std::string(arg.name), arg.nameSpan});
+    if (!found)
       return nullptr;
-    for (const ParamInfo &param : graph.params)
+    std::string name = "`" + std::string(arg.name) + "`";
+    if (!found->let) {
+      diags.report(Code::E0701, arg.nameSpan, "`feed` replaces what a `let` binds")
+          .label(found->span, name + " is called here")
+          .help("bind what it gives: `let h = …`, then feed `h`");
+      return nullptr;
+    }
+    for (const ParamInfo &param : f.params)
       if (param.name == arg.name) {
-        diags
-            .report(Code::E0701, arg.nameSpan,
-                    "`" + param.name + "` is also a parameter of `" + graph.name + "`")
+        diags.report(Code::E0701, arg.nameSpan, name + " is also a parameter of `" + f.name + "`")
             .help("give one of them another name");
         return nullptr;
       }
-    fed.push_back(symbol);
-    key += ".feed." + std::string(symbol->name);
+    fed.push_back(found->let);
+    key += ".feed." + std::string(arg.name);
   }
-  if (graph.state != FunctionInfo::BodyDone)
+  if (f.state != FunctionInfo::BodyDone)
     return nullptr; // it has errors, or watches itself
-  FunctionInfo *&variant = watchedVariants[{&graph, key}];
-  if (variant)
-    return variant;
-  functions.push_back(graph);
-  variant = &functions.back();
-  variant->name = key;
-  variant->fetched = fetched;
-  variant->fed = fed;
+  if (auto made = watchedVariants.find({&f, key}); made != watchedVariants.end())
+    return made->second;
+
+  FunctionInfo variant = f;
+  variant.name = key;
+  variant.fed = fed;
+  if (!tapInner(inner, variant))
+    return nullptr;
   for (Symbol *symbol : fed) {
     ParamInfo param;
     param.name = symbol->name;
     param.type = symbol->type;
     param.span = symbol->span;
     param.symbol = symbol;
-    variant->params.push_back(param);
+    variant.params.push_back(param);
   }
   std::vector<const Type *> parts;
-  if (graph.result && !graph.result->is(Kind::Nothing))
-    parts.push_back(graph.result);
-  for (Symbol *symbol : fetched)
+  if (f.result && !f.result->is(Kind::Nothing))
+    parts.push_back(f.result);
+  for (Symbol *symbol : variant.fetched)
     parts.push_back(symbol->type);
-  if (!fetched.empty())
-    variant->result = parts.size() == 1 ? parts[0] : types.tuple(parts);
-  return variant;
+  if (!inner.empty())
+    variant.result = parts.size() == 1 ? parts[0] : types.tuple(parts);
+  functions.push_back(std::move(variant));
+  return watchedVariants[{&f, key}] = &functions.back();
+}
+
+/// Names for all inner values in the variant's own body, and where they come from.
+bool Sema::tapInner(const std::vector<Inner> &inner, FunctionInfo &variant) {
+  auto newName = [&](const Type *type, Span span) {
+    Symbol *symbol = newSymbol(SymbolKind::Variable, "_", span);
+    symbol->type = type;
+    symbol->value = valueOf(type);
+    return symbol;
+  };
+  // Those inside of one call come from one variant of its function.
+  std::map<const Expr *, std::vector<Wanted>> inCalls;
+  for (const Inner &each : inner)
+    if (each.info)
+      inCalls[each.expr].push_back(each.rest);
+  for (const Inner &each : inner) {
+    if (each.let) {
+      variant.fetched.push_back(each.let);
+      continue;
+    }
+    Tap &tap = variant.taps[each.expr];
+    if (!each.info) {
+      if (!tap.own)
+        tap.own = newName(each.expr->checked->type, each.span);
+      variant.fetched.push_back(tap.own);
+      continue;
+    }
+    if (!tap.callee) {
+      const List<Attribute> &attributes = each.info->function->syntax->attributes;
+      for (const Attribute &attribute : attributes)
+        if (attribute.name.text == "vjp") {
+          diags
+              .report(Code::E0701, each.rest.span,
+                      "`" + each.info->function->name + "` has a rule of its own for gradients")
+              .label(attribute.name.span, "so that what is inside of it is not there to be seen");
+          return false;
+        }
+      tap.callee = watchedVariant(*each.info->function, inCalls[each.expr], {});
+      if (!tap.callee)
+        return false;
+      for (Symbol *symbol : tap.callee->fetched)
+        tap.inner.push_back(
+            newName(types.substitute(symbol->type, each.info->bindings), each.span));
+    }
+    // In the order in which they were asked for.
+    size_t before = 0;
+    for (const Inner *other = inner.data(); other != &each; ++other)
+      before += other->info && other->expr == each.expr;
+    variant.fetched.push_back(tap.inner[before]);
+  }
+  return true;
 }
 
 Value Sema::callWatched(Watch &watch, std::vector<Arg> args, Expr *callee, Expr *whole,
                         Span argsSpan, const CallInfo **slot, const Type *expected) {
-  FunctionInfo *variant = watchedVariant(watch);
+  FunctionInfo *variant = watchedVariant(*watch.graph, watch.fetched, watch.fed);
   if (!variant) {
     for (Arg &arg : args)
       check(arg.expr);

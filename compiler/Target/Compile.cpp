@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Target/Compile.h"
+#include "Target/CodeWriter.h"
 #include "Target/CompileSteps.h"
 #include "Target/DebugScopes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
@@ -71,9 +70,9 @@ public:
 /// One module on its way from LLVM IR to bytes.
 class Generator {
 public:
-  Generator(llvm::Module &module, llvm::TargetMachine &machine, const TargetCpu &cpu,
+  Generator(llvm::Module &module, CodeWriter &writer, const TargetCpu &cpu,
             const CompileOptions &options)
-      : module(module), machine(machine), cpu(cpu), options(options),
+      : module(module), writer(writer), machine(writer.machine()), cpu(cpu), options(options),
         previousGate(module.getContext().getOptPassGate()) {
     previous = module.getContext().getDiagnosticHandler();
     module.getContext().setDiagnosticHandler(std::make_unique<Collector>(errors));
@@ -105,6 +104,7 @@ public:
 
 private:
   llvm::Module &module;
+  CodeWriter &writer;
   llvm::TargetMachine &machine;
   const TargetCpu &cpu;
   const CompileOptions &options;
@@ -195,23 +195,13 @@ private:
   }
 
   std::optional<Fault> write(llvm::Module &from, llvm::CodeGenFileType type, std::string &to) {
-    llvm::SmallVector<char, 0> bytes;
-    llvm::raw_svector_ostream stream(bytes);
-    llvm::legacy::PassManager passes;
-    // The machine makes other pieces of code as well, and remembers how it chose instructions.
-    llvm::scope_exit restore([this, level = machine.getOptLevel()] {
-      machine.setOptLevel(level);
-      machine.setFastISel(false);
-    });
-    if (options.isPlain)
-      machine.setOptLevel(llvm::CodeGenOptLevel::None);
-    if (machine.addPassesToEmitFile(passes, stream, /*DwoOut=*/nullptr, type,
-                                    /*DisableVerify=*/true))
+    if (!writer.write(from, type, options.isPlain, to))
       return fault("generating code for",
                    "LLVM cannot write this kind of file for " + machine.getTargetTriple().str());
-    passes.run(from);
-    to.assign(bytes.data(), bytes.size());
-    return reported("generating code for");
+    std::optional<Fault> found = reported("generating code for");
+    if (found)
+      writer.forget();
+    return found;
   }
 };
 
@@ -272,9 +262,9 @@ Result<Translated> translate(mlir::ModuleOp module, const CompileOptions &option
   return result;
 }
 
-Result<Compiled> generate(Translated translated, llvm::TargetMachine &machine,
-                          const TargetCpu &cpu, const CompileOptions &options) {
-  Result<Compiled> result = Generator(*translated.module, machine, cpu, options).run();
+Result<Compiled> generate(Translated translated, CodeWriter &writer, const TargetCpu &cpu,
+                          const CompileOptions &options) {
+  Result<Compiled> result = Generator(*translated.module, writer, cpu, options).run();
   if (result)
     result->times.translateMs = translated.ms;
   return result;
@@ -282,10 +272,10 @@ Result<Compiled> generate(Translated translated, llvm::TargetMachine &machine,
 
 Result<Compiled> compileToObject(std::unique_ptr<llvm::Module> module, const TargetCpu &cpu,
                                  const CompileOptions &options) {
-  auto machine = cpu.makeMachine();
-  if (!machine)
-    return machine.fault();
-  return Generator(*module, *machine.value(), cpu, options).run();
+  auto writer = CodeWriter::make(cpu);
+  if (!writer)
+    return writer.fault();
+  return Generator(*module, *writer.value(), cpu, options).run();
 }
 
 Result<Compiled> compileToObject(mlir::ModuleOp module, const TargetCpu &cpu,
@@ -293,10 +283,10 @@ Result<Compiled> compileToObject(mlir::ModuleOp module, const TargetCpu &cpu,
   Result<Translated> translated = translate(module, options);
   if (!translated)
     return translated.fault();
-  auto machine = cpu.makeMachine();
-  if (!machine)
-    return machine.fault();
-  return generate(translated.take(), *machine.value(), cpu, options);
+  auto writer = CodeWriter::make(cpu);
+  if (!writer)
+    return writer.fault();
+  return generate(translated.take(), *writer.value(), cpu, options);
 }
 
 } // namespace mx::target

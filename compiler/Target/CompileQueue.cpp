@@ -2,7 +2,6 @@
 #include "Target/CompileQueue.h"
 #include "Target/CompileSteps.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Target/TargetMachine.h"
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -50,12 +49,12 @@ struct CompileQueue::State {
     results[index].emplace(std::move(result));
   }
 
-  using Machine = Result<std::unique_ptr<llvm::TargetMachine>>;
+  using Writer = Result<std::unique_ptr<CodeWriter>>;
 
   /// Until nothing waits and nothing more will come. What LLVM knows of the CPU is made once for
   /// each thread that has something to do.
   void work() {
-    std::optional<Machine> machine;
+    std::optional<Writer> writer;
     std::unique_lock guard(lock);
     for (;;) {
       changed.wait(guard, [&] { return isClosed || !waiting.empty(); });
@@ -66,20 +65,20 @@ struct CompileQueue::State {
       if (job.index > firstFailed)
         continue;
       guard.unlock();
-      if (!machine)
-        machine.emplace(cpu.makeMachine());
-      Result<Compiled> made = compile(job, *machine, cpu);
+      if (!writer)
+        writer.emplace(CodeWriter::make(cpu));
+      Result<Compiled> made = compile(job, *writer, cpu);
       guard.lock();
       keep(job.index, std::move(made));
     }
   }
 
-  static Result<Compiled> compile(Job &job, Machine &machine, const TargetCpu &cpu) {
+  static Result<Compiled> compile(Job &job, Writer &writer, const TargetCpu &cpu) {
     if (job.options.isStopped && job.options.isStopped())
       return Fault{"compiling '" + job.options.name + "': somebody stopped it"};
-    if (!machine)
-      return machine.fault();
-    return generate(std::move(job.translated), *machine.value(), cpu, job.options);
+    if (!writer)
+      return writer.fault();
+    return generate(std::move(job.translated), *writer.value(), cpu, job.options);
   }
 
   void close() {

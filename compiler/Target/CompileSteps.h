@@ -2,6 +2,7 @@
 //
 // The two steps of a compilation, for the two functions that put them together.
 #pragma once
+#include "Target/CodeWriter.h"
 #include "Target/Compile.h"
 #include "llvm/IR/LLVMContext.h"
 
@@ -16,8 +17,8 @@ struct Translated {
 
 /// Touches the MLIR context; one thread at a time for each.
 Result<Translated> translate(mlir::ModuleOp module, const CompileOptions &options);
-/// Touches nothing but the module's own LLVM context and `machine`, which is one of `cpu`.
-Result<Compiled> generate(Translated translated, llvm::TargetMachine &machine,
-                          const TargetCpu &cpu, const CompileOptions &options);
+/// Touches nothing but the module's own LLVM context and `writer`, which is one of `cpu`.
+Result<Compiled> generate(Translated translated, CodeWriter &writer, const TargetCpu &cpu,
+                          const CompileOptions &options);
 
 } // namespace mx::target
