@@ -190,6 +190,9 @@ void OneOutput::places(Indices at, Value first, int64_t count) {
 // copy is needed for each position in the window. Positions at the end of a line see the next one,
 // and are not stored. With a stride, elements that are apart by it lie together: an image is
 // several, its phases.
+//
+// Of narrow images much would be computed and not stored. There each position along a line of the
+// window has an image of its own, as wide as the result, so that all positions count.
 
 class PaddedImages : public Convolution {
 public:
@@ -205,6 +208,8 @@ private:
     SmallVector<int64_t> starts;    ///< of each phase: its first position in x, but for `low`
   };
   static constexpr int64_t kRoom = 98304; ///< elements of a copy: they are to stay in the cache
+  /// So many outputs make up for more copies, if these save so much of the vectors.
+  static constexpr int64_t kManyOutputs = 48, kSaved = 10;
 
   bool isPlanned = false;
   SmallVector<Padded> padded;
@@ -214,7 +219,11 @@ private:
   Buffer distances;
 
   void plan();
+  bool planAxes(bool isNarrow);
+  int64_t vectorCount();
   int64_t mostChannels();
+  bool maySumInPlace() override;
+  Value resultAt(Value i, Value j) override;
   SmallVector<int64_t> distancesOfSteps();
   int64_t copiedRoom(int64_t columns) override;
   Value copiedBegin(const Tile &tile) override { return tile.column; }
@@ -225,6 +234,19 @@ private:
 };
 
 void PaddedImages::plan() {
+  isPlanned = planAxes(/*isNarrow=*/false);
+  if (!isPlanned || e.known(outputs).value_or(0) < kManyOutputs)
+    return;
+  int64_t before = vectorCount();
+  if (!planAxes(/*isNarrow=*/true) || vectorCount() * kSaved > before * (kSaved - 1))
+    planAxes(/*isNarrow=*/false);
+}
+
+/// `isNarrow`: each position of the window along the last axis has an image of its own.
+bool PaddedImages::planAxes(bool isNarrow) {
+  padded.clear();
+  phases = windows = 1;
+  reach = 0;
   int64_t distance = 1, most = 1;
   for (const ConvAxis &axis : llvm::reverse(axes)) {
     SmallVector<int64_t> numbers;
@@ -235,15 +257,16 @@ void PaddedImages::plan() {
     // More positions in the window than of it: the copy would be mostly what is not seen.
     if (out < 1 || window < 1 || stride < 1 || dilation < 1 || holes != 1 || window > depth ||
         (window - 1) * dilation / stride > std::max<int64_t>(out, 2))
-      return;
+      return false;
+    bool areApart = isNarrow && padded.empty();
     Padded each;
     each.out = out;
     each.distance = distance;
     for (int64_t t = 0; t < window; ++t) {
-      int64_t start = t * dilation % stride;
+      int64_t start = areApart ? t * dilation : t * dilation % stride;
       auto found = llvm::find(each.starts, start);
       each.phase.push_back(found - each.starts.begin());
-      each.at.push_back(t * dilation / stride);
+      each.at.push_back((t * dilation - start) / stride);
       if (found == each.starts.end())
         each.starts.push_back(start);
     }
@@ -254,11 +277,32 @@ void PaddedImages::plan() {
     windows *= window;
     most = std::max(most, distance);
     if (windows > depth || most > (int64_t(1) << 40))
-      return;
+      return false;
     padded.insert(padded.begin(), std::move(each));
   }
   stretch = depth / windows * windows; // whole channels
-  isPlanned = e.known(channels) && copiedRoom(kColumns) <= kRoom;
+  return e.known(channels) && copiedRoom(kColumns) <= kRoom;
+}
+
+/// Of the columns of an image.
+int64_t PaddedImages::vectorCount() {
+  int64_t bits = std::max(32u, e.memoryType(op.getType().getElement()).getIntOrFloatBitWidth());
+  int64_t count = std::max<int64_t>(1, e.options.vectorBits / bits);
+  return static_cast<int64_t>(llvm::divideCeil(padded[0].out * padded[0].distance, count));
+}
+
+/// Columns are places of the result then, and sums are all that is asked for: with ops on them,
+/// what these read may be where the result is written to.
+bool PaddedImages::maySumInPlace() {
+  bool isDense = llvm::all_of(ArrayRef(padded).drop_front(),
+                              [](const Padded &axis) { return axis.size == axis.out; });
+  return isDense && group.outputs.size() == 1 && group.outputs[0].value == op.getResult() &&
+         e.memoryType(op.getType().getElement()) == type;
+}
+Value PaddedImages::resultAt(Value i, Value j) {
+  Buffer to = e.output(group.outputs[0].index);
+  Value image = e.add(e.mul(batch[1], e.mul(groups, outputs)), outputOf(i));
+  return e.addressAt(to, e.add(e.mul(image, places), j));
 }
 
 int64_t PaddedImages::copiedRoom(int64_t columns) {
