@@ -13,6 +13,7 @@ struct CodeWriter::Passes {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream{bytes};
   llvm::legacy::PassManager manager;
+  bool choosesFast = false; ///< instructions; the machine is told so when passes are put together
 };
 
 CodeWriter::CodeWriter(std::unique_ptr<llvm::TargetMachine> machine) : owned(std::move(machine)) {}
@@ -30,6 +31,7 @@ std::unique_ptr<CodeWriter::Passes> CodeWriter::prepare(llvm::CodeGenFileType ty
   if (owned->addPassesToEmitFile(made->manager, made->stream, /*DwoOut=*/nullptr, type,
                                  /*DisableVerify=*/true))
     return nullptr;
+  made->choosesFast = owned->Options.EnableFastISel;
   return made;
 }
 
@@ -52,6 +54,7 @@ bool CodeWriter::write(llvm::Module &module, llvm::CodeGenFileType type, bool is
   std::unique_ptr<Passes> &passes = !isKept ? once : isPlain ? plain : full;
   if (!passes && !(passes = prepare(type)))
     return false;
+  owned->setFastISel(passes->choosesFast);
   passes->manager.run(module);
   bytes.assign(passes->bytes.data(), passes->bytes.size());
   passes->bytes.clear();

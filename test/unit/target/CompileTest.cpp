@@ -164,6 +164,30 @@ TEST(CompileQueue, ResultsAreInTheOrderOfTheModules) {
   }
 }
 
+/// The passes that write code are used again for the next module.
+TEST(CompileQueue, WhatWasCompiledBeforeChangesNoByte) {
+  CompileOptions full, plain, read;
+  plain.isPlain = true;
+  plain.pipeline = "";
+  read.wantAssembly = true;
+  Modules modules;
+  CompileQueue queue(native(), 1);
+  std::vector<std::pair<std::string, CompileOptions>> jobs;
+  for (int round = 0; round < 3; ++round)
+    for (const CompileOptions &options : {full, plain, read, plain, full})
+      jobs.push_back({kAddArrays + constantFunction("f", round % 2), options});
+  for (auto &[text, options] : jobs)
+    queue.add(modules.parse(text), options);
+  auto all = queue.finish();
+  ASSERT_TRUE(all) << all.message();
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    auto alone = compileToObject(modules.parse(jobs[i].first), native(), jobs[i].second);
+    ASSERT_TRUE(alone) << alone.message();
+    EXPECT_EQ((*all)[i].object, alone->object) << i;
+    EXPECT_EQ((*all)[i].assembly, alone->assembly) << i;
+  }
+}
+
 TEST(CompileQueue, ModulesMayGoOnceTheyAreAdded) {
   Modules modules;
   CompileQueue queue(native(), 2);
