@@ -4,9 +4,31 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Pass.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mx::target {
+
+namespace {
+
+/// Passes on their way to `to`, without those that cost more than they give. Loops are emitted with
+/// the addresses they are to have; looking for others took a third of all code generation. LLVM has
+/// an option for that, but one of the whole process, which is not ours.
+class Sieve : public llvm::legacy::PassManagerBase {
+public:
+  explicit Sieve(llvm::legacy::PassManagerBase &to) : to(to) {}
+  void add(llvm::Pass *pass) override {
+    llvm::StringRef name = pass->getPassName();
+    if (name != "Loop Strength Reduction" && name != "Canonicalize Freeze Instructions in Loops")
+      return to.add(pass);
+    delete pass; // both are for the same purpose
+  }
+
+private:
+  llvm::legacy::PassManagerBase &to;
+};
+
+} // namespace
 
 /// LLVM keeps the stream that it was first given, so the bytes of all modules go through one.
 struct CodeWriter::Passes {
@@ -28,7 +50,8 @@ Result<std::unique_ptr<CodeWriter>> CodeWriter::make(const TargetCpu &cpu) {
 
 std::unique_ptr<CodeWriter::Passes> CodeWriter::prepare(llvm::CodeGenFileType type) {
   auto made = std::make_unique<Passes>();
-  if (owned->addPassesToEmitFile(made->manager, made->stream, /*DwoOut=*/nullptr, type,
+  Sieve sieve(made->manager);
+  if (owned->addPassesToEmitFile(sieve, made->stream, /*DwoOut=*/nullptr, type,
                                  /*DisableVerify=*/true))
     return nullptr;
   made->choosesFast = owned->Options.EnableFastISel;

@@ -11,7 +11,6 @@
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
@@ -55,34 +54,17 @@ private:
   std::string &errors;
 };
 
-/// Leaves passes of code generation out that cost more than they give. Without a name for them in
-/// LLVM's interface, they are refused one by one, and only in the contexts of our own modules.
-class Gate : public llvm::OptPassGate {
-public:
-  bool isEnabled() const override { return true; }
-  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
-    // Loops are emitted with the addresses they are to have; looking for others took a third of all
-    // code generation.
-    return pass != "Loop Strength Reduction";
-  }
-};
-
 /// One module on its way from LLVM IR to bytes.
 class Generator {
 public:
   Generator(llvm::Module &module, CodeWriter &writer, const TargetCpu &cpu,
             const CompileOptions &options)
-      : module(module), writer(writer), machine(writer.machine()), cpu(cpu), options(options),
-        previousGate(module.getContext().getOptPassGate()) {
+      : module(module), writer(writer), machine(writer.machine()), cpu(cpu), options(options) {
     previous = module.getContext().getDiagnosticHandler();
     module.getContext().setDiagnosticHandler(std::make_unique<Collector>(errors));
-    module.getContext().setOptPassGate(gate);
   }
-  /// Both refer to this object, and a context handed in by the caller lives on.
-  ~Generator() {
-    module.getContext().setDiagnosticHandler(std::move(previous));
-    module.getContext().setOptPassGate(previousGate);
-  }
+  /// The handler refers to this object, and a context handed in by the caller lives on.
+  ~Generator() { module.getContext().setDiagnosticHandler(std::move(previous)); }
 
   Result<Compiled> run() {
     if (std::optional<Fault> fault = prepare())
@@ -109,8 +91,6 @@ private:
   const TargetCpu &cpu;
   const CompileOptions &options;
   std::unique_ptr<llvm::DiagnosticHandler> previous;
-  Gate gate;
-  llvm::OptPassGate &previousGate;
   std::string errors;
   Compiled compiled;
 

@@ -25,7 +25,7 @@ namespace mx::target {
 /// The passes every kernel goes through. As fast as LLVM's O3 on what the compiler emits, at a
 /// third of its compile time. One round of instcombine is enough; that it leaves something for a
 /// second one is no fault. The last sroa puts lanes of sums into registers, once loops over them are
-/// vectors. Code generation leaves passes out as well (Compile.cpp).
+/// vectors. Code generation leaves passes out as well (CodeWriter.cpp).
 inline constexpr std::string_view kMiniPipeline =
     "function(sroa,early-cse,instcombine<no-verify-fixpoint>,loop-mssa(loop-rotate,licm),simplifycfg,"
     "loop-vectorize,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,sroa)";
