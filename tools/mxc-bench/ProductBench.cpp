@@ -157,6 +157,13 @@ bool agree(const std::vector<float> &a, const std::vector<float> &b, int k) {
   return true;
 }
 
+/// What a row of the table is called.
+std::string nameOf(const Case &given) {
+  std::string work = std::to_string(given.m) + "x" + std::to_string(given.n) + "x" +
+                     std::to_string(given.k);
+  return std::strcmp(given.form, "plain") ? work + " " + given.form : work;
+}
+
 bool measure(const Case &given, int threads, const mx::Module &program, const Peers &peers,
              mx::bench::Report &report) {
   auto [m, n, k, form] = given;
@@ -198,8 +205,7 @@ bool measure(const Case &given, int threads, const mx::Module &program, const Pe
     contenders.push_back(
         {name, [threads, calls, call = call] { return block(threads, calls, call); }});
   }
-  std::string work = std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
-  report.compare(left || right ? work + " " + form : work, 0, contenders);
+  report.compare(nameOf(given), 0, contenders);
   return true;
 }
 
@@ -240,8 +246,7 @@ bool measureHalfs(const Case &given, int threads, const mx::Module &program,
       return false;
     }
   }
-  report.compare(std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) + " bf16", 0,
-                 contenders);
+  report.compare(nameOf(given) + " bf16", 0, contenders);
   return true;
 }
 
@@ -251,11 +256,14 @@ int runProductBench(int argc, char **argv) {
   const char *json = mx::bench::takeJson(argc, argv);
   int threads = 1, blocks = 15;
   bool halfs = multipliesHalfs();
+  std::string only; // rows whose names contain it
   for (int i = 0; i < argc; ++i)
     if (!std::strncmp(argv[i], "--threads=", 10))
       threads = std::atoi(argv[i] + 10);
     else if (!std::strncmp(argv[i], "--blocks=", 9))
       blocks = std::atoi(argv[i] + 9);
+    else if (!std::strncmp(argv[i], "--only=", 7))
+      only = argv[i] + 7;
     else if (!std::strcmp(argv[i], "--bf16"))
       halfs = true;
     else
@@ -272,11 +280,13 @@ int runProductBench(int argc, char **argv) {
     mx::Session session(options);
     mx::Module program = session.loadSource(kPrograms).value();
     mx::bench::Report report(std::max(1, blocks));
+    auto isWanted = [&](const std::string &name) { return name.find(only) != name.npos; };
     for (const Case &one : kCases)
-      fine &= measure(one, threads, program, peers, report);
+      if (isWanted(nameOf(one)))
+        fine &= measure(one, threads, program, peers, report);
     for (const Case &one :
          {Case{256, 256, 256}, Case{512, 512, 512}, Case{1024, 1024, 1024}, Case{64, 512, 784}})
-      if (halfs)
+      if (halfs && isWanted(nameOf(one) + " bf16"))
         fine &= measureHalfs(one, threads, program, report);
     if (!multipliesHalfs())
       report.note(std::string("bf16 is ") + (halfs ? "widened" : "left out (--bf16 measures it)") +
