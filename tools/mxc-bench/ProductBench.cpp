@@ -104,12 +104,30 @@ double clockOf(int threads) {
   return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
 }
 
+/// Threads of a peer spin after a call, those of OpenBLAS for a tenth of a second: who comes next
+/// would have to share its processors with them. Waits until nothing of the process runs.
+void waitForPeers() {
+  constexpr useconds_t pause = 10000; // microseconds
+  for (double before = -pause, now; (now = clockOf(1)) - before > pause / 20.0; before = now)
+    usleep(pause);
+}
+
 /// Microseconds a call.
 double block(int threads, int calls, const std::function<void()> &call) {
+  if (threads > 1) {
+    waitForPeers();
+    for (int i = 0; i < std::max(1, calls / 8); ++i)
+      call();
+  }
   double begin = clockOf(threads);
   for (int i = 0; i < calls; ++i)
     call();
   return (clockOf(threads) - begin) / calls;
+}
+
+/// On several threads a block is to be long beside what it takes to wake them up.
+int callsOf(int threads, double flops) {
+  return std::max(1, static_cast<int>((threads > 1 ? 2e10 : 4e8) / flops));
 }
 
 #if defined(__x86_64__)
@@ -179,8 +197,7 @@ bool measure(const Case &given, int threads, const mx::Module &program, const Pe
       mx::Value::borrow(b.data(), right ? std::vector<int64_t>{n, k} : std::vector<int64_t>{k, n});
   mx::Function function = program.function(form).value();
   auto flops = 2.0 * m * n * k;
-  // Threads of peers spin for a while after a call; the blocks of all are to be long beside that.
-  int calls = std::max(1, static_cast<int>((threads > 1 ? 4e10 : 4e8) / flops));
+  int calls = callsOf(threads, flops);
 
   std::vector<std::pair<std::string, std::function<void()>>> sides;
   sides.emplace_back("mx", [&] { function.into(std::span<float>(ours), x, y).value(); });
@@ -232,7 +249,7 @@ bool measureHalfs(const Case &given, int threads, const mx::Module &program,
   std::pair<std::string, std::function<void()>> sides[] = {
       {"mx", [&] { narrowProduct.into(std::span<uint16_t>(narrow), narrowX, narrowY).value(); }},
       {"f32", [&] { wideProduct.into(std::span<float>(wide), wideX, wideY).value(); }}};
-  int calls = std::max(1, static_cast<int>((threads > 1 ? 4e10 : 4e8) / (2.0 * m * n * k)));
+  int calls = callsOf(threads, 2.0 * m * n * k);
   std::vector<Contender> contenders;
   for (auto &[name, call] : sides) {
     call();
