@@ -177,8 +177,8 @@ bool agree(const std::vector<float> &a, const std::vector<float> &b, int k) {
 
 /// What a row of the table is called.
 std::string nameOf(const Case &given) {
-  std::string work = std::to_string(given.m) + "x" + std::to_string(given.n) + "x" +
-                     std::to_string(given.k);
+  std::string work =
+      std::to_string(given.m) + "x" + std::to_string(given.n) + "x" + std::to_string(given.k);
   return std::strcmp(given.form, "plain") ? work + " " + given.form : work;
 }
 

@@ -33,7 +33,8 @@ const Command commands[] = {
     {"embed", "calls through libmxc: overhead, threads, sessions", runEmbedBench},
     {"memory", "how close memory plans come to the bound; [--seconds=S] [FILE...]", runMemoryBench},
     {"products",
-     "matrix products beside OpenBLAS and oneDNN; [--threads=N] [--blocks=N] [--only=512x] [--bf16]",
+     "matrix products beside OpenBLAS and oneDNN; [--threads=N] [--blocks=N] [--only=512x] "
+     "[--bf16]",
      runProductBench},
     {"prompt", "what a person at the prompt waits for, Ctrl-C too", runPromptBench},
     {"spine", "start, compilation, the cache, calls of graphs and eager ops", runSpineBench},
