@@ -480,7 +480,8 @@ Value TileProduct::behind(Value address, Value elements) {
 
 /// Adds the products of `steps` steps from k0 on to the sums of a tile. What is copied in the order
 /// of the steps is read through addresses that go along with them: no pass of LLVM has to find out
-/// that it could.
+/// that it could. The sums of the next tile are fetched meanwhile, by its last column: where lines
+/// do not begin with tiles, the first ones are on a line of this tile.
 void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile, Value k0,
                         Value steps) {
   Value row = lines.row, i = lines.i;
@@ -544,6 +545,10 @@ void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
     before.push_back(begin);
   if (areRowsCopied)
     before.push_back(e.addressAt(copiedRows, lines.copied));
+  if (fetchesSums())
+    for (int64_t r = 0; r < height; ++r)
+      LLVM::Prefetch::create(e.b, behind(sumAt(r, 2 * tile.vectors), e.number(-1)), /*rw=*/1,
+                             /*hint=*/3, /*cache=*/1);
   auto loop = scf::ForOp::create(e.b, e.number(0), steps, e.number(1), before);
   {
     OpBuilder::InsertionGuard guard(e.b);

@@ -150,6 +150,9 @@ private:
   bool isShallow() { return e.known(deep) && *e.known(deep) <= stretch; }
   bool isAllInPlace();
   bool copiesOnTheWay();
+  /// A tile begins with the sums until here, which it would wait for if the result is in no cache.
+  /// Other vectors were not measured.
+  bool fetchesSums() { return isInPlace && !isShallow() && e.options.vectorBits == 256; }
   bool doRowsCollide();
   bool doCopiesOfRowsPay();
   Value spreadOut(Value element);

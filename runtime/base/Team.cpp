@@ -2,7 +2,10 @@
 //
 // Helper threads and the entry mxrt_parallel_for. Helpers spin for a short
 // time after work, then sleep on a futex, so that back-to-back loops of a few
-// microseconds do not pay for a system call each.
+// microseconds do not pay for a system call each. Who worked for longer spins
+// for longer, as long as nobody else asks for its processor: to be woken up
+// costs up to a tenth of a millisecond on a virtual machine, which loops of one
+// millisecond feel.
 
 #include "base/Allocator.h"
 #include "base/CheckedMath.h"
@@ -18,7 +21,7 @@ struct mxrt_team {
 
   mxrt_allocator alloc;
   mxrt_thread_budget *budget;
-  int64_t spinNs = 0;
+  bool spins = false;
 
   Mutex mutex;
   // Guarded by mutex.
@@ -38,11 +41,19 @@ struct mxrt_team {
 
 namespace {
 
-/// Spins until done() or the time is up.
-template <typename Done> bool spinFor(int64_t nanoseconds, Done done) {
-  if (nanoseconds <= 0)
+constexpr int64_t leastSpinNs = 20000;
+constexpr int64_t mostSpinNs = 500000;
+
+/// Spins until done() or the time is up: for as long as was worked, within
+/// limits, so that waiting at most doubles the time of the processor. Beyond
+/// the least time it ends as soon as others use more threads than are meant
+/// for them: a helper that waits is not counted, a caller is.
+template <typename Done>
+bool spinAfter(const mxrt_team *team, int64_t workedNs, bool isCounted,
+               Done done) {
+  if (!team->spins)
     return done();
-  int64_t end = 0;
+  int64_t begin = 0;
   for (int round = 0;; ++round) {
     for (int i = 0; i < 32; ++i) {
       if (done())
@@ -51,8 +62,10 @@ template <typename Done> bool spinFor(int64_t nanoseconds, Done done) {
     }
     int64_t now = os::monotonicNs();
     if (round == 0)
-      end = now + nanoseconds;
-    else if (now >= end)
+      begin = now;
+    int64_t spun = now - begin;
+    if (spun >= leastSpinNs && (spun >= workedNs || spun >= mostSpinNs ||
+                                team->budget->free() < (isCounted ? 0 : 1)))
       return false;
   }
 }
@@ -81,20 +94,24 @@ void leave(mxrt_team *team, Region *region) {
 
 void helperMain(void *argument) {
   auto *team = static_cast<mxrt_team *>(argument);
+  int64_t workedNs = 0;
   for (;;) {
     uint32_t seen = team->posted.load(std::memory_order_acquire);
     if (team->stop.load(std::memory_order_acquire))
       return;
     int seat;
     if (Region *region = joinAny(team, seat)) {
+      int64_t begin = os::monotonicNs();
       region->work(seat, team->budget);
+      workedNs = os::monotonicNs() - begin;
       leave(team, region);
       continue;
     }
-    if (spinFor(team->spinNs, [&] {
+    if (spinAfter(team, workedNs, false, [&] {
           return team->posted.load(std::memory_order_acquire) != seen;
         }))
       continue;
+    workedNs = 0;
     team->sleepers.fetch_add(1);
     os::futexWait(team->posted, seen);
     team->sleepers.fetch_sub(1);
@@ -136,9 +153,9 @@ int close(mxrt_team *team, Region &region) {
   return unused;
 }
 
-void waitForHelpers(mxrt_team *team, Region &region) {
+void waitForHelpers(mxrt_team *team, Region &region, int64_t workedNs) {
   auto gone = [&] { return region.active.load() == 0; };
-  if (spinFor(team->spinNs, gone))
+  if (spinAfter(team, workedNs, true, gone))
     return;
   team->waiters.fetch_add(1);
   for (;;) {
@@ -163,9 +180,10 @@ mxrt_status runShared(mxrt_team *team, Region &region, int helpers) {
     os::futexWake(team->posted, sleeping < static_cast<uint32_t>(helpers)
                                     ? sleeping
                                     : static_cast<uint32_t>(helpers));
+  int64_t begin = os::monotonicNs();
   region.work(0, nullptr);
   mxrt_thread_budget_give(team->budget, close(team, region));
-  waitForHelpers(team, region);
+  waitForHelpers(team, region, os::monotonicNs() - begin);
   // A helper that had to leave may have left chunks in its seat.
   region.work(0, nullptr);
   return region.takeError();
@@ -239,7 +257,7 @@ mxrt_status mxrt_team_create(const mxrt_allocator *allocator,
   }
   // Spinning on a machine with fewer processors than threads only takes time
   // away from the one who works.
-  team->spinNs = budget->total <= os::processorCount() ? 20000 : 0;
+  team->spins = budget->total <= os::processorCount();
   *out = team;
   return nullptr;
 }

@@ -14,9 +14,8 @@ struct mxrt_thread_budget {
   mxrt_thread_budget(const mxrt_allocator &alloc, int32_t total)
       : alloc(alloc), total(total), available(total) {}
 
-  bool overdrawn() const {
-    return available.load(std::memory_order_relaxed) < 0;
-  }
+  int32_t free() const { return available.load(std::memory_order_relaxed); }
+  bool overdrawn() const { return free() < 0; }
 
   mxrt_allocator alloc;
   int32_t total;

@@ -8,7 +8,7 @@
 !out = !mx.tensor<f32[400, 160]>
 
 // CHECK-LABEL: llvm.func @colliding(
-// CHECK: llvm.intr.prefetch
+// CHECK: llvm.intr.prefetch{{.*}}rw = 0
 // CHECK: llvm.return
 // LONG-LABEL: llvm.func @colliding(
 // LONG-NOT: llvm.intr.prefetch
@@ -25,7 +25,7 @@ mx.func @colliding(%x: !x, %w: !w) -> !out {
 !y = !mx.tensor<f32[400, 768]>
 !v = !mx.tensor<f32[768, 160]>
 // CHECK-LABEL: llvm.func @apart(
-// CHECK-NOT: llvm.intr.prefetch
+// CHECK-NOT: llvm.intr.prefetch{{.*}}rw = 0
 // CHECK: llvm.return
 mx.func @apart(%x: !y, %w: !v) -> !out {
   %k = mx.kernel(%x, %w) attributes {sizes = []} : (!y, !v) -> !out {
@@ -39,7 +39,7 @@ mx.func @apart(%x: !y, %w: !v) -> !out {
 !z = !mx.tensor<f32[100, 1024]>
 !few = !mx.tensor<f32[100, 160]>
 // CHECK-LABEL: llvm.func @few(
-// CHECK-NOT: llvm.intr.prefetch
+// CHECK-NOT: llvm.intr.prefetch{{.*}}rw = 0
 // CHECK: llvm.return
 mx.func @few(%x: !z, %w: !w) -> !few {
   %k = mx.kernel(%x, %w) attributes {sizes = []} : (!z, !w) -> !few {

@@ -104,12 +104,30 @@ double clockOf(int threads) {
   return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
 }
 
+/// Threads of a peer spin after a call, those of OpenBLAS for a tenth of a second: who comes next
+/// would have to share its processors with them. Waits until nothing of the process runs.
+void waitForPeers() {
+  constexpr useconds_t pause = 10000; // microseconds
+  for (double before = -pause, now; (now = clockOf(1)) - before > pause / 20.0; before = now)
+    usleep(pause);
+}
+
 /// Microseconds a call.
 double block(int threads, int calls, const std::function<void()> &call) {
+  if (threads > 1) {
+    waitForPeers();
+    for (int i = 0; i < std::max(1, calls / 8); ++i)
+      call();
+  }
   double begin = clockOf(threads);
   for (int i = 0; i < calls; ++i)
     call();
   return (clockOf(threads) - begin) / calls;
+}
+
+/// On several threads a block is to be long beside what it takes to wake them up.
+int callsOf(int threads, double flops) {
+  return std::max(1, static_cast<int>((threads > 1 ? 2e10 : 4e8) / flops));
 }
 
 #if defined(__x86_64__)
@@ -157,6 +175,13 @@ bool agree(const std::vector<float> &a, const std::vector<float> &b, int k) {
   return true;
 }
 
+/// What a row of the table is called.
+std::string nameOf(const Case &given) {
+  std::string work =
+      std::to_string(given.m) + "x" + std::to_string(given.n) + "x" + std::to_string(given.k);
+  return std::strcmp(given.form, "plain") ? work + " " + given.form : work;
+}
+
 bool measure(const Case &given, int threads, const mx::Module &program, const Peers &peers,
              mx::bench::Report &report) {
   auto [m, n, k, form] = given;
@@ -172,8 +197,7 @@ bool measure(const Case &given, int threads, const mx::Module &program, const Pe
       mx::Value::borrow(b.data(), right ? std::vector<int64_t>{n, k} : std::vector<int64_t>{k, n});
   mx::Function function = program.function(form).value();
   auto flops = 2.0 * m * n * k;
-  // Threads of peers spin for a while after a call; the blocks of all are to be long beside that.
-  int calls = std::max(1, static_cast<int>((threads > 1 ? 4e10 : 4e8) / flops));
+  int calls = callsOf(threads, flops);
 
   std::vector<std::pair<std::string, std::function<void()>>> sides;
   sides.emplace_back("mx", [&] { function.into(std::span<float>(ours), x, y).value(); });
@@ -198,8 +222,7 @@ bool measure(const Case &given, int threads, const mx::Module &program, const Pe
     contenders.push_back(
         {name, [threads, calls, call = call] { return block(threads, calls, call); }});
   }
-  std::string work = std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
-  report.compare(left || right ? work + " " + form : work, 0, contenders);
+  report.compare(nameOf(given), 0, contenders);
   return true;
 }
 
@@ -226,7 +249,7 @@ bool measureHalfs(const Case &given, int threads, const mx::Module &program,
   std::pair<std::string, std::function<void()>> sides[] = {
       {"mx", [&] { narrowProduct.into(std::span<uint16_t>(narrow), narrowX, narrowY).value(); }},
       {"f32", [&] { wideProduct.into(std::span<float>(wide), wideX, wideY).value(); }}};
-  int calls = std::max(1, static_cast<int>((threads > 1 ? 4e10 : 4e8) / (2.0 * m * n * k)));
+  int calls = callsOf(threads, 2.0 * m * n * k);
   std::vector<Contender> contenders;
   for (auto &[name, call] : sides) {
     call();
@@ -240,8 +263,7 @@ bool measureHalfs(const Case &given, int threads, const mx::Module &program,
       return false;
     }
   }
-  report.compare(std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) + " bf16", 0,
-                 contenders);
+  report.compare(nameOf(given) + " bf16", 0, contenders);
   return true;
 }
 
@@ -251,11 +273,14 @@ int runProductBench(int argc, char **argv) {
   const char *json = mx::bench::takeJson(argc, argv);
   int threads = 1, blocks = 15;
   bool halfs = multipliesHalfs();
+  std::string only; // rows whose names contain it
   for (int i = 0; i < argc; ++i)
     if (!std::strncmp(argv[i], "--threads=", 10))
       threads = std::atoi(argv[i] + 10);
     else if (!std::strncmp(argv[i], "--blocks=", 9))
       blocks = std::atoi(argv[i] + 9);
+    else if (!std::strncmp(argv[i], "--only=", 7))
+      only = argv[i] + 7;
     else if (!std::strcmp(argv[i], "--bf16"))
       halfs = true;
     else
@@ -272,11 +297,13 @@ int runProductBench(int argc, char **argv) {
     mx::Session session(options);
     mx::Module program = session.loadSource(kPrograms).value();
     mx::bench::Report report(std::max(1, blocks));
+    auto isWanted = [&](const std::string &name) { return name.find(only) != name.npos; };
     for (const Case &one : kCases)
-      fine &= measure(one, threads, program, peers, report);
+      if (isWanted(nameOf(one)))
+        fine &= measure(one, threads, program, peers, report);
     for (const Case &one :
          {Case{256, 256, 256}, Case{512, 512, 512}, Case{1024, 1024, 1024}, Case{64, 512, 784}})
-      if (halfs)
+      if (halfs && isWanted(nameOf(one) + " bf16"))
         fine &= measureHalfs(one, threads, program, report);
     if (!multipliesHalfs())
       report.note(std::string("bf16 is ") + (halfs ? "widened" : "left out (--bf16 measures it)") +

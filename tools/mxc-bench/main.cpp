@@ -32,7 +32,9 @@ const Command commands[] = {
     {"eager", "microseconds per operation on a tiny tensor", runEagerBench},
     {"embed", "calls through libmxc: overhead, threads, sessions", runEmbedBench},
     {"memory", "how close memory plans come to the bound; [--seconds=S] [FILE...]", runMemoryBench},
-    {"products", "matrix products beside OpenBLAS and oneDNN; [--threads=N] [--blocks=N] [--bf16]",
+    {"products",
+     "matrix products beside OpenBLAS and oneDNN; [--threads=N] [--blocks=N] [--only=512x] "
+     "[--bf16]",
      runProductBench},
     {"prompt", "what a person at the prompt waits for, Ctrl-C too", runPromptBench},
     {"spine", "start, compilation, the cache, calls of graphs and eager ops", runSpineBench},
