@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Target/Compile.h"
+#include "Support/CodeMarks.h"
 #include "Target/CompileSteps.h"
 #include "Target/DebugScopes.h"
 #include "mlir/IR/Diagnostics.h"
@@ -60,12 +61,19 @@ private:
 /// LLVM's interface, they are refused one by one, and only in the contexts of our own modules.
 class Gate : public llvm::OptPassGate {
 public:
+  explicit Gate(const llvm::Module &module)
+      : loadsConstants(llvm::any_of(module, [](const llvm::Function &function) {
+          return function.hasFnAttribute(kLoadsConstants);
+        })) {}
   bool isEnabled() const override { return true; }
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
     // Loops are emitted with the addresses they are to have; looking for others took a third of all
-    // code generation.
-    return pass != "Loop Strength Reduction";
+    // code generation. Constants are all that is left to be moved out of loops.
+    return pass != "Loop Strength Reduction" && !(loadsConstants && pass == "early-machinelicm");
   }
+
+private:
+  bool loadsConstants;
 };
 
 /// One module on its way from LLVM IR to bytes.
@@ -73,7 +81,7 @@ class Generator {
 public:
   Generator(llvm::Module &module, llvm::TargetMachine &machine, const TargetCpu &cpu,
             const CompileOptions &options)
-      : module(module), machine(machine), cpu(cpu), options(options),
+      : module(module), machine(machine), cpu(cpu), options(options), gate(module),
         previousGate(module.getContext().getOptPassGate()) {
     previous = module.getContext().getDiagnosticHandler();
     module.getContext().setDiagnosticHandler(std::make_unique<Collector>(errors));
