@@ -103,13 +103,32 @@ Partial Combiner::combine(Partial x, Partial y) {
     return {arith::OrIOp::create(e.b, x.value, y.value)};
   if (isa<AllOp>(op))
     return {arith::AndIOp::create(e.b, x.value, y.value)};
+  if (isFloat())
+    return {furthest(x.value, y.value, e.fast())};
   if (isa<MaxOp>(op))
-    return {isFloat()    ? Value(arith::MaximumFOp::create(e.b, x.value, y.value, flags))
-            : isUnsigned ? Value(arith::MaxUIOp::create(e.b, x.value, y.value))
-                         : Value(arith::MaxSIOp::create(e.b, x.value, y.value))};
-  return {isFloat()    ? Value(arith::MinimumFOp::create(e.b, x.value, y.value, flags))
-          : isUnsigned ? Value(arith::MinUIOp::create(e.b, x.value, y.value))
-                       : Value(arith::MinSIOp::create(e.b, x.value, y.value))};
+    return {isUnsigned ? Value(arith::MaxUIOp::create(e.b, x.value, y.value))
+                       : Value(arith::MaxSIOp::create(e.b, x.value, y.value))};
+  return {isUnsigned ? Value(arith::MinUIOp::create(e.b, x.value, y.value))
+                     : Value(arith::MinSIOp::create(e.b, x.value, y.value))};
+}
+
+Value Combiner::furthest(Value x, Value y, arith::FastMathFlags flags) {
+  auto attribute = arith::FastMathFlagsAttr::get(e.b.getContext(), flags);
+  return isa<MaxOp>(op) ? Value(arith::MaximumFOp::create(e.b, x, y, attribute))
+                        : Value(arith::MinimumFOp::create(e.b, x, y, attribute));
+}
+bool Combiner::hasZeros() const { return isa<MaxOp, MinOp>(op) && type.isF32(); }
+Value Combiner::combineZeros(Value x, Value y) {
+  return furthest(x, y, e.fast() | arith::FastMathFlags::nsz);
+}
+Value Combiner::noSigns() { return e.constantOf(e.b.getI32Type(), isa<MaxOp>(op) ? -1 : 0); }
+Value Combiner::combineSigns(Value signs, Value x) {
+  Value bits = arith::BitcastOp::create(e.b, e.b.getI32Type(), x);
+  return isa<MaxOp>(op) ? Value(arith::AndIOp::create(e.b, signs, bits))
+                        : Value(arith::OrIOp::create(e.b, signs, bits));
+}
+Value Combiner::withSign(Value x, Value signs) {
+  return math::CopySignOp::create(e.b, x, arith::BitcastOp::create(e.b, type, signs));
 }
 Value Combiner::result(Partial x) {
   if (hasIndex())

@@ -28,6 +28,15 @@ public:
   Partial identity(Value isEmpty);
   Partial first(Value x, Value index);
   Partial combine(Partial x, Partial y);
+  /// The largest or smallest of f32, for which zeros need care: 0.0 counts as more than -0.0.
+  bool hasZeros() const;
+  /// The same as combine(), but of 0.0 and -0.0 it gives either: two instructions less.
+  Value combineZeros(Value x, Value y);
+  /// What the signs of all elements together say about the sign of the result, for
+  /// combineZeros(): the largest is negative if all are, the smallest if one is.
+  Value noSigns();
+  Value combineSigns(Value signs, Value x);
+  Value withSign(Value x, Value signs);
   /// As an element of the op's result.
   Value result(Partial x);
 
@@ -39,6 +48,7 @@ private:
   bool isFloat() const { return mlir::isa<mlir::FloatType>(type); }
   Value limit(bool largest);
   Value isBetter(Partial x, Partial y);
+  Value furthest(Value x, Value y, mlir::arith::FastMathFlags flags);
 };
 
 /// Partial results on the stack.

@@ -77,11 +77,8 @@ private:
   /// What is added to the exponents of floats to keep them.
   static constexpr int64_t kBias = 127;
   /// Adding 1.5 * 2**23 leaves a number's whole part in the low bits; no conversion that NaN would
-  /// break. They count from `bias` on.
+  /// break.
   static constexpr int64_t kWhole = 12582912;
-  Value roundedTo(int64_t bias, Value x, double factor) {
-    return add(mul(x, number(factor)), number(double(kWhole + bias)));
-  }
   Value n(const Reduced &from) {
     return e.sub(from.counted, bits(number(double(kWhole + 2 * kBias))));
   }
@@ -92,7 +89,7 @@ private:
 constexpr double kLog2OfE = 1.44269504088896341;
 
 F32::Reduced F32::reduce(Value x) {
-  Value counted = roundedTo(2 * kBias, x, kLog2OfE);
+  Value counted = add(mul(x, number(kLog2OfE)), number(double(kWhole + 2 * kBias)));
   Value whole = sub(counted, number(double(kWhole + 2 * kBias)));
   // The first part of ln 2 has few bits, so that its product is exact also where nothing is fused.
   Value rest = add(x, mul(whole, number(-0.693359375)));
@@ -110,7 +107,7 @@ Value F32::exp(Value x) {
   if (e.options.vectorBits >= 512)
     return LLVM::LoadExpOp::create(e.b, value.getType(), value, n(reduced));
   // By about the half of n, which is exact, and by the rest: 2**n alone may be too large or small.
-  Value half = bits(roundedTo(kBias, x, kLog2OfE / 2));
+  Value half = arith::ShRUIOp::create(e.b, reduced.counted, word(1));
   return mul(mul(value, powerOf2(half)), powerOf2(e.sub(reduced.counted, half)));
 }
 Value F32::expm1(Value x) {
@@ -166,17 +163,22 @@ Value F32::tanh(Value x) {
   return withSign(e.choose(is(CmpFPredicate::OLT, size, 0.625), near0, far), x);
 }
 Value F32::erf(Value x) {
-  // Near 0 by odd powers; then, up to where it is 1, by powers of the distance from the middle.
-  Value size = abs(x), square = mul(x, x);
-  Value near0 = polynomial(square, {-6.36950017e-6, 9.69963512e-5, -8.18270724e-4, 5.19155571e-3,
-                                    -2.68504098e-2, 1.128342e-1, -3.76126081e-1, 1.28379166e-1});
-  near0 = add(mul(near0, x), x);
-  size = e.choose(is(CmpFPredicate::OGT, size, 3.93), number(3.93), size);
-  Value far = polynomial(sub(size, number(2.668125)),
-                         {3.28418764e-6, 3.99595374e-5, -1.54293157e-4, 3.49215006e-5,
-                          7.15482282e-4, -2.08520284e-3, 3.64724663e-3, -4.54887515e-3,
-                          4.03482048e-3, -2.43988913e-3, 9.13400203e-4, 9.99838948e-1});
-  return e.choose(is(CmpFPredicate::OGT, size, 1.40625), withSign(far, x), near0);
+  // Near 0 by odd powers. Then 1 - q**4, where q, the fourth root of what is missing to 1, needs
+  // fewer powers than erf itself; up to where it is 1.
+  Value size = abs(x);
+  size = e.choose(is(CmpFPredicate::OGT, size, 3.96), number(3.96), size);
+  Value near0 =
+      polynomial(mul(size, size), {6.58868667e-5, -7.58008275e-4, 5.13280928e-3, -2.68203132e-2,
+                                   1.12826571e-1, -3.76125306e-1, 1.28379151e-1});
+  near0 = add(mul(near0, size), size);
+  Value q = polynomial(size, {-1.83819007e-4, 3.29498597e-3, -2.25722343e-2, 6.72748089e-2,
+                              -5.26580177e-2, -6.10035025e-2, -3.10254157e-1, 1.00587308});
+  Value square = mul(q, q);
+  Value far = sub(number(1), mul(square, square));
+  Value value = e.choose(is(CmpFPredicate::OGT, size, 1.15625), far, near0);
+  // It has no sign yet, so that nothing is to be taken away from it.
+  Value sign = arith::AndIOp::create(e.b, bits(x), word(std::numeric_limits<int32_t>::min()));
+  return fromBits(arith::OrIOp::create(e.b, bits(value), sign));
 }
 
 /// Squares and reciprocals are what most powers are.

@@ -60,6 +60,18 @@ Value KernelEmitter::mul(Value x, Value y) {
     return a == 1 ? y : x;
   return arith::MulIOp::create(b, x, y);
 }
+Value KernelEmitter::sub(Value x, Value y) {
+  std::optional<int64_t> a = known(x), c = known(y);
+  int64_t rest = 0;
+  if (a && c && !__builtin_sub_overflow(*a, *c, &rest))
+    return number(rest);
+  return c == 0 ? x : Value(arith::SubIOp::create(b, x, y));
+}
+Value KernelEmitter::least(Value x, Value y) {
+  if (std::optional<int64_t> a = known(x), c = known(y); a && c)
+    return number(std::min(*a, *c));
+  return arith::MinSIOp::create(b, x, y);
+}
 Value KernelEmitter::constant(Type type, Attribute value) {
   return arith::ConstantOp::create(b, type, cast<TypedAttr>(value));
 }

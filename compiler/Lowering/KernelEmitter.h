@@ -66,8 +66,8 @@ public:
   static std::optional<int64_t> known(Value number);
   Value add(Value x, Value y);
   Value mul(Value x, Value y);
-  Value sub(Value x, Value y) { return mlir::arith::SubIOp::create(b, x, y); }
-  Value least(Value x, Value y) { return mlir::arith::MinSIOp::create(b, x, y); }
+  Value sub(Value x, Value y);
+  Value least(Value x, Value y);
   Value compare(mlir::arith::CmpIPredicate p, Value x, Value y) {
     return mlir::arith::CmpIOp::create(b, p, x, y);
   }

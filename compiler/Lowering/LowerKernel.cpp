@@ -204,6 +204,7 @@ OwningOpRef<ModuleOp> lowerKernel(KernelOp kernel, StringRef name, const KernelO
   KernelEmitter emitter(kernel, name, options, *module);
   if (failed(emit(emitter)) || emitter.isBroken)
     return nullptr;
+  interleaveLoops(*module, options.vectorBits);
   if (loopText) {
     llvm::raw_string_ostream out(*loopText);
     module->print(out);

@@ -43,7 +43,15 @@ LogicalResult lowerToLlvm(ModuleOp module) {
   // Nothing is taken back: what cannot be converted is an error, and the module is thrown away.
   ConversionConfig config;
   config.allowPatternRollback = false;
-  return applyFullConversion(module, target, std::move(patterns), config);
+  if (failed(applyFullConversion(module, target, std::move(patterns), config)))
+    return failure();
+  // What is said of a loop comes to the branch back to its start, but under another name than the
+  // one that is read there.
+  module.walk([](LLVM::BrOp branch) {
+    if (Attribute said = branch->removeDiscardableAttr(kLoopAnnotation))
+      branch.setLoopAnnotationAttr(cast<LLVM::LoopAnnotationAttr>(said));
+  });
+  return success();
 }
 
 LogicalResult verifyAllocatesNothing(ModuleOp module) {

@@ -6,10 +6,15 @@
 
 namespace mx::lowering {
 
+/// The attribute of a loop with what LLVM is to make of it.
+constexpr llvm::StringLiteral kLoopAnnotation = "llvm.loop_annotation";
+
 void loadLoweringDialects(mlir::MLIRContext *context);
 /// Replaces conversions of f16 and bf16 by integer arithmetic, those of f16 unless the target has
 /// instructions for them.
 void expandHalfs(mlir::ModuleOp module, bool nativeHalf);
+/// Says for long loops how many vectors are to be computed side by side.
+void interleaveLoops(mlir::ModuleOp module, unsigned vectorBits);
 /// Everything to the LLVM dialect.
 llvm::LogicalResult lowerToLlvm(mlir::ModuleOp module);
 /// No function of the module allocates memory.

@@ -139,17 +139,35 @@ void Sweep::run(Value from, Value width) {
 /// Over the last run, where no order is to be kept.
 void Sweep::reduceInAnyOrder() {
   Value zero = e.number(0);
+  Type word = e.b.getI32Type();
+  SmallVector<Value> signs;
+  for (auto [c, part] : llvm::zip_equal(combiners, parts)) {
+    part.store(e, zero, c.identity(isEmpty));
+    signs.push_back(c.hasZeros() ? e.variable(word, c.noSigns()) : Value());
+  }
   e.loop(zero, runSize(runs.back()), 1, [&](Value r) {
     Evaluator::Scope scope(evaluator);
     setRun(runs.back(), r);
     if (before)
       before(r);
-    for (auto [c, total] : llvm::zip_equal(combiners, totals)) {
+    for (auto [c, part, sign] : llvm::zip_equal(combiners, parts, signs)) {
       e.b.setLoc(c.op->getLoc());
       Partial next = c.first(evaluator.at(c.op->getOperand(0), place), Value());
-      total.store(e, zero, c.combine(total.load(e, zero), next));
+      Partial all = part.load(e, zero);
+      if (sign) {
+        part.store(e, zero, {c.combineZeros(all.value, next.value)});
+        e.write(sign, c.combineSigns(e.read(sign, word), next.value));
+      } else {
+        part.store(e, zero, c.combine(all, next));
+      }
     }
   });
+  for (auto [c, part, total, sign] : llvm::zip_equal(combiners, parts, totals, signs)) {
+    Partial all = part.load(e, zero);
+    if (sign)
+      all.value = c.withSign(all.value, e.read(sign, word));
+    total.store(e, zero, c.combine(total.load(e, zero), all));
+  }
 }
 
 /// A few elements, without loops over them; in the same order.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Target/CodeWriter.h"
+#include "Support/CodeMarks.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/CodeGen/Passes.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Pass.h"
@@ -13,19 +15,25 @@ namespace {
 
 /// Passes on their way to `to`, without those that cost more than they give. Loops are emitted with
 /// the addresses they are to have; looking for others took a third of all code generation. LLVM has
-/// an option for that, but one of the whole process, which is not ours.
+/// an option for that, but one of the whole process, which is not ours. What is left to be moved out
+/// of loops after that are constants, which some kernels load where they use them.
 class Sieve : public llvm::legacy::PassManagerBase {
 public:
-  explicit Sieve(llvm::legacy::PassManagerBase &to) : to(to) {}
+  Sieve(llvm::legacy::PassManagerBase &to, bool loadsConstants)
+      : to(to), loadsConstants(loadsConstants) {}
   void add(llvm::Pass *pass) override {
     llvm::StringRef name = pass->getPassName();
-    if (name != "Loop Strength Reduction" && name != "Canonicalize Freeze Instructions in Loops")
+    bool searchesAddresses =
+        name == "Loop Strength Reduction" || name == "Canonicalize Freeze Instructions in Loops";
+    bool movesConstants = loadsConstants && pass->getPassID() == &llvm::EarlyMachineLICMID;
+    if (!searchesAddresses && !movesConstants)
       return to.add(pass);
-    delete pass; // both are for the same purpose
+    delete pass;
   }
 
 private:
   llvm::legacy::PassManagerBase &to;
+  bool loadsConstants;
 };
 
 } // namespace
@@ -48,9 +56,9 @@ Result<std::unique_ptr<CodeWriter>> CodeWriter::make(const TargetCpu &cpu) {
   return std::unique_ptr<CodeWriter>(new CodeWriter(machine.take()));
 }
 
-std::unique_ptr<CodeWriter::Passes> CodeWriter::prepare(llvm::CodeGenFileType type) {
+std::unique_ptr<CodeWriter::Passes> CodeWriter::prepare(llvm::CodeGenFileType type, Way way) {
   auto made = std::make_unique<Passes>();
-  Sieve sieve(made->manager);
+  Sieve sieve(made->manager, way == LoadsConstants);
   if (owned->addPassesToEmitFile(sieve, made->stream, /*DwoOut=*/nullptr, type,
                                  /*DisableVerify=*/true))
     return nullptr;
@@ -59,8 +67,17 @@ std::unique_ptr<CodeWriter::Passes> CodeWriter::prepare(llvm::CodeGenFileType ty
 }
 
 void CodeWriter::forget() {
-  plain = nullptr;
-  full = nullptr;
+  for (std::unique_ptr<Passes> &each : kept)
+    each = nullptr;
+}
+
+CodeWriter::Way CodeWriter::wayOf(const llvm::Module &module, bool isPlain) {
+  if (isPlain)
+    return Plain;
+  bool isMarked = llvm::any_of(module, [](const llvm::Function &function) {
+    return function.hasFnAttribute(kLoadsConstants);
+  });
+  return isMarked ? LoadsConstants : Full;
 }
 
 bool CodeWriter::write(llvm::Module &module, llvm::CodeGenFileType type, bool isPlain,
@@ -73,9 +90,9 @@ bool CodeWriter::write(llvm::Module &module, llvm::CodeGenFileType type, bool is
   if (isPlain)
     owned->setOptLevel(llvm::CodeGenOptLevel::None);
   std::unique_ptr<Passes> once;
-  bool isKept = type == llvm::CodeGenFileType::ObjectFile;
-  std::unique_ptr<Passes> &passes = !isKept ? once : isPlain ? plain : full;
-  if (!passes && !(passes = prepare(type)))
+  Way way = wayOf(module, isPlain);
+  std::unique_ptr<Passes> &passes = type == llvm::CodeGenFileType::ObjectFile ? kept[way] : once;
+  if (!passes && !(passes = prepare(type, way)))
     return false;
   owned->setFastISel(passes->choosesFast);
   passes->manager.run(module);

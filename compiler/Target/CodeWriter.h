@@ -35,11 +35,14 @@ public:
 private:
   struct Passes;
   explicit CodeWriter(std::unique_ptr<llvm::TargetMachine> machine);
-  std::unique_ptr<Passes> prepare(llvm::CodeGenFileType type);
+  /// Modules of different kinds go through different passes.
+  enum Way { Plain, LoadsConstants, Full, kWays };
+  static Way wayOf(const llvm::Module &module, bool isPlain);
+  std::unique_ptr<Passes> prepare(llvm::CodeGenFileType type, Way way);
 
   std::unique_ptr<llvm::TargetMachine> owned;
   /// Those of objects; assembly is for people, who ask for it once.
-  std::unique_ptr<Passes> plain, full;
+  std::unique_ptr<Passes> kept[kWays];
 };
 
 } // namespace mx::target

@@ -64,6 +64,22 @@ TEST(Math, Sin) { checkF32("sin", std::sin, 2); }
 TEST(Math, Cos) { checkF32("cos", std::cos, 2); }
 TEST(Math, Tan) { checkF32("tan", std::tan, 2); }
 
+/// No unit is missing to 1 where erf ends, and the sign is that of x.
+TEST(Math, ErfIsOneFarFromZero) {
+  Kernel kernel = compiler().fromKey("erf f32:1c -> f32:1c");
+  ASSERT_TRUE(kernel);
+  float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> x = {0, 3.96f, 4, 100, 3e38f, infinity}, got(12);
+  std::vector<float> exact = {0, 1, 1, 1, 1, 1};
+  for (size_t i = 0; i < 6; ++i) {
+    x.push_back(-x[i]);
+    exact.push_back(-exact[i]);
+  }
+  ASSERT_EQ(kernel({address(x), address(got)}, {12}).code, 0);
+  for (size_t i = 0; i < x.size(); ++i)
+    EXPECT_TRUE(same(got[i], exact[i])) << "erf of " << show(x[i]) << " gave " << show(got[i]);
+}
+
 /// CPUs that fuse products and sums give the same bits, however wide their vectors are.
 TEST(Math, SameBitsWithAnyVectors) {
   auto wide = target::TargetCpu::parse("x86-64-v4");

@@ -158,6 +158,28 @@ TYPED_TEST(Reduce, Extremes) {
   }
 }
 
+/// Wherever the one zero of the other sign is, or the NaN, of whatever sign.
+TEST(Reduction, ExtremesOfZerosAndNan) {
+  float zero = 0, infinity = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  for (bool largest : {true, false}) {
+    Kernel kernel = compiler().fromKey(std::string(largest ? "max" : "min") + " f32:3c -> f32:2c");
+    ASSERT_TRUE(kernel);
+    float other = largest ? zero : -zero, below = largest ? -infinity : infinity;
+    for (size_t count : {1, 8, 31, 64, 100})
+      for (size_t at = 0; at < count; ++at)
+        for (float odd : {other, -other, nan, -nan, below}) {
+          std::vector<float> x(count, -other), got(1, 1);
+          x[at] = odd;
+          x[count / 2] = at == count / 2 ? odd : below;
+          ASSERT_EQ(kernel({address(x), address(got)}, {1, static_cast<int64_t>(count), 1}).code,
+                    0);
+          float expected = odd == below && count > 1 ? -other : odd;
+          ASSERT_TRUE(same(got[0], expected))
+              << count << " elements, at " << at << " " << show(odd) << ": " << show(got[0]);
+        }
+  }
+}
+
 TYPED_TEST(Reduce, AnyAndAll) {
   using T = TypeParam;
   auto isTrue = [](T x) { return widen(x) != 0; };

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How many vectors a loop computes side by side. LLVM decides it for loops of few ops, and leaves
+// others alone, as they keep a CPU busy. But a polynomial is a chain in which each step waits for
+// the one before: of one vector after the other a CPU sees too few at a time to fill the waits. And
+// with 16 registers most coefficients are loaded for each use; side by side vectors share them.
+//
+// Loops of few ops and few turns are no loops any more with all of their vectors side by side. That
+// is how lanes of sums come to stay in registers.
+#include "Lowering/LowerToLlvm.h"
+#include "Support/CodeMarks.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace mx::lowering {
+namespace {
+
+/// Ops on floats from which on a loop is left alone by LLVM: about those of one exponential.
+constexpr int64_t kManyOps = 16;
+/// Vectors side by side, of many ops and of few.
+constexpr int64_t kSideBySide = 4, kMostTogether = 8;
+/// Where the elements are no multiple of such a step, it is taken so often that the rest is small.
+constexpr int64_t kManySteps = 4;
+
+/// The ops on floats of a loop without loops, branches and calls in it; 0 for others.
+int64_t countOps(scf::ForOp loop) {
+  int64_t count = 0;
+  for (Operation &op : *loop.getBody()) {
+    if (op.getNumRegions() || isa<LLVM::CallOp>(op))
+      return 0;
+    count += isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
+             op.getNumResults() == 1 && isa<FloatType>(op.getResult(0).getType()) &&
+             !isa<arith::ConstantOp, arith::BitcastOp>(op);
+  }
+  return count;
+}
+
+} // namespace
+
+void interleaveLoops(ModuleOp module, unsigned vectorBits) {
+  Builder b(module.getContext());
+  int64_t width = vectorBits / 32;
+  module.walk([&](scf::ForOp loop) {
+    int64_t ops = countOps(loop), together = kSideBySide;
+    if (ops == 0 || getConstantIntValue(loop.getStep()) != 1)
+      return;
+    std::optional<int64_t> from = getConstantIntValue(loop.getLowerBound()),
+                           to = getConstantIntValue(loop.getUpperBound()), count;
+    if (from && to)
+      count = *to - *from;
+    if (ops < kManyOps) {
+      if (!count || *count % width != 0 || *count > kMostTogether * width)
+        return;
+      together = *count / width;
+    }
+    auto isFine = [&] {
+      int64_t step = together * width;
+      return !count || *count % step == 0 || *count >= kManySteps * step;
+    };
+    while (together > 1 && !isFine())
+      together /= 2;
+    if (together <= 1)
+      return;
+    // 16 registers are for the vectors, then: a coefficient is loaded once for all of them.
+    if (ops >= kManyOps && vectorBits < 512)
+      loop->getParentOfType<LLVM::LLVMFuncOp>().setPassthroughAttr(
+          b.getArrayAttr(b.getStringAttr(kLoadsConstants)));
+    auto interleave = LLVM::LoopInterleaveAttr::get(b.getContext(), b.getI32IntegerAttr(together));
+    loop->setDiscardableAttr(
+        kLoopAnnotation, LLVM::LoopAnnotationAttr::get(b.getContext(), {}, {}, interleave, {}, {},
+                                                       {}, {}, {}, {}, {}, {}, {}, {}, {}, {}));
+  });
+}
+
+} // namespace mx::lowering
