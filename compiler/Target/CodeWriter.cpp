@@ -15,8 +15,8 @@ namespace {
 
 /// Passes on their way to `to`, without those that cost more than they give. Loops are emitted with
 /// the addresses they are to have; looking for others took a third of all code generation. LLVM has
-/// an option for that, but one of the whole process, which is not ours. What is left to be moved out
-/// of loops after that are constants, which some kernels load where they use them.
+/// an option for that, but one of the whole process, which is not ours. What is left to be moved
+/// out of loops after that are constants, which some kernels load where they use them.
 class Sieve : public llvm::legacy::PassManagerBase {
 public:
   Sieve(llvm::legacy::PassManagerBase &to, bool loadsConstants)
