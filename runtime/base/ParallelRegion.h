@@ -86,6 +86,18 @@ private:
   Seat &seatAt(int i) { return reinterpret_cast<Seat *>(seatStorage)[i]; }
 };
 
+/// How long who waits spins: for as long as it worked, within limits, so that
+/// waiting at most doubles the time of the processor. No longer than the least
+/// time while others use more threads than are meant for them: a helper that
+/// waits is not counted, a caller is. `free` are those that nobody uses.
+constexpr int64_t leastSpinNs = 20000;
+constexpr int64_t mostSpinNs = 500000;
+inline int64_t spinNs(int64_t workedNs, int32_t free, bool isCounted) {
+  if (workedNs < leastSpinNs || free < (isCounted ? 0 : 1))
+    return leastSpinNs;
+  return workedNs < mostSpinNs ? workedNs : mostSpinNs;
+}
+
 /// The chunk size actually used for (count, grain); a function of these only.
 int64_t effectiveGrain(int64_t count, int64_t grain);
 

@@ -3,8 +3,8 @@
 // Helper threads and the entry mxrt_parallel_for. Helpers spin for a short
 // time after work, then sleep on a futex, so that back-to-back loops of a few
 // microseconds do not pay for a system call each. Who worked for longer spins
-// for longer, as long as nobody else asks for its processor: to be woken up
-// costs up to a tenth of a millisecond on a virtual machine, which loops of one
+// for longer, as long as nobody else asks for its processor: waking up a thread
+// whose processor was halted takes long on a virtual machine, which loops of a
 // millisecond feel.
 
 #include "base/Allocator.h"
@@ -41,13 +41,7 @@ struct mxrt_team {
 
 namespace {
 
-constexpr int64_t leastSpinNs = 20000;
-constexpr int64_t mostSpinNs = 500000;
-
-/// Spins until done() or the time is up: for as long as was worked, within
-/// limits, so that waiting at most doubles the time of the processor. Beyond
-/// the least time it ends as soon as others use more threads than are meant
-/// for them: a helper that waits is not counted, a caller is.
+/// Spins until done() or the time is up.
 template <typename Done>
 bool spinAfter(const mxrt_team *team, int64_t workedNs, bool isCounted,
                Done done) {
@@ -64,9 +58,11 @@ bool spinAfter(const mxrt_team *team, int64_t workedNs, bool isCounted,
     if (round == 0)
       begin = now;
     int64_t spun = now - begin;
-    if (spun >= leastSpinNs && (spun >= workedNs || spun >= mostSpinNs ||
-                                team->budget->free() < (isCounted ? 0 : 1)))
+    if (spun >= spinNs(workedNs, team->budget->free(), isCounted))
       return false;
+    // Whoever is waited for may be waiting for this very processor.
+    if (spun >= leastSpinNs)
+      os::yieldThread();
   }
 }
 

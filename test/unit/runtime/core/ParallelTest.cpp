@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "base/Os.h"
+#include "base/ParallelRegion.h"
 #include "mxrt/parallel.h"
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
-#include <ctime>
 #include <functional>
 #include <gtest/gtest.h>
 #include <thread>
@@ -235,51 +233,18 @@ TEST(ParallelFor, ManyCallersShareOneTeam) {
   EXPECT_EQ(total.load(), 4 * 300 * 64);
 }
 
-/// Nanoseconds of the processor that the process uses while it sleeps.
-int64_t usedInSleep() {
-  auto used = [] {
-    timespec time = {};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return int64_t{1000000000} * time.tv_sec + time.tv_nsec;
-  };
-  int64_t before = used();
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  return used() - before;
-}
-
-TEST(ParallelFor, HelpersSpinForAsLongAsTheyWorkedWithinLimits) {
-  if (mxrt::os::processorCount() < 2)
-    GTEST_SKIP() << "helpers do not spin on one processor";
-  Team team(2);
-  auto loopOf = [&](int64_t nanoseconds) {
-    auto work = [&](int64_t, int64_t, int64_t,
-                    const mxrt_context *) -> mxrt_status {
-      int64_t end = mxrt::os::monotonicNs() + nanoseconds;
-      while (mxrt::os::monotonicNs() < end) {
-      }
-      return nullptr;
-    };
-    ASSERT_EQ(parallelFor(team.context, 2, 1, work), nullptr);
-  };
-  // Whatever else the machine does: the least and the most of a few.
-  auto range = [&](int64_t nanoseconds, int32_t workers) {
-    std::pair<int64_t, int64_t> out{INT64_MAX, 0};
-    for (int i = 0; i < 20; ++i) {
-      loopOf(nanoseconds);
-      for (int32_t each = 0; each < workers; ++each)
-        mxrt_thread_budget_enter(team.budget);
-      int64_t used = usedInSleep();
-      for (int32_t each = 0; each < workers; ++each)
-        mxrt_thread_budget_leave(team.budget);
-      out = {std::min(out.first, used), std::max(out.second, used)};
-    }
-    return out;
-  };
-  EXPECT_LT(range(10000, 0).first, 200000);
-  auto [least, most] = range(5000000, 0);
-  EXPECT_GT(most, 300000);
-  EXPECT_LT(least, 2000000);
-  EXPECT_LT(range(5000000, 2).first, 200000); // others need the processors
+TEST(ParallelFor, WaitingTakesNoLongerThanWork) {
+  using mxrt::leastSpinNs, mxrt::mostSpinNs, mxrt::spinNs;
+  for (bool isCounted : {false, true}) {
+    EXPECT_EQ(spinNs(0, 1, isCounted), leastSpinNs);
+    EXPECT_EQ(spinNs(100000, 1, isCounted), 100000);
+    EXPECT_EQ(spinNs(10 * mostSpinNs, 1, isCounted), mostSpinNs);
+    EXPECT_EQ(spinNs(100000, -1, isCounted), leastSpinNs);
+  }
+  // Two threads: the caller waits for a helper that works; and a helper for the
+  // next loop, while an engine's worker has taken its thread.
+  EXPECT_EQ(spinNs(100000, 0, /*isCounted=*/true), 100000);
+  EXPECT_EQ(spinNs(100000, 0, /*isCounted=*/false), leastSpinNs);
 }
 
 TEST(ThreadBudget, TakesWhatIsThereAndNoMore) {
