@@ -47,9 +47,29 @@ private:
   Value word(int64_t x) { return e.constantOf(e.b.getI32Type(), static_cast<double>(x)); }
   Value bits(Value x) { return arith::BitcastOp::create(e.b, e.b.getI32Type(), x); }
   Value fromBits(Value x) { return arith::BitcastOp::create(e.b, e.b.getF32Type(), x); }
-  Value add(Value x, Value y) { return arith::AddFOp::create(e.b, x, y, flags); }
-  Value sub(Value x, Value y) { return arith::SubFOp::create(e.b, x, y, flags); }
+  Value add(Value x, Value y) {
+    if (Value fused = multiplyAdd(x, y, /*isNegative=*/false))
+      return fused;
+    Value other = multiplyAdd(y, x, /*isNegative=*/false);
+    return other ? other : Value(arith::AddFOp::create(e.b, x, y, flags));
+  }
+  Value sub(Value x, Value y) {
+    Value fused = multiplyAdd(y, x, /*isNegative=*/true);
+    return fused ? fused : Value(arith::SubFOp::create(e.b, x, y, flags));
+  }
   Value mul(Value x, Value y) { return arith::MulFOp::create(e.b, x, y, flags); }
+  /// A product and what it is added to, or taken from, as one instruction where the CPU has one.
+  /// LLVM would fuse them as well, but not where it computes with constants: these would have other
+  /// bits. Null if `product` is none.
+  Value multiplyAdd(Value product, Value sum, bool isNegative) {
+    auto made = product.getDefiningOp<arith::MulFOp>();
+    if (!made || !e.options.hasFma)
+      return {};
+    Value x = made.getLhs();
+    if (isNegative)
+      x = arith::NegFOp::create(e.b, x);
+    return LLVM::FMAOp::create(e.b, x.getType(), x, made.getRhs(), sum);
+  }
   Value div(Value x, Value y) { return arith::DivFOp::create(e.b, x, y); }
   Value abs(Value x) { return math::AbsFOp::create(e.b, x); }
   Value withSign(Value x, Value sign) { return math::CopySignOp::create(e.b, x, sign); }

@@ -32,8 +32,9 @@ int64_t countOps(scf::ForOp loop) {
   for (Operation &op : *loop.getBody()) {
     if (op.getNumRegions() || isa<LLVM::CallOp>(op))
       return 0;
-    count += isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
-             op.getNumResults() == 1 && isa<FloatType>(op.getResult(0).getType()) &&
+    bool isArithmetic =
+        isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) || isa<LLVM::FMAOp>(op);
+    count += isArithmetic && op.getNumResults() == 1 && isa<FloatType>(op.getResult(0).getType()) &&
              !isa<arith::ConstantOp, arith::BitcastOp>(op);
   }
   return count;

@@ -54,6 +54,8 @@ struct KernelOptions {
   bool nativeHalf = false;
   /// The widest vectors of the target, in bits. With 512 there are 32 registers, else 16.
   unsigned vectorBits = 128;
+  /// The CPU has an instruction for a product and a sum.
+  bool hasFma = false;
   /// What the target has for products of bf16; without it they are products of f32.
   WordUnit words{};
   /// How much work a thread takes at a time, in simple ops on an element: about ten times what

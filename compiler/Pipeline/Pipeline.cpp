@@ -264,6 +264,7 @@ lowering::KernelOptions kernelsFor(const target::TargetCpu &cpu, const Options &
   lowering::KernelOptions out = options.kernels;
   if (cpu.vectorBits())
     out.vectorBits = cpu.vectorBits();
+  out.hasFma = cpu.hasFma();
   using Words = lowering::WordUnit;
   out.words.kind = cpu.hasTiles() ? Words::Tiles : cpu.hasDots() ? Words::Dots : Words::None;
   if (options.words)

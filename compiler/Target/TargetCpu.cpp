@@ -90,6 +90,7 @@ Result<TargetCpu> TargetCpu::parse(std::string_view name) {
                                                           : 128;
     result.tiles = info->checkFeatures("+avx512f,+amx-tile,+amx-bf16");
     result.dots = info->checkFeatures("+avx512f,+avx512bf16");
+    result.fma = info->checkFeatures("+fma");
   }
   return result;
 }

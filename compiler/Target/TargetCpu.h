@@ -36,6 +36,8 @@ public:
   /// Instructions for products of bf16: on tiles (AMX), on vectors (AVX512_BF16).
   bool hasTiles() const { return tiles; }
   bool hasDots() const { return dots; }
+  /// One for a product and a sum, which round once; asked for on x86 only.
+  bool hasFma() const { return fma; }
 
   /// One line that is equal exactly when code may be shared. It goes into cache keys.
   std::string text() const;
@@ -50,7 +52,7 @@ private:
   TargetCpu() = default;
   std::string tripleText, cpuName, featureText;
   unsigned widestVector = 0;
-  bool tiles = false, dots = false;
+  bool tiles = false, dots = false, fma = false;
 };
 
 /// Makes this machine's code generator known to LLVM. Called by everything here that needs it;

@@ -84,6 +84,7 @@ public:
     KernelOptions forCpu = options;
     if (cpu && cpu->vectorBits())
       forCpu.vectorBits = cpu->vectorBits();
+    forCpu.hasFma = cpu && cpu->hasFma();
     mlir::OwningOpRef<mlir::ModuleOp> lowered = lowerKernel(kernelOf(module), name, forCpu);
     EXPECT_TRUE(lowered);
     if (!lowered || !cpu)
