@@ -291,13 +291,11 @@ int64_t PaddedImages::vectorCount() {
   return static_cast<int64_t>(llvm::divideCeil(padded[0].out * padded[0].distance, count));
 }
 
-/// Columns are places of the result then, and sums are all that is asked for: with ops on them,
-/// what these read may be where the result is written to.
+/// Columns are places of the result then.
 bool PaddedImages::maySumInPlace() {
   bool isDense = llvm::all_of(ArrayRef(padded).drop_front(),
                               [](const Padded &axis) { return axis.size == axis.out; });
-  return isDense && group.outputs.size() == 1 && group.outputs[0].value == op.getResult() &&
-         e.memoryType(op.getType().getElement()) == type;
+  return isDense && isOnlyOutput();
 }
 Value PaddedImages::resultAt(Value i, Value j) {
   Buffer to = e.output(group.outputs[0].index);

@@ -60,10 +60,10 @@ private:
   Value mul(Value x, Value y) { return arith::MulFOp::create(e.b, x, y, flags); }
   /// A product and what it is added to, or taken from, as one instruction where the CPU has one.
   /// LLVM would fuse them as well, but not where it computes with constants: these would have other
-  /// bits. Null if `product` is none.
+  /// bits. Null if `product` is none of ours: those of the program are rounded (decision 10).
   Value multiplyAdd(Value product, Value sum, bool isNegative) {
     auto made = product.getDefiningOp<arith::MulFOp>();
-    if (!made || !e.options.hasFma)
+    if (!made || !e.options.hasFma || made.getFastmathAttr() != flags)
       return {};
     Value x = made.getLhs();
     if (isNegative)

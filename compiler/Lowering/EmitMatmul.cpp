@@ -45,7 +45,7 @@ private:
   Value rowsAt(Value i, Value k) override;
   Value stepsAt(Value i, Value k) override;
   std::optional<int64_t> rowPitch() override;
-  bool maySumInPlace() override;
+  bool maySumInPlace() override { return isOnlyOutput(); }
   Value resultAt(Value i, Value j) override;
   bool hasBegin() override { return op.getBegin() != nullptr; }
   Value beginAt(Value i, Value j) override;
@@ -313,12 +313,6 @@ std::optional<int64_t> Product::rowPitch() {
   return memoryOf(op.getX()) ? e.known(deep) : std::nullopt;
 }
 
-/// Only if the result is all that is asked for: with ops on it, what they read may be where it is
-/// written to.
-bool Product::maySumInPlace() {
-  return group.outputs.size() == 1 && group.outputs[0].value == op.getResult() &&
-         e.memoryType(op.getType().getElement()) == type;
-}
 SmallVector<Value> Product::resultPlace(Value i, Value j) {
   SmallVector<Value> place = rowPlace(op.getType(), i);
   if (!rightIsVector())

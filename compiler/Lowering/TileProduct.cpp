@@ -110,6 +110,12 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
   blockRows = std::min(*m, blockTiles * (lowRows + (tallTiles > 0)));
 }
 
+bool TileProduct::isOnlyOutput() {
+  Value result = source->getResult(0);
+  return group.outputs.size() == 1 && group.outputs[0].value == result &&
+         e.memoryType(cast<TensorType>(result.getType()).getElement()) == type;
+}
+
 void TileProduct::prepare() {
   SmallVector<Value> roots = group.values();
   roots.push_back(source->getResult(0));

@@ -115,6 +115,9 @@ protected:
   virtual void finish(Value row, Value i, Value count, Value begin, Value width) = 0;
 
   // ---- for them
+  /// Whether sums are all that is asked for, as they are: with ops on them, what these read may be
+  /// where the result is written to.
+  bool isOnlyOutput();
   /// Prepares the ops around `source`, and finds the type of its sums.
   void prepare();
   /// All products; `result` are the sizes of `batch`.
