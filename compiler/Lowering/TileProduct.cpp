@@ -21,6 +21,10 @@ Value TileProduct::widen(Value element) {
 Value TileProduct::multiplyAdd(Value sum, Value a, Value b) {
   if (!isa<FloatType>(type))
     return arith::AddIOp::create(e.b, sum, arith::MulIOp::create(e.b, a, b));
+  // One instruction, said so: LLVM would not fuse what it can compute beforehand, and products of
+  // constants would have other bits.
+  if (e.options.hasFma)
+    return LLVM::FMAOp::create(e.b, sum.getType(), a, b, sum);
   // Inside of one op there is nothing that fusion could change.
   auto flags =
       arith::FastMathFlagsAttr::get(e.b.getContext(), e.fast() | arith::FastMathFlags::contract);
