@@ -41,19 +41,23 @@ KernelStore::KernelStore(mlir::MLIRContext &context, const pipeline::Options &op
   cacheOptions.buildId = buildId();
   cacheOptions.abiVersion = MXRT_ABI_VERSION;
   disk = std::make_unique<target::ObjectCache>(cacheOptions);
+  auto made = newJit();
+  if (!made) {
+    trouble = made.message();
+    return;
+  }
+  jit = made.take();
+}
+
+target::Result<target::Jit> KernelStore::newJit() const {
   size_t count = 0;
   const mxrt_abi_function *rows = mxrt_abi_functions(&count);
   std::vector<target::HostSymbol> symbols;
   for (size_t i = 0; i < count; ++i)
     symbols.push_back({rows[i].name, reinterpret_cast<const void *>(rows[i].address)});
   target::JitOptions jitOptions;
-  jitOptions.perfMap = options.perfMap;
-  auto made = target::Jit::create(symbols, jitOptions);
-  if (!made) {
-    trouble = made.message();
-    return;
-  }
-  jit = made.take();
+  jitOptions.perfMap = compileOptions.perfMap;
+  return target::Jit::create(symbols, jitOptions);
 }
 
 /// Looked through when the first kernel is asked for: a program without tensors never does.

@@ -27,6 +27,9 @@ public:
   /// why, on failure.
   void *load(const pipeline::Variant &variant, std::vector<Code> &held, std::string &error);
 
+  /// A place for code of its own, which may refer to the same functions of the runtime.
+  target::Result<target::Jit> newJit() const;
+
   /// Kernels are made in another context from now on.
   void useContext(mlir::MLIRContext &other) { context = &other; }
 

@@ -30,6 +30,8 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --max-bytes=512MiB       graphs make values again rather than need a larger arena; error if that is not
                            enough
   --profile=trace.json     write a trace for Perfetto or chrome://tracing
+  --tune                   time a few ways to compute each product and convolution; the fastest is kept with
+                           the compiled code and used from then on, with the same results
   --timing                 say at the end where the time went: stages of the compiler, running, slow kernels
   --perf-map               name compiled code for `perf record`, in /tmp/perf-PID.map
   --logdir=FOLDER          where `log` writes its curves (runs/NAME-DATE); see mxc report
@@ -62,7 +64,7 @@ const std::set<std::string> &runOptions() {
     for (const char *more :
          {"-e", "--check", "--seed", "--max-memory", "--max-bytes", "--profile", "--disable",
           "--cache", "--filter", "--target-cpu", "--internal-mistake", "--internal-chunk",
-          "--internal-block", "--internal-words", "--logdir"})
+          "--internal-block", "--internal-tiling", "--internal-words", "--logdir"})
       all.insert(more);
     return all;
   }();
@@ -71,7 +73,8 @@ const std::set<std::string> &runOptions() {
 const std::set<std::string> &runFlags() {
   static const std::set<std::string> flags = {
       "--help",    "-h",          "--eager",     "--sync",
-      "--compare", "--unchecked", "--fast-math", "--explain-fusion", "--perf-map", "--timing", "--internal-bytes"};
+      "--compare", "--unchecked", "--fast-math", "--explain-fusion", "--perf-map", "--timing",
+      "--tune",    "--internal-bytes"};
   return flags;
 }
 
@@ -131,10 +134,17 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   options.countBytes = line.has("--internal-bytes");
   options.compile.perfMap = line.has("--perf-map");
   options.timing = line.has("--timing");
+  options.tune = line.has("--tune");
   if (auto chunk = line.value("--internal-chunk"))
     options.compile.kernels.chunkWork = std::max(1ll, std::atoll(chunk->c_str()));
   if (std::string problem = readWords(line, options.compile); !problem.empty())
     return problem;
+  if (auto text = line.value("--internal-tiling")) {
+    auto tiling = lowering::Tiling::parse(*text);
+    if (!tiling)
+      return "`" + *text + "` is no way to cut a product into pieces";
+    options.compile.kernels.tiling = *tiling;
+  }
   if (auto block = line.value("--internal-block"))
     options.compile.blockBytes = std::max(1ll, std::atoll(block->c_str()));
   if (auto seed = line.value("--seed"))

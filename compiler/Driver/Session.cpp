@@ -71,6 +71,11 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
     err << "mxc: no code can be made on this machine: " << kernels->problem() << "\n";
     return;
   }
+  if (options.tune)
+    if (auto jit = kernels->newJit()) {
+      timer = std::make_unique<KernelTimer>(runtime, jit.take(), err);
+      options.compile.clock = timer.get();
+    }
   mxrt::eager::EagerOptions eager;
   eager.runtime = runtime;
   eager.kernels = kernels.get();

@@ -9,6 +9,7 @@
 #include "Build/Executable.h"
 #include "Driver/GraphCalls.h"
 #include "Driver/KernelStore.h"
+#include "Driver/KernelTimer.h"
 #include "Driver/OutsideCalls.h"
 #include "Run/Interrupt.h"
 #include "Sema/Checker.h"
@@ -32,6 +33,7 @@ struct SessionOptions {
   bool compare = false;       ///< graphs run both ways, and results are compared
   bool countBytes = false;    ///< says at the end what calls of graphs took
   bool timing = false;        ///< says at the end where the time went
+  bool tune = false;          ///< products are timed in a few ways; says what was found
   bool sync = false;          ///< every op is waited for before the next is issued
   bool checkNan = false;
   bool checkGradients = false; ///< in f64, each gradient is compared with differences
@@ -231,6 +233,7 @@ private:
 
   SessionOptions options;
   Timing timing;
+  std::unique_ptr<KernelTimer> timer; ///< null: nothing is tuned
   std::ostream &out, &err;
   int compared = 0; ///< gradients that are compared with differences
   bool isReady = false;

@@ -155,6 +155,7 @@ mxc_error *mxc_session_create(const mxc_options *given, mxc_session **out) {
     wanted.seed = options.seed;
     wanted.code.eager = options.eager || options.check_nan;
     wanted.checkNan = options.check_nan;
+    wanted.tune = options.tune != 0;
     for (size_t i = 0; i < options.setting_count; ++i)
       wanted.check.options[options.settings[i].name] = options.settings[i].value;
     auto session = std::make_unique<mxc_session>();

@@ -44,6 +44,17 @@ struct WordUnit {
   std::string text() const;
 };
 
+/// How products are cut into pieces that fit into caches; 0: as TileProduct chooses. Whatever it is,
+/// results have the same bits.
+struct Tiling {
+  int64_t columns = 0; ///< of a panel
+  int64_t steps = 0;   ///< for which a panel is copied
+  bool operator==(const Tiling &) const = default;
+  /// `128,256`; nothing for text that is none, or for sizes that kernels have no room for.
+  static std::optional<Tiling> parse(llvm::StringRef text);
+  std::string text() const;
+};
+
 struct KernelOptions {
   /// Division of integers by 0 gives 0 instead of an error.
   bool unchecked = false;
@@ -58,6 +69,7 @@ struct KernelOptions {
   bool hasFma = false;
   /// What the target has for products of bf16; without it they are products of f32.
   WordUnit words{};
+  Tiling tiling{};
   /// How much work a thread takes at a time, in simple ops on an element: about ten times what
   /// parallel_for costs.
   int64_t chunkWork = 32768;

@@ -13,6 +13,18 @@ constexpr int64_t kEnoughBlocks = 4, kLeastColumns = 64;
 
 } // namespace
 
+std::optional<Tiling> Tiling::parse(llvm::StringRef text) {
+  constexpr int64_t most = 512, leastSteps = 64;
+  auto [columns, steps] = text.split(',');
+  Tiling out;
+  if (columns.getAsInteger(10, out.columns) || steps.getAsInteger(10, out.steps) ||
+      out.columns < 0 || out.columns > most || out.columns % kLeastColumns != 0 ||
+      out.steps > most || out.steps % 16 != 0 || (out.steps != 0 && out.steps < leastSteps))
+    return std::nullopt;
+  return out;
+}
+std::string Tiling::text() const { return std::to_string(columns) + "," + std::to_string(steps); }
+
 // ------------------------------------------------------------------------------------- elements
 
 Value TileProduct::widen(Value element) {
@@ -97,8 +109,11 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
   if (pays && (isInPlace || isShallow()))
     panelColumns = mostColumns;
   int64_t enough = areRowsCopied ? kEnoughBlocks / 2 : kEnoughBlocks;
-  while (m && n && blocks() < enough && *n > kLeastColumns && panelColumns > kLeastColumns)
-    panelColumns /= 2;
+  if (e.options.tiling.columns)
+    panelColumns = std::min(e.options.tiling.columns, mostColumns);
+  else
+    while (m && n && blocks() < enough && *n > kLeastColumns && panelColumns > kLeastColumns)
+      panelColumns /= 2;
   if (mayReadInPlace()) // a panel whose last tile is narrower is for the end of a row
     panelColumns = std::max(panelColumns / wide, int64_t(1)) * wide;
   panelColumns = std::max(panelColumns / unit * unit, unit);

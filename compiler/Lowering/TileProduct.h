@@ -28,7 +28,9 @@ class TileProduct {
 public:
   TileProduct(KernelEmitter &e, const OutputGroup &group)
       : e(e), group(group), evaluator(e), source(group.sources[0]),
-        depth(e.options.vectorBits >= 512 ? 512 : 256) {}
+        depth(e.options.tiling.steps        ? e.options.tiling.steps
+              : e.options.vectorBits >= 512 ? 512
+                                            : 256) {}
   virtual ~TileProduct() = default;
 
 protected:

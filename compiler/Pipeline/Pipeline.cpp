@@ -8,6 +8,7 @@
 #include "Memory/Guard.h"
 #include "Memory/Mistakes.h"
 #include "Pipeline/PlanMemory.h"
+#include "Pipeline/Tune.h"
 #include "Target/CompileQueue.h"
 #include "Target/Hasher.h"
 #include "dialects/mx/Marks.h"
@@ -28,6 +29,8 @@ static std::string kernelKey(const Options &options) {
   std::string key = kernels.unchecked ? "unchecked " : "";
   if (options.words)
     key += "words=" + options.words->text() + " ";
+  if (kernels.tiling != lowering::Tiling())
+    key += "tiling=" + kernels.tiling.text() + " ";
   if (kernels.chunkWork != lowering::KernelOptions().chunkWork)
     key += "chunk=" + std::to_string(kernels.chunkWork) + " ";
   return key + (kernels.fastMath ? "fast-math " : "");
@@ -50,6 +53,7 @@ Options Options::ofEagerKernels() const {
   Options out;
   out.kernels = kernels;
   out.kernels.chunkWork = lowering::KernelOptions().chunkWork;
+  out.kernels.tiling = {};
   out.words = words;
   out.threads = threads;
   out.isStopped = isStopped;
@@ -320,11 +324,11 @@ bool lowerEntry(ModuleOp plan, StringRef name, const Options &options, Variant &
 }
 
 OwningOpRef<ModuleOp> lowerKernel(ir::KernelOp body, const std::string &name,
-                                  const target::TargetCpu &cpu, const Options &options) {
+                                  const lowering::KernelOptions &how, const Options &options) {
   Timing::Span span(options.timing, "lowering kernels");
   std::string linalg;
-  OwningOpRef<ModuleOp> module = lowering::lowerKernel(
-      body, name, kernelsFor(cpu, options), options.wants("linalg") ? &linalg : nullptr);
+  OwningOpRef<ModuleOp> module =
+      lowering::lowerKernel(body, name, how, options.wants("linalg") ? &linalg : nullptr);
   if (module && options.wants("linalg"))
     options.observer("linalg", linalg);
   return module;
@@ -424,7 +428,8 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
   if (!options.observer)
     if (auto stored = load(cache, variantKey, options))
       if (auto variant = Variant::deserialise(*stored))
-        return variant;
+        if (variant->tuned || !options.clock)
+          return variant;
 
   OwningOpRef<ModuleOp> plan = makePlan(graph, sizes, entry, options);
   if (!plan)
@@ -435,7 +440,9 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
     return std::nullopt;
   if (!out.figures.refusal.empty())
     return out;
+  out.tuned = options.clock != nullptr;
   std::vector<ir::KernelOp> bodies(pieces.size()); // of each piece; the entry has none
+  std::vector<lowering::KernelOptions> how(pieces.size(), kernelsFor(cpu, options));
   for (Piece &piece : pieces)
     piece.key = variantKey + " entry";
   for (rt::KernelOp kernel : plan->getOps<rt::KernelOp>()) {
@@ -444,6 +451,12 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
     bodies.push_back(*kernel.getOps<ir::KernelOp>().begin());
     piece.place = " at " + shownPlace(bodies.back().getLoc());
     piece.key = pieceKey(textOf(bodies.back()), piece.name, cpu, options);
+    how.push_back(how.front());
+    lowering::Tiling &tiling = how.back().tiling;
+    tiling = tilingOf(bodies.back(), piece.key, shownPlace(bodies.back().getLoc()), how.back(), cpu,
+                      cache, options);
+    if (tiling != lowering::Tiling())
+      piece.key += " tiled " + tiling.text();
     if (auto stored = options.observer ? std::nullopt : load(cache, piece.key, options))
       piece.object = std::move(*stored);
     pieces.push_back(std::move(piece));
@@ -454,7 +467,7 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
     if (!piece.object.empty())
       continue;
     if (bodies[i] && !options.stopped())
-      piece.module = lowerKernel(bodies[i], piece.name, cpu, options);
+      piece.module = lowerKernel(bodies[i], piece.name, how[i], options);
     if (!piece.module)
       return std::nullopt;
     workshop.begin(piece);
@@ -487,7 +500,8 @@ std::optional<LoweredGraph> lowerGraph(ir::GraphOp graph,
     return out;
   for (rt::KernelOp kernel : plan->getOps<rt::KernelOp>()) {
     std::string name = kernel.getSymName().str();
-    auto module = lowerKernel(*kernel.getOps<ir::KernelOp>().begin(), name, cpu, options);
+    auto module = lowerKernel(*kernel.getOps<ir::KernelOp>().begin(), name,
+                              kernelsFor(cpu, options), options);
     if (!module)
       return std::nullopt;
     out.modules.push_back({name, std::move(module)});

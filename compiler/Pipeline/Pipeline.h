@@ -17,6 +17,8 @@
 
 namespace mx::pipeline {
 
+class KernelClock; // Tune.h
+
 /// The phases one can look at, in order.
 inline constexpr std::string_view kPhases[] = {"mx",   "mx-specialised", "mx-fused", "dot",
                                                "mxrt", "linalg",         "llvm",     "asm"};
@@ -46,6 +48,8 @@ struct Options {
   bool perfMap = false;
   /// Where it is said how long things took; may be null.
   Timing *timing = nullptr;
+  /// Kernels that were not tuned yet are; null: they are as they are.
+  KernelClock *clock = nullptr;
   /// Asked at times, from any thread; true ends compilation, which then fails. May be empty.
   std::function<bool()> isStopped;
   bool stopped() const { return isStopped && isStopped(); }
@@ -91,6 +95,7 @@ struct Variant {
   std::vector<std::string> sizes;                      ///< open ones
   std::vector<std::pair<std::string, int64_t>> arenas; ///< device, bytes
   bool guarded = false;      ///< the arena needs guards around it (mxrt/guard.h)
+  bool tuned = false;        ///< all kernels that could be tuned are
   std::vector<int64_t> over; ///< of each output: the input whose memory it is, or -1
   Figures figures;
   /// Objects by name: the entry, and each kernel once.

@@ -8,7 +8,7 @@
 namespace mx::pipeline {
 namespace {
 
-constexpr uint64_t kFormat = 3;
+constexpr uint64_t kFormat = 4;
 
 struct Writer {
   std::string out;
@@ -93,6 +93,7 @@ std::string Variant::serialise() const {
     w.number(static_cast<uint64_t>(bytes));
   }
   w.number(guarded);
+  w.number(tuned);
   w.number(over.size());
   for (int64_t input : over)
     w.number(static_cast<uint64_t>(input));
@@ -126,6 +127,7 @@ std::optional<Variant> Variant::deserialise(std::string_view bytes) {
     size = static_cast<int64_t>(r.number());
   }
   v.guarded = r.number() != 0;
+  v.tuned = r.number() != 0;
   v.over.resize(r.count());
   for (int64_t &input : v.over) {
     input = static_cast<int64_t>(r.number());

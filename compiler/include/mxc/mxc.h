@@ -91,6 +91,9 @@ typedef struct mxc_options {
   /* Warnings and notes, as text. The same rules. */
   void (*notice)(void *user, const char *text, size_t size);
   void *user;
+  /* Non-zero: products and convolutions of graphs are timed in a few ways when
+   * they are compiled, and the fastest is kept with the code. */
+  int32_t tune;
 } mxc_options;
 
 MXC_API void mxc_options_init(mxc_options *options);

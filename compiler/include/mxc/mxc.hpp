@@ -473,6 +473,7 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> settings;
   bool eager = false;    ///< graphs run op by op
   bool checkNan = false; ///< an op that makes a NaN is an error
+  bool tune = false;     ///< the fastest of a few ways to compute products is found out and kept
   /// What programs print; and warnings. Must not call the session.
   std::function<void(std::string_view)> print, notice;
 };
@@ -504,6 +505,7 @@ public:
     raw.setting_count = settings.size();
     raw.eager = given.eager;
     raw.check_nan = given.checkNan;
+    raw.tune = given.tune;
     raw.user = session.mOptions.get();
     if (given.print)
       raw.print = [](void *user, const char *text, size_t size) {

@@ -94,6 +94,22 @@ TEST_F(Sessions, NotesGoToTheHost) {
   EXPECT_NE(noticed.find("N0501"), std::string::npos) << noticed;
 }
 
+TEST_F(Sessions, ProductsAreTunedOnceAndSaidToTheHost) {
+  const char *text = "graph fn f(x: f32[N, N]) -> f32[N, N] { x @ x }\n";
+  std::vector<float> x(64 * 64, 0.5f);
+  for (int turn = 0; turn < 2; ++turn) {
+    noticed.clear();
+    mx::Options tuned = options();
+    tuned.tune = true;
+    mx::Session session(std::move(tuned));
+    mx::Function f = session.loadSource(text, "f.mx").value().function("f").value();
+    std::vector<float> y(x.size());
+    ASSERT_TRUE(f.into(std::span<float>(y), Value::borrow(x.data(), {64, 64})).ok());
+    EXPECT_EQ(y.back(), 16.0f);
+    EXPECT_EQ(noticed.find("tuned f.mx:1:") != std::string::npos, turn == 0) << noticed;
+  }
+}
+
 TEST_F(Sessions, OptionsDoNotDisturbEachOther) {
   mx::Options small = options(), seeded = options();
   small.memoryLimit = 1 << 20;

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Driver/KernelTimer.h"
+#include "mxrt/kernel.h"
+#include "mxrt/memory.h"
+#include <chrono>
+#include <cstring>
+
+namespace mx::driver {
+namespace {
+
+/// Calls of a kernel are timed for so long, and at least one is.
+constexpr double kEnough = 2000; // microseconds
+constexpr int64_t kLine = 64;
+
+/// Every byte of a float: a number of moderate size in f16, bf16, f32 and f64.
+constexpr int kFloatByte = 0x3f;
+
+double now() {
+  using namespace std::chrono;
+  return duration<double, std::micro>(steady_clock::now().time_since_epoch()).count();
+}
+
+std::string shown(double microseconds) {
+  char text[32];
+  if (microseconds < 10000)
+    std::snprintf(text, sizeof text, microseconds < 100 ? "%.1f us" : "%.0f us", microseconds);
+  else
+    std::snprintf(text, sizeof text, "%.1f ms", microseconds / 1000);
+  return text;
+}
+
+} // namespace
+
+std::optional<double> KernelTimer::time(const std::string &object, const std::string &name,
+                                        llvm::ArrayRef<Room> buffers) {
+  auto unit = jit.add({std::string_view(object)});
+  auto *kernel = unit ? reinterpret_cast<mxrt_compiled_kernel>(unit->address(name)) : nullptr;
+  if (!kernel)
+    return std::nullopt;
+  int64_t bytes = 0;
+  for (const Room &room : buffers)
+    bytes += llvm::alignTo(room.bytes, kLine);
+  mxrt_device device = {};
+  mxrt_place place = {};
+  mxrt_context context;
+  mxrt_arena arena = {};
+  mxrt_status status = mxrt_runtime_context(runtime, &device, &place, &context);
+  if (!status)
+    status = mxrt_arena_lease(runtime, &device, bytes, "tuning", &place, &arena);
+  std::vector<void *> addresses;
+  char *next = static_cast<char *>(arena.base);
+  for (size_t i = 0; i < buffers.size() && !status; ++i) {
+    std::memset(next, buffers[i].isFloat ? kFloatByte : 0, static_cast<size_t>(buffers[i].bytes));
+    addresses.push_back(next);
+    next += llvm::alignTo(buffers[i].bytes, kLine);
+  }
+  int64_t noSizes = 0;
+  if (!status)
+    status = kernel(&context, addresses.data(), &noSizes);
+  double least = 0, spent = 0;
+  for (int calls = 0; !status && (calls == 0 || spent < kEnough); ++calls) {
+    double begin = now();
+    status = kernel(&context, addresses.data(), &noSizes);
+    double took = now() - begin;
+    least = calls == 0 ? took : std::min(least, took);
+    spent += took;
+  }
+  mxrt_arena_return(&arena);
+  bool isFine = status == nullptr;
+  mxrt_status_release(status);
+  return isFine ? std::optional(least) : std::nullopt;
+}
+
+void KernelTimer::found(const Found &kernel) {
+  out << "tuned " << kernel.place << ": " << shown(kernel.now);
+  const lowering::Tiling &tiling = kernel.tiling;
+  if (tiling == lowering::Tiling()) {
+    out << ", as it was\n";
+    return;
+  }
+  out << ", was " << shown(kernel.before) << " (";
+  if (tiling.columns)
+    out << tiling.columns << " columns" << (tiling.steps ? ", " : "");
+  if (tiling.steps)
+    out << tiling.steps << " steps";
+  out << ")\n";
+}
+
+} // namespace mx::driver

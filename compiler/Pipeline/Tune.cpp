@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Pipeline/Tune.h"
+#include "Target/CompileQueue.h"
+
+namespace mx::pipeline {
+using namespace mlir;
+using lowering::Tiling;
+
+namespace {
+
+constexpr int64_t kColumns[] = {64, 128, 256, 512}, kSteps[] = {128, 256, 512};
+constexpr int kTurns = 5, kLastTurns = 11;
+/// What is not faster by a thirtieth may be so by chance.
+constexpr double kFaster = 29.0 / 30;
+
+/// The one product or convolution that takes most of the kernel's time, if its tiles are those of
+/// TileProduct and nothing about it is known at a call only.
+bool isTunable(ir::KernelOp kernel, const lowering::KernelOptions &how) {
+  bool isProduct = false, areHalfs = false;
+  for (Operation &op : kernel.getBody().front())
+    if (isa<ir::MatmulOp, ir::ConvOp>(op)) {
+      isProduct = true;
+      areHalfs |= cast<ir::TensorType>(op.getOperand(0).getType()).getElement().isBF16();
+    }
+  bool areDense = !kernel.getStrided() || !llvm::is_contained(*kernel.getStrided(), true);
+  return isProduct && areDense && kernel.getSizes().empty() &&
+         !(areHalfs && how.words.kind != lowering::WordUnit::None);
+}
+
+std::optional<KernelClock::Room> roomOf(Type type) {
+  auto tensor = cast<ir::TensorType>(type);
+  int64_t bytes = (std::max(8u, tensor.getElement().getIntOrFloatBitWidth())) / 8;
+  for (ir::SizeAttr size : tensor.getSizes())
+    if (!size.constant() || __builtin_mul_overflow(bytes, *size.constant(), &bytes))
+      return std::nullopt;
+  return KernelClock::Room{bytes, isa<FloatType>(tensor.getElement())};
+}
+
+/// In the order in which the function takes them.
+std::optional<std::vector<KernelClock::Room>> roomsOf(ir::KernelOp kernel) {
+  std::vector<KernelClock::Room> out;
+  auto types =
+      llvm::concat<const Type>(kernel.getBody().getArgumentTypes(), kernel.getResultTypes());
+  for (Type type : types) {
+    std::optional<KernelClock::Room> room = roomOf(type);
+    if (!room || room->bytes == 0)
+      return std::nullopt;
+    out.push_back(*room);
+  }
+  if (kernel.getWorkspace() > 0)
+    out.push_back({static_cast<int64_t>(kernel.getWorkspace()), false});
+  return out;
+}
+
+/// Other work on a machine makes it slower for seconds at a time, by more than what there is to be
+/// gained. So ways are timed in turns, and what counts is the time of each beside the usual one's
+/// in the same turn.
+class Tuner {
+public:
+  Tuner(ir::KernelOp kernel, const lowering::KernelOptions &how, const target::TargetCpu &cpu,
+        const Options &options, std::vector<KernelClock::Room> buffers)
+      : kernel(kernel), how(how), cpu(cpu), options(options), buffers(std::move(buffers)) {}
+
+  /// The number of columns first, then that of steps with it; what won is compared once more. False
+  /// if no way could be timed.
+  bool run(KernelClock::Found &found) {
+    std::vector<Tiling> ways;
+    for (int64_t columns : kColumns)
+      ways.push_back({columns, 0});
+    if (!compile({Tiling()}) || !compile(ways) || !compare(kTurns))
+      return false;
+    int64_t columns = best().tiling.columns;
+    ways.clear();
+    for (int64_t steps : kSteps)
+      ways.push_back({columns, steps});
+    keepBest();
+    if (!compile(ways) || !compare(kTurns))
+      return false;
+    keepBest();
+    if (!compare(kLastTurns))
+      return false;
+    bool isFaster = best().ratio < kFaster;
+    found.tiling = isFaster ? best().tiling : Tiling();
+    found.before = tried.front().time;
+    found.now = isFaster ? best().time : found.before;
+    return true;
+  }
+
+private:
+  struct Way {
+    Tiling tiling;
+    std::string object;
+    double ratio = 1; ///< of its time to the usual way's, in the middle of all turns
+    double time = 0;  ///< the least
+  };
+  static constexpr const char *kName = "mx_tuned";
+
+  ir::KernelOp kernel;
+  lowering::KernelOptions how;
+  const target::TargetCpu &cpu;
+  const Options &options;
+  std::vector<KernelClock::Room> buffers;
+  std::vector<Way> tried; ///< the first is the usual one: TileProduct's
+
+  const Way &best() {
+    return *llvm::min_element(tried, [](const Way &a, const Way &b) { return a.ratio < b.ratio; });
+  }
+  /// The usual way stays, as what others are compared with.
+  void keepBest() {
+    Way found = best();
+    tried.resize(1);
+    if (found.tiling != tried.front().tiling)
+      tried.push_back(std::move(found));
+  }
+
+  /// Ways that come to the same code are one.
+  bool compile(ArrayRef<Tiling> ways) {
+    target::CompileQueue queue(cpu, options.threads);
+    for (const Tiling &tiling : ways) {
+      how.tiling = tiling;
+      OwningOpRef<ModuleOp> module = lowering::lowerKernel(kernel, kName, how);
+      if (!module || options.stopped())
+        return false;
+      target::CompileOptions compile;
+      compile.name = kName;
+      compile.isStopped = options.isStopped;
+      queue.add(*module, compile);
+    }
+    auto compiled = queue.finish();
+    if (!compiled)
+      return false;
+    for (auto [tiling, made] : llvm::zip_equal(ways, *compiled))
+      if (llvm::none_of(tried, [&](const Way &way) { return way.object == made.object; }))
+        tried.push_back({tiling, std::move(made.object)});
+    return true;
+  }
+
+  bool compare(int turns) {
+    std::vector<std::vector<double>> ratios(tried.size());
+    for (int turn = 0; turn < turns; ++turn) {
+      double usual = 0;
+      for (auto [way, list] : llvm::zip_equal(tried, ratios)) {
+        std::optional<double> time = options.clock->time(way.object, kName, buffers);
+        if (!time || options.stopped())
+          return false;
+        if (list.empty() || *time < way.time)
+          way.time = *time;
+        if (&way == &tried.front())
+          usual = *time;
+        list.push_back(*time / usual);
+      }
+    }
+    for (auto [way, list] : llvm::zip_equal(tried, ratios)) {
+      llvm::sort(list);
+      way.ratio = list[list.size() / 2];
+    }
+    return true;
+  }
+};
+
+} // namespace
+
+Tiling tilingOf(ir::KernelOp kernel, const std::string &key, const std::string &place,
+                const lowering::KernelOptions &how, const target::TargetCpu &cpu,
+                target::ObjectCache &cache, const Options &options) {
+  if (how.tiling != Tiling() || !isTunable(kernel, how))
+    return how.tiling;
+  std::string saved = key + " tiling";
+  if (auto text = cache.load(saved))
+    if (auto tiling = Tiling::parse(*text))
+      return *tiling;
+  if (!options.clock)
+    return {};
+  auto buffers = roomsOf(kernel);
+  KernelClock::Found found{place, {}, 0, 0};
+  if (!buffers || !Tuner(kernel, how, cpu, options, std::move(*buffers)).run(found))
+    return {};
+  cache.store(saved, found.tiling.text());
+  options.clock->found(found);
+  return found.tiling;
+}
+
+} // namespace mx::pipeline
