@@ -35,15 +35,11 @@ void Emitter::assignedIn(const Expr *e, Variables &out) {
       out.insert(root);
     }
   };
-  const sema::CallInfo *info = nullptr;
-  if (auto *call = as<Call>(e)) {
-    info = call->info;
+  if (auto *call = as<Call>(e))
     for (const Argument &a : call->args)
       if (a.isMut)
         add(a.value);
-  } else if (auto *pipe = as<Pipe>(e)) {
-    info = pipe->info;
-  }
+  const sema::CallInfo *info = callOf(e);
   // A call of a `mut fn` changes its receiver; a draw without a generator changes the ambient one.
   if (info && info->function && info->function->isMutMethod()) {
     if (info->receiver)
@@ -127,12 +123,7 @@ bool Emitter::printsIn(const Block *block) {
       children(stmt, expr, inner);
   };
   expr = [&](const Expr *e) {
-    const sema::CallInfo *info = nullptr;
-    if (auto *call = as<Call>(e))
-      info = call->info;
-    else if (auto *pipe = as<Pipe>(e))
-      info = pipe->info;
-    if (info && info->function)
+    if (const sema::CallInfo *info = callOf(e); info && info->function)
       found |= (info->function->effects & sema::kPrint) != 0 ||
                (info->function->primitive && info->function->primitive->effects == "print");
     children(e, expr, inner);

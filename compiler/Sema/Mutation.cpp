@@ -3,7 +3,8 @@
 // Who changes what (S4). Whether a `mut fn` changes its receiver is decided after static arguments
 // are folded: BatchNorm with train=false has no write left, so an immutable receiver is fine.
 #include "Sema/Sema.h"
-#include <functional>
+#include "Syntax/Children.h"
+#include <algorithm>
 
 namespace mx::sema {
 using namespace ast;
@@ -51,153 +52,80 @@ bool Sema::changesReceiver(FunctionInfo &f, const std::map<std::string, bool> &s
   return changes;
 }
 
+/// The name that a place is a part of: `w` of `w.rows[i]`; null if it is none.
+static const Name *rootName(const Expr *place) {
+  while (as<Member>(place) || as<Index>(place))
+    place = as<Member>(place) ? as<Member>(place)->object : as<Index>(place)->object;
+  return as<Name>(place);
+}
+/// Whether a place, or one of several, is a field of the receiver.
+static bool isField(const Expr *place) {
+  if (auto *tuple = as<Tuple>(place))
+    return std::any_of(tuple->elements.begin(), tuple->elements.end(), isField);
+  const Name *name = rootName(place);
+  return name && name->symbol && name->symbol->kind == SymbolKind::Field;
+}
+
 bool Sema::blockChanges(const Block *block, FunctionInfo &f,
                         const std::map<std::string, bool> &statics, int depth) {
+  bool found = false;
+  auto inExpr = [&](const Expr *e) { found = found || exprChanges(e, f, statics, depth); };
+  auto inBlock = [&](const Block *b) { found = found || blockChanges(b, f, statics, depth); };
   if (!block)
     return false;
-  for (const Stmt *s : block->stmts) {
-    bool changes = false;
-    if (auto *a = as<Assign>(s)) {
-      std::function<bool(const Expr *)> isField = [&](const Expr *e) -> bool {
-        if (auto *t = as<Tuple>(e)) {
-          for (const Expr *x : t->elements)
-            if (isField(x))
-              return true;
-          return false;
-        }
-        while (as<Member>(e) || as<Index>(e))
-          e = as<Member>(e) ? as<Member>(e)->object : as<Index>(e)->object;
-        auto *n = as<Name>(e);
-        return n && n->symbol && n->symbol->kind == SymbolKind::Field;
-      };
-      changes = isField(a->target) || exprChanges(a->value, f, statics, depth);
-    } else if (auto *e = as<ExprStmt>(s)) {
-      changes = exprChanges(e->expr, f, statics, depth);
-    } else if (auto *l = as<Let>(s)) {
-      changes = exprChanges(l->value, f, statics, depth);
-    } else if (auto *loop = as<For>(s)) {
-      changes = loop->isMut || exprChanges(loop->iterable, f, statics, depth) ||
-                blockChanges(loop->body, f, statics, depth);
-    } else if (auto *w = as<While>(s)) {
-      changes = exprChanges(w->condition, f, statics, depth) ||
-                exprChanges(w->limit, f, statics, depth) ||
-                blockChanges(w->body, f, statics, depth);
-    } else if (auto *r = as<Return>(s)) {
-      changes = exprChanges(r->value, f, statics, depth);
-    } else if (auto *a = as<Assert>(s)) {
-      changes = exprChanges(a->condition, f, statics, depth) ||
-                exprChanges(a->message, f, statics, depth);
-    } else if (auto *r = as<Raise>(s)) {
-      changes = exprChanges(r->value, f, statics, depth);
-    } else if (auto *t = as<Try>(s)) {
-      changes =
-          blockChanges(t->body, f, statics, depth) || blockChanges(t->handler, f, statics, depth);
-    }
-    if (changes)
-      return true;
+  for (const Stmt *stmt : block->stmts) {
+    auto *assign = as<Assign>(stmt);
+    auto *loop = as<For>(stmt);
+    found = found || (assign && isField(assign->target)) || (loop && loop->isMut);
+    children(stmt, inExpr, inBlock);
   }
-  return false;
+  return found;
+}
+
+bool Sema::callChanges(const CallInfo &call, FunctionInfo &f,
+                       const std::map<std::string, bool> &statics, int depth) {
+  if (!call.function || !call.function->isMutMethod())
+    return false;
+  // Without a receiver it is a function of the same model, called by its name alone.
+  const Name *root = rootName(call.receiver);
+  bool isOwn = call.receiver ? root && root->symbol &&
+                                   (root->symbol->kind == SymbolKind::Field ||
+                                    root->symbol->kind == SymbolKind::Method)
+                             : call.function->owner == f.owner;
+  if (!isOwn)
+    return false;
+  std::map<std::string, bool> inner;
+  for (size_t i = 0; i < call.function->params.size() && i < call.arguments.size(); ++i) {
+    const ParamInfo &p = call.function->params[i];
+    const Expr *given = call.arguments[i] ? call.arguments[i] : p.defaultValue;
+    if (auto value = given ? staticBool(given, statics) : std::nullopt)
+      inner[p.name] = *value;
+  }
+  return changesReceiver(*call.function, inner, depth + 1);
 }
 
 bool Sema::exprChanges(const Expr *e, FunctionInfo &f, const std::map<std::string, bool> &statics,
                        int depth) {
-  if (!e)
-    return false;
-  auto any = [&](std::initializer_list<const Expr *> list) {
-    for (const Expr *x : list)
-      if (exprChanges(x, f, statics, depth))
-        return true;
-    return false;
-  };
-  auto fromField = [](const Expr *x) {
-    while (x && (as<Member>(x) || as<Index>(x)))
-      x = as<Member>(x) ? as<Member>(x)->object : as<Index>(x)->object;
-    auto *n = as<Name>(x);
-    return n && n->symbol &&
-           (n->symbol->kind == SymbolKind::Field || n->symbol->kind == SymbolKind::Method);
-  };
-  auto callChanges = [&](const CallInfo *info, const List<Argument> *args) {
-    if (args)
-      for (const Argument &a : *args)
-        if (exprChanges(a.value, f, statics, depth) || (a.isMut && fromField(a.value)))
-          return true;
-    if (!info || !info->function || !info->function->isMutMethod())
-      return false;
-    // Without a receiver it is a function of the same model, called by its name alone.
-    bool own = !info->receiver && info->function->owner == f.owner;
-    if (!own && !fromField(info->receiver))
-      return false;
-    std::map<std::string, bool> inner;
-    for (size_t i = 0; i < info->function->params.size() && i < info->arguments.size(); ++i) {
-      const ParamInfo &p = info->function->params[i];
-      const Expr *given = info->arguments[i] ? info->arguments[i] : p.defaultValue;
-      if (auto value = given ? staticBool(given, statics) : std::nullopt)
-        inner[p.name] = *value;
-    }
-    return changesReceiver(*info->function, inner, depth + 1);
-  };
-  switch (e->kind) {
-  case ExprKind::Call: {
-    auto *c = as<Call>(e);
-    return callChanges(c->info, &c->args) ||
-           (as<Member>(c->callee) && exprChanges(as<Member>(c->callee)->object, f, statics, depth));
-  }
-  case ExprKind::Pipe: {
-    auto *p = as<Pipe>(e);
-    auto *call = as<Call>(p->right);
-    return exprChanges(p->left, f, statics, depth) ||
-           callChanges(p->info, call ? &call->args : nullptr);
-  }
-  case ExprKind::Binary:
-    return any({as<Binary>(e)->left, as<Binary>(e)->right});
-  case ExprKind::Unary:
-    return any({as<Unary>(e)->operand});
-  case ExprKind::Member:
-    return any({as<Member>(e)->object});
-  case ExprKind::Index: {
-    auto *i = as<Index>(e);
-    for (const IndexArg &a : i->args)
-      if (any({a.value, a.from, a.to, a.step}))
-        return true;
-    return any({i->object});
-  }
-  case ExprKind::Tuple:
-    for (const Expr *x : as<Tuple>(e)->elements)
-      if (exprChanges(x, f, statics, depth))
-        return true;
-    return false;
-  case ExprKind::List:
-    for (const Expr *x : as<ListExpr>(e)->elements)
-      if (exprChanges(x, f, statics, depth))
-        return true;
-    return false;
-  case ExprKind::If: {
-    auto *i = as<If>(e);
-    if (auto known = staticBool(i->condition, statics)) {
+  bool found = false;
+  auto inExpr = [&](const Expr *x) { found = found || exprChanges(x, f, statics, depth); };
+  auto inBlock = [&](const Block *b) { found = found || blockChanges(b, f, statics, depth); };
+  if (auto *branch = as<If>(e))
+    if (auto known = staticBool(branch->condition, statics)) {
       if (*known)
-        return blockChanges(i->thenBlock, f, statics, depth);
-      return i->elseIf ? exprChanges(i->elseIf, f, statics, depth)
-                       : blockChanges(i->elseBlock, f, statics, depth);
+        inBlock(branch->thenBlock);
+      else if (branch->elseIf)
+        inExpr(branch->elseIf);
+      else if (branch->elseBlock)
+        inBlock(branch->elseBlock);
+      return found;
     }
-    return any({i->condition, i->elseIf}) || blockChanges(i->thenBlock, f, statics, depth) ||
-           blockChanges(i->elseBlock, f, statics, depth);
-  }
-  case ExprKind::GraphBlock:
-    return blockChanges(as<GraphBlock>(e)->body, f, statics, depth);
-  case ExprKind::OnBlock:
-    return blockChanges(as<OnBlock>(e)->body, f, statics, depth);
-  case ExprKind::Grad:
-    return blockChanges(as<ast::Grad>(e)->body, f, statics, depth);
-  case ExprKind::Comprehension:
-    for (const Comprehension::Clause &clause : as<Comprehension>(e)->clauses)
-      if (exprChanges(clause.range, f, statics, depth))
-        return true;
-    return any({as<Comprehension>(e)->element});
-  case ExprKind::Range:
-    return any({as<ast::Range>(e)->from, as<ast::Range>(e)->to});
-  default:
-    return false;
-  }
+  if (auto *call = as<Call>(e))
+    for (const Argument &a : call->args)
+      found = found || (a.isMut && isField(a.value));
+  if (const CallInfo *call = callOf(e))
+    found = found || callChanges(*call, f, statics, depth);
+  children(e, inExpr, inBlock);
+  return found;
 }
 
 void Sema::checkReceiver(FunctionInfo &f, Expr *receiver, const Value &value,

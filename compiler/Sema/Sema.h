@@ -444,6 +444,8 @@ public:
       mutationSeen; ///< of the question being answered
   bool blockChanges(const ast::Block *block, FunctionInfo &f,
                     const std::map<std::string, bool> &statics, int depth);
+  bool callChanges(const CallInfo &call, FunctionInfo &f,
+                   const std::map<std::string, bool> &statics, int depth);
   bool exprChanges(const Expr *e, FunctionInfo &f, const std::map<std::string, bool> &statics,
                    int depth);
   std::optional<bool> staticBool(const Expr *e, const std::map<std::string, bool> &statics);

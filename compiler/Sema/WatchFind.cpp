@@ -48,13 +48,6 @@ bool isPrefix(const Path &begin, const Path &path) {
   return begin.size() <= path.size() && std::equal(begin.begin(), begin.end(), path.begin());
 }
 
-const CallInfo *callOf(const Expr *e) {
-  if (auto *call = as<Call>(e))
-    return call->info;
-  auto *pipe = as<Pipe>(e);
-  return pipe ? pipe->info : nullptr;
-}
-
 /// `net.fc1` of `net.fc1(x)` and of `x |> net.fc1`, `net.encode` of `net.encode(x)`; empty for what
 /// is no function of a model.
 Path pathOfCall(const CallInfo &info) {

@@ -7,6 +7,14 @@
 
 namespace mx::ast {
 
+/// What the call means that `e` is, `f(x)` or `x |> f`; null if it is none, or was not checked.
+inline const sema::CallInfo *callOf(const Expr *e) {
+  if (auto *call = as<Call>(e))
+    return call->info;
+  auto *pipe = as<Pipe>(e);
+  return pipe ? pipe->info : nullptr;
+}
+
 /// Calls `visit` for each expression directly inside of `e`, and `block` for each block.
 template <class OnExpr, class VisitBlock>
 void children(const Expr *e, const OnExpr &visit, const VisitBlock &block) {
