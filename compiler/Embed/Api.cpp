@@ -132,11 +132,6 @@ void mxc_error_release(mxc_error *error) {
     delete error;
 }
 
-void mxc_options_init(mxc_options *options) {
-  std::memset(options, 0, sizeof *options);
-  options->struct_size = sizeof *options;
-}
-
 mxc_error *mxc_session_create(const mxc_options *given, mxc_session **out) {
   *out = nullptr;
   return guarded([&]() -> mxc_error * {

@@ -27,6 +27,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define MXC_API __attribute__((visibility("default")))
 
@@ -96,7 +97,11 @@ typedef struct mxc_options {
   int32_t tune;
 } mxc_options;
 
-MXC_API void mxc_options_init(mxc_options *options);
+/* Of the caller's size, whatever the library's is: all zeros are the defaults. */
+static inline void mxc_options_init(mxc_options *options) {
+  memset(options, 0, sizeof *options);
+  options->struct_size = (uint32_t)sizeof *options;
+}
 /* `options` may be NULL. */
 MXC_API mxc_error *mxc_session_create(const mxc_options *options, mxc_session **out);
 /* Waits for what is running, then frees code and memory. Values that are left

@@ -79,7 +79,7 @@ def element_rows(many=(4096, 4096)):
                     quick=True)
 
 
-def line_rows(rows=4096, width=1024):
+def line_rows(rows, width, quick=False):
     shape, size = (rows, width), f"{rows}x{width}"
 
     def jax_norm(jax):
@@ -98,12 +98,12 @@ def line_rows(rows=4096, width=1024):
     for slope in (False, True):
         yield pointwise(f"softmax {size}", "softmax(x, axis=1)", lambda torch: lambda x: torch.softmax(x, 1),
                         lambda jax: lambda x: jax.nn.softmax(x, axis=1), shape, 0.6, plain=numpy_softmax, slope=slope,
-                        quick=not slope)
+                        quick=quick and not slope)
         yield pointwise(f"layer norm {size}", "let m = x.mean(axis=1, keep=true)\nlet d = x - m\n"
                         "d * rsqrt((d * d).mean(axis=1, keep=true) + 1e-5) * w + b",
                         lambda torch: lambda x, w, b: torch.nn.functional.layer_norm(x, [width], w, b), jax_norm, shape,
                         0.8, plain=numpy_norm, extra=[Tensor("w", (width,)), Tensor("b", (width,))], slope=slope,
-                        quick=not slope)
+                        quick=quick and not slope)
         yield pointwise(f"gelu {size}", "0.5 * x * (1.0 + erf(x * 0.7071067811865476))",
                         lambda torch: torch.nn.functional.gelu,
                         lambda jax: lambda x: jax.nn.gelu(x, approximate=False), shape, 0.5, slope=slope)

@@ -71,9 +71,7 @@ class Library:
 class Session:
     def __init__(self, library, threads, cache=None):
         self.library = library
-        options = Options()
-        library.c.mxc_options_init(c.byref(options))
-        options.threads = threads
+        options = Options(struct_size=c.sizeof(Options), threads=threads)
         if cache:
             options.cache_folder = cache.encode()
         self.handle = c.c_void_p()

@@ -25,12 +25,13 @@ def all_rows():
         yield kernels.convolution("1x1 56x56 64-256 b8", 8, 56, 64, 256, 1, 1, 0, part=part)
         yield kernels.convolution("3x3/2 28x28 128-128 b8", 8, 28, 128, 128, 3, 2, 1, part=part)
         yield kernels.convolution("depthwise 3x3 56x56 64 b8", 8, 56, 64, 64, 3, 1, 1, groups=64, part=part)
-    yield kernels.convolution("7x7/2 224x224 3-64 b8", 8, 224, 3, 64, 7, 2, 3)
+        yield kernels.convolution("7x7/2 224x224 3-64 b8", 8, 224, 3, 64, 7, 2, 3, part=part)
     yield networks.resnet_step(18)
     for n in (512, 1024):
         yield kernels.product_bf16(n)
     yield from kernels.element_rows()
-    yield from kernels.line_rows()
+    yield from kernels.line_rows(16384, 1024)
+    yield from kernels.line_rows(4096, 1024, quick=True)  # what a large third cache holds, so that a copy is faster than memory
     yield kernels.embedding()
     yield of_memory(networks.resnet_step(50))
     yield of_memory(networks.lstm(steps=1000))
