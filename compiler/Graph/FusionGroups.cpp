@@ -96,7 +96,15 @@ bool isLongWindow(ir::ConvOp op) {
     return cast<ir::TensorType>(of.getType()).getSizes().back().constant();
   };
   std::optional<int64_t> window = last(op.getW()), out = last(op.getResult());
-  return window && out && *window > *out && op.getGroups().constant() == 1;
+  return window && out && *window > *out;
+}
+/// A transpose and a reshape of it leave the lines of the last axis whole: both are one copy of
+/// lines. Others have to find the place of each element by divisions.
+bool moveLines(ir::TransposeOp transpose, ir::ReshapeOp reshape) {
+  ArrayRef<int64_t> order = transpose.getOrder();
+  ArrayRef<ir::SizeAttr> from = transpose.getType().getSizes(), to = reshape.getType().getSizes();
+  return !order.empty() && order.back() == static_cast<int64_t>(order.size()) - 1 && !to.empty() &&
+         from.back() == to.back() && from.back().constant() != 1;
 }
 bool isTable(Operation *op) {
   auto scatter = dyn_cast<ir::ScatterAddOp>(op);
@@ -186,6 +194,9 @@ bool FusionGroups::absorbs(Operation *user, Operation *cheap) {
   if (auto product = dyn_cast<ir::MatmulOp>(user);
       product && product.getPanels() && product.getY() == cheap->getResult(0))
     return false; // made once, for all turns of a loop
+  if (auto reshape = dyn_cast<ir::ReshapeOp>(user))
+    if (auto transpose = dyn_cast<ir::TransposeOp>(cheap))
+      return moveLines(transpose, reshape);
   if (isTable(user)) // its zeros are in no memory
     return cast<ir::ScatterAddOp>(user).getX() == cheap->getResult(0);
   if (auto product = dyn_cast<ir::MatmulOp>(user);

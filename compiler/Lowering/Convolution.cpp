@@ -255,16 +255,18 @@ void Convolution::eachStretch(Value begin, Value count, Value length, bool fromS
   });
 }
 
-Value Convolution::left(Value i, Value k) {
+Value Convolution::left(Value i, Value k) { return widen(e.load(w, inWindow(i, k))); }
+
+Value Convolution::inWindow(Value i, Value k) {
   Value from = e.mul(outputOf(i), outputStep);
   if (!areOutputsSwapped)
-    return widen(e.load(w, e.add(from, k)));
+    return e.add(from, k);
   Value area = e.number(1);
   for (const ConvAxis &axis : axes)
     area = e.mul(area, axis.window);
   Value channel = arith::DivUIOp::create(e.b, k, atLeastOne(area));
   Value inside = e.sub(k, e.mul(channel, area));
-  return widen(e.load(w, e.add(from, e.add(e.mul(channel, channelStep), inside))));
+  return e.add(from, e.add(e.mul(channel, channelStep), inside));
 }
 
 // ------------------------------------------------------------------------------------ the result

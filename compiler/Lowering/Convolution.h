@@ -62,6 +62,8 @@ protected:
   void storeAt(Value image, Value output, Value position, Value sum);
   Value outputOf(Value i) { return e.add(e.mul(batch[0], outputs), i); }
 
+  /// Where an element of the left operand is in w.
+  Value inWindow(Value i, Value k);
   Value left(Value i, Value k) override;
   bool mayReadRowsInPlace() override { return true; }
 

@@ -142,19 +142,38 @@ void OneOutput::places(Indices at, Value first, int64_t count) {
   };
   auto part = [&](const Spot &spot, Value k, Value from, Value to) {
     Value length = e.known(from) == 0 ? to : e.sub(to, from);
-    Value rest = arith::RemUIOp::create(e.b, length, e.number(kLanes)), whole = e.sub(length, rest);
-    // Whole vectors of w are read where they are if they are what is summed up.
+    std::optional<int64_t> known = e.known(length);
+    Value rest = known ? e.number(*known % kLanes)
+                       : Value(arith::RemUIOp::create(e.b, length, e.number(kLanes)));
+    Value whole = e.sub(length, rest);
+    // Vectors of w are read where they are if they are what is summed up; the last one only where
+    // it is known how long it is. Else it is put together in memory, which costs a wait.
     bool isDirect = e.codeType(w.element) == type && e.memoryType(w.element) == type;
-    Value inW = e.add(e.mul(outputOf(zero), deep), k);
-    e.loop(isDirect ? whole : zero, length, 1,
-           [&](Value t) { e.store(factors, t, left(zero, e.add(k, t))); });
-    e.loop(length, e.add(whole, e.number(kLanes)), 1, [&](Value t) { e.store(factors, t, none); });
+    Value inW = inWindow(zero, k); // a line of it lies together
+    if (!isDirect || !known) {
+      e.loop(isDirect ? whole : zero, length, 1,
+             [&](Value t) { e.store(factors, t, widen(e.load(w, e.add(inW, t)))); });
+      e.loop(length, e.add(whole, e.number(kLanes)), 1,
+             [&](Value t) { e.store(factors, t, none); });
+    }
     copyAlong(spot, fixed, last.dilation, from, e.add(to, further), seen, e.sub(zero, from));
     e.loop(zero, whole, kLanes, [&](Value t) {
       step(t, isDirect ? loadAt(w, e.add(inW, t)) : loadAt(factors, t), Value());
     });
-    e.when(e.compare(CmpIPredicate::ne, rest, zero),
-           [&] { step(whole, loadAt(factors, whole), firstLanes(kLanes, rest)); });
+    if (known && *known % kLanes == 0)
+      return;
+    auto lastStep = [&] {
+      Value isInside = firstLanes(kLanes, rest), factor;
+      if (isDirect && known)
+        factor = LLVM::MaskedLoadOp::create(e.b, vector, e.addressAt(w, e.add(inW, whole)),
+                                            isInside, nothing, alignment);
+      else
+        factor = loadAt(factors, whole);
+      step(whole, factor, isInside);
+    };
+    if (known)
+      return lastStep();
+    e.when(e.compare(CmpIPredicate::ne, rest, zero), lastStep);
   };
   e.nest(ArrayRef(inner).drop_back(), [&](Indices in) {
     Value line = e.number(0);

@@ -204,30 +204,33 @@ Value Evaluator::compute(Operation *op, Indices place) {
   return at(slice.getX(), from);
 }
 
-/// The same element counted in another shape.
+/// The same element counted in another shape: the last axes that both have stay as they are.
 Value Evaluator::reshaped(ReshapeOp op, Indices place) {
   TensorType from = op.getX().getType(), to = op.getType();
-  Value linear;
-  for (auto [index, size] : llvm::zip_equal(place, to.getSizes())) {
-    if (size.constant() == 1)
-      continue;
-    linear = linear ? e.add(e.mul(linear, e.size(size)), index) : index;
-  }
-  if (!linear)
-    linear = e.number(0);
+  auto linearOf = [&](size_t axes) {
+    Value linear;
+    for (size_t i = 0; i < axes; ++i)
+      if (SizeAttr size = to.getSizes()[i]; size.constant() != 1)
+        linear = linear ? e.add(e.mul(linear, e.size(size)), place[i]) : place[i];
+    return linear ? linear : e.number(0);
+  };
   if (auto argument = dyn_cast<BlockArgument>(op.getX())) {
     if (!e.isStrided(argument)) {
       Buffer flat = e.input(argument);
       flat.strides = {e.number(1)};
-      return e.load(flat, linear);
+      return e.load(flat, linearOf(to.rank()));
     }
   }
   SmallVector<Value> at(from.rank(), e.number(0));
+  size_t own = to.rank(), others = from.rank();
+  for (; own > 0 && others > 0 && to.getSizes()[own - 1] == from.getSizes()[others - 1]; --own)
+    at[--others] = place[own - 1];
+  Value linear = linearOf(own);
   std::optional<size_t> first;
-  for (size_t i = from.rank(); i-- > 0;)
+  for (size_t i = others; i-- > 0;)
     if (from.getSizes()[i].constant() != 1)
       first = i;
-  for (size_t i = from.rank(); first && i-- > *first;) {
+  for (size_t i = others; first && i-- > *first;) {
     if (from.getSizes()[i].constant() == 1)
       continue;
     if (i == *first) {

@@ -9,7 +9,7 @@ using lowering::Tiling;
 namespace {
 
 constexpr int64_t kColumns[] = {64, 128, 256, 512}, kSteps[] = {128, 256, 512};
-constexpr int kTurns = 5, kLastTurns = 11;
+constexpr int kTurns = 5, kLastTurns = 11; ///< of all ways, and of the last two
 /// What is not faster by a thirtieth may be so by chance.
 constexpr double kFaster = 29.0 / 30;
 
@@ -136,6 +136,8 @@ private:
   }
 
   bool compare(int turns) {
+    if (tried.size() == 1) // nothing to compare with, but it is to have a time
+      turns = 1;
     std::vector<std::vector<double>> ratios(tried.size());
     for (int turn = 0; turn < turns; ++turn) {
       double usual = 0;
@@ -171,6 +173,7 @@ Tiling tilingOf(ir::KernelOp kernel, const std::string &key, const std::string &
       return *tiling;
   if (!options.clock)
     return {};
+  Timing::Span span(options.timing, "tuning");
   auto buffers = roomsOf(kernel);
   KernelClock::Found found{place, {}, 0, 0};
   if (!buffers || !Tuner(kernel, how, cpu, options, std::move(*buffers)).run(found))
