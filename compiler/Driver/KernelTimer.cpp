@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Driver/KernelTimer.h"
+#include "Support/Seconds.h"
 #include "mxrt/kernel.h"
 #include "mxrt/memory.h"
 #include <chrono>
@@ -18,15 +19,6 @@ constexpr int kFloatByte = 0x3f;
 double now() {
   using namespace std::chrono;
   return duration<double, std::micro>(steady_clock::now().time_since_epoch()).count();
-}
-
-std::string shown(double microseconds) {
-  char text[32];
-  if (microseconds < 10000)
-    std::snprintf(text, sizeof text, microseconds < 100 ? "%.1f us" : "%.0f us", microseconds);
-  else
-    std::snprintf(text, sizeof text, "%.1f ms", microseconds / 1000);
-  return text;
 }
 
 } // namespace
@@ -72,13 +64,13 @@ std::optional<double> KernelTimer::time(const std::string &object, const std::st
 }
 
 void KernelTimer::found(const Found &kernel) {
-  out << "tuned " << kernel.place << ": " << shown(kernel.now);
+  out << "tuned " << kernel.place << ": " << showSeconds(kernel.now * 1e-6);
   const lowering::Tiling &tiling = kernel.tiling;
   if (tiling == lowering::Tiling()) {
     out << ", as it was\n";
     return;
   }
-  out << ", was " << shown(kernel.before) << " (";
+  out << ", was " << showSeconds(kernel.before * 1e-6) << " (";
   if (tiling.columns)
     out << tiling.columns << " columns" << (tiling.steps ? ", " : "");
   if (tiling.steps)

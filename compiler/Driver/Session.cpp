@@ -71,11 +71,15 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
     err << "mxc: no code can be made on this machine: " << kernels->problem() << "\n";
     return;
   }
-  if (options.tune)
-    if (auto jit = kernels->newJit()) {
-      timer = std::make_unique<KernelTimer>(runtime, jit.take(), err);
-      options.compile.clock = timer.get();
+  if (options.tune) {
+    auto jit = kernels->newJit();
+    if (!jit) {
+      err << "mxc: nothing can be tuned on this machine: " << jit.message() << "\n";
+      return;
     }
+    timer = std::make_unique<KernelTimer>(runtime, jit.take(), err);
+    options.compile.clock = timer.get();
+  }
   mxrt::eager::EagerOptions eager;
   eager.runtime = runtime;
   eager.kernels = kernels.get();

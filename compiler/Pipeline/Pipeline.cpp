@@ -197,6 +197,7 @@ namespace {
 struct Piece {
   std::string name, key;
   std::string place;    ///< of a kernel, in the program
+  lowering::Tiling tiling;
   bool isEntry = false; ///< what calls the kernels
   OwningOpRef<ModuleOp> module;
   std::string object;
@@ -248,7 +249,8 @@ public:
       if (options.wants("asm"))
         options.observer("asm", made.assembly);
       if (options.timing)
-        options.timing->add({piece->name + piece->place, made.times.optimizeMs,
+        options.timing->add({piece->name + (piece->place.empty() ? "" : " at ") + piece->place,
+                             made.times.optimizeMs,
                              made.times.generateMs});
       piece->object = std::move(made.object);
       store(cache, piece->key, piece->object, options);
@@ -324,9 +326,12 @@ bool lowerEntry(ModuleOp plan, StringRef name, const Options &options, Variant &
 }
 
 OwningOpRef<ModuleOp> lowerKernel(ir::KernelOp body, const std::string &name,
-                                  const lowering::KernelOptions &how, const Options &options) {
+                                  const lowering::Tiling &tiling, const target::TargetCpu &cpu,
+                                  const Options &options) {
   Timing::Span span(options.timing, "lowering kernels");
   std::string linalg;
+  lowering::KernelOptions how = kernelsFor(cpu, options);
+  how.tiling = tiling;
   OwningOpRef<ModuleOp> module =
       lowering::lowerKernel(body, name, how, options.wants("linalg") ? &linalg : nullptr);
   if (module && options.wants("linalg"))
@@ -442,21 +447,18 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
     return out;
   out.tuned = options.clock != nullptr;
   std::vector<ir::KernelOp> bodies(pieces.size()); // of each piece; the entry has none
-  std::vector<lowering::KernelOptions> how(pieces.size(), kernelsFor(cpu, options));
   for (Piece &piece : pieces)
     piece.key = variantKey + " entry";
   for (rt::KernelOp kernel : plan->getOps<rt::KernelOp>()) {
     Piece piece;
     piece.name = kernel.getSymName().str();
     bodies.push_back(*kernel.getOps<ir::KernelOp>().begin());
-    piece.place = " at " + shownPlace(bodies.back().getLoc());
+    piece.place = shownPlace(bodies.back().getLoc());
     piece.key = pieceKey(textOf(bodies.back()), piece.name, cpu, options);
-    how.push_back(how.front());
-    lowering::Tiling &tiling = how.back().tiling;
-    tiling = tilingOf(bodies.back(), piece.key, shownPlace(bodies.back().getLoc()), how.back(), cpu,
-                      cache, options);
-    if (tiling != lowering::Tiling())
-      piece.key += " tiled " + tiling.text();
+    piece.tiling = tilingOf(bodies.back(), piece.key, piece.place, kernelsFor(cpu, options), cpu,
+                            cache, options);
+    if (piece.tiling != lowering::Tiling())
+      piece.key += " tiled " + piece.tiling.text();
     if (auto stored = options.observer ? std::nullopt : load(cache, piece.key, options))
       piece.object = std::move(*stored);
     pieces.push_back(std::move(piece));
@@ -467,7 +469,7 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
     if (!piece.object.empty())
       continue;
     if (bodies[i] && !options.stopped())
-      piece.module = lowerKernel(bodies[i], piece.name, how[i], options);
+      piece.module = lowerKernel(bodies[i], piece.name, piece.tiling, cpu, options);
     if (!piece.module)
       return std::nullopt;
     workshop.begin(piece);
@@ -501,7 +503,7 @@ std::optional<LoweredGraph> lowerGraph(ir::GraphOp graph,
   for (rt::KernelOp kernel : plan->getOps<rt::KernelOp>()) {
     std::string name = kernel.getSymName().str();
     auto module = lowerKernel(*kernel.getOps<ir::KernelOp>().begin(), name,
-                              kernelsFor(cpu, options), options);
+                              options.kernels.tiling, cpu, options);
     if (!module)
       return std::nullopt;
     out.modules.push_back({name, std::move(module)});

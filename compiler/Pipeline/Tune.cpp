@@ -13,8 +13,8 @@ constexpr int kTurns = 5, kLastTurns = 11; ///< of all ways, and of the last two
 /// What is not faster by a thirtieth may be so by chance.
 constexpr double kFaster = 29.0 / 30;
 
-/// The one product or convolution that takes most of the kernel's time, if its tiles are those of
-/// TileProduct and nothing about it is known at a call only.
+/// Whether a kernel is a product or convolution with tiles of TileProduct, and all about it is known
+/// before a call.
 bool isTunable(ir::KernelOp kernel, const lowering::KernelOptions &how) {
   bool isProduct = false, areHalfs = false;
   for (Operation &op : kernel.getBody().front())

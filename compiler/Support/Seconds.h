@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How times are shown to people.
+#pragma once
+#include <string>
+
+namespace mx {
+
+std::string showSeconds(double seconds); ///< 1.9 us, 11.8 ms, 3.21 s
+
+} // namespace mx
