@@ -7,13 +7,14 @@
 // preference:
 //
 // - PaddedImages: the part of each channel that a panel sees is copied once, with zeros around it.
+//   Not where WindowPanels have fewer vectors.
 // - OneOutput: with one output in a group nothing shares a copy, so lines are summed up where they
 //   are.
 // - WindowPanels: the elements under the windows are copied as a matrix.
 //
 // The first and the last add the same products in the same order, those with the zeros outside of x
 // included.
-#include "Lowering/Convolution.h"
+#include "Lowering/PaddedImages.h"
 
 using namespace mlir;
 using namespace mx::ir;
@@ -202,251 +203,88 @@ void OneOutput::places(Indices at, Value first, int64_t count) {
   }
 }
 
-// ---------------------------------------------------------------------------------- padded images
-//
-// Positions are counted in an image that is as wide as what the windows see of it, so that the
-// element a window sees at a position in it lies a fixed distance behind the one at its first: no
-// copy is needed for each position in the window. Positions at the end of a line see the next one,
-// and are not stored. With a stride, elements that are apart by it lie together: an image is
-// several, its phases.
-//
-// Of narrow images much would be computed and not stored. There each position along a line of the
-// window has an image of its own, as wide as the result, so that all positions count.
-
-class PaddedImages : public Convolution {
-public:
-  PaddedImages(KernelEmitter &e, const OutputGroup &group) : Convolution(e, group) { plan(); }
-  bool fits() { return isPlanned; }
-  void emit();
-
-private:
-  /// A spatial axis in the copy.
-  struct Padded {
-    int64_t out, size, distance;    ///< positions of the window; of the copy; between them in it
-    SmallVector<int64_t> phase, at; ///< of each position in the window: which image, where in it
-    SmallVector<int64_t> starts;    ///< of each phase: its first position in x, but for `low`
-  };
-  static constexpr int64_t kRoom = 98304; ///< elements of a copy: they are to stay in the cache
-  /// So many outputs make up for more copies, if these save so much of the vectors.
-  static constexpr int64_t kManyOutputs = 48, kSaved = 10;
-
-  bool isPlanned = false;
-  SmallVector<Padded> padded;
-  int64_t phases = 1, reach = 0,
-          windows = 1; ///< images; the largest distance; positions in a window
-  int64_t length = 0;  ///< of a phase of a channel in the copy
-  Buffer distances;
-
-  void plan();
-  bool planAxes(bool isNarrow);
-  int64_t vectorCount();
-  int64_t mostChannels();
-  bool maySumInPlace() override;
-  Value resultAt(Value i, Value j) override;
-  SmallVector<int64_t> distancesOfSteps();
-  int64_t copiedRoom(int64_t columns) override;
-  Value copiedBegin(const Tile &tile) override { return tile.column; }
-  bool areCopiedInOrder() override { return false; }
-  Value copiedAfter(Value k) override { return e.load(distances, k); }
-  void copy(const Panel &panel, Value from, Value k0, Value steps) override;
-  void finish(Value row, Value i, Value count, Value begin, Value width) override;
-};
-
-void PaddedImages::plan() {
-  isPlanned = planAxes(/*isNarrow=*/false);
-  if (!isPlanned || e.known(outputs).value_or(0) < kManyOutputs)
-    return;
-  int64_t before = vectorCount();
-  if (!planAxes(/*isNarrow=*/true) || vectorCount() * kSaved > before * (kSaved - 1))
-    planAxes(/*isNarrow=*/false);
-}
-
-/// `isNarrow`: each position of the window along the last axis has an image of its own.
-bool PaddedImages::planAxes(bool isNarrow) {
-  padded.clear();
-  phases = windows = 1;
-  reach = 0;
-  int64_t distance = 1, most = 1;
-  for (const ConvAxis &axis : llvm::reverse(axes)) {
-    SmallVector<int64_t> numbers;
-    for (Value number : {axis.out, axis.window, axis.stride, axis.dilation, axis.holes})
-      numbers.push_back(e.known(number).value_or(0));
-    auto [out, window, stride, dilation, holes] =
-        std::tuple(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]);
-    // More positions in the window than of it: the copy would be mostly what is not seen.
-    if (out < 1 || window < 1 || stride < 1 || dilation < 1 || holes != 1 || window > depth ||
-        (window - 1) * dilation / stride > std::max<int64_t>(out, 2))
-      return false;
-    bool areApart = isNarrow && padded.empty();
-    Padded each;
-    each.out = out;
-    each.distance = distance;
-    for (int64_t t = 0; t < window; ++t) {
-      int64_t start = areApart ? t * dilation : t * dilation % stride;
-      auto found = llvm::find(each.starts, start);
-      each.phase.push_back(found - each.starts.begin());
-      each.at.push_back((t * dilation - start) / stride);
-      if (found == each.starts.end())
-        each.starts.push_back(start);
-    }
-    each.size = out + each.at.back();
-    reach += each.at.back() * distance;
-    distance *= each.size;
-    phases *= static_cast<int64_t>(each.starts.size());
-    windows *= window;
-    most = std::max(most, distance);
-    if (windows > depth || most > (int64_t(1) << 40))
-      return false;
-    padded.insert(padded.begin(), std::move(each));
-  }
-  stretch = depth / windows * windows; // whole channels
-  return e.known(channels) && copiedRoom(kColumns) <= kRoom;
-}
-
-/// Of the columns of an image.
-int64_t PaddedImages::vectorCount() {
-  int64_t bits = std::max(32u, e.memoryType(op.getType().getElement()).getIntOrFloatBitWidth());
-  int64_t count = std::max<int64_t>(1, e.options.vectorBits / bits);
-  return static_cast<int64_t>(llvm::divideCeil(padded[0].out * padded[0].distance, count));
-}
-
-/// Columns are places of the result then.
-bool PaddedImages::maySumInPlace() {
-  bool isDense = llvm::all_of(ArrayRef(padded).drop_front(),
-                              [](const Padded &axis) { return axis.size == axis.out; });
-  return isDense && isOnlyOutput();
-}
-Value PaddedImages::resultAt(Value i, Value j) {
-  Buffer to = e.output(group.outputs[0].index);
-  Value image = e.add(e.mul(batch[1], e.mul(groups, outputs)), outputOf(i));
-  return e.addressAt(to, e.add(e.mul(image, places), j));
-}
-
-int64_t PaddedImages::copiedRoom(int64_t columns) {
-  length = llvm::alignTo(columns + reach, 16);
-  return mostChannels() * phases * length + 64; // kBehind of them for copyAlong()
-}
-
-/// Of a copy.
-int64_t PaddedImages::mostChannels() {
-  return std::min(stretch / windows, std::max<int64_t>(*e.known(channels), 1));
-}
-
-void PaddedImages::emit() {
-  begin();
-  rows = outputs;
-  deep = stepCount();
-  // Panels of whole lines are copied and stored without asking where in a line they begin.
-  if (padded.back().size <= kColumns)
-    unit = padded.back().size;
-  // Of the first axis no position is beyond the last.
-  columns = e.number(padded[0].out * padded[0].distance);
-  run({groups, images});
-}
-
-/// How far behind the first element of a tile what is seen at each step is.
-SmallVector<int64_t> PaddedImages::distancesOfSteps() {
-  SmallVector<int64_t> out;
-  for (int64_t channel = 0; channel < mostChannels(); ++channel)
-    for (int64_t t = 0; t < windows; ++t) {
-      int64_t rest = t, image = 0, inside = 0, times = 1;
-      for (const Padded &axis : llvm::reverse(padded)) {
-        auto at = static_cast<size_t>(rest % static_cast<int64_t>(axis.at.size()));
-        rest /= static_cast<int64_t>(axis.at.size());
-        image += axis.phase[at] * times;
-        times *= static_cast<int64_t>(axis.starts.size());
-        inside += axis.at[at] * axis.distance;
-      }
-      out.push_back((channel * phases + image) * length + inside);
-    }
-  return out;
-}
-
-void PaddedImages::copy(const Panel &panel, Value, Value k0, Value steps) {
-  if (!distances.address) // now that it is known how long an image is
-    distances = e.table(distancesOfSteps());
-  const ConvAxis &last = axes.back();
-  Value first = arith::DivUIOp::create(e.b, k0, e.number(windows));
-  Value count = arith::DivUIOp::create(e.b, steps, e.number(windows));
-  Value filled =
-      e.number(length); // behind the last column too: what is not stored must be a number
-  SmallVector<Value> lines;
-  for (const Padded &axis : ArrayRef(padded).drop_back())
-    lines.push_back(e.number(axis.size));
-  e.loop(e.number(0), count, 1, [&](Value channel) {
-    for (int64_t image = 0; image < phases; ++image) {
-      SmallVector<Value> starts(padded.size());
-      int64_t rest = image;
-      for (size_t a = padded.size(); a-- > 0;) {
-        auto many = static_cast<int64_t>(padded[a].starts.size());
-        starts[a] = e.number(padded[a].starts[static_cast<size_t>(rest % many)]);
-        rest /= many;
-      }
-      Value to = e.mul(e.add(e.mul(channel, e.number(phases)), e.number(image)), e.number(length));
-      eachStretch(panel.begin, filled, e.number(padded.back().size), unit > 1,
-                  [&](Value index, Value from, Value end) {
-                    Spot spot =
-                        spotOf(batch[1], e.add(first, channel), split(index, lines), starts);
-                    Value begin = e.sub(e.mul(index, e.number(padded.back().size)), panel.begin);
-                    copyAlong(spot, e.sub(starts.back(), last.low), last.stride, from, end, copied,
-                              e.add(to, begin));
-                  });
-    }
-  });
-}
-
-void PaddedImages::finish(Value row, Value i, Value count, Value begin, Value width) {
-  SmallVector<Value> lines;
-  for (const Padded &axis : ArrayRef(padded).drop_back())
-    lines.push_back(e.number(axis.size));
-  Value size = e.number(padded.back().size), out = e.number(padded.back().out);
-  eachStretch(begin, width, size, unit > 1, [&](Value index, Value from, Value to) {
-    SmallVector<Value> at = split(index, lines);
-    Value line = at.empty() ? e.number(0) : at[0], isSeen;
-    for (size_t a = 1; a < at.size(); ++a) {
-      Value fits = e.compare(CmpIPredicate::ult, at[a], e.number(padded[a].out));
-      isSeen = isSeen ? Value(arith::AndIOp::create(e.b, isSeen, fits)) : fits;
-      line = e.add(e.mul(line, e.number(padded[a].out)), at[a]);
-    }
-    Value start = e.sub(e.mul(index, size), begin), end = e.least(to, out);
-    if (isSeen)
-      end = e.choose(isSeen, end, from);
-    e.loop(e.number(0), count, 1, [&](Value r) {
-      e.loop(from, end, 1, [&](Value p) {
-        storeAt(batch[1], outputOf(e.add(i, r)), e.add(e.mul(line, out), p),
-                sumAt(e.add(row, r), e.add(start, p)));
-      });
-    });
-  });
-}
-
 // ---------------------------------------------------------------------------------- window panels
 //
-// Columns are (image, position of the window). They are copied in stretches along the last axis,
-// which lie together in x: along the columns, or along the steps where the window is the longer of
-// the two, as it is in the gradient by w.
+// Columns are (image, position of the window), so that all of them are of the result and images
+// share vectors. They are copied in stretches along the last axis, which lie together in x: along
+// the columns, or along the steps where the window is the longer of the two, as it is in the
+// gradient by w. With many outputs, channels are first copied with zeros around them, for all
+// positions in the window.
 
-class WindowPanels : public Convolution {
+class WindowPanels : public PaddedConvolution {
 public:
-  using Convolution::Convolution;
+  WindowPanels(KernelEmitter &e, const OutputGroup &group) : PaddedConvolution(e, group) { plan(); }
+  /// Whether there are so many vectors less that it pays to copy each position in the window.
+  bool isBetterThan(PaddedImages &images);
   void emit();
 
 private:
-  Buffer line;
+  /// What it costs to copy a vector, in rows that are computed with it.
+  static constexpr int64_t kCopy = 16;
+  static constexpr int64_t kSeen =
+      8192; ///< elements of images, which are to stay in the first cache
 
+  Buffer line;
+  /// With images: these, where lines of the panel begin in them, and distances of steps.
+  bool hasImages = false;
+  Buffer seen, lineBegins, distances;
+  int64_t area = 0; ///< elements of a phase of a channel of an image
+  int64_t some = 1; ///< channels whose images are there at a time
+
+  void plan();
+  int64_t mostImages();
+  /// What the windows of a line see along it: zeros that it shares with the next one, too.
+  int64_t seenAlong() { return padded.back().out + padded.back().at.back(); }
   SmallVector<Value> columnSizes();
   void copy(const Panel &panel, Value from, Value k0, Value steps) override;
   void copyAlongColumns(const Panel &panel, Value k0, Value steps);
   void copyAlongSteps(const Panel &panel, Value k0, Value steps);
+  void copyFromImages(const Panel &panel, Value k0, Value steps);
+  void copyImages(const Panel &panel, Value first, Value k0, Value steps);
+  void cutIntoTiles(const Panel &panel, Value k, int64_t from);
   void finish(Value row, Value i, Value count, Value begin, Value width) override;
 };
+
+void WindowPanels::plan() {
+  int64_t usual = stretch;
+  hasImages = e.options.vectorBits >= 256 && e.known(outputs).value_or(0) >= kManyOutputs &&
+              e.known(images).value_or(0) > 0 && planAxes(/*isNarrow=*/false) &&
+              padded.back().out <= kColumns;
+  if (hasImages) {
+    area = llvm::alignTo(padded[0].size * padded[0].distance + seenAlong() + kBehind, 16);
+    some = std::clamp<int64_t>(kSeen / (mostImages() * phases * area), 1, mostChannels());
+    hasImages = mostImages() * some * phases * area <= kRoom;
+  }
+  if (!hasImages)
+    depth = stretch = usual;
+}
+
+bool WindowPanels::isBetterThan(PaddedImages &other) {
+  if (!hasImages)
+    return false;
+  int64_t before = other.vectorCount(), now = vectorsOf(*e.known(images) * *e.known(places));
+  return (before - now) * *e.known(outputs) >= now * kCopy;
+}
+
+/// That a panel has columns of.
+int64_t WindowPanels::mostImages() {
+  int64_t size = *e.known(places);
+  return std::min(*e.known(images), (size - 1 + kColumns - 1) / size + 1);
+}
 
 void WindowPanels::emit() {
   begin();
   rows = outputs;
   columns = e.mul(images, places);
   deep = stepCount();
-  line = e.scratch(type, kColumns + kBehind);
+  // With images, lines begin before the columns of a panel and end behind them.
+  line = e.scratch(type, (hasImages ? 3 : 1) * kColumns + kBehind);
+  if (hasImages) {
+    int64_t lines = (kColumns - 1) / padded.back().out + 2;
+    seen = e.scratch(type, mostImages() * some * phases * area + kBehind);
+    lineBegins = e.scratch(e.b.getI64Type(), lines);
+    distances = e.table(distancesOfSteps(some, area));
+  }
   run({groups});
 }
 
@@ -458,6 +296,8 @@ SmallVector<Value> WindowPanels::columnSizes() {
 }
 
 void WindowPanels::copy(const Panel &panel, Value, Value k0, Value steps) {
+  if (hasImages)
+    return copyFromImages(panel, k0, steps);
   const ConvAxis &last = axes.back();
   std::optional<int64_t> window = e.known(last.window), out = e.known(last.out);
   auto columns = [&] { copyAlongColumns(panel, k0, steps); };
@@ -469,9 +309,7 @@ void WindowPanels::copy(const Panel &panel, Value, Value k0, Value steps) {
 
 void WindowPanels::copyAlongColumns(const Panel &panel, Value k0, Value steps) {
   const ConvAxis &last = axes.back();
-  Value zero = e.number(0);
-  Value filled = wholeTiles(e.add(panel.width, e.number(wide - 1)));
-  e.loop(zero, steps, 1, [&](Value k) {
+  e.loop(e.number(0), steps, 1, [&](Value k) {
     SmallVector<Value> in = split(e.add(k0, k), stepSizes());
     Value fixed = e.sub(e.mul(in.back(), last.dilation), last.low);
     eachStretch(panel.begin, panel.width, last.out, false, [&](Value index, Value from, Value to) {
@@ -481,16 +319,88 @@ void WindowPanels::copyAlongColumns(const Panel &panel, Value k0, Value steps) {
       Value begin = e.sub(e.mul(index, last.out), panel.begin); // of the line, in the panel
       copyAlong(spot, fixed, last.stride, from, to, line, begin);
     });
-    e.loop(panel.width, filled, 1, [&](Value j) { e.store(line, j, e.constantOf(type, 0)); });
-    e.loop(zero, filled, wide, [&](Value tile) {
-      for (int64_t v = 0; v < wide; v += lanes) {
-        auto bytes = static_cast<unsigned>(type.getIntOrFloatBitWidth() / 8);
-        Value from = e.addressAt(line, e.add(tile, e.number(v)));
-        Value vector = LLVM::LoadOp::create(e.b, VectorType::get({lanes}, type), from, bytes);
-        LLVM::StoreOp::create(e.b, vector, e.addressAt(copied, copiedPlace(tile, k, e.number(v))),
-                              bytes);
-      }
+    cutIntoTiles(panel, k, 0);
+  });
+}
+
+/// A step of all columns, which is in `line` behind `from`; zeros fill the last tile up.
+void WindowPanels::cutIntoTiles(const Panel &panel, Value k, int64_t from) {
+  Value filled = wholeTiles(e.add(panel.width, e.number(wide - 1)));
+  auto inLine = [&](Value column) { return e.add(column, e.number(from)); };
+  e.loop(panel.width, filled, 1, [&](Value j) { e.store(line, inLine(j), e.constantOf(type, 0)); });
+  e.loop(e.number(0), filled, wide, [&](Value tile) {
+    for (int64_t v = 0; v < wide; v += lanes)
+      moveVector(e.addressAt(line, inLine(e.add(tile, e.number(v)))),
+                 e.addressAt(copied, copiedPlace(tile, k, e.number(v))));
+  });
+}
+
+/// Lines go by whole vectors: what these have too much of is overwritten by the next line.
+void WindowPanels::copyFromImages(const Panel &panel, Value k0, Value steps) {
+  int64_t out = padded.back().out;
+  Value zero = e.number(0), width = e.number(out), size = e.number(padded.back().size);
+  Value begin = arith::DivUIOp::create(e.b, panel.begin, width);
+  Value end =
+      arith::DivUIOp::create(e.b, e.add(e.add(panel.begin, panel.width), e.number(out - 1)), width);
+  Value image = arith::DivUIOp::create(e.b, panel.begin, places);
+  e.loop(begin, end, 1, [&](Value index) {
+    SmallVector<Value> sizes = columnSizes(), at = split(index, ArrayRef(sizes).drop_back());
+    Value inImage = zero;
+    for (size_t a = 0; a + 1 < padded.size(); ++a)
+      inImage = e.add(e.mul(inImage, e.number(padded[a].size)), at[a + 1]);
+    Value of = e.mul(e.sub(at[0], image), e.number(some * phases * area));
+    e.store(lineBegins, e.sub(index, begin), e.add(of, e.mul(inImage, size)));
+  });
+  // The first line may begin before the panel does.
+  Value count = e.sub(end, begin);
+  Value first = e.add(e.number(kColumns), e.sub(e.mul(begin, width), panel.begin));
+  e.loop(zero, steps, some * windows, [&](Value begun) {
+    Value now = smaller(e.sub(steps, begun), some * windows);
+    copyImages(panel, image, e.add(k0, begun), now);
+    e.loop(zero, now, 1, [&](Value k) {
+      Value distance = e.load(distances, k);
+      e.loop(zero, count, 1, [&](Value index) {
+        Value from = e.add(e.load(lineBegins, index), distance);
+        Value to = e.add(first, e.mul(index, width));
+        for (int64_t p = 0; p < out; p += lanes)
+          moveVector(e.addressAt(seen, e.add(from, e.number(p))),
+                     e.addressAt(line, e.add(to, e.number(p))));
+      });
+      cutIntoTiles(panel, e.add(begun, k), kColumns);
     });
+  });
+}
+
+/// Those that the panel has columns of, from `first` on; of these what its windows see along the
+/// first axis.
+void WindowPanels::copyImages(const Panel &panel, Value first, Value k0, Value steps) {
+  Value zero = e.number(0), one = e.number(1), end = e.add(panel.begin, panel.width);
+  Value channel = arith::DivUIOp::create(e.b, k0, e.number(windows));
+  Value count = arith::DivUIOp::create(e.b, steps, e.number(windows));
+  const Padded &outer = padded.front();
+  Value last = arith::DivUIOp::create(e.b, e.sub(end, one), places);
+  e.loop(first, e.add(last, one), 1, [&](Value image) {
+    Value begin = e.mul(image, places), from = zero, to = one; // lines
+    if (padded.size() > 1) {
+      int64_t lines = outer.distance / padded.back().size; // of a position along the first axis
+      Value apart = e.number(*e.known(places) / outer.out);
+      Value low = arith::MaxSIOp::create(e.b, e.sub(panel.begin, begin), zero);
+      Value high = e.sub(e.least(e.sub(end, begin), places), one);
+      from = e.mul(arith::DivUIOp::create(e.b, low, apart), e.number(lines));
+      to = e.mul(
+          e.add(arith::DivUIOp::create(e.b, high, apart), e.number(outer.size - outer.out + 1)),
+          e.number(lines));
+    }
+    Value slot = e.mul(e.sub(image, first), e.number(some * phases * area));
+    for (int64_t phase = 0; phase < phases; ++phase)
+      e.loop(from, to, 1, [&](Value index) {
+        Value inImage = e.add(slot, e.mul(index, e.number(padded.back().size)));
+        e.loop(zero, count, 1, [&](Value c) {
+          Value at = e.mul(e.add(e.mul(c, e.number(phases)), e.number(phase)), e.number(area));
+          copyLine(image, e.add(channel, c), phase, index, zero, e.number(seenAlong()), seen,
+                   e.add(at, inImage));
+        });
+      });
   });
 }
 
@@ -532,12 +442,13 @@ LogicalResult emitConv(KernelEmitter &e, const OutputGroup &group) {
   };
   if (!isRead(op.getX()) || !isRead(op.getW()))
     return op.emitOpError() << "reads what is computed in its kernel";
-  if (PaddedImages padded(e, group); padded.fits())
+  WindowPanels panels(e, group);
+  if (PaddedImages padded(e, group); padded.fits() && !panels.isBetterThan(padded))
     padded.emit();
   else if (OneOutput one(e, group); one.fits())
     one.emit();
   else
-    WindowPanels(e, group).emit();
+    panels.emit();
   return success();
 }
 

@@ -116,7 +116,8 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
       panelColumns /= 2;
   if (mayReadInPlace()) // a panel whose last tile is narrower is for the end of a row
     panelColumns = std::max(panelColumns / wide, int64_t(1)) * wide;
-  panelColumns = std::max(panelColumns / unit * unit, unit);
+  if (unit > 1)
+    panelColumns = columnsOfUnits(panelColumns < kColumns ? panelColumns : mostColumns);
   pitch = llvm::alignTo(panelColumns, wide);
   while (m && n && blocks() < kEnoughBlocks / 2 && *m > 8 * kRows && blockRows > 8 * kRows)
     blockRows = llvm::alignTo(blockRows / 2, kRows);
@@ -127,6 +128,22 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
   tallTiles = *m % tileCount;
   blockTiles = llvm::divideCeil(tileCount, llvm::divideCeil(tileCount, blockRows / kRows));
   blockRows = std::min(*m, blockTiles * (lowRows + (tallTiles > 0)));
+}
+
+/// Whole units, up to `most` columns: as many as make the fewest vectors of all columns, since the
+/// last vector of a panel is rarely a whole one.
+int64_t TileProduct::columnsOfUnits(int64_t most) {
+  std::optional<int64_t> n = e.known(columns);
+  int64_t best = std::max(most / unit * unit, unit);
+  if (!n || *n == 0)
+    return best;
+  auto vectorsWith = [&](int64_t width) {
+    return *n / width * llvm::divideCeil(width, lanes) + llvm::divideCeil(*n % width, lanes);
+  };
+  for (int64_t width = best - unit; width >= most / 2; width -= unit)
+    if (vectorsWith(width) < vectorsWith(best))
+      best = width;
+  return best;
 }
 
 bool TileProduct::isOnlyOutput() {
@@ -501,6 +518,11 @@ void TileProduct::eachTile(const Panel &panel, llvm::function_ref<void(const Til
 
 Value TileProduct::behind(Value address, Value elements) {
   return LLVM::GEPOp::create(e.b, address.getType(), type, address, elements);
+}
+
+void TileProduct::moveVector(Value from, Value to) {
+  Value vector = LLVM::LoadOp::create(e.b, vectorType(), from, alignment());
+  LLVM::StoreOp::create(e.b, vector, to, alignment());
 }
 
 /// Adds the products of `steps` steps from k0 on to the sums of a tile. What is copied in the order

@@ -126,6 +126,7 @@ protected:
   void run(SmallVector<Value> result);
   Value widen(Value element);
   Value multiplyAdd(Value sum, Value a, Value b);
+  Value smaller(Value size, int64_t most);
   /// Columns of tiles that have all of them.
   Value wholeTiles(Value width);
   /// Where a column of the panel, in the tile that begins at `tile`, is copied to at a step.
@@ -139,6 +140,8 @@ protected:
   /// A sum as an element of the result.
   Value sumAt(Value row, Value column);
 
+  /// Copies a vector of `lanes` from one address to another.
+  void moveVector(Value from, Value to);
   /// Which of `size` lanes are among the first ones, `count` of them.
   Value firstLanes(int64_t size, Value count);
 
@@ -162,9 +165,9 @@ private:
   bool doCopiesOfRowsPay();
   Value spreadOut(Value element);
   Value parts(Value size, int64_t part);
-  Value smaller(Value size, int64_t most);
 
   void chooseTiles(ArrayRef<Value> others);
+  int64_t columnsOfUnits(int64_t most);
   void panel(const Block &block, const Panel &panel);
   Block blockOf(Value number);
   /// Rows that a tile reads: counted in the block, and in all; and where they are copied to.
