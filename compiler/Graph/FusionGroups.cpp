@@ -31,11 +31,14 @@ uint64_t elementsOf(ir::TensorType type) {
 bool isPartInPlace(Operation *op) {
   constexpr int kMostUsers = 16; // who has more is not asked again and again
   auto slice = dyn_cast<ir::SliceOp>(op);
-  if (!slice || slice.getX().getType().isHost() || !partOf(slice))
+  if (!slice || slice.getX().getType().isHost() || !(partOf(slice) || turnsAxes(slice)))
     return false;
   // A product reads rows that lie together, through a transpose as well.
-  if (llvm::any_of(op->getUsers(), [](Operation *user) { return isa<ir::TransposeOp>(user); }))
-    return false;
+  for (Operation *user : op->getUsers())
+    if (isa<ir::TransposeOp>(user) && llvm::any_of(user->getUsers(), [&](Operation *reader) {
+          return isa<ir::MatmulOp, ir::ConvOp>(reader) && FusionGroups::absorbs(reader, user);
+        }))
+      return false;
   Value x = slice.getX();
   bool isOutside = x.getParentBlock() != op->getBlock();
   uint64_t parts = 0;

@@ -142,6 +142,18 @@ std::optional<Part> partOf(ir::UpdateOp op) {
   return part;
 }
 
+bool turnsAxes(ir::SliceOp op) {
+  std::optional<SmallVector<ir::SpecEntry>> entries = ir::readSpec(op.getSpec());
+  size_t next = 0;
+  return entries && op.getType() == op.getX().getType() &&
+         llvm::all_of(*entries, [&](const ir::SpecEntry &entry) {
+           if (entry.kind == ir::SpecEntry::Whole)
+             return true;
+           return entry.kind == ir::SpecEntry::Range && !entry.from && !entry.to && entry.step &&
+                  constantInt(op.getAt()[next++]) == -1;
+         });
+}
+
 bool areApart(ArrayRef<Span> a, ArrayRef<Span> b) {
   return llvm::any_of(llvm::zip_equal(a, b), [](auto pair) {
     const Span &x = std::get<0>(pair), &y = std::get<1>(pair);

@@ -21,6 +21,8 @@ std::optional<Part> partOf(mlir::ArrayAttr spec, mlir::ValueRange at, ir::Tensor
 /// The same of ops that cannot fail then: sizes fit too.
 std::optional<Part> partOf(ir::SliceOp op);
 std::optional<Part> partOf(ir::UpdateOp op);
+/// All elements, some axes of which are read backwards; that cannot fail either.
+bool turnsAxes(ir::SliceOp op);
 
 /// Whether no place is in both.
 bool areApart(llvm::ArrayRef<Span> a, llvm::ArrayRef<Span> b);

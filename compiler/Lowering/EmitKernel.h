@@ -33,6 +33,8 @@ bool mayShareLoops(mlir::Operation *x, mlir::Operation *y);
 
 llvm::LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitPointwise(KernelEmitter &e, const OutputGroup &group);
+/// A large transpose; false if the group is none.
+bool emitCrossing(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitReduce(KernelEmitter &e, const OutputGroup &group);
 /// Reductions over the last axes, which may use each other's results.
 llvm::LogicalResult emitRows(KernelEmitter &e, const OutputGroup &group);

@@ -141,6 +141,84 @@ static void emitUpdate(KernelEmitter &e, UpdateOp op, const Output &output) {
   });
 }
 
+namespace {
+
+/// The loops of a large transpose. Its result is written in order; what is read then, one element
+/// or run after the other, is on as many lines of memory as the last axis that moves has places,
+/// and far apart. So that axis is cut into parts, and each part goes along the axis whose places
+/// lie together in x: a few streams, of which the CPU sees what comes next.
+struct Crossing {
+  static constexpr int64_t kPart = 16, kLeastBytes = 256 << 10;
+  size_t last = 0;   ///< the last axis of the result that is another one of x; a run follows
+  size_t stream = 0; ///< the axis of the result along which x is read
+};
+
+std::optional<Crossing> crossingOf(KernelEmitter &e, const OutputGroup &group) {
+  Value root = group.outputs[0].value;
+  auto transpose = root.getDefiningOp<TransposeOp>();
+  if (group.outputs.size() != 1 || !transpose)
+    return std::nullopt;
+  Value from = transpose.getX();
+  if (auto slice = from.getDefiningOp<SliceOp>())
+    from = slice.getX();
+  TensorType type = transpose.getType();
+  std::optional<int64_t> count = e.known(e.elementCount(type));
+  int64_t bits = e.memoryType(type.getElement()).getIntOrFloatBitWidth();
+  if (!isa<BlockArgument>(from) || !count || *count / 8 * bits < Crossing::kLeastBytes)
+    return std::nullopt;
+  ArrayRef<int64_t> order = transpose.getOrder();
+  size_t moved = order.size(); // axes before the run
+  while (moved > 0 && order[moved - 1] == static_cast<int64_t>(moved) - 1)
+    --moved;
+  if (moved < 2)
+    return std::nullopt;
+  auto stream = llvm::find(order, static_cast<int64_t>(moved) - 1) - order.begin();
+  return Crossing{moved - 1, static_cast<size_t>(stream)};
+}
+
+} // namespace
+
+bool emitCrossing(KernelEmitter &e, const OutputGroup &group) {
+  std::optional<Crossing> crossing = crossingOf(e, group);
+  if (!crossing)
+    return false;
+  Evaluator evaluator(e);
+  Value root = group.outputs[0].value;
+  evaluator.prepare(root);
+  SmallVector<Value> sizes = e.sizesOf(cast<TensorType>(root.getType())), outer;
+  SmallVector<size_t> axes;
+  int64_t run = 1, most = *e.known(sizes[crossing->last]);
+  for (size_t axis = 0; axis < crossing->last; ++axis)
+    if (axis != crossing->stream)
+      axes.push_back(axis);
+  axes.append({crossing->last, crossing->stream});
+  for (size_t axis : axes)
+    outer.push_back(axis == crossing->last ? e.number(llvm::divideCeil(most, Crossing::kPart))
+                                           : sizes[axis]);
+  ArrayRef<Value> inner = ArrayRef(sizes).drop_front(crossing->last + 1);
+  for (Value size : inner)
+    run *= *e.known(size);
+  e.spread(outer, e.number(run * Crossing::kPart), [&](Indices at) {
+    SmallVector<Value> place(sizes.size());
+    for (auto [axis, index] : llvm::zip_equal(axes, at))
+      place[axis] = index;
+    Value begin = e.mul(place[crossing->last], e.number(Crossing::kPart));
+    Value end = e.add(begin, e.number(Crossing::kPart));
+    if (most % Crossing::kPart != 0)
+      end = e.least(end, e.number(most));
+    e.loop(begin, end, 1, [&](Value i) {
+      e.nest(inner, [&](Indices behind) {
+        Evaluator::Scope scope(evaluator);
+        SmallVector<Value> to(place);
+        to[crossing->last] = i;
+        llvm::copy(behind, to.begin() + static_cast<std::ptrdiff_t>(crossing->last) + 1);
+        e.store(e.output(group.outputs[0].index), to, evaluator.at(root, to));
+      });
+    });
+  });
+  return true;
+}
+
 LogicalResult emitMovement(KernelEmitter &e, const OutputGroup &group) {
   Operation *source = group.sources[0];
   for (const Output &output : group.outputs) {

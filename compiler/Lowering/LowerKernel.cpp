@@ -162,6 +162,8 @@ LogicalResult isAlone(const OutputGroup &group) {
 }
 
 LogicalResult emitPointwise(KernelEmitter &e, const OutputGroup &group) {
+  if (emitCrossing(e, group))
+    return success();
   Evaluator evaluator(e);
   SmallVector<Value> roots = group.values();
   evaluator.prepare(roots);

@@ -84,3 +84,28 @@ mx.graph @shapesNot(%x: !mx.tensor<f32[2, 3, 8]>, %y: !mx.tensor<f32[8, 5]>) -> 
   %p = mx.matmul %a, %y : (!x, !mx.tensor<f32[8, 5]>) -> !mx.tensor<f32[6, 5]>
   mx.return %s, %p : !x, !mx.tensor<f32[6, 5]>
 }
+
+// Axes that are read backwards on the way to a transpose: one kernel for both. Not where a product reads the transpose, since
+// it reads rows that lie together in memory.
+!w = !mx.tensor<f32[4, 5, 3, 3]>
+!v = !mx.tensor<f32[5, 4, 3, 3]>
+// CHECK-LABEL: mx.graph @turned
+// CHECK-COUNT-1: mx.kernel(
+// CHECK-NOT: mx.kernel(
+mx.graph @turned(%w: !w) -> !v {
+  %back = mx.constant -1 : i64 -> !n
+  %a = mx.slice %w [":", ":", "rs", "rs"] at (%back, %back) : (!w, !n, !n) -> !w
+  %b = mx.transpose %a by [1, 0, 2, 3] : !w -> !v
+  mx.return %b : !v
+}
+!t = !mx.tensor<f32[8, 6]>
+!q = !mx.tensor<f32[8, 8]>
+// CHECK-LABEL: mx.graph @product
+// CHECK-COUNT-2: mx.kernel(
+mx.graph @product(%x: !x) -> !q {
+  %back = mx.constant -1 : i64 -> !n
+  %a = mx.slice %x ["rs", ":"] at (%back) : (!x, !n) -> !x
+  %b = mx.transpose %a by [1, 0] : !x -> !t
+  %c = mx.matmul %b, %x : (!t, !x) -> !q
+  mx.return %c : !q
+}
