@@ -124,12 +124,6 @@ mxrt_context mxrt_runtime::context(mxrt_device which, mxrt_place place) {
 
 extern "C" {
 
-void mxrt_options_init(mxrt_options *options) {
-  memset(options, 0, sizeof(*options));
-  options->abi_version = MXRT_ABI_VERSION;
-  options->struct_size = sizeof(*options);
-}
-
 mxrt_status mxrt_abi_check(uint32_t abi_version) {
   if (abi_version >> 16 == MXRT_ABI_MAJOR &&
       (abi_version & 0xFFFF) <= MXRT_ABI_MINOR)

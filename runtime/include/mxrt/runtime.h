@@ -9,6 +9,8 @@
 
 #include "mxrt/parallel.h"
 
+#include <string.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -31,7 +33,12 @@ typedef struct mxrt_options {
   int64_t memory_limit;
 } mxrt_options;
 
-MXRT_EXPORT void mxrt_options_init(mxrt_options *options);
+/// Of the caller's size and version, whatever the library's are.
+static inline void mxrt_options_init(mxrt_options *options) {
+  memset(options, 0, sizeof(*options));
+  options->abi_version = MXRT_ABI_VERSION;
+  options->struct_size = (uint32_t)sizeof(*options);
+}
 
 /// R0003 if compiled code (or a host) was built for another ABI: majors must
 /// be equal and the runtime's minor must be at least the caller's.

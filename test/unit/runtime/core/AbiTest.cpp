@@ -33,6 +33,17 @@ TEST(Runtime, RefusesOptionsOfAnotherAbi) {
   EXPECT_EQ(runtime, nullptr);
 }
 
+TEST(Runtime, ReadsNoMoreOfOptionsThanTheCallerHas) {
+  mxrt_options options;
+  mxrt_options_init(&options);
+  EXPECT_EQ(options.struct_size, sizeof(options));
+  options.struct_size = offsetof(mxrt_options, memory_limit);
+  options.memory_limit = -1; // what lies behind an older caller's options
+  mxrt_runtime *runtime = nullptr;
+  ASSERT_EQ(mxrt_runtime_create(&options, &runtime), nullptr);
+  mxrt_runtime_destroy(runtime);
+}
+
 TEST(Runtime, RefusesSettingsOutOfRange) {
   mxrt_runtime *runtime = nullptr;
   auto tryWith = [&](auto change) {
