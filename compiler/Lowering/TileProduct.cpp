@@ -108,7 +108,14 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
   // Copied rows serve the columns of one panel only, so that it is to have many.
   if (pays && (isInPlace || isShallow()))
     panelColumns = mostColumns;
+  auto lowerBlocks = [&] {
+    while (m && n && blocks() < kEnoughBlocks / 2 && *m > 8 * kRows && blockRows > 8 * kRows)
+      blockRows = llvm::alignTo(blockRows / 2, kRows);
+  };
   int64_t enough = areRowsCopied ? kEnoughBlocks / 2 : kEnoughBlocks;
+  // Narrower panels would copy rows again.
+  if (areRowsCopied && m && *m >= kManyRows)
+    lowerBlocks();
   if (e.options.tiling.columns)
     panelColumns = std::min(e.options.tiling.columns, mostColumns);
   else
@@ -119,8 +126,7 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
   if (unit > 1)
     panelColumns = columnsOfUnits(panelColumns < kColumns ? panelColumns : mostColumns);
   pitch = llvm::alignTo(panelColumns, wide);
-  while (m && n && blocks() < kEnoughBlocks / 2 && *m > 8 * kRows && blockRows > 8 * kRows)
-    blockRows = llvm::alignTo(blockRows / 2, kRows);
+  lowerBlocks();
   if (!m || *m == 0)
     return;
   tileCount = llvm::divideCeil(*m, kRows);
