@@ -54,17 +54,32 @@ bool isPartInPlace(Operation *op) {
   }
   return isOutside || parts >= elementsOf(slice.getX().getType());
 }
+/// Behind the last axes that both have there is one of x, or none: places in it are counted without
+/// divisions.
+bool onlySplits(ir::ReshapeOp reshape) {
+  ArrayRef<ir::SizeAttr> from = reshape.getX().getType().getSizes(),
+                         to = reshape.getType().getSizes();
+  while (!from.empty() && !to.empty() && from.back() == to.back()) {
+    from = from.drop_back();
+    to = to.drop_back();
+  }
+  return llvm::count_if(from, [](ir::SizeAttr size) { return size.constant() != 1; }) <= 1;
+}
 /// The same elements in another shape, read where they are: a product and a transpose count places
-/// in memory anyway. Others go along a shape, which would have to be divided.
+/// in memory anyway. Others go along a shape, which would have to be divided. What is read there
+/// may be a part of a tensor, if a transpose finds its places without divisions.
 bool isShapeInPlace(Operation *op) {
   auto reshape = dyn_cast<ir::ReshapeOp>(op);
-  if (!reshape || movesOnlyOnes(op) || reshape.getX().getType().isHost() || op->use_empty() ||
-      (reshape.getX().getDefiningOp() && isCheap(reshape.getX().getDefiningOp())))
+  if (!reshape || movesOnlyOnes(op) || reshape.getX().getType().isHost() || op->use_empty())
+    return false;
+  Operation *from = reshape.getX().getDefiningOp();
+  bool isOfCheap = from && isCheap(from);
+  if (isOfCheap && !(isa<ir::SliceOp>(from) && onlySplits(reshape)))
     return false;
   return llvm::all_of(op->getUses(), [&](OpOperand &use) {
     auto product = dyn_cast<ir::MatmulOp>(use.getOwner());
     return use.getOwner()->getBlock() == op->getBlock() &&
-           (product ? !product.getPanels() && product.getBegin() != op->getResult(0)
+           (product ? !isOfCheap && !product.getPanels() && product.getBegin() != op->getResult(0)
                     : isa<ir::TransposeOp>(use.getOwner()));
   });
 }

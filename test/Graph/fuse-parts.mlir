@@ -109,3 +109,55 @@ mx.graph @product(%x: !x) -> !q {
   %c = mx.matmul %b, %x : (!t, !x) -> !q
   mx.return %c : !q
 }
+
+// A part in another shape on the way to a transpose, if the shape only splits an axis. Twin: one that joins axes would have to
+// find the place of each element by a division, so it is copied first, with its part.
+!s = !mx.tensor<f32[2, 6, 8]>
+!m = !mx.tensor<f32[3, 2, 8]>
+!u = !mx.tensor<f32[3, 8, 2]>
+// CHECK-LABEL: mx.graph @split
+// CHECK: mx.for
+// CHECK: mx.kernel(
+// CHECK: mx.slice
+// CHECK-NEXT: mx.reshape
+// CHECK-NEXT: mx.transpose
+// CHECK-NOT: mx.kernel(
+// CHECK: mx.return
+mx.graph @split(%x: !s) -> !u {
+  %zero = mx.constant 0 : i64 -> !n
+  %two = mx.constant 2 : i64 -> !n
+  %nothing = mx.constant 0.0 : f32 -> <f32[] on host>
+  %h = mx.full %nothing : !mx.tensor<f32[] on host> -> !u
+  %r = mx.for %zero to %two carries (%h) : (!n, !n, !u) -> !u {
+  ^bb0(%i: !n, %g: !u):
+    %a = mx.slice %x ["i", ":", ":"] at (%i) : (!s, !n) -> !x
+    %b = mx.reshape %a : !x -> !m
+    %c = mx.transpose %b by [0, 2, 1] : !m -> !u
+    mx.yield %c : !u
+  }
+  mx.return %r : !u
+}
+!k = !mx.tensor<f32[4, 12]>
+!l = !mx.tensor<f32[12, 4]>
+// CHECK-LABEL: mx.graph @joined
+// CHECK: mx.for
+// CHECK: mx.kernel(
+// CHECK: mx.slice
+// CHECK: mx.kernel(
+// CHECK: mx.reshape
+// CHECK: mx.kernel(
+// CHECK: mx.transpose
+mx.graph @joined(%x: !s) -> !l {
+  %zero = mx.constant 0 : i64 -> !n
+  %two = mx.constant 2 : i64 -> !n
+  %nothing = mx.constant 0.0 : f32 -> <f32[] on host>
+  %h = mx.full %nothing : !mx.tensor<f32[] on host> -> !l
+  %r = mx.for %zero to %two carries (%h) : (!n, !n, !l) -> !l {
+  ^bb0(%i: !n, %g: !l):
+    %a = mx.slice %x ["i", ":", ":"] at (%i) : (!s, !n) -> !x
+    %b = mx.reshape %a : !x -> !k
+    %c = mx.transpose %b by [1, 0] : !k -> !l
+    mx.yield %c : !l
+  }
+  mx.return %r : !l
+}
