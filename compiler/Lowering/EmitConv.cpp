@@ -221,8 +221,8 @@ public:
 private:
   /// What it costs to copy a vector, in rows that are computed with it.
   static constexpr int64_t kCopy = 16;
-  static constexpr int64_t kSeen =
-      8192; ///< elements of images, which are to stay in the first cache
+  /// Elements of images, which are to stay in the first cache.
+  static constexpr int64_t kSeen = 8192;
 
   Buffer line;
   /// With images: these, where lines of the panel begin in them, and distances of steps.
