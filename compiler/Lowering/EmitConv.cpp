@@ -213,9 +213,10 @@ void OneOutput::places(Indices at, Value first, int64_t count) {
 
 class WindowPanels : public PaddedConvolution {
 public:
-  WindowPanels(KernelEmitter &e, const OutputGroup &group) : PaddedConvolution(e, group) { plan(); }
-  /// Whether there are so many vectors less that it pays to copy each position in the window.
-  bool isBetterThan(PaddedImages &images);
+  using PaddedConvolution::PaddedConvolution;
+  /// Whether there are so many vectors less that it pays to copy each position in the window, from
+  /// images; then they are used.
+  bool isBetterThan(PaddedImages &other);
   void emit();
 
 private:
@@ -231,7 +232,7 @@ private:
   int64_t area = 0; ///< elements of a phase of a channel of an image
   int64_t some = 1; ///< channels whose images are there at a time
 
-  void plan();
+  bool planImages();
   int64_t mostImages();
   /// What the windows of a line see along it: zeros that it shares with the next one, too.
   int64_t seenAlong() { return padded.back().out + padded.back().at.back(); }
@@ -245,25 +246,23 @@ private:
   void finish(Value row, Value i, Value count, Value begin, Value width) override;
 };
 
-void WindowPanels::plan() {
-  int64_t usual = stretch;
-  hasImages = e.options.vectorBits >= 256 && e.known(outputs).value_or(0) >= kManyOutputs &&
+bool WindowPanels::planImages() {
+  bool fits = e.options.vectorBits >= 256 && e.known(outputs).value_or(0) >= kManyOutputs &&
               e.known(images).value_or(0) > 0 && planAxes(/*isNarrow=*/false) &&
               padded.back().out <= kColumns;
-  if (hasImages) {
-    area = llvm::alignTo(padded[0].size * padded[0].distance + seenAlong() + kBehind, 16);
-    some = std::clamp<int64_t>(kSeen / (mostImages() * phases * area), 1, mostChannels());
-    hasImages = mostImages() * some * phases * area <= kRoom;
-  }
-  if (!hasImages)
-    depth = stretch = usual;
+  if (!fits)
+    return false;
+  area = llvm::alignTo(padded[0].size * padded[0].distance + seenAlong() + kBehind, 16);
+  some = std::clamp<int64_t>(kSeen / (mostImages() * phases * area), 1, mostChannels());
+  return mostImages() * some * phases * area <= kRoom;
 }
 
 bool WindowPanels::isBetterThan(PaddedImages &other) {
-  if (!hasImages)
+  if (!planImages())
     return false;
   int64_t before = other.vectorCount(), now = vectorsOf(*e.known(images) * *e.known(places));
-  return (before - now) * *e.known(outputs) >= now * kCopy;
+  hasImages = (before - now) * *e.known(outputs) >= now * kCopy;
+  return hasImages;
 }
 
 /// That a panel has columns of.

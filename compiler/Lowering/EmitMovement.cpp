@@ -159,8 +159,8 @@ std::optional<Crossing> crossingOf(KernelEmitter &e, const OutputGroup &group) {
   if (group.outputs.size() != 1 || !transpose)
     return std::nullopt;
   Value from = transpose.getX();
-  if (auto slice = from.getDefiningOp<SliceOp>())
-    from = slice.getX();
+  while (isa_and_nonnull<SliceOp, ReshapeOp>(from.getDefiningOp()))
+    from = from.getDefiningOp()->getOperand(0);
   TensorType type = transpose.getType();
   std::optional<int64_t> count = e.known(e.elementCount(type));
   int64_t bits = e.memoryType(type.getElement()).getIntOrFloatBitWidth();
@@ -198,7 +198,7 @@ bool emitCrossing(KernelEmitter &e, const OutputGroup &group) {
   ArrayRef<Value> inner = ArrayRef(sizes).drop_front(crossing->last + 1);
   for (Value size : inner)
     run *= *e.known(size);
-  e.spread(outer, e.number(run * Crossing::kPart), [&](Indices at) {
+  e.spread(outer, e.number(e.workOfElement() * run * Crossing::kPart), [&](Indices at) {
     SmallVector<Value> place(sizes.size());
     for (auto [axis, index] : llvm::zip_equal(axes, at))
       place[axis] = index;

@@ -123,8 +123,10 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
       panelColumns /= 2;
   if (mayReadInPlace()) // a panel whose last tile is narrower is for the end of a row
     panelColumns = std::max(panelColumns / wide, int64_t(1)) * wide;
-  if (unit > 1)
-    panelColumns = columnsOfUnits(panelColumns < kColumns ? panelColumns : mostColumns);
+  if (unit > 1) {
+    bool isChosen = e.options.tiling.columns || panelColumns < kColumns;
+    panelColumns = columnsOfUnits(isChosen ? panelColumns : mostColumns);
+  }
   pitch = llvm::alignTo(panelColumns, wide);
   lowerBlocks();
   if (!m || *m == 0)
