@@ -1,22 +1,56 @@
 # What `cmake --install` puts where: the program, the library and its headers, the runtime, the
 # standard library, and what lets other builds find them (find_package(mxc), pkg-config mxc).
 #
-#   bin/mxc   lib/libmxc.so   lib/libmxrt.so   lib/libmxrt_core.a   lib/libmxrun.a
+#   bin/mxc   bin/mxc-im2rec   lib/libmxc.so   lib/libmxrt.so   lib/libmxrt_core.a   lib/libmxrun.a
 #   include/mxc   include/mxrt   share/mx/stdlib   lib/cmake/mxc   lib/pkgconfig/mxc.pc
 #
 # `lib` on every system: the library finds share/mx/stdlib beside its own folder.
+#
+# lib/mx has links to the two libraries of LLVM, unless the system's linker finds those by itself:
+# Debian's libMLIR is in no folder that it searches. The installed files name no folder but this one,
+# relative to themselves: LLVM may move, and the link with it.
 
 set(CMAKE_INSTALL_LIBDIR lib)
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS mxc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# All or nothing: after a build of some targets alone nothing is installed, rather than half of it.
+set(installed mxc mxc-im2rec mxrun libmxc mxrt mxrt_core)
+set(check "")
+foreach(target IN LISTS installed)
+  string(APPEND check "
+    if(NOT EXISTS \"$<TARGET_FILE:${target}>\")
+      list(APPEND missing \"$<TARGET_FILE_NAME:${target}>\")
+    endif()")
+endforeach()
+install(CODE "set(missing)${check}
+    if(missing)
+      list(JOIN missing \", \" missing)
+      message(FATAL_ERROR \"not built yet: \${missing}; nothing was installed.\\nBuild everything first: cmake --build ${PROJECT_BINARY_DIR}\")
+    endif()")
+
+install(TARGETS mxc mxc-im2rec RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS mxrun ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS libmxc mxrt mxrt_core EXPORT mxcTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-# The libraries of LLVM are found where they were when this was built.
-set_target_properties(mxc libmxc PROPERTIES INSTALL_RPATH "$ORIGIN/../lib;${LLVM_LIBRARY_DIR}")
+# The same entry in the build: CMake, when it has to change one, puts an empty entry behind the first,
+# and the loader reads an empty entry as the current folder.
+set_target_properties(mxc libmxc PROPERTIES
+  INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/mx" BUILD_WITH_INSTALL_RPATH ON)
+if(NOT LLVM_LIBRARY_DIR IN_LIST CMAKE_PLATFORM_IMPLICIT_LINK_DIRECTORIES)
+  foreach(library MLIR LLVM)
+    get_target_property(kind ${library} IMPORTED_CONFIGURATIONS)
+    list(GET kind 0 kind)
+    get_target_property(file ${library} IMPORTED_LOCATION_${kind})
+    get_target_property(name ${library} IMPORTED_SONAME_${kind})
+    cmake_path(GET name FILENAME name)
+    cmake_path(GET file PARENT_PATH folder)
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/lib/mx)
+    file(CREATE_LINK ${folder}/${name} ${PROJECT_BINARY_DIR}/lib/mx/${name} SYMBOLIC)
+    install(FILES ${PROJECT_BINARY_DIR}/lib/mx/${name} DESTINATION ${CMAKE_INSTALL_LIBDIR}/mx)
+  endforeach()
+endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/compiler/include/mxc ${PROJECT_SOURCE_DIR}/runtime/include/mxrt
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Object files of exported graphs: function multi-versioning by CPU, tables for the runtime, and
+// embedded parameters.
 #include "Build/Artefact.h"
 #include "Build/Linked.h"
 #include "Build/Wrappers.h"
@@ -8,7 +11,7 @@
 namespace mx::build {
 namespace {
 
-/// Of every buffer (mxrt/types.h).
+/// Alignment of every buffer (mxrt/types.h).
 constexpr int64_t kAlignment = 64;
 
 /// mxrt_aot_move
@@ -63,7 +66,7 @@ bool Maker::fail(const Function &function, Code code, const std::string &what,
   return false;
 }
 
-/// Its memory is above the limit: what a run with that limit says.
+/// Its memory exceeds the limit: reports the error that a run with that limit would report.
 bool Maker::refuse(const Function &function, llvm::StringRef why) {
   auto [first, rest] = why.rtrim().split('\n');
   Diagnostic &d = diags.report(Code::E0901, function.source.span, first.str());
@@ -76,7 +79,7 @@ bool Maker::refuse(const Function &function, llvm::StringRef why) {
   return false;
 }
 
-/// mxrt_aot_type, and mxrt_aot_value if its tensors are part of the artefact.
+/// Writes mxrt_aot_type, and mxrt_aot_value if its tensors are embedded in the artefact.
 bool Maker::addType(const ValueType &type) {
   std::vector<llvm::Constant *> rows;
   for (const Leaf &leaf : type.leaves) {
@@ -102,7 +105,7 @@ bool Maker::addType(const ValueType &type) {
   return true;
 }
 
-/// Of each output: the input of a `mut` argument that it replaces, or -1.
+/// For each output: the input of a `mut` argument that it replaces, or -1.
 std::vector<int64_t> Maker::replacedInputs(const Function &function) const {
   std::vector<int64_t> out;
   int64_t first = 0;
@@ -115,8 +118,8 @@ std::vector<int64_t> Maker::replacedInputs(const Function &function) const {
   return out;
 }
 
-/// Callers hand in the memory of `mut` arguments and find the new values in it. An output that the
-/// plan does not put there needs room of its own, in the workspace, and is copied at the end.
+/// Callers pass the memory of `mut` arguments and find the new values in it. An output that the
+/// plan does not write there gets its own region of the workspace, and is copied at the end.
 bool Maker::findMoves(const Function &function, const pipeline::Variant &variant,
                       std::vector<Move> &moves, int64_t &workspace) {
   std::vector<int64_t> replaces = replacedInputs(function);
@@ -185,7 +188,7 @@ bool Maker::addVariant(Function &function, size_t index, const Cpu &cpu, const S
   std::string entry = function.name + "$" + std::to_string(index);
   auto lowered = pipeline::lowerGraph(graph, sizes, entry, cpu.target, options);
   if (!lowered)
-    return fail(function, Code::E0901, "could not be compiled: " + problem);
+    return fail(function, Code::E0901, "could not be compiled: " + pipeline::Refusal(problem).text);
   const pipeline::Variant &variant = lowered->variant;
   if (!variant.figures.refusal.empty())
     return refuse(function, variant.figures.refusal);
@@ -201,7 +204,7 @@ bool Maker::addVariant(Function &function, size_t index, const Cpu &cpu, const S
   if (std::string trouble = linked.link(*lowered, cpu); !trouble.empty())
     return fail(function, Code::E0901, trouble);
   if (workspace > 0)
-    workspace += kAlignment - 1; // it may begin anywhere
+    workspace += kAlignment - 1; // the workspace may be unaligned
   function.workspace = std::max(function.workspace, workspace);
   entrySizes = variant.sizes;
 

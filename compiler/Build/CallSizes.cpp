@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Interprocedural constant propagation of sizes from host code to the graphs it calls.
 #include "Build/CallSizes.h"
 #include "dialects/mx/Marks.h"
 #include "mlir/IR/Matchers.h"
@@ -7,7 +9,7 @@
 namespace mx::build {
 namespace {
 
-/// Values that a name of a size may have; `exact`: no others.
+/// Values that a size symbol may have; `exact`: no others.
 struct Values {
   std::vector<int64_t> list;
   bool exact = false;
@@ -35,7 +37,8 @@ public:
       if (auto rows = constantOf(native.getArgs()[2]); rows && !llvm::is_contained(batches, *rows))
         batches.push_back(*rows);
     });
-    // Twins are not called by host code; everything else is reached from the entry, or as a value.
+    // Eager twins are not called by host code; everything else is reached from the entry, or as a
+    // value.
     std::set<std::string> twins;
     for (ir::GraphOp graph : module.getOps<ir::GraphOp>())
       if (auto twin = graph->getAttrOfType<mlir::StringAttr>(ir::kEager))
@@ -66,7 +69,7 @@ public:
 private:
   static constexpr size_t kMost = kMostVariants;
 
-  /// Host code names the graph in a way that is not followed here.
+  /// Whether host code refers to the graph in a way that this analysis does not follow.
   bool isUsedByHost(ir::GraphOp graph) const {
     auto uses = mlir::SymbolTable::getSymbolUses(graph, module);
     return uses && llvm::any_of(*uses, [](mlir::SymbolTable::SymbolUse use) {
@@ -91,7 +94,7 @@ private:
     auto dim = bind.getValue().getDefiningOp<ir::NativeOp>();
     if (!dim || dim.getName() != "mx.dim")
       return {};
-    // Rows of what a loader gives.
+    // The batch dimension of a data loader's output.
     mlir::Value tensor = dim.getArgs()[0];
     mlir::Operation *from = tensor.getDefiningOp();
     while (from && !mlir::isa<ir::NativeOp>(from) && from->getNumOperands() == 1)
@@ -121,7 +124,7 @@ private:
     });
   }
 
-  /// Every choice of the values of the names that the sizes of a call are made of.
+  /// Visits the callee with every combination of values of the size symbols in the call.
   void follow(llvm::StringRef callee, mlir::ArrayAttr sizes, const Names &names) {
     mlir::Operation *target = module.lookupSymbol(callee);
     ir::SizeTable &table = module.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
@@ -188,7 +191,7 @@ private:
   }
 
   mlir::ModuleOp module;
-  std::vector<int64_t> batches; ///< that loaders were told
+  std::vector<int64_t> batches; ///< batch sizes of the data loaders
   llvm::StringMap<std::set<std::vector<std::optional<int64_t>>>> visited;
   llvm::StringMap<CalledGraph> graphs;
 };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Describes compiled graphs as plain data for their callers, including notes on memory needs.
 #include "Build/Callables.h"
 #include "dialects/mx/Marks.h"
 #include "mxrt/types.h"
@@ -7,7 +9,7 @@
 namespace mx::build {
 namespace {
 
-/// "cpu:1"; no name is the default device.
+/// "cpu:1"; an empty name is the default device.
 mxrt_device deviceNamed(llvm::StringRef name) {
   int32_t index = 0;
   if (name.split(':').second.getAsInteger(10, index))
@@ -15,7 +17,7 @@ mxrt_device deviceNamed(llvm::StringRef name) {
   return {name.starts_with("cuda") ? MXRT_CUDA : MXRT_CPU, index};
 }
 
-/// Where a variant runs: a buffer that it makes says so.
+/// The device of a variant, taken from a buffer that it writes.
 mxrt_device deviceOf(const pipeline::Variant &code) {
   for (const pipeline::Buffer &buffer : code.outputs)
     return deviceNamed(buffer.device);
@@ -24,7 +26,7 @@ mxrt_device deviceOf(const pipeline::Variant &code) {
   return deviceNamed("");
 }
 
-/// 3.1 GiB; `unit` is of the largest of figures that belong together.
+/// 3.1 GiB; `unit` is that of the largest of the figures shown together.
 std::string inUnit(int64_t bytes, int unit) {
   char text[32];
   std::snprintf(text, sizeof text, unit == 0 ? "%.0f" : "%.1f",
@@ -32,7 +34,7 @@ std::string inUnit(int64_t bytes, int unit) {
   return text;
 }
 
-/// Where an op stands, in the file that it was written in first.
+/// The source location of an op, in the file that it was first written in.
 mlir::FileLineColLoc placeOf(mlir::Location where) {
   mlir::FileLineColLoc out;
   where->walk([&](mlir::Location part) {
@@ -42,7 +44,7 @@ mlir::FileLineColLoc placeOf(mlir::Location where) {
   return out;
 }
 
-/// What a variant needs and how to learn more, for an error.
+/// The memory needs of a variant and how to learn more, for an error.
 std::string describeNeeds(llvm::StringRef name, llvm::StringRef file,
                           llvm::ArrayRef<std::pair<std::string, int64_t>> sizes,
                           const pipeline::Figures &figures) {
@@ -68,7 +70,7 @@ std::string describeNeeds(llvm::StringRef name, llvm::StringRef file,
   return text;
 }
 
-/// Appends the steps that compute a size.
+/// Appends the postfix steps that compute a size.
 bool addSteps(Dim dim, ir::SizeTable &table, const run::Graph &of, std::vector<int64_t> &steps) {
   auto add = [&](run::Size::Step step, int64_t number = 0) {
     steps.push_back(step);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From graphs and variants of the compiler to what host code calls (Run/GraphCode.h).
+// Conversion of the compiler's graphs and variants to call descriptors for host code
+// (Run/GraphCode.h).
 #pragma once
 #include "Pipeline/Pipeline.h"
 #include "Run/GraphCode.h"
@@ -8,7 +9,7 @@
 
 namespace mx::build {
 
-/// Owns what the descriptions point to.
+/// Owns the memory that the descriptions point to.
 class Callables {
 public:
   /// A graph without code.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// CPU levels and the list of target CPUs.
 #include "Build/Artefact.h"
 #include "Support/Suggest.h"
 #include "llvm/ADT/STLExtras.h"
@@ -22,7 +24,7 @@ int Cpu::level() const {
     return kBestLevel;
   if (name != "native")
     return 0;
-  // At least what this machine has of the levels.
+  // The highest level that this machine supports.
   if (auto best = target::TargetCpu::parse(kBest.str()); best && best->runsHere())
     return kBestLevel;
   for (const std::string &known : target::TargetCpu::names())
@@ -58,7 +60,7 @@ std::optional<std::vector<Cpu>> parseCpus(const std::string &list, Diagnostics &
     if (llvm::none_of(out, [&](const Cpu &cpu) { return cpu.name == name; }))
       out.push_back({name, parsed.take()});
   }
-  // What was made for this very machine is better than its level.
+  // Code for the native CPU is preferred to code for its level.
   llvm::sort(out, [](const Cpu &a, const Cpu &b) {
     return std::pair(a.level(), a.name == "native") > std::pair(b.level(), b.name == "native");
   });

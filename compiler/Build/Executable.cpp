@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The object of a whole program: graph code and constants.
 #include "Build/Executable.h"
 #include "Build/Callables.h"
 #include "Build/Linked.h"
@@ -8,7 +10,7 @@
 namespace mx::build {
 namespace {
 
-/// The constants of Run/GraphCode.h and Run/Program.h.
+/// Writes the constants of Run/GraphCode.h and Run/Program.h.
 class Writer {
 public:
   explicit Writer(LinkedCode &code) : tables(code.tables), module(*code.module) {}
@@ -66,7 +68,7 @@ public:
     return tables.row(out);
   }
 
-  /// Something of another object.
+  /// A symbol of another object.
   llvm::Constant *function(const std::string &symbol) {
     auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), false);
     return llvm::cast<llvm::Constant>(module.getOrInsertFunction(symbol, type).getCallee());
@@ -127,7 +129,7 @@ bool ExecutableMaker::add(const CalledGraph &called, Span span) {
         }
       auto lowered = pipeline::lowerGraph(op, values, entry, cpu.target, state->options);
       if (!lowered)
-        return fail("could not be compiled: " + problem);
+        return fail("could not be compiled: " + pipeline::Refusal(problem).text);
       if (std::string &refusal = lowered->variant.figures.refusal; !refusal.empty()) {
         Diagnostic &d =
             state->diags.report(Code::E0901, span, refusal.substr(0, refusal.find('\n')));
@@ -152,7 +154,7 @@ bool ExecutableMaker::add(const CalledGraph &called, Span span) {
 }
 
 std::optional<std::string> ExecutableMaker::finish(const ExecutableParts &parts, Span program) {
-  static_assert(sizeof(run::Program) == 120 && sizeof(run::Kernel) == 24 &&
+  static_assert(sizeof(run::Program) == 128 && sizeof(run::Kernel) == 24 &&
                 sizeof(run::SourceText) == 24 && sizeof(run::Bytecode) == 16);
   Tables &tables = state->code.tables;
   auto size = [&](auto &list) { return tables.i64(static_cast<int64_t>(list.size())); };
@@ -181,7 +183,7 @@ std::optional<std::string> ExecutableMaker::finish(const ExecutableParts &parts,
       {tables.text(parts.name), tables.text(parts.command), tables.text(known), tables.i64(least),
        tables.row(modules), size(modules), tables.row(graphs), size(graphs), tables.row(kernels),
        size(kernels), tables.row(sources), size(sources), tables.row(natives), size(natives),
-       tables.i64(parts.uncheckedDivision)});
+       tables.i64(parts.uncheckedDivision), tables.text(parts.options)});
   new llvm::GlobalVariable(*state->code.module, whole->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, whole, "mx_program");
   std::string trouble;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The object of a whole program: code of its graphs, and all that Run/Program.h lists as constants.
+// The object of a whole program: code of its graphs, and everything in Run/Program.h as constants.
 #pragma once
 #include "Build/Artefact.h"
 #include "Build/CallSizes.h"
@@ -9,7 +9,7 @@ namespace mx::build {
 
 struct ExecutableParts {
   std::string name;    ///< of the program's file
-  std::string command; ///< that builds it again
+  std::string command; ///< that rebuilds it
   std::vector<std::vector<uint8_t>> modules;
   struct Kernel {
     std::string key;
@@ -20,9 +20,10 @@ struct ExecutableParts {
   std::vector<std::pair<std::string, std::string>> sources; ///< names and texts
   std::vector<std::string> natives;                         ///< symbols of groups
   bool uncheckedDivision = false;
+  std::string options; ///< and their values, one per line
 };
 
-/// A graph's code: what is said about it.
+/// Reported figures of a graph's code.
 struct GraphFigures {
   std::string name;
   std::vector<std::pair<std::string, int64_t>> sizes;
@@ -35,7 +36,7 @@ public:
                   Diagnostics &diags);
   ~ExecutableMaker();
 
-  /// Compiles a graph for its sizes. False after an error, which is reported at `span`.
+  /// Compiles a graph for its sizes. False after an error, which has been reported at `span`.
   bool add(const CalledGraph &graph, Span span);
   const std::vector<GraphFigures> &figures() const;
   /// The object, after all graphs. Nothing after an error.

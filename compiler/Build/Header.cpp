@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Generator of the header for C and C++.
 #include "Build/Write.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -79,7 +81,7 @@ void addType(const Interface &interface, const ValueType &type, std::string &out
 
 void addFunction(const Interface &interface, const Function &function, std::string &out) {
   std::string macro = upper(interface.prefix) + "_" + upper(function.name) + "_";
-  // What is written may hold the end of a comment.
+  // The text may contain the end of a comment.
   std::string header = function.source.header;
   for (size_t at = 0; (at = header.find("*/", at)) != std::string::npos;)
     header.replace(at, 2, "* /");

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// C interface of exported graphs: names, types, sizes and the order of parameters.
 #include "Build/Interface.h"
 #include "Support/Suggest.h"
 #include "llvm/ADT/STLExtras.h"
@@ -62,7 +64,7 @@ const char *cType(ElementType element) {
     return "int64_t";
   case ElementType::F16:
   case ElementType::BF16:
-    return "uint16_t"; // its bits
+    return "uint16_t"; // its bit pattern
   case ElementType::F32:
     return "float";
   case ElementType::F64:
@@ -72,7 +74,7 @@ const char *cType(ElementType element) {
 }
 
 std::string cName(llvm::StringRef name) {
-  // Of C and C++: the header is for both.
+  // Reserved words of C and C++: the header is for both.
   static const std::set<std::string> reserved = {
       "alignas", "alignof",   "and",      "asm",      "auto",     "bool",     "break",    "case",
       "catch",   "char",      "class",    "compl",    "const",    "continue", "default",  "delete",
@@ -93,7 +95,7 @@ std::string cName(llvm::StringRef name) {
 
 namespace {
 
-/// Makes names of one list of parameters differ.
+/// Makes the names in one parameter list unique.
 class Names {
 public:
   std::string fresh(llvm::StringRef wanted) {
@@ -147,7 +149,7 @@ std::optional<int64_t> Describer::evaluate(ir::SizeAttr size) {
   return dim ? table.dims.evaluate(*dim, at) : std::nullopt;
 }
 
-/// Each size of the graph is open, has one value, or is an argument with several.
+/// Each size of the graph is dynamic, has one value, or is an argument with several.
 bool Describer::settleSizes() {
   ir::GraphOp graph = function->source.graph;
   auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
@@ -231,7 +233,7 @@ bool Describer::collectLeaves(mlir::Type type, const std::string &path, std::vec
   return false;
 }
 
-/// Parameters of one name and type are one struct, whatever graphs have them.
+/// Parameters with the same name and type share one struct across graphs.
 bool Describer::findType(mlir::Type type, const std::string &name, size_t &index) {
   bool isTaken = false;
   for (index = 0; index < out.types.size(); ++index) {
@@ -282,7 +284,7 @@ bool Describer::addArgument(unsigned index, Names &names) {
   return true;
 }
 
-/// One address for each tensor: `out`, or `out_0`, `out_loss` of several.
+/// One pointer for each tensor: `out`, or `out_0`, `out_loss` of several.
 bool Describer::addResults(mlir::Type type, const std::string &name, Names &names) {
   if (auto tensor = dyn_cast<ir::TensorType>(type)) {
     Argument result;
@@ -317,7 +319,7 @@ bool Describer::addResults(mlir::Type type, const std::string &name, Names &name
   return true;
 }
 
-/// A size stands before the first argument that it is a size of.
+/// A size comes before the first argument that has it.
 void Describer::orderParameters() {
   std::set<size_t> placed;
   auto place = [&](const Argument &argument) {
@@ -366,7 +368,7 @@ bool Describer::add(const Export &source) {
   return true;
 }
 
-/// A name that no graph has is a slip.
+/// A name that no graph has is a typo.
 bool Describer::checkShapes(const std::vector<Export> &exports) {
   std::vector<std::string> known;
   std::map<std::string, std::pair<const Export *, int64_t>> bounds;

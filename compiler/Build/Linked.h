@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One module of LLVM IR that the code of many variants goes to, each for several CPUs.
+// One LLVM module for the code of many variants, each for several CPUs.
 #pragma once
 #include "Build/Artefact.h"
 #include "Build/Tables.h"
@@ -13,16 +13,17 @@ public:
   explicit LinkedCode(const std::string &name)
       : module(std::make_unique<llvm::Module>(name, context)), tables(*module) {}
 
-  /// The modules of one variant become part of it; what is there already stays. Returns what is
-  /// wrong, or nothing.
+  /// Links the modules of one variant into it, except those linked before. Returns an error message
+  /// or an empty string.
   std::string link(pipeline::LoweredGraph &lowered, const Cpu &cpu);
-  /// The entry of a variant that was linked.
+  /// The entry of a linked variant.
   llvm::Function *entry(const std::string &name, const Cpu &cpu) const {
     return module->getFunction(name + "." + cpu.name);
   }
-  /// Nobody outside calls what is defined so far.
+  /// Gives everything defined so far internal linkage.
   void hideAll();
-  /// The object. Nothing, and why, on failure; nothing may be added afterwards.
+  /// Compiles to an object. Nothing on failure, with the reason in `trouble`; nothing may be added
+  /// afterwards.
   std::optional<std::string> compile(const Cpu &least, std::string &trouble);
 
 private:

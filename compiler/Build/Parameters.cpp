@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parameters that become part of the artefact.
+// Embedding of parameters into the artefact.
 #include "Build/Interface.h"
 #include "io/Safetensors.h"
 #include "llvm/ADT/STLExtras.h"
@@ -15,7 +15,7 @@ std::string shapeText(std::string_view element, llvm::ArrayRef<int64_t> sizes) {
   return text + "]";
 }
 
-/// Where a type is first used.
+/// The first use of a type.
 const Function &userOf(const Interface &interface, size_t type, const Argument *&argument) {
   for (const Function &function : interface.functions)
     for (const Argument &each : function.arguments)

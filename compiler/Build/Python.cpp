@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A module of Python on ctypes and NumPy, beside the shared library that it opens.
+// Generator of a Python module on ctypes and NumPy, next to the shared library that it opens.
 #include "Build/Write.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -123,7 +123,7 @@ const char *numpyType(ElementType element) {
   case ElementType::F16:
     return "_numpy.float16";
   case ElementType::BF16:
-    return "_numpy.uint16"; // its bits: NumPy has no such type
+    return "_numpy.uint16"; // its bit pattern: NumPy has no such type
   case ElementType::F32:
     return "_numpy.float32";
   case ElementType::F64:
@@ -155,7 +155,7 @@ const char *ctypesNumber(ElementType element) {
   return "";
 }
 
-/// A number as C takes it.
+/// A number as a C argument.
 std::string number(ElementType element, const std::string &name) {
   if (element == ElementType::F16)
     return "_ctypes.c_uint16(_numpy.float16(" + name + ").view(_numpy.uint16).item())";
@@ -182,7 +182,7 @@ std::string quoted(llvm::StringRef text) {
   return out + "\"";
 }
 
-/// net is Net.
+/// The class of `net` is `Net`.
 std::string className(llvm::StringRef name) {
   std::string out;
   bool up = true;
@@ -197,7 +197,7 @@ std::string className(llvm::StringRef name) {
   return out;
 }
 
-/// A name that Python takes: those of C, but for a few words.
+/// A valid Python identifier: a C name, except for a few reserved words.
 std::string pythonName(const std::string &name) {
   static constexpr llvm::StringLiteral reserved[] = {
       "None", "True",   "False",    "as",      "assert", "async",  "await",  "def",
@@ -223,7 +223,7 @@ private:
   std::string body;
 };
 
-/// A size of the graph in names of the call.
+/// A size of the graph in terms of the names of the call.
 std::string FunctionWriter::sizeText(llvm::StringRef text) const {
   std::string out;
   for (size_t i = 0; i < text.size();) {
@@ -256,7 +256,7 @@ std::string FunctionWriter::shape(const Argument &argument) const {
          ")";
 }
 
-/// Sizes of the call are read from the first argument that has them.
+/// Reads the sizes of the call from the first argument that has them.
 void FunctionWriter::bindSizes() {
   std::set<size_t> bound;
   for (const Argument &argument : function.arguments) {
@@ -272,7 +272,7 @@ void FunctionWriter::bindSizes() {
 
 std::string FunctionWriter::write() {
   std::vector<std::string> parameters, call;
-  std::set<size_t> read; // sizes that arguments have
+  std::set<size_t> read; // sizes that arguments determine
   for (const Argument &argument : function.arguments)
     for (const std::string &text : argument.sizes)
       for (size_t i = 0; i < function.sizes.size(); ++i)
@@ -323,7 +323,7 @@ std::string FunctionWriter::write() {
   line("))");
   for (size_t i = 0; i < results.size(); ++i)
     if (function.results[i].sizes.empty())
-      results[i] += "[()]"; // a number
+      results[i] += "[()]"; // a scalar
   if (!results.empty())
     line("return " + llvm::join(results, ", "));
   return "\n\ndef " + pythonName(function.name) + "(" + llvm::join(parameters, ", ") + "):\n    " +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Constants of a module of LLVM IR that lie in memory as structs of C do.
+// Constants of an LLVM module with the memory layout of C structs.
 #pragma once
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Constants.h"
@@ -17,11 +17,11 @@ public:
   llvm::Constant *null() { return llvm::ConstantPointerNull::get(pointer()); }
   llvm::PointerType *pointer() { return llvm::PointerType::getUnqual(context); }
 
-  /// The fields of a struct, with the padding that C has.
+  /// A struct of the fields, with the padding of C.
   llvm::Constant *record(llvm::ArrayRef<llvm::Constant *> fields) {
     return llvm::ConstantStruct::getAnon(context, fields);
   }
-  /// The address of one value, or of several in a row; null if there are none.
+  /// The address of one value, or of several as an array; null if there are none.
   llvm::Constant *place(llvm::Constant *value) {
     auto *made = new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
                                           llvm::GlobalValue::PrivateLinkage, value, "");
@@ -39,7 +39,7 @@ public:
       known = place(llvm::ConstantDataArray::getString(context, text));
     return known;
   }
-  /// Bytes at a multiple of `alignment`.
+  /// Bytes aligned to `alignment`.
   llvm::Constant *bytes(llvm::StringRef content, unsigned alignment) {
     auto *at = llvm::cast<llvm::GlobalVariable>(
         place(llvm::ConstantDataArray::getString(context, content, /*AddNull=*/content.empty())));

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// LLVM IR of the C entry points: thin wrappers around the runtime.
 #include "Build/Wrappers.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -62,7 +64,8 @@ void addValueFunctions(const Interface &interface, llvm::ArrayRef<llvm::Constant
     if (type.embedded)
       continue;
     std::string name = interface.prefix + "_" + type.name;
-    // The table stands first for the runtime, the result for people; so these two are no forwards.
+    // The runtime takes the table first, but the C function takes the result first; so these two
+    // are not plain forwards.
     auto loader = [&](const char *suffix, const char *callee, bool fromMemory) {
       llvm::SmallVector<llvm::Type *> parameters = {pointer, pointer};
       if (fromMemory)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions of the header: each puts its arguments in a row and calls the runtime.
+// The functions of the header: each collects its arguments in an array and calls the runtime.
 #pragma once
 #include "Build/Interface.h"
 #include "Build/Tables.h"
 
 namespace mx::build {
 
-/// Adds the functions for values with parts (`mnist_net_load`, …) whose tables are `types`, and
+/// Adds the functions for composite values (`mnist_net_load`, …) whose tables are `types`, and
 /// `mnist_error`.
 void addValueFunctions(const Interface &interface, llvm::ArrayRef<llvm::Constant *> types,
                        llvm::Module &module);

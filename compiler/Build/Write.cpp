@@ -1,39 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Atomic writing of files, archives, and linking with the C compiler of the system.
 #include "Build/Write.h"
+#include "base/Files.h"
+#include "base/Replacement.h"
 #include "llvm/Object/Archive.h"
 #include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
 
 namespace mx::build {
 
-bool writeFile(const std::string &path, llvm::StringRef content, Trouble &trouble) {
-  std::string beside = path + ".part";
-  {
-    std::error_code failure;
-    llvm::raw_fd_ostream file(beside, failure);
-    if (failure) {
-      trouble.why = failure.message();
-      return false;
-    }
-    file << content;
-    file.close();
-    if (file.has_error()) {
-      trouble.why = file.error().message();
-      file.clear_error();
-      llvm::sys::fs::remove(beside);
-      return false;
-    }
-  }
-  if (std::error_code failure = llvm::sys::fs::rename(beside, path)) {
-    trouble.why = failure.message();
-    llvm::sys::fs::remove(beside);
-    return false;
-  }
-  return true;
+bool writeFile(const std::string &path, llvm::StringRef content, Trouble &trouble, unsigned mode) {
+  int failure = mxrt::os::replaceFile(path.c_str(), content.data(), content.size(), mode);
+  if (!failure)
+    return true;
+  char words[128];
+  trouble.why = mxrt::os::errorText(failure, words, sizeof words);
+  return false;
 }
 
 bool writeArchive(const std::string &path,
@@ -70,11 +56,12 @@ bool writeArchive(const std::string &path,
     if (problem)
       return failed(std::move(problem));
   }
-  if (llvm::Error error =
-          llvm::writeArchive(path, members, llvm::SymtabWritingMode::NormalSymtab,
-                             llvm::object::Archive::K_GNU, /*Deterministic=*/true, /*Thin=*/false))
-    return failed(std::move(error));
-  return true;
+  auto whole = llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NormalSymtab,
+                                          llvm::object::Archive::K_GNU, /*Deterministic=*/true,
+                                          /*Thin=*/false);
+  if (!whole)
+    return failed(whole.takeError());
+  return writeFile(path, (*whole)->getBuffer(), trouble);
 }
 
 bool runLinker(const std::vector<std::string> &flags, const std::vector<std::string> &inputs,
@@ -91,29 +78,38 @@ bool runLinker(const std::vector<std::string> &flags, const std::vector<std::str
     trouble.help = "install one, set CC to its name, or write an object with `--obj`";
     return false;
   }
-  llvm::SmallString<128> log;
-  if (std::error_code failure = llvm::sys::fs::createTemporaryFile("mxc-link", "log", log)) {
+  // Links in a private folder, then replaces the destination atomically, even while the old file
+  // runs.
+  llvm::SmallString<128> folder;
+  if (std::error_code failure = llvm::sys::fs::createUniqueDirectory("mxc-link", folder)) {
     trouble.why = failure.message();
     return false;
   }
+  std::string log = (folder + "/log").str(), made = (folder + "/made").str();
   std::vector<llvm::StringRef> arguments = {program};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   arguments.push_back("-o");
-  arguments.push_back(path);
+  arguments.push_back(made);
   arguments.insert(arguments.end(), inputs.begin(), inputs.end());
   std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(log),
                                                 llvm::StringRef(log)};
-  int code =
-      llvm::sys::ExecuteAndWait(program, arguments, std::nullopt, redirects, 0, 0, &trouble.why);
-  if (code != 0) {
+  bool fine = llvm::sys::ExecuteAndWait(program, arguments, std::nullopt, redirects, 0, 0,
+                                        &trouble.why) == 0;
+  if (!fine) {
     auto said = llvm::MemoryBuffer::getFile(log);
     llvm::StringRef text = said ? (*said)->getBuffer().rtrim() : "";
-    // The linker says it first; the rest is who called it.
+    // The linker's message comes first; the rest is about the compiler driver that called it.
     text = text.split('\n').first;
     trouble.why = "`" + program + "` failed" + (text.empty() ? "" : ": " + text.str());
+  } else {
+    auto linked = llvm::MemoryBuffer::getFile(made, /*IsText=*/false,
+                                              /*RequiresNullTerminator=*/false);
+    if (!linked)
+      trouble.why = "cannot read `" + made + "`: " + linked.getError().message();
+    fine = linked && writeFile(path, (*linked)->getBuffer(), trouble, 0777);
   }
-  llvm::sys::fs::remove(log);
-  return code == 0;
+  llvm::sys::fs::remove_directories(folder);
+  return fine;
 }
 
 } // namespace mx::build

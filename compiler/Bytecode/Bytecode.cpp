@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Code generation of host code: emits the bytecode of all functions, and disassembles it.
 #include "Bytecode/Bytecode.h"
 #include "Bytecode/FunctionEmitter.h"
 #include "host/text/Assembler.h"
@@ -24,7 +26,8 @@ std::optional<std::vector<uint8_t>> emitBytecode(ModuleOp module, const Bytecode
     tables.builder.entry = entry->row;
   }
   if (std::string over = tables.overLimit(); !over.empty()) {
-    module.emitError() << "has " << over << ", more than bytecode can have";
+    module.emitError() << "E0002 the program has " << over << ", at most " << host::maxTableRows
+                       << " are possible";
     return std::nullopt;
   }
   return tables.builder.finish();

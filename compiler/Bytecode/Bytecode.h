@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Host code to bytecode: the `mx.func`s of a module become a module file of the host VM. What a
-// tensor op is called there, and in which order its operands go, is in EmitTensors.cpp.
+// Code generation for the host VM: the `mx.func`s of a module become a bytecode module.
+// EmitTensors.cpp defines the names of tensor ops and the order of their operands.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace mx::bytecode {
 struct BytecodeOptions {
   /// The mx.func that runs first; empty: none. It has no parameters.
   std::string entry;
-  /// Whether instructions know their place in the source.
+  /// Whether instructions record their source location.
   bool places = true;
 };
 
-/// The module file. What cannot be said in bytecode is an error on its op, and nothing is returned.
+/// The module file. An op without a bytecode equivalent gets an error, and nothing is returned.
 std::optional<std::vector<uint8_t>> emitBytecode(mlir::ModuleOp module,
                                                  const BytecodeOptions &options);
 
-/// The text of a module file; nothing, and why in `message`, if the VM would refuse it.
+/// Disassembles a module file; nothing if the VM would reject it, with the reason in `message`.
 std::optional<std::string> showBytecode(const std::vector<uint8_t> &bytes, std::string &message);
 
-/// `--mx-emit-bytecode`, which prints the bytecode of a module, for tests and for looking.
+/// `--mx-emit-bytecode`, which prints the bytecode of a module, for tests and for inspection.
 void registerBytecodePasses();
 
 } // namespace mx::bytecode

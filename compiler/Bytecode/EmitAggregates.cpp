@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tuples, structs, arrays, text, errors as values, variables.
+// Code generation for tuples, structs, arrays, text, errors as values, and variables.
 #include "Bytecode/FunctionEmitter.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -9,7 +9,7 @@ using namespace mlir;
 namespace mx::bytecode {
 
 bool FunctionEmitter::emitValueOp(Operation *op) {
-  // a = b, with one operand and one result.
+  // a = b: one operand and one result.
   auto unary = [&](Opcode opcode, Value operand, uint16_t more = 0) {
     Reg from = use(operand);
     releaseOperands();
@@ -116,8 +116,6 @@ void FunctionEmitter::emitPrintOrFormat(Operation *op) {
     uint32_t row = 0;
     if (!format.getSpec().empty())
       row = tables.builder.constant(std::string_view(format.getSpec()));
-    if (row > UINT16_MAX)
-      error(op) << "is one constant more than a module can have";
     releaseOperands();
     Reg reg = define(format.getResult());
     if (format.getSpec().empty())
@@ -177,7 +175,7 @@ void FunctionEmitter::emitGlobal(Operation *op) {
     emit(Opcode::SetGlobal, globalRow(op, store.getName(), store.getValue().getType()), value);
     return;
   }
-  // A variable that is changed is moved out where that happens.
+  // A variable that is updated in place is moved out at the update.
   auto load = cast<ir::GlobalLoadOp>(op);
   if (!live.changesVariable(load))
     emit(Opcode::GetGlobal, define(load.getResult()),
@@ -195,7 +193,8 @@ Reg FunctionEmitter::takeGlobal(ir::GlobalLoadOp op, Value result) {
   return reg;
 }
 
-/// If the op that changes variables fails, they get back what it left of them.
+/// If the op that updates variables in place fails, an exception handler restores them from what it
+/// left of them.
 void FunctionEmitter::guardGlobals() {
   uint32_t end = here(), over = emitJump(Opcode::Jump), target = here();
   for (auto [row, reg] : current.taken)
@@ -204,17 +203,17 @@ void FunctionEmitter::guardGlobals() {
   emit(Opcode::Raise, error);
   landHere(over);
   code.handlers.push_back({current.guardFrom, end, target, error});
-  // Where all went well nothing is in it.
+  // On the normal path the register is empty.
   current.temps.pop_back();
   registers.free(error);
 }
 
-/// A cell is a register of its own.
+/// A cell is a dedicated register.
 void FunctionEmitter::emitCell(Operation *op) {
   if (auto cell = dyn_cast<ir::CellOp>(op)) {
     (void)defineFrom(cell.getInitial(), cell.getResult());
   } else if (auto load = dyn_cast<ir::LoadOp>(op)) {
-    // A variable that is changed is changed in its own register.
+    // A variable that is updated in place is updated in its own register.
     if (live.changesVariable(load))
       values[load.getResult()] = use(load.getCell());
     else
@@ -227,7 +226,7 @@ void FunctionEmitter::emitCell(Operation *op) {
       return;
     }
     transfer(into, value, ends(store.getValue()));
-    // Moved away: its register is free, and there is nothing to drop.
+    // Moved from: its register is free, and there is nothing to drop.
     if (ends(store.getValue())) {
       current.handedOver.push_back(store.getValue());
       registers.free(value);

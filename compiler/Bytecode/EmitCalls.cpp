@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of functions, graphs, function values and natives. Sizes go before the arguments. A `mut`
-// argument is handed over in a register that holds its new value, the result, afterwards.
+// Code generation for calls of functions, graphs, function values and natives. Sizes come before
+// the arguments. A `mut` argument is passed in a register, which holds its new value, the result,
+// afterwards.
 #include "Bytecode/FunctionEmitter.h"
 
 using namespace mlir;
@@ -34,7 +35,7 @@ void FunctionEmitter::callWithResults(Opcode opcode, uint16_t callee, uint16_t a
     emit(opcode, defineIfUsed(results[0]), callee, arguments);
     return;
   }
-  // Several come as a tuple. Its parts are moved out, so that each has one owner.
+  // Several results come as a tuple. Its parts are moved out, so that each has one owner.
   Reg tuple = temp(Kind::Tuple);
   releaseOperands();
   emit(opcode, tuple, callee, arguments);

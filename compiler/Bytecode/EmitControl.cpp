@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Branches, loops, errors. The results of such an op, and what a loop carries, have registers that
-// are reserved for them while the blocks run; blocks put values there as they yield them.
+// Code generation for branches, loops and errors. Registers are reserved for the results of such an
+// op and for loop-carried values while the blocks run; blocks write their yielded values there.
 #include "Bytecode/FunctionEmitter.h"
 
 using namespace mlir;
@@ -29,12 +29,12 @@ FunctionEmitter::Results FunctionEmitter::reserveResults(Operation *op) {
     results.reserved.push_back(!registers.isReserved(reg));
     results.regs.push_back(reg);
     registers.reserve(reg);
-    registers.free(reg); // nothing is in it yet
+    registers.free(reg); // it is still empty
   }
   return results;
 }
 
-/// The results are in their registers now.
+/// Marks the registers of the results as filled.
 void FunctionEmitter::keepResults(Operation *op, const Results &results) {
   for (auto [reg, ours] : llvm::zip(results.regs, results.reserved)) {
     registers.fill(reg);
@@ -72,7 +72,7 @@ void FunctionEmitter::emitIf(ir::IfOp op) {
 // ------------------------------------------------------------------------------------------------
 // loops
 
-/// Puts the values that a loop begins with where it carries them.
+/// Moves the initial values of a loop into the registers of its loop-carried values.
 FunctionEmitter::Results FunctionEmitter::carry(Operation *op, OperandRange carried) {
   Results results;
   for (auto [value, result] : llvm::zip(carried, op->getResults())) {
@@ -99,8 +99,8 @@ void FunctionEmitter::emitFor(ir::ForOp op) {
     return;
   }
   Results results = carry(op, op.getCarried());
-  // Registers of our own for as long as the loop runs. The bound is kept by its value, which
-  // counts as used in the loop, unless it has to be read.
+  // Dedicated registers for the duration of the loop. The bound stays in the register of its value,
+  // which counts as used in the loop, unless it must be read from a tensor.
   Reg from = useNumber(op.getFrom()), to = useNumber(op.getTo());
   Reg index = registers.take(Kind::Int), test = registers.take(Kind::Bool);
   bool readsBound = !type.isHost();
@@ -121,7 +121,7 @@ void FunctionEmitter::emitFor(ir::ForOp op) {
     values[counter] = index;
     emitBlock(body, results.regs);
   } else {
-    // The loop counts on the host and makes a tensor of the index in each turn.
+    // The loop counts on the host and makes a tensor of the index in each iteration.
     beginOp(op);
     Reg tensor = registers.take(Kind::Tensor);
     uint16_t row = tables.import(ImportKind::TensorOp, "full:" + elementName(type.getElement()),
@@ -153,7 +153,8 @@ void FunctionEmitter::emitFor(ir::ForOp op) {
   keepResults(op, results);
 }
 
-/// A comparison of i64 whose only use is the condition that follows it: one instruction with it.
+/// A comparison of i64 whose only use is the condition that follows it: fuses into a
+/// compare-and-jump instruction.
 bool FunctionEmitter::fusesWithJump(Operation *op) const {
   if (!isa<ir::EqOp, ir::NeOp, ir::LtOp, ir::LeOp, ir::GtOp, ir::GeOp>(op))
     return false;
@@ -163,7 +164,7 @@ bool FunctionEmitter::fusesWithJump(Operation *op) const {
          op->getNextNode() == op->getBlock()->getTerminator();
 }
 
-/// The end of the condition of a `while`: goes to `target` if it holds.
+/// The end of the condition of a `while`: jumps to `target` if it holds.
 void FunctionEmitter::jumpBackIf(ir::YieldOp op, uint32_t target) {
   Operation *compare = op.getValues()[0].getDefiningOp();
   bool isNear = int64_t(here()) - target < INT16_MAX - 64;
@@ -218,7 +219,7 @@ void FunctionEmitter::emitWhile(ir::WhileOp op) {
     landHere(over);
     emit(Opcode::AddImm, turns, turns, 1);
   }
-  // The condition stands behind the body, so that a turn jumps once.
+  // Loop inversion: the condition comes after the body, so that an iteration has one jump.
   Block &condition = op.getCondition().front(), &body = op.getBody().front();
   setCarried(body, 0, results);
   emitBlock(body, results.regs);
@@ -256,6 +257,10 @@ void FunctionEmitter::raise(Reg message, mxrt_code code) {
 
 void FunctionEmitter::emitTry(ir::TryOp op) {
   Results results = reserveResults(op);
+  // Number of operations issued before: later ones belong to the body.
+  Reg issued = registers.take(Kind::Int);
+  emit(Opcode::CallNative, issued, tables.import(ImportKind::Native, "mx.issued", {}, Kind::Int),
+       list({}));
   Registers::State saved = registers.save();
   size_t logged = registers.logLength();
   uint32_t begin = here();
@@ -270,8 +275,8 @@ void FunctionEmitter::emitTry(ir::TryOp op) {
     endValue(value);
   uint32_t toEnd = emitJump(Opcode::Jump);
 
-  // What the body left behind, wherever it stopped: registers it used that hold nothing from
-  // before the `try` any more.
+  // Values that the body left behind, wherever it stopped: registers it used that hold no value
+  // from before the `try` any more.
   registers.restore(saved);
   Block &handler = op.getHandler().front();
   SmallVector<Reg> left;
@@ -292,6 +297,10 @@ void FunctionEmitter::emitTry(ir::TryOp op) {
   for (Reg reg : left)
     if (!registers.isUsed(reg) && host::isCounted(registers.kind(reg)))
       drop(reg);
+  emit(Opcode::CallNative, host::noRegister,
+       tables.import(ImportKind::Native, "mx.caught", {{Kind::Int, false}}, Kind::Unit),
+       list({uint16_t(issued)}));
+  registers.free(issued);
   emitBlock(handler, results.regs);
   landHere(toEnd);
   code.handlers.push_back({begin, end, target, errorReg});
@@ -305,7 +314,7 @@ void FunctionEmitter::emitAssert(ir::AssertOp op) {
   if (op.getMessage()) {
     raise(given, MXRT_ASSERTION);
   } else {
-    // Not a temporary of the op: where the condition holds there is nothing to drop.
+    // Not a temporary of the op: if the condition holds there is nothing to drop.
     Reg message = registers.take(Kind::Str);
     std::string text = "assertion failed: " + op.getText().str();
     emitWide(Opcode::Const, message, int32_t(tables.builder.constant(text)));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elements on the host: each op is an instruction or two of the VM, or a native function of
-// runtime/host/Math.def where there is none. i8, u8 and i32 are i64 registers that are wrapped
-// after an op that may leave their range.
+// Code generation for scalars on the host: each op is one or two instructions of the VM, or a
+// native function of runtime/host/Math.def where there is none. i8, u8 and i32 are i64 registers
+// that are wrapped after an op that may overflow their range.
 #include "Bytecode/FunctionEmitter.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <bit>
@@ -13,12 +13,12 @@ namespace mx::bytecode {
 
 static Type elementOf(Value value) { return cast<ir::TensorType>(value.getType()).getElement(); }
 
-/// A constant that only stands in the instructions that add it.
+/// A constant that is used only as an immediate operand of additions.
 bool FunctionEmitter::isImmediate(ir::ConstantOp op) const {
   auto value = dyn_cast<IntegerAttr>(op.getValue());
   if (!ir::isHostInt(op.getType()) || !value || op->use_empty())
     return false;
-  // One less than the range: subtracting adds the opposite.
+  // One less than the range: subtraction adds the negated constant.
   int64_t number = value.getInt();
   if (number < -32767 || number > 32767)
     return false;
@@ -132,7 +132,7 @@ void FunctionEmitter::emitIsFinite(Operation *op, Kind kind) {
 bool FunctionEmitter::emitHostArithmetic(Operation *op, Type element) {
   struct Row {
     Opcode i, f, d;
-    bool leavesRange; // of the smaller integers
+    bool leavesRange; // of the narrow integers
   };
   constexpr Opcode kNone = Opcode::Nop;
   Row row = TypeSwitch<Operation *, Row>(op)
@@ -169,7 +169,7 @@ bool FunctionEmitter::emitHostArithmetic(Operation *op, Type element) {
     return false;
   Value result = op->getResult(0);
   Reg x = use(op->getOperand(0));
-  // A small constant stands in the instruction.
+  // A small constant becomes an immediate operand.
   if (opcode == Opcode::AddInt || opcode == Opcode::SubInt) {
     auto known = op->getOperand(1).getDefiningOp<ir::ConstantOp>();
     auto value = known ? dyn_cast<IntegerAttr>(known.getValue()) : IntegerAttr();

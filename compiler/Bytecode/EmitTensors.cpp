@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensor ops become calls of tensor operations by name, which the host of the VM knows:
+// Code generation for tensor ops: calls of tensor operations by name, which the host of the VM
+// resolves:
 //
 //   add:f32  select:f32  cast:f32:f16      elementwise; operands are tensors or numbers
 //   sum:f32(axes=0/2,keep=1)   matmul:f32   cumsum:f32(axis=1), scatter_add:f32, … (mx.routine)
 //   reshape(x, sizes…)  broadcast(x, sizes…)  transpose(order=1/0/2)(x)  concat(axis=1)(x…)
-//   index(i/:/rft/n/t)(x, places…)  update(…)(mut x, places…, value)     t: a tensor of places
+//   index(i/:/rft/n/t)(x, indices…)  update(…)(mut x, indices…, value)   t: a tensor of indices
 //   full:f32(value, sizes…)  iota:i32(n)  literal:f32(shape=2/3)(numbers…)  to(device=cpu:1)(x)
 //   uniform:f32(seed, counter, low, high, sizes…), normal, truncated_normal (mean, deviation),
 //   bernoulli (p), randint:i64 (low, high), permutation:i64(seed, counter, n),
 //   categorical:f32(seed, counter, logits)
 //
-// `@cpu:1` at the end says where the result is, if not on the default device.
+// A suffix `@cpu:1` names the device of the result, if it is not the default device.
 #include "Bytecode/FunctionEmitter.h"
+#include "dialects/mx/Marks.h"
 #include <bit>
 
 using namespace mlir;
@@ -51,7 +53,7 @@ void FunctionEmitter::callTensor(Operation *op, StringRef name, SmallVector<uint
   emit(Opcode::CallTensor, defineIfUsed(result), row, arguments);
 }
 
-/// A number of the host as a tensor where the op at work computes.
+/// A host number as a tensor on the device of the current op.
 Reg FunctionEmitter::makeTensor(Reg number, ir::TensorType type) {
   std::string name = "full:" + elementName(type.getElement());
   if (current.op->getNumResults() == 1 && isDeviceTensor(current.op->getResult(0).getType()))
@@ -70,7 +72,7 @@ bool FunctionEmitter::emitTensorOp(Operation *op) {
       operands.push_back(useTensor(operand));
     callTensor(op, name, std::move(operands));
   };
-  // x, then the sizes of the result; of a number of the host it is `full`.
+  // x, then the sizes of the result; for a host number it is `full`.
   auto shape = [&](StringRef name) {
     Value x = op->getOperand(0);
     SmallVector<uint16_t> operands{use(x)};
@@ -86,15 +88,22 @@ bool FunctionEmitter::emitTensorOp(Operation *op) {
   } else if (op->hasTrait<ir::Reduction>()) {
     auto axes = op->getAttrOfType<DenseI64ArrayAttr>("axes");
     call(typedName(op->getName().stripDialect(), op->getOperand(0)) + "(axes=" + joined(axes) +
-         ",keep=" + (op->hasAttr("keep") ? "1" : "0") + ")");
+         ",keep=" + (op->hasAttr("keep") ? "1" : "0") +
+         (op->hasAttr(ir::kTotal) ? ",empty=1" : "") + ")");
   } else if (isa<ir::MatmulOp>(op)) {
     call(typedName("matmul", op->getOperand(0)));
   } else if (isa<ir::ConvOp, ir::WindowsOp, ir::FoldOp>(op)) {
     emitWindows(op);
   } else if (auto routine = dyn_cast<ir::RoutineOp>(op)) {
     std::string name = typedName(routine.getKind(), op->getOperand(0));
-    call(routine.worksAlongAxis() ? name + "(axis=" + std::to_string(routine.getAxis()) + ")"
-                                  : name);
+    if (routine.worksAlongAxis())
+      name += "(axis=" + std::to_string(routine.getAxis()) + ")";
+    if (routine.getKind() == "argsort_top") // x and the count
+      callTensor(
+          op, name,
+          {useTensor(op->getOperand(0)), size(routine.getType().getSizes()[routine.getAxis()])});
+    else
+      call(name);
   } else if (isa<ir::ReshapeOp, ir::BroadcastOp>(op)) {
     shape(op->getName().stripDialect());
   } else if (auto transpose = dyn_cast<ir::TransposeOp>(op)) {
@@ -129,7 +138,7 @@ bool FunctionEmitter::emitTensorOp(Operation *op) {
 }
 
 void FunctionEmitter::emitElementwise(Operation *op) {
-  // A comparison is named by what it compares, a selection by what it selects.
+  // A comparison is named by its operand type, a select by the type it selects.
   std::string name =
       typedName(op->getName().stripDialect(), op->getOperand(isa<ir::SelectOp>(op) ? 1 : 0));
   if (isa<ir::CastOp>(op))
@@ -140,7 +149,7 @@ void FunctionEmitter::emitElementwise(Operation *op) {
   callTensor(op, name, std::move(operands));
 }
 
-/// The operands; then, for each spatial axis, its sizes in the result and those of the attributes.
+/// The operands; then, for each spatial axis, its sizes in the result and its attributes.
 void FunctionEmitter::emitWindows(Operation *op) {
   SmallVector<uint16_t> operands;
   for (Value operand : op->getOperands())
@@ -182,7 +191,7 @@ std::string FunctionEmitter::indexSpec(ArrayAttr spec, OperandRange at, bool may
       out += 'n';
       break;
     case ir::SpecEntry::Place: {
-      // One place may stay on its device; it is not waited for then.
+      // One index may stay on its device, so that the host does not wait for it.
       Value place = at[next++];
       bool asTensor = mayTakeTensor && isDeviceTensor(place.getType());
       mayTakeTensor &= !asTensor;
@@ -229,13 +238,17 @@ void FunctionEmitter::emitTake(ir::TakeOp op) {
   std::string spec;
   for (size_t axis = 0; axis < op.getX().getType().rank(); ++axis) {
     spec += axis == 0 ? "" : "/";
-    spec += int64_t(axis) != int64_t(op.getAxis()) ? ":" : isNumber ? "i" : "t";
+    std::string own = isNumber ? "i" : op->hasAttr(ir::kLabels) ? "l" : "t";
+    auto shown = op->getAttrOfType<ir::SizeAttr>(ir::kShownAxis);
+    if (shown && !isNumber)
+      own += std::to_string(shown.constant().value_or(int64_t(axis)));
+    spec += int64_t(axis) != int64_t(op.getAxis()) ? ":" : own;
   }
   callTensor(op, "index(" + spec + ")", {useTensor(op.getX()), use(op.getIndex())});
 }
 
 // ------------------------------------------------------------------------------------------------
-// making
+// creation
 
 void FunctionEmitter::emitConstant(ir::ConstantOp op) {
   if (op.getType().isHost()) {
@@ -249,7 +262,7 @@ void FunctionEmitter::emitConstant(ir::ConstantOp op) {
   emitLiteral(op, DenseElementsAttr::get(whole, ArrayRef<Attribute>(op.getValue())));
 }
 
-/// The elements as the VM holds them.
+/// The elements in the representation of the VM.
 static SmallVector<uint64_t> elementBits(DenseElementsAttr values, Kind kind) {
   SmallVector<uint64_t> out;
   auto ofFloat = [&](const APFloat &value) -> uint64_t {
@@ -263,7 +276,7 @@ static SmallVector<uint64_t> elementBits(DenseElementsAttr values, Kind kind) {
   auto ofInt = [&](const APInt &value) {
     return isUnsigned ? value.getZExtValue() : uint64_t(value.getSExtValue());
   };
-  // A splat is given once.
+  // A splat is passed once.
   bool isFloat = isa<FloatType>(values.getElementType());
   if (values.isSplat())
     return {isFloat ? ofFloat(values.getSplatValue<APFloat>())
@@ -287,7 +300,7 @@ void FunctionEmitter::emitLiteral(ir::ConstantOp op, DenseElementsAttr dense) {
     appendSizes(operands, type);
     return callTensor(op, typedName("full", op.getResult()), std::move(operands));
   }
-  // A list of operands has a limit, and so have the registers for different numbers.
+  // The length of operand lists is limited, and so is the number of registers for distinct values.
   constexpr size_t kElements = UINT16_MAX, kDifferent = 8192;
   std::string name = typedName("literal", op.getResult());
   SmallVector<uint16_t> pieces;
@@ -304,7 +317,7 @@ void FunctionEmitter::emitLiteral(ir::ConstantOp op, DenseElementsAttr dense) {
       }
       operands.push_back(found->second);
     }
-    // Before the call: it reads all of them before it writes, and writes none of them.
+    // Freed before the call: it reads all of them before it writes, and writes none of them.
     for (auto [value, reg] : numbers)
       registers.free(reg);
     if (operands.size() == bits.size())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values that nobody looks at: registers must hold something of their kind when a block ends.
+// Code generation for undefined values, which are never read: registers must hold a value of their
+// kind when a block ends.
 #include "Bytecode/FunctionEmitter.h"
 
 using namespace mlir;
@@ -36,7 +37,7 @@ void FunctionEmitter::emitUndef(ir::UndefOp op) {
     emit(Opcode::MakeArray, define(op.getResult()), list({}));
     return;
   case Kind::Struct: {
-    // Parts of any kind will do.
+    // Parts of any kind are fine.
     auto aggregate = cast<ir::AggregateType>(type);
     SmallVector<uint16_t> parts(aggregate.getFields().size(), constantInt(0));
     uint16_t row = list(parts);

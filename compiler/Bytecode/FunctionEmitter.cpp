@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Instructions, values and blocks; see the header for how they go together.
+// Instructions, values and blocks: register allocation and parallel moves; the header describes how
+// they work together.
 #include "Bytecode/FunctionEmitter.h"
 
 using namespace mlir;
@@ -16,10 +17,14 @@ bool FunctionEmitter::run() {
   if (failed)
     return false;
   if (registers.overflowed())
-    return (void(error(function) << "needs more than " << host::maxRegisters << " registers"),
+    return (void(function.emitError() << "E0002 this function has more than " << host::maxRegisters
+                                      << " values at once"),
             false);
   if (code.lists.size() > host::maxTableRows || code.code.size() > host::maxCode)
-    return (void(error(function) << "is too large for bytecode"), false);
+    return (void(function.emitError() << "E0002 this function is too large: at most "
+                                      << host::maxTableRows << " calls and " << host::maxCode
+                                      << " instructions are possible"),
+            false);
   return true;
 }
 
@@ -29,9 +34,10 @@ InFlightDiagnostic FunctionEmitter::error(Operation *op) {
 }
 
 // ------------------------------------------------------------------------------------------------
-// places
+// source locations
 
-/// The places in a location, the function's own before that of a call it was inlined into.
+/// The source locations in a location, the function's own before that of a call it was inlined
+/// into.
 static void collectPlaces(Location loc, SmallVectorImpl<FileLineColLoc> &out) {
   if (auto place = dyn_cast<FileLineColLoc>(loc)) {
     out.push_back(place);
@@ -49,14 +55,14 @@ static void collectPlaces(Location loc, SmallVectorImpl<FileLineColLoc> &out) {
 void FunctionEmitter::placeAt(Operation *op, bool mayBegin) {
   if (!places)
     return;
-  // Stays set over ops that write nothing: the statement begins with the first instruction.
+  // Stays set over ops without instructions: the statement begins with the first instruction.
   statement |= mayBegin && op->hasAttr("mx.statement");
   SmallVector<FileLineColLoc> found;
   collectPlaces(op->getLoc(), found);
   for (FileLineColLoc place : found) {
     if (code.file.empty())
       code.file = place.getFilename().str();
-    // A function of the VM is in one file.
+    // A VM function is in one file.
     if (place.getFilename() != code.file)
       continue;
     line = place.getLine();
@@ -111,7 +117,7 @@ void FunctionEmitter::transferAll(SmallVector<Transfer> moves) {
   llvm::erase_if(moves, [&](Transfer &move) {
     if (move.dst != move.src)
       return false;
-    // It stays where it is, so others may only copy it.
+    // It stays in its register, so others may only copy it.
     for (Transfer &other : moves)
       if (other.src == move.src)
         other.ends = false;
@@ -128,7 +134,7 @@ void FunctionEmitter::transferAll(SmallVector<Transfer> moves) {
       transfer(move.dst, move.src, move.ends && !isSource(move.src));
       continue;
     }
-    // A ring: its first value steps aside.
+    // A cycle: saves its first value in a temporary.
     Transfer &first = moves.front();
     Reg aside = temp(registers.kind(first.src)), from = first.src;
     transfer(aside, from, /*ends=*/true);
@@ -246,7 +252,7 @@ void FunctionEmitter::endOperands() {
   }
   llvm::sort(current.freed);
   current.freed.erase(llvm::unique(current.freed), current.freed.end());
-  // Returning ends everything anyway, unless the blocks of the op come first.
+  // Returning frees everything anyway, unless the regions of the op come first.
   bool isLast =
       current.op->getNumRegions() == 0 && isa_and_present<ir::ReturnOp>(current.op->getNextNode());
   for (Reg reg : current.freed)
@@ -308,7 +314,7 @@ void FunctionEmitter::openBlock(Block &block, ValueRange yielded, Regs targets) 
   scopes.emplace_back();
   for (Value value : live.endingBefore(&block))
     endValue(value);
-  // What the block gives is computed where it has to go, if that is free by then.
+  // Register hints: a yielded value is computed in its target register, if that is free by then.
   for (auto [value, target] : llvm::zip(yielded, targets))
     if (value.getDefiningOp() && value.getParentBlock() == &block)
       hints.try_emplace(value, target);
@@ -336,7 +342,7 @@ void FunctionEmitter::emitYield(ir::YieldOp op, Regs targets) {
   for (auto [value, target] : llvm::zip(op.getValues(), targets))
     moves.push_back({target, use(value), ends(value)});
   transferAll(std::move(moves));
-  // What ended was moved to its target: nothing is left to drop.
+  // Values that ended were moved to their targets: nothing is left to drop.
   for (Value value : live.endingAt(op))
     if (!isPinned(value))
       registers.free(use(value));
@@ -362,7 +368,7 @@ void FunctionEmitter::emitReturn(ir::ReturnOp op) {
   Reg result = 0;
   if (results.size() == 1) {
     result = use(results[0]);
-    // A mut parameter may have to hold something else before we return what is in it now.
+    // A `mut` parameter may have to receive another value before its current one is returned.
     if (llvm::any_of(moves, [&](const Transfer &m) { return m.dst == result; })) {
       Reg aside = temp(registers.kind(result));
       moves.push_back({aside, result, ends(results[0])});

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One mx.func to the instructions of one function of the VM. Emit*.cpp have the families of ops.
+// Code generation and register allocation: one mx.func to the instructions of one function of the
+// VM. Emit*.cpp have the families of ops.
 //
 // An op is emitted in three steps: operands and temporary registers are fetched (use, temp);
-// operands that end here free their registers (releaseOperands); the result gets one, perhaps of
-// these (define), and the instruction is written. So an instruction may write where it reads, and
-// no temporary is ever put where an operand still is. What ended and was not overwritten is
-// dropped.
+// operands whose last use this is free their registers (releaseOperands); the result gets a
+// register, perhaps one of these (define), and the instruction is written. So an instruction may
+// write a register that it reads, and a temporary never overwrites a live operand. Values that
+// ended and were not overwritten are dropped.
 #pragma once
 #include "Bytecode/Liveness.h"
 #include "Bytecode/ModuleTables.h"
@@ -28,18 +29,18 @@ private:
   uint32_t here() const { return uint32_t(code.code.size()); }
   uint32_t emit(Opcode op, uint16_t a = 0, uint16_t b = 0, uint16_t c = 0);
   uint32_t emitWide(Opcode op, uint16_t a, int32_t wide);
-  /// A jump whose end is given later. The register is not used by `jmp`.
+  /// A jump whose target is patched later. `jmp` does not use the register.
   uint32_t emitJump(Opcode op, Reg condition = 0) { return emitWide(op, condition, 0); }
   void landHere(uint32_t jump) { code.patchJump(jump, here()); }
   uint16_t list(llvm::SmallVector<uint16_t> entries);
   void drop(Reg reg);
-  /// dst = src; with `ends`, src is not needed any more.
+  /// dst = src; with `ends`, this is the last use of src.
   void transfer(Reg dst, Reg src, bool ends);
   struct Transfer {
     Reg dst, src;
     bool ends;
   };
-  /// All at once: a register may be the source of one and the target of another.
+  /// Parallel moves: a register may be the source of one and the target of another.
   void transferAll(llvm::SmallVector<Transfer> moves);
   void placeAt(Operation *op, bool mayBegin = true);
   void writePlace();
@@ -47,31 +48,31 @@ private:
 
   // -- FunctionEmitter.cpp: values
   Reg use(Value value);
-  /// A number of the host: read first if it is on a device.
+  /// A host number: read from the device first if it is there.
   Reg useNumber(Value value);
-  /// A tensor: made first if the number is on the host.
+  /// A tensor: created first if the number is on the host.
   Reg useTensor(Value value);
   Reg temp(Kind kind);
   Reg define(Value result);
-  /// As define, but the op's result is not asked for if nobody uses it.
+  /// Like define, but the op does not return its result if the result is unused.
   Reg defineIfUsed(Value result);
-  /// The result in a register that already holds the operand: that of the operand itself if it
-  /// ends here, else a copy. The op then changes it in place.
+  /// The result in a register that already holds the operand: the operand's own register if it ends
+  /// here, otherwise a copy. The op then updates it in place.
   Reg defineFrom(Value operand, Value result);
   bool ends(Value value) const;
   /// Constants and sizes stay in their registers until their block ends.
   bool isPinned(Value value) const;
   void releaseOperands();
   void beginOp(Operation *op);
-  /// Frees what ended and was needed for the moment; drops what nothing overwrote.
+  /// Frees operands that ended and temporaries; drops values that were not overwritten.
   void endOperands();
-  /// Also results that nobody uses.
+  /// Also frees unused results.
   void endOp();
   void endValue(Value value);
 
   // -- FunctionEmitter.cpp: blocks
   void emitBody();
-  /// `targets`: where the yielded values go.
+  /// `targets`: registers of the yielded values.
   void emitBlock(mlir::Block &block, Regs targets);
   void openBlock(mlir::Block &block, mlir::ValueRange yielded, Regs targets);
   void closeBlock();
@@ -85,7 +86,7 @@ private:
     llvm::DenseMap<const DimNode *, Reg> sizes;
     std::map<std::pair<Kind, uint64_t>, Reg> constants;
     std::vector<Reg> owned;
-    /// A name has another meaning here than outside, and so may sizes.
+    /// A name is shadowed here, and so sizes may have other values than outside.
     bool hidesSizes = false;
   };
   Reg ownedByScope(Kind kind);
@@ -139,7 +140,7 @@ private:
   bool emitControl(Operation *op);
   struct Results {
     llvm::SmallVector<Reg> regs;
-    llvm::SmallVector<bool> reserved; ///< by us
+    llvm::SmallVector<bool> reserved; ///< reserved by this op
   };
   Results reserveResults(Operation *op);
   void keepResults(Operation *op, const Results &results);
@@ -160,7 +161,7 @@ private:
   void emitClosure(ir::ClosureOp op);
   void emitCallValue(ir::CallValueOp op);
   void emitNative(ir::NativeOp op);
-  /// Writes the call and gives its results their registers.
+  /// Emits the call and assigns registers to its results.
   void callWithResults(Opcode opcode, uint16_t callee, uint16_t arguments,
                        mlir::ValueRange results);
 
@@ -188,17 +189,17 @@ private:
   std::map<llvm::SmallVector<uint16_t>, uint16_t> listRows;
   bool failed = false;
 
-  /// The op at work.
+  /// The op being emitted.
   struct Current {
     Operation *op = nullptr;
     bool released = false;
     llvm::SmallVector<Value, 2> handedOver;
     llvm::SmallVector<Reg, 4> temps, freed;
-    /// Globals that were moved out, and the first instruction that must put them back if it fails.
+    /// Globals that were moved out, and the first instruction that must restore them if it fails.
     llvm::SmallVector<std::pair<uint16_t, Reg>, 2> taken;
     uint32_t guardFrom = 0;
   } current;
-  /// The place of the next instruction, and of the one before.
+  /// The source location of the next instruction, and of the one before.
   bool places;
   uint32_t line = 0, column = 0, lastLine = 0, lastColumn = 0;
   bool statement = false;

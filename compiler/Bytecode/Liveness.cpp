@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Backward liveness analysis over structured control flow, and the in-place updates it permits.
 #include "Bytecode/Liveness.h"
 
 using namespace mlir;
@@ -93,8 +95,8 @@ void Liveness::walkIf(ir::IfOp op, Set &live) {
 }
 
 void Liveness::walkFor(ir::ForOp op, Set &live) {
-  // The bound is compared with in each turn, so it counts as used in the body; the index is
-  // counted on afterwards, so it never ends in it.
+  // The bound is compared in each iteration, so it counts as used in the body. The index is
+  // incremented afterwards, so it never ends in the body.
   Set outer = usedInside(op);
   outer.insert(op.getTo());
   after[op] = difference(outer, live);
@@ -117,7 +119,7 @@ void Liveness::walkWhile(ir::WhileOp op, Set &live) {
   after[op] = difference(outer, live);
   live.insert(outer.begin(), outer.end());
   Block &condition = op.getCondition().front(), &body = op.getBody().front();
-  // What the condition looks at goes on to the body, or out of the loop.
+  // Values that the condition reads are passed on to the body, or out of the loop.
   Set inside = live;
   inside.insert(condition.args_begin(), condition.args_end());
   walkBlock(condition, inside);
@@ -134,13 +136,13 @@ void Liveness::walkTry(ir::TryOp op, Set &live) {
   walkBlock(op.getHandler().front(), handler);
   define(op.getHandler().getArgument(0), handler);
   after[op] = difference(handler, live);
-  // The handler may begin after any instruction of the body.
+  // The handler may start after any instruction of the body.
   live = handler;
   walkBlock(op.getBody().front(), live);
   inBody[op] = difference(live, handler);
 }
 
-/// `op` is an mx.set or mx.set_at. Looks for the mx.get or mx.at before it.
+/// `op` is an mx.set or mx.set_at. Searches for the mx.get or mx.at before it.
 void Liveness::findMoves(Operation *op) {
   Value whole = op->getOperand(0);
   if (!endsAt(op, whole))
@@ -153,8 +155,8 @@ void Liveness::findMoves(Operation *op) {
     auto at = dyn_cast<ir::AtOp>(other);
     return at && at.getIndex() == cast<ir::SetAtOp>(op).getIndex();
   };
-  // The last look at that place before the change, if it is the only look since then. Looks at
-  // other parts of a struct do not matter.
+  // The last read of that element before the update, if it is the only read since then. Reads of
+  // other fields of a struct do not matter.
   Operation *found = nullptr;
   for (Operation *user : whole.getUsers()) {
     Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
@@ -173,7 +175,7 @@ void Liveness::findMoves(Operation *op) {
     if (!get || samePlace(get))
       return;
   }
-  // Moving out a number saves nothing.
+  // Moving a number out saves nothing.
   if (!isa<ir::TensorType>(found->getResult(0).getType()) ||
       !cast<ir::TensorType>(found->getResult(0).getType()).isHost())
     moving.insert(found);
@@ -184,7 +186,7 @@ void Liveness::findMoves(Operation *op) {
 
 static bool isStore(Operation *op) { return isa<ir::StoreOp, ir::GlobalStoreOp>(op); }
 
-/// Whether a load or store is of the variable that `load` loads.
+/// Whether a load or store accesses the variable that `load` loads.
 static bool isSameVariable(Operation *op, Operation *load) {
   if (auto cell = dyn_cast<ir::LoadOp>(load)) {
     if (auto other = dyn_cast<ir::LoadOp>(op))
@@ -199,8 +201,8 @@ static bool isSameVariable(Operation *op, Operation *load) {
   return store && store.getName() == name;
 }
 
-/// Which result is the operand, changed; nothing if the op does not work in place. Functions are
-/// left out: one that fails half way may have nothing to give back.
+/// The result that is the updated operand; nothing if the op does not work in place. Functions are
+/// excluded: one that fails half way may have nothing to give back.
 static std::optional<unsigned> changedResult(OpOperand &use) {
   Operation *op = use.getOwner();
   if (isa<ir::UpdateOp, ir::SetOp, ir::SetAtOp>(op))
@@ -231,7 +233,7 @@ void Liveness::findChange(Operation *load) {
   if (change->getBlock() != load->getBlock() || !result || *result >= change->getNumResults() ||
       !change->getResult(*result).hasOneUse())
     return;
-  // The store follows, perhaps after those of other variables that were changed with it.
+  // The store follows, possibly after stores of other variables that were updated with it.
   Operation *store = *change->getResult(*result).user_begin();
   if (!isSameVariable(store, load) || store->getBlock() != load->getBlock())
     return;
@@ -242,7 +244,7 @@ void Liveness::findChange(Operation *load) {
     if (Operation *from = other.get().getDefiningOp();
         &other != &use && from && isSameVariable(from, load))
       return;
-  // Whoever is called may write to a module's variables.
+  // A callee may write to a module's variables.
   bool isGlobal = isa<ir::GlobalLoadOp>(load);
   for (Operation *op = load->getNextNode(); op != change; op = op->getNextNode()) {
     WalkResult found = op->walk([&](Operation *inner) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tables of a bytecode module, and the mapping of IR types to register kinds.
 #include "Bytecode/ModuleTables.h"
 
 using namespace mlir;
@@ -165,11 +167,18 @@ std::string ModuleTables::overLimit() const {
   std::pair<const char *, size_t> tables[] = {{"functions", builder.functions.size()},
                                               {"imports", builder.imports.size()},
                                               {"struct types", builder.types.size()},
-                                              {"module variables", builder.globals.size()}};
+                                              {"module variables", builder.globals.size()},
+                                              {"constants", builder.constantCount()},
+                                              {"strings", builder.stringCount()}};
   for (auto [what, count] : tables)
     if (count > host::maxTableRows)
       return std::to_string(count) + " " + what;
-  return "";
+  // Names are strings too; they join the table when the file is written.
+  size_t names = builder.stringCount() + 2 * builder.functions.size() + builder.imports.size() +
+                 builder.globals.size();
+  for (const host::TypeDecl &type : builder.types)
+    names += 1 + type.fields.size();
+  return names > host::maxTableRows ? std::to_string(names) + " strings and names" : "";
 }
 
 } // namespace mx::bytecode

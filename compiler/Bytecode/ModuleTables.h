@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the functions of a module share: rows for functions, imports, struct types and globals, each
-// made once, and how values of the IR are kept in the VM.
+// Tables that the functions of a module share: deduplicated rows for functions, imports, struct
+// types and globals, and the register kinds of IR values in the VM.
 #pragma once
 #include "Bytecode/Registers.h"
 #include "dialects/mx/Mx.h"
@@ -15,7 +15,7 @@ using host::ImportKind;
 using host::Opcode;
 using host::ParamData;
 
-/// The kind of register that holds an element on the host. f16 and bf16 travel as f32.
+/// The kind of register that holds a scalar on the host. f16 and bf16 are held as f32.
 Kind kindOfElement(mlir::Type element);
 Kind kindOf(mlir::Type type);
 inline bool isHostTensor(mlir::Type type) {
@@ -26,19 +26,20 @@ inline bool isDeviceTensor(mlir::Type type) {
   auto tensor = mlir::dyn_cast<ir::TensorType>(type);
   return tensor && !tensor.isHost();
 }
-/// As in the names of operations: f32.
+/// The element type in names of operations: f32.
 std::string elementName(mlir::Type element);
 
 /// A function or graph that can be called by name. Its parameters are its sizes, then its
-/// arguments; `mut` arguments come back, the results after those are what a call gives.
+/// arguments. `mut` arguments are returned first; the results after those are the results of the
+/// call.
 struct Callee {
   bool isGraph = false;
-  uint16_t row = 0; ///< of a function; graphs are imported when they are called
+  uint16_t row = 0; ///< row of a function; graphs are imported when they are called
   size_t sizeCount = 0;
   std::vector<ParamData> params;
-  std::vector<size_t> mutArguments; ///< which arguments, sizes not counted
+  std::vector<size_t> mutArguments; ///< indices of arguments, without the sizes
   llvm::SmallVector<mlir::Type> results;
-  /// Unit, the kind of the one result, or a tuple.
+  /// Unit, the kind of the only result, or a tuple.
   Kind resultKind() const;
 };
 
@@ -46,7 +47,7 @@ class ModuleTables {
 public:
   host::ModuleBuilder builder;
 
-  /// Takes in all functions and graphs. false: an error was reported.
+  /// Declares all functions and graphs. false: an error was reported.
   bool declare(mlir::ModuleOp module);
   /// Null if there is none.
   const Callee *callee(llvm::StringRef name) const;
@@ -56,13 +57,13 @@ public:
   uint16_t import(ImportKind sort, llvm::StringRef name, std::vector<ParamData> params,
                   Kind result);
   uint16_t graphImport(llvm::StringRef name, const Callee &graph);
-  /// A function that calls a graph, for use as a value.
+  /// A wrapper function that calls a graph, for use as a value.
   uint16_t graphAsFunction(llvm::StringRef name, const Callee &graph);
   uint16_t structType(ir::AggregateType type);
-  /// Nothing if the variable has another kind already.
+  /// Nothing if the variable already has another kind.
   std::optional<uint16_t> global(llvm::StringRef name, Kind kind);
 
-  /// What does not fit the file's tables, or an empty text.
+  /// The table of the file that overflows, or an empty text.
   std::string overLimit() const;
 
 private:

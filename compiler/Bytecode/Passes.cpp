@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pass `--mx-emit-bytecode`.
 #include "Bytecode/Bytecode.h"
 #include "dialects/mx/Mx.h"
 #include "mlir/Pass/Pass.h"

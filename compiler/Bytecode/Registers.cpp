@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Register allocation with a free list per kind.
 #include "Bytecode/Registers.h"
 
 namespace mx::bytecode {
@@ -19,7 +21,7 @@ Reg Registers::take(Kind kind) {
     reg = list.back();
     list.pop_back();
   } else if (state.size() >= mxrt::host::maxRegisters) {
-    // Said once, at the end of the function; until then any register will do.
+    // Reported once, at the end of the function; until then any register will do.
     tooMany = true;
     return 0;
   } else {

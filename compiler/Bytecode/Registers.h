@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which registers of a function are in use. A register has one kind for the whole function, so a
-// free one serves any later value of its kind; the one freed last goes first, which often makes the
-// result of an instruction replace the operand that ended there.
+// Register allocation within a function. A register has one kind for the whole function, so a free
+// one can be reused for any later value of its kind. Reuse is LIFO, which often makes the result of
+// an instruction replace the operand that ended there.
 //
-// A register can be reserved: it is kept for one purpose (the result of an `if`, a value that a
-// loop carries) while nothing, or for a time something else on its way there, is in it.
+// A register can be reserved: it is kept for one purpose (the result of an `if`, a loop-carried
+// value) while it is empty or holds a value on its way there.
 #pragma once
 #include "host/text/ModuleBuilder.h"
 #include <array>
@@ -20,15 +20,15 @@ public:
   explicit Registers(mxrt::host::FunctionBuilder &function) : function(function) {}
 
   Kind kind(Reg reg) const { return function.registers[reg]; }
-  /// Something is in it.
+  /// It holds a value.
   bool isUsed(Reg reg) const { return state[reg] & kUsed; }
   bool isReserved(Reg reg) const { return state[reg] & kReserved; }
-  /// More were asked for than a function may have.
+  /// The function needs more registers than it may have.
   bool overflowed() const { return tooMany; }
 
   Reg addParameter(Kind kind, bool isMut);
   Reg take(Kind kind);
-  /// Puts something into a reserved register that is empty.
+  /// Marks an empty reserved register as filled.
   void fill(Reg reg) {
     state[reg] |= kUsed;
     log.push_back(reg);
@@ -37,7 +37,7 @@ public:
   void reserve(Reg reg) { state[reg] |= kReserved; }
   void unreserve(Reg reg);
 
-  /// Which are in use, to come back to for the other branch. Registers made since are free then.
+  /// The registers in use, to restore for the other branch. Registers created since are free then.
   using State = std::vector<uint8_t>;
   const State &save() const { return state; }
   void restore(const State &saved);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers that are known by name or by value: constants and sizes. Each is computed once in a block
-// and kept in its register until the block ends; blocks inside see it too.
+// Code generation for constants and sizes, with common subexpression elimination: each is computed
+// once in a block and kept in its register until the block ends; nested blocks reuse it.
 #include "Bytecode/FunctionEmitter.h"
 #include <bit>
 
@@ -38,8 +38,6 @@ void FunctionEmitter::loadConstant(Reg reg, Kind kind, uint64_t bits) {
   uint32_t row = kind == Kind::Int   ? builder.constant(int64_t(bits))
                  : kind == Kind::F32 ? builder.constantF32(std::bit_cast<float>(uint32_t(bits)))
                                      : builder.constantF64(std::bit_cast<double>(bits));
-  if (row >= host::maxTableRows)
-    error(current.op) << "is one constant more than a module can have";
   emitWide(Opcode::Const, reg, int32_t(row));
 }
 
@@ -65,7 +63,7 @@ Reg FunctionEmitter::evaluate(Dim dim, ir::SizeTable &table) {
   if (std::optional<Reg> known = knownSize(dim))
     return *known;
   Reg sum = ownedByScope(Kind::Int), part = registers.take(Kind::Int), before = 0;
-  // The constant term is first in normal form and cheapest at the end.
+  // The constant term comes first in normal form and is cheapest at the end.
   for (auto [i, term] : llvm::enumerate(llvm::reverse(dim->terms))) {
     if (i == 0) {
       before = evaluateTerm(term, sum, table);
@@ -82,7 +80,7 @@ Reg FunctionEmitter::evaluate(Dim dim, ir::SizeTable &table) {
   return sum;
 }
 
-/// In `scratch`, or where it is already.
+/// The result is in `scratch`, or in the register that already holds it.
 Reg FunctionEmitter::evaluateTerm(const DimTerm &term, Reg scratch, ir::SizeTable &table) {
   if (term.atoms.empty())
     return constantInt(term.coefficient);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Extraction of doc comments, names and examples from modules.
 #include "Docs/Library.h"
 #include "Support/Primitives.h"
 #include "Syntax/Parser.h"
@@ -16,7 +18,7 @@ std::string_view trimmed(std::string_view line) {
   return line;
 }
 
-/// The text of a `##` line, or nothing.
+/// The text of a `##` line, or nullopt.
 std::optional<std::string_view> docText(std::string_view line) {
   line = trimmed(line);
   if (line.substr(0, 2) != "##")
@@ -31,8 +33,8 @@ void append(std::string &doc, std::string_view line) {
   doc += (doc.empty() ? "" : "\n") + std::string(line);
 }
 
-/// The `##` lines that begin a file. They are about the module unless they stand right above
-/// something that they could be about.
+/// The `##` lines at the start of a file. They document the module unless they are directly above
+/// an item.
 std::string moduleDoc(const Module &module) {
   std::string doc;
   uint32_t line = 1;
@@ -48,7 +50,7 @@ std::string moduleDoc(const Module &module) {
   return doc;
 }
 
-/// The `##` lines right above a line.
+/// The `##` lines directly above a line.
 std::string docAbove(const SourceFile &file, uint32_t line) {
   uint32_t first = line;
   while (first > 1 && docText(file.line(first - 1)))
@@ -61,7 +63,7 @@ std::string docAbove(const SourceFile &file, uint32_t line) {
 
 bool isPublic(std::string_view name) { return !name.empty() && name.front() != '_'; }
 
-/// `import nn.conv as c` is known as `c`, `import nn.conv` as `nn.conv`.
+/// The name of an import: `c` for `import nn.conv as c`, `nn.conv` for `import nn.conv`.
 std::string pathText(const List<ast::Identifier> &path) {
   std::string text;
   for (const ast::Identifier &word : path)
@@ -113,7 +115,7 @@ void Library::add(std::string name, const SourceFile &file, Diagnostics &diagnos
   LexedSource lexed = lex(file, diagnostics);
   module->tree = parseModule(file, lexed, arena, diagnostics);
   auto offer = [&](std::string_view item, const ast::Stmt *syntax, std::string doc) {
-    // A comment above several types or constants is about all of them.
+    // A comment above several types or constants documents all of them.
     const Item *before = module->items.empty() ? nullptr : &module->items.back();
     if (doc.empty() && before && kindOf(before->syntax) == kindOf(syntax) &&
         !ast::as<ast::Func>(syntax) && !ast::as<ast::Nominal>(syntax) &&
@@ -151,7 +153,7 @@ void Library::resolve(bool primitives) {
     resolve(*module, open);
 }
 
-/// What a module offers: its own names, and those it imports by name from others.
+/// The exports of a module: its own names, and those it imports by name from others.
 void Library::resolve(Module &module, std::set<const Module *> &open) {
   if (!open.insert(&module).second)
     return;
@@ -183,7 +185,7 @@ std::string Library::linkOf(const Module *from, std::string_view name) const {
     auto found = module->offers.find(word);
     return found == module->offers.end() ? "" : found->second;
   };
-  // The longest beginning that is a module, then a name in it, then a member of that.
+  // The longest prefix that is a module, then a name in it, then a member of that.
   for (size_t dot = name.rfind('.'); dot != std::string_view::npos && dot > 0;
        dot = name.rfind('.', dot - 1)) {
     std::string_view head = name.substr(0, dot), rest = name.substr(dot + 1);
@@ -208,7 +210,7 @@ std::string Library::linkOf(const Module *from, std::string_view name) const {
   return hasPrimitives && isPrimitive(name) ? "primitives.html#" + std::string(name) : "";
 }
 
-/// The name that a line of a definition gives, or nothing.
+/// The name that a line defines, or an empty string.
 static std::string nameIn(std::string_view line) {
   bool defines = false;
   for (bool more = true; more;) {
@@ -230,7 +232,7 @@ static std::string nameIn(std::string_view line) {
 std::vector<Example> examplesOf(const SourceFile &file) {
   std::vector<Example> out;
   bool inside = false, isProgram = false;
-  size_t unnamed = 0; // what follows them says what they are of
+  size_t unnamed = 0; // the definition after them determines their name
   for (uint32_t number = 1; number <= file.lineCount(); ++number) {
     std::string_view line = file.line(number);
     auto text = docText(line);
@@ -246,7 +248,8 @@ std::vector<Example> examplesOf(const SourceFile &file) {
       if (isProgram)
         out.push_back({"", number, std::string(number, '\n')});
     } else if (inside && isProgram) {
-      // What stands before the text is blank, so that messages point into the file.
+      // The text before the code is replaced by blanks, so that messages have the locations of the
+      // file.
       auto before = static_cast<size_t>(text->data() - line.data());
       out.back().text += std::string(before, ' ') + std::string(*text) + "\n";
     }

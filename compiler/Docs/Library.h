@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `mxc doc` knows of programs: their modules, the names each offers with the `##` comments
-// above them, and where a name leads. Everything is read from the syntax alone; nothing is checked.
+// The model of `mxc doc`: modules, their exported names with the `##` comments above them, and link
+// targets. It is built from the syntax alone; nothing is type-checked.
 #pragma once
 #include "Support/Diagnostic.h"
 #include "Syntax/Ast.h"
@@ -14,7 +14,7 @@
 
 namespace mx::docs {
 
-/// A function, model, struct, type or constant that a module offers.
+/// A function, model, struct, type or constant that a module exports.
 struct Item {
   std::string name;
   const ast::Stmt *syntax = nullptr;
@@ -23,7 +23,7 @@ struct Item {
 
 /// A runnable program in a doc comment: a fenced block of `mx`.
 struct Example {
-  std::string of; ///< the name above which it stands, or the module's
+  std::string of; ///< the documented name, or the module's
   uint32_t line;  ///< of its fence
   std::string text;
 };
@@ -34,9 +34,9 @@ struct Module {
   const ast::Module *tree = nullptr;
   std::string doc;
   std::vector<Item> items; ///< in the order of the file; names with `_` are private
-  /// Names that others may import from it, and what they lead to: `nn.conv.html#Conv`.
+  /// Exported names and their link targets: `nn.conv.html#Conv`.
   std::map<std::string, std::string, std::less<>> offers;
-  /// What it calls other modules.
+  /// Its names of other modules.
   std::map<std::string, const Module *, std::less<>> imports;
 
   std::string_view text(Span span) const {
@@ -46,14 +46,15 @@ struct Module {
 
 class Library {
 public:
-  /// Reads a module. What is wrong with its syntax is reported.
+  /// Reads a module. Reports its syntax errors.
   void add(std::string name, const SourceFile &file, Diagnostics &diagnostics);
-  /// Finds out where names lead; after the last add(). Those of primitives do if they have a page.
+  /// Resolves link targets, after the last add(). Primitives are link targets if they have a page.
   void resolve(bool primitives);
 
   const std::vector<std::unique_ptr<Module>> &modules() const { return all; }
   const Module *find(std::string_view name) const;
-  /// Where a name as `from` writes it leads: `Conv`, `nn.Conv`, `Conv.call`; empty if nowhere.
+  /// The link target of a name as written in `from`: `Conv`, `nn.Conv`, `Conv.call`; empty if
+  /// unknown.
   std::string linkOf(const Module *from, std::string_view name) const;
 
 private:
@@ -64,13 +65,13 @@ private:
   void resolve(Module &module, std::set<const Module *> &open);
 };
 
-/// The page of a module. Two names are taken by pages of the whole.
+/// The file name of a module's page. Two names are reserved for pages of the whole library.
 std::string pageOf(std::string_view module);
-/// What kind of thing an item is, in the words of the language.
+/// The kind of an item, as a keyword of the language.
 std::string kindOf(const ast::Stmt *syntax);
 /// The first sentence of a doc comment.
 std::string firstSentence(std::string_view doc);
-/// The programs in doc comments of a file, in order. Lines and columns are those of the file.
+/// The programs in the doc comments of a file, in order. Lines and columns are those of the file.
 std::vector<Example> examplesOf(const SourceFile &file);
 
 } // namespace mx::docs

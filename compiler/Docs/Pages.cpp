@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// HTML pages of modules, primitives and the index, with the search index.
 #include "Docs/Pages.h"
 #include "Docs/Text.h"
 #include "Support/Page.h"
@@ -11,7 +13,7 @@ namespace {
 
 std::string quoted(std::string_view text) { return "\"" + escapedForPage(text) + "\""; }
 
-/// The lines of a piece of a file, without the indentation of its first line.
+/// The lines of a span of a file, without the indentation of its first line.
 std::string dedented(const Module &module, Span span) {
   uint32_t column = span.begin - module.file->lineStart(module.file->lineNumber(span.begin));
   std::string out;
@@ -58,7 +60,7 @@ OwnNames ownNames(const ast::Stmt *syntax) {
   return own;
 }
 
-/// Whether a text has a word, and not only as a part of another.
+/// Whether a text contains a whole word.
 bool hasWord(std::string_view text, std::string_view word) {
   auto isWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
@@ -69,7 +71,7 @@ bool hasWord(std::string_view text, std::string_view word) {
   return false;
 }
 
-/// One entry of the search: name, kind, module, place, first sentence.
+/// One entry of the search index: name, kind, module, link, first sentence.
 std::string entry(std::string_view name, std::string_view kind, std::string_view module,
                   std::string_view link, std::string_view doc) {
   std::string out = "[";
@@ -97,7 +99,7 @@ public:
     return out;
   }
 
-  /// The names of the page, for its margin.
+  /// The table of contents of the page, for its margin.
   std::string outline() {
     std::string out;
     for (const Item &item : module.items)
@@ -125,7 +127,7 @@ private:
   const Module &module;
   Writer writer;
 
-  /// `nn/conv.mx`: where it is among the sources, not on this machine.
+  /// `nn/conv.mx`: the path relative to the sources, independent of this machine.
   std::string fileName() const {
     std::string name = module.name;
     std::replace(name.begin(), name.end(), '.', '/');
@@ -148,7 +150,7 @@ private:
     return out + "</table>\n";
   }
 
-  /// A module that only hands on what others define lists it by where it comes from.
+  /// A module that only re-exports names lists them by origin.
   std::string handedOn() {
     std::string out;
     for (const ast::Stmt *stmt : module.tree->items) {
@@ -195,7 +197,7 @@ private:
     return out + "</section>\n";
   }
 
-  /// The header as it is written, under the attributes that say something to a caller.
+  /// The header as written, below the attributes that matter to a caller.
   std::string signature(const ast::Stmt *syntax, Span header, const OwnNames &own) {
     std::string out = "<pre class=\"signature\">";
     for (const ast::Attribute &attribute : syntax->attributes)
@@ -244,7 +246,7 @@ private:
     return out;
   }
 
-  /// Tests of the module that use a name show how it is used; they run with it.
+  /// Tests of the module that use a name serve as its examples. They run with it.
   std::string tests(const Item &item) {
     std::string out;
     int count = 0;
@@ -349,7 +351,7 @@ private:
                        "or a list of axes, <code>any</code> every value, and <code>= _</code> a "
                        "parameter that the context may give.</p>\n";
     std::string outline;
-    std::vector<std::string_view> families; // in the order of the table, which may come back to one
+    std::vector<std::string_view> families; // in the order of the table, where a family may recur
     for (const PrimitiveInfo &p : allPrimitives())
       if (std::find(families.begin(), families.end(), p.family) == families.end())
         families.push_back(p.family);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A library as HTML: a page for each module, one for the primitives, one that leads to them, and
-// the names that the search of all of them reads. Pages need no network and no server.
+// HTML documentation of a library: a page per module, one for the primitives, an index page, and
+// the search index. Pages need no network and no server.
 #pragma once
 #include "Docs/Library.h"
 
@@ -13,12 +13,12 @@ struct File {
 
 struct PageOptions {
   std::string title = "mx";
-  bool primitives = true; ///< what is not written in mx has a page too
+  bool primitives = true; ///< primitives, which are not written in mx, have a page too
 };
 
 std::vector<File> pagesOf(const Library &library, const PageOptions &options);
 
-/// What every page carries (Style.cpp).
+/// Style and script of every page (Style.cpp).
 extern const char *const kStyle;
 extern const char *const kScript;
 

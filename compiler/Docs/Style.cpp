@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How pages look, and their search.
+// Style sheet and search script of the HTML pages.
 #include "Docs/Pages.h"
 
 namespace mx::docs {
@@ -56,8 +56,8 @@ details { margin: 8px 0; } summary { cursor: pointer; color: var(--quiet); font-
 @media print { nav { display: none; } body { display: block; } }
 )";
 
-// Names that begin with what was typed come first, then those that contain it, then what is said of
-// them.
+// Ranking: names with the query as a prefix, then names that contain it, then descriptions that
+// contain it.
 const char *const kScript = R"(
 (() => {
   const box = document.getElementById("search"), found = document.getElementById("found");

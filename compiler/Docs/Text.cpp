@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Syntax highlighting and rendering of doc comments to HTML.
 #include "Docs/Text.h"
 #include "Support/ElementType.h"
 #include "Support/Page.h"
@@ -14,7 +16,7 @@ std::string span(const char *style, std::string_view text) {
   return std::string("<span class=\"") + style + "\">" + escapedForPage(text) + "</span>";
 }
 
-/// The name that `Conv`, `nn.Conv` or `leaves(…)` in a text speaks of, or nothing.
+/// The name that `Conv`, `nn.Conv` or `leaves(…)` in a text refers to, or an empty string.
 std::string_view spokenOf(std::string_view code) {
   size_t end = 0;
   while (end < code.size() && (isWord(code[end]) || (code[end] == '.' && end > 0)))
@@ -25,7 +27,7 @@ std::string_view spokenOf(std::string_view code) {
              : std::string_view();
 }
 
-/// A page of the web or beside this one; nothing that runs.
+/// Whether a link is a web or relative address, and not a script.
 bool isAddress(std::string_view link) {
   size_t colon = link.find_first_of(":/#)");
   bool isPlain = colon == std::string_view::npos || link[colon] != ':';
@@ -42,7 +44,7 @@ bool isContextual(std::string_view word) {
 
 } // namespace
 
-/// What `from loss import mse` in a text makes known there.
+/// The names that `from loss import mse` in a text defines.
 std::map<std::string, std::string, std::less<>>
 Writer::importedIn(std::string_view text, const std::vector<Token> &tokens) const {
   std::map<std::string, std::string, std::less<>> out;
@@ -111,7 +113,7 @@ std::string Writer::code(std::string_view text, const OwnNames &own) const {
                                                         : escapedForPage(word);
       continue;
     }
-    // `nn.Conv` is one name if its beginning is a module.
+    // `nn.Conv` is one name if its prefix is a module.
     size_t last = i;
     std::string path(word);
     while (!afterDot && last + 2 < tokens.size() && tokens[last + 1].kind == Tok::Dot &&

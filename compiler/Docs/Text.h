@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Code and doc comments as HTML. Names lead to where they are explained.
+// Renders code and doc comments as HTML. Names link to their documentation.
 #pragma once
 #include "Docs/Library.h"
 
 namespace mx::docs {
 
-/// Names that mean something else where a text stands: parameters, fields, sizes.
+/// Names with a local meaning in a text: parameters, fields, sizes.
 using OwnNames = std::set<std::string, std::less<>>;
 
 class Writer {
 public:
   Writer(const Library &library, const Module *module) : library(library), module(module) {}
 
-  /// mx text, in colours.
+  /// mx code with syntax highlighting.
   std::string code(std::string_view text, const OwnNames &own = {}) const;
   /// A doc comment: paragraphs, lists, `code`, **strong**, [links](…) and fenced blocks.
   std::string prose(std::string_view doc, const OwnNames &own = {}) const;
-  /// One line of it.
+  /// One line of a doc comment.
   std::string line(std::string_view text, const OwnNames &own = {}) const;
 
 private:

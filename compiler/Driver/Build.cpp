@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `mxc build`: code for other programs, made ahead of time.
+// `mxc build`: ahead-of-time compilation of exported graphs into objects and libraries for other
+// programs.
 #include "Build/Write.h"
 #include "Driver/Installed.h"
 #include "Driver/RunOptions.h"
@@ -47,7 +48,7 @@ With --exe it is the whole program: what `mxc run` would run, in one file.
   --error-format=text|short|json   --silence=CODE   --as NAME   --colour=auto|always|never
 )";
 
-/// `N=1,32,T=7`: a word without a name is one more value of the name before it.
+/// `N=1,32,T=7`: a word without a name is another value of the name before it.
 std::string readShapes(const std::string &text, build::Shapes &shapes) {
   for (const std::string &part : commaList(text)) {
     auto [name, value] = llvm::StringRef(part).split('=');
@@ -64,7 +65,7 @@ std::string readShapes(const std::string &text, build::Shapes &shapes) {
   return "";
 }
 
-/// `libmnist.so` is called mnist.
+/// The stem of `libmnist.so` is `mnist`.
 std::string stemOf(const std::string &path) {
   llvm::StringRef stem = llvm::sys::path::stem(path);
   if (stem.size() > 3)
@@ -72,12 +73,12 @@ std::string stemOf(const std::string &path) {
   return stem.str();
 }
 
-/// With all of libmxrt_core that the object needs inside.
+/// Links in everything of libmxrt_core that the object needs.
 bool writeLibrary(const std::string &path, const std::string &object, build::Trouble &trouble) {
   std::string core = findLibrary("libmxrt_core.a");
   if (llvm::StringRef(path).ends_with(".a"))
     return build::writeArchive(path, {{"graphs.o", object}}, core, trouble);
-  // Said here it is shorter than by the linker.
+  // This message is shorter than the linker's.
   llvm::StringRef folder = llvm::sys::path::parent_path(path);
   if (std::error_code failure =
           llvm::sys::fs::access(folder.empty() ? "." : folder, llvm::sys::fs::AccessMode::Write)) {
@@ -90,7 +91,7 @@ bool writeLibrary(const std::string &path, const std::string &object, build::Tro
     return false;
   }
   std::string input(temporary);
-  // Only the functions of the header are seen from outside.
+  // Only the functions of the header are exported.
   bool fine = build::writeFile(input, object, trouble) &&
               build::runLinker({"-shared", "-Wl,--exclude-libs,ALL", "-Wl,--gc-sections",
                                 "-Wl,-z,defs", "-Wl,--as-needed", "-s"},
@@ -101,7 +102,8 @@ bool writeLibrary(const std::string &path, const std::string &object, build::Tro
 
 } // namespace
 
-/// The graphs that a program exports, ready for the pipeline. False after an error.
+/// Collects the graphs that a program exports, ready for the pipeline. Returns false after an
+/// error.
 bool Session::collectExports(const std::string &name, const std::string &path, std::string text,
                              mlir::OwningOpRef<mlir::ModuleOp> &module,
                              std::vector<build::Export> &out) {
@@ -127,7 +129,7 @@ bool Session::collectExports(const std::string &name, const std::string &path, s
     return false;
   module = std::move(generated.module);
   for (const irgen::Exported &each : generated.exports) {
-    // If its arguments are on other devices, there is another form of it (Place).
+    // If its arguments are on other devices, there is a variant of it with placements (pass Place).
     mlir::Operation *found = module->lookupSymbol(each.symbol + ".placed");
     if (!found)
       found = module->lookupSymbol(each.symbol);
@@ -292,9 +294,8 @@ int runBuild(const std::vector<std::string> &args, Streams streams) {
   Session session(options, streams.out, streams.err);
   if (!session.ready())
     return kFaultOfMxc;
-  return session.build(shown, path == "-" ? "" : path, std::move(*text), request)
-             ? kFine
-             : kProgramHasErrors;
+  bool fine = session.build(shown, path == "-" ? "" : path, std::move(*text), request);
+  return session.exitCode(fine);
 }
 
 } // namespace mx::driver

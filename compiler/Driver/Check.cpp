@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `mxc check` and its `--emit`.
+// `mxc check`: semantic analysis without a run, and printing of front-end stages (`--emit`).
 #include "Driver/Commands.h"
+#include "Driver/MakeCode.h"
 #include "Driver/Settings.h"
+#include "IRGen/IRGen.h"
+#include "Pipeline/Pipeline.h"
+#include "Driver/ProgramOptions.h"
 #include "Sema/Checker.h"
 #include "Support/Limits.h"
 #include "Syntax/Parser.h"
@@ -44,14 +48,35 @@ std::string printTokens(const SourceFile &file, const LexedSource &lexed) {
   return out;
 }
 
+/// Finds errors that a run would report before it starts: generates code and discards it. Returns
+/// an internal error of mxc, if any.
+std::optional<std::string> makeCode(sema::Checker &checker, const sema::ModuleInfo &module,
+                                    const SourceManager &sources, Diagnostics &diags) {
+  mlir::DialectRegistry registry;
+  pipeline::registerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  irgen::Options options;
+  options.tests = true;
+  irgen::Generated made = irgen::generate(context, checker.sema(), module, options);
+  if (!made.module || diags.hasErrors())
+    return std::nullopt;
+  if (auto fault = faultIn(*made.module))
+    return fault;
+  std::string fault;
+  if (prepareModule(*made.module, sources, diags))
+    makeBytecode(*made.module, made.entry, sources, diags, fault);
+  return fault.empty() ? std::nullopt : std::optional(fault);
+}
+
 /// Checks one text; returns the exit code.
 int checkText(const std::string &path, std::string text, const Settings &settings,
-              Streams &streams) {
+              Streams &streams, OptionsOfFiles &found) {
   SourceManager sources;
   Diagnostics diags(sources);
   for (Code code : settings.silenced)
     diags.silence(code);
   const SourceFile &file = sources.add(shownName(settings, path), path == "-" ? "" : path, std::move(text));
+  std::optional<std::string> fault;
   if (settings.emit == "tokens" || settings.emit == "ast") {
     LexedSource lexed = lex(file, diags);
     if (settings.emit == "tokens") {
@@ -66,26 +91,36 @@ int checkText(const std::string &path, std::string text, const Settings &setting
     const sema::ModuleInfo *module = checker.checkProgram(file);
     if (settings.emit == "typed" && !diags.hasErrors())
       streams.out << checker.describe(*module);
+    else if (!diags.hasErrors())
+      fault = makeCode(checker, *module, sources, diags);
+    found.add(checker, !diags.hasErrors());
   }
   for (const Diagnostic *d : diags.sorted())
     streams.err << render(*d, sources, settings.render);
   if (diags.full() && settings.render.format == ErrorFormat::Text)
     streams.err << "stopped after " << diags.errorCount() << " errors\n";
+  if (fault) {
+    streams.err << faultText(*fault);
+    return kFaultOfMxc;
+  }
   return diags.hasErrors() ? kProgramHasErrors : kFine;
 }
 
-int checkFiles(const std::vector<std::string> &files, const Settings &settings, Streams &streams,
+int checkFiles(const std::vector<std::string> &files, Settings &settings, Streams &streams,
                const char *command) {
   int worst = kFine;
+  OptionsOfFiles options(settings.check, files.size());
   for (const std::string &path : files) {
     std::optional<std::string> text = readProgram(path, streams, command);
     if (!text) {
       worst = std::max<int>(worst, kWrongUse);
       continue;
     }
-    worst = std::max(worst, checkText(path, std::move(*text), settings, streams));
+    worst = std::max(worst, checkText(path, std::move(*text), settings, streams, options));
   }
-  return worst;
+  // Without semantic analysis (tokens, the syntax tree) the options are unknown.
+  bool isChecked = settings.emit.empty() || settings.emit == "typed";
+  return isChecked ? std::max(worst, options.finish(settings, streams)) : worst;
 }
 
 } // namespace

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parser of command lines: options with values, flags, files, and arguments behind `--`.
 #include "Driver/CommandLine.h"
 #include "Support/Suggest.h"
 
 namespace mx::driver {
+
+std::string faultText(const std::string &what) {
+  return "mxc: internal fault " + what +
+         "\nplease report it with the file and the command; what you wrote is not to blame\n";
+}
 
 CommandLine::CommandLine(std::vector<std::string> args, std::set<std::string> valued,
                          std::set<std::string> flags) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The arguments of `mxc`, taken apart once. Commands ask for what they know; what is left over is
+// The arguments of `mxc`, parsed once. Commands query the options they know; an unknown option is
 // an error that names the command and the nearest known option.
 #pragma once
 #include <map>
@@ -11,6 +11,9 @@
 
 namespace mx::driver {
 
+/// The message for an internal error of mxc, used by every command.
+std::string faultText(const std::string &what);
+
 /// Exit codes of every command.
 enum ExitCode { kFine = 0, kProgramHasErrors = 1, kWrongUse = 2, kFaultOfMxc = 3 };
 
@@ -20,13 +23,13 @@ public:
   CommandLine(std::vector<std::string> args, std::set<std::string> valued,
               std::set<std::string> flags);
 
-  /// Empty if the arguments are fine, else what is wrong with them.
+  /// Empty if the arguments are valid, otherwise the error.
   const std::string &problem() const { return error; }
   bool has(const std::string &flag) const { return given.count(flag) != 0; }
   std::optional<std::string> value(const std::string &option) const;
   std::vector<std::string> values(const std::string &option) const;
   const std::vector<std::string> &files() const { return positional; }
-  /// What stands behind `--`.
+  /// The arguments behind `--`.
   const std::vector<std::string> &rest() const { return afterDashes; }
 
 private:

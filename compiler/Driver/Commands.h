@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The commands of `mxc`. Each takes its arguments and two streams and returns an exit code; none
-// touches the process (no exit, no signal handlers), so tests and hosts can call them.
+// The commands of `mxc`. Each takes its arguments and two streams and returns an exit code. None
+// changes process state (no exit, no signal handlers), so tests and hosts can call them.
 #pragma once
 #include "Driver/CommandLine.h"
 #include <ostream>
@@ -13,12 +13,12 @@ namespace mx::driver {
 struct Streams {
   std::ostream &out;
   std::ostream &err;
-  bool colour = false;   ///< `err` is a terminal that shows colours
-  bool terminal = false; ///< `err` is a terminal whose line can be written again
+  bool colour = false;   ///< `err` is a terminal that supports colours
+  bool terminal = false; ///< `err` is a terminal whose line can be redrawn
   bool drawsOut = false; ///< `out` is a terminal
 };
 
-/// Runs `mxc` with the arguments behind the program's name: a command. The prompt is Repl/Repl.h.
+/// Runs a command of `mxc`; `args` excludes the program's name. The prompt is Repl/Repl.h.
 int runMxc(const std::vector<std::string> &args, Streams streams);
 
 int runCheck(const std::vector<std::string> &args, Streams streams);

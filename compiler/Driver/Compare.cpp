@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Numerical comparison of eager and compiled results, with differences measured in ULPs.
 #include "Driver/Compare.h"
 #include "eager/TensorValue.h"
 #include "mxrt/call.h"
@@ -9,7 +11,7 @@
 namespace mx::driver {
 namespace {
 
-/// The element at a linear place of a strided tensor.
+/// The element at a linear index of a strided tensor.
 const char *elementAt(const mxrt_tensor *tensor, int64_t linear) {
   const int64_t *shape = mxrt_tensor_shape(tensor), *strides = mxrt_tensor_strides(tensor);
   int64_t offset = 0;
@@ -36,7 +38,7 @@ template <class T> T as(const char *at) {
   return value;
 }
 
-/// As a number, and the distance of neighbouring numbers there.
+/// The value as a double, and the spacing of neighbouring numbers there (ULP).
 struct Number {
   double value, ulp;
 };
@@ -77,11 +79,7 @@ Number numberAt(mxrt_dtype type, const char *at) {
 
 } // namespace
 
-mxrt_status Comparison::addTensors(mxrt_runtime *runtime, mxrt_tensor *x, mxrt_tensor *y,
-                                   const std::string &place, const mxrt_place &at) {
-  for (mxrt_tensor *tensor : {x, y})
-    if (mxrt_status status = mxrt_tensor_wait(runtime, tensor, &at))
-      return status;
+void Comparison::addTensors(mxrt_tensor *x, mxrt_tensor *y, const std::string &place) {
   mxrt_dtype type = mxrt_tensor_dtype(x);
   int64_t count = std::min(mxrt_tensor_elements(x), mxrt_tensor_elements(y));
   elements += static_cast<uint64_t>(count);
@@ -101,28 +99,54 @@ mxrt_status Comparison::addTensors(mxrt_runtime *runtime, mxrt_tensor *x, mxrt_t
       graph = b.value;
     }
   }
-  return nullptr;
 }
 
-mxrt_status Comparison::add(mxrt_runtime *runtime, const mxrt::host::Value &x,
-                            const mxrt::host::Value &y, const std::string &place,
-                            const mxrt_place &at) {
+void Comparison::add(const mxrt::host::Value &x, const mxrt::host::Value &y,
+                     const std::string &place) {
   mxrt_tensor *a = mxrt::eager::tensorOf(x), *b = mxrt::eager::tensorOf(y);
   if (a && b)
-    return addTensors(runtime, a, b, place, at);
+    return addTensors(a, b, place);
   if (mxrt::host::isAggregate(x.kind) && x.kind == y.kind) {
     auto left = x.aggregate()->view(), right = y.aggregate()->view();
     for (size_t i = 0; i < left.size() && i < right.size(); ++i)
-      if (mxrt_status status =
-              add(runtime, left[i], right[i], place + ", part " + std::to_string(i), at))
-        return status;
+      add(left[i], right[i], place + ", part " + std::to_string(i));
   }
+}
+
+void Comparison::addEndings(int32_t eagerCode, int32_t graphCode, const std::string &place) {
+  if (eagerCode == graphCode) {
+    ++failed;
+    return;
+  }
+  auto ending = [](int32_t code) {
+    char text[16];
+    std::snprintf(text, sizeof text, "R%04d", code);
+    return code ? "raises " + std::string(text) : std::string("gives a result");
+  };
+  if (endDifferently++ == 0)
+    firstEnding = place + ": eager " + ending(eagerCode) + ", graph " + ending(graphCode);
+}
+
+mxrt_status waitForTensors(mxrt_runtime *runtime, const mxrt::host::Value &value,
+                           const mxrt_place &place) {
+  if (mxrt_tensor *tensor = mxrt::eager::tensorOf(value))
+    return mxrt_tensor_wait(runtime, tensor, &place);
+  if (mxrt::host::isAggregate(value.kind))
+    for (const mxrt::host::Value &part : value.aggregate()->view())
+      if (mxrt_status status = waitForTensors(runtime, part, place))
+        return status;
   return nullptr;
 }
 
 void Comparison::print(std::ostream &out) const {
   out << "compare: " << calls << (calls == 1 ? " call" : " calls") << " of graphs, " << elements
       << " elements, ";
+  if (failed)
+    out << failed << (failed == 1 ? " call fails" : " calls fail") << " both ways, ";
+  if (endDifferently)
+    out << endDifferently << (endDifferently == 1 ? " call ends" : " calls end")
+        << " differently\n  in " << firstEnding << "\n"
+        << (different ? "" : "the other elements: ");
   if (different == 0) {
     out << "all equal\n";
     return;

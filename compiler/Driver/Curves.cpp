@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// SVG plots: curves of logged values, and the arena over time.
 #include "Driver/Curves.h"
 #include "Support/Page.h"
 #include <algorithm>
@@ -9,10 +11,10 @@
 namespace mx::driver {
 namespace {
 
-// A picture in its own units; the page scales it.
+// Size of a plot in its own units; the page scales it.
 constexpr double kWidth = 360, kHeight = 200, kLeft = 52, kRight = 8, kTop = 8, kBottom = 22;
 constexpr int kColumns = 300;
-/// Slices beyond this many are too small to be seen; the largest are drawn.
+/// Slices beyond this many are too small to be visible; only the largest are drawn.
 constexpr size_t kMaxSlices = 4000;
 
 std::string number(const char *how, double value) {
@@ -70,24 +72,30 @@ std::string drawCurve(const Curve &curve) {
     return kTop + (1 - (value / 2 - low / 2) / (high / 2 - low / 2)) * plotHeight;
   };
   double range = high - low;
-  if (double tick = std::isfinite(range) ? tickOf(range) : 0; tick > 0)
-    for (double value = std::ceil(low / tick) * tick; value <= high; value += tick) {
+  if (double tick = std::isfinite(range) ? tickOf(range) : 0; tick > 0) {
+    double first = std::ceil(low / tick) * tick;
+    // Counts ticks, because far from zero a tick may be too small to change the value.
+    for (int i = 0; i <= 10; ++i) {
+      double value = first + i * tick;
+      if (!(value <= high) || (i > 0 && value <= first))
+        break;
       std::string y = at(yOf(value));
       svg += "<path d=\"M" + at(kLeft) + " " + y + "H" + at(kWidth - kRight) +
              "\" stroke=\"var(--grid)\"/>" +
              label(kLeft - 5, yOf(value) + 4, "end",
                    number("%.4g", std::abs(value) < tick / 1e6 ? 0 : value));
     }
+  }
   svg += label(kLeft, kHeight - 6, "start", number("%.0f", begin)) +
          label(kWidth - kRight, kHeight - 6, "end", number("%.0f", end));
-  // Columns of the picture: the least and the most that falls into each.
+  // Columns of the plot: the min and the max of the points in each.
   struct Column {
     double low = HUGE_VAL, high = -HUGE_VAL;
   };
   std::vector<Column> columns(kColumns);
   std::string line;
   double smooth = 0, weight = 0;
-  // As a mean over the last fiftieth of the points.
+  // Exponential moving average over about a fiftieth of the points.
   double keep = 1 - 1 / std::max(1.0, double(points.size()) / 50);
   bool down = false;
   int latest = -1;

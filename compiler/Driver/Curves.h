@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pictures of a report, as SVG.
+// SVG plots of a report.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,22 +15,22 @@ struct CurvePoint {
 };
 struct Curve {
   std::string name;
-  std::vector<CurvePoint> points; ///< as they were logged
+  std::vector<CurvePoint> points; ///< in logged order
 };
 
-/// The least and the most of what is finite; two NaN if nothing is.
+/// The min and the max of the finite values; two NaN if there are none.
 std::pair<double, double> rangeOf(const Curve &curve);
 
-/// The curve over its steps. Of many points the least and the most of each column are drawn, and
-/// over them a smooth line.
+/// Plots the curve over its steps. Many points are reduced to the min and the max of each column,
+/// with a smoothed line on top.
 std::string drawCurve(const Curve &curve);
 
-/// A piece of an arena that is in use from one op to another.
+/// A slice of an arena that is live from one op to another.
 struct Slice {
   std::string what;
   int64_t offset = 0, bytes = 0, first = 0, last = 0;
 };
-/// Ops to the right, bytes upwards.
+/// Plots ops on the horizontal axis and bytes on the vertical axis.
 std::string drawSlices(const std::vector<Slice> &slices, int64_t ops, int64_t arena);
 
 } // namespace mx::driver

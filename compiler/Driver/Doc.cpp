@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `mxc doc`: the reference of the library or of programs, as pages.
+// `mxc doc`: the API reference of the library or of programs, as pages.
 #include "Docs/Pages.h"
 #include "Driver/Commands.h"
 #include "Driver/Installed.h"
@@ -44,14 +44,14 @@ struct Input {
   std::string module, path;
 };
 
-/// `models/net.mx` is `models.net`.
+/// The module of `models/net.mx` is `models.net`.
 std::string moduleName(const fs::path &path) {
   std::string name = path.lexically_normal().replace_extension().generic_string();
   std::replace(name.begin(), name.end(), '/', '.');
   return name;
 }
 
-/// The files of a folder, named by where they are in it.
+/// The files of a folder, named by their relative paths.
 bool addFolder(const fs::path &folder, std::vector<Input> &out) {
   std::error_code failed;
   for (fs::recursive_directory_iterator it(folder, failed), end; !failed && it != end;
@@ -61,7 +61,7 @@ bool addFolder(const fs::path &folder, std::vector<Input> &out) {
   return !failed;
 }
 
-/// Files are named from the folder that holds them all, as imports name them there.
+/// Files are named relative to their common folder, as imports name them there.
 void addFiles(const std::vector<fs::path> &files, std::vector<Input> &out) {
   fs::path common;
   for (const fs::path &file : files) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Printing of compiler stages (`--emit`) and of fusion decisions (`--explain-fusion`).
 #include "Driver/Emit.h"
 #include "Support/Suggest.h"
 #include <algorithm>

@@ -6,9 +6,10 @@
 
 namespace mx::driver {
 
-/// Makes the session print the stage to `out`. Returns what is wrong with the name, or nothing.
+/// Makes the session print the stage to `out`. Returns an error message if the name is invalid, or
+/// an empty string.
 std::string prepareEmit(const std::string &stage, SessionOptions &options, std::ostream &out);
-/// Makes it also say which ops were not fused, and why.
+/// Makes the session also report which ops were not fused, and why.
 void explainFusion(SessionOptions &options, std::ostream &err);
 
 } // namespace mx::driver

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `mxc fmt` and `mxc grammar`.
+// `mxc fmt` (source formatter) and `mxc grammar`.
 #include "Syntax/Format.h"
 #include "Driver/Commands.h"
 #include "Support/Diagnostic.h"
 #include "Support/Limits.h"
 #include "Syntax/EditorGrammar.h"
 #include "Syntax/Parser.h"
+#include "base/Files.h"
+#include "base/Replacement.h"
 #include <cstdio>
-#include <sys/stat.h>
 
 namespace mx::driver {
 namespace {
@@ -22,27 +23,6 @@ usage: mxc fmt [--check] FILE…           (- reads standard input and writes th
 There are no options for the style: 100 columns, two spaces, comments kept. A file with syntax
 errors is left as it is.
 )";
-
-/// Writes beside the file and renames, so that a full disk or a crash loses nothing.
-bool replaceFile(const std::string &path, const std::string &text, std::string &error) {
-  std::string temporary = path + ".mxfmt";
-  FILE *out = std::fopen(temporary.c_str(), "wb");
-  if (!out) {
-    error = "cannot write beside it";
-    return false;
-  }
-  bool ok = std::fwrite(text.data(), 1, text.size(), out) == text.size();
-  ok &= std::fclose(out) == 0;
-  struct stat info;
-  if (ok && stat(path.c_str(), &info) == 0)
-    chmod(temporary.c_str(), info.st_mode & 07777);
-  if (!ok || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    std::remove(temporary.c_str());
-    error = "writing failed";
-    return false;
-  }
-  return true;
-}
 
 } // namespace
 
@@ -100,9 +80,14 @@ int runFormat(const std::vector<std::string> &args, Streams streams) {
       }
     } else if (path == "-") {
       streams.out << *formatted;
-    } else if (changed && !replaceFile(path, *formatted, error)) {
-      streams.err << "mxc fmt: `" << path << "`: " << error << "\n";
-      worst = std::max<int>(worst, kWrongUse);
+    } else if (changed) {
+      char words[128];
+      if (int failure =
+              mxrt::os::replaceFile(path.c_str(), formatted->data(), formatted->size(), 0666)) {
+        streams.err << "mxc fmt: cannot write `" << path
+                    << "`: " << mxrt::os::errorText(failure, words, sizeof words) << "\n";
+        worst = std::max<int>(worst, kWrongUse);
+      }
     }
   }
   return worst;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// JIT compilation and caching of graph variants, keyed by sizes, and their calls from host code.
 #include "Driver/GraphCalls.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mxrt/engine.h"
 #include <algorithm>
 #include <chrono>
 
@@ -11,7 +14,7 @@ using mlir::cast;
 using mlir::dyn_cast;
 using mlir::isa;
 
-/// The compiled forms of a graph. Inputs of a session that call the same graph share them.
+/// The compiled variants of a graph. Inputs of a session that call the same graph share them.
 struct GraphHost::Variants {
   std::map<std::vector<int64_t>, std::unique_ptr<LoadedVariant>> loaded;
   std::map<std::vector<int64_t>, std::unique_ptr<BoundVariant>> bound; ///< by all sizes
@@ -24,7 +27,7 @@ struct GraphHost::Graph {
   build::Callables memory; ///< of `call`
   run::Graph call = {};
   std::string name;
-  std::string identity;               ///< of its text, once it was needed
+  std::string identity;               ///< hash of its text, computed on demand
   std::shared_ptr<Variants> variants; ///< null until it is called
 };
 
@@ -50,7 +53,7 @@ void GraphHost::dropModule(mlir::ModuleOp module) {
   auto isOfIt = [&](const Graph &graph) { return graph.op->getParentOp() == module; };
   std::erase_if(graphs, [&](auto &entry) { return isOfIt(*entry.second); });
   std::erase_if(retired, [&](auto &graph) { return isOfIt(*graph); });
-  // Code that no graph has any more, oldest first.
+  // Evicts code that no graph uses any more, least recently used first.
   constexpr size_t kKept = 64;
   std::vector<std::pair<uint64_t, decltype(compiled)::iterator>> idle;
   for (auto it = compiled.begin(); it != compiled.end(); ++it)
@@ -150,17 +153,26 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   }
   auto begin = std::chrono::steady_clock::now();
   std::vector<std::pair<std::string, int64_t>> values;
-  // A session may define a graph of this name again: its code needs a name of its own.
+  // A session may redefine a graph of this name: its code needs a unique name.
   std::string entry = graph.name + "_" + graph.identity.substr(0, 8);
   for (size_t i = 0; i < sizes.size(); ++i)
     if (key[i] >= 0) {
       values.push_back({graph.call.sizes[i], sizes[i]});
       entry += "_" + std::to_string(sizes[i]);
     }
-  std::string problem;
+  std::string problem, file;
+  mxrt_place where = place; // location of the op that cannot be compiled
   mlir::ScopedDiagnosticHandler handler(graph.op.getContext(), [&](mlir::Diagnostic &d) {
-    if (d.getSeverity() == mlir::DiagnosticSeverity::Error && problem.empty())
+    if (d.getSeverity() == mlir::DiagnosticSeverity::Error && problem.empty()) {
       problem = d.str();
+      mlir::Location at = d.getLocation();
+      while (auto call = dyn_cast<mlir::CallSiteLoc>(at))
+        at = call.getCallee();
+      if (auto line = dyn_cast<mlir::FileLineColLoc>(at)) {
+        file = line.getFilename().str();
+        where = {file.c_str(), int32_t(line.getLine()), int32_t(line.getColumn())};
+      }
+    }
     return mlir::success();
   });
   auto made = pipeline::compileGraph(graph.op, values, graph.identity, entry, kernels.cpu(),
@@ -168,6 +180,9 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   if (!made) {
     if (kernels.options().stopped())
       return fail(MXRT_CANCELLED, place, "graph `" + graph.name + "` was cancelled");
+    pipeline::Refusal refusal(problem);
+    if (refusal.code)
+      return fail(mxrt_code(refusal.code), where, refusal.text);
     return fail(MXRT_UNSUPPORTED, place,
                 "graph `" + graph.name + "` could not be compiled: " + problem);
   }
@@ -225,12 +240,18 @@ mxrt::Status GraphHost::bind(Graph &graph, const std::vector<int64_t> &sizes,
   LoadedVariant *variant = nullptr;
   if (mxrt::Status status = variantFor(graph, sizes, variant, place, args); !status.ok())
     return status;
-  auto made = std::make_unique<BoundVariant>();
+  // Another graph with the same code may have bound these sizes. Its entry stays: hosts hold
+  // pointers to it.
+  std::unique_ptr<BoundVariant> &made = graph.variants->bound[sizes];
+  out = made.get();
+  if (out)
+    return {};
+  made = std::make_unique<BoundVariant>();
   made->variant = variant;
   made->taken = variant->taken.get();
   made->spare = &variant->spare;
   run::bindCode(variant->call, sizes, *made);
-  out = (graph.variants->bound[sizes] = std::move(made)).get();
+  out = made.get();
   return {};
 }
 
@@ -253,7 +274,8 @@ mxrt::Status GraphHost::invokeGraph(void *target, Invocation &invocation) {
   return comparison ? runBothWays(graph, invocation) : runGraph(graph, invocation);
 }
 
-/// First op by op on copies of the arguments, then compiled; the compiled results count.
+/// Runs the graph eagerly on copies of the arguments, then compiled. The result or error of the
+/// compiled graph is the one returned.
 mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
   if (!graph.call.eager || !program)
     return runGraph(graph, invocation);
@@ -261,25 +283,55 @@ mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
   std::vector<Value> copies(invocation.args.begin(), invocation.args.end());
   for (Value &value : copies)
     retain(value);
-  Value result;
-  mxrt::Status status =
-      invocation.vm.call(program, graph.call.eager, std::span<Value>(copies), result);
-  if (status.ok())
-    status = runGraph(graph, invocation);
-  std::string where = "`" + graph.name + "`";
-  if (invocation.place.file)
-    where += std::string(" at ") + invocation.place.file + ":" +
-             std::to_string(invocation.place.line) + ":" + std::to_string(invocation.place.column);
-  if (status.ok()) {
-    ++comparison->calls;
-    status = mxrt::Status(
-        comparison->add(runtime(), result, invocation.result, where, invocation.place));
-    auto first = static_cast<size_t>(graph.call.sizeCount);
-    for (size_t i = 0; i < static_cast<size_t>(graph.call.argumentCount) && status.ok(); ++i)
+  auto first = static_cast<size_t>(graph.call.sizeCount);
+  auto count = static_cast<size_t>(graph.call.argumentCount);
+  // The first error of a result or of a `mut` argument.
+  auto errorOf = [&](const Value &result, std::span<Value> arguments) {
+    mxrt_status status = waitForTensors(runtime(), result, invocation.place);
+    for (size_t i = 0; i < count && !status; ++i)
       if (graph.call.isMut[i])
-        status = mxrt::Status(
-            comparison->add(runtime(), copies[first + i], invocation.args[first + i],
-                            where + ", argument " + std::to_string(i), invocation.place));
+        status = waitForTensors(runtime(), arguments[first + i], invocation.place);
+    return mxrt::Status(status);
+  };
+  mxrt_engine *engine = nullptr;
+  mxrt::Status status(mxrt_runtime_engine(runtime(), nullptr, &engine));
+  mxrt_engine_stats before = {};
+  if (status.ok())
+    mxrt_engine_get_stats(engine, &before);
+  Value result;
+  mxrt::Status eager;
+  if (status.ok()) {
+    eager = invocation.vm.call(program, graph.call.eager, std::span<Value>(copies), result);
+    if (eager.ok())
+      eager = errorOf(result, copies);
+    // Errors of the eager run are not errors of the program.
+    status = mxrt::Status(mxrt_engine_notice_from(engine, before.pushed, invocation.place));
+  }
+  bool ran = status.ok();
+  if (ran && (eager.ok() || eager.code() != MXRT_CANCELLED)) {
+    status = runGraph(graph, invocation);
+    if (status.ok())
+      status = errorOf(invocation.result, invocation.args);
+  } else if (ran) {
+    status = std::move(eager);
+    ran = false;
+  }
+  if (ran) {
+    std::string where = "`" + graph.name + "`";
+    if (invocation.place.file)
+      where += std::string(" at ") + invocation.place.file + ":" +
+               std::to_string(invocation.place.line) + ":" +
+               std::to_string(invocation.place.column);
+    ++comparison->calls;
+    if (eager.ok() && status.ok()) {
+      comparison->add(result, invocation.result, where);
+      for (size_t i = 0; i < count; ++i)
+        if (graph.call.isMut[i])
+          comparison->add(copies[first + i], invocation.args[first + i],
+                          where + ", argument " + std::to_string(i));
+    } else {
+      comparison->addEndings(eager.code(), status.code(), where);
+    }
   }
   for (Value &value : copies)
     release(heap, value);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of graphs from host code: the variant for the sizes at hand is found or compiled, then
-// pushed to the engine as one op.
+// Calls of graphs from host code: finds the variant for the given sizes or compiles it just in
+// time, then pushes the call to the engine as one op.
 #pragma once
 #include "Build/Callables.h"
 #include "Driver/Compare.h"
@@ -13,36 +13,36 @@
 
 namespace mx::driver {
 
-/// A variant that can be called.
+/// A loaded, callable variant.
 struct LoadedVariant {
   pipeline::Variant code;
   build::Callables memory; ///< of `call`
   run::Code call = {};
   std::string name;                      ///< of the graph
-  std::unique_ptr<run::CallBytes> taken; ///< null: nobody counts
+  std::unique_ptr<run::CallBytes> taken; ///< null: not counted
   std::vector<std::pair<std::string, int64_t>> sizes;
   std::vector<KernelStore::Code> held; ///< the code behind the entry
   double compileMs = 0;
-  mutable run::SpareArena spare; ///< of calls that run at once
-  mutable uint64_t calls = 0; ///< by host code
+  mutable run::SpareArena spare; ///< of synchronous calls
+  mutable uint64_t calls = 0; ///< from host code
 };
 
-/// A variant for the sizes of a call.
+/// A variant bound to the sizes of a call.
 struct BoundVariant : run::BoundCode {
   const LoadedVariant *variant = nullptr;
 };
 
-/// What a user is told about a graph that was compiled.
+/// A compiled graph, as reported to the user.
 struct VariantEvent {
   std::string graph;
-  mxrt_place place;      ///< of the call
+  mxrt_place place;      ///< location of the call
   std::string suggested; ///< a parameter's type with a `dyn` size in it, or empty
   std::string loader;    ///< the data set whose last, smaller batch is an argument; or empty
   int64_t rows = 0;      ///< of that batch
   std::vector<std::pair<std::string, int64_t>> sizes, before; ///< before: of the first variant
   size_t variants = 0;
   double ms = 0;
-  std::string again; ///< what is made again to need less memory, in lines; or empty
+  std::string again; ///< rematerialised values, in lines; or empty
 };
 
 class GraphHost : public run::GraphCaller {
@@ -51,33 +51,33 @@ public:
             std::function<void(const VariantEvent &)> onVariant);
   ~GraphHost() override;
 
-  /// Graphs of this module can be called by programs that are loaded from now on.
+  /// Graphs of this module can be called by programs loaded from now on.
   void addModule(mlir::ModuleOp module);
 
-  /// Forgets the graphs of a module that no program calls any more. Their compiled forms stay for a
-  /// while: the next input may call the same graphs.
+  /// Drops the graphs of a module that no program calls any more. Their compiled variants stay
+  /// cached for a while: the next input may call the same graphs.
   void dropModule(mlir::ModuleOp module);
-  /// Visits what is compiled, in the order of names and sizes.
+  /// Visits compiled variants, in the order of names and sizes.
   void visitVariants(llvm::function_ref<void(const LoadedVariant &)> visit) const;
-  /// Called once, before the next tensor op or graph is issued; empty: nobody wants to know.
+  /// Called once, before the next tensor op or graph is issued; empty: no notification.
   void beforeNextIssue(std::function<void()> notify) { notifyIssue = std::move(notify); }
   struct Graph;
   /// The graph of this name that was added last, or null.
   Graph *find(std::string_view name) const;
-  /// The variant of a graph for these sizes; compiled if it is not there yet.
+  /// The variant of a graph for these sizes; compiled on first use.
   mxrt::Status bind(Graph &graph, const std::vector<int64_t> &sizes, const mxrt_place &place,
                     std::span<mxrt::host::Value> args, const BoundVariant *&out);
 
-  /// The program that graphs' twins are called in. With a comparison, each call runs both ways.
+  /// The program that holds the graphs' eager twins. With a comparison, each call runs both ways.
   void setProgram(mxrt::host::Program *loaded) { program = loaded; }
   void compareInto(Comparison *found) { comparison = found; }
-  /// What calls take is counted from now on, and can be written: a line for each variant.
+  /// Counts the memory use of calls from now on; writeBytes() writes a line for each variant.
   void countBytes() { isCounting = true; }
   void writeBytes(std::ostream &out) const;
-  /// Knows which tensors are batches; outlives this.
+  /// Knows which tensors are batches; must outlive this object.
   void explainBatches(const mxrt::data::DataHost *known) { batches = known; }
 
-  /// Called with the seconds of each wait of host code for a tensor; empty: nobody wants to know.
+  /// Called with the seconds of each wait of host code for a tensor; empty: no notification.
   void onWait(std::function<void(double)> notify) { notifyWait = std::move(notify); }
 
   mxrt::Status readScalar(const mxrt::host::Value &tensor, mxrt::host::Kind wanted,
@@ -114,7 +114,7 @@ private:
   std::function<void(const VariantEvent &)> onVariant;
   std::map<std::string, std::unique_ptr<Graph>, std::less<>> graphs;
   std::vector<std::unique_ptr<Graph>>
-      retired; ///< replaced by a later input; programs may hold them
+      retired; ///< replaced by a later input; programs may still hold them
   /// By name and identity.
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Variants>> compiled;
   uint64_t clock = 0; ///< counts uses of `compiled`

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inputs of a session, one by one: each sees the names that those before it left. An input is a
-// transaction until its first op is issued; what fails later poisons names, and the message lists
+// Inputs of a session, one by one: each sees the names defined by those before it. An input is a
+// transaction until its first op is issued; later failures poison names, and the message lists
 // them.
 #include "Driver/Session.h"
 #include "eager/TensorValue.h"
@@ -23,9 +23,9 @@ bool isVariable(const sema::Symbol &symbol) {
   return symbol.kind == sema::SymbolKind::Variable && symbol.bind != ast::BindKind::Const;
 }
 
-constexpr int kDeepest = 200; // as deep as values are shown
+constexpr int kDeepest = 200; // nesting limit of shown values
 
-/// Whether an op failed that should have made a tensor of the value. Nothing is in flight.
+/// Whether an op failed that should have computed a tensor of the value. No op is in flight.
 bool isPoisoned(mxrt_runtime *runtime, const Value &value, int nesting = 0) {
   if (mxrt_tensor *tensor = mxrt::eager::tensorOf(value)) {
     mxrt_status status = mxrt_tensor_wait(runtime, tensor, nullptr);
@@ -99,7 +99,7 @@ void Session::rewind(Checkpoint &to) {
   names->rewind(to.names);
   for (auto &[global, value] : to.values)
     if (mxrt::Status status = vm->setGlobal(global, value); status.ok())
-      value = Value(); // given away
+      value = Value(); // ownership passed on
   release(to);
 }
 
@@ -112,24 +112,30 @@ void Session::release(Checkpoint &point) {
 int64_t Session::collect(const std::vector<const Checkpoint *> &checkpoints) {
   if (!options.profile.empty()) // the trace still names them
     return 0;
-  std::set<std::string> reachable;
-  auto reach = [&](auto &scope) {
-    for (auto &[name, symbol] : scope)
-      if (isVariable(*symbol))
-        reachable.insert(globalOf(*symbol));
+  // Most variables are still bound to their names; only the others need a further search.
+  using Names = std::unordered_map<std::string_view, sema::Symbol *>;
+  static const Names kNone;
+  const sema::ModuleInfo *module = names->sessionModule();
+  const Names &now = module ? module->scope.names : kNone;
+  auto isNamedIn = [](const Names &scope, const std::string &global, const sema::Symbol *symbol) {
+    auto found = scope.find(symbol ? symbol->name : "_"); // results of inputs have no other name
+    return found != scope.end() &&
+           (symbol ? found->second == symbol : globalOf(*found->second) == global);
   };
-  if (const sema::ModuleInfo *module = names->sessionModule())
-    reach(module->scope.names);
-  std::set<std::string> named = reachable;
-  for (const Checkpoint *point : checkpoints)
-    reach(point->names.names);
+  std::vector<std::string> held; // held by checkpoints only
   std::erase_if(kept, [&](auto &entry) {
-    const KeptVariable &variable = entry.second;
-    bool isUsed = variable.isUsed || (variable.symbol && variable.symbol->usedByFunction);
-    if (reachable.count(entry.first) || isUsed)
+    const auto &[global, variable] = entry;
+    if (isNamedIn(now, global, variable.symbol))
       return false;
-    vm->dropGlobal(entry.first);
-    elsewhere.erase(entry.first);
+    for (const Checkpoint *point : checkpoints)
+      if (isNamedIn(point->names.names, global, variable.symbol)) {
+        held.push_back(global);
+        return false;
+      }
+    if (variable.isUsed || (variable.symbol && variable.symbol->usedByFunction))
+      return false;
+    vm->dropGlobal(global);
+    elsewhere.erase(global);
     return true;
   });
   std::erase_if(units, [&](Unit &unit) {
@@ -141,9 +147,8 @@ int64_t Session::collect(const std::vector<const Checkpoint *> &checkpoints) {
   });
   host->setProgram(units.empty() ? nullptr : units.back().program);
   int64_t bytes = 0;
-  for (const std::string &global : reachable)
-    if (!named.count(global))
-      bytes += tensorBytes(vm->global(global));
+  for (const std::string &global : held)
+    bytes += tensorBytes(vm->global(global));
   for (const Checkpoint *point : checkpoints)
     for (auto &[global, value] : point->values)
       if (value.isSet() && value.object != vm->global(global).object)
@@ -170,7 +175,7 @@ void Session::renew(const std::vector<Checkpoint *> &checkpoints) {
     auto found = moved.find(variable.symbol);
     variable = {found == moved.end() ? nullptr : found->second, used.count(global) != 0};
   }
-  // Modules of functions that are still held keep the context they are in.
+  // Modules of functions that are still held keep their context alive.
   if (!elsewhere.empty())
     return;
   context = newContext();
@@ -212,9 +217,12 @@ mxrt::host::Program *Session::compileInput(const std::string &name, const std::s
     return nullptr;
   }
   units.back().isInput = true;
-  for (auto &[known, symbol] : names->sessionModule()->scope.names)
-    if (isVariable(*symbol))
+  for (auto &[known, symbol] : names->sessionModule()->scope.names) {
+    auto old = before.names.find(known);
+    bool isNew = old == before.names.end() || old->second != symbol;
+    if (isNew && isVariable(*symbol))
       kept.emplace(globalOf(*symbol), KeptVariable{symbol});
+  }
   if (!inputResult.empty())
     kept.emplace(inputResult, KeptVariable());
   return units.back().program;
@@ -224,8 +232,8 @@ bool Session::runCompiled(mxrt::host::Program *program) {
   return finish(vm->run(program).release());
 }
 
-/// After an input failed that had issued work: names without a value are as they were before; those
-/// whose value failed are listed.
+/// After an input failed that had issued work: names without a value are restored, and those whose
+/// value is poisoned are listed.
 std::string Session::settleNames(const sema::NamesMark &before,
                                  const std::set<std::string> &stored) {
   auto &scope = names->sema().session->scope.names;
@@ -263,16 +271,20 @@ std::string Session::settleNames(const sema::NamesMark &before,
 InputResult Session::enter(const std::string &name, const std::string &path, std::string text,
                            bool isWhole) {
   InputResult result;
-  Checkpoint before = checkpoint(/*withValues=*/true);
+  Checkpoint before = checkpoint(/*withValues=*/false);
   mxrt::host::Program *program = compileInput(name, path, std::move(text), result, isWhole);
-  if (!program) {
-    release(before);
+  if (!program)
     return result;
-  }
+  // Only variables that the input assigns can change.
   std::set<std::string> stored;
   units.back().module->walk([&](ir::GlobalStoreOp op) { stored.insert(op.getName().str()); });
+  for (const std::string &global : stored)
+    if (Value value = global[0] == '$' ? Value() : vm->global(global); value.isSet()) {
+      mxrt::host::retain(value);
+      before.values.push_back({global, value});
+    }
   uint64_t pushed = pushedSoFar();
-  // Once work is issued, old values are held no longer: they may be changed in place.
+  // Once work is issued, old values are no longer held: they may be updated in place.
   bool issued = false;
   host->beforeNextIssue([&] {
     issued = true;

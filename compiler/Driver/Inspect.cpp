@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Looking at one function of a session, called or not: its stages, the memory of its graph.
+// Inspection of one function of a session, called or not: its compiler stages, and the memory plan
+// of its graph.
 #include "Bytecode/Bytecode.h"
 #include "Driver/Session.h"
 #include "Support/Suggest.h"
@@ -22,8 +23,8 @@ std::string textOf(mlir::Operation *op) {
 
 } // namespace
 
-/// The code of one function of the session with all it calls, without any statement. Null if that
-/// cannot be made, which was written.
+/// Generates code for one function of the session and everything it calls, without any statement.
+/// Null on failure, which has been reported.
 irgen::Generated Session::generateFunction(const std::string &name) {
   sema::Sema &sema = names->sema();
   sema::Symbol *symbol = nullptr;
@@ -108,7 +109,7 @@ bool Session::showStage(const std::string &function, const std::string &stage,
     err << "`" << function << "` is no graph: it has the stages source, mx and bytecode\n";
     return false;
   }
-  // The sizes that were not given are those of the variant that was used most.
+  // Missing sizes default to those of the most used variant.
   PlanRequest request = sizes;
   const LoadedVariant *usual = nullptr;
   host->visitVariants([&](const LoadedVariant &variant) {
@@ -148,7 +149,7 @@ bool Session::showStage(const std::string &function, const std::string &stage,
   auto made = pipeline::compileGraph(graph, request.sizes, pipeline::identityOf(graph), function,
                                      kernels->cpu(), kernels->cache(), compile);
   if (!made)
-    err << "graph `" << function << "` could not be compiled: " << problem << "\n";
+    err << "graph `" << function << "` could not be compiled: " << pipeline::Refusal(problem).text << "\n";
   return made.has_value();
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Paths of the installation, found through the dynamic loader.
 #include "Driver/Installed.h"
 #include <climits>
 #include <cstdlib>
@@ -18,7 +20,7 @@ std::string codeFile() {
   Dl_info info;
   void *extra = nullptr;
   const char *path = "/proc/self/exe";
-  // The loader knows libraries by their path, and the program by an empty one.
+  // The loader knows libraries by their path, and the program by an empty path.
   if (dladdr1(reinterpret_cast<void *>(&codeFile), &info, &extra, RTLD_DL_LINKMAP) && extra)
     if (const char *name = static_cast<link_map *>(extra)->l_name; name && *name)
       path = name;

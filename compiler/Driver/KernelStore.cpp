@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernel cache: prebuilt objects, the cache on disk, and JIT compilation.
 #include "Driver/KernelStore.h"
 #include "Driver/Installed.h"
 #include "Driver/Prebuilt.h"
@@ -13,7 +15,7 @@ extern "C" const char mx_prebuilt_begin[], mx_prebuilt_end[]; // PrebuiltData.S
 namespace mx::driver {
 
 std::string buildId() {
-  // The program or library itself: another build is another file.
+  // Identifies the program or library file: another build is another file.
   struct stat info {};
   if (stat(codeFile().c_str(), &info) != 0)
     return std::string("mxc ") + MX_VERSION;
@@ -60,7 +62,7 @@ target::Result<target::Jit> KernelStore::newJit() const {
   return target::Jit::create(symbols, jitOptions);
 }
 
-/// Looked through when the first kernel is asked for: a program without tensors never does.
+/// Unpacked when the first kernel is requested: a program without tensors never does that.
 const std::map<std::string_view, std::string_view> &KernelStore::prebuilt() {
   if (unpacked)
     return *unpacked;
@@ -80,7 +82,7 @@ mxrt::Status KernelStore::find(std::string_view key, mxrt_compiled_kernel &out) 
   Timing::Span span(compileOptions.timing, "kernels of single ops");
   std::string entry = kernelSymbol(key), error;
   std::optional<std::string> object;
-  // They are compiled with the usual options.
+  // Prebuilt kernels are compiled with the default options.
   pipeline::Options options = compileOptions.ofEagerKernels();
   if (options.key().empty())
     if (auto found = prebuilt().find(key); found != prebuilt().end())

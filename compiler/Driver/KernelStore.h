@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Native code of a session: kernels of the eager executor by key, objects of graphs. Compiled when
-// first asked for, or taken from the cache on disk.
+// Native code of a session: kernels of the eager executor by key, and objects of graphs. Compiled
+// on first use (JIT), or taken from the cache on disk.
 #pragma once
 #include "Pipeline/Pipeline.h"
 #include "Target/Jit.h"
@@ -15,22 +15,22 @@ public:
               const std::string &cacheFolder, const std::string &cpu,
               const mxrt_allocator *allocator);
 
-  /// Empty if all is well, else why no code can be made on this machine.
+  /// Empty on success, otherwise why no code can be generated on this machine.
   const std::string &problem() const { return trouble; }
 
   mxrt::Status find(std::string_view key, mxrt_compiled_kernel &out) override;
 
-  /// Code that is loaded as long as somebody holds it.
+  /// Code that stays loaded while it is referenced.
   using Code = std::shared_ptr<target::JitUnit>;
 
-  /// Loads the objects of a variant that are not there yet; `held` gets all it needs. Null, and
-  /// why, on failure.
+  /// Loads the objects of a variant that are not loaded yet; `held` gets all it needs. Null on
+  /// failure, with the reason in `error`.
   void *load(const pipeline::Variant &variant, std::vector<Code> &held, std::string &error);
 
-  /// A place for code of its own, which may refer to the same functions of the runtime.
+  /// A separate JIT, whose code may refer to the same functions of the runtime.
   target::Result<target::Jit> newJit() const;
 
-  /// Kernels are made in another context from now on.
+  /// Kernels are compiled in another context from now on.
   void useContext(mlir::MLIRContext &other) { context = &other; }
 
   const target::TargetCpu &cpu() const { return *machine; }
@@ -43,19 +43,19 @@ private:
   mlir::MLIRContext *context;
   const pipeline::Options &compileOptions;
   const mxrt_allocator *allocator;
-  std::string cpuName; ///< as it was asked for
+  std::string cpuName; ///< as requested
   std::optional<target::TargetCpu> machine;
   std::unique_ptr<target::ObjectCache> disk;
   std::optional<target::Jit> jit;
   std::vector<target::JitUnit> units; ///< of eager kernels
-  /// Objects of graphs that are in `jit`, by name; kernels are shared by graphs.
+  /// Objects of graphs in `jit`, by name; graphs share kernels.
   std::map<std::string, std::weak_ptr<target::JitUnit>> loaded;
-  /// Objects by key, for this CPU.
+  /// Prebuilt objects by key, for this CPU.
   std::optional<std::map<std::string_view, std::string_view>> unpacked;
   std::string trouble;
 };
 
-/// What tells one build of the compiler from another.
+/// Identifies a build of the compiler.
 std::string buildId();
 
 } // namespace mx::driver

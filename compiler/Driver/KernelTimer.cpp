@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernel benchmarks for autotuning: min time of repeated calls.
 #include "Driver/KernelTimer.h"
 #include "Support/Seconds.h"
 #include "mxrt/kernel.h"
@@ -9,11 +11,11 @@
 namespace mx::driver {
 namespace {
 
-/// Calls of a kernel are timed for so long, and at least one is.
+/// Total time of the timed calls of a kernel; at least one call is timed.
 constexpr double kEnough = 2000; // microseconds
 constexpr int64_t kLine = 64;
 
-/// Every byte of a float: a number of moderate size in f16, bf16, f32 and f64.
+/// Every byte of a float: a value of moderate size in f16, bf16, f32 and f64.
 constexpr int kFloatByte = 0x3f;
 
 double now() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `--tune`: kernels are timed on the session's runtime, with its threads, and what is found is
-// said.
+// `--tune`: autotuning. Times kernels on the session's runtime, with its threads, and reports the
+// findings.
 #pragma once
 #include "Pipeline/Tune.h"
 #include "Target/Jit.h"
@@ -21,7 +21,7 @@ public:
 
 private:
   mxrt_runtime *runtime;
-  target::Jit jit; ///< of its own: there is one function of a name at a time
+  target::Jit jit; ///< a separate one: a name can be defined only once at a time
   std::ostream &out;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `mxc` itself: which command, help, version.
+// The `mxc` command line: dispatch of commands, help, version.
 #include "Driver/Commands.h"
 #include "Support/Suggest.h"
 #include <algorithm>
@@ -45,11 +45,12 @@ Without a COMMAND, `mxc FILE.mx` with --emit works as `mxc check`.
 struct Command {
   const char *name;
   int (*run)(const std::vector<std::string> &, Streams);
+  bool takesValues = false; ///< accepts values of options behind `--`
 };
 constexpr Command kCommands[] = {
-    {"check", runCheck},     {"fmt", runFormat},  {"explain", runExplain},
-    {"grammar", runGrammar}, {"run", runProgram},   {"test", runTests},
-    {"build", runBuild},     {"plan", runPlan},   {"report", runReport},
+    {"check", runCheck, true}, {"fmt", runFormat},      {"explain", runExplain},
+    {"grammar", runGrammar},   {"run", runProgram, true}, {"test", runTests, true},
+    {"build", runBuild, true}, {"plan", runPlan, true}, {"report", runReport},
     {"doc", runDoc},
 };
 
@@ -79,8 +80,13 @@ int runMxc(const std::vector<std::string> &args, Streams streams) {
   std::vector<std::string> known;
   for (const Command &command : kCommands) {
     known.push_back(command.name);
-    if (first == command.name)
-      return command.run(rest, streams);
+    if (first != command.name)
+      continue;
+    if (!command.takesValues && std::find(rest.begin(), rest.end(), "--") != rest.end()) {
+      streams.err << "mxc " << first << ": nothing may stand behind `--` here\n";
+      return kWrongUse;
+    }
+    return command.run(rest, streams);
   }
   // `mxc --emit=ast file.mx`
   bool emits = std::any_of(args.begin(), args.end(),

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The part of a session that hosts call: programs whose names stay, and calls of what they define.
+// Calls from the embedding API: programs whose names persist in the session, and calls of their
+// definitions.
 #include "Driver/OutsideCalls.h"
 #include "Driver/Session.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mx::driver {
 
-/// What was generated for calls that differ in sizes alone.
+/// Generated code for calls that differ only in sizes.
 struct Session::OutsideEntry {
   irgen::Entry code;
   mlir::Operation *callee = nullptr; ///< a graph, or a function of `program`
   mxrt::host::Program *program = nullptr;
   GraphHost::Graph *graph = nullptr;
-  std::string file; ///< that `place` names
+  std::string file; ///< the file that `place` refers to
   mxrt_place place = {};
 };
 Session::OutsideEntries::OutsideEntries() = default;
@@ -44,7 +45,8 @@ mxrt::host::Value Session::variable(const sema::ModuleInfo &module, const std::s
   return vm->global(irgen::globalName(*found->second, /*keepNames=*/true));
 }
 
-/// `predict(net, x=images, mut opt)` with names for values, which no name of the callee hides.
+/// `predict(net, x=images, mut opt)`, with names for values that do not collide with names in
+/// `callee`.
 std::string Session::outsideText(const std::string &callee,
                                  const std::vector<sema::ParamInfo> *params,
                                  const std::vector<OutsideArgument> &args,
@@ -76,7 +78,7 @@ sema::OutsideCallee Session::findCallee(const sema::ModuleInfo &module, const st
   sema::OutsideCallee found = names->findCallee(module, callee);
   if (found.params())
     return found;
-  // What is wrong with the name is what is wrong with a call of it.
+  // An error in the name is the error of a call of it.
   const SourceFile &file = sources.add("<call>", "", callee + "()");
   if (names->checkCall(module, file, {}))
     diags.report(Code::E0208, {file.id(), 0, static_cast<uint32_t>(callee.size())},
@@ -110,7 +112,7 @@ bool Session::resolve(const sema::ModuleInfo &module, const std::string &callee,
     }
     out.sizes.push_back(*number);
   }
-  // The callee's arguments are the parameters that the call gives, in order.
+  // The callee's arguments are the parameters that the call passes, in order.
   const std::vector<sema::ParamInfo> &params =
       info.target == sema::CallInfo::Construct ? info.nominal->params : info.function->params;
   for (size_t p = 0; p < params.size(); ++p) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls that come from outside of the language (Session::resolve): what the caller says, and what
-// it is told.
+// Calls from outside of the language, i.e. the embedding API (Session::resolve): the request of the
+// caller and the resolved target.
 #pragma once
 #include "Driver/GraphCalls.h"
 #include "IRGen/Entry.h"
@@ -16,22 +16,22 @@ struct OutsideArgument {
   bool isMut = false;
 };
 
-/// What a call runs. Lives as long as the session, and never changes.
+/// The resolved target of a call. Immutable, and lives as long as the session.
 struct OutsideTarget {
   const BoundVariant *graph = nullptr;    ///< this, or
-  mxrt::host::Program *program = nullptr; ///< a function of this program
+  mxrt::host::Program *program = nullptr; ///< or a function of this program
   std::string symbol;
-  std::vector<int64_t> sizes; ///< its first arguments
+  std::vector<int64_t> sizes; ///< passed as its first arguments
   struct Input {
-    size_t argument = 0; ///< which of the call's
+    size_t argument = 0; ///< index of the call's argument
     mlir::Type type;
     bool isMut = false;
-    const sema::Type *given = nullptr; ///< of the value handed over
+    const sema::Type *given = nullptr; ///< type of the value passed
   };
   std::vector<Input> inputs;
-  mlir::Type resultType;              ///< null: it gives nothing
-  const sema::Type *result = nullptr; ///< the same, as the checker says it
-  mxrt_place place = {};              ///< of the callee
+  mlir::Type resultType;              ///< null: no result
+  const sema::Type *result = nullptr; ///< the same, as a type of the checker
+  mxrt_place place = {};              ///< location of the callee
 };
 
 } // namespace mx::driver

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `mxc plan`: the memory of a graph, known before it runs.
+// `mxc plan`: the static memory plan of a graph, known before it runs.
 #include "Driver/Session.h"
 #include "Driver/Settings.h"
 #include "Support/Bytes.h"
@@ -33,7 +33,7 @@ with their bounds.
   --error-format=text|short|json   --silence=CODE   --as NAME   --colour=auto|always|never
 )";
 
-constexpr const char *kOutOfMemory = "R0101"; // what a run with that limit says
+constexpr const char *kOutOfMemory = "R0101"; // the error code of a run with that limit
 
 } // namespace
 
@@ -108,7 +108,7 @@ bool Session::planModule(irgen::Generated &generated, const PlanRequest &request
         << (near.empty() ? "" : "; did you mean `" + near + "`?") << "\n";
     return false;
   }
-  // Every size that is not open needs a number.
+  // Every size that is not dynamic needs a number.
   auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
   std::string missing;
   for (auto size : graph.getSizes().getAsRange<mlir::StringAttr>()) {
@@ -137,7 +137,8 @@ bool Session::planModule(irgen::Generated &generated, const PlanRequest &request
   for (auto &[size, value] : request.sizes)
     shown += " " + size + "=" + std::to_string(value);
   std::optional<memory::PlanReport> report;
-  // If its arguments are on other devices, the program calls another form of it (Place).
+  // If its arguments are on other devices, the program calls a variant with placements (pass
+  // Place).
   mlir::Operation *prepared = generated.module->lookupSymbol(symbol + ".placed");
   if (!prepared)
     prepared = generated.module->lookupSymbol(symbol);
@@ -151,7 +152,7 @@ bool Session::planModule(irgen::Generated &generated, const PlanRequest &request
     report = pipeline::planSegments(function, request.sizes, shown, options.compile);
   }
   if (!report) {
-    planError(span, "graph `" + request.graph + "` could not be compiled: " + problem);
+    planError(span, "graph `" + request.graph + "` could not be compiled: " + pipeline::Refusal(problem).text);
     flushDiagnostics();
     return false;
   }
@@ -218,9 +219,8 @@ int runPlan(const std::vector<std::string> &args, Streams streams) {
   Session session(options, streams.out, streams.err);
   if (!session.ready())
     return kFaultOfMxc;
-  return session.plan(shown, path == "-" ? "" : path, std::move(*text), request)
-             ? kFine
-             : kProgramHasErrors;
+  bool fine = session.plan(shown, path == "-" ? "" : path, std::move(*text), request);
+  return session.exitCode(fine);
 }
 
 } // namespace mx::driver

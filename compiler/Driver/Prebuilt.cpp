@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Archive of prebuilt kernels: packing, unpacking and symbol names.
 #include "Driver/Prebuilt.h"
 #include "Target/Hasher.h"
 #include <cctype>
@@ -19,7 +21,7 @@ std::string kernelSymbol(std::string_view key) {
   std::string name = "e_";
   for (char c : key)
     name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  // Keys that differ only in signs.
+  // The hash distinguishes keys that differ only in punctuation.
   return name + "_" + target::Hasher().add(key).hex().substr(0, 8);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels of common eager ops, compiled when the project is built and carried by mxc. They are
-// objects by level of CPU and key; the best level that this machine has is used.
+// Kernels of common eager ops, compiled when the project is built and embedded in mxc. They are
+// objects keyed by CPU level and key; mxc uses the best level that this machine supports.
 #pragma once
 #include <map>
 #include <string>
@@ -16,7 +16,7 @@ struct PrebuiltKernel {
   std::string object;
 };
 
-/// The levels kernels are built for on this architecture, best last.
+/// The CPU levels of prebuilt kernels on this architecture, best last.
 std::vector<std::string> prebuiltLevels();
 /// The symbol of the kernel of a key.
 std::string kernelSymbol(std::string_view key);

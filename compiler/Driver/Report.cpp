@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `mxc report`: what the folder of a run holds, as one page that needs nothing else.
+// `mxc report`: the log folder of a run as one self-contained HTML page.
 #include "Memory/Report.h"
 #include "Driver/Commands.h"
 #include "Driver/Curves.h"
@@ -35,7 +35,7 @@ Writes FOLDER/report.html, which needs no other file and no network. It shows wh
   trace.json      where the time went; mxc run --profile=FOLDER/trace.json writes it
 )";
 
-/// Files beyond this are not read: a page of them would help nobody.
+/// Larger files are not read: a page of them would be useless.
 constexpr uint64_t kMaxBytes = uint64_t(1) << 30;
 
 constexpr const char *kStyle = R"(
@@ -73,19 +73,39 @@ bool readBytes(const fs::path &path, std::string &text) {
   return bool(file);
 }
 
+/// LLVM's JSON parser is recursive; no file of ours is nested this deeply.
+constexpr int kMaxNesting = 100;
+
+llvm::Expected<json::Value> parseJson(llvm::StringRef text) {
+  int nesting = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (quoted && c == '\\')
+      ++i;
+    else if (c == '"')
+      quoted = !quoted;
+    else if (!quoted && (c == '[' || c == '{') && ++nesting > kMaxNesting)
+      return llvm::createStringError("byte %zu: nested more than %d deep", i, kMaxNesting);
+    else if (!quoted && (c == ']' || c == '}'))
+      --nesting;
+  }
+  return json::parse(text);
+}
+
 std::string format(const char *how, double number) {
   char text[40];
   std::snprintf(text, sizeof text, how, number);
   return text;
 }
 
-// ---- the parts of a page; each is empty if the folder has nothing for it
+// ---- sections of the page; each is empty if the folder has no data for it
 
 class Page {
 public:
   Page(fs::path folder, std::ostream &err) : folder(std::move(folder)), err(err) {}
 
-  /// False if something could not be read; the reason was written.
+  /// False if reading failed; the reason has been reported.
   bool read() {
     std::error_code failed;
     std::vector<fs::path> files;
@@ -157,10 +177,10 @@ private:
     for (size_t line = 1; !rest.empty(); ++line) {
       auto [first, more] = rest.split('\n');
       rest = more;
-      // A run that was killed may leave half a line at the end.
+      // A killed run may leave an incomplete last line.
       if (first.empty() || (rest.empty() && !llvm::StringRef(text).ends_with("\n")))
         continue;
-      llvm::Expected<json::Value> parsed = json::parse(first);
+      llvm::Expected<json::Value> parsed = parseJson(first);
       if (!parsed)
         return malformed(file, line, llvm::toString(parsed.takeError()));
       const json::Object *object = parsed->getAsObject();
@@ -240,7 +260,7 @@ private:
   }
 
   bool addPlan(const fs::path &file, const std::string &text) {
-    llvm::Expected<json::Value> parsed = json::parse(text);
+    llvm::Expected<json::Value> parsed = parseJson(text);
     if (!parsed)
       return malformed(file, 1, llvm::toString(parsed.takeError()));
     const json::Object *plan = parsed->getAsObject();
@@ -258,8 +278,10 @@ private:
       std::vector<Slice> all;
       for (const json::Value &one : *slices) {
         const json::Object *slice = one.getAsObject();
+        // Larger than any plan, and differences of such numbers do not overflow.
+        constexpr int64_t most = int64_t(1) << 61;
         auto numberOf = [&](const char *name) {
-          return slice ? slice->getInteger(name).value_or(0) : 0;
+          return slice ? std::clamp(slice->getInteger(name).value_or(0), -most, most) : 0;
         };
         std::string what;
         for (const char *part : {"type", "what", "place"})
@@ -279,7 +301,7 @@ private:
   }
 
   bool addTrace(const fs::path &file, const std::string &text) {
-    llvm::Expected<json::Value> parsed = json::parse(text);
+    llvm::Expected<json::Value> parsed = parseJson(text);
     if (!parsed)
       return malformed(file, 1, llvm::toString(parsed.takeError()));
     const json::Object *object = parsed->getAsObject();

@@ -3,12 +3,17 @@
 // `mxc run`, `mxc -e` and `mxc test`.
 #include "Docs/Library.h"
 #include "Driver/Emit.h"
+#include "Driver/MakeCode.h"
+#include "Driver/ProgramOptions.h"
 #include "Driver/RunOptions.h"
 #include "Driver/Session.h"
 #include "Driver/Settings.h"
 #include "Support/Bytes.h"
 #include "Support/Limits.h"
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 namespace mx::driver {
@@ -17,6 +22,7 @@ namespace {
 constexpr const char *kRunHelp = R"(mxc run - check a program and run it
 
 usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
+       mxc run FILE --help                            the options of the program
        mxc -e 'CODE' [OPTIONS]
 
   --eager                  graphs run op by op too
@@ -105,7 +111,6 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   options.compile.kernels.unchecked = line.has("--unchecked");
   options.compile.kernels.fastMath = line.has("--fast-math");
   options.cacheFolder = line.value("--cache").value_or("");
-  options.profile = line.value("--profile").value_or("");
   options.cpu = line.value("--target-cpu").value_or(options.cpu);
   if (auto cpu = target::TargetCpu::parse(options.cpu); !cpu)
     return cpu.message();
@@ -116,10 +121,22 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
           .value_or(run::defaultLogFolder(line.files().size() == 1 ? line.files()[0] : ""));
   if (options.logFolder.empty())
     return "`--logdir` needs a folder";
+  options.profile = line.value("--profile").value_or("");
+  if (line.value("--profile")) {
+    // The profile may go into the log folder, which does not exist yet.
+    std::error_code ignored;
+    if (line.value("--logdir"))
+      std::filesystem::create_directories(options.logFolder, ignored);
+    // Fail now rather than after the run.
+    errno = 0;
+    if (options.profile.empty() || !std::ofstream(options.profile, std::ios::app))
+      return "cannot write the profile `" + options.profile + "`: " +
+             (options.profile.empty() ? "it has no name" : std::strerror(errno));
+  }
   for (const std::string &check : commaList(line.value("--check").value_or(""))) {
     if (check == "nan") {
       options.checkNan = true;
-      options.code.eager = true; // op by op, so that the one that made it can be named
+      options.code.eager = true; // eagerly, so that the op that produced the NaN can be named
     } else if (check == "memory") {
       options.compile.guard = true;
     } else if (check != "index") // indices are always checked
@@ -127,9 +144,10 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
   }
   if (std::string problem = readDisabled(line, options.compile.disabled); !problem.empty())
     return problem;
-  // For tests of the tests, hence not in the help.
+  // Fault injection for tests of the tests, hence not in the help.
   options.compile.mistake = line.value("--internal-mistake").value_or("");
-  if (!options.compile.mistake.empty() && !pipeline::knowsMistake(options.compile.mistake))
+  if (!options.compile.mistake.empty() && options.compile.mistake != kWrongCode &&
+      !pipeline::knowsMistake(options.compile.mistake))
     return "no pass makes the mistake `" + options.compile.mistake + "`";
   options.countBytes = line.has("--internal-bytes");
   options.compile.perfMap = line.has("--perf-map");
@@ -162,32 +180,40 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
       return "`--max-bytes=" + *limit + "` is not a number of bytes, such as 512MiB";
     options.compile.maxBytes = *bytes;
   }
-  for (const std::string &define : line.rest()) {
-    size_t equals = define.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return "`" + define + "` behind `--` is not of the form name=value";
-    options.check.options[define.substr(0, equals)] = define.substr(equals + 1);
-  }
   return "";
 }
+
+namespace {
+
+/// The error if there is not exactly one program to run.
+std::string filesProblem(const CommandLine &line, bool isCode) {
+  for (const std::string &word : line.files())
+    if (word.find('=') != std::string::npos && (isCode || &word != &line.files()[0]))
+      return "values of options stand behind `--`: `-- " + word + "`";
+  return isCode ? "`-e` takes the program itself, and no file" : "one file, please";
+}
+
+} // namespace
 
 int runProgram(const std::vector<std::string> &args, Streams streams) {
   CommandLine line(args, runOptions(), runFlags());
   if (!line.problem().empty())
     return wrongUse(streams, line.problem(), "run");
-  if (line.has("--help") || line.has("-h")) {
+  std::optional<std::string> code = line.value("-e");
+  bool helps = line.has("--help") || line.has("-h");
+  if (helps && !code && line.files().empty()) {
     streams.out << kRunHelp;
     return kFine;
   }
-  std::optional<std::string> code = line.value("-e");
   if (line.files().size() != (code ? 0u : 1u))
-    return wrongUse(
-        streams, code ? "`-e` takes the program itself, and no file" : "one file, please", "run");
+    return wrongUse(streams, filesProblem(line, code.has_value()), "run");
   Settings settings;
   SessionOptions options;
   std::string problem = readSettings(line, streams, settings);
   if (problem.empty())
     problem = readRunOptions(line, settings, options);
+  if (problem.empty() && line.has("--filter"))
+    problem = "`--filter` is for `mxc test`";
   if (problem.empty() && !settings.emit.empty())
     problem = prepareEmit(settings.emit, options, streams.out);
   if (line.has("--explain-fusion"))
@@ -198,6 +224,9 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
   std::optional<std::string> text = code ? code : readProgram(path, streams, "run");
   if (!text)
     return kWrongUse;
+  std::string name = code ? "<command>" : shownName(settings, path);
+  if (helps)
+    return showProgramOptions(path, name, std::move(*text), settings, streams);
   if (settings.emit == "tokens" || settings.emit == "ast" || settings.emit == "typed")
     return runCheck(args, streams);
   options.onTerminal = streams.terminal;
@@ -206,12 +235,11 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
   if (!session.ready())
     return kFaultOfMxc;
   run::Interruptible stop(session.runsOn());
-  std::string name = code ? "<command>" : shownName(settings, path);
-  return session.runProgram(name, path == "-" ? "" : path, std::move(*text)) ? kFine
-                                                                             : kProgramHasErrors;
+  bool fine = session.runProgram(name, path == "-" ? "" : path, std::move(*text));
+  return session.exitCode(fine);
 }
 
-/// The programs in the doc comments of a file, each in a session of its own. What they print is not
+/// Runs the programs in the doc comments of a file, each in its own session. Their output is not
 /// shown.
 static bool runExamples(const std::string &name, const std::string &path, const std::string &text,
                         const std::string &filter, const SessionOptions &options, Streams streams,
@@ -225,11 +253,13 @@ static bool runExamples(const std::string &name, const std::string &path, const 
     if (title.find(filter) == std::string::npos)
       continue;
     std::ostringstream printed;
-    Session session(options, printed, streams.err);
+    SessionOptions own = options;
+    own.check.sharesOptions = true; // those of the file
+    Session session(own, printed, streams.err);
     if (!session.ready())
       return false;
     run::Interruptible stop(session.runsOn());
-    // Beside the file, not the file itself: an example imports it.
+    // A path next to the file, not the file itself: an example imports it.
     std::string place = path.empty() ? "" : path + ":" + std::to_string(example.line);
     bool ok = session.runProgram(name, place, std::move(example.text));
     streams.out << (ok ? "pass  " : "FAIL  ") << name << ":" << example.line << "  " << title
@@ -256,11 +286,17 @@ int runTests(const std::vector<std::string> &args, Streams streams) {
   std::string problem = readSettings(line, streams, settings);
   if (problem.empty())
     problem = readRunOptions(line, settings, options);
+  for (const char *other : {"-e", "--emit", "--compare", "--timing", "--internal-bytes"})
+    if (problem.empty() && line.has(other))
+      problem = "`" + std::string(other) + "` is for `mxc run`";
+  if (line.has("--explain-fusion"))
+    explainFusion(options, streams.err);
   options.checkGradients = line.has("--grad");
   options.code.eager |= options.checkGradients;
   if (!problem.empty())
     return wrongUse(streams, problem, "test");
   int passed = 0, failed = 0, worst = kFine;
+  OptionsOfFiles declared(options.check, line.files().size());
   for (const std::string &path : line.files()) {
     std::optional<std::string> text = readProgram(path, streams, "test");
     if (!text) {
@@ -275,13 +311,18 @@ int runTests(const std::vector<std::string> &args, Streams streams) {
       if (!session.ready())
         return kFaultOfMxc;
       run::Interruptible stop(session.runsOn());
-      fine = session.runTests(name, from, *text, filter, passed, failed);
+      bool isChecked = false;
+      fine = session.runTests(name, from, *text, filter, passed, failed, isChecked);
+      declared.add(session.checker(), isChecked);
+      if (session.hadFault())
+        worst = kFaultOfMxc;
     }
     if (fine && !options.checkGradients)
       fine = runExamples(name, from, *text, filter, options, streams, passed, failed);
     if (!fine)
       worst = std::max<int>(worst, kProgramHasErrors);
   }
+  worst = std::max(worst, declared.finish(settings, streams));
   streams.out << passed << " passed, " << failed << " failed\n";
   return failed ? std::max<int>(worst, kProgramHasErrors) : worst;
 }

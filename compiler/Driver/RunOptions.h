@@ -7,14 +7,14 @@
 
 namespace mx::driver {
 
-/// Those with a value, and those without.
+/// Options with a value, and flags without.
 const std::set<std::string> &runOptions();
 const std::set<std::string> &runFlags();
-/// Fills `options`; returns what is wrong, or nothing.
+/// Fills `options`; returns an error message or an empty string.
 std::string readRunOptions(const CommandLine &line, const Settings &settings,
                            SessionOptions &options);
 
-/// What `--seed` says; returns what is wrong, or nothing.
+/// Parses `--seed`; returns an error message or an empty string.
 std::string readSeed(const std::string &text, int64_t &seed);
 
 } // namespace mx::driver

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A compiler session: creation of the runtime, compilation and runs of programs, and notes on
+// recompilation.
 #include "Driver/Session.h"
+#include "Driver/CommandLine.h"
+#include "Driver/MakeCode.h"
 #include "Bytecode/Bytecode.h"
 #include "Graph/CheckGradients.h"
 #include "mlir/IR/Verifier.h"
@@ -9,7 +14,9 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <set>
 
@@ -86,6 +93,7 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   eager.print = run::writeOut;
   eager.printContext = &this->out;
   eager.checkNan = options.checkNan;
+  eager.checkMemory = options.compile.guard;
   host = std::make_unique<GraphHost>(eager, *kernels, [this](const VariantEvent &event) {
     Span span = reporter.spanOf(event.place);
     if (!event.again.empty()) {
@@ -96,7 +104,7 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
         d.note(line.str());
       flushDiagnostics();
     }
-    // The first variant is no news; the second may be a surprise, the ninth is a problem (S7).
+    // The first variant is not reported; the second may be a surprise, the ninth is a problem (S7).
     if (event.variants < 2)
       return;
     bool many = event.variants == kManyVariants;
@@ -141,23 +149,42 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   isReady = true;
 }
 
-Session::~Session() {
-  if (runtime && !options.profile.empty()) {
-    mxrt_profile *profile = nullptr;
-    mxrt_status status = mxrt_runtime_profile(runtime, &profile);
-    std::ofstream file(options.profile);
-    auto sink = [](void *user, const char *text, size_t size) -> mxrt_status {
-      static_cast<std::ofstream *>(user)->write(text, static_cast<std::streamsize>(size));
-      return nullptr;
-    };
-    if (!status) {
-      mxrt_profile_stop(profile);
-      status = mxrt_profile_write_trace(profile, sink, &file);
-    }
-    mxrt_status_release(status);
-    if (!file)
-      err << "mxc: cannot write `" << options.profile << "`\n";
+int Session::exitCode(bool fine) {
+  if (hadFault())
+    return kFaultOfMxc;
+  if (fine)
+    return kFine;
+  return names->hasWrongOptions() ? kWrongUse : kProgramHasErrors;
+}
+
+bool Session::writeProfile() {
+  if (!isReady || options.profile.empty() || isProfileWritten)
+    return true;
+  isProfileWritten = true;
+  mxrt_profile *profile = nullptr;
+  mxrt_status status = mxrt_runtime_profile(runtime, &profile);
+  errno = 0;
+  std::ofstream file(options.profile);
+  auto sink = [](void *user, const char *text, size_t size) -> mxrt_status {
+    static_cast<std::ofstream *>(user)->write(text, static_cast<std::streamsize>(size));
+    return nullptr;
+  };
+  if (!status) {
+    mxrt_profile_stop(profile);
+    status = mxrt_profile_write_trace(profile, sink, &file);
   }
+  bool fine = !status && file.flush();
+  if (fine)
+    return true;
+  err << "mxc: cannot write the profile `" << options.profile
+      << "`: " << (status ? mxrt_status_message(status) : std::strerror(errno ? errno : EIO))
+      << "\n";
+  mxrt_status_release(status);
+  return false;
+}
+
+Session::~Session() {
+  writeProfile();
   if (isReady)
     base->finishLog();
   for (Unit &unit : units)
@@ -173,14 +200,7 @@ void Session::report(mxrt_status status, bool fromVm, const std::string &more) {
   reporter.report(status, fromVm ? vm : nullptr, more);
 }
 
-/// The place of an op in a file; inside of calls, the innermost.
-static mlir::FileLineColLoc placeOf(mlir::Location location) {
-  while (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(location))
-    location = call.getCallee();
-  return mlir::dyn_cast<mlir::FileLineColLoc>(location);
-}
-
-/// Whether a part of such a value is on another device than the default.
+/// Whether a part of such a value is on a device other than the default.
 static bool isElsewhere(mlir::Type type) {
   return type
       .walk([](ir::TensorType tensor) {
@@ -190,7 +210,8 @@ static bool isElsewhere(mlir::Type type) {
       .wasInterrupted();
 }
 
-/// Gives tensors their devices and derives gradients; what has none is an error of the program.
+/// Assigns devices to tensors and derives gradients (autodiff); a function without a gradient is an
+/// error of the program.
 bool Session::prepare(mlir::ModuleOp module) {
   llvm::SmallVector<mlir::NamedAttribute> held;
   llvm::StringSet<> known;
@@ -203,30 +224,8 @@ bool Session::prepare(mlir::ModuleOp module) {
   module.walk([&](ir::GlobalStoreOp store) { hold(store.getNameAttr()); });
   if (!held.empty())
     module->setAttr(ir::kHeld, mlir::DictionaryAttr::get(context.get(), held));
-  std::set<std::pair<uint32_t, std::string>> warned; // a body may be there for several sizes
-  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &found) {
-    mlir::FileLineColLoc place = placeOf(found.getLocation());
-    Span span = place ? sources.find(place.getFilename().str(), place.getLine(), place.getColumn())
-                      : Span();
-    if (found.getSeverity() == mlir::DiagnosticSeverity::Warning &&
-        warned.insert({span.begin, found.str()}).second)
-      diags.report(Code::W0503, span, found.str())
-          .caret("the gradient is zeros")
-          .help("use it in the block, or leave it out of `grad(…)`");
-    if (found.getSeverity() == mlir::DiagnosticSeverity::Error) {
-      Diagnostic &d = diags.report(Code::E0504, span, found.str());
-      mlir::Location location = found.getLocation();
-      while (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(location)) {
-        location = call.getCaller();
-        if (mlir::FileLineColLoc caller = placeOf(location))
-          d.note("called from " + caller.getFilename().str() + ":" +
-                 std::to_string(caller.getLine()) + ":" + std::to_string(caller.getColumn()));
-      }
-    }
-    return mlir::success();
-  });
   Timing::Span span(options.compile.timing, "placing and differentiating");
-  bool fine = pipeline::prepareModule(module);
+  bool fine = prepareModule(module, sources, diags);
   module.walk([&](ir::GlobalStoreOp store) {
     if (isElsewhere(store.getValue().getType()))
       elsewhere[store.getName().str()] = store.getValue().getType();
@@ -235,28 +234,24 @@ bool Session::prepare(mlir::ModuleOp module) {
   return fine;
 }
 
+bool Session::fault(const std::string &what) {
+  foundFault = true;
+  err << faultText(what);
+  return false;
+}
+
 bool Session::load(irgen::Generated &generated) {
   flushDiagnostics();
   if (!generated.module)
     return false;
-  std::string problem;
-  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
-    if (d.getSeverity() == mlir::DiagnosticSeverity::Error && problem.empty()) {
-      llvm::raw_string_ostream text(problem);
-      text << d.getLocation() << ": " << d;
-    }
-    return mlir::success();
-  });
-  auto fault = [&](const char *where) {
-    err << "mxc: internal fault " << where << ": " << problem << "\n";
-    return false;
-  };
   if (options.checkGradients) {
     graph::widenFloats(*generated.module);
     compared += graph::compareGradients(*generated.module);
   }
-  if (failed(mlir::verify(*generated.module)))
-    return fault("in the generated code");
+  if (options.compile.mistake == kWrongCode)
+    generated.module->getBody()->front().removeAttr(mlir::SymbolTable::getSymbolAttrName());
+  if (auto found = faultIn(*generated.module))
+    return fault(*found);
   if (!prepare(*generated.module))
     return false;
   if (options.emit == "mx") {
@@ -268,17 +263,21 @@ bool Session::load(irgen::Generated &generated) {
   }
   bool draws = false;
   generated.module->walk([&](ir::GlobalLoadOp op) { draws |= op.getName() == "$rng"; });
-  if (draws && !prepareRng())
+  if (draws && options.emit != "bytecode" && !prepareRng())
     return false;
   host->addModule(*generated.module);
+  std::string found;
   auto bytes = [&] {
     Timing::Span span(options.compile.timing, "bytecode");
-    return bytecode::emitBytecode(*generated.module, {generated.entry, true});
+    return makeBytecode(*generated.module, generated.entry, sources, diags, found);
   }();
-  if (!bytes)
-    return fault("in the bytecode");
+  if (!bytes) {
+    host->dropModule(*generated.module);
+    flushDiagnostics();
+    return found.empty() ? false : fault(found);
+  }
   if (options.emit == "bytecode") {
-    out << bytecode::showBytecode(*bytes, problem).value_or("");
+    out << bytecode::showBytecode(*bytes, found).value_or("");
     return true;
   }
   auto program = vm->load(*bytes);
@@ -292,7 +291,7 @@ bool Session::load(irgen::Generated &generated) {
   return true;
 }
 
-/// The program that makes the ambient generator.
+/// The program that creates the default random generator.
 irgen::Generated Session::generateSeed() {
   const SourceFile &file =
       sources.add("<seed>", "", "seed(" + std::to_string(options.seed) + ")\n");
@@ -304,12 +303,12 @@ irgen::Generated Session::generateSeed() {
   irgen::Options code;
   code.eager = true;
   irgen::Generated generated = irgen::generate(*context, sema, *names->sessionModule(), code);
-  if (input) // an input of the REPL is on its way
+  if (input) // an input of the REPL is in progress
     sema.session->syntax = input;
   return generated;
 }
 
-/// The ambient generator of the session (S10).
+/// Creates the default random generator of the session (S10).
 bool Session::prepareRng() {
   if (vm->global("$rng").isSet())
     return true;
@@ -337,9 +336,9 @@ bool Session::runProgram(const std::string &name, const std::string &path, std::
     return false;
   if (options.emit == "mx" || options.emit == "bytecode")
     return true;
-  bool fine =
-      timed("running", [&] { return finish(vm->run(units.back().program).release()); });
+  bool fine = timed("running", [&] { return finish(vm->run(units.back().program).release()); });
   fine &= base->finishLog();
+  fine &= writeProfile();
   if (options.timing)
     timing.print(err);
   if (options.compare && fine)
@@ -357,12 +356,12 @@ bool Session::call(const std::string &function) {
 }
 
 bool Session::runTests(const std::string &name, const std::string &path, std::string text,
-                       const std::string &filter, int &passed, int &failed) {
+                       const std::string &filter, int &passed, int &failed, bool &isChecked) {
   const SourceFile &file = sources.add(name, path, std::move(text));
   const sema::ModuleInfo *module = names->checkProgram(file);
-  bool wrong = diags.hasErrors();
+  isChecked = !diags.hasErrors();
   flushDiagnostics();
-  if (wrong)
+  if (!isChecked)
     return false;
   irgen::Options code = options.code;
   code.tests = true;
@@ -381,7 +380,7 @@ bool Session::runTests(const std::string &name, const std::string &path, std::st
     if (wasCancelled())
       return false;
   }
-  return true;
+  return writeProfile();
 }
 
 void Session::cancel() {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options shared by commands that read programs, and reading of program text.
 #include "Driver/Settings.h"
 #include "Driver/Installed.h"
 #include "Pipeline/Pipeline.h"
 #include "Support/Limits.h"
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 namespace mx::driver {
@@ -39,25 +43,39 @@ std::string readSettings(const CommandLine &line, Streams &streams, Settings &se
       settings.silenced.push_back(info->code);
       begin = end + 1;
     }
-  for (const std::string &define : line.values("-D")) {
-    size_t equals = define.find('=');
+  auto define = [&](const std::string &text, const std::string &shown) -> std::string {
+    size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
-      return "`-D " + define + "` is not of the form name=value";
-    settings.check.options[define.substr(0, equals)] = define.substr(equals + 1);
-  }
+      return "`" + shown + "` is not of the form name=value";
+    std::string name = text.substr(0, equals);
+    auto [known, isNew] = settings.check.options.emplace(name, text.substr(equals + 1));
+    return isNew ? ""
+                 : "option `" + name + "` is given twice: `" + name + "=" + known->second +
+                       "` and `" + text + "`";
+  };
+  for (const std::string &text : line.values("-D"))
+    if (std::string problem = define(text, "-D " + text); !problem.empty())
+      return problem;
+  for (const std::string &text : line.rest())
+    if (std::string problem = define(text, "-- " + text); !problem.empty())
+      return problem;
   settings.shownName = line.value("--as").value_or("");
   settings.check.stdlib = findStdlib();
   return "";
 }
 
-std::string readStandardInput() {
+std::optional<std::string> readStandardInput(std::string &error) {
   std::string text;
+  errno = 0;
   char buffer[1 << 16];
   size_t got;
   while ((got = std::fread(buffer, 1, sizeof buffer, stdin)) > 0 &&
          text.size() <= limits::kMaxSourceBytes)
     text.append(buffer, got);
-  return text;
+  if (!std::ferror(stdin))
+    return text;
+  error = std::strerror(errno ? errno : EIO);
+  return std::nullopt;
 }
 
 std::vector<std::string> commaList(const std::string &text) {
@@ -90,7 +108,7 @@ std::string readWords(const CommandLine &line, pipeline::Options &compile) {
   if (!name)
     return "";
   compile.words = lowering::WordUnit::parse(*name);
-  // Real ones are for CPUs that have them.
+  // Native instructions require a CPU that has them.
   bool fits = compile.words && (compile.words->isImitated || !compile.words->kind);
   return fits ? "" : "`" + *name + "` is nothing that can be imitated";
 }
@@ -103,12 +121,13 @@ const std::set<std::string> &programOptions() {
 
 std::optional<std::string> readProgram(const std::string &path, Streams &streams,
                                        const char *command) {
-  if (path == "-")
-    return readStandardInput();
   std::string error;
-  std::optional<std::string> text = readFile(path, limits::kMaxSourceBytes + 1, error);
+  std::optional<std::string> text = path == "-"
+                                        ? readStandardInput(error)
+                                        : readFile(path, limits::kMaxSourceBytes + 1, error);
   if (!text)
-    streams.err << "mxc " << command << ": cannot read `" << path << "`: " << error << "\n";
+    streams.err << "mxc " << command << ": cannot read "
+                << (path == "-" ? "standard input" : "`" + path + "`") << ": " << error << "\n";
   return text;
 }
 

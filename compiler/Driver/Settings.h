@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options that all commands reading programs share.
+// Options shared by all commands that read programs.
 #pragma once
 #include "Driver/Commands.h"
 #include "Sema/Checker.h"
@@ -19,23 +19,25 @@ struct Settings {
   sema::CheckOptions check;
 };
 
-/// The options that take a value.
+/// Options with a value.
 const std::set<std::string> &programOptions();
-/// Fills `settings`; returns what is wrong, or nothing.
+/// Fills `settings`; returns an error message or an empty string.
 std::string readSettings(const CommandLine &line, Streams &streams, Settings &settings);
-/// Says what is wrong with the arguments of a command; returns the exit code for it.
+/// Reports an error in the arguments of a command; returns the exit code for it.
 int wrongUse(Streams &streams, const std::string &message, const char *command);
-std::string readStandardInput();
-/// The text of a program, `-` for the standard input. Says so if it cannot be read.
+/// The whole standard input; nothing if it cannot be read, with the reason in `error`.
+std::optional<std::string> readStandardInput(std::string &error);
+/// The text of a program, `-` for the standard input. Reports an error if it cannot be read.
 std::optional<std::string> readProgram(const std::string &path, Streams &streams,
                                        const char *command);
-/// What messages call it.
+/// The name of the program in messages.
 std::string shownName(const Settings &settings, const std::string &path);
 /// The words of `a,b,c`.
 std::vector<std::string> commaList(const std::string &text);
-/// The passes that `--disable` names; returns what is wrong, or nothing.
+/// Passes named by `--disable`; returns an error message or an empty string.
 std::string readDisabled(const CommandLine &line, std::set<std::string> &disabled);
-/// Reads `--internal-words`: instructions that plain code is to imitate, for tests.
+/// Reads `--internal-words`: bf16 instructions (AVX512_BF16, AMX) that plain code emulates, for
+/// tests.
 std::string readWords(const CommandLine &line, pipeline::Options &compile);
 
 } // namespace mx::driver

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sessions, programs and functions of mxc.h.
+// C API (mxc.h): sessions, programs and functions.
 #include "Driver/Installed.h"
-#include "Embed/Core.h"
+#include "Embed/Room.h"
 #include "Support/Limits.h"
 #include "mxrt/memory.h"
 #include <cstring>
@@ -13,7 +13,7 @@ using namespace mx::embed;
 mxc_error *mxc_session::takeError() {
   std::string text = err.str();
   err.str("");
-  // The code of the first error; what the driver says of itself has none.
+  // The code of the first error; errors of the driver itself have none.
   std::string code = "R0001";
   if (size_t at = text.find("error["); at != std::string::npos)
     code = text.substr(at + 6, text.find(']', at) - at - 6);
@@ -39,7 +39,7 @@ mxc_error *mxc_session::render(mxrt_status status) {
 
 namespace {
 
-/// One line, with single spaces.
+/// Collapses the text to one line with single spaces.
 std::string oneLine(std::string_view text) {
   std::string out;
   for (char c : text) {
@@ -134,10 +134,11 @@ void mxc_error_release(mxc_error *error) {
 
 mxc_error *mxc_session_create(const mxc_options *given, mxc_session **out) {
   *out = nullptr;
-  return guarded([&]() -> mxc_error * {
+  return guardedWithRoom(kRoomToCompile, [&]() -> mxc_error * {
     mxc_options options;
     mxc_options_init(&options);
-    // An older caller has a shorter struct; the rest keeps its defaults.
+    // ABI compatibility: an older caller has a shorter struct; the remaining fields keep their
+    // defaults.
     if (given)
       std::memcpy(&options, given, std::min<size_t>(given->struct_size, sizeof options));
     driver::SessionOptions wanted;
@@ -151,6 +152,7 @@ mxc_error *mxc_session_create(const mxc_options *given, mxc_session **out) {
     wanted.code.eager = options.eager || options.check_nan;
     wanted.checkNan = options.check_nan;
     wanted.tune = options.tune != 0;
+    wanted.check.sharesOptions = true; // shared by all programs of the session
     for (size_t i = 0; i < options.setting_count; ++i)
       wanted.check.options[options.settings[i].name] = options.settings[i].value;
     auto session = std::make_unique<mxc_session>();
@@ -198,7 +200,7 @@ mxc_error *mxc_session_memory(mxc_session *session, mxc_memory *out) {
 
 mxc_error *mxc_load_file(mxc_session *session, const char *path, mxc_module **out) {
   *out = nullptr;
-  return guarded([&]() -> mxc_error * {
+  return guardedWithRoom(kRoomToCompile, [&]() -> mxc_error * {
     std::string problem;
     auto text = readFile(path, limits::kMaxSourceBytes + 1, problem);
     if (!text)
@@ -211,12 +213,14 @@ mxc_error *mxc_load_file(mxc_session *session, const char *path, mxc_module **ou
 mxc_error *mxc_load_source(mxc_session *session, const char *name, const char *text, size_t size,
                            mxc_module **out) {
   *out = nullptr;
-  return guarded([&] { return load(session, name, "", std::string(text, size), out); });
+  return guardedWithRoom(kRoomToCompile, [&] {
+    return load(session, name, "", std::string(text, size), out);
+  });
 }
 
 mxc_error *mxc_module_function(mxc_module *module, const char *name, mxc_function **out) {
   *out = nullptr;
-  return guarded([&]() -> mxc_error * {
+  return guardedWithRoom(kRoomToCompile, [&]() -> mxc_error * {
     std::lock_guard guard(module->session->lock);
     std::unique_ptr<mxc_function> &slot = module->functions[name];
     if (!slot) {

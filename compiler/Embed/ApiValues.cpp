@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values of mxc.h.
+// C API (mxc.h): values.
 #include "Embed/Core.h"
 #include "Support/Suggest.h"
 #include "base/Halfs.h"
@@ -14,7 +14,7 @@ using namespace mx::embed;
 
 namespace {
 
-/// Checks a shape and fills in what is worked out from it.
+/// Checks a shape and fills in the fields derived from it.
 mxc_error *fillMemory(HostMemory &memory, mxc_dtype type, int32_t rank, const int64_t *shape,
                       const int64_t *strides) {
   if (type < MXC_BOOL || type > MXC_F64)
@@ -72,7 +72,7 @@ double asDouble(mxrt_dtype type, const void *data) {
   }
 }
 
-/// The one element of a tensor, or why there is none.
+/// The only element of a tensor, or an error if there is not exactly one.
 mxc_error *oneElement(mxc_value *value, const void *&out) {
   TensorValue *tensor = value->tensor();
   if (!tensor || tensor->elements() != 1)
@@ -89,7 +89,7 @@ mxc_value *makeNumber(mxc_kind kind, int64_t whole, double real) {
   return made;
 }
 
-/// The type of a part is worked out when somebody takes the part.
+/// Resolves the type of a part lazily, when the part is first accessed.
 void settleType(GroupValue &parent, size_t index) {
   GroupValue *part = parent.items[index]->group();
   if (!part || part->type.load(std::memory_order_acquire) ||
@@ -137,7 +137,7 @@ mxc_error *mxc_tensor_borrow(mxc_dtype type, int32_t rank, const int64_t *shape,
       return wrongUse("the memory of a tensor of " + std::string(mxrt_dtype_name(memory->type)) +
                       " is not aligned to " + std::to_string(size) + " bytes");
     memory->data = data;
-    memory->flags = flags;
+    memory->flags = flags & (MXC_WRITABLE | kOwnMemory);
     auto made = std::make_unique<TensorValue>();
     memory->release = release;
     memory->user = user;
@@ -162,8 +162,8 @@ mxc_error *mxc_tensor_copy(mxc_dtype type, int32_t rank, const int64_t *shape, c
     if (bytes > 0)
       std::memcpy(copy, data, static_cast<size_t>(bytes));
     auto release = [](void *user) { ::operator delete(user, std::align_val_t(MXRT_ALIGNMENT)); };
-    mxc_error *error =
-        mxc_tensor_borrow(type, rank, shape, nullptr, copy, MXC_WRITABLE, release, copy, out);
+    mxc_error *error = mxc_tensor_borrow(type, rank, shape, nullptr, copy,
+                                         MXC_WRITABLE | kOwnMemory, release, copy, out);
     if (error)
       release(copy);
     return error;
@@ -208,7 +208,7 @@ const char *mxc_value_type(mxc_value *value) {
   mxc_error_release(error);
   if (!made)
     return "";
-  // Another thread may have been faster.
+  // Another thread may have set it first.
   if (value->shown.compare_exchange_strong(text, made, std::memory_order_acq_rel))
     return made->c_str();
   delete made;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls. What a call runs is looked up by the types and sizes of its arguments; a graph then runs
-// without any lock, on the calling thread if its results are wanted at once.
+// Calls. A cache keyed by the types and sizes of the arguments finds the code of a call. A graph
+// then runs without any lock, on the calling thread if its results are wanted at once.
 #include "mxrt/call.h"
-#include "Embed/Core.h"
+#include "Embed/Room.h"
 #include "llvm/ADT/Hashing.h"
 #include <cstring>
 
 namespace mx::embed {
 namespace {
 
-/// What a call's code depends on: kinds, element types, sizes, types of models, values of static
-/// arguments. A null value is refused before.
+/// The cache key of a call: kinds, element types, sizes, types of models, values of static
+/// arguments. A null value has been rejected before.
 void addToKey(const mxc_function &function, const mxc_argument &argument, size_t index,
               llvm::SmallVectorImpl<int64_t> &key) {
   mxc_value &value = *argument.value;
@@ -49,7 +49,7 @@ void addToKey(const mxc_function &function, const mxc_argument &argument, size_t
     addText(argument.name);
 }
 
-/// Puts the leaves of a value on a list, in order. `isOwned`: nobody else can reach them.
+/// Flattens a value into its leaves, in order. `isOwned`: they have no other reference.
 struct FlatLeaf {
   mxc_value *value;
   bool isOwned;
@@ -64,7 +64,7 @@ void flatten(mxc_value &value, bool isOwned, llvm::SmallVectorImpl<FlatLeaf> &ou
   out.push_back({&value, isOwned});
 }
 
-/// Makes a value of the next tensors; their references become the value's.
+/// Builds a value from the next tensors; it takes over their references.
 mxc_value *build(const Form &form, const LifeRef &life, const sema::Type *type,
                  llvm::ArrayRef<mxrt_tensor *> tensors, size_t &next, bool isReady) {
   if (form.kind == MXC_TENSOR)
@@ -93,7 +93,7 @@ public:
   mxc_error *run(mxc_argument *arguments, bool isAsync, mxc_value *&result) {
     if (mxc_error *error = open(arguments))
       return error;
-    // The engine poisons what a call that failed was to change, in place or not.
+    // The engine poisons the arguments that a failed call was to update, in place or not.
     bool isReady = !isAsync && call.changed.empty();
     mxc_error *error = isReady ? runHere() : issue();
     if (error)
@@ -101,7 +101,7 @@ public:
     return close(arguments, isAsync, isReady, result);
   }
 
-  /// The same with the memory for its results; nothing is made.
+  /// Runs the call with caller-provided memory for its results; creates no values.
   mxc_error *runInto(mxc_argument *arguments) {
     if (mxc_error *error = checkRooms())
       return error;
@@ -113,13 +113,16 @@ public:
 private:
   mxc_error *open(mxc_argument *arguments) {
     for (const driver::OutsideTarget::Input &input : call.target.inputs)
+      if (input.isMut)
+        if (mxc_error *error = borrowed.before(session, *arguments[input.argument].value))
+          return error;
+    for (const driver::OutsideTarget::Input &input : call.target.inputs)
       flatten(*arguments[input.argument].value, input.isMut, leaves);
     if (leaves.size() != call.leaves.size())
       return wrongUse("an argument of `" + call.target.symbol + "` has the wrong parts");
     for (const FlatLeaf &leaf : leaves)
       if (TensorValue *tensor = leaf.value->tensor(); tensor && tensor->held)
-        if (mxrt_device on = mxrt_tensor_device(tensor->held);
-            on.index != bound.code->device.index)
+        if (mxrt_device on = mxrt_tensor_device(tensor->held); on.index != bound.code->device.index)
           return makeError("R0402", "error[R0402]: " + tensorTypeText(*tensor) +
                                         " is on cpu:" + std::to_string(on.index) + ", but `" +
                                         call.target.symbol + "` runs on cpu:" +
@@ -127,24 +130,29 @@ private:
     return nullptr;
   }
 
-  /// Makes values of what was computed.
+  /// Builds values from the outputs.
   mxc_error *close(mxc_argument *arguments, bool isAsync, bool isReady, mxc_value *&result) {
     mxc_error *error = nullptr;
     size_t next = 0, form = 0;
+    std::vector<ValueRef> before; // keeps borrowed memory alive until it is written
+    llvm::SmallVector<mxc_value **, 4> changed;
     for (const driver::OutsideTarget::Input &input : call.target.inputs)
       if (input.isMut) {
         mxc_value *&slot = arguments[input.argument].value;
         mxc_value *now =
             build(call.changed[form++], session.life, input.given, outputs, next, isReady);
-        mxc_value_release(slot);
+        before.push_back(ValueRef(slot));
         slot = now;
+        changed.push_back(&slot);
       }
     ValueRef made;
     if (call.target.resultType)
       made = ValueRef(build(call.result, session.life, call.target.result, outputs, next, isReady));
-    outputs.clear(); // they belong to the values now
+    outputs.clear(); // the values own them now
+    if ((error = borrowed.after(session, changed)))
+      return error;
     if (!isAsync && !isReady) {
-      // All outputs are written by one op: if one is there, all are.
+      // One op writes all outputs: if one is ready, all are.
       mxc_value *any = made ? made.get() : nullptr;
       for (const driver::OutsideTarget::Input &input : call.target.inputs)
         if (input.isMut && !error)
@@ -183,7 +191,7 @@ private:
     return nullptr;
   }
 
-  /// On this thread, now. Values that are on their way are waited for.
+  /// Runs synchronously on this thread. Waits for values that are still being computed.
   mxc_error *runHere() {
     llvm::SmallVector<void *, 32> buffers;
     llvm::SmallVector<uint64_t, 8> numbers(leaves.size());
@@ -209,7 +217,7 @@ private:
           return session.render(status);
         data = mxrt_tensor_data(dense);
       }
-      if (call.leaves[i].isHost) { // a number of the host, in a tensor
+      if (call.leaves[i].isHost) { // a host number, passed as a tensor
         std::memcpy(&numbers[i], data, static_cast<size_t>(mxrt_dtype_size(call.leaves[i].type)));
         data = &numbers[i];
       }
@@ -227,7 +235,8 @@ private:
     return status ? session.render(status) : nullptr;
   }
 
-  /// Through the engine, which waits for values and orders who reads and writes.
+  /// Runs asynchronously through the engine, which tracks dependencies: it waits for values and
+  /// orders reads and writes.
   mxc_error *issue() {
     llvm::SmallVector<run::GraphInput, 16> inputs;
     for (size_t i = 0; i < leaves.size(); ++i) {
@@ -268,7 +277,7 @@ private:
         std::memcpy(&out.number, data, static_cast<size_t>(mxrt_dtype_size(leaf.type)));
         return nullptr;
       }
-      if (isInPlace(index, *tensor)) { // held by the value alone
+      if (isInPlace(index, *tensor)) { // referenced by the value alone
         out.tensor = tensor->held;
         return nullptr;
       }
@@ -282,14 +291,14 @@ private:
     return nullptr;
   }
 
-  /// Whether an output is written over this leaf, which nobody else can see.
+  /// Whether an output overwrites this leaf, which has no other reference.
   bool isInPlace(size_t index, const TensorValue &tensor) const {
     return bound.outputOf[index] >= 0 && leaves[index].isOwned && tensor.held &&
            tensor.life == session.life && mxrt_tensor_is_dense(tensor.held);
   }
 
-  /// The tensor of an output that is written over an input: the input itself if nobody else sees
-  /// it, else a copy, which the graph reads as well.
+  /// The tensor of an output that overwrites an input (copy on write): the input itself if it is
+  /// not shared, otherwise a copy, which the graph reads as well.
   mxc_error *takeOver(size_t index, mxrt_tensor *&input) {
     mxrt_place place = call.target.place;
     TensorValue *value = leaves[index].value->tensor();
@@ -302,7 +311,7 @@ private:
       outputs.push_back(mxrt_tensor_retain(input));
       return nullptr;
     }
-    // What was made for this call, or is memory that the host lets be written.
+    // Created for this call, or host memory that may be written.
     bool isOurs = value ? value->held != input : true;
     if (isAligned && isOurs && (!value || leaves[index].isOwned) && !mxrt_tensor_is_shared(input)) {
       outputs.push_back(mxrt_tensor_retain(input));
@@ -342,8 +351,9 @@ private:
   mxc_session &session;
   const ReadyCall &call;
   const driver::BoundVariant &bound;
-  llvm::ArrayRef<mxc_room> rooms; ///< for all outputs, or none: tensors are made
+  llvm::ArrayRef<mxc_room> rooms; ///< for all outputs, or empty: tensors are created
   llvm::SmallVector<FlatLeaf, 16> leaves;
+  BorrowedMut borrowed;
   llvm::SmallVector<mxrt_tensor *, 8> temporary; ///< owned
   llvm::SmallVector<mxrt_tensor *, 8> outputs;   ///< owned, until values take them
 };
@@ -393,7 +403,7 @@ const Parameter *mxc_function::paramOf(const mxc_argument &argument, size_t inde
   return nullptr;
 }
 
-/// What runs for these arguments; found without a lock if they were seen before.
+/// The code for these arguments; found without a lock if the same types and sizes were seen before.
 static mxc_error *findReady(mxc_function &function, mxc_argument *arguments, size_t count,
                             const ReadyCall *&call) {
   llvm::SmallVector<int64_t, 64> key;
@@ -402,12 +412,15 @@ static mxc_error *findReady(mxc_function &function, mxc_argument *arguments, siz
       return wrongUse("argument " + std::to_string(i + 1) + " of `" + function.name + "` is NULL");
     addToKey(function, arguments[i], i, key);
   }
-  size_t bucket = static_cast<size_t>(llvm::hash_combine_range(key.begin(), key.end())) %
-                  function.ready.size();
+  size_t bucket =
+      static_cast<size_t>(llvm::hash_combine_range(key.begin(), key.end())) % function.ready.size();
   call = function.ready[bucket].load(std::memory_order_acquire);
   while (call && llvm::ArrayRef(call->key) != llvm::ArrayRef(key))
     call = call->next;
-  return call ? nullptr : resolve(function, arguments, count, key, bucket, call);
+  if (call)
+    return nullptr;
+  return guardedWithRoom(kRoomToCompile,
+                         [&] { return resolve(function, arguments, count, key, bucket, call); });
 }
 
 extern "C" mxc_error *mxc_call(mxc_function *function, mxc_argument *arguments, size_t count,
@@ -419,8 +432,10 @@ extern "C" mxc_error *mxc_call(mxc_function *function, mxc_argument *arguments, 
     if (mxc_error *error = findReady(*function, arguments, count, call))
       return error;
     mxc_value *made = nullptr;
-    mxc_error *error =
-        callReady(*function->module->session, *call, arguments, flags & MXC_ASYNC, made);
+    // Host code may call graphs with new sizes, and ops for the first time, which compiles.
+    mxc_error *error = guardedWithRoom(call->target.graph ? kRoomToCall : kRoomToCompile, [&] {
+      return callReady(*function->module->session, *call, arguments, flags & MXC_ASYNC, made);
+    });
     if (result)
       *result = made;
     else
@@ -439,6 +454,8 @@ extern "C" mxc_error *mxc_call_into(mxc_function *function, mxc_argument *argume
       return error;
     if (!call->target.graph)
       return wrongUse("`" + function->name + "` runs on several devices: its results are values");
-    return GraphCall(*function->module->session, *call, {rooms, room_count}).runInto(arguments);
+    return guardedWithRoom(kRoomToCall, [&] {
+      return GraphCall(*function->module->session, *call, {rooms, room_count}).runInto(arguments);
+    });
   });
 }

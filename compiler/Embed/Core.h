@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is behind the handles of mxc.h: a session of the driver and its lock, programs, functions
-// with the calls they are ready for, errors.
+// Implementation of the handles of mxc.h: a session of the driver and its lock, programs, functions
+// with their cached calls, errors.
 //
-// Who holds the lock may use the driver's session, the checker and the VM. A call that was resolved
-// before needs no lock: what it uses never changes.
+// The thread that holds the lock may use the driver's session, the checker and the VM. A call that
+// was resolved before needs no lock: everything it uses is immutable.
 #pragma once
 #include "Driver/Session.h"
 #include "Embed/Values.h"
@@ -18,7 +18,7 @@ struct mxc_error {
 
 namespace mx::embed {
 
-/// Sends what a program prints to the host's function, or nowhere.
+/// Forwards the program's output to the host's function, or discards it.
 class PrintBuffer final : public std::streambuf {
 public:
   void (*print)(void *, const char *, size_t) = nullptr;
@@ -38,7 +38,7 @@ protected:
   }
 };
 
-/// How a value is made of its leaves.
+/// How a value is built from its leaves.
 struct Form {
   mxc_kind kind = MXC_TENSOR;
   std::shared_ptr<const Layout> layout;
@@ -47,25 +47,26 @@ struct Form {
 
 /// A leaf of the arguments.
 struct Leaf {
-  bool isHost = false; ///< a number of the host
+  bool isHost = false; ///< a host number
   mxrt_dtype type = MXRT_F32;
 };
 
-/// A call whose arguments have known types and sizes: all that is the same each time.
+/// A resolved call for given types and sizes of arguments: everything that its calls have in
+/// common.
 struct ReadyCall {
   std::vector<int64_t> key;
   driver::OutsideTarget target;
   std::vector<Leaf> leaves;  ///< of all inputs of a graph
-  std::vector<Form> changed; ///< of what `mut` arguments become
+  std::vector<Form> changed; ///< new values of the `mut` arguments
   Form result;
-  ReadyCall *next = nullptr; ///< in its bucket
+  ReadyCall *next = nullptr; ///< next in its hash bucket
 };
 
 struct Parameter {
   std::string name, type;
   uint32_t flags = 0;
   bool isLiteral = false;            ///< its value is part of the call's key
-  std::optional<ElementType> scalar; ///< it is a scalar of this type
+  std::optional<ElementType> scalar; ///< the type, if it is a scalar
 };
 
 } // namespace mx::embed
@@ -75,7 +76,7 @@ struct mxc_function {
   std::string name, signature, result;
   bool isGraph = false;
   std::vector<mx::embed::Parameter> params;
-  /// Added to under the session's lock, read without it.
+  /// Appended to under the session's lock, read lock-free.
   std::array<std::atomic<mx::embed::ReadyCall *>, 64> ready{};
 
   ~mxc_function();
@@ -90,7 +91,7 @@ struct mxc_module {
 };
 
 struct mxc_session {
-  std::recursive_mutex lock; ///< errors of tensors are rendered while it may be held
+  std::recursive_mutex lock; ///< recursive: errors of tensors are rendered while it may be held
   mx::embed::LifeRef life = std::make_shared<mx::embed::Life>();
   mx::embed::PrintBuffer printed;
   std::ostream out{&printed};
@@ -101,24 +102,24 @@ struct mxc_session {
   std::unique_ptr<mx::driver::Session> session;
 
   mxrt_runtime *runtime() const { return session->runtimeOf(); }
-  /// What was written since the last time, as an error; the lock is held.
+  /// The text written since the last call, as an error; the lock is held.
   mxc_error *takeError();
-  /// The same where nothing went wrong: it is for whoever wants warnings.
+  /// The same after success: passes the text on to the host's handler for warnings.
   void passNotices();
-  /// An error of a run as the driver writes it. Takes `status` over; takes the lock.
+  /// Renders a runtime error as the driver does. Takes ownership of `status`; takes the lock.
   mxc_error *render(mxrt_status status);
 };
 
 namespace mx::embed {
 
-/// An error that no session is needed for. Never fails.
+/// An error that needs no session. Never fails.
 mxc_error *makeError(const char *code, std::string text);
-/// R0002: the host handed over what cannot be.
+/// R0002: the host passed an invalid argument.
 mxc_error *wrongUse(const std::string &message);
-/// The constant errors; releasing one is harmless.
+/// The constant errors; releasing one has no effect.
 mxc_error *noMemory();
 mxc_error *internalError();
-/// Runs `body`, which returns an error; what it throws is one too.
+/// Runs `body`, which returns an error; exceptions become errors too.
 template <class F> mxc_error *guarded(F body) {
 #if defined(__cpp_exceptions)
   try {
@@ -135,25 +136,40 @@ template <class F> mxc_error *guarded(F body) {
 
 /// Waits for the elements of all parts of a value.
 mxc_error *waitFor(mxc_value &value);
-/// A tensor of the session with the elements in row-major order, which the caller owns; it may
-/// still be on its way.
+/// A tensor of the session with the elements in row-major order, owned by the caller; it may still
+/// be in flight.
 mxc_error *tensorFor(mxc_session &session, TensorValue &value, mxrt_tensor *&out);
 /// A number as a tensor of rank 0.
 mxc_error *tensorOfNumber(mxc_session &session, const NumberValue &value, mxrt_dtype type,
                           mxrt_tensor *&out);
-/// The bytes of a number as an element.
+/// The bytes of a number in the given element type.
 uint64_t bitsOf(const NumberValue &value, mxrt_dtype type);
 
-/// Finds what a call runs, or has it made. The lock is not held.
+/// Host memory that the `mut` arguments of a call may write.
+class BorrowedMut {
+public:
+  /// Called for each `mut` argument in order, before the call.
+  mxc_error *before(mxc_session &session, mxc_value &value);
+  /// Copies the new values of the arguments into that memory; the values refer to that memory
+  /// again.
+  mxc_error *after(mxc_session &session, llvm::ArrayRef<mxc_value **> changed);
+
+private:
+  std::vector<TensorValue *> hosts; ///< of each leaf; null: not such memory. Owned by the arguments
+  bool any = false;
+};
+
+/// Finds the code of a call, or compiles it. The lock is not held.
 mxc_error *resolve(mxc_function &function, const mxc_argument *arguments, size_t count,
                    llvm::ArrayRef<int64_t> key, size_t bucket, const ReadyCall *&out);
-/// The type of part `index` of a value of this type; null if it is not known. The lock is held.
+/// The type of part `index` of a value of this type; null if unknown. The lock is held.
 const sema::Type *partType(sema::Sema &sema, const sema::Type *type, size_t index);
 
-/// Calls a function of the VM; the lock is not held. Mut arguments are replaced.
+/// Calls a function of the VM; the lock is not held. Replaces `mut` arguments.
 mxc_error *callFunction(mxc_session &session, const ReadyCall &call, mxc_argument *arguments,
                         mxc_value *&result);
-/// A value of the VM as one of the host; null, and why, if it cannot leave. The lock is held.
+/// Converts a VM value to a host value; null if it cannot leave the VM, with the reason in
+/// `problem`. The lock is held.
 mxc_value *fromVm(mxc_session &session, const mxrt::host::Value &value, const sema::Type *type,
                   std::string &problem);
 

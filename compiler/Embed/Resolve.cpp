@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From the values of a call to what it runs: their types go to the checker, and what it finds is
-// compiled. The only part of a call that takes the session's lock.
+// Resolution of a call: passes the types of its values to the checker and compiles the result. The
+// only part of a call that takes the session's lock.
 #include "Embed/Core.h"
 #include <cstdio>
 
@@ -19,7 +19,7 @@ const sema::Type *partType(sema::Sema &sema, const sema::Type *type, size_t inde
     sema::NominalInfo &nominal = *type->nominal;
     sema.resolveFields(nominal);
     sema::Bindings bindings = sema.bindingsOf(type);
-    // Fields, then the constructor's parameters that are kept (as IRGen lays them out).
+    // Fields, then the constructor's parameters that are kept (the layout of IRGen).
     if (index < nominal.fields.size()) {
       sema.resolveField(nominal, nominal.fields[index]);
       return sema.types.substitute(nominal.fields[index].type, bindings);
@@ -75,7 +75,7 @@ std::string literalOf(const mxc_value &given) {
   return out.find_first_of(".en") == std::string::npos ? out + ".0" : out;
 }
 
-/// What the checker is told about an argument; an error if that cannot be said.
+/// Describes an argument to the checker; an error if that is impossible.
 mxc_error *describe(mxc_session &session, const mxc_function &function,
                     const mxc_argument &argument, size_t index, driver::OutsideArgument &out) {
   sema::Sema &sema = session.session->checker().sema();
@@ -159,7 +159,7 @@ mxc_error *resolve(mxc_function &function, const mxc_argument *arguments, size_t
                    llvm::ArrayRef<int64_t> key, size_t bucket, const ReadyCall *&out) {
   mxc_session &session = *function.module->session;
   std::lock_guard guard(session.lock);
-  // Another thread may have been faster.
+  // Another thread may have resolved it first.
   std::atomic<ReadyCall *> &slot = function.ready[bucket];
   for (out = slot.load(); out; out = out->next)
     if (llvm::ArrayRef(out->key) == key)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Making values, looking at them, and waiting for them.
+// Creation and inspection of values, and waiting for them.
 #include "Embed/Values.h"
 #include "Embed/Core.h"
 #include "base/Halfs.h"
@@ -51,7 +51,7 @@ mxc_error *wrongUse(const std::string &message) {
   return makeError("R0002", "error[R0002]: " + message + "\n");
 }
 
-// Made when the library is loaded: when they are needed there is nothing to make them from.
+// Allocated when the library is loaded: when they are needed, memory has run out.
 static mxc_error outOfMemory{"R0101", "error[R0101]: out of memory\n"};
 static mxc_error unexpected{"R0001", "error[R0001]: internal error in libmxc\n"};
 mxc_error *noMemory() { return &outOfMemory; }
@@ -79,7 +79,8 @@ mxc_error *waitFor(mxc_value &value) {
   return nullptr;
 }
 
-/// Memory outside of the session as a tensor of it, which keeps `value` until it goes.
+/// Wraps memory outside of the session as a tensor of the session, which keeps `value` alive until
+/// it is freed.
 static mxc_error *borrowFor(mxc_session &session, TensorValue &value, mxrt_tensor *&out) {
   mxrt_device cpu = {MXRT_CPU, 0};
   if (!value.host)
@@ -90,7 +91,7 @@ static mxc_error *borrowFor(mxc_session &session, TensorValue &value, mxrt_tenso
   const int64_t *strides = value.host ? (value.host->isDense ? nullptr : value.host->strides)
                                       : mxrt_tensor_strides(value.held);
   void *data = value.host ? value.host->data : mxrt_tensor_data(value.held);
-  // What others hold must not be written; if nobody does, this one reference was the host's.
+  // Shared memory must not be written; if it is not shared, the only reference was the host's.
   bool mayWrite = value.host && (value.host->flags & MXC_WRITABLE);
   mxrt_status status = mxrt_tensor_borrow(
       session.runtime(), &cpu, value.dtype(), value.rank(), value.shape(), strides, data,

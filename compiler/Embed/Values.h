@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values as hosts hold them: counted trees whose leaves are tensors and numbers. They are made once
-// and never change, so any thread may read them; only a call that takes a value over, of which
-// nobody else knows, may use its parts again.
+// Values as hosts hold them: reference-counted trees whose leaves are tensors and numbers. They are
+// immutable after creation, so any thread may read them. Only a call that takes ownership of a
+// value with no other reference may reuse its parts.
 #pragma once
 #include "mxc/mxc.h"
 #include "mxrt/tensor.h"
@@ -17,7 +17,7 @@ class Type;
 
 namespace mx::embed {
 
-/// What a session and its values share: whether the session is still there.
+/// State shared by a session and its values: whether the session still exists.
 struct Life {
   std::atomic<mxrt_runtime *> runtime{nullptr}; ///< null once the session has ended
   mxc_session *session = nullptr;
@@ -45,7 +45,7 @@ struct mxc_value {
 
   const mxc_kind kind;
   std::atomic<int64_t> refs{1};
-  std::atomic<const std::string *> shown{nullptr}; ///< the text of its type, once asked for
+  std::atomic<const std::string *> shown{nullptr}; ///< the text of its type, computed on demand
 
   bool isOwned() const { return refs.load(std::memory_order_acquire) == 1; }
   mx::embed::TensorValue *tensor();
@@ -56,7 +56,10 @@ struct mxc_value {
 
 namespace mx::embed {
 
-/// Memory of the host, as it was handed over.
+/// In HostMemory::flags: a private copy of the value, invisible to the host.
+inline constexpr uint32_t kOwnMemory = uint32_t(1) << 31;
+
+/// Host memory, as it was passed.
 struct HostMemory {
   mxrt_dtype type;
   int32_t rank;
@@ -73,18 +76,18 @@ struct TensorValue final : mxc_value {
   TensorValue() : mxc_value(MXC_TENSOR) {}
   ~TensorValue() override;
 
-  /// A tensor of a session, whose reference it takes over; or else memory of the host.
+  /// A tensor of a session, whose reference it takes over; or else host memory.
   mxrt_tensor *held = nullptr;
   LifeRef life;
   std::unique_ptr<HostMemory> host;
-  std::atomic<bool> ready{false};             ///< the elements are there, without an error
-  std::atomic<mxrt_tensor *> packed{nullptr}; ///< the elements in row-major order, if `held` is not
+  std::atomic<bool> ready{false};             ///< the elements are computed, without an error
+  std::atomic<mxrt_tensor *> packed{nullptr}; ///< row-major copy, if `held` is not row-major
 
   mxrt_dtype dtype() const { return held ? mxrt_tensor_dtype(held) : host->type; }
   int32_t rank() const { return held ? mxrt_tensor_rank(held) : host->rank; }
   const int64_t *shape() const { return held ? mxrt_tensor_shape(held) : host->shape; }
   int64_t elements() const { return held ? mxrt_tensor_elements(held) : host->elements; }
-  /// The address of the elements if they are there and in row-major order, else null.
+  /// The address of the elements if they are computed and in row-major order, otherwise null.
   void *readyData() const {
     if (host)
       return host->isDense ? host->data : nullptr;
@@ -94,7 +97,7 @@ struct TensorValue final : mxc_value {
   }
 };
 
-/// A bool, an integer or a float of the host.
+/// A host bool, integer or float.
 struct NumberValue final : mxc_value {
   explicit NumberValue(mxc_kind kind) : mxc_value(kind) {}
   int64_t whole = 0;
@@ -115,10 +118,10 @@ struct GroupValue final : mxc_value {
   LifeRef life;
   std::shared_ptr<const Layout> layout;          ///< of structs
   std::vector<mxc_value *> items;                ///< owned
-  std::atomic<const sema::Type *> type{nullptr}; ///< as its session knows it; null: not yet
+  std::atomic<const sema::Type *> type{nullptr}; ///< in its session; null: not resolved yet
 };
 
-/// Owner of one reference.
+/// Owns one reference.
 class ValueRef {
 public:
   ValueRef() = default;
@@ -142,7 +145,7 @@ private:
   mxc_value *raw = nullptr;
 };
 
-/// A value of a tensor of a session; takes the reference over.
+/// A value for a tensor of a session; takes over the reference.
 mxc_value *makeTensorValue(mxrt_tensor *tensor, const LifeRef &life, bool isReady);
 /// "f32[2, 3]"
 std::string tensorTypeText(const TensorValue &value);

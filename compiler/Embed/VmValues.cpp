@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of plain functions: values go into the VM and come back.
+// Calls of plain functions: conversion of values to the VM and back.
 #include "Embed/Core.h"
 #include "eager/TensorValue.h"
 
@@ -11,7 +11,7 @@ using mxrt::host::Value;
 
 namespace {
 
-/// A value of the VM for one of the host; unset, and `error`, if that cannot be.
+/// Converts a host value to a VM value; unset on failure, with `error` set.
 Value toVm(mxc_session &session, mxc_value &given, mlir::Type type, mxc_error *&error) {
   Heap &heap = session.session->machine().heap();
   auto wrong = [&] {
@@ -89,7 +89,7 @@ Value toVm(mxc_session &session, mxc_value &given, mlir::Type type, mxc_error *&
   return out;
 }
 
-/// Values of other sessions are waited for before this session is locked: an error of theirs needs
+/// Waits for values of other sessions before this session is locked: rendering their errors takes
 /// their lock.
 mxc_error *waitForOthers(const mxc_session &session, mxc_value &value) {
   if (TensorValue *tensor = value.tensor())
@@ -164,6 +164,11 @@ mxc_value *fromVm(mxc_session &session, const Value &value, const sema::Type *ty
 
 mxc_error *callFunction(mxc_session &session, const ReadyCall &call, mxc_argument *arguments,
                         mxc_value *&result) {
+  BorrowedMut borrowed;
+  for (const driver::OutsideTarget::Input &input : call.target.inputs)
+    if (input.isMut)
+      if (mxc_error *error = borrowed.before(session, *arguments[input.argument].value))
+        return error;
   for (const driver::OutsideTarget::Input &input : call.target.inputs)
     if (mxc_error *error = waitForOthers(session, *arguments[input.argument].value))
       return error;
@@ -212,12 +217,17 @@ mxc_error *callFunction(mxc_session &session, const ReadyCall &call, mxc_argumen
   if (error)
     return error;
   size_t next = 0;
+  std::vector<ValueRef> before; // keeps borrowed memory alive until it is written
+  llvm::SmallVector<mxc_value **, 4> slots;
   for (const driver::OutsideTarget::Input &input : target.inputs)
     if (input.isMut) {
       mxc_value *&slot = arguments[input.argument].value;
-      mxc_value_release(slot);
+      before.push_back(ValueRef(slot));
       slot = changed[next++].take();
+      slots.push_back(&slot);
     }
+  if ((error = borrowed.after(session, slots)))
+    return error;
   result = made.take();
   return nullptr;
 }

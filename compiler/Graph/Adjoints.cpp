@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Part of Differentiate: adjoints of tensors, arrays and aggregates (types, accumulation,
+// conversion to gradients) and the ops that gradient rules build.
 #include "Graph/Adjoints.h"
 #include "Graph/Zeros.h"
 
@@ -64,7 +67,7 @@ Type Reverse::gradientType(Type type, Type wanted) {
 
 // --------------------------------------------------------------------------------------- adjoints
 
-/// The part of an aggregate's adjoint type that belongs to part `i`, or -1.
+/// The position of part `i` in the aggregate's adjoint type; -1 if the part has no adjoint.
 static int64_t adjointPart(ArrayRef<Type> types, size_t i,
                            llvm::function_ref<Type(Type)> adjointType) {
   int64_t place = 0;
@@ -208,7 +211,8 @@ Value Reverse::wholeNumber(int64_t value) {
   return make<ir::ConstantOp>(ir::TensorType::host(b.getI64Type()), b.getI64IntegerAttr(value));
 }
 
-/// A number with the elements of `like`: of the host, if the host has such numbers.
+/// A scalar constant with the element type of `like`: on the host, unless the host has no such type
+/// (f16, bf16).
 Value Reverse::number(Value like, double value) {
   Type element = typeOf(like).getElement();
   auto type = ir::TensorType::host(element);
@@ -241,14 +245,14 @@ Value Reverse::sum(Value value, ArrayRef<int64_t> axes, bool keep) {
                          keep ? b.getUnitAttr() : UnitAttr());
 }
 
-/// Other words for the same sizes, or another device.
+/// Casts to equal sizes that are written differently (a reshape), or copies to another device.
 Value Reverse::shaped(Value value, ir::TensorType type) {
   if (!type.isHost() && typeOf(value).getDevice() != type.getDevice())
     value = make<ir::ToDeviceOp>(typeOf(value).onDevice(type.getDevice().getValue()), value);
   return typeOf(value) == type ? value : make<ir::ReshapeOp>(type, value);
 }
 
-/// What was stretched is added up again; what is too small is stretched.
+/// The adjoint of a broadcast: sums over the broadcast axes. Broadcasts what is too small.
 Value Reverse::sumTo(Value value, ir::TensorType type) {
   value = onDevice(value);
   ArrayRef<ir::SizeAttr> have = typeOf(value).getSizes(), want = type.getSizes();

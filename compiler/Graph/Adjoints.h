@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the rules of the reverse pass share. The adjoint of a value is the gradient of the result by
-// it. Tensors have one of their own type (on a device, also for numbers of the host); aggregates
-// have one for each part that has floats, so that what nobody used stays nothing instead of zeros.
+// Reverse-mode autodiff (vector-Jacobian product): state and helpers that the gradient rules
+// share. The adjoint of a value is the gradient of the result with respect to it. A tensor has an
+// adjoint of its own type, always on a device, also for host scalars. An aggregate has one adjoint
+// for each part that holds floats: the adjoint of an unused part stays empty and costs no zeros.
 #pragma once
 #include "Graph/Sizes.h"
 #include "dialects/mx/Marks.h"
@@ -13,56 +14,57 @@
 namespace mx::graph {
 
 struct Adjoint {
-  mlir::Value value;          ///< of a tensor, or of an array as a whole
-  std::vector<Adjoint> parts; ///< of an aggregate or array, by part
+  mlir::Value value;          ///< of a tensor, or of a whole array
+  std::vector<Adjoint> parts; ///< of an aggregate or array, per part
   bool isZero() const {
     return !value && llvm::all_of(parts, [](const Adjoint &part) { return part.isZero(); });
   }
 };
 
-/// Reverses the body of one function, which has no calls.
+/// Differentiates the body of one function, in reverse or forward mode. Calls are inlined before,
+/// except those of functions with a rule of their own or with `@remat`.
 class Reverse {
   friend class RoutineRules; ///< GradientRoutines.cpp
 
 public:
-  /// Gradients of more than `limit` ops are refused.
+  /// Gradients with more than `limit` ops are rejected.
   Reverse(mlir::FunctionOpInterface function, mlir::SymbolTable &symbols, int64_t limit)
       : function(function), symbols(symbols), limit(limit),
         b(function.getLoc(), function.getContext()) {}
 
-  /// Appends the gradients of the function's first result by its arguments `wrt` to its results.
-  /// `wanted` are their types, as far as they name the parts of aggregates. Warns about those that
-  /// the result does not depend on, at the place of the argument.
+  /// Appends the gradients of the function's first result with respect to its arguments `wrt` to
+  /// its results. `wanted` are the gradient types, which name the wanted parts of aggregates. Warns
+  /// about parts that the result does not depend on, at the location of the argument.
   llvm::LogicalResult run(mlir::ArrayRef<int64_t> wrt, mlir::TypeRange wanted);
 
-  /// Gives the function an argument more for each of `wrt`, its tangent, and the tangent of its
-  /// first result as its last result.
+  /// Forward mode (Jacobian-vector product). Appends a tangent argument for each of `wrt`, and the
+  /// tangent of the first result as the last result.
   llvm::LogicalResult runForward(mlir::ArrayRef<int64_t> wrt);
 
-  /// One leaf of a carried value: the path to it through aggregates and arrays.
+  /// One leaf of a loop-carried value: the path to it through aggregates and arrays.
   struct Leaf {
     unsigned carried;
     llvm::SmallVector<int64_t> path;
   };
-  /// Of ops that run again in the reverse pass: those of the first run.
+  /// Maps an op recomputed in the reverse pass to its original in the forward pass.
   using Originals = llvm::DenseMap<mlir::Operation *, mlir::Operation *>;
 
 private:
   // ---- Adjoints.cpp
-  /// The type of an adjoint as one value; null if there is nothing to differentiate by.
+  /// The type of an adjoint as one value; null if the type holds no floats.
   mlir::Type adjointType(mlir::Type type);
   bool isActive(mlir::Value value) const { return active.contains(value); }
   void add(Adjoint &into, const Adjoint &more, mlir::Type type);
-  /// Adds to the adjoint of `value`. A tensor's contribution may be of the shape it was stretched
-  /// to.
+  /// Accumulates into the adjoint of `value`. The contribution to a tensor may have the shape that
+  /// the tensor was broadcast to.
   void contribute(mlir::Value value, const Adjoint &more);
   void contribute(mlir::Value value, mlir::Value more) { contribute(value, Adjoint{more, {}}); }
-  /// As one value of type adjointType(type), zeros where there is nothing.
+  /// The adjoint as one value of type adjointType(type), with zeros for empty parts.
   mlir::Value whole(const Adjoint &adjoint, mlir::Type type);
   Adjoint apart(mlir::Value value, mlir::Type type);
-  /// The elements of an array one by one; fails if their number is not known.
+  /// Splits the adjoint of an array into its elements; fails if their number is not known.
   bool spread(Adjoint &adjoint, ir::ArrayType type);
-  /// In the form of a gradient: only the parts that `wanted` names.
+  /// Converts an adjoint to a gradient: only the parts that `wanted` names.
   mlir::Value asGradient(const Adjoint &adjoint, mlir::Type type, mlir::Type wanted,
                          const std::string &path, llvm::SmallVectorImpl<std::string> &unused);
   mlir::Type gradientType(mlir::Type type, mlir::Type wanted);
@@ -94,20 +96,23 @@ private:
   mlir::LogicalResult withoutRule(mlir::Operation *op);
   static llvm::StringRef wrongRule();
 
-  // Each takes the ops it has a rule for, and says in `handled` whether it had one.
+  // Each handles the ops it has a rule for and reports in `handled` whether it had one.
   // ---- GradientElementwise.cpp
   void elementwiseRule(mlir::Operation *op, mlir::Value g, bool &handled);
   void power(mlir::Operation *op, mlir::Value g);
+  void angle(mlir::Operation *op, mlir::Value g);
+  mlir::Value conditionOf(mlir::Operation *op);
   // ---- GradientTensors.cpp
-  llvm::LogicalResult tensorRule(mlir::Operation *op, mlir::Value g, bool &handled);
+  void tensorRule(mlir::Operation *op, mlir::Value g, bool &handled);
   void productOf(ir::ProdOp op, mlir::Value g);
   void extreme(mlir::Operation *op, mlir::Value g, mlir::ArrayRef<int64_t> axes, bool keep);
   void matmul(ir::MatmulOp op, mlir::Value g);
   void concat(ir::ConcatOp op, mlir::Value g);
+  Adjoint &adjointOf(mlir::Value x, mlir::Block *block);
   void takeBack(ir::TakeOp op, mlir::Value g);
   void sliceBack(ir::SliceOp op, mlir::Value g);
-  llvm::LogicalResult update(ir::UpdateOp op, mlir::Value g);
-  llvm::LogicalResult updateValue(ir::UpdateOp op, mlir::Value g);
+  void update(ir::UpdateOp op, mlir::Value g);
+  void updateValue(ir::UpdateOp op, mlir::Value g);
   mlir::Value stretchBack(mlir::Value g, ir::TensorType to, mlir::ArrayRef<int64_t> axes);
   // ---- GradientWindows.cpp
   void convolution(ir::ConvOp op, mlir::Value g);
@@ -153,15 +158,16 @@ private:
   llvm::SmallVector<mlir::Value> productsOfTurns(ir::ForOp back, unsigned first,
                                                  llvm::ArrayRef<Adjoint> before);
   // ---- GradientKept.cpp
-  /// Marks what stands for a leaf of a carried value, with its number.
+  /// Marks the placeholder of a leaf of a carried value; holds the number of the leaf.
   static constexpr char kLeaf[] = "mx.leaf";
   std::optional<ir::SizeAttr> boundOf(mlir::Operation *op);
   mlir::FailureOr<ir::SizeAttr> turnsOf(mlir::Operation *op);
-  /// What the first run keeps of each turn: a leaf of a carried value, or the result of an op.
+  /// A value that the forward loop saves in each iteration: a leaf of a carried value, or the
+  /// result of an op.
   struct Kept {
-    mlir::Value back;  ///< what stands for it in the reverse pass
+    mlir::Value back;  ///< its placeholder in the reverse loop
     const Leaf *leaf;  ///< or null
-    mlir::Value first; ///< in the first run, if it is no leaf
+    mlir::Value first; ///< in the forward loop, if it is not a leaf
   };
   llvm::SmallVector<mlir::Operation *> partsOnly(ir::UndefOp leaf, const Originals &originals);
   llvm::LogicalResult keepStates(mlir::Operation *op, ir::ForOp back, mlir::Operation *pending,
@@ -173,13 +179,17 @@ private:
   mlir::SymbolTable &symbols;
   int64_t limit;
   mlir::ImplicitLocOpBuilder b;
-  llvm::DenseSet<mlir::Value> active; ///< depends on what is differentiated by, and has floats
+  llvm::DenseSet<mlir::Value> active; ///< depends on the differentiated arguments, and holds floats
   llvm::DenseMap<mlir::Value, Adjoint> adjoints;
-  /// If set, contributions to `capturedOf` go here, in the shape of the result, and no others
-  /// count.
+  /// If set, contributions to `capturedOf` are collected here, in the shape of the result, and all
+  /// others are dropped.
   llvm::SmallVectorImpl<mlir::Value> *captured = nullptr;
   mlir::Value capturedOf;
-  mlir::Operation *failedAt = nullptr; ///< where an array's length would have to be known
+  mlir::Operation *failedAt = nullptr; ///< the op that needs an array of known length
 };
+
+/// Rewrites `select(x <= c, c, x)` to `maximum(x, c)` after differentiation. Both have the same
+/// value but not the same slope at c. A matmul can fuse the single op into its epilogue.
+void takeExtremes(mlir::ModuleOp module);
 
 } // namespace mx::graph

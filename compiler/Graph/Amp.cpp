@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Amp: `@amp`, mixed precision. Weights, sums and all else stay f32; only what a product reads is
-// rounded to 16 bits, and what it gives. Differentiate comes later, so the products of a reverse
-// pass are of 16 bits too, and gradients of f32 weights are f32.
+// Amp: `@amp`, automatic mixed precision. Weights, sums and everything else stay f32; only
+// the operands and results of matmuls and convolutions are rounded to 16 bits. Differentiate runs
+// later, so the matmuls of the reverse pass use 16 bits too, and gradients of f32 weights are f32.
 #include "Graph/Passes.h"
 #include "dialects/mx/Marks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -22,8 +22,8 @@ bool isWideProduct(Operation *op) {
          cast<ir::TensorType>(op->getResult(0).getType()).getElement().isF32();
 }
 
-/// The names of functions that an op or function holds, and how to replace them. `mx.eager` is a
-/// text, since it names what runs instead, not what is called.
+/// Replaces the function symbols that an op or function refers to. `mx.eager` is a string
+/// attribute, because it names a function that runs instead, not a callee.
 void eachName(Operation *op, llvm::function_ref<StringAttr(StringAttr)> replace) {
   for (NamedAttribute held : llvm::to_vector(op->getAttrs())) {
     if (auto symbol = dyn_cast<FlatSymbolRefAttr>(held.getValue()))
@@ -37,7 +37,7 @@ class Narrower {
 public:
   explicit Narrower(ModuleOp module) : symbols(module) { findProducts(module); }
 
-  /// Products of a function become those of `element`, and so do those of what it calls.
+  /// Narrows the matmuls of a function and of its callees to `element`.
   void narrow(FunctionOpInterface function, Type element) {
     llvm::DenseMap<Value, Value> narrowed;
     auto replace = [&](StringAttr name) { return narrowedFunction(name, element); };
@@ -54,10 +54,10 @@ public:
 
 private:
   SymbolTable symbols;
-  llvm::DenseSet<StringAttr> multiply; ///< functions that reach a product
+  llvm::DenseSet<StringAttr> multiply; ///< functions that reach a matmul or convolution
   std::map<std::pair<void *, void *>, StringAttr> made;
 
-  /// Most functions have nothing to narrow, and need no copy.
+  /// Finds the functions to narrow. Most functions have nothing to narrow and need no clone.
   void findProducts(ModuleOp module) {
     llvm::DenseMap<StringAttr, SmallVector<StringAttr>> callers;
     SmallVector<StringAttr> work;
@@ -79,7 +79,8 @@ private:
         llvm::append_range(work, callers.lookup(name));
   }
 
-  /// The copy of a function for products of `element`. One that says itself how it computes stays.
+  /// The clone of a function with matmuls in `element`. A function with its own `@amp` stays as it
+  /// is.
   StringAttr narrowedFunction(StringAttr name, Type element) {
     auto function = symbols.lookup<FunctionOpInterface>(name);
     if (!function || function.isExternal() || function->hasAttr(ir::kAmp) ||
@@ -99,7 +100,7 @@ private:
     return out;
   }
 
-  /// The value in 16 bits, right after the value itself: once, however many products read it.
+  /// The value cast to 16 bits, right after its definition: one cast for all matmuls that read it.
   static Value cast16(Value value, Type element, Location at,
                       llvm::DenseMap<Value, Value> &narrowed) {
     Value &known = narrowed[value];

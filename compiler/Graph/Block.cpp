@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Block: large matrices between two products are computed in blocks of rows that stay in the cache.
-// BlockChains.h tells which; here loops are written for them.
+// Block: FlashAttention-style tiling of matmul chains. Large matrices between two matmuls are
+// computed in blocks of rows that stay in the cache. A block has all columns, so softmax needs no
+// online rescaling. BlockChains.h finds the chains; this file emits the loops:
 //
-//   for each place of the first batch axes:
-//     parts of what all rows need
+//   for each index of the outer batch axes:
+//     slice the operands that all rows share
 //     for each block of rows:
-//       parts of what these rows need, the ops of the chain
-//       rows of results are put in their places; products that sum over rows go on with their sums
+//       slice the operands of these rows, run the ops of the chain
+//       store the rows of the results; matmuls that reduce over rows accumulate
 #include "Graph/BlockChains.h"
 #include "Graph/Passes.h"
 #include "Graph/Zeros.h"
@@ -24,10 +25,10 @@ namespace mx::graph {
 
 namespace {
 
-/// What is looped over.
+/// The loops of a tiled chain.
 struct Cut {
-  size_t axes;  ///< batch axes, from the first on
-  int64_t rows; ///< of a block; all: rows are not looped over
+  size_t axes;  ///< looped batch axes, outermost first
+  int64_t rows; ///< per block; if all: no loop over rows
 };
 
 int64_t bytesOf(Type element, ArrayRef<int64_t> sizes) {
@@ -40,7 +41,7 @@ int64_t bytesOf(Type element, ArrayRef<int64_t> sizes) {
 
 Type elementOf(Value value) { return cast<ir::TensorType>(value.getType()).getElement(); }
 
-/// Writes the loops of one round.
+/// Emits the loops of one round.
 class RoundWriter {
 public:
   RoundWriter(const Chain &chain, const ChainRound &round, Cut cut,
@@ -48,7 +49,7 @@ public:
       : chain(chain), round(round), cut(cut), kept(kept),
         b(round.ends.back().op.getLoc(), round.ends.back().op) {}
 
-  /// What stands for the results of the ends and for round.rows, in this order.
+  /// Returns the replacements of the ends' results and of round.rows, in this order.
   SmallVector<Value> run() {
     SmallVector<Value> carried;
     for (const ChainEnd &end : round.ends)
@@ -62,13 +63,12 @@ private:
   const Chain &chain;
   const ChainRound &round;
   Cut cut;
-  const llvm::DenseMap<Value, Value> &kept; ///< results of rows of earlier rounds
+  const llvm::DenseMap<Value, Value> &kept; ///< per-row results of earlier rounds
   ImplicitLocOpBuilder b;
-  SmallVector<Value> places; ///< along the batch axes that are looped over
-  Value from, to;            ///< the rows of this block, if it has not all
+  SmallVector<Value> places; ///< indices along the looped batch axes
+  Value from, to;            ///< the rows of this block; null if it has all
   int64_t height = chain.rows();
-  /// Parts of tensors that all rows need, and those of this block, by the tensor and where its rows
-  /// lie.
+  /// Slices that all rows share, and slices of this block, keyed by the tensor and its row axis.
   std::map<std::pair<void *, int>, Value> whole, ofRows;
 
   bool isCut() const { return cut.rows < chain.rows(); }
@@ -85,7 +85,8 @@ private:
 
   // --------------------------------------------------------------------------------------- loops
 
-  /// A loop of `turns`, written with what `body` makes of its number and what it carries.
+  /// Emits a loop of `turns` iterations; `body` builds its body from the induction variable and the
+  /// carried values.
   SmallVector<Value> loop(int64_t turns, ArrayRef<Value> carried,
                           llvm::function_ref<SmallVector<Value>(Value, SmallVector<Value>)> body) {
     Value from = number(0);
@@ -114,16 +115,16 @@ private:
     });
   }
 
-  /// Whether the sums of an end go on from block to block.
+  /// Whether an end accumulates across blocks.
   bool goesOn(const ChainEnd &end) const { return isCut() && end.sums(); }
 
-  /// All rows, at one place of the batch axes.
+  /// All rows, at one index of the batch axes.
   SmallVector<Value> matrix(SmallVector<Value> carried) {
     whole.clear();
     if (!isCut())
       return rows({}, chain.rows(), std::move(carried));
     prepare();
-    // What rows are put into, and behind it the sums.
+    // The destinations of rows, followed by the accumulators.
     SmallVector<Value> values, sums;
     for (auto [i, value] : llvm::enumerate(carried))
       if (i < round.ends.size() && round.ends[i].sums())
@@ -150,11 +151,11 @@ private:
 
   // --------------------------------------------------------------------------------------- parts
 
-  /// Where the rows are among the last two axes; -1: there are none.
+  /// Which of the last two axes holds the rows; -1: none.
   static int rowAxis(ArrayRef<Along> axes) {
     return axes[0] == Along::Rows ? 0 : axes[1] == Along::Rows ? 1 : -1;
   }
-  /// The type of a part: without the axes that are looped over, of some rows.
+  /// The type of a slice: without the looped axes, with `height` rows.
   ir::TensorType partType(ir::TensorType type, ArrayRef<Along> axes, int64_t height) {
     size_t missing = chain.space.size() - type.rank();
     SmallVector<ir::SizeAttr> sizes(type.getSizes().drop_front(
@@ -167,7 +168,8 @@ private:
     }
     return type.withSizes(sizes);
   }
-  /// Its places: those of the loops along the first axes, some of the rows, all of the others.
+  /// The region of a slice: the loop indices along the first axes, this block's rows, all of the
+  /// others.
   std::pair<SmallVector<Value>, SmallVector<StringRef>> spec(ir::TensorType type,
                                                              ArrayRef<Along> axes) {
     std::pair<SmallVector<Value>, SmallVector<StringRef>> out;
@@ -187,7 +189,7 @@ private:
     }
     return out;
   }
-  /// A part of a tensor that is in memory: of this block, or the same for all of them.
+  /// A slice of a tensor in memory: for this block, or shared by all blocks.
   Value part(Value value, ArrayRef<Along> axes) {
     auto type = cast<ir::TensorType>(value.getType());
     if (type.isHost())
@@ -216,7 +218,7 @@ private:
   static constexpr Along kLeft[] = {Along::Rows, Along::Other};
   static constexpr Along kRight[] = {Along::Other, Along::Columns};
 
-  /// An operand of a product: of the chain, from outside, or one of these transposed.
+  /// An operand of a matmul: from the chain, from outside, or the transpose of one of these.
   Value operand(Value value, ArrayRef<Along> axes, IRMapping &map) {
     if (Value known = map.lookupOrNull(value))
       return known;
@@ -235,7 +237,7 @@ private:
                                    b.getDenseI64ArrayAttr(order));
   }
 
-  /// Before the loop over rows: parts that have none of them.
+  /// Hoists slices without rows out of the loop over rows.
   void prepare() {
     auto visit = [&](Value value, ArrayRef<Along> axes) {
       auto type = cast<ir::TensorType>(value.getType());
@@ -264,14 +266,14 @@ private:
       visitOperand(end.op.getY(), end.y);
     }
   }
-  /// Where a value of the chain is that an earlier round has computed.
+  /// The tensor in memory that holds a chain value of an earlier round.
   Value memoryOf(Value value) const {
     Value other = kept.lookup(value);
     return other ? other : value;
   }
 
-  /// `count` rows from `first` on, or all without it. `values` are what results are put into, of
-  /// the ends and of round.rows, and behind them sums of the rows before.
+  /// Emits `count` rows from `first` on, or all without it. `values` are the destinations of the
+  /// ends and of round.rows, followed by the accumulators of the rows before.
   SmallVector<Value> rows(Value first, int64_t count, SmallVector<Value> values) {
     ofRows.clear();
     from = first;
@@ -346,7 +348,7 @@ struct Block : impl::BlockBase<Block> {
   }
 
 private:
-  /// What is looped over so that a block of a matrix is small; nothing if it is no use.
+  /// Chooses the loops so that a block of a matrix is small; nothing if tiling does not help.
   std::optional<Cut> cutOf(const Chain &chain, const ChainRound &round) {
     Type element = elementOf(chain.members.front()->getResult(0));
     ArrayRef<int64_t> space = chain.space;
@@ -354,7 +356,7 @@ private:
     Cut cut{0, chain.rows()};
     while (cut.axes < batch && bytesOf(element, space.drop_front(cut.axes)) > blockBytes)
       ++cut.axes;
-    // Sums of 16 bits are rounded at their end: they cannot go on after a block.
+    // 16-bit sums are rounded at their end: they cannot continue across blocks.
     bool mayCut = llvm::all_of(round.ends, [](const ChainEnd &end) {
       Type own = elementOf(end.op);
       return !end.sums() || own.isF32() || own.isF64();
@@ -363,7 +365,7 @@ private:
     int64_t most = std::max<int64_t>(leastRows, blockBytes / row);
     if (mayCut && cut.axes == batch && most < chain.rows()) {
       cut.rows = most;
-      // Better a few rows less than some that are left over.
+      // Prefers a few rows less to a remainder block.
       for (int64_t rows = most; rows > most / 2; --rows)
         if (chain.rows() % rows == 0) {
           cut.rows = rows;
@@ -374,9 +376,9 @@ private:
     return loops && isWorthIt(chain, round, cut) ? std::optional(cut) : std::nullopt;
   }
 
-  /// The matrices are to be large beside the operands they are made of, or there is little to save.
-  /// Each block reads all of an operand that has no rows, as many elements as the product is deep
-  /// for each column; that is to be less than to write a matrix and to read it.
+  /// Cost model. The matrices must be large compared with the operands they are computed from, or
+  /// there is little to save. Each block rereads every operand without rows, K elements per column;
+  /// that must be less than writing and reading a matrix.
   bool isWorthIt(const Chain &chain, const ChainRound &round, const Cut &cut) {
     int64_t deep = 0, products = 0;
     auto add = [&](Value value, size_t back) {
@@ -391,7 +393,7 @@ private:
       add(end.op, end.result[0] == Along::Other ? 2 : 1);
     double each = double(deep) / double(products), rows = double(chain.rows()),
            columns = double(chain.columns());
-    bool always = leastRows == 1; // blocks of single rows are for tests
+    bool always = leastRows == 1; // single-row blocks are for tests
     return always || (2 * each * (rows + columns) <= rows * columns &&
                       (cut.rows == chain.rows() || each <= 2 * double(cut.rows)));
   }
@@ -401,7 +403,7 @@ private:
     for (auto [round, cut] : llvm::zip_equal(chain.rounds, cuts)) {
       Operation *last = round.ends.back().op;
       SmallVector<Value> made = RoundWriter(chain, round, cut, kept).run();
-      // What uses an earlier end runs after the loops.
+      // Users of an earlier end run after the loops.
       Operation *behind = last;
       for (Operation *op = round.ends.front().op, *next; op != last; op = next) {
         next = op->getNextNode();

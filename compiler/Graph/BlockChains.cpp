@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Part of Block: pattern matching of tileable chains, and their partition into rounds.
 #include "Graph/BlockChains.h"
 #include "Graph/FusionGroups.h"
 #include "dialects/mx/Marks.h"
@@ -9,7 +11,7 @@ using namespace mlir;
 namespace mx::graph {
 namespace {
 
-/// A tensor of the device whose sizes are numbers.
+/// A device tensor with static sizes.
 ir::TensorType plainType(Type type) {
   auto tensor = dyn_cast<ir::TensorType>(type);
   return tensor && !tensor.isHost() && tensor.isStatic() ? tensor : ir::TensorType();
@@ -64,7 +66,7 @@ public:
 private:
   Block *block;
   Chain chain;
-  llvm::SetVector<Operation *> ends; ///< products that take a member in
+  llvm::SetVector<Operation *> ends; ///< matmuls that consume a member
 
   bool isMember(Value value) const {
     return value.getDefiningOp() && chain.members.contains(value.getDefiningOp());
@@ -73,7 +75,7 @@ private:
     auto type = plainType(value.getType());
     return type && llvm::equal(type.numbers(), chain.space);
   }
-  /// A member that the operand of a product is, maybe transposed.
+  /// The member that the operand of a matmul is, directly or transposed; null if neither.
   Value memberOf(Value operand) const {
     if (isMember(operand))
       return operand;
@@ -81,7 +83,8 @@ private:
     return turned && isMember(turned) ? turned : Value();
   }
 
-  /// Whether the op goes along rows: an element needs the same place of its operands, or its row.
+  /// Whether the op is row-wise: an element depends on the same position of the operands, or on its
+  /// row.
   bool goesAlong(Operation *op) const {
     if (op->getBlock() != block || op->getNumResults() != 1 || !isMemoryEffectFree(op) ||
         mayFail(op) || op->getNumRegions() > 0)
@@ -100,7 +103,7 @@ private:
     return axes.size() == 1 && axes[0] + 1 == static_cast<int64_t>(chain.space.size()) &&
            chain.fits(op->getOperand(0).getType());
   }
-  /// A product of other things whose result has the sizes of the space.
+  /// A matmul of other operands whose result has the sizes of the space.
   bool isSource(Operation *op) const {
     auto product = dyn_cast<ir::MatmulOp>(op);
     if (!product || product->getBlock() != block || product.getPanels() || product.getBegin() ||
@@ -112,7 +115,7 @@ private:
     });
   }
 
-  /// All that is computed from members, and products beside them.
+  /// Adds all row-wise users of members, and side inputs.
   void grow() {
     for (size_t i = 0; i < chain.members.size(); ++i) {
       Operation *member = chain.members[i];
@@ -125,7 +128,7 @@ private:
           for (Operation *end : user->getUsers())
             ends.insert(end);
       }
-      // What only members use belongs to them: products, and ops on these.
+      // Side inputs used only by members belong to the chain: matmuls, and ops on these.
       if (!isa<ir::MatmulOp>(member))
         for (Value operand : member->getOperands())
           addBeside(operand);
@@ -139,7 +142,7 @@ private:
                      [&](Operation *user) { return user->getBlock() == block && reaches(user); }))
       chain.members.insert(op);
   }
-  /// A member, or an op beside members that only they use.
+  /// A member, or a side input used only by members.
   bool reaches(Operation *op, unsigned depth = 0) const {
     constexpr unsigned kDeepest = 8;
     if (chain.members.contains(op))
@@ -148,7 +151,7 @@ private:
            llvm::all_of(op->getUsers(), [&](Operation *user) { return reaches(user, depth + 1); });
   }
 
-  /// Keeps the members that lead to an end. False if there are none.
+  /// Keeps the members that lead to an end. False if none is left.
   bool pruned() {
     llvm::SetVector<Operation *> needed;
     for (Operation *end : ends)
@@ -163,7 +166,7 @@ private:
     return !chain.members.empty();
   }
 
-  /// Whether every end is a product that can be computed block by block.
+  /// Whether every end is a matmul that can be computed block by block.
   bool areAllEnds() {
     for (Operation *op : ends) {
       auto product = dyn_cast<ir::MatmulOp>(op);
@@ -176,7 +179,7 @@ private:
 
   static std::optional<ChainEnd> labelled(ir::MatmulOp op, ArrayRef<Along> x, ArrayRef<Along> y) {
     ChainEnd end{op, {x[0], x[1]}, {y[0], y[1]}, {}};
-    // What is summed up lies along both.
+    // The reduction dimension is along the same axis in both operands.
     if (end.x[1] == Along::Other)
       end.x[1] = end.y[0];
     else if (end.y[0] == Along::Other)
@@ -209,9 +212,10 @@ private:
     return labelled(op, *x, *y);
   }
 
-  // ------------------------------------------------------------------------------ beside members
+  // -------------------------------------------------------------------------------- side inputs
 
-  /// Whether a block of the value is made with a few simple ops from tensors that are no matrices.
+  /// Whether a block of the value can be recomputed with a few simple ops from tensors that are not
+  /// matrices.
   bool isSimple(Value value, unsigned depth = 0) const {
     constexpr unsigned kDeepest = 8;
     ir::TensorType type = plainType(value.getType());
@@ -226,7 +230,7 @@ private:
                                                           isSimple(operand, depth + 1))));
     });
   }
-  /// It has rows and columns of the space.
+  /// Whether the type has both rows and columns of the space.
   static bool isMatrix(ir::TensorType type) {
     return type.rank() >= 2 && type.getSizes().back().constant() != 1 &&
            type.getSizes()[type.rank() - 2].constant() != 1;
@@ -248,7 +252,7 @@ private:
 
   // -------------------------------------------------------------------------------------- rounds
 
-  /// Whether nobody else reads the matrices.
+  /// Whether the matrices have no other readers.
   bool isClosed() const {
     return llvm::all_of(chain.members, [&](Operation *member) {
       return llvm::all_of(member->getUsers(), [&](Operation *user) {
@@ -272,7 +276,7 @@ private:
     sort(ends);
   }
 
-  /// What an end needs of the chain, up to results of rows that are there.
+  /// The ops of the chain that an end depends on, up to per-row results that are already computed.
   llvm::SetVector<Operation *> coneOf(const ChainEnd &end) const {
     llvm::SetVector<Operation *> cone;
     auto add = [&](Value value) {
@@ -295,8 +299,8 @@ private:
     return ArrayRef(chain.rounds).drop_back(chain.rounds.empty() ? 0 : 1);
   }
 
-  /// Whether the end can be of the last round: it needs nothing of it, and what uses that may run
-  /// later.
+  /// Whether the end can join the last round: it does not depend on it, and users of that round can
+  /// run later.
   bool joins(const ChainEnd &end, const ChainRound &round) const {
     auto isAfter = [&](Value value) {
       return !chain.has(value) && value.getDefiningOp() &&
@@ -343,7 +347,8 @@ private:
         if (Value result = op->getResult(0); chain.isOfRows(result) && isNeeded(result, round))
           round.rows.push_back(result);
   }
-  /// By others, or by a later round that does not compute it.
+  /// Whether the result has users outside the chain, or in a later round that does not recompute
+  /// it.
   bool isNeeded(Value result, const ChainRound &round) const {
     return llvm::any_of(result.getUsers(), [&](Operation *user) {
       if (!chain.members.contains(user))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `mxc test --grad` adds to a program. It is ordinary host code: each number that a gradient
-// is taken by is moved a little both ways, the function is called with it, and an assertion holds
-// the slope against the gradient.
+// Gradient checking with central finite differences (`mxc test --grad`). Adds ordinary host code to
+// the program: it moves each element of a differentiated argument a little both ways, calls the
+// function, and asserts that the slope is close to the gradient.
 #include "Graph/CheckGradients.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -43,7 +43,7 @@ void widenFloats(ModuleOp module) {
 
 namespace {
 
-/// One step into a value: a part of an aggregate or an element of an array.
+/// One step of a path into a value: a part of an aggregate or an element of an array.
 struct Step {
   int64_t inValue, inGradient;
   bool isArray;
@@ -127,7 +127,7 @@ private:
     }
   }
 
-  /// The function's value with one number of the leaf changed.
+  /// The function's value with one element of the leaf changed.
   Value moved(Value flat, Value index, Value number, ir::TensorType leaf, ArrayRef<Step> path) {
     auto one = ir::TensorType::get(b.getContext(), b.getF64Type(), ArrayRef<ir::SizeAttr>());
     Value changed =
@@ -171,7 +171,7 @@ private:
     Value flat = ir::ReshapeOp::create(b, line, value);
     Value slopes = ir::ReshapeOp::create(b, line, gradient);
     Value n = ir::SizeOp::create(b, ir::TensorType::host(b.getI64Type()), count);
-    // Of large tensors some numbers, spread evenly.
+    // Samples large tensors at evenly spaced elements.
     Value looks = math("minimum", {n, whole(most)});
     auto loop = ir::ForOp::create(b, TypeRange(), whole(0), looks, ValueRange());
     OpBuilder::InsertionGuard guard(b);
@@ -190,7 +190,7 @@ private:
         math("div", {math("sub", {up, down}), math("mul", {real(2), step})}, b.getF64Type());
     Value apart = math("abs", {math("sub", {difference, slope})});
     Value size = math("maximum", {math("abs", {difference}), math("abs", {slope})});
-    // Rounding of the value itself weighs more the larger it is.
+    // The rounding error of the value itself grows with its magnitude.
     Value noise =
         math("div", {math("mul", {real(1e-14), math("abs", {up})}), step}, b.getF64Type());
     Value limit = math("add", {math("add", {math("mul", {real(1e-4), size}), real(1e-7)}), noise});
@@ -217,7 +217,8 @@ int compareGradients(ModuleOp module, int64_t most) {
     auto body = symbols.lookup<FunctionOpInterface>(grad.getCallee());
     if (!body || body.isExternal())
       continue;
-    // Differences call it many times; what it shows and changes has happened once.
+    // Finite differences call the function many times; the clone has no prints and no stores to
+    // variables, so that these happen only once.
     Operation *quiet = body->clone();
     SymbolTable::setSymbolName(quiet, (grad.getCallee() + "$quiet").str());
     symbols.insert(quiet, std::next(body->getIterator()));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Differentiate: `mx.grad` becomes a call of derived code. Rules are in Gradient*.cpp, what they
-// share in Adjoints.cpp.
+// Differentiate: source-to-source autodiff on the IR. `mx.grad` becomes a call of derived code.
+// Also holds the activity analysis. The gradient rules are in Gradient*.cpp, forward mode is in
+// Forward.cpp, and shared helpers are in Adjoints.cpp.
 #include "Graph/Adjoints.h"
 #include "Graph/GradientRoutines.h"
 #include "Graph/InlineCalls.h"
@@ -21,12 +22,13 @@ bool Reverse::markActive(Value value) {
   return adjointType(value.getType()) && active.insert(value).second;
 }
 
-/// Slopes that are 0 wherever they exist.
+/// Ops whose derivative is 0 wherever it exists.
 static bool isFlat(Operation *op) {
   return isa<ir::StopOp, ir::SignOp, ir::FloorOp, ir::CeilOp, ir::RoundOp, ir::FloorDivOp>(op);
 }
 
-/// Marks what depends on active values, in the order of the program; loops until nothing is added.
+/// Activity analysis: marks the values that depend on active values, in program order. Iterates
+/// loop bodies to a fixpoint.
 void Reverse::findActive(Block &block) {
   for (Operation &op : block) {
     if (auto branch = dyn_cast<ir::IfOp>(op)) {
@@ -65,8 +67,8 @@ void Reverse::findActive(Block &block) {
   }
 }
 
-/// Values that reach others out of sight, through variables and functions as values, have no
-/// adjoint there: refused, since the gradient would be silently wrong.
+/// Rejects active values that flow through mutable variables, closures or `try`: they have no
+/// adjoint there, and the gradient would be silently wrong.
 LogicalResult Reverse::refuseHidden() {
   llvm::DenseSet<StringAttr> loaded;
   function->walk([&](ir::GlobalLoadOp load) { loaded.insert(load.getNameAttr()); });
@@ -92,8 +94,9 @@ LogicalResult Reverse::refuseHidden() {
 
 // ---------------------------------------------------------------------------------------- reverse
 
-/// For tests of the tests: the name of an op whose rule is made wrong, of the environment. `order`
-/// takes the turns of a loop in the wrong order, `sum` leaves what is there before it is added to.
+/// For mutation tests of the gradient tests: the op whose rule is made wrong, from the environment
+/// variable MX_TEST_WRONG_GRADIENT. `order` visits the iterations of a loop in the wrong order,
+/// `sum` overwrites an adjoint instead of accumulating into it.
 StringRef Reverse::wrongRule() {
   static const char *name = std::getenv("MX_TEST_WRONG_GRADIENT");
   return name ? name : "";
@@ -105,8 +108,8 @@ LogicalResult Reverse::withoutRule(Operation *op) {
 }
 
 LogicalResult Reverse::reverse(Operation *op) {
-  // What the result does not depend on has no adjoint, and what does not depend on the arguments
-  // needs none.
+  // An op whose results have no adjoint is skipped: the differentiated result does not depend on
+  // it, or it does not depend on the arguments.
   bool any = llvm::any_of(op->getResults(), [&](Value result) {
     auto found = adjoints.find(result);
     return found != adjoints.end() && !found->second.isZero();
@@ -132,8 +135,9 @@ LogicalResult Reverse::reverse(Operation *op) {
     } else if (auto routine = dyn_cast<ir::RoutineOp>(op)) {
       RoutineRules(*this, routine, g.value).run();
       handled = true;
-    } else if (failed(tensorRule(op, g.value, handled)))
-      return failure();
+    } else {
+      tensorRule(op, g.value, handled);
+    }
   }
   if (!handled && failed(aggregateRule(op, g, handled)))
     return failure();
@@ -149,7 +153,7 @@ LogicalResult Reverse::reverse(ArrayRef<Operation *> ops) {
   return success();
 }
 
-/// One warning for all that the value does not depend on; of many the first few are named.
+/// Emits one warning for all parts that the value does not depend on. Names only the first few.
 static void warnUnused(Location place, ArrayRef<std::string> paths) {
   constexpr size_t most = 3;
   if (paths.empty())
@@ -210,7 +214,7 @@ LogicalResult Reverse::run(ArrayRef<int64_t> wrt, TypeRange wanted) {
 
 namespace {
 
-/// Loops over sub-models of more ops than this stay loops.
+/// Loops over sub-models are not unrolled to more ops than this.
 constexpr int64_t kMostWrittenOut = 20000;
 
 struct Differentiate : impl::DifferentiateBase<Differentiate> {
@@ -227,14 +231,16 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
       stop.replaceAllUsesWith(stop.getX());
       stop.erase();
     });
+    takeExtremes(getOperation());
   }
 
 private:
   llvm::DenseSet<Operation *> seen;
   llvm::SetVector<Operation *> bodies;
 
-  /// Bodies were only there to be differentiated: those that nothing names go. One walk finds what
-  /// names what; a walk for each body would make programs of many gradients slow to compile.
+  /// Erases function bodies that existed only to be differentiated and that have no users left. One
+  /// walk collects all symbol uses: one walk per body would make programs with many gradients slow
+  /// to compile.
   void eraseBodies(SymbolTable &symbols) {
     if (bodies.empty())
       return;
@@ -254,7 +260,7 @@ private:
     }
   }
 
-  /// Derives the gradients in a function, after those in what it calls.
+  /// Derives the gradients in a function, after those in its callees.
   LogicalResult settle(FunctionOpInterface function, SymbolTable &symbols) {
     if (!function || function.isExternal() || !seen.insert(function.getOperation()).second)
       return success();
@@ -282,7 +288,7 @@ private:
   LogicalResult derive(ir::GradOp grad, SymbolTable &symbols) {
     auto body = symbols.lookup<FunctionOpInterface>(grad.getCallee());
     ArrayRef<int64_t> wrt = grad.getWrt();
-    // Forward, a tangent of each argument comes in and one goes out.
+    // Forward mode takes one tangent per argument and returns one.
     bool isForward = grad->hasAttr(ir::kForward);
     size_t more = isForward ? 1 : wrt.size(), tangents = isForward ? wrt.size() : 0;
     if (!body || body.isExternal() || body.getNumArguments() + tangents != grad.getArgs().size() ||

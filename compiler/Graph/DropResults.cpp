@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DropResults: graphs do not compute what their caller does not use (S20).
+// DropResults: interprocedural dead-result elimination. Graphs do not compute results that their
+// caller does not use (S20).
 #include "Graph/Passes.h"
 #include "dialects/mx/Marks.h"
 
@@ -13,7 +14,7 @@ namespace mx::graph {
 
 namespace {
 
-/// The parts of a call's tuple that are used, or nothing if it is used as a whole.
+/// The used parts of a call's result tuple; nothing if the tuple is used as a whole.
 std::optional<SmallVector<int64_t>> usedParts(Value tuple, size_t count) {
   std::vector<bool> used(count, false);
   for (Operation *user : tuple.getUsers()) {
@@ -80,7 +81,7 @@ private:
     return ir::AggregateType::tuple(like.getContext(), parts);
   }
 
-  /// The graph with only these parts of its tuple.
+  /// A clone of the graph that returns only these parts of its tuple.
   ir::GraphOp variant(ir::GraphOp graph, ArrayRef<int64_t> parts) {
     std::string name = graph.getSymName().str() + ".only";
     for (int64_t part : parts)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// FlattenAggregates: below this pass a graph knows tensors only.
+// FlattenAggregates: scalar replacement of aggregates. After this pass graphs hold only tensors.
 #include "Graph/Passes.h"
 #include "Graph/Sizes.h"
 #include "Graph/UnrollArrayLoops.h"
@@ -63,17 +63,17 @@ public:
 private:
   ir::GraphOp graph;
   int64_t limit;
-  /// The leaves of each structured value that was met.
+  /// The leaves of each structured value visited so far.
   DenseMap<Value, SmallVector<Value>> leaves;
   DenseMap<Type, size_t> counts;
-  // Erased at the end: until then values are found by what they were.
+  // Erased at the end: until then they are the keys of `leaves`.
   SmallVector<Operation *> dead;
   SmallVector<BlockArgument> deadArguments;
 
   // ------------------------------------------------------------------------------ types and names
 
-  /// Numbers of leaves are added up before any list of them is made, so that a nested array of a
-  /// few words cannot fill the memory.
+  /// Leaves are counted before any list of them is built, so that a nested array type of a few
+  /// characters cannot exhaust memory.
   FailureOr<size_t> countLeaves(Type type) {
     if (!isStructured(type))
       return 1;
@@ -160,7 +160,7 @@ private:
     else
       value.replaceAllUsesWith(parts.front());
   }
-  /// Gives each of `values` its share of `parts`.
+  /// Assigns each of `values` its range of `parts`.
   void distribute(ValueRange values, ArrayRef<Value> parts) {
     for (Value value : values) {
       size_t count = *countLeaves(value.getType());
@@ -184,7 +184,7 @@ private:
     }
     return success();
   }
-  /// Where in the leaves of `type` those of one part begin, and how many there are.
+  /// The offset and count of one part's leaves among the leaves of `type`.
   std::pair<size_t, size_t> range(Type type, size_t part) {
     SmallVector<Type> parts = *partsOf(type);
     size_t begin = 0;
@@ -202,7 +202,7 @@ private:
     llvm::copy(leavesOf(value), parts.begin() + begin);
     setLeaves(result, parts);
   }
-  /// Indices count from the end if they are negative.
+  /// Negative indices count from the end.
   FailureOr<size_t> element(Operation *op, Value array, Value index) {
     int64_t count = *cast<ir::ArrayType>(array.getType()).getCount().constant();
     int64_t i = *constantInt(index);
@@ -210,7 +210,7 @@ private:
       return op->emitError() << "there is no element " << i << " in an array of " << count;
     return i < 0 ? i + count : i;
   }
-  /// The value made of its leaves again, for ops that only show it.
+  /// Rebuilds the value from its leaves, for ops that only print it.
   Value remake(OpBuilder &b, Location loc, Type type, ArrayRef<Value> &rest) {
     if (!isStructured(type)) {
       Value leaf = rest.front();
@@ -285,7 +285,7 @@ private:
     dead.push_back(op);
     return success();
   }
-  /// The same op with leaves for operands, arguments and results.
+  /// Rebuilds the op with leaves as operands, block arguments and results.
   LogicalResult flattenRegions(Operation *op) {
     auto flattenBlocks = [&](Operation *of) {
       for (Region &region : of->getRegions())

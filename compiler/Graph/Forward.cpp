@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Differentiate: the forward pass. Beside each value that depends on the arguments stands
-// its tangent, how it changes when they change in a given direction. Loops stay loops and nothing
-// is kept. Elementwise ops use the rules of the reverse pass: their slopes are the same both ways.
+// Part of Differentiate: forward-mode autodiff (Jacobian-vector products). Each active value is
+// paired with its tangent, its directional derivative along the given change of the arguments.
+// Loops stay loops and no state is saved. Elementwise ops reuse the rules of the reverse pass,
+// because their Jacobians are diagonal and the same both ways.
 #include "Graph/Adjoints.h"
 #include "Graph/GradientRoutines.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -11,7 +12,8 @@ using namespace mlir;
 
 namespace mx::graph {
 
-/// What the reverse rules of `op` give the operand `of` for the gradient `g` of the result.
+/// The contribution of the reverse rules of `op` to the operand `of`, for the gradient `g` of the
+/// result.
 Value Reverse::slopeTimes(Operation *op, Value of, Value g) {
   SmallVector<Value> found;
   capturedOf = of;
@@ -20,7 +22,7 @@ Value Reverse::slopeTimes(Operation *op, Value of, Value g) {
   if (op->hasTrait<ir::Elementwise>())
     elementwiseRule(op, g, handled);
   else
-    (void)tensorRule(op, g, handled);
+    tensorRule(op, g, handled);
   captured = nullptr;
   capturedOf = {};
   if (!handled || found.empty())
@@ -31,7 +33,7 @@ Value Reverse::slopeTimes(Operation *op, Value of, Value g) {
   return sum;
 }
 
-/// Of the shape and type that a tangent of `value` has.
+/// Brings a tangent to the shape and type that a tangent of `value` has.
 Value Reverse::asTangent(Value tangent, Value value) {
   auto type = cast<ir::TensorType>(adjointType(value.getType()));
   tangent = onDevice(tangent);
@@ -53,7 +55,8 @@ void Reverse::addTangent(Value to, Value more) {
   sum = sum ? elementwise("add", {sum, more}) : more;
 }
 
-/// The op itself, on tangents: for ops that are linear in the operands they have tangents of.
+/// Applies the op itself to tangents, for ops that are linear in the operands `operands`. Operands
+/// without a tangent are replaced by zeros.
 Value Reverse::onTangents(Operation *op, ArrayRef<unsigned> operands) {
   IRMapping none;
   Operation *copy = b.clone(*op, none);
@@ -147,7 +150,7 @@ LogicalResult Reverse::forwardAggregate(Operation *op) {
   return withoutRule(op);
 }
 
-/// Appends the tangents of what a block yields for the results in `slots`.
+/// Appends the tangents of the values that a block yields for the results in `slots`.
 void Reverse::yieldTangents(Block &block, ArrayRef<unsigned> slots) {
   Operation *yield = block.getTerminator();
   b.setInsertionPoint(yield);
@@ -159,7 +162,7 @@ void Reverse::yieldTangents(Block &block, ArrayRef<unsigned> slots) {
   yield->setOperands(values);
 }
 
-/// An `if` or a loop with results for tangents behind its own.
+/// Rebuilds an `if` or a loop with tangents as additional results after its own.
 LogicalResult Reverse::forwardRegions(Operation *op) {
   auto loop = dyn_cast<ir::ForOp>(op);
   auto until = dyn_cast<ir::WhileOp>(op);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fuse: ops become kernels. FusionGroups decides which belong together; here they are outlined.
+// Fuse: operator fusion. Outlines groups of ops into kernels; FusionGroups chooses the groups.
 #include "Graph/FusionGroups.h"
 #include "Graph/Passes.h"
 #include "mlir/IR/IRMapping.h"
@@ -20,7 +20,7 @@ void eraseDead(Block &block) {
       op.erase();
 }
 
-/// Rebuilds one block: kernels and the ops that stay, in an order that fits both.
+/// Rebuilds one block as kernels and remaining ops, in a topological order of both.
 class Outliner {
 public:
   Outliner(Block &block, const FusionOptions &options)
@@ -40,9 +40,9 @@ private:
   Block &block;
   FusionGroups groups;
   std::vector<bool> done;
-  llvm::DenseMap<Value, Value> made; ///< results of kernels, by what they are in the block
+  llvm::DenseMap<Value, Value> made; ///< kernel results, by the original value
 
-  /// A group stands where its last op stood, or before, if someone needs it earlier.
+  /// A group is placed where its last op was, or earlier, if an earlier op depends on it.
   unsigned unit(unsigned index) const {
     const FusionGroup *group = groups.groupOf(index);
     return group ? group->ops.back() : index;
@@ -61,15 +61,15 @@ private:
     return index && groups.groupOf(*index) == &group;
   }
 
-  /// An op of another group that each kernel which needs it contains.
+  /// Whether the op belongs to another group and is duplicated into each kernel that uses it.
   bool isRepeated(const FusionGroup &group, Operation *op) const {
     std::optional<unsigned> index = groups.indexOf(op);
     return index && groups.repeats(group.ops.back(), *index);
   }
 
-  /// What has to be there before `member` of the unit `next`. A kernel contains its own copies of
-  /// absorbed ops, which may lie between two ops of its group; only a product may read one of them
-  /// from memory.
+  /// Pushes the units that must run before `member` of the unit `next`. A kernel contains its own
+  /// copies of absorbed ops, which may lie between two ops of its group; only a matmul may read one
+  /// of them from memory.
   void pushNeeded(unsigned next, unsigned member, SmallVectorImpl<unsigned> &stack) const {
     const FusionGroup *group = groups.groupOf(next);
     bool copies = !group || group->kind != KernelKind::Product;
@@ -104,7 +104,7 @@ private:
     }
   }
 
-  /// Ops that kernels contain still name what they were made from in the block.
+  /// Ops inside kernels still refer to the original values of the block.
   Value inMemory(Value value) const {
     Value result = made.lookup(value);
     return result ? result : value;
@@ -117,7 +117,7 @@ private:
       return producer &&
              (FusionGroups::absorbs(user, producer) || isRepeated(group, producer));
     };
-    // What one op reads from memory is not computed again for another.
+    // A value that one op reads from memory is not recomputed for another.
     llvm::DenseSet<Value> read;
     for (unsigned i : group.ops)
       for (Value operand : groups.op(i)->getOperands())
@@ -150,9 +150,9 @@ private:
       if (groups.isWritten(i))
         outputs.push_back(op->getResult(0));
     }
-    if (outputs.empty()) // whoever needs it contains it
+    if (outputs.empty()) // duplicated into its users
       return;
-    // Constants that MLIR has folded or moved have no place any more; then it is the graph's.
+    // Constants that MLIR folded or moved have no location any more; the kernel gets the graph's.
     if (llvm::all_of(group.ops,
                      [&](unsigned i) { return groups.op(i)->hasTrait<OpTrait::ConstantLike>(); }))
       places.push_back(block.getParentOp()->getLoc());
@@ -205,7 +205,7 @@ struct Fuse : impl::FuseBase<Fuse> {
     if (graph.isExternal())
       return;
     FusionOptions options{maxOps, explain, repeats};
-    // Inner blocks first: what they take along need not be computed outside.
+    // Inner blocks first: ops duplicated into their kernels need not be computed outside.
     SmallVector<Block *> blocks;
     graph.walk([&](Operation *op) {
       if (isa<ir::GraphOp, ir::IfOp, ir::ForOp, ir::WhileOp>(op))

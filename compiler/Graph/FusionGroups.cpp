@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Part of Fuse: classification of ops (views, cheap ops, kernel kinds), the dependency graph of a
+// block, and greedy merging of fusion groups.
 #include "Graph/FusionGroups.h"
 #include "Graph/Places.h"
 #include "dialects/mx/Marks.h"
@@ -25,15 +28,15 @@ uint64_t elementsOf(ir::TensorType type) {
     count = llvm::SaturatingMultiply(count, static_cast<uint64_t>(size.constant().value_or(1)));
   return count;
 }
-/// A part of a tensor that is read where it is: its places are known to be inside, and the tensor
-/// is there anyway. It is, if it comes from outside of a loop, or if its parts are as large as it
-/// is. Nobody may want to change it in place in the meantime.
+/// A slice that is a view: it is known to be in bounds, and the tensor stays in memory anyway. That
+/// holds if the tensor comes from outside of a loop, or if its slices together are as large as it
+/// is. The tensor must not be updated in place in the meantime.
 bool isPartInPlace(Operation *op) {
-  constexpr int kMostUsers = 16; // who has more is not asked again and again
+  constexpr int kMostUsers = 16; // limits the search, which runs for every slice
   auto slice = dyn_cast<ir::SliceOp>(op);
   if (!slice || slice.getX().getType().isHost() || !(partOf(slice) || turnsAxes(slice)))
     return false;
-  // A product reads rows that lie together, through a transpose as well.
+  // A matmul reads contiguous rows, through a transpose as well.
   for (Operation *user : op->getUsers())
     if (isa<ir::TransposeOp>(user) && llvm::any_of(user->getUsers(), [&](Operation *reader) {
           return isa<ir::MatmulOp, ir::ConvOp>(reader) && FusionGroups::absorbs(reader, user);
@@ -54,8 +57,7 @@ bool isPartInPlace(Operation *op) {
   }
   return isOutside || parts >= elementsOf(slice.getX().getType());
 }
-/// Behind the last axes that both have there is one of x, or none: places in it are counted without
-/// divisions.
+/// Before the common innermost axes, x has at most one axis: offsets in it need no divisions.
 bool onlySplits(ir::ReshapeOp reshape) {
   ArrayRef<ir::SizeAttr> from = reshape.getX().getType().getSizes(),
                          to = reshape.getType().getSizes();
@@ -65,9 +67,9 @@ bool onlySplits(ir::ReshapeOp reshape) {
   }
   return llvm::count_if(from, [](ir::SizeAttr size) { return size.constant() != 1; }) <= 1;
 }
-/// The same elements in another shape, read where they are: a product and a transpose count places
-/// in memory anyway. Others go along a shape, which would have to be divided. What is read there
-/// may be a part of a tensor, if a transpose finds its places without divisions.
+/// A reshape that is a view: matmuls and transposes compute memory offsets anyway. Other ops
+/// iterate over a shape and would need divisions. The operand may itself be a slice, if a transpose
+/// finds its offsets without divisions.
 bool isShapeInPlace(Operation *op) {
   auto reshape = dyn_cast<ir::ReshapeOp>(op);
   if (!reshape || movesOnlyOnes(op) || reshape.getX().getType().isHost() || op->use_empty())
@@ -83,7 +85,7 @@ bool isShapeInPlace(Operation *op) {
                     : isa<ir::TransposeOp>(use.getOwner()));
   });
 }
-/// Costs nothing to compute again: an index, a stride or a number.
+/// Costs nothing to recompute: an index, a stride or a scalar.
 bool isCheap(Operation *op) {
   if (ir::isScratch(op))
     return false;
@@ -95,7 +97,7 @@ bool isCheap(Operation *op) {
   auto constant = dyn_cast<ir::ConstantOp>(op);
   return constant && (constant.getType().isScalar() || isa<SplatElementsAttr>(constant.getValue()));
 }
-/// Exchanges two axes next to each other, the first of them counted from the end if negative.
+/// Swaps two adjacent axes; `first` counts from the end if negative.
 bool swapsTwo(Operation *op, int64_t first) {
   auto transpose = dyn_cast<ir::TransposeOp>(op);
   if (!transpose)
@@ -107,8 +109,15 @@ bool swapsTwo(Operation *op, int64_t first) {
   std::swap(order[at], order[at + 1]);
   return llvm::equal(order, llvm::seq<int64_t>(0, order.size()));
 }
-/// The window has more positions than there are of it, as in the gradient by a window: it is large,
-/// and swapping its axes in memory would cost more than finding its elements where they are.
+/// Whether the operand is in memory, and not computed in the kernel itself: a convolution loads
+/// elements by address. A gradient that is one scalar everywhere, like that of a sum, is not in
+/// memory.
+bool isOfMemory(Operation *op) {
+  Operation *from = op->getOperand(0).getDefiningOp();
+  return !from || !isCheap(from);
+}
+/// The filter is longer than the output, as in filter gradients: it is large, and transposing it in
+/// memory would cost more than strided loads.
 bool isLongWindow(ir::ConvOp op) {
   auto last = [](Value of) {
     return cast<ir::TensorType>(of.getType()).getSizes().back().constant();
@@ -116,8 +125,8 @@ bool isLongWindow(ir::ConvOp op) {
   std::optional<int64_t> window = last(op.getW()), out = last(op.getResult());
   return window && out && *window > *out;
 }
-/// A transpose and a reshape of it leave the lines of the last axis whole: both are one copy of
-/// lines. Others have to find the place of each element by divisions.
+/// A transpose followed by a reshape that keeps the innermost axis: both are one copy of contiguous
+/// rows. Others would need divisions to locate each element.
 bool moveLines(ir::TransposeOp transpose, ir::ReshapeOp reshape) {
   ArrayRef<int64_t> order = transpose.getOrder();
   ArrayRef<ir::SizeAttr> from = transpose.getType().getSizes(), to = reshape.getType().getSizes();
@@ -128,7 +137,7 @@ bool isTable(Operation *op) {
   auto scatter = dyn_cast<ir::ScatterAddOp>(op);
   return scatter && ir::tableOf(scatter);
 }
-/// The kind of kernel that an op begins; nothing for ops that stay outside, or are cheap.
+/// The kind of kernel that an op starts; nothing for ops that stay outside, or are cheap.
 std::optional<KernelKind> kindOf(Operation *op) {
   if (op->getNumResults() != 1)
     return std::nullopt;
@@ -172,7 +181,7 @@ bool mayFail(Operation *op) {
     if (auto loop = dyn_cast<ir::WhileOp>(inner))
       found |= static_cast<bool>(loop.getLimit());
     if (inner->hasTrait<ir::MayFail>())
-      // Floats divide by 0 without failing.
+      // Float division by 0 does not fail.
       found |=
           !inner->hasTrait<ir::Elementwise>() ||
           !ir::isFloatElement(cast<ir::TensorType>(inner->getOperand(0).getType()).getElement());
@@ -207,15 +216,16 @@ bool FusionGroups::absorbs(Operation *user, Operation *cheap) {
   std::optional<KernelKind> kind = kindOf(user);
   if (auto conv = dyn_cast<ir::ConvOp>(user)) {
     Value x = conv.getX(), w = conv.getW(), swapped = cheap->getResult(0);
-    return swapsTwo(cheap, 0) && x != w && (swapped == x || isLongWindow(conv));
+    return swapsTwo(cheap, 0) && isOfMemory(cheap) && x != w &&
+           (swapped == x || isLongWindow(conv));
   }
   if (auto product = dyn_cast<ir::MatmulOp>(user);
       product && product.getPanels() && product.getY() == cheap->getResult(0))
-    return false; // made once, for all turns of a loop
+    return false; // packed once, for all iterations of a loop
   if (auto reshape = dyn_cast<ir::ReshapeOp>(user))
     if (auto transpose = dyn_cast<ir::TransposeOp>(cheap))
       return moveLines(transpose, reshape);
-  if (isTable(user)) // its zeros are in no memory
+  if (isTable(user)) // its zeros are never stored
     return cast<ir::ScatterAddOp>(user).getX() == cheap->getResult(0);
   if (auto product = dyn_cast<ir::MatmulOp>(user);
       product && product.getBegin() == cheap->getResult(0))
@@ -237,7 +247,7 @@ FusionGroups::FusionGroups(Block &block, const FusionOptions &options)
   for (unsigned i = 0; i < ops.size(); ++i)
     if (kindOf(ops[i]))
       join(i);
-  // A cheap value that someone reads from memory is computed once, for all who read it.
+  // A cheap value that some user reads from memory is computed once, for all its readers.
   for (unsigned i = 0; i < ops.size(); ++i)
     if (isCheapTensor(ops[i]) && llvm::any_of(ops[i]->getUsers(), [&](Operation *user) {
           return user->getBlock() != &this->block || !absorbs(user, ops[i]);
@@ -249,7 +259,7 @@ FusionGroups::FusionGroups(Block &block, const FusionOptions &options)
 std::optional<unsigned> FusionGroups::indexOf(Operation *op) const {
   op = block.findAncestorOpInBlock(*op);
   auto found = numbers.find(op);
-  if (found == numbers.end()) // in another block, or a kernel made by now
+  if (found == numbers.end()) // in another block, or a newly created kernel
     return std::nullopt;
   return found->second;
 }
@@ -284,8 +294,8 @@ void FusionGroups::number() {
   addOrderEdges();
 }
 
-/// What can be seen from outside keeps its order: effects among each other, and failures between
-/// effects. Types that use a bound size come after its binding.
+/// Observable order is kept: effects among each other, and failures between effects. Ops whose
+/// types use a bound size come after its binding.
 void FusionGroups::addOrderEdges() {
   std::optional<unsigned> effect;
   SmallVector<unsigned> failures;
@@ -385,9 +395,9 @@ void FusionGroups::join(unsigned index) {
   }
 }
 
-/// Both have been found to fit, and their ops have their forms.
+/// Merges two groups that were found to be compatible and whose ops have their forms.
 void FusionGroups::merge(unsigned into, unsigned from) {
-  // Reductions decide over plain ops, and rows over their totals.
+  // The kind of a reduction wins over elementwise, and that of row reductions over their totals.
   FusionGroup &a = *groups[into], &b = *groups[from];
   std::vector<unsigned> all;
   std::merge(a.ops.begin(), a.ops.end(), b.ops.begin(), b.ops.end(), std::back_inserter(all));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Fuse: which ops of a block form one kernel.
+// Part of Fuse: greedy operator fusion. Decides which ops of a block form one kernel.
 //
-// Ops are numbered in program order. They are joined one after the other, each with the groups of
-// its operands where that is allowed, so groups grow along values only. Contracting each group to
-// one point must leave a graph without cycles; that is checked before every join.
+// Ops are numbered in program order. One after the other, each op is fused with the groups of its
+// operands where that is allowed, so groups grow along def-use edges only. Contracting each group
+// to one node must leave an acyclic graph; that is checked before every merge.
 #pragma once
 #include "dialects/mx/Mx.h"
 #include <string>
@@ -15,41 +15,41 @@ namespace mx::graph {
 enum class KernelKind : uint8_t {
   Elementwise, ///< one iteration space
   Reduce,      ///< reductions over the same axes of one space, elementwise ops before and after
-  Product,     ///< one product, or rows added to a table; elementwise ops on its result
+  Product,     ///< one matmul or convolution, or rows added to a table; elementwise epilogue
   Single,      ///< one op
 };
 
-/// What an op in a Reduce group has elements of.
+/// The iteration form of an op in a Reduce group.
 enum class Form : uint8_t {
-  Whole,   ///< the space
-  RowKept, ///< the reductions' results, where the reduced axes have size 1
+  Whole,   ///< the full space
+  RowKept, ///< the reductions' results, with the reduced axes kept at size 1
   Row,     ///< the same without these axes
-  Total,   ///< a reduction of such results to one number
+  Total,   ///< a reduction of such results to a scalar
 };
 using Sizes = llvm::SmallVector<ir::SizeAttr, 4>;
 
 struct FusionGroup {
   KernelKind kind;
   mlir::StringAttr device;
-  Sizes space;               ///< what the kernel iterates over
-  unsigned hub = 0;          ///< the first reduction, the product or the single op
+  Sizes space;               ///< the iteration space of the kernel
+  unsigned hub = 0;          ///< the first reduction, the matmul or the single op
   std::vector<unsigned> ops; ///< in program order
 
-  // Of Reduce:
+  // Only for Reduce:
   Sizes row, rowKept;              ///< sizes of results
-  llvm::ArrayRef<int64_t> axes;    ///< reduced ones
+  llvm::ArrayRef<int64_t> axes;    ///< reduced axes
   bool keeps = false;              ///< the hub's result is rowKept
-  bool isRows = false;             ///< the reduced axes are the last ones
-  std::optional<Sizes> totalSizes; ///< of the results over all rows, if there are some
+  bool isRows = false;             ///< the reduced axes are the innermost ones
+  std::optional<Sizes> totalSizes; ///< of the results over all rows, if there are any
 };
 
 struct FusionOptions {
   unsigned maxOps = 128;
   bool explain = false;
-  bool repeats = true; ///< kernels make again what is cheap
+  bool repeats = true; ///< kernels rematerialise cheap values
 };
 
-/// On an `mx.slice` or `mx.reshape` until it is in a kernel: it is read where it is.
+/// On an `mx.slice` or `mx.reshape` until it is in a kernel: it is a view and is not copied.
 inline constexpr llvm::StringLiteral kView = "mx.view";
 
 class FusionGroups {
@@ -58,19 +58,19 @@ public:
 
   unsigned size() const { return ops.size(); }
   mlir::Operation *op(unsigned index) const { return ops[index]; }
-  /// The number of the op of this block that `op` is or lies in.
+  /// The number of the op of this block that is or contains `op`.
   std::optional<unsigned> indexOf(mlir::Operation *op) const;
-  /// What must have run before: producers, and ops whose order can be seen from outside.
+  /// Dependencies: producers, and ops whose order is observable.
   llvm::ArrayRef<unsigned> before(unsigned index) const { return preds[index]; }
   /// Null for ops that stay outside of kernels, and for cheap ones that all users absorb.
   const FusionGroup *groupOf(unsigned index) const { return groups[group[index]].get(); }
-  /// Whether the op's kernel writes its result. If not, all kernels that need it contain it.
+  /// Whether the op's kernel stores its result. If not, all kernels that use it recompute it.
   bool isWritten(unsigned index) const { return written[index]; }
-  /// Whether the kernel of op `by` contains its own copy of an op of another kernel.
+  /// Whether the kernel of op `by` recomputes an op of another kernel.
   bool repeats(unsigned by, unsigned index) const { return repeated.contains({group[by], index}); }
-  /// Whether a kernel with `user` contains its own copy of `cheap` instead of reading its result.
+  /// Whether a kernel with `user` recomputes `cheap` instead of reading its result.
   static bool absorbs(mlir::Operation *user, mlir::Operation *cheap);
-  /// A tensor of the device that costs nothing to compute again.
+  /// A device tensor that costs nothing to recompute.
   static bool isCheapTensor(mlir::Operation *op);
 
 private:
@@ -80,10 +80,10 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> numbers;
   std::vector<llvm::SmallVector<unsigned, 4>> preds, succs;
   std::vector<unsigned> group;                      ///< of each op; 0: none
-  std::vector<std::unique_ptr<FusionGroup>> groups; ///< the first one is null
+  std::vector<std::unique_ptr<FusionGroup>> groups; ///< the first is null
   std::vector<Form> form;                           ///< of each op in a Reduce group
   std::vector<bool> written;                        ///< of each op in a group
-  llvm::DenseSet<std::pair<unsigned, unsigned>> repeated; ///< by a group: an op of another
+  llvm::DenseSet<std::pair<unsigned, unsigned>> repeated; ///< by a group: an op of another group
   std::vector<unsigned> seen;                       ///< by the last search
   unsigned search = 0;
 
@@ -95,8 +95,8 @@ private:
   void candidatesOf(mlir::Operation *op, llvm::SmallVectorImpl<unsigned> &out) const;
   void merge(unsigned a, unsigned b);
 
-  // The rules (FusionRules.cpp). Each gives the reason against, or nothing.
-  /// Whether groups a and b may become one. If so, the forms of their ops have been set.
+  // Fusion rules (FusionRules.cpp). Each returns the reason against fusion, or nothing.
+  /// Whether groups a and b may be merged. If so, the forms of their ops have been set.
   std::string reasonAgainst(unsigned a, unsigned b);
   std::string productAgainst(const FusionGroup &product, const FusionGroup &plain) const;
   std::string reduceAgainst(const FusionGroup &main, const FusionGroup &other);
@@ -105,7 +105,7 @@ private:
                            mlir::Operation *reader, Form form) const;
   std::string pathAgainst(unsigned a, unsigned b, bool throughCopies);
 
-  // What is not written (FusionRepeats.cpp).
+  // Rematerialisation: values that are not stored (FusionRepeats.cpp).
   struct Recipe;
   void chooseRepeats();
   bool follow(unsigned index, Recipe &recipe) const;
@@ -116,11 +116,11 @@ private:
   bool isWorthRepeating(unsigned index, const Recipe &recipe) const;
 };
 
-/// Whether running the op can be noticed: it may fail for some values.
+/// Whether running the op is observable: it may fail for some values.
 bool mayFail(mlir::Operation *op);
-/// Adds or takes away axes of size 1 only.
+/// Whether the op only adds or removes axes of size 1.
 bool movesOnlyOnes(mlir::Operation *op);
-/// Names of sizes in the types and attributes of `op` and of all ops in it, each once.
+/// Names of sizes in the types and attributes of `op` and of all nested ops, each once.
 void sizeNamesIn(mlir::Operation *op, llvm::SmallVectorImpl<mlir::StringAttr> &out);
 
 } // namespace mx::graph

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Fuse: what kernels make again for themselves instead of reading it from memory.
+// Part of Fuse: rematerialisation. Kernels recompute cheap values instead of reading them from
+// memory.
 //
-// Where one kernel would write a value for others, and a few cheap ops make it from values that are
-// in memory anyway, those who read it may contain these ops: then it is never written, and memory
-// holds one tensor less for as long as the last of them waits. Gradients are full of such values,
-// as what was centred before it was squared, or the mask of a relu. It is done only where less is
-// moved, and where what it is made from need not be kept for longer than it is worth.
+// If a kernel would store a value for other kernels, and a few cheap ops compute it from values
+// that are in memory anyway, its readers may contain these ops: then it is never stored, and peak
+// memory is smaller by one tensor until its last reader. Gradients are full of such values, like a
+// centred value before it was squared, or the mask of a relu. It is done only if it reduces memory
+// traffic, and if it does not extend the lifetimes of its inputs by more than it saves.
 #include "Graph/FusionGroups.h"
 
 using namespace mlir;
@@ -14,12 +15,12 @@ using namespace mlir;
 namespace mx::graph {
 namespace {
 
-/// Below that, values stay in the nearest cache.
+/// Smaller values stay in the L1 cache.
 constexpr int64_t kFewBytes = 4096;
-/// Ops of one value that are done again.
+/// Maximum number of ops recomputed for one value.
 constexpr size_t kMostOps = 8;
 
-/// One instruction or two for a vector.
+/// One or two instructions per vector.
 bool isQuick(Operation *op) {
   return isa<ir::NegOp, ir::AbsOp, ir::NotOp, ir::AddOp, ir::SubOp, ir::MulOp, ir::DivOp,
              ir::MaximumOp, ir::MinimumOp, ir::AndOp, ir::OrOp, ir::EqOp, ir::NeOp, ir::LtOp,
@@ -27,7 +28,7 @@ bool isQuick(Operation *op) {
          !mayFail(op);
 }
 
-/// Nothing if it is not known; numbers of the host take no room.
+/// Nothing if the size is not known; host scalars take no memory.
 std::optional<int64_t> bytesOf(Type type) {
   auto tensor = dyn_cast<ir::TensorType>(type);
   if (!tensor)
@@ -45,11 +46,11 @@ std::optional<int64_t> bytesOf(Type type) {
 
 } // namespace
 
-/// How one value is made from what is in memory.
+/// How one value is recomputed from values in memory.
 struct FusionGroups::Recipe {
-  SmallVector<unsigned, 4> readers; ///< groups that are to make it
-  bool goesOn = false; ///< to what the readers have in hand, past what is in memory as well
-  SmallVector<unsigned, 8> ops; ///< in groups, done again
+  SmallVector<unsigned, 4> readers; ///< groups that will recompute it
+  bool goesOn = false; ///< also past values in memory, up to those that the readers load anyway
+  SmallVector<unsigned, 8> ops; ///< recomputed ops, in groups
   llvm::SmallSetVector<Value, 8> reads;
 };
 
@@ -75,7 +76,7 @@ bool FusionGroups::followOperands(unsigned index, Recipe &recipe) const {
         return false;
       continue;
     }
-    // What is small can be written for this; what is in no group is there.
+    // A small operand can be stored for this; an operand in no group is in memory already.
     std::optional<int64_t> bytes = bytesOf(operand.getType());
     if (!bytes)
       return false;
@@ -92,7 +93,7 @@ bool FusionGroups::followOperands(unsigned index, Recipe &recipe) const {
   return true;
 }
 
-/// Whether all who read the value can make it again; `readers` are their groups.
+/// Whether all readers of the value can recompute it; `readers` are their groups.
 bool FusionGroups::readersOf(unsigned index, SmallVectorImpl<unsigned> &readers) const {
   auto type = cast<ir::TensorType>(ops[index]->getResult(0).getType());
   for (Operation *user : ops[index]->getUsers()) {
@@ -111,7 +112,7 @@ bool FusionGroups::readersOf(unsigned index, SmallVectorImpl<unsigned> &readers)
   return !readers.empty();
 }
 
-/// The last op of this block that needs the value.
+/// The last op of this block that uses the value.
 unsigned FusionGroups::lastUse(Value value) const {
   unsigned last = 0;
   for (Operation *user : value.getUsers())
@@ -120,7 +121,8 @@ unsigned FusionGroups::lastUse(Value value) const {
   return last;
 }
 
-/// Whether the kernel reads the value element by element already; a product reads it in parts.
+/// Whether the kernel already reads the value element by element; the hub of a matmul reads it in
+/// blocks.
 bool FusionGroups::hasInHand(const FusionGroup &kernel, Value value) const {
   return llvm::any_of(kernel.ops, [&](unsigned member) {
     return (kernel.kind != KernelKind::Product || member != kernel.hub) &&
@@ -133,7 +135,7 @@ bool FusionGroups::isWorthRepeating(unsigned index, const Recipe &recipe) const 
   Value value = ops[index]->getResult(0);
   auto own = static_cast<double>(*bytesOf(value.getType()));
   unsigned end = lastUse(value);
-  // Moved, and kept for how long.
+  // Change in bytes moved, and in bytes times lifetime.
   double moved = -own * double(1 + readers.size());
   double kept = -own * double(end - index);
   for (Value read : recipe.reads) {
@@ -160,7 +162,7 @@ void FusionGroups::chooseRepeats() {
                  });
   if (!options.repeats || options.maxOps == 1)
     return;
-  // What a value is made from comes before it, so that is decided.
+  // In program order: the operands of a value are decided before it.
   for (unsigned i = 0; i < ops.size(); ++i) {
     if (!written[i] || !isQuick(ops[i]) ||
         bytesOf(ops[i]->getResult(0).getType()).value_or(0) < kFewBytes)

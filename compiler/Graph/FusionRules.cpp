@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Fuse: what may be in one kernel with what.
+// Part of Fuse: legality rules of operator fusion.
 //
-// A kernel with reductions has one space and one set of reduced axes. If these are the last ones,
-// it goes row by row: then ops may read the reductions' results again over the whole row, further
-// reductions may follow, and results of all rows may be reduced to one number. Otherwise ops on the
-// results are all that may follow.
+// A kernel with reductions has one space and one set of reduced axes. If these are the innermost
+// axes, it is a row kernel: ops may read the reductions' results again over the whole row, further
+// reductions may follow, and results of all rows may be reduced to a scalar. Otherwise only ops on
+// the results may follow.
 #include "Graph/FusionGroups.h"
 
 using namespace mlir;
@@ -13,7 +13,7 @@ using namespace mlir;
 namespace mx::graph {
 namespace {
 
-/// How far apart two groups may be; beyond that a join is refused rather than searched for.
+/// Maximum steps of the search between two groups; beyond it a merge is rejected.
 constexpr unsigned kSearchLimit = 2000;
 /// Elements of a row that stays in the cache from one sweep to the next.
 constexpr int64_t kLongestRow = 65536;
@@ -23,14 +23,14 @@ bool isLong(const FusionGroup &rows) {
   for (int64_t axis : rows.axes) {
     std::optional<int64_t> size = rows.space[static_cast<size_t>(axis)].constant();
     if (!size)
-      return rows.row.empty(); // one row that is all there is, of unknown length
+      return rows.row.empty(); // a single row of unknown length
     if (__builtin_mul_overflow(length, std::max<int64_t>(*size, 1), &length))
       return true;
   }
   return length > kLongestRow;
 }
 
-/// A value of form `from` is read by an op of form `to`.
+/// Whether an op of form `to` can read a value of form `from`.
 std::string formsAgainst(const FusionGroup &main, Form from, Form to) {
   if (from == to || from == Form::Whole)
     return "";
@@ -42,7 +42,7 @@ std::string formsAgainst(const FusionGroup &main, Form from, Form to) {
     return "it needs the whole reduction first";
   if (to == Form::Whole && isLong(main))
     return "its rows are too long to be kept in the cache";
-  // An axis that is gone is not there to be stretched: the row's number would be a column's.
+  // A dropped axis cannot be broadcast: the row index would become a column index.
   if (from == Form::Row && !main.row.empty())
     return "a result of each row is read along the columns";
   return "";
@@ -111,7 +111,7 @@ bool FusionGroups::formIn(const FusionGroup &main, const Sizes &sizes, Form &out
   return true;
 }
 
-/// Gives the ops of `other` their forms in `main`, and looks at all that is read.
+/// Assigns the ops of `other` their forms in `main`, and checks all their reads.
 std::string FusionGroups::reduceAgainst(const FusionGroup &main, const FusionGroup &other) {
   Form own = Form::Whole;
   bool fits = formIn(main, other.space, own);
@@ -134,7 +134,7 @@ std::string FusionGroups::reduceAgainst(const FusionGroup &main, const FusionGro
       form[i] = form[i] == Form::Whole ? own : Form::Total;
   for (const FusionGroup *each : {&main, &other})
     for (unsigned i : each->ops) {
-      // A reduction reads a form that it does not have.
+      // A reduction reads another form than its own.
       Form reads = form[i];
       if (ops[i]->hasTrait<ir::Reduction>()) {
         auto x = cast<ir::TensorType>(ops[i]->getOperand(0).getType()).getSizes();
@@ -180,15 +180,15 @@ std::string FusionGroups::readsAgainst(const FusionGroup &main, const FusionGrou
   return "";
 }
 
-/// One kernel runs at once, so nothing may have to run between the two. Ops after the newest one
-/// are in no group yet, hence no way leads back from them.
-/// A cheap op between them, of which the kernel gets a copy, counts only with `throughCopies`.
+/// A kernel runs as one unit, so no dependency path may lead through an op between the two groups.
+/// Ops after the newest one are in no group yet, so no path leads back from them. A cheap op on the
+/// path, of which the kernel gets a copy, counts only with `throughCopies`.
 std::string FusionGroups::pathAgainst(unsigned a, unsigned b, bool throughCopies) {
   unsigned newest = std::max(groups[a]->ops.back(), groups[b]->ops.back());
   ++search;
   SmallVector<unsigned> work;
   auto inside = [&](unsigned i) { return group[i] == a || group[i] == b; };
-  // Whether a cheap op changes only values of the two.
+  // Whether a cheap op depends only on values of the two groups.
   auto isCopied = [&](unsigned i) {
     while (!group[i] && isCheapTensor(ops[i]) && preds[i].size() == 1)
       i = preds[i].front();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Differentiate: rules of tuples, structs, models and arrays.
+// Part of Differentiate: gradient rules of tuples, structs, models and arrays.
 #include "Graph/Adjoints.h"
 
 using namespace mlir;
 
 namespace mx::graph {
 
-/// The only part that is not zero.
+/// An adjoint with a single nonzero part.
 static Adjoint onlyPart(size_t part, Adjoint g) {
   Adjoint out;
   out.parts.resize(part + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Differentiate: functions that bring a rule of their own, `@vjp`.
+// Part of Differentiate: calls of functions with a user-defined gradient rule, `@vjp`.
 #include "Graph/Adjoints.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 
@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace mx::graph {
 
-/// The rule of the function that is called, or nothing.
+/// The `@vjp` rule of the called function, or null.
 FunctionOpInterface Reverse::ruleOf(Operation *op) {
   auto call = dyn_cast<ir::CallOp>(op);
   auto callee =
@@ -23,7 +23,7 @@ LogicalResult Reverse::handWritten(ir::CallOp op) {
     return withoutRule(op);
   SmallVector<Value> args(op.getArgs());
   args.push_back(whole(adjoints.lookup(op.getResult(0)), op.getResult(0).getType()));
-  // Its types are in the sizes of the rule, which are those of the call.
+  // The result types use the size names of the rule; substitutes the sizes of the call.
   SizeMap by;
   for (auto [name, value] : llvm::zip_equal(sizesOf(rule), op.getSizes()))
     by[cast<StringAttr>(name)] = cast<ir::SizeAttr>(value);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Differentiate: what blocks share, and the rule of `mx.if`. The reverse pass runs a block
-// again, on the inputs that its first run had, and then its adjoint.
+// Part of Differentiate: cloning and recomputing blocks, and the gradient rule of `mx.if`. The
+// reverse pass recomputes a block from the inputs of its first run, followed by its adjoint.
 #include "Graph/Adjoints.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -9,8 +9,8 @@ using namespace mlir;
 
 namespace mx::graph {
 
-/// Takes parts of outer aggregates before the blocks that use them: then a block depends on these
-/// parts, and not on whole models.
+/// Hoists extractions of parts of outer aggregates out of the blocks that use them: then a block
+/// depends on these parts and not on whole models.
 void Reverse::hoistParts() {
   for (bool changed = true; changed;) {
     changed = false;
@@ -25,7 +25,7 @@ void Reverse::hoistParts() {
   }
 }
 
-/// Active values from outside, in the order of their use.
+/// Active values defined outside the op, in order of use.
 SmallVector<Value> Reverse::capturedBy(Operation *op) {
   llvm::SetVector<Value> found;
   op->walk([&](Operation *inner) {
@@ -38,13 +38,14 @@ SmallVector<Value> Reverse::capturedBy(Operation *op) {
   return found.takeVector();
 }
 
-/// What has happened once must not happen again.
+/// Side effects that recomputation must not repeat.
 static bool onlyOnce(Operation *op) {
   return isa<ir::PrintOp, ir::AssertOp, ir::RaiseOp, ir::GlobalStoreOp, ir::StoreOp>(op) ||
          (isa<ir::NativeOp>(op) && op->getNumResults() == 0);
 }
 
-/// A variable that was written since would give another value.
+/// Rejects the recomputation of loads from variables that the function writes: the load could
+/// return another value.
 LogicalResult Reverse::refuseStale(Block &block) {
   llvm::DenseSet<StringAttr> written;
   function->walk([&](ir::GlobalStoreOp store) { written.insert(store.getNameAttr()); });
@@ -59,7 +60,7 @@ LogicalResult Reverse::refuseStale(Block &block) {
          << "a gradient runs this block again, and the variable it reads has changed by then";
 }
 
-/// Of ops that run again, those inside which must not.
+/// Erases side effects nested in recomputed ops.
 void Reverse::dropOnce(ArrayRef<Operation *> ops) {
   SmallVector<Operation *> found;
   for (Operation *op : ops)
@@ -71,7 +72,7 @@ void Reverse::dropOnce(ArrayRef<Operation *> ops) {
     op->erase();
 }
 
-/// Copies the ops of a block to where the builder stands, with names of their own for sizes.
+/// Clones the ops of a block at the builder's insertion point, with fresh names for sizes.
 LogicalResult Reverse::repeat(Block &from, IRMapping &mapping,
                               SmallVectorImpl<Operation *> &copies) {
   NamesInUse names(function);
@@ -89,7 +90,7 @@ LogicalResult Reverse::repeat(Block &from, IRMapping &mapping,
   dropOnce(copies);
   if (failed(replaceSizes(copies, renamed)))
     return failure();
-  // The copies are as active as the originals.
+  // A clone is active if its original is.
   auto mark = [&](Value old, Value now) {
     if (isActive(old))
       markActive(now);
@@ -108,7 +109,8 @@ LogicalResult Reverse::repeat(Block &from, IRMapping &mapping,
   return success();
 }
 
-/// Nothing but a result. A `while` counts: it ended in the first run, so it ends in the second.
+/// Whether the op has no effect but its result. A `while` counts: it terminated in the first run,
+/// so its recomputation terminates.
 static bool isNeedless(Operation *op) {
   if (isa<ir::IfOp, ir::ForOp, ir::WhileOp>(op))
     return llvm::all_of(op->getRegions(), [](Region &region) {
@@ -118,8 +120,8 @@ static bool isNeedless(Operation *op) {
   return isMemoryEffectFree(op) || isa<ir::ReadOp, ir::FormatOp, ir::GlobalLoadOp, ir::CallOp>(op);
 }
 
-/// Drops what the adjoint of a block did not need. Calls that are left are of functions with a
-/// rule.
+/// Dead-code elimination: drops ops that the adjoint of a block does not need. Remaining calls are
+/// of functions with a gradient rule.
 void Reverse::dropUnused(Block &block, llvm::function_ref<void(Operation *)> dropping) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>() && isNeedless(&op)) {
@@ -129,7 +131,7 @@ void Reverse::dropUnused(Block &block, llvm::function_ref<void(Operation *)> dro
     }
 }
 
-/// The memory of an op may become another one: nothing may be known of it any more.
+/// Erases an op and all records about its values: a new op may reuse its address.
 void Reverse::erase(Operation *op) {
   op->walk([&](Operation *inner) {
     auto forget = [&](Value value) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Differentiate: rules of elementwise ops. Contributions have the shape of the result; the
-// operand's shape is restored when they are added.
+// Part of Differentiate: gradient rules of elementwise ops. Contributions have the shape of the
+// result; accumulation reduces them to the operand's shape (the adjoint of broadcasting).
 #include "Graph/Adjoints.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -47,11 +48,82 @@ void Reverse::power(Operation *op, Value g) {
     }
   }
   if (isActive(y)) {
-    Value above = elementwise("gt", {x, number(x, 0)}, boolean);
-    Value safe = elementwise("select", {above, x, number(x, 1)});
+    // 0 ** y is 0 for all y > 0. A negative x has no slope: the logarithm returns NaN.
+    Value flat = elementwise("and", {elementwise("eq", {x, number(x, 0)}, boolean),
+                                     elementwise("ge", {y, number(y, 0)}, boolean)});
+    Value safe = elementwise("select", {flat, number(x, 1), x});
     Value slope = elementwise("mul", {z, elementwise("log", {safe})});
     contribute(y, elementwise("mul", {g, slope}));
   }
+}
+
+/// The gradient of atan2. Both operands are divided by the larger one first: their squares may
+/// overflow or underflow to 0 where the slopes are ordinary numbers. (0, 0) has no slope; the
+/// gradient is 0, like that of `norm`.
+void Reverse::angle(Operation *op, Value g) {
+  Value x = op->getOperand(0), y = op->getOperand(1);
+  Type boolean = b.getI1Type();
+  auto div = [&](Value l, Value r) { return elementwise("div", {l, r}, typeOf(l).getElement()); };
+  Value larger = elementwise("maximum", {elementwise("abs", {x}), elementwise("abs", {y})});
+  Value zero = elementwise("eq", {larger, number(larger, 0)}, boolean);
+  Value usable =
+      elementwise("and", {elementwise("isfinite", {larger}, boolean), elementwise("not", {zero})});
+  Value scale = elementwise("select", {usable, larger, number(larger, 1)});
+  Value p = div(x, scale), q = div(y, scale);
+  Value squares = elementwise("add", {elementwise("mul", {p, p}), elementwise("mul", {q, q})});
+  squares = elementwise("select", {zero, number(squares, 1), squares});
+  auto slope = [&](Value of) { return div(elementwise("mul", {g, div(of, squares)}), scale); };
+  if (isActive(x))
+    contribute(x, slope(q));
+  if (isActive(y))
+    contribute(y, elementwise("neg", {slope(p)}));
+}
+
+/// The condition of a `select`. `select(x > c, x, c)` is above c exactly where x is, so the result
+/// can be compared instead. Later ops keep the result in any case; the operand need not be kept.
+Value Reverse::conditionOf(Operation *op) {
+  Value condition = op->getOperand(0), taken = op->getOperand(1), other = op->getOperand(2);
+  Operation *compared = condition.getDefiningOp();
+  bool strict = isa_and_nonnull<ir::GtOp, ir::LtOp>(compared);
+  if (!strict && !isa_and_nonnull<ir::GeOp, ir::LeOp>(compared))
+    return condition;
+  Value left = compared->getOperand(0), right = compared->getOperand(1);
+  // Where both are equal the limit is selected, and the comparison of the result must agree.
+  Value moving = strict ? taken : other, limit = strict ? other : taken;
+  auto same = [](Value one, Value two) {
+    std::optional<double> number = constantFloat(one);
+    return one == two || (number && number == constantFloat(two));
+  };
+  StringRef name = compared->getName().stripDialect();
+  Value z = op->getResult(0);
+  if (left == moving && same(right, limit))
+    return elementwise(name, {z, right}, b.getI1Type());
+  if (right == moving && same(left, limit))
+    return elementwise(name, {left, z}, b.getI1Type());
+  return condition;
+}
+
+void takeExtremes(ModuleOp module) {
+  module.walk([](ir::SelectOp op) {
+    Operation *compared = op.getCondition().getDefiningOp();
+    bool largest = isa_and_nonnull<ir::LeOp>(compared);
+    if (!largest && !isa_and_nonnull<ir::GeOp>(compared))
+      return;
+    Value x = op->getOperand(2), limit = op->getOperand(1);
+    std::optional<double> number = constantFloat(limit);
+    // `maximum` and `minimum` order -0 before +0, comparisons do not. NaN has no order.
+    bool fits = number && !std::isnan(*number) && (*number != 0 || (largest && !std::signbit(*number)));
+    if (!fits || constantFloat(compared->getOperand(1)) != number || compared->getOperand(0) != x ||
+        x.getType() != op.getType())
+      return;
+    OpBuilder b(op);
+    Value made =
+        ir::makeElementwise(b, op.getLoc(), largest ? "maximum" : "minimum", {x, limit}, Type());
+    op.replaceAllUsesWith(made);
+    op.erase();
+    if (compared->use_empty())
+      compared->erase();
+  });
 }
 
 void Reverse::elementwiseRule(Operation *op, Value g, bool &handled) {
@@ -70,7 +142,7 @@ void Reverse::elementwiseRule(Operation *op, Value g, bool &handled) {
       .Case([&](ir::ExpOp) { contribute(x, mul(g, z)); })
       .Case([&](ir::LogOp) { contribute(x, div(g, x)); })
       .Case([&](ir::Log1pOp) { contribute(x, div(g, plus(x, number(x, 1)))); })
-      .Case([&](ir::Expm1Op) { contribute(x, mul(g, plus(z, number(x, 1)))); })
+      .Case([&](ir::Expm1Op) { contribute(x, mul(g, elementwise("exp", {x}))); })
       .Case([&](ir::SqrtOp) { contribute(x, div(mul(g, number(x, 0.5)), z)); })
       .Case([&](ir::RsqrtOp) { contribute(x, mul(mul(g, number(x, -0.5)), mul(mul(z, z), z))); })
       .Case([&](ir::SinOp) { contribute(x, mul(g, elementwise("cos", {x}))); })
@@ -97,51 +169,40 @@ void Reverse::elementwiseRule(Operation *op, Value g, bool &handled) {
           contribute(y, mul(g, x));
       })
       .Case([&](ir::DivOp) {
-        Value part = div(g, y);
-        contribute(x, part);
+        if (isActive(x))
+          contribute(x, div(g, y));
+        // Not g / y * z: that is infinity times 0 for 0 over the smallest numbers.
         if (isActive(y))
-          contribute(y, neg(mul(part, z)));
+          contribute(y, neg(mul(g, div(z, y))));
       })
       .Case([&](ir::ModOp) {
         contribute(x, g);
         if (isActive(y))
-          contribute(y, neg(mul(g, elementwise("floor", {div(x, y)}))));
+          contribute(y, neg(mul(g, elementwise("floordiv", {x, y}))));
       })
       .Case([&](ir::PowOp) { power(op, g); })
       .Case<ir::MaximumOp, ir::MinimumOp>([&](Operation *) {
-        bool both = isActive(x) && isActive(y);
-        if (!both) {
-          // By the result, which what follows keeps in any case: the operand need not be.
-          Value mine = isActive(x) ? x : y, other = isActive(x) ? y : x;
-          Value wins = elementwise(isa<ir::MaximumOp>(op) ? "gt" : "lt", {z, other}, boolean);
-          contribute(mine, elementwise("select", {wins, g, number(g, 0)}));
-          return;
-        }
-        // Equal operands share.
+        // Equal operands share the gradient, also if only one of them is differentiated: a gradient
+        // must not depend on which others are requested. NaN passes the gradient on.
         Value half = mul(g, number(g, 0.5));
         Value same = elementwise("eq", {x, y}, boolean);
-        bool larger = isa<ir::MaximumOp>(op);
         auto share = [&](Value mine, Value other) {
-          Value wins = elementwise(larger ? "gt" : "lt", {mine, other}, boolean);
-          Value alone = elementwise("select", {wins, g, number(g, 0)});
-          return elementwise("select", {same, half, alone});
+          if (!isActive(mine))
+            return;
+          Value loses = elementwise(isa<ir::MaximumOp>(op) ? "lt" : "gt", {mine, other}, boolean);
+          Value alone = elementwise("select", {loses, number(g, 0), g});
+          contribute(mine, elementwise("select", {same, half, alone}));
         };
-        contribute(x, share(x, y));
-        contribute(y, share(y, x));
+        share(x, y);
+        share(y, x);
       })
-      .Case([&](ir::Atan2Op) {
-        Value scaled = div(g, plus(mul(x, x), mul(y, y)));
-        if (isActive(x))
-          contribute(x, mul(scaled, y));
-        if (isActive(y))
-          contribute(y, neg(mul(scaled, x)));
-      })
+      .Case([&](ir::Atan2Op) { angle(op, g); })
       .Case([&](ir::SelectOp) {
-        Value other = op->getOperand(2);
+        Value other = op->getOperand(2), condition = conditionOf(op);
         if (isActive(y))
-          contribute(y, elementwise("select", {x, g, number(g, 0)}));
+          contribute(y, elementwise("select", {condition, g, number(g, 0)}));
         if (isActive(other))
-          contribute(other, elementwise("select", {x, number(g, 0), g}));
+          contribute(other, elementwise("select", {condition, number(g, 0), g}));
       })
       .Case([&](ir::CastOp) {
         Type element = typeOf(x).getElement();

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Differentiate: what a loop keeps of its turns for the reverse pass. These are the carried
-// values that the adjoint needs, or the few parts of them it looks at, and results of products: all
-// else is computed again from these. A stack has one place for each turn.
+// Part of Differentiate: which values a loop saves for the reverse pass (checkpointing). It saves
+// the carried values that the adjoint needs, or the few slices of them that it reads, and results
+// of matmuls and convolutions. Everything else is recomputed from these. A stack has one entry for
+// each iteration.
 #include "Graph/Adjoints.h"
 
 using namespace mlir;
 
 namespace mx::graph {
 
-/// With more parts than this the whole is kept instead.
+/// A leaf read in more slices than this is saved whole.
 static constexpr size_t kMostParts = 4;
-/// A product of fewer terms is computed again: to keep an element is to write it and to read it,
-/// eight bytes, and a byte is counted like eight operations (Memory/Work.cpp).
+/// A matmul or convolution with fewer terms is recomputed: saving an element costs a write and a
+/// read, eight bytes, and a byte is counted like eight operations (Memory/Work.cpp).
 static constexpr int64_t kFewTerms = 32;
 
-/// The bound on the turns as a size, if it is known before anything runs.
+/// An upper bound on the number of iterations as a size, if it is known before execution.
 std::optional<ir::SizeAttr> Reverse::boundOf(Operation *op) {
   auto loop = dyn_cast<ir::ForOp>(op);
   Value from = loop ? loop.getFrom() : Value();
@@ -32,7 +33,7 @@ std::optional<ir::SizeAttr> Reverse::boundOf(Operation *op) {
   return std::nullopt;
 }
 
-/// The bound on the turns as a size: of a stack.
+/// The bound on the number of iterations as a size: the length of a stack.
 FailureOr<ir::SizeAttr> Reverse::turnsOf(Operation *op) {
   if (std::optional<ir::SizeAttr> known = boundOf(op))
     return *known;
@@ -45,7 +46,7 @@ FailureOr<ir::SizeAttr> Reverse::turnsOf(Operation *op) {
     return op->emitError() << "`grad` needs to know the bound of this loop before it starts";
   Value count = !from || constantInt(from) == 0 ? to : elementwise("sub", {to, from});
   count = elementwise("maximum", {count, wholeNumber(0)});
-  // A name that nothing else has.
+  // A fresh name.
   llvm::DenseSet<StringAttr> used;
   for (Attribute name : sizesOf(function))
     used.insert(cast<StringAttr>(name));
@@ -59,13 +60,16 @@ FailureOr<ir::SizeAttr> Reverse::turnsOf(Operation *op) {
   return ir::SizeAttr::get(b.getContext(), table.named(name));
 }
 
-/// If a leaf is only looked at in parts, each the copy of an op of the first run: these parts. To
-/// keep them is less than to keep a whole tensor for each turn.
+/// If all uses of a leaf are slices, each the clone of an op of the forward loop: these slices.
+/// Saving them takes less memory than a whole tensor for each iteration.
 SmallVector<Operation *> Reverse::partsOnly(ir::UndefOp leaf, const Originals &originals) {
   SmallVector<Operation *> parts;
   for (Operation *user : leaf->getUsers()) {
     bool isPart = isa<ir::SliceOp, ir::TakeOp>(user) && originals.contains(user) &&
                   user->getOperand(0) == leaf.getResult() &&
+                  // A size bound in an iteration has another name in the clone, and no stack fits
+                  // it.
+                  originals.lookup(user)->getResult(0).getType() == user->getResult(0).getType() &&
                   llvm::count(user->getOperands(), leaf.getResult()) == 1;
     if (!isPart || parts.size() == kMostParts)
       return {};
@@ -74,7 +78,7 @@ SmallVector<Operation *> Reverse::partsOnly(ir::UndefOp leaf, const Originals &o
   return parts;
 }
 
-/// Whether each element of the op's result is a sum of many terms.
+/// Whether each element of the op's result is a sum of many terms (large reduction dimension).
 static bool isLargeProduct(Operation *op) {
   SmallVector<ir::SizeAttr> terms;
   if (auto product = dyn_cast<ir::MatmulOp>(op))
@@ -94,8 +98,8 @@ static bool isLargeProduct(Operation *op) {
   return known >= kFewTerms;
 }
 
-/// What is kept of a product that runs again in `back`: what comes out at the end of the chain of
-/// elementwise ops on it, so that what else these ops read is not needed either.
+/// The value to save for a matmul recomputed in `back`: the end of the chain of elementwise ops on
+/// it, so that other operands of these ops are not needed either.
 static Operation *endOfChain(Operation *product, const Reverse::Originals &originals) {
   Operation *last = product;
   while (last->hasOneUse()) {
@@ -110,8 +114,9 @@ static Operation *endOfChain(Operation *product, const Reverse::Originals &origi
   return last;
 }
 
-/// Products are not computed again. Whatever is kept gets something in `back` that stands for it;
-/// what only they needed goes. A stack that nothing else needs must have a bound that is known.
+/// Matmuls and convolutions are saved, not recomputed. Each saved value gets a placeholder in
+/// `back`; ops that only they needed become dead. A stack that nothing else needs must have a known
+/// bound.
 void Reverse::keepProducts(Operation *op, ir::ForOp back, const Originals &originals,
                            SmallVectorImpl<Kept> &needed) {
   Block &block = back.getBody().front();
@@ -123,14 +128,14 @@ void Reverse::keepProducts(Operation *op, ir::ForOp back, const Originals &origi
     if (originals.contains(&inner) && isLargeProduct(&inner))
       products.push_back(&inner);
   llvm::SmallPtrSet<Operation *, 8> gone;
-  // The last ones first: what they are made of may not be needed then.
+  // In reverse order: saving a later one may make its operands dead.
   for (Operation *product : llvm::reverse(products)) {
     if (gone.contains(product))
       continue;
     Operation *kept = endOfChain(product, originals), *first = originals.lookup(kept);
     auto type = dyn_cast<ir::TensorType>(kept->getResult(0).getType());
     if (!type || type.isHost() || first->getResult(0).getType() != type)
-      continue; // a size of one turn
+      continue; // its size depends on the iteration
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&block);
     auto stands = ir::UndefOp::create(b, type);
@@ -140,11 +145,11 @@ void Reverse::keepProducts(Operation *op, ir::ForOp back, const Originals &origi
   }
 }
 
-/// Makes the first run keep the leaves that `back` needs, and count its turns if `pending` waits
-/// for their number.
+/// Makes the forward loop save the leaves that `back` needs, and count its iterations if `pending`
+/// waits for their number.
 LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pending,
                                   ArrayRef<Leaf> paths, const Originals &originals) {
-  // Each is a value of a turn, and what stands for it in `back`.
+  // Each pairs a value of an iteration with its placeholder in `back`.
   SmallVector<Kept> needed;
   keepProducts(op, back, originals, needed);
   for (auto leaf : llvm::make_early_inc_range(back.getBody().front().getOps<ir::UndefOp>())) {
@@ -266,7 +271,7 @@ LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pend
       leaves.insert(stood->getOperand(0).getDefiningOp());
     }
   }
-  // Only now: the builder stood before one of them.
+  // Only now: the builder's insertion point was before one of them.
   b.setInsertionPointAfter(back);
   for (Operation *part : parts)
     erase(part);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Differentiate: rules of `mx.for` and `mx.while`. The reverse pass goes through the turns
-// from the last to the first; each runs again and then its adjoint. What the loop carried into each
-// turn is kept by the first run in stacks, one for each value that the adjoint needs.
+// Part of Differentiate: gradient rules of `mx.for` and `mx.while`. The reverse loop visits the
+// iterations from the last to the first; each recomputes its body and then runs its adjoint. The
+// forward loop saves carried values on stacks, one for each value that the adjoint needs.
 #include "Graph/Adjoints.h"
 
 using namespace mlir;
 
 namespace mx::graph {
 
-/// Stands for what was carried into a turn: a value made of leaves that are filled in later, if
-/// anything needs them.
+/// A placeholder for a carried value at the start of an iteration: built from leaves that are
+/// filled in later, if they are used.
 Value Reverse::placeholder(Type type, int64_t &next) {
   SmallVector<Value> parts;
   if (auto aggregate = dyn_cast<ir::AggregateType>(type)) {
@@ -28,7 +28,7 @@ Value Reverse::placeholder(Type type, int64_t &next) {
   return leaf;
 }
 
-/// The leaves of a carried value, in the order of their numbers.
+/// The leaves of a carried value, in numbering order.
 static void leavesOf(Type type, unsigned carried, SmallVector<int64_t> path,
                      SmallVectorImpl<Reverse::Leaf> &out) {
   auto deeper = [&](int64_t i, Type part) {
@@ -47,7 +47,7 @@ static void leavesOf(Type type, unsigned carried, SmallVector<int64_t> path,
   }
 }
 
-/// The turn of the first run that a turn of `back` undoes.
+/// The iteration of the forward loop that an iteration of `back` reverses.
 Value Reverse::turnOf(ir::ForOp back) {
   Value turn = back.getBody().front().getArgument(0), from = back.getFrom();
   Value one = make<ir::ConstantOp>(typeOf(from), b.getIntegerAttr(typeOf(from).getElement(), 1));
@@ -57,8 +57,8 @@ Value Reverse::turnOf(ir::ForOp back) {
   return elementwise("sub", {elementwise("sub", {back.getTo(), one}), done});
 }
 
-/// The adjoint after a loop: wherever its turns hand on what they are `given`, the one from before,
-/// which may be nothing. `left` is what a turn leaves.
+/// The adjoint after a loop. Where an iteration passes its input adjoint `given` through unchanged
+/// to its output `left`, this is the adjoint from before the loop, which may be empty.
 static Adjoint afterTurns(const Adjoint &before, const Adjoint &given, const Adjoint &left,
                           const Adjoint &after) {
   if (given.value && given.value == left.value)
@@ -92,7 +92,7 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
       initial.push_back(
           whole(adjoints.lookup(op->getResult(static_cast<unsigned>(i))), value.getType()));
     }
-  SmallVector<Adjoint> before, given, left; // of what is captured
+  SmallVector<Adjoint> before, given, left; // of captured values
   for (Value value : captured) {
     before.push_back(adjoints.lookup(value));
     initial.push_back(whole(before.back(), value.getType()));
@@ -100,7 +100,7 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
   if (failedAt)
     return op->emitError() << "the length of an array must be known for a gradient";
   Value zero = loop ? Value() : wholeNumber(0);
-  // The number of turns is known before a `for`; a `while` will count them.
+  // The trip count of a `for` is known before it runs; a `while` will count its iterations.
   Operation *pending = nullptr;
   Value from = loop ? loop.getFrom() : zero;
   Value to = loop ? loop.getTo() : Value();
@@ -112,7 +112,7 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
   auto back = ir::ForOp::create(b, types, from, to, initial);
   int64_t next = 0;
   SmallVector<Leaf> paths;
-  Originals originals; // of the ops that run again
+  Originals originals; // of the recomputed ops
   {
     OpBuilder::InsertionGuard guard(b);
     Block *block = b.createBlock(&back.getBody());
@@ -163,7 +163,7 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
     ir::YieldOp::create(b, yielded);
     if (failedAt)
       return op->emitError() << "the length of an array must be known for a gradient";
-    // Parts of placeholders are the leaves themselves.
+    // Folds extractions from placeholders to the leaves.
     back.walk([&](ir::GetOp get) {
       if (auto made = get.getAggregate().getDefiningOp<ir::MakeOp>()) {
         get.replaceAllUsesWith(made.getParts()[get.getPart()]);
@@ -173,7 +173,7 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
     dropUnused(*block);
   }
 
-  // Otherwise a stack may be longer than there are turns.
+  // Otherwise a stack may be longer than the number of iterations.
   bool isCounted = loop && !op->hasAttr(ir::kTurns);
   if (failed(keepStates(op, back, pending, paths, originals)))
     return failure();
@@ -182,7 +182,7 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
     products = productsOfTurns(back, static_cast<unsigned>(slots.size()), before);
   for (auto [k, value] : llvm::enumerate(captured)) {
     Value after = back.getResult(static_cast<unsigned>(slots.size() + k));
-    if (products[k]) // no turn adds to it any more
+    if (products[k]) // no iteration adds to it any more
       left[k] = given[k];
     adjoints[value] = afterTurns(before[k], given[k], left[k], apart(after, value.getType()));
     if (products[k])

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Differentiate: `@remat(every=k)`. A loop of n turns becomes one of n / k blocks of k
-// turns each. The reverse pass keeps what each block begins with, and runs a block again before it
-// goes back through it: n / k + k states instead of n, for one more run. And `@remat` of functions:
-// a call keeps its arguments, and its body runs again.
+// Part of Differentiate: rematerialisation (gradient checkpointing). `@remat(every=k)` splits a
+// loop of n iterations into n / k blocks of k iterations each. The reverse pass saves the state at
+// the start of each block and recomputes a block before its adjoint: n / k + k states instead of n,
+// for one more run. With `@remat` on a function, a call saves its arguments and its body is
+// recomputed.
 #include "Graph/Adjoints.h"
 #include "Graph/InlineCalls.h"
 
@@ -11,7 +12,7 @@ using namespace mlir;
 
 namespace mx::graph {
 
-/// The number of turns of a loop as a size, if it is known before anything runs.
+/// The trip count of a loop as a size, if it is known before execution.
 static std::optional<ir::SizeAttr> knownTurns(ir::ForOp loop) {
   std::optional<int64_t> from = constantInt(loop.getFrom()), to = constantInt(loop.getTo());
   if (from && to)
@@ -32,7 +33,7 @@ void Reverse::cutIntoBlocks() {
     loop->removeAttr(ir::kRemat);
     Value from = loop.getFrom(), to = loop.getTo();
     if (!ir::isHostInt(from.getType()) || from.getType() != to.getType())
-      continue; // refused later, with the loop itself
+      continue; // rejected later, with the loop itself
     b.setInsertionPoint(loop);
     b.setLoc(loop.getLoc());
     auto number = [&](int64_t value) {
@@ -77,7 +78,7 @@ void Reverse::cutIntoBlocks() {
   }
 }
 
-/// The parts of an adjoint that the body had something for.
+/// The parts of an adjoint that the body contributed to.
 static Adjoint whereUsed(const Adjoint &inside, const Adjoint &after) {
   if (inside.isZero())
     return {};
@@ -90,15 +91,16 @@ static Adjoint whereUsed(const Adjoint &inside, const Adjoint &after) {
   return out;
 }
 
-/// A loop of one turn holds the body once more, and its adjoint. It carries the arguments of the
-/// call: what is computed from them again is not found equal to what the first run computed.
+/// Puts the recomputed body and its adjoint into a loop of one iteration. The loop carries the
+/// arguments of the call, so that common subexpression elimination cannot merge the recomputed
+/// values with those of the first run.
 LogicalResult Reverse::runAgain(ir::CallOp op) {
   auto callee = symbols.lookup<FunctionOpInterface>(op.getCallee());
   if (!callee || !callee->hasAttr(ir::kRemat))
     return withoutRule(op);
   SmallVector<Value> initial(op.getArgs());
   SmallVector<unsigned> slots;      // arguments with adjoints
-  llvm::SetVector<Value> continued; // those whose adjoint is added to inside, so that it is one
+  llvm::SetVector<Value> continued; // those whose adjoint is accumulated inside, as one sum
   SmallVector<Adjoint> inside;      // of those with adjoints
   for (auto [i, argument] : llvm::enumerate(op.getArgs())) {
     if (!isActive(argument))

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rules of the routines. Those of running products, factors and vectors are exact also where an
-// element is 0; vectors of equal values have no gradient, and get infinities or NaN.
+// Gradient rules of library routines: scans, scatters, factorisations, solvers, eigenvectors. Those
+// of `cumprod`, factorisations, eigenvectors and singular vectors are exact also where an element
+// is 0. Vectors of equal eigenvalues or singular values have no gradient, and get infinities or
+// NaN.
 #include "Graph/GradientRoutines.h"
 
 using namespace mlir;
@@ -19,7 +21,7 @@ Value RoutineRules::call(StringRef kind, ArrayRef<Value> inputs, ir::TensorType 
                                r.b.getI64IntegerAttr(op.getAxis()));
 }
 
-/// Backwards along the routine's axis.
+/// Reverses x along the routine's axis.
 Value RoutineRules::flip(Value x) {
   SmallVector<StringRef> spec(r.typeOf(x).rank(), ":");
   spec[static_cast<size_t>(op.getAxis())] = "rs";
@@ -32,7 +34,8 @@ Value RoutineRules::counted(ir::SizeAttr count) {
       ir::TensorType::get(r.b.getContext(), r.b.getI64Type(), ArrayRef<ir::SizeAttr>(count)));
 }
 
-/// Each element moved on by one place along the axis. Also of no elements, so not by slices.
+/// Shifts each element by one position along the axis. Works for size 0 too, so it does not use
+/// slices.
 Value RoutineRules::shifted(Value x, double first) {
   ir::TensorType type = r.typeOf(x);
   auto axis = static_cast<size_t>(op.getAxis());
@@ -67,7 +70,7 @@ Value RoutineRules::times(Value x, Value y) {
   return r.make<ir::MatmulOp>(r.typeOf(x).withSizes(sizes), x, y);
 }
 
-/// One of several results out of the last axis.
+/// Unpacks one of several results from the last axis.
 Value RoutineRules::part(Value packed, ir::SizeAttr from, ir::SizeAttr to,
                          ArrayRef<ir::SizeAttr> sizes) {
   ir::TensorType type = r.typeOf(packed);
@@ -81,7 +84,7 @@ Value RoutineRules::part(Value packed, ir::SizeAttr from, ir::SizeAttr to,
   return r.make<ir::ReshapeOp>(type.withSizes(sizes), piece);
 }
 
-/// Matrices with 0 where not `row relation column`.
+/// Triangular mask: 0 where not `row relation column`.
 Value RoutineRules::half(Value x, StringRef relation) {
   ArrayRef<ir::SizeAttr> sizes = r.typeOf(x).getSizes();
   ir::SizeAttr n = sizes.back();
@@ -110,14 +113,14 @@ Value RoutineRules::onDiagonal(Value x) {
 Value RoutineRules::inverseDifferences(Value x) {
   Value distance = op2("sub", column(x, /*asRow=*/true), column(x, /*asRow=*/false));
   Value ones = onDiagonal(op2("add", op2("mul", x, r.number(x, 0)), r.number(x, 1)));
-  // The diagonal is 0 / 1 instead of 1 / 0.
+  // Avoids 1 / 0 on the diagonal.
   Value inverse = op2("div", r.number(x, 1), op2("add", distance, ones));
   inverse = r.elementwise("select", {r.elementwise("eq", {ones, r.number(x, 1)}, r.b.getI1Type()),
                                      r.number(x, 0), inverse});
   return inverse;
 }
 
-/// The gradient by a symmetric matrix of which only the lower half is read.
+/// The gradient of a symmetric matrix of which only the lower triangle is read.
 Value RoutineRules::ofLowerHalf(Value x) {
   Value below = half(op2("add", x, transposed(x)), "gt");
   return op2("add", below, half(x, "eq"));
@@ -125,7 +128,7 @@ Value RoutineRules::ofLowerHalf(Value x) {
 
 // ---------------------------------------------------------------------------------------- rules
 
-/// y[i] = a[i] * y[i - 1] + b[i]: what reaches b[i] comes from y[i], and through y[i + 1].
+/// y[i] = a[i] * y[i - 1] + b[i]: the gradient of b[i] comes from y[i], and through y[i + 1].
 void RoutineRules::recurrence(Value a, Value y, Value &bySum, Value &byFactor) {
   Value back = call("recurrence", {shifted(flip(a), 0), flip(g)}, r.typeOf(g));
   bySum = flip(back);
@@ -164,7 +167,7 @@ void RoutineRules::scatter() {
       r.contribute(x, call("scatter_set", {g, index, r.zeros(r.typeOf(y))}, r.typeOf(g)));
     if (!r.isActive(y))
       return;
-    // The last one that went to a row is the one that is there.
+    // The last write to a row wins.
     Value numbers = counted(r.typeOf(index).getSizes()[0]);
     auto rows = r.typeOf(numbers).withSizes({r.typeOf(x).getSizes()[0]});
     Value winner = call("scatter_set", {r.zeros(rows), index, numbers}, rows);
@@ -175,7 +178,7 @@ void RoutineRules::scatter() {
     r.contribute(y, r.elementwise("select", {won, take(g, index), r.number(g, 0)}));
     return;
   }
-  // Equal ones share.
+  // Equal elements share the gradient.
   auto isIt = [&](Value value, Value best) {
     Value same = r.elementwise("eq", {value, best}, r.b.getI1Type());
     return r.make<ir::CastOp>(r.typeOf(same).withElement(element), same);
@@ -208,7 +211,7 @@ void RoutineRules::cholesky() {
   inner = op2("sub", inner, op2("mul", half(inner, "eq"), r.number(g, 0.5)));
   Value left = call("solve_upper", {lt, inner}, r.typeOf(inner));
   Value both = transposed(call("solve_upper", {lt, transposed(left)}, r.typeOf(left)));
-  // Of the symmetric part the lower half counts twice.
+  // The lower triangle of the symmetric part counts twice.
   r.contribute(input(0), ofLowerHalf(both));
 }
 
@@ -222,7 +225,7 @@ void RoutineRules::qr() {
   Value q = part(packed, zero, mn, whole), upper = part(packed, mn, end, square);
   Value gq = part(g, zero, mn, whole), gr = part(g, mn, end, square);
   Value inner = op2("sub", times(upper, transposed(gr)), times(transposed(gq), q));
-  // The lower half, mirrored.
+  // Mirrors the lower triangle.
   inner = op2("add", half(inner, "ge"), transposed(half(inner, "gt")));
   Value left = op2("add", gq, times(q, inner));
   Value solved = transposed(left);
@@ -257,7 +260,7 @@ void RoutineRules::svd() {
   Value inner = op2("mul", skew(times(ut, gu)), row);
   inner = op2("add", inner, op2("mul", skew(times(vt, transposed(gvt))), down));
   inner = op2("add", inner, onDiagonal(gs));
-  // What leaves the space of the left vectors.
+  // The component outside the span of the left singular vectors.
   Value outside = op2("div", op2("sub", gu, times(u, times(ut, gu))), row);
   r.contribute(input(0), times(op2("add", times(u, inner), outside), vt));
 }
@@ -280,7 +283,7 @@ bool RoutineRules::forward() {
       change = op2("add", change, tangent(1));
     r.addTangent(y, call("recurrence", {input(0), change}, r.typeOf(change)));
   } else if (kind.starts_with("solve")) {
-    // A y = b: what changes A changes b as much.
+    // A y = b: a change of A acts like a change of b by -dA y.
     Value a = tangent(0);
     if (kind != "solve")
       a = half(a, kind == "solve_lower" ? "ge" : "le");

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Gradient rules of library routines (scans, scatters, linear algebra).
 #pragma once
 #include "Graph/Adjoints.h"
 
@@ -9,9 +11,9 @@ class RoutineRules {
 public:
   RoutineRules(Reverse &reverse, ir::RoutineOp op, mlir::Value g) : r(reverse), op(op), g(g) {}
   void run();
-  /// Forward mode; false for the factors of matrices, which have no rule.
+  /// Forward mode; false for matrix factorisations, which have no forward rule.
   bool forward();
-  /// Of a running product: the product of all others along its axis.
+  /// For `cumprod`: multiplies all other elements along its axis.
   mlir::Value others();
 
 private:

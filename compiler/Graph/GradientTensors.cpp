@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Differentiate: rules of reductions, products, shapes, indexing and copies.
+// Part of Differentiate: gradient rules of reductions, matmul, reshapes, indexing and copies.
 #include "Graph/GradientRoutines.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace mx::graph {
 
-/// What was reduced over `axes`, stretched to the shape of what was reduced.
+/// The adjoint of a reduction over `axes`: broadcasts g to the shape of the reduced tensor.
 Value Reverse::stretchBack(Value g, ir::TensorType to, ArrayRef<int64_t> axes) {
   SmallVector<ir::SizeAttr> kept(to.getSizes());
   for (int64_t axis : axes)
@@ -17,11 +17,12 @@ Value Reverse::stretchBack(Value g, ir::TensorType to, ArrayRef<int64_t> axes) {
   return make<ir::BroadcastOp>(type, shaped(g, type.withSizes(kept)));
 }
 
-/// The product of the others. Nothing is divided, so it is right to any order where factors are 0.
+/// The gradient of `prod`: multiplies the other elements. There is no division, so it is exact to
+/// any order where factors are 0.
 void Reverse::productOf(ir::ProdOp op, Value g) {
   Value x = op.getX(), slope;
   ir::TensorType type = typeOf(x);
-  // Along one axis after the other, of what is left of those before.
+  // One axis after the other, on the result of the axes before.
   Value left = x;
   for (int64_t axis : op.getAxes()) {
     auto running = ir::RoutineOp::create(b, left.getType(), b.getStringAttr("cumprod"),
@@ -62,7 +63,7 @@ void Reverse::matmul(ir::MatmulOp op, Value g) {
       contribute(y, elementwise("mul", {g, x}));
     return;
   }
-  // Vectors as the matrices they stand for: a row on the left, a column on the right.
+  // Vectors as matrices: a row on the left, a column on the right.
   SmallVector<ir::SizeAttr> xs(xType.getSizes()), ys(yType.getSizes()), gs(typeOf(g).getSizes());
   if (xs.size() == 1) {
     xs.insert(xs.begin(), sizeOf(1));
@@ -97,8 +98,8 @@ void Reverse::matmul(ir::MatmulOp op, Value g) {
     contribute(x, shaped(sumTo(times(gm, transposed(ym)), typeOf(xm)), xType));
   if (!isActive(y))
     return;
-  // One matrix on the right for all on the left: these are one, and its gradient is a product, not
-  // the sum of one for each.
+  // One right-hand matrix for a batch of left-hand matrices: the batch collapses into one matrix,
+  // and the gradient is a single GEMM instead of a sum over the batch.
   if (ys.size() == 2 && xs.size() > 2) {
     ir::SizeAttr all = sizeOf(1);
     for (ir::SizeAttr size : ArrayRef(xs).drop_back())
@@ -126,13 +127,25 @@ void Reverse::concat(ir::ConcatOp op, Value g) {
   }
 }
 
-/// Adds to the adjoint of x at the places that a part of it came from, where it is: in a loop that
-/// is the work of the part, not of the whole.
+/// The adjoint that a slice of x accumulates into. If x is a field of an aggregate it is that of
+/// the field, so that all reads of a model's table accumulate into one tensor. A field from outside
+/// of `block` has its own adjoint there.
+Adjoint &Reverse::adjointOf(Value x, Block *block) {
+  auto get = x.getDefiningOp<ir::GetOp>();
+  if (!get || get->getBlock() != block || !isActive(get.getAggregate()))
+    return adjoints[x];
+  Adjoint &aggregate = adjointOf(get.getAggregate(), block);
+  aggregate.parts.resize(std::max<size_t>(aggregate.parts.size(), get.getPart() + 1));
+  return aggregate.parts[get.getPart()];
+}
+
+/// Scatter-adds into the adjoint of x at the indices that were taken, in place: in a loop the cost
+/// is that of the slice, not of the whole tensor.
 void Reverse::takeBack(ir::TakeOp op, Value g) {
   if (!isActive(op.getX()))
     return;
   auto type = cast<ir::TensorType>(adjointType(op.getX().getType()));
-  Adjoint &sum = adjoints[op.getX()];
+  Adjoint &sum = adjointOf(op.getX(), op->getBlock());
   Value into = sum.value ? sum.value : zeros(type);
   sum.value = make<ir::ScatterAddOp>(type, into, onDevice(op.getIndex()), g, op.getAxis());
 }
@@ -150,63 +163,65 @@ void Reverse::sliceBack(ir::SliceOp op, Value g) {
   sum.value = make<ir::UpdateOp>(type, into, g, op.getAt(), op.getSpec());
 }
 
-/// What the value gets is read before the places it went to become 0: then that can be done where
-/// `g` is, which in a loop is the work of a part of it.
-LogicalResult Reverse::update(ir::UpdateOp op, Value g) {
-  if (isActive(op.getValue()) && failed(updateValue(op, g)))
-    return failure();
+/// The value's gradient is read before its region becomes 0. The update can then run in place on
+/// `g`; in a loop the cost is that of the slice.
+void Reverse::update(ir::UpdateOp op, Value g) {
+  if (isActive(op.getValue()))
+    updateValue(op, g);
   if (isActive(op.getX()))
     contribute(op.getX(),
                make<ir::UpdateOp>(typeOf(g), g, onDevice(number(g, 0)), op.getAt(), op.getSpec()));
-  return success();
 }
 
-LogicalResult Reverse::updateValue(ir::UpdateOp op, Value g) {
+void Reverse::updateValue(ir::UpdateOp op, Value g) {
   Value value = op.getValue();
-  // The shape of the part: whole axes as they are, ranges as long as the value says.
-  std::optional<SmallVector<ir::SpecEntry>> spec = ir::readSpec(op.getSpec());
-  SmallVector<ir::SizeAttr> sizes;
-  SmallVector<bool> open;
-  size_t axis = 0;
-  for (const ir::SpecEntry &entry : *spec) {
-    bool range = entry.kind == ir::SpecEntry::Range;
-    if (entry.kind == ir::SpecEntry::New)
-      sizes.push_back(sizeOf(1));
-    else if (entry.kind != ir::SpecEntry::Place)
-      sizes.push_back(typeOf(g).getSizes()[axis]);
-    if (entry.kind != ir::SpecEntry::Place)
-      open.push_back(range);
-    axis += entry.kind == ir::SpecEntry::New ? 0 : 1;
-  }
   ArrayRef<ir::SizeAttr> given = typeOf(value).getSizes();
-  bool known = true;
-  for (size_t back = 1; back <= sizes.size(); ++back) {
-    if (!open[sizes.size() - back])
-      continue;
-    if (back <= given.size() && given[given.size() - back].constant() != 1)
-      sizes[sizes.size() - back] = given[given.size() - back];
-    else
-      known = false;
+  std::optional<SmallVector<ir::SpecEntry>> spec = ir::readSpec(op.getSpec());
+  size_t kept = llvm::count_if(
+      *spec, [](const ir::SpecEntry &entry) { return entry.kind != ir::SpecEntry::Place; });
+  // The shape of the slice: whole axes unchanged, ranges as long as the value. A value without such
+  // an axis is broadcast over the range; there the whole axis is taken, with zeros outside.
+  SmallVector<ir::SizeAttr> sizes;
+  SmallVector<StringRef> words;
+  SmallVector<Value> at;
+  bool stretched = false;
+  size_t axis = 0;
+  ValueRange rest = op.getAt();
+  for (auto [entry, word] : llvm::zip_equal(*spec, op.getSpec().getAsValueRange<StringAttr>())) {
+    ir::SizeAttr whole = entry.kind == ir::SpecEntry::New ? sizeOf(1) : typeOf(g).getSizes()[axis];
+    axis += entry.kind == ir::SpecEntry::New ? 0 : 1;
+    size_t count = entry.kind == ir::SpecEntry::Place
+                       ? 1
+                       : size_t(entry.from) + size_t(entry.to) + size_t(entry.step);
+    ValueRange own = rest.take_front(count);
+    rest = rest.drop_front(count);
+    words.push_back(word);
+    if (entry.kind != ir::SpecEntry::Place) {
+      size_t back = kept - sizes.size();
+      if (entry.kind == ir::SpecEntry::Range && back <= given.size()) {
+        whole = given[given.size() - back];
+      } else if (entry.kind == ir::SpecEntry::Range) {
+        stretched = true;
+        words.back() = ":";
+        own = {};
+      }
+      sizes.push_back(whole);
+    }
+    llvm::append_range(at, own);
   }
-  if (known) {
-    contribute(value, make<ir::SliceOp>(typeOf(g).withSizes(sizes), g, op.getAt(), op.getSpec()));
-    return success();
+  if (stretched) {
+    ir::TensorType flags = typeOf(g).withElement(b.getI1Type());
+    Value on = make<ir::ToDeviceOp>(
+        ir::TensorType::get(b.getContext(), b.getI1Type(), ArrayRef<ir::SizeAttr>()),
+        make<ir::ConstantOp>(ir::TensorType::host(b.getI1Type()), b.getBoolAttr(true)));
+    Value mask = make<ir::UpdateOp>(flags, zeros(flags), on, op.getAt(), op.getSpec());
+    g = elementwise("select", {mask, g, number(g, 0)});
   }
-  if (!given.empty())
-    return op.emitError() << "the gradient by a value that is stretched to a range has no rule";
-  // One number for all places: those that it went to are marked.
-  ir::TensorType flags = typeOf(g).withElement(b.getI1Type());
-  Value on = make<ir::ToDeviceOp>(
-      ir::TensorType::get(b.getContext(), b.getI1Type(), ArrayRef<ir::SizeAttr>()),
-      make<ir::ConstantOp>(ir::TensorType::host(b.getI1Type()), b.getBoolAttr(true)));
-  Value mask = make<ir::UpdateOp>(flags, zeros(flags), on, op.getAt(), op.getSpec());
-  contribute(value, elementwise("select", {mask, g, number(g, 0)}));
-  return success();
+  contribute(value, make<ir::SliceOp>(typeOf(g).withSizes(sizes), g, at, b.getStrArrayAttr(words)));
 }
 
-LogicalResult Reverse::tensorRule(Operation *op, Value g, bool &handled) {
+void Reverse::tensorRule(Operation *op, Value g, bool &handled) {
   handled = true;
-  LogicalResult result = success();
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](ir::SumOp sum) {
         contribute(sum.getX(), stretchBack(g, typeOf(sum.getX()), sum.getAxes()));
@@ -237,7 +252,7 @@ LogicalResult Reverse::tensorRule(Operation *op, Value g, bool &handled) {
       .Case([&](ir::BroadcastOp broadcast) { contribute(broadcast.getX(), g); })
       .Case([&](ir::ConcatOp join) { concat(join, g); })
       .Case([&](ir::SliceOp slice) { sliceBack(slice, g); })
-      .Case([&](ir::UpdateOp part) { result = update(part, g); })
+      .Case([&](ir::UpdateOp part) { update(part, g); })
       .Case([&](ir::TakeOp part) { takeBack(part, g); })
       .Case([&](ir::ScatterAddOp scatter) {
         contribute(scatter.getX(), g);
@@ -253,7 +268,6 @@ LogicalResult Reverse::tensorRule(Operation *op, Value g, bool &handled) {
       })
       .Case<ir::ToDeviceOp, ir::ReadOp>([&](Operation *) { contribute(op->getOperand(0), g); })
       .Default([&](Operation *) { handled = false; });
-  return result;
 }
 
 } // namespace mx::graph

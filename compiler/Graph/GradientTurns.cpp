@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Differentiate: what the turns of a loop add to gradients of values from outside of it. A
-// turn that reads a place of its own writes its gradient there. The gradient of a matrix that each
-// turn multiplies with is a sum of products, one for each turn; where both factors of all turns
-// are in memory after the loop, it is one product.
+// Part of Differentiate: contributions of loop iterations to gradients of captured values. An
+// iteration that reads its own slice writes the gradient of that slice. The gradient of a matrix
+// that each iteration multiplies with is a sum of matmuls, one per iteration. If both factors of
+// all iterations are in memory after the loop, it becomes one GEMM over a longer K dimension.
 #include "Graph/Adjoints.h"
 
 using namespace mlir;
 
 namespace mx::graph {
 
-/// Whether a number in `back` is the turn of the first run that is undone (turnOf), counted from 0.
+/// Whether an index in `back` is the reversed iteration of the forward loop (turnOf), counted from
+/// 0.
 static bool isTurnOf(Value number, ir::ForOp back) {
   auto minus = number.getDefiningOp<ir::SubOp>();
   if (!minus || constantInt(back.getFrom()) != 0 ||
@@ -24,7 +25,7 @@ static bool isTurnOf(Value number, ir::ForOp back) {
   return before && before->getOperand(0) == back.getTo() && constantInt(before->getOperand(1)) == 1;
 }
 
-/// The axis along which the op names the place of the turn, if it takes all of the others.
+/// The axis that the op indexes with the iteration number, if it takes the whole of all other axes.
 static std::optional<size_t> ownAxis(ArrayAttr spec, ValueRange at, ir::ForOp back) {
   std::optional<size_t> axis;
   for (auto [i, entry] : llvm::enumerate(spec.getAsRange<StringAttr>())) {
@@ -37,8 +38,8 @@ static std::optional<size_t> ownAxis(ArrayAttr spec, ValueRange at, ir::ForOp ba
   return axis && at.size() == 1 && isTurnOf(at[0], back) ? axis : std::nullopt;
 }
 
-/// A gradient that is zero before the loop, and of which each turn changes a place of its own: what
-/// is added to it is written instead.
+/// A gradient that is zero before the loop, of which each iteration updates its own slice: stores
+/// instead of accumulating.
 static void writeOwnPlace(BlockArgument sum, Value yielded, ir::ForOp back) {
   auto update = yielded.getDefiningOp<ir::UpdateOp>();
   auto add = update ? update.getValue().getDefiningOp<ir::AddOp>() : ir::AddOp();
@@ -52,8 +53,8 @@ static void writeOwnPlace(BlockArgument sum, Value yielded, ir::ForOp back) {
     update.getValueMutable().assign(add->getOperand(1));
 }
 
-/// Of each captured value, the product that is the sum of what turns would add to its gradient;
-/// null if there is none. Then no turn adds to it any more.
+/// For each captured value, the one matmul that equals the sum of the iterations' contributions to
+/// its gradient; null if there is none. Then no iteration adds to it any more.
 SmallVector<Value> Reverse::productsOfTurns(ir::ForOp back, unsigned first,
                                             ArrayRef<Adjoint> before) {
   Block &block = back.getBody().front();
@@ -64,7 +65,7 @@ SmallVector<Value> Reverse::productsOfTurns(ir::ForOp back, unsigned first,
     if (before[k].isZero())
       writeOwnPlace(sumOf(k), yield->getOperand(first + static_cast<unsigned>(k)), back);
   dropUnused(block);
-  /// The loop's result with the value of each turn in it, and the axis of the turns.
+  /// The loop's result that stacks the value of each iteration, and the axis of the iterations.
   auto writtenOf = [&](Value value) -> std::pair<Value, size_t> {
     for (size_t k = 0; k < before.size(); ++k) {
       unsigned slot = first + static_cast<unsigned>(k);
@@ -96,7 +97,7 @@ SmallVector<Value> Reverse::productsOfTurns(ir::ForOp back, unsigned first,
     bool isKept = kept && kept.getX().getParentBlock() != &block &&
                   ownAxis(kept.getSpec(), kept.getAt(), back) == 0;
     auto [written, axis] = isKept ? writtenOf(product.getY()) : std::pair<Value, size_t>();
-    // Some places of a longer tensor are of no turn.
+    // Some slices of a longer tensor belong to no iteration.
     if (!written || axis > 1 ||
         typeOf(written).getSizes()[axis] != typeOf(kept.getX()).getSizes()[0])
       continue;

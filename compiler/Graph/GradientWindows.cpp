@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Differentiate: rules of convolutions and windows. The gradients of a convolution are
-// convolutions, so their gradients have rules too.
+// Part of Differentiate: gradient rules of convolutions and windows. The gradients of a convolution
+// are convolutions (transposed convolution by the input, filter gradient), so they are
+// differentiable again.
 #include "Graph/Adjoints.h"
 #include <numeric>
 
@@ -11,9 +12,9 @@ namespace mx::graph {
 
 using Sizes = SmallVector<ir::SizeAttr>;
 
-/// The first two axes exchanged, within each group. The groups are the outer part of the first
-/// axis, [groups * A, B, …] to [groups * B, A, …], or of the second, [A, groups * B, …] to [B,
-/// groups * A, …].
+/// Swaps the first two axes, within each group. The groups are the outer part of the first axis,
+/// [groups * A, B, …] to [groups * B, A, …], or of the second,
+/// [A, groups * B, …] to [B, groups * A, …].
 Value Reverse::exchanged(Value x, ir::SizeAttr groups, bool groupsFirst) {
   Sizes sizes(typeOf(x).getSizes());
   SmallVector<int64_t> order(sizes.size());
@@ -38,7 +39,7 @@ Value Reverse::exchanged(Value x, ir::SizeAttr groups, bool groupsFirst) {
   return shaped(x, typeOf(x).withSizes(sizes));
 }
 
-/// The last `spatial` axes backwards.
+/// Reverses the last `spatial` axes.
 Value Reverse::backwards(Value x, size_t spatial) {
   SmallVector<StringRef> spec(typeOf(x).rank(), ":");
   SmallVector<Value> at;
@@ -49,9 +50,9 @@ Value Reverse::backwards(Value x, size_t spatial) {
   return make<ir::SliceOp>(typeOf(x), x, at, b.getStrArrayAttr(spec));
 }
 
-/// dx[i] is what each position p gives that sees i: p * stride = i * holes + low - t * dilation.
-/// With the window backwards, t' = T - 1 - t, that is the convolution of g, with holes as wide as
-/// the stride.
+/// Input gradient (transposed convolution). dx[i] sums over each output position p that sees i:
+/// p * stride = i * holes + low - t * dilation. With the filter reversed, t' = T - 1 - t, it is the
+/// convolution of g with the stride as input dilation (`holes`).
 Value Reverse::convolvedBack(ir::ConvOp op, Value g) {
   if (Value apart = convolvedBackApart(op, g))
     return apart;
@@ -69,13 +70,14 @@ Value Reverse::convolvedBack(ir::ConvOp op, Value g) {
                           b.getArrayAttr(low), /*holes=*/op.getStride(), groups);
 }
 
-/// With a stride, most of the holes are zeros to multiply with. Positions of x that are apart by
-/// the stride see every stride-th position of the window, and no holes: one convolution for each
-/// first position. Null if there is no stride, or numbers are missing.
+/// Strided input gradient without input dilation, whose inserted zeros would dominate the
+/// multiplications. Positions of x that are a stride apart see every stride-th tap of the filter
+/// and no zeros: one convolution per phase (first position). Null if all strides are 1, if there is
+/// a dilation, or if sizes are not constant.
 Value Reverse::convolvedBackApart(ir::ConvOp op, Value g) {
   ir::TensorType x = typeOf(op.getX()), w = typeOf(op.getW());
   struct Axis {
-    int64_t stride, window, low, first; ///< the last is of the positions in question
+    int64_t stride, window, low, first; ///< `first` is the phase: the first of the positions
   };
   SmallVector<Axis> axes;
   bool hasStride = false;
@@ -105,22 +107,27 @@ Value Reverse::convolvedBackApart(ir::ConvOp op, Value g) {
     SmallVector<Value> windowAt, placesAt;
     SmallVector<Attribute> low, ones(axes.size(), sizeOf(1));
     Sizes windowSizes(w.getSizes().take_front(2)), sizes(x.getSizes().take_front(2));
-    bool isSeen = true;
+    bool isSeen = true; // whether there are such positions
     for (auto [d, axis] : llvm::enumerate(axes)) {
       int64_t start = axis.first + axis.low;
-      int64_t begin = ((start % axis.stride) + axis.stride) % axis.stride; // in the window
+      int64_t begin = ((start % axis.stride) + axis.stride) % axis.stride; // in the filter
       int64_t count = begin < axis.window ? (axis.window - begin - 1) / axis.stride + 1 : 0;
       isSeen &= count > 0;
       low.push_back(sizeOf(count - 1 - (start - begin) / axis.stride));
       windowSizes.push_back(sizeOf(count));
-      ofWindow.push_back("rfs"); // backwards
+      ofWindow.push_back("rfs"); // reversed
       windowAt.push_back(wholeNumber(begin + (count - 1) * axis.stride));
       windowAt.push_back(wholeNumber(-axis.stride));
       ofPlaces.push_back("rfs");
-      placesAt.push_back(wholeNumber(axis.first));
+      // x may be shorter than the stride: then the last phases start beyond its end.
+      ir::SizeAttr size = x.getSizes()[d + 2];
+      isSeen &= size.constant().value_or(axis.first + 1) > axis.first;
+      Value first = wholeNumber(axis.first);
+      if (!size.constant() && axis.first > 0)
+        first = elementwise("minimum", {first, make<ir::SizeOp>(first.getType(), size)});
+      placesAt.push_back(first);
       placesAt.push_back(wholeNumber(axis.stride));
-      sizes.push_back(
-          x.getSizes()[d + 2].plus(sizeOf(axis.stride - 1 - axis.first)).over(sizeOf(axis.stride)));
+      sizes.push_back(size.plus(sizeOf(axis.stride - 1 - axis.first)).over(sizeOf(axis.stride)));
     }
     if (!isSeen)
       continue;
@@ -135,8 +142,8 @@ Value Reverse::convolvedBackApart(ir::ConvOp op, Value g) {
   return into;
 }
 
-/// dw[t] = sum over b and p of g[p] * x[p * stride + t * dilation - low]: x with batch and channels
-/// exchanged, convolved with g as the window.
+/// Filter gradient: dw[t] = sum over b and p of g[p] * x[p * stride + t * dilation - low]. It is x
+/// with batch and channels swapped, convolved with g as the filter.
 Value Reverse::convolvedWindow(ir::ConvOp op, Value g) {
   ir::TensorType w = typeOf(op.getW());
   Sizes sizes{w.getSizes()[1], w.getSizes()[0]};

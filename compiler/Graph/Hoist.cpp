@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hoist: what is the same in every turn of a loop is computed once, before it.
+// Hoist: loop-invariant code motion. Ops with the same result in every iteration run once, before
+// the loop.
 #include "Graph/FusionGroups.h"
 #include "Graph/Passes.h"
 #include "dialects/mx/Mx.h"
@@ -36,7 +37,7 @@ public:
 
 private:
   Operation *loop;
-  /// Invariant, but cheaper to compute in every turn than to keep.
+  /// Invariant, but cheaper to recompute in every iteration than to keep in memory.
   llvm::SmallPtrSet<Operation *, 16> stays;
 
   bool isOutside(Value value) {
@@ -44,7 +45,7 @@ private:
            value.getParentBlock()->getParentOp() != loop;
   }
 
-  /// Pure ops cannot fail: a loop without turns must not fail either.
+  /// Pure ops cannot fail: a loop without iterations must not fail either.
   bool isInvariant(Operation *op) {
     if (!isPure(op) || op->hasTrait<OpTrait::IsTerminator>() || ir::isScratch(op))
       return false;
@@ -56,8 +57,8 @@ private:
     return llvm::all_of(op->getOperands(), isKnown) && llvm::all_of(inner, isKnown);
   }
 
-  /// Keeping a value costs memory for the whole loop, and reading it in every turn. Not so for
-  /// numbers; and it pays if there is as much to read for computing it.
+  /// Keeping a value costs memory for the whole loop and a read in every iteration. That does not
+  /// apply to scalars. Hoisting pays if recomputation would read as many elements.
   bool isWorthIt(Operation *op) {
     if (FusionGroups::isCheapTensor(op) || op->hasTrait<OpTrait::ConstantLike>())
       return false;
@@ -72,7 +73,7 @@ private:
     });
   }
 
-  /// The number of elements, as the product of constants and the rest in order.
+  /// The number of elements, as a constant factor and the symbolic sizes in order.
   static std::pair<int64_t, SmallVector<ir::SizeAttr>> countOf(Value value) {
     std::pair<int64_t, SmallVector<ir::SizeAttr>> out{1, {}};
     if (auto type = dyn_cast<ir::TensorType>(value.getType()))
@@ -85,10 +86,10 @@ private:
     return out;
   }
 
-  /// With copies of the cheap ops it reads.
+  /// Hoists the op together with copies of the cheap ops it reads.
   void moveOut(Operation *op) {
     llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
-    getUsedValuesDefinedAbove(op->getRegions(), used); // above as long as it is in the loop
+    getUsedValuesDefinedAbove(op->getRegions(), used); // still above, because the op is in the loop
     op->moveBefore(loop);
     for (Value value : used)
       if (!isOutside(value)) {
@@ -112,7 +113,7 @@ struct Hoist : impl::HoistBase<Hoist> {
   using Base::Base;
 
   void runOnOperation() override {
-    // Inner loops first: what leaves them may leave the outer ones too.
+    // Inner loops first: ops hoisted out of them may leave the outer ones too.
     getOperation()->walk<WalkOrder::PostOrder>([](Operation *op) {
       if (isa<ir::ForOp, ir::WhileOp>(op))
         Hoister(op).run();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// InlineCalls: a graph is compiled whole, so it contains what it calls. So does code that is
-// differentiated.
+// InlineCalls: inliner. A graph is compiled as a whole, so all its calls are inlined. The same
+// holds for code that is differentiated.
 #include "Graph/InlineCalls.h"
 #include "Graph/Passes.h"
 #include "Graph/Sizes.h"
@@ -19,7 +19,8 @@ namespace mx::graph {
 
 namespace {
 
-/// The value of a read only decides: a graph can decide on the device, without waiting.
+/// Whether the value of a read is only a condition: a graph branches on the device, without
+/// waiting.
 bool onlyDecides(ir::ReadOp read) {
   return llvm::all_of(read->getUsers(), [](Operation *user) {
     return isa<ir::IfOp, ir::AssertOp>(user) ||
@@ -49,7 +50,7 @@ public:
       if (failed(expand(call, frame)))
         return failure();
     }
-    // Function values that were only called are gone with their calls.
+    // Closures without uses left are erased.
     into->walk([](ir::ClosureOp closure) {
       if (closure.use_empty())
         closure.erase();
@@ -60,7 +61,7 @@ public:
   }
 
 private:
-  /// A function whose body is being put in, and the one that called it.
+  /// A function whose body is being inlined, and its caller (to detect recursion).
   struct Frame {
     Operation *function;
     const Frame *caller;
@@ -77,8 +78,8 @@ private:
   NamesInUse names;
   int64_t limit, size = 0;
   bool keepRules;
-  std::deque<Frame> frames;                                ///< keeps its elements where they are
-  SmallVector<std::pair<Operation *, const Frame *>> work; ///< the next call is the last one
+  std::deque<Frame> frames;                                ///< stable addresses
+  SmallVector<std::pair<Operation *, const Frame *>> work; ///< a stack of pending calls
 
   void collect(ArrayRef<Operation *> ops, const Frame *frame) {
     size_t before = work.size();
@@ -88,7 +89,7 @@ private:
         if (isa<ir::CallOp, ir::CallValueOp>(inner))
           work.push_back({inner, frame});
       });
-    // In program order: a function value must be there before it is called.
+    // In program order: a closure must be known before it is called.
     std::reverse(work.begin() + before, work.end());
   }
 
@@ -130,7 +131,7 @@ private:
     return error;
   }
 
-  /// The value as one of `type`. Sizes that were assumed to be equal may be written in two ways.
+  /// Casts the value to `type`. Sizes that were assumed to be equal may be written in two ways.
   static FailureOr<Value> asType(OpBuilder &b, Operation *call, Value value, Type type) {
     if (value.getType() == type)
       return value;
@@ -160,7 +161,7 @@ private:
     AttrTypeReplacer replacer;
     replacer.addReplacement([&](ir::SizeAttr size) -> std::optional<Attribute> {
       ir::SizeAttr replaced = size.substitute(by);
-      return replaced ? replaced : size; // the loss is reported by replaceSizes
+      return replaced ? replaced : size; // replaceSizes reports the invalid size
     });
     for (auto [parameter, argument] : llvm::zip_equal(body.getArguments(), call->arguments)) {
       FailureOr<Value> value = asType(b, op, argument, replacer.replace(parameter.getType()));
@@ -202,7 +203,7 @@ private:
 
   const char *whole() const { return isGraph ? "graph" : "gradient"; }
 
-  /// The body of a graph decides on the device; the host waits for what it decides by.
+  /// Makes the host wait for conditions. The body of a graph branches on the device instead.
   static void readConditions(Operation *op) {
     bool decides = isa<ir::IfOp, ir::AssertOp>(op) ||
                    (isa<ir::YieldOp>(op) && isa<ir::WhileOp>(op->getParentOp()) &&

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Mutation testing of the compiler: deliberately wrong rewrites.
 #include "Graph/Mistakes.h"
 #include "mlir/IR/Builders.h"
 
@@ -9,7 +11,7 @@ namespace {
 
 Type typeOf(Operation *op) { return op->getResult(0).getType(); }
 
-/// Uses of the op read `value` instead; the op itself is left for nobody to read.
+/// Replaces the uses of the op by `value`; the op itself stays without users.
 void replace(Operation *op, Value value) {
   if (typeOf(op) == value.getType())
     op->getResult(0).replaceAllUsesExcept(value, value.getDefiningOp());
@@ -45,7 +47,7 @@ void zeroProduct(Operation *op) {
     }
 }
 
-/// The first op before `op` in its block that is taken for its equal.
+/// Replaces `op` by the first op before it in its block that `equal` accepts.
 void mergeWithEarlier(Operation *op, llvm::function_ref<bool(Operation *)> equal) {
   for (Operation &other : *op->getBlock()) {
     if (&other == op)
@@ -143,7 +145,7 @@ void hoistedCarried(Operation *op) {
   }
 }
 
-/// The first two neighbours of equal types change places.
+/// Swaps the first two adjacent operands of equal types.
 void swapOperands(Operation *op) {
   for (unsigned i = 0; i + 1 < op->getNumOperands(); ++i) {
     Value first = op->getOperand(i), second = op->getOperand(i + 1);
@@ -180,17 +182,17 @@ struct Mistake {
 constexpr Mistake kMistakes[] = {
     {"zero-product", zeroProduct},                // x * 0 is 0, also where x is NaN or infinite
     {"equal-differences", equalDifferences},      // x - y and y - x are one value
-    {"equal-attributes", equalAttributes},        // ops of equal operands and types are equal
+    {"equal-attributes", equalAttributes},        // ops with equal operands and types are equal
     {"cast-of-cast", castOfCast},                 // only the last conversion counts
-    {"whole-slice", wholeSlice},                  // a slice that keeps the size takes all, in order
+    {"whole-slice", wholeSlice},                  // a slice of equal size takes all, in order
     {"square-transpose", squareTranspose},        // a transpose that keeps the type does nothing
     {"reshape-of-transpose", reshapeOfTranspose}, // elements keep their order
-    {"first-branch", firstBranch},           // what one branch takes from outside is the result
-    {"turn-less", turnLess},                 // a loop forgets its last turn
-    {"hoisted-carried", hoistedCarried},     // an op of carried values is moved out of the loop
-    {"concat-order", concatOrder},           // parts of equal types change places
-    {"old-slice", oldSlice},                 // a part of an updated tensor is read from the old one
-    {"kernel-outputs", kernelOutputs, true}, // outputs of equal types change places
+    {"first-branch", firstBranch},           // one branch's captured value is the result
+    {"turn-less", turnLess},                 // a loop skips its last iteration
+    {"hoisted-carried", hoistedCarried},     // an op on carried values is hoisted out of the loop
+    {"concat-order", concatOrder},           // operands of equal types are swapped
+    {"old-slice", oldSlice},                 // a slice of an updated tensor reads the old one
+    {"kernel-outputs", kernelOutputs, true}, // outputs of equal types are swapped
 };
 
 const Mistake *find(StringRef name) {

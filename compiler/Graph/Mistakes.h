@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Mistakes that a pass could make, to show that the tests would notice them. The passes themselves
-// know nothing of these: each is a wrong rewrite of its own, and nothing runs one unless its name
-// is given (`--internal-mistake`, which no help text mentions).
+// Mutation testing of the compiler: miscompilations that a pass could cause, to show that the tests
+// would detect them. The passes themselves do not know of these: each is a separate wrong rewrite,
+// and none runs unless its name is given (`--internal-mistake`, which no help text mentions).
 #pragma once
 #include "dialects/mx/Mx.h"
 
 namespace mx::graph {
 
 bool knowsMistake(llvm::StringRef name);
-/// Makes it wherever it can be made, if it belongs to this time: `fused` says whether ops are in
-/// kernels by now.
+/// Applies the mistake wherever it applies, if it belongs to this stage: `fused` says whether ops
+/// are already in kernels.
 void makeMistake(ir::GraphOp graph, llvm::StringRef name, bool fused);
 
 } // namespace mx::graph

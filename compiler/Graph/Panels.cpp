@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Panels: a matrix that products in a loop read in every turn is copied before it, so that the
-// columns of a tile lie together. Otherwise each product makes that copy (TileProduct.h).
+// Panels: prepacking. A matrix that is the loop-invariant right-hand operand of matmuls in a loop
+// is packed into panels once, before the loop, so that the columns of a register tile are
+// contiguous. Otherwise each matmul packs B itself (TileProduct.h).
 #include "Graph/Passes.h"
 #include "dialects/mx/Mx.h"
 
@@ -16,13 +17,14 @@ namespace {
 
 bool isLoop(Operation *op) { return isa<ir::ForOp, ir::WhileOp>(op); }
 
-/// The matrix that y is the transpose of, if it is.
+/// The matrix that y is the transpose of; null if y is not a transpose.
 Value transposedFrom(Value y) {
   auto transpose = y.getDefiningOp<ir::TransposeOp>();
   return transpose && transpose.getOrder() == ArrayRef<int64_t>{1, 0} ? transpose.getX() : Value();
 }
 
-/// The outermost loop around the op that the value does not depend on; none, if it is of the turn.
+/// The outermost loop around the op that the value is invariant in; null if it depends on the
+/// iteration.
 Operation *loopWithout(Value value, Operation *op) {
   Operation *found = nullptr;
   for (Operation *around = op->getParentOp(); around && !isa<ir::GraphOp>(around);
@@ -56,7 +58,7 @@ public:
   }
 
 private:
-  llvm::DenseMap<std::pair<Value, Operation *>, Value> made[2]; ///< by whether it is transposed
+  llvm::DenseMap<std::pair<Value, Operation *>, Value> made[2]; ///< [1]: of transposed matrices
 
   Value panelsOf(Value from, ir::TensorType y, bool isTransposed, Operation *loop) {
     Value &panels = made[isTransposed][{from, loop}];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The graph passes (Passes.td describes each) and what may be called without a pass manager.
-// Every op that a pass makes has a place in the source: its own, or that of what it came from.
+// The graph passes (Passes.td describes each) and entry points that need no pass manager. Every op
+// that a pass creates has a source location: its own, or that of the op it was derived from.
 #pragma once
 #include "dialects/mx/Mx.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -12,10 +12,9 @@ namespace mx::graph {
 #define GEN_PASS_DECL
 #include "Graph/Passes.h.inc"
 
-/// A copy of `graph`, placed after it and called `name`, with numbers for its sizes. Those in its
-/// `mx.dyn` stay open whatever `values` says; values of other names are ignored. Fails with an
-/// error at the graph if a size has no value or a type's size becomes none (overflow, division by
-/// 0).
+/// Clones `graph` after itself as `name`, with constants for its size names. Those in its `mx.dyn`
+/// stay dynamic whatever `values` says; values of other names are ignored. Fails with an error at
+/// the graph if a size has no value or becomes invalid (overflow, division by 0).
 mlir::FailureOr<ir::GraphOp> specialize(ir::GraphOp graph,
                                         llvm::ArrayRef<std::pair<mlir::StringAttr, int64_t>> values,
                                         llvm::StringRef name);

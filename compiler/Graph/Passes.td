@@ -148,6 +148,7 @@ def Simplify : Pass<"simplify", "::mx::ir::GraphOp"> {
     - an entry of a tensor with an entry changed, where both numbers are known
     - a part beside one that was replaced, of known places; a part of one number everywhere
     - parts of known places that replace all of a tensor, one after the other: `mx.concat`
+    - a scatter of few rows into a scatter of few rows into zeros: one scatter of both, in the same order
     - what a turn reads of a tensor that was one number everywhere, if no other turn wrote there
     - `mx.if`: two equal blocks; results that both blocks give alike (`mx.undef` is like anything), or
       that nobody uses

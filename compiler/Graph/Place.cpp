@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Place: gives tensors their devices (S16).
+// Place: device placement (S16). Assigns a device to each tensor.
 //
-// What stands in an `on` runs there, and so does what it calls; all else runs where its operands
-// are. Values from elsewhere are copied, each once a block. A function that is called with values
-// on other devices, or from within an `on`, gets a copy for them.
+// Ops in an `on` region run on its device, and so do the functions called there; all other ops run
+// where their operands are. Operands on other devices are copied, each once per block. A function
+// called with operands on other devices, or from within an `on`, is cloned for them.
 #include "Graph/Passes.h"
 #include "dialects/mx/Marks.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -24,8 +24,8 @@ ir::TensorType onDevice(Type type) {
   return tensor && !tensor.isHost() ? tensor : ir::TensorType();
 }
 
-/// The type with its tensors where those of `by` are. Parts are found by name; sizes may be written
-/// in other terms.
+/// The type with its tensors on the devices of `by`. Parts are matched by name; sizes may be
+/// written differently.
 Type withDevices(Type type, Type by) {
   if (ir::TensorType tensor = onDevice(type))
     return onDevice(by) ? tensor.onDevice(onDevice(by).getDevice().getValue()) : type;
@@ -39,7 +39,7 @@ Type withDevices(Type type, Type by) {
   SmallVector<Type> made;
   for (auto [i, part] : llvm::enumerate(parts.getParts())) {
     size_t at = i;
-    if (i < parts.getFields().size()) // a gradient has some of the fields
+    if (i < parts.getFields().size()) // a gradient has a subset of the fields
       at = llvm::find(from.getFields(), parts.getFields()[i]) - from.getFields().begin();
     made.push_back(at < from.getParts().size() ? withDevices(part, from.getParts()[at]) : part);
   }
@@ -74,17 +74,17 @@ private:
   };
 
   ModuleOp module;
-  OwningOpRef<ModuleOp> original; ///< copies are made of what was there at first
+  OwningOpRef<ModuleOp> original; ///< clones are made from the unchanged module
   SymbolTable symbols, originals;
   std::map<Key, Made> made;
   llvm::StringMap<Type> globals;
-  std::map<std::tuple<void *, void *, void *>, Value> copies; ///< of a value to a device in a block
+  std::map<std::tuple<void *, void *, void *>, Value> copies; ///< per value, device and block
   bool failed = false;
 
   // ------------------------------------------------------------------------------- functions
 
-  /// The function for arguments of these types, called inside of an `on` or, if `ambient` is null,
-  /// outside of all.
+  /// The function specialised for arguments of these types, called inside of an `on` or, if
+  /// `ambient` is null, outside of all.
   Made &place(StringAttr name, ArrayRef<Type> given, StringAttr ambient,
               ArrayRef<Type> wanted = {}) {
     auto first = originals.lookup<FunctionOpInterface>(name);
@@ -138,7 +138,7 @@ private:
 
   // ---------------------------------------------------------------------------------- copies
 
-  /// The value as one of `type`, which differs in devices only.
+  /// Copies the value to `type`, which differs in devices only.
   Value moved(Value value, Type type, Operation *before) {
     if (value.getType() == type)
       return value;
@@ -266,8 +266,9 @@ private:
         .Default([&](Operation *) { placeTensorOp(op, ambient); });
   }
 
-  /// Inside of an `on` tensors are copied before a call, so that all in it share the copy. Parts of
-  /// models stay where they are until something needs them; what is changed stays.
+  /// Inside of an `on`, tensors are copied before a call, so that all uses in the callee share the
+  /// copy. Parts of models are copied only where they are used; `mut` arguments stay on their
+  /// device.
   void moveArguments(Operation *call, StringAttr name, StringAttr ambient) {
     auto callee = originals.lookup<FunctionOpInterface>(name);
     for (OpOperand &operand : call->getOpOperands())
@@ -287,7 +288,8 @@ private:
   void placeTensorOp(Operation *op, StringAttr ambient) {
     if (op->getNumResults() != 1 || !onDevice(op->getResult(0).getType()))
       return;
-    // A part or another order of a tensor is taken where it is: less is copied then.
+    // A view (slice, reshape, transpose) is taken on the device of its operand: less is copied
+    // then.
     bool isView = isa<ir::SliceOp, ir::ReshapeOp, ir::TransposeOp>(op);
     StringAttr device = isView ? StringAttr() : ambient;
     for (bool numbers : {false, true})
@@ -319,7 +321,8 @@ private:
                                                     type.getFields(), typesOf(make.getParts())));
   }
 
-  /// Results are where the first block puts them; where it leaves them undefined, the second.
+  /// Results are on the device that the first branch yields them on; if it yields undefined, that
+  /// of the second.
   void placeBranches(Operation *op, StringAttr ambient) {
     for (Region &region : op->getRegions())
       place(region.front(), ambient);
@@ -335,7 +338,7 @@ private:
     }
   }
 
-  /// Carried values stay where they were at first.
+  /// Carried values stay on their initial device.
   void placeLoop(Operation *op, StringAttr ambient) {
     ValueRange carried =
         isa<ir::ForOp>(op) ? cast<ir::ForOp>(op).getCarried() : cast<ir::WhileOp>(op).getCarried();

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Interval analysis of host integers, and the regions that slices and updates access.
 #include "Graph/Places.h"
 #include "Graph/Sizes.h"
 
@@ -17,7 +19,7 @@ static std::optional<std::pair<int64_t, int64_t>> rangeOf(Value number, unsigned
     if (!loop || argument.getArgNumber() != 0)
       return std::nullopt;
     auto from = rangeOf(loop.getFrom(), depth + 1), to = rangeOf(loop.getTo(), depth + 1);
-    if (!from || !to || from->first >= to->second) // the last one: there are no turns
+    if (!from || !to || from->first >= to->second) // if empty: the loop has no iterations
       return std::nullopt;
     return std::pair(from->first, to->second - 1);
   }
@@ -42,13 +44,13 @@ static std::optional<std::pair<int64_t, int64_t>> rangeOf(Value number, unsigned
 }
 std::optional<std::pair<int64_t, int64_t>> rangeOf(Value number) { return rangeOf(number, 0); }
 
-/// How many places there are between two numbers, if the second one is the first and a constant.
+/// The distance between two numbers, if the second is the first plus a constant.
 static std::optional<int64_t> distance(Value from, Value to) {
   auto add = to.getDefiningOp<ir::AddOp>();
   return add && add.getX() == from ? constantInt(add.getY()) : std::nullopt;
 }
 
-/// A range from a number that differs from turn to turn, of as many places in each.
+/// A range whose start depends on the iteration and whose length is constant.
 static std::optional<Span> movingSpan(Value from, Value to, int64_t size) {
   auto range = rangeOf(from);
   std::optional<int64_t> count = distance(from, to);
@@ -106,7 +108,7 @@ std::optional<Part> partOf(ArrayAttr spec, ValueRange at, ir::TensorType x) {
   return out.size() == x.rank() ? std::optional(out) : std::nullopt;
 }
 
-/// Sizes of what is at a part.
+/// The sizes of the slice at a region.
 static SmallVector<int64_t> sizesOf(ArrayRef<Span> part) {
   SmallVector<int64_t> out;
   for (const Span &span : part)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ReleaseAgain: what runs again takes its inputs from outside.
+// ReleaseAgain: drops rematerialisation barriers. Loops that recompute values (`mx.again`) carried
+// their inputs, so that CSE could not merge the recomputation; they now read them from outside.
 #include "Graph/Passes.h"
 #include "Graph/SimplifyRegions.h"
 #include "dialects/mx/Marks.h"

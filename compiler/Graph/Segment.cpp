@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Segment: a graph on several devices becomes a function that calls a graph for each stretch.
+// Segment: partitions a multi-device graph into single-device graphs, called from a host function.
 //
-// In each block an op has a level: how many times its value has changed devices on the longest way
-// to it. Ops of one device and level need each other only, and what lower levels made: they are one
-// graph. What the host does (copies, numbers, parts of models) keeps its order within its level.
+// In each block an op has a level: the maximum number of device changes on a path to it. Ops of one
+// device and level depend only on each other and on lower levels: they form one graph (segment).
+// Host ops (copies, scalars, parts of models) keep their order within their level.
 #include "Graph/FusionGroups.h"
 #include "Graph/InlineCalls.h"
 #include "Graph/Passes.h"
@@ -39,7 +39,7 @@ void devicesOf(Operation *root, Devices &out) {
   });
 }
 
-/// The device of an op that can be in a graph; null for those that the host does.
+/// The device of an op that can be in a graph; null for host ops.
 StringAttr deviceOf(Operation *op) {
   bool needsHost = false;
   op->walk([&](Operation *inner) {
@@ -74,7 +74,7 @@ public:
     SmallVector<Operation *> ops;
     for (Operation &op : block.without_terminator()) {
       if (isa<ir::BindSizeOp>(op))
-        return; // types depend on where it stands
+        return; // types depend on its position
       ops.push_back(&op);
       device[&op] = deviceOf(&op);
       if (!device[&op])
@@ -115,7 +115,7 @@ private:
   ir::FuncOp function;
   SymbolTable &symbols;
 
-  /// What needs no other segment is computed in the first one that uses it, not in one of its own.
+  /// Ops that depend on no other segment run in the first segment that uses them, not in their own.
   static void sinkSources(ArrayRef<Operation *> ops,
                           const llvm::DenseMap<Operation *, StringAttr> &device,
                           llvm::DenseMap<Operation *, unsigned> &level) {
@@ -133,8 +133,7 @@ private:
     }
   }
 
-  /// Numbers that are known without a run are known in the graph as well, where loops depend on
-  /// them.
+  /// Scalars known at compile time are cloned into the graph, because its loops depend on them.
   static bool isKnownNumber(Operation *op) {
     return op && isa<ir::ConstantOp, ir::SizeOp, ir::LengthOp>(op) &&
            cast<ir::TensorType>(op->getResult(0).getType()).isHost();
@@ -163,7 +162,7 @@ private:
         if (!value.getDefiningOp() || !inside.contains(value.getDefiningOp()))
           inputs.insert(value);
       if (isKnownNumber(op))
-        continue; // stays outside too
+        continue; // also stays outside
       for (Value result : op->getResults())
         if (llvm::any_of(result.getUsers(), [&](Operation *user) {
               Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
@@ -208,7 +207,7 @@ private:
                        TypeAttr::get(b.getFunctionType(ValueRange(inputs).getTypes(),
                                                        ValueRange(outputs).getTypes())));
     state.addAttribute("sizes", b.getArrayAttr(sizes));
-    if (Attribute limit = function->getAttr(ir::kMaxBytes)) // of each of them
+    if (Attribute limit = function->getAttr(ir::kMaxBytes)) // applies to each of them
       state.addAttribute(ir::kMaxBytes, limit);
     auto *body = new Block;
     state.addRegion()->push_back(body);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Simplify: algebra that keeps every bit. Passes.td has the list.
+// Simplify: bit-exact algebraic simplification (greedy rewrite patterns). Passes.td has the list.
 #include "Graph/Passes.h"
 #include "Graph/SimplifyRegions.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -14,7 +14,7 @@ namespace mx::graph {
 
 namespace {
 
-/// The number that all elements of `value` are, if that is known.
+/// The constant that all elements of `value` equal, if that is known.
 Attribute uniform(Value value) {
   for (;;) {
     if (auto broadcast = value.getDefiningOp<ir::BroadcastOp>())
@@ -47,7 +47,7 @@ bool isFloat(Attribute value, double number) {
   return real.getValue().bitwiseIsEqual(wanted);
 }
 
-/// Whether `op` gives its other operand where this one is `value`.
+/// Whether `value` is a neutral element of `op` at this operand: `op` returns its other operand.
 bool isNeutral(Operation *op, unsigned operand, Attribute value) {
   bool right = operand == 1;
   if (isa<ir::MulOp>(op))
@@ -86,7 +86,7 @@ struct NeutralOperand : RewritePattern {
   }
 };
 
-/// Done twice it is undone: -(-x).
+/// An op that is its own inverse: -(-x).
 template <class Op> struct Involution : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
@@ -98,7 +98,7 @@ template <class Op> struct Involution : OpRewritePattern<Op> {
   }
 };
 
-/// Bits of the numbers that a type holds exactly, from 0 on.
+/// The number of bits of integers, from 0 on, that a type represents exactly.
 unsigned exactBits(Type type) {
   if (auto real = dyn_cast<FloatType>(type))
     return real.getFPMantissaWidth();
@@ -106,7 +106,7 @@ unsigned exactBits(Type type) {
   bool sign = !integer.isUnsigned() && integer.getWidth() > 1; // bool is 0 or 1
   return integer.getWidth() - sign;
 }
-/// Every value of `from` is a value of `to`.
+/// Whether every value of `from` is representable in `to`.
 bool holds(Type to, Type from) {
   if (to == from)
     return true;
@@ -135,8 +135,8 @@ struct CastOfCast : OpRewritePattern<ir::CastOp> {
     Type through = inner.getType().getElement();
     if (inner.getX().getType().withElement(to) != op.getType() || !holds(through, from))
       return failure();
-    // Floats saturate on the way to integers, where integers wrap. What becomes true is for the
-    // last step to say.
+    // Float-to-integer casts saturate, integer casts wrap. For bool, the last cast defines the
+    // result.
     bool changesRule = isa<FloatType>(through) != isa<FloatType>(from) && isa<IntegerType>(to);
     if ((changesRule || ir::isBoolElement(to)) && !holds(to, from))
       return failure();
@@ -183,7 +183,8 @@ struct BroadcastOfBroadcast : OpRewritePattern<ir::BroadcastOp> {
   }
 };
 
-/// Axes that a reduction drops and a reshape puts back with size 1 are kept.
+/// A reduction that drops axes, followed by a reshape that restores them with size 1: keeps the
+/// axes instead.
 struct KeptAxes : OpRewritePattern<ir::ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::ReshapeOp op, PatternRewriter &rewriter) const override {
@@ -218,7 +219,7 @@ struct ThereAndBack : OpRewritePattern<ir::ToDeviceOp> {
   }
 };
 
-/// A number is converted where it is, and copied afterwards.
+/// Casts a scalar on the host, and copies it afterwards.
 struct CastOfCopy : OpRewritePattern<ir::CastOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::CastOp op, PatternRewriter &rewriter) const override {
@@ -232,7 +233,7 @@ struct CastOfCopy : OpRewritePattern<ir::CastOp> {
   }
 };
 
-/// Ops take numbers of the host as they are, so these need no copy on the device.
+/// Ops take host scalars as operands, so these need no copy on the device.
 struct CopiedNumber : RewritePattern {
   explicit CopiedNumber(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
@@ -242,7 +243,7 @@ struct CopiedNumber : RewritePattern {
       auto copy = value.getDefiningOp<ir::ToDeviceOp>();
       return copy && copy.getX().getType().isHost() ? copy.getX() : Value();
     };
-    // A result of the device needs at least one operand there.
+    // A device result needs at least one device operand.
     if (!isa<ir::FullOp>(op) && llvm::all_of(op->getOperands(), [&](Value value) {
           return original(value) || cast<ir::TensorType>(value.getType()).isHost();
         }))
@@ -270,7 +271,7 @@ struct WholeSlice : OpRewritePattern<ir::SliceOp> {
   }
 };
 
-/// The one entry that is a number, if it is known and inside, and all others take whole axes.
+/// The single constant in-bounds index of a spec, if all other entries take whole axes.
 struct Entry {
   size_t axis;
   int64_t number;
@@ -291,14 +292,14 @@ std::optional<Entry> entryOf(ArrayAttr spec, ValueRange at, ir::TensorType x) {
     int64_t value = number.getValue().getSExtValue();
     value += value < 0 ? *size : 0;
     if (value < 0 || value >= *size)
-      return std::nullopt; // an error, at run time
+      return std::nullopt; // a run-time error
     found = Entry{axis, value};
   }
   return found;
 }
 
-/// An entry of a changed tensor is what it was changed to, or an entry of the tensor before: so a
-/// stack of an unrolled loop is gone.
+/// Store-to-load forwarding: an entry of an updated tensor is the stored value, or an entry of the
+/// tensor before. This removes the stack of an unrolled loop.
 struct SliceOfUpdate : OpRewritePattern<ir::SliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::SliceOp op, PatternRewriter &rewriter) const override {
@@ -338,8 +339,9 @@ struct Simplify : impl::SimplifyBase<Simplify> {
              ThereAndBack, CastOfCopy, CopiedNumber, WholeSlice, SliceOfUpdate>(context);
     addRegionPatterns(patterns);
     addPartPatterns(patterns);
+    addTablePatterns(patterns);
     GreedyRewriteConfig config;
-    // Merged constants would lose their places; CSE merges them later.
+    // Constant CSE would lose source locations here; the CSE pass merges constants later.
     config.enableConstantCSE(false).setRegionSimplificationLevel(
         GreedySimplifyRegionLevel::Disabled);
     (void)applyPatternsGreedily(getOperation(), std::move(patterns), config);

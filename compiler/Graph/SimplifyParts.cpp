@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The part of Simplify that is about parts of tensors whose places are known. Gradients of `split`,
-// and of arrays of which each turn of a loop reads one row, are made of such parts.
+// Simplify patterns on slices and updates with known regions. Gradients of `split`, and of arrays
+// of which each loop iteration reads one row, consist of these.
 #include "Graph/Places.h"
 #include "Graph/SimplifyRegions.h"
 #include "Graph/Sizes.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 namespace mx::graph {
 namespace {
 
-/// A part that an update leaves alone is that of the tensor before it.
+/// A slice disjoint from an update reads the tensor before the update.
 struct SliceBesideUpdate : OpRewritePattern<ir::SliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::SliceOp op, PatternRewriter &rewriter) const override {
@@ -37,15 +37,15 @@ struct SliceOfFull : OpRewritePattern<ir::SliceOp> {
   }
 };
 
-/// Updates one after the other of parts that are all of the tensor put these together.
+/// A chain of updates that together cover the whole tensor becomes a concatenation.
 struct UpdatesOfAll : OpRewritePattern<ir::UpdateOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::UpdateOp last, PatternRewriter &rewriter) const override {
-    // From the last one on: a chain is gone through once.
+    // Starts at the last update: a chain is visited once.
     if (last->hasOneUse())
       if (auto next = dyn_cast<ir::UpdateOp>(*last->user_begin()); next && next.getX() == last)
         return failure();
-    std::map<int64_t, std::pair<int64_t, Value>> parts; // by where they begin: end and value
+    std::map<int64_t, std::pair<int64_t, Value>> parts; // by start: end and value
     std::optional<size_t> axis;
     std::optional<int64_t> size;
     int64_t covered = 0;
@@ -90,7 +90,7 @@ struct UpdatesOfAll : OpRewritePattern<ir::UpdateOp> {
   }
 };
 
-/// The same number in no two turns: the turn, or a constant minus it.
+/// Whether the index differs in all iterations: the induction variable, or a constant minus it.
 bool isOwnOfTurn(Value number, Value turn) {
   if (number == turn)
     return true;
@@ -98,9 +98,9 @@ bool isOwnOfTurn(Value number, Value turn) {
   return minus && minus->getOperand(1) == turn && constantInt(minus->getOperand(0));
 }
 
-/// A tensor that begins as one number everywhere, and of which each turn reads and replaces a place
-/// of its own: the number is what it reads. If the turns go through all places, nobody reads what
-/// was there at first.
+/// A loop-carried tensor that starts as one scalar everywhere, of which each iteration reads and
+/// overwrites its own slice: the slice it reads is that scalar. If the iterations cover the whole
+/// tensor, its initial value is never read and it becomes scratch memory.
 struct OwnPlaces : OpRewritePattern<ir::ForOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::ForOp loop, PatternRewriter &rewriter) const override {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Simplify patterns on control flow: `mx.if`, `mx.for` and `mx.while`.
 #include "Graph/SimplifyRegions.h"
 #include "dialects/mx/Marks.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -8,7 +10,7 @@ using namespace mlir;
 namespace mx::graph {
 namespace {
 
-/// Whichever block runs, the same happens.
+/// Replaces an `if` with equal branches by their body.
 struct EqualBranches : OpRewritePattern<ir::IfOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::IfOp op, PatternRewriter &rewriter) const override {
@@ -25,7 +27,7 @@ struct EqualBranches : OpRewritePattern<ir::IfOp> {
   }
 };
 
-/// Results that both blocks give alike, or that nobody uses.
+/// Drops results that both branches yield alike, or that have no uses.
 struct NeedlessResults : OpRewritePattern<ir::IfOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::IfOp op, PatternRewriter &rewriter) const override {
@@ -56,7 +58,8 @@ struct NeedlessResults : OpRewritePattern<ir::IfOp> {
     return success();
   }
 
-  /// The value, if it is there whichever block runs. Nobody looks at what is undefined.
+  /// The value that both branches yield, if it is defined outside of them. An undefined value
+  /// matches any other.
   static Value alike(ir::IfOp op, Value first, Value second) {
     if (first.getDefiningOp<ir::UndefOp>())
       std::swap(first, second);
@@ -67,7 +70,7 @@ struct NeedlessResults : OpRewritePattern<ir::IfOp> {
   }
 };
 
-/// What a `for` and a `while` have in common.
+/// The common interface of `for` and `while`.
 struct Loop {
   Operation *op;
   OperandRange carried;
@@ -78,8 +81,8 @@ struct Loop {
   Operation *yield() const { return op->getRegions().back().front().getTerminator(); }
 };
 
-/// Carried values that something needs: a result that is used, an effect, a condition, or a needed
-/// carried value of the next turn.
+/// Liveness of carried values: those that reach a used result, an effect, a condition, or a live
+/// carried value of the next iteration.
 llvm::BitVector neededCarried(const Loop &loop) {
   unsigned count = loop.op->getNumResults();
   llvm::BitVector needed(count);
@@ -121,7 +124,7 @@ llvm::BitVector neededCarried(const Loop &loop) {
   return needed;
 }
 
-/// A carried value that nobody needs stays as it is; then it need not be carried.
+/// Dead carried values are passed through unchanged; then they need not be carried.
 template <class LoopOp> struct UnneededCarried : OpRewritePattern<LoopOp> {
   using OpRewritePattern<LoopOp>::OpRewritePattern;
   LogicalResult matchAndRewrite(LoopOp op, PatternRewriter &rewriter) const override {
@@ -187,7 +190,7 @@ template <class LoopOp> LogicalResult dropUnchanged(LoopOp op, RewriterBase &rew
   return success();
 }
 
-/// A carried value that no turn changes is the value it had at first.
+/// Replaces a carried value that no iteration changes by its initial value.
 template <class LoopOp> struct UnchangedCarried : OpRewritePattern<LoopOp> {
   using OpRewritePattern<LoopOp>::OpRewritePattern;
   LogicalResult matchAndRewrite(LoopOp op, PatternRewriter &rewriter) const override {

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pattern sets of Simplify.
 #pragma once
 #include "dialects/mx/Mx.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mx::graph {
 
-/// The part of Simplify that is about mx.if, mx.for and mx.while.
+/// Patterns on mx.if, mx.for and mx.while.
 void addRegionPatterns(mlir::RewritePatternSet &patterns);
-/// The part that is about slices and updates whose places are known.
+/// Patterns on slices and updates with known regions.
 void addPartPatterns(mlir::RewritePatternSet &patterns);
+/// Patterns on gradients of tables (embeddings).
+void addTablePatterns(mlir::RewritePatternSet &patterns);
 
-/// Carried values that no turn changes are not carried any more, also where the patterns leave them.
+/// Removes loop-invariant carried values, also from loops that the patterns leave alone
+/// (`mx.again`).
 void releaseUnchanged(ir::ForOp loop);
 
 } // namespace mx::graph

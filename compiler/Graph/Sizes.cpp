@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Substitution, constant folding and checks of symbolic sizes.
 #include "Graph/Sizes.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -27,11 +29,11 @@ LogicalResult replaceSizes(ArrayRef<Operation *> ops, const SizeMap &by) {
     return replaced ? replaced : size;
   });
   for (Operation *op : ops) {
-    // The places stay as they are: they hold no sizes.
+    // Source locations hold no sizes.
     replacer.recursivelyReplaceElementsIn(op, /*replaceAttrs=*/true, /*replaceLocs=*/false,
                                           /*replaceTypes=*/true);
     if (lost)
-      return op->emitError() << "the size " << lost << " is too large or divides by 0 here";
+      return op->emitError() << "R0103 the size " << lost << " is too large or divides by 0 here";
     op->walk([&](ir::BindSizeOp bind) {
       auto found = by.find(bind.getNameAttr());
       if (found != by.end() && !found->second.constant())
@@ -67,7 +69,7 @@ LogicalResult foldSizes(FunctionOpInterface function) {
   ir::IfOp::getCanonicalizationPatterns(owned, context);
   FrozenRewritePatternSet patterns(std::move(owned));
   GreedyRewriteConfig config;
-  // Merged constants would lose their places; CSE merges them later.
+  // Constant CSE would lose source locations here; the CSE pass merges constants later.
   config.enableConstantCSE(false).setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   for (;;) {
     (void)applyPatternsGreedily(function, patterns, config);
@@ -83,7 +85,7 @@ LogicalResult foldSizes(FunctionOpInterface function) {
     });
     if (known.empty())
       return success();
-    // A size that was given may itself be a name that is replaced in the same round. A chain of
+    // A substituted size may contain another name that is replaced in the same round. A chain of
     // names is no longer than their number.
     for (size_t round = 0; round < known.size(); ++round)
       for (auto &[name, size] : known)
@@ -92,6 +94,50 @@ LogicalResult foldSizes(FunctionOpInterface function) {
     if (failed(replaceSizes({function.getOperation()}, known)))
       return failure();
   }
+}
+
+LogicalResult checkSizes(FunctionOpInterface function) {
+  auto problemOf = [](ir::TensorType type, std::string &out) {
+    int64_t bytes = std::max<int64_t>(1, type.getElement().getIntOrFloatBitWidth() / 8);
+    bool isOpen = false, isEmpty = false, isLarge = false;
+    for (auto [axis, size] : llvm::enumerate(type.getSizes())) {
+      std::optional<int64_t> number = size.constant();
+      isOpen |= !number;
+      if (!number)
+        continue;
+      if (*number < 0) {
+        out = "R0201 @: size " + std::to_string(*number) + " of dimension " + std::to_string(axis) +
+              " is negative";
+        return true;
+      }
+      isEmpty |= *number == 0;
+      isLarge |= llvm::MulOverflow(bytes, *number, bytes);
+    }
+    if (isOpen || isEmpty || !isLarge)
+      return false;
+    std::string shape;
+    for (ir::SizeAttr size : type.getSizes())
+      shape += (shape.empty() ? "" : ", ") + std::to_string(*size.constant());
+    ElementType element = ir::elementFromMlir(type.getElement());
+    out = "R0103 @: " + std::string(elementInfo(element).name) + "[" + shape +
+          "] needs more than 2^63 bytes (" + std::to_string(elementInfo(element).bytes) +
+          " bytes an element)";
+    return true;
+  };
+  std::string problem;
+  WalkResult result = function->walk([&](Operation *op) {
+    for (Type type : op->getResultTypes()) {
+      auto tensor = dyn_cast<ir::TensorType>(type);
+      if (!tensor || tensor.isHost() || !problemOf(tensor, problem))
+        continue;
+      StringRef name = op->getName().stripDialect();
+      problem.replace(problem.find('@'), 1, name.str());
+      op->emitError() << problem;
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
 }
 
 std::optional<int64_t> constantInt(Value value) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Specialize: numbers for size names, so that everything below knows its shapes.
+// Specialize: shape specialisation. Replaces size names by constants, so that all later passes have
+// static shapes.
 #include "Graph/Passes.h"
 #include "Graph/Sizes.h"
 
@@ -27,7 +28,7 @@ FailureOr<ir::GraphOp> specialize(ir::GraphOp graph,
     if (given == values.end())
       return graph.emitError() << "the size " << size << " has no value";
     if (given->second < 0)
-      return graph.emitError() << "the size " << size << " cannot be " << given->second;
+      return graph.emitError() << "R0201 the size " << size << " cannot be " << given->second;
     numbers[size] = ir::SizeAttr::get(context, given->second);
   }
   OpBuilder builder(context);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Summarize: what each sub-model gives and what that costs, read off the code of a call that never
-// runs. Calls are followed with the sizes they give, and with the paths of the models they take.
+// Summarize: output shapes and FLOPs of each sub-model, by abstract interpretation of a call that
+// never runs. Calls are followed with the sizes they pass and with the paths of their models.
 #include "Graph/Passes.h"
 #include "Graph/Sizes.h"
 #include "dialects/mx/Marks.h"
@@ -16,22 +16,22 @@ namespace mx::graph {
 
 namespace {
 
-/// Calls nest at most this deep, and loops that take elements of arrays have so many turns; beyond,
-/// costs are not known.
+/// Maximum call depth, and maximum iterations of loops that take elements of arrays; beyond these,
+/// costs are unknown.
 constexpr unsigned kMostNested = 200;
 constexpr int64_t kMostTurns = 1000;
 constexpr int64_t kMostOps = 1'000'000;
 constexpr llvm::StringLiteral kLost = "lost$";
 
-/// What is known of a value: the place of a model in the one that is described, or a number.
+/// Facts about a value: the path of a sub-model in the described model, or an integer.
 struct Known {
   std::optional<std::string> path;
   std::optional<int64_t> number;
 };
 
 struct Row {
-  SmallVector<ir::TensorType> outputs; ///< of the latest call; empty if they are no tensors
-  Dim flops;                           ///< none: not known
+  SmallVector<ir::TensorType> outputs; ///< of the latest call; empty if they are not tensors
+  Dim flops;                           ///< none: unknown
 };
 
 class Reader {
@@ -52,7 +52,7 @@ public:
     if (!model || model.getArgs().empty())
       return;
     Frame frame;
-    // Sizes that are made in the branch go with it.
+    // Sizes bound in the branch are erased with it.
     block.walk([&](ir::BindSizeOp bind) { frame.sizes[bind.getNameAttr()] = lost; });
     for (Operation &op : block) {
       if (&op == model.getOperation())
@@ -69,8 +69,8 @@ public:
 private:
   struct Frame {
     llvm::DenseMap<Value, Known> known;
-    SizeMap sizes;                       ///< names of this function, in those of the described call
-    std::optional<std::string> receiver; ///< whose function this is
+    SizeMap sizes;                       ///< size names here, in terms of the described call
+    std::optional<std::string> receiver; ///< the model whose function this is
     unsigned depth = 0;
   };
 
@@ -79,8 +79,8 @@ private:
   ir::SizeTable &table;
   std::map<std::string, Row> rows;
   SmallVector<std::string> open; ///< models whose functions are running
-  Dim scale;                     ///< turns of the loops around
-  ir::SizeAttr lost;             ///< stands for sizes that are made in what is called
+  Dim scale;                     ///< iterations of the enclosing loops
+  ir::SizeAttr lost;             ///< stands for sizes bound in callees
   int64_t visited = 0;
 
   // ---- sizes
@@ -129,8 +129,8 @@ private:
     return type && !type.isHost() && ir::isFloatElement(type.getElement());
   }
 
-  /// Products of sums count 2 for each pair, arithmetic and sums 1 for each element; what only
-  /// moves, compares or chooses elements counts nothing.
+  /// Matmuls and convolutions count 2 FLOPs per multiply-add, arithmetic and sums 1 per element;
+  /// ops that only move, compare or select elements count 0.
   void cost(Operation *op, Frame &frame) {
     if (op->getNumResults() == 0 || op->getNumOperands() == 0 || !isFloat(op->getOperand(0)))
       return;
@@ -156,7 +156,7 @@ private:
       else if (kind == "scatter_add")
         charge(elements(frame, op->getOperand(2)));
       else if (!kind.starts_with("argsort") && !kind.starts_with("scatter"))
-        charge({}); // linear algebra: it depends on the numbers
+        charge({}); // linear algebra: depends on the data
     } else if (op->hasTrait<ir::Elementwise>() && isFloat(op->getResult(0)) &&
                !isa<ir::CastOp, ir::SelectOp, ir::NegOp, ir::AbsOp, ir::SignOp, ir::MaximumOp,
                     ir::MinimumOp, ir::FloorOp, ir::CeilOp, ir::RoundOp>(op)) {
@@ -195,7 +195,7 @@ private:
     } else if (auto loop = dyn_cast<ir::ForOp>(op)) {
       turns(loop, frame);
     } else if (auto loop = dyn_cast<ir::WhileOp>(op)) {
-      // How often it turns is not known.
+      // The trip count is unknown.
       Dim outer = std::exchange(scale, Dim());
       pass(loop.getCarried(), loop.getBody().front().getArguments(), frame);
       charge({});
@@ -214,7 +214,7 @@ private:
     }
   }
 
-  /// A number of the host, if it follows from constants, sizes and turns.
+  /// A host integer, if it follows from constants, sizes and loop indices.
   std::optional<int64_t> numberOf(Value value, Frame &frame) {
     if (auto number = frame.known.lookup(value).number)
       return number;
@@ -237,7 +237,7 @@ private:
     return out;
   }
 
-  /// The branch that costs more, where that can be said.
+  /// Counts the more expensive branch, where the costs can be compared.
   void either(ir::IfOp op, Frame &frame) {
     auto constant = op.getCondition().getDefiningOp<ir::ConstantOp>();
     auto decided = constant ? dyn_cast<BoolAttr>(constant.getValue()) : BoolAttr();
@@ -272,7 +272,7 @@ private:
     pass(loop.getCarried(), carried, frame);
     bool takes = false;
     loop.walk([&](Operation *op) { takes |= isa<ir::AtOp, ir::SetAtOp>(op); });
-    // Each turn by itself, if it matters which one it is.
+    // Visits each iteration separately, if the loop index matters.
     if (from && to && takes && *to - *from <= kMostTurns) {
       for (int64_t turn = *from; turn < *to; ++turn) {
         frame.known[body.getArgument(0)].number = turn;
@@ -290,7 +290,7 @@ private:
       count = sizeIn(frame, size.getSize());
     scale = times(scale, count);
     frame.known[body.getArgument(0)] = {};
-    for (Value value : carried) // in the second turn they may be others
+    for (Value value : carried) // they may differ in the second iteration
       frame.known[value].number.reset();
     block(body, frame);
     scale = outer;
@@ -336,7 +336,7 @@ private:
       frame.known[result] = inside.known.lookup(value);
   }
 
-  /// The result, after what was changed in place.
+  /// The result, which follows the `mut` arguments.
   void outputs(ir::CallOp op, const Frame &frame, Row &row) {
     if (op.getNumResults() == 0)
       return;
@@ -353,7 +353,7 @@ private:
         Dim dim = sizeIn(frame, size);
         sizes.push_back(dim ? ir::SizeAttr::get(context, dim) : ir::SizeAttr());
       }
-      // Sizes that are not known have no attribute: such a shape cannot be a type.
+      // Unknown sizes have no attribute: such a shape cannot be a type.
       if (llvm::is_contained(sizes, ir::SizeAttr()))
         return row.outputs.clear();
       row.outputs.push_back(tensor.withSizes(sizes));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of FlattenAggregates: elements of an array become separate values, so a loop that takes the
-// i-th in its i-th turn has to be written out. And of Differentiate: what is written out anyway is
-// differentiated so, without a stack and without running each turn again.
+// Full loop unrolling. For FlattenAggregates: elements of an array become separate values, so a
+// loop that takes the i-th element in its i-th iteration must be unrolled; so must a loop whose
+// iterations have tensors of different sizes. For Differentiate: loops that will be unrolled anyway
+// are unrolled before, which needs no stack and no recomputation of iterations.
 #include "Graph/UnrollArrayLoops.h"
 #include "Graph/Sizes.h"
 #include "dialects/mx/Marks.h"
@@ -14,8 +15,8 @@ using namespace mlir;
 namespace mx::graph {
 namespace {
 
-/// The loops whose turn decides `index`, innermost ones last. Goes back through everything that the
-/// value is computed from, also through carried values and the bounds of loops.
+/// The loops whose induction variable `index` depends on, innermost last. A backward slice through
+/// all operands, carried values and loop bounds.
 SmallVector<ir::ForOp> loopsBehind(Value index) {
   llvm::SetVector<Operation *> loops;
   llvm::DenseSet<Value> seen;
@@ -54,7 +55,7 @@ SmallVector<ir::ForOp> loopsBehind(Value index) {
 
 bool isKnown(ir::ForOp loop) { return constantInt(loop.getFrom()) && constantInt(loop.getTo()); }
 
-/// The turns of a loop with known ends, if written out they have no more than `limit` ops.
+/// The trip count of a loop with constant bounds, if the unrolled loop has at most `limit` ops.
 std::optional<int64_t> turnsWithin(ir::ForOp loop, int64_t limit) {
   int64_t from = *constantInt(loop.getFrom()), to = *constantInt(loop.getTo());
   int64_t turns = 0, ops = 0;
@@ -92,7 +93,8 @@ LogicalResult unroll(ir::ForOp loop, int64_t turns, NamesInUse &names) {
   return success();
 }
 
-/// An array access whose index is not a constant, other than those in `left`.
+/// An op that needs a compile-time constant and does not have it: an array access with its index,
+/// or a size that depends on the iteration. Ops in `left` are skipped.
 Operation *unknownAccess(FunctionOpInterface function, Value &index,
                          const llvm::DenseSet<Operation *> &left = {}) {
   Operation *found = nullptr;
@@ -101,7 +103,11 @@ Operation *unknownAccess(FunctionOpInterface function, Value &index,
       index = at.getIndex();
     else if (auto set = dyn_cast<ir::SetAtOp>(op))
       index = set.getIndex();
+    else if (auto bind = dyn_cast<ir::BindSizeOp>(op))
+      index = bind.getValue();
     else
+      return WalkResult::advance();
+    if (isa<ir::BindSizeOp>(op) && loopsBehind(index).empty())
       return WalkResult::advance();
     found = constantInt(index) || left.contains(op) ? nullptr : op;
     return found ? WalkResult::interrupt() : WalkResult::advance();
@@ -109,7 +115,7 @@ Operation *unknownAccess(FunctionOpInterface function, Value &index,
   return found;
 }
 
-/// Memory is planned before a graph runs, so a size that only the run knows cannot be there.
+/// Rejects sizes known only at run time: memory is planned before a graph runs.
 LogicalResult refuseOpenSizes(ir::GraphOp graph) {
   ir::BindSizeOp open;
   graph.walk([&](ir::BindSizeOp bind) {
@@ -124,7 +130,7 @@ LogicalResult refuseOpenSizes(ir::GraphOp graph) {
   std::string where;
   if (auto line = dyn_cast<FileLineColLoc>(place))
     where = " at " + line.getFilename().str() + ":" + std::to_string(line.getLine());
-  return open.emitError() << "the memory of what happens" << where
+  return open.emitError() << "R0214 the memory of what happens" << where
                           << " depends on a number that is known only when it runs\n"
                              "note: a gradient keeps what a loop carries, for each of its turns\n"
                              "help: make the number known: `static n: i64`, or a size";
@@ -133,19 +139,24 @@ LogicalResult refuseOpenSizes(ir::GraphOp graph) {
 } // namespace
 
 LogicalResult unrollArrayLoops(ir::GraphOp graph, int64_t limit) {
+  if (failed(checkSizes(graph)))
+    return failure();
   for (;;) {
     if (failed(foldSizes(graph)))
       return failure();
     Value index;
     Operation *access = unknownAccess(graph, index);
     if (!access)
-      return refuseOpenSizes(graph);
+      return failed(refuseOpenSizes(graph)) ? failure() : checkSizes(graph);
     SmallVector<ir::ForOp> loops = loopsBehind(index);
+    bool isSize = isa<ir::BindSizeOp>(access);
     if (loops.empty())
       return access->emitError()
              << "which element of the array is meant is not known when the graph is compiled";
-    // Inner loops first, since outer ones would only multiply them.
+    // Inner loops first: unrolling an outer loop would multiply them.
     auto known = llvm::find_if(llvm::reverse(loops), isKnown);
+    if (known == llvm::reverse(loops).end() && isSize)
+      return refuseOpenSizes(graph);
     if (known == llvm::reverse(loops).end()) {
       InFlightDiagnostic error =
           loops.front().emitError()
@@ -155,8 +166,10 @@ LogicalResult unrollArrayLoops(ir::GraphOp graph, int64_t limit) {
     }
     std::optional<int64_t> turns = turnsWithin(*known, limit);
     if (!turns)
-      return (*known).emitError() << "written out, this loop over array elements has more than "
-                                  << limit << " ops";
+      return (*known).emitError() << (isSize ? "R0214 " : "") << "written out, this loop "
+                                  << (isSize ? "with tensors of different sizes"
+                                             : "over array elements")
+                                  << " has more than " << limit << " ops";
     NamesInUse names(graph);
     if (failed(unroll(*known, *turns, names)))
       return failure();
@@ -186,7 +199,7 @@ LogicalResult unrollWhereKnown(FunctionOpInterface function, int64_t limit) {
     NamesInUse names(function);
     if (failed(unroll(*known, *turns, names)))
       return failure();
-    left.clear(); // the ops of the loop are gone
+    left.clear(); // the ops of the loop were erased
   }
 }
 

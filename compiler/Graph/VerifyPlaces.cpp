@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// VerifyPlaces: every op knows where it was written.
+// VerifyPlaces: checks that every op has a source location.
 #include "Graph/Passes.h"
 
 using namespace mlir;

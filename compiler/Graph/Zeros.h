@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tensor of zeros: where sums begin, and what is filled later.
+// Zero tensors: initial accumulators and buffers that are filled later.
 #pragma once
 #include "dialects/mx/Mx.h"
 
 namespace mx::graph {
 
-/// Of the device, of floats, integers or bools. The one number is of the host, which has no floats
-/// of 16 bits.
+/// A device tensor of zeros, of floats, integers or bools. Its scalar is on the host, except for
+/// 16-bit floats, which the host does not have.
 inline mlir::Value makeZeros(mlir::OpBuilder &b, mlir::Location loc, ir::TensorType type) {
   mlir::Type element = type.getElement();
   bool small = element.isF16() || element.isBF16();

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a piece of the tree assigns, uses, and how it may be left: decided before it is generated.
+// AST analyses before code generation: assigned variables, used variables and sizes, and early
+// exits.
 #include "IRGen/Emitter.h"
 #include "Syntax/Children.h"
 
 namespace mx::irgen {
 using namespace ast;
 
-/// The variable a place is a part of; the receiver's symbol for fields of the model.
+/// The root variable of an lvalue; the receiver's symbol for fields of the model.
 Symbol *Emitter::rootOf(const Expr *place) {
   while (place) {
     if (auto *m = as<Member>(place))
@@ -40,7 +41,8 @@ void Emitter::assignedIn(const Expr *e, Variables &out) {
       if (a.isMut)
         add(a.value);
   const sema::CallInfo *info = callOf(e);
-  // A call of a `mut fn` changes its receiver; a draw without a generator changes the ambient one.
+  // A call of a `mut fn` changes its receiver; a random op without a generator changes the ambient
+  // one.
   if (info && info->function && info->function->isMutMethod()) {
     if (info->receiver)
       add(info->receiver);
@@ -91,7 +93,7 @@ void Emitter::usedIn(const Block *block, Variables &out) {
         stmt, [&](const Expr *e) { usedIn(e, out); }, [&](const Block *b) { usedIn(b, out); });
 }
 
-/// Names that stand for variables, in the order they are met.
+/// Names that refer to variables, in order of occurrence.
 void Emitter::usedIn(const Expr *whole, Variables &out) {
   std::function<void(const Expr *)> expr;
   std::function<void(const Block *)> inner = [&](const Block *b) {
@@ -113,6 +115,66 @@ void Emitter::usedIn(const Expr *whole, Variables &out) {
     children(e, expr, inner);
   };
   expr(whole);
+}
+
+/// Size names in the types of an AST subtree, and in the bindings of its calls.
+void Emitter::sizesIn(const Expr *whole, std::set<AtomId> &out) {
+  std::vector<AtomId> found;
+  auto add = [&](Dim dim) {
+    if (dim)
+      sema.dims.symbols(dim, found);
+  };
+  std::function<void(const Expr *)> expr;
+  std::function<void(const Block *)> inner = [&](const Block *b) {
+    for (const Stmt *stmt : b->stmts)
+      children(stmt, expr, inner);
+  };
+  expr = [&](const Expr *e) {
+    if (e->checked && e->checked->type)
+      shared.instances.symbolsIn(e->checked->type, found);
+    if (const sema::CallInfo *info = callOf(e)) {
+      for (auto &[atom, dim] : info->bindings.dims)
+        add(dim);
+      for (auto &[pack, shape] : info->bindings.packs)
+        for (const Axis &axis : shape)
+          if (!axis.isPack())
+            add(axis.dim);
+      for (auto &[variable, type] : info->bindings.types)
+        shared.instances.symbolsIn(type, found);
+    }
+    if (auto *lambda = as<Lambda>(e); lambda && lambda->func->body)
+      inner(lambda->func->body);
+    children(e, expr, inner);
+  };
+  expr(whole);
+  out.insert(found.begin(), found.end());
+}
+
+void Emitter::sizesIn(const Block *block, std::set<AtomId> &out) {
+  for (const Stmt *stmt : block->stmts)
+    sizesIn(stmt, out);
+}
+
+void Emitter::sizesIn(const Stmt *stmt, std::set<AtomId> &out) {
+  children(
+      stmt, [&](const Expr *e) { sizesIn(e, out); }, [&](const Block *b) { sizesIn(b, out); });
+}
+
+/// Whether a type of this body, or a call in it, has the size. A host integer that is only computed
+/// with needs no name.
+bool Emitter::isUsedAsSize(AtomId atom) {
+  if (!sizesOfBody) {
+    sizesOfBody = std::make_shared<std::set<AtomId>>();
+    if (instance.function && instance.function->syntax->body)
+      sizesIn(instance.function->syntax->body, *sizesOfBody);
+    else if (instance.construct)
+      for (const ast::Field &field : instance.construct->syntax->fields)
+        if (field.value)
+          sizesIn(field.value, *sizesOfBody);
+    for (const Stmt *stmt : topLevel)
+      sizesIn(stmt, *sizesOfBody);
+  }
+  return sizesOfBody->count(atom) != 0;
 }
 
 bool Emitter::printsIn(const Block *block) {
@@ -179,7 +241,7 @@ uint8_t Emitter::exitsOf(const Stmt *stmt) {
   children(
       stmt, [&](const Expr *x) { exits |= exitsOf(x); },
       [&](const Block *b) { exits |= exitsOf(b); });
-  // What leaves a loop inside ends there.
+  // Exits of an inner loop end there.
   if (stmt->kind == StmtKind::For || stmt->kind == StmtKind::While)
     exits &= static_cast<uint8_t>(~(Breaks | Continues));
   return exits;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lowering of composite primitives: size arithmetic, building blocks and argument access.
 #include "IRGen/Compose.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -100,7 +102,7 @@ mlir::Value Composer::part(mlir::Value x, size_t axis, mlir::Value from, mlir::V
 
 mlir::Value Composer::matmul(mlir::Value x, mlir::Value y) {
   Sizes a = sizesOf(x), b = sizesOf(y), batch;
-  // Those before the last two stretch to each other.
+  // The batch axes broadcast to each other.
   ArrayRef<ir::SizeAttr> p = ArrayRef(a).drop_back(2), q = ArrayRef(b).drop_back(2);
   for (size_t back = std::max(p.size(), q.size()); back > 0; --back) {
     ir::SizeAttr s = back <= p.size() ? p[p.size() - back] : size(1);
@@ -135,30 +137,29 @@ mlir::Value Composer::widen(mlir::Value x, size_t axis, ir::SizeAttr before, ir:
   return concat(parts, axis);
 }
 
-mlir::Value Composer::takePlaces(mlir::Value x, ArrayRef<mlir::Value> places, bool safe) {
+/// An out-of-bounds index of one axis may be in bounds of the flattened tensor, so each index is
+/// looked up in an iota of its axis: `take` rejects it there with its own number and axis, and
+/// handles negative indices.
+mlir::Value Composer::within(mlir::Value place, ir::SizeAttr count, int64_t axis) {
+  place = e.toDevice(place);
+  Sizes table(static_cast<size_t>(axis), size(1));
+  table.push_back(count);
+  mlir::Value flat = reshape(place, product(sizesOf(place)));
+  mlir::Value found = take(reshape(counted(count), table), flat, static_cast<size_t>(axis));
+  return reshape(found, sizesOf(place));
+}
+
+mlir::Value Composer::takePlaces(mlir::Value x, ArrayRef<mlir::Value> places,
+                                 ArrayRef<int64_t> axes) {
   Sizes sizes = sizesOf(x);
   ArrayRef<ir::SizeAttr> taken = ArrayRef(sizes).take_front(places.size());
-  mlir::Type boolean = e.builder.getI1Type();
-  mlir::Value linear, fine;
+  mlir::Value linear;
   for (auto [i, place] : llvm::enumerate(places)) {
-    mlir::Value at = place;
-    if (!safe) {
-      mlir::Value n = number(taken[i]);
-      mlir::Value negative = e.elementwise("lt", {place, integer(0)}, boolean);
-      at = e.elementwise("select", {negative, e.elementwise("add", {place, n}), place});
-      mlir::Value inside = e.elementwise("and", {e.elementwise("ge", {at, integer(0)}, boolean),
-                                                 e.elementwise("lt", {at, n}, boolean)});
-      fine = fine ? e.elementwise("and", {fine, inside}) : inside;
-    }
+    mlir::Value at = axes.empty() ? place : within(place, taken[i], axes[i]);
     mlir::Value scaled = e.elementwise("mul", {at, number(product(taken.drop_front(i + 1)))});
     linear = linear ? e.elementwise("add", {linear, scaled}) : scaled;
   }
-  // A place outside of its axis may be inside of the flat one: it is sent behind the end, where
-  // `take` refuses it.
-  ir::SizeAttr all = product(taken);
-  if (!safe)
-    linear = e.elementwise("select", {fine, linear, number(all)});
-  Sizes flat{all};
+  Sizes flat{product(taken)};
   llvm::append_range(flat, ArrayRef(sizes).drop_front(places.size()));
   return take(reshape(x, flat), e.toDevice(linear), 0);
 }
@@ -170,9 +171,11 @@ mlir::Value Composer::takeAlong(mlir::Value x, mlir::Value index, size_t axis, b
   Sizes sizes = sizesOf(index);
   SmallVector<mlir::Value> places;
   for (size_t i = 0; i < rank; ++i)
-    places.push_back(i == axis ? e.cast(index, e.builder.getI64Type())
-                               : countedAlong(sizes[i], i, rank));
-  return takePlaces(x, places, safe);
+    places.push_back(countedAlong(sizes[i], i, rank));
+  places[axis] = e.cast(index, e.builder.getI64Type());
+  if (!safe)
+    places[axis] = within(places[axis], sizesOf(x)[axis], static_cast<int64_t>(axis));
+  return takePlaces(x, places);
 }
 
 mlir::Value Composer::smallest(mlir::Type element) {
@@ -192,8 +195,8 @@ mlir::Value Composer::fail(const Call &call, const std::string &what) {
 }
 
 mlir::Value Composer::operand(const Call &call, StringRef name) {
-  const Expr *given = e.argument(call, name);
-  return given ? e.toDevice(e.emit(given)) : mlir::Value();
+  mlir::Value given = e.emitOperand(call, name);
+  return given ? e.toDevice(given) : mlir::Value();
 }
 
 std::optional<SmallVector<int64_t>> Composer::axes(const Call &call, StringRef name, size_t rank) {
@@ -257,7 +260,9 @@ std::optional<mlir::Value> Composer::run(const Call &call) {
   if (name.starts_with("conv") && name.ends_with("_transpose"))
     return transposedConvolution(call, static_cast<size_t>(name[4] - '0'));
   if (name == "maxpool2d" || name == "avgpool2d")
-    return pool(call);
+    return pool(call, /*spatial=*/2, /*isMax=*/name == "maxpool2d");
+  if (name == "window_max" || name == "window_mean")
+    return pool(call, /*spatial=*/1, /*isMax=*/name == "window_max");
   if (name == "cumsum" || name == "cumprod")
     return scan(call);
   if (name == "sort" || name == "argsort")
@@ -292,8 +297,21 @@ std::optional<mlir::Value> Composer::run(const Call &call) {
 
 ir::SizeAttr Composer::sizeOption(const Call &call, StringRef name) {
   const Expr *given = e.argument(call, name);
-  return given && given->checked && given->checked->dim ? e.size(given->checked->dim)
-                                                        : ir::SizeAttr();
+  if (!given || !given->checked || !given->checked->dim)
+    return {};
+  // A window with a stride or a size of 0 sees nothing, so these are at least 1.
+  int64_t least = llvm::is_contained({"stride", "dilation", "groups", "size"}, name) ? 1 : 0;
+  if (auto number = e.number(given->checked->dim); number && *number < least) {
+    if (!e.shared.failed)
+      e.sema.diags
+          .report(Code::E0701, call.whole->span,
+                  "`" + name.str() + "` of `" + call.name.str() + "` is " + std::to_string(least) +
+                      " or more, this is " + std::to_string(*number))
+          .help("write `" + name.str() + "=" + std::to_string(std::max<int64_t>(least, 1)) + "`");
+    e.shared.failed = true;
+    return {};
+  }
+  return e.size(given->checked->dim);
 }
 
 } // namespace mx::irgen

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Primitives that are made of other ops: eager code, graphs and gradients then mean the same by
-// them without further work. Its parts, each a file of this folder:
+// Lowering of composite primitives to other ops: eager code, graphs and gradients then share one
+// definition without further work. Its parts, each a file of this folder:
 //   Compose          sizes and building blocks     ComposeShapes    flip, roll, tile, pad, …
 //   ComposePatterns  rearrange, einsum             ComposeWindows   convolutions and pooling
 //   ComposeOrder     sort, argsort, top_k, cumsum, cumprod, scatter
@@ -16,7 +16,7 @@ class Composer {
 public:
   explicit Composer(Emitter &e) : e(e) {}
 
-  /// Nothing if the primitive is none of these; a null value if it was refused with an error.
+  /// Nothing if the primitive is not composite; a null value if it was rejected with an error.
   std::optional<mlir::Value> run(const Emitter::PrimitiveCall &call);
 
   using Sizes = SmallVector<ir::SizeAttr>;
@@ -29,7 +29,7 @@ public:
   ir::SizeAttr mul(ir::SizeAttr x, ir::SizeAttr y) { return x.times(y); }
   ir::SizeAttr div(ir::SizeAttr x, ir::SizeAttr y) { return x.over(y); }
   ir::SizeAttr product(ArrayRef<ir::SizeAttr> sizes);
-  /// As a number of the host.
+  /// The size as a host scalar.
   mlir::Value number(ir::SizeAttr size);
   Sizes sizesOf(mlir::Value x) { return Sizes(e.tensor(x).getSizes()); }
   size_t rankOf(mlir::Value x) { return e.tensor(x).rank(); }
@@ -42,29 +42,35 @@ public:
   mlir::Value take(mlir::Value x, mlir::Value index, size_t axis);
   mlir::Value full(mlir::Type element, double value, ArrayRef<ir::SizeAttr> sizes);
   mlir::Value full(mlir::Value value, ArrayRef<ir::SizeAttr> sizes);
-  /// 0, 1, 2, … of i64.
+  /// Iota: 0, 1, 2, … of i64.
   mlir::Value counted(ir::SizeAttr count);
-  /// ... along one axis of `rank`, the other sizes 1.
+  /// The same along one axis of a tensor of `rank`, the other sizes 1.
   mlir::Value countedAlong(ir::SizeAttr count, size_t axis, size_t rank);
   /// x[from:to] along an axis; the result has `count` there.
   mlir::Value part(mlir::Value x, size_t axis, mlir::Value from, mlir::Value to,
                    ir::SizeAttr count);
   mlir::Value matmul(mlir::Value x, mlir::Value y);
   mlir::Value flip(mlir::Value x, size_t axis);
-  /// Zeros, or `value`, at both ends of an axis.
+  /// Pads both ends of an axis with zeros, or with `value`.
   mlir::Value widen(mlir::Value x, size_t axis, ir::SizeAttr before, ir::SizeAttr after,
                     mlir::Value value);
-  /// `safe`: every number in the index is a place of the axis, not counted from the end.
+  /// `safe`: every index is in bounds and does not count from the end.
   mlir::Value takeAlong(mlir::Value x, mlir::Value index, size_t axis, bool safe = false);
-  /// Elements of x at places that are linear in several axes. `places` (i64, one for each of the
-  /// first axes of x, of shapes that stretch to each other) are checked against these axes.
-  mlir::Value takePlaces(mlir::Value x, ArrayRef<mlir::Value> places, bool safe = false);
+  /// Gathers elements of x: `places` holds one index tensor (i64) for each of the first axes of x,
+  /// of shapes that broadcast to each other. With `axes`, the axis numbers that users see, indices
+  /// are bounds-checked and may count from the end.
+  mlir::Value takePlaces(mlir::Value x, ArrayRef<mlir::Value> places, ArrayRef<int64_t> axes = {});
+  /// Indices (i64) along an axis of `count` elements, bounds-checked and counted from the start.
+  mlir::Value within(mlir::Value place, ir::SizeAttr count, int64_t axis);
   mlir::Value integer(int64_t value) { return e.constantInt(value); }
   mlir::Value smallest(mlir::Type element);
   mlir::Value routine(StringRef kind, ArrayRef<mlir::Value> inputs, ir::TensorType result,
                       size_t axis);
-  /// Places (i32) that sort an axis.
-  mlir::Value order(mlir::Value x, size_t axis, bool descending);
+  /// Calls a runtime function on x. Sizes of the result type are known only after the call.
+  mlir::Value withOpenSize(StringRef function, mlir::Value x, const sema::Type *type);
+  /// Indices (i32) of the k largest elements along an axis, the largest first; of equal ones the
+  /// first.
+  mlir::Value indicesOfTop(mlir::Value x, size_t axis, ir::SizeAttr k);
 
   // ---- ComposePatterns.cpp
   struct Side {
@@ -83,9 +89,9 @@ private:
   ir::SizeAttr sizeOption(const Call &call, StringRef name);
   std::optional<std::string> word(const Call &call, StringRef name);
   mlir::Value fail(const Call &call, const std::string &what);
-  /// In the sizes that the checker wrote.
+  /// Casts to the sizes of the checker's result type.
   mlir::Value finish(const Call &call, mlir::Value value);
-  /// As the tuple that the checker wrote.
+  /// Builds the tuple of the checker's result type.
   mlir::Value several(const Call &call, ArrayRef<mlir::Value> values);
 
   mlir::Value roll(const Call &call);
@@ -97,7 +103,7 @@ private:
   mlir::Value einsum(const Call &call);
   mlir::Value convolution(const Call &call, size_t spatial);
   mlir::Value transposedConvolution(const Call &call, size_t spatial);
-  mlir::Value pool(const Call &call);
+  mlir::Value pool(const Call &call, size_t spatial, bool isMax);
   mlir::Value scan(const Call &call);
   mlir::Value sort(const Call &call);
   mlir::Value topK(const Call &call);
@@ -106,9 +112,8 @@ private:
   ir::ClosureOp given(const Call &call);
   mlir::Value jvp(const Call &call);
   mlir::Value vmap(const Call &call);
-  /// In the element type that routines of matrices compute with.
+  /// Casts to the element type that linear algebra routines compute in.
   mlir::Value wide(mlir::Value x);
-  mlir::Value withOpenSize(StringRef function, mlir::Value x, const sema::Type *type);
   mlir::Value nonzero(const Call &call);
   mlir::Value unique(const Call &call);
   mlir::Value solve(const Call &call);
@@ -117,7 +122,7 @@ private:
   struct Window {
     SmallVector<ir::SizeAttr> kernel, stride, dilation, out;
   };
-  /// [B, C, spatial…] to [B, C, positions in the window…, positions of the window…].
+  /// [B, C, spatial…] to [B, C, taps of the window…, positions of the window…].
   mlir::Value windows(mlir::Value x, const Window &window);
   mlir::ArrayAttr several(ArrayRef<ir::SizeAttr> sizes);
   struct Labelled {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// jvp and vmap: what is made of a function that is given as a value. Which function it is must be
-// known here; its body is derived or repeated as any other code is.
+// jvp and vmap: transformations of a function value. The function must be known at compile time;
+// its body is differentiated or looped over like any other code.
 #include "IRGen/Compose.h"
 #include "dialects/mx/Marks.h"
 
@@ -9,7 +9,7 @@ namespace mx::irgen {
 using namespace mlir;
 using namespace ast;
 
-/// The function behind the argument `f`.
+/// The closure passed as the argument `f`.
 ir::ClosureOp Composer::given(const Call &call) {
   const Expr *argument = e.argument(call, "f");
   mlir::Value f = argument ? e.emit(argument) : mlir::Value();
@@ -19,7 +19,7 @@ ir::ClosureOp Composer::given(const Call &call) {
   return closure;
 }
 
-/// The value and how it changes when x moves along v: the forward pass.
+/// The value and its directional derivative at x along v: forward-mode autodiff.
 mlir::Value Composer::jvp(const Call &call) {
   ir::ClosureOp f = given(call);
   mlir::Value x = operand(call, "x"), v = operand(call, "v");
@@ -37,7 +37,7 @@ mlir::Value Composer::jvp(const Call &call) {
   return e.create<ir::MakeOp>(pair, op.getResults());
 }
 
-/// The function of each entry of the first axis, one after the other.
+/// Applies the function to each entry of the first axis, one after the other.
 mlir::Value Composer::vmap(const Call &call) {
   ir::ClosureOp f = given(call);
   mlir::Value x = operand(call, "x");

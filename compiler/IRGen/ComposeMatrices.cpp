@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Linear algebra: routines of the runtime for f32 and f64; floats of 16 bits go by way of f32.
+// Linear algebra: runtime routines for f32 and f64; 16-bit floats are computed in f32.
 #include "IRGen/Compose.h"
 
 namespace mx::irgen {
@@ -28,7 +28,8 @@ mlir::Value Composer::solve(const Call &call) {
   return finish(call, e.cast(routine(kind, {wide(a), b}, e.tensor(b), 0), element));
 }
 
-/// One matrix to one or several. Several lie one after the other in the routine's result.
+/// Factorisations: one matrix to one or several. Several are packed one after the other in the
+/// routine's result.
 mlir::Value Composer::factors(const Call &call) {
   mlir::Value x = operand(call, "x");
   if (!x)

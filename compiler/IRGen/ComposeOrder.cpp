@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Running sums, orders, rows put in places: routines of the runtime, and what is made of them.
+// Scans, sorting and scatters: runtime routines, and primitives composed of them.
 #include "IRGen/Compose.h"
 
 namespace mx::irgen {
@@ -23,12 +23,6 @@ mlir::Value Composer::scan(const Call &call) {
   return finish(call, routine(call.name, {x}, e.tensor(x), *at));
 }
 
-/// Equal elements stay in order, NaN counts as the largest.
-mlir::Value Composer::order(mlir::Value x, size_t axis, bool descending) {
-  return routine(descending ? "argsort_down" : "argsort", {x},
-                 e.tensor(x).withElement(e.builder.getI32Type()), axis);
-}
-
 mlir::Value Composer::sort(const Call &call) {
   mlir::Value x = operand(call, "x");
   if (!x)
@@ -36,8 +30,16 @@ mlir::Value Composer::sort(const Call &call) {
   auto at = axis(call, "axis", rankOf(x));
   if (!at)
     return fail(call, "an axis that is not one number");
-  mlir::Value places = order(x, *at, /*descending=*/false);
-  return finish(call, call.name == "argsort" ? places : takeAlong(x, places, *at, /*safe=*/true));
+  // Stable sort; NaN counts as the largest.
+  mlir::Value order = routine("argsort", {x}, e.tensor(x).withElement(e.builder.getI32Type()), *at);
+  return finish(call, call.name == "argsort" ? order : takeAlong(x, order, *at, /*safe=*/true));
+}
+
+mlir::Value Composer::indicesOfTop(mlir::Value x, size_t axis, ir::SizeAttr k) {
+  Sizes sizes = sizesOf(x);
+  sizes[axis] = k;
+  ir::TensorType type = e.tensor(x).withElement(e.builder.getI32Type()).withSizes(sizes);
+  return routine("argsort_top", {x}, type, axis);
 }
 
 mlir::Value Composer::topK(const Call &call) {
@@ -48,8 +50,8 @@ mlir::Value Composer::topK(const Call &call) {
   ir::SizeAttr k = sizeOption(call, "k");
   if (!at || !k)
     return fail(call, "a number of elements that is not known");
-  mlir::Value places = part(order(x, *at, /*descending=*/true), *at, integer(0), number(k), k);
-  return several(call, {takeAlong(x, places, *at, /*safe=*/true), places});
+  mlir::Value order = indicesOfTop(x, *at, k);
+  return several(call, {takeAlong(x, order, *at, /*safe=*/true), order});
 }
 
 mlir::Value Composer::scatter(const Call &call) {
@@ -60,7 +62,7 @@ mlir::Value Composer::scatter(const Call &call) {
   return finish(call, routine(call.name, {x, index, y}, e.tensor(x), 0));
 }
 
-/// How many there are is only known when they are there, so the runtime computes them at once.
+/// The number of results depends on the data, so the runtime computes them eagerly.
 mlir::Value Composer::withOpenSize(StringRef function, mlir::Value x, const Type *type) {
   mlir::Value made =
       e.create<ir::NativeOp>(TypeRange{e.convert(type)}, function, ValueRange{x}).getResult();
@@ -73,7 +75,7 @@ mlir::Value Composer::unique(const Call &call) {
   return x ? withOpenSize("mx.unique", x, e.concrete(call.info->result)) : x;
 }
 
-/// With a limit: the first places, 0 after them, and their number.
+/// With a limit: the first indices padded with 0, and their number.
 mlir::Value Composer::nonzero(const Call &call) {
   mlir::Value mask = operand(call, "mask");
   if (!mask)
@@ -88,9 +90,9 @@ mlir::Value Composer::nonzero(const Call &call) {
   mlir::Value count =
       e.elementwise("minimum", {e.reduce("sum", e.cast(mask, i32), {0}, /*keep=*/false),
                                 e.cast(number(max), i32)});
-  // True sorts before false downwards. There may be fewer elements than the limit.
+  // In descending order, true sorts before false. There may be fewer elements than the limit.
   mlir::Value zero = e.constantNumber(i32, 0, 0, /*isWhole=*/true);
-  mlir::Value places = widen(order(mask, 0, /*descending=*/true), 0, size(0), max, zero);
+  mlir::Value places = widen(indicesOfTop(mask, 0, sizesOf(mask)[0]), 0, size(0), max, zero);
   places = part(places, 0, integer(0), number(max), max);
   mlir::Value isPlace =
       e.elementwise("lt", {e.cast(counted(max), i32), count}, e.builder.getI1Type());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// rearrange("b (h k) -> b h k", h=4) and einsum("b i k, k j -> b i j"). The checker has read the
-// patterns; here each becomes transpositions, reshapes, products and sums.
+// rearrange("b (h k) -> b h k", h=4) and einsum("b i k, k j -> b i j"). The checker has parsed the
+// patterns; here they are lowered to transposes, reshapes, matmuls and sums.
 #include "IRGen/Compose.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -22,7 +22,7 @@ SmallVector<Composer::Side> Composer::sides(StringRef pattern, Side &output) {
       } else {
         StringRef name = text.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
         if (name.empty())
-          break; // refused by the checker
+          break; // rejected by the checker
         text = text.drop_front(name.size());
         if (!open)
           side.groups.emplace_back();
@@ -43,7 +43,7 @@ SmallVector<Composer::Side> Composer::sides(StringRef pattern, Side &output) {
 }
 
 mlir::Value Composer::rearrange(const Call &call) {
-  // Names of sizes are further arguments, so they are taken as they are written.
+  // Size names are further arguments, so arguments are taken as written.
   mlir::Value x;
   std::optional<std::string> pattern;
   for (const Argument *a : call.given)
@@ -63,7 +63,7 @@ mlir::Value Composer::rearrange(const Call &call) {
   Sizes apart;
   SmallVector<std::string> names;
   for (auto [group, whole] : llvm::zip(inputs[0].groups, sizesOf(x))) {
-    // One size of a group may follow from the others.
+    // One size of a group may be inferred from the others.
     ir::SizeAttr rest = whole;
     for (const std::string &name : group)
       if (known.count(name))
@@ -87,7 +87,7 @@ mlir::Value Composer::rearrange(const Call &call) {
 // ------------------------------------------------------------------------------------------
 // einsum
 
-/// A label that occurs twice in one operand stands for its diagonal.
+/// A label that occurs twice in one operand denotes its diagonal.
 Composer::Labelled Composer::withoutRepeats(Labelled x) {
   for (size_t i = 0; i < x.labels.size(); ++i) {
     auto again = std::find(x.labels.begin() + static_cast<std::ptrdiff_t>(i) + 1, x.labels.end(),
@@ -110,7 +110,7 @@ Composer::Labelled Composer::withoutRepeats(Labelled x) {
   return x;
 }
 
-/// What is neither in the result nor in another operand is added up first.
+/// Labels that are neither in the result nor in another operand are summed first.
 Composer::Labelled Composer::summed(Labelled x, const std::set<std::string> &kept) {
   SmallVector<int64_t> gone;
   Labelled out;
@@ -160,7 +160,7 @@ Composer::Labelled Composer::contract(Labelled x, Labelled y, const std::set<std
   out.append(rightSizes.begin(), rightSizes.end());
   SmallVector<std::string> labels = joined({batch, left, right});
   if (inner.empty()) {
-    // Nothing to add up: an outer product, element by element.
+    // No reduction: an elementwise outer product.
     Sizes wide(batchSizes);
     wide.append(leftSizes.begin(), leftSizes.end());
     wide.append(right.size(), size(1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elements in other places, and draws that are computed from other draws.
+// Data movement (flip, roll, tile, pad, …), and random ops composed of other random ops.
 #include "IRGen/Compose.h"
 
 namespace mx::irgen {
@@ -19,7 +19,7 @@ mlir::Value Composer::flips(const Call &call) {
   return finish(call, x);
 }
 
-/// Element i comes from i - shift; the shift need not be known before the run.
+/// Element i comes from i - shift; the shift may be a run-time value.
 mlir::Value Composer::roll(const Call &call) {
   mlir::Value x = operand(call, "x");
   const Expr *given = e.argument(call, "shift");
@@ -32,7 +32,7 @@ mlir::Value Composer::roll(const Call &call) {
   for (int64_t a : *along) {
     auto at = static_cast<size_t>(a);
     ir::SizeAttr n = e.tensor(x).getSizes()[at];
-    // Of an axis without elements nothing is taken, but 0 is no divisor.
+    // An empty axis takes no elements, but the modulus must not be 0.
     mlir::Value modulus = n.constant() ? integer(std::max<int64_t>(*n.constant(), 1))
                                        : e.elementwise("maximum", {number(n), integer(1)});
     mlir::Value from = e.elementwise("mod", {e.elementwise("sub", {counted(n), shift}), modulus});
@@ -41,7 +41,7 @@ mlir::Value Composer::roll(const Call &call) {
   return finish(call, x);
 }
 
-/// The numbers of a list, which are sizes.
+/// A list of sizes.
 std::optional<Composer::Sizes> Composer::sizes(const Call &call, StringRef name) {
   const Expr *given = e.argument(call, name);
   Sizes out;
@@ -102,7 +102,7 @@ mlir::Value Composer::pad(const Call &call) {
     if (*mode == "edge") {
       place = e.elementwise("minimum", {e.elementwise("maximum", {place, integer(0)}), last});
     } else {
-      // Back and forth: 0 1 2 1 0 1 2 …; a single element is its own mirror.
+      // Reflection: 0 1 2 1 0 1 2 …; a single element is its own mirror image.
       mlir::Value period =
           e.elementwise("maximum", {e.elementwise("mul", {last, integer(2)}), integer(1)});
       place = e.elementwise("mod", {place, period});
@@ -113,15 +113,16 @@ mlir::Value Composer::pad(const Call &call) {
   return finish(call, x);
 }
 
-/// The quantile of the normal distribution at uniform numbers between those of -2 and 2; a rational
-/// function (P. Acklam's, for the middle) that is exact to about 1e-9 there.
+/// Inverse transform sampling: the normal quantile function at uniform numbers between the
+/// probabilities of -2 and 2. A rational approximation (P. Acklam's, central region) with an error
+/// of about 1e-9 there.
 mlir::Value Composer::truncatedNormal(const Call &call) {
   const Type *type = e.concrete(call.info->result);
   auto wanted = mlir::cast<ir::TensorType>(e.convert(type));
   mlir::Type drawn =
       wanted.getElement().isF64() ? wanted.getElement() : mlir::Type(e.builder.getF32Type());
   auto constant = [&](double value) { return e.constantNumber(drawn, value, 0, false); };
-  const double kOutside = 0.022750131948179195; // below -2
+  const double kOutside = 0.022750131948179195; // P(x < -2)
   mlir::Value u = e.draw(call, "uniform", wanted.withElement(drawn),
                          {constant(kOutside), constant(1 - kOutside)});
   const Expr *mean = e.argument(call, "mean"), *deviation = e.argument(call, "std");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Convolutions, and pooling: a reduction of the elements under each position of the window.
+// Convolutions and pooling. Pooling is a reduction of the elements in each window.
 #include "IRGen/Compose.h"
 #include <numeric>
 
@@ -40,8 +40,9 @@ mlir::Value Composer::convolution(const Call &call, size_t spatial) {
                                            each(dilation), each(pad), each(size(1)), groups));
 }
 
-/// The gradient of a convolution by its input: x with stride - 1 zeros between its elements, seen
-/// by the window backwards at every place that it touches; `pad` is cut off.
+/// Transposed convolution, the input gradient of a convolution: x with stride - 1 zeros between its
+/// elements (input dilation), convolved with the reversed filter at every position that it touches;
+/// `pad` is cropped.
 mlir::Value Composer::transposedConvolution(const Call &call, size_t spatial) {
   mlir::Value x = operand(call, "x"), w = operand(call, "w");
   if (!x || !w)
@@ -66,12 +67,12 @@ mlir::Value Composer::transposedConvolution(const Call &call, size_t spatial) {
                                      ones, several(low), several(Sizes(spatial, stride)), size(1)));
 }
 
-mlir::Value Composer::pool(const Call &call) {
+mlir::Value Composer::pool(const Call &call, size_t spatial, bool isMax) {
   mlir::Value x = operand(call, "x");
   if (!x)
     return {};
   ir::SizeAttr width = sizeOption(call, "size"), stride, pad = sizeOption(call, "pad");
-  // The stride is the window's size if it is not given.
+  // The stride defaults to the window size.
   for (const Argument *a : call.given)
     if (a->name.text == "stride" && a->value->checked && a->value->checked->dim)
       stride = e.size(a->value->checked->dim);
@@ -81,28 +82,35 @@ mlir::Value Composer::pool(const Call &call) {
   if (!width || !stride || !pad)
     return fail(call, "an option that is not a number");
   mlir::Type element = e.elementOf(x);
-  bool isMax = call.name == "maxpool2d";
+  size_t lead = rankOf(x) - spatial;
+  SmallVector<int64_t> axes; // of the windows, once they exist
+  ir::SizeAttr elements = size(1);
   if (pad.constant() != 0) {
     mlir::Value border = isMax ? smallest(element) : e.constantNumber(element, 0, 0, true);
-    for (size_t axis = 2; axis < 4; ++axis)
+    for (size_t axis = lead; axis < lead + spatial; ++axis)
       x = widen(x, axis, pad, pad, border);
   }
   Sizes sizes = sizesOf(x);
   Window window;
-  for (size_t d = 0; d < 2; ++d) {
+  for (size_t d = 0; d < spatial; ++d) {
+    axes.push_back(static_cast<int64_t>(lead + d));
+    elements = mul(elements, width);
     window.kernel.push_back(width);
     window.stride.push_back(stride);
     window.dilation.push_back(size(1));
-    window.out.push_back(add(div(sub(sizes[d + 2], width), stride), size(1)));
+    window.out.push_back(add(div(sub(sizes[lead + d], width), stride), size(1)));
   }
   mlir::Value columns = windows(x, window), result;
   if (isMax)
-    result = e.reduce("max", columns, {2, 3}, /*keep=*/false);
+    result = e.reduce("max", columns, axes, /*keep=*/false);
   else if (isa<FloatType>(element))
-    result = e.mean(columns, {2, 3}, /*keep=*/false);
-  else
-    result = e.elementwise("floordiv", {e.reduce("sum", columns, {2, 3}, /*keep=*/false),
-                                        e.cast(number(mul(width, width)), element)});
+    result = e.mean(columns, axes, /*keep=*/false);
+  else {
+    // Neither the sum nor the element count need fit in a small type; the mean does.
+    mlir::Type wide = e.builder.getI64Type();
+    mlir::Value sum = e.reduce("sum", e.cast(columns, wide), axes, /*keep=*/false);
+    result = e.cast(e.elementwise("floordiv", {sum, number(elements)}), element);
+  }
   return finish(call, result);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// [element for i in 0..N, j in 0..M]. If it can, the element is computed for all indices at once:
-// each clause is an axis in front, an index counts along its axis, and x[i, k] is a transposition
-// or takes elements by number. What has no such form is a loop that fills the result. Arrays of
-// models are made one by one; their number must be known.
+// [element for i in 0..N, j in 0..M]. Vectorises the comprehension where possible: the element is
+// computed for all indices at once. Each clause becomes a leading axis, an index becomes an iota
+// along its axis, and x[i, k] becomes a transpose or a gather. Other elements become a loop that
+// fills the result. Arrays of models are unrolled; their length must be known.
 #include "IRGen/Compose.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -22,7 +22,7 @@ private:
     mlir::Value from;
     ir::SizeAttr count;
   };
-  /// A value that, if `lead`, has an axis for each loop in front: of its size, or of size 1.
+  /// A value. If `lead`, it has one leading axis per loop: of the loop's size, or of size 1.
   struct Lifted {
     mlir::Value value;
     bool lead = false;
@@ -46,11 +46,12 @@ private:
   mlir::Value elementwise(StringRef op, ArrayRef<Lifted> operands, mlir::Type element = {});
   mlir::Value index(size_t loop);
 
+  void nameLengths(const Comprehension *all, const Type *type);
   mlir::Value loop(const Comprehension *all, ir::TensorType type);
   mlir::Value unroll(const Comprehension *all);
 };
 
-/// Ranges of the clauses; false if one cannot be lifted.
+/// Ranges of the clauses; false if one cannot be vectorised.
 bool Comprehender::open(const Comprehension *all) {
   for (const Comprehension::Clause &clause : all->clauses) {
     auto *range = as<ast::Range>(clause.range);
@@ -75,7 +76,7 @@ mlir::Value Comprehender::index(size_t loop) {
   return e.elementwise("add", {counted, loops[loop].from});
 }
 
-/// Operands of fewer own axes get axes of size 1 between those of the loops and their own.
+/// Operands of lower rank get axes of size 1 between the leading axes and their own.
 mlir::Value Comprehender::elementwise(StringRef op, ArrayRef<Lifted> operands, mlir::Type element) {
   size_t own = 0;
   for (const Lifted &x : operands)
@@ -179,11 +180,11 @@ Comprehender::Maybe Comprehender::liftIndex(const Index *x) {
   if (!from)
     return std::nullopt;
   auto result = mlir::cast<ir::TensorType>(e.convert(e.concrete(x->checked->type)));
-  // Entries that do not vary first; the others keep their axis for now.
+  // Loop-invariant entries first; the others keep their axis for now.
   SmallVector<std::string> spec;
   SmallVector<mlir::Value> at;
   SmallVector<const Expr *> varying;
-  SmallVector<int64_t> varyingAxes, otherAxes;
+  SmallVector<int64_t> varyingAxes, askedAxes, otherAxes;
   Composer::Sizes sizes;
   size_t written = 0, own = 0, axis = 0;
   for (const IndexArg &arg : x->args)
@@ -223,6 +224,7 @@ Comprehender::Maybe Comprehender::liftIndex(const Index *x) {
       spec.push_back(":");
       varying.push_back(arg.value);
       varyingAxes.push_back(static_cast<int64_t>(sizes.size()));
+      askedAxes.push_back(static_cast<int64_t>(axis));
       sizes.push_back(c.sizesOf(from)[axis++]);
     } else {
       spec.push_back("i");
@@ -237,7 +239,7 @@ Comprehender::Maybe Comprehender::liftIndex(const Index *x) {
   if (llvm::any_of(spec, [](const std::string &entry) { return entry != ":"; }))
     from = e.create<ir::SliceOp>(e.tensor(from).withSizes(sizes), from, at, e.specAttr(spec));
 
-  // x[i, j] with each index alone, and from 0: axes in another order.
+  // x[i, j] where each index is a plain loop index from 0: a transpose.
   SmallVector<std::pair<size_t, int64_t>> plain;
   for (auto [value, axis] : llvm::zip_equal(varying, varyingAxes)) {
     auto *name = as<Name>(value);
@@ -270,7 +272,7 @@ Comprehender::Maybe Comprehender::liftIndex(const Index *x) {
   }
   SmallVector<int64_t> order(varyingAxes);
   llvm::append_range(order, otherAxes);
-  return Lifted{c.takePlaces(c.transpose(from, order), places), true};
+  return Lifted{c.takePlaces(c.transpose(from, order), places, askedAxes), true};
 }
 
 Comprehender::Maybe Comprehender::liftCall(const Call *x) {
@@ -320,7 +322,7 @@ Comprehender::Maybe Comprehender::liftCall(const Call *x) {
       name == "mean" ? e.mean(v->value, axes, *keep) : e.reduce(name, v->value, axes, *keep), true};
 }
 
-/// Inner loops are axes behind the outer ones, and then own axes of the value.
+/// Inner loops become axes after the outer ones, and then own axes of the value.
 Comprehender::Maybe Comprehender::liftInner(const Comprehension *x) {
   size_t outer = loops.size();
   const Type *type = e.concrete(x->checked->type);
@@ -428,7 +430,7 @@ mlir::Value Comprehender::unroll(const Comprehension *all) {
     Symbol *symbol = clause.pattern->symbol;
     auto atom = range && symbol && symbol->value.dim ? e.sema.dims.asSymbol(symbol->value.dim)
                                                      : std::nullopt;
-    // The index is a number here, also where it is a size.
+    // The index is a constant here, also where it is used as a size.
     if (atom)
       e.instance.bindings.dims[*atom] = e.sema.dims.constant(*first + i);
     if (atom && symbol)
@@ -450,16 +452,36 @@ mlir::Value Comprehender::unroll(const Comprehension *all) {
   return e.shared.failed ? mlir::Value() : e.create<ir::MakeOp>(type, elements).getResult();
 }
 
+/// Binds the names of lengths known only at run time before the type is built.
+void Comprehender::nameLengths(const Comprehension *all, const Type *type) {
+  for (auto [i, clause] : llvm::enumerate(all->clauses)) {
+    auto *range = as<ast::Range>(clause.range);
+    Dim length = type->isTensor() ? type->shape[i].dim : type->count;
+    auto atom = range && length ? e.sema.dims.asSymbol(length) : std::nullopt;
+    if (!atom || e.isBound(length) ||
+        e.sema.dims.symbolInfo(*atom).role != SymbolRole::HostInt)
+      continue;
+    mlir::Value from = e.emitHostInt(range->from), to = e.emitHostInt(range->to);
+    if (!from || !to)
+      return;
+    e.adopted.insert(*atom);
+    e.bindSize(*atom, e.elementwise("maximum", {e.elementwise("sub", {to, from}), e.constantInt(0)}));
+  }
+}
+
 mlir::Value Comprehender::run(const Comprehension *all) {
   const Type *type = e.concrete(all->checked->type);
+  nameLengths(all, type);
   if (!type->isTensor())
     return unroll(all);
   auto wanted = mlir::cast<ir::TensorType>(e.convert(type));
-  // An element that changes something is computed in order.
+  // Elements with side effects are computed in order.
   Emitter::Variables assigned;
   e.assignedIn(all->element, assigned);
   mlir::Block *block = e.builder.getInsertionBlock();
   mlir::Operation *before = block->empty() ? nullptr : &block->back();
+  auto names = e.sizeNames;
+  auto adopted = e.adopted, awaited = e.awaited;
   if (assigned.empty() && open(all)) {
     Maybe v = lift(all->element, wanted.getElement());
     if (v) {
@@ -473,9 +495,12 @@ mlir::Value Comprehender::run(const Comprehension *all) {
   }
   if (e.shared.failed)
     return {};
-  // What was begun is left out again.
+  // Rolls back the partially emitted code.
   while (!block->empty() && &block->back() != before && block->back().use_empty())
     block->back().erase();
+  e.sizeNames = std::move(names);
+  e.adopted = std::move(adopted);
+  e.awaited = std::move(awaited);
   loops.clear();
   return loop(all, wanted);
 }

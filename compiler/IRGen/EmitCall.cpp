@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of functions and methods, construction of models, functions as values.
+// Calls of functions and methods, construction of models, closures.
 #include "IRGen/Emitter.h"
 
 namespace mx::irgen {
@@ -9,15 +9,15 @@ using namespace ast;
 using sema::CallInfo;
 using sema::ParamInfo;
 
-/// Parameters that are settled before the program runs have no argument in the IR: static values
-/// are part of the instance, shapes and element types are part of types, sizes are among `sizes`.
+/// Compile-time parameters have no argument in the IR: static values are part of the instance,
+/// shapes and element types are part of types, sizes are among `sizes`.
 bool isSettled(const ParamInfo &param) {
   return param.isStatic || param.type->is(Kind::Shape) || param.type->is(Kind::Dtype) ||
          param.type->is(Kind::Axes) || param.value.kind == sema::StaticValue::Int;
 }
 
-/// What the callee's names stand for, in terms of this body's sizes and concrete elements and
-/// types.
+/// The bindings of the callee's generic names, in terms of this body's sizes and concrete elements
+/// and types.
 Bindings Emitter::bindingsAt(const CallInfo &info) {
   const Bindings &b = info.bindings;
   Bindings out;
@@ -54,7 +54,7 @@ const Expr *Emitter::defaultOf(const ParamInfo &param, FunctionInfo &f) {
 
 void Emitter::signatureOf(Instance &callee, SmallVectorImpl<mlir::Type> &args,
                           SmallVectorImpl<mlir::Type> &results, SmallVectorImpl<bool> &isMut) {
-  // The types are in the callee's own names.
+  // The types use the callee's own names.
   Emitter inside(shared, callee);
   auto add = [&](mlir::Type type, bool changes) {
     args.push_back(type);
@@ -114,6 +114,29 @@ bool Emitter::isAmbient(const ParamInfo &param) {
          param.type->nominal->name == "Rng";
 }
 
+/// Reports unbounded specialisation: each new static argument is a function of its own, so endless
+/// recursion would create ever more of them.
+mlir::Value Emitter::endlessCall(const Expr *whole, const Instance &target) {
+  if (!shared.failed) {
+    const FunctionInfo &f = *target.function;
+    std::string first;
+    for (const ParamInfo &param : f.params)
+      if (param.isStatic && first.empty())
+        first = param.name;
+    Diagnostic &d = sema.diags.report(Code::E0225, whole->span,
+                                      "`" + f.name + "` calls itself with ever new static arguments");
+    d.caret("compiled " + std::to_string(Instances::kMostNested) + " times so far");
+    if (first.empty())
+      d.note("each call needs code for other types or numbers of dimensions");
+    else
+      d.note("each value of `" + first + "` is compiled by itself")
+          .help("write `" + first + "` without `static`, or end it: `if " + first +
+                " == 0 { … } else { … }` is decided before it runs");
+  }
+  shared.failed = true;
+  return {};
+}
+
 mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const CallInfo &info) {
   const sema::Tap *tap = tapAt(whole);
   FunctionInfo &f = tap && tap->callee ? *tap->callee : *info.function;
@@ -128,7 +151,9 @@ mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const C
     noteOpByOp(f.syntax->graphSpan, "`" + f.name + "`");
     asGraph = false;
   }
-  Instance &target = shared.instances.of(f, bindings, asGraph);
+  Instance &target = shared.instances.of(f, bindings, asGraph, &instance);
+  if (shared.instances.isEndless(target))
+    return endlessCall(whole, target);
   SmallVector<mlir::Value> args;
   const Expr *receiver = info.receiver;
   mlir::Value object;
@@ -144,7 +169,7 @@ mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const C
     const ParamInfo &param = f.params[p];
     const Expr *given = info.arguments[p];
     if (isDropped(param)) {
-      // A size that only the run knows gets its name here.
+      // A size known only at run time gets its name here.
       if (given && param.value.kind == sema::StaticValue::Int)
         if (auto id = sema.dims.asSymbol(param.value.dim))
           if (Dim d = bindings.dims[*id]; d && !isBound(d))
@@ -226,7 +251,8 @@ mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const C
   return out[next];
 }
 
-/// What a watched variant gave: inner values, and before them the result of the function, if any.
+/// Unpacks the result of a watched variant: inner values, preceded by the function's result, if
+/// any.
 mlir::Value Emitter::takeInner(const sema::Tap &tap, mlir::Value all, const Type *type,
                                const CallInfo &info) {
   SmallVector<mlir::Value> parts;
@@ -246,7 +272,7 @@ mlir::Value Emitter::takeInner(const sema::Tap &tap, mlir::Value all, const Type
   return hasResult ? parts[0] : mlir::Value();
 }
 
-/// f16(x): the same values with other elements.
+/// f16(x): an element type conversion.
 mlir::Value Emitter::emitConvert(const Expr *whole, const Expr *argument) {
   mlir::Type element = elementType(concrete(whole->checked->type)->elem);
   return emitAs(argument, element);
@@ -319,7 +345,7 @@ mlir::Value Emitter::emitCall(const Expr *whole, const Expr *callee, const List<
   }
 }
 
-/// An optimizer without a model: the numbers of its constructor.
+/// An optimizer without a model: the scalars of its constructor.
 ir::AggregateType Emitter::convertRule(NominalInfo &nominal) {
   sema.resolveFields(nominal);
   SmallVector<mlir::Attribute> names;
@@ -355,7 +381,7 @@ mlir::Value Emitter::makeRule(const CallInfo &info, Span span) {
   return create<ir::MakeOp>(type, parts);
 }
 
-/// A struct is made of its parts; a model's constructor runs its initialisers.
+/// A struct is built from its parts; a model's constructor runs its initialisers.
 mlir::Value Emitter::construct(const Type *type, const CallInfo *info, const Expr *rngExpr,
                                Span span) {
   NominalInfo &nominal = *type->nominal;
@@ -363,13 +389,13 @@ mlir::Value Emitter::construct(const Type *type, const CallInfo *info, const Exp
   Instance &target = shared.instances.ofConstructor(type);
   Bindings bindings = sema.bindingsOf(type);
   SmallVector<mlir::Value> args;
-  if (nominal.isModel) { // initialisers may draw
+  if (nominal.isModel) { // initialisers may use the random generator
     mlir::Value generator = rngExpr ? emit(rngExpr) : ambientRng();
     if (!generator)
       return {};
     args.push_back(generator);
   }
-  // `rule.init(net)`: the numbers come from the rule.
+  // `rule.init(net)`: the scalars come from the rule.
   mlir::Value rule = info && info->receiver ? emit(info->receiver) : mlir::Value();
   int64_t ruled = 0;
   for (size_t p = 0; p < nominal.params.size(); ++p) {
@@ -390,7 +416,7 @@ mlir::Value Emitter::construct(const Type *type, const CallInfo *info, const Exp
       if (!param.defaultValue->checked)
         sema.checkDefault(param, nominal.scope, nominal.module);
       given = param.defaultValue;
-      // It is written in the names of the type.
+      // It uses the size names of the type.
       instance.bindings.dims.insert(bindings.dims.begin(), bindings.dims.end());
       instance.bindings.packs.insert(bindings.packs.begin(), bindings.packs.end());
       instance.bindings.elems.insert(bindings.elems.begin(), bindings.elems.end());
@@ -434,7 +460,8 @@ mlir::Value Emitter::functionValue(FunctionInfo &function, const Type *type, Spa
                                builder.getArrayAttr({}));
 }
 
-/// The body becomes a function of what it uses of the outside, taken by value, and its parameters.
+/// Lambda lifting: the body becomes a function of its captured values, taken by value, and its
+/// parameters.
 mlir::Value Emitter::emitLambda(const Lambda *e) {
   const Func *func = e->func;
   auto type = mlir::cast<ir::FnType>(convert(concrete(e->checked->type)));
@@ -465,7 +492,7 @@ mlir::Value Emitter::emitLambda(const Lambda *e) {
   }
   SmallVector<mlir::Type> inputs(ValueRange(given).getTypes());
   llvm::append_range(inputs, signature.getInputs());
-  // Sizes that have no value here belong to items of any length; those of its parameters it gets
+  // Sizes without a value here belong to items of any length; those of its parameters are passed
   // with each call.
   const Type *fnType = concrete(e->checked->type);
   auto isOpen = [&](AtomId atom) {
@@ -482,6 +509,8 @@ mlir::Value Emitter::emitLambda(const Lambda *e) {
   {
     Emitter inside(shared, body);
     inside.inGraph = inGraph;
+    inside.topLevel = topLevel;
+    inside.sizesOfBody = sizesOfBody;
     inside.adopted = adopted;
     inside.beginFunction(builder.getFunctionType(inputs, signature.getResults()), false,
                          body.symbol, e->span);

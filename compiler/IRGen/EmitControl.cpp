@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Control flow. A block gives back the variables it assigns; `break`, `continue` and `return` set
-// flags, and what would be jumped over is put under a condition.
+// Structured control flow in SSA form. A block yields the variables it assigns; `break`, `continue`
+// and `return` set flags, and the code they would skip is put under a condition.
 #include "IRGen/Emitter.h"
 #include "dialects/mx/Marks.h"
 
@@ -9,7 +9,7 @@ namespace mx::irgen {
 using namespace mlir;
 using namespace ast;
 
-/// Carried values in the order of their symbols, as SSA values.
+/// Carried values as SSA values, in the order of their symbols.
 SmallVector<Symbol *> Emitter::carriedBy(const Variables &assigned) {
   SmallVector<Symbol *> out;
   for (Symbol *symbol : assigned)
@@ -22,7 +22,7 @@ SmallVector<Symbol *> Emitter::carriedBy(const Variables &assigned) {
 // -----------------------------------------------------------------------------------------------
 // if
 
-/// One of two blocks; both leave the variables they assign and, if `resultType` is set, a value.
+/// Emits an `if`; both blocks yield the variables they assign and, if `resultType` is set, a value.
 mlir::Value Emitter::conditional(mlir::Value condition, const Variables &assigned,
                                  mlir::Type resultType, llvm::function_ref<mlir::Value()> then,
                                  llvm::function_ref<mlir::Value()> otherwise) {
@@ -57,15 +57,17 @@ mlir::Value Emitter::conditional(mlir::Value condition, const Variables &assigne
 }
 
 mlir::Value Emitter::emitIf(const If *e, bool wanted) {
-  mlir::Value condition = emitCondition(e->condition);
-  if (!condition)
-    return {};
   auto otherwise = [&]() -> mlir::Value {
     if (e->elseIf)
       return emitIf(e->elseIf, wanted);
     return e->elseBlock ? emitBlock(e->elseBlock, wanted) : mlir::Value();
   };
-  // A static condition is decided here: the other block need not even make sense.
+  // A static condition is decided here: the other block need not even be valid.
+  if (auto known = staticCondition(e->condition))
+    return *known ? emitBlock(e->thenBlock, wanted) : otherwise();
+  mlir::Value condition = emitCondition(e->condition);
+  if (!condition)
+    return {};
   if (auto constant = condition.getDefiningOp<ir::ConstantOp>())
     if (auto known = dyn_cast<BoolAttr>(constant.getValue()))
       return known.getValue() ? emitBlock(e->thenBlock, wanted) : otherwise();
@@ -93,8 +95,8 @@ mlir::Value Emitter::skipping(uint8_t exits) {
   return flag ? flag : constantBool(false);
 }
 
-/// What the loop carries. `break` and `continue` inside are its own; those of the loop around are
-/// put aside until endLoop.
+/// The values that the loop carries. `break` and `continue` inside are its own; those of the
+/// enclosing loop are saved until endLoop.
 Emitter::Carried Emitter::beginLoop(uint8_t exits, Variables &assigned) {
   Carried state;
   state.outerBroken = values.lookup(&brokenFlag);
@@ -178,12 +180,12 @@ void Emitter::emitForRange(const For *loop, mlir::Value from, mlir::Value to,
     create<ir::YieldOp>(yielded);
     values = before;
   } else {
-    // A loop that may end early counts by itself.
+    // A loop with early exits counts its iterations itself.
     SmallVector<mlir::Value> all{from};
     llvm::append_range(all, initial);
     SmallVector<mlir::Type> allTypes{from.getType()};
     llvm::append_range(allTypes, types);
-    // It never takes more turns than this; the reverse pass needs to know.
+    // The maximum number of iterations; the reverse pass needs it.
     mlir::Value most = elementwise("maximum", {elementwise("sub", {to, from}), constantInt(0)});
     auto made = create<ir::WhileOp>(allTypes, all, most);
     op = made;
@@ -241,7 +243,7 @@ void Emitter::emitFor(const For *loop) {
       return;
     auto type = mlir::cast<ir::ArrayType>(array.getType());
     mlir::Value count = sizeValue(over->count);
-    // With `mut` the elements go back into the array, which is then assigned as a whole.
+    // With `mut` the elements are written back to the array, which is then assigned as a whole.
     emitForRange(
         loop, constantInt(0), count,
         [&](mlir::Value index) {
@@ -320,7 +322,7 @@ void Emitter::emitReturn(const Return *stmt) {
   write(&returnedFlag, constantBool(true));
 }
 
-/// Variables that the body assigns become cells for the time of the `try`: an error may leave the
+/// Variables that the body assigns become memory cells during the `try`: an error may leave the
 /// body between two assignments.
 void Emitter::emitTry(const Try *stmt) {
   Variables assigned;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Data sets, loaders, progress bars, checkpoints: functions of the runtime's data part by name, and
-// the loops over what they give.
+// Data sets, loaders, progress bars, checkpoints: calls of the runtime's data functions by name,
+// and loops over their results.
 //
-// A data set is a handle to something that never changes. A loader is a struct: a handle to how it
-// loads, and numbers that say where it is, so that it is copied, saved and restored like any value.
+// A data set is a handle to an immutable object. A loader is a struct: a handle to its loading
+// plan, and integers for its position, so that it is copied, saved and restored like any value.
 #include "IRGen/Emitter.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -55,7 +55,7 @@ mlir::Value Emitter::withPart(mlir::Value aggregate, int64_t index, mlir::Value 
                            builder.getI64IntegerAttr(index));
 }
 
-/// Sizes that a value brings along get their names, also inside of tuples.
+/// Binds the names of sizes that a value defines, also inside of tuples.
 void Emitter::adoptAllSizes(mlir::Value value, const Type *type) {
   if (type->isTensor())
     adoptSizes(value, type);
@@ -66,7 +66,7 @@ void Emitter::adoptAllSizes(mlir::Value value, const Type *type) {
 }
 
 // ------------------------------------------------------------------------------------------
-// making
+// construction
 
 /// data.loader(set, batch=128, shuffle=mut rng, last="drop", prefetch=2)
 mlir::Value Emitter::emitLoader(const PrimitiveCall &call) {
@@ -85,7 +85,7 @@ mlir::Value Emitter::emitLoader(const PrimitiveCall &call) {
   mlir::Value prefetch = found[4] ? emitHostInt(found[4]) : constantInt(2);
   mlir::Value seed = constantInt(0), counter = constantInt(0);
   if (found[2]) {
-    // The loader draws from a stream of its own; the generator moves on.
+    // The loader has a random stream of its own; the generator advances.
     mlir::Value generator = emit(found[2]);
     if (!generator)
       return {};
@@ -104,7 +104,7 @@ mlir::Value Emitter::emitLoader(const PrimitiveCall &call) {
   return create<ir::MakeOp>(type, ValueRange{plan, seed, counter, constantInt(0), constantInt(0)});
 }
 
-/// A value as the runtime's functions take it: single numbers on the host, other tensors as such.
+/// A value as runtime functions take it: scalars on the host, other tensors unchanged.
 mlir::Value Emitter::emitNativeArgument(const Expr *given, const Type *wanted) {
   mlir::Value value = emit(given);
   if (!value || !wanted->isTensor())
@@ -233,7 +233,7 @@ mlir::Value Emitter::emitDataCall(const PrimitiveCall &call, bool &handled) {
   return {};
 }
 
-/// bar.show(loss=loss, acc=acc): names and values; nothing is waited for.
+/// bar.show(loss=loss, acc=acc): names and values; does not block.
 mlir::Value Emitter::emitShow(const Member *callee, const List<Argument> *args) {
   SmallVector<mlir::Value> operands{part(emit(callee->object), 0)};
   if (args)
@@ -244,7 +244,7 @@ mlir::Value Emitter::emitShow(const Member *callee, const List<Argument> *args) 
   return native("mx.progress.show", {}, operands);
 }
 
-/// The number of items of a data set, batches of a loader, turns of a loop with a bar.
+/// The number of items of a data set, batches of a loader, or iterations of a loop with a bar.
 mlir::Value Emitter::dataLength(mlir::Value value, const Type *type) {
   mlir::Type whole = ir::TensorType::host(builder.getI64Type());
   switch (type->kind) {
@@ -307,7 +307,7 @@ void Emitter::emitForData(const For *loop, const Type *over) {
     native("mx.progress.begin", {}, {bar, elementwise("sub", {to, from})});
   const Type *elementType = concrete(sema.loopElements.at(loop));
   mlir::Value epoch = over->is(Kind::Loader) ? part(iterable, EpochPart) : mlir::Value();
-  // Sizes of the items are those of each turn: what the loop gives its names ends with it.
+  // Item sizes may differ in each iteration: names bound in the loop end with it.
   auto namesOutside = sizeNames;
   auto adoptedOutside = adopted;
   auto forget = [&](auto &&self, const Type *type) -> void {
@@ -327,7 +327,7 @@ void Emitter::emitForData(const For *loop, const Type *over) {
         if (bar)
           native("mx.progress.turn", {}, {bar});
         if (loop->isMut && over->is(Kind::Loader)) {
-          // Where the next batch is: the beginning of the next epoch behind the last one.
+          // The position of the next batch: the start of the next epoch after the last batch.
           mlir::Value next = elementwise("add", {index, constantInt(1)});
           mlir::Value moved = emit(loop->iterable);
           moved = withPart(moved, PositionPart, elementwise("mod", {next, to}));

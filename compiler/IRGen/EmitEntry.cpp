@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Entry points: wrapper functions for calls from outside of the language.
 #include "IRGen/Emitter.h"
 #include "IRGen/Entry.h"
 
@@ -11,8 +13,8 @@ static const std::vector<ParamInfo> &paramsOf(const CallInfo &call) {
   return call.target == CallInfo::Construct ? call.nominal->params : call.function->params;
 }
 
-/// The callee gets what it would get from a program that calls it so: arguments that are left out
-/// are their defaults, generators the session's own.
+/// The wrapper passes what a calling program would pass: defaults for omitted arguments, and the
+/// session's random generator.
 void Emitter::emitEntry(Instance &target, const CallInfo &call) {
   FunctionInfo *f = target.function;
   NominalInfo *nominal = target.construct;
@@ -21,7 +23,7 @@ void Emitter::emitEntry(Instance &target, const CallInfo &call) {
   signatureOf(target, inputs, results, isMut);
   bool drawsFirst = nominal && nominal->isModel; // its generator is the first argument
   const std::vector<ParamInfo> &params = paramsOf(call);
-  SmallVector<size_t> places; // of each parameter that is an argument: its index among them
+  SmallVector<size_t> places; // of each parameter: its index among the arguments
   size_t next = drawsFirst ? 1 : 0;
   for (auto [p, param] : llvm::enumerate(params)) {
     places.push_back(next);
@@ -71,7 +73,7 @@ void Emitter::emitEntry(Instance &target, const CallInfo &call) {
         unsupported(span, "`" + param.name + "` left out");
       return;
     }
-    values[param.symbol] = value; // defaults may mention what stands before them
+    values[param.symbol] = value; // defaults may refer to earlier parameters
     args.push_back(value);
   }
   auto made = create<ir::CallOp>(results, target.symbol, args, sizesFor(target));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Expressions. What is on the host follows from the operands: arithmetic on host numbers alone
-// stays there; anything else is pushed to a device.
+// Expressions. Host or device follows from the operands: arithmetic on host scalars alone stays on
+// the host; everything else goes to a device.
 #include "IRGen/Emitter.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
@@ -27,7 +27,7 @@ const sema::Tap *Emitter::tapAt(const Expr *e) const {
   return found == instance.function->taps.end() ? nullptr : &found->second;
 }
 
-/// What the checker knows of a value, if that is all there is to know.
+/// A value that the checker fully evaluated.
 mlir::Value Emitter::emitConstant(const sema::Value &known, const Type *type) {
   switch (known.constant) {
   case sema::Value::BoolConstant:
@@ -109,7 +109,7 @@ mlir::Value Emitter::emitKind(const Expr *e) {
       return unsupported(on->device->span, "a device that is not a constant");
     StringAttr outer = std::exchange(marker.device, builder.getStringAttr(where->device->name));
     mlir::Value v = emitBlock(on->body, !known->type->is(Kind::Nothing));
-    // A value that was made elsewhere is moved as well.
+    // A value computed elsewhere is copied as well.
     if (v && isa<ir::TensorType>(v.getType()) && !isHost(v))
       v = create<ir::ToDeviceOp>(tensor(v), v);
     marker.device = outer;
@@ -150,7 +150,57 @@ mlir::Value Emitter::emitHostInt(const Expr *e) {
   return v ? cast(toHost(v), builder.getI64Type()) : v;
 }
 
-/// A bool that decides where control goes: host code waits for it, a graph branches on it.
+/// The value of a condition on static arguments and constant sizes (S8); nullopt if it is decided
+/// at run time.
+std::optional<bool> Emitter::staticCondition(const Expr *e) {
+  if (!e->checked)
+    return std::nullopt;
+  if (e->checked->constant == sema::Value::BoolConstant)
+    return e->checked->flag;
+  if (auto *name = as<Name>(e); name && name->symbol)
+    if (auto *known = staticValue(name->symbol); known && known->kind == sema::StaticValue::Bool)
+      return known->flag;
+  if (auto *unary = as<Unary>(e); unary && unary->op == UnaryOp::Not) {
+    auto operand = staticCondition(unary->operand);
+    return operand ? std::optional(!*operand) : std::nullopt;
+  }
+  auto *binary = as<Binary>(e);
+  if (!binary)
+    return std::nullopt;
+  if (binary->op == Tok::KwAnd || binary->op == Tok::KwOr) {
+    // Short-circuit: the left operand decides whether the right one is evaluated.
+    auto left = staticCondition(binary->left);
+    bool decides = binary->op == Tok::KwOr;
+    if (!left || *left == decides)
+      return left;
+    return staticCondition(binary->right);
+  }
+  auto of = [&](const Expr *side) {
+    const sema::Value *v = side->checked;
+    return v && v->host && v->dim ? number(v->dim) : std::nullopt;
+  };
+  auto left = of(binary->left), right = of(binary->right);
+  if (!left || !right)
+    return std::nullopt;
+  switch (binary->op) {
+  case Tok::EqualEqual:
+    return *left == *right;
+  case Tok::NotEqual:
+    return *left != *right;
+  case Tok::Less:
+    return *left < *right;
+  case Tok::LessEqual:
+    return *left <= *right;
+  case Tok::Greater:
+    return *left > *right;
+  case Tok::GreaterEqual:
+    return *left >= *right;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// A bool that decides control flow: host code waits for it, a graph branches on it.
 mlir::Value Emitter::emitCondition(const Expr *e) {
   mlir::Value v = emit(e);
   return v && !inGraph ? toHost(v) : v;
@@ -179,7 +229,7 @@ const sema::StaticValue *Emitter::staticValue(const Symbol *symbol) {
 }
 
 mlir::Value Emitter::emitName(const Name *e) {
-  if (!e->symbol) // an element type in the place of a value
+  if (!e->symbol) // an element type used as a value
     return create<ir::ElementTypeOp>(ir::DtypeType::get(&shared.context),
                                      TypeAttr::get(elementType(e->checked->type->elem)));
   return emitSymbol(e->symbol, e);
@@ -259,8 +309,8 @@ mlir::Value Emitter::emitMember(const Member *e) {
     if (name == "path")
       return text(leafPath);
     if (name == "shape" || name == "rank" || name == "dtype") {
-      // The type says it all, but sizes that only the run knows have a name once the value is
-      // there; and an object that is not just a name may do something on the way.
+      // The type has all information, but sizes known only at run time are bound by evaluating the
+      // value; and an object that is not just a name may have side effects.
       bool isOpen = name == "shape" && llvm::any_of(type->shape, [&](const Axis &axis) {
                       return !axis.isPack() && axis.dim && !isBound(axis.dim);
                     });
@@ -308,11 +358,11 @@ mlir::Value Emitter::emitMember(const Member *e) {
 // ---------------------------------------------------------------------------------------
 // arithmetic
 
-/// An elementwise op on operands that stretch to each other. `element`: of the result, if it is not
-/// that of the last operand.
+/// An elementwise op on operands that broadcast to each other. `element`: the result's element
+/// type, if it is not that of the last operand.
 mlir::Value Emitter::elementwise(StringRef op, ArrayRef<mlir::Value> given, mlir::Type element) {
   SmallVector<mlir::Value> operands(given);
-  // Between the kernels of a graph only counting is done: sizes, indices, flags.
+  // Between the kernels of a graph only integer bookkeeping is done: sizes, indices, flags.
   bool counts =
       llvm::StringSwitch<bool>(op)
           .Cases({"add", "sub", "mul", "floordiv", "mod", "neg", "maximum", "minimum"}, true)
@@ -378,7 +428,7 @@ mlir::Value Emitter::arithmetic(Tok op, mlir::Value l, mlir::Value r, const Type
   }
 }
 
-/// `and` and `or` of the host look at the right side only if they must; of tensors they are ops.
+/// `and` and `or` short-circuit on the host; on tensors they are elementwise ops.
 mlir::Value Emitter::emitLogic(const Binary *e) {
   mlir::Value l = emit(e->left);
   if (!l)
@@ -434,7 +484,7 @@ mlir::Value Emitter::emitBinary(const Binary *e) {
     }
     return unsupported(e->opSpan, "this operator here");
   }
-  // Which elements both sides have: those of a side that does not adapt.
+  // The common element type: that of an operand that does not adapt.
   mlir::Type element;
   bool comparing = result->isTensor() && result->elem.is(ElementType::Bool);
   if (!left.adapts())
@@ -471,7 +521,7 @@ mlir::Value Emitter::emitTuple(const Tuple *e) {
   return create<ir::MakeOp>(type, parts);
 }
 
-/// Numbers of a literal in row-major order; false if something else is among them.
+/// Numbers of a literal in row-major order; false if it holds anything else.
 static bool flatten(const ListExpr *list, SmallVectorImpl<const sema::Value *> &out) {
   for (const Expr *e : list->elements) {
     if (auto *inner = as<ListExpr>(e)) {
@@ -528,7 +578,7 @@ mlir::Value Emitter::emitList(const ListExpr *e) {
     auto shape = RankedTensorType::get(result.numbers(), stored);
     return create<ir::ConstantOp>(result, DenseElementsAttr::get(shape, attributes));
   }
-  // Rows that are computed: each gets a new axis in front, then they are joined.
+  // Computed rows: each gets a new leading axis, then they are concatenated.
   SmallVector<mlir::Value> rows;
   for (const Expr *x : e->elements) {
     mlir::Value row = toDevice(emitAs(x, element));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// grad(a, b.c) { e }, gradients of models and what is done with them (S9).
+// grad(a, b.c) { e }, gradients of models and arithmetic on them (S9).
 #include "IRGen/Emitter.h"
 
 namespace mx::irgen {
@@ -14,7 +14,7 @@ static bool isTrained(const sema::FieldInfo &field) {
   return field.kind == FieldKind::Param || field.kind == FieldKind::Sub;
 }
 
-/// The gradient type of a part of a model, or null if it has none.
+/// The gradient type of a part of a model; null if it has none.
 static const Type *gradientOf(sema::Sema &sema, const Type *part) {
   if (part->is(Kind::Nominal))
     return part->nominal->isModel ? sema.types.grad(part) : nullptr;
@@ -62,8 +62,8 @@ mlir::Value Emitter::emitGradMember(const Member *e) {
 
 // ------------------------------------------------------------------------------------- arithmetic
 
-/// Calls `leaf` for matching leaves of `type`, where each of `operands` is of that type, or a
-/// number that goes with all leaves, or a model with more fields than its gradient.
+/// Maps `leaf` over matching leaves of `type`. Each of `operands` has that type, or is a scalar
+/// used for all leaves, or a model with more fields than its gradient.
 mlir::Value Emitter::overLeaves(mlir::Type type, ArrayRef<mlir::Value> operands,
                                 llvm::function_ref<mlir::Value(ArrayRef<mlir::Value>)> leaf) {
   if (isa<ir::TensorType>(type))
@@ -185,8 +185,8 @@ mlir::Value Emitter::overLeavesOf(mlir::Type type,
 
 // ------------------------------------------------------------------------------------------ grad
 
-/// The block becomes a function of what it uses. A target that is a part of a variable is an
-/// argument of its own, which replaces that part first.
+/// Outlines the block as a function of its captured values. A target that is a part of a variable
+/// is an argument of its own, which replaces that part first.
 mlir::Value Emitter::emitGrad(const Grad *e) {
   const Type *result = concrete(e->checked->type);
   const Type *valueType = result->parts[0];
@@ -219,7 +219,7 @@ mlir::Value Emitter::emitGrad(const Grad *e) {
   auto place = [&](Symbol *symbol) {
     return static_cast<size_t>(llvm::find(captured, symbol) - captured.begin());
   };
-  // What is differentiated by: captured variables, then parts of some.
+  // The differentiated arguments: captured variables, then parts of some.
   SmallVector<int64_t> wrt;
   SmallVector<const Expr *> parts;
   SmallVector<std::string> names;
@@ -244,7 +244,7 @@ mlir::Value Emitter::emitGrad(const Grad *e) {
   SmallVector<mlir::Type> inputs, results;
   for (mlir::Value v : args)
     inputs.push_back(v.getType());
-  // The part that is differentiated comes first, then the others, then changed variables.
+  // The differentiated result comes first, then the others, then changed variables.
   bool tuple = valueType->is(Kind::Tuple);
   mlir::Type whole = convert(valueType);
   if (tuple)
@@ -262,6 +262,8 @@ mlir::Value Emitter::emitGrad(const Grad *e) {
   block.isGraph = false;
   Emitter inside(shared, block);
   inside.inGraph = inGraph;
+  inside.topLevel = topLevel;
+  inside.sizesOfBody = sizesOfBody;
   inside.adopted = adopted;
   inside.beginFunction(builder.getFunctionType(inputs, results), false, name, e->span);
   auto function = mlir::cast<FunctionOpInterface>(inside.functionOp);

@@ -30,7 +30,7 @@ void Emitter::beginFunction(FunctionType type, bool asGraph, StringRef name, Spa
   builder.setInsertionPointToEnd(block);
 }
 
-/// Ends the function: what changed comes first, then the result.
+/// Ends the function: returns the changed `mut` parameters, then the result.
 void Emitter::finishReturn(mlir::Value result) {
   SmallVector<mlir::Value> out;
   for (Symbol *symbol : mutParams)
@@ -41,7 +41,7 @@ void Emitter::finishReturn(mlir::Value result) {
     create<ir::ReturnOp>(out);
 }
 
-/// `@amp`: the element type that products compute in; without one, that of the range of f32.
+/// `@amp`: the element type of matmuls; the default is bf16, which has the range of f32.
 static mlir::Type precisionOf(mlir::MLIRContext &context, const ast::Attribute &amp) {
   auto *name = amp.args.empty() ? nullptr : as<Name>(amp.args[0].value);
   return ir::elementToMlir(&context, name ? *elementNamed(name->text) : ElementType::BF16);
@@ -80,7 +80,7 @@ void Emitter::emitFunction() {
     functionOp->setAttr(ir::kEager,
                         builder.getStringAttr(shared.instances.eagerTwin(instance).symbol));
   if (instance.isGraph) {
-    // Sizes that stay open in a variant, with their bounds.
+    // Sizes that stay dynamic in a variant, with their bounds.
     SmallVector<NamedAttribute> open;
     auto bounds = sema.dynBounds.find(&f);
     if (bounds != sema.dynBounds.end())
@@ -92,7 +92,7 @@ void Emitter::emitFunction() {
     if (!open.empty())
       functionOp->setAttr("mx.dyn", builder.getDictionaryAttr(open));
   }
-  // What the body gives; a watched variant gives more (S20).
+  // The results of the body; a watched variant has more (S20).
   bool hasResult = f.result && !f.result->is(Kind::Nothing);
   if (!f.fetched.empty())
     hasResult = f.result->is(Kind::Tuple) && f.result->parts.size() > f.fetched.size();
@@ -121,7 +121,7 @@ void Emitter::emitFunction() {
   if (hasResult) {
     mlir::Value returned = values.lookup(&returnValue);
     if (early) {
-      // Where the end was reached, its value counts.
+      // If the end was reached, its value is the result.
       if (value && value != returned) {
         Variables none;
         mlir::Value end = value;
@@ -146,7 +146,7 @@ void Emitter::emitFunction() {
   if (!f.fetched.empty())
     value = withFetched(value, results.back(), early);
   finishReturn(value);
-  // The function's own rule for the reverse pass, as a function beside it.
+  // The function's own gradient rule, as a separate function.
   const Call *rule = nullptr;
   for (const ast::Attribute &attribute : f.syntax->attributes)
     if (attribute.name.text == "vjp" && !attribute.args.empty())
@@ -178,7 +178,7 @@ void Emitter::emitFunction() {
     inside.create<ir::ReturnOp>(inside.fit(value, gradients));
 }
 
-/// The result of a watched variant: that of the graph, if it has one, and the values fetched.
+/// The result of a watched variant: that of the graph, if it has one, and the fetched values.
 mlir::Value Emitter::withFetched(mlir::Value result, mlir::Type type, bool early) {
   FunctionInfo &f = *instance.function;
   if (early)
@@ -196,7 +196,7 @@ mlir::Value Emitter::withFetched(mlir::Value result, mlir::Type type, bool early
   return aggregate ? create<ir::MakeOp>(type, parts).getResult() : parts[0];
 }
 
-/// A value of the body itself: one of a branch is there only if that was taken.
+/// A value of the body itself: a value of a branch exists only if the branch was taken.
 mlir::Value Emitter::fetched(Symbol *symbol) {
   auto found = values.find(symbol);
   mlir::Region &body = mlir::cast<FunctionOpInterface>(functionOp).getFunctionBody();
@@ -208,7 +208,7 @@ mlir::Value Emitter::fetched(Symbol *symbol) {
 /// Initialisers in the order of the fields (S5). `sub` fields without one are constructed.
 void Emitter::emitConstructor() {
   NominalInfo &nominal = *instance.construct;
-  sema.checkNominalBodies(nominal); // of an imported module: its initialisers are read on use
+  sema.checkNominalBodies(nominal); // imported modules: their initialisers are checked on use
   if (sema.diags.hasErrors()) {
     shared.failed = true;
     return;
@@ -281,13 +281,14 @@ void Emitter::emitConstructor() {
 
 void Emitter::emitTopLevel(const List<Stmt *> &items, StringRef name, std::string *resultGlobal) {
   Span span = items.empty() ? Span() : items[0]->span;
+  topLevel = items;
   beginFunction(builder.getFunctionType({}, {}), false, name, span);
   std::vector<Stmt *> stmts(items.begin(), items.end());
   mlir::Value value = emitStmts(stmts, resultGlobal != nullptr);
   if (shared.failed)
     return;
   if (value && resultGlobal) {
-    // As `let _ = …` would keep it.
+    // Stored like `let _ = …`.
     auto *last = as<ExprStmt>(items.back());
     const sema::Value *known = last ? last->expr->checked : nullptr;
     if (known && known->type->isTensor() && isa<ir::TensorType>(value.getType()))
@@ -301,11 +302,12 @@ void Emitter::emitTopLevel(const List<Stmt *> &items, StringRef name, std::strin
   create<ir::ReturnOp>(ValueRange());
 }
 
-Instance Emitter::outlined() const {
+Instance Emitter::outlined(const std::set<AtomId> *only) const {
   Instance block = instance;
   block.sizes.clear();
   for (auto &[atom, name] : sizeNames)
-    block.sizes.push_back({atom, name, 0, 0});
+    if (!awaited.count(atom) && (!only || only->count(atom)))
+      block.sizes.push_back({atom, name, 0, 0});
   return block;
 }
 
@@ -316,14 +318,14 @@ ArrayAttr Emitter::sizesFor(const Instance &block) {
   return builder.getArrayAttr(sizes);
 }
 
-/// Results of a graph are on a device: it runs later.
+/// Results of a graph are on a device: it runs asynchronously.
 static mlir::Type deviceType(mlir::Type type) {
   auto tensor = dyn_cast<ir::TensorType>(type);
   return tensor && tensor.isHost() ? tensor.onDevice("") : type;
 }
 
-/// A block becomes a graph of its own: what it uses of the outside are its arguments, what it
-/// assigns outside comes back (S6).
+/// Outlines a block as a graph: captured values are its arguments, and variables it assigns are its
+/// results (S6).
 mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
   bool hasValue = !e->checked->type->is(Kind::Nothing);
   if (shared.options.eager || inGraph)
@@ -335,6 +337,16 @@ mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
   Variables used, assigned;
   usedIn(e->body, used);
   assignedIn(e->body, assigned);
+  std::set<AtomId> sizes;
+  sizesIn(e->body, sizes);
+  for (AtomId atom : sizes)
+    if (!sizeNames.count(atom) && variableOf(atom))
+      size(sema.dims.symbol(atom)); // binds it: in a graph it is an argument
+  auto isSize = [&](Dim dim) {
+    std::vector<AtomId> atoms;
+    sema.dims.symbols(sema.dims.substitute(dim, instance.bindings.dims), atoms);
+    return isBound(dim) && llvm::all_of(atoms, [&](AtomId atom) { return sizes.count(atom); });
+  };
   SmallVector<Symbol *> captured, changed;
   SmallVector<mlir::Value> args;
   auto isOutside = [&](Symbol *symbol) {
@@ -343,10 +355,15 @@ mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
   for (Symbol *symbol : used)
     if (isOutside(symbol) && !staticValue(symbol) &&
         !(symbol->value.host && symbol->value.constant != sema::Value::NoConstant)) {
-      // A host integer that is a size is known by its name.
+      // A host integer used as a size is known by its name. Others are inputs: each size is a
+      // variant of the graph.
       if (symbol->kind == sema::SymbolKind::Variable && symbol->value.host && symbol->value.dim &&
-          isBound(symbol->value.dim))
+          isSize(symbol->value.dim))
         continue;
+      std::vector<AtomId> own;
+      const Type *type = symbol == &selfPlaceholder ? instance.self : symbol->type;
+      shared.instances.symbolsIn(concrete(type), own);
+      sizes.insert(own.begin(), own.end());
       captured.push_back(symbol);
       args.push_back(symbol == &selfPlaceholder ? self() : read(symbol));
     }
@@ -364,13 +381,15 @@ mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
   std::string name = (instance.symbol.empty() ? std::string("graph") : instance.symbol + ".graph") +
                      "$" + std::to_string(shared.graphBlocks++);
 
-  // The inner body: same names of sizes, isolated values.
-  Instance block = outlined();
+  // The inner body: same size names, isolated values.
+  Instance block = outlined(&sizes);
   auto emitBody = [&](const std::string &symbol, bool asGraph) {
     block.symbol = symbol;
     block.isGraph = asGraph;
     Emitter inside(shared, block);
     inside.inGraph = true;
+    inside.topLevel = topLevel;
+    inside.sizesOfBody = sizesOfBody;
     inside.adopted = adopted;
     inside.beginFunction(builder.getFunctionType(inputs, results), asGraph, symbol, e->span);
     auto function = mlir::cast<FunctionOpInterface>(inside.functionOp);
@@ -419,7 +438,7 @@ mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
 // ------------------------------------------------------------------------------------- whole
 // programs
 
-/// Variables of the top level that bodies of functions mention.
+/// Top-level variables that function bodies refer to.
 static void findGlobals(const List<Stmt *> &items, llvm::DenseSet<const Symbol *> &out, bool all) {
   for (const Stmt *stmt : items)
     if (auto *let = as<Let>(stmt)) {
@@ -448,7 +467,7 @@ OwningOpRef<ModuleOp> beginModule(Shared &shared, const sema::ModuleInfo &module
   if (options.keepNames)
     for (auto &[name, symbol] : module.scope.names)
       add(symbol);
-  // Something newer may have taken a name: in `let a = a + 1`, or since a function was written.
+  // A newer variable may have taken a name: in `let a = a + 1`, or since a function was written.
   if (options.keepNames && &module == shared.sema.session)
     for (auto &[name, input] : shared.sema.definedBy)
       add(name.second);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// x[i, a:b:s, ..., new] and x[…] = v (S13).
-#include "IRGen/Emitter.h"
+// Indexing and slicing: x[i, a:b:s, ..., new] and x[…] = v (S13).
+#include "IRGen/Compose.h"
+#include "dialects/mx/Marks.h"
 
 namespace mx::irgen {
 using namespace mlir;
@@ -21,11 +22,32 @@ std::optional<Emitter::Indexing> Emitter::indexing(const Index *e, ir::TensorTyp
     written += arg.kind != IndexArg::New && arg.kind != IndexArg::Ellipsis;
   size_t missing = x.rank() > written ? x.rank() - written : 0;
   bool filled = false;
-  int64_t axis = 0; // in what is left of x after places were taken
+  int64_t axis = 0;  // in x after integer indices were applied
+  size_t source = 0; // in x
+  // A bound known only at run time becomes a size of the result, named after the expression. A
+  // negative bound counts from the end.
+  std::vector<AtomId> open;
+  if (!inGraph && e->checked)
+    shared.instances.symbolsIn(e->checked->type, open);
+  auto nameBound = [&](const Expr *part, mlir::Value host) {
+    for (AtomId atom : open) {
+      const DimSymbol &symbol = sema.dims.symbolInfo(atom);
+      bool isIt = symbol.role == SymbolRole::HostInt && symbol.span == part->span;
+      if (!isIt || isBound(sema.dims.symbol(atom)))
+        continue;
+      mlir::Value isBelow = elementwise("lt", {host, constantInt(0)}, builder.getI1Type());
+      mlir::Value whole = create<ir::SizeOp>(ir::TensorType::host(builder.getI64Type()),
+                                             x.getSizes()[source]);
+      mlir::Value shift = elementwise("mul", {whole, cast(isBelow, builder.getI64Type())});
+      adopted.insert(atom);
+      bindSize(atom, elementwise("add", {host, shift}));
+    }
+  };
   auto fill = [&] {
     for (size_t i = 0; i < missing; ++i)
       out.spec.push_back(":");
     axis += static_cast<int64_t>(missing);
+    source += missing;
     filled = true;
   };
   auto number = [&](const Expr *value) {
@@ -45,6 +67,7 @@ std::optional<Emitter::Indexing> Emitter::indexing(const Index *e, ir::TensorTyp
       ++axis;
       break;
     case IndexArg::Value: {
+      ++source;
       const Type *type = concrete(arg.value->checked->type);
       if (type->isTensor() && !type->shape.empty()) {
         if (out.gather) {
@@ -65,6 +88,7 @@ std::optional<Emitter::Indexing> Emitter::indexing(const Index *e, ir::TensorTyp
       if (!arg.from && !arg.to && !arg.step) {
         out.spec.push_back(":");
         ++axis;
+        ++source;
         break;
       }
       std::string entry = "r";
@@ -74,9 +98,12 @@ std::optional<Emitter::Indexing> Emitter::indexing(const Index *e, ir::TensorTyp
           mlir::Value v = emit(part);
           if (!v)
             return std::nullopt;
-          // Where a slice begins and ends is known when it is issued: its length is a size.
+          // The bounds of a slice are known when it is issued: its length is a size.
           out.at.push_back(inGraph && !isHost(v) ? v : cast(toHost(v), builder.getI64Type()));
+          if (isHost(out.at.back()))
+            nameBound(part, out.at.back());
         }
+      ++source;
       out.spec.push_back(entry);
       ++axis;
       break;
@@ -90,7 +117,7 @@ std::optional<Emitter::Indexing> Emitter::indexing(const Index *e, ir::TensorTyp
 
 mlir::Value Emitter::emitIndex(const Index *e) {
   if (e->checked->type->is(Kind::TypeName))
-    return unsupported(e->span, "a type as a value"); // and what it is made of was not checked
+    return unsupported(e->span, "a type as a value"); // its parts were not checked
   const Type *object = concrete(e->object->checked->type);
   const Type *type = concrete(e->checked->type);
   if (object->is(Kind::Array)) {
@@ -123,6 +150,13 @@ mlir::Value Emitter::emitIndex(const Index *e) {
     mlir::Value index = emit(plan->gather);
     if (!index)
       return {};
+    // A mask selects the indices where it is true; their number is known only at run time.
+    if (elementOf(index).isInteger(1)) {
+      const Axis &open = type->shape[static_cast<size_t>(plan->gatherAxis)];
+      index = Composer(*this).withOpenSize("mx.nonzero", toDevice(index),
+                                           sema.types.tensor(ElementType::I32, {open}));
+      result = mlir::cast<ir::TensorType>(convert(type));
+    }
     // The other entries first, then the gather along its axis.
     ir::TensorType indexType = tensor(index);
     if (!whole) {
@@ -133,8 +167,10 @@ mlir::Value Emitter::emitIndex(const Index *e) {
       llvm::append_range(sizes, all.drop_front(plan->gatherAxis + indexType.rank()));
       x = create<ir::SliceOp>(tensor(x).withSizes(sizes), x, plan->at, specAttr(plan->spec));
     }
-    mlir::Value v =
-        create<ir::TakeOp>(result, x, index, builder.getI64IntegerAttr(plan->gatherAxis));
+    auto v = create<ir::TakeOp>(result, x, index, builder.getI64IntegerAttr(plan->gatherAxis));
+    // Error messages name the axis of the program.
+    if (auto asked = static_cast<int64_t>(gatherSource(*plan)); asked != plan->gatherAxis)
+      v->setAttr(ir::kShownAxis, ir::SizeAttr::get(&shared.context, asked));
     adoptSizes(v, type);
     return v;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// for (p, g, v) in leaves(mut net, grad, mut vel): the loop is written out, one turn for each
+// for (p, g, v) in leaves(mut net, grad, mut vel): the loop is fully unrolled, one iteration per
 // parameter, with the sizes of that parameter.
 #include "IRGen/Emitter.h"
 
@@ -13,7 +13,7 @@ bool Emitter::isLeaves(const Expr *iterable) {
   return call && sema.leafMutability.count(iterable);
 }
 
-/// The parameters of a model, in the order of its fields. False if one cannot be walked.
+/// The parameters of a model, in the order of its fields. False if one cannot be visited.
 bool Emitter::leafPaths(const Type *type, const LeafPath &prefix, SmallVectorImpl<LeafPath> &out,
                         Span span) {
   auto deeper = [&](const std::string &step, const Type *part) {
@@ -56,7 +56,7 @@ bool Emitter::leafPaths(const Type *type, const LeafPath &prefix, SmallVectorImp
   return true;
 }
 
-/// The step into an aggregate or array that `field` names.
+/// The index of the part that `field` names.
 static std::optional<int64_t> partNamed(ir::AggregateType type, StringRef field) {
   for (auto [i, name] : llvm::enumerate(type.getFields()))
     if (mlir::cast<StringAttr>(name).getValue() == field)
@@ -112,7 +112,7 @@ void Emitter::emitLeaves(const For *loop) {
   if (!leafPaths(first->is(Kind::Grad) ? concrete(first->element) : first, {}, leaves,
                  loop->iterable->span))
     return;
-  // The names of the loop, one for each argument.
+  // The loop variables, one for each argument.
   SmallVector<const Pattern *> names;
   if (walked.size() == 1)
     names.push_back(loop->pattern);
@@ -121,7 +121,7 @@ void Emitter::emitLeaves(const For *loop) {
       names.push_back(part);
   const Type *each = loop->iterable->checked->type->element;
   const Type *leafType = each->is(Kind::Tuple) ? each->parts[0] : each;
-  // All leaves have one pack of sizes, or those of one rank a name for each size.
+  // All leaves share one pack of sizes; leaves of one fixed rank have a name for each size.
   bool anyRank = leafType->shape.size() == 1 && leafType->shape[0].isPack();
   Bindings outer = instance.bindings;
   std::string outerPath = leafPath;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builtins. Those with an op of their own become it; others are written in terms of these here, so
-// that eager code, graphs and gradients mean the same by them.
+// Builtins. Those with an op of their own are lowered to it; others are composed of these here, so
+// that eager code, graphs and gradients share one definition.
 #include "IRGen/Compose.h"
+#include "dialects/mx/Marks.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -17,6 +18,26 @@ const Expr *Emitter::argument(const PrimitiveCall &call, StringRef name) {
       return info.arguments[p] ? info.arguments[p]
                                : defaultOf(info.function->params[p], *info.function);
   return nullptr;
+}
+
+/// An argument with the element type that the call gives its parameter: `[1, 2].mean()` is a mean
+/// of floats.
+mlir::Value Emitter::emitOperand(const PrimitiveCall &call, StringRef name) {
+  const Expr *given = argument(call, name);
+  if (!given)
+    return {};
+  const auto &params = call.info->function->params;
+  auto param = llvm::find_if(params, [&](const sema::ParamInfo &p) { return p.name == name; });
+  if (param == params.end() || !param->type->isTensor() || !given->checked->type->isTensor())
+    return emit(given);
+  sema::Elem elem = param->type->elem;
+  if (elem.isVariable()) {
+    auto bound = call.info->bindings.elems.find(elem.variableId());
+    if (bound == call.info->bindings.elems.end())
+      return emit(given);
+    elem = concrete(bound->second);
+  }
+  return elem.isVariable() || !elem.valid() ? emit(given) : emitAs(given, elementType(elem));
 }
 
 std::optional<int64_t> Emitter::staticInt(const Expr *e) {
@@ -118,12 +139,48 @@ mlir::Value Emitter::mean(mlir::Value x, ArrayRef<int64_t> axes, bool keep) {
   return elementwise("div", {sum, n}, element);
 }
 
+/// The max that is subtracted before `exp` (numerically stable softmax and logsumexp), with the
+/// axes kept. The result does not depend on it, so its gradient is stopped. -inf for no elements.
+mlir::Value Emitter::largest(mlir::Value x, ArrayRef<int64_t> axes) {
+  mlir::Value top = reduce("max", x, axes, /*keep=*/true);
+  top.getDefiningOp()->setAttr(ir::kTotal, builder.getUnitAttr());
+  return create<ir::StopOp>(top.getType(), top);
+}
+
+/// The square root with gradient 0 at 0, where the slope is infinite: the convention of `norm` and
+/// `std` at zeros and at equal elements, as elsewhere.
+mlir::Value Emitter::rootOrZero(mlir::Value x) {
+  mlir::Value zero = scalarLike(x, 0);
+  mlir::Value isZero = elementwise("eq", {x, zero}, builder.getI1Type());
+  mlir::Value root = elementwise("sqrt", {elementwise("select", {isZero, scalarLike(x, 1), x})});
+  return elementwise("select", {isZero, zero, root});
+}
+
+/// No square overflows: those of small types are summed in f64, whose range holds them all, and
+/// those of f64 are scaled by the max first.
+mlir::Value Emitter::norm(mlir::Value x, ArrayRef<int64_t> axes, bool keep) {
+  mlir::Type element = elementOf(x), boolean = builder.getI1Type();
+  auto root = [&](mlir::Value v) {
+    return rootOrZero(reduce("sum", elementwise("mul", {v, v}), axes, keep));
+  };
+  if (!element.isF64())
+    return cast(root(cast(x, builder.getF64Type())), element);
+  mlir::Value top = largest(elementwise("abs", {x}), axes);
+  mlir::Value usable = elementwise("and", {elementwise("isfinite", {top}, boolean),
+                                           elementwise("gt", {top, scalarLike(top, 0)}, boolean)});
+  mlir::Value scale = elementwise("select", {usable, top, scalarLike(top, 1)});
+  mlir::Value result = root(elementwise("div", {x, scale}, element));
+  if (!keep)
+    scale = create<ir::ReshapeOp>(tensor(result), scale);
+  return elementwise("mul", {result, scale});
+}
+
 mlir::Value Emitter::emitReduction(const PrimitiveCall &call) {
-  const Expr *operand = argument(call, "x"), *axis = nullptr;
+  const Expr *axis = nullptr;
   for (size_t p = 0; p < call.info->function->params.size(); ++p)
     if (call.info->function->params[p].name == "axis")
       axis = call.info->arguments[p];
-  mlir::Value x = emit(operand);
+  mlir::Value x = emitOperand(call, "x");
   if (!x)
     return {};
   x = toDevice(x);
@@ -146,15 +203,20 @@ mlir::Value Emitter::emitReduction(const PrimitiveCall &call) {
   if (name == "mean")
     return mean(x, axes, *keep);
   if (name == "variance" || name == "std") {
+    // A standard deviation has the range of the elements, their squares do not: as in `norm`. In 16
+    // bits the squares of ordinary numbers overflow.
+    mlir::Type element = elementOf(x);
+    if (name == "std" || element.isF16() || element.isBF16())
+      x = cast(x, name == "std" ? builder.getF64Type() : builder.getF32Type());
     mlir::Value centred = elementwise("sub", {x, mean(x, axes, /*keep=*/true)});
     mlir::Value variance = mean(elementwise("mul", {centred, centred}), axes, *keep);
-    return name == "std" ? elementwise("sqrt", {variance}) : variance;
+    return cast(name == "std" ? rootOrZero(variance) : variance, element);
   }
   if (name == "norm")
-    return elementwise("sqrt", {reduce("sum", elementwise("mul", {x, x}), axes, *keep)});
+    return norm(x, axes, *keep);
   if (name == "logsumexp") {
-    mlir::Value top = reduce("max", x, axes, /*keep=*/true);
-    // Where all are -inf, or one is inf, the largest is not subtracted: inf - inf is NaN.
+    mlir::Value top = largest(x, axes);
+    // If all are -inf, or one is inf, the max is not subtracted: inf - inf is NaN.
     mlir::Value finite = elementwise("isfinite", {top}, builder.getI1Type());
     mlir::Value shift = elementwise("select", {finite, top, scalarLike(top, 0)});
     mlir::Value sum =
@@ -170,7 +232,7 @@ mlir::Value Emitter::emitReduction(const PrimitiveCall &call) {
 // -------------------------------------------------------------------------------------------
 // shapes
 
-/// The elements of an array of tensors whose length is known.
+/// The elements of an array of tensors of known length.
 bool Emitter::arrayParts(const Expr *e, SmallVectorImpl<mlir::Value> &parts) {
   const Type *type = concrete(e->checked->type);
   auto count = type->is(Kind::Array)   ? number(type->count)
@@ -197,8 +259,7 @@ mlir::Value Emitter::emitShaped(const PrimitiveCall &call, bool &handled) {
   StringRef name = call.name;
   auto result = [&] { return mlir::cast<ir::TensorType>(convert(type)); };
   auto operand = [&](StringRef parameter) -> mlir::Value {
-    const Expr *e = argument(call, parameter);
-    return e ? toDevice(emit(e)) : mlir::Value();
+    return toDevice(emitOperand(call, parameter));
   };
   auto nameSizes = [&] {
     if (const Expr *shape = argument(call, "shape"))
@@ -233,6 +294,15 @@ mlir::Value Emitter::emitShaped(const PrimitiveCall &call, bool &handled) {
         if (!given)
           return unsupported(a->span, "an axis that is not a number");
         axis = *given;
+        continue;
+      }
+      if (auto *list = as<ListExpr>(a->value); list && list->checked->type->is(Kind::Tuple)) {
+        for (const Expr *element : list->elements) {
+          mlir::Value part = toDevice(emitAs(element, whole.getElement()));
+          if (!part)
+            return {};
+          parts.push_back(part);
+        }
         continue;
       }
       if (!a->value->checked->type->isTensor()) {
@@ -298,13 +368,13 @@ mlir::Value Emitter::emitShaped(const PrimitiveCall &call, bool &handled) {
 }
 
 // -------------------------------------------------------------------------------------------
-// making
+// construction
 
 mlir::Value Emitter::emitMaking(const PrimitiveCall &call, bool &handled) {
   handled = true;
   const Type *type = concrete(call.info->result);
   StringRef name = call.name;
-  // Sizes that only the run knows get their names before the type is made.
+  // Binds sizes known only at run time before the type is built.
   if (const Expr *shape = argument(call, "shape"); shape && as<ListExpr>(shape))
     emitShape(concrete(shape->checked->type), shape);
   for (StringRef count : {"n"})
@@ -351,10 +421,16 @@ mlir::Value Emitter::emitMaking(const PrimitiveCall &call, bool &handled) {
     if (!index)
       return {};
     SmallVector<ir::SizeAttr> sizes(tensor(index).getSizes());
+    // The indices, checked to be valid class labels.
+    ir::SizeAttr classes = result().getSizes().back();
+    mlir::Value numbers = create<ir::IotaOp>(
+        ir::TensorType::get(&shared.context, builder.getI32Type(), ArrayRef(classes)));
+    index = toDevice(index);
+    auto checked = create<ir::TakeOp>(tensor(index), numbers, index, builder.getI64IntegerAttr(0));
+    checked->setAttr(ir::kLabels, builder.getUnitAttr());
     sizes.push_back(ir::SizeAttr::get(&shared.context, int64_t(1)));
-    index = create<ir::ReshapeOp>(tensor(toDevice(index)).withSizes(sizes), toDevice(index));
-    mlir::Value hit =
-        elementwise("eq", {index, row(result().getSizes().back(), false)}, builder.getI1Type());
+    index = create<ir::ReshapeOp>(tensor(index).withSizes(sizes), checked);
+    mlir::Value hit = elementwise("eq", {index, row(classes, false)}, builder.getI1Type());
     return cast(hit, result().getElement());
   }
   if (name == "linspace") {
@@ -364,7 +440,7 @@ mlir::Value Emitter::emitMaking(const PrimitiveCall &call, bool &handled) {
     if (!start || !stop)
       return {};
     mlir::Value place = create<ir::IotaOp>(result());
-    // One value alone is the start.
+    // A single value is the start.
     mlir::Value steps =
         elementwise("maximum", {elementwise("sub", {cast(sizeValue(type->shape[0].dim), f32),
                                                     constantNumber(f32, 1, 0, false)}),
@@ -420,6 +496,13 @@ mlir::Value Emitter::emitHostCall(const PrimitiveCall &call, bool &handled) {
     }
     return length;
   }
+  if (name == "option") { // its value is not known to the checker
+    auto given = sema.givenNumbers.find(call.whole);
+    return given == sema.givenNumbers.end()
+               ? emit(call.given[1]->value)
+               : constantNumber(elementType(call.whole->checked->type->elem), 0, given->second,
+                                true);
+  }
   if (name == "Error") {
     if (!all(operands))
       return {};
@@ -438,7 +521,7 @@ mlir::Value Emitter::emitHostCall(const PrimitiveCall &call, bool &handled) {
         .getResult();
   }
   if (name == "fan_in" || name == "fan_out") {
-    // Of weights [in, out], or [out, in, window…].
+    // For weights [in, out], or [out, in, window…].
     const Type *shape = concrete(argument(call, "shape")->checked->type);
     Shape sizes = sema.types.substitute(shape->shape, instance.bindings);
     bool in = name == "fan_in";
@@ -499,28 +582,32 @@ mlir::Value Emitter::emitPrimitive(const PrimitiveCall &call) {
     return elementwise(name, operands, tests ? builder.getI1Type() : mlir::Type());
   }
   if (name == "softmax" || name == "log_softmax") {
-    mlir::Value x = toDevice(emit(argument(call, "x")));
+    mlir::Value x = toDevice(emitOperand(call, "x"));
     auto axes = staticInts(argument(call, "axis"));
     if (!x || !axes || axes->size() != 1)
       return x ? unsupported(call.whole->span, "an axis that is not a number") : x;
     for (int64_t &axis : *axes)
       axis += axis < 0 ? static_cast<int64_t>(tensor(x).rank()) : 0;
-    // Whatever is subtracted, the result is the same: no gradient needs to go through it.
-    mlir::Value largest = reduce("max", x, *axes, /*keep=*/true);
-    largest = create<ir::StopOp>(largest.getType(), largest);
-    mlir::Value shifted = elementwise("sub", {x, largest});
+    mlir::Value shifted = elementwise("sub", {x, largest(x, *axes)});
     mlir::Value powers = elementwise("exp", {shifted});
     mlir::Value sum = reduce("sum", powers, *axes, /*keep=*/true);
     if (name == "log_softmax")
       return elementwise("sub", {shifted, elementwise("log", {sum})});
-    // One division for a whole row (decision 26).
+    // One division per row (decision 26).
     mlir::Value one = constantNumber(elementOf(powers), 1, 1, /*isWhole=*/true);
     return elementwise("mul", {powers, elementwise("div", {one, sum}, elementOf(sum))});
   }
   if (name == "allclose") {
-    mlir::Value x = emit(argument(call, "x")), y = emit(argument(call, "y"));
+    mlir::Value x = emitOperand(call, "x"), y = emitOperand(call, "y");
     if (!x || !y)
       return {};
+    // A literal takes the type of the other operand.
+    if (elementOf(x) != elementOf(y)) {
+      const sema::Value *given = argument(call, "x")->checked;
+      bool first = given->constant == sema::Value::FloatConstant || given->dim;
+      mlir::Value &literal = first ? x : y;
+      literal = emitAs(argument(call, first ? "x" : "y"), elementOf(first ? y : x));
+    }
     mlir::Type element = elementOf(x);
     mlir::Value rtol = emitAs(argument(call, "rtol"), element);
     mlir::Value atol = emitAs(argument(call, "atol"), element);
@@ -530,7 +617,7 @@ mlir::Value Emitter::emitPrimitive(const PrimitiveCall &call) {
     mlir::Value allowed =
         elementwise("add", {elementwise("mul", {elementwise("abs", {y}), rtol}), atol});
     mlir::Type boolean = builder.getI1Type();
-    // Infinities are close to themselves alone.
+    // An infinity is close only to itself.
     mlir::Value close = elementwise("le", {distance, allowed}, boolean);
     mlir::Value finite = elementwise("isfinite", {y}, boolean);
     mlir::Value same = elementwise("eq", {x, y}, boolean);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Draws, and generators that are derived from others.
+// Random ops on counter-based generators (Philox: seed and counter), and derived generators.
 #include "IRGen/Emitter.h"
+#include "llvm/ADT/APFloat.h"
+#include <cmath>
 
 namespace mx::irgen {
 using namespace mlir;
@@ -17,14 +19,37 @@ mlir::Value Emitter::emitRandom(const PrimitiveCall &call) {
   for (StringRef parameter : {"mean", "std", "low", "high", "p", "logits"})
     if (const Expr *e = argument(call, parameter)) {
       mlir::Value v = parameter == "logits" ? emit(e) : emitAs(e, number);
-      // The draw compares logarithms in f32.
+      // The sampler compares logarithms in f32.
       if (v && parameter == "logits")
         v = cast(toDevice(v), builder.getF32Type());
       if (!v)
         return {};
       parameters.push_back(v);
     }
-  return draw(call, call.name, mlir::cast<ir::TensorType>(convert(type)), parameters);
+  auto result = mlir::cast<ir::TensorType>(convert(type));
+  mlir::Type element = result.getElement();
+  if (call.name == "uniform" && (element.isF16() || element.isBF16())) {
+    mlir::Value drawn = draw(call, call.name, result.withElement(builder.getF32Type()), parameters);
+    return drawn ? narrowBelow(drawn, parameters[1], element) : drawn;
+  }
+  return draw(call, call.name, result, parameters);
+}
+
+/// Casts x to a 16-bit type and keeps it below `high`: if rounding reaches `high`, takes the
+/// previous number. That is the nearest one to a number moved down by more than 0.5 and less than
+/// 1.5 ulp.
+mlir::Value Emitter::narrowBelow(mlir::Value x, mlir::Value high, mlir::Type element) {
+  const llvm::fltSemantics &kind = mlir::cast<mlir::FloatType>(element).getFloatSemantics();
+  double step = 1.25 * std::ldexp(1, -static_cast<int>(llvm::APFloat::semanticsPrecision(kind)));
+  double least = 0.75 * llvm::APFloat::getSmallest(kind).convertToDouble();
+  mlir::Type wide = elementOf(x);
+  mlir::Value rounded = cast(cast(x, element), wide);
+  mlir::Value down = elementwise(
+      "maximum", {elementwise("mul", {elementwise("abs", {rounded}), scalarLike(x, step)}),
+                  scalarLike(x, least)});
+  mlir::Value below = elementwise("lt", {rounded, high}, builder.getI1Type());
+  return cast(elementwise("select", {below, rounded, elementwise("sub", {rounded, down})}),
+              element);
 }
 
 mlir::Value Emitter::draw(const PrimitiveCall &call, StringRef kind, ir::TensorType result,
@@ -46,7 +71,7 @@ mlir::Value Emitter::draw(const PrimitiveCall &call, StringRef kind, ir::TensorT
   mlir::Value seed = part(0), counter = part(1);
   mlir::Value drawn =
       create<ir::RandomOp>(result, builder.getStringAttr(kind), seed, counter, parameters);
-  // What the counter moves on by: at least one block an element.
+  // The counter advances by at least one Philox block per element.
   ir::TensorType counts = kind == "categorical" ? tensor(parameters[0]) : result;
   ir::SizeTable &table = shared.context.getOrLoadDialect<ir::MxDialect>()->sizes();
   ir::SizeAttr elements;
@@ -68,7 +93,7 @@ mlir::Value Emitter::draw(const PrimitiveCall &call, StringRef kind, ir::TensorT
   return drawn;
 }
 
-/// FNV-1a, as the runtime does to names that only the run knows.
+/// FNV-1a, the hash that the runtime uses for names known only at run time.
 static uint64_t textHash(StringRef text) {
   uint64_t hash = 0xcbf29ce484222325;
   for (unsigned char c : text)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Statements, variables and the places that are assigned to.
+// Statements, variables and lvalues.
 #include "IRGen/Emitter.h"
 
 namespace mx::irgen {
@@ -12,7 +12,7 @@ mlir::Value Emitter::emitBlock(const Block *block, bool wanted) {
   return emitStmts(stmts, wanted);
 }
 
-/// After a statement that may leave early, the rest runs only if it did not.
+/// After a statement with early exits, the rest runs only if none was taken.
 mlir::Value Emitter::emitStmts(llvm::ArrayRef<Stmt *> stmts, bool wanted) {
   mlir::Value value;
   for (size_t i = 0; i < stmts.size() && !shared.failed; ++i) {
@@ -23,8 +23,8 @@ mlir::Value Emitter::emitStmts(llvm::ArrayRef<Stmt *> stmts, bool wanted) {
       continue;
     StmtKind kind = stmts[i]->kind;
     if (kind == StmtKind::Return || kind == StmtKind::Break || kind == StmtKind::Continue)
-      return {}; // what follows never runs
-    // The value of the rest is the block's; only functions have one here, and they keep it in
+      return {}; // the rest is unreachable
+    // The value of the rest is the block's value; only functions have one here, and they keep it in
     // returnValue.
     llvm::ArrayRef<Stmt *> rest = stmts.drop_front(i + 1);
     Variables assigned;
@@ -102,7 +102,7 @@ mlir::Value Emitter::emitStmt(const Stmt *stmt, bool wanted) {
   case StmtKind::Nominal:
   case StmtKind::TypeDef:
   case StmtKind::Test:
-  case StmtKind::Func: // a local function is emitted where it is called
+  case StmtKind::Func: // a local function is emitted at its calls
     break;
   case StmtKind::Error:
     unsupported(stmt->span, "this statement");
@@ -123,7 +123,7 @@ void Emitter::emitAssert(const Assert *stmt) {
     return;
   std::string written = sema.textOf(stmt->condition->outerSpan);
   if (stmt->message && !inGraph) {
-    // The message is worked out only if it is needed.
+    // The message is evaluated only if the assertion fails.
     Variables assigned;
     assignedIn(stmt->message, assigned);
     conditional(
@@ -143,8 +143,8 @@ void Emitter::emitAssert(const Assert *stmt) {
 
 void Emitter::emitLet(const Let *let) {
   const sema::Value *known = let->value->checked;
-  // A type that names sizes of the value binds them: `let i: i32[K] = nonzero(m)`.
-  // A literal takes the elements of the written type at once: f64 digits are not those of f32.
+  // A type annotation binds sizes of the value: `let i: i32[K] = nonzero(m)`. A literal takes the
+  // annotated element type directly: f64 digits are not those of f32.
   Symbol *only = let->pattern->parts.empty() ? let->pattern->symbol : nullptr;
   bool adapts = only && only->type && only->type->isTensor() && known && known->type->isTensor();
   mlir::Value value = adapts ? emitAs(let->value, elementType(only->type->elem)) : emit(let->value);
@@ -158,10 +158,10 @@ void Emitter::emitLet(const Let *let) {
   }
   if (known && known->type->isTensor())
     adoptSizes(value, concrete(known->type));
-  // Sizes that the written type names are those of the value.
+  // Sizes that the annotation names are those of the value.
   if (only && only->type && only->type->isTensor())
     adoptSizes(value, concrete(only->type));
-  // Where only the run knows them, the written names are names of their own.
+  // Sizes known only at run time get the annotated names.
   if (adapts && value.getDefiningOp<ir::NativeOp>())
     value = fit(value, variableType(only));
   bindPattern(let->pattern, value);
@@ -195,19 +195,22 @@ mlir::Type Emitter::variableType(Symbol *symbol) {
 
 void Emitter::define(Symbol *symbol, mlir::Value value) {
   if (instance.function && llvm::is_contained(instance.function->fed, symbol))
-    return; // the caller's value stands
+    return; // the caller's value is kept
   mlir::Type type = variableType(symbol);
   if (isa<ir::TensorType>(value.getType()) && isa<ir::TensorType>(type)) {
-    // The written type may say the same sizes in other words; the value's own are as good.
+    // The annotation may write equal sizes differently; the value's own are as good.
     ir::TensorType have = tensor(value), want = mlir::cast<ir::TensorType>(type);
     if (have.isHost() != want.isHost() || have.getElement() != want.getElement() ||
         symbol->bind == BindKind::Var)
       value = fit(value, type);
   }
   if (symbol->value.host && symbol->value.dim && isHost(value))
-    if (auto atom = sema.dims.asSymbol(symbol->value.dim); atom && !sizeNames.count(*atom))
-      if (sema.dims.symbolInfo(*atom).role == SymbolRole::HostInt && !inGraph)
+    if (auto atom = sema.dims.asSymbol(symbol->value.dim); atom && !sizeNames.count(*atom)) {
+      SymbolRole role = sema.dims.symbolInfo(*atom).role;
+      bool isOfRun = role == SymbolRole::HostInt || role == SymbolRole::LoopIndex;
+      if ((role == SymbolRole::HostInt && !inGraph) || (isOfRun && isUsedAsSize(*atom)))
         bindSize(*atom, value);
+    }
   if (shared.globals.count(symbol)) {
     create<ir::GlobalStoreOp>(builder.getStringAttr(shared.globalName(*symbol)), value);
     return;
@@ -224,7 +227,7 @@ mlir::Value Emitter::read(Symbol *symbol) {
   if (shared.globals.count(symbol))
     return create<ir::GlobalLoadOp>(variableType(symbol),
                                     builder.getStringAttr(shared.globalName(*symbol)));
-  // A parameter of the constructor, kept with the model.
+  // A parameter of the constructor, stored in the model.
   if (instance.function && instance.function->owner)
     for (const sema::ParamInfo &param : instance.function->owner->params)
       if (param.symbol == symbol) {
@@ -234,7 +237,7 @@ mlir::Value Emitter::read(Symbol *symbol) {
         return create<ir::GetOp>(aggregate.getParts()[part], object,
                                  builder.getI64IntegerAttr(static_cast<int64_t>(part)));
       }
-  // A module's `const`: pure, so it is worked out where it is used.
+  // A module's `const`: pure, so it is evaluated at its uses.
   if (symbol->bind == BindKind::Const && symbol->initial)
     return emit(symbol->initial);
   if (mlir::Value v = emitConstant(symbol->value, symbol->type))
@@ -281,7 +284,7 @@ size_t Emitter::fieldIndex(const NominalInfo &nominal, StringRef name) {
 }
 
 // -------------------------------------------------------------------------------------------
-// places
+// lvalues
 
 void Emitter::assign(const Expr *place, mlir::Value value) {
   if (!value)

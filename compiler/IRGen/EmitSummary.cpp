@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// summary(net, x): the rows of the table as arguments of the runtime's function that prints it, in
-// the order of the fields. The call of the model stands in a branch that never runs; the pass
-// Summarize reads outputs and costs off it.
+// summary(net, x): passes the rows of the table to the runtime function that prints it, in the
+// order of the fields. The call of the model is in a branch that never runs; the pass Summarize
+// derives output shapes and costs from it.
 #include "IRGen/Emitter.h"
 #include "dialects/mx/Marks.h"
 
@@ -59,7 +59,7 @@ void Emitter::emitSummary(const PrimitiveCall &call) {
   auto found = sema.summaryCalls.find(call.whole);
   bool isCalled = found != sema.summaryCalls.end() && found->second;
   if (isCalled) {
-    // The inputs are computed, once; sizes that they bring get their names outside of the branch.
+    // The inputs are computed once; the sizes that they define are bound outside of the branch.
     for (const Argument *input : call.given.drop_front())
       if (!emit(input->value))
         return;

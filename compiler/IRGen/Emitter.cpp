@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Types, sizes and conversions between host and device.
+// Conversion of types and sizes, constants, and copies between host and device.
 #include "IRGen/Emitter.h"
 
 namespace mx::irgen {
@@ -57,7 +57,7 @@ mlir::Type Emitter::convert(const Type *written, bool host) {
   switch (type->kind) {
   case Kind::Tensor: {
     mlir::Type element = elementType(type->elem);
-    // The host has no numbers of 16 bits.
+    // The host has no 16-bit scalars.
     if (host && type->shape.empty() && !element.isF16() && !element.isBF16())
       return ir::TensorType::host(element);
     return ir::TensorType::get(context, element, sizesOf(type->shape), StringAttr::get(context));
@@ -140,7 +140,33 @@ ir::AggregateType Emitter::convertNominal(const Type *type) {
 // --------------------------------------------------------------------------------------------
 // sizes
 
-/// The checker's size in the IR's names.
+std::map<AtomId, std::string>::iterator Emitter::giveName(AtomId atom) {
+  std::string name = sizeName(sema, atom);
+  int count = nameCounts[name]++;
+  return sizeNames.emplace(atom, count ? name + "$" + std::to_string(count) : name).first;
+}
+
+/// The variable that holds the value of a size, if it can be read here.
+Symbol *Emitter::variableOf(AtomId atom) {
+  SymbolRole role = sema.dims.symbolInfo(atom).role;
+  if ((role != SymbolRole::HostInt && role != SymbolRole::LoopIndex) ||
+      !builder.getInsertionBlock())
+    return nullptr;
+  Dim size = sema.dims.symbol(atom);
+  // Its first use as a size may have been in a block that has ended.
+  for (auto &[symbol, first] : sema.runSizes)
+    if (first == size)
+      if (auto *variable = const_cast<Symbol *>(symbol);
+          values.count(variable) || (shared.globals.count(variable) && !inGraph))
+        return variable;
+  for (Symbol &symbol : sema.symbols)
+    if (symbol.kind == sema::SymbolKind::Variable && symbol.value.host && symbol.value.dim == size &&
+        (values.count(&symbol) || (shared.globals.count(&symbol) && !inGraph)))
+      return &symbol;
+  return nullptr;
+}
+
+/// Translates the checker's size to names of the IR.
 Dim Emitter::inTable(Dim dim) {
   ir::SizeTable &table = shared.context.getOrLoadDialect<ir::MxDialect>()->sizes();
   std::lock_guard guard(table.lock);
@@ -154,11 +180,14 @@ Dim Emitter::inTable(Dim dim) {
         factor = table.dims.floorDiv(over, under);
       } else {
         auto found = sizeNames.find(atom);
+        // A variable that is a size, of the module or of an earlier input: its value is available.
+        if (Symbol *variable = found == sizeNames.end() ? variableOf(atom) : nullptr) {
+          found = giveName(atom);
+          create<ir::BindSizeOp>(toHost(read(variable)), found->second);
+        }
         if (found == sizeNames.end()) {
-          // A size that only the run will know: whoever makes the value names it (adoptSizes).
-          std::string name = sizeName(sema, atom);
-          int count = nameCounts[name]++;
-          found = sizeNames.emplace(atom, count ? name + "$" + std::to_string(count) : name).first;
+          // A size known only at run time: it is bound when the value is created (adoptSizes).
+          found = giveName(atom);
           awaited.insert(atom);
         }
         factor = table.named(found->second);
@@ -197,7 +226,8 @@ bool Emitter::isBound(Dim dim) {
 }
 
 void Emitter::bindSize(AtomId atom, Value value) {
-  size(sema.dims.symbol(atom)); // gives it a name
+  if (!sizeNames.count(atom))
+    giveName(atom);
   awaited.erase(atom);
   create<ir::BindSizeOp>(toHost(value), sizeNames[atom]);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Generates one body. Variables are SSA values, renamed at each assignment; control flow carries
-// those that a block assigns. Its parts, each a file of this folder:
-//   Emitter      types, sizes, conversions      EmitStmt     statements, patterns, places
+// IR generation of one body, in SSA form: variables are SSA values, renamed at each assignment;
+// control flow carries the variables that a block assigns. Its parts, each a file of this folder:
+//   Emitter      types, sizes, conversions      EmitStmt     statements, patterns, lvalues
 //   EmitExpr     expressions                    EmitControl  if, for, while, early exits, try
 //   EmitCall     calls, constructors, closures  EmitPrimitive  builtins
 //   EmitIndex    x[…]                           EmitGraph    graph { } and functions as a whole
@@ -23,7 +23,7 @@ using mlir::SmallVectorImpl;
 using sema::Kind;
 using sema::Type;
 
-/// What all bodies of a module share.
+/// State shared by all bodies of a module.
 struct Shared {
   Shared(mlir::MLIRContext &context, sema::Sema &sema, const Options &options)
       : context(context), sema(sema), options(options), instances(sema) {}
@@ -32,17 +32,21 @@ struct Shared {
   const Options &options;
   Instances instances;
   mlir::ModuleOp module;
-  /// Variables of the top level that functions use: they live in the VM's globals.
+  /// Top-level variables that functions use: they live in the VM's globals.
   llvm::DenseSet<const Symbol *> globals;
-  std::string globalName(const Symbol &symbol) const {
-    return irgen::globalName(symbol, options.keepNames);
+  /// A second variable that shadows the first of the same name gets a name of its own here.
+  std::string globalName(const Symbol &symbol) {
+    std::string name = irgen::globalName(symbol, options.keepNames);
+    const Symbol *first = named.try_emplace(name, &symbol).first->second;
+    return first == &symbol ? name : irgen::globalName(symbol, /*keepNames=*/true);
   }
+  std::map<std::string, const Symbol *> named;
   std::set<uint64_t> notedGraphs; ///< file and offset of graphs that run op by op
   int graphBlocks = 0;
   bool failed = false;
 };
 
-/// Asks for an instance of each graph that the module exports (Exports.cpp).
+/// Requests an instance of each graph that the module exports (Exports.cpp).
 void queueExports(Shared &shared, const sema::ModuleInfo &module, std::vector<Exported> &out);
 
 class Emitter {
@@ -50,14 +54,14 @@ class Emitter {
   friend class Comprehender;
 
 public:
-  /// Not passed: it decides what code is made.
+  /// Compile-time parameters select the generated code and are not passed.
   static bool isDropped(const sema::ParamInfo &param) { return isSettled(param); }
   Emitter(Shared &shared, Instance &instance);
 
-  /// The whole function of the instance.
+  /// Emits the whole function of the instance.
   void emitFunction();
   void emitConstructor();
-  /// A function for calls from outside (EmitEntry.cpp); the instance is around `target`.
+  /// Emits a wrapper for calls from outside (EmitEntry.cpp); the instance wraps `target`.
   void emitEntry(Instance &target, const sema::CallInfo &call);
   /// Statements of the top level, or of a `test` block.
   void emitTopLevel(const List<ast::Stmt *> &items, StringRef name, std::string *resultGlobal);
@@ -72,17 +76,19 @@ private:
   const Type *concrete(const Type *type) { return sema.types.substitute(type, instance.bindings); }
   sema::Elem concrete(sema::Elem elem);
   mlir::Type elementType(sema::Elem elem);
-  /// The IR's type of a value of this type; `host`: numbers are computed at once.
+  /// Converts a type to the IR; `host`: scalars are computed eagerly on the host.
   mlir::Type convert(const Type *type, bool host = false);
   ir::AggregateType convertNominal(const Type *type);
   ir::SizeAttr size(Dim dim);
   Dim inTable(Dim dim);
   SmallVector<ir::SizeAttr> sizesOf(const Shape &shape);
-  /// A size of the checker as a number of the host.
+  /// A size of the checker as a host scalar.
   mlir::Value sizeValue(Dim dim);
   std::optional<int64_t> number(Dim dim);
   void bindSize(AtomId atom, mlir::Value value);
-  /// Names of sizes that only the run knows, taken from the value that has them.
+  std::map<AtomId, std::string>::iterator giveName(AtomId atom);
+  Symbol *variableOf(AtomId atom);
+  /// Binds the names of sizes known only at run time to the sizes of the value.
   void adoptSizes(mlir::Value value, const Type *type);
   bool isBound(Dim dim);
   mlir::Value constantInt(int64_t value);
@@ -92,7 +98,7 @@ private:
   mlir::Value cast(mlir::Value value, mlir::Type element);
   mlir::Value toHost(mlir::Value value);
   mlir::Value toDevice(mlir::Value value);
-  /// Makes a value fit a type: host to device or back, and nothing else.
+  /// Converts a value to a type: host to device or back, and nothing else.
   mlir::Value fit(mlir::Value value, mlir::Type type);
   mlir::Value undefined(mlir::Type type);
   mlir::Value unsupported(Span span, const std::string &what);
@@ -104,9 +110,10 @@ private:
   /// Whether the expression is watched (S20).
   const sema::Tap *tapAt(const ast::Expr *e) const;
   mlir::Value emitKind(const ast::Expr *e);
-  /// As an operand with these elements: literals and sizes take them.
+  /// Emits an operand with these elements: literals and sizes adapt to them.
   mlir::Value emitAs(const ast::Expr *e, mlir::Type element);
   mlir::Value emitHostInt(const ast::Expr *e);
+  std::optional<bool> staticCondition(const ast::Expr *e);
   mlir::Value emitCondition(const ast::Expr *e);
   mlir::Value emitConstant(const sema::Value &known, const Type *type);
   mlir::Value emitName(const ast::Name *e);
@@ -143,17 +150,21 @@ private:
 
   // ---- EmitControl.cpp
   using Variables = llvm::SetVector<Symbol *>;
-  /// The symbol that stands for the model of a method.
+  /// The symbol of a method's receiver.
   Symbol *selfSymbol();
   void assignedIn(const ast::Block *block, Variables &out);
   void assignedIn(const ast::Stmt *stmt, Variables &out);
   void assignedIn(const ast::Expr *e, Variables &out);
   void usedIn(const ast::Block *block, Variables &out);
   void usedIn(const ast::Expr *e, Variables &out);
+  void sizesIn(const ast::Block *block, std::set<AtomId> &out);
+  void sizesIn(const ast::Stmt *stmt, std::set<AtomId> &out);
+  void sizesIn(const ast::Expr *e, std::set<AtomId> &out);
+  bool isUsedAsSize(AtomId atom);
   /// Whether the expression reads one of these.
   bool mentions(const ast::Expr *e, ArrayRef<Symbol *> symbols);
   Symbol *rootOf(const ast::Expr *place);
-  /// Those that are live outside of what is about to be generated.
+  /// Those that are live outside of the code about to be generated.
   SmallVector<Symbol *> carriedBy(const Variables &assigned);
   mlir::Value emitIf(const ast::If *e, bool wanted);
   mlir::Value conditional(mlir::Value condition, const Variables &assigned, mlir::Type resultType,
@@ -178,14 +189,14 @@ private:
   void emitReturn(const ast::Return *stmt);
   /// Whether control may leave the statement early, and how.
   enum Exit : uint8_t { NoExit = 0, Breaks = 1, Continues = 2, Returns = 4 };
-  /// Whether it prints, itself or through what it calls.
+  /// Whether it prints, itself or through its callees.
   bool printsIn(const ast::Block *block);
-  /// Once for each graph: compiled code cannot print yet.
+  /// Reported once per graph: compiled code cannot print yet.
   void noteOpByOp(Span span, const std::string &what);
   uint8_t exitsOf(const ast::Stmt *stmt);
   uint8_t exitsOf(const ast::Block *block);
   uint8_t exitsOf(const ast::Expr *e);
-  /// What says that the rest of a block is skipped, for the exits given.
+  /// The flag that skips the rest of a block, for the exits given.
   mlir::Value skipping(uint8_t exits);
 
   // ---- EmitCall.cpp
@@ -205,6 +216,7 @@ private:
   mlir::Value emitLambda(const ast::Lambda *e);
   mlir::Value functionValue(FunctionInfo &function, const Type *type, Span span);
   Bindings bindingsAt(const sema::CallInfo &info);
+  mlir::Value endlessCall(const ast::Expr *whole, const Instance &target);
   /// The default of a parameter, checked.
   const ast::Expr *defaultOf(const sema::ParamInfo &param, FunctionInfo &f);
   SmallVector<mlir::Value> callSymbol(Instance &callee, ArrayRef<mlir::Value> args,
@@ -221,7 +233,7 @@ private:
     const ast::Expr *whole;
     StringRef name;
     const sema::CallInfo *info;
-    ArrayRef<const ast::Argument *> given; ///< as written, for those with any number of arguments
+    ArrayRef<const ast::Argument *> given; ///< as written, for variadic primitives
   };
   mlir::Value emitPrimitive(const PrimitiveCall &call);
   mlir::Value emitReduction(const PrimitiveCall &call);
@@ -229,18 +241,23 @@ private:
   bool arrayParts(const ast::Expr *e, SmallVectorImpl<mlir::Value> &parts);
   mlir::Value emitMaking(const PrimitiveCall &call, bool &handled);
   mlir::Value emitRandom(const PrimitiveCall &call);
-  /// A draw of the call's generator, which moves on; the parameters are given.
+  /// Samples from the call's generator, which advances; the parameters are given.
   mlir::Value draw(const PrimitiveCall &call, StringRef kind, ir::TensorType result,
                    ArrayRef<mlir::Value> parameters);
   mlir::Value forkRng(mlir::Value generator, mlir::Value name);
   mlir::Value deriveRng(const ast::Expr *whole, const sema::CallInfo &info);
   mlir::Value emitHostCall(const PrimitiveCall &call, bool &handled);
   const ast::Expr *argument(const PrimitiveCall &call, StringRef name);
+  mlir::Value emitOperand(const PrimitiveCall &call, StringRef name);
   std::optional<bool> staticBool(const PrimitiveCall &call, StringRef name);
   std::optional<int64_t> staticInt(const ast::Expr *e);
   std::optional<SmallVector<int64_t>> staticInts(const ast::Expr *e);
   mlir::Value reduce(StringRef op, mlir::Value x, ArrayRef<int64_t> axes, bool keep);
   mlir::Value mean(mlir::Value x, ArrayRef<int64_t> axes, bool keep);
+  mlir::Value largest(mlir::Value x, ArrayRef<int64_t> axes);
+  mlir::Value rootOrZero(mlir::Value x);
+  mlir::Value narrowBelow(mlir::Value x, mlir::Value high, mlir::Type element);
+  mlir::Value norm(mlir::Value x, ArrayRef<int64_t> axes, bool keep);
   ir::TensorType tensor(mlir::Value value) { return mlir::cast<ir::TensorType>(value.getType()); }
   mlir::Value scalarLike(mlir::Value like, double value);
   mlir::Value scalarSize(Dim count, mlir::Type element);
@@ -248,7 +265,7 @@ private:
   // ---- EmitData.cpp
   mlir::Type convertLoader();
   mlir::Type convertProgress(const Type *type);
-  /// Calls a function of the runtime; without a result type it gives nothing.
+  /// Calls a runtime function; without a result type it returns nothing.
   mlir::Value native(StringRef name, mlir::Type result, ArrayRef<mlir::Value> args);
   mlir::Value part(mlir::Value aggregate, int64_t index);
   mlir::Value withPart(mlir::Value aggregate, int64_t index, mlir::Value value);
@@ -291,7 +308,7 @@ private:
   // ---- EmitLeaves.cpp
   struct LeafPath {
     std::string name;                ///< `blocks.3.w`
-    SmallVector<std::string> fields; ///< of each step; a number steps into an array
+    SmallVector<std::string> fields; ///< per step; a number indexes an array
     const Type *type = nullptr;
   };
   bool isLeaves(const ast::Expr *iterable);
@@ -308,9 +325,9 @@ private:
 
   // ---- EmitGraph.cpp
   mlir::Value emitGraphBlock(const ast::GraphBlock *e);
-  /// This body's instance for a block that becomes a function of its own: it gets all sizes that
-  /// have a name here, and sizesFor says their values at the call.
-  Instance outlined() const;
+  /// This body's instance for a block that is outlined: it gets all sizes with a name here;
+  /// sizesFor returns their values at the call.
+  Instance outlined(const std::set<AtomId> *only = nullptr) const;
   mlir::ArrayAttr sizesFor(const Instance &block);
   mlir::Value withFetched(mlir::Value result, mlir::Type type, bool early);
   mlir::Value fetched(Symbol *symbol);
@@ -325,15 +342,17 @@ private:
 
   llvm::DenseMap<Symbol *, mlir::Value> values; ///< current values; cells hold their cell
   std::map<AtomId, std::string> sizeNames;      ///< sizes that have a name here
-  std::set<AtomId> awaited; ///< those that a type named before their value is there
+  std::set<AtomId> awaited; ///< named by a type before their value exists
   std::map<std::string, int> nameCounts;
-  std::set<AtomId> adopted; ///< sizes of the run that have their value
+  std::set<AtomId> adopted; ///< run-time sizes that have their value
   Symbol selfPlaceholder;   ///< stands for the receiver among variables
   Symbol rngPlaceholder, returnedFlag, returnValue, brokenFlag, continuedFlag;
   const Type *resultType = nullptr; ///< declared; null if there is none
   SmallVector<Symbol *> mutParams;
+  List<ast::Stmt *> topLevel; ///< the statements, if this is not a function
+  std::shared_ptr<std::set<AtomId>> sizesOfBody; ///< null until first queried
   bool inGraph = false;
-  /// Marks what is made inside of an `on`; the pass Place gives devices to types (S16).
+  /// Marks ops created inside of an `on`; the pass Place assigns devices to types (S16).
   struct Marker : mlir::OpBuilder::Listener {
     mlir::StringAttr device; ///< of the innermost `on`, or null
     void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) override {
@@ -341,12 +360,12 @@ private:
         op->setAttr(ir::kOn, device);
     }
   } marker;
-  std::string leafPath; ///< of the turn of the innermost loop over leaves
+  std::string leafPath; ///< of the current iteration of the innermost loop over leaves
 };
 
-/// A new module for the program `module` holds; its variables are known.
+/// Creates a module for the program in `module`; its variables are known.
 mlir::OwningOpRef<mlir::ModuleOp> beginModule(Shared &shared, const sema::ModuleInfo &module);
-/// Generates all that was asked for so far, and what that asks for.
+/// Generates all requested instances, transitively.
 void emitPending(Shared &shared);
 
 } // namespace mx::irgen

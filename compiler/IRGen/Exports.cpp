@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Exported graphs: what other programs call, so nobody in this one says for which types.
+// Exported graphs: called by other programs, so no call in this one fixes their types.
 #include "IRGen/Emitter.h"
 
 namespace mx::irgen {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Instances of generic functions and constructors (monomorphisation).
 #include "IRGen/Instance.h"
 #include <algorithm>
 #include <cctype>
@@ -36,7 +38,7 @@ void Instances::genericsOf(const NominalInfo &nominal, std::vector<AtomId> &dims
         dims.push_back(*id);
 }
 
-/// A static size that is a number is part of the instance: it may be an axis, or decide an `if`.
+/// A constant static size is part of the instance: it may be an axis, or decide an `if`.
 static std::optional<int64_t> fixedSize(const Sema &sema, AtomId atom, const Bindings &bindings) {
   if (sema.dims.symbolInfo(atom).role != SymbolRole::Static)
     return std::nullopt;
@@ -70,7 +72,6 @@ std::string Instances::uniqueName(const std::string &name) {
   return count == 0 ? name : name + "$" + std::to_string(count);
 }
 
-/// The size names that a type mentions, each once.
 void Instances::symbolsIn(const Type *type, std::vector<AtomId> &out) const {
   std::vector<AtomId> found;
   auto inShape = [&](const Shape &shape) {
@@ -155,7 +156,14 @@ std::string Instances::key(const CallInfo &call) const {
   return keyOf(call.function, dims, packs, call.bindings);
 }
 
-Instance &Instances::of(FunctionInfo &function, const Bindings &bindings, bool asGraph) {
+bool Instances::isEndless(const Instance &instance) const {
+  auto found = nestedCounts.find(instance.function);
+  return instance.nested > kMostNested ||
+         (instance.nested > 0 && found != nestedCounts.end() && found->second > kMostOfOne);
+}
+
+Instance &Instances::of(FunctionInfo &function, const Bindings &bindings, bool asGraph,
+                        const Instance *askedBy) {
   std::vector<AtomId> dims;
   std::vector<PackId> packs;
   genericsOf(function, dims, packs);
@@ -167,6 +175,14 @@ Instance &Instances::of(FunctionInfo &function, const Bindings &bindings, bool a
   slot = &made;
   made.function = &function;
   made.isGraph = asGraph;
+  made.kept = &made;
+  made.askedBy = askedBy ? askedBy->kept : nullptr;
+  for (const Instance *outer = made.askedBy; outer; outer = outer->askedBy)
+    if (outer->function == &function) {
+      made.nested = outer->nested + 1;
+      ++nestedCounts[&function];
+      break;
+    }
   std::string home = function.owner ? function.owner->name + "." : "";
   if (function.module && function.module->isStd && function.module->name != "prelude")
     home = function.module->name + "." + home;
@@ -184,6 +200,7 @@ Instance &Instances::eagerTwin(const Instance &graph) {
     return *slot;
   Instance &made = all.emplace_back(graph);
   slot = &made;
+  made.kept = &made;
   made.isGraph = false;
   made.symbol = uniqueName(graph.symbol + "$eager");
   pending.push_back(&made);
@@ -225,7 +242,7 @@ std::vector<Dim> Instances::sizesAt(const Instance &instance, const Bindings &bi
     } else if (auto found = bindings.dims.find(size.atom); found != bindings.dims.end()) {
       value = found->second;
     }
-    // A name that nothing at this use depends on.
+    // No type at this use depends on the name.
     out.push_back(value ? value : sema.dims.constant(0));
   }
   return out;

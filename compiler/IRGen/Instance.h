@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a body is generated for: a function with its generic names settled, except sizes.
+// Instances (monomorphisation): a function with its generic names resolved, except sizes.
 #pragma once
 #include "IRGen/IRGen.h"
 #include <deque>
@@ -13,31 +13,36 @@ using sema::FunctionInfo;
 using sema::NominalInfo;
 using sema::Symbol;
 
-/// A size that the function gets from its callers: the checker's symbol and its name in the IR.
-/// Sizes of a pack are symbols made for the instance.
+/// A size that callers pass to the function: the checker's symbol and its name in the IR. Sizes of
+/// a pack are symbols created for the instance.
 struct SizeParam {
   AtomId atom = 0;
   std::string name;
   PackId pack = 0; ///< the pack it is entry `index` of, or 0
   size_t index = 0;
-  /// It is the caller's own: a model type that the function is made for mentions it.
+  /// It belongs to the caller: a model type that the function is instantiated for mentions it.
   bool isCallers = false;
 };
 
-/// What the IR calls a size: its name in the program as one word. (The size `len(text)` has an
-/// expression for a name.)
+/// The name of a size in the IR: its name in the program as one identifier. (The size `len(text)`
+/// is named by an expression.)
 std::string sizeName(const sema::Sema &sema, AtomId atom);
 
 struct Instance {
   FunctionInfo *function = nullptr;
-  NominalInfo *construct = nullptr; ///< builds a value of this type instead
+  NominalInfo *construct = nullptr; ///< if set, constructs a value of this type
   std::string symbol;               ///< in the module
-  /// Element types, model types and static values as they are here; packs as symbols of `sizes`;
-  /// static sizes that are numbers.
+  /// Concrete element types, model types and static values; packs as symbols of `sizes`; static
+  /// sizes that are constants.
   Bindings bindings;
   std::vector<SizeParam> sizes;
   const sema::Type *self = nullptr; ///< of a method or constructor
   bool isGraph = false;
+  /// Nesting depth of instances of this function on the path here.
+  int nested = 0;
+  /// The instance whose body requested this one first; null for those of the top level.
+  const Instance *askedBy = nullptr;
+  const Instance *kept = nullptr; ///< this one, or the original if this is a copy for a block
 };
 
 class Instances {
@@ -46,14 +51,22 @@ public:
 
   /// The instance of `function` for a call with `bindings` (already in terms of concrete elements
   /// and types). New ones are queued in `pending`.
-  Instance &of(FunctionInfo &function, const Bindings &bindings, bool asGraph);
+  Instance &of(FunctionInfo &function, const Bindings &bindings, bool asGraph,
+               const Instance *askedBy = nullptr);
+  /// A function with static arguments may call itself with others. More than this many on one path,
+  /// or in total, are rejected as endless.
+  static constexpr int kMostNested = 256, kMostOfOne = 4096;
+  bool isEndless(const Instance &instance) const;
   /// The same function as host code.
   Instance &eagerTwin(const Instance &graph);
   Instance &ofConstructor(const sema::Type *type);
-  /// What tells the instance of a call from others.
+  /// The key that distinguishes the instance of a call.
   std::string key(const sema::CallInfo &call) const;
-  /// The instance's sizes at one use, from what the caller bound.
+  /// The instance's sizes at one use, from the caller's bindings.
   std::vector<Dim> sizesAt(const Instance &instance, const Bindings &bindings) const;
+
+  /// The size names that a type mentions, each once.
+  void symbolsIn(const sema::Type *type, std::vector<AtomId> &out) const;
 
   std::deque<Instance *> pending;
 
@@ -61,10 +74,10 @@ private:
   sema::Sema &sema;
   std::deque<Instance> all;
   std::map<std::string, Instance *> byKey;
-  std::map<std::string, int> names;
+  std::map<std::string, int> names{{"main", 1}}; ///< top-level statements are `main`
+  std::map<const FunctionInfo *, int> nestedCounts;
 
   std::string uniqueName(const std::string &name);
-  void symbolsIn(const sema::Type *type, std::vector<AtomId> &out) const;
   void settle(Instance &instance, const std::vector<AtomId> &dims, const std::vector<PackId> &packs,
               const Bindings &bindings);
   std::string keyOf(const void *what, const std::vector<AtomId> &dims,

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The combining functions of reductions: identity, combine, and argmax/argmin with an index.
 #include "Lowering/Combine.h"
+#include "dialects/mx/Marks.h"
 
 using namespace mlir;
 using namespace mx::ir;
@@ -18,7 +21,9 @@ Combiner::Combiner(KernelEmitter &e, Operation *op)
     type = e.b.getF32Type();
 }
 bool Combiner::hasIndex() const { return isa<ArgmaxOp, ArgminOp>(op); }
-bool Combiner::hasEmpty() const { return !isa<MaxOp, MinOp, ArgmaxOp, ArgminOp>(op); }
+bool Combiner::hasEmpty() const {
+  return op->hasAttr(kTotal) || !isa<MaxOp, MinOp, ArgmaxOp, ArgminOp>(op);
+}
 
 bool Combiner::isExact() const {
   return isa<MaxOp, MinOp, AnyOp, AllOp>(op) || (isa<SumOp, ProdOp>(op) && !isFloat());
@@ -38,7 +43,7 @@ Value Combiner::limit(bool largest) {
 }
 Partial Combiner::identity(Value isEmpty) {
   if (isa<SumOp>(op)) {
-    // -0.0 changes nothing, while 0.0 would turn -0.0 into itself.
+    // -0.0 changes nothing, while 0.0 + -0.0 is 0.0.
     if (isFloat())
       return {e.choose(isEmpty, e.constantOf(type, 0), e.constantOf(type, -0.0)), {}};
     return {e.constantOf(type, 0), {}};
@@ -48,7 +53,7 @@ Partial Combiner::identity(Value isEmpty) {
   if (isa<AnyOp>(op))
     return {e.constantOf(type, 0), {}};
   Value index;
-  if (hasIndex()) // later than any place, so that this never wins
+  if (hasIndex()) // after any index, so that this never wins
     index = e.constantOf(e.b.getI32Type(), std::numeric_limits<int32_t>::max());
   return {limit(isa<MinOp, ArgminOp>(op)), index};
 }
@@ -62,7 +67,7 @@ Partial Combiner::first(Value x, Value index) {
   return {x, index};
 }
 
-/// Whether y takes the place of x: it is larger (smaller), or the first NaN, or equal and earlier.
+/// Whether y replaces x: it is larger (smaller), or the first NaN, or equal and earlier.
 Value Combiner::isBetter(Partial x, Partial y) {
   bool largest = isa<ArgmaxOp>(op);
   Value earlier = e.compare(CmpIPredicate::slt, y.index, x.index);

@@ -1,43 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What reductions do to two elements. Floats of 16 bits are accumulated in f32 and rounded at the
-// end.
+// How reductions combine two elements. 16-bit floats are accumulated in f32 and rounded at the end.
 #pragma once
 #include "Lowering/Evaluate.h"
 
 namespace mx::lowering {
 
-/// One element under way: a value, and its place for argmax and argmin.
+/// A partial result: a value, and its index for argmax and argmin.
 struct Partial {
   Value value, index = {};
 };
 
-/// What one op does to its elements.
+/// The combining function of one reduction op.
 class Combiner {
 public:
   Combiner(KernelEmitter &e, mlir::Operation *op);
 
   mlir::Operation *op;
-  mlir::Type type; ///< what is accumulated
+  mlir::Type type; ///< of the accumulator
 
   bool hasIndex() const;
-  /// There is a result for no elements.
+  /// The result of no elements is defined.
   bool hasEmpty() const;
   /// Every order of the elements gives the same result.
   bool isExact() const;
   Partial identity(Value isEmpty);
   Partial first(Value x, Value index);
   Partial combine(Partial x, Partial y);
-  /// The largest or smallest of f32, for which zeros need care: 0.0 counts as more than -0.0.
+  /// Max or min of f32, for which zeros need care: 0.0 counts as larger than -0.0.
   bool hasZeros() const;
-  /// The same as combine(), but of 0.0 and -0.0 it gives either: two instructions less.
+  /// The same as combine(), but for 0.0 and -0.0 it gives either: two instructions fewer.
   Value combineZeros(Value x, Value y);
-  /// What the signs of all elements together say about the sign of the result, for
-  /// combineZeros(): the largest is negative if all are, the smallest if one is.
+  /// What the signs of all elements together imply for the sign of the result, for combineZeros():
+  /// the max is negative if all are, the min if one is.
   Value noSigns();
   Value combineSigns(Value signs, Value x);
   Value withSign(Value x, Value signs);
-  /// As an element of the op's result.
+  /// Converts to an element of the op's result.
   Value result(Partial x);
 
 private:

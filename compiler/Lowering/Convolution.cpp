@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Axes, addresses and masked row copies that all convolution algorithms share.
 #include "Lowering/Convolution.h"
 
 using namespace mlir;
@@ -44,7 +46,7 @@ void Convolution::findAxes() {
   SmallVector<int64_t> order, ofWindow;
   BlockArgument argument = operand(op.getX(), x, order);
   operand(op.getW(), w, ofWindow);
-  // With one output both orders are the same memory.
+  // With one output, both orders have the same memory layout.
   areOutputsSwapped = ofWindow[0] != 0 && op.getW().getType().getSizes()[0].constant() != 1;
   outputStep = w.strides[0];
   channelStep = w.strides[1];
@@ -62,7 +64,7 @@ void Convolution::findAxes() {
   places = e.number(1);
   for (const ConvAxis &axis : axes)
     places = e.mul(places, axis.out);
-  // Axes without a window are one.
+  // Merges adjacent axes whose filter has size 1.
   while (isDense && axes.size() > 1 && axes.back().isWhole() && axes[axes.size() - 2].isWhole()) {
     ConvAxis last = axes.pop_back_val();
     axes.back().size = axes.back().out = e.mul(axes.back().out, last.out);
@@ -141,7 +143,7 @@ Convolution::Spot Convolution::spotOf(Value image, Value channel, Indices outs, 
   return spot;
 }
 
-/// Calls body with each place from `from` to `to` and the element at place * step + fixed of the
+/// Calls body with each position p from `from` to `to` and the element at p * step + fixed of the
 /// last axis, 0 outside of x.
 void Convolution::along(const Spot &spot, Value fixed, Value step, Value from, Value to,
                         llvm::function_ref<void(Value, Value)> body) {
@@ -153,7 +155,7 @@ void Convolution::along(const Spot &spot, Value fixed, Value step, Value from, V
     return widen(e.load(flat, e.add(spot.offset, e.mul(at, axis.step))));
   };
   if (e.known(axis.holes) == 1) {
-    // The places whose elements are in x lie together.
+    // The positions whose elements are in x form one contiguous range.
     auto firstFrom = [&](Value bound) {
       Value distance = e.sub(bound, fixed);
       if (e.known(step) != 1)
@@ -183,8 +185,8 @@ void Convolution::along(const Spot &spot, Value fixed, Value step, Value from, V
   });
 }
 
-/// Short lines go by vectors with masks: what is outside of x is not read, and is 0. The last
-/// vector may write behind the end, which has room for it or is written later.
+/// Short rows are copied with masked vectors: elements outside of x are not read, and are 0. The
+/// last vector may write past the end, which is padding or is written later.
 void Convolution::copyAlong(const Spot &spot, Value fixed, Value step, Value from, Value to,
                             const Buffer &into, Value at) {
   const ConvAxis &axis = axes.back();
@@ -217,7 +219,7 @@ void Convolution::copyAlong(const Spot &spot, Value fixed, Value step, Value fro
     Value elements = LLVM::MaskedLoadOp::create(e.b, vector, address, isThere, nothing, alignment);
     LLVM::StoreOp::create(e.b, elements, e.addressAt(into, e.add(at, p)), alignment);
   };
-  // Written out, so that the masks are the same for all channels.
+  // Unrolled, so that the masks are the same for all channels (loop invariant).
   if (std::optional<int64_t> first = e.known(from), end = e.known(to);
       first && end && *end - *first <= 2 * kShort) {
     for (int64_t p = *first; p < *end; p += width)
@@ -227,9 +229,9 @@ void Convolution::copyAlong(const Spot &spot, Value fixed, Value step, Value fro
   e.loop(from, to, width, copyVector);
 }
 
-/// Cuts `count` numbers from `begin` where a line of `length` ends: body gets the line, and where
-/// the stretch begins and ends in it. `fromStart`: the first one begins with its line, and either
-/// `count` is known, or the last one ends with its line.
+/// Splits `count` indices from `begin` at the ends of rows of `length`: body gets the row, and the
+/// start and end of the segment in it. `fromStart`: the first segment begins with its row, and
+/// either `count` is known, or the last segment ends with its row.
 void Convolution::eachStretch(Value begin, Value count, Value length, bool fromStart,
                               llvm::function_ref<void(Value, Value, Value)> body) {
   length = atLeastOne(length);
@@ -271,7 +273,7 @@ Value Convolution::inWindow(Value i, Value k) {
 
 // ------------------------------------------------------------------------------------ the result
 
-/// Whether the ops on the result mean the same if all spatial axes are counted as one: they read
+/// Whether the ops on the result mean the same if all spatial axes are flattened to one: they read
 /// elements at the same position, or one for all positions.
 bool Convolution::mayCountFlat() {
   ArrayRef<SizeAttr> own = op.getType().getSizes();
@@ -301,7 +303,7 @@ bool Convolution::mayCountFlat() {
 SmallVector<Value> Convolution::resultPlace(Value image, Value output, Value position) {
   SmallVector<Value> sizes = e.sizesOf(op.getType()), place{image, output};
   if (isFlat) {
-    // The last axis that moves counts them all.
+    // The last axis that is not of size 1 counts all positions.
     size_t last = sizes.size();
     while (last > 3 && e.known(sizes[last - 1]) == 1)
       --last;
@@ -310,7 +312,7 @@ SmallVector<Value> Convolution::resultPlace(Value image, Value output, Value pos
   } else {
     llvm::append_range(place, split(position, ArrayRef(sizes).drop_front(2)));
   }
-  // As the place of an operand that is stretched to it is written.
+  // In the form of the index of an operand that is broadcast to it.
   for (auto [index, size] : llvm::zip_equal(place, sizes))
     if (e.known(size) == 1)
       index = e.number(0);

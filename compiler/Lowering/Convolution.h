@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all ways to compute a convolution share: its axes, where its elements are, and its result.
+// Base of all convolution algorithms: the axes, the addresses of elements, and the result.
 #pragma once
 #include "Lowering/TileProduct.h"
 
@@ -9,10 +9,10 @@ namespace mx::lowering {
 /// A spatial axis.
 struct ConvAxis {
   Value size, window, out; ///< of x, w and the result
-  Value stride, dilation, low, holes;
+  Value stride, dilation, low, holes; ///< low: low padding; holes: lhs dilation (1: none)
   Value step; ///< from one element of x to the next
 
-  /// The window has one position, and sees the elements one after the other.
+  /// The filter has size 1, and reads the elements one after the other.
   bool isWhole() const;
 };
 
@@ -21,7 +21,7 @@ public:
   Convolution(KernelEmitter &e, const OutputGroup &group);
 
 protected:
-  /// Where elements of x are: in range, and how far from its first.
+  /// Address of elements of x: whether in range, and the offset from the first element of x.
   struct Spot {
     Value isInside, offset;
   };
@@ -32,44 +32,43 @@ protected:
   Value images, groups, channels, outputs; ///< the last two of a group
   Value places;                            ///< positions of the window
 
-  /// Before anything of it is emitted, by the way that was chosen.
+  /// Called by the chosen algorithm before it emits anything.
   void begin();
-  /// The number of steps of a sum, (channel, position in the window).
+  /// The number of steps of a sum: (channel, filter tap).
   Value stepCount();
   SmallVector<Value> stepSizes();
-  /// A place as its parts; the first takes what is left.
+  /// Splits a linear index by sizes; the first part takes the rest.
   SmallVector<Value> split(Value number, ArrayRef<Value> sizes);
-  /// How far what a step sees, (channel, position in the window), is from what its window begins
-  /// with.
+  /// Distances of a step, (channel, filter tap), from the start of its window.
   SmallVector<Value> distancesOf(Indices step);
   /// By all but the last axis: positions of the window, and distances from them.
   Spot spotOf(Value image, Value channel, Indices outs, Indices distances);
-  /// Calls body with each place from `from` to `to` and the element at place * step + fixed of the
+  /// Calls body with each position p from `from` to `to` and the element at p * step + fixed of the
   /// last axis, 0 outside of x.
   void along(const Spot &spot, Value fixed, Value step, Value from, Value to,
              llvm::function_ref<void(Value, Value)> body);
-  /// Stores these elements into a buffer, that of place p at `at` + p. It needs kBehind elements
-  /// more.
+  /// Stores these elements into a buffer, that of position p at `at` + p. The buffer needs kBehind
+  /// elements of padding.
   void copyAlong(const Spot &spot, Value fixed, Value step, Value from, Value to,
                  const Buffer &into, Value at);
-  static constexpr int64_t kBehind = 16, kShort = 32; ///< kShort: a line that goes by vectors
-  /// Cuts `count` numbers from `begin` where a line of `length` ends: body gets the line, and where
-  /// the stretch begins and ends in it. `fromStart`: the first one begins with its line, and either
-  /// `count` is known, or the last one ends with its line.
+  static constexpr int64_t kBehind = 16, kShort = 32; ///< kShort: a row copied by masked vectors
+  /// Splits `count` indices from `begin` at the ends of rows of `length`: body gets the row, and
+  /// the start and end of the segment in it. `fromStart`: the first segment begins with its row,
+  /// and either `count` is known, or the last segment ends with its row.
   void eachStretch(Value begin, Value count, Value length, bool fromStart,
                    llvm::function_ref<void(Value, Value, Value)> body);
-  /// The ops on a sum, and the outputs. `position` counts those of the window.
+  /// The epilogue of a sum, and the outputs. `position` is the linear position of the window.
   void storeAt(Value image, Value output, Value position, Value sum);
   Value outputOf(Value i) { return e.add(e.mul(batch[0], outputs), i); }
 
-  /// Where an element of the left operand is in w.
+  /// The offset in w of an element of the left operand.
   Value inWindow(Value i, Value k);
   Value left(Value i, Value k) override;
   bool mayReadRowsInPlace() override { return true; }
 
 private:
   bool isFlat = false;
-  /// In memory the channels of w come before its outputs; from one of each to the next.
+  /// In memory the channels of w come before its outputs; distance from one of each to the next.
   bool areOutputsSwapped = false;
   Value outputStep, channelStep;
 

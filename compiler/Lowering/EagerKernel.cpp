@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parses the key of an eager kernel and builds its `mx.kernel`.
 #include "Lowering/EagerKernel.h"
 #include "Lowering/Kernels.h"
 #include "dialects/mx/Marks.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mx::ir;
@@ -16,7 +20,7 @@ namespace mx::lowering {
 using ir::TensorType; // not MLIR's own
 namespace {
 
-/// The name of what a kernel gets as the number of the axis that errors speak of.
+/// The name of the size that passes the number of the axis that errors mention.
 constexpr llvm::StringLiteral kShownAxisSize = "X";
 
 constexpr size_t kMaxRank = 7; ///< of any operand
@@ -46,6 +50,8 @@ private:
   StringRef text;
   std::string *error;
   Key key;
+  /// Values of the names of sizes, if the key gives them: `conv(sizes=8/64/...)`.
+  llvm::StringMap<int64_t> known;
 
   bool refuse(const Twine &why) {
     if (error)
@@ -54,6 +60,7 @@ private:
   }
   bool read();
   bool readOperand(StringRef word, KeyOperand &out);
+  bool readKnownSizes(StringRef values, SmallVectorImpl<StringRef> &names);
   bool isReduction() const {
     for (StringRef name : {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"})
       if (key.op == name)
@@ -62,6 +69,12 @@ private:
   }
   bool shapes(SmallVectorImpl<SmallVector<StringRef>> &operands, SmallVector<StringRef> &result,
               SmallVector<StringRef> &names);
+  StringRef attribute(StringRef name) const {
+    for (auto &[known, value] : key.attributes)
+      if (known == name)
+        return value;
+    return {};
+  }
   SizeAttr size(StringRef text);
   TensorType type(const KeyOperand &operand, ArrayRef<StringRef> sizes);
 };
@@ -124,6 +137,23 @@ bool Builder::read() {
   return !key.result.strided || refuse("the result is not dense");
 }
 
+/// `values` are those of `names`, which are no longer passed to the kernel.
+bool Builder::readKnownSizes(StringRef values, SmallVectorImpl<StringRef> &names) {
+  SmallVector<StringRef> words;
+  values.split(words, '/');
+  if (words.size() != names.size())
+    return refuse("there are " + Twine(names.size()) + " sizes, not " + Twine(words.size()));
+  for (auto [name, word] : llvm::zip_equal(names, words))
+    if (word.getAsInteger(10, known[name]) || (name[0] != 'L' && known[name] < 0))
+      return refuse("`" + word + "` is not a size"); // padding (L) may be negative
+  int64_t product = 0;
+  for (StringRef other : {"I", "O"})
+    if (llvm::MulOverflow(known.lookup("G"), known.lookup(other), product))
+      return refuse("`" + values + "` has more channels than can be counted");
+  names.clear();
+  return true;
+}
+
 /// The sizes of operands and result by name, and the names in the order of the kernel's `sizes`.
 bool Builder::shapes(SmallVectorImpl<SmallVector<StringRef>> &operands,
                      SmallVector<StringRef> &result, SmallVector<StringRef> &names) {
@@ -147,16 +177,29 @@ bool Builder::shapes(SmallVectorImpl<SmallVector<StringRef>> &operands,
     return ranks({3, 3}, 3);
   }
   if (key.op == "conv") {
-    bool isSingle = !key.attributes.empty();
+    bool isSingle = attribute("outputs") == "1";
+    StringRef sizes = attribute("sizes");
+    // A kernel for any sizes has three spatial axes; one for known sizes has as many as the
+    // operand.
+    size_t spatial = sizes.empty() || key.operands.empty() ? 3 : key.operands[0].rank - 2;
     names = {"B", "I", "G"};
     if (!isSingle)
       names.push_back("O");
-    for (StringRef axis : {"H1 W1 P1 S1 D1 L1 N1", "H2 W2 P2 S2 D2 L2 N2", "H3 W3 P3 S3 D3 L3 N3"})
+    operands.push_back({"B", "I*G"});
+    operands.push_back({isSingle ? "G" : "G*O", "I"});
+    result = {"B", isSingle ? "G" : "G*O"};
+    static constexpr StringRef kAxes[] = {"H1 W1 P1 S1 D1 L1 N1", "H2 W2 P2 S2 D2 L2 N2",
+                                          "H3 W3 P3 S3 D3 L3 N3"};
+    if (spatial < 1 || spatial > 3)
+      return refuse("`conv` has other ranks");
+    for (StringRef axis : llvm::ArrayRef(kAxes).take_front(spatial)) {
       axis.split(names, ' ');
-    operands.push_back({"B", "I*G", "H1", "H2", "H3"});
-    operands.push_back({isSingle ? "G" : "G*O", "I", "W1", "W2", "W3"});
-    result = {"B", isSingle ? "G" : "G*O", "P1", "P2", "P3"};
-    return ranks({5, 5}, 5);
+      operands[0].push_back(axis.substr(0, 2));
+      operands[1].push_back(axis.substr(3, 2));
+      result.push_back(axis.substr(6, 2));
+    }
+    return ranks({spatial + 2, spatial + 2}, spatial + 2) &&
+           (sizes.empty() || readKnownSizes(sizes, names));
   }
   if (key.op == "fold") {
     names = {"A"};
@@ -204,6 +247,12 @@ bool Builder::shapes(SmallVectorImpl<SmallVector<StringRef>> &operands,
 }
 
 SizeAttr Builder::size(StringRef text) {
+  std::string number;
+  if (!known.empty()) { // a name, or two multiplied
+    auto [left, right] = text.split('*');
+    number = std::to_string(known.lookup(left) * (right.empty() ? 1 : known.lookup(right)));
+    text = number;
+  }
   SizeTable &table = context->getOrLoadDialect<MxDialect>()->sizes();
   std::lock_guard guard(table.lock);
   return SizeAttr::get(context, *table.parse(text));
@@ -221,12 +270,11 @@ OwningOpRef<ModuleOp> Builder::build() {
   SmallVector<StringRef> resultSizes, names;
   if (!read() || !shapes(operandSizes, resultSizes, names))
     return nullptr;
-  bool isKnown = key.op == "conv" && key.attributes.size() == 1 &&
-                 key.attributes[0] == std::pair<StringRef, StringRef>("outputs", "1");
-  if (!key.attributes.empty() && !isKnown) {
-    refuse("`" + key.op + "` has no attribute `" + key.attributes[0].first + "`");
-    return nullptr;
-  }
+  for (auto &[name, value] : key.attributes)
+    if (key.op != "conv" || (name != "sizes" && !(name == "outputs" && value == "1"))) {
+      refuse("`" + key.op + "` has no attribute `" + name + "`");
+      return nullptr;
+    }
   std::optional<RegisteredOperationName> name =
       RegisteredOperationName::lookup(("mx." + key.op).str(), context);
   bool isElementwise = name && name->hasTrait<Elementwise>();
@@ -272,8 +320,9 @@ OwningOpRef<ModuleOp> Builder::build() {
     op.addAttribute("axes", b.getDenseI64ArrayAttr({1}));
   auto each = [&](char letter) {
     SmallVector<Attribute> sizes;
-    for (char axis : {'1', '2', '3'})
-      sizes.push_back(size(std::string{letter, axis}));
+    size_t spatial = key.op == "conv" ? key.operands[0].rank - 2 : 3;
+    for (size_t axis = 0; axis < spatial; ++axis)
+      sizes.push_back(size(std::string{letter, static_cast<char>('1' + axis)}));
     return b.getArrayAttr(sizes);
   };
   if (key.op == "conv" || key.op == "fold") {
@@ -292,7 +341,7 @@ OwningOpRef<ModuleOp> Builder::build() {
   Operation *made = b.create(op);
   YieldOp::create(b, loc, made->getResults());
 
-  // The ops' own rules decide what fits; what they say goes into the error.
+  // The ops' verifiers decide what is valid; their diagnostics go into the error.
   std::string said;
   ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
     if (said.empty())

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels of single ops, from the key by which the eager executor asks for them:
+// Shape-generic kernels of single ops for the eager executor, built from their key:
 //
 //   op[(attribute=value,…)] operand,operand -> result
 //
 // An operand is `dtype:rank` and a letter, `c` dense or `s` strided; rank 0 has no letter. The
-// result is dense. What the sizes are follows from the op:
+// result is dense. The op determines which sizes are passed:
 //
 //   add f32:2c,f32:2s -> f32:2c       elementwise: the sizes of all operands of rank > 0, up to 4
 //   sum f32:3s -> f32:2c              [A, R, B] over axis 1: A, R, B
@@ -20,12 +20,12 @@
 
 namespace mx::lowering {
 
-/// A module that holds a function `key` around one `mx.kernel`. A malformed key, or one for which
-/// the ops' rules give no kernel: null, and `error` says why.
+/// Returns a module that holds a function `key` around one `mx.kernel`. For a malformed key, or one
+/// for which the ops' rules give no kernel: null, and `error` holds the reason.
 mlir::OwningOpRef<mlir::ModuleOp> buildEagerKernel(mlir::MLIRContext *context, llvm::StringRef key,
                                                    std::string *error = nullptr);
 
-/// The kernel in a module that buildEagerKernel made.
+/// The kernel in a module made by buildEagerKernel.
 ir::KernelOp kernelOf(mlir::ModuleOp module);
 
 } // namespace mx::lowering

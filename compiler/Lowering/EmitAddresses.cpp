@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where buffers are, what sizes are, and the constants of a program's code.
+// Addresses of buffers, values of sizes, and the constants of a program's code.
 #include "Lowering/ProgramEmitter.h"
 #include <mutex>
 
@@ -23,7 +23,7 @@ Value ProgramEmitter::element(Value base, Type type, int64_t index) {
   return LLVM::GEPOp::create(b, pointer, type, base,
                              ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
 }
-/// Of the caller's arrays, which do not change during the call.
+/// Loads from the caller's arrays, which do not change during the call.
 Value ProgramEmitter::loadElement(Value base, Type type, int64_t index) {
   auto load = LLVM::LoadOp::create(b, type, element(base, type, index));
   load.setInvariant(true);
@@ -47,7 +47,7 @@ Value ProgramEmitter::loadNumber(Value from, Type type) {
   return LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, byte, zero);
 }
 
-/// Memory for the whole call.
+/// Stack memory for the whole call.
 Value ProgramEmitter::stack(Type type, int64_t count) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(entry);
@@ -79,7 +79,7 @@ Value ProgramEmitter::sizeOf(Dim dim, const DimContext &dims) {
   }
   return sum ? sum : number(0);
 }
-/// Rounds down. A divisor 0 has no meaning, but must not trap; nor must -1.
+/// Rounds down. Division by 0 has no defined result, but must not trap; nor must -1.
 Value ProgramEmitter::floorDivide(Value x, Value y) {
   auto compare = [&](LLVM::ICmpPredicate predicate, Value a, Value c) -> Value {
     return LLVM::ICmpOp::create(b, predicate, a, c);
@@ -120,7 +120,7 @@ FileLineColRange sourceOf(Location loc) {
   return found;
 }
 
-/// The address of an mxrt_place; null if it is not known.
+/// The address of an mxrt_place; null if the location is not known.
 Value ProgramEmitter::place(Location loc) {
   FileLineColRange source = sourceOf(loc);
   if (!source)

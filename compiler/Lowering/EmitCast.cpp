@@ -14,7 +14,7 @@ Value isFloat(KernelEmitter &e, CmpFPredicate predicate, Value x, double y) {
   return arith::CmpFOp::create(e.b, predicate, x, e.constantOf(x.getType(), y));
 }
 
-/// Truncates; what does not fit becomes the nearest number that does, NaN 0.
+/// Truncates and saturates; NaN gives 0.
 Value floatToInt(KernelEmitter &e, Value x, Type to) {
   Type code = e.codeType(to);
   unsigned width = code.getIntOrFloatBitWidth();
@@ -28,12 +28,12 @@ Value floatToInt(KernelEmitter &e, Value x, Type to) {
                               : llvm::APInt::getSignedMinValue(width));
     return e.constant(code, IntegerAttr::get(code, value));
   };
-  // `below` itself may not be a float; what it is rounded to is the smallest number, which the
-  // comparison may take either way.
+  // `below` itself may not be representable; it is rounded to the smallest number, which the
+  // comparison may classify either way.
   Value tooSmall = isFloat(e, CmpFPredicate::OLE, x, below);
   Value tooLarge = isFloat(e, CmpFPredicate::OGE, x, above);
   Value isNan = arith::CmpFOp::create(e.b, CmpFPredicate::UNO, x, x);
-  // The conversion itself is only defined for numbers that fit.
+  // The conversion itself is only defined for numbers in range.
   Value odd = arith::OrIOp::create(e.b, arith::OrIOp::create(e.b, tooSmall, tooLarge), isNan);
   Value fits = e.choose(odd, e.constantOf(x.getType(), 0), x);
   Value value = isUnsigned ? Value(arith::FPToUIOp::create(e.b, code, fits))
@@ -41,8 +41,8 @@ Value floatToInt(KernelEmitter &e, Value x, Type to) {
   return e.choose(tooSmall, limit(false), e.choose(tooLarge, limit(true), value));
 }
 
-/// f64 to a float of 16 bits without rounding twice: by way of the f32 that is rounded to odd,
-/// which keeps apart what lies between two numbers of 16 bits.
+/// Converts f64 to a 16-bit float without double rounding: through an f32 that is rounded to odd,
+/// which preserves whether the value was between two 16-bit floats.
 Value narrow(KernelEmitter &e, Value x, Type to) {
   Type f32 = e.b.getF32Type(), i32 = e.b.getI32Type();
   Value nearest = arith::TruncFOp::create(e.b, f32, x);
@@ -75,7 +75,7 @@ Value emitCast(KernelEmitter &e, Value x, Type from, Type to) {
     unsigned width = cast<FloatType>(to).getWidth();
     if (source.getWidth() == 64 && width == 16)
       return narrow(e, x, to);
-    if (source.getWidth() == 16) // by way of f32, the one conversion there is
+    if (source.getWidth() == 16) // through f32, the only conversion there is
       x = arith::ExtFOp::create(e.b, e.b.getF32Type(), x);
     if (x.getType() == to)
       return x;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Convolutions, with ops on the result. A convolution is a product of tiles (TileProduct.h): rows
-// are the outputs of a group, steps (channel of the group, position in the window), columns
-// positions of the window. The left operand is w as it lies in memory. Of the right one, the
-// elements under the windows, there is never more than a copy for one panel. In the order of
-// preference:
+// Convolutions as implicit GEMM (TileProduct.h), with epilogue ops on the result: rows are the
+// outputs of a group, steps of k are (channel of the group, filter tap), columns are positions of
+// the window. The left operand is w in its own layout. The right operand, the im2col matrix of the
+// elements under the windows, is never materialised: only a copy for one panel exists at a time.
+// Algorithms, in the order of preference:
 //
-// - PaddedImages: the part of each channel that a panel sees is copied once, with zeros around it.
-//   Not where WindowPanels have fewer vectors.
-// - OneOutput: with one output in a group nothing shares a copy, so lines are summed up where they
-//   are.
-// - WindowPanels: the elements under the windows are copied as a matrix.
+// - PaddedImages: copies the part of each channel that a panel reads once, with zero padding.
+//   Not where WindowPanels need fewer vectors.
+// - OneOutput: direct convolution. With one output in a group, as in depthwise convolutions, no
+//   other row would share a packed panel, so rows of x are accumulated without one.
+// - WindowPanels: packs the elements under the windows as a matrix (im2col of one panel).
 //
-// The first and the last add the same products in the same order, those with the zeros outside of x
-// included.
+// The first and the last accumulate the same terms in the same order, including those with the zero
+// padding outside of x.
 #include "Lowering/PaddedImages.h"
 
 using namespace mlir;
@@ -25,9 +25,9 @@ namespace {
 
 // ------------------------------------------------------------------------------------- one output
 
-/// A line of the result is summed up at a time, each step for all of it. Where the window is longer
-/// than the result, as in the gradient by it, a few places at a time: products are added up in
-/// `kLanes` sums, whatever vectors there are, and these in their order.
+/// Accumulates one row of the result at a time, each step for the whole row. If the filter is
+/// longer than the result, as in the gradient of the weights, a few positions at a time: terms
+/// are accumulated in `kLanes` sums, whatever the vector width, and these are added in order.
 class OneOutput : public Convolution {
 public:
   using Convolution::Convolution;
@@ -36,8 +36,8 @@ public:
 
 private:
   static constexpr int64_t kLine = 1024, kLanes = 16, kPlaces = 4;
-  Buffer sums;          ///< of a line
-  Buffer seen, factors; ///< parts of lines of x and w
+  Buffer sums;          ///< of a row
+  Buffer seen, factors; ///< parts of rows of x and w
 
   void line(Indices at);
   void placeByPlace(Indices at);
@@ -69,7 +69,7 @@ void OneOutput::emit() {
   e.spread(outer, e.mul(last.out, deep), body, outer.size());
 }
 
-/// The place in the line of the result that `at` names.
+/// Stores the sum at a position in the row of the result that `at` names.
 void OneOutput::give(Indices at, Value position, Value sum) {
   Value line = e.number(0);
   for (auto [index, axis] : llvm::zip_equal(at.drop_front(2), ArrayRef(axes).drop_back()))
@@ -102,7 +102,8 @@ void OneOutput::line(Indices at) {
   });
 }
 
-/// The places of a line, a few at a time: what they see of x is copied once for all of them.
+/// Computes the positions of a row, a few at a time: the part of x that they read is copied once
+/// for all of them.
 void OneOutput::placeByPlace(Indices at) {
   const ConvAxis &last = axes.back();
   std::optional<int64_t> out = e.known(last.out), stride = e.known(last.stride);
@@ -126,12 +127,13 @@ void OneOutput::places(Indices at, Value first, int64_t count) {
   for (int64_t p = 0; p < count; ++p)
     totals.push_back(e.variable(vector, nothing));
   Value fixed = e.sub(e.mul(first, last.stride), last.low);
-  Value further = e.mul(e.number(count - 1), last.stride); // what the last place sees beyond
+  Value further = e.mul(e.number(count - 1), last.stride); // reach of the last position
   auto alignment = static_cast<unsigned>(type.getIntOrFloatBitWidth() / 8);
   auto loadAt = [&](const Buffer &from, Value place) {
     return LLVM::LoadOp::create(e.b, vector, e.addressAt(from, place), alignment);
   };
-  // Lanes behind the end of a line see zeros, not what another place sees: that may be infinite.
+  // Lanes past the end of a row read zeros, not elements of another position: these may be
+  // infinite.
   auto step = [&](Value t, Value factor, Value isInside) {
     for (auto [p, total] : llvm::enumerate(totals)) {
       Value place = e.add(t, e.mul(e.number(static_cast<int64_t>(p)), last.stride));
@@ -147,10 +149,10 @@ void OneOutput::places(Indices at, Value first, int64_t count) {
     Value rest = known ? e.number(*known % kLanes)
                        : Value(arith::RemUIOp::create(e.b, length, e.number(kLanes)));
     Value whole = e.sub(length, rest);
-    // Vectors of w are read where they are if they are what is summed up; the last one only where
-    // it is known how long it is. Else it is put together in memory, which costs a wait.
+    // Vectors of w are read unpacked if w has the type of the sums; the last one only if its length
+    // is known. Otherwise it is assembled in memory, which costs a stall.
     bool isDirect = e.codeType(w.element) == type && e.memoryType(w.element) == type;
-    Value inW = inWindow(zero, k); // a line of it lies together
+    Value inW = inWindow(zero, k); // its rows are contiguous
     if (!isDirect || !known) {
       e.loop(isDirect ? whole : zero, length, 1,
              [&](Value t) { e.store(factors, t, widen(e.load(w, e.add(inW, t)))); });
@@ -205,36 +207,36 @@ void OneOutput::places(Indices at, Value first, int64_t count) {
 
 // ---------------------------------------------------------------------------------- window panels
 //
-// Columns are (image, position of the window), so that all of them are of the result and images
-// share vectors. They are copied in stretches along the last axis, which lie together in x: along
-// the columns, or along the steps where the window is the longer of the two, as it is in the
-// gradient by w. With many outputs, channels are first copied with zeros around them, for all
-// positions in the window.
+// Columns are (image, position of the window), so all columns belong to the result and several
+// images share a vector. They are packed in segments along the last axis, which is contiguous in x:
+// along the columns, or along the steps if the filter is longer than the result, as in the gradient
+// of the weights. With many outputs, channels are first copied with zero padding, for all filter
+// taps.
 
 class WindowPanels : public PaddedConvolution {
 public:
   using PaddedConvolution::PaddedConvolution;
-  /// Whether there are so many vectors less that it pays to copy each position in the window, from
-  /// images; then they are used.
+  /// Whether this saves enough vectors to pay for a copy of each filter tap from padded images;
+  /// then padded images are used.
   bool isBetterThan(PaddedImages &other);
   void emit();
 
 private:
-  /// What it costs to copy a vector, in rows that are computed with it.
+  /// Cost of copying a vector, in rows computed with it.
   static constexpr int64_t kCopy = 16;
-  /// Elements of images, which are to stay in the first cache.
+  /// Elements of padded images, which should stay in L1.
   static constexpr int64_t kSeen = 8192;
 
   Buffer line;
-  /// With images: these, where lines of the panel begin in them, and distances of steps.
+  /// With images: the images, where rows of the panel begin in them, and distances of steps.
   bool hasImages = false;
   Buffer seen, lineBegins, distances;
   int64_t area = 0; ///< elements of a phase of a channel of an image
-  int64_t some = 1; ///< channels whose images are there at a time
+  int64_t some = 1; ///< channels whose images are copied at a time
 
   bool planImages();
   int64_t mostImages();
-  /// What the windows of a line see along it: zeros that it shares with the next one, too.
+  /// Elements that the windows of a row read along it, including zeros shared with the next row.
   int64_t seenAlong() { return padded.back().out + padded.back().at.back(); }
   SmallVector<Value> columnSizes();
   void copy(const Panel &panel, Value from, Value k0, Value steps) override;
@@ -265,7 +267,7 @@ bool WindowPanels::isBetterThan(PaddedImages &other) {
   return hasImages;
 }
 
-/// That a panel has columns of.
+/// Max images that a panel has columns of.
 int64_t WindowPanels::mostImages() {
   int64_t size = *e.known(places);
   return std::min(*e.known(images), (size - 1 + kColumns - 1) / size + 1);
@@ -276,8 +278,6 @@ void WindowPanels::emit() {
   rows = outputs;
   columns = e.mul(images, places);
   deep = stepCount();
-  // With images, lines begin before the columns of a panel and end behind them.
-  line = e.scratch(type, (hasImages ? 3 : 1) * kColumns + kBehind);
   if (hasImages) {
     int64_t lines = (kColumns - 1) / padded.back().out + 2;
     seen = e.scratch(type, mostImages() * some * phases * area + kBehind);
@@ -295,6 +295,11 @@ SmallVector<Value> WindowPanels::columnSizes() {
 }
 
 void WindowPanels::copy(const Panel &panel, Value, Value k0, Value steps) {
+  if (!line.address) { // the tile width is known now: the last tile is padded
+    int64_t filled = llvm::alignTo(panelColumns, wide);
+    // With images, rows begin before the columns of a panel and end after them.
+    line = e.scratch(type, (hasImages ? 2 * kColumns : 0) + filled + kBehind);
+  }
   if (hasImages)
     return copyFromImages(panel, k0, steps);
   const ConvAxis &last = axes.back();
@@ -315,14 +320,15 @@ void WindowPanels::copyAlongColumns(const Panel &panel, Value k0, Value steps) {
       SmallVector<Value> sizes = columnSizes();
       SmallVector<Value> out = split(index, ArrayRef(sizes).drop_back());
       Spot spot = spotOf(out[0], in[0], ArrayRef(out).drop_front(), distancesOf(in));
-      Value begin = e.sub(e.mul(index, last.out), panel.begin); // of the line, in the panel
+      Value begin = e.sub(e.mul(index, last.out), panel.begin); // of the row, in the panel
       copyAlong(spot, fixed, last.stride, from, to, line, begin);
     });
     cutIntoTiles(panel, k, 0);
   });
 }
 
-/// A step of all columns, which is in `line` behind `from`; zeros fill the last tile up.
+/// Copies one step of all columns, which is in `line` from `from` on, to tiles; pads the last tile
+/// with zeros.
 void WindowPanels::cutIntoTiles(const Panel &panel, Value k, int64_t from) {
   Value filled = wholeTiles(e.add(panel.width, e.number(wide - 1)));
   auto inLine = [&](Value column) { return e.add(column, e.number(from)); };
@@ -334,7 +340,7 @@ void WindowPanels::cutIntoTiles(const Panel &panel, Value k, int64_t from) {
   });
 }
 
-/// Lines go by whole vectors: what these have too much of is overwritten by the next line.
+/// Rows are copied in whole vectors: the next row overwrites the excess of a vector.
 void WindowPanels::copyFromImages(const Panel &panel, Value k0, Value steps) {
   int64_t out = padded.back().out;
   Value zero = e.number(0), width = e.number(out), size = e.number(padded.back().size);
@@ -350,7 +356,7 @@ void WindowPanels::copyFromImages(const Panel &panel, Value k0, Value steps) {
     Value of = e.mul(e.sub(at[0], image), e.number(some * phases * area));
     e.store(lineBegins, e.sub(index, begin), e.add(of, e.mul(inImage, size)));
   });
-  // The first line may begin before the panel does.
+  // The first row may begin before the panel does.
   Value count = e.sub(end, begin);
   Value first = e.add(e.number(kColumns), e.sub(e.mul(begin, width), panel.begin));
   e.loop(zero, steps, some * windows, [&](Value begun) {
@@ -370,8 +376,8 @@ void WindowPanels::copyFromImages(const Panel &panel, Value k0, Value steps) {
   });
 }
 
-/// Those that the panel has columns of, from `first` on; of these what its windows see along the
-/// first axis.
+/// Copies the images that the panel has columns of, from `first` on; of these, the part that its
+/// windows read along the first axis.
 void WindowPanels::copyImages(const Panel &panel, Value first, Value k0, Value steps) {
   Value zero = e.number(0), one = e.number(1), end = e.add(panel.begin, panel.width);
   Value channel = arith::DivUIOp::create(e.b, k0, e.number(windows));
@@ -379,9 +385,9 @@ void WindowPanels::copyImages(const Panel &panel, Value first, Value k0, Value s
   const Padded &outer = padded.front();
   Value last = arith::DivUIOp::create(e.b, e.sub(end, one), places);
   e.loop(first, e.add(last, one), 1, [&](Value image) {
-    Value begin = e.mul(image, places), from = zero, to = one; // lines
+    Value begin = e.mul(image, places), from = zero, to = one; // rows
     if (padded.size() > 1) {
-      int64_t lines = outer.distance / padded.back().size; // of a position along the first axis
+      int64_t lines = outer.distance / padded.back().size; // rows per position on the first axis
       Value apart = e.number(*e.known(places) / outer.out);
       Value low = arith::MaxSIOp::create(e.b, e.sub(panel.begin, begin), zero);
       Value high = e.sub(e.least(e.sub(end, begin), places), one);

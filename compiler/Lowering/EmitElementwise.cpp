@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The scalar code of elementwise ops on floats. 16 bit floats are computed in f32 and rounded after
-// each op, so that a fused kernel gives what its ops would give one by one.
+// The scalar code of elementwise ops on floats. 16-bit floats are computed in f32 and rounded after
+// each op, so that a fused kernel gives the same bits as its ops one by one.
 #include "Lowering/EmitMath.h"
 #include "Lowering/Evaluate.h"
 
@@ -30,11 +30,11 @@ struct Floats {
 };
 
 /// x // y and x % y of floats as in Python: the remainder has the sign of y, the quotient is the
-/// whole number nearest to the exact one from below.
+/// exact one rounded down.
 Value floorDivMod(Floats &f, Value x, Value y, bool quotient) {
   KernelEmitter &e = f.e;
   Value zero = f.constant(0), one = f.constant(1);
-  Value rest = f.op<arith::RemFOp>(x, y);
+  Value rest = emitRemainder(e, x, y);
   Value restIsZero = f.is(CmpFPredicate::OEQ, rest, zero);
   Value signsDiffer = arith::XOrIOp::create(e.b, f.is(CmpFPredicate::OLT, y, zero),
                                             f.is(CmpFPredicate::OLT, rest, zero));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The scalar code of elementwise ops on integers and bools. Integers wrap. Nothing here traps: a
-// divisor that would is replaced, and noted if it is an error.
+// divisor that would trap is replaced, and recorded if it is an error.
 #include "Lowering/Evaluate.h"
 
 using namespace mlir;
@@ -14,7 +14,7 @@ namespace {
 struct Integers {
   KernelEmitter &e;
   Operation *op;
-  Type type; ///< without a sign
+  Type type; ///< signless
   bool isUnsigned;
 
   Value constant(int64_t value) { return e.constant(type, e.b.getIntegerAttr(type, value)); }
@@ -24,7 +24,7 @@ struct Integers {
   }
   Value isZero(Value x) { return e.compare(CmpIPredicate::eq, x, constant(0)); }
 
-  /// Notes a divisor 0, unless the program is unchecked.
+  /// Records a divisor of 0, unless the program is unchecked.
   void noteZero(Value isZero) {
     if (!e.options.unchecked)
       e.noteFault(op, isZero, Code::DivisionByZero, "integer division by zero");
@@ -45,7 +45,7 @@ Value Integers::floorDivMod(Value x, Value y, bool quotient) {
                            : Value(arith::RemUIOp::create(e.b, x, safe));
     return e.choose(byZero, zero, value);
   }
-  // The smallest number divided by -1 is an overflow, which traps on x86: -x is what wraps.
+  // The smallest number divided by -1 overflows, which traps on x86: -x wraps.
   Value minus = constant(-1);
   Value byMinus = e.compare(CmpIPredicate::eq, y, minus);
   Value safe = e.choose(arith::OrIOp::create(e.b, byZero, byMinus), one, y);
@@ -70,7 +70,7 @@ Value Integers::divide(Value x, Value y) {
   return e.choose(byZero, e.constantOf(f32, 0), value);
 }
 
-/// By squaring; the exponent is not negative, or an error is noted.
+/// By squaring; a negative exponent is recorded as an error.
 Value Integers::power(Value x, Value y) {
   Value zero = constant(0), one = constant(1);
   if (!isUnsigned) {
@@ -98,7 +98,7 @@ Value Integers::power(Value x, Value y) {
 }
 
 Value Integers::shift(Value x, Value y, bool left) {
-  // Negative shifts count as beyond the width, too.
+  // Negative shift counts exceed the width, too.
   Value beyond = e.compare(CmpIPredicate::uge, y, constant(width()));
   if (left)
     return e.choose(beyond, constant(0),
@@ -112,7 +112,7 @@ Value Integers::shift(Value x, Value y, bool left) {
 } // namespace
 
 Value emitInteger(KernelEmitter &e, Operation *op, Type element, ArrayRef<Value> x) {
-  // Bools are numbers of one bit without a sign.
+  // Bools are unsigned numbers of one bit.
   Integers i{e, op, x[0].getType(), element.isUnsignedInteger() || element.isInteger(1)};
   if (isa<NegOp>(op))
     return e.sub(i.constant(0), x[0]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The emitters of kernels, by form. Each writes a group of outputs that share their loops.
+// The kernel emitters, by form. Each emits a group of outputs that share their loops.
 #pragma once
 #include "Lowering/Evaluate.h"
 
@@ -13,8 +13,8 @@ struct Output {
   unsigned index; ///< of the kernel's result
 };
 struct OutputGroup {
-  SmallVector<Output> outputs;            ///< of one shape, except of rows
-  SmallVector<mlir::Operation *> sources; ///< the ops that are not pointwise they come from
+  SmallVector<Output> outputs;            ///< of one shape, except for row kernels
+  SmallVector<mlir::Operation *> sources; ///< the ops they come from that are not pointwise
   SmallVector<Value> values() const {
     SmallVector<Value> out;
     for (const Output &output : outputs)
@@ -23,20 +23,20 @@ struct OutputGroup {
   }
 };
 
-/// An error unless all outputs have the shape of what their first source gives.
+/// Fails unless all outputs have the shape of their first source's result.
 llvm::LogicalResult hasShapeOf(const OutputGroup &group);
-/// An error if they come from more than one source.
+/// Fails if they come from more than one source.
 llvm::LogicalResult isAlone(const OutputGroup &group);
 
-/// Outputs of two such ops may be computed in the same loops.
+/// Whether outputs of the two ops may be computed in the same loops.
 bool mayShareLoops(mlir::Operation *x, mlir::Operation *y);
 
 llvm::LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitPointwise(KernelEmitter &e, const OutputGroup &group);
-/// A large transpose; false if the group is none.
+/// Emits a large transpose in tiles; false if the group is not one.
 bool emitCrossing(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitReduce(KernelEmitter &e, const OutputGroup &group);
-/// Reductions over the last axes, which may use each other's results.
+/// Row kernels: reductions over the last axes, which may use each other's results.
 llvm::LogicalResult emitRows(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitMatmul(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitConv(KernelEmitter &e, const OutputGroup &group);
@@ -47,7 +47,7 @@ llvm::LogicalResult emitScatter(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitRandom(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitRoutine(KernelEmitter &e, const OutputGroup &group);
 
-/// Fills an output with x, unless it is written over it.
+/// Fills an output with x, unless the output is updated in place.
 void copyFirst(KernelEmitter &e, Evaluator &evaluator, Value x, const Output &output);
 
 } // namespace mx::lowering

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// exp, log, expm1, log1p, tanh and erf of f32 are computed here, without branches, so that loops
-// over them are vectorised. They are right at NaN, infinities, zeros and the smallest numbers,
-// within 2 units in the last place elsewhere (test/unit/lowering/MathTest.cpp). MLIR's own
-// approximations are not used: they flush small results and arguments of exp and log to 0, lose the
-// sign of erf(-0), and are off by 4 units in tanh and expm1. The rest, and f64, are functions of
-// the C library.
+// Branch-free exp, log, expm1, log1p, tanh and erf of f32 (range reduction and polynomials), so
+// that loops over them are vectorised. They are correct at NaN, infinities, zeros and denormals,
+// and within 2 ULP elsewhere (test/unit/lowering/MathTest.cpp). MLIR's own approximations are not
+// used: they flush small results and arguments of exp and log to 0, lose the sign of erf(-0), and
+// are off by 4 ULP in tanh and expm1. The same holds for f64 (EmitExponentials.cpp) and the other
+// functions (EmitTrigonometry.cpp, EmitPower.cpp).
 #include "Lowering/EmitMath.h"
-#include "Lowering/RuntimeFunctions.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mx::ir;
@@ -17,15 +15,9 @@ using arith::CmpFPredicate;
 namespace mx::lowering {
 namespace {
 
-/// A call of `name` for f64, `namef` for f32.
-Value callLibrary(KernelEmitter &e, StringRef name, ArrayRef<Value> x) {
-  auto function = mathFunction(e.module, name, x[0].getType(), x.size());
-  return LLVM::CallOp::create(e.b, function, x).getResult();
-}
-
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// f32 arithmetic. Products and sums may be fused but never reordered, whatever the options: the
+/// f32 arithmetic. Multiply-adds may be fused but never reordered, whatever the options: the
 /// functions below depend on how single operations round.
 class F32 {
 public:
@@ -58,9 +50,9 @@ private:
     return fused ? fused : Value(arith::SubFOp::create(e.b, x, y, flags));
   }
   Value mul(Value x, Value y) { return arith::MulFOp::create(e.b, x, y, flags); }
-  /// A product and what it is added to, or taken from, as one instruction where the CPU has one.
-  /// LLVM would fuse them as well, but not where it computes with constants: these would have other
-  /// bits. Null if `product` is none of ours: those of the program are rounded (decision 10).
+  /// Fuses a multiplication and the addition or subtraction of its result, if the CPU has FMA. LLVM
+  /// would fuse them as well, but not where it folds constants: these would have other bits. Null
+  /// if `product` is not one of ours: those of the program are rounded (decision 10).
   Value multiplyAdd(Value product, Value sum, bool isNegative) {
     auto made = product.getDefiningOp<arith::MulFOp>();
     if (!made || !e.options.hasFma || made.getFastmathAttr() != flags)
@@ -76,7 +68,7 @@ private:
   Value is(CmpFPredicate predicate, Value x, double y) {
     return arith::CmpFOp::create(e.b, predicate, x, number(y));
   }
-  /// NaN stays.
+  /// NaN is kept.
   Value clamp(Value x, double low, double high) {
     x = e.choose(is(CmpFPredicate::OLT, x, low), number(low), x);
     return e.choose(is(CmpFPredicate::OGT, x, high), number(high), x);
@@ -94,10 +86,10 @@ private:
     Value rest, tail;
   };
   Reduced reduce(Value x);
-  /// What is added to the exponents of floats to keep them.
+  /// The bias of float exponents.
   static constexpr int64_t kBias = 127;
-  /// Adding 1.5 * 2**23 leaves a number's whole part in the low bits; no conversion that NaN would
-  /// break.
+  /// Adding 1.5 * 2**23 leaves a number's integer part in the low bits (magic-number rounding); no
+  /// conversion that NaN would break.
   static constexpr int64_t kWhole = 12582912;
   Value n(const Reduced &from) {
     return e.sub(from.counted, bits(number(double(kWhole + 2 * kBias))));
@@ -111,7 +103,8 @@ constexpr double kLog2OfE = 1.44269504088896341;
 F32::Reduced F32::reduce(Value x) {
   Value counted = add(mul(x, number(kLog2OfE)), number(double(kWhole + 2 * kBias)));
   Value whole = sub(counted, number(double(kWhole + 2 * kBias)));
-  // The first part of ln 2 has few bits, so that its product is exact also where nothing is fused.
+  // The first part of ln 2 has few bits, so that its multiples are exact even without FMA
+  // (Cody-Waite range reduction).
   Value rest = add(x, mul(whole, number(-0.693359375)));
   rest = add(rest, mul(whole, number(2.12194440e-4)));
   return {
@@ -123,10 +116,11 @@ Value F32::exp(Value x) {
   Reduced reduced = reduce(x);
   Value slope = add(mul(reduced.tail, reduced.rest), number(1));
   Value value = add(mul(slope, reduced.rest), number(1));
-  // AVX-512 has an instruction for it, which gives the same bits.
+  // AVX-512 has an instruction for it (scalef), which gives the same bits.
   if (e.options.vectorBits >= 512)
     return LLVM::LoadExpOp::create(e.b, value.getType(), value, n(reduced));
-  // By about the half of n, which is exact, and by the rest: 2**n alone may be too large or small.
+  // Multiplies by about half of n, which is exact, and by the rest: 2**n alone may overflow or
+  // underflow.
   Value half = arith::ShRUIOp::create(e.b, reduced.counted, word(1));
   return mul(mul(value, powerOf2(half)), powerOf2(e.sub(reduced.counted, half)));
 }
@@ -139,7 +133,7 @@ Value F32::expm1(Value x) {
   return e.choose(is(CmpFPredicate::OEQ, x, 0), x, value);
 }
 Value F32::log(Value x) {
-  // The smallest numbers are brought to where their exponent can be read.
+  // Denormals are scaled to where their exponent can be read.
   Value isSmall = is(CmpFPredicate::OLT, x, 1.17549435e-38);
   Value scaled = e.choose(isSmall, mul(x, number(8388608)), x);
   // m * 2**n with m from sqrt(1/2) to sqrt(2).
@@ -163,7 +157,7 @@ Value F32::log(Value x) {
   return e.choose(is(CmpFPredicate::OEQ, x, 0), number(-kInfinity), value);
 }
 Value F32::log1p(Value x) {
-  // What 1 + x loses in rounding is added to the result. Nothing here may be fused or reordered.
+  // The rounding error of 1 + x is added to the result. Nothing here may be fused or reordered.
   auto plain = [&](Value a, Value b) -> Value { return arith::SubFOp::create(e.b, a, b); };
   Value sum = arith::AddFOp::create(e.b, x, number(1));
   Value lost = e.choose(is(CmpFPredicate::OGT, x, 1), plain(number(1), plain(sum, x)),
@@ -183,8 +177,8 @@ Value F32::tanh(Value x) {
   return withSign(e.choose(is(CmpFPredicate::OLT, size, 0.625), near0, far), x);
 }
 Value F32::erf(Value x) {
-  // Near 0 by odd powers. Then 1 - q**4, where q, the fourth root of what is missing to 1, needs
-  // fewer powers than erf itself; up to where it is 1.
+  // Near 0: odd powers. Then 1 - q**4, where q, the fourth root of 1 - erf, needs fewer powers than
+  // erf itself; up to where erf rounds to 1.
   Value size = abs(x);
   size = e.choose(is(CmpFPredicate::OGT, size, 3.96), number(3.96), size);
   Value near0 =
@@ -196,32 +190,9 @@ Value F32::erf(Value x) {
   Value square = mul(q, q);
   Value far = sub(number(1), mul(square, square));
   Value value = e.choose(is(CmpFPredicate::OGT, size, 1.15625), far, near0);
-  // It has no sign yet, so that nothing is to be taken away from it.
+  // The value has no sign bit yet, so none must be cleared.
   Value sign = arith::AndIOp::create(e.b, bits(x), word(std::numeric_limits<int32_t>::min()));
   return fromBits(arith::OrIOp::create(e.b, bits(value), sign));
-}
-
-/// Squares and reciprocals are what most powers are.
-Value emitPower(KernelEmitter &e, Value x, Value y) {
-  auto isNumber = [&](double number) -> Value {
-    return arith::CmpFOp::create(e.b, CmpFPredicate::OEQ, y, e.constantOf(y.getType(), number));
-  };
-  auto either = [&](Value condition, auto &&then, auto &&otherwise) -> Value {
-    auto choice = scf::IfOp::create(
-        e.b, condition, [&](OpBuilder &, Location) { scf::YieldOp::create(e.b, Value(then())); },
-        [&](OpBuilder &, Location) { scf::YieldOp::create(e.b, Value(otherwise())); });
-    return choice.getResult(0);
-  };
-  return either(
-      isNumber(2), [&] { return arith::MulFOp::create(e.b, x, x); },
-      [&] {
-        return either(
-            isNumber(-1),
-            [&] { return arith::DivFOp::create(e.b, e.constantOf(x.getType(), 1), x); },
-            [&] {
-              return callLibrary(e, "pow", {x, y});
-            });
-      });
 }
 
 } // namespace
@@ -229,6 +200,14 @@ Value emitPower(KernelEmitter &e, Value x, Value y) {
 Value emitMath(KernelEmitter &e, Operation *op, ArrayRef<Value> x) {
   if (isa<PowOp>(op))
     return emitPower(e, x[0], x[1]);
+  if (isa<SinOp>(op))
+    return emitSin(e, x[0]);
+  if (isa<CosOp>(op))
+    return emitCos(e, x[0]);
+  if (isa<TanOp>(op))
+    return emitTan(e, x[0]);
+  if (isa<Atan2Op>(op))
+    return emitAtan2(e, x[0], x[1]);
   if (x[0].getType().isF32()) {
     F32 f(e);
     if (isa<ExpOp>(op))
@@ -244,19 +223,7 @@ Value emitMath(KernelEmitter &e, Operation *op, ArrayRef<Value> x) {
     if (isa<ErfOp>(op))
       return f.erf(x[0]);
   }
-  auto name = llvm::TypeSwitch<Operation *, StringRef>(op)
-                  .Case([](ExpOp) { return "exp"; })
-                  .Case([](LogOp) { return "log"; })
-                  .Case([](Log1pOp) { return "log1p"; })
-                  .Case([](Expm1Op) { return "expm1"; })
-                  .Case([](SinOp) { return "sin"; })
-                  .Case([](CosOp) { return "cos"; })
-                  .Case([](TanOp) { return "tan"; })
-                  .Case([](TanhOp) { return "tanh"; })
-                  .Case([](ErfOp) { return "erf"; })
-                  .Case([](Atan2Op) { return "atan2"; })
-                  .Default(StringRef());
-  return name.empty() ? Value() : callLibrary(e, name, x);
+  return emitF64(e, op, x[0]);
 }
 
 } // namespace mx::lowering

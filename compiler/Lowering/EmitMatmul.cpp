@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Matrix products, with ops on the result. TileProduct.h tells how they are computed, WordProduct.h
-// how those of bf16 are on CPUs that have instructions for them.
+// Emits matmul (GEMM), with epilogue ops on the result. TileProduct.h has the packed GEMM,
+// WordProduct.h the bf16 GEMM for CPUs with AMX or AVX512-BF16.
 #include "Lowering/TileProduct.h"
 #include "Lowering/WordProduct.h"
 
@@ -20,8 +20,8 @@ public:
 
 private:
   static constexpr int64_t kPage = 4096;
-  static constexpr int64_t kNear = 16 * 1024;    ///< of a matrix that the first cache holds
-  static constexpr int64_t kCopied = 512 * 1024; ///< bytes of a panel: what the stack has room for
+  static constexpr int64_t kNear = 16 * 1024;    ///< bytes of a matrix that fits into L1
+  static constexpr int64_t kCopied = 512 * 1024; ///< max bytes of a packed panel, on the stack
   static constexpr int64_t kLeastWidened = 64;
   MatmulOp op;
 
@@ -29,7 +29,7 @@ private:
   TensorType y() { return op.rightType(); }
   bool leftIsVector() { return x().rank() == 1; }
   bool rightIsVector() { return y().rank() == 1; }
-  /// One matrix on the right for all on the left: the rows of these are counted as those of one.
+  /// One right matrix for the whole left batch: the batch is flattened into the rows of one matrix.
   bool isFlat = false;
   SmallVector<Value> matrixOf(TensorType operand);
   SmallVector<Value> rowPlace(TensorType operand, Value i);
@@ -61,7 +61,7 @@ private:
   void finish(Value row, Value i, Value count, Value begin, Value width) override;
 };
 
-/// The place of the matrix in an operand: its batch axes are stretched to those of the result.
+/// The batch index of the matrix in an operand: its batch axes broadcast to those of the result.
 SmallVector<Value> Product::matrixOf(TensorType operand) {
   SmallVector<Value> place;
   if (operand.rank() < 2)
@@ -71,7 +71,7 @@ SmallVector<Value> Product::matrixOf(TensorType operand) {
     place.push_back(operand.getSizes()[i].constant() == 1 ? e.number(0) : batch[skip + i]);
   return place;
 }
-/// The place of row i in x or in the result.
+/// The index of row i in x or in the result.
 SmallVector<Value> Product::rowPlace(TensorType operand, Value i) {
   if (!isFlat) {
     SmallVector<Value> place = operand == x() ? matrixOf(operand) : batch;
@@ -121,10 +121,10 @@ void Product::emit() {
   result.resize(result.size() - !leftIsVector() - !rightIsVector());
   if (op.getPanels())
     given = MatmulOp::kPanel;
-  // Stretches are to be of the same length: a short one would read and write all sums for little.
+  // K-blocks are of the same length: a short one would load and store all sums for little work.
   if (std::optional<int64_t> k = e.known(deep); k && *k > 0)
     depth = stretch = llvm::alignTo(llvm::divideCeil(*k, llvm::divideCeil(*k, depth * 9 / 8)), 16);
-  if (areColumnsInMemory()) // others are not copied as fast
+  if (areColumnsInMemory()) // others cannot be packed as fast
     mostColumns = std::max(kColumns, kCopied / (depth * type.getIntOrFloatBitWidth() / 8));
   isFlat =
       y().rank() == 2 && x().rank() > 2 && !isa_and_nonnull<TransposeOp>(op.getX().getDefiningOp());
@@ -144,8 +144,8 @@ void Product::emit() {
       mayUse, [&] { emitWords(result); }, [&] { run(result); });
 }
 
-/// It depends on the CPU and on types alone: sizes would make the bits of a sum depend on what a
-/// product was put together with.
+/// Depends on the CPU and on types alone. If it depended on sizes, the bits of a sum would depend
+/// on what a matmul was batched with.
 bool Product::areWords() {
   return e.options.words.kind != WordUnit::None && op->getNumOperands() == 2 && !op.getPanels() &&
          x().getElement().isBF16();
@@ -184,18 +184,18 @@ void Product::emitWords(ArrayRef<Value> result) {
   product.run(result);
 }
 
-/// The memory that has the elements of a matrix in their order; null if there is none.
+/// The memory that holds the elements of a matrix in order; null if there is none.
 BlockArgument Product::denseMemoryOf(Value matrix) {
   auto reshape = matrix.getDefiningOp<ReshapeOp>();
   auto argument = dyn_cast<BlockArgument>(reshape ? reshape.getX() : matrix);
   return argument && !e.isStrided(argument) ? argument : BlockArgument();
 }
-/// The same if they have the type of the sums.
+/// The same, if the elements have the type of the sums.
 BlockArgument Product::memoryOf(Value matrix) {
   Type element = e.memoryType(cast<TensorType>(matrix.getType()).getElement());
   return element == type ? denseMemoryOf(matrix) : BlockArgument();
 }
-/// Where an element of a matrix in memory is.
+/// The address of an element of a matrix in memory.
 Value Product::addressIn(Value matrix, ArrayRef<Value> place) {
   Buffer from = e.input(denseMemoryOf(matrix));
   if (isa<BlockArgument>(matrix))
@@ -206,7 +206,7 @@ Value Product::addressIn(Value matrix, ArrayRef<Value> place) {
     at = e.add(e.mul(at, size), index);
   return e.addressAt(from, at);
 }
-/// One behind the other, as what is summed up.
+/// Columns are contiguous and have the type of the sums.
 bool Product::areColumnsInMemory() { return !rightIsVector() && memoryOf(op.getY()); }
 bool Product::mayReadInPlace() {
   if (given)
@@ -217,9 +217,9 @@ bool Product::mayReadInPlace() {
   return (areNear || areRowsFew) && areColumnsInMemory();
 }
 
-/// A tile of rows that are pages apart, or that drive each other out of the second cache, would be
-/// slower to read than whole rows of a panel. With many rows and vectors of 256 bits, of which a
-/// tile has less to do while it waits, whole rows are faster too.
+/// Reading a tile of rows that are pages apart, or that evict each other from L2, would be slower
+/// than reading whole rows of a panel. With many rows and 256-bit vectors, where a tile has less
+/// work to hide latency, whole rows are faster too.
 bool Product::mayCopyOnTheWay() {
   if (e.options.vectorBits < 512 && e.known(rows).value_or(0) >= kManyRows)
     return false;
@@ -231,8 +231,8 @@ bool Product::mayCopyOnTheWay() {
 
 Value Product::columnsAt(Value k, Value j) { return addressIn(op.getY(), rightPlace(k, j)); }
 
-/// Steps of k that lie together; others would fight for the same places in the cache. Floats of 16
-/// bits are widened once for all columns of a panel, if they are not few.
+/// Steps of k are contiguous; others would conflict in the same cache sets. 16-bit floats are
+/// widened once for all columns of a panel, unless these are few.
 bool Product::mayReadRowsInPlace() {
   auto argument = dyn_cast<BlockArgument>(op.getX());
   bool isWide =
@@ -246,7 +246,7 @@ void Product::copy(const Panel &panel, Value from, Value k0, Value steps) {
     return widen(rightElement(e.add(k0, k), e.add(panel.begin, j)));
   };
   Value whole = wholeTiles(panel.width), zero = e.number(0);
-  // In the order in which y lies in memory.
+  // In the memory order of y.
   if (isa_and_nonnull<TransposeOp>(op.getY().getDefiningOp()))
     return copyByColumns(panel, from, steps, [&](Value j, Value to) {
       e.loop(zero, steps, 1, [&](Value k) {
@@ -258,7 +258,7 @@ void Product::copy(const Panel &panel, Value from, Value k0, Value steps) {
     Evaluator::Scope scope(evaluator);
     e.store(copied, copiedPlace(tile, k, j), right(k, e.add(tile, j)));
   };
-  // Rows that are pages apart are no stream for the CPU: those of a few steps ahead are fetched.
+  // The CPU does not detect rows that are pages apart as a stream: prefetches a few steps ahead.
   int64_t bytes = type.getIntOrFloatBitWidth() / 8, line = kLine / bytes;
   int64_t ahead = std::max<int64_t>(1, kPage / (panelColumns * bytes));
   bool fetches = areColumnsInMemory() && e.known(columns).value_or(0) * bytes > kPage;
@@ -274,7 +274,7 @@ void Product::copy(const Panel &panel, Value from, Value k0, Value steps) {
   });
   if (e.known(whole) && e.known(panel.width) == e.known(whole))
     return;
-  // The last one, and zeros behind it.
+  // The last tile, padded with zeros.
   e.when(e.compare(CmpIPredicate::ne, whole, panel.width), [&] {
     Value rest = e.sub(panel.width, whole);
     e.nest({steps, rest}, [&](Indices at) { element(whole, at[0], at[1]); });
@@ -284,7 +284,7 @@ void Product::copy(const Panel &panel, Value from, Value k0, Value steps) {
   });
 }
 
-/// The rows of a transposed matrix are what lies together in it.
+/// Rows of a transposed matrix are contiguous.
 Value Product::rowsAt(Value i, Value k) {
   auto transpose = op.getX().getDefiningOp<TransposeOp>();
   if (!transpose || !memoryOf(transpose.getX()))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ops that move elements. Those that only read from other places are pointwise (Evaluate.cpp); here
-// are the places of slices, and ops that write in several parts.
+// Ops that move elements. Ops that only read at other indices are pointwise (Evaluate.cpp); here
+// are the indices of slices, concat and update, and the tiled transpose.
 #include "Lowering/EmitKernel.h"
 #include "dialects/mx/Over.h"
 
@@ -29,7 +29,7 @@ SmallVector<AxisPlan> planIndexing(KernelEmitter &e, TensorType x, ArrayAttr spe
       at = at.drop_front();
       return value;
     };
-    // Places count from the end if negative, and lie in [-size, last].
+    // Negative indices count from the end; all are in [-size, last].
     auto placeOf = [&](Value index, Value last) {
       Value outside =
           arith::OrIOp::create(e.b, e.compare(CmpIPredicate::slt, index, e.sub(zero, size)),
@@ -58,9 +58,9 @@ SmallVector<AxisPlan> planIndexing(KernelEmitter &e, TensorType x, ArrayAttr spe
       continue;
     }
     Value step = next();
-    e.failIf(e.compare(CmpIPredicate::eq, step, zero), Code::InvalidArgument,
+    e.failIf(e.compare(CmpIPredicate::eq, step, zero), Code::Index,
              MessagePart("the step of a range is 0"));
-    // Backwards a range begins at its last element, and ends before the first.
+    // A backward range begins at its last element, and ends before the first.
     Value back = e.compare(CmpIPredicate::slt, step, zero);
     Value last = e.choose(back, e.sub(size, one), size);
     from = from ? placeOf(from, last) : e.choose(back, e.sub(size, one), zero);
@@ -74,7 +74,7 @@ SmallVector<AxisPlan> planIndexing(KernelEmitter &e, TensorType x, ArrayAttr spe
   return plans;
 }
 
-/// Parts one after the other, each with loops of its own.
+/// Copies the parts one after the other, each with loops of its own.
 static void emitConcat(KernelEmitter &e, ConcatOp op, const Output &output) {
   Evaluator evaluator(e);
   evaluator.prepare(op.getParts());
@@ -104,7 +104,7 @@ void copyFirst(KernelEmitter &e, Evaluator &evaluator, Value x, const Output &ou
            });
 }
 
-/// A copy of x, then the part that is replaced.
+/// Copies x, then writes the replaced part.
 static void emitUpdate(KernelEmitter &e, UpdateOp op, const Output &output) {
   Evaluator evaluator(e);
   evaluator.prepare(output.value);
@@ -143,13 +143,13 @@ static void emitUpdate(KernelEmitter &e, UpdateOp op, const Output &output) {
 
 namespace {
 
-/// The loops of a large transpose. Its result is written in order; what is read then, one element
-/// or run after the other, is on as many lines of memory as the last axis that moves has places,
-/// and far apart. So that axis is cut into parts, and each part goes along the axis whose places
-/// lie together in x: a few streams, of which the CPU sees what comes next.
+/// Tiled transpose: the loops of a large transpose. Its result is written in order. Read that way,
+/// one element or run after the other, x is accessed on as many cache lines as the last moved axis
+/// is long, far apart. So that axis is cut into tiles, and each tile is traversed along the axis
+/// that is contiguous in x: a few streams, which the hardware prefetcher follows.
 struct Crossing {
   static constexpr int64_t kPart = 16, kLeastBytes = 256 << 10;
-  size_t last = 0;   ///< the last axis of the result that is another one of x; a run follows
+  size_t last = 0;   ///< the last permuted axis of the result; a contiguous run follows
   size_t stream = 0; ///< the axis of the result along which x is read
 };
 

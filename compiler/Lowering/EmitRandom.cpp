@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random numbers: calls of the runtime, which makes the same numbers for everyone. The stream of a
-// draw is that of its seed, from the position that the counter names.
+// Random ops: calls of the runtime's Philox generator (counter-based RNG), which gives the same
+// numbers on every machine. An op reads the stream of its seed, from the position that the counter
+// holds.
 #include "Lowering/EmitKernel.h"
 
 using namespace mlir;
@@ -10,8 +11,8 @@ using namespace mx::ir;
 namespace mx::lowering {
 namespace {
 
-/// Numbers that go through the stack on their way to another element type. A multiple of those in a
-/// block of the generator, so that the stream is the same as in one call.
+/// Numbers converted to another element type on the stack at a time. A multiple of the generator's
+/// block, so that the stream is the same as in one call.
 constexpr int64_t kChunk = 1024;
 
 class Draw {
@@ -144,7 +145,7 @@ LogicalResult Draw::emit() {
   if (kind == "fork") {
     if (!isLong || type.rank() != 0)
       return refuse("gives one seed");
-    // The number stands for the name; the seed is the first word of the child.
+    // The number serves as the name; the seed is the first word of the child.
     Buffer name = e.scratch(element, 1), child = e.scratch(element, 2);
     e.store(name, e.number(0), parameter(0, element));
     e.call("mxrt_rng_fork", {stream, name.address, e.number(8), child.address});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reductions over any axes. What is reduced is computed on the fly, and ops on the result follow it
-// at once. Sweep.h tells the order.
+// Reductions over any axes. The reduced values are computed on the fly (fused producers), and ops
+// on the result run right after it. Sweep.h defines the order.
 #include "Lowering/EmitKernel.h"
 #include "Lowering/Sweep.h"
 
@@ -62,7 +62,7 @@ void Reducer::emit() {
       outer.size());
 }
 
-/// Of a turn that reduces all there is for a place, or for a tile of columns.
+/// Work of an iteration, which reduces all elements of an index, or of a tile of columns.
 Value Reducer::work(Sweep &sweep) {
   Value work = e.number(e.workOfElement() * (sweep.hasTile ? kTile : 1));
   for (int64_t axis : axesOf(group.sources[0]))
@@ -70,7 +70,7 @@ Value Reducer::work(Sweep &sweep) {
   return work;
 }
 
-/// Columns of which the number is not known. A single one is a row of its own.
+/// Columns whose number is not known. A single one is reduced as a row.
 void Reducer::columns(Sweep &sweep) {
   Value size = sweep.sizes.back();
   auto tiles = [&] {

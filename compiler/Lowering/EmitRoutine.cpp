@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Work on whole tensors: one call of the runtime's function of that name.
+// Routines on whole tensors: one call of the runtime's function of that name.
 #include "Lowering/EmitKernel.h"
 
 using namespace mlir;
@@ -18,15 +18,16 @@ Value addressOf(KernelEmitter &e, Value input) {
 LogicalResult emitCall(KernelEmitter &e, RoutineOp op, const Output &output) {
   Type pointer = e.context.getType();
   e.b.setLoc(op.getLoc());
-  Buffer sizes = e.scratch(e.b.getI64Type(), 3);
-  for (auto [i, part] : llvm::enumerate(op.callSizes())) {
+  auto parts = op.callSizes();
+  Buffer sizes = e.scratch(e.b.getI64Type(), static_cast<int64_t>(parts.size()));
+  for (auto [i, part] : llvm::enumerate(parts)) {
     Value count = e.number(1);
     for (SizeAttr size : part)
       count = e.mul(count, e.size(size));
     e.store(sizes, e.number(static_cast<int64_t>(i)), count);
   }
   auto count = static_cast<int64_t>(op.getInputs().size());
-  // Addresses lie in an array of words of their own type.
+  // Addresses are stored in an array of i64 words.
   Value inputs = e.scratch(e.b.getI64Type(), count).address;
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
     Value address = addressOf(e, input);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels that go row by row: a row is what lies along the last axes, and all reductions of the
-// kernel are over them. Reductions may use each other's results, and whole rows may be computed
-// from them, as in a softmax or a normalisation. A row stays in the cache while it is swept over,
-// so memory is read once. At the end the rows' results may be reduced to one number, as the mean of
-// a loss.
+// Row kernels: fused reductions over the last axes. A row lies along the last axes, and all
+// reductions of the kernel are over them. Reductions may use each other's results, and whole rows
+// may be computed from them, as in softmax or normalisation. A row stays in the cache over all
+// sweeps, so memory is read once. At the end the rows' results may be reduced to one number, as in
+// the mean of a loss.
 //
-//   for each row:  sweep 0, sweep 1, …   the reductions that need 0, 1, … others before them
+//   for each row:  sweep 0, sweep 1, …   the reductions that depend on 0, 1, … others before them
 //                  the row's outputs
 //
-// What is expensive and used in more than one sweep is kept for the length of a row. While a row is
-// computed the next one is fetched, which the CPU would not do by itself: for it streams end at the
-// end of a page.
+// Expensive values used in more than one sweep are kept for the length of a row. While a row is
+// computed, the next one is prefetched: the hardware prefetcher would not do that, since its
+// streams end at a page boundary.
 #include "Lowering/EmitKernel.h"
 #include "Lowering/Sweep.h"
 #include "llvm/ADT/MapVector.h"
@@ -23,10 +23,10 @@ using namespace mx::ir;
 namespace mx::lowering {
 namespace {
 
-/// Values are kept on the stack for rows of at most so many elements, and so many values.
+/// Values are kept on the stack for rows of at most this many elements, and this many values.
 constexpr int64_t kLongestKept = 4096, kMostKept = 4;
-/// Inputs of fewer bytes stay in the second cache anyway. Rows, all inputs together, that fit into
-/// a part of the first cache are fetched there, longer ones into the second; much longer ones not.
+/// Smaller inputs (bytes) stay in L2 anyway. Rows, all inputs together, that fit into a part of L1
+/// are prefetched there, longer ones into L2; much longer ones not at all.
 constexpr int64_t kLeastFetched = 1 << 20, kFirstCache = 16 << 10, kSecondCache = 256 << 10;
 constexpr int64_t kCacheLine = 64;
 
@@ -37,7 +37,7 @@ public:
   void emit();
 
 private:
-  /// An expensive value with room for its elements of one row; computed in stage `first`.
+  /// An expensive value with a buffer for its elements of one row; computed in stage `first`.
   struct Kept {
     Value value;
     size_t first, last;
@@ -51,7 +51,7 @@ private:
   size_t keptAxes = 0;
   SmallVector<SmallVector<Operation *>> levels; ///< the reductions of each sweep
   SmallVector<Operation *> totals;              ///< reductions over all rows
-  SmallVector<Output> whole, perRow, overall;   ///< outputs: of the space, of a row, of all
+  SmallVector<Output> whole, perRow, overall;   ///< outputs: of the space, of a row, of all rows
   std::deque<Sweep> sweeps;
   SmallVector<Kept> kept;
   std::optional<int64_t> length; ///< of a row, if it is known
@@ -69,7 +69,7 @@ private:
   void store(ArrayRef<Output> outputs, Indices place);
 };
 
-/// Of one element a row, with or without axes of size 1 for the others.
+/// Whether sizes are those of one element per row, with or without axes of size 1 for the others.
 bool Rows::isRowResult(ArrayRef<SizeAttr> sizes) {
   ArrayRef<SizeAttr> front = ArrayRef(space).take_front(keptAxes);
   return sizes.size() >= keptAxes && sizes.take_front(keptAxes) == front &&
@@ -77,7 +77,8 @@ bool Rows::isRowResult(ArrayRef<SizeAttr> sizes) {
          llvm::all_of(sizes.drop_front(keptAxes), [](SizeAttr s) { return s.constant() == 1; });
 }
 
-/// Whether rows of `space` may have results of the sizes `than`, so that these are not the rows.
+/// Whether rows of `space` may have results of the sizes `than`, so that `than` is not the row
+/// space.
 static bool isLarger(ArrayRef<SizeAttr> space, ArrayRef<SizeAttr> than) {
   if (space.size() != than.size())
     return space.size() > than.size();
@@ -97,7 +98,7 @@ LogicalResult Rows::analyse() {
   length = 1;
   for (SizeAttr size : ArrayRef(space).drop_front(keptAxes))
     length = length && size.constant() ? std::optional(*length * *size.constant()) : std::nullopt;
-  llvm::DenseMap<Operation *, size_t> level; // reductions one after the other until here
+  llvm::DenseMap<Operation *, size_t> level; // length of the chain of reductions up to here
   for (Operation &op : *group.sources[0]->getBlock()) {
     size_t own = 0;
     for (Value operand : op.getOperands())
@@ -120,14 +121,14 @@ LogicalResult Rows::analyse() {
       perRow.push_back(output);
     else if (!totals.empty() && !level.lookup(op) &&
              llvm::all_of(sizes, [](SizeAttr size) { return size.constant() == 1; }))
-      overall.push_back(output); // one element that no row is needed for
+      overall.push_back(output); // one element that needs no row
     else
       return op->emitOpError() << "has another shape than the rows of its kernel";
   }
   return success();
 }
 
-/// Ops on the results of a row read those of the same row.
+/// Ops on the results of a row must read those of the same row.
 LogicalResult Rows::checkReads(Operation *op, const llvm::DenseMap<Operation *, size_t> &level) {
   if (op->hasTrait<OpTrait::IsTerminator>())
     return success();
@@ -136,7 +137,7 @@ LogicalResult Rows::checkReads(Operation *op, const llvm::DenseMap<Operation *, 
   for (Value operand : op->getOperands()) {
     if (!level.lookup(operand.getDefiningOp()))
       continue;
-    // Stretching adds axes in front: a result without the reduced axes would lie along them.
+    // Broadcasting adds axes in front: a result without the reduced axes would lie along them.
     size_t from = cast<TensorType>(operand.getType()).rank();
     if (!keepsPlaces || (from != 0 && from != rank))
       return op->emitOpError() << "reads results of other rows";
@@ -197,7 +198,7 @@ void Rows::chooseKept() {
     }
 }
 
-/// Before the elements of a stage are computed at a place, which is number r of its row.
+/// Called before the elements of a stage are computed at an index, which is number r of its row.
 void Rows::useKept(size_t stage, Indices place, Value r) {
   for (Kept &each : kept) {
     if (each.first == stage)
@@ -207,8 +208,8 @@ void Rows::useKept(size_t stage, Indices place, Value r) {
   }
 }
 
-/// The sweeps behind the first, which waits for memory, fetch what the first will read of the next
-/// row; the last one fetches where the outputs of this row go.
+/// The sweeps after the first, which waits for memory, prefetch what the first will read of the
+/// next row; the last one prefetches the destinations of this row's outputs.
 void Rows::fetchAhead() {
   SmallVector<const Buffer *> inputs, outputs;
   int64_t rowBytes = 0;
@@ -280,7 +281,7 @@ void Rows::emit() {
   }
 }
 
-/// The caller forgets what is known of the row.
+/// The caller discards what is known of the row.
 void Rows::row(Indices at) {
   for (Sweep &sweep : sweeps) {
     for (size_t axis = 0; axis < keptAxes; ++axis)
@@ -307,7 +308,7 @@ void Rows::row(Indices at) {
   });
 }
 
-/// All elements at a place are computed before one is stored.
+/// Computes all elements at an index before one is stored.
 void Rows::store(ArrayRef<Output> outputs, Indices place) {
   SmallVector<Value> values;
   for (const Output &output : outputs)

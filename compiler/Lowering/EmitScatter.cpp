@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows added to the places that an index names. Two may have one place: they are added in the order
-// of the index.
+// Scatter-add: adds rows at the indices of an index tensor. Duplicate indices are added in the
+// order of the index tensor, so the result is deterministic.
 //
-// Where zeros are added to and other ops of the kernel use what comes out, as an optimizer uses the
-// gradient of an embedding, the rows that are named are added up in the workspace, and found by
-// their numbers. All other rows of that result are zeros, which are in no memory:
+// If the destination is zeros and other ops of the kernel use the result, as an optimizer uses the
+// gradient of an embedding, the gradient stays sparse: only the indexed rows are accumulated in the
+// workspace, and found in a hash table by row number. All other rows of the result are zeros that
+// are not stored:
 //
-//   for each entry of the index:  find its row or make it, and add
+//   for each entry of the index:  find or insert its row, and add
 //   for each row of the table:    the other ops, with its sums or with zeros
 //
-// If ops with zeros leave a table that is written over as it is, as `w - lr * d` does for numbers
-// lr that are neither infinite nor negative, the second loop is over the rows that are named.
+// If ops with zeros leave a table that is updated in place unchanged, as `w - lr * d` does for
+// numbers lr that are neither infinite nor negative, the second loop visits only the indexed rows.
 #include "Lowering/EmitKernel.h"
 #include "dialects/mx/Over.h"
 #include "dialects/mx/Table.h"
@@ -34,7 +35,7 @@ Value plus(KernelEmitter &e, Type element, Value x, Value y) {
   return arith::TruncFOp::create(e.b, e.codeType(element), sum);
 }
 
-/// A copy of x, then y entry by entry. Never in several threads, for the order.
+/// Copies x, then adds y entry by entry. Single-threaded, to keep the order.
 void emitDense(KernelEmitter &e, ScatterAddOp op, const Output &output) {
   Evaluator evaluator(e);
   evaluator.prepare(output.value);
@@ -82,19 +83,19 @@ Buffer TableRows::part(Type element, int64_t from) {
   return {address, element, {e.number(1)}, {}, {}};
 }
 
-/// The number of the row that is in a slot, in the order in which they were met; -1 if none is.
+/// The number of the row in a slot, in order of first occurrence; -1 if the slot is empty.
 Value TableRows::numberIn(Value slot) {
   return arith::ExtSIOp::create(e.b, e.b.getI64Type(), e.load(slots, slot));
 }
-/// Where the sum at a place of a row is.
+/// The offset of the sum at an index of a row.
 Value TableRows::within(Value number, Indices at) {
   for (auto [index, size] : llvm::zip_equal(at, inner))
     number = e.add(e.mul(number, size), index);
   return number;
 }
 
-/// The slot that has the row, or a free one where it can be put: the first from the place on that a
-/// hash of its number gives. There are more slots than rows.
+/// Hash table with linear probing: returns the slot that holds the row, or the first free slot from
+/// the hash of its number on. There are more slots than rows.
 Value TableRows::slotOf(Value row) {
   constexpr auto golden = static_cast<int64_t>(0x9E3779B97F4A7C15);
   int64_t bits = llvm::Log2_64(static_cast<uint64_t>(table.slots()));
@@ -115,7 +116,8 @@ Value TableRows::slotOf(Value row) {
   return search.getResult(0);
 }
 
-/// The sums of the rows that are named; `used` counts them. Each begins with 0, as in the table.
+/// Accumulates the sums of the indexed rows; `used` counts them. Each begins with 0, as in the
+/// table.
 void TableRows::addUp(Value used) {
   Type i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
   e.loop(e.number(0), e.number(table.slots()), 1,
@@ -144,9 +146,9 @@ void TableRows::addUp(Value used) {
   });
 }
 
-/// Whether rows of zeros leave an output as it is, to be found out by the code; null if they do
-/// not. It is written over x, it is x - c or x + c, and c is one number for all of these rows: then
-/// it has to be the 0 whose sign changes no x.
+/// Emits a test whether rows of zeros leave an output unchanged; null if they cannot. The output is
+/// written over x, it is x - c or x + c, and c is one number for all of these rows: c must then be
+/// the 0 whose sign changes no x.
 Value TableRows::isUnchanged(const Output &output) {
   Operation *last = output.value.getDefiningOp();
   if (!isa_and_nonnull<SubOp, AddOp>(last) || !isFloatElement(type.getElement()) ||
@@ -195,7 +197,7 @@ Value TableRows::areUnchanged() {
   return all;
 }
 
-/// All outputs at a place are computed before one is stored: it may be where one is read.
+/// Computes all outputs at an index before one is stored: an output may overwrite an input.
 void TableRows::outputsOf(Value row, llvm::function_ref<Value(Indices)> element) {
   e.nest(inner, [&](Indices at) {
     Evaluator::Scope scope(evaluator);

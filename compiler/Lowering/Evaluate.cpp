@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Evaluates elements of values at an index: fusion of pointwise ops, gathers, reshapes and col2im.
 #include "Lowering/Evaluate.h"
 #include "dialects/mx/Marks.h"
 
@@ -42,7 +44,7 @@ SmallVector<Value> stretchedFrom(KernelEmitter &e, TensorType operand, Indices p
   return out;
 }
 
-/// Along an axis of size 1 there is one place, however it is counted.
+/// An axis of size 1 has one index, however it is written.
 static std::pair<void *, std::vector<void *>> keyOf(Value value, Indices place) {
   ArrayRef<SizeAttr> sizes = cast<TensorType>(value.getType()).getSizes();
   std::vector<void *> parts;
@@ -56,7 +58,7 @@ void Evaluator::bind(Value value, Indices place, Value element) {
 }
 
 void Evaluator::prepare(ValueRange roots) {
-  llvm::SmallPtrSet<Operation *, 8> late; // known only inside of a loop
+  llvm::SmallPtrSet<Operation *, 8> late; // known only inside a loop
   for (Operation *op : operationsBehind(roots)) {
     bool isLate =
         !isPointwise(op) && !isa<UpdateOp, ConcatOp, RandomOp, ScatterAddOp, RoutineOp>(op);
@@ -88,7 +90,7 @@ void Evaluator::prepare(ValueRange roots) {
     else if (auto scatter = dyn_cast<ScatterAddOp>(op))
       checkPlaces(scatter, scatter.getIndex(), scatter.getX().getType(), scatter.getAxis());
     if (auto slice = dyn_cast<SliceOp>(op)) {
-      // The type's sizes are what the loops run over: they must be those of the ranges.
+      // The loops run over the type's sizes: these must match those of the ranges.
       size_t axis = 0;
       for (const AxisPlan &part : plans[op]) {
         if (part.count && part.step) {
@@ -204,7 +206,7 @@ Value Evaluator::compute(Operation *op, Indices place) {
   return at(slice.getX(), from);
 }
 
-/// The same element counted in another shape: the last axes that both have stay as they are.
+/// The index of the same element in another shape: the last axes that both share keep theirs.
 Value Evaluator::reshaped(ReshapeOp op, Indices place) {
   TensorType from = op.getX().getType(), to = op.getType();
   auto linearOf = [&](size_t axes) {
@@ -237,7 +239,7 @@ Value Evaluator::reshaped(ReshapeOp op, Indices place) {
       at[i] = linear;
       break;
     }
-    // Sizes are not 0 here: there is an element.
+    // There is an element, so no size is 0.
     Value size = e.size(from.getSizes()[i]);
     Value whole = arith::DivUIOp::create(e.b, linear, size);
     at[i] = e.sub(linear, e.mul(whole, size));
@@ -257,7 +259,7 @@ Value Evaluator::underWindow(WindowsOp op, Indices place) {
   return at(op.getX(), from);
 }
 
-/// The sum of what each position of the window gives that the place was under.
+/// col2im: sums the contributions of all windows that cover the index.
 Value Evaluator::folded(FoldOp op, Indices place) {
   TensorType x = op.getX().getType();
   size_t spatial = op.getStride().size(), lead = op.getType().rank() - spatial;
@@ -301,13 +303,13 @@ Value Evaluator::folded(FoldOp op, Indices place) {
                                 e.compare(arith::CmpIPredicate::ult, p, out)));
       e.when(isUnder, [&] { visit(t, p); });
     };
-    // Without a dilation only every stride-th position can be it.
+    // Without dilation, only every stride-th tap can cover the index.
     std::optional<int64_t> step = e.known(stride), many = e.known(out);
     Value size = e.size(op.getType().getSizes()[lead + d]);
     if (e.known(dilation) != 1 || !step) {
       e.loop(e.number(0), window, 1, visitUnder);
     } else if (e.known(window) == step && many && e.known(size) == *many * *step) {
-      // Windows side by side: each place is under one.
+      // Windows do not overlap: one window covers each index.
       visit(arith::RemUIOp::create(e.b, place[lead + d], stride),
             arith::DivUIOp::create(e.b, place[lead + d], stride));
     } else {
@@ -323,7 +325,7 @@ SmallVector<Value> Evaluator::placeTaken(Value index, TensorType x, size_t axis,
   auto type = cast<TensorType>(index.getType());
   Value row =
       emitCast(e, at(index, place.slice(axis, type.rank())), type.getElement(), e.b.getI64Type());
-  // Negative ones count from the end; checkPlaces has seen that they are in range.
+  // Negative indices count from the end; checkPlaces has verified that they are in range.
   Value negative = e.compare(arith::CmpIPredicate::slt, row, e.number(0));
   row = e.choose(negative, e.add(row, e.size(x.getSizes()[axis])), row);
   SmallVector<Value> from(place.take_front(axis));
@@ -337,9 +339,15 @@ void Evaluator::checkPlaces(Operation *op, Value places, TensorType x, size_t ax
   auto index = cast<TensorType>(places.getType());
   Type i1 = e.b.getI1Type(), i64 = e.b.getI64Type();
   Value size = e.size(x.getSizes()[axis]);
-  Value lowest = e.sub(e.number(0), size);
+  // Class numbers do not count from the end. Eager kernels are the same for both; a negative axis
+  // marks class numbers.
+  auto shown = op->getAttrOfType<SizeAttr>(kShownAxis);
+  Value isLabel = e.constantOf(i1, op->hasAttr(kLabels));
+  if (shown)
+    isLabel = e.compare(arith::CmpIPredicate::slt, e.size(shown), e.number(0));
+  Value lowest = e.choose(isLabel, e.number(0), e.sub(e.number(0), size));
   Value bad = e.variable(i1, e.constantOf(i1, 0)), badIndex = e.variable(i64, e.number(0));
-  // With nothing to read no index is looked at, as an empty result has no element.
+  // If there is nothing to read, no index is checked, as an empty result has no element.
   e.nest(e.sizesOf(index), [&](Indices place) {
     Scope scope(*this);
     Value row = emitCast(e, at(places, place), index.getElement(), i64);
@@ -349,7 +357,11 @@ void Evaluator::checkPlaces(Operation *op, Value places, TensorType x, size_t ax
     e.write(badIndex, e.choose(before, e.read(badIndex, i64), row));
     e.write(bad, arith::OrIOp::create(e.b, before, outside));
   });
-  auto shown = op->getAttrOfType<SizeAttr>(kShownAxis);
+  if (shown || op->hasAttr(kLabels))
+    e.failIf(arith::AndIOp::create(e.b, isLabel, e.read(bad, i1)), Code::Index,
+             {"label ", e.read(badIndex, i64), " is out of range for ", size, " classes"});
+  if (op->hasAttr(kLabels))
+    return;
   MessagePart number = shown ? MessagePart(e.size(shown)) : MessagePart(std::to_string(axis));
   e.failIf(
       e.read(bad, i1), Code::Index,

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elements of the values in a kernel, computed where they are needed. An elementwise op becomes
-// scalar code; one that only moves elements becomes a change of the place that is asked for, and
-// needs no code and no buffer of its own.
+// Fusion of pointwise ops: computes elements of the values in a kernel where they are needed. An
+// elementwise op becomes scalar code; an op that only moves elements becomes a change of the index,
+// and needs no code and no buffer of its own.
 #pragma once
 #include "Lowering/KernelEmitter.h"
 #include <map>
 
 namespace mx::lowering {
 
-/// The scalar code of an elementwise op. `x` are the operands' elements; floats of 16 bits are
-/// computed in f32 and rounded once.
+/// The scalar code of an elementwise op. `x` are the operands' elements; 16-bit floats are computed
+/// in f32 and rounded once.
 Value emitElementwise(KernelEmitter &e, mlir::Operation *op, ArrayRef<Value> x);
 /// The same for integers and bools, on operands of one type.
 Value emitInteger(KernelEmitter &e, mlir::Operation *op, mlir::Type element, ArrayRef<Value> x);
-/// Another element type: floats to integers truncate and saturate, NaN gives 0; integers wrap.
+/// Converts to another element type: floats to integers truncate and saturate, NaN gives 0;
+/// integers wrap.
 Value emitCast(KernelEmitter &e, Value x, mlir::Type from, mlir::Type to);
-/// Where mx.slice or mx.update reads or writes along one axis of x.
+/// The indices that mx.slice or mx.update reads or writes along one axis of x.
 struct AxisPlan {
-  Value start, step; ///< no step: one place
+  Value start, step; ///< no step: one index
   Value count;
 };
-/// Checks the places that the op names, at the top of the function.
+/// Checks the indices of the op, at the top of the function.
 SmallVector<AxisPlan> planIndexing(KernelEmitter &e, ir::TensorType x, mlir::ArrayAttr spec,
                                    ArrayRef<Value> at);
 
@@ -29,17 +30,17 @@ class Evaluator {
 public:
   explicit Evaluator(KernelEmitter &e) : e(e) {}
 
-  /// Computes numbers and checks indices that `roots` need; to be called at the top of the
-  /// function, before their elements are asked for.
+  /// Computes numbers and checks indices that `roots` need. Must be called at the top of the
+  /// function, before their elements are requested.
   void prepare(mlir::ValueRange roots);
-  /// The element of `value` at a place, in code at the builder's place.
+  /// The element of `value` at an index, in code at the insertion point.
   Value at(Value value, Indices place);
-  /// The elements of `roots`, which are of one shape, at a place.
+  /// The elements of `roots`, which have one shape, at an index.
   SmallVector<Value> all(mlir::ValueRange roots, Indices place);
-  /// From here to the end of the scope the element is known.
+  /// Binds the element from here to the end of the scope.
   void bind(Value value, Indices place, Value element);
 
-  /// What is computed in a loop's body is forgotten at its end.
+  /// Discards the elements computed in a loop's body at its end.
   class Scope {
   public:
     explicit Scope(Evaluator &of) : of(of), saved(of.known) {}
@@ -51,7 +52,7 @@ public:
   };
 
   SmallVector<AxisPlan> plan(mlir::Operation *op) { return plans[op]; }
-  /// The place in x that a place in what `index` takes from an axis of x comes from.
+  /// The index in x of an element that `index` gathers along an axis of x.
   SmallVector<Value> placeTaken(Value index, ir::TensorType x, size_t axis, Indices place);
 
 private:
@@ -67,10 +68,10 @@ private:
   void checkPlaces(mlir::Operation *op, Value index, ir::TensorType x, size_t axis);
 };
 
-/// A place of a result as the place of an operand that is stretched to it.
+/// The index of a result as the index of an operand that is broadcast to it.
 SmallVector<Value> stretchedFrom(KernelEmitter &e, ir::TensorType operand, Indices place);
-/// The values that `roots` are computed from, with themselves, in the order of the block. With
-/// `pointwise`, without what lies behind ops that have loops of their own.
+/// The ops that `roots` are computed from, including their own, in block order. With `pointwise`,
+/// without the operands of ops that have loops of their own.
 SmallVector<mlir::Operation *> operationsBehind(mlir::ValueRange roots, bool pointwise = false);
 
 } // namespace mx::lowering

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conversions between f32 and floats of 16 bits in integer arithmetic: the same bits on every
-// machine, no function of the compiler's runtime library, and loops stay vectorisable. Rounding is
-// to nearest, ties to even; NaN stays NaN.
+// Conversions between f32 and 16-bit floats (f16, bf16) in integer arithmetic: the same bits on
+// every machine, no function of the compiler's runtime library, and loops stay vectorisable.
+// Rounding is to nearest, ties to even; NaN stays NaN.
 #include "Lowering/LowerToLlvm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -13,7 +13,7 @@ using arith::CmpIPredicate;
 namespace mx::lowering {
 namespace {
 
-/// 32 bit words.
+/// Builder of 32-bit words.
 struct Words {
   ImplicitLocOpBuilder b;
 
@@ -57,7 +57,7 @@ Value extendF16(Words &w, Value x) {
   Value body = w.left(w.with(half, 0x7fff), 13), exponent = w.with(body, 0x7c00U << 13);
   Value normal = w.plus(body, (127U - 15) << 23);
   Value infinite = w.plus(normal, (128U - 16) << 23);
-  // 0 and the small ones: an exponent too large by one, taken back in floating point.
+  // 0 and denormals: an exponent too large by one, subtracted in floating point.
   Value magic = w.floatOf(w.constant(113U << 23));
   Value small = w.bitsOf(arith::SubFOp::create(w.b, w.floatOf(w.plus(normal, 1U << 23)), magic));
   Value value = w.choose(w.is(CmpIPredicate::eq, exponent, 0x7c00U << 13), infinite, normal);
@@ -68,7 +68,7 @@ Value truncateF16(Words &w, Value x, Type type) {
   Value all = w.bitsOf(x), bits = w.with(all, 0x7fffffff);
   Value isNan = w.is(CmpIPredicate::ugt, bits, 0x7f800000);
   Value large = w.choose(isNan, w.constant(0x7e00), w.constant(0x7c00));
-  // Small ones are aligned, and rounded, by an addition.
+  // Denormals are aligned, and rounded, by an addition.
   uint32_t magic = ((127U - 15) + (23 - 10) + 1) << 23;
   Value added = arith::AddFOp::create(w.b, w.floatOf(bits), w.floatOf(w.constant(magic)));
   Value small = w.plus(w.bitsOf(added), 0U - magic);

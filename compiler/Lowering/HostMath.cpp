@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The results are those of the host's bytecode (runtime/host): integers wrap, `//` and `%` round
-// down as in Python, a float divisor of 0 gives inf or NaN.
+// Arithmetic on host numbers. The results match the host's bytecode (runtime/host): integers wrap,
+// `//` and `%` round down as in Python, a float divisor of 0 gives inf or NaN.
 #include "Lowering/HostMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -101,7 +101,7 @@ Value HostMath::divideFloats(Value x, Value y, bool rest) {
   return select(isNot0(y), floor, plain);
 }
 
-/// Of i64, whatever the width of the elements: results are cut to it, which is how they wrap.
+/// Computes in i64, whatever the width of the elements: results are truncated to it, which wraps.
 Value HostMath::lowerInts(Operation *op, ValueRange x) {
   if (isa<ir::AddOp>(op))
     return arith::AddIOp::create(b, x[0], x[1]);
@@ -127,8 +127,45 @@ Value HostMath::lowerInts(Operation *op, ValueRange x) {
       return negative;
     return select(compareInts(CmpIPredicate::slt, x[0], zero), negative, x[0]);
   }
+  if (isa<ir::BitAndOp>(op))
+    return arith::AndIOp::create(b, x[0], x[1]);
+  if (isa<ir::BitOrOp>(op))
+    return arith::OrIOp::create(b, x[0], x[1]);
+  if (isa<ir::BitXorOp>(op))
+    return arith::XOrIOp::create(b, x[0], x[1]);
+  if (isa<ir::BitNotOp>(op))
+    return arith::XOrIOp::create(b, x[0], number(x[0].getType(), -1));
+  if (isa<ir::ShiftLeftOp, ir::ShiftRightOp>(op)) {
+    // Shifts by more than the width, or by a negative number, shift all bits out.
+    Value most = number(x[0].getType(), 63), zero = number(x[0].getType(), 0);
+    Value beyond = compareInts(CmpIPredicate::ugt, x[1], most);
+    if (isa<ir::ShiftRightOp>(op))
+      return arith::ShRSIOp::create(b, x[0], select(beyond, most, x[1]));
+    return select(beyond, zero, arith::ShLIOp::create(b, x[0], select(beyond, zero, x[1])));
+  }
+  if (isa<ir::FloorOp, ir::CeilOp, ir::RoundOp>(op))
+    return x[0];
+  if (isa<ir::PowOp>(op))
+    return powerOfInts(x[0], x[1]);
   return {};
 }
+
+/// By squaring, one bit of the exponent after the other (unrolled): programs have no loops over
+/// numbers.
+Value HostMath::powerOfInts(Value x, Value y) {
+  Type type = x.getType();
+  Value zero = number(type, 0), one = number(type, 1), result = one;
+  rt::FailOp::create(b, compareInts(CmpIPredicate::slt, y, zero), 2,
+                     "integers cannot be raised to a negative power");
+  for (int bit = 0; bit < 63; ++bit) {
+    Value isSet = compareInts(CmpIPredicate::ne, arith::AndIOp::create(b, y, one), zero);
+    result = select(isSet, arith::MulIOp::create(b, result, x), result);
+    x = arith::MulIOp::create(b, x, x);
+    y = arith::ShRUIOp::create(b, y, one);
+  }
+  return result;
+}
+
 Value HostMath::lowerFloats(Operation *op, ValueRange x) {
   if (isa<ir::AddOp>(op))
     return arith::AddFOp::create(b, x[0], x[1]);
@@ -239,7 +276,7 @@ Value HostMath::cast(Value x, Type from, Type to) {
       return arith::ExtFOp::create(b, type, x);
     return arith::TruncFOp::create(b, type, x);
   }
-  // In f64 the ends of all integer types but i64 are exact; 2^63 is, too.
+  // In f64 the bounds of all integer types but i64 are exact; 2^63 is, too.
   if (!x.getType().isF64())
     x = arith::ExtFOp::create(b, b.getF64Type(), x);
   unsigned bits = type.getIntOrFloatBitWidth();
@@ -251,7 +288,7 @@ Value HostMath::cast(Value x, Type from, Type to) {
   Value largest = arith::ConstantOp::create(
       b, b.getIntegerAttr(wide, (isUnsignedTo ? APInt::getMaxValue(bits).zext(64)
                                               : APInt::getSignedMaxValue(bits).sext(64))));
-  // The conversion of a number outside gives poison, which the selections then drop.
+  // Converting an out-of-range number gives poison, which the selects then drop.
   Value inside = arith::FPToSIOp::create(b, wide, x);
   Value result = select(
       arith::CmpFOp::create(b, CmpFPredicate::OLT, x, number(b.getF64Type(), low)), lowest, inside);
@@ -277,6 +314,14 @@ Value HostMath::lower(Operation *op, ValueRange x) {
   if (x.empty() || !op->hasTrait<ir::Elementwise>())
     return {};
   Type element = elementOf(op->getOperand(0)), result = elementOf(op->getResult(0));
+  if (isa<ir::IsNanOp, ir::IsFiniteOp>(op)) {
+    if (!isa<FloatType>(element))
+      return number(b.getI1Type(), isa<ir::IsFiniteOp>(op));
+    // inf - inf is NaN.
+    Value y = isa<ir::IsNanOp>(op) ? x[0] : Value(arith::SubFOp::create(b, x[0], x[0]));
+    return arith::CmpFOp::create(b, isa<ir::IsNanOp>(op) ? CmpFPredicate::UNO : CmpFPredicate::ORD,
+                                 y, y);
+  }
   if (isa<FloatType>(element)) {
     Value compared = x.size() == 2 ? compare(op, x[0], x[1]) : Value();
     return compared ? compared : lowerFloats(op, x);

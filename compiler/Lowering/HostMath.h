@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arithmetic on numbers of the host: mx ops of rank 0 as `arith` on i1, i64, f32, …
+// Arithmetic on host numbers: lowers mx ops of rank 0 to `arith` on i1, i64, f32, …
 #pragma once
 #include "dialects/mxrt/Mxrt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -10,11 +10,11 @@ namespace mx::lowering {
 
 class HostMath {
 public:
-  /// Ops go to where `builder` stands.
+  /// Ops are inserted at the insertion point of `builder`.
   HostMath(mlir::OpBuilder &builder, mlir::Location loc) : b(loc, builder) {}
 
-  /// The result of `op` from the numbers of its operands; null if there is no such op here. What
-  /// can fail becomes an mxrt.fail.
+  /// The result of `op` from the numbers of its operands; null if the op is not supported here. Ops
+  /// that can fail emit an mxrt.fail.
   mlir::Value lower(mlir::Operation *op, mlir::ValueRange x);
   mlir::Value constant(mlir::Type element, mlir::Attribute value);
   /// An integer of any kind as i64, and back.
@@ -30,6 +30,7 @@ private:
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
   void failIfZero(mlir::Value divisor);
   mlir::Value divideInts(mlir::Value x, mlir::Value y, bool rest);
+  mlir::Value powerOfInts(mlir::Value x, mlir::Value y);
   mlir::Value divideFloats(mlir::Value x, mlir::Value y, bool rest);
   mlir::Value lowerInts(mlir::Operation *op, mlir::ValueRange x);
   mlir::Value signOf(mlir::Value x);

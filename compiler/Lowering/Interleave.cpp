@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How many vectors a loop computes side by side. LLVM decides it for loops of few ops, and leaves
-// others alone, as they keep a CPU busy. But a polynomial is a chain in which each step waits for
-// the one before: of one vector after the other a CPU sees too few at a time to fill the waits. And
-// with 16 registers most coefficients are loaded for each use; side by side vectors share them.
+// SIMD interleaving: the number of vectors that a loop computes interleaved. LLVM chooses it for
+// loops of few ops, and leaves others alone, as they keep a CPU busy. But a polynomial is a
+// dependency chain in which each step waits for the previous one: with one vector after the other,
+// the CPU sees too few independent ops at a time to hide the latency. And with 16 registers most
+// coefficients are loaded for each use; interleaved vectors share these loads.
 //
-// Loops of few ops and few turns are no loops any more with all of their vectors side by side. That
-// is how lanes of sums come to stay in registers.
+// Loops of few ops and few iterations are fully unrolled, with all of their vectors interleaved.
+// That keeps lanes of sums in registers.
 #include "Lowering/LowerToLlvm.h"
+#include "Lowering/RareCases.h"
 #include "Support/CodeMarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -19,18 +21,19 @@ using namespace mlir;
 namespace mx::lowering {
 namespace {
 
-/// Ops on floats from which on a loop is left alone by LLVM: about those of one exponential.
+/// Float ops from which on LLVM leaves a loop alone: about those of one exponential.
 constexpr int64_t kManyOps = 16;
-/// Vectors side by side, of many ops and of few.
+/// Interleaved vectors: for loops of many ops, and of few.
 constexpr int64_t kSideBySide = 4, kMostTogether = 8;
-/// Where the elements are no multiple of such a step, it is taken so often that the rest is small.
+/// If the size is not a multiple of the interleaved step, there are so many steps that the
+/// remainder is small.
 constexpr int64_t kManySteps = 4;
 
-/// The ops on floats of a loop without loops, branches and calls in it; 0 for others.
+/// Counts the float ops of a loop without loops, branches and calls in it; 0 for others.
 int64_t countOps(scf::ForOp loop) {
   int64_t count = 0;
   for (Operation &op : *loop.getBody()) {
-    if (op.getNumRegions() || isa<LLVM::CallOp>(op))
+    if (op.getNumRegions() || (isa<LLVM::CallOp>(op) && !isRareCall(&op)))
       return 0;
     bool isArithmetic =
         isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) || isa<LLVM::FMAOp>(op);
@@ -66,7 +69,7 @@ void interleaveLoops(ModuleOp module, unsigned vectorBits) {
       together /= 2;
     if (together <= 1)
       return;
-    // 16 registers are for the vectors, then: a coefficient is loaded once for all of them.
+    // The 16 registers then hold the vectors: a coefficient is loaded once for all of them.
     if (ops >= kManyOps && vectorBits < 512)
       loop->getParentOfType<LLVM::LLVMFuncOp>().setPassthroughAttr(
           b.getArrayAttr(b.getStringAttr(kLoadsConstants)));

@@ -85,7 +85,7 @@ arith::FastMathFlags KernelEmitter::fast() const {
 }
 
 Value KernelEmitter::floorDivide(Value x, Value y) {
-  // A divisor 0 has no meaning, but must not trap; -1 may overflow, which must not either.
+  // Division by 0 has no defined result, but must not trap; nor must overflow by -1.
   Value zero = number(0), one = number(1), minus = number(-1);
   Value isZero = compare(arith::CmpIPredicate::eq, y, zero);
   Value isMinus = compare(arith::CmpIPredicate::eq, y, minus);
@@ -105,7 +105,7 @@ Value KernelEmitter::sizeArgument(int64_t index) {
   return load;
 }
 
-/// A size as code; the context's sizes are locked by the caller.
+/// Emits a size as code; the caller holds the lock of the context's sizes.
 Value KernelEmitter::sizeOf(Dim dim) {
   SizeTable &table = b.getContext()->getOrLoadDialect<MxDialect>()->sizes();
   Value sum;
@@ -143,7 +143,7 @@ Value KernelEmitter::size(SizeAttr size) {
     std::lock_guard guard(table.lock);
     Dim dim = size.dim();
     known = inEntry([&] { return dim ? sizeOf(dim) : Value(); });
-    if (!known) // LowerKernel.cpp checks before that all names are declared.
+    if (!known) // LowerKernel.cpp has checked that all names are declared.
       known = number(0);
     sizeValues[size] = known;
   }
@@ -205,8 +205,8 @@ Value KernelEmitter::workspace() {
 
 void KernelEmitter::makeBuffers() {
   b.setInsertionPoint(entry->getTerminator());
-  // Outputs overlap nothing else: without this a loop would begin with many comparisons of
-  // addresses, or not be vectorised at all.
+  // Outputs do not alias anything else: without this, a loop would begin with many runtime alias
+  // checks, or not be vectorised at all.
   auto domain = LLVM::AliasScopeDomainAttr::get(b.getContext(), b.getStringAttr("kernel"));
   SmallVector<Attribute> scopes{LLVM::AliasScopeAttr::get(domain, b.getStringAttr("inputs"))};
   for (unsigned i = 0; i < kernel.getNumResults(); ++i)
@@ -243,7 +243,7 @@ void KernelEmitter::makeBuffers() {
     buffer.strides = denseStrides(type);
     outputs.push_back(buffer);
   }
-  // An output that is written over an input: one address, so that the code need not compare two.
+  // An in-place output: one address, so that the code need not compare two.
   for (auto [output, input] : llvm::enumerate(writesOver(kernel)))
     if (input >= 0)
       inputs[input] = outputs[output];
@@ -289,7 +289,7 @@ const Buffer &KernelEmitter::constantBuffer(ConstantOp op) {
     return known->second;
   auto value = cast<DenseElementsAttr>(op.getValue());
   Type element = memoryType(value.getElementType());
-  // Bools become bytes and unsigned numbers lose their sign, as in all of the code.
+  // Bools become bytes and unsigned numbers become signless, as in all of the code.
   if (value.getElementType().isInteger(1)) {
     SmallVector<int8_t> bytes;
     for (bool bit : value.getValues<bool>())
@@ -378,7 +378,8 @@ void KernelEmitter::write(Value variable, Value value) {
 
 // ----------------------------------------------------------------------------------------- loops
 
-/// What runs once or never is no loop: LLVM's short pipelines would keep it.
+/// Ranges of zero or one iteration are not emitted as loops: LLVM's short pipelines would keep
+/// them.
 void KernelEmitter::loop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
   if (std::optional<int64_t> begin = known(from), end = known(to); begin && end) {
     if (*begin >= *end)

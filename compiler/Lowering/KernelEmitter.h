@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all parts of the lowering of a kernel share: the function, its buffers and sizes, memory
-// accesses, loops and errors. The code is scf over arith, math and accesses of the LLVM dialect;
-// numbers of places are i64 throughout, so that nothing needs another type later.
+// Shared parts of the lowering of a kernel: the function, its buffers and sizes, memory accesses,
+// loops and errors. The code is scf over arith, math and accesses of the LLVM dialect; indices are
+// i64 throughout, so that nothing needs another type later.
 #pragma once
 #include "Lowering/Kernels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,10 +30,10 @@ struct Buffer {
   Value address;
   mlir::Type element; ///< of the tensor: i1, ui8, f16, …
   SmallVector<Value> strides;
-  mlir::ArrayAttr scopes, others; ///< alias scopes it is in, and it is not in
+  mlir::ArrayAttr scopes, others; ///< alias scopes it is in, and those it is not in
 };
 
-/// A part of a message: text, or a number that is known when the code runs.
+/// A part of a message: text, or a number known at run time.
 struct MessagePart {
   MessagePart(const char *text) : text(text) {}
   MessagePart(std::string text) : text(std::move(text)) {}
@@ -53,7 +53,7 @@ public:
   mlir::LLVM::LLVMFuncOp function;
   mlir::ImplicitLocOpBuilder b;
   Value context;         ///< the function's argument
-  bool isBroken = false; ///< an op could not be emitted, and an error says so
+  bool isBroken = false; ///< an op could not be emitted, and an error was reported
 
   // ---- values
   Value number(int64_t value);
@@ -62,7 +62,7 @@ public:
   Value size(ir::SizeAttr size);
   SmallVector<Value> sizesOf(ir::TensorType type);
   Value elementCount(ir::TensorType type);
-  /// The value of a number that is known now.
+  /// The value of a number that is known at compile time.
   static std::optional<int64_t> known(Value number);
   Value add(Value x, Value y);
   Value mul(Value x, Value y);
@@ -74,9 +74,9 @@ public:
   Value choose(Value condition, Value x, Value y) {
     return mlir::arith::SelectOp::create(b, condition, x, y);
   }
-  /// x // y rounded down, without a trap for any numbers; i64.
+  /// x // y rounded down, without a trap for any operands; i64.
   Value floorDivide(Value x, Value y);
-  /// What may be done to floats. Two ops are never contracted to one: then a result would depend on
+  /// Allowed fast-math flags. Two ops are never contracted to one: a result would then depend on
   /// what is fused with what (decision 10).
   mlir::arith::FastMathFlags fast() const;
 
@@ -85,57 +85,57 @@ public:
   mlir::Type codeType(mlir::Type element) const;
   mlir::Type memoryType(mlir::Type element) const;
   const Buffer &input(mlir::BlockArgument argument);
-  /// Whether its strides come with the call; otherwise it is dense.
+  /// Whether its strides are passed with the call; otherwise it is dense.
   bool isStrided(mlir::BlockArgument argument);
   const Buffer &output(unsigned index) const { return outputs[index]; }
   /// Its address, or null if the kernel has none.
   Value workspace();
   /// A dense constant, kept in a global.
   const Buffer &constantBuffer(ir::ConstantOp op);
-  /// Numbers that are known now, kept in a global.
+  /// Numbers known at compile time, kept in a global.
   Buffer table(ArrayRef<int64_t> numbers);
   Value offset(const Buffer &buffer, Indices at);
   Value addressAt(const Buffer &buffer, Value offset);
   Value load(const Buffer &buffer, Indices at);
   void store(const Buffer &buffer, Indices at, Value value);
-  /// Has the CPU bring what lies there, which may be behind the buffer's end, into its first cache
-  /// or the second, to be read or written.
+  /// Prefetches the line at an offset, which may be past the buffer's end, into L1 or L2, for
+  /// reading or writing.
   void prefetch(const Buffer &buffer, Value offset, bool first, bool written);
-  /// Elements on the stack; `type` is one of code.
+  /// Elements on the stack; `type` is a type of code.
   Buffer scratch(mlir::Type type, int64_t count);
-  /// One variable on the stack, which mem2reg makes a value.
+  /// One variable on the stack, which mem2reg promotes to a value.
   Value variable(mlir::Type type, Value initial);
   Value read(Value variable, mlir::Type type);
   void write(Value variable, Value value);
 
   // ---- loops
   void loop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body);
-  /// A nest over the sizes, the last one innermost, in order.
+  /// A loop nest over the sizes, the last one innermost, in order.
   void nest(ArrayRef<Value> sizes, llvm::function_ref<void(Indices)> body);
-  /// The same, but turns may run at the same time: none reads or writes what another one writes.
+  /// The same, but iterations may run in parallel: none reads or writes what another one writes.
   /// The first `front` axes, and more if these are short, are cut into chunks for parallel_for
-  /// (Spread.cpp). `work` is that of one turn, in simple ops on an element.
+  /// (Spread.cpp). `work` is that of one iteration, in simple ops on an element.
   void spread(ArrayRef<Value> sizes, Value work, llvm::function_ref<void(Indices)> body,
               size_t front = 1);
-  /// What the pointwise ops of the kernel cost for one element, in the unit of spread().
+  /// Cost of the kernel's pointwise ops for one element, in the unit of spread().
   int64_t workOfElement();
-  /// One of two parts of the function, which may have loops for threads. Not inside of loops; what
-  /// a part computes is not known behind it.
+  /// Branches to one of two parts of the function, which may have parallel loops. Not inside loops;
+  /// values that a part computes are not known after it.
   void fork(Value condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise);
   void when(Value condition, llvm::function_ref<void()> then,
             llvm::function_ref<void()> otherwise = {});
 
   // ---- errors
-  /// Ends the function with an error if the condition holds. Not inside of loops.
+  /// Returns an error from the function if the condition holds. Not inside loops.
   void failIf(Value condition, Code code, ArrayRef<MessagePart> message);
-  /// Ends the function with a status that is not null. Not inside of loops.
+  /// Returns a status from the function if it is not null. Not inside loops.
   void failWith(Value status);
-  /// Notes that an element of `op` failed; finish() reports it. Inside of loops.
+  /// Records that an element of `op` failed; finish() reports it. Inside loops.
   void noteFault(mlir::Operation *op, Value condition, Code code, StringRef message);
   Value call(StringRef runtimeFunction, mlir::ValueRange arguments);
-  /// Reports noted faults and returns. Then loops that are worth it are cut for threads.
+  /// Reports recorded faults and returns. Then loops that are worth it are split for threads.
   void finish();
-  /// Of the call, an mxrt_place.
+  /// The mxrt_place of the call.
   Value place();
 
 private:
@@ -146,14 +146,14 @@ private:
     Code code;
     std::string message;
   };
-  /// A loop whose turns may run at the same time.
+  /// A loop whose iterations may run in parallel.
   struct Spread {
     mlir::scf::ForOp loop;
-    Value work; ///< of one turn
+    Value work; ///< of one iteration
   };
   Value addressOfBuffer(unsigned index);
   Value buffersArgument, sizesArgument;
-  mlir::Block *entry; ///< values that serve the whole function; ends with a branch
+  mlir::Block *entry; ///< values that the whole function uses; ends with a branch
   SmallVector<Buffer> inputs, outputs;
   llvm::DenseMap<mlir::Attribute, Value> sizeValues;
   llvm::DenseMap<int64_t, Value> numbers;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a kernel fails or parts, and what it calls of the runtime. Inside of loops a failing element
-// is only noted, so that the loops stay free of branches; the function ends with an error
-// afterwards.
+// Errors, branches and runtime calls of a kernel. Inside loops a failing element is only recorded,
+// so that the loops stay free of branches; the function returns the error afterwards.
 #include "Lowering/KernelEmitter.h"
 #include "Lowering/RuntimeFunctions.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -17,8 +16,8 @@ namespace {
 /// The byte offset of `place` in mxrt_context; part of the ABI.
 constexpr int32_t kContextPlace = 48;
 
-/// Writes a number in decimal digits, and a 0 byte after them; returns where that is. Only used by
-/// code that is about to fail.
+/// Writes a number in decimal digits and a terminating 0 byte; returns the address of that byte.
+/// Only used on error paths.
 constexpr StringRef kNumberWriter = R"(
 llvm.func internal @mx.write_number(%to: !llvm.ptr, %value: i64) -> !llvm.ptr attributes {no_inline} {
   %zero = arith.constant 0 : i64
@@ -109,15 +108,15 @@ Value KernelEmitter::message(ArrayRef<MessagePart> parts) {
       continue;
     }
     auto size = static_cast<int32_t>(part.text.size());
-    // With its 0 byte, over which the next part is written.
+    // With its 0 byte, which the next part overwrites.
     LLVM::MemcpyOp::create(b, at, textGlobal(part.text), number(size + 1), /*isVolatile=*/false);
     at = LLVM::GEPOp::create(b, at.getType(), b.getI8Type(), at, ArrayRef<LLVM::GEPArg>{size});
   }
   return start;
 }
 
-/// Equal kernels are one piece of code, called from many places, also by other programs through the
-/// cache: who calls says where.
+/// Equal kernels share their code, called from many locations, also by other programs through the
+/// cache: the caller passes the location.
 Value KernelEmitter::place() {
   return LLVM::GEPOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(), context,
                              ArrayRef<LLVM::GEPArg>{kContextPlace});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One kernel from `mx` to the LLVM dialect: checks that it is of a form that can be emitted, and
-// hands each group of outputs to the emitter for it.
+// Lowers one kernel from `mx` to the LLVM dialect: checks that it has a form that can be emitted,
+// and passes each group of outputs to its emitter.
 #include "Lowering/EmitKernel.h"
 #include "Lowering/LowerToLlvm.h"
 #include "mlir/IR/Verifier.h"
@@ -13,7 +13,7 @@ using namespace mx::ir;
 namespace mx::lowering {
 namespace {
 
-/// Every name in a size is one that the kernel gets a value for.
+/// Checks that the kernel gets a value for every name in a size.
 LogicalResult checkSizes(KernelOp kernel) {
   SizeTable &table = kernel.getContext()->getOrLoadDialect<MxDialect>()->sizes();
   std::lock_guard guard(table.lock);
@@ -52,11 +52,11 @@ LogicalResult checkSizes(KernelOp kernel) {
   return success();
 }
 
-/// Which ops without scalar code of their own a value is computed from.
+/// The ops without scalar code of their own that a value is computed from.
 using Sources = llvm::SmallSetVector<Operation *, 2>;
 
-/// Finds the sources of all values. `isRows` if reductions are computed from others, or values of
-/// another shape from their results.
+/// Finds the sources of all values. Sets `isRows` if reductions are computed from others, or values
+/// of another shape from their results.
 LogicalResult findSources(KernelOp kernel, llvm::DenseMap<Value, Sources> &sources, bool &isRows) {
   for (Operation &op : kernel.getBody().front().without_terminator()) {
     if (StringRef why = whyNot(&op); !why.empty())
@@ -107,8 +107,8 @@ LogicalResult emit(KernelEmitter &e) {
     e.finish();
     return success();
   }
-  // Outputs with the same source and shape share their loops, and pointwise ones of that shape join
-  // them: what is written over an input is then written after all that is read at its place.
+  // Outputs with the same source and shape share their loops, and pointwise outputs of that shape
+  // join them: an in-place write then follows all reads at its index.
   SmallVector<OutputGroup> groups;
   SmallVector<Output> outputs;
   for (bool pointwise : {false, true})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `--mx-lower-kernels`, for tests: each kernel of a module becomes an LLVM function, named after
-// the function around it, which goes.
+// the function around it, which is removed.
 #include "Lowering/KernelEmitter.h"
 #include "mlir/Pass/Pass.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Dialect conversion of scf, cf, arith and math to the LLVM dialect.
 #include "Lowering/LowerToLlvm.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -28,7 +30,7 @@ void loadLoweringDialects(MLIRContext *context) {
 }
 
 LogicalResult lowerToLlvm(ModuleOp module) {
-  // Every type is one of the LLVM dialect already (KernelEmitter.h), so the conversions need no
+  // Every type already is one of the LLVM dialect (KernelEmitter.h), so the conversions need no
   // order and run as one.
   MLIRContext *context = module.getContext();
   LLVMTypeConverter types(context);
@@ -40,13 +42,13 @@ LogicalResult lowerToLlvm(ModuleOp module) {
   ConversionTarget target(*context);
   target.addLegalDialect<LLVM::LLVMDialect>();
   target.addLegalOp<ModuleOp>();
-  // Nothing is taken back: what cannot be converted is an error, and the module is thrown away.
+  // No rollback: an op that cannot be converted is an error, and the module is discarded.
   ConversionConfig config;
   config.allowPatternRollback = false;
   if (failed(applyFullConversion(module, target, std::move(patterns), config)))
     return failure();
-  // What is said of a loop comes to the branch back to its start, but under another name than the
-  // one that is read there.
+  // The annotation of a loop ends up on its back edge, but under another name than the one that is
+  // read there.
   module.walk([](LLVM::BrOp branch) {
     if (Attribute said = branch->removeDiscardableAttr(kLoopAnnotation))
       branch.setLoopAnnotationAttr(cast<LLVM::LoopAnnotationAttr>(said));

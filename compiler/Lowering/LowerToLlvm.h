@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From loops over scalar code to the LLVM dialect.
+// Lowers loops over scalar code to the LLVM dialect.
 #pragma once
 #include "Lowering/Kernels.h"
 
 namespace mx::lowering {
 
-/// The attribute of a loop with what LLVM is to make of it.
+/// The attribute of a loop with hints for LLVM's loop passes.
 constexpr llvm::StringLiteral kLoopAnnotation = "llvm.loop_annotation";
 
 void loadLoweringDialects(mlir::MLIRContext *context);
-/// Replaces conversions of f16 and bf16 by integer arithmetic, those of f16 unless the target has
+/// Expands conversions of f16 and bf16 to integer arithmetic, those of f16 unless the target has
 /// instructions for them.
 void expandHalfs(mlir::ModuleOp module, bool nativeHalf);
-/// Says for long loops how many vectors are to be computed side by side.
+/// Annotates long loops with the number of vectors to interleave.
 void interleaveLoops(mlir::ModuleOp module, unsigned vectorBits);
-/// Everything to the LLVM dialect.
+/// Converts everything to the LLVM dialect.
 llvm::LogicalResult lowerToLlvm(mlir::ModuleOp module);
-/// No function of the module allocates memory.
+/// Verifies that no function of the module allocates memory.
 llvm::LogicalResult verifyAllocatesNothing(mlir::ModuleOp module);
 
 } // namespace mx::lowering

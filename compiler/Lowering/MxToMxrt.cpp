@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MxToMxrt: a graph becomes a program. Every result of a kernel gets a slice of its own; sharing
-// memory is left to the passes of compiler/Memory.
+// MxToMxrt: lowers a graph to a program. Every result of a kernel gets a slice of its own; memory
+// sharing is left to the passes of compiler/Memory.
 #include "Lowering/HostMath.h"
 #include "Lowering/ProgramBuilder.h"
 #include "Lowering/Workspace.h"
@@ -46,7 +46,7 @@ LogicalResult ProgramBuilder::run() {
   return success();
 }
 
-/// Makes the program, empty, with the graph's signature.
+/// Creates the empty program with the graph's signature.
 LogicalResult ProgramBuilder::begin() {
   if (graph.isExternal())
     return graph.emitError() << "a graph without a body cannot be lowered";
@@ -85,7 +85,7 @@ LogicalResult ProgramBuilder::begin() {
   return success();
 }
 
-/// The results that are not where they belong yet, and what the plan adds up to.
+/// Copies results that are not in their outputs yet, and sets the totals of the plan.
 LogicalResult ProgramBuilder::end() {
   auto give = cast<ir::ReturnOp>(graph.getBody().front().getTerminator());
   Copies copies;
@@ -107,7 +107,7 @@ LogicalResult ProgramBuilder::end() {
 
 // ------------------------------------------------------------------------------ memory
 
-/// Makes an op at the begin of the program, behind those made before.
+/// Creates an op at the start of the program, after those created before.
 template <class Make> Value ProgramBuilder::plan(Make make) {
   OpBuilder::InsertionGuard guard(builder);
   if (lastPlanned)
@@ -122,7 +122,7 @@ template <class Make> Value ProgramBuilder::plan(Make make) {
 FailureOr<Value> ProgramBuilder::slice(ir::TensorType type, Location loc) {
   std::optional<int64_t> bytes = rt::largestBytes(type, bounds);
   int64_t &used = arenas[type.getDevice()];
-  // Room for the alignment is left, so that rounding up cannot overflow.
+  // Leaves room for the alignment, so that rounding up cannot overflow.
   std::optional<int64_t> next = bytes ? checkedAdd(used, *bytes) : std::nullopt;
   if (!next || *next > INT64_MAX - rt::kAlignment) {
     emitError(loc) << "the memory for " << type << " has no bound that fits in 63 bits";
@@ -136,7 +136,7 @@ FailureOr<Value> ProgramBuilder::slice(ir::TensorType type, Location loc) {
   });
 }
 
-/// The buffer that a device result is to be written to.
+/// The buffer that a device result is written to.
 FailureOr<Value> ProgramBuilder::place(Value result) {
   if (Value known = destinations.lookup(result))
     return known;
@@ -155,11 +155,11 @@ Value ProgramBuilder::buffer(Value value, Location loc) {
         builder, loc,
         rt::BufferType::get(value.getContext(), cast<ir::TensorType>(value.getType())));
   });
-  // Stored where the number comes to be, so that every use of the slot sees the last one.
+  // Stored where the number is defined, so that every use of the slot sees the last one.
   OpBuilder::InsertionGuard guard(builder);
   auto argument = dyn_cast<BlockArgument>(known);
   if (argument ? argument.getOwner() == &program.block()
-               : isa<rt::SizeOp>(known.getDefiningOp())) // these stand among what is planned
+               : isa<rt::SizeOp>(known.getDefiningOp())) // these are among the planned ops
     builder.setInsertionPointAfter(lastPlanned);
   else
     builder.setInsertionPointAfterValue(known);
@@ -182,8 +182,8 @@ Value ProgramBuilder::size(ir::SizeAttr size, Location loc) {
   return known;
 }
 
-/// All at once: what is overwritten is read before. Values that are exchanged go through a
-/// temporary slice.
+/// A parallel copy: a buffer is read before it is overwritten. Values that are exchanged go through
+/// a temporary slice.
 LogicalResult ProgramBuilder::copy(Copies copies, Location loc) {
   llvm::erase_if(copies, [](auto &pair) { return pair.first == pair.second; });
   while (!copies.empty()) {
@@ -225,13 +225,13 @@ LogicalResult ProgramBuilder::lowerOp(Operation *op) {
       .Case([&](ir::WhileOp loop) { return lowerWhile(loop); })
       .Case([&](ir::AssertOp assertion) { return lowerAssert(assertion); })
       .Case([&](ir::RaiseOp raise) { return lowerRaise(raise); })
-      // Text is only there for messages, which look for it themselves.
+      // Text is only used by messages, which look it up themselves.
       .Case<ir::TextOp, ir::MakeErrorOp>([](auto) { return success(); })
       .Case([&](ir::UndefOp undef) { return lowerUndef(undef); })
       .Case([&](ir::FullOp full) -> LogicalResult {
         if (!ir::isScratch(full))
           return lowerHost(full);
-        // Room, and nothing in it yet.
+        // Memory without any contents yet.
         FailureOr<Value> room = place(full.getResult());
         if (succeeded(room))
           values[full.getResult()] = *room;
@@ -245,7 +245,7 @@ LogicalResult ProgramBuilder::lowerOp(Operation *op) {
       .Default([&](Operation *other) { return lowerHost(other); });
 }
 
-/// Arithmetic on numbers of the host, and constants of rank 0 on devices.
+/// Arithmetic on host numbers, and constants of rank 0 on devices.
 LogicalResult ProgramBuilder::lowerHost(Operation *op) {
   bool isNumber = op->getNumResults() == 1 && op->getNumRegions() == 0 &&
                   ir::isScalarTensor(op->getResult(0).getType()) &&
@@ -273,7 +273,7 @@ LogicalResult ProgramBuilder::lowerHost(Operation *op) {
   return success();
 }
 
-/// Any number, or a buffer as it is: nobody looks at it.
+/// Any number, or a buffer with any contents: it is never read.
 LogicalResult ProgramBuilder::lowerUndef(ir::UndefOp op) {
   auto type = dyn_cast<ir::TensorType>(op.getType());
   if (!type)
@@ -291,7 +291,7 @@ LogicalResult ProgramBuilder::lowerUndef(ir::UndefOp op) {
   return success();
 }
 
-/// From one device to another, to the host or from it.
+/// Copies from one device to another, to the host or from it.
 LogicalResult ProgramBuilder::lowerMove(Operation *op) {
   Value from = op->getOperand(0), result = op->getResult(0);
   if (isHost(result)) {
@@ -309,7 +309,7 @@ LogicalResult ProgramBuilder::lowerMove(Operation *op) {
   return success();
 }
 
-/// The kernel with this body: made once, named by its text without places.
+/// The kernel with this body: created once, named by its text without locations.
 FailureOr<rt::KernelOp> ProgramBuilder::kernel(ir::KernelOp op) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -385,7 +385,7 @@ LogicalResult ProgramBuilder::lowerAssert(ir::AssertOp op) {
   Value holds = number(op.getCondition(), op.getLoc());
   Value yes = arith::ConstantOp::create(builder, op.getLoc(), builder.getBoolAttr(true));
   Value fails = arith::XOrIOp::create(builder, op.getLoc(), holds, yes);
-  // A message that is put together at run time is not known here; the text of the condition is.
+  // A message composed at run time is not known here; the text of the condition is.
   std::string message = "assertion failed: " + op.getText().str();
   rt::FailOp::create(builder, op.getLoc(), fails, 302, textOf(op.getMessage()).value_or(message));
   return success();

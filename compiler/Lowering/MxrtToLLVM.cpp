@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MxrtToLLVM: a program becomes a function of the LLVM dialect, its type as in Programs.h.
+// MxrtToLLVM: lowers a program to a function of the LLVM dialect, with the type in Programs.h.
 #include "Lowering/ProgramEmitter.h"
 #include "Lowering/RuntimeFunctions.h"
 #include "dialects/mx/Over.h"
@@ -85,7 +85,7 @@ void ProgramEmitter::makeFunction() {
     if (kernelFunctions.try_emplace(call.getKernel()).second)
       kernelNames.push_back(call.getKernel());
   });
-  // Kernels get a context of their own, in which the place changes from call to call.
+  // Kernels get a context of their own, in which the location changes from call to call.
   context = stack(b.getI8Type(), kContextBytes);
   pointers = stack(pointer, mostBuffers);
   sizeValues = stack(b.getI64Type(), mostSizes);
@@ -103,7 +103,7 @@ void ProgramEmitter::makeFunction() {
   LLVM::ReturnOp::create(b, failed->getArgument(0));
 }
 
-/// Clones the program's block behind the entry.
+/// Clones the program's block after the entry.
 Block *ProgramEmitter::moveBody() {
   IRMapping mapping;
   program.getBody().cloneInto(&function.getBody(), function.getBody().end(), mapping);
@@ -126,7 +126,7 @@ Block *ProgramEmitter::moveBody() {
   return body;
 }
 
-/// A size past its bound would write past the arena. Leads on to the body.
+/// A size beyond its bound would write past the arena. Branches to the body.
 void ProgramEmitter::checkSizes(Block *body) {
   b.setInsertionPointToEnd(entry);
   for (auto open : program.getSizes().getAsRange<rt::OpenAttr>()) {
@@ -149,7 +149,7 @@ LogicalResult ProgramEmitter::lowerScf() {
   return applyPartialConversion(function, target, std::move(patterns));
 }
 
-/// From the end of each block to its begin, so that cutting a block moves few ops.
+/// From the end of each block to its start, so that splitting a block moves few ops.
 void ProgramEmitter::lowerOps() {
   SmallVector<Operation *> ops;
   for (Block &block : function.getBody())
@@ -163,7 +163,7 @@ void ProgramEmitter::lowerOps() {
     b.setInsertionPoint(op);
     lower(op);
   }
-  // What only stood for memory is not used any more.
+  // Ops that only stood for memory are unused now.
   SmallVector<Operation *> rest;
   function.walk([&](Operation *op) {
     if (isa<rt::SliceOp, rt::SlotOp, UnrealizedConversionCastOp>(op))
@@ -189,7 +189,7 @@ void ProgramEmitter::lower(Operation *op) {
     op->erase();
 }
 
-/// `op` has been replaced by what gives `status`; the program goes on only if that is null.
+/// `op` has been replaced by code that gives `status`; the program continues only if that is null.
 void ProgramEmitter::endOnError(Value status) {
   Block *block = b.getInsertionBlock();
   Block *next = block->splitBlock(b.getInsertionPoint());
@@ -221,19 +221,20 @@ void ProgramEmitter::lowerCall(rt::CallOp op) {
   endOnError(call.getResult());
 }
 
-/// Through the runtime, which compares the arena before and after (mxrt/guard.h).
+/// Calls through the runtime, which compares the arena before and after (mxrt/guard.h).
 LLVM::CallOp ProgramEmitter::guardedCall(rt::CallOp op, LLVM::LLVMFuncOp code) {
-  enum { Reads = 1, Writes = 2, Ends = 4, Over = 8 };
+  enum { Reads = 1, Writes = 2, Ends = 4, Over = 8, Floats = 16, Element = 256 };
   auto kernel = SymbolTable::lookupNearestSymbolFrom<rt::KernelOp>(program, op.getKernelAttr());
   ArrayRef<int64_t> over =
       kernel && kernel.kernel() ? ir::writesOver(kernel.kernel()) : ArrayRef<int64_t>();
   auto ends = op->getAttrOfType<DenseI64ArrayAttr>(rt::kEnds);
-  rt::SizeBounds bounds = program.bounds();
-  SmallVector<int64_t> table;
+  SmallVector<Value> table;
   auto add = [&](Value buffer, int64_t flags) {
-    auto tensor = cast<rt::BufferType>(buffer.getType()).getTensor();
-    table.push_back(rt::largestBytes(tensor, bounds).value_or(0));
-    table.push_back(flags);
+    auto type = cast<rt::BufferType>(buffer.getType());
+    if (isa<FloatType>(type.getElement()))
+      flags |= Floats + Element * elementInfo(ir::elementFromMlir(type.getElement())).bytes;
+    table.push_back(bytesOf(type));
+    table.push_back(number(flags));
   };
   for (auto [i, buffer] : llvm::enumerate(op.getReads())) {
     bool isLast = ends && llvm::is_contained(ends.asArrayRef(), static_cast<int64_t>(i)) &&
@@ -242,9 +243,9 @@ LLVM::CallOp ProgramEmitter::guardedCall(rt::CallOp op, LLVM::LLVMFuncOp code) {
   }
   for (auto [i, buffer] : llvm::enumerate(op.getWrites()))
     add(buffer, Writes | (i < over.size() && over[i] >= 0 ? Over : 0));
-  table.append({-1, 0});
+  table.append({number(-1), number(0)});
   for (auto [i, value] : llvm::enumerate(table))
-    LLVM::StoreOp::create(b, number(value), element(operands, b.getI64Type(), i));
+    LLVM::StoreOp::create(b, value, element(operands, b.getI64Type(), i));
   Value arena = LLVM::ZeroOp::create(b, pointer), bytes = number(0);
   for (auto given : program.getArenas().getAsRange<rt::ArenaAttr>()) {
     if (given.getBytes() == 0)
@@ -257,13 +258,16 @@ LLVM::CallOp ProgramEmitter::guardedCall(rt::CallOp op, LLVM::LLVMFuncOp code) {
                                          sizeValues, arena, bytes, operands, text(op.getKernel())});
 }
 
-void ProgramEmitter::lowerCopy(rt::CopyOp op) {
-  rt::BufferType type = op.getFrom().getType();
+/// The bytes of a buffer with the sizes of this call.
+Value ProgramEmitter::bytesOf(rt::BufferType type) {
   Value bytes = number(elementInfo(ir::elementFromMlir(type.getElement())).bytes);
   for (ir::SizeAttr length : type.getSizes())
     bytes = LLVM::MulOp::create(b, bytes, size(length));
-  LLVM::MemcpyOp::create(b, address(op.getTo()), address(op.getFrom()), bytes,
-                         /*isVolatile=*/false);
+  return bytes;
+}
+void ProgramEmitter::lowerCopy(rt::CopyOp op) {
+  LLVM::MemcpyOp::create(b, address(op.getTo()), address(op.getFrom()),
+                         bytesOf(op.getFrom().getType()), /*isVolatile=*/false);
 }
 void ProgramEmitter::lowerLoad(rt::LoadOp op) {
   op.replaceAllUsesWith(loadNumber(address(op.getBuffer()), op.getType()));
@@ -292,7 +296,7 @@ void ProgramEmitter::lowerFail(rt::FailOp op) {
   LLVM::CondBrOp::create(b, op.getCondition(), raise, ValueRange{}, next, ValueRange{});
 }
 
-/// Functions of numbers are those of the C library, which the host's bytecode calls too.
+/// Math functions on host numbers are those of the C library, which the host's bytecode calls too.
 static void callMathFunctions(ModuleOp module) {
   module.walk([&](Operation *op) {
     StringRef name = llvm::TypeSwitch<Operation *, StringRef>(op)

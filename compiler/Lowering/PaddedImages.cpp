@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Implicit-GEMM convolution over zero-padded copies of channels, without im2col.
 #include "Lowering/PaddedImages.h"
 
 using namespace mlir;
@@ -20,7 +22,7 @@ bool PaddedConvolution::planAxes(bool isNarrow) {
       numbers.push_back(e.known(number).value_or(0));
     auto [out, window, stride, dilation, holes] =
         std::tuple(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]);
-    // More positions in the window than of it: the copy would be mostly what is not seen.
+    // The filter is longer than the result: most of the copy would not be read.
     if (out < 1 || window < 1 || stride < 1 || dilation < 1 || holes != 1 || window > usualDepth ||
         (window - 1) * dilation / stride > std::max<int64_t>(out, 2))
       return false;
@@ -38,7 +40,7 @@ bool PaddedConvolution::planAxes(bool isNarrow) {
     }
     each.size = out + each.at.back();
     if (isLast && !areApart && stride == 1)
-      each.size -= sharedZeros(axis, each.size);
+      each.size -= std::min(each.at.back(), sharedZeros(axis, each.size));
     reach += each.at.back() * distance;
     distance *= each.size;
     phases *= static_cast<int64_t>(each.starts.size());
@@ -54,20 +56,23 @@ bool PaddedConvolution::planAxes(bool isNarrow) {
   return true;
 }
 
-/// Zeros behind a line of `seen` elements that are those before the next one.
+/// Zeros after a row of `seen` elements that are also the zeros before the next row. If the padding
+/// is wider than the filter reaches, positions of their own read some of them, and a row must have
+/// room for these: the caller shares no more than the filter reaches.
 int64_t PaddedConvolution::sharedZeros(const ConvAxis &axis, int64_t seen) {
   int64_t low = e.known(axis.low).value_or(0), size = e.known(axis.size).value_or(seen);
   return std::max<int64_t>(std::min(low, seen - low - size), 0);
 }
 
-/// Whole channels, as many in each stretch. With vectors of 512 bits it may be an eighth longer, if
-/// that makes one less; with others that was slower.
+/// K-blocks of whole channels, the same number in each. With 512-bit vectors a K-block may be an
+/// eighth longer, if that makes one less; with others that was slower.
 void PaddedConvolution::chooseStretch() {
   int64_t all = std::max<int64_t>(*e.known(channels), 1);
   int64_t longest = e.options.vectorBits >= 512 ? usualDepth * 9 / 8 : usualDepth;
   auto parts = static_cast<int64_t>(llvm::divideCeil(all, longest / windows));
   stretch = static_cast<int64_t>(llvm::divideCeil(all, parts)) * windows;
-  depth = std::max(usualDepth, stretch);
+  // Blocks of steps are transposed: there must be room for whole blocks.
+  depth = llvm::alignTo(std::max(usualDepth, stretch), 16);
 }
 
 int64_t PaddedConvolution::vectorsOf(int64_t columns) {
@@ -112,7 +117,7 @@ void PaddedConvolution::copyLine(Value image, Value channel, int64_t phase, Valu
   copyAlong(spot, e.sub(starts.back(), last.low), last.stride, from, end, into, at);
 }
 
-// ------------------------------------------------------------------------------------- the product
+// --------------------------------------------------------------------------------- implicit GEMM
 
 void PaddedImages::plan() {
   auto mayCopy = [&](bool isNarrow) { return planAxes(isNarrow) && copiedRoom(kColumns) <= kRoom; };
@@ -128,7 +133,7 @@ int64_t PaddedImages::vectorCount() {
   return vectorsOf(columnCount()) * e.known(images).value_or(1);
 }
 
-/// Columns are places of the result then.
+/// Columns then match positions of the result.
 bool PaddedImages::maySumInPlace() {
   bool isDense = llvm::all_of(ArrayRef(padded).drop_front(),
                               [](const Padded &axis) { return axis.size == axis.out; });
@@ -149,10 +154,10 @@ void PaddedImages::emit() {
   begin();
   rows = outputs;
   deep = stepCount();
-  // Panels of whole lines are copied and stored without asking where in a line they begin.
+  // Panels of whole rows are copied and stored without computing where in a row they begin.
   if (padded.back().size <= kColumns)
     unit = padded.back().size;
-  // Of the first axis no position is beyond the last.
+  // No position of the first axis is past the last one.
   columns = e.number(columnCount());
   int64_t bytes = type.getIntOrFloatBitWidth() / 8, firstCache = kLine * kPlaces * kWays;
   if (e.options.vectorBits >= 512 && *e.known(deep) <= stretch &&
@@ -162,12 +167,12 @@ void PaddedImages::emit() {
 }
 
 void PaddedImages::copy(const Panel &panel, Value, Value k0, Value steps) {
-  if (!distances.address) // now that it is known how long an image is
+  if (!distances.address) // the size of an image is known now
     distances = e.table(distancesOfSteps(mostChannels(), length));
   Value first = arith::DivUIOp::create(e.b, k0, e.number(windows));
   Value count = arith::DivUIOp::create(e.b, steps, e.number(windows));
   Value filled =
-      e.number(length); // behind the last column too: what is not stored must be a number
+      e.number(length); // past the last column too: what is not stored must be a number
   e.loop(e.number(0), count, 1, [&](Value channel) {
     for (int64_t phase = 0; phase < phases; ++phase) {
       Value to = e.mul(e.add(e.mul(channel, e.number(phases)), e.number(phase)), e.number(length));

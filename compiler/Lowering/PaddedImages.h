@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Convolutions that copy channels with zeros around them, so that what a window sees lies a fixed
-// distance behind what it sees first. Positions are counted in an image that is as wide as what the
-// windows see of it; zeros at the end of a line that are at the begin of the next one too are there
-// once. With a stride, elements that are apart by it lie together: an image is several, its phases.
+// Implicit-GEMM convolutions that copy channels with zero padding, so that each filter tap is at a
+// constant offset. Positions are counted in an image as wide as the part that the windows read;
+// zeros that end a row and begin the next one are stored once. With a stride, elements that are a
+// stride apart become contiguous: an image is split into several, its phases.
 #pragma once
 #include "Lowering/Convolution.h"
 
@@ -16,30 +16,30 @@ public:
 protected:
   /// A spatial axis in the copy.
   struct Padded {
-    int64_t out, size, distance;    ///< positions of the window; of the copy; between them in it
-    SmallVector<int64_t> phase, at; ///< of each position in the window: which image, where in it
+    int64_t out, size, distance;    ///< positions of the window; size and pitch of the copy
+    SmallVector<int64_t> phase, at; ///< of each filter tap: which image, offset in it
     SmallVector<int64_t> starts;    ///< of each phase: its first position in x, but for `low`
   };
-  static constexpr int64_t kRoom = 98304; ///< elements of a copy: they are to stay in the cache
-  /// So many outputs make up for more copies.
+  static constexpr int64_t kRoom = 98304; ///< max elements of a copy: it should stay in the cache
+  /// With this many outputs, more copies pay off.
   static constexpr int64_t kManyOutputs = 48;
 
   SmallVector<Padded> padded;
   int64_t phases = 1, reach = 0,
-          windows = 1; ///< images; the largest distance; positions in a window
+          windows = 1; ///< images; the largest distance; filter taps
 
-  /// Whether there is such a copy. `isNarrow`: each position of the window along the last axis has
-  /// an image of its own, as wide as the result.
+  /// Whether such a copy exists. `isNarrow`: each filter tap along the last axis has an image of
+  /// its own, as wide as the result.
   bool planAxes(bool isNarrow);
-  /// Of so many columns, whatever tiles there will be.
+  /// Number of vectors for so many columns, whatever the tiles will be.
   int64_t vectorsOf(int64_t columns);
-  /// Of a copy.
+  /// Max channels of a copy.
   int64_t mostChannels();
-  /// How far behind the first element of a window what it sees at each step is, for so many
+  /// Offset of each step, (channel, filter tap), from the first element of its window, for so many
   /// channels, with `length` elements for a phase of each.
   SmallVector<int64_t> distancesOfSteps(int64_t count, int64_t length);
-  /// Copies what the places from `from` to `end` of a line of a phase are, that of place p to `at`
-  /// + p.
+  /// Copies the elements at positions `from` to `end` of a row of a phase, that of position p to
+  /// `at` + p.
   void copyLine(Value image, Value channel, int64_t phase, Value line, Value from, Value end,
                 const Buffer &into, Value at);
 
@@ -49,26 +49,26 @@ private:
   void chooseStretch();
 };
 
-/// Tiles read the copies where they are. Positions at the end of a line see the next one, and are
-/// not stored. Of narrow images much would be computed and not stored: there each position along a
-/// line of the window has an image of its own, so that all positions count.
+/// Tiles read the copies directly. Positions at the end of a row read the next row, and are not
+/// stored. For narrow images much of the work would be discarded: there each filter tap along a row
+/// has an image of its own, so that all positions are used.
 class PaddedImages : public PaddedConvolution {
 public:
   PaddedImages(KernelEmitter &e, const OutputGroup &group) : PaddedConvolution(e, group) { plan(); }
   bool fits() { return isPlanned; }
-  /// Of all images.
+  /// Vectors of all images.
   int64_t vectorCount();
   void emit();
 
 private:
-  /// More copies are to save so much of the vectors.
+  /// More copies must save this fraction (1 / kSaved) of the vectors.
   static constexpr int64_t kSaved = 14;
 
   bool isPlanned = false;
   int64_t length = 0; ///< of a phase of a channel in the copy
   Buffer distances;
 
-  /// Of a panel where sums need no room of their own, and copies are not in the first cache anyway.
+  /// Columns of a panel where sums need no scratch memory, and copies do not fit into L1 anyway.
   static constexpr int64_t kManyColumns = 448;
 
   void plan();

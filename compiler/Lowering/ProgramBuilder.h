@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One graph on its way to a program: where each of its values is.
+// Builds a program from one graph: the buffer or register of each of its values.
 #pragma once
 #include "Lowering/Programs.h"
 #include "llvm/ADT/MapVector.h"
@@ -9,9 +9,9 @@ namespace mx::lowering {
 
 using KernelTable = llvm::StringMap<rt::KernelOp>;
 
-/// Device tensors are in buffers, numbers of the host in registers. Each value has a buffer of its
-/// own, so a buffer never changes while its value may be read: only those of carried values are
-/// written again, at the end of a turn.
+/// Device tensors are in buffers, host numbers in registers. Each value has a buffer of its own, so
+/// a buffer never changes while its value may be read: only buffers of loop-carried values are
+/// rewritten, at the end of an iteration.
 class ProgramBuilder {
 public:
   ProgramBuilder(ir::GraphOp graph, mlir::ModuleOp into, KernelTable &kernels);
@@ -26,14 +26,14 @@ private:
   rt::ProgramOp program;
   rt::SizeBounds bounds;
   mlir::OpBuilder builder;
-  /// Slices, slots and sizes stand at the begin of the program, before everything else.
+  /// Slices, slots and sizes are at the start of the program, before everything else.
   mlir::Operation *lastPlanned = nullptr;
   llvm::MapVector<mlir::StringAttr, int64_t> arenas;
-  /// Of the graph's values: the buffer, or the number of the host.
+  /// For each value of the graph: the buffer, or the host number.
   llvm::DenseMap<mlir::Value, mlir::Value> values;
-  /// Where results that are not computed yet have to go.
+  /// Destinations of results that are not computed yet.
   llvm::DenseMap<mlir::Value, mlir::Value> destinations;
-  /// Numbers of the host in memory, for kernels.
+  /// Host numbers in memory, for kernels.
   llvm::DenseMap<mlir::Value, mlir::Value> slots;
   llvm::DenseMap<mlir::Attribute, mlir::Value> sizes;
 
@@ -61,7 +61,7 @@ private:
   mlir::FailureOr<rt::KernelOp> kernel(ir::KernelOp op);
 
   // Control flow (ProgramControl.cpp). A loop or `if` has a buffer for each device result and the
-  // numbers of the host as values of the scf op.
+  // host numbers as values of the scf op.
   struct Joined {
     llvm::SmallVector<mlir::Value> buffers; ///< null for numbers
     llvm::SmallVector<mlir::Type> numberTypes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Branches and loops of a program: scf ops around the calls. Buffers do not go through them: a
-// result has one buffer, which every way to it fills.
+// Branches and loops of a program: scf ops around the calls. Buffers are not passed through them: a
+// result has one buffer, which every path to it fills.
 #include "Lowering/HostMath.h"
 #include "Lowering/ProgramBuilder.h"
 #include "dialects/mx/Marks.h"
@@ -13,7 +13,7 @@ namespace mx::lowering {
 
 static bool isHost(Type type) { return cast<ir::TensorType>(type).isHost(); }
 
-/// Where results of `op` come together.
+/// The buffers and numbers in which results of `op` join.
 FailureOr<ProgramBuilder::Joined> ProgramBuilder::join(Operation *op) {
   Joined joined;
   for (Value result : op->getResults()) {
@@ -46,8 +46,9 @@ void ProgramBuilder::bindCarried(ArrayRef<BlockArgument> arguments, const Joined
     values[argument] = buffer ? buffer : numbers[next++];
 }
 
-/// Whether a loop changes its carried value in part, as it would where that is. In memory of the
-/// arena it does (ReuseInPlace); in that of a caller each turn would copy all of it.
+/// Whether a loop updates part of its carried value, as an in-place update would. In memory of the
+/// arena it is done in place (ReuseInPlace); in the caller's memory each iteration would copy all
+/// of it.
 static bool isChangedInPart(Value result) {
   Operation *loop = result.getDefiningOp();
   if (!isa_and_nonnull<ir::ForOp, ir::WhileOp>(loop))
@@ -65,7 +66,7 @@ static bool isChangedInPart(Value result) {
   return isa<BlockArgument>(last->getOperand(0));
 }
 
-/// Results of `block` that are computed in it go straight to where they are needed. Only where
+/// Results of `block` that are computed in it are written directly to their destinations. Only if
 /// nothing in the block reads those buffers.
 void ProgramBuilder::writeDirectly(Block &block, ValueRange yielded, ArrayRef<Value> buffers) {
   for (auto [value, buffer] : llvm::zip(yielded, buffers)) {
@@ -77,8 +78,8 @@ void ProgramBuilder::writeDirectly(Block &block, ValueRange yielded, ArrayRef<Va
       destinations.try_emplace(value, buffer);
   }
 }
-/// The same at the end of a loop's turn, where the buffer holds the value of this turn until its
-/// last use.
+/// The same at the end of a loop's iteration, where the buffer holds the value of this iteration
+/// until its last use.
 void ProgramBuilder::writeCarriedDirectly(Block &body, ArrayRef<BlockArgument> carried,
                                           const Joined &joined) {
   auto yielded = cast<ir::YieldOp>(body.getTerminator()).getValues();
@@ -94,7 +95,7 @@ void ProgramBuilder::writeCarriedDirectly(Block &body, ArrayRef<BlockArgument> c
   }
 }
 
-/// Fills the buffers from what a block yields; gives the numbers.
+/// Fills the buffers from the values that a block yields; returns the numbers.
 FailureOr<SmallVector<Value>> ProgramBuilder::leave(Block &block, const Joined &joined) {
   auto yield = cast<ir::YieldOp>(block.getTerminator());
   SmallVector<Value> numbers;
@@ -134,7 +135,7 @@ LogicalResult ProgramBuilder::lowerIf(ir::IfOp op) {
   return success();
 }
 
-/// Copies what a loop begins with to the buffers it carries.
+/// Copies the initial values of a loop to the buffers it carries.
 LogicalResult ProgramBuilder::enterLoop(Operation *op, ValueRange initial, const Joined &joined,
                                         SmallVector<Value> &numbers) {
   Copies copies;
@@ -191,7 +192,7 @@ LogicalResult ProgramBuilder::lowerFor(ir::ForOp op) {
   return success();
 }
 
-/// With a limit, the number of turns done is carried as the last number.
+/// With a limit, the number of completed iterations is carried as the last number.
 LogicalResult ProgramBuilder::lowerWhile(ir::WhileOp op) {
   Location loc = op.getLoc();
   FailureOr<Joined> joined = join(op);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One program on its way to the LLVM dialect.
+// Lowers one program to the LLVM dialect.
 #pragma once
 #include "Lowering/Programs.h"
 #include "Lowering/RuntimeFunctions.h"
@@ -8,13 +8,13 @@
 
 namespace mx::lowering {
 
-/// In steps: the body moves into the function; scf becomes blocks; ops of mxrt become LLVM ops,
-/// each that can fail at the end of a block of its own; arith and cf follow.
+/// In steps: the body moves into the function; scf becomes blocks; mxrt ops become LLVM ops, each
+/// that can fail at the end of a block of its own; arith and cf follow.
 class ProgramEmitter {
 public:
   ProgramEmitter(rt::ProgramOp program, mlir::ModuleOp module);
   mlir::LogicalResult run();
-  /// The kernels that are called, each once, in order.
+  /// The called kernels, each once, in order.
   llvm::ArrayRef<llvm::StringRef> kernels() const { return kernelNames; }
 
 private:
@@ -27,13 +27,13 @@ private:
   Pointer pointer;
   mlir::LLVM::LLVMFuncOp function;
   mlir::Block *entry = nullptr;
-  mlir::Block *failed = nullptr; ///< returns the status that is its argument
+  mlir::Block *failed = nullptr; ///< returns the status passed as its argument
   mlir::Value context, pointers, sizeValues;
   mlir::Value operands; ///< of a guarded call, two numbers each
   llvm::StringMap<mlir::Value> openSizes;
   llvm::DenseMap<mlir::Attribute, mlir::Value> arenas;
-  /// Addresses are computed where they are needed: thousands that live from the begin of the
-  /// function on would only be spilled.
+  /// Addresses are rematerialised at each use: thousands that live from the start of the function
+  /// on would only be spilled.
   llvm::DenseMap<mlir::Value, unsigned> arguments;
   llvm::DenseMap<mlir::Value, mlir::Value> slots;
   llvm::StringMap<mlir::LLVM::GlobalOp> texts;
@@ -41,7 +41,7 @@ private:
   llvm::StringMap<mlir::LLVM::LLVMFuncOp> kernelFunctions;
   llvm::SmallVector<llvm::StringRef> kernelNames;
 
-  // MxrtToLLVM.cpp: the function and what its ops become.
+  // MxrtToLLVM.cpp: the function and the lowering of its ops.
   void makeFunction();
   mlir::Block *moveBody();
   void checkSizes(mlir::Block *body);
@@ -51,6 +51,7 @@ private:
   void lower(mlir::Operation *op);
   void lowerCall(rt::CallOp op);
   mlir::LLVM::CallOp guardedCall(rt::CallOp op, mlir::LLVM::LLVMFuncOp code);
+  mlir::Value bytesOf(rt::BufferType type);
   void lowerCopy(rt::CopyOp op);
   void lowerLoad(rt::LoadOp op);
   void lowerStore(rt::StoreOp op);
@@ -71,11 +72,11 @@ private:
   mlir::Value place(mlir::Location loc);
   mlir::Value stack(mlir::Type type, int64_t count);
   mlir::LLVM::LLVMFuncOp kernel(llvm::StringRef name);
-  /// Ends the block; what follows the insertion point goes to a block that runs on success.
+  /// Ends the block; the ops after the insertion point go to a block that runs on success.
   void endOnError(mlir::Value status);
 };
 
-/// The file, line and column of a place, the innermost if it has several; null if it has none.
+/// The file, line and column of a location, the innermost if it has several; null if it has none.
 mlir::FileLineColRange sourceOf(mlir::Location loc);
 
 } // namespace mx::lowering

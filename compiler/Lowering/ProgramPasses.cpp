@@ -42,7 +42,7 @@ struct MxrtToLLVM : PassWrapper<MxrtToLLVM, OperationPass<ModuleOp>> {
     registry.insert<LLVM::LLVMDialect, cf::ControlFlowDialect, arith::ArithDialect,
                     math::MathDialect, scf::SCFDialect>();
   }
-  /// The code of one program is a module of its own; here each is put where the program was.
+  /// The code of one program is a module of its own; here each replaces its program.
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (auto program : llvm::make_early_inc_range(module.getOps<rt::ProgramOp>())) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Declarations of runtime functions from abi.def.
 #include "Lowering/RuntimeFunctions.h"
 #include "mlir/IR/Builders.h"
 #include <vector>
@@ -8,7 +10,7 @@ using namespace mlir;
 namespace mx::lowering {
 namespace {
 
-/// The words that abi.def uses for types.
+/// The type names of abi.def.
 enum AbiType : uint8_t { VOID, I32, U32, I64, U64, F32, F64, PTR, STATUS };
 
 struct AbiRow {
@@ -68,7 +70,7 @@ LLVM::LLVMFuncOp RuntimeFunctions::get(StringRef name) {
   LLVM::LLVMFuncOp &function = declared[name];
   if (function)
     return function;
-  // Another lowering may have declared it in this module before.
+  // Another lowering may have declared it in this module already.
   function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
   if (!function) {
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
@@ -91,8 +93,8 @@ LLVM::LLVMFuncOp mathFunction(ModuleOp module, StringRef name, Type type, size_t
       LLVM::MemoryEffectsAttr::get(b.getContext(), none, none, none, none, none, none));
   function.setNoUnwind(true);
   function.setWillReturn(true);
-  // LLVM knows better ways for some arguments, which round differently: an op would then depend
-  // on whether its operands are known.
+  // LLVM folds some arguments in other ways, which round differently: the result of an op would
+  // then depend on whether its operands are constants.
   function.setPassthroughAttr(b.getStrArrayAttr({"nobuiltin"}));
   return function;
 }

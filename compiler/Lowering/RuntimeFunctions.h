@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions of the runtime that compiled code calls, declared from the one table of the ABI
+// Declarations of the runtime functions that compiled code calls, from the single table of the ABI
 // (runtime/include/mxrt/abi.def).
 #pragma once
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -12,7 +12,7 @@ namespace mx::lowering {
 /// The type of a function of abi.def; null if the table has no such row.
 mlir::LLVM::LLVMFunctionType runtimeFunctionType(mlir::MLIRContext *context, llvm::StringRef name);
 
-/// Declares functions of the runtime in one module, each when it is first asked for.
+/// Declares runtime functions in one module, each on first use.
 class RuntimeFunctions {
 public:
   explicit RuntimeFunctions(mlir::ModuleOp module) : module(module) {}
@@ -25,7 +25,7 @@ private:
   llvm::StringMap<mlir::LLVM::LLVMFuncOp> declared;
 };
 
-/// The C library's `name` of f64, or `namef` of f32. It is pure here: nobody reads errno.
+/// The C library's `name` of f64, or `namef` of f32. Marked pure: errno is not read.
 mlir::LLVM::LLVMFuncOp mathFunction(mlir::ModuleOp module, llvm::StringRef name, mlir::Type type,
                                     size_t arguments);
 

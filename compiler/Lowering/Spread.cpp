@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops for several threads. A loop whose turns may run at the same time becomes a function of its
-// own, for a range of turns, which the runtime's parallel_for calls:
+// parallel_for lowering (loop outlining). A loop whose iterations may run in parallel becomes a
+// function of its own, for a range of iterations, which the runtime's parallel_for calls:
 //
 //   status k(context, buffers, sizes) {            status k.part0(user, begin, end, …, context) {
-//     user = {what the turns use}                     … = *user
+//     user = {what the iterations use}                … = *user
 //     parallel_for(context, count, grain,             for (i = begin; i < end; ++i)
-//                  k.part0, user)                        the turn
+//                  k.part0, user)                        the iteration
 //   }                                              }
 //
-// How a loop is cut depends on its sizes alone, and each element is computed as it was without
-// cuts: threads change no bit. Loops that are known to be short stay as they are.
+// The split of a loop depends on its sizes alone, and each element is computed as without a split:
+// the number of threads does not change any bit. Loops known to be short are not outlined.
 #include "Lowering/KernelEmitter.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -21,7 +21,7 @@ using namespace mlir;
 
 namespace mx::lowering {
 
-/// Axes are taken together until there are so many turns, enough to share them evenly.
+/// Axes are merged until there are this many iterations, enough to share them evenly.
 constexpr int64_t kEnoughTurns = 32;
 
 int64_t KernelEmitter::workOfElement() {
@@ -40,7 +40,7 @@ void KernelEmitter::spread(ArrayRef<Value> sizes, Value work,
       turns = mul(turns, size);
     return turns;
   };
-  // The innermost axis stays whole where there are others: it is the one for vectors.
+  // The innermost axis stays whole if there are others: it is the one that is vectorised.
   Value count = turnsOf(sizes.take_front(front));
   while (front < sizes.size() && known(count) && *known(count) < kEnoughTurns &&
          (front + 1 < sizes.size() || known(count) == 1))
@@ -61,7 +61,7 @@ void KernelEmitter::spread(ArrayRef<Value> sizes, Value work,
       at[axis] = rest;
       break;
     }
-    Value whole = arith::DivUIOp::create(b, rest, sizes[axis]); // a turn exists, so no size is 0
+    Value whole = arith::DivUIOp::create(b, rest, sizes[axis]); // an iteration exists: size > 0
     at[axis] = sub(rest, mul(whole, sizes[axis]));
     rest = whole;
   }
@@ -74,16 +74,16 @@ void KernelEmitter::spread(ArrayRef<Value> sizes, Value work,
 
 namespace {
 
-/// Makes the function of a loop's turns out of the loop.
+/// Outlines the iterations of a loop into a function.
 class Outliner {
 public:
   Outliner(LLVM::LLVMFuncOp from, ArrayRef<scf::ForOp> loops, scf::ForOp loop, Value context)
       : from(from), loops(loops), loop(loop), context(context), b(loop.getLoc(), from) {}
 
-  /// Whether each variable the turns use is theirs alone, or a flag.
+  /// Whether each variable that the iterations use is private to them, or a flag.
   bool analyse(ArrayRef<Value> flags);
   LLVM::LLVMFuncOp make(StringRef name);
-  SmallVector<Value> shared; ///< what the turns are given, in the order of the struct
+  SmallVector<Value> shared; ///< captured values, in the order of the struct
 
 private:
   LLVM::LLVMFuncOp from;
@@ -92,7 +92,7 @@ private:
   Value context;
   ImplicitLocOpBuilder b;
   SmallVector<Value> variables, flagged;
-  SmallVector<Operation *> again; ///< ops outside of the loop that are cheaper to repeat
+  SmallVector<Operation *> again; ///< ops outside of the loop that are cheaper to clone
   llvm::SmallPtrSet<Operation *, 16> seen;
   bool isFine = true;
 
@@ -176,7 +176,7 @@ LLVM::LLVMFuncOp Outliner::make(StringRef name) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&noted.getThenRegion().front());
     Value yes = arith::ConstantOp::create(b, b.getIntegerAttr(b.getI8Type(), 1));
-    // Others may note the same.
+    // Other threads may set the same flag.
     LLVM::StoreOp::create(b, yes, to, /*alignment=*/1, /*isVolatile=*/false,
                           /*isNonTemporal=*/false,
                           /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic);
@@ -187,7 +187,7 @@ LLVM::LLVMFuncOp Outliner::make(StringRef name) {
 
 } // namespace
 
-/// Puts a call of parallel_for in the place of the loop.
+/// Replaces the loop with a call of parallel_for.
 void KernelEmitter::cut(Spread &spread, Value grain) {
   scf::ForOp loop = spread.loop;
   SmallVector<scf::ForOp> loops;
@@ -222,7 +222,7 @@ void KernelEmitter::cut(Spread &spread, Value grain) {
   spread.loop = {};
   b.setInsertionPointToEnd(before);
   failWith(status);
-  // failWith() left an empty block to go on in.
+  // failWith() left an empty block to continue in.
   Block *onward = b.getInsertionBlock();
   onward->getOperations().splice(onward->end(), after->getOperations());
   after->erase();
@@ -230,7 +230,7 @@ void KernelEmitter::cut(Spread &spread, Value grain) {
 
 void KernelEmitter::cutSpreads() {
   for (Spread &spread : spreads) {
-    // Inside of another loop or a branch there is no way to end the function.
+    // Inside another loop or a branch, the function cannot return.
     if (!isa<LLVM::LLVMFuncOp>(spread.loop->getParentOp()))
       continue;
     b.setInsertionPoint(spread.loop);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reductions in a fixed order: lanes, blocks, tree reduction.
 #include "Lowering/Sweep.h"
 
 using namespace mlir;
@@ -8,7 +10,7 @@ using arith::CmpIPredicate;
 namespace mx::lowering {
 
 constexpr int64_t kBlock = 2048, kBlocks = 64 * kBlock;
-/// Reduced without loops over them.
+/// Up to this many elements are reduced fully unrolled.
 constexpr int64_t kFew = 16;
 
 ArrayRef<int64_t> axesOf(Operation *reduction) {
@@ -29,7 +31,7 @@ Sweep::Sweep(KernelEmitter &e, Evaluator &evaluator, ArrayRef<Operation *> ops, 
                     e.number(0));
       e.b.setLoc(op->getLoc());
       std::string name = op->getName().stripDialect().str();
-      e.failIf(arith::AndIOp::create(e.b, isEmpty, some), Code::InvalidArgument,
+      e.failIf(arith::AndIOp::create(e.b, isEmpty, some), Code::Shape,
                MessagePart(name + " of no elements has no value"));
     }
     auto makeSlots = [&](int64_t count) {
@@ -77,7 +79,7 @@ Value Sweep::runSize(ArrayRef<unsigned> run) {
     count = count == e.number(1) ? sizes[axis] : e.mul(count, sizes[axis]);
   return count;
 }
-/// Sets the places of a run's axes to those of its element r.
+/// Sets the indices of a run's axes to those of its element r.
 void Sweep::setRun(ArrayRef<unsigned> run, Value r) {
   while (!run.empty()) {
     unsigned axis = run.back();
@@ -136,7 +138,7 @@ void Sweep::run(Value from, Value width) {
   });
 }
 
-/// Over the last run, where no order is to be kept.
+/// Reduces the last run in any order.
 void Sweep::reduceInAnyOrder() {
   Value zero = e.number(0);
   Type word = e.b.getI32Type();
@@ -170,7 +172,7 @@ void Sweep::reduceInAnyOrder() {
   }
 }
 
-/// A few elements, without loops over them; in the same order.
+/// Reduces a few elements, fully unrolled; in the same order.
 void Sweep::runFew(int64_t count, Value from, Value width) {
   eachColumn(width, [&](Value t) {
     Evaluator::Scope scope(evaluator);
@@ -195,7 +197,7 @@ void Sweep::runFew(int64_t count, Value from, Value width) {
   });
 }
 
-/// Over the last run; `linear` is the number of the elements before it.
+/// Reduces the last run; `linear` is the number of the elements before it.
 void Sweep::reduceRun(Value linear, Value from, Value width) {
   Value size = runSize(runs.back());
   e.loop(e.number(0), size, kBlocks, [&](Value first) {
@@ -221,7 +223,7 @@ void Sweep::reduceBlock(Value linear, Value block, Value count, Value from, Valu
   std::optional<int64_t> all = e.known(runSize(runs.back()));
   bool isEven = all && *all % kLanes == 0;
   e.loop(zero, count, kLanes, [&](Value step) {
-    // Loops of a known length are vectorised without a rest.
+    // Loops of a known length are vectorised without a remainder loop.
     Value left = isEven ? e.number(kLanes) : e.least(e.number(kLanes), e.sub(count, step));
     Value base = e.add(block, step);
     if (ahead)
@@ -250,7 +252,7 @@ void Sweep::reduceBlock(Value linear, Value block, Value count, Value from, Valu
       part.store(e, zero, c.combine(part.load(e, zero), reduceLanes(c, lane)));
       continue;
     }
-    // Halves of 32, 16, … 1 lanes; those that were not used are left out, which changes nothing.
+    // Halves of 32, 16, … 1 lanes; unused lanes are skipped, which changes nothing.
     e.loop(zero, e.number(llvm::Log2_64(kLanes)), 1, [&](Value turn) {
       Value half = arith::ShRUIOp::create(e.b, e.number(kLanes / 2), turn);
       e.loop(zero, e.least(half, e.sub(used, half)), 1, [&](Value l) {
@@ -265,7 +267,7 @@ void Sweep::reduceBlock(Value linear, Value block, Value count, Value from, Valu
   }
 }
 
-/// All lanes of floats, in vectors of the target.
+/// Reduces all lanes of floats, in vectors of the target.
 Partial Sweep::reduceLanes(Combiner &c, const Slots &lane) {
   auto width = static_cast<int64_t>(e.options.vectorBits / c.type.getIntOrFloatBitWidth());
   auto type = VectorType::get({width}, c.type);

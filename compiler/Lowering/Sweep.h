@@ -4,12 +4,12 @@
 //
 // The order of a reduction depends on its shape and axes alone, not on vectors, threads, strides or
 // on what is fused with it. Neighbouring reduced axes count as one, in row-major order. The last of
-// these is cut into blocks of 2048 elements. In a block element r belongs to lane r % 64; a lane is
-// reduced in order, then lanes l and l + 32 are combined, l and l + 16, and so on down to one. 64
-// blocks are combined in order, then the results of these, over all further reduced axes. So a
-// million numbers are added up in chains of about a hundred, which keeps sums exact enough. Where
-// every order gives the same result (the largest, any, sums of integers) there is one plain loop,
-// which LLVM makes vectors of.
+// these is cut into blocks of 2048 elements. In a block, element r belongs to lane r % 64; a lane
+// is reduced in order, then lanes l and l + 32 are combined, l and l + 16, and so on down to one
+// (tree reduction). 64 blocks are combined in order, then the results of these, over all further
+// reduced axes. So a million numbers are added in chains of about a hundred, which keeps sums
+// accurate. If every order gives the same result (max, any, integer sums) there is one plain loop,
+// which LLVM vectorises.
 #pragma once
 #include "Lowering/Combine.h"
 #include <functional>
@@ -18,41 +18,41 @@ namespace mx::lowering {
 
 /// The axes that a reduction works on, sorted.
 ArrayRef<int64_t> axesOf(mlir::Operation *reduction);
-/// The sizes of what it reduces.
+/// The sizes of its operand.
 ArrayRef<ir::SizeAttr> spaceOf(mlir::Operation *reduction);
 
-/// Columns that are reduced side by side.
+/// Columns that are reduced interleaved.
 constexpr int64_t kTile = 32;
-/// Elements next to each other that are reduced side by side.
+/// Adjacent elements that are reduced interleaved, one in each lane.
 constexpr int64_t kLanes = 64;
 
 class Sweep {
 public:
-  /// At the top of the function: checks that there are elements where there must be, and makes
-  /// room for partial results. `tiled`: where the innermost axis is kept, several of its columns
-  /// are reduced side by side.
+  /// At the top of the function: checks that there are elements where there must be, and allocates
+  /// partial results. `tiled`: if the innermost axis is kept, several of its columns are reduced
+  /// interleaved.
   Sweep(KernelEmitter &e, Evaluator &evaluator, ArrayRef<mlir::Operation *> ops, bool tiled);
 
   SmallVector<Value> sizes;   ///< of the space
   SmallVector<unsigned> kept; ///< axes, without the tile
   bool hasTile = false;       ///< the last axis is the tile
-  SmallVector<Value> place;   ///< in the space; `kept` is for the user to set
+  SmallVector<Value> place;   ///< index in the space; the caller sets the axes in `kept`
 
-  /// Runs in each turn of the innermost loop, before the elements at `place` are computed; `r` is
-  /// the number of the element among the last reduced axes.
+  /// Runs in each iteration of the innermost loop, before the elements at `place` are computed; `r`
+  /// is the number of the element among the last reduced axes.
   std::function<void(Value r)> before;
 
-  /// Runs before each step of kLanes elements, of which `r` is the first; not where order does not
+  /// Runs before each step of kLanes elements, of which `r` is the first; not if the order does not
   /// matter.
   std::function<void(Value r)> ahead;
 
-  /// Reduces for one place of the kept axes, or, with a width, for the columns from `from` on.
+  /// Reduces for one index of the kept axes, or, with a width, for the columns from `from` on.
   void run(Value from = {}, Value width = {});
-  /// Makes the results known to the evaluator, at the place of column t.
+  /// Binds the results in the evaluator, at the index of column t.
   void bindResults(Value t);
   /// Calls body with each column of the tile; with 0 if there is no tile.
   void eachColumn(Value width, llvm::function_ref<void(Value)> body);
-  /// The place of the element at `place` in the result of `op`.
+  /// The index in the result of `op` of the element at `place`.
   SmallVector<Value> resultPlace(mlir::Operation *op);
 
 private:
@@ -61,7 +61,7 @@ private:
   TensorType x;
   SmallVector<Combiner> combiners;
   SmallVector<Slots> lanes, parts, totals; ///< of a block, of 64 blocks, of all
-  SmallVector<SmallVector<unsigned>> runs; ///< reduced axes, neighbours together
+  SmallVector<SmallVector<unsigned>> runs; ///< reduced axes, neighbours merged
   Value isEmpty;
 
   void classifyAxes(ArrayRef<int64_t> axes, bool tiled);

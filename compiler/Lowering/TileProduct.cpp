@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Packed GEMM: choice of tiles, packing of A and B, and the register-tile microkernel.
 #include "Lowering/TileProduct.h"
 
 using namespace mlir;
@@ -8,7 +10,7 @@ using arith::CmpIPredicate;
 namespace mx::lowering {
 namespace {
 
-/// Panels are made narrower, then blocks lower, if there would be too few for some threads.
+/// Panels are made narrower, then blocks lower, if there would be too few for the threads.
 constexpr int64_t kEnoughBlocks = 4, kLeastColumns = 64;
 
 } // namespace
@@ -33,16 +35,16 @@ Value TileProduct::widen(Value element) {
 Value TileProduct::multiplyAdd(Value sum, Value a, Value b) {
   if (!isa<FloatType>(type))
     return arith::AddIOp::create(e.b, sum, arith::MulIOp::create(e.b, a, b));
-  // One instruction, said so: LLVM would not fuse what it can compute beforehand, and products of
-  // constants would have other bits.
+  // An explicit FMA: LLVM would not fuse what it can fold to constants, and such constants would be
+  // rounded differently.
   if (e.options.hasFma)
     return LLVM::FMAOp::create(e.b, sum.getType(), a, b, sum);
-  // Inside of one op there is nothing that fusion could change.
+  // Inside one op, contraction cannot change any result.
   auto flags =
       arith::FastMathFlagsAttr::get(e.b.getContext(), e.fast() | arith::FastMathFlags::contract);
   return arith::AddFOp::create(e.b, sum, arith::MulFOp::create(e.b, a, b, flags), flags);
 }
-/// A vector of one element.
+/// Broadcasts an element to a vector.
 Value TileProduct::spreadOut(Value element) {
   Value none = LLVM::PoisonOp::create(e.b, vectorType());
   Value first = e.constant(e.b.getI32Type(), e.b.getI32IntegerAttr(0));
@@ -61,7 +63,7 @@ Value TileProduct::smaller(Value size, int64_t most) {
   return e.least(size, e.number(most));
 }
 
-/// Columns of tiles that have all of them.
+/// The columns in whole tiles.
 Value TileProduct::wholeTiles(Value width) {
   if (std::optional<int64_t> number = e.known(width))
     return e.number(*number / wide * wide);
@@ -79,23 +81,23 @@ Value TileProduct::sumAt(Value row, Value column) {
 
 // ---------------------------------------------------------------------------------------- tiles
 
-/// The sums of a tile, the vectors of one step and a factor are to fit into the registers.
-/// There are `others` products besides, for threads to share.
+/// The sums of a tile, the vectors of one step and one broadcast factor must fit into the
+/// registers. `others` are the batch sizes: more matrices for threads to share.
 void TileProduct::chooseTiles(ArrayRef<Value> others) {
   unsigned bits = e.options.vectorBits;
   lanes = std::max<int64_t>(1, bits / type.getIntOrFloatBitWidth());
   std::optional<int64_t> m = e.known(rows), n = e.known(columns);
   isInPlace = maySumInPlace();
-  // Sums that need no room of our own may be of as many rows as there are.
+  // Sums that need no scratch memory may cover all rows.
   if (m && (isInPlace || isShallow()))
     blockRows = std::max<int64_t>(blockRows, llvm::alignTo(*m, kRows));
   wide = lanes * (bits >= 512 ? 4 : 2); // of 32 registers, or of 16
   bool pays = mayReadRowsInPlace() && doCopiesOfRowsPay();
   areRowsCopied = pays || !mayReadRowsInPlace();
-  // Few rows leave registers for more columns, and a factor is used more often.
+  // With few rows, registers are left for more columns, and each factor is used more often.
   if (m && *m >= 1 && *m < kRows && !given)
     wide *= kRows / std::max<int64_t>(*m, 2);
-  if (n) // of what is transposed, a square of 4 is the least
+  if (n) // the smallest block that is transposed is 4 x 4
     wide = std::min<int64_t>(wide,
                              llvm::alignTo(std::max<int64_t>(*n, 1), std::max<int64_t>(lanes, 4)));
   int64_t products = 1;
@@ -105,7 +107,7 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
     return products * static_cast<int64_t>(llvm::divideCeil(*m, blockRows) *
                                            llvm::divideCeil(*n, panelColumns));
   };
-  // Copied rows serve the columns of one panel only, so that it is to have many.
+  // Packed rows serve the columns of one panel only, so the panel should be wide.
   if (pays && (isInPlace || isShallow()))
     panelColumns = mostColumns;
   auto lowerBlocks = [&] {
@@ -113,7 +115,7 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
       blockRows = llvm::alignTo(blockRows / 2, kRows);
   };
   int64_t enough = areRowsCopied ? kEnoughBlocks / 2 : kEnoughBlocks;
-  // Narrower panels would copy rows again.
+  // Narrower panels would pack rows again.
   if (areRowsCopied && m && *m >= kManyRows)
     lowerBlocks();
   if (e.options.tiling.columns)
@@ -138,8 +140,8 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
   blockRows = std::min(*m, blockTiles * (lowRows + (tallTiles > 0)));
 }
 
-/// Whole units, up to `most` columns: as many as make the fewest vectors of all columns, since the
-/// last vector of a panel is rarely a whole one.
+/// Whole units, up to `most` columns. Chooses the number that gives the fewest vectors in total:
+/// the last vector of a panel is rarely full.
 int64_t TileProduct::columnsOfUnits(int64_t most) {
   std::optional<int64_t> n = e.known(columns);
   int64_t best = std::max(most / unit * unit, unit);
@@ -184,7 +186,7 @@ void TileProduct::run(SmallVector<Value> result) {
   result.push_back(tileCount ? e.number(llvm::divideCeil(tileCount, blockTiles))
                              : parts(rows, blockRows));
   result.push_back(parts(columns, panelColumns));
-  // Eight products cost what a simple op does.
+  // Eight multiply-adds cost as much as one simple op.
   Value work = e.mul(e.mul(deep, smaller(rows, blockRows)),
                      e.number(std::max<int64_t>(1, std::min(room, panelColumns) / 8)));
   e.spread(
@@ -200,7 +202,7 @@ void TileProduct::run(SmallVector<Value> result) {
       result.size());
 }
 
-/// Rows are shared evenly by tiles where their number is known, since a tile of one row would be
+/// If the row count is known, rows are split evenly among tiles, since a tile of one row would be
 /// slow; the first tiles have one more.
 TileProduct::Block TileProduct::blockOf(Value number) {
   if (!tileCount) {
@@ -234,7 +236,7 @@ void TileProduct::panel(const Block &block, const Panel &panel) {
     });
     return;
   }
-  // Without steps there is one stretch all the same: sums are 0.
+  // With zero steps there is still one K-block: sums are 0.
   e.loop(zero, e.known(deep) ? deep : Value(arith::MaxSIOp::create(e.b, deep, e.number(1))),
          stretch, [&](Value k0) {
            Evaluator::Scope inner(evaluator);
@@ -269,7 +271,7 @@ void TileProduct::copyByColumns(const Panel &panel, Value from, Value steps,
     });
     Value column = arith::RemUIOp::create(e.b, first, e.number(wide));
     Value tile = e.sub(first, column);
-    // Steps behind the last one are copied too, into room that is there for them.
+    // Steps past the last one are copied too, into padding.
     e.loop(zero, steps, size, [&](Value k) {
       SmallVector<Value> from;
       for (int64_t c = 0; c < size; ++c)
@@ -279,9 +281,8 @@ void TileProduct::copyByColumns(const Panel &panel, Value from, Value steps,
   });
 }
 
-/// The lines of a square behind `from` become its columns behind `to`, where lines are `pitch`
-/// apart. Squares of 4 x 4 are transposed first, inside of vectors, then these change places as a
-/// whole.
+/// Transposes the square block whose rows are at `from` to `to`, with rows `pitch` apart. First
+/// transposes 4 x 4 blocks inside vectors, then exchanges the blocks as a whole.
 void TileProduct::transposeBlock(ArrayRef<Value> from, Value to, int64_t pitch) {
   size_t n = from.size();
   auto size = static_cast<int64_t>(n);
@@ -289,7 +290,7 @@ void TileProduct::transposeBlock(ArrayRef<Value> from, Value to, int64_t pitch) 
   SmallVector<Value> rows;
   for (Value line : from)
     rows.push_back(LLVM::LoadOp::create(e.b, vector, line, alignment()));
-  /// In each four elements these of x (0 to 3) and of y (4 to 7).
+  /// Shuffles each group of four elements: 0 to 3 select from x, 4 to 7 from y.
   auto mix = [&](Value x, Value y, std::array<int32_t, 4> wanted) -> Value {
     SmallVector<int32_t> mask;
     for (int32_t i = 0; i < size; ++i) {
@@ -308,14 +309,14 @@ void TileProduct::transposeBlock(ArrayRef<Value> from, Value to, int64_t pitch) 
     rows[r + 2] = mix(s1, s3, {0, 1, 4, 5});
     rows[r + 3] = mix(s1, s3, {2, 3, 6, 7});
   }
-  /// The fours of x and then of y whose number is even, or odd.
+  /// The groups of four with an even (or odd) number, of x and then of y.
   auto half = [&](Value x, Value y, int32_t odd) -> Value {
     SmallVector<int32_t> mask;
     for (int32_t i = 0; i < size; ++i)
       mask.push_back(i / 4 * 8 + odd * 4 + i % 4);
     return LLVM::ShuffleVectorOp::create(e.b, x, y, mask);
   };
-  // rows[4 * b + c] has the column c of each square in the squares' row b.
+  // rows[4 * b + c] holds column c of each 4 x 4 block in block row b.
   for (size_t squares = n / 4, turn = 1; turn < squares; turn *= 2) {
     SmallVector<Value> next(n);
     for (size_t b = 0; b < squares; b += 2)
@@ -332,20 +333,20 @@ void TileProduct::transposeBlock(ArrayRef<Value> from, Value to, int64_t pitch) 
 
 // ----------------------------------------------------------------------------------------- rows
 
-/// A vector must not read behind the last column: it has a mask there, if the CPU has such loads.
-/// Panels have no such column.
+/// A vector must not read past the last column: the load is masked there, if the CPU has masked
+/// loads. Prepacked panels have no such column.
 bool TileProduct::isAllInPlace() {
   return given ||
          (mayReadInPlace() && e.options.vectorBits >= 256 && type.getIntOrFloatBitWidth() >= 32);
 }
 bool TileProduct::copiesOnTheWay() {
-  // The first tiles of all blocks have as many rows.
+  // The first tiles of all blocks have the same number of rows.
   bool areAlike = !tallTiles || (tileCount - 1) / blockTiles * blockTiles < tallTiles;
   return tileCount > 1 && areAlike && mayCopyOnTheWay();
 }
 
-/// The most lines of `count` pieces of memory, each of `bytes` and `apart` from the one before,
-/// that have to share one of the places of a cache.
+/// Of `count` memory segments of `bytes` each, `apart` from each other: the max number of cache
+/// lines that share one set of a cache with this many sets.
 int64_t TileProduct::mostInAPlace(int64_t count, int64_t bytes, int64_t apart, int64_t places) {
   SmallVector<int64_t> lines(static_cast<size_t>(places), 0);
   for (int64_t i = 0; i < count; ++i)
@@ -353,8 +354,8 @@ int64_t TileProduct::mostInAPlace(int64_t count, int64_t bytes, int64_t apart, i
       ++lines[static_cast<size_t>(line % places)];
   return *llvm::max_element(lines);
 }
-/// Whether the rows of a tile, read where they are, would drive each other out of the first cache
-/// while the columns pass through it.
+/// Whether the rows of a tile, read unpacked, would evict each other from L1 while the columns
+/// stream through it.
 bool TileProduct::doRowsCollide() {
   int64_t bytes = alignment(), passing = llvm::divideCeil(depth * wide * bytes, kLine * kPlaces);
   int64_t own =
@@ -362,9 +363,9 @@ bool TileProduct::doRowsCollide() {
                    std::min(*e.known(deep), stretch) * bytes, *rowPitch() * bytes, kPlaces);
   return own + passing > kWays;
 }
-/// Whether rows that could be read where they are had better be copied, because they collide and
-/// there is enough to be computed with them. Where not even the columns of one tile leave room for
-/// them in the first cache, as with long vectors, nothing is to be gained.
+/// Whether to pack rows that could be read unpacked: they conflict in L1, and enough is computed
+/// with them. If even the columns of one tile leave no room for them in L1, as with long vectors,
+/// packing gains nothing.
 bool TileProduct::doCopiesOfRowsPay() {
   constexpr int64_t tiles = 8; // of columns
   std::optional<int64_t> m = e.known(rows), n = e.known(columns);
@@ -428,8 +429,8 @@ void TileProduct::tiles(const Block &block, Value k0, Value steps,
   run(tallTiles ? end : from, block.count, lowRows);
 }
 
-/// Those of `count` tiles, each of which gets a stretch of the copy. Steps that lie together go by
-/// squares, the last of them one by one.
+/// Packs the rows of `count` tiles, each into its own segment of the buffer. Contiguous steps are
+/// transposed in blocks, the last ones one by one.
 void TileProduct::copyRows(Value i, int64_t height, Value count, Value k0, Value steps) {
   if (mayReadRowsInPlace())
     return e.loop(e.number(0), count, 1, [&](Value tile) {
@@ -466,8 +467,8 @@ void TileProduct::copyRows(Value i, int64_t height, Value count, Value k0, Value
   e.when(e.compare(CmpIPredicate::eq, count, e.number(kTilesCopied)), all, some);
 }
 
-/// The rows of one tile, a line of the cache of each at a time; those of the next tile are fetched
-/// meanwhile.
+/// Packs the rows of one tile, one cache line of each row at a time, and prefetches the rows of the
+/// next tile.
 void TileProduct::copySteps(Value i, int64_t height, Value to, Value k0, Value steps) {
   int64_t size = std::clamp<int64_t>(lanes, 4, kRowsCopied), line = kLine / alignment();
   Value zero = e.number(0), whole = zero;
@@ -483,7 +484,7 @@ void TileProduct::copySteps(Value i, int64_t height, Value to, Value k0, Value s
       for (int64_t r = 0; r < height; r += size)
         for (int64_t k = 0; k < line; k += size) {
           Value step = e.add(first, e.number(k));
-          SmallVector<Value> from; // rows that are not there are others again
+          SmallVector<Value> from; // missing rows repeat the last one
           for (int64_t each = r; each < r + size; ++each)
             from.push_back(rowAt(std::min(each, height - 1), step));
           transposeBlock(from, e.addressAt(copiedRows, e.add(placeOf(step), e.number(r))),
@@ -508,10 +509,10 @@ void TileProduct::eachTile(const Panel &panel, llvm::function_ref<void(const Til
       Value at = inPlace ? Value() : e.mul(column, e.number(depth));
       body({wide / lanes, column, e.number(wide), at});
     });
-  // What is left over: in one tile if its columns are known, else vector by vector.
+  // Leftover columns: one tile if their number is known, else vector by vector.
   std::optional<int64_t> n = e.known(columns);
   int64_t rest = n ? *n % panelColumns % wide : 1;
-  if (!n || *n >= panelColumns) // there are others than the last one
+  if (!n || *n >= panelColumns) // panels before the last one count too
     rest = std::max(rest, panelColumns % wide);
   int64_t vectors = llvm::divideCeil(rest, lanes);
   if (!rest)
@@ -533,15 +534,15 @@ void TileProduct::moveVector(Value from, Value to) {
   LLVM::StoreOp::create(e.b, vector, to, alignment());
 }
 
-/// Adds the products of `steps` steps from k0 on to the sums of a tile. What is copied in the order
-/// of the steps is read through addresses that go along with them: no pass of LLVM has to find out
-/// that it could. The sums of the next tile are fetched meanwhile, by its last column: where lines
-/// do not begin with tiles, the first ones are on a line of this tile.
+/// The microkernel: adds the multiply-adds of `steps` steps from k0 on to the sums of a tile.
+/// Memory packed in the order of the steps is read through pointers that advance with the loop, so
+/// no LLVM pass must discover that. Prefetches the sums of the next tile, by its last column: where
+/// tiles are not aligned to cache lines, its first columns share a line with this tile.
 void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile, Value k0,
                         Value steps) {
   Value row = lines.row, i = lines.i;
   int64_t height = lines.height;
-  bool copies = lines.copiesColumns && e.known(tile.width) == wide; // all of the tile is there
+  bool copies = lines.copiesColumns && e.known(tile.width) == wide; // the tile is full
   auto sumAt = [&](int64_t r, int64_t v) {
     if (isInPlace)
       return resultAt(e.add(i, e.number(r)),
@@ -549,8 +550,8 @@ void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
     Value offset = e.mul(e.add(row, e.number(r)), e.number(pitch));
     return e.addressAt(sums, e.add(e.add(offset, tile.column), e.number(v * lanes)));
   };
-  // Neither the result nor what is read in place has room behind its last column. No mask where all
-  // lanes are known to be there.
+  // Neither the result nor an unpacked operand has room past its last column. No mask where all
+  // lanes are known to be valid.
   SmallVector<Value> isThere(static_cast<size_t>(tile.vectors));
   for (int64_t v = 0; v < tile.vectors && (isInPlace || hasBegin() || !tile.copied); ++v)
     if (e.known(tile.width).value_or(0) < (v + 1) * lanes)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// bf16 GEMM microkernel: AMX tiles, VDPBF16PS, and their emulation.
 #include "Lowering/WordKernel.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -24,7 +26,7 @@ namespace {
 
 constexpr int64_t kWords = WordKernel::kWords, kBytes = WordKernel::kBytes;
 
-/// Code of the function: numbers, addresses, vectors of 16 words.
+/// Builder of the function's code: numbers, addresses, vectors of 16 words.
 struct Code {
   ImplicitLocOpBuilder &b;
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
@@ -50,7 +52,7 @@ struct Code {
     Value one = LLVM::InsertElementOp::create(b, none, word, first);
     return LLVM::ShuffleVectorOp::create(b, one, none, SmallVector<int32_t>(kWords, 0));
   }
-  /// Calls body with the numbers from 0 to `count` and what is carried from turn to turn.
+  /// Calls body with the numbers from 0 to `count` and the loop-carried values.
   SmallVector<Value> loop(Value count, ArrayRef<Value> carried,
                           llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
     auto op = scf::ForOp::create(b, number(0), count, number(1), carried);
@@ -71,7 +73,7 @@ struct Code {
 
 // ------------------------------------------------------------------------------------ imitation
 
-/// Words of bf16 as the instructions see them.
+/// Emulates the bf16 instructions on vectors of words.
 struct Imitation {
   Code &c;
 
@@ -80,7 +82,7 @@ struct Imitation {
         c.b, c.words, cast<TypedAttr>(Attribute(DenseElementsAttr::get(c.words, APInt(32, bits)))));
   }
   Value bits(Value floats) { return LLVM::BitcastOp::create(c.b, c.words, floats); }
-  /// Denormal numbers become 0, with their sign.
+  /// Flushes denormal numbers to 0, keeping their sign.
   Value flush(Value floats) {
     Value all = bits(floats), exponent = arith::AndIOp::create(c.b, all, splat(0x7f800000));
     Value isSmall =
@@ -105,13 +107,14 @@ struct Imitation {
 
 // ---------------------------------------------------------------------------------------- tiles
 
-/// Matrices of 16 rows of 64 bytes. Another kind of factors, such as int8, is another multiply().
+/// Tiles: matrices of 16 rows of 64 bytes. Other factor types, such as int8, need another
+/// multiply().
 class TileOps {
 public:
   virtual ~TileOps() = default;
   virtual Value zero() = 0;
   virtual Value load(Value from, Value apart) = 0;
-  /// `sums` and the products of x's rows with y's columns; what was in `sums` is gone.
+  /// Matmul of tiles, accumulated into `sums`: sums + x @ y; the old value of `sums` is lost.
   virtual Value multiply(Value sums, Value x, Value y) = 0;
   virtual void store(Value tile, Value to, Value apart) = 0;
 };
@@ -143,7 +146,7 @@ private:
   }
 };
 
-/// A tile is memory of its own, for each place in the code that makes one.
+/// Emulates a tile with memory of its own, for each op in the code that creates one.
 class ImitatedTiles : public TileOps {
 public:
   ImitatedTiles(Code &c, Block &entry) : c(c), entry(entry) {}
@@ -229,7 +232,7 @@ public:
   }
 
 private:
-  /// With two vectors of columns 16 sums are in registers, enough for the instruction's latency.
+  /// With two vectors of columns, 16 accumulators are in registers: enough to hide the latency.
   static constexpr int64_t kDotRows = 8;
   Code c;
   const WordUnit &unit;
@@ -237,7 +240,7 @@ private:
   int64_t rows;
   Value left, leftApart, right, rightApart, sums, sumsApart, steps, groups, isFirst;
 
-  /// Sums to begin with: 0, or what is in memory.
+  /// Initial accumulators: 0, or the sums in memory.
   SmallVector<Value> choose(llvm::function_ref<SmallVector<Value>()> none,
                             llvm::function_ref<SmallVector<Value>()> some) {
     auto yield = [&](llvm::function_ref<SmallVector<Value>()> make) {
@@ -275,7 +278,7 @@ private:
           Value column = c.behind(columns, c.times(step, 2 * kBytes * kWords));
           Value columnTiles[] = {ops.load(column, columnsApart),
                                  ops.load(c.behind(column, kBytes), columnsApart)};
-          // All loads come first: no tile is in use by a product when it is loaded.
+          // All loads come first: no tile is in use by a multiplication when it is loaded.
           SmallVector<Value> rowTiles, next;
           for (int64_t first = 0; first < rows; first += WordKernel::kTileRows)
             rowTiles.push_back(ops.load(c.behind(row, c.times(leftApart, first)), leftApart));
@@ -288,7 +291,7 @@ private:
       ops.store(tile, place, sumsApart);
   }
 
-  /// sum + the two products of each word.
+  /// sum + the dot product of each word's two factors (VDPBF16PS).
   Value dot(Value sum, Value x, Value y) {
     if (unit.isImitated) {
       Imitation pairs{c};

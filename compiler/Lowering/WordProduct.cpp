@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Packed bf16 GEMM: blocking, and packing of rows and columns into words.
 #include "Lowering/WordProduct.h"
 #include "Lowering/WordKernel.h"
 
@@ -8,17 +10,17 @@ using arith::CmpIPredicate;
 namespace mx::lowering {
 namespace {
 
-/// Factors of a word, so steps of k in one; lines and steps of what is copied at a time.
+/// Factors of a word, so steps of k in one; lines and steps of a block that is packed at a time.
 constexpr int64_t kPerWord = 2, kFactorBits = 32 / kPerWord;
 constexpr int64_t kLines = 16, kSteps = WordKernel::kWords * kPerWord;
 constexpr int64_t kBytes = kFactorBits / 8;
-/// Panels are made narrower, then blocks lower, if there would be too few for some threads.
+/// Panels are made narrower, then blocks lower, if there would be too few for the threads.
 constexpr int64_t kEnoughBlocks = 4, kLeastColumns = 64, kLeastRows = 64;
 
 } // namespace
 
 bool WordProduct::isShallow() { return e.known(deep) && *e.known(deep) <= depth; }
-/// Not a power of two: rows would share places in the cache.
+/// Not a power of two: rows would map to the same cache sets.
 int64_t WordProduct::rowPitch() const { return depth + kSteps; }
 
 void WordProduct::chooseBlocks(ArrayRef<Value> others) {
@@ -44,8 +46,8 @@ void WordProduct::chooseBlocks(ArrayRef<Value> others) {
                                      llvm::alignTo(std::max<int64_t>(*n, 1), WordKernel::kColumns));
 }
 
-/// Memory of our own, said to be apart from all inputs and outputs: the innermost part is given its
-/// address, so LLVM would not know.
+/// Scratch memory with an alias scope of its own, apart from all inputs and outputs. The
+/// microkernel is passed its address, so LLVM could not infer that.
 Buffer WordProduct::room(Type type, int64_t count) {
   Buffer out = e.scratch(type, count);
   const Buffer &output = e.output(0);
@@ -79,7 +81,7 @@ void WordProduct::run(ArrayRef<Value> others) {
   SmallVector<Value> sizes(others);
   sizes.push_back(parts(rows, blockRows));
   sizes.push_back(parts(columns, panelColumns));
-  // 64 products cost what a simple op does.
+  // 64 multiply-adds cost as much as one simple op.
   Value work =
       e.mul(e.mul(deep, e.number(blockRows)), e.number(std::max<int64_t>(1, panelColumns / 64)));
   e.spread(
@@ -124,7 +126,7 @@ void WordProduct::block(Value i, Value count, Value j, Value width) {
   };
   if (isShallow())
     return stretch(zero, deep, e.constantOf(bit, 1));
-  // Without steps there is one stretch all the same: sums are 0.
+  // With zero steps there is still one K-block: sums are 0.
   e.loop(zero, e.known(deep) ? deep : Value(arith::MaxSIOp::create(e.b, deep, one)), depth,
          [&](Value k0) {
            Evaluator::Scope scope(evaluator);
@@ -142,7 +144,7 @@ void WordProduct::copyColumns(Value j, Value width, Value k0, Value steps) {
     Value group = e.mul(part[0], e.number(columns)), inside = e.mul(part[1], e.number(kLines));
     Value first = e.add(group, inside);
     e.loop(e.number(0), steps, kSteps, [&](Value k) {
-      // Each word of k has those of a group's columns behind each other.
+      // For each word of k, the words of a group's columns are contiguous.
       Value at = e.add(e.mul(group, e.number(depth)),
                        e.add(e.mul(k, e.number(columns)), e.mul(inside, e.number(kPerWord))));
       copySquare(right, /*toRows=*/false, this->columns, e.add(j, first), e.sub(width, first),
@@ -154,7 +156,7 @@ void WordProduct::copyColumns(Value j, Value width, Value k0, Value steps) {
 std::pair<Value, Value> WordProduct::rowsAt(Value i, Value count, Value k0, Value steps) {
   Value copied = copiedRows.address, pitch = e.number(rowPitch() * kBytes);
   std::optional<int64_t> m = e.known(rows), k = e.known(deep);
-  // Blocks that are not whole would be read behind their end.
+  // The microkernel would read past the end of partial blocks.
   if (!left.address || (m && *m < height) || (k && *k < depth && *k % kSteps)) {
     copyRows(i, count, k0, steps);
     return {copied, pitch};
@@ -189,8 +191,8 @@ void WordProduct::copyRows(Value i, Value count, Value k0, Value steps) {
   });
 }
 
-/// Elements of `lines` lines and `steps` steps, at most 16 and 32, as factors behind `at`: in the
-/// order in which they lie in memory. `size` is that of all lines.
+/// Writes the elements of `lines` lines and `steps` steps, at most 16 and 32, as factors to `at`,
+/// in their memory order. `size` is the number of all lines.
 void WordProduct::fill(const WordSide &side, Value size, Value line, Value lines, Value k,
                        Value steps, const Buffer &to, Value at, int64_t pitch) {
   Type factor = to.element;
@@ -212,7 +214,7 @@ void WordProduct::fill(const WordSide &side, Value size, Value line, Value lines
   auto isMultiple = [&](Value of, int64_t number) {
     return e.known(of) && *e.known(of) % number == 0;
   };
-  // A group of columns may have none in its second half.
+  // The second half of a group of columns may be empty.
   bool linesFit = isMultiple(size, WordKernel::kColumns), stepsFit = isMultiple(deep, kSteps);
   if (linesFit && stepsFit)
     return copy(allLines, allSteps);
@@ -227,8 +229,8 @@ void WordProduct::fill(const WordSide &side, Value size, Value line, Value lines
       isWhole, [&] { copy(allLines, allSteps); }, some);
 }
 
-/// 16 lines of 16 words behind `at`, in rows `apart` factors from each other: lines, or else words
-/// of k.
+/// Packs 16 lines of 16 words to `at`, in rows `apart` factors from each other: one row per line,
+/// or else one row per word of k.
 void WordProduct::copySquare(const WordSide &side, bool toRows, Value size, Value line, Value lines,
                              Value k, Value steps, const Buffer &to, Value at, int64_t apart) {
   if (side.isAlongK && toRows)
@@ -259,8 +261,8 @@ void WordProduct::copySquare(const WordSide &side, bool toRows, Value size, Valu
                           /*alignment=*/4);
 }
 
-/// The first elements of all vectors, then the second ones, and so on. Of four vectors the even
-/// ones and the odd ones are taken together first.
+/// Interleaves vectors: the first elements of all, then the second ones, and so on. For four
+/// vectors, the even ones and the odd ones are interleaved first.
 Value WordProduct::interleave(ArrayRef<Value> lines) {
   if (lines.size() == 1)
     return lines[0];
@@ -275,8 +277,8 @@ Value WordProduct::interleave(ArrayRef<Value> lines) {
   return LLVM::ShuffleVectorOp::create(e.b, x, y, mask);
 }
 
-/// Each turn interleaves the upper half of the rows with the lower one; after four of them rows are
-/// columns.
+/// Each iteration interleaves the upper half of the rows with the lower half; after four iterations
+/// the 16 x 16 block is transposed.
 SmallVector<Value> WordProduct::transpose(SmallVector<Value> rows) {
   auto size = static_cast<int32_t>(rows.size());
   for (int32_t turn = 1; turn < size; turn *= 2) {

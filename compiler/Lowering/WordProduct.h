@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of bf16 on CPUs that have instructions for them. TileProduct.h is the way for all other
-// CPUs and types; WordKernel.h has the innermost part, and says how a sum is computed.
+// Packed bf16 GEMM with VDPBF16PS or AMX tiles. TileProduct.h handles all other CPUs and types;
+// WordKernel.h has the microkernel, and defines how a sum is computed.
 //
-// The columns of a panel are copied for up to `kDepth` steps of k: pairs of steps become words, and
-// the words of 32 columns lie together. Rows are read where they are if whole blocks of them lie in
-// memory in the order of k; others are copied too. Copies are filled up with zeros, which add
-// nothing. Sums are in memory of our own; the ops on them read them there.
+// The columns of a panel are packed for up to `kDepth` steps of k: pairs of steps become 32-bit
+// words, and the words of 32 columns are contiguous. Rows are read unpacked if whole blocks of them
+// are contiguous in the order of k; others are packed too. Packed memory is padded with zeros,
+// which do not change a sum. Sums are in scratch memory; the epilogue ops read them there.
 //
-//   for each block of rows and panel of columns (shared among threads):
-//     for each stretch of k:
-//       copy the panel
-//       for each 32 rows:  copy them, if need be; their sums for all columns of the panel
-//     the ops on the result, and the outputs
+//   for each block of rows and panel of columns (in parallel):
+//     for each K-block:
+//       pack the panel
+//       for each 32 rows:  pack them if needed; their sums for all columns of the panel
+//     the epilogue ops, and the outputs
 #pragma once
 #include "Lowering/Evaluate.h"
 
 namespace mx::lowering {
 
-/// The rows on the left, or the columns on the right.
+/// An operand: the rows of the left one, or the columns of the right one.
 struct WordSide {
-  /// Of a line (row or column) at a step of k; bf16.
+  /// Element of a line (row or column) at a step of k; bf16.
   llvm::function_ref<Value(Value line, Value k)> element;
-  /// What lies together in memory are steps of a line, not lines at a step.
+  /// Steps of a line are contiguous in memory, not lines at a step.
   bool isAlongK = false;
-  /// Where the elements of a line lie from a step on, one behind the other, and how many elements
-  /// further the next line begins; null: not everywhere.
+  /// Address of the contiguous elements of a line from a step on, and the distance in elements to
+  /// the next line; null: not contiguous everywhere.
   llvm::function_ref<Value(Value line, Value k)> address;
   Value apart;
 };
 
 class WordProduct {
 public:
-  /// Where sums are: rows of f32, `pitch` apart.
+  /// The memory of sums: rows of f32, `pitch` apart.
   struct Sums {
     Buffer memory;
     int64_t pitch = 0;
@@ -42,13 +42,13 @@ public:
       : e(e), evaluator(evaluator), left(left), right(right) {}
 
   Value rows, columns, deep; ///< sizes
-  /// Called before the sides are read, with the place among all products.
+  /// Called with the batch index before the operands are read.
   llvm::function_ref<void(Indices)> enter;
-  /// The ops on `count` x `width` sums, from row `row` of memory; they are those from i, j on.
+  /// Epilogue of `count` x `width` sums, from row `row` of memory; they are those from i, j on.
   llvm::function_ref<void(const Sums &sums, Value row, Value i, Value count, Value j, Value width)>
       finish;
 
-  /// All products; `others` are the sizes of the places that `enter` gets.
+  /// Computes all matrices; `others` are the sizes of the batch indices that `enter` gets.
   void run(ArrayRef<Value> others);
 
 private:
@@ -56,9 +56,9 @@ private:
   KernelEmitter &e;
   Evaluator &evaluator;
   WordSide left, right;
-  int64_t height = 0; ///< rows that the innermost part computes
+  int64_t height = 0; ///< rows that the microkernel computes
   int64_t blockRows = kBlockRows, panelColumns = kPanel;
-  int64_t depth = kDepth; ///< steps of k that a copy has room for
+  int64_t depth = kDepth; ///< max steps of k of a packed panel
   Sums sums;
   Buffer copiedRows, copiedColumns, staged;
 
@@ -69,7 +69,7 @@ private:
   void block(Value i, Value count, Value j, Value width);
   Value groupsOf(Value width);
   void copyColumns(Value j, Value width, Value k0, Value steps);
-  /// The address of rows for the innermost part, and the bytes from one to the next.
+  /// The address of rows for the microkernel, and the bytes from one to the next.
   std::pair<Value, Value> rowsAt(Value i, Value count, Value k0, Value steps);
   void copyRows(Value i, Value count, Value k0, Value steps);
   void copySquare(const WordSide &side, bool toRows, Value size, Value line, Value lines, Value k,

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Workspace sizes of kernels.
 #include "Lowering/Workspace.h"
 #include "Support/ElementType.h"
 #include "dialects/mx/Table.h"
@@ -17,7 +19,7 @@ static int64_t workspaceOf(ir::RoutineOp op, const rt::SizeBounds &bounds) {
                     .Default(nullptr);
   if (!needed)
     return INT64_MAX; // a kind that the runtime does not list
-  int64_t sizes[3] = {1, 1, 1};
+  int64_t sizes[4] = {1, 1, 1, 1};
   for (auto [i, part] : llvm::enumerate(op.callSizes()))
     for (ir::SizeAttr size : part) {
       std::optional<int64_t> most = rt::largest(size, bounds);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory that kernels need for the time of a call.
+// Workspace sizes: memory that kernels need during a call.
 #pragma once
 #include "dialects/mxrt/Bounds.h"
 
 namespace mx::lowering {
 
-/// Bytes that a kernel needs to keep the rows of a table, or that the routines of the runtime in it
-/// need, whatever the open sizes are. These run one after the other, so it is what the largest
-/// needs. INT64_MAX if that has no bound.
+/// Bytes that a kernel needs for the rows of a table, or for the runtime routines in it, for any
+/// values of the open sizes. Routines run one after the other, so this is the max over them.
+/// INT64_MAX if there is no bound.
 int64_t workspaceOf(ir::KernelOp kernel, const rt::SizeBounds &bounds);
 
 } // namespace mx::lowering

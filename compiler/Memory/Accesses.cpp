@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Buffer reads and writes of each mxrt op.
 #include "Memory/Accesses.h"
 
 using namespace mlir;

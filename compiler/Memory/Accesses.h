@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an op of a program does with memory. Liveness plans by it and VerifyPlan checks by it; they
-// share nothing else, so that a fault in one is seen by the other.
+// Memory effects (reads and writes of buffers) of an op of a program. Liveness plans with them and
+// VerifyPlan checks with them; the two share nothing else, so that one detects a bug in the other.
 #pragma once
 #include "dialects/mxrt/Mxrt.h"
 
 namespace mx::memory {
 
-/// Reads come before writes. A write fills the whole buffer; what the op was only seen to use, and
-/// may fill in part, is in `touched`.
+/// Reads come before writes. A write fills the whole buffer. `touched` holds buffers that the op
+/// uses in an unknown way and may fill in part.
 struct Accesses {
   llvm::SmallVector<mlir::Value, 4> reads, writes, touched;
 };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Buffer donation: finds outputs that can be written into the memory of an input.
 #include "Memory/Donation.h"
 #include "Memory/Accesses.h"
 #include "dialects/mxrt/Marks.h"
@@ -19,8 +21,8 @@ SmallVector<Donated> possibleDonations(rt::ProgramOp program) {
   auto given = program->getAttrOfType<DenseI64ArrayAttr>(kGiven);
   if (!given)
     return out;
-  // When each argument is first written and last read, in ops of the program's own block: a loop is
-  // one op, which does both at any time.
+  // The first write and the last read of each argument, as op numbers in the program's own block. A
+  // loop is one op, which may do both at any time.
   struct When {
     int64_t firstWrite = INT64_MAX, lastRead = -1;
     Operation *writer = nullptr;

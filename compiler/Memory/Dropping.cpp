@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tasks are run in thought. Where the budget does not suffice, the value is dropped that costs
-// least to make again for the bytes and the time that it frees; a task whose input is missing has
-// that made first, and so on. The cost of a value counts what would have to be made with it: values
-// that hang together and are missing are kept as sets with a sum, which only grow together and
-// shrink as members come back, so each look costs little.
+// Rematerialisation under a memory budget, in the style of dynamic tensor rematerialisation (DTR)
+// but offline. Simulates the schedule. When the budget is exceeded, it evicts the value with the
+// smallest recomputation cost per byte and per unit of time freed. A task with a missing input
+// first recomputes that input, recursively. The cost of a value includes everything that must be
+// recomputed with it: connected missing values form union-find sets with a cost sum. Sets merge as
+// values leave and shrink as members return, so each lookup is cheap.
 //
-// When a value is needed next is known, as the order is. One that no task needs any more may still
-// be what missing ones are made from (`wanted`); it goes when those are back.
+// The next use of a value is known, because the order of tasks is. A value that no task needs any
+// more may still be an input of missing values (`wanted`); it is evicted once those are back.
 #include "Memory/Dropping.h"
 #include <algorithm>
 
@@ -37,7 +38,7 @@ public:
                       (!value.uses.empty() && value.uses.front() < value.maker) ||
                       !p.tasks[value.maker].canRepeat;
     }
-    // Ends in any case: whoever runs all that often is not worth having.
+    // Guarantees termination: a schedule with that many runs is not worth having.
     runsLeft = 12 * static_cast<int64_t>(p.tasks.size()) + 1000;
     for (const Task &task : p.tasks)
       mostCost += kMostAgain * task.cost;
@@ -60,21 +61,21 @@ private:
     std::vector<uint32_t> uses; ///< tasks that read it, in order
     size_t nextUse = 0;
     uint32_t maker = kNone, lastTouch = 0;
-    uint32_t set = 0;    ///< of missing values, if it is missing
-    uint32_t wanted = 0; ///< missing values that are needed and made from it
+    uint32_t set = 0;    ///< the set of missing values, if it is missing
+    uint32_t wanted = 0; ///< needed missing values that are computed from it
     uint32_t locks = 0;
-    uint32_t at = kNone;  ///< its place among those that are there
-    bool isFixed = false; ///< cannot be made again
+    uint32_t at = kNone;  ///< its position in `there`
+    bool isFixed = false; ///< cannot be recomputed
     bool isThere = false, wasMade = false, isLost = false;
   };
 
   const Schedulable &p;
   const int64_t budget;
   std::vector<Value> values;
-  std::vector<bool> runnable;    ///< all it reads is there or can be made
-  std::vector<uint32_t> parents; ///< of sets
-  std::vector<double> setCost;   ///< of sets that are their own parents
-  std::vector<uint32_t> there;   ///< those that could be dropped
+  std::vector<bool> runnable;    ///< all inputs are in memory or can be recomputed
+  std::vector<uint32_t> parents; ///< union-find parents of sets
+  std::vector<double> setCost;   ///< cost sums of the root sets
+  std::vector<uint32_t> there;   ///< candidates for eviction
   uint32_t now = 0;
   int64_t inUse = 0, runsLeft = 0, looksLeft = 0;
   double mostCost = 0;
@@ -83,7 +84,7 @@ private:
   bool isUsedLater(const Value &value) const { return value.nextUse < value.uses.size(); }
   bool isNeeded(uint32_t v) const { return isUsedLater(values[v]) || values[v].wanted > 0; }
 
-  // ---------------------------------------------------------------------------- sets of missing
+  // ------------------------------------------------------------------------ sets of missing values
 
   uint32_t setOf(uint32_t v) {
     uint32_t root = values[v].set;
@@ -91,7 +92,8 @@ private:
       root = parents[root] = parents[parents[root]];
     return root;
   }
-  /// Missing values that are made with `v`: what it is made from, and what is made from it.
+  /// Missing values that are recomputed together with `v`: its inputs and the values computed from
+  /// it.
   template <class Seen> void forNeighbours(uint32_t v, Seen seen) {
     if (values[v].maker < kMany)
       for (uint32_t r : p.tasks[values[v].maker].reads)
@@ -106,7 +108,7 @@ private:
     return values[v].maker < kMany ? p.tasks[values[v].maker].cost : 0;
   }
 
-  // ---------------------------------------------------------------------------- coming and going
+  // ---------------------------------------------------------------------------- eviction
 
   void enter(uint32_t v) {
     Value &value = values[v];
@@ -119,7 +121,7 @@ private:
       value.at = static_cast<uint32_t>(there.size());
       there.push_back(v);
       if (value.wasMade) {
-        // It leaves its set: the rest stays together, which is close enough.
+        // It leaves its set. The set is not split, which is a close enough estimate.
         uint32_t set = setOf(v);
         setCost[set] = std::max(0.0, setCost[set] - costOf(v));
       }
@@ -160,7 +162,7 @@ private:
       want(v);
   }
 
-  /// `v` is missing and needed: what it is made from is wanted.
+  /// `v` is missing and needed: marks its inputs, transitively, as wanted.
   void want(uint32_t v) {
     std::vector<uint32_t> work{v};
     while (!work.empty()) {
@@ -193,7 +195,7 @@ private:
     }
   }
 
-  /// What is made from something that is gone for good cannot be made again.
+  /// A value computed from a lost value cannot be recomputed.
   void lose(uint32_t v) {
     std::vector<uint32_t> work{v};
     while (!work.empty()) {
@@ -211,9 +213,9 @@ private:
     }
   }
 
-  // ---------------------------------------------------------------------------- choosing
+  // -------------------------------------------------------------------------- choice of the victim
 
-  /// When it is needed next, as the number of a task.
+  /// Next use, as the number of a task.
   uint32_t neededAt(uint32_t v) const {
     const Value &value = values[v];
     uint32_t at = value.nextUse < value.uses.size() ? value.uses[value.nextUse] : kNone;
@@ -257,14 +259,14 @@ private:
     return true;
   }
 
-  // ---------------------------------------------------------------------------- running
+  // ---------------------------------------------------------------------------- simulation
 
   void lock(uint32_t t, int by) {
     for (uint32_t v : p.tasks[t].reads)
       values[v].locks += static_cast<uint32_t>(by);
   }
 
-  /// Runs the task, and before it what makes its inputs that are missing.
+  /// Runs the task after recomputing its missing inputs.
   bool make(uint32_t task) {
     std::vector<uint32_t> stack{task};
     lock(task, 1);
@@ -299,14 +301,14 @@ private:
       for (uint32_t v : task.reads)
         if (values[v].nextUse < values[v].uses.size() && values[v].uses[values[v].nextUse] == t)
           ++values[v].nextUse;
-    // A fixed value that a task reads before anything here wrote it.
+    // A fixed value that is read before any task here has written it.
     for (uint32_t v : task.reads)
       if (!values[v].isThere)
         enter(v);
     int64_t needed = task.extra;
     for (uint32_t v : task.writes)
       needed += values[v].isThere ? 0 : p.bytes[v];
-    // What ends here may be written over.
+    // Inputs whose lifetime ends here may be overwritten.
     int64_t saved = 0;
     std::vector<uint32_t> taken;
     for (auto [written, read] : task.over) {

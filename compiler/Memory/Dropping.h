@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The problem of recomputation by itself: tasks in an order, the values they read and write, and a
-// budget of bytes. Values are dropped and made again, by running their tasks again, so that no more
-// than the budget is in use at once.
+// Rematerialisation as an abstract problem: ordered tasks, the values they read and write, and a
+// budget of bytes. Values are dropped and recomputed, by rerunning their tasks, so that peak memory
+// stays within the budget.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,35 +13,35 @@ namespace mx::memory {
 
 struct Task {
   std::vector<uint32_t> reads, writes; ///< values, each once
-  /// An output that may be written over an input which is not needed any more: both are positions
-  /// of values.
+  /// An output that may be written over an input which is not needed any more. Both are indices of
+  /// values.
   std::vector<std::pair<uint32_t, uint32_t>> over; ///< written, read
   double cost = 0;
   int64_t extra = 0;      ///< bytes in use only while it runs
-  bool canRepeat = false; ///< run again later, it writes the same
+  bool canRepeat = false; ///< rerunning it later writes the same bytes
 };
 
 struct Schedulable {
   std::vector<Task> tasks;
   std::vector<int64_t> bytes; ///< of each value
-  /// Values that are in use from the begin on, or to the end: never dropped.
+  /// Values that are live at the start or at the end: never dropped.
   std::vector<bool> isHeld;
 };
 
 struct Rerun {
-  std::vector<uint32_t> order; ///< tasks; all but the first run of each are again
-  double cost = 0;             ///< of those again
-  int64_t peak = 0;            ///< the most bytes in use
+  std::vector<uint32_t> order; ///< tasks; every run of a task but its first is a rerun
+  double cost = 0;             ///< of the reruns
+  int64_t peak = 0;            ///< max bytes in use
 };
 
-/// Work that is done again is at most so many times the work of all tasks.
+/// Upper limit of rerun work, as a multiple of the work of all tasks.
 inline constexpr double kMostAgain = 4;
 
-/// Null if it finds no way. A value with several writers, or one that is read before it is written,
-/// is never dropped, and no task that reads it may be one that can repeat.
+/// Null if it finds no schedule. A value with several writers, or one that is read before it is
+/// written, is never dropped, and a task that reads it must not be marked repeatable.
 std::optional<Rerun> dropToFit(const Schedulable &problem, int64_t budget);
 
-/// The most bytes in use when each task runs once.
+/// Peak bytes when each task runs once.
 int64_t peakOf(const Schedulable &problem);
 
 } // namespace mx::memory

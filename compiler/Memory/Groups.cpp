@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Groups slices that share memory (union-find over in-place calls).
 #include "Memory/Groups.h"
 #include "dialects/mx/Over.h"
 #include "llvm/ADT/IntEqClasses.h"
@@ -46,7 +48,7 @@ SmallVector<std::pair<unsigned, unsigned>> takenOver(rt::CallOp call) {
 Groups::Groups(rt::ProgramOp program, const Liveness &liveness) {
   auto count = static_cast<unsigned>(liveness.buffers().size());
   llvm::IntEqClasses classes(count);
-  // Calls of one kernel are many; looking it up is not cheap.
+  // Many calls share a kernel, and the symbol lookup is not cheap.
   llvm::DenseMap<Attribute, SmallVector<std::pair<unsigned, unsigned>>> known;
   for (Operation *op : liveness.ops()) {
     auto call = dyn_cast<rt::CallOp>(op);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Slices that have to be one piece of memory, since a kernel writes one over another.
+// Groups of slices that must share one memory region, since a kernel writes one over another
+// (in-place reuse).
 #pragma once
 #include "Memory/Liveness.h"
 
@@ -14,7 +15,7 @@ struct Group {
   Span span() const;
 };
 
-/// Every slice is in one group; most are alone.
+/// Every slice is in exactly one group; most groups have one slice.
 class Groups {
 public:
   Groups(rt::ProgramOp program, const Liveness &liveness);
@@ -25,11 +26,11 @@ private:
   std::vector<Group> groups;
 };
 
-/// The input and the output that a call's kernel makes one memory: positions in its reads and
+/// Pairs of an input and an output that alias in a call's kernel, as indices into its reads and
 /// writes.
 llvm::SmallVector<std::pair<unsigned, unsigned>> takenOver(rt::CallOp call);
 
-/// The points of both, sorted.
+/// The union of both, sorted and merged.
 llvm::SmallVector<Segment, 1> joined(llvm::ArrayRef<Segment> a, llvm::ArrayRef<Segment> b);
 
 } // namespace mx::memory

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Marks the buffers whose lifetime ends at a guarded call.
 #include "Memory/Guard.h"
 #include "Memory/Liveness.h"
 #include "dialects/mxrt/Marks.h"
@@ -15,7 +17,7 @@ void guard(rt::ProgramOp program) {
     auto call = dyn_cast<rt::CallOp>(op);
     if (!call)
       continue;
-    // What is live at the write of the call is read later, on some way.
+    // A buffer that is live at the write of the call is read later, on some path.
     int64_t after = 2 * liveness.number(op) + 1;
     SmallVector<int64_t> ends;
     for (auto [i, read] : llvm::enumerate(call.getReads()))

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which outputs of a kernel may be written over which inputs: a property of its body.
+// In-place reuse: which outputs of a kernel may overwrite which inputs. A property of the kernel's
+// body.
 #pragma once
 #include "dialects/mxrt/Mxrt.h"
 
 namespace mx::memory {
 
-/// Of each output: inputs whose memory it may take.
+/// For each output: the inputs whose memory it may reuse.
 using Choices = llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 1>;
 Choices choicesOf(ir::KernelOp kernel);
 
-/// The same by calls: each kernel is looked at once.
+/// The same for calls, cached: each kernel is analysed once.
 class KernelChoices {
 public:
   explicit KernelChoices(mlir::SymbolTable &symbols) : symbols(symbols) {}

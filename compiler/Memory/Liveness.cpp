@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two passes over the tree of blocks: from the inside out, what each block reads and writes; then
-// from the end of the program to its begin, what is live where. No block is visited more often, so
-// deep nests of loops cost no more than flat code.
+// Liveness analysis of buffers over structured control flow, in two passes over the tree of blocks.
+// Bottom-up: the reads and writes of each block. Then backwards from the end of the program: the
+// live ranges. Each pass visits a block once, so deeply nested loops cost no more than flat code.
 #include "Memory/Liveness.h"
 #include "Memory/Accesses.h"
 #include "Memory/Passes.h"
@@ -59,8 +59,8 @@ Liveness::Liveness(rt::ProgramOp program) {
   cutBegins(program);
 }
 
-/// Stacks are filled part by part, so that all code before seems to fill them too. What no op has
-/// touched yet holds nothing.
+/// Stacks are filled part by part, so that they seem live in all code before. A buffer that no op
+/// has touched yet holds no value, so its live range starts at the first access.
 void Liveness::cutBegins(rt::ProgramOp program) {
   llvm::BitVector seen(static_cast<unsigned>(tracked.size()));
   for (Operation &outer : program.block()) {
@@ -93,7 +93,7 @@ void Liveness::visit(Operation *op, llvm::function_ref<void(unsigned)> read,
   for (Value buffer : accesses.writes)
     if (std::optional<unsigned> index = indexOf(buffer))
       write(*index);
-  // What may be filled only in part has to be kept: that is what reading it means here.
+  // A buffer that may be filled only in part must be preserved, so it counts as read here.
   for (ArrayRef<Value> buffers :
        {ArrayRef<Value>(accesses.reads), ArrayRef<Value>(accesses.touched)})
     for (Value buffer : buffers)
@@ -115,7 +115,7 @@ int64_t Liveness::lastInside(Operation *op) const {
   return number(last);
 }
 
-// ------------------------------------------------------------------------------ from inside out
+// ----------------------------------------------------------------------------- bottom-up summaries
 
 /// `first`, and then `next`.
 static void append(llvm::BitVector &read, llvm::BitVector &written, llvm::BitVector nextRead,
@@ -169,7 +169,7 @@ Liveness::Summary Liveness::summarise(Operation *op) {
         sum.written &= inner.written;
       isFirst = false;
     }
-  // Only of a branch with two sides something runs in any case.
+  // Only an if with both branches certainly runs one of them.
   bool surely = isa<scf::IfOp>(op) &&
                 llvm::none_of(op->getRegions(), [](Region &region) { return region.empty(); });
   if (!surely)
@@ -177,9 +177,9 @@ Liveness::Summary Liveness::summarise(Operation *op) {
   return sum;
 }
 
-// ------------------------------------------------------------------------------ from end to begin
+// ------------------------------------------------------------------------------ backward pass
 
-/// `live` is what is read behind the block; the result is what is read from its begin on.
+/// `live` is the live-out set of the block; the result is its live-in set.
 Liveness::Bits Liveness::mark(Block &block, Bits live) {
   if (block.empty())
     return live;
@@ -217,7 +217,7 @@ Liveness::Bits Liveness::markRegions(Operation *op, const Bits &after) {
     Block &test = loop.getBefore().front(), &body = loop.getAfter().front();
     Bits head = summarise(op).read, testEnd = after;
     head |= Bits(after).reset(summarise(test).written);
-    // The body leads back to the test.
+    // Back edge: the body leads to the test.
     Summary inBody = summarise(body);
     Bits bodyBegin = inBody.read;
     bodyBegin |= Bits(head).reset(inBody.written);
@@ -231,7 +231,7 @@ Liveness::Bits Liveness::markRegions(Operation *op, const Bits &after) {
       begin |= region.empty() ? after : mark(region.front(), after);
     return begin;
   }
-  // A loop, or what is taken for one: each block may follow each.
+  // A loop, or an op treated as one: each block may follow each.
   Bits around = after;
   around |= summarise(op).read;
   for (Region &region : op->getRegions())

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Fault injection into finished memory plans.
 #include "Memory/Mistakes.h"
 #include "Memory/Liveness.h"
 
@@ -14,7 +16,7 @@ bool fit(rt::SliceOp a, rt::SliceOp b) {
          a.getType().getDevice() == b.getType().getDevice();
 }
 
-/// A buffer takes memory that is still read.
+/// Lets a buffer reuse memory that is still read later.
 void earlyReuse(rt::ProgramOp program) {
   Liveness liveness(program);
   ArrayRef<Value> buffers = liveness.buffers();
@@ -29,7 +31,7 @@ void earlyReuse(rt::ProgramOp program) {
         return sliceOf(buffers[k]).setOffset(sliceOf(buffers[i]).getOffset());
 }
 
-/// A call writes over an operand that others read later.
+/// Lets a call overwrite an operand that other ops read later.
 void earlyInPlace(rt::ProgramOp program) {
   Liveness liveness(program);
   for (Operation *op : liveness.ops()) {

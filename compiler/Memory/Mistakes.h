@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Mistakes that a memory pass could make; see Graph/Mistakes.h.
+// Fault injection: bugs that a memory pass could have; see Graph/Mistakes.h.
 #pragma once
 #include "dialects/mxrt/Mxrt.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -8,7 +8,7 @@
 namespace mx::memory {
 
 bool knowsMistake(llvm::StringRef name);
-/// Makes it in a plan that is finished and proved: verify-plan would find it.
+/// Injects the bug into a finished, verified plan: verify-plan must find it.
 void makeMistake(mlir::ModuleOp plan, llvm::StringRef name);
 
 } // namespace mx::memory

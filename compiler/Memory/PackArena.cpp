@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PackArena: where each slice lies. Slices become blocks with a length and a life; Packing finds
-// offsets for those.
+// PackArena: static memory planning. Assigns an arena offset to each slice. Groups of slices become
+// blocks with a length and a lifetime; Packing finds their offsets.
 #include "Memory/Groups.h"
 #include "Memory/Packing.h"
 #include "Memory/Passes.h"
@@ -31,7 +31,7 @@ struct PackArena : impl::PackArenaBase<PackArena> {
         slice.erase();
     Liveness liveness(program);
     Groups groups(program, liveness);
-    // One problem for each device.
+    // One packing problem per device.
     llvm::MapVector<Attribute, SmallVector<unsigned>> byDevice;
     for (unsigned group = 0; group < groups.size(); ++group)
       byDevice[groups[group].device()].push_back(group);

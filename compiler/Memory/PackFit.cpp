@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of all packings under a height look at one whose offsets add up to the least. No block of it can
-// fall: each lies on the ground or on top of another that is alive with it. The search knows for
-// each block an offset that it is not below, and decides again and again for the lowest of these
-// whether the block lies there or higher:
-//  - if it does, all others that are alive with it lie above, since none can be lower;
-//  - if not, it lies on top of a block that is still to be decided.
-// At each step, blocks that are not below some offset must fit between it and the height.
+// Backtracking search with conflict-directed backjumping for a packing below a given height.
 //
-// Each bound remembers why it holds. When blocks do not fit, the reasons name the decisions that
-// are to blame; those made since then, often about far away steps, are taken back without trying
-// their alternatives, and the last to blame is reversed because of the others.
+// Consider, of all packings below the height, one with the minimal sum of offsets. Every block in
+// it is supported from below: it is at offset 0 or on top of another block that is live at the same
+// time. The search keeps a lower bound on the offset of each block. It repeatedly takes the block
+// with the lowest bound and decides whether the block is at its bound or higher:
+//  - if it is, all blocks that conflict with it lie above, since none can be lower;
+//  - if not, it lies on top of a block that is still undecided.
+// At each step, the blocks with a lower bound at or above some offset must fit between it and the
+// height.
+//
+// Each bound records its reason. When blocks do not fit, the reasons name the decisions to blame.
+// Later decisions, often about distant steps, are undone without trying their alternatives. The
+// last decision to blame is reversed, with the others as the reason.
 #include "Memory/PackFit.h"
 #include <algorithm>
 #include <numeric>
@@ -28,7 +31,7 @@ Lives::Lives(const std::vector<Piece> &blocks) {
   std::sort(begins.begin(), begins.end());
   std::sort(ends.begin(), ends.end());
   for (size_t n = 0; n < begins.size(); ++n)
-    // All that are alive at a begin are alive at the next one as well unless one ends between.
+    // All blocks live at a begin are live at the next begin too, unless one ends between.
     if (n + 1 == begins.size() ||
         *std::lower_bound(ends.begin(), ends.end(), begins[n]) < begins[n + 1])
       steps.push_back(begins[n]);
@@ -120,7 +123,7 @@ public:
     if (!fits && !gaveUp)
       out.verdict = Verdict::Impossible;
     for (int64_t &offset : offsets)
-      offset = std::max<int64_t>(offset, 0); // of no bytes
+      offset = std::max<int64_t>(offset, 0); // for blocks of 0 bytes
     out.offsets = std::move(offsets);
     return out;
   }
@@ -128,15 +131,15 @@ public:
 private:
   static constexpr uint32_t kNone = UINT32_MAX;
   enum class Why : uint8_t { Always, Above, NeedsSupport, Twin };
-  /// A block is not below `value`, because ...
+  /// A lower bound on the offset of a block, with its reason.
   struct Bound {
     int64_t value = 0;
     Why why = Why::Always;
     uint32_t other = kNone; ///< the block that it is above, or the denial
-    size_t when = 0;        ///< place in the trail
+    size_t when = 0;        ///< index in the trail
     int64_t seen = 0;       ///< the last explanation it was part of
   };
-  /// It does not lie at `offset`, because of decisions blame[begin, end), but above.
+  /// The block is not at `offset` but above, because of decisions blame[begin, end).
   struct Denial {
     int64_t offset;
     size_t begin, end;
@@ -160,25 +163,25 @@ private:
   int64_t &steps;
   const std::function<bool()> &isLate;
   bool gaveUp = false;
-  std::vector<int64_t> offsets;           ///< -1: not decided
-  std::vector<std::vector<Bound>> bounds; ///< of each block, rising
-  std::vector<size_t> placedAt;           ///< places in the trail
-  std::vector<uint32_t> denied;           ///< of each block its denial
+  std::vector<int64_t> offsets;           ///< -1: undecided
+  std::vector<std::vector<Bound>> bounds; ///< of each block, increasing
+  std::vector<size_t> placedAt;           ///< indices in the trail
+  std::vector<uint32_t> denied;           ///< the denial of each block
   std::vector<Denial> denials;
-  std::vector<uint32_t> waiting; ///< those that may be denied something
+  std::vector<uint32_t> waiting; ///< blocks that may have a denial
   std::vector<bool> isWaiting;
-  std::vector<uint32_t> twins; ///< the next block of the same life and length
+  std::vector<uint32_t> twins; ///< the next block with the same lifetime and length
   std::vector<Change> trail;
   std::vector<Decision> decisions;
-  std::vector<uint32_t> blame; ///< lists of blocks whose decisions are the reason of something
+  std::vector<uint32_t> blame; ///< lists of blocks whose decisions are reasons
   std::vector<uint32_t> changed;
   std::vector<bool> isChanged;
   std::vector<uint32_t> blamed; ///< by the last conflict
   std::vector<bool> isBlamed;
-  std::vector<std::vector<uint32_t>> at; ///< blocks of each step, the highest bounds first
-  std::vector<int64_t> spare;            ///< at each step at least
-  std::vector<int64_t> rises;            ///< of each step; mostly none
-  std::vector<uint32_t> dirty;           ///< steps of rises
+  std::vector<std::vector<uint32_t>> at; ///< blocks of each step, by decreasing bound
+  std::vector<int64_t> spare;            ///< lower bound of the free bytes at each step
+  std::vector<int64_t> rises;            ///< of each step; mostly 0
+  std::vector<uint32_t> dirty;           ///< steps with a rise
   std::vector<std::pair<uint32_t, int64_t>> raised; ///< blocks and their bounds before
   std::vector<bool> isRaised;
   int64_t explanation = 0;
@@ -191,7 +194,7 @@ private:
   void countChoice() { gaveUp |= nodes-- <= 0 || (isLate && nodes % 64 == 0 && isLate()); }
   int64_t bound(uint32_t i) const { return bounds[i].back().value; }
 
-  /// Which of two equal blocks is the lower one makes no difference.
+  /// Symmetry breaking: which of two equal blocks is the lower one makes no difference.
   void findTwins() {
     std::vector<uint32_t> order = lives.byBegin;
     auto key = [&](uint32_t i) {
@@ -204,8 +207,8 @@ private:
         twins[order[n - 1]] = order[n];
   }
 
-  /// Where it is low first, there from left to right: choices about the same steps follow each
-  /// other.
+  /// The undecided block with the lowest bound, ties by first step: consecutive decisions concern
+  /// the same steps.
   std::optional<uint32_t> lowestBlock() {
     std::optional<uint32_t> out;
     auto key = [&](uint32_t i) { return std::tuple(bound(i), lives.ranges[i].begin, ranks[i]); };
@@ -216,7 +219,7 @@ private:
     return out;
   }
 
-  // ---------------------------------------------------------------------------- what follows
+  // ---------------------------------------------------------------------------- propagation
 
   void touch(uint32_t i) {
     if (!isChanged[i])
@@ -244,7 +247,7 @@ private:
     isWaiting[i] = isWaiting[i] || denial != kNone;
   }
 
-  /// At its lowest place; all others are at least as high.
+  /// Puts the block at its lower bound; no undecided block can be lower.
   bool place(uint32_t i) {
     int64_t top = bound(i) + blocks[i].bytes;
     offsets[i] = bound(i);
@@ -255,7 +258,7 @@ private:
     for (uint32_t other : lives.conflicts[i])
       if (offsets[other] < 0) {
         if (denied[other] != kNone && top > denials[denied[other]].offset)
-          deny(other, kNone); // this may be what it lies on
+          deny(other, kNone); // this block may be its support
         if (bound(other) < top)
           raise(other, top, Why::Above, i);
       }
@@ -299,7 +302,7 @@ private:
     return fits;
   }
 
-  /// A block that is higher than it could be lies on top of one that is still to be decided.
+  /// A block above its denied offset must lie on top of an undecided block.
   bool findSupport(uint32_t i) {
     int64_t least = INT64_MAX;
     work(lives.conflicts[i].size() / 4);
@@ -319,8 +322,8 @@ private:
     return false;
   }
 
-  /// If no bound rose by more than there is room to spare, all still fits. Bounds that fall again
-  /// leave more than is known.
+  /// If no bound rose by more than the spare room, everything still fits. After backtracking there
+  /// is more room than `spare` says.
   bool stepsFit() {
     for (auto [i, before] : raised) {
       if (offsets[i] >= 0)
@@ -347,7 +350,7 @@ private:
     std::vector<uint32_t> &order = at[s];
     auto key = [&](uint32_t i) { return offsets[i] >= 0 ? -1 : bound(i); };
     work(order.size() / 2 + 1);
-    // Little has changed since the last time.
+    // Insertion sort: the order has changed little since the last time.
     for (size_t n = 1; n < order.size(); ++n) {
       uint32_t i = order[n];
       size_t to = n;
@@ -371,7 +374,7 @@ private:
     return true;
   }
 
-  // ---------------------------------------------------------------------------- reasons
+  // ---------------------------------------------------------------------------- conflict analysis
 
   void beginConflict() {
     for (uint32_t i : blamed)
@@ -386,9 +389,9 @@ private:
     isBlamed[i] = true;
   }
 
-  /// Why `i` is not below `value`: the first bound that says so.
+  /// The reason why `i` is not below `value`: the first bound that implies it.
   void explain(uint32_t i, int64_t value) {
-    // They may have risen in many small steps.
+    // Bounds may have risen in many small steps.
     auto first = std::partition_point(bounds[i].begin(), bounds[i].end() - 1,
                                       [&](const Bound &bound) { return bound.value < value; });
     auto n = static_cast<size_t>(first - bounds[i].begin());
@@ -398,7 +401,7 @@ private:
     }
   }
 
-  /// Why `i` lies on nothing below `value`, as known at a point of the trail.
+  /// The reason why `i` has no support below `value`, as known at a point of the trail.
   void explainSupport(uint32_t i, uint32_t because, int64_t value, size_t when) {
     const Denial &denial = denials[because];
     for (size_t n = denial.begin; n < denial.end; ++n)
@@ -415,7 +418,7 @@ private:
     }
   }
 
-  /// Down to decisions.
+  /// Resolves reasons down to decisions.
   void endConflict() {
     while (!toExplain.empty()) {
       auto [i, n] = toExplain.back();
@@ -439,7 +442,7 @@ private:
     }
   }
 
-  /// The last decision that is to blame is not as it was, because of the others.
+  /// Reverses the last decision to blame, with the others as the reason.
   bool reverse() {
     countChoice();
     while (!decisions.empty() && !isBlamed[decisions.back().block])
@@ -449,7 +452,7 @@ private:
     uint32_t i = decisions.back().block;
     takeBack();
     int64_t offset = bound(i);
-    // That it is not lower has reasons as well.
+    // Its lower bound has reasons as well.
     explain(i, offset);
     endConflict();
     size_t begin = blame.size();

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Does a set of blocks fit under a height? A depth-first search that can prove that it does not.
+// Decides whether a set of blocks fits below a height, with a depth-first search that can also
+// prove that it does not.
 #pragma once
 #include "Memory/Packing.h"
 
 namespace mx::memory::detail {
 
-/// Who is alive together with whom, and when. Steps are numbered anew: only those at which a block
-/// begins and after which one ends matter, since what is alive together is alive at one of them.
+/// Conflict graph: which blocks are live at the same time, and when. Steps are renumbered. Only
+/// steps at which a block begins and after which one ends matter, since blocks that are live at the
+/// same time share one of those.
 struct Lives {
   explicit Lives(const std::vector<Piece> &blocks);
   struct Range {
@@ -15,11 +17,11 @@ struct Lives {
   };
   std::vector<Range> ranges;                    ///< of each block, in steps
   std::vector<std::vector<uint32_t>> at;        ///< blocks of each step
-  std::vector<std::vector<uint32_t>> conflicts; ///< of each block; empty unless they were found
-  std::vector<uint32_t> byBegin;                ///< all blocks of some length
-  /// False if there are more than `most` pairs; then `conflicts` is empty.
+  std::vector<std::vector<uint32_t>> conflicts; ///< of each block; empty until findConflicts()
+  std::vector<uint32_t> byBegin;                ///< all blocks with a nonzero length
+  /// False if there are more than `most` pairs; `conflicts` is then empty.
   bool findConflicts(std::size_t most);
-  /// The most bytes at one of the steps of a block.
+  /// For each block, the max of the live bytes over its steps.
   std::vector<int64_t> mostAlive(const std::vector<Piece> &blocks) const;
 };
 
@@ -27,12 +29,12 @@ enum class Verdict : uint8_t { Fits, Impossible, GaveUp };
 
 struct Fit {
   Verdict verdict = Verdict::GaveUp;
-  std::vector<int64_t> offsets; ///< if it fits
+  std::vector<int64_t> offsets; ///< valid if it fits
 };
 
-/// Tries blocks at equal heights in the order of `ranks`. Takes away what it did from `steps`, and
-/// gives up when none are left, when it is late, or after so many choices: with luck one for each
-/// block is enough.
+/// Breaks ties between blocks with equal bounds by `ranks`. Subtracts its work from `steps`. Gives
+/// up when `steps` is used up, when it is late, or after `nodes` choices; in the best case one
+/// choice per block is enough.
 Fit fitUnder(int64_t height, const std::vector<Piece> &blocks, const Lives &lives,
              const std::vector<uint32_t> &ranks, int64_t nodes, int64_t &steps,
              const std::function<bool()> &isLate);

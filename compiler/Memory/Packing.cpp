@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The best of several greedy orders, then searches for shorter packings. A greedy packing is made
-// from an order alone: each block in turn goes to a gap between those before it that are alive with
-// it.
+// Arena packing: the best of several greedy first-fit and best-fit packings, then a search for
+// shorter ones. A greedy packing follows from the order alone: each block goes into a gap between
+// the blocks before it that are live at the same time.
 #include "Memory/PackFit.h"
 #include <algorithm>
 #include <array>
@@ -20,9 +20,10 @@ using detail::Verdict;
 using Order = std::vector<uint32_t>;
 enum class Gap { First, Best };
 
-/// Past these the search would need more memory than the plan is worth, and find little.
+/// Above these limits the search would need more memory than the plan is worth, and would find
+/// little.
 constexpr size_t kMaxConflicts = 8'000'000, kMaxSearched = 5'000;
-/// Of a search for each block that is alive with another, measured.
+/// Search steps per conflicting pair of blocks; measured.
 constexpr int64_t kStepsOfConflict = 9;
 
 Order byFirstStep(const std::vector<Piece> &blocks) {
@@ -39,7 +40,7 @@ public:
   Greedy(const std::vector<Piece> &blocks, const Lives &lives)
       : blocks(blocks), conflicts(lives.conflicts) {}
 
-  /// Gives up, with nothing placed at the end, once it is longer than `limit`.
+  /// Stops early, with blocks left unplaced, once the packing exceeds `limit`.
   Packing place(const Order &order, Gap wanted, int64_t limit, int64_t &steps) {
     Packing out;
     out.offsets.assign(blocks.size(), -1);
@@ -75,7 +76,7 @@ private:
   std::vector<std::pair<int64_t, int64_t>> taken;
 };
 
-/// One pass over the steps with a list of gaps; for very many blocks at once.
+/// First-fit sweep over the steps with a free list; for very large numbers of blocks.
 Packing sweep(const std::vector<Piece> &blocks) {
   Packing out;
   out.offsets.assign(blocks.size(), 0);
@@ -114,7 +115,8 @@ Packing sweep(const std::vector<Piece> &blocks) {
   return out;
 }
 
-/// Large and long things first, or those where it is tight: none is best everywhere.
+/// Greedy orders: largest, longest-lived or most contended blocks first. No order is best
+/// everywhere.
 std::vector<Order> ordersOf(const std::vector<Piece> &blocks, const Lives &lives) {
   std::vector<int64_t> most = lives.mostAlive(blocks);
   auto length = [&](uint32_t i) { return double(blocks[i].last - blocks[i].first + 1); };
@@ -146,7 +148,7 @@ std::vector<Order> ordersOf(const std::vector<Piece> &blocks, const Lives &lives
     std::vector<Key> values;
     for (uint32_t i = 0; i < blocks.size(); ++i)
       values.push_back(key(i));
-    // Equals in the order of their first steps, so that every machine finds the same plan.
+    // Breaks ties by first step, so that every machine finds the same plan.
     Order order = byFirstStep(blocks);
     std::vector<uint32_t> turn(order.size());
     for (uint32_t n = 0; n < order.size(); ++n)
@@ -159,8 +161,8 @@ std::vector<Order> ordersOf(const std::vector<Piece> &blocks, const Lives &lives
   return out;
 }
 
-/// What a search tries first where it is equally low: long lives, large areas or many bytes first,
-/// with some chance after the first times.
+/// Tie-breaking ranks for the search: longest lifetime, largest area or most bytes first.
+/// Randomised after the first three rounds.
 Order ranksOf(const std::vector<Piece> &blocks, const Lives &lives, size_t round,
               std::mt19937_64 &draw) {
   std::vector<double> values;
@@ -181,7 +183,7 @@ Order ranksOf(const std::vector<Piece> &blocks, const Lives &lives, size_t round
   return ranks;
 }
 
-/// 1 1 2 1 1 2 4 ...: searches that succeed mostly do so soon, but some need long.
+/// Restart schedule 1 2 1 4 1 2 1 8 ...: successful searches mostly end soon, but some take long.
 int64_t longerNowAndThen(size_t round) {
   int64_t out = 1;
   for (size_t every = 2; (round + 1) % every == 0; every *= 2)
@@ -189,14 +191,14 @@ int64_t longerNowAndThen(size_t round) {
   return out;
 }
 
-/// Shorter packings by searching under heights between what no packing is shorter than and the best
-/// one so far. Proofs that a height is too low raise the former, so in the end both meet.
+/// Finds shorter packings by searching below heights between the lower bound and the best packing
+/// so far. A proof that a height is infeasible raises the lower bound, so in the end the two meet.
 class Shorten {
 public:
   Shorten(const std::vector<Piece> &blocks, const Lives &lives, Packing &best, int64_t bound,
           int64_t enough, int64_t target)
       : blocks(blocks), lives(lives), best(best), bound(bound), target(target), enough(enough) {
-    // All heights are sums of lengths.
+    // All offsets are sums of block lengths.
     for (const Piece &block : blocks)
       unit = std::gcd(unit, block.bytes);
     auto count = static_cast<int64_t>(blocks.size());
@@ -212,10 +214,10 @@ public:
     for (size_t round = 0;; ++round) {
       Order ranks = ranksOf(blocks, lives, round, draw);
       int64_t nodes = longerNowAndThen(round) * 3 * int64_t(blocks.size());
-      // Under a low height a search sees early what cannot be; under a high one more is possible.
+      // Below a small height a search fails early; below a large one it succeeds more often.
       for (int tenths : target > 0 ? std::vector{0} : std::vector{5, 2, 8, 0})
         for (bool again = true; again;) {
-          // What is left would not place each block.
+          // The remaining steps would not suffice to position each block.
           if (isDone() || steps <= descent / 2 || (isLate && isLate()))
             return;
           int64_t height =
@@ -230,14 +232,14 @@ private:
   const Lives &lives;
   Packing &best;
   int64_t bound, target, enough, unit = 0;
-  int64_t descent; ///< steps that a search takes which places each block once, about
+  int64_t descent; ///< approximate steps of a search that positions each block once
 
   bool isDone() const { return best.bytes <= std::max(bound, enough); }
 
   bool attempt(int64_t height, const Order &ranks, int64_t limit, int64_t &steps,
                const std::function<bool()> &isLate) {
-    // No single height is worth all that may be done. But less than it takes to place each block is
-    // worth nothing.
+    // One height may use only a share of the remaining steps, but a share that cannot position each
+    // block is useless.
     int64_t share = std::min(std::max(steps / 6, 2 * descent), steps), left = share;
     Fit fit = detail::fitUnder(height, blocks, lives, ranks, limit, left, isLate);
     steps -= share - left;
@@ -287,7 +289,7 @@ Packing pack(const std::vector<Piece> &blocks, const PackOptions &options) {
     Greedy greedy(blocks, lives);
     std::vector<Order> orders = ordersOf(blocks, lives);
     bool isSearched = blocks.size() <= kMaxSearched;
-    // The search finds more than greedy orders do, but needs something to begin with.
+    // The search beats the greedy orders, but needs a first solution.
     int64_t kept = options.effort / 2;
     for (Gap wanted : {Gap::First, Gap::Best})
       for (const Order &order : orders)

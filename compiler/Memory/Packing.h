@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The packing problem by itself: blocks of known length and life, to be put at offsets so that
-// those alive at once do not overlap and the whole is as short as possible.
+// Arena packing (dynamic storage allocation) as an abstract problem: blocks of known length and
+// lifetime get offsets such that blocks live at the same time do not overlap and the total length
+// is minimal.
 //
-// Limits count steps, not time, unless one asks for time: the same blocks give the same offsets on
-// every machine.
+// Limits count steps, not time, unless the caller sets a time limit: the same blocks get the same
+// offsets on every machine.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,20 +14,20 @@
 
 namespace mx::memory {
 
-/// `bytes` at some offset from step `first` to step `last`, both included.
+/// `bytes` that are live from step `first` to step `last`, both included.
 struct Piece {
   int64_t bytes, first, last;
 };
 
 struct PackOptions {
-  /// Steps for heuristics and searches; a second is about 80 million. With very many of them the
-  /// result is exact in the end.
+  /// Work budget of heuristics and search in steps; a second is about 80 million. The result is
+  /// optimal if the budget is large enough.
   int64_t effort = 3'000'000;
-  /// Short enough: nothing shorter is looked for. 0: as short as possible.
+  /// Stops at a packing of this length. 0: as short as possible.
   int64_t target = 0;
-  /// Of what is alive at once: ends the search when a packing has no more than that above it.
+  /// Stops at a packing that exceeds the live bound by no more than this fraction of it.
   double enough = 0;
-  /// Asked now and then; ends the search. A plan that depends on it depends on the machine.
+  /// Polled now and then; true ends the search. A plan that depends on it depends on the machine.
   std::function<bool()> isLate = nullptr;
 };
 
@@ -36,12 +37,12 @@ struct Packing {
   bool isProven = false; ///< no packing is shorter
 };
 
-/// The most bytes that are alive at one step: no packing is shorter.
+/// Max over the steps of the live bytes: a lower bound for every packing.
 int64_t liveBound(const std::vector<Piece> &blocks);
 
 Packing pack(const std::vector<Piece> &blocks, const PackOptions &options);
 
-/// Blocks one after another, as if all were alive at once.
+/// Blocks one after another, without sharing.
 Packing packApart(const std::vector<Piece> &blocks);
 
 } // namespace mx::memory

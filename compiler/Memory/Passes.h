@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The memory passes (Passes.td describes each): programs with a slice for every buffer in, programs
-// whose slices share memory out.
+// The memory passes (Passes.td describes each). Input: programs with a slice for every buffer.
+// Output: programs whose slices share memory.
 #pragma once
 #include "dialects/mxrt/Mxrt.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Recompute: values are dropped and made again so that less is in use at once.
+// Recompute: rematerialisation. Drops values and recomputes them later to lower peak memory.
 //
-// A call writes the same bytes whenever it reads the same, so it can run again as long as what it
-// reads is there or can be made again. What can be dropped is what one call of a block makes for
-// others of that block; Dropping chooses. Loops and branches are tasks as a whole, which need what
-// their own blocks need at once; where that is too much, it is done in those blocks as well.
+// A call is deterministic: it writes the same bytes whenever it reads the same. It can rerun as
+// long as its inputs are in memory or can be recomputed. A value can be dropped if one call of a
+// block computes it for others of that block; Dropping chooses. A loop or a branch is one task,
+// which needs the peak memory of its own blocks; where that is too much, those blocks are
+// rematerialised as well.
 #include "Memory/Recompute.h"
 #include "Memory/Accesses.h"
 #include "Memory/Dropping.h"
@@ -24,11 +25,11 @@ namespace mx::memory {
 
 namespace {
 
-/// Shares of the budget that inner blocks are tried with, where they need more.
+/// Fractions of the budget to try for inner blocks that need more.
 constexpr double kInnerShares[] = {0.75, 0.5, 0.35, 0.25, 0.15, 0.1};
-/// Of what is in use at once: how finely a budget is chosen, and what has to be won.
+/// Fractions of the peak: resolution of the budget search, and the minimal gain.
 constexpr int64_t kCheapSteps = 64, kCheapGain = 20;
-/// Of the ladder of budgets: each to the one before, and how many in turn without a way end it.
+/// Ladder of budgets: ratio between rungs, and the number of consecutive misses that end it.
 constexpr double kRung = 0.96;
 constexpr int kMaxMisses = 4;
 
@@ -46,7 +47,7 @@ int64_t bytesOf(Value buffer) {
   return slice ? static_cast<int64_t>(llvm::alignTo(slice.getBytes(), rt::kAlignment)) : 0;
 }
 
-/// One block as a problem for Dropping, and the solution in ops again.
+/// One block as a problem for Dropping, and the solution turned back into ops.
 class BlockPlan {
 public:
   BlockPlan(Block &block, Shared &shared) : block(block), shared(shared) {
@@ -58,7 +59,7 @@ public:
   }
 
   int64_t plainPeak() const { return peakOf(problem); }
-  /// No way needs less: what a call reads, and what it writes, is there at once.
+  /// Lower bound of the peak: a call's reads and writes are in memory at the same time.
   int64_t leastPeak() const {
     int64_t most = 0;
     for (const Task &task : problem.tasks)
@@ -70,10 +71,10 @@ public:
       }
     return most;
   }
-  /// Of what fit() found.
+  /// Of the schedule found by fit().
   int64_t chosenPeak() const { return chosen->peak; }
 
-  /// Finds a way, in inner blocks too if there is none otherwise.
+  /// Finds a schedule, with rematerialisation in inner blocks if there is none otherwise.
   bool fit(int64_t budget) {
     for (auto &inner : inners)
       inner.plan->chosen.reset();
@@ -87,7 +88,7 @@ public:
         int64_t &extra = smaller.tasks[inner.task].extra;
         if (inner.peak <= most || !inner.plan->fit(most))
           continue;
-        // The op's other blocks need what they need.
+        // The op's other blocks keep their peaks.
         int64_t now = 0;
         for (auto &other : inners)
           if (other.task == inner.task)
@@ -101,14 +102,14 @@ public:
     return false;
   }
 
-  /// Calls that take their time for operations do not run again, nor do those of inner blocks.
+  /// Forbids rerunning compute-bound calls and the calls of inner blocks.
   void makeCheap() {
     for (auto [task, op] : llvm::zip_equal(problem.tasks, ops))
       task.canRepeat &= task.cost <= 2 * kOperationsPerByte * shared.work.bytes(op);
     inners.clear();
   }
 
-  /// The least budget for which what runs again costs at most `most`.
+  /// The smallest budget whose reruns cost at most `most` (binary search).
   int64_t leastFor(double most) {
     int64_t plain = plainPeak(), high = plain, low = 0;
     while (high - low > plain / kCheapSteps + rt::kAlignment) {
@@ -119,7 +120,7 @@ public:
     return high;
   }
 
-  /// Writes down what fit() found.
+  /// Applies the schedule found by fit().
   void apply() {
     for (auto &inner : inners)
       if (inner.plan->chosen)
@@ -152,7 +153,7 @@ private:
   };
   struct Use {
     SmallVector<Value, 4> reads, writes;
-    bool isPartial = false; ///< may write a part, or somewhere inside
+    bool isPartial = false; ///< may write a part, or in a nested block
   };
 
   Block &block;
@@ -186,7 +187,7 @@ private:
     }
   }
 
-  /// A buffer of an inner block alone is that block's business.
+  /// A buffer that only an inner block uses is handled in that block.
   bool isInside(Operation *op, Value buffer) {
     if (op->getNumRegions() == 0 || !buffer.getDefiningOp<rt::SliceOp>())
       return false;
@@ -233,7 +234,7 @@ private:
                      llvm::all_of(buffers[v].getUsers(), [&](Operation *user) {
                        return block.findAncestorOpInBlock(*user);
                      });
-      // What others own is there in any case, and so not counted here.
+      // Buffers of other blocks stay in memory in any case, and so are not counted here.
       problem.bytes[v] = isLocal ? bytesOf(buffers[v]) : 0;
       problem.isHeld[v] = !isLocal;
     }
@@ -250,7 +251,7 @@ private:
         lastWriter[indices[buffer]] = task;
       }
     }
-    // Nobody changes it once it was read.
+    // The buffer is not written again once it was read.
     auto isStable = [&](Value buffer) {
       uint32_t v = indices[buffer];
       return writers[v] == 0 || (writers[v] == 1 && lastWriter[v] < firstRead[v]);
@@ -304,7 +305,7 @@ private:
     });
   }
 
-  /// What runs again writes to memory of its own; later reads are of that.
+  /// A rerun writes to a new slice; later reads use that slice.
   void redirectWrite(Operation *op, Value buffer, llvm::DenseMap<Value, Value> &latest) {
     Value room = newSlice(cast<rt::BufferType>(buffer.getType()), op->getLoc());
     auto redirect = [&](OpOperand &operand) {
@@ -320,7 +321,7 @@ private:
       latest[buffer] = room;
   }
 
-  /// Behind all there are: in the arena as well, until it is packed.
+  /// Appends a slice to the end of the arena, until it is packed.
   Value newSlice(rt::BufferType type, Location loc) {
     rt::ProgramOp program = shared.program;
     OpBuilder b(program.getContext());
@@ -402,7 +403,7 @@ struct BudgetLadder::State {
         budget(hasOneDevice(program) ? plan.plainPeak() : 0), floor(plan.leastPeak()) {}
   Shared shared;
   BlockPlan plan;
-  int64_t budget; ///< the last that was tried
+  int64_t budget; ///< the last budget tried
   int64_t floor;
 };
 
@@ -417,7 +418,7 @@ std::optional<BudgetLadder::Rung> BudgetLadder::next() {
       break;
     if (!state->plan.fit(state->budget))
       continue;
-    // Any budget down to what is in use leads to the same way.
+    // Any budget down to the peak leads to the same schedule.
     Rung out{state->budget, state->plan.chosenPeak()};
     while (double(state->budget) * kRung >= double(out.peak + rt::kAlignment))
       state->budget =

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory report of a planned program: peak, arena use and rematerialised work.
 #include "Memory/Report.h"
 #include "Memory/Accesses.h"
 #include "Memory/Donation.h"
@@ -39,7 +41,7 @@ std::string typeOf(ir::TensorType type) {
   return text + "]";
 }
 
-/// The ops of a kernel in short: `matmul add max`.
+/// Names of the ops of a kernel: `matmul add max`.
 std::string opsOf(rt::CallOp call) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<rt::KernelOp>(call, call.getKernelAttr());
   if (!kernel || !kernel.kernel())
@@ -59,7 +61,7 @@ std::string opsOf(rt::CallOp call) {
   return text + (more ? " and " + std::to_string(more) + " more" : "");
 }
 
-/// Of each slice: who fills it first.
+/// The op that writes each slice first.
 llvm::DenseMap<Value, Operation *> firstWriters(const Liveness &liveness) {
   llvm::DenseMap<Value, Operation *> out;
   for (Operation *op : liveness.ops())
@@ -112,7 +114,7 @@ void countArguments(rt::ProgramOp program, StringAttr device, DeviceReport &repo
     (over[i] < 0 ? report.outputs : report.inPlace) += bytesOf(argument);
 }
 
-/// Slices that an update of a parameter or of state reads, and that have the shape of one.
+/// Slices with the shape of a parameter or of state that an update of such an argument reads.
 llvm::DenseSet<Value> gradientsOf(rt::ProgramOp program) {
   llvm::DenseSet<Type> shapes;
   for (auto [i, argument] : llvm::enumerate(program.inputArguments()))
@@ -173,7 +175,7 @@ static std::vector<DeviceReport> describeDevices(rt::ProgramOp program) {
       changes[span.last + 1] -= length;
     }
     int64_t now = 0, peak = 0;
-    std::vector<int64_t> turns; // of each op: its place in `inUse`, or that of the next there
+    std::vector<int64_t> turns; // of each op: its index in `inUse`, or that of the next op there
     for (size_t i = 0; i + 1 < changes.size(); ++i) {
       now += changes[i];
       turns.push_back(static_cast<int64_t>(report.inUse.size()));
@@ -199,7 +201,7 @@ static std::vector<DeviceReport> describeDevices(rt::ProgramOp program) {
       Span span = groups[i].span();
       if (span.first > peak || span.last < peak || groups[i].device() != device)
         continue;
-      // Of slices that are one memory, the one that is in use there.
+      // Of slices that share memory, the one that is live there.
       rt::SliceOp shown = groups[i].slices.front();
       for (rt::SliceOp member : groups[i].slices) {
         Span own = liveness.span(*liveness.indexOf(member.getResult()));
@@ -214,7 +216,7 @@ static std::vector<DeviceReport> describeDevices(rt::ProgramOp program) {
       report.atPeak[tensor.use] +=
           static_cast<int64_t>(llvm::alignTo(groups[i].bytes(), rt::kAlignment));
     }
-    // Largest first; equals in the order they were made.
+    // Largest first; ties in the order of creation.
     std::vector<size_t> order(report.peak.size());
     std::iota(order.begin(), order.end(), size_t(0));
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a plan needs and why, in words and numbers.
+// Memory report of a plan: what it needs and why, as text, JSON or HTML.
 #pragma once
 #include "Memory/Work.h"
 #include <map>
@@ -9,8 +9,8 @@
 
 namespace mx::memory {
 
-/// What memory is for. Of arguments: by their types. In the arena, a gradient is what an update of
-/// a parameter or of an optimizer's state reads that has the parameter's shape.
+/// Purpose of memory. Of arguments: by their types. In the arena, a gradient is a slice with the
+/// shape of a parameter that an update of a parameter or of optimizer state reads.
 enum class Use : uint8_t { Parameter, State, Gradient, Data, Activation, Workspace };
 const char *useName(Use use);
 
@@ -23,7 +23,7 @@ struct Tensor {
   Use use = Use::Activation;
 };
 
-/// Where it lies and when it is in use: from one op of `inUse` to another, both included.
+/// Its offset and its lifetime: from one op of `inUse` to another, both included.
 struct Placed {
   Tensor tensor;
   int64_t offset = 0, first = 0, last = -1;
@@ -32,20 +32,20 @@ struct Placed {
 struct DeviceReport {
   std::string device;  ///< empty: the default one
   int64_t arena = 0;   ///< bytes that a call leases
-  int64_t alone = 0;   ///< what it would be without sharing: a slice for each buffer
-  int64_t bound = 0;   ///< the most that is in use at once; no plan of this order needs less
-  int64_t inputs = 0;  ///< of the caller, parameters among them
-  int64_t outputs = 0; ///< made for the caller
-  int64_t inPlace = 0; ///< results that are written where an argument is
+  int64_t alone = 0;   ///< size without sharing: a slice for each buffer
+  int64_t bound = 0;   ///< peak bytes in use; no plan with this order needs less
+  int64_t inputs = 0;  ///< bytes of the caller's inputs, including parameters
+  int64_t outputs = 0; ///< bytes of the outputs for the caller
+  int64_t inPlace = 0; ///< bytes of results that reuse the memory of an argument
   std::map<Use, int64_t> arguments; ///< `inputs` by use
   std::map<Use, int64_t> atPeak;    ///< `bound` by use
-  std::vector<Tensor> peak;         ///< in use at once where most is, largest first
-  std::string peakPlace;            ///< of the op that runs there
-  std::vector<int64_t> inUse;       ///< at each op
-  std::vector<Placed> slices;       ///< all that are in use at some op
+  std::vector<Tensor> peak;         ///< live at the peak, largest first
+  std::string peakPlace;            ///< source location of the op at the peak
+  std::vector<int64_t> inUse;       ///< bytes at each op
+  std::vector<Placed> slices;       ///< all that are live at some op
 };
 
-/// Values of one place that are made again.
+/// Rematerialised values of one source location.
 struct AgainAt {
   std::string place, what;
   int64_t calls = 0, operations = 0;
@@ -54,37 +54,37 @@ struct AgainAt {
 struct PlanReport {
   std::string name; ///< of the graph, with its sizes
   Work work;
-  Work again;                  ///< the part of `work` that is done again, to need less memory
-  int64_t plain;               ///< bytes of the arena without that
+  Work again;                  ///< the rematerialised part of `work`
+  int64_t plain;               ///< bytes of the arena without rematerialisation
   int64_t limit = 0;           ///< of an arena; 0: none
-  int64_t sourceBound = 0;     ///< in use at once if ops ran in the order they are written
+  int64_t sourceBound = 0;     ///< peak bytes in source order
   std::vector<AgainAt> places; ///< most work first
   std::vector<DeviceReport> devices;
 };
 PlanReport describePlan(rt::ProgramOp program, const std::string &name);
 
-/// On a program: bytes of the arena when nothing is made again.
+/// On a program: bytes of the arena without rematerialisation.
 inline constexpr llvm::StringLiteral kPlainBytes = "mxrt.plain";
-/// On a program: bytes in use at once before ops changed places.
+/// On a program: peak bytes in use before scheduling.
 inline constexpr llvm::StringLiteral kSourceBound = "mxrt.source_bound";
-/// On a program: bytes that its arena may have.
+/// On a program: limit of its arena in bytes.
 inline constexpr llvm::StringLiteral kLimit = "mxrt.limit";
-/// The most bytes that a program uses at once, over all devices.
+/// Peak bytes in use of a program, over all devices.
 int64_t boundOf(rt::ProgramOp program);
 
-/// For people.
+/// As text for people.
 std::string showPlan(const PlanReport &plan);
 
-/// Why a plan is not below its limit: a line, and lines of notes; empty if it is. `where` is the
+/// Why a plan exceeds its limit: one line, then note lines; empty if it does not. `where` is the
 /// graph as a user writes it.
 std::string refusalOf(const PlanReport &plan, const std::string &where);
-/// What is made again and what that costs, as such lines; empty if nothing is.
+/// The rematerialised values and their cost, as such lines; empty if there are none.
 std::string describeAgain(const PlanReport &plan);
 
-/// For programs: one object with everything above.
+/// As JSON for programs: one object with everything above.
 std::string planAsJson(const PlanReport &plan);
 
-/// One page with a picture of the arenas over time, and nothing that it has to load.
+/// As a self-contained HTML page with a picture of the arenas over time.
 std::string planAsHtml(const PlanReport &plan);
 
 /// 1,234,567

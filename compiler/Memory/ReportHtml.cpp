@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A plan as a page: the arena upwards, the ops of the program to the right, a rectangle for each
-// slice. Thousands of them are drawn on one canvas; the wheel zooms, since few can be told apart
-// otherwise.
+// HTML report of a plan: arena offsets on the vertical axis, ops of the program on the horizontal
+// axis, a rectangle for each slice. A single canvas shows thousands of them; the wheel zooms, since
+// few can be told apart otherwise.
 #include "Memory/Report.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -22,7 +22,7 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; }
        border-radius: 4px; font-size: 13px; white-space: pre; pointer-events: none; }
 )";
 
-// Names of the plan reach the page only as text, never as markup.
+// Names from the plan are inserted into the page as text only, never as markup.
 constexpr const char *kScript = R"(
 const plan = JSON.parse(document.getElementById('plan').textContent);
 const tip = document.getElementById('tip');
@@ -194,7 +194,7 @@ std::string planAsHtml(const PlanReport &plan) {
   std::string title, data = planAsJson(plan);
   llvm::raw_string_ostream stream(title);
   llvm::printHTMLEscaped(plan.name, stream);
-  // Inside of a script only this could end it.
+  // Inside a script element only `<` could end it.
   for (size_t at = 0; (at = data.find('<', at)) != std::string::npos; at += 6)
     data.replace(at, 1, "\\u003c");
   return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>plan of " +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A plan for other programs.
+// JSON report of a plan, for other programs.
 #include "Memory/Report.h"
 #include "llvm/Support/JSON.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ReportPlan: prints what Report finds.
+// ReportPlan: the pass that prints the memory report.
 #include "Memory/Passes.h"
 #include "Memory/Report.h"
 

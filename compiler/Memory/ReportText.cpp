@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A plan for people.
+// Text report of a plan, for people.
 #include "Memory/Report.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kColumns = 64, kRows = 8, kMostTensors = 12, kMostPlaces = 6;
 
-/// Bytes in use over the program as a picture; each column is the most of its ops.
+/// Bar chart of the bytes in use over the program; each column is the max of its ops.
 std::string picture(const std::vector<int64_t> &inUse) {
   if (inUse.empty())
     return "";
@@ -40,7 +40,7 @@ std::string deviceName(const DeviceReport &device) {
   return device.device.empty() ? "cpu:0" : device.device;
 }
 
-/// `parameters 4,096, data 64`, without what is 0.
+/// `parameters 4,096, data 64`, without zero entries.
 std::string byUse(const std::map<Use, int64_t> &bytes) {
   std::string text;
   for (auto [use, count] : bytes)

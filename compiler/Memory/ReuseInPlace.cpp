@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ReuseInPlace: a call writes over an operand that it is the last to read, and what is only copied
-// is where it is copied to from the begin.
+// ReuseInPlace: in-place reuse and copy elision. A call overwrites an operand that it is the last
+// to read, and a copied value is computed directly in the copy's destination.
 //
-// Which outputs may be written over which inputs is a property of the kernel's body. Its code must
-// know of it, since it takes other buffers not to overlap; so such a call gets a kernel of its own,
-// and both slices get one offset. Two slices with a copy between them that are in use together
-// during that copy only become one slice, and the copy goes: so what a loop carries and changes in
-// part, as a stack of states, is changed where it is. An output whose caller gives up an input for
-// it is written where that input is, once nobody reads it.
+// The kernel's body determines which outputs may overwrite which inputs. Its code must know of the
+// aliasing, since it assumes that other buffers do not overlap. So such a call gets its own variant
+// of the kernel, and both slices get the same offset. Two slices joined by a copy, whose lifetimes
+// overlap only during that copy, become one slice, and the copy is removed. So a value that a loop
+// carries and updates in part, such as a stack of states, is updated in place. An output for which
+// the caller donates an input is written into that input's memory once the input is dead.
 #include "Memory/Donation.h"
 #include "Memory/Groups.h"
 #include "Memory/InPlace.h"
@@ -31,8 +31,8 @@ ArrayRef<ir::SizeAttr> sizesOf(Value value) {
   return cast<ir::TensorType>(value.getType()).getSizes();
 }
 
-/// Such a kernel is one nest of loops: each turn loads what it needs, and then stores the elements
-/// of all outputs at one place.
+/// Returns whether the kernel is a single loop nest: each iteration loads its operands, and then
+/// stores the elements of all outputs at one index.
 bool isOneNest(ir::KernelOp kernel) {
   Block &body = kernel.getBody().front();
   for (Operation &op : body.without_terminator())
@@ -46,10 +46,9 @@ bool isOneNest(ir::KernelOp kernel) {
   });
 }
 
-/// The space of a kernel that goes row by row, and computes whole rows from reductions of them: a
-/// row's outputs are stored after all sweeps over it. Empty for other kernels, and where reductions
-/// of rows are as long as these, which are then of one element: they are stored before other
-/// sweeps.
+/// The iteration space of a row kernel that computes whole rows from reductions of them: a row's
+/// outputs are stored after all sweeps over it. Empty for other kernels. Also empty if a reduction
+/// has the size of the space (rows of one element), since its result is stored before other sweeps.
 ArrayRef<ir::SizeAttr> rowSpace(ir::KernelOp kernel) {
   Block &body = kernel.getBody().front();
   ArrayRef<ir::SizeAttr> space;
@@ -70,8 +69,8 @@ ArrayRef<ir::SizeAttr> rowSpace(ir::KernelOp kernel) {
   return found ? space : ArrayRef<ir::SizeAttr>();
 }
 
-/// All that is computed from the input at a place is computed from its element there; with `rows`,
-/// also from reductions of its row.
+/// Returns whether everything computed from the input at an index uses only its element there; with
+/// `rows`, also reductions of its row.
 bool isReadInPlace(BlockArgument input, bool rows) {
   llvm::SmallPtrSet<Operation *, 8> seen;
   SmallVector<Value> work{input};
@@ -82,7 +81,7 @@ bool isReadInPlace(BlockArgument input, bool rows) {
         continue;
       if (rows && user->hasTrait<ir::Reduction>())
         continue;
-      // A sum begins with the element at its place.
+      // The accumulator of a matmul starts with the element at the same index.
       auto product = dyn_cast<ir::MatmulOp>(user);
       bool begins = product && product.getX() != value && product.getY() != value;
       if (!(user->hasTrait<ir::Elementwise>() || begins) || user->getNumResults() != 1 ||
@@ -94,9 +93,9 @@ bool isReadInPlace(BlockArgument input, bool rows) {
   return true;
 }
 
-/// The sizes of what the kernel gives if it is one product, or rows added to a table, with ops on
-/// its result: each element is stored once, after all that those ops read at its place. Empty for
-/// other kernels.
+/// The shape of the result if the kernel is a single matmul, convolution or scatter-add of rows
+/// into a table, with an elementwise epilogue. Each element is stored once, after all reads of the
+/// epilogue at its index. Empty for other kernels.
 ArrayRef<ir::SizeAttr> productSpace(ir::KernelOp kernel) {
   Block &body = kernel.getBody().front();
   Operation *product = nullptr;
@@ -116,8 +115,8 @@ ArrayRef<ir::SizeAttr> productSpace(ir::KernelOp kernel) {
   return sizesOf(product->getResult(0));
 }
 
-/// The input that the kernel's one output is a changed copy of, if all else it reads is other
-/// memory.
+/// The input that the kernel's only output is an updated copy of, if everything else it reads is
+/// other memory.
 std::optional<unsigned> changedInput(ir::KernelOp kernel) {
   ValueRange yielded = kernel.getBody().front().getTerminator()->getOperands();
   if (yielded.size() != 1)
@@ -168,7 +167,7 @@ const Choices &KernelChoices::of(rt::CallOp call) {
 
 namespace {
 
-/// Whole ops: what an op reads and what it writes are both in use while it runs.
+/// Rounds to whole ops: the reads and the writes of an op are both in use while it runs.
 SmallVector<Segment, 1> wholeOps(ArrayRef<Segment> segments) {
   SmallVector<Segment, 1> out;
   for (Segment part : segments)
@@ -176,7 +175,7 @@ SmallVector<Segment, 1> wholeOps(ArrayRef<Segment> segments) {
   return joined(out, {});
 }
 
-/// Are the points that both have only those of ops in `numbers`?
+/// Returns whether the points that both have in common all belong to ops in `numbers`.
 bool meetOnlyAt(ArrayRef<Segment> a, ArrayRef<Segment> b, const llvm::DenseSet<int64_t> &numbers) {
   for (size_t i = 0, k = 0; i < a.size() && k < b.size();) {
     int64_t begin = std::max(a[i].begin, b[k].begin), end = std::min(a[i].end, b[k].end);
@@ -223,14 +222,14 @@ public:
       copy.erase();
     for (rt::CopyOp copy : needless)
       copy.erase();
-    // Nothing else says that what was copied is there: the two become one in name.
+    // Without the copy, no op writes the second slice: the two must become one SSA value.
     std::vector<unsigned> names(leaders.size());
     std::iota(names.begin(), names.end(), 0u);
     for (auto [from, to] : same) {
       rt::SliceOp a = sliceAt(names[from]), b = sliceAt(names[to]);
       if (a == b)
         continue;
-      // The one that stands first stays: it must stand before all uses.
+      // Keeps the first in the block: the definition must dominate all uses.
       if (b->isBeforeInBlock(a))
         std::swap(a, b);
       unsigned kept = *liveness.indexOf(a.getResult()), gone = *liveness.indexOf(b.getResult());
@@ -244,15 +243,15 @@ private:
   rt::ProgramOp program;
   SymbolTable &symbols;
   Liveness liveness;
-  /// Of calls: the input and the output, by their positions there, that are one argument.
+  /// Of calls: the indices of the input and the output that alias one argument.
   llvm::DenseMap<Operation *, SmallVector<std::pair<unsigned, unsigned>, 1>> donated;
   SmallVector<rt::CopyOp> needless;
   std::vector<unsigned> leaders;
   std::vector<SmallVector<Segment, 1>> lives; ///< of each leader
   KernelChoices kernelChoices{symbols};
-  std::vector<SmallVector<rt::CopyOp, 1>> copies; ///< of each leader: those from it and to it
+  std::vector<SmallVector<rt::CopyOp, 1>> copies; ///< of each leader: copies from it and to it
 
-  /// Outputs that can be where their inputs are.
+  /// Finds outputs that can reuse the memory of a donated input.
   void donate() {
     std::vector<int64_t> over(program.outputArguments().size(), -1);
     for (const Donated &pair : possibleDonations(program)) {
@@ -278,7 +277,7 @@ private:
       program->setAttr(rt::kOverInputs, DenseI64ArrayAttr::get(program.getContext(), over));
   }
 
-  /// The two slices of a copy that could be one.
+  /// The two slices of a copy that could be merged.
   std::optional<std::pair<unsigned, unsigned>> endsOf(rt::CopyOp copy) {
     std::optional<unsigned> from = liveness.indexOf(copy.getFrom()),
                             to = liveness.indexOf(copy.getTo());
@@ -288,7 +287,7 @@ private:
       return std::nullopt;
     return std::pair(*from, *to);
   }
-  /// The ops during which both may be in use although they are one memory.
+  /// The copies between the two, during which both may be live although they share memory.
   llvm::DenseSet<int64_t> copiesBetween(unsigned first, unsigned second) {
     llvm::DenseSet<int64_t> out;
     for (rt::CopyOp copy : copies[first]) {
@@ -342,7 +341,7 @@ private:
       call.setKernel(variant(kernel, over).getSymName());
   }
 
-  /// Makes the two one memory, if nobody sees it.
+  /// Lets both share memory if their lifetimes allow it.
   bool take(rt::CallOp call, unsigned input, unsigned output) {
     Value from = call.getReads()[input], to = call.getWrites()[output];
     std::optional<unsigned> a = liveness.indexOf(from), b = liveness.indexOf(to);
@@ -388,7 +387,7 @@ struct ReuseInPlace : impl::ReuseInPlaceBase<ReuseInPlace> {
     SymbolTable symbols(module);
     for (auto program : llvm::make_early_inc_range(module.getOps<rt::ProgramOp>()))
       Reuse(program, symbols).run();
-    // Kernels that only ever write over an input are not needed in their first form.
+    // Kernels whose calls are all in place are not needed in their original form.
     llvm::DenseSet<StringRef> called;
     module.walk([&](rt::CallOp call) { called.insert(call.getKernel()); });
     for (auto kernel : llvm::make_early_inc_range(module.getOps<rt::KernelOp>()))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Schedule: ops that do not depend on each other change places where less is in use at once then.
+// Schedule: reorders independent ops to lower peak memory.
 //
-// Block by block. The next op is the one that frees most, or needs least, of those whose turn could
-// come; of equals the first in the source. Such an order may still be worse than that of the
-// source: then that one stays.
+// Greedy list scheduling, block by block. The next op is the ready one that frees the most or needs
+// the least memory; ties go to the first in the source. If that order is worse than the source
+// order, the source order stays.
 #include "Memory/Schedule.h"
 #include "Memory/Accesses.h"
 #include "Memory/Donation.h"
@@ -24,7 +24,7 @@ namespace mx::memory {
 
 namespace {
 
-/// Past this a block keeps its order: planning must not take longer than the program.
+/// Above this limit a block keeps its order: planning must not take longer than the program.
 constexpr int64_t kMostSteps = 50'000'000;
 
 bool isFloat(Type type) {
@@ -32,8 +32,8 @@ bool isFloat(Type type) {
   return tensor && isa<FloatType>(tensor.getElement());
 }
 
-/// Kernels of these ops never end with an error. Others keep their order, since the first error of
-/// a program is what its caller is told.
+/// Kernels of these ops never fail. Others keep their order, since the caller sees the first error
+/// of a program.
 bool cannotFail(rt::KernelOp kernel) {
   if (!kernel || !kernel.kernel())
     return false;
@@ -52,7 +52,7 @@ bool cannotFail(rt::KernelOp kernel) {
 struct Unit {
   Operation *op;
   SmallVector<unsigned, 4> uses;   ///< slices of this block, each once
-  SmallVector<unsigned, 4> before; ///< units that have to come first
+  SmallVector<unsigned, 4> before; ///< units that must come first
   SmallVector<unsigned, 4> after;
 };
 
@@ -83,10 +83,10 @@ private:
   Block &block;
   SymbolTable &symbols;
   llvm::DenseMap<Attribute, bool> &plain;    ///< of kernels: cannot fail
-  const llvm::DenseMap<Value, Value> &given; ///< of outputs: inputs that the caller gives up
+  const llvm::DenseMap<Value, Value> &given; ///< of outputs: inputs that the caller donates
   std::vector<Unit> units;
-  std::vector<int64_t> bytes;     ///< of slices that come and go in this block
-  std::vector<unsigned> useCount; ///< of each: units that use it
+  std::vector<int64_t> bytes;     ///< of slices that are local to this block
+  std::vector<unsigned> useCount; ///< of each: the number of units that use it
   int64_t steps = 0;
 
   void precede(unsigned first, unsigned second) {
@@ -96,7 +96,7 @@ private:
     units[first].after.push_back(second);
   }
 
-  /// Everything that an op and the ops in it touch.
+  /// Visits all accesses of an op and of the ops nested in it.
   static void forAllAccesses(Operation *op, llvm::function_ref<void(Value, bool write)> seen) {
     op->walk([&](Operation *inner) {
       Accesses accesses = accessesOf(inner);
@@ -140,7 +140,7 @@ private:
   void findOrder() {
     struct History {
       std::optional<unsigned> writer;
-      SmallVector<unsigned, 4> readers; ///< since then
+      SmallVector<unsigned, 4> readers; ///< since the last write
     };
     llvm::DenseMap<Value, History> buffers;
     llvm::DenseMap<Operation *, unsigned> indices;
@@ -159,8 +159,8 @@ private:
           precede(*lastOrdered, n);
         lastOrdered = n;
       }
-      // Reads first: an op may read what it writes. An input that is given up for an output is
-      // taken to be written with it, so that it can be.
+      // Reads first: an op may read the buffer it writes. An input donated for an output counts as
+      // written with it, so that donation stays possible.
       forAllAccesses(op, [&](Value buffer, bool write) {
         History &history = buffers[buffer];
         if (!write && history.writer)
@@ -180,7 +180,8 @@ private:
     }
   }
 
-  /// Slices that are filled and last read here: for all others the order makes no difference.
+  /// Slices that are first written and last read in this block: the order does not matter for the
+  /// others.
   void findSlices() {
     llvm::MapVector<Value, SmallVector<unsigned>> users;
     llvm::DenseSet<Value> readFirst;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The order of a program's ops.
+// Scheduling of a program's ops.
 #pragma once
 #include "dialects/mxrt/Mxrt.h"
 
 namespace mx::memory {
 
-/// Orders ops so that less is in use at once. False if nothing was moved.
+/// Reorders ops to lower peak memory. Returns false if nothing moved.
 bool schedule(rt::ProgramOp program);
 
 } // namespace mx::memory

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// VerifyPlan: every read sees what was written for it.
+// VerifyPlan: a dataflow analysis that proves that every read sees the value written for it.
 //
-// The state at a point is which slices are intact: their memory holds what was last written through
-// them. A write makes its slice intact and ends that of all that share a byte with it. Where ways
-// meet, a slice is intact if it is on each; one that was never written on a way holds nothing there
-// that anybody may rely on, so that way does not count.
+// The state at a program point is the set of intact slices: their memory holds the value last
+// written through them. A write makes its slice intact and clobbers all slices that overlap it.
+// Where paths meet, a slice is intact if it is intact on each. A slice never written on a path
+// holds no value there, so that path does not count.
 #include "Memory/Accesses.h"
 #include "Memory/Donation.h"
 #include "Memory/Groups.h"
@@ -33,7 +33,7 @@ struct Extent {
 
 struct State {
   std::set<std::pair<int64_t, unsigned>> intact; ///< offset, slice
-  llvm::BitVector written;                       ///< on some way to here
+  llvm::BitVector written;                       ///< on some path to here
   bool operator==(const State &) const = default;
 };
 
@@ -48,7 +48,7 @@ public:
       extents.push_back({slice.getType().getDevice(), begin, begin + bytes});
       longest = std::max(longest, bytes);
     });
-    // Arguments that are one memory, each pair as if on a device of its own.
+    // Aliased arguments: each pair is modelled as memory on a device of its own.
     for (auto [output, input] : llvm::enumerate(outputsOver(program)))
       if (input >= 0)
         addPair(program.inputArguments()[input], program.outputArguments()[output]);
@@ -69,12 +69,12 @@ public:
 private:
   rt::ProgramOp program;
   llvm::DenseMap<Value, unsigned> indices;
-  SmallVector<Value> slices;   ///< and arguments that are one memory with another
+  SmallVector<Value> slices;   ///< and arguments that alias another
   SmallVector<unsigned> given; ///< inputs among them
   SmallVector<Extent> extents;
-  SmallVector<Operation *> clobbered; ///< by whom, last
+  SmallVector<Operation *> clobbered; ///< the last op that clobbered each slice
   int64_t longest = 0;
-  llvm::SmallPtrSet<Operation *, 4> faults; ///< loops come by more than once
+  llvm::SmallPtrSet<Operation *, 4> faults; ///< reported once: loops are visited repeatedly
 
   void addPair(BlockArgument input, BlockArgument output) {
     auto bytes =
@@ -150,7 +150,7 @@ private:
     state.intact.insert({extent.begin, slice});
   }
 
-  /// What one op writes is apart from all else that it uses.
+  /// Checks that a write of one op does not overlap anything else that it uses.
   void checkApart(Operation *op, const Accesses &accesses) {
     auto call = dyn_cast<rt::CallOp>(op);
     ArrayRef<std::pair<unsigned, unsigned>> pairs;
@@ -219,7 +219,8 @@ private:
       state = std::move(out);
       return;
     }
-    // What is intact at the head of a loop can only become less from turn to turn.
+    // Fixed point: the set of intact slices at a loop header only shrinks from iteration to
+    // iteration.
     for (;;) {
       State turn = state, out = state;
       if (auto loop = dyn_cast<scf::WhileOp>(op)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How much a call computes and moves, counted from its kernels.
+// Cost model: operations and bytes moved by a call, counted from its kernels.
 #include "Memory/Work.h"
 #include "Memory/Accesses.h"
 #include "Memory/Recompute.h"
@@ -83,7 +83,7 @@ private:
   Work work;
 
   static void add(int64_t &to, double amount) {
-    // Past this nobody counts; and it must not overflow.
+    // Saturates instead of overflowing.
     double sum = double(to) + amount;
     to = sum < 9e18 ? static_cast<int64_t>(sum) : INT64_MAX;
   }

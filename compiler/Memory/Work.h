@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How much a program, or one call in it, computes and moves.
+// Cost model: operations and bytes moved by a program or by one call in it.
 #pragma once
 #include "dialects/mxrt/Bounds.h"
 #include "dialects/mxrt/Mxrt.h"
 
 namespace mx::memory {
 
-/// Operations in the time in which a byte is moved: what makes one cost of both.
+/// Operations in the time of moving one byte: combines both into one cost.
 inline constexpr double kOperationsPerByte = 8;
 
-/// At the bounds of open sizes. A loop counts with its number of turns if that is known, and else
-/// once.
+/// Dynamic sizes count at their bounds. A loop counts with its trip count if that is known, and
+/// otherwise once.
 struct Work {
-  int64_t operations = 0; ///< of elements; a product counts two for each pair
+  int64_t operations = 0; ///< per element; a matmul counts two per multiply-add
   int64_t bytes = 0;      ///< read and written by kernels and copies
-  bool isExact = true;    ///< no loop of unknown length, no branch
+  bool isExact = true;    ///< no loop of unknown trip count, no branch
 };
 
 Work workOf(rt::ProgramOp program);
-/// Only of what is computed again (`recompute`).
+/// Only the rematerialised work (`recompute`).
 Work workAgain(rt::ProgramOp program);
 
-/// Of single ops of a program; remembers kernels.
+/// Cost of single ops of a program; caches kernels.
 class OpWork {
 public:
   explicit OpWork(rt::ProgramOp program) : bounds(program.bounds()) {}
   double operations(rt::CallOp call);
-  /// Read and written by a call or a copy; of other ops 0.
+  /// Bytes read and written by a call or a copy; 0 for other ops.
   double bytes(mlir::Operation *op);
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fused graphs as pictures: `mxc run --emit=dot program.mx | dot -Tsvg > graph.svg`.
+// Fused graphs in Graphviz format: `mxc run --emit=dot program.mx | dot -Tsvg > graph.svg`.
 #include "Pipeline/Pipeline.h"
 
 namespace mx::pipeline {
@@ -54,7 +54,7 @@ private:
       if (isa<ir::ReturnOp>(op)) {
         label(node, "result", "ellipse");
       } else if (auto kernel = dyn_cast<ir::KernelOp>(op)) {
-        // What the kernel computes, one op a line; constants say little.
+        // The ops of the kernel, one a line; constants are omitted.
         std::string text;
         for (Operation &inner : kernel.getBody().front().without_terminator())
           if (!isa<ir::ConstantOp>(inner))

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pass pipeline: graph passes, fusion, memory planning, lowering and compilation of code units.
 #include "Pipeline/Pipeline.h"
 #include "Graph/Mistakes.h"
 #include "Graph/Passes.h"
@@ -74,9 +76,9 @@ static std::string textOf(Operation *op, bool places = false) {
   return text;
 }
 
-/// The graph and whatever it names: calls, but closures and derived functions too.
+/// The graph and everything it references: calls, but also closures and derived functions.
 static llvm::SetVector<Operation *> reachedFrom(ir::GraphOp graph) {
-  std::optional<SymbolTable> symbols; // few graphs name anything, and modules are long
+  std::optional<SymbolTable> symbols; // few graphs reference anything, and modules are long
   llvm::SetVector<Operation *> reached;
   reached.insert(graph);
   for (size_t i = 0; i < reached.size(); ++i)
@@ -97,59 +99,69 @@ std::string identityOf(ir::GraphOp graph) {
   return hasher.hex();
 }
 
+Refusal::Refusal(llvm::StringRef problem) : text(problem) {
+  llvm::StringRef rest = problem;
+  unsigned number = 0;
+  if (!rest.consume_front("R") || rest.size() < 6 || rest.take_front(4).getAsInteger(10, number) ||
+      rest[4] != ' ')
+    return;
+  code = static_cast<int>(number);
+  text = rest.drop_front(5).str();
+}
+
 bool prepareModule(ModuleOp module) {
   PassManager passes(module.getContext());
   passes.enableVerifier(true);
-  // It reads code as it was written.
+  // Reads code as it was written.
   passes.addPass(graph::createSummarize());
-  // Where things run is part of their types, and derived code follows them.
+  // The device is part of a type, and derived code follows it.
   passes.addPass(graph::createPlace());
-  // Reverse passes are of the same precision as what they go back through, so it is chosen before.
+  // Reverse passes have the same precision as their forward pass, so it is chosen before.
   passes.addPass(graph::createAmp());
-  // Eager code and graphs run the same derived code, so it is there before either is compiled.
+  // Eager code and graphs run the same derived code, so it is derived before either is compiled.
   passes.addPass(graph::createDifferentiate());
   // A compiled graph is one op of the engine, so it is on one device.
   passes.addPass(graph::createSegment());
-  // A caller that takes one part of a tuple pays for that part.
+  // A caller that uses one part of a tuple pays for that part only.
   passes.addPass(graph::createDropResults());
   return succeeded(passes.run(module));
 }
 
-// The road of a graph. Each step says what it needs from those before it.
+// The graph pipeline. Each pass states what it needs from those before it.
 static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
   PassManager passes(module.getContext());
   passes.enableVerifier(true);
   auto on = [&](const char *pass) { return !options.disabled.count(pass); };
-  // One body: what a graph calls is compiled into it, so that all later passes see everything.
+  // One body: callees are inlined, so that all later passes see everything.
   passes.addPass(graph::createInlineCalls());
-  // Models and tuples become their tensors, which is what memory and kernels are about.
+  // Models and tuples are flattened to tensors, which memory and kernels work on.
   passes.addNestedPass<ir::GraphOp>(graph::createFlattenAggregates());
-  // Numbers for sizes leave constants and static conditions behind; what they decide goes away.
+  // Known sizes leave constants and static conditions behind, which fold.
   passes.addPass(createCanonicalizerPass());
   if (on("simplify"))
     passes.addNestedPass<ir::GraphOp>(graph::createSimplify());
-  // A value used twice is computed once; one that nobody uses not at all.
+  // Common subexpression elimination: a value used twice is computed once; dead values are dropped.
   if (on("cse"))
     passes.addPass(createCSEPass());
-  // Once it is clear what equals what: turns of a loop share what none of them changes.
+  // Loop-invariant code motion, after CSE has merged equal values.
   if (on("hoist"))
     passes.addNestedPass<ir::GraphOp>(graph::createHoist());
   passes.addPass(createCanonicalizerPass());
   passes.addNestedPass<ir::GraphOp>(graph::createReleaseAgain());
-  // Once it is clear who reads a matrix.
+  // Once the readers of a matrix are known.
   if (on("block")) {
     graph::BlockOptions block;
     if (options.blockBytes > 0)
       block = {options.blockBytes, options.blockBytes, 1}; // small ones too
     passes.addNestedPass<ir::GraphOp>(graph::createBlock(block));
   }
-  // Nothing folds reshapes and transposes any more.
+  // No later pass folds reshapes and transposes.
   if (on("panels"))
     passes.addNestedPass<ir::GraphOp>(graph::createPanels());
   return passes.run(module);
 }
 
-/// "file.mx:3:9"; inside of calls, the innermost place.
+/// "file.mx:3:9"; inside calls, the innermost location.
 static std::string shownPlace(Location location) {
   while (auto call = dyn_cast<CallSiteLoc>(location))
     location = call.getCallee();
@@ -181,9 +193,9 @@ static LogicalResult runFusion(ModuleOp module, const Options &options) {
     reasons += "\n";
     return success();
   });
-  // Kernels: the unit of code and of memory planning.
+  // Fusion into kernels: the unit of code and of memory planning.
   passes.addNestedPass<ir::GraphOp>(graph::createFuse(fuse));
-  // Every op must still say where it comes from: errors and profiles depend on it.
+  // Every op must still have a source location: errors and profiles depend on it.
   passes.addPass(graph::createVerifyPlaces());
   LogicalResult result = passes.run(module);
   if (options.wants("fusion") && !reasons.empty())
@@ -193,12 +205,12 @@ static LogicalResult runFusion(ModuleOp module, const Options &options) {
 
 namespace {
 
-/// One piece of code that has to be compiled, or was found.
+/// One code unit that must be compiled, or was found in the cache.
 struct Piece {
   std::string name, key;
-  std::string place;    ///< of a kernel, in the program
+  std::string place;    ///< location of a kernel in the program
   lowering::Tiling tiling;
-  bool isEntry = false; ///< what calls the kernels
+  bool isEntry = false; ///< the function that calls the kernels
   OwningOpRef<ModuleOp> module;
   std::string object;
 };
@@ -214,20 +226,20 @@ void store(target::ObjectCache &cache, const std::string &key, const std::string
   cache.store(key, bytes);
 }
 
-/// Compiles pieces as they come, and keeps them in the cache.
+/// Compiles code units as they come, and stores them in the cache.
 class Workshop {
 public:
   Workshop(const target::TargetCpu &cpu, target::ObjectCache &cache, const Options &options)
       : queue(cpu, options.threads), cache(cache), options(options) {}
 
-  /// `piece` stays where it is until finish(); its module goes.
+  /// `piece` must stay valid until finish(); its module is released.
   void begin(Piece &piece) {
     Timing::Span span(options.timing, "LLVM");
     target::CompileOptions how;
     how.name = piece.name;
     how.wantIrAfter = options.wants("llvm");
     how.wantAssembly = options.wants("asm");
-    // For who reads the code or looks at it in a profile; nobody else can use them.
+    // For readers of the code and for profiles; nothing else can use them.
     how.lineTables = how.wantIrAfter || how.wantAssembly || options.perfMap;
     how.isStopped = options.isStopped;
     how.isPlain = piece.isEntry;
@@ -265,7 +277,7 @@ private:
   std::vector<Piece *> begun;
 };
 
-/// What is asked for, and what the CPU has.
+/// The requested options, and the features of the CPU.
 lowering::KernelOptions kernelsFor(const target::TargetCpu &cpu, const Options &options) {
   lowering::KernelOptions out = options.kernels;
   if (cpu.vectorBits())
@@ -281,7 +293,7 @@ lowering::KernelOptions kernelsFor(const target::TargetCpu &cpu, const Options &
 std::string pieceKey(std::string_view text, std::string_view name, const target::TargetCpu &cpu,
                      const Options &options) {
   target::Hasher hasher;
-  // The passes have left all they do in the text.
+  // The text already reflects the passes.
   hasher.add("piece").add(name).add(text).add(cpu.text()).add(kernelKey(options));
   return hasher.hex();
 }
@@ -296,8 +308,8 @@ Buffer plain(const lowering::BufferInfo &info) {
   return out;
 }
 
-/// The function that calls the kernels, and what its callers have to know; nothing but the figures
-/// if the plan is above the limit. False after an error.
+/// Lowers the function that calls the kernels, and fills in what its callers must know; only the
+/// figures if the plan exceeds the limit. False after an error.
 bool lowerEntry(ModuleOp plan, StringRef name, const Options &options, Variant &out,
                 std::vector<Piece> &pieces) {
   out.figures = figuresOf(plan, name.str());
@@ -339,13 +351,13 @@ OwningOpRef<ModuleOp> lowerKernel(ir::KernelOp body, const std::string &name,
   return module;
 }
 
-/// The order in which pieces are lowered: those that take LLVM longest come first, so that all
-/// threads end at about the same time. Who looks at phases sees them in the order of the program.
+/// The order in which code units are lowered: those that take LLVM longest come first, so that all
+/// threads end at about the same time. Observers of phases get them in program order.
 std::vector<size_t> workOrder(ArrayRef<ir::KernelOp> bodies, const Options &options) {
   std::vector<std::pair<size_t, size_t>> order; // weight, index
   for (size_t i = 0; i < bodies.size(); ++i) {
     ir::KernelOp kernel = bodies[i];
-    constexpr size_t kTiles = 100; // the code of a tile, in ops that are computed one by one
+    constexpr size_t kTiles = 100; // the code of a tile, in scalar ops
     size_t weight = kernel ? 0 : kTiles;
     if (kernel)
       for (Operation &op : kernel.getBody().front())
@@ -368,7 +380,7 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
                                const std::string &entry, const Options &options) {
   MLIRContext *context = graph.getContext();
   Timing::Span whole(options.timing, "passes of graphs");
-  // A copy of the graph with all it calls: specialisation and inlining change it.
+  // A copy of the graph with its callees: specialisation and inlining change it.
   OwningOpRef<ModuleOp> module = ModuleOp::create(graph.getLoc());
   for (Operation *op : reachedFrom(graph))
     module->push_back(op->clone());
@@ -446,7 +458,7 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
   if (!out.figures.refusal.empty())
     return out;
   out.tuned = options.clock != nullptr;
-  std::vector<ir::KernelOp> bodies(pieces.size()); // of each piece; the entry has none
+  std::vector<ir::KernelOp> bodies(pieces.size()); // of each code unit; the entry has none
   for (Piece &piece : pieces)
     piece.key = variantKey + " entry";
   for (rt::KernelOp kernel : plan->getOps<rt::KernelOp>()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The whole compiler behind the front end: from a graph with names for sizes to objects that can be
-// linked and called. Pipeline.cpp is the list of phases, in order, with the reason for each.
+// The compiler pipeline after the front end: from a graph with symbolic sizes to objects that can
+// be linked and called. Pipeline.cpp is the list of passes, in order, with the reason for each.
 #pragma once
 #include "Lowering/Kernels.h"
 #include "Support/ElementType.h"
@@ -19,54 +19,54 @@ namespace mx::pipeline {
 
 class KernelClock; // Tune.h
 
-/// The phases one can look at, in order.
+/// The phases that can be printed, in order.
 inline constexpr std::string_view kPhases[] = {"mx",   "mx-specialised", "mx-fused", "dot",
                                                "mxrt", "linalg",         "llvm",     "asm"};
 
-/// Passes that can be left out; results are the same without them.
+/// Passes that can be disabled; results are the same without them.
 inline constexpr std::string_view kCanDisable[] = {"fuse",     "simplify", "cse",      "hoist",
                                                    "block",    "panels",   "schedule", "recompute",
                                                    "in-place", "co-share"};
 
 struct Options {
   lowering::KernelOptions kernels;
-  /// Instead of what the CPU has, for tests.
+  /// Overrides the bf16 instructions of the CPU, for tests.
   std::optional<lowering::WordUnit> words;
-  /// Passes to leave out, by their names: those of kCanDisable.
+  /// Disabled passes, by their names: those of kCanDisable.
   std::set<std::string> disabled;
-  /// A deliberate mistake of a pass, for tests of the tests: one that knowsMistake() knows.
+  /// A deliberate bug in a pass, for tests of the tests (mutation testing): one that knowsMistake()
+  /// knows.
   std::string mistake;
   unsigned threads = 1;
-  /// Bytes that the arena of a graph may have; 0: no limit. Values are made again where it needs
-  /// more.
+  /// Max bytes of the arena of a graph; 0: no limit. Values are rematerialised if it needs more.
   int64_t maxBytes = 0;
-  /// Bytes of a matrix above which it is computed in blocks, and of a block; 0: as Block says.
+  /// Bytes of a matrix above which it is computed in blocks, and of a block; 0: the defaults of
+  /// Block.
   int64_t blockBytes = 0;
-  /// Kernels are watched: they may change nothing but their outputs.
+  /// Guards kernels: they may change nothing but their outputs.
   bool guard = false;
-  /// Code that is loaded is named in a file for `perf`.
+  /// Writes the symbols of loaded code to a file for `perf`.
   bool perfMap = false;
-  /// Where it is said how long things took; may be null.
+  /// Receives the time of each step; may be null.
   Timing *timing = nullptr;
-  /// Kernels that were not tuned yet are; null: they are as they are.
+  /// Autotunes kernels that were not tuned yet; null: kernels are not tuned.
   KernelClock *clock = nullptr;
-  /// Asked at times, from any thread; true ends compilation, which then fails. May be empty.
+  /// Polled from any thread; true cancels compilation, which then fails. May be empty.
   std::function<bool()> isStopped;
   bool stopped() const { return isStopped && isStopped(); }
-  /// Called with the text of each phase that `wanted` names; makes compilation slower.
+  /// Called with the text of each phase that `wanted` names; slows compilation down.
   std::set<std::string> wanted;
   std::function<void(std::string_view phase, std::string_view text)> observer;
   bool wants(std::string_view phase) const {
     return observer && wanted.count(std::string(phase)) != 0;
   }
-  /// All of it that changes code, for cache keys.
+  /// All options that change code, for cache keys.
   std::string key() const;
-  /// What of it is for kernels of the eager executor: no graph pass is.
+  /// The options that affect kernels of the eager executor: no graph pass does.
   Options ofEagerKernels() const;
 };
 
-/// Whether a pass can be made to make the mistake of this name (Graph/Mistakes.h,
-/// Memory/Mistakes.h).
+/// Whether a pass has a deliberate bug of this name (Graph/Mistakes.h, Memory/Mistakes.h).
 bool knowsMistake(llvm::StringRef name);
 
 /// One buffer of a variant's signature. A size is a number, or text over the variant's open sizes.
@@ -77,15 +77,15 @@ struct Buffer {
   bool host = false;
 };
 
-/// What users are told about the memory of a variant.
+/// The memory figures of a variant that users see.
 struct Figures {
   int64_t parameters = 0, data = 0;       ///< of the caller
-  int64_t activations = 0, workspace = 0; ///< of the arena, where most is in use
-  int64_t bound = 0;                      ///< in use at once
+  int64_t activations = 0, workspace = 0; ///< of the arena, at the peak
+  int64_t bound = 0;                      ///< live at once
   int64_t largestBytes = 0;               ///< of the largest tensor there
   std::string largestPlace;               ///< file:line:column
-  std::string again;                      ///< what is made again, in lines; empty: nothing
-  std::string refusal;                    ///< why it is above the limit, in lines; empty: it is not
+  std::string again;                      ///< what is rematerialised, in lines; empty: nothing
+  std::string refusal;                    ///< why it exceeds the limit, in lines; empty: it fits
 };
 
 /// A compiled variant of a graph: plain data that can be stored.
@@ -95,8 +95,8 @@ struct Variant {
   std::vector<std::string> sizes;                      ///< open ones
   std::vector<std::pair<std::string, int64_t>> arenas; ///< device, bytes
   bool guarded = false;      ///< the arena needs guards around it (mxrt/guard.h)
-  bool tuned = false;        ///< all kernels that could be tuned are
-  std::vector<int64_t> over; ///< of each output: the input whose memory it is, or -1
+  bool tuned = false;        ///< all tunable kernels are tuned
+  std::vector<int64_t> over; ///< of each output: the input whose memory it reuses, or -1
   Figures figures;
   /// Objects by name: the entry, and each kernel once.
   std::vector<std::pair<std::string, std::string>> objects;
@@ -105,19 +105,27 @@ struct Variant {
   static std::optional<Variant> deserialise(std::string_view bytes);
 };
 
-/// Makes generated code what all later stages take: derives gradients. Errors go to the context's
-/// diagnostics, and so do warnings that name parameters whose gradient is 0.
+/// Prepares generated code for all later stages: derives gradients (reverse-mode autodiff). Errors
+/// go to the context's diagnostics, and so do warnings that name parameters whose gradient is 0.
 bool prepareModule(mlir::ModuleOp module);
 
 /// Compiles `graph` for the given values of its sizes, under the symbol `entry`; `identity` is
-/// identityOf(graph), which callers keep. The module the graph is in must hold what it calls; it is
-/// left as it was. Errors go to the context's diagnostics, and nothing is returned. A variant that
-/// needs more than the limit has no code, but says why in its figures.
+/// identityOf(graph), which callers keep. The graph's module must hold its callees; it is not
+/// changed. Errors go to the context's diagnostics, and nullopt is returned. A variant that needs
+/// more than the limit has no code; its figures hold the reason.
 std::optional<Variant> compileGraph(ir::GraphOp graph,
                                     llvm::ArrayRef<std::pair<std::string, int64_t>> sizes,
                                     llvm::StringRef identity, const std::string &entry,
                                     const target::TargetCpu &cpu, target::ObjectCache &cache,
                                     const Options &options);
+
+/// The diagnostic of a graph that has no code. An error of the program has the code that the run
+/// would report, such as 201; 0: it has none.
+struct Refusal {
+  int code = 0;
+  std::string text;
+  explicit Refusal(llvm::StringRef problem);
+};
 
 /// A variant before it is compiled: the module of its entry, then one for each kernel, in the LLVM
 /// dialect. `variant` has no objects.
@@ -126,13 +134,13 @@ struct LoweredGraph {
   std::vector<std::pair<std::string, mlir::OwningOpRef<mlir::ModuleOp>>> modules;
 };
 
-/// As compileGraph(), for who puts the code of many variants together; nothing is cached.
+/// As compileGraph(), for callers that combine the code of many variants; nothing is cached.
 std::optional<LoweredGraph> lowerGraph(ir::GraphOp graph,
                                        llvm::ArrayRef<std::pair<std::string, int64_t>> sizes,
                                        const std::string &entry, const target::TargetCpu &cpu,
                                        const Options &options);
 
-/// The road as far as memory is planned: `mxrt.kernel`s and the `mxrt.program` that calls them.
+/// Runs the pipeline up to memory planning: `mxrt.kernel`s and the `mxrt.program` that calls them.
 /// Null after an error, as above.
 mlir::OwningOpRef<mlir::ModuleOp> makePlan(ir::GraphOp graph,
                                            llvm::ArrayRef<std::pair<std::string, int64_t>> sizes,
@@ -145,10 +153,11 @@ std::optional<std::string> compileEagerKernel(mlir::MLIRContext &context, llvm::
                                               target::ObjectCache &cache, const Options &options,
                                               std::string &error);
 
-/// A hash of a graph with all it names, without places: equal graphs have equal code.
+/// A hash of a graph with everything it references, without locations: equal graphs have equal
+/// code.
 std::string identityOf(ir::GraphOp graph);
 
-/// A fused graph as a picture for Graphviz: kernels with their ops, values with their types.
+/// A fused graph in Graphviz format: kernels with their ops, values with their types.
 std::string dotOf(ir::GraphOp graph);
 
 void registerDialects(mlir::DialectRegistry &registry);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory planning: schedules ops, rematerialises values to fit a limit, and packs the arena.
 #include "Pipeline/PlanMemory.h"
 #include "Memory/Donation.h"
 #include "Memory/Mistakes.h"
@@ -19,7 +21,7 @@ namespace {
 
 constexpr llvm::StringLiteral kKind = "mx.kind", kMut = "mx.mut";
 
-/// Is it, or has it, the gradient of a model?
+/// Whether the type is, or contains, the gradient of a model.
 bool hasGradient(Type type) {
   if (auto array = dyn_cast<ir::ArrayType>(type))
     return hasGradient(array.getElement());
@@ -37,7 +39,7 @@ memory::Use useOf(Type type, bool isChanged) {
       return memory::Use::Data;
     if (name.ends_with(".grad"))
       return memory::Use::Gradient;
-    // Optimizers keep something like a gradient.
+    // Optimizer state contains something like a gradient.
     return hasGradient(type) ? memory::Use::State : memory::Use::Parameter;
   }
   return isChanged ? memory::Use::Parameter : memory::Use::Data;
@@ -86,19 +88,19 @@ void tellLimit(ir::GraphOp graph, const Options &options, rt::ProgramOp program)
 
 // ------------------------------------------------------------------------------ planning
 
-// Memory between kernels. It comes with a slice for every buffer.
+// Memory between kernels. On entry every buffer has a slice of its own.
 static LogicalResult runMemoryPasses(ModuleOp plan, const Options &options,
                                      memory::PackArenaOptions pack = {}) {
   PassManager passes(plan.getContext());
   passes.enableVerifier(true);
-  // First: it makes two buffers one, and then there is less to pack.
+  // First: it merges two buffers into one, and then there is less to pack.
   if (!options.disabled.count("in-place"))
     passes.addPass(memory::createReuseInPlace());
-  // Offsets, and with them the bytes that a call leases. It also drops what nothing uses, so it
-  // runs in any case.
+  // Assigns offsets, and with them the bytes that a call leases. It also drops unused slices, so it
+  // always runs.
   pack.share = !options.disabled.count("co-share");
   passes.addPass(memory::createPackArena(pack));
-  // A plan that is wrong gives wrong numbers, not errors: so each is proved.
+  // A wrong plan gives wrong numbers, not errors: so each plan is verified.
   passes.addPass(memory::createVerifyPlan());
   if (failed(passes.run(plan)))
     return failure();
@@ -123,15 +125,15 @@ static int64_t limitOf(ModuleOp plan) {
 
 namespace {
 
-/// Values are made again so that a plan is below a limit. How many bytes a plan needs is known only
-/// when it is packed, so budgets are tried, from large to small: those of a ladder that does not
-/// depend on the limit. The first plan that fits is taken, which does the least again. If none
-/// does, all were tried, and the smallest is what can be had.
+/// Rematerialisation to fit a limit. The bytes of a plan are known only after packing, so budgets
+/// are tried from large to small, from a ladder that does not depend on the limit. The first plan
+/// that fits is taken: it recomputes the least. If none fits, all were tried, and the smallest is
+/// the best possible result.
 class Fitting {
 public:
   Fitting(const Options &options, int64_t limit) : options(options), limit(limit) {}
 
-  OwningOpRef<ModuleOp> best; ///< null: there is no way at all
+  OwningOpRef<ModuleOp> best; ///< null: no plan was found
   bool fits() const { return best && arenaBytes(*best) <= limit; }
 
   LogicalResult tryOrder(ModuleOp order) {
@@ -146,9 +148,9 @@ public:
     return success();
   }
 
-  /// What uses more than the limit at once is planned only to say how little would be enough.
+  /// Plans whose peak exceeds the limit are packed only to report how little would be enough.
   LogicalResult findSmallest() {
-    // Of equal ones those of the first order, with larger budgets, which do less again.
+    // Ties go to the first order with larger budgets, which recomputes less.
     std::vector<size_t> turns(skipped.size());
     std::iota(turns.begin(), turns.end(), size_t(0));
     llvm::sort(turns, [&](size_t a, size_t b) {
@@ -181,18 +183,18 @@ private:
 
 } // namespace
 
-/// What sits in the cache as a whole gains nothing from being smaller.
+/// An arena that fits into the cache as a whole gains nothing from being smaller.
 static constexpr int64_t kSmallArena = 64 << 20;
-/// Of a call's time, for values that are made again without being asked for.
+/// Percent of a call's time that rematerialisation may cost when no limit requires it.
 static constexpr double kCheapPercent = 2;
-/// Such plans, of which several may be tried, need not be the shortest by less than this.
+/// Several such plans may be packed: packing stops this close to the lower bound.
 static constexpr double kCheapEnough = 0.005;
 
-/// Values that cost next to nothing are made again. Null if that does not help.
+/// Rematerialises values that cost next to nothing. Null if that does not help.
 static LogicalResult planCheap(ModuleOp order, const Options &options,
                                OwningOpRef<ModuleOp> &best) {
   std::optional<int64_t> budget = memory::cheapBudget(programOf(order), kCheapPercent);
-  // Where buffers do not fit into the budget without gaps, more of them stay for the same bytes.
+  // If buffers do not fit into the budget without gaps, more of them are kept for the same bytes.
   for (int round = 0; round < 3 && budget; ++round) {
     OwningOpRef<ModuleOp> plan = order.clone();
     if (!memory::recomputeCheap(programOf(*plan), *budget))
@@ -212,12 +214,12 @@ static LogicalResult planCheap(ModuleOp order, const Options &options,
 }
 
 LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const Options &options) {
-  // There is a slice for each buffer, so this is what it needs without any planning.
+  // Every buffer has a slice of its own here, so this is the size without any planning.
   bool isLarge = arenaBytes(*plan) > kSmallArena;
   const int64_t limit = limitOf(*plan);
   bool mayRepeat = (isLarge || limit > 0) && !options.disabled.count("recompute");
   SmallVector<OwningOpRef<ModuleOp>> orders;
-  // Another order of the ops may need less. What it is worth is known only when both are planned.
+  // Another schedule of the ops may need less. Its gain is known only when both are packed.
   OwningOpRef<ModuleOp> other;
   if (!options.disabled.count("schedule")) {
     other = plan->clone();
@@ -268,7 +270,7 @@ LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const Options &options) {
 
 namespace {
 
-/// The tensors of a value.
+/// Visits the tensors of a value.
 void forLeaves(Type type, llvm::function_ref<void(ir::TensorType)> seen) {
   if (auto tensor = dyn_cast<ir::TensorType>(type)) {
     if (!tensor.isHost())
@@ -282,7 +284,7 @@ void forLeaves(Type type, llvm::function_ref<void(ir::TensorType)> seen) {
   }
 }
 
-/// One graph follows another: what is in use on a device over time, and the most of it.
+/// Appends the report of the next graph: the bytes in use on a device over time, and their max.
 void append(memory::DeviceReport &all, const memory::DeviceReport &next) {
   auto time = static_cast<int64_t>(all.inUse.size());
   all.inUse.insert(all.inUse.end(), next.inUse.begin(), next.inUse.end());
@@ -364,7 +366,7 @@ Figures figuresOf(ModuleOp plan, const std::string &name) {
   memory::PlanReport report = memory::describePlan(programOf(plan), name);
   Figures out;
   out.refusal = memory::refusalOf(report, name);
-  // What costs next to nothing is not worth a word.
+  // Rematerialisation that costs next to nothing is not reported.
   if (report.limit > 0 && report.plain > report.limit)
     out.again = memory::describeAgain(report);
   for (const memory::DeviceReport &device : report.devices) {

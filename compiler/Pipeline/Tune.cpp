@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Autotuning of GEMM and convolution tilings.
 #include "Pipeline/Tune.h"
 #include "Target/CompileQueue.h"
 
@@ -9,12 +11,12 @@ using lowering::Tiling;
 namespace {
 
 constexpr int64_t kColumns[] = {64, 128, 256, 512}, kSteps[] = {128, 256, 512};
-constexpr int kTurns = 5, kLastTurns = 11; ///< of all ways, and of the last two
-/// What is not faster by a thirtieth may be so by chance.
+constexpr int kTurns = 5, kLastTurns = 11; ///< rounds for all tilings, and for the last two
+/// A gain of less than a thirtieth may be noise.
 constexpr double kFaster = 29.0 / 30;
 
-/// Whether a kernel is a product or convolution with tiles of TileProduct, and all about it is known
-/// before a call.
+/// Whether a kernel is a matmul or convolution with tiles of TileProduct, and all of its sizes are
+/// known at compile time.
 bool isTunable(ir::KernelOp kernel, const lowering::KernelOptions &how) {
   bool isProduct = false, areHalfs = false;
   for (Operation &op : kernel.getBody().front())
@@ -36,7 +38,7 @@ std::optional<KernelClock::Room> roomOf(Type type) {
   return KernelClock::Room{bytes, isa<FloatType>(tensor.getElement())};
 }
 
-/// In the order in which the function takes them.
+/// The buffers in the order of the function's arguments.
 std::optional<std::vector<KernelClock::Room>> roomsOf(ir::KernelOp kernel) {
   std::vector<KernelClock::Room> out;
   auto types =
@@ -52,17 +54,17 @@ std::optional<std::vector<KernelClock::Room>> roomsOf(ir::KernelOp kernel) {
   return out;
 }
 
-/// Other work on a machine makes it slower for seconds at a time, by more than what there is to be
-/// gained. So ways are timed in turns, and what counts is the time of each beside the usual one's
-/// in the same turn.
+/// Other work on a machine slows it down for seconds at a time, by more than tuning can gain. So
+/// tilings are timed in rounds, interleaved, and each time counts relative to the default tiling's
+/// time of the same round.
 class Tuner {
 public:
   Tuner(ir::KernelOp kernel, const lowering::KernelOptions &how, const target::TargetCpu &cpu,
         const Options &options, std::vector<KernelClock::Room> buffers)
       : kernel(kernel), how(how), cpu(cpu), options(options), buffers(std::move(buffers)) {}
 
-  /// The number of columns first, then that of steps with it; what won is compared once more. False
-  /// if no way could be timed.
+  /// Tunes the number of columns first, then that of steps with it; the winner is compared once
+  /// more. False if no tiling could be timed.
   bool run(KernelClock::Found &found) {
     std::vector<Tiling> ways;
     for (int64_t columns : kColumns)
@@ -90,8 +92,8 @@ private:
   struct Way {
     Tiling tiling;
     std::string object;
-    double ratio = 1; ///< of its time to the usual way's, in the middle of all turns
-    double time = 0;  ///< the least
+    double ratio = 1; ///< of its time to the default's: median of all rounds
+    double time = 0;  ///< min
   };
   static constexpr const char *kName = "mx_tuned";
 
@@ -100,12 +102,12 @@ private:
   const target::TargetCpu &cpu;
   const Options &options;
   std::vector<KernelClock::Room> buffers;
-  std::vector<Way> tried; ///< the first is the usual one: TileProduct's
+  std::vector<Way> tried; ///< the first is TileProduct's default
 
   const Way &best() {
     return *llvm::min_element(tried, [](const Way &a, const Way &b) { return a.ratio < b.ratio; });
   }
-  /// The usual way stays, as what others are compared with.
+  /// The default stays, as the baseline.
   void keepBest() {
     Way found = best();
     tried.resize(1);
@@ -113,7 +115,7 @@ private:
       tried.push_back(std::move(found));
   }
 
-  /// Ways that come to the same code are one.
+  /// Tilings that compile to the same code count as one.
   bool compile(ArrayRef<Tiling> ways) {
     target::CompileQueue queue(cpu, options.threads);
     for (const Tiling &tiling : ways) {
@@ -136,7 +138,7 @@ private:
   }
 
   bool compare(int turns) {
-    if (tried.size() == 1) // nothing to compare with, but it is to have a time
+    if (tried.size() == 1) // nothing to compare with, but it needs a time
       turns = 1;
     std::vector<std::vector<double>> ratios(tried.size());
     for (int turn = 0; turn < turns; ++turn) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A variant as bytes, for the cache on disk. The cache has verified the bytes; still nothing here
-// trusts a length.
+// Serialisation of variants, for the cache on disk. The cache has verified the bytes; still no
+// length is trusted here.
 #include "Pipeline/Pipeline.h"
 #include <cstring>
 
@@ -43,7 +43,7 @@ struct Reader {
     in.remove_prefix(sizeof value);
     return value;
   }
-  /// A count of things that take at least eight bytes each.
+  /// A count of items that take at least eight bytes each.
   uint64_t count() {
     uint64_t value = number();
     if (value > in.size() / 8)

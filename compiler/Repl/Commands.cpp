@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table of `:commands`, and their lookup by unique prefix.
 #include "Repl/Commands.h"
 #include "Support/Suggest.h"
 #include <algorithm>
@@ -143,7 +145,7 @@ bool runCommand(Prompt &prompt, const std::string &line) {
     return saveInputs(prompt, "! " + trim(text.substr(5)));
   size_t end = std::min(text.find_first_of(" \t"), text.size());
   std::string name = text.substr(0, end), rest = trim(text.substr(end));
-  // A beginning that fits one command alone is that command: `:q`, `:gr`.
+  // An unambiguous prefix selects its command: `:q`, `:gr`.
   const Command *found = nullptr;
   int fitting = 0;
   for (const Command &command : commands()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `:commands` of the prompt: one table, which also is `:help` and what Tab offers.
+// `:commands` of the prompt: one table, which is also the source of `:help` and of Tab completion.
 #pragma once
 #include "Driver/Commands.h"
 #include "Repl/LineReader.h"
@@ -9,7 +9,7 @@
 
 namespace mx::repl {
 
-/// What commands work on: the one prompt.
+/// State that commands work on: the prompt.
 struct Prompt {
   Prompt(driver::Session &session, Undo &undo, LineReader &reader, driver::Streams &streams,
          bool isInteractive)
@@ -19,11 +19,11 @@ struct Prompt {
   Undo &undo;
   LineReader &reader;
   std::ostream &out, &err;
-  bool isInteractive; ///< somebody reads what is printed
+  bool isInteractive; ///< a person reads the output
   bool showsWaits = false;
   bool leaves = false; ///< `:quit`
-  int inputs = 0;      ///< so far
-  /// Files that were loaded, with their text, oldest first.
+  int inputs = 0;      ///< number so far
+  /// Loaded files with their text, oldest first.
   std::vector<std::pair<std::string, std::string>> files;
   std::set<std::string> saved; ///< files that `:save` wrote
 
@@ -37,7 +37,7 @@ struct Command {
   const char *name;      ///< `time`
   const char *arguments; ///< `EXPR`
   const char *help;
-  /// `rest` has no white space around it. Says itself what is wrong; false then.
+  /// `rest` has no surrounding white space. Reports its own errors; false then.
   bool (*run)(Prompt &prompt, const std::string &rest);
 };
 
@@ -46,7 +46,7 @@ const std::vector<Command> &commands();
 /// Runs `:name …`, `?name` or `??name`.
 bool runCommand(Prompt &prompt, const std::string &line);
 
-/// `on` or `off`, empty is the other way; false, and said so, for anything else.
+/// Parses `on` or `off`; empty toggles. Reports anything else and returns false.
 bool readSwitch(Prompt &prompt, const char *command, const std::string &word, bool &value);
 
 // LookCommands.cpp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A terminal through libedit. Its buffer holds a whole input, newlines included: Enter ends an
-// input that is complete and else begins a new line of it.
+// Line editing on a terminal with libedit. Its buffer holds a whole input, newlines included: Enter
+// submits a complete input, and otherwise starts a new line of it.
 #include "Run/Interrupt.h"
 #include "Repl/Inputs.h"
 #include "Repl/LineReader.h"
@@ -18,7 +18,7 @@
 namespace mx::repl {
 namespace {
 
-// Keys nobody types; bound to commands of libedit that its functions cannot be asked for directly.
+// Keys that users do not type; bound to libedit commands that have no function in its API.
 constexpr const char *kAccept = "\x1d", *kPreviousLine = "\x1e", *kNextLine = "\x1f";
 constexpr const char *kPreviousEntry = "\x1c", *kNextEntry = "\x0f";
 constexpr const char *kPasteEnd = "\x1b[201~";
@@ -26,7 +26,7 @@ constexpr const char *kPasteEnd = "\x1b[201~";
 class EditReader final : public LineReader {
 public:
   EditReader(History &kept, ReaderHooks hooks) : kept(kept), hooks(std::move(hooks)) {
-    std::setlocale(LC_CTYPE, "C.UTF-8"); // how libedit reads and shows what is not ASCII
+    std::setlocale(LC_CTYPE, "C.UTF-8"); // encoding of non-ASCII text in libedit
     editor = el_init("mxc", stdin, stdout, stderr);
     past = history_init();
     if (!editor || !past)
@@ -121,7 +121,7 @@ private:
         std::fflush(stdout);
         return std::nullopt;
       }
-      // What was typed is dropped; a new prompt on a new line.
+      // Discards the typed text; shows a new prompt on a new line.
       std::fputs("^C\n", stdout);
       std::fflush(stdout);
       el_reset(editor);
@@ -142,8 +142,8 @@ private:
   }
   static char *prompt(EditLine *editor) { return self(editor).shownPrompt.data(); }
 
-  /// One character of the terminal. An interrupt ends the line, which libedit's own reader would
-  /// not let it do.
+  /// Reads one character from the terminal. An interrupt ends the line, which libedit's own reader
+  /// does not support.
   static int readCharacter(EditLine *editor, wchar_t *out) {
     EditReader &reader = self(editor);
     std::string bytes;
@@ -217,7 +217,7 @@ private:
         break;
       }
     }
-    // The newline at the end is for the person to give.
+    // Leaves the final newline to the user.
     text = cleanPaste(text);
     while (!text.empty() && text.back() == '\n')
       text.pop_back();
@@ -231,7 +231,7 @@ private:
     std::string before = reader.textBefore();
     size_t lineStart = before.rfind('\n') + 1; // 0 if there is none
     if (before.find_first_not_of(' ', lineStart) == std::string::npos) {
-      el_insertstr(editor, "  "); // at the beginning of a line Tab indents
+      el_insertstr(editor, "  "); // at the start of a line Tab indents
       return CC_REFRESH;
     }
     sema::Completion found = reader.hooks.complete(before);
@@ -254,7 +254,7 @@ private:
     return CC_REDISPLAY;
   }
 
-  /// One suggestion a line, with its type as far as the width goes.
+  /// One suggestion per line, with as much of its type as fits the width.
   void show(const std::vector<sema::Suggestion> &list) const {
     constexpr size_t kMostShown = 40;
     winsize size{};

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Formatting of bytes and tables.
 #include "Repl/Figures.h"
 #include "Support/Unicode.h"
 #include <algorithm>

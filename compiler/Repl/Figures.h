@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How the prompt shows bytes, times (showSeconds) and tables.
+// Formatting of bytes, times (showSeconds) and tables at the prompt.
 #pragma once
 #include "Support/Seconds.h"
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace mx::repl {
 
 std::string showBytes(int64_t bytes); ///< 112 B, 1.6 MiB
-/// Columns side by side; `none` if there is no row.
+/// Aligned columns; `none` without rows.
 std::string table(const std::vector<std::vector<std::string>> &rows, const std::string &none);
 
 } // namespace mx::repl

@@ -2,8 +2,11 @@
 //
 // Commands about files and other programs.
 #include "Repl/Commands.h"
+#include "Repl/Inputs.h"
 #include "Repl/Reload.h"
 #include "Support/Limits.h"
+#include "base/Files.h"
+#include "base/Replacement.h"
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -24,7 +27,8 @@ std::optional<std::string> readText(Prompt &prompt, const std::string &path) {
   return text;
 }
 
-/// Through the shell, on this terminal; Ctrl-C is for the program meanwhile. Returns its exit code.
+/// Runs a command in the shell, on this terminal; Ctrl-C goes to that program meanwhile. Returns
+/// its exit code.
 int runProgram(const std::string &command) {
   int status = std::system(command.c_str());
   return status == -1 ? 127 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -90,18 +94,13 @@ bool saveInputs(Prompt &prompt, const std::string &rest) {
     prompt.err << "`" << path << "` exists; `:save! " << path << "` replaces it\n";
     return false;
   }
-  // Beside the old one, then renamed: there is always a whole file.
-  std::string made = path + "." + std::to_string(getpid());
-  std::ofstream out(made, std::ios::binary);
+  std::string text;
   for (const std::string &input : prompt.undo.inputs())
-    out << input << (input.ends_with('\n') ? "" : "\n");
-  out.close();
-  std::error_code problem;
-  if (out)
-    fs::rename(made, path, problem);
-  if (!out || problem) {
-    fs::remove(made, ignored);
-    prompt.err << "cannot write `" << path << "`\n";
+    text += markOfOne(input) + input + (input.ends_with('\n') ? "" : "\n");
+  if (int failure = mxrt::os::replaceFile(path.c_str(), text.data(), text.size(), 0666)) {
+    char words[128];
+    prompt.err << "cannot write `" << path
+               << "`: " << mxrt::os::errorText(failure, words, sizeof words) << "\n";
     return false;
   }
   prompt.saved.insert(path);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Persistent history of inputs.
 #include "Repl/History.h"
 #include "Support/Source.h"
+#include "base/Replacement.h"
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
 #include <unistd.h>
 
 namespace mx::repl {
@@ -61,13 +63,11 @@ History::History(std::string file) : path(std::move(file)) {
     return;
   list.erase(list.begin(),
              list.end() - static_cast<ptrdiff_t>(std::min(list.size(), kMostEntries)));
-  std::string shorter = path + "." + std::to_string(getpid());
-  std::ofstream out(shorter);
+  std::string shorter;
   for (const std::string &entry : list)
-    out << escaped(entry) << "\n";
-  out.close();
-  if (out)
-    std::filesystem::rename(shorter, path, ignored);
+    shorter += escaped(entry) + "\n";
+  // After a failure the long file stays, for the next session to truncate.
+  mxrt::os::replaceFile(path.c_str(), shorter.data(), shorter.size(), 0600);
 }
 
 void History::add(const std::string &given) {
@@ -79,7 +79,7 @@ void History::add(const std::string &given) {
   list.push_back(input);
   if (path.empty())
     return;
-  // What is typed may be private: the file is the user's alone.
+  // Inputs may be private: only the user can read the file.
   int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0)
     return;

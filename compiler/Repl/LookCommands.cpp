@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Commands that look and change nothing.
+// Read-only commands: inspection.
 #include "Repl/Commands.h"
 #include "Repl/Figures.h"
 #include "mxrt/memory.h"
@@ -10,7 +10,7 @@
 namespace mx::repl {
 namespace {
 
-/// The words of a command; `N=32` and `N=32,T=7` go into `request`.
+/// Splits the words of a command; `N=32` and `N=32,T=7` go into `request`.
 bool readWords(Prompt &prompt, const std::string &rest, std::vector<std::string> &words,
                driver::PlanRequest &request) {
   std::istringstream in(rest);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inputs from a pipe, a file or a terminal that cannot do more than print.
-#include "Run/Interrupt.h"
+// Inputs from a pipe, a file or a terminal without editing.
 #include "Repl/Inputs.h"
 #include "Repl/LineReader.h"
+#include "Run/Interrupt.h"
 #include <cerrno>
+#include <cstring>
 #include <unistd.h>
 
 namespace mx::repl {
@@ -17,19 +18,28 @@ public:
 
   std::optional<std::string> readInput() override {
     std::string input;
+    InputLines lines;
     for (;;) {
       std::optional<std::string> line = readLine(input.empty() ? "mx> " : "... ");
       if (!line && wasInterrupted) {
         input.clear();
+        lines = InputLines();
         continue;
       }
       if (!line)
         return input.empty() ? std::nullopt : std::optional(input);
       if (input.empty() && line->find_first_not_of(" \t\r") == std::string::npos)
         continue;
+      if (size_t count = input.empty() ? linesOfOne(*line) : 0) {
+        while (count-- > 0 && (line = readLine("... ")))
+          input += *line + "\n";
+        return input.empty() ? std::nullopt : std::optional(input);
+      }
       input += *line + "\n";
-      // A person who is lost in brackets gets out with an empty line; a file may have some.
-      if (isComplete(input) || (isTerminal && line->empty()))
+      // At a terminal an empty line ends an input with unbalanced brackets; a file may contain
+      // empty lines.
+      bool mayEnd = lines.mayEnd(*line) || isCommand(input);
+      if ((mayEnd && isComplete(input)) || (isTerminal && line->empty()))
         return input;
     }
   }
@@ -48,7 +58,7 @@ public:
       }
       if (!run::Interruptible::waitForInput(STDIN_FILENO, hooks.takeInterrupt)) {
         if (!isTerminal)
-          continue; // nothing was running, and nothing was being typed
+          continue; // nothing was running or being typed
         out << "\n";
         buffer.clear();
         wasInterrupted = true;
@@ -62,6 +72,8 @@ public:
       }
       if (got < 0 && errno == EINTR)
         continue;
+      if (got < 0)
+        failure = std::strerror(errno);
       if (buffer.empty())
         return std::nullopt;
       std::string rest;
@@ -70,11 +82,13 @@ public:
     }
   }
 
+  std::string problem() const override { return failure; }
+
 private:
   std::ostream &out;
   bool isTerminal, wasInterrupted = false;
   ReaderHooks hooks;
-  std::string buffer;
+  std::string buffer, failure;
 };
 
 } // namespace

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Dependency analysis of a changed file: which statements must run again.
 #include "Repl/Reload.h"
 #include "Syntax/Parser.h"
 #include <set>
@@ -11,13 +13,13 @@ struct Item {
   uint32_t begin = 0, end = 0;
   std::string text;
   std::set<std::string> mentions;
-  std::string declares;  ///< of a function, model or type
+  std::string declares;  ///< name of a function, model or type
   bool isType = false;   ///< a model or type
-  bool isImport = false; ///< costs nothing, and what it names is needed
-  bool runs = false;     ///< again
+  bool isImport = false; ///< cheap, and its names are needed
+  bool runs = false;     ///< must run again
 };
 
-/// The statements of a file; none if it cannot be read as a program.
+/// The statements of a file; none if it does not parse.
 std::vector<Item> itemsOf(const std::string &text) {
   SourceManager sources;
   Diagnostics quiet(sources);
@@ -32,7 +34,7 @@ std::vector<Item> itemsOf(const std::string &text) {
     Item item;
     item.begin = stmt->span.begin;
     item.end = stmt->span.end;
-    for (const ast::Attribute &attribute : stmt->attributes) // they stand before it
+    for (const ast::Attribute &attribute : stmt->attributes) // attributes come before the statement
       item.begin = std::min(item.begin, attribute.span.begin > 0 ? attribute.span.begin - 1 : 0);
     if (size_t next = text.find_first_not_of(" \t", item.end);
         next != std::string::npos && text[next] == ';')
@@ -59,7 +61,7 @@ std::vector<Item> itemsOf(const std::string &text) {
 std::string changedPart(const std::string &before, const std::string &now) {
   std::vector<Item> items = itemsOf(now);
   if (items.empty())
-    return now; // the checker says what is wrong with it
+    return now; // the checker reports the error
   std::multiset<std::string> old;
   for (const Item &item : itemsOf(before))
     old.insert(item.text);
@@ -78,8 +80,8 @@ std::string changedPart(const std::string &before, const std::string &now) {
     else
       old.erase(same);
   }
-  // A function that calls a changed one means something else now; a value of a changed model does
-  // not fit any more.
+  // Propagates changes: a function that calls a changed one has a new meaning; a value of a changed
+  // model no longer fits.
   for (bool more = true; more;) {
     more = false;
     for (Item &item : items) {
@@ -94,11 +96,27 @@ std::string changedPart(const std::string &before, const std::string &now) {
     }
   }
   std::string out = now;
-  for (const Item &item : items)
-    if (!item.runs && !item.isImport)
-      for (uint32_t i = item.begin; i < item.end; ++i)
-        if (out[i] != '\n')
-          out[i] = ' ';
+  auto blank = [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i)
+      if (out[i] != '\n')
+        out[i] = ' ';
+  };
+  for (const Item &item : items) {
+    if (item.runs || item.isImport)
+      continue;
+    blank(item.begin, item.end);
+    // Its doc comment would document the next statement.
+    size_t end = now.rfind('\n', item.begin);
+    while (end != std::string::npos && end > 0) {
+      size_t before = now.rfind('\n', end - 1),
+             begin = before == std::string::npos ? 0 : before + 1;
+      size_t first = now.find_first_not_of(" \t", begin);
+      if (now.compare(first, 2, "##") != 0)
+        break;
+      blank(begin, end);
+      end = before;
+    }
+  }
   return out;
 }
 

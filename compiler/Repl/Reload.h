@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A file that was changed since it was loaded: what of it has to run again. Statements that are as
-// they were do not, so values that took long to make stay.
+// Incremental reload of a file that changed since it was loaded: the statements that must run
+// again. Unchanged statements do not, so values that are expensive to compute stay.
 #pragma once
 #include <string>
 
 namespace mx::repl {
 
-/// `now` with everything blanked out that need not run again; lines and columns stay. Declarations
-/// count as changed if they name one that is, a statement if it names a model or type that is.
+/// `now` with everything blanked out that need not run again; lines and columns stay. A declaration
+/// counts as changed if it names a changed one, a statement if it names a changed model or type.
 std::string changedPart(const std::string &before, const std::string &now);
 
 } // namespace mx::repl

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The read-eval-print loop.
 #include "Repl/Repl.h"
-#include "Run/Interrupt.h"
+#include "Driver/Emit.h"
+#include "Driver/ProgramOptions.h"
 #include "Driver/RunOptions.h"
 #include "Repl/Commands.h"
 #include "Repl/Figures.h"
 #include "Repl/Inputs.h"
 #include "Repl/Suggest.h"
+#include "Run/Interrupt.h"
 #include <cstdlib>
 #include <unistd.h>
 
@@ -14,7 +18,7 @@ namespace {
 
 constexpr const char *kHelp = R"(mxc - a prompt: type statements, see results
 
-usage: mxc
+usage: mxc [OPTIONS] [-- name=value…]
        mxc -i FILE [OPTIONS] [-- name=value…]   the same after the statements of FILE
 
 The options are those of `mxc run`. `:help` at the prompt lists its commands.
@@ -25,7 +29,7 @@ bool isDumb() {
   return !term || !*term || std::string(term) == "dumb";
 }
 
-/// Where an input waited, for `:waits on`.
+/// Waiting time of an input, for `:waits on`.
 struct Waits {
   double seconds = 0;
   int count = 0;
@@ -94,14 +98,28 @@ int runRepl(const std::vector<std::string> &args, driver::Streams streams) {
   std::string problem = driver::readSettings(line, streams, settings);
   if (problem.empty())
     problem = driver::readRunOptions(line, settings, options);
+  // Options for whole programs have no effect here.
+  for (auto [option, instead] : {std::pair("--emit", "`:ir NAME STAGE` shows stages at the prompt"),
+                                 {"--compare", "`:compare EXPRESSION` does that at the prompt"},
+                                 {"--timing", "`:time EXPRESSION` does that at the prompt"},
+                                 {"--filter", "it is for `mxc test`"},
+                                 {"--internal-bytes", "it is for `mxc run`"},
+                                 {"-e", "it is for programs without a prompt"}})
+    if (problem.empty() && line.has(option))
+      problem = "`" + std::string(option) + "` cannot be given: " + instead;
   if (!problem.empty())
     return driver::wrongUse(streams, problem, "-i FILE");
+  if (line.has("--explain-fusion"))
+    driver::explainFusion(options, streams.err);
+  if (std::optional<std::string> file = line.value("-i"))
+    if (int code = driver::checkProgramOptions(*file, settings, streams))
+      return code;
   options.onTerminal = streams.terminal;
   options.drawsOnTerminal = streams.drawsOut;
   driver::Session session(options, streams.out, streams.err);
   if (!session.ready())
     return driver::kFaultOfMxc;
-  run::Interruptible stop(session.runsOn());
+  run::Interruptible stop(session.runsOn(), run::Interruptible::IfSlow::Wait);
 
   bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
   ReaderHooks hooks;
@@ -125,7 +143,7 @@ int runRepl(const std::vector<std::string> &args, driver::Streams streams) {
                 << "   :help, ?name, Ctrl-D\n"
                 << std::flush;
   }
-  auto ready = [&] { // nobody asked to stop the next input yet; from here on Ctrl-C is for it
+  auto ready = [&] { // clears earlier interrupts; from here on Ctrl-C stops the next input
     if (session.wasCancelled())
       session.clearCancel();
   };
@@ -142,11 +160,17 @@ int runRepl(const std::vector<std::string> &args, driver::Streams streams) {
         isCommand(*input) ? runCommand(prompt, *input) : prompt.run(prompt.nextName(), "", *input);
     streams.out << std::flush;
     streams.err << std::flush;
-    // A person has seen what was wrong; a script must be told.
+    // A person has seen the error; a script needs the exit code.
     if (!terminal && !fine)
       code = driver::kProgramHasErrors;
     ready();
   }
+  if (std::string problem = reader->problem(); !problem.empty()) {
+    streams.err << "mxc: cannot read standard input: " << problem << "\n";
+    return driver::kWrongUse;
+  }
+  if (!session.writeProfile())
+    return driver::kProgramHasErrors;
   return terminal ? driver::kFine : code;
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The prompt: `mxc` without a command.
+// The REPL: `mxc` without a command.
 //
-//   Repl         the loop: one input, what it gave, the next
-//   LineReader   where inputs come from: a terminal that can be edited, or lines of any file
-//   Inputs       when an input is complete; transcripts that are pasted
+//   Repl         the loop: one input, its result, the next
+//   LineReader   sources of inputs: an editable terminal, or lines of any file
+//   Inputs       detection of complete inputs; pasted transcripts
 //   History      inputs of earlier sessions, on disk
-//   Suggest      what Tab offers
-//   Undo         going back
-//   Reload       what of a changed file has to run again
-//   Commands     the table of `:commands`; Look-, Run- and FileCommands.cpp do them
+//   Suggest      Tab completion
+//   Undo         undo of inputs
+//   Reload       statements of a changed file that must run again
+//   Commands     the table of `:commands`; implemented in Look-, Run- and FileCommands.cpp
 #pragma once
 #include "Driver/Commands.h"
 

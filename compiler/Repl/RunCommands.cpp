@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Commands that run an input in a special way.
+// Commands that run an input: timing, comparison and single-stepping.
 #include "Driver/Compare.h"
 #include "Repl/Commands.h"
 #include "Repl/Figures.h"
@@ -55,7 +55,7 @@ bool timeInput(Prompt &prompt, const std::string &rest) {
     double graphs = compileSeconds(session) - before;
     compiling += graphs;
     first = std::max(0.0, first - graphs);
-    // What does something besides computing does it once.
+    // An input with side effects runs only once.
     constexpr uint8_t kOnce = sema::kFile | sema::kNet | sema::kPrint | sema::kExtern;
     constexpr double kEnough = 0.5;
     constexpr size_t kMostRuns = 10000;
@@ -100,11 +100,11 @@ bool compareInput(Prompt &prompt, const std::string &rest) {
   return fine;
 }
 
-// -------------------------------------------------------------------------------------- stepping
+// --------------------------------------------------------------------------------- single-stepping
 
 namespace {
 
-/// Stands before each statement of a running program and asks what to do.
+/// Single-stepping: stops before each statement of a running program and asks what to do.
 class Stepper {
 public:
   explicit Stepper(Prompt &prompt) : prompt(prompt) {}
@@ -166,7 +166,7 @@ private:
     return shown;
   }
 
-  /// What the last statement of this function made: registers that hold something new.
+  /// Shows the results of the last statement of this function: registers with a new value.
   void showChanges(mxrt::host::Vm &vm, uint32_t depth) {
     std::span<const mxrt::host::Value> registers = vm.registersAt(0);
     std::vector<uint64_t> now;

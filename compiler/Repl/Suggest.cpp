@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tab completion of commands, files and names.
 #include "Repl/Suggest.h"
 #include "Repl/Commands.h"
 #include "Repl/Inputs.h"
@@ -8,7 +10,8 @@
 namespace mx::repl {
 namespace {
 
-/// Where the text that is open at the end begins, behind its quote; npos if none is.
+/// The position behind the quote of a string literal that is open at the end; npos if there is
+/// none.
 size_t openText(const std::string &before) {
   size_t open = std::string::npos;
   for (size_t i = 0; i < before.size(); ++i) {
@@ -24,7 +27,7 @@ size_t openText(const std::string &before) {
   return open;
 }
 
-/// Files and folders whose path begins with what stands behind `begin`.
+/// Files and folders whose path starts with the text behind `begin`.
 sema::Completion files(const std::string &before, size_t begin) {
   namespace fs = std::filesystem;
   sema::Completion out;

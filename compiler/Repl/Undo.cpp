@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Undo of inputs with checkpoints of the session.
 #include "Repl/Undo.h"
 
 namespace mx::repl {
 namespace {
 
 constexpr size_t kMostSteps = 16;
-/// Tensors that only `:undo` could bring back are let go above this.
+/// Above this limit, tensors that only `:undo` could restore are released.
 constexpr int64_t kMostBytes = int64_t(256) << 20;
 
 bool sameNames(const sema::NamesMark &a, const sema::NamesMark &b) { return a.names == b.names; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Going back, input by input. A step remembers what names meant; what a variable held before it was
-// assigned to is remembered only while snapshots are on, because that keeps two copies of tensors
-// that would else be changed in place.
+// Undo, input by input. A step records the meaning of names. Old values of assigned variables are
+// recorded only while snapshots are on, because that keeps two copies of tensors that would
+// otherwise be updated in place.
 #pragma once
 #include "Driver/Session.h"
 #include <deque>
@@ -16,14 +16,14 @@ public:
   Undo(const Undo &) = delete;
   Undo &operator=(const Undo &) = delete;
 
-  /// Before an input: what to come back to.
+  /// Before an input: takes a checkpoint.
   void begin();
-  /// After it: a step that can be undone if it changed anything, else nothing. Frees what nothing
-  /// can reach any more.
+  /// After an input: records a step that can be undone if the input changed anything. Frees
+  /// everything unreachable.
   void end(bool succeeded, const std::string &text);
-  /// Takes the last step back. False if there is none.
+  /// Undoes the last step. False if there is none.
   bool undo();
-  /// Inputs that succeeded and were not taken back, in order.
+  /// Inputs that succeeded and were not undone, in order.
   const std::vector<std::string> &inputs() const { return succeeded; }
 
   bool keepsValues = false; ///< snapshots are on
@@ -34,7 +34,7 @@ private:
 
   struct Step {
     driver::Checkpoint before;
-    size_t inputs; ///< how many there were
+    size_t inputs; ///< number of inputs before
   };
   driver::Session &session;
   std::deque<Step> steps;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Atomic counters of the memory that calls of a variant take.
 #include "Run/CallBytes.h"
 
 namespace mx::run {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What calls of a variant really take, to be compared with its plan.
+// Actual memory use of calls of a variant, to be compared with its plan.
 #pragma once
 #include "mxrt/memory.h"
 #include <atomic>
 
 namespace mx::run {
 
-/// Any thread may add to it.
+/// Thread-safe.
 struct CallBytes {
   std::atomic<int64_t> calls{0};
-  std::atomic<int64_t> leased{0};  ///< by the call that leased most
-  std::atomic<int64_t> besides{0}; ///< by the call that took most from the allocator otherwise
+  std::atomic<int64_t> leased{0};  ///< max over the calls, from arenas
+  std::atomic<int64_t> besides{0}; ///< max over the calls, from the allocator otherwise
 
   void add(int64_t leasedNow, int64_t besidesNow);
 };
 
-/// The context of one call, with an allocator that counts the bytes that are out at once.
+/// The context of one call, with an allocator that tracks the bytes allocated at once.
 class CountedContext {
 public:
   explicit CountedContext(const mxrt_context &context);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Main program of an executable built by `mxc build --exe`: finds embedded kernels and graph code
+// (multi-versioned by CPU level), and runs the modules.
 #include "Run/GraphCalls.h"
 #include "Run/Interrupt.h"
 #include "Run/Program.h"
@@ -12,7 +15,7 @@
 namespace mx::run {
 namespace {
 
-/// The kernels that the program carries, the best that this CPU runs.
+/// The kernels embedded in the program; picks the best variant that this CPU supports.
 class CarriedKernels final : public mxrt::eager::KernelSource {
 public:
   CarriedKernels(const Program &program, int32_t level, const mxrt_allocator *allocator)
@@ -50,7 +53,7 @@ std::string showSizes(const Graph &graph, const int64_t *values, const char *equ
   return text;
 }
 
-/// Calls code that is there for the sizes; without any, the graph runs op by op.
+/// Calls the compiled variant for the sizes; without one, the graph runs op by op (eagerly).
 class CarriedHost final : public GraphCaller {
 public:
   CarriedHost(const mxrt::eager::EagerOptions &options, const Program &program, int32_t level,
@@ -96,7 +99,7 @@ protected:
 private:
   struct State {
     const Graph *graph = nullptr;
-    std::map<std::vector<int64_t>, BoundCode> bound; ///< without code: op by op
+    std::map<std::vector<int64_t>, BoundCode> bound; ///< null code: runs op by op
   };
 
   const Code *find(const Graph &graph, const std::vector<int64_t> &key) const {
@@ -107,7 +110,7 @@ private:
     return nullptr;
   }
 
-  /// Nobody made code for these sizes: says so, and is an error if there is no other way.
+  /// Reports that these sizes have no code, as an error if the graph cannot run eagerly.
   mxrt::Status missing(const Graph &graph, const std::vector<int64_t> &sizes,
                        const mxrt_place &place) {
     std::string there;
@@ -164,9 +167,18 @@ bool runModules(const Program &program, Machine &machine, CarriedHost &host) {
 } // namespace
 
 int runCarried(const Program &program, int argc, char **argv) {
+  fillStandardStreams();
   std::ios::sync_with_stdio(false);
   enum { kFine = 0, kProgramHasErrors = 1, kWrongUse = 2, kFault = 3 }; // as `mxc run`
   std::string self = argc > 0 ? argv[0] : program.name;
+  if (argc == 2 && (!std::strcmp(argv[1], "--help") || !std::strcmp(argv[1], "-h"))) {
+    std::cout << self << ": " << program.name << " as a program, which takes no arguments\n";
+    if (*program.options)
+      std::cout << "\nits options were built in:\n\n"
+                << program.options << "\nfor other values: " << program.command
+                << " -D name=value\n";
+    return finishOutput(std::cout, std::cerr) ? kFine : kProgramHasErrors;
+  }
   if (argc > 1) {
     std::cerr << self << ": `" << argv[1] << "`: this program takes no arguments\n"
               << "  = help: options get their values when it is built: `" << program.command
@@ -211,6 +223,7 @@ int runCarried(const Program &program, int argc, char **argv) {
     fine = runModules(program, machine, host);
   }
   machine.stop();
+  fine = fine && finishOutput(std::cout, std::cerr);
   return fine ? kFine : kProgramHasErrors;
 }
 

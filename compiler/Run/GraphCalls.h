@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of graphs whose code is there: arguments are handed over as buffers, the call is pushed to
-// the engine as one op, results become values again.
+// Calls of compiled graphs: arguments are passed as buffers, the call is pushed to the engine as
+// one op, and results become values again.
 #pragma once
 #include "Run/CallBytes.h"
 #include "Run/GraphCode.h"
@@ -14,8 +14,8 @@
 
 namespace mx::run {
 
-/// The arena of a call that has ended, for the next one of the same code, which then takes no
-/// lock of the pool. Any thread.
+/// The arena of a finished call, cached for the next call of the same code, which then does not
+/// lock the pool. Thread-safe.
 class SpareArena {
 public:
   SpareArena() = default;
@@ -32,7 +32,7 @@ public:
     state.store(State::Empty, std::memory_order_release);
     return true;
   }
-  /// False if there is one already: it goes back to its pool.
+  /// False if there is one already: the caller returns the arena to its pool.
   bool keep(const mxrt_arena &arena) {
     State expected = State::Empty;
     if (!state.compare_exchange_strong(expected, State::Busy, std::memory_order_acquire))
@@ -48,51 +48,53 @@ private:
   mxrt_arena kept = {};
 };
 
-/// Code for the sizes of a call: all that its calls have in common. Never changes, so that any
-/// thread may call it.
+/// Code bound to the sizes of a call: everything that its calls have in common. Immutable, so that
+/// any thread may call it.
 struct BoundCode {
   const Code *code = nullptr;
   std::vector<std::vector<int64_t>> shapes; ///< of the outputs
-  std::vector<int64_t> open;                ///< values of the sizes left open
-  std::vector<int64_t> outputOf; ///< of each input: the output that is written over it, or -1
-  bool isOver = false;           ///< there is such an input
-  CallBytes *taken = nullptr;    ///< what calls take is added to it; null: nobody counts
-  SpareArena *spare = nullptr;   ///< of calls that run at once; null: none is kept
+  std::vector<int64_t> open;                ///< values of the dynamic sizes
+  std::vector<int64_t> outputOf; ///< of each input: the output that overwrites it, or -1
+  bool isOver = false;           ///< whether there is such an input
+  CallBytes *taken = nullptr;    ///< accumulates the memory use of calls; null: not counted
+  SpareArena *spare = nullptr;   ///< of synchronous calls; null: no arena is kept
 };
-/// `sizes` are all of the graph.
+/// `sizes` are all sizes of the graph.
 void bindCode(const Code &code, std::span<const int64_t> sizes, BoundCode &out);
 
-/// The value of a size; 0 where a divisor is.
+/// Evaluates a size; 0 on division by zero.
 int64_t valueOf(const Size &size, std::span<const int64_t> sizes);
 
-/// An argument of a graph: a tensor, or a number of the host as bytes.
+/// An argument of a graph: a tensor, or a host number as bytes.
 struct GraphInput {
   mxrt_tensor *tensor = nullptr;
   uint64_t number = 0;
 };
 
-/// Issues a call. Inputs that an output is written over are that output. Any thread.
+/// Issues an asynchronous call. An input that an output overwrites must be that output.
+/// Thread-safe.
 mxrt::Status issueGraph(mxrt_runtime *runtime, const BoundCode &bound,
                         std::span<const GraphInput> inputs, std::span<mxrt_tensor *const> outputs,
                         const mxrt_place &place);
-/// Runs it here and now. `buffers` are the addresses of all inputs, then of all outputs; no output
-/// is written over an input. Any thread.
+/// Runs the call synchronously on this thread. `buffers` are the addresses of all inputs, then of
+/// all outputs; no output overwrites an input. Thread-safe.
 mxrt_status runGraphNow(mxrt_runtime *runtime, const BoundCode &bound, void *const *buffers,
                         const mxrt_place &place);
-/// A new tensor for output `index`.
+/// Creates a tensor for output `index`.
 mxrt::Status makeGraphOutput(mxrt_runtime *runtime, const BoundCode &bound, size_t index,
                              const mxrt_place &place, mxrt_tensor *&out);
 
-/// The eager executor with calls of graphs; who finds the code is up to what it is derived from.
+/// The eager executor with calls of graphs; subclasses find the code.
 class GraphCaller : public mxrt::eager::EagerHost {
 protected:
   using EagerHost::EagerHost;
   /// A call from host code, whose arguments are the sizes and then the values.
   mxrt::Status callGraph(const Graph &graph, const BoundCode &bound,
                          mxrt::host::Invocation &call);
-  /// Its sizes.
+  /// The sizes among its arguments.
   static std::vector<int64_t> sizesOf(const Graph &graph, const mxrt::host::Invocation &call);
-  /// An error if a size is above its bound; else the key of the variant: -1 for sizes left open.
+  /// An error if a size exceeds its bound; otherwise the key of the variant, with -1 for dynamic
+  /// sizes.
   mxrt::Status variantKey(const Graph &graph, std::span<const int64_t> sizes,
                           const mxrt_place &place, std::vector<int64_t> &key) const;
   mxrt::Status fail(mxrt_code code, const mxrt_place &place, const std::string &message) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs bound code, through the engine or at once. Nothing here knows the VM or changes what calls
-// share.
+// Runs bound graph code, asynchronously through the engine or synchronously. Independent of the VM;
+// does not modify state that calls share.
 #include "Run/GraphCalls.h"
 #include "mxrt/call.h"
 #include "mxrt/guard.h"
@@ -24,7 +24,7 @@ int64_t valueOf(const Size &size, std::span<const int64_t> sizes) {
     int64_t right = stack.back();
     stack.pop_back();
     int64_t &left = stack.back();
-    // Sizes that exist do not overflow: they were allocated.
+    // Sizes of existing tensors do not overflow: they were allocated.
     if (step == Size::Add)
       left = static_cast<int64_t>(static_cast<uint64_t>(left) + static_cast<uint64_t>(right));
     else if (step == Size::Multiply)
@@ -56,12 +56,13 @@ void bindCode(const Code &code, std::span<const int64_t> sizes, BoundCode &out) 
 
 namespace {
 
-/// An error for want of memory with what a graph needs, if that is known. Takes `status` over.
+/// Adds the memory needs of the graph, if known, to an out-of-memory error. Takes ownership of
+/// `status`.
 mxrt_status explain(mxrt_runtime *runtime, const char *needs, mxrt_status status) {
   mxrt_code code = mxrt_status_code(status);
   if (!needs || (code != MXRT_OUT_OF_MEMORY && code != MXRT_MEMORY_LIMIT))
     return status;
-  // The first line says what happened; whose memory it was is for the graph to say.
+  // The first line says what happened; the graph's notes say which memory it was.
   std::string message = mxrt_status_message(status);
   std::string what = message.substr(0, message.find(": "));
   std::string rest = message.substr(std::min(message.size(), what.size() + 2));
@@ -72,7 +73,7 @@ mxrt_status explain(mxrt_runtime *runtime, const char *needs, mxrt_status status
   return out;
 }
 
-/// Lists of a call that is on its way, on the stack unless they are long.
+/// Temporary lists of a call, on the stack unless they are long.
 template <size_t Bytes> struct Room {
   std::byte bytes[Bytes];
   std::pmr::monotonic_buffer_resource memory{bytes, Bytes};
@@ -83,11 +84,11 @@ template <size_t Bytes> struct Room {
   }
 };
 
-/// Arenas up to this size are kept for the next call: what the pool cannot hand to others is little.
+/// Arenas up to this size are kept for the next call: little memory is withheld from the pool.
 constexpr int64_t kSpareBytes = 64 << 10;
 
-/// Leases the memory of one call and runs it. `spare`, if there is one, may have it from an earlier
-/// call and keeps it.
+/// Leases the arenas of one call and runs it. `spare`, if given, may supply the arena of an earlier
+/// call and keeps it afterwards.
 mxrt_status runBuffers(const mxrt_context *context, const Code &code, CallBytes *taken,
                        SpareArena *spare, void *const *buffers, const int64_t *sizes) {
   if (code.guarded || code.arenaCount != 1 || code.arenas[0] > kSpareBytes)
@@ -120,7 +121,8 @@ mxrt_status runBuffers(const mxrt_context *context, const Code &code, CallBytes 
       int64_t leased = 0;
       for (const mxrt_arena &arena : arenas)
         leased += arena.bytes - (code.guarded && arena.base ? 2 * MXRT_GUARD_BYTES : 0);
-      taken->add(leased, counted.most());
+      // The error message of a failed call is not part of the plan.
+      taken->add(leased, status ? 0 : counted.most());
     } else {
       status = code.entry(context, buffers, sizes, bases.data());
     }
@@ -131,7 +133,7 @@ mxrt_status runBuffers(const mxrt_context *context, const Code &code, CallBytes 
   return status;
 }
 
-/// What the engine's op is given: a head, then the sizes, then two words a leaf: the index of its
+/// Payload of the engine op: a header, then the sizes, then two words per leaf: the index of its
 /// tensor, or -1 and its number.
 struct Flight {
   const Code *code;
@@ -168,7 +170,7 @@ mxrt::Status issueGraph(mxrt_runtime *runtime, const BoundCode &bound,
                 static_cast<uint32_t>(bound.open.size())};
   std::memcpy(words.data(), &flight, sizeof flight);
   words.insert(words.end(), bound.open.begin(), bound.open.end());
-  // An input that an output is written over is one of the writes.
+  // An input that an output overwrites counts as a write.
   auto reads = room.list<mxrt_tensor *>(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].tensor && bound.outputOf[i] < 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values of the VM and buffers of a variant: models and tuples become their tensors on the way in,
-// and are made again on the way out.
+// Conversion between values of the VM and buffers of a variant: flattens models and tuples into
+// tensors, and rebuilds them from the results.
 #include "Run/GraphCalls.h"
 #include "eager/TensorValue.h"
 #include "mxrt/call.h"
@@ -13,14 +13,14 @@ namespace mx::run {
 using namespace mxrt;
 using namespace mxrt::host;
 
-/// One call on its way: leaves of the arguments in order.
+/// One call in progress: the leaves of the arguments in order.
 struct GraphCaller::Call {
   std::byte room[1536];
   std::pmr::monotonic_buffer_resource memory{room, sizeof room};
   std::pmr::vector<GraphInput> inputs{&memory}; ///< tensors are borrowed
-  /// Of each leaf: the object through which alone its tensor can be reached, or null.
+  /// For each leaf: the object that holds the only reference to its tensor, or null.
   std::pmr::vector<ForeignObject *> owners{&memory};
-  std::pmr::vector<mxrt_tensor *> made{&memory}; ///< dense copies, and outputs: owned
+  std::pmr::vector<mxrt_tensor *> made{&memory}; ///< dense copies and outputs: owned
   std::pmr::vector<mxrt_tensor *> outputs{&memory};
   explicit Call(const Code &code) {
     inputs.reserve(static_cast<size_t>(code.inputCount));
@@ -66,7 +66,7 @@ mxrt::Status GraphCaller::flatten(const Part &part, const Value &value, Call &ca
     if (part.dtype == MXRT_F32)
       std::memcpy(&bits, &value.f, sizeof value.f);
     else
-      std::memcpy(&bits, &value.i, sizeof value.i); // integers little endian; f64 shares the room
+      std::memcpy(&bits, &value.i, sizeof value.i); // little endian; f64 shares the union
     call.inputs.push_back({nullptr, bits});
     call.owners.push_back(nullptr);
     return {};
@@ -108,14 +108,14 @@ mxrt::Status GraphCaller::flatten(const Part &part, const Value &value, Call &ca
   return {};
 }
 
-/// A tensor for an output that is written over an input: the input itself if nobody else can see
-/// it, else a copy. The graph reads the copy as well.
+/// The tensor of an output that overwrites an input (copy on write): the input itself if it is not
+/// shared, otherwise a copy. The graph reads the copy as well.
 mxrt::Status GraphCaller::takeOver(mxrt_tensor *&input, ForeignObject *owner, Call &call,
                                    const mxrt_place &place, mxrt_tensor *&out) {
   auto *data = static_cast<const char *>(mxrt_tensor_data(input));
   bool isAligned = reinterpret_cast<uintptr_t>(data) % MXRT_ALIGNMENT == 0;
   bool isMade = std::find(call.made.begin(), call.made.end(), input) != call.made.end();
-  if (isAligned && isMade) { // dense, for this call
+  if (isAligned && isMade) { // a dense copy made for this call
     out = input;
     return {};
   }
@@ -227,7 +227,7 @@ mxrt::Status GraphCaller::callGraph(const Graph &graph, const BoundCode &bound,
       !status.ok())
     return status;
 
-  // What changed goes back to its argument; the rest is the result.
+  // Updated values go back to their `mut` arguments; the rest is the result.
   Heap &heap = invocation.vm.heap();
   size_t next = 0;
   const Part *result = graph.results;

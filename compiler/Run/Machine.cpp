@@ -1,16 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Life cycle of the runtime and the VM: creation, the end of a run, and cancellation.
 #include "Run/Machine.h"
+#include "Run/Terminal.h"
 #include "host/Math.h"
 #include "mxrt/engine.h"
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <ctime>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 namespace mx::run {
 
 mxrt::Status writeOut(void *context, std::string_view text) {
   auto &out = *static_cast<std::ostream *>(context);
-  out << text << std::flush;
-  return {};
+  errno = 0;
+  if (out << text << std::flush)
+    return {};
+  int why = errno;
+  out.clear(); // the next line is a new attempt
+  return mxrt::Status(mxrt_status_make(nullptr, MXRT_FILE_ACCESS, {},
+                                       "what the program prints cannot be written: %s",
+                                       std::strerror(why ? why : EIO)));
+}
+
+bool finishOutput(std::ostream &out, std::ostream &err) {
+  errno = 0;
+  if (out.flush())
+    return true;
+  err << "error[R0601]: standard output cannot be written: " << std::strerror(errno ? errno : EIO)
+      << "\n";
+  return false;
+}
+
+static int64_t terminalColumns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 static void writeProgress(void *context, std::string_view text) {
@@ -60,6 +87,7 @@ bool Machine::start(mxrt::eager::EagerHost &host,
   dataOptions.showProgress = writeProgress;
   dataOptions.progressContext = &reporter.errors();
   dataOptions.onTerminal = options.onTerminal;
+  dataOptions.terminalColumns = terminalColumns;
   dataOptions.drawsOnTerminal = options.drawsOnTerminal;
   dataOptions.logFolder = options.logFolder.c_str();
   dataOptions.startSeconds =
@@ -100,11 +128,12 @@ bool Machine::finish(mxrt_status status, const std::function<std::string()> &mor
   if (!status)
     std::swap(status, late);
   mxrt_status_release(late);
-  // A program may have ended before it heard that it should: what it had issued was stopped.
+  // The program may have ended before it saw the cancellation, which stopped the work it had
+  // issued.
   if (!status && !wasCancelled())
     return true;
   std::string notes = more ? more() : "";
-  // Without a wish to stop it is the error of a value that an earlier input was stopped at.
+  // Without a cancel request this is a poisoned value: an earlier input was stopped at it.
   if (!status || (mxrt_status_code(status) == MXRT_CANCELLED && wasCancelled())) {
     mxrt_status_release(status);
     std::ostream &err = reporter.errors();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a host program runs on: a runtime, the VM and its native functions. A session of the
-// compiler has one, and so has an executable that `mxc build --exe` made.
+// Execution environment of a host program: a runtime, the VM and its native functions. A session of
+// the compiler has one, and so does an executable built by `mxc build --exe`.
 //
-// Thread rule: one thread at a time; only cancel() may be called from anywhere, also from a signal
+// Thread rule: one thread at a time. Only cancel() may be called from any thread, and from a signal
 // handler.
 #pragma once
 #include "Run/Report.h"
@@ -15,13 +15,13 @@
 namespace mx::run {
 
 struct MachineOptions {
-  bool sync = false; ///< every op is waited for before the next is issued
+  bool sync = false; ///< synchronous: waits for every op before the next is issued
   int64_t memoryLimit = 0;
   int32_t threads = 0; ///< 0: $MX_NUM_THREADS, or all
   bool uncheckedDivision = false;
-  bool onTerminal = false;      ///< bars are redrawn on one line
-  bool drawsOnTerminal = false; ///< what the program prints is seen by a person
-  std::string logFolder;        ///< for `log`; made when a program uses it
+  bool onTerminal = false;      ///< progress bars are redrawn on one line
+  bool drawsOnTerminal = false; ///< a person sees what the program prints
+  std::string logFolder;        ///< for `log`; created on first use
 };
 
 /// runs/NAME-DATE-TIME, where NAME is that of the program.
@@ -29,27 +29,27 @@ std::string defaultLogFolder(const std::string &program);
 
 class Machine {
 public:
-  /// Errors go to the reporter. There is no runtime() if it could not be made.
+  /// Errors go to the reporter. runtime() is null if creation failed.
   Machine(const MachineOptions &options, Reporter &reporter);
-  /// After the host, whose tensors are the runtime's.
+  /// Destroy it after the host, whose tensors belong to the runtime.
   ~Machine();
   Machine(const Machine &) = delete;
   Machine &operator=(const Machine &) = delete;
 
-  /// Makes the VM, with native functions of the language and those of `groups`. False after an
-  /// error. The host must live until stop().
+  /// Creates the VM, with native functions of the language and those of `groups`. Returns false
+  /// after an error. The host must live until stop().
   bool start(mxrt::eager::EagerHost &host,
              std::span<const mxrt::data::NativeGroup *const> groups);
-  /// Ends the VM; every program must be unloaded.
+  /// Destroys the VM; every program must be unloaded.
   void stop();
 
-  /// Ends a run: what was issued is waited for, and its first error is the run's. False after an
-  /// error, which was written. `more` gives notes in lines, before that.
+  /// Ends a run: waits for all issued work; its first error is the run's error. Returns false after
+  /// an error, which it has written. `more` provides note lines for that error.
   bool finish(mxrt_status status, const std::function<std::string()> &more = nullptr);
-  /// Writes the rest of the log; the table of its curves is shown.
+  /// Writes the rest of the log, and shows the table of its curves.
   bool finishLog();
 
-  /// Ends the running program at its next jump, call or kernel.
+  /// Stops the running program at its next jump, call or kernel.
   void cancel();
   bool wasCancelled() const { return machine && machine->cancelRequested(); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The program that `mxc build --exe` makes; compiler/Build writes mx_program.
+// main() of the program that `mxc build --exe` links; compiler/Build writes mx_program.
 #include "Run/Program.h"
 
 extern "C" const mx::run::Program mx_program;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A whole program as an executable carries it: bytecode, graphs, kernels, and the texts that errors
-// show. Constants that compiler/Build writes, so the layouts are those of C.
+// A whole program as embedded in an executable: bytecode, graphs, kernels, and the source text that
+// errors show. compiler/Build writes it as constants, so the layouts are those of C.
 #pragma once
 #include "Run/GraphCode.h"
 #include "data/DataHost.h"
@@ -22,7 +22,7 @@ struct Kernel {
   int64_t level;
 };
 
-/// The text of a file that places are in.
+/// The text of a source file that locations refer to.
 struct SourceText {
   const char *name, *text;
   int64_t size;
@@ -30,20 +30,21 @@ struct SourceText {
 
 struct Program {
   const char *name;    ///< of its file
-  const char *command; ///< that builds it again
+  const char *command; ///< that rebuilds it
   const char *cpus;    ///< that there is code for
-  int64_t leastLevel;  ///< of them
+  int64_t leastLevel;  ///< the lowest of them
   const Bytecode *modules;
-  int64_t moduleCount; ///< they run in this order
+  int64_t moduleCount; ///< modules run in this order
   const Graph *graphs;
-  int64_t graphCount; ///< in the order of their names
+  int64_t graphCount; ///< sorted by name
   const Kernel *kernels;
-  int64_t kernelCount; ///< in the order of keys, the best CPU first
+  int64_t kernelCount; ///< sorted by key, best CPU first
   const SourceText *sources;
   int64_t sourceCount;
   const mxrt::data::NativeGroup *const *natives;
   int64_t nativeCount;
   int64_t uncheckedDivision;
+  const char *options; ///< and the values it was built with, one per line
 };
 
 /// Runs a program as `mxc run` does; the exit code of the process.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Renders runtime errors as diagnostics with source locations and a traceback.
 #include "Run/Report.h"
 #include <cstdio>
 
@@ -36,6 +38,11 @@ void Reporter::report(mxrt_status status, const mxrt::host::Vm *vm, const std::s
       at = end + 1;
     }
   }
+  mxrt_code code = mxrt_status_code(status);
+  if (code == MXRT_INTERNAL || code == MXRT_HOST_BYTECODE || code == MXRT_HOST_TYPE) {
+    foundFault = true;
+    notes.push_back("this is a fault of mx itself: please report it with the program and the command");
+  }
   Span at = spanOf(mxrt_status_place(status)), seen = spanOf(mxrt_status_noticed_place(status));
   mxrt_status_release(status);
   if (!at.valid())
@@ -59,7 +66,7 @@ void Reporter::report(mxrt_status status, const mxrt::host::Vm *vm, const std::s
     else
       d.note(text);
   }
-  // Who called whom, innermost first; the first is the place itself.
+  // Call stack, innermost first; the first entry is the location itself.
   if (vm) {
     std::span<const mxrt::host::Place> stack = vm->traceback();
     for (size_t i = 1; i < stack.size() && i < 12; ++i)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Errors of a run, as the checker's messages look.
+// Errors of a run, formatted like the checker's diagnostics.
 #pragma once
 #include "Support/Diagnostic.h"
 #include "host/Vm.h"
@@ -14,12 +14,15 @@ public:
            const RenderOptions &render)
       : sources(sources), diags(diags), err(err), render(render) {}
 
-  /// Writes what was reported so far.
+  /// Writes the diagnostics reported so far.
   void flush();
-  /// Writes an error: the place that issued the work, and the place that noticed if it is another.
-  /// Takes `status` over. `vm`: it came out of this one; else null. `more` are notes in lines.
+  /// Writes an error: the location that issued the work, and the location that noticed it if that
+  /// differs. Takes ownership of `status`. `vm`: the VM it came from, or null. `more` are note
+  /// lines.
   void report(mxrt_status status, const mxrt::host::Vm *vm, const std::string &more = "");
   Span spanOf(const mxrt_place &place) const;
+  /// Whether an error was a bug in mx itself, not in the program.
+  bool sawFault() const { return foundFault; }
   Diagnostics &diagnostics() { return diags; }
   std::ostream &errors() { return err; }
 
@@ -28,6 +31,7 @@ private:
   Diagnostics &diags;
   std::ostream &err;
   const RenderOptions &render;
+  bool foundFault = false;
 };
 
 } // namespace mx::run

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What of a terminal a program may use.
+// Terminal capabilities that a program may use.
 #pragma once
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
+#include <ostream>
 #include <unistd.h>
 
 namespace mx::run {
 
 struct Terminal {
   bool colour = false; ///< messages in colours
-  bool bars = false;   ///< bars are redrawn on one line
-  bool draws = false;  ///< what is printed is seen by a person
+  bool bars = false;   ///< progress bars are redrawn on one line
+  bool draws = false;  ///< a person sees what is printed
 
   static Terminal look() {
     const char *noColour = std::getenv("NO_COLOR"), *term = std::getenv("TERM");
@@ -23,5 +26,21 @@ struct Terminal {
     return out;
   }
 };
+
+/// Opening a file returns the lowest free descriptor. If a standard stream is closed, that would be
+/// its descriptor, and printed text would end up in the file. Call this before opening anything.
+/// Writing to such a stream, or reading from it, fails as if it were still closed.
+inline void fillStandardStreams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) < 0 && errno == EBADF) {
+      int made = open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+      if (made >= 0 && made != stream) // without /dev/null, or with a lower one still closed
+        close(made);
+    }
+}
+
+/// At the end of a command: flushes standard output. Returns false, with the reason written, if
+/// that fails.
+bool finishOutput(std::ostream &out, std::ostream &err);
 
 } // namespace mx::run

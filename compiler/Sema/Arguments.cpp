@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arguments and parameters: which goes where, and which may be changed.
+// Argument matching: maps arguments to parameters, and checks which of them may be mutated (`mut`).
 #include "Sema/Sema.h"
 #include "Support/Suggest.h"
 #include <algorithm>
@@ -15,7 +15,7 @@ bool Sema::matchArguments(const std::string &name, std::vector<ParamInfo> &param
   auto isRng = [](const ParamInfo &p) {
     return p.type && p.type->is(Kind::Nominal) && p.type->nominal->name == "Rng";
   };
-  // `normal(rng, [3])`: it is meant for the generator, and lacks its `mut`.
+  // `normal(rng, [3])`: the argument is meant as the generator and lacks `mut`.
   auto namesRng = [&](const Expr *e) {
     auto *n = as<Name>(e);
     Symbol *s = n ? lookup(n->text) : nullptr;
@@ -53,7 +53,7 @@ bool Sema::matchArguments(const std::string &name, std::vector<ParamInfo> &param
         continue;
       }
     } else {
-      // A generator may be left out: then the ambient one is used.
+      // A generator may be omitted. The ambient one is used then.
       while (cursor < params.size() && params[cursor].isMut && params[cursor].fromContext &&
              isRng(params[cursor]) && !a.isMut && !namesRng(a.expr))
         ++cursor;

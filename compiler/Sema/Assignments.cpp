@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `x = v`, `x += v`, `x[i] = v`: what may be assigned, and what a loop may carry (E0501).
+// Type checking of assignments (`x = v`, `x += v`, `x[i] = v`): which lvalues are assignable, and
+// loop-carried variables (E0501).
 #include "Sema/Sema.h"
 #include <algorithm>
 
@@ -46,7 +47,7 @@ void Sema::checkAssign(Assign *a) {
   const Value *value = check(a->value);
   if (target->type->isError() || value->type->isError())
     return;
-  // `model -= gradient` changes parameters only.
+  // `model -= gradient` updates parameters only.
   bool model = target->type->is(Kind::TypeVar) ||
                (target->type->is(Kind::Nominal) && target->type->nominal->isModel);
   if (model && value->type->is(Kind::Grad) &&
@@ -63,7 +64,7 @@ void Sema::checkAssign(Assign *a) {
   Value result = arithmeticOn(plain.at(a->op), *target, *value, a->target, a->value, a->opSpan);
   if (result.type->isError())
     return;
-  // An update keeps the element type and the shape of what is updated.
+  // A compound assignment keeps the element type and the shape of its target.
   assignTo(a->target, result, a->value, a);
 }
 
@@ -99,7 +100,7 @@ void Sema::assignTo(Expr *target, const Value &value, Expr *valueExpr, const Ass
   Symbol *root = rootSymbol(target);
   if (!place->mutablePlace) {
     std::string name(root ? root->name : std::string_view("it"));
-    // `x.T` and `x.shape` of a `var` are computed, not kept: there is nothing to write to.
+    // `x.T` and `x.shape` of a `var` are computed, not stored. They are not lvalues.
     bool computed = root && root->kind == SymbolKind::Variable && root->bind == BindKind::Var;
     if (!root || computed ||
         (root->kind != SymbolKind::Variable && root->kind != SymbolKind::Field)) {
@@ -138,6 +139,9 @@ void Sema::assignTo(Expr *target, const Value &value, Expr *valueExpr, const Ass
                                  "`" + textOf(target) + "` is " + show(*place) +
                                      ", it cannot become " + show(value));
     d.caret(show(value));
+    if (mismatch.axis >= 0 && dims.print(mismatch.want) == dims.print(mismatch.have))
+      d.note("dimension " + std::to_string(mismatch.axis) + ": " + dims.print(mismatch.want) +
+             ownersNote(mismatch.want, mismatch.have));
     if (root && root->span.valid() && name)
       d.label(root->span, show(*place) + " from here on");
     if (place->type->isTensor() && value.type->isTensor() &&
@@ -151,11 +155,14 @@ void Sema::assignTo(Expr *target, const Value &value, Expr *valueExpr, const Ass
       d.help("convert it: `" + types.print(place->type->elem) + "(" + textOf(valueExpr) + ")`");
     return;
   }
-  if (root && root->kind == SymbolKind::Variable && !value.host)
+  // A variable of an earlier input is already compiled. It stays on the host, and an assignment
+  // waits for the value.
+  bool isSettled = root && root->isModuleLevel && root->span.file != target->span.file;
+  if (root && root->kind == SymbolKind::Variable && !value.host && !isSettled)
     root->value.host = false;
 }
 
-/// E0501: a variable that lives across turns keeps one type.
+/// E0501: a loop-carried variable keeps one type in all iterations.
 void Sema::carryMismatch(Symbol *variable, const Type *have, Expr *value, const Assign *whole) {
   Diagnostic &d =
       diags.report(Code::E0501, value->outerSpan,
@@ -171,7 +178,8 @@ void Sema::carryMismatch(Symbol *variable, const Type *have, Expr *value, const 
   if (loop)
     d.show({loop->span.file, loop->span.begin, loop->span.begin});
   d.note("a variable that lives across turns keeps one type, so that its memory can be planned");
-  // `h = concat(h, piece, axis=…)` in `for t in 0..T`: collect the pieces in a tensor made before.
+  // `h = concat(h, piece, axis=…)` in `for t in 0..T`: suggests a tensor that is allocated before
+  // the loop.
   auto *call = as<Call>(value);
   auto *callee = call ? as<Name>(call->callee) : nullptr;
   auto *over = loop ? as<For>(loop) : nullptr;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Code completion and name lookup for the REPL and editors.
 #include "Sema/Assist.h"
 #include "Sema/Sema.h"
 #include "Support/Suggest.h"
 #include <algorithm>
+#include <filesystem>
 
 namespace mx::sema {
 using namespace ast;
@@ -11,7 +14,7 @@ namespace {
 
 bool isWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-/// A look at the session from its top level; leaves no reports behind.
+/// A read-only view of the session from its top level. Leaves no diagnostics behind.
 class Look {
 public:
   explicit Look(Sema &sema) : sema(sema), reported(sema.diags.all().size()) {
@@ -29,7 +32,8 @@ public:
     sema.diags.truncate(reported);
   }
 
-  /// The value of an expression as far as the checker knows it; null if it is not right.
+  /// The value of an expression as far as the checker knows it; null if the expression has an
+  /// error.
   const Value *valueOf(std::string_view text) {
     const SourceFile &file = sema.sources.add("<look>", "", std::string(text) + "\n");
     LexedSource lexed = lex(file, sema.diags);
@@ -73,7 +77,7 @@ std::string typeOf(Sema &sema, Symbol *symbol) {
   }
 }
 
-/// Where the operand before `end` starts: names, members, calls and indices.
+/// The start position of the operand that ends at `end`: names, members, calls and indices.
 size_t operandStart(std::string_view text, size_t end) {
   size_t at = end;
   while (at > 0) {
@@ -132,8 +136,9 @@ public:
   }
 
   Completion run() {
-    if (out.begin > 0 && text[out.begin - 1] == '.' &&
-        !(out.begin > 1 && text[out.begin - 2] == '.')) {
+    if (imports()) {
+    } else if (out.begin > 0 && text[out.begin - 1] == '.' &&
+               !(out.begin > 1 && text[out.begin - 2] == '.')) {
       members();
     } else {
       parameters();
@@ -159,6 +164,58 @@ private:
       add(name, typeOf(sema, symbol));
   }
 
+  /// `import nn`, `from nn import relu`: completes modules and names of modules. False elsewhere.
+  bool imports() {
+    size_t start = text.substr(0, out.begin).find_last_of("\n;") + 1; // 0 if there is none
+    start = std::min(text.find_first_not_of(" \t", start), out.begin);
+    std::string_view line = text.substr(start, out.begin - start);
+    constexpr std::string_view kFrom = "from ", kImport = "import ";
+    bool isFrom = line.starts_with(kFrom);
+    if (!isFrom && !line.starts_with(kImport))
+      return false;
+    size_t names = isFrom ? line.find(" import ") : std::string_view::npos;
+    if (names == std::string_view::npos) {
+      // `nn.con`: the folder of the module before the dot
+      std::string_view path = line.substr(line.find_last_of(" ,") + 1);
+      if (path.find(" as ") == std::string_view::npos)
+        modules(path);
+      return true;
+    }
+    std::string_view name = line.substr(kFrom.size(), names - kFrom.size());
+    name = name.substr(std::min(name.find_first_not_of(' '), name.size()));
+    name = name.substr(0, name.find_last_not_of(' ') + 1);
+    if (ModuleInfo *module =
+            name.empty() ? nullptr
+                         : sema.loadModule(std::string(name), {}, sema.folderOf(sema.session)))
+      offerNames(*module);
+    return true;
+  }
+
+  /// Modules below `path`, which ends in a dot unless it is empty. Searches the session's folder
+  /// and the library.
+  void modules(std::string_view path) {
+    namespace fs = std::filesystem;
+    std::string below(path);
+    std::replace(below.begin(), below.end(), '.', '/');
+    std::string beside = sema.folderOf(sema.session);
+    for (const std::string &folder :
+         {beside.empty() ? std::string(".") : beside, sema.options.stdlib}) {
+      std::error_code problem;
+      if (folder.empty())
+        continue;
+      for (fs::directory_iterator at(fs::path(folder) / below, problem), end; !problem && at != end;
+           at.increment(problem))
+        if (at->path().extension() == ".mx" && at->path().stem() != "prelude")
+          add(at->path().stem().string(), "module");
+    }
+  }
+
+  void offerNames(ModuleInfo &module) {
+    for (auto &[name, symbol] : module.scope.names)
+      if (symbol->home == &module || (module.isStd && symbol->home && symbol->home->isStd))
+        add(symbol, name);
+  }
+
   void members() {
     size_t dot = out.begin - 1, start = operandStart(text, dot);
     const Value *object = look.valueOf(text.substr(start, dot - start));
@@ -166,10 +223,7 @@ private:
       return;
     const Type *t = object->type;
     if (t->is(Kind::Module)) {
-      ModuleInfo &module = *t->module;
-      for (auto &[name, symbol] : module.scope.names)
-        if (symbol->home == &module || (module.isStd && symbol->home && symbol->home->isStd))
-          add(symbol, name);
+      offerNames(*t->module);
       return;
     }
     if (t->isTensor())
@@ -200,6 +254,15 @@ private:
       return;
     size_t start = operandStart(text, open);
     std::string_view callee = text.substr(start, open - start);
+    if (callee.ends_with(']')) { // `Dense[3, 2](`
+      int depth = 0;
+      size_t at = callee.size();
+      do {
+        --at;
+        depth += callee[at] == ']' ? 1 : callee[at] == '[' ? -1 : 0;
+      } while (depth != 0 && at > 0);
+      callee = callee.substr(0, at);
+    }
     auto offer = [&](const std::vector<ParamInfo> &params) {
       for (const ParamInfo &p : params)
         if (p.name != "self")
@@ -234,7 +297,7 @@ private:
 
   void names() {
     for (Scope *scope = sema.context->scope; scope; scope = scope->parent) {
-      // Looking at a builtin reads its signature, so the table is not walked while that happens.
+      // Visiting a builtin parses its signature, so the table is not iterated over meanwhile.
       std::vector<std::pair<std::string_view, Symbol *>> found;
       for (auto &[name, symbol] : scope->names)
         if (name.starts_with(word))
@@ -249,7 +312,7 @@ private:
     for (const char *keyword : kKeywords)
       if (!word.empty())
         add(keyword, "");
-    // Sizes and parameters of what is being written.
+    // Sizes and parameters of the declaration that is being written.
     for (size_t i = 0; i < out.begin;) {
       size_t end = i;
       while (end < out.begin && isWord(text[end]))
@@ -261,7 +324,7 @@ private:
   }
 
 public:
-  /// What `name` or `module.name` stands for; null if nothing, or a field.
+  /// The symbol that `name` or `module.name` refers to; null if there is none, or if it is a field.
   static Symbol *symbolOf(Sema &sema, std::string_view path) {
     Symbol *found = nullptr;
     for (size_t at = 0; at <= path.size();) {
@@ -290,7 +353,7 @@ private:
   Completion out;
 };
 
-/// `## text` without the marks.
+/// `## text` without the comment markers.
 std::string plainDoc(std::string_view doc) {
   std::string out;
   for (size_t at = 0; at < doc.size();) {
@@ -308,10 +371,23 @@ std::string plainDoc(std::string_view doc) {
   return out;
 }
 
+/// `(x: f32[N], lr: f32 = 0.1) -> f32[N]`: the signature from the caller's view.
+std::string callText(Sema &sema, const FunctionInfo &f) {
+  std::string text = "(";
+  for (const ParamInfo &p : f.params)
+    text += (&p == &f.params[0] ? "" : ", ") + std::string(p.isMut ? "mut " : "") +
+            (p.isStatic ? "static " : "") + p.name + ": " + sema.show(p.type) +
+            (p.defaultValue  ? " = " + sema.textOf(p.defaultValue)
+             : p.fromContext ? " = _"
+                             : "");
+  text += ")";
+  return f.result && !f.result->is(Kind::Nothing) ? text + " -> " + sema.show(f.result) : text;
+}
+
 Meaning meaningOf(Sema &sema, FunctionInfo &f) {
   sema.resolveSignature(f);
   Meaning out;
-  out.title = std::string(f.isGraph() ? "graph fn " : "fn ") + f.name + sema.signatureText(f);
+  out.title = std::string(f.isGraph() ? "graph fn " : "fn ") + f.name + callText(sema, f);
   if (f.primitive) {
     out.doc = plainDoc(f.primitive->doc);
   } else if (f.syntax) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the generic names of a callee stand for, found from arguments, defaults and static values.
+// Generic argument deduction: binds the generic names of a callee from arguments, defaults and
+// static values.
 #include "Sema/Sema.h"
 #include <algorithm>
 #include <functional>
@@ -53,7 +54,30 @@ bool Sema::isClosed(const Type *type, const CallState &state) {
   return closed(type);
 }
 
-/// Binds a `static` parameter to what is known of its argument. False after a report.
+/// Converts a constant to the value of a `static` parameter that is not a size.
+static bool constantOf(const TypeContext &types, const ParamInfo &p, const Value &v, StaticValue &s) {
+  if (v.constant == Value::BoolConstant) {
+    s.kind = StaticValue::Bool;
+    s.flag = v.flag;
+  } else if (v.constant == Value::StringConstant) {
+    s.kind = StaticValue::Str;
+    s.text = std::string(v.text);
+  } else if (v.constant == Value::FloatConstant) {
+    s.kind = StaticValue::Float;
+    s.number = v.number;
+  } else if (v.dim && v.dim.constant() && p.type->isScalar() && types.isFloat(p.type->elem)) {
+    s.kind = StaticValue::Float;
+    s.number = static_cast<double>(*v.dim.constant());
+  } else if (v.type->is(Kind::Dtype)) {
+    s.kind = StaticValue::Elem;
+    s.elem = v.type->elem;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// Binds a `static` parameter to the known value of its argument. False after a report.
 bool Sema::bindStatic(const ParamInfo &p, const Value &v, Expr *e, CallState &state) {
   if (v.type->isError())
     return false;
@@ -80,23 +104,10 @@ bool Sema::bindStatic(const ParamInfo &p, const Value &v, Expr *e, CallState &st
   if (!p.isStatic)
     return true;
   StaticValue s;
-  if (v.constant == Value::BoolConstant) {
-    s.kind = StaticValue::Bool;
-    s.flag = v.flag;
-  } else if (v.constant == Value::StringConstant) {
-    s.kind = StaticValue::Str;
-    s.text = std::string(v.text);
-  } else if (v.constant == Value::FloatConstant) {
-    s.kind = StaticValue::Float;
-    s.number = v.number;
-  } else if (v.dim && v.dim.constant() && p.type->isScalar() && types.isFloat(p.type->elem)) {
-    s.kind = StaticValue::Float;
-    s.number = static_cast<double>(*v.dim.constant());
-  } else if (v.type->is(Kind::Dtype)) {
-    s.kind = StaticValue::Elem;
-    s.elem = v.type->elem;
-  } else if (v.root && v.root->isStatic) {
-    s.kind = StaticValue::Open; // a static parameter passed on
+  bool isPassedOn = v.root && v.root->isStatic;
+  if (constantOf(types, p, v, s) || isPassedOn) {
+    if (s.kind == StaticValue::None)
+      s.kind = StaticValue::Open;
   } else if (v.type->is(Kind::Shape) || v.type->is(Kind::Axes) || v.host) {
     s.kind = StaticValue::Open;
     if (v.root && v.root->bind == BindKind::Var) {
@@ -124,7 +135,7 @@ const Value *Sema::checkDefault(const ParamInfo &p, Scope *scope, ModuleInfo *mo
   return v;
 }
 
-/// The value of a default, in the callee's own names, then in the caller's.
+/// The value of a default: first in the callee's names, then in the caller's.
 void Sema::bindDefault(const ParamInfo &p, Scope *scope, ModuleInfo *module, CallState &state) {
   const Value *v = checkDefault(p, scope, module);
   if (v->type->isError())
@@ -137,17 +148,14 @@ void Sema::bindDefault(const ParamInfo &p, Scope *scope, ModuleInfo *module, Cal
   if (p.value.kind == StaticValue::Int) {
     if (auto id = dims.asSymbol(p.value.dim); id && v->dim)
       state.bindings.dims[*id] = dims.substitute(v->dim, state.bindings.dims);
-  } else if (p.isStatic && p.value.kind == StaticValue::Open &&
-             v->constant == Value::BoolConstant) {
-    StaticValue s;
-    s.kind = StaticValue::Bool;
-    s.flag = v->flag;
+  } else if (StaticValue s;
+             p.isStatic && p.value.kind == StaticValue::Open && constantOf(types, p, *v, s)) {
     state.bindings.statics[p.value.variable] = s;
   }
 }
 
-/// Checks the arguments of matched parameters and finds what the generic names stand for. Literals
-/// come last: they take the element type the others have fixed. False after a report.
+/// Checks the arguments of matched parameters and deduces the generic names. Literals come last:
+/// they take the element type that the other arguments determined. False after a report.
 bool Sema::bindArguments(std::vector<ParamInfo> &params, std::vector<Arg> &args,
                          const std::vector<int> &slots, CallState &state) {
   bool ok = true;
@@ -202,9 +210,14 @@ bool Sema::bindArguments(std::vector<ParamInfo> &params, std::vector<Arg> &args,
         elem = it->second;
       } else if (state.openElems.count(elem.variableId())) {
         Elem own = v->type->elem;
-        if (!types.elemFits(own, types.elemVariable(elem.variableId()).kind) &&
-            types.elemVariable(elem.variableId()).kind == ElemKind::Float)
+        ElemKind kind = types.elemVariable(elem.variableId()).kind;
+        if (!types.elemFits(own, kind) && kind == ElemKind::Float)
           own = ElementType::F32;
+        if (!types.elemFits(own, kind)) { // `bit_not(1.5)`
+          argumentMismatch(state, params[p], a, params[p].type);
+          ok = false;
+          continue;
+        }
         state.bindings.elems[elem.variableId()] = own;
         elem = own;
       }
@@ -223,7 +236,7 @@ bool Sema::bindArguments(std::vector<ParamInfo> &params, std::vector<Arg> &args,
   return ok;
 }
 
-/// Do unbound names of the callee show up in the result?
+/// Whether the result contains no unbound name of the callee.
 bool Sema::isClosedResult(const Type *result, const CallState &state, const FunctionInfo &f) {
   CallState open = state;
   for (auto &entry : state.bindings.dims)
@@ -235,7 +248,7 @@ bool Sema::isClosedResult(const Type *result, const CallState &state, const Func
   for (auto &entry : state.bindings.types)
     open.openTypes.erase(entry.first);
   open.openStatics.clear();
-  // Inside its own body a function's names are real sizes, not open ones.
+  // Inside its own body, the generic names of a function are fixed sizes, not open ones.
   for (FunctionInfo *g = context->function; g; g = g->enclosing)
     if (g == &f)
       return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shapes, devices and element types of two operands: what fits, and what to say when it does not
-// (S11, S12, S16).
+// Broadcasting and promotion: shapes, devices and element types of two operands, with the
+// diagnostics of a mismatch (S11, S12, S16).
 #include "Sema/Sema.h"
 #include <algorithm>
 
@@ -72,7 +72,7 @@ Elem Sema::commonElem(const std::string &op, const Value &l, const Value &r, Exp
     d.help("to compute in " + types.print(l.type->elem) + " write `" + operandText(left) + " " +
            op + " " + wrap(l.type->elem, right) + "`");
   };
-  // The wider type first: that way nothing is lost.
+  // The wider type comes first, so that the conversion loses no precision.
   auto weight = [&](Elem e) {
     return e.isVariable()
                ? 0
@@ -89,7 +89,8 @@ Elem Sema::commonElem(const std::string &op, const Value &l, const Value &r, Exp
 }
 
 void Sema::addConditions(const std::vector<DimCondition> &conditions, Span span) {
-  // What could not be decided is checked where sizes are known; a function hands it on to callers.
+  // Undecided conditions are checked at run time, where sizes are known. A function passes them on
+  // to its callers.
   for (DimCondition c : conditions) {
     c.span = span;
     facts().assume(c);
@@ -109,7 +110,8 @@ void Sema::addConditions(const std::vector<DimCondition> &conditions, Span span)
   }
 }
 
-/// If a reduction inside `low` had kept its dimension it would fit: "sum(axis=1, keep=true) is …".
+/// Whether a reduction inside `low` would broadcast with its dimension kept: "sum(axis=1,
+/// keep=true) is …".
 std::string Sema::keepHelp(Expr *low, const Shape &high) {
   for (Expr *e = low; e;) {
     auto *call = as<Call>(e);
@@ -179,7 +181,7 @@ std::optional<Shape> Sema::broadcast(const std::string &op, const Value &l, cons
     std::string sizes;
     for (const Axis &axis : low.type->shape)
       sizes += (sizes.empty() ? "" : ", ") + dims.print(axis.dim);
-    // Does the ordinary, right-aligned reading stretch a 1?
+    // Whether right-aligned broadcasting would broadcast a dimension of size 1.
     std::string stretched;
     for (size_t i = 0; i < low.type->shape.size(); ++i)
       if (high.type->shape[extra + i].dim.isConstant(1) && !low.type->shape[i].dim.isConstant(1))
@@ -234,7 +236,7 @@ std::optional<Shape> Sema::broadcast(const std::string &op, const Value &l, cons
 Device Sema::commonDevice(const std::string &op, const Value &l, const Value &r, Expr *left,
                           Expr *right, Span opSpan) {
   if (context->device)
-    return context->device; // inside `on`: what lives elsewhere is copied in
+    return context->device; // inside `on`: operands on other devices are copied in
   Device a = l.type->device, b = r.type->device;
   if (!a || !b || a == b || l.type->shape.empty() || r.type->shape.empty())
     return a && !l.type->shape.empty() ? a : b ? b : a;

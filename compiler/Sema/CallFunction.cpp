@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A call of a function or method: its signature is matched, its conditions are demanded, its
-// effects are noted, and the type of its result is worked out.
+// Type checking of calls of functions and methods: matches the signature, demands the conditions,
+// records the effects and infers the result type.
 #include "Sema/Sema.h"
 #include <algorithm>
+#include <functional>
 
 namespace mx::sema {
 using namespace ast;
@@ -33,7 +34,7 @@ Value Sema::callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverV
     if (handled) {
       if (!v.type->isError()) {
         addCallEffects(f, calleeSpan, spelled);
-        // Builtins that take any number of arguments: later stages read them as written.
+        // Variadic builtins: later stages read the arguments as written.
         calls.emplace_back();
         calls.back().target = CallInfo::Primitive;
         calls.back().function = &f;
@@ -54,7 +55,7 @@ Value Sema::callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverV
   if (f.owner && receiverValue && receiverValue->type->is(Kind::Nominal) &&
       receiverValue->type->nominal == f.owner)
     state.bindings = bindingsOf(receiverValue->type);
-  // The names of the model are known from the receiver; only the function's own are open.
+  // The receiver determines the model's generic names. Only the function's own are open.
   std::vector<ParamInfo> params = f.params;
   for (ParamInfo &p : params)
     p.type = types.substitute(p.type, state.bindings);
@@ -73,7 +74,7 @@ Value Sema::callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverV
   checkOverlap(params, args, slots);
   if (!ok)
     return errorValue();
-  // What is still open may follow from what is expected; then come the defaults.
+  // The expected type may bind names that are still open. Defaults come after it.
   if (expected && !expected->isError() &&
       !isClosed(types.substitute(declaredResult, state.bindings), state)) {
     CallState trial = state;
@@ -91,7 +92,7 @@ Value Sema::callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverV
     if (param.defaultValue &&
         (param.isStatic || param.type->is(Kind::Dtype) || param.value.kind == StaticValue::Int))
       bindDefault(param, f.paramScope, f.module, state);
-    if (param.fromContext && param.isMut) // an Rng left out: the ambient one
+    if (param.fromContext && param.isMut) // an omitted Rng: the ambient one
       addEffect(kRand, calleeSpan, spelled, "", nullptr);
   }
   for (auto &[want, have] : std::vector<std::pair<Dim, Dim>>(std::move(state.deferred))) {
@@ -121,28 +122,38 @@ Value Sema::callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverV
            "([2, 3])`, or write the type: `let x: f32[2, 3] = " + textOf(whole->span) + "`");
     return errorValue();
   }
-  for (const Axis &axis : result->shape)
-    if (!axis.isPack() && (!axis.dim || (axis.dim.constant() && *axis.dim.constant() < 0))) {
-      diags
-          .report(Code::E0308, whole->span,
-                  "the result of `" + spelled + "` would have a size of " +
-                      (axis.dim ? dims.print(axis.dim) : "?"))
-          .note("the input is too small for this operation");
-      return errorValue();
-    }
+  // A size of the result, or of a part of it, that is known to be negative or too large.
+  std::function<std::optional<std::string>(const Type *)> impossible =
+      [&](const Type *t) -> std::optional<std::string> {
+    for (const Axis &axis : t->shape)
+      if (!axis.isPack() && (!axis.dim || (axis.dim.constant() && *axis.dim.constant() < 0)))
+        return "a size of " + (axis.dim ? dims.print(axis.dim) : "?");
+    if (t->is(Kind::Array) && t->count && t->count.constant() && *t->count.constant() < 0)
+      return dims.print(t->count) + " elements";
+    if (t->is(Kind::Tuple))
+      for (const Type *part : t->parts)
+        if (auto found = impossible(part))
+          return found;
+    return t->is(Kind::Array) && t->element ? impossible(t->element) : std::nullopt;
+  };
+  if (auto found = impossible(result)) {
+    diags.report(Code::E0308, whole->span, "the result of `" + spelled + "` would have " + *found)
+        .note("the input is too small for this operation");
+    return errorValue();
+  }
   size_t reports = diags.errorCount();
   for (const Requirement &r : std::vector<Requirement>(f.requirements))
     demand(r, state.bindings, calleeSpan, spelled);
   if (f.owner && receiverValue && receiverValue->type->is(Kind::Nominal) && receiver) {
-    // What the type itself requires was checked when the value was made.
+    // The requirements of the type itself were checked when the value was constructed.
   }
   if (diags.errorCount() != reports)
     return errorValue();
   if (receiverValue && f.owner)
     checkReceiver(f, receiver, *receiverValue, f.params, args, slots, calleeSpan);
   addCallEffects(f, calleeSpan, spelled);
-  // Where the result lives.
-  bool moves = f.primitive && f.primitive->rule == ShapeRule::DeviceOf; // `x.to(d)` says where
+  // Placement of the result.
+  bool moves = f.primitive && f.primitive->rule == ShapeRule::DeviceOf; // `x.to(d)` has its device
   Device device = moves ? result->device : f.resultDevice ? f.resultDevice : context->device;
   if (!device && !moves) {
     Device found =

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a call means: a function, a method, a builtin, a conversion, a construction, a model
-// applied.
+// Call resolution: function, method, builtin, conversion, construction, or application of a model.
 #include "Sema/Sema.h"
 #include "Support/Suggest.h"
 #include <algorithm>
@@ -37,7 +36,7 @@ FunctionInfo *Sema::findFreeFunction(std::string_view name, const Type *first) {
       first->is(Kind::Dataset) || first->is(Kind::Loader); // `set.take(n)` is not `take(x, index)`
   if (Symbol *s = ofData ? nullptr : lookupFunction(name))
     return s->functions[0];
-  // The module that made a type offers its functions too: `set.shard(0, 2)` needs no import.
+  // The module that defines a type offers its functions too: `set.shard(0, 2)` needs no import.
   ModuleInfo *home = nullptr;
   if (first->is(Kind::Nominal))
     home = first->nominal->module;
@@ -88,7 +87,7 @@ Value Sema::callExpr(Expr *callee, std::vector<Arg> args, Expr *whole, Span args
     name->symbol = symbol;
     symbol->used = true;
   } else if (auto *member = as<Member>(callee)) {
-    // A name of a module, or a member of a value.
+    // A member of a module, or of a value.
     auto *base = as<Name>(member->object);
     Symbol *module = base ? lookup(base->text) : nullptr;
     if (module && module->kind == SymbolKind::Module) {
@@ -165,7 +164,7 @@ Value Sema::callExpr(Expr *callee, std::vector<Arg> args, Expr *whole, Span args
       return callOverloads(symbol->functions, std::move(args), callee, whole, argsSpan, slot,
                            expected);
     case SymbolKind::Method: {
-      // A function of the same model, called by its name alone.
+      // A method of the same model, called by its unqualified name.
       Value self = valueOf(symbol->nominal->self);
       self.mutablePlace = context->function && context->function->isMutMethod();
       return callFunction(*symbol->functions[0], nullptr, &self, std::move(args), callee, whole,
@@ -233,7 +232,7 @@ Value Sema::callExpr(Expr *callee, std::vector<Arg> args, Expr *whole, Span args
   return callValue(*v, callee, std::move(args), whole, argsSpan, slot, expected);
 }
 
-/// A value that is called: a function value, or a model through its `call`.
+/// Calls a value: a function value, or a model through its `call`.
 Value Sema::callValue(const Value &v, Expr *callee, std::vector<Arg> args, Expr *whole,
                       Span argsSpan, const CallInfo **slot, const Type *expected) {
   if (v.type->is(Kind::Fn))
@@ -279,7 +278,7 @@ Value Sema::callFnValue(const Value &f, std::vector<Arg> &args, Expr *callee, Ex
   return bad ? errorValue() : valueOf(f.type->element ? f.type->element : types.nothing());
 }
 
-/// f16(x): the same values in another element type.
+/// Element type conversion: f16(x) has the values of x in another element type.
 Value Sema::convertElement(Elem elem, std::vector<Arg> &args, Expr *whole) {
   if (args.size() != 1 || !args[0].name.empty()) {
     for (Arg &a : args)

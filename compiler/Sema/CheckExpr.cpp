@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Type checking of expressions: dispatch by kind, names, tuples and `if`.
 #include "Sema/Sema.h"
 #include "Support/Suggest.h"
 #include <algorithm>
@@ -13,11 +15,48 @@ void Sema::reportDeepType(Span at) {
         .note("the limit is " + std::to_string(limits::kMaxTypeDepth) + " types inside each other");
 }
 
+/// Counts a type and its nested parts, with multiplicity. Saturates at the limit plus one.
+uint32_t Sema::countParts(const Type *type) {
+  bool isWhole = type->is(Kind::Tuple) || type->is(Kind::Nominal) || type->is(Kind::Array) ||
+                 type->is(Kind::Grad);
+  if (!isWhole)
+    return 1;
+  auto [known, isNew] = partCounts.try_emplace(type, 1);
+  if (!isNew)
+    return known->second;
+  uint64_t count = 1;
+  for (const Type *part : type->parts)
+    count += countParts(part);
+  if (type->element)
+    count += countParts(type->element);
+  if (type->is(Kind::Nominal) && type->nominal->state >= NominalInfo::FieldsDone) {
+    Bindings bindings = bindingsOf(type);
+    for (const FieldInfo &field : type->nominal->fields)
+      if (field.type)
+        count += countParts(types.substitute(field.type, bindings));
+  } else if (type->is(Kind::Nominal)) {
+    partCounts.erase(type); // not all fields are known yet
+    return 1;
+  }
+  return partCounts[type] =
+             static_cast<uint32_t>(std::min<uint64_t>(count, limits::kMaxParts + uint64_t(1)));
+}
+
 const Value *Sema::check(Expr *e, const Type *expected) {
   Value v = checkKind(e, expected);
   if (!v.type)
     v.type = types.error();
   reportDeepType(e->span);
+  if (v.type->isTensor() && !v.type->shape.empty())
+    noteRunSizes(v.type, e);
+  else if (countParts(v.type) > limits::kMaxParts) {
+    diags
+        .report(Code::E0226, e->span,
+                "this value has more than " + std::to_string(limits::kMaxParts) + " parts")
+        .caret(show(v.type))
+        .help("keep values of one type in an array, `[T; n]`, or in one tensor");
+    v = errorValue();
+  }
   Value *kept = arena.make<Value>(v);
   e->checked = kept;
   return kept;
@@ -179,7 +218,7 @@ Value Sema::symbolValue(Symbol *symbol, Span span) {
   case SymbolKind::Variable: {
     if (!symbol->type)
       return errorValue();
-    // A graph function sees its parameters and module constants, so that its C signature is
+    // A graph function may use only its parameters and module constants, so that its C signature is
     // complete.
     FunctionInfo *f = context->function;
     bool foreign = symbol->isModuleLevel || (f && symbol->function != f && !context->outer) ||
@@ -197,7 +236,7 @@ Value Sema::symbolValue(Symbol *symbol, Span span) {
       return errorValue();
     }
     if (f && symbol->isModuleLevel && symbol->bind != BindKind::Const && !f->outerVariable) {
-      f->outerVariable = symbol; // whoever calls it from a `graph fn` sees it too
+      f->outerVariable = symbol; // a caller that is a `graph fn` sees it too
       f->outerSpan = span;
     }
     if (f && symbol->isModuleLevel)
@@ -256,7 +295,7 @@ Value Sema::checkIf(If *e, const Type *expected) {
   checkCondition(e->condition, "`if`");
   const Value *condition = e->condition->checked;
   size_t factCount = facts().size();
-  // Inside the branch the condition holds; sizes compared there are known.
+  // The condition holds inside the branch, so sizes that it compares are known there.
   if (auto fact = quietCondition(e->condition))
     facts().assume(*fact);
   const Value *then = checkBlock(e->thenBlock, expected, !asStatement);
@@ -272,7 +311,7 @@ Value Sema::checkIf(If *e, const Type *expected) {
   if (asStatement)
     return hostValue(types.nothing());
   if (!hasElse) {
-    // Without `else` there is a value only if nobody asks for one.
+    // An `if` without `else` has no value.
     return hostValue(types.nothing());
   }
   if (!then && !otherwise)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Type checking of statements: blocks, bindings, patterns, `return` and `try`.
 #include "Sema/Sema.h"
 #include <algorithm>
 
@@ -60,7 +62,7 @@ const Value *Sema::checkLastStmt(Stmt *stmt, const Type *expected, bool wantValu
   return v;
 }
 
-/// `@remat(every=k)`: k is a number that is known here, from 1 on.
+/// `@remat(every=k)`: k is a positive integer that is known at compile time.
 static void checkRemat(Sema &sema, For *loop) {
   for (const ast::Attribute &a : loop->attributes) {
     if (a.name.text != "remat")
@@ -142,7 +144,7 @@ void Sema::checkStmt(Stmt *stmt) {
   case StmtKind::Func:
     if (auto *f = as<Func>(stmt)->info) {
       checkBody(*f);
-      // A local function's effects belong to whoever calls it.
+      // The effects of a local function belong to its callers.
     }
     return;
   case StmtKind::Import:
@@ -187,8 +189,8 @@ void Sema::bindPattern(Pattern *pattern, const Type *type, const Value *value, B
       symbol->value.dim = {};
       symbol->value.constant = Value::NoConstant;
     } else if (wholeNumber && symbol->value.host && !symbol->value.dim) {
-      // An immutable host integer is a size, even if only the run knows its value.
-      symbol->value.dim = dims.newSymbolDim(
+      // An immutable host integer is a size, even if its value is known only at run time.
+      symbol->value.dim = newRunSize(
           {std::string(pattern->name.text), SymbolRole::HostInt, false, pattern->name.span});
     }
     if (type->is(Kind::Nominal) && type->nominal->name == "Rng" && initial &&
@@ -231,7 +233,7 @@ void Sema::bindPattern(Pattern *pattern, const Type *type, const Value *value, B
       bindPattern(part, types.error(), nullptr, bind, nullptr, typeSpan);
     return;
   }
-  // What is known of the parts is known of the names, also by way of a variable.
+  // The names keep what is known of the parts, also through a variable.
   auto *tuple = as<Tuple>(initial);
   if (auto *name = as<Name>(initial);
       name && name->symbol && name->symbol->bind == BindKind::Let && name->symbol->initial)
@@ -241,41 +243,6 @@ void Sema::bindPattern(Pattern *pattern, const Type *type, const Value *value, B
     bindPattern(pattern->parts[i], type->parts[i], partExpr ? partExpr->checked : nullptr, bind,
                 partExpr, typeSpan);
   }
-}
-
-/// What sums and products of numbers that never change are in names of sizes, where each number has
-/// been a size before.
-Dim Sema::knownOfRun(const Expr *e) {
-  if (e->checked && e->checked->dim)
-    return e->checked->dim;
-  if (auto *name = as<Name>(e)) {
-    auto found = runSizes.find(name->symbol);
-    return found == runSizes.end() ? Dim() : found->second;
-  }
-  auto *binary = as<Binary>(e);
-  if (!binary || (binary->op != Tok::Plus && binary->op != Tok::Minus && binary->op != Tok::Star))
-    return {};
-  Dim left = knownOfRun(binary->left), right = left ? knownOfRun(binary->right) : Dim();
-  if (!right)
-    return {};
-  return binary->op == Tok::Plus    ? dims.add(left, right)
-         : binary->op == Tok::Minus ? dims.sub(left, right)
-                                    : dims.mul(left, right);
-}
-
-/// A whole number that only the run knows, as a size. Each use binds a name of its own; those of a
-/// variable that never changes are equal.
-Dim Sema::sizeOfRun(const Expr *e, bool isNatural) {
-  Dim size = dims.newSymbolDim({textOf(e), SymbolRole::HostInt, isNatural, e->span});
-  if (Dim known = knownOfRun(e)) {
-    facts().assume({Relation::Equal, size, known, e->span});
-    return size;
-  }
-  auto *name = as<Name>(e);
-  Symbol *symbol = name ? name->symbol : nullptr;
-  if (symbol && symbol->kind == SymbolKind::Variable && symbol->bind != BindKind::Var)
-    runSizes.emplace(symbol, size);
-  return size;
 }
 
 void Sema::checkLet(Let *let) {
@@ -314,7 +281,7 @@ void Sema::checkLet(Let *let) {
     value = arena.make<Value>(errorValue());
   if (want && !want->isError()) {
     Value v = adapted(*value, want);
-    // The written type names sizes; the value may know more about where it lives.
+    // The written type names sizes. The value may know more about its device.
     const Type *type = types.onDevice(want, value->type->device);
     bindPattern(let->pattern, type, &v, let->bind, let->value, let->type->span);
   } else {
@@ -375,7 +342,7 @@ void Sema::checkReturn(Return *r) {
       check(r->value);
     return;
   }
-  if (!context->declaredResult) { // a lambda: its result is what it returns
+  if (!context->declaredResult) { // a lambda: the result type is inferred from its `return`s
     const Type *t = r->value ? check(r->value)->type : types.nothing();
     context->returned.push_back({t, r->span});
     return;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Public interface of the type checker: forwards to Sema.
 #include "Sema/Checker.h"
 #include "Sema/Sema.h"
 #include <algorithm>
@@ -11,11 +13,14 @@ Checker::~Checker() = default;
 
 const ModuleInfo *Checker::checkProgram(const SourceFile &file) { return impl->checkProgram(file); }
 
+const std::vector<OptionInfo> &Checker::options() const { return impl->declaredOptions; }
+bool Checker::hasWrongOptions() const { return impl->wrongOptions != 0; }
+
 bool Checker::checkInput(const SourceFile &file, bool &complete, bool isWhole) {
   return impl->checkInput(file, complete, isWhole);
 }
 
-// Modules are the checker's own; others see them as they are, and change nothing.
+// The checker owns its modules. Callers get read-only access.
 const ast::Call *Checker::checkCall(const ModuleInfo &module, const SourceFile &file,
                                     const std::vector<OutsideValue> &values) {
   return impl->checkOutsideCall(const_cast<ModuleInfo &>(module), file, values);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Construction of models and structs.
+// Type checking of constructors of models and structs.
 #include "Sema/Sema.h"
 #include <algorithm>
 
@@ -25,7 +25,8 @@ Value Sema::construct(NominalInfo &n, const Type *type, std::vector<Arg> args, E
   };
   if (n.isHandle && !n.module->isStd)
     return checkRest();
-  // Construction draws initial values: a generator may be passed last, and may be left out.
+  // Construction samples initial values. A generator may be the last argument; it is optional.
+  bool draws = n.isModel;
   if (n.isModel)
     for (size_t i = 0; i < args.size(); ++i) {
       bool isRng = args[i].isMut || args[i].name == "rng";
@@ -42,6 +43,7 @@ Value Sema::construct(NominalInfo &n, const Type *type, std::vector<Arg> args, E
       rng.isMut = true;
       rng.type = v->type;
       args[i].value = v;
+      draws = false;
       if (!checkMutArgument(rng, args[i], n.name, {}))
         return checkRest();
       args.erase(args.begin() + static_cast<std::ptrdiff_t>(i));
@@ -70,7 +72,8 @@ Value Sema::construct(NominalInfo &n, const Type *type, std::vector<Arg> args, E
   }
   std::vector<int> slots;
   state.slots = &slots;
-  // What the type says already, `type Net = Gpt[64, 8](depth=2)`, need not be given again.
+  // Static arguments that the type fixes already, as in `type Net = Gpt[64, 8](depth=2)`, are
+  // optional.
   std::vector<ParamInfo> params = n.params;
   for (size_t i = 0; type && i < n.staticParams.size() && i < type->statics.size(); ++i)
     if (type->statics[i].kind != StaticValue::None && type->statics[i].kind != StaticValue::Open)
@@ -161,7 +164,7 @@ Value Sema::construct(NominalInfo &n, const Type *type, std::vector<Arg> args, E
       *slot = &info;
     return info;
   };
-  // An optimizer without a model is a rule: a name and numbers that can travel (S18).
+  // An optimizer without a model is a rule: a name and numbers that can be transferred (S18).
   if (missingModel && !n.isModel)
     return hostValue(callOf(types.rule(&n)).result);
   if (!missing.empty()) {
@@ -182,6 +185,8 @@ Value Sema::construct(NominalInfo &n, const Type *type, std::vector<Arg> args, E
     demandType(made, as<Index>(callee) ? callee->span : callee->outerSpan);
   if (diags.errorCount() != reports)
     return errorValue();
+  if (draws && !inferringField && !insideNominal())
+    addEffect(kRand, callee->span, textOf(callee), "", nullptr);
   CallInfo &info = callOf(types.onDevice(made, context->device));
   info.bindings = state.bindings;
   Value v = valueOf(info.result);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loaders of data sets, `leaves` of models, and their `summary`.
+// Type checking of data set and loader builtins, and of `leaves` and `summary` of models.
 #include "Sema/Sema.h"
 
 namespace mx::sema {
@@ -99,7 +99,7 @@ Value Sema::loaderValue(std::vector<Arg> &args, Expr *whole) {
     }
     last = std::string(v->text);
   }
-  // With "drop" or "pad" every batch is full; with "keep" the last one may be smaller.
+  // Every batch is full with "drop" or "pad". The last one may be smaller with "keep".
   bool full = last != "keep";
   std::string note;
   if (full && batch->dim)
@@ -114,7 +114,7 @@ Value Sema::loaderValue(std::vector<Arg> &args, Expr *whole) {
   return hostValue(type);
 }
 
-/// data.rows(x, y): tensors of one length, taken apart along their first dimension.
+/// data.rows(x, y): tensors of equal length, split along their first dimension.
 Value Sema::rowsValue(std::vector<Arg> &args, Span argsSpan) {
   std::vector<const Type *> items;
   Dim length;
@@ -133,7 +133,7 @@ Value Sema::rowsValue(std::vector<Arg> &args, Span argsSpan) {
     Dim here = t->shape[0].dim;
     if (!length)
       length = here;
-    // Lengths that only the run knows, as those of files, are compared there.
+    // Lengths that are known only at run time, as those of files, are compared at run time.
     if (length.constant() && here.constant() && *length.constant() != *here.constant()) {
       diags
           .report(Code::E0308, a.span,
@@ -151,8 +151,8 @@ Value Sema::rowsValue(std::vector<Arg> &args, Span argsSpan) {
   return hostValue(types.dataset(std::move(items)));
 }
 
-/// data.sequences(values, lengths, y): pieces of `values`, one behind the other, then their lengths
-/// and the rows of the rest. A piece has a size of its own, so a batch has it too.
+/// data.sequences(values, lengths, y): consecutive segments of `values`, then their lengths and the
+/// rows of the other tensors. Segments vary in length, so the size of a batch varies too.
 Value Sema::sequencesValue(std::vector<Arg> &args, Expr *whole, Span argsSpan) {
   if (args.size() < 2) {
     diags.report(Code::E0207, argsSpan, "`sequences` needs values and lengths")
@@ -184,7 +184,7 @@ Value Sema::sequencesValue(std::vector<Arg> &args, Expr *whole, Span argsSpan) {
   return hostValue(types.dataset(std::move(items)));
 }
 
-/// set.crop(28, 28): a data set whose items begin with a picture, which may get another size.
+/// set.crop(28, 28): a data set whose items begin with an image. The image may get another size.
 Value Sema::changedPictures(const FunctionInfo &f, const Arg &set, const Arg *height,
                             const Arg *width) {
   std::string name = "`" + f.name.substr(0, f.name.find('_')) + "`";
@@ -219,13 +219,14 @@ Value Sema::changedPictures(const FunctionInfo &f, const Arg &set, const Arg *he
   return hostValue(types.dataset(std::move(parts)));
 }
 
-/// for (p, g, v) in leaves(mut net, grad, mut vel): one turn for each parameter, unrolled. With
-/// `rank=2` only the matrices are visited, and their sizes have names.
+/// for (p, g, v) in leaves(mut net, grad, mut vel): one iteration per parameter, fully unrolled.
+/// With `rank=2` only matrices are visited, and their sizes have names.
 Value Sema::leavesValue(std::vector<Arg> &args, Expr *whole) {
   std::vector<const Type *> parts;
   std::vector<bool> mutability;
   const Type *model = nullptr;
-  // All leaves of one turn have one type. Parameters are f32 unless a model says otherwise.
+  // All leaves of one iteration have the same type. Parameters are f32 unless a model says
+  // otherwise.
   Shape shape = {Axis{{}, types.newPack("S")}};
   for (const Arg &a : args) {
     if (a.name != "rank")
@@ -284,7 +285,7 @@ Value Sema::leavesValue(std::vector<Arg> &args, Expr *whole) {
       types.array(element, dims.newSymbolDim({"leaves", SymbolRole::HostInt, true, whole->span})));
 }
 
-/// summary(net), or summary(net, x) with what `net` is called with.
+/// summary(net), or summary(net, x) with the arguments of a call of `net`.
 Value Sema::summaryValue(std::vector<Arg> &args, Expr *whole, Span argsSpan) {
   if (args.empty() || !args[0].name.empty()) {
     for (Arg &a : args)

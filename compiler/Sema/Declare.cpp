@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions, models and structs: their names at once, their signatures when first used, their
-// bodies last.
+// Declarations of functions, models and structs. Names are declared eagerly, signatures are
+// resolved on first use, and bodies are checked last.
 #include "Sema/Sema.h"
 #include "Sema/MaxBytes.h"
 #include "Support/Bytes.h"
@@ -75,7 +75,7 @@ void Sema::declareGenerics(const List<ast::Generic> &list, std::vector<GenericPa
             .report(Code::E0224, g.kind.span,
                     "`" + std::string(kind) + "` is not a kind of parameter")
             .help("the kinds are dim, float, int, num and model");
-        it = kinds.find("any"); // the name stays known, so that its uses are quiet
+        it = kinds.find("any"); // the name stays known, so that its uses report no further errors
       }
       param.kind = GenericParam::Element;
       param.elemKind = it->second;
@@ -144,7 +144,7 @@ void Sema::resolveParams(const List<ast::Param> &list, std::vector<ParamInfo> &o
   }
 }
 
-/// `@amp`, or with the element type that products compute in.
+/// `@amp`, optionally with the element type in which matmuls and convolutions are computed.
 static void checkAmp(Sema &sema, FunctionInfo &f) {
   for (const ast::Attribute &a : f.syntax->attributes) {
     if (a.name.text != "amp" || a.args.size() == 0)
@@ -231,9 +231,9 @@ void Sema::resolveSignature(FunctionInfo &f) {
   f.state = FunctionInfo::SignatureDone;
 }
 
-/// `@vjp(back)`: `back` takes the arguments and the gradient of the result, and gives the gradients
-/// of the arguments that are floats. It is checked as the call that the reverse pass makes of it,
-/// which takes the place of the attribute's argument.
+/// `@vjp(back)`: a custom reverse-mode rule. `back` takes the arguments and the gradient of the
+/// result, and returns the gradients of the float arguments. The attribute's argument is replaced
+/// by the call that the reverse pass makes of `back`, and that call is checked.
 static void checkVjp(Sema &sema, FunctionInfo &f) {
   for (const ast::Attribute &a : f.syntax->attributes) {
     if (a.name.text != "vjp")
@@ -296,7 +296,7 @@ void Sema::checkBody(FunctionInfo &f) {
   if (f.state != FunctionInfo::SignatureDone || (f.syntax && tooDeep(f.syntax->name.span, f.name)))
     return;
   f.state = FunctionInfo::CheckingBody;
-  // Builtins say their effects in the table, the library in an attribute.
+  // Builtins declare their effects in the table, library functions in an attribute.
   auto declared = [&](std::string_view text) {
     size_t colon = text.find(':');
     std::string_view name = text.substr(0, colon);
@@ -349,7 +349,8 @@ void Sema::checkBody(FunctionInfo &f) {
   ctx.resultSpan = f.syntax->result ? f.syntax->result->span : Span();
   ctx.inGraph = f.isGraph();
   ctx.graphSpan = f.syntax->graphSpan;
-  // Bounds of `dyn` sizes are facts.
+  openBodies.push_back(&f);
+  // Bounds of `dyn` sizes become facts.
   inContext(ctx, [&] {
     for (const DimCondition &bound : dynBounds[&f])
       known.assume(bound);
@@ -366,8 +367,11 @@ void Sema::checkBody(FunctionInfo &f) {
                   f.syntax->body->stmts.empty() ? f.syntax->body->span
                                                 : f.syntax->body->stmts.back()->span,
                   nullptr);
+    auto outside = std::exchange(openBodiesOutside, static_cast<ptrdiff_t>(openBodies.size()));
     checkVjp(*this, f);
+    openBodiesOutside = outside;
   });
+  openBodies.pop_back();
   f.state = FunctionInfo::BodyDone;
   for (auto &[caller, cause] : std::exchange(f.early, {}))
     for (uint8_t bit = 1; bit; bit = static_cast<uint8_t>(bit << 1))
@@ -379,8 +383,8 @@ void Sema::checkBody(FunctionInfo &f) {
     warnLonelyDims(f);
 }
 
-/// A size that stands once in a signature checks nothing. If it is spelled almost like another size
-/// in scope it is a slip that weakens the check (W0301).
+/// A size that occurs once in a signature checks nothing. If its name is similar to another size in
+/// scope, it is a likely typo that weakens the check (W0301).
 void Sema::warnLonelyDims(FunctionInfo &f) {
   for (Symbol *name : f.sizeNames) {
     if (name->used || f.sizeUses[name] != 1 || name->name == "_")
@@ -393,7 +397,7 @@ void Sema::warnLonelyDims(FunctionInfo &f) {
           others.push_back(std::string(entry.first));
     std::sort(others.begin(), others.end());
     for (const std::string &other : others) {
-      // Of two that stand once each, the later is taken for the slip.
+      // If both names occur once, the later one is taken for the typo.
       bool later = std::any_of(f.sizeNames.begin(), f.sizeNames.end(), [&](Symbol *s) {
         return s->name == other && !s->used && f.sizeUses[s] == 1 &&
                s->span.begin > name->span.begin;
@@ -409,7 +413,7 @@ void Sema::warnLonelyDims(FunctionInfo &f) {
                   (std::max(typed.size(), other.size()) > 1 && typed[0] == other[0] &&
                    editDistance(typed, other) == 1 &&
                    std::isalpha(static_cast<unsigned char>(typed.back())));
-      // `W1` and `W2`, `KH` and `KW` are pairs, not slips.
+      // `W1` and `W2`, `KH` and `KW` are pairs, not typos.
       if (!slip ||
           (typed.size() == other.size() && typed.size() <= 2 && lower(typed) != lower(other)))
         continue;

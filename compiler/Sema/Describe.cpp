@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `--emit=typed`: what the checker found out, one line a name, function or expression statement.
+// `--emit=typed`: prints the results of type checking, one line per name, function or expression
+// statement.
 #include "Sema/Sema.h"
 
 namespace mx::sema {

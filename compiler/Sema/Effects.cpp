@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a function may do besides computing (S6). Effects are inferred from bodies; a graph refuses
-// those it cannot have and says by which calls they come in.
+// Effect inference: side effects of functions (S6). Effects are inferred from bodies. A graph
+// rejects effects that it does not support and reports the calls that cause them.
 #include "Sema/Sema.h"
 #include <algorithm>
 
 namespace mx::sema {
 using namespace ast;
+
+/// In addition to the effects of builtins (Info.h): the function is recursive. Code that is
+/// compiled as a whole does not support recursion.
+static constexpr uint8_t kRecursion = 64;
 
 uint8_t Sema::effectBit(std::string_view name) {
   static const std::map<std::string_view, uint8_t> bits = {{"rand", kRand},   {"file", kFile},
@@ -28,6 +32,8 @@ const char *Sema::effectName(uint8_t effect) {
     return "wait";
   case kPrint:
     return "print";
+  case kRecursion:
+    return "recursion";
   default:
     return "extern";
   }
@@ -41,6 +47,10 @@ void Sema::addEffect(uint8_t effect, Span span, const std::string &callee, const
     forbidEffect(effect, span, callee, cause);
     return;
   }
+  if (effect == kRecursion && context->grad)
+    diags.report(Code::E0504, span, "`grad` cannot follow `" + callee + "`: it calls itself")
+        .label(context->grad->keyword, "everything inside is differentiated as a whole")
+        .help("write a loop, `while … limit 100 { … }`, or call it before `grad`");
   if (!context->function)
     topEffects |= effect;
   else if (!(context->function->effects & effect)) {
@@ -49,7 +59,7 @@ void Sema::addEffect(uint8_t effect, Span span, const std::string &callee, const
   }
 }
 
-/// A condition of host code waits for its tensor; in a graph it does not.
+/// A condition in host code waits for its tensor. A condition in a graph does not.
 void Sema::noteWait(const Value &value) {
   if (value.host || context->inGraph)
     return;
@@ -57,12 +67,22 @@ void Sema::noteWait(const Value &value) {
 }
 
 void Sema::addCallEffects(FunctionInfo &f, Span span, const std::string &spelled) {
-  // A graph is a unit of its own: what it may do was checked at its definition.
+  // A graph is a unit of its own. Its effects were checked at its definition.
   if (f.state == FunctionInfo::Declared || f.state == FunctionInfo::SignatureDone) {
-    // Bodies on use: the effects of a function are those of its body.
+    // Bodies are checked on use: the effects of a function are those of its body.
     size_t before = diags.errorCount();
     checkBody(f);
     (void)before;
+  }
+  // A call of a function whose body is being checked is recursive. With static arguments each call
+  // may be of another instance, and the last instance need not call any, so this is allowed. A
+  // gradient rule may call its function.
+  bool isStatic = std::any_of(f.params.begin(), f.params.end(), [](auto &p) { return p.isStatic; });
+  bool isOpen = std::find(openBodies.begin() + openBodiesOutside, openBodies.end(), &f) !=
+                openBodies.end();
+  if (isOpen && !isStatic && !(f.effects & kRecursion)) {
+    f.effects |= kRecursion;
+    f.causes.emplace(kRecursion, EffectCause{span, spelled, "", nullptr});
   }
   for (uint8_t bit = 1; bit; bit = static_cast<uint8_t>(bit << 1))
     if (f.effects & bit) {
@@ -71,7 +91,7 @@ void Sema::addCallEffects(FunctionInfo &f, Span span, const std::string &spelled
     }
   if (f.waits && !f.isGraph())
     noteWait({});
-  // An operation on data that has no rule. Host functions (`print`, `len`) only look on.
+  // A data operation without a gradient rule. Host functions (`print`, `len`) only observe values.
   bool computes = f.primitive && f.primitive->family != "host" && f.primitive->family != "data";
   const PrimitiveInfo *ruleless = f.withoutGradient ? f.withoutGradient
                                   : computes && f.primitive->gradient == Gradient::None
@@ -105,6 +125,7 @@ void Sema::addCallEffects(FunctionInfo &f, Span span, const std::string &spelled
       caller->outerSpan = f.outerSpan;
     }
   }
+  noteRunSizesOf(f, span);
   if (f.unboundedWhile) {
     if (context->grad) {
       diags.report(Code::E0502, span, "`grad` needs a bound on a `while` loop in `" + f.name + "`")
@@ -127,14 +148,14 @@ void Sema::forbidEffect(uint8_t effect, Span span, const std::string &callee,
                               ? "`" + context->function->name + "`"
                               : "the block";
   // The chain of calls down to the builtin that has the effect.
-  std::string path = callee, verb = cause.verb;
+  std::string path = callee, last = callee, verb = cause.verb;
   Span deepest;
   int steps = 0;
   for (FunctionInfo *f = cause.next; f && steps < 8; ++steps) {
     auto it = f->causes.find(effect);
     if (it == f->causes.end() || f->primitive)
       break;
-    path += " -> " + it->second.callee;
+    path += " -> " + (last = it->second.callee);
     if (it->second.span.valid() && !isBuiltin(it->second.span))
       deepest = it->second.span;
     verb = it->second.verb;
@@ -149,6 +170,15 @@ void Sema::forbidEffect(uint8_t effect, Span span, const std::string &callee,
     if (steps)
       d.note("through: " + path + (deepest.valid() ? "   (" + sources.place(deepest) + ")" : ""));
     d.help("take one as a parameter, `mut rng: Rng`, and pass it: `" + callee + "(mut rng, …)`");
+    return;
+  }
+  if (effect == kRecursion) {
+    Diagnostic &d =
+        diags.report(Code::E0406, span, graph + " is a graph, but `" + last + "` calls itself");
+    d.label(context->graphSpan, "a graph is compiled as a whole, with every call in its place");
+    if (deepest.valid())
+      d.note("by calls of: " + path + "   (" + sources.place(deepest) + ")");
+    d.help("write a loop, or drop `graph` from " + graphName);
     return;
   }
   if (verb.empty())
@@ -167,7 +197,7 @@ void Sema::forbidEffect(uint8_t effect, Span span, const std::string &callee,
 }
 
 namespace {
-/// Names of variables a block assigns, for "100 states of …".
+/// Names of the variables that a block assigns, for "100 states of …".
 void assignedNames(const Block *block, std::vector<const Name *> &out) {
   if (!block)
     return;

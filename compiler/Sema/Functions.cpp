@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `grad` and functions as values.
+// Type checking of `grad` (reverse-mode autodiff) and of functions as values.
 #include "Sema/Sema.h"
 
 namespace mx::sema {
@@ -32,7 +32,8 @@ Value Sema::checkGrad(ast::Grad *e) {
     }
     gradients.push_back(model ? types.onDevice(types.grad(t), t->device) : t);
   }
-  // What is differentiated by is a variable inside, even if its value is known.
+  // Inside the block, the variables of differentiation are not constants, even if their values are
+  // known.
   std::vector<std::pair<Symbol *, Value>> known;
   for (Expr *target : e->targets)
     if (auto *name = as<Name>(target); name && name->symbol && name->symbol->value.host) {

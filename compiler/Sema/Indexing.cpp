@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// x[i, a:b:s, ..., new] (S13). Bounds that are known are checked here, others at run time; nothing
-// is clamped. The length of a slice is a size.
+// Type checking of indexing and slicing: x[i, a:b:s, ..., new] (S13). Known bounds are checked
+// here, others at run time. Nothing is clamped. The length of a slice is a size.
 #include "Sema/Sema.h"
 
 namespace mx::sema {
@@ -27,7 +27,7 @@ Value Sema::checkIndex(Index *e) {
       }
     }
     if (s && (s->kind == SymbolKind::Nominal || s->kind == SymbolKind::Alias)) {
-      // What is constructed is held to its conditions when all its arguments are known.
+      // The conditions of a constructed type are checked when all its arguments are known.
       bool isCalled = staticsFollow;
       const Type *type = typeFromExpr(e);
       if (!type || type->isError())
@@ -111,9 +111,9 @@ Value Sema::indexSequence(const Value &object, Index *e) {
   return r;
 }
 
-/// Is an index inside 0..size ("start" or "end" of a slice: 0..=size)? False after a report. A
-/// failed proof about sizes of a signature is an error; about a value of the run it is left to the
-/// run.
+/// Whether an index is inside 0..size ("start" or "end" of a slice: 0..=size). False after a
+/// report. A failed proof about sizes of a signature is an error. A failed proof about a run-time
+/// value is deferred to run time.
 bool Sema::checkBounds(Dim index, Dim size, Expr *at, const Type *object, const char *sliceEnd) {
   if (!index || !size)
     return true;
@@ -138,8 +138,8 @@ bool Sema::checkBounds(Dim index, Dim size, Expr *at, const Type *object, const 
   Answer low = facts().lessEqual(dims.constant(0), index);
   bool constants = index.constant() && size.constant();
   if ((high.refuted() || low.refuted()) && (constants || !(dynamic(index) || dynamic(size)))) {
-    // An index of a zero-size dimension is found at run time; only names that may be too large
-    // count.
+    // An index into a zero-size dimension is detected at run time. Only names that may be too large
+    // count here.
     bool plainSize = !constants && !sliceEnd && index.constant();
     if (plainSize)
       return true;
@@ -322,9 +322,13 @@ Value Sema::indexTensor(const Value &object, Index *e) {
       }
       ShapeResult same = sameShape({shape[axis]}, v->type->shape, facts());
       if (!same.ok()) {
-        diags.report(Code::E0308, arg.span,
-                     "the mask does not fit: " + show(*v) + " for a dimension of " +
-                         dims.print(size));
+        Diagnostic &d = diags.report(Code::E0308, arg.span,
+                                     "the mask does not fit: " + show(*v) + " for a dimension of " +
+                                         dims.print(size));
+        if (e->args.size() == 1 && v->type->shape.size() == shape.size() && shape.size() > 1)
+          d.note("a mask selects along one dimension")
+              .help("make both flat: `" + operandText(e->object) + ".reshape([_])[" +
+                    operandText(arg.value) + ".reshape([_])]`");
         return errorValue();
       }
       result.push_back(axisOf(dims.newSymbolDim({"?", SymbolRole::Unknown, true, arg.span})));
@@ -345,7 +349,7 @@ Value Sema::indexTensor(const Value &object, Index *e) {
       ++axis;
       continue;
     }
-    // Tensors of indices gather; several of them are used together.
+    // Index tensors gather. Several of them broadcast against each other.
     if (!gathers) {
       gathers = true;
       gatherAt = result.size();

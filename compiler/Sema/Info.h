@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the checker knows about a program: values of expressions, names, functions, models, modules.
-// Later stages read it through the `checked`, `info` and `symbol` slots of the syntax tree.
+// Results of the type checker: values of expressions, symbols, functions, models, modules. Later
+// stages read them through the `checked`, `info` and `symbol` slots of the syntax tree.
 #pragma once
 #include "Sema/Type.h"
 #include "Support/Primitives.h"
@@ -14,12 +14,14 @@ namespace mx::sema {
 
 struct Symbol;
 
-/// What is known about the value of an expression before anything runs.
+/// Compile-time knowledge about the value of an expression.
 struct Value {
   const Type *type = nullptr;
-  /// Computed at once on the host (literals, sizes, strings, handles); otherwise a device value.
+  /// Computed synchronously on the host (literals, sizes, strings, handles); otherwise a device
+  /// value.
   bool host = false;
-  /// A literal, or arithmetic on literals alone: it adapts to the element type it meets.
+  /// A literal, or arithmetic on literals alone: it adapts to the element type of the other
+  /// operand.
   enum Literal : uint8_t { NotLiteral, IntLiteral, FloatLiteral } literal = NotLiteral;
   /// The value as a size, for host integers.
   Dim dim;
@@ -35,11 +37,11 @@ struct Value {
   double number = 0;
   std::string_view text;
   Device device = nullptr; ///< DeviceConstant
-  /// The variable this is a part of (`net.fc1.w` is a part of `net`), if any.
+  /// The variable that contains this value (`net` for `net.fc1.w`), if any.
   Symbol *root = nullptr;
-  bool mutablePlace = false; ///< it may be assigned or passed as `mut`
+  bool mutablePlace = false; ///< an lvalue: it may be assigned or passed as `mut`
 
-  /// Literals and sizes take the element type of what they meet (S11).
+  /// Literals and sizes adapt to the element type of the other operand (S11).
   bool adapts() const { return literal != NotLiteral || (host && dim); }
 };
 
@@ -64,16 +66,16 @@ struct Symbol {
   // Variable, Field
   ast::BindKind bind = ast::BindKind::Let;
   const Type *type = nullptr;
-  Value value; ///< what is known of a `let`, `const` or parameter; of a `var` only its type
+  Value value; ///< the known value of a `let`, `const` or parameter; only the type of a `var`
   bool isParam = false, isMutParam = false, isStatic = false, isLoopVariable = false;
   bool isModuleLevel = false;
   bool used = false;
-  bool usedByFunction = false; ///< a variable of the top level that a function mentions
-  FunctionInfo *function = nullptr; ///< where it was made; null at module level
+  bool usedByFunction = false; ///< a top-level variable that a function mentions
+  FunctionInfo *function = nullptr; ///< the defining function; null at module level
   int scopeDepth = 0;
   Span typeSpan;                      ///< of the written type, if any
-  const ast::Expr *initial = nullptr; ///< what it was bound to, for "because …" notes
-  std::string origin;                 ///< a note on where its size comes from (loaders)
+  const ast::Expr *initial = nullptr; ///< its initialiser, for "because …" notes
+  std::string origin;                 ///< a note on the origin of its size (loaders)
   ast::FieldKind fieldKind = ast::FieldKind::Plain;
   Device device = nullptr;
   // DimParam, ElemParam, TypeParam, PackParam
@@ -85,7 +87,7 @@ struct Symbol {
   NominalInfo *nominal = nullptr;
   ModuleInfo *module = nullptr;
   ast::TypeDef *alias = nullptr;
-  ModuleInfo *home = nullptr; ///< the module an alias, const or function was declared in
+  ModuleInfo *home = nullptr; ///< the declaring module of an alias, const or function
   bool resolving = false;
 };
 
@@ -106,21 +108,21 @@ struct ParamInfo {
   std::string name;
   const Type *type = nullptr;
   bool isMut = false, isStatic = false;
-  bool optional = false; ///< may be left out: a default, or worked out from the context (`= _`)
+  bool optional = false; ///< may be omitted: a default, or inferred from the context (`= _`)
   bool fromContext = false;
   ast::Expr *defaultValue = nullptr;
   Span span;
   Symbol *symbol = nullptr;
-  /// A static parameter's own name as a size or open value, so that types can depend on it.
+  /// The name of a static parameter as a size or open value, so that types can depend on it.
   StaticValue value;
 };
 
-/// A condition that must hold where a type or function is used.
+/// A condition that must hold at each use of a type or function.
 struct Requirement {
   DimCondition condition;
   std::string text;               ///< as written: `D % NH == 0`
   Span span;                      ///< of the clause
-  std::string owner;              ///< whose clause it is
+  std::string owner;              ///< the owner of the clause
   std::vector<TypeArg> ownerArgs; ///< the owner's arguments, in terms of the holder's names
   NominalInfo *ownerNominal = nullptr;
   std::vector<std::string> path; ///< `Gpt.blocks: [Block[D, NH]; depth]`, …
@@ -130,7 +132,7 @@ struct Requirement {
 
 enum Effect : uint8_t { kRand = 1, kFile = 2, kNet = 4, kWait = 8, kPrint = 16, kExtern = 32 };
 
-/// How an effect got into a function: the call that brought it, and what was called.
+/// The origin of an effect of a function: the call that caused it, and the callee.
 struct EffectCause {
   Span span;
   std::string callee;
@@ -138,8 +140,9 @@ struct EffectCause {
   FunctionInfo *next = nullptr;
 };
 
-/// In a watched variant of a function (S20): what an expression of its body gives has the name
-/// `own`; and if it is a call, `callee` is called instead, which gives the values `inner` besides.
+/// In a watched variant of a function (S20): the result of an expression of its body is bound to
+/// `own`. If the expression is a call, `callee` is called instead, which also returns the values
+/// `inner`.
 struct Tap {
   Symbol *own = nullptr;
   FunctionInfo *callee = nullptr;
@@ -151,13 +154,13 @@ struct FunctionInfo {
   ast::Func *syntax = nullptr;
   ModuleInfo *module = nullptr;
   NominalInfo *owner = nullptr;
-  Scope *scope = nullptr;      ///< where it is defined
+  Scope *scope = nullptr;      ///< the scope of its definition
   Scope *paramScope = nullptr; ///< its generic names and parameters
   FunctionInfo *enclosing = nullptr;
   const PrimitiveInfo *primitive = nullptr;
   Generics generics;
-  std::vector<Symbol *> sizeNames;  ///< size parameters made by their first use
-  std::map<Symbol *, int> sizeUses; ///< how often each stands in the signature
+  std::vector<Symbol *> sizeNames;  ///< size parameters declared by their first use
+  std::map<Symbol *, int> sizeUses; ///< number of uses of each in the signature
   std::vector<ParamInfo> params;
   const Type *result = nullptr;
   std::vector<Requirement> requirements;
@@ -169,19 +172,24 @@ struct FunctionInfo {
     BodyDone
   } state = Declared;
   uint8_t effects = 0;
-  bool waits = false; ///< as host code: it looks at a tensor's value, here or in what it calls
+  bool waits = false; ///< as host code: it reads a tensor's value, here or in a callee
   std::map<uint8_t, EffectCause> causes;
-  Device resultDevice = nullptr; ///< where an `on` in the body puts the result
-  bool unboundedWhile = false;   ///< a `while` without `limit`, here or in what it calls
+  Device resultDevice = nullptr; ///< device of the result, from an `on` in the body
+  const Type *runSize = nullptr; ///< of a value with a run-time size, here or in calls
+  Span runSizeSpan;
+  std::string runSizeName;
+  bool unboundedWhile = false;   ///< a `while` without `limit`, here or in a callee
   Span unboundedSpan;
   const PrimitiveInfo *withoutGradient =
-      nullptr; ///< a builtin without a gradient, here or in what it calls
+      nullptr; ///< a builtin without a gradient, here or in a callee
   Span withoutGradientSpan;
-  Symbol *outerVariable = nullptr; ///< a module's variable it uses, or what it calls does
+  Symbol *outerVariable = nullptr; ///< a module variable used here or in a callee
   Span outerSpan;
-  /// Functions that called it while it was being checked; they get its effects when it is done.
+  /// Functions that called it while it was being checked. They get its effects when the check is
+  /// done.
   std::vector<std::pair<FunctionInfo *, EffectCause>> early;
-  /// Of a watched variant of a graph (S20): inner values it also gives, and that it is given.
+  /// Of a watched variant of a graph (S20): inner values that are extra results (fetch) and extra
+  /// arguments (feed).
   std::vector<Symbol *> fetched, fed;
   std::map<const ast::Expr *, Tap> taps;
   bool isGraph() const { return syntax && syntax->isGraph; }
@@ -215,12 +223,12 @@ struct NominalInfo {
   std::vector<GenericParam> generics;
   Scope *scope = nullptr;           ///< generic names, constructor parameters, fields, functions
   std::vector<ParamInfo> params;    ///< of the constructor
-  std::vector<size_t> staticParams; ///< indices of those that are part of the type
+  std::vector<size_t> staticParams; ///< indices of the parameters that are part of the type
   std::vector<StaticValue> staticDefaults;
   std::vector<FieldInfo> fields;
   std::map<std::string, FunctionInfo *, std::less<>> methods;
   std::vector<Requirement> own; ///< its `where`
-  std::vector<Requirement> all; ///< with those of its fields' types
+  std::vector<Requirement> all; ///< including those of its fields' types
   const Type *self = nullptr;
   enum State : uint8_t {
     Declared,
@@ -230,7 +238,7 @@ struct NominalInfo {
     FieldsDone
   } state = Declared;
   bool bodiesChecked = false;
-  bool holdsNoCircle = false; ///< neither it nor a part of it holds itself
+  bool holdsNoCircle = false; ///< neither the type nor a part of it contains itself
 
   std::string staticName(size_t i) const { return params[staticParams[i]].name; }
   bool isDefaultStatic(size_t i, const StaticValue &value) const {
@@ -254,25 +262,26 @@ struct ModuleInfo {
   std::unique_ptr<DimFacts> facts;
 };
 
-/// What a call means, for later stages.
+/// Resolution of a call, for later stages.
 struct CallInfo {
   enum Target : uint8_t { Function, Primitive, Construct, Convert, FnValue } target = Function;
   FunctionInfo *function = nullptr;
   NominalInfo *nominal = nullptr;
   ast::Expr *receiver = nullptr;            ///< of `x.f(a)` and `net(x)`
-  std::vector<const ast::Expr *> arguments; ///< one a parameter; null: default or ambient
+  std::vector<const ast::Expr *> arguments; ///< one per parameter; null: default or ambient
   Bindings bindings;
   const Type *result = nullptr;
 };
 
-/// A value that a host hands over: how the text of its call names it, and its type.
+/// A value that a host passes: its name in the text of the call, and its type.
 struct OutsideValue {
   std::string name;
   const Type *type = nullptr;
   bool isHost = false;
 };
 
-/// What a host calls: a function, or the constructor of a type; neither: there is no such name.
+/// The callee of a host's call: a function, or the constructor of a type. If both are null, the
+/// name is unknown.
 struct OutsideCallee {
   FunctionInfo *function = nullptr;
   NominalInfo *nominal = nullptr;

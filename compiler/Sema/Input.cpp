@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inputs of a session: each is checked against the names that those before it left, and is a
-// transaction. What it meant is kept for who runs it.
+// Inputs of a REPL session. Each is checked as a transaction against the names that earlier inputs
+// left. A summary of the input is kept for its execution.
 #include "Sema/Sema.h"
 
 namespace mx::sema {
@@ -28,12 +28,12 @@ bool Sema::checkInput(const SourceFile &file, bool &complete, bool isWhole) {
   ast::Module *tree = parseModule(file, lexed, arena, diags);
   if (diags.errorCount() != before || !prelude)
     return false;
-  // Names and facts change only if all of it is right.
+  // Names and facts are committed only if the whole input is correct.
   auto names = session->scope.names;
   size_t factCount = session->facts->size();
   mentioned.clear();
   session->syntax = tree;
-  session->path = file.path(); // imports are looked for beside it
+  session->path = file.path(); // imports are resolved relative to it
   topEffects = 0;
   topWaits = false;
   Context ctx;
@@ -60,7 +60,7 @@ bool Sema::checkInput(const SourceFile &file, bool &complete, bool isWhole) {
 
 namespace {
 
-/// The expression whose value the input has; null if there is none.
+/// The expression that yields the value of the input; null if there is none.
 const ExprStmt *lastExpression(const ModuleInfo *session) {
   if (!session || !session->syntax || session->syntax->items.empty())
     return nullptr;
@@ -117,7 +117,7 @@ void Sema::keepResult() {
   symbol->value.literal = Value::NotLiteral;
   symbol->value.root = nullptr;
   symbol->value.mutablePlace = false;
-  // As of a `let`: a number of the host that only the run knows is a size.
+  // As for a `let`: a host number that is known only at run time is a size.
   if (symbol->type->isScalar() && symbol->type->elem.is(ElementType::I64) && symbol->value.host &&
       !symbol->value.dim)
     symbol->value.dim = dims.newSymbolDim({"_", SymbolRole::HostInt, false, last->span});

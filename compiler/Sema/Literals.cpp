@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lists, comprehensions and f-strings with their formats.
+// Type checking of lists, comprehensions and f-strings with their format specifications.
 #include "Sema/Sema.h"
+#include <algorithm>
 #include <cctype>
 
 namespace mx::sema {
@@ -30,7 +31,7 @@ Value Sema::checkList(ListExpr *e, const Type *expected) {
               .help("pass it as `static`, or use a `let` made from sizes");
           return errorValue();
         }
-        // Eager code waits for the value and goes on with its number (S2).
+        // Eager code waits for the value and continues with the number (S2).
         shape.push_back(axisOf(sizeOfRun(x)));
         continue;
       }
@@ -151,6 +152,37 @@ Value Sema::checkList(ListExpr *e, const Type *expected) {
   return v;
 }
 
+/// Whether no size of a comprehension depends on one of its indices; false after a report.
+bool Sema::rowsAgree(const Comprehension *e, const Value &row, const Shape &lead) {
+  auto check = [&](const Axis &axis, Span at, const std::string &what) {
+    std::vector<AtomId> atoms;
+    if (!axis.isPack() && axis.dim)
+      dims.symbols(axis.dim, atoms);
+    for (const Comprehension::Clause &c : e->clauses) {
+      Symbol *symbol = c.pattern->symbol;
+      auto index = symbol && symbol->value.dim ? dims.asSymbol(symbol->value.dim) : std::nullopt;
+      if (!index || std::find(atoms.begin(), atoms.end(), *index) == atoms.end())
+        continue;
+      std::string name(symbol->name);
+      diags
+          .report(Code::E0318, at, "the rows of a comprehension differ in size: " + what)
+          .label(c.range->outerSpan, "the size " + dims.print(axis.dim) + " changes with `" + name + "`")
+          .help("make one value of each row, such as its `sum()`, or use a `for` loop");
+      return false;
+    }
+    return true;
+  };
+  for (size_t i = 0; i < lead.size(); ++i)
+    if (!check(lead[i], e->clauses[i].range->outerSpan,
+               dims.print(lead[i].dim) + " rows for one index"))
+      return false;
+  if (row.type->isTensor())
+    for (const Axis &axis : row.type->shape)
+      if (!check(axis, e->element->outerSpan, "one is " + show(row.type)))
+        return false;
+  return true;
+}
+
 Value Sema::checkComprehension(Comprehension *e, const Type *expected) {
   Scope *outer = context->scope;
   size_t factCount = facts().size();
@@ -172,16 +204,25 @@ Value Sema::checkComprehension(Comprehension *e, const Type *expected) {
     } else if (auto *r = as<ast::Range>(c.range)) {
       Dim from = r->from->checked->dim, to = r->to->checked->dim;
       length = from && to ? dims.sub(to, from) : Dim();
+      // Eager code waits for the bounds, as it does for sizes (S2).
+      bool isNumber = r->from->checked->type->isScalar() && r->to->checked->type->isScalar();
+      if (!length && !context->inGraph && isNumber)
+        length = newRunSize({"len(" + textOf(r) + ")", SymbolRole::HostInt, true, r->span});
     }
     if (!length) {
-      diags.report(Code::E0315, c.range->outerSpan,
-                   "a comprehension needs a size here that is known beforehand");
+      Diagnostic &d = diags.report(Code::E0315, c.range->outerSpan,
+                                   "a comprehension needs a size here that is known beforehand");
+      if (context->inGraph)
+        d.label(context->graphSpan, "a graph has all sizes before it runs")
+            .help("let it end at a size or a `static` number");
       bad = true;
       continue;
     }
     lead.push_back(axisOf(length));
   }
   const Value *v = check(e->element);
+  if (!bad && !v->type->isError())
+    bad = !rowsAgree(e, *v, lead);
   context->scope = outer;
   facts().truncate(factCount);
   if (bad || v->type->isError())
@@ -232,7 +273,7 @@ void Sema::checkFormat(const FString::Part &part, const Value &value) {
   auto isAlign = [&](size_t k) {
     return k < f.size() && (f[k] == '<' || f[k] == '>' || f[k] == '^');
   };
-  // The fill is one character; it may take several bytes.
+  // The fill is one code point, which may take several bytes.
   size_t fill = 1;
   while (fill < f.size() && (static_cast<unsigned char>(f[fill]) & 0xC0) == 0x80)
     ++fill;

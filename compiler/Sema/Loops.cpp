@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `for`, `while` and what can be looped over.
+// Type checking of `for` and `while`, and of iterable types.
 #include "Sema/Sema.h"
 #include <functional>
 
@@ -20,7 +20,10 @@ const Type *Sema::iterationType(const Value &iterable, Expr *expr, For *loop, Va
     bool positive = from && facts().lessEqual(dims.constant(0), from).proved();
     std::string name =
         loop && loop->pattern->name.valid() ? std::string(loop->pattern->name.text) : "i";
-    element.dim = dims.newSymbolDim({name, SymbolRole::LoopIndex, positive, expr->span});
+    DimSymbol index{name, SymbolRole::LoopIndex, positive, expr->span};
+    // In a graph, a loop with constant bounds is unrolled if its index is used as a size.
+    element.dim = isNumberInGraph(from) && isNumberInGraph(to) ? dims.newSymbolDim(std::move(index))
+                                                               : newRunSize(std::move(index));
     if (from)
       facts().assume({Relation::LessEqual, from, element.dim, expr->span});
     if (to)
@@ -81,7 +84,7 @@ void Sema::checkFor(For *loop) {
     bindPattern(loop->pattern, type, &element, BindKind::Let, nullptr, {});
   else
     bindPattern(loop->pattern, type, nullptr, BindKind::Let, nullptr, {});
-  // Which names the loop made, and what they may do.
+  // Marks the names that the loop binds, and their mutability.
   std::function<void(Pattern *, size_t)> mark = [&](Pattern *p, size_t position) {
     for (size_t i = 0; i < p->parts.size(); ++i)
       mark(p->parts[i], i);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Does a value fit a type? Types are compared part by part; sizes are compared by the solver with
-// the facts at hand. What it cannot decide is accepted and becomes a condition.
+// Type compatibility: whether a value fits a type. Types are compared structurally. The solver
+// compares sizes under the known facts. An undecided comparison is accepted and becomes a
+// condition.
 #include "Sema/Sema.h"
 
 namespace mx::sema {
@@ -143,7 +144,7 @@ bool Sema::fits(const Value &value, const Type *want, Mismatch *m) {
       return equalTypes(want, types.tensor(want->elem, have->shape), m);
     }
   }
-  // A list of whole numbers is a shape where one is expected.
+  // A list of integers is a shape where a shape is expected.
   if (want->is(Kind::Axes))
     return have->is(Kind::Axes) || have->is(Kind::Shape) ||
            (have->isScalar() && types.isInt(have->elem));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `a @ b`.
+// Type checking of matmul, `a @ b`.
 #include "Sema/Sema.h"
 #include <algorithm>
 
@@ -53,7 +53,8 @@ Value Sema::matmul(const Value &l, const Value &r, Expr *left, Expr *right, Span
           " == " + dims.print(need));
   noteOperand(d, left, l, true);
   noteOperand(d, right, r, true);
-  // Another tensor in scope that would fit, preferably one with a similar name; or a transpose.
+  // Looks for another tensor in scope that would fit, preferably with a similar name; or a
+  // transpose.
   auto fitsHere = [&](const Type *t) {
     return t && t->isTensor() && t->shape.size() >= 2 && t->elem == r.type->elem &&
            matmulShape(l.type->shape, t->shape, facts()).ok() &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `@max_bytes` before a graph: what its arena may have.
+// `@max_bytes` of a graph: the size limit of its arena.
 #pragma once
 #include "Syntax/Ast.h"
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace mx::sema {
 
-/// Nothing if the attribute does not name a number of bytes.
+/// nullopt if the attribute does not name a number of bytes.
 std::optional<int64_t> maxBytesOf(const ast::Attribute &attribute);
 
 } // namespace mx::sema

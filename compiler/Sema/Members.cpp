@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `x.name`: members of modules, tensors, models, gradients and errors.
+// Type checking of member access `x.name` on modules, tensors, models, gradients and errors.
 #include "Sema/Sema.h"
 #include "Support/Suggest.h"
 
 namespace mx::sema {
 using namespace ast;
 
-/// A field of a value. Numbers of a handle (`kv.rank`) are host values; they are sizes as well.
+/// A field of a value. Numbers of a handle (`kv.rank`) are host values and also sizes.
 Value Sema::fieldValue(const Type *object, FieldInfo &f, const Value *base) {
   const Type *type = f.type ? f.type : types.error();
   type = types.substitute(type, bindingsOf(object));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files, imports, the prelude, and the order in which a program is checked.
+// Module loading: files, imports, the prelude, and the order in which a program is checked.
 #include "Sema/Sema.h"
 #include "Support/Suggest.h"
 #include <algorithm>
@@ -26,7 +26,7 @@ std::string directoryOf(const std::string &path) {
   size_t slash = path.rfind('/');
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
-/// Whether a folder is the library's or lies in it.
+/// Whether a folder is the library's folder or below it.
 bool isWithin(const std::string &folder, const std::string &library) {
   std::error_code ignored;
   std::filesystem::path at = std::filesystem::absolute(folder.empty() ? "." : folder, ignored);
@@ -44,8 +44,8 @@ std::string Sema::folderOf(ModuleInfo *module) const {
   return module && !module->path.empty() ? directoryOf(module->path) : mainFolder;
 }
 
-/// The signatures of the primitives are mx text. Each is parsed when its name is first looked up: a
-/// program uses a few of them, and the checker starts often.
+/// The signatures of the primitives are mx source text. Each is parsed lazily, on the first lookup
+/// of its name: a program uses a few of them, and the checker starts often.
 void Sema::loadPrimitives() {
   primitives = addModule("<primitives>", sources.add("<primitives>", "", ""), /*isStd=*/true);
   for (const PrimitiveInfo &info : allPrimitives()) {
@@ -54,7 +54,7 @@ void Sema::loadPrimitives() {
       symbol = newSymbol(SymbolKind::Function, info.name, {});
     pendingPrimitives[symbol].push_back(&info);
     if (info.name ==
-        "log_value") // `log("loss", x)` and `log(x)` are told apart by the first argument
+        "log_value") // overloads `log("loss", x)` and `log(x)`: the first argument decides
       pendingPrimitives[primitives->scope.names["log"]].push_back(&info);
   }
   for (auto [name, number] : {std::pair("inf", HUGE_VAL), std::pair("nan", std::nan(""))}) {
@@ -71,13 +71,13 @@ void Sema::loadPrimitives() {
   primitives->state = ModuleInfo::Ready;
 }
 
-/// A symbol that was looked up, with its functions.
+/// Returns a looked-up symbol with its functions declared.
 Symbol *Sema::withFunctions(Symbol *symbol) {
   if (symbol->kind != SymbolKind::Function || !symbol->functions.empty())
     return symbol;
   for (const PrimitiveInfo *info : pendingPrimitives[symbol]) {
     const SourceFile &file = sources.add("<primitives>", "", std::string(info->signature) + "\n");
-    Diagnostics quiet(sources); // the program's may be full
+    Diagnostics quiet(sources); // the program's list of diagnostics may be full
     LexedSource lexed = lex(file, quiet);
     auto *func = ast::as<ast::Func>(parseModule(file, lexed, arena, quiet)->items[0]);
     FunctionInfo *f = declareFunction(func, primitives, nullptr, &primitives->scope);
@@ -94,7 +94,8 @@ Symbol *Sema::withFunctions(Symbol *symbol) {
 ModuleInfo *Sema::addModule(const std::string &name, const SourceFile &file, bool isStd) {
   auto owned = std::make_unique<ModuleInfo>();
   ModuleInfo *module = owned.get();
-  // A program may be a module that was read already (`mxc check stdlib/prelude.mx`); both stay.
+  // The main program may be a module that is already loaded (`mxc check stdlib/prelude.mx`). Both
+  // stay.
   std::unique_ptr<ModuleInfo> &slot = modules[file.path().empty() ? file.name() : file.path()];
   if (slot)
     replaced.push_back(std::move(slot));
@@ -117,9 +118,9 @@ ModuleInfo *Sema::loadModule(const std::string &name, Span where, const std::str
     return nullptr;
   std::string file = name;
   std::replace(file.begin(), file.end(), '.', '/');
-  // A file beside the importing one comes first, then the standard library.
+  // Search order: the importing file's folder, then the standard library.
   std::vector<std::pair<std::string, bool>> places;
-  // The library in its own folders has one path, however it was reached.
+  // A module of the library has one path inside the library's folders, however it was reached.
   if (options.stdlib.empty() || (folder != options.stdlib && !isWithin(folder, options.stdlib)))
     places.push_back({folder + file + ".mx", false});
   if (!options.stdlib.empty())
@@ -138,8 +139,15 @@ ModuleInfo *Sema::loadModule(const std::string &name, Span where, const std::str
       return known->second.get();
     }
     auto text = readFile(path, limits::kMaxSourceBytes + 1, error);
-    if (!text)
-      continue;
+    if (!text) {
+      std::error_code ignored;
+      if (!where.valid() || !std::filesystem::exists(path, ignored))
+        continue;
+      diags.report(Code::E0802, where, "module `" + name + "` cannot be read")
+          .caret("`" + path + "`: " + error)
+          .help("rename it, or make it a regular file that you may read");
+      return nullptr;
+    }
     const SourceFile *read = nullptr;
     if (older)
       if (auto was = older->modules.find(path); was != older->modules.end())
@@ -207,7 +215,7 @@ void Sema::importInto(ModuleInfo &module, ast::Import *import) {
     }
     for (const ast::Identifier &id : import->names) {
       Symbol *found = loaded ? lookupMember(*loaded, id) : nullptr;
-      if (!found) { // reported; the name stays known so that its uses are quiet
+      if (!found) { // reported; the name stays known, so that its uses report no further errors
         found = newSymbol(SymbolKind::Variable, id.text, id.span);
         found->type = types.error();
         found->bind = ast::BindKind::Const;
@@ -217,7 +225,7 @@ void Sema::importInto(ModuleInfo &module, ast::Import *import) {
   }
 }
 
-/// Functions, models and types are known in the whole file, wherever they stand in it.
+/// Functions, models and types are visible in the whole file, independent of order.
 void Sema::declareItems(ModuleInfo &module, const List<Stmt *> &items, bool program) {
   for (Stmt *item : items)
     if (auto *import = ast::as<ast::Import>(item))
@@ -251,7 +259,7 @@ void Sema::declareItems(ModuleInfo &module, const List<Stmt *> &items, bool prog
     case ast::StmtKind::Let: {
       auto *node = ast::as<ast::Let>(item);
       if (node->bind == ast::BindKind::Const) {
-        // Evaluated when somebody first looks at it.
+        // Evaluated lazily, on first use.
         if (!node->pattern->parts.empty()) {
           diags.report(Code::E0214, node->pattern->span, "a `const` binds one name")
               .help("write one `const` for each");
@@ -330,6 +338,9 @@ const ModuleInfo *Sema::checkProgram(const SourceFile &file) {
   module->state = ModuleInfo::Ready;
   checkItems(*module, module->syntax->items);
   context = nullptr;
+  // After other errors, the list of options may be incomplete.
+  if (!options.sharesOptions && diags.errorCount() == before + wrongOptions)
+    wrongOptions += reportUnknownOptions(options.options, declaredOptions, diags);
   return module;
 }
 

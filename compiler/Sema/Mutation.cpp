@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who changes what (S4). Whether a `mut fn` changes its receiver is decided after static arguments
-// are folded: BatchNorm with train=false has no write left, so an immutable receiver is fine.
+// Mutation analysis (S4). Whether a `mut fn` mutates its receiver is decided after static arguments
+// are folded: BatchNorm with train=false has no write left, so an immutable receiver is accepted.
 #include "Sema/Sema.h"
 #include "Syntax/Children.h"
 #include <algorithm>
@@ -37,14 +37,14 @@ bool Sema::changesReceiver(FunctionInfo &f, const std::map<std::string, bool> &s
     return false;
   if (!f.syntax->body || depth > limits::kMaxTypeDepth)
     return true;
-  // Each function is looked into once a question: a write anywhere answers it, so what was seen
-  // before adds nothing.
+  // A query visits each function once. A write anywhere decides the query, so a second visit adds
+  // nothing.
   decltype(mutationSeen) outer;
   if (depth == 0)
     outer.swap(mutationSeen);
   bool changes = false;
   if (mutationSeen.insert({&f, statics}).second) {
-    checkBody(f); // the tree's slots say what names mean
+    checkBody(f); // resolves the names of the tree
     changes = blockChanges(f.syntax->body, f, statics, depth);
   }
   if (depth == 0)
@@ -52,13 +52,13 @@ bool Sema::changesReceiver(FunctionInfo &f, const std::map<std::string, bool> &s
   return changes;
 }
 
-/// The name that a place is a part of: `w` of `w.rows[i]`; null if it is none.
+/// The root name of an lvalue: `w` of `w.rows[i]`; null if there is none.
 static const Name *rootName(const Expr *place) {
   while (as<Member>(place) || as<Index>(place))
     place = as<Member>(place) ? as<Member>(place)->object : as<Index>(place)->object;
   return as<Name>(place);
 }
-/// Whether a place, or one of several, is a field of the receiver.
+/// Whether an lvalue, or one element of a tuple of lvalues, is a field of the receiver.
 static bool isField(const Expr *place) {
   if (auto *tuple = as<Tuple>(place))
     return std::any_of(tuple->elements.begin(), tuple->elements.end(), isField);
@@ -86,7 +86,7 @@ bool Sema::callChanges(const CallInfo &call, FunctionInfo &f,
                        const std::map<std::string, bool> &statics, int depth) {
   if (!call.function || !call.function->isMutMethod())
     return false;
-  // Without a receiver it is a function of the same model, called by its name alone.
+  // Without a receiver it is a method of the same model, called by its unqualified name.
   const Name *root = rootName(call.receiver);
   bool isOwn = call.receiver ? root && root->symbol &&
                                    (root->symbol->kind == SymbolKind::Field ||
@@ -133,7 +133,7 @@ void Sema::checkReceiver(FunctionInfo &f, Expr *receiver, const Value &value,
                          const std::vector<int> &slots, Span at) {
   if (!f.isMutMethod() || value.mutablePlace)
     return;
-  // A field of the receiver of a `mut fn` is mutable; of a plain `fn` it is not.
+  // Fields of the receiver are mutable in a `mut fn` and immutable in a plain `fn`.
   std::map<std::string, bool> statics;
   for (size_t i = 0; i < params.size(); ++i) {
     const Expr *given =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names: defining them, looking them up, and what to say when there is none.
+// Symbol tables: definition and lookup of names, and diagnostics of unknown names.
 #include "Sema/Sema.h"
 #include "Support/Suggest.h"
 #include <algorithm>
@@ -13,9 +13,10 @@ Symbol *Sema::lookupMember(ModuleInfo &module, const ast::Identifier &name) {
     return nullptr;
   auto it = module.scope.names.find(name.text);
   bool isPrivate = !name.text.empty() && name.text[0] == '_';
-  // A module offers what it defines, not what it imports; only the library passes the prelude's on.
+  // A module exports its definitions, not its imports. Only the library re-exports the prelude's
+  // names.
   ModuleInfo *home = it == module.scope.names.end() ? nullptr : it->second->home;
-  // A module of the library hands on the prelude's names and those of its own folder (nn/conv.mx).
+  // A library module re-exports the names of the prelude and of its own folder (nn/conv.mx).
   bool passedOn =
       module.isStd && home && (home == prelude || home->name.starts_with(module.name + "."));
   bool imported = home && home != &module && !passedOn;
@@ -92,7 +93,7 @@ Symbol *Sema::lookup(std::string_view name) {
   return nullptr;
 }
 
-/// A function of that name, past fields and variables that hide it: `x.mean()` in a model with a
+/// Looks up a function, ignoring fields and variables that hide it: `x.mean()` in a model with a
 /// field `mean`.
 Symbol *Sema::lookupFunction(std::string_view name) {
   for (Scope *s = context->scope; s; s = s->parent) {
@@ -140,7 +141,7 @@ void Sema::resolveConst(Symbol *symbol, ast::Let *let) {
   context = saved;
   signature = savedSignature;
   symbol->resolving = false;
-  pendingConsts.erase(symbol); // last: whoever meets it before then has found a circle
+  pendingConsts.erase(symbol); // last: a lookup before this point is a cyclic definition
 }
 
 std::vector<std::string> Sema::visibleNames() {
@@ -153,7 +154,7 @@ std::vector<std::string> Sema::visibleNames() {
 }
 
 void Sema::unknownName(std::string_view name, Span span, const Expr *whole) {
-  // A module's `let` further down: it exists, but not yet.
+  // A `let` of the module further down: it exists, but is not yet defined.
   if (context->module && context->module->syntax)
     for (Stmt *item : context->module->syntax->items)
       if (auto *let = ast::as<ast::Let>(item)) {

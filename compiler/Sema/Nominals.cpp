@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Models and structs: header, fields, functions.
+// Nominal types (models and structs): header, fields, methods.
 #include "Sema/Sema.h"
 #include <algorithm>
 #include <functional>
@@ -76,7 +76,7 @@ void Sema::resolveHeader(NominalInfo &n) {
     collectRequirements(n.syntax->where, n.name, &n, args, n.own);
     n.all = n.own;
   });
-  // Fields and functions are known by name from here on; their types follow when they are used.
+  // Names of fields and methods are declared here. Their types are resolved on use.
   for (const ast::Field &field : n.syntax->fields) {
     if (n.field(field.name.text)) {
       diags
@@ -99,21 +99,25 @@ void Sema::resolveHeader(NominalInfo &n) {
   for (ast::Func *func : n.syntax->funcs) {
     if (!func->name.valid())
       continue;
-    auto &slot = n.methods[std::string(func->name.text)];
-    if (slot || n.field(func->name.text)) {
-      diags
-          .report(Code::E0215, func->name.span,
-                  "`" + std::string(func->name.text) + "` is defined twice")
-          .label(slot ? slot->syntax->name.span : n.field(func->name.text)->syntax->name.span,
-                 "first here");
+    std::string name(func->name.text);
+    auto known = n.methods.find(name);
+    FunctionInfo *first = known == n.methods.end() ? nullptr : known->second;
+    if (first || n.field(name)) {
+      Diagnostic &d =
+          diags.report(Code::E0215, func->name.span, "`" + name + "` is defined twice")
+              .label(first ? first->syntax->name.span : n.field(name)->syntax->name.span,
+                     "first here");
+      if (!first)
+        d.note("`x." + name + "` would be the field or the function").help("give one another name");
       continue;
     }
     Context *saved = context;
     context = nullptr;
-    slot = declareFunction(func, n.module, &n, n.scope);
+    FunctionInfo *method = declareFunction(func, n.module, &n, n.scope);
     context = saved;
+    n.methods[name] = method;
     Symbol *symbol = newSymbol(SymbolKind::Method, func->name.text, func->name.span);
-    symbol->functions.push_back(slot);
+    symbol->functions.push_back(method);
     symbol->nominal = &n;
     n.scope->names[func->name.text] = symbol;
   }
@@ -192,7 +196,7 @@ void Sema::resolveFields(NominalInfo &n) {
   n.state = NominalInfo::ResolvingFields;
   for (FieldInfo &f : n.fields)
     resolveField(n, f);
-  // A struct without a parameter list is made from its fields, in order.
+  // A struct without a parameter list is constructed from its fields, in order.
   if (!n.isModel && !n.syntax->hasParams)
     for (FieldInfo &f : n.fields) {
       ParamInfo p;
@@ -204,6 +208,21 @@ void Sema::resolveFields(NominalInfo &n) {
       n.params.push_back(std::move(p));
     }
   n.state = NominalInfo::FieldsDone;
+  // The length of an array is not negative: `sub rest: [Cell; depth-1]` requires depth - 1 >= 0.
+  for (FieldInfo &f : n.fields)
+    for (const Type *t = f.type; t && t->is(Kind::Array); t = t->element)
+      if (t->count && !t->count.constant()) {
+        Requirement r;
+        r.condition = {Relation::LessEqual, dims.constant(0), t->count, f.syntax->span};
+        r.text = dims.print(t->count) + " >= 0";
+        r.span = f.syntax->span;
+        r.owner = n.name;
+        r.ownerNominal = &n;
+        r.ownerArgs = n.self->args;
+        r.inferred = true;
+        n.own.push_back(r);
+        n.all.push_back(std::move(r));
+      }
   for (FieldInfo &f : n.fields)
     inheritRequirements(f.type, n.all, n.name + "." + f.name + ": " + show(f.type));
 }
@@ -213,9 +232,9 @@ void Sema::checkNominalBodies(NominalInfo &n) {
   if (n.bodiesChecked)
     return;
   n.bodiesChecked = true;
-  // A model cannot hold itself: its size would have no end.
-  // Walks depth first without recursion; what turns out to lie on no circle is not walked again.
-  std::map<NominalInfo *, bool> open; // true while its parts are being walked
+  // A model cannot contain itself: its size would be infinite. Iterative depth-first search for
+  // cycles; a type that is known to be acyclic is not visited again.
+  std::map<NominalInfo *, bool> open; // true while its parts are being visited
   bool circle = false;
   auto holdsSelf = [&](const Type *field) {
     std::vector<std::pair<const Type *, NominalInfo *>> todo = {{field, nullptr}};

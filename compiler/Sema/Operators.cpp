@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arithmetic, comparison and logic: element types (S11), broadcasting (S12), devices (S16), and
-// what to say when they do not fit.
+// Type checking of arithmetic, comparison and logic operators: element types (S11), broadcasting
+// (S12), devices (S16), and the diagnostics of a mismatch.
 #include "Sema/Sema.h"
 #include <algorithm>
 #include <cmath>
@@ -54,7 +54,8 @@ Value Sema::sizeProblem(Span span) {
 }
 
 Value Sema::checkBinary(Binary *e, const Type * /*expected*/) {
-  // Literals take the type of the other side; what is expected of the result helps neither.
+  // A literal takes the type of the other operand. The expected type of the result is not used for
+  // either.
   const Value *l = check(e->left);
   const Value *r = check(e->right);
   if (l->type->isError() || r->type->isError())
@@ -131,7 +132,7 @@ Value Sema::arithmeticOn(Tok op, const Value &l, const Value &r, Expr *left, Exp
     return errorValue();
   }
   Elem elem;
-  // A float may be raised to a whole literal power.
+  // An integer literal is allowed as the exponent of a float.
   if (op == Tok::StarStar && r.adapts() && types.isInt(l.type->elem) &&
       r.literal == Value::FloatLiteral && l.adapts())
     elem = r.type->elem;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls that come from outside of the language: a host names a function and hands over values,
-// of which only the types are known here. They are checked as the same call in a program would be.
+// Calls from the host (C API): the host names a function and passes values, of which only the types
+// are known here. They are type-checked like the same call in a program.
 #include "Sema/Sema.h"
 #include "Syntax/Lexer.h"
 #include "Syntax/Parser.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Patterns of einsum ("b i k, k j -> b i j") and rearrange ("b t (h k) -> b h t k"), checked at
-// compile time: each name has one size, and the output uses names of the input.
+// Patterns of einsum ("b i k, k j -> b i j") and rearrange ("b t (h k) -> b h t k"), parsed and
+// checked at compile time: each name has one size, and the output uses names of the input.
 #include "Sema/Sema.h"
 #include <algorithm>
 #include <cctype>
@@ -10,7 +10,7 @@ namespace mx::sema {
 using namespace ast;
 
 namespace {
-/// A side of a pattern: groups of names; a group of several is written in parentheses.
+/// One side of a pattern: groups of names. A group of several names is written in parentheses.
 using Side = std::vector<std::vector<std::string>>;
 
 struct Pattern2 {
@@ -85,7 +85,7 @@ Pattern2 parsePattern(std::string_view text) {
   return p;
 }
 
-/// "ij,jk->ik" with a blank between its names: "i j, j k -> i k".
+/// "ij,jk->ik" with blanks between the names: "i j, j k -> i k".
 std::string withBlanks(std::string_view pattern) {
   std::string out;
   for (char c : pattern) {
@@ -132,11 +132,11 @@ Value Sema::checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole) {
                    "`einsum` takes tensors of known rank, this is " + show(*v));
       return errorValue();
     }
-    if (k > 0 && !(elem == v->type->elem)) {
-      commonElem("einsum", *args[1].value, *v, args[1].expr, args[k + 1].expr, args[k + 1].span);
+    elem = k == 0 ? v->type->elem
+                  : commonElem("einsum", *args[1].value, *v, args[1].expr, args[k + 1].expr,
+                               args[k + 1].span);
+    if (!elem.valid())
       return errorValue();
-    }
-    elem = v->type->elem;
     if (p.inputs[k].size() != v->type->shape.size()) {
       size_t named = p.inputs[k].size(), rank = v->type->shape.size();
       Diagnostic &d = diags.report(Code::E0313, at,
@@ -243,6 +243,11 @@ Value Sema::checkRearrange(std::vector<Arg> &args, Expr *callee, Expr *whole) {
     if (!args[k].value->dim) {
       diags.report(Code::E0216, args[k].span,
                    "a size is expected, this is " + show(*args[k].value));
+      return errorValue();
+    }
+    if (auto size = args[k].value->dim.constant(); size && *size < 1) {
+      diags.report(Code::E0310, args[k].span, "a size of the pattern is 1 or more")
+          .caret("`" + name + "` would be " + std::to_string(*size));
       return errorValue();
     }
     sizes[name] = args[k].value->dim;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builtins whose result the signature alone does not say. The shapes come from the rules in
-// Support/Shape; here they get their arguments and their words.
+// Type checking of builtins whose result type does not follow from the signature alone. The shape
+// rules are in Support/Shape. This file passes them their arguments and words their diagnostics.
 #include "Sema/Sema.h"
 #include <algorithm>
 #include <functional>
@@ -74,7 +74,7 @@ std::optional<std::vector<Dim>> Sema::sizesOf(Expr *e, const Value &x, const cha
   return sizes;
 }
 
-/// Builtins that take any number of arguments, or look at the arguments themselves.
+/// Variadic builtins, and builtins that inspect the argument expressions.
 Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee, Expr *whole,
                           Span argsSpan, const Type *expected, bool &handled) {
   handled = true;
@@ -154,38 +154,10 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
     }
     return hostInt(dims.newSymbolDim({textOf(whole), SymbolRole::HostInt, true, whole->span}));
   }
-  case ShapeRule::Option: {
+  case ShapeRule::Option:
     if (!checkAll() || !needs(2, 2))
       return errorValue();
-    if (args[0].value->constant != Value::StringConstant) {
-      diags.report(Code::E0216, args[0].span, "the name of an option is a literal string");
-      return errorValue();
-    }
-    Value v = *args[1].value;
-    v.root = nullptr;
-    v.mutablePlace = false;
-    auto given = options.options.find(std::string(args[0].value->text));
-    if (given != options.options.end()) {
-      if (v.type->is(Kind::Str)) {
-        v.constant = Value::StringConstant;
-        v.text = arena.copy(given->second);
-      } else if (v.dim) {
-        char *end = nullptr;
-        long long n = std::strtoll(given->second.c_str(), &end, 10);
-        if (end && *end == 0)
-          v.dim = dims.constant(n);
-      } else if (v.constant == Value::BoolConstant) {
-        v.flag = given->second == "true";
-      }
-    }
-    bool known = v.type->is(Kind::Str) || (v.type->isScalar() && v.host);
-    if (!known) {
-      diags.report(Code::E0202, args[1].span,
-                   "an option is a number, a bool or a string, this is " + show(v));
-      return errorValue();
-    }
-    return v;
-  }
+    return optionValue(args, whole);
   case ShapeRule::DeviceOf: {
     if (f.name == "to")
       break;
@@ -210,9 +182,13 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
       bool digits =
           !number.empty() && number.size() <= 4 &&
           std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
-      if ((kind != "cpu" && kind != "gpu") || !digits) {
-        diags.report(Code::E0602, args[0].span, "`" + text + "` is not a device")
-            .help("devices are named `cpu:0`, `cpu:1`, `gpu:0`, …");
+      if (kind != "cpu" || !digits) {
+        bool isGpu = digits && (kind == "gpu" || kind == "cuda");
+        diags
+            .report(Code::E0602, args[0].span,
+                    isGpu ? "there is no device `" + text + "`: this mx computes on CPUs only"
+                          : "`" + text + "` is not a device")
+            .help("the devices are `cpu:0` and `cpu:1`: write `device(\"cpu:0\")`");
         return errorValue();
       }
       v.constant = Value::DeviceConstant;
@@ -357,14 +333,33 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
   case ShapeRule::Concat:
   case ShapeRule::Stack: {
     bool concat = f.primitive->rule == ShapeRule::Concat;
+    auto positional = [&] {
+      return std::count_if(args.begin(), args.end(), [](const Arg &a) { return a.name.empty(); });
+    };
+    // `concat([a, b])` joins the elements of the list. The list itself is not a tensor.
+    auto only = std::find_if(args.begin(), args.end(), [](const Arg &a) { return a.name.empty(); });
+    if (auto *list = positional() == 1 ? as<ListExpr>(only->expr) : nullptr;
+        list && !list->elements.empty()) {
+      std::vector<Arg> parts;
+      std::vector<const Type *> found;
+      for (Expr *element : list->elements) {
+        Arg part;
+        part.expr = element;
+        part.span = element->outerSpan;
+        part.value = check(element);
+        found.push_back(part.value->type);
+        parts.push_back(part);
+      }
+      list->checked = arena.make<Value>(valueOf(types.tuple(found)));
+      args.insert(args.erase(only), parts.begin(), parts.end());
+    }
     if (!checkAll())
       return errorValue();
     int64_t axis = 0;
     std::vector<Shape> shapes;
     const Value *first = nullptr;
     Arg *firstArg = nullptr;
-    const Type *array = nullptr; // of tensors, in the place of all
-    auto positional = std::count_if(args.begin(), args.end(), [](const Arg &a) { return a.name.empty(); });
+    const Type *array = nullptr; // an array of tensors, instead of separate arguments
     for (Arg &a : args) {
       if (a.name == "axis") {
         auto n = staticInt(a.expr, "an axis");
@@ -379,7 +374,7 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
         return errorValue();
       }
       const Type *t = a.value->type;
-      if (t->is(Kind::Array) && t->element->isTensor() && positional == 1) {
+      if (t->is(Kind::Array) && t->element->isTensor() && positional() == 1) {
         array = t;
         t = t->element;
       }
@@ -429,7 +424,7 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
       return errorValue();
     }
     const Type *part = array ? array->element : first->type;
-    if (array) { // each has the part's size along the axis, a new one 1
+    if (array) { // each has the part's size along the axis; along a new axis 1
       auto at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(r.shape.size()) : axis);
       r.shape[at].dim = dims.mul(r.shape[at].dim, array->count);
     }
@@ -451,7 +446,7 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
   return errorValue();
 }
 
-/// The name of the `const` whose value is being worked out: `d0` in `const d0 = device("cpu:0")`.
+/// The name of the `const` that is being evaluated: `d0` in `const d0 = device("cpu:0")`.
 std::string Sema::constBeingMade() const {
   for (const Symbol &s : symbols)
     if (s.resolving && s.bind == BindKind::Const)

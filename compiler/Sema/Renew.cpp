@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A checker that starts anew with the names of a session: trees, symbols and types of what was
-// typed long ago are never freed one by one, so now and then all of them are left behind. Variables
-// of plain types are made again from their types; what else has a name, by checking the inputs
-// again that it comes from. Nothing is run.
+// Garbage collection for a long session: rebuilds the checker with the names of the session. Trees,
+// symbols and types of old inputs are never freed one by one, so from time to time all of them are
+// dropped. Variables of plain types are recreated from their types. For all other names, the inputs
+// that define them are checked again. Nothing is executed.
+#include "Sema/Replaced.h"
 #include "Sema/Sema.h"
 
 namespace mx::sema {
 namespace {
+
+/// Compares printed types without the mark of redefined types: the new checker has not seen the
+/// later definition yet.
+bool isShownAlike(std::string now, std::string before) {
+  for (std::string *text : {&now, &before})
+    for (size_t at; (at = text->find(kReplaced)) != std::string::npos;)
+      text->erase(at, kReplaced.size());
+  return now == before;
+}
 
 class Renewal {
 public:
   explicit Renewal(Sema &from)
       : from(from), to(std::make_unique<Sema>(from.sources, from.diags, from.options, &from)) {}
 
-  /// A name that must be there afterwards.
+  /// Requires a name to exist afterwards.
   void want(SessionName name) { waiting.push_back(name); }
   bool run();
   Symbol *moved(Symbol *old) const {
@@ -27,8 +37,7 @@ private:
   Sema &from;
   std::unique_ptr<Sema> to;
   std::vector<SessionName> waiting;
-  /// By the input that defines them, oldest first: an input sees the names that those before it
-  /// left.
+  /// Keyed by the input that defines them, oldest first: an input sees the names of earlier inputs.
   std::map<uint32_t, std::set<SessionName>> wanted;
   std::set<uint32_t> checkedAgain;
   std::map<const Symbol *, Symbol *> made;
@@ -39,7 +48,7 @@ private:
   Symbol *remake(SessionName name);
 };
 
-/// The same type of the new checker; null unless it is of numbers and strings alone.
+/// The same type in the new checker; null unless it consists of numbers and strings only.
 const Type *Renewal::translate(const Type *type) {
   if (!type || type->device)
     return nullptr;
@@ -87,7 +96,7 @@ bool Renewal::isPlain(const Symbol &symbol) {
          symbol.value.constant != Value::DeviceConstant && translate(symbol.type);
 }
 
-/// Which inputs have to be checked again, and what they mention in turn.
+/// Collects the inputs to check again, and transitively the names that they mention.
 bool Renewal::collect() {
   while (!waiting.empty()) {
     SessionName name = waiting.back();
@@ -146,7 +155,7 @@ bool Renewal::run() {
       Symbol *symbol = !again ? remake(name) : found == known.end() ? nullptr : found->second;
       const Symbol &old = *name.second;
       if (!symbol || symbol->kind != old.kind || symbol->span != old.span ||
-          (old.kind == SymbolKind::Variable && to->show(symbol->type) != from.show(old.type)))
+          (old.kind == SymbolKind::Variable && !isShownAlike(to->show(symbol->type), from.show(old.type))))
         return false;
       made[&old] = symbol;
       to->definedBy[{known.find(name.first)->first, symbol}] = input;
@@ -161,7 +170,7 @@ bool Checker::renew(const std::vector<NamesMark *> &marks,
                     std::map<const Symbol *, Symbol *> &moved) {
   if (!impl->session)
     return true;
-  // Files of the user may have changed since they were read.
+  // The user's files may have changed since they were read.
   for (auto &[path, module] : impl->modules)
     if (!module->isStd && module.get() != impl->session)
       return false;
@@ -175,7 +184,7 @@ bool Checker::renew(const std::vector<NamesMark *> &marks,
     for (SessionName name : one->names)
       renewal.want(name);
   bool fine = renewal.run();
-  impl->diags.clear(); // what there was to say was said
+  impl->diags.clear(); // already reported
   if (!fine)
     return false;
   std::unique_ptr<Sema> made = renewal.take();

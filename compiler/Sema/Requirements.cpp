@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `where` clauses: of functions, of models, and those a type inherits from the types of its fields.
-// Where a type or function is used, what it requires must follow from what is known there.
+// `where` clauses: of functions, of models, and those that a type inherits from the types of its
+// fields. At each use of a type or function, its requirements must follow from the known facts.
 #include "Sema/Sema.h"
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace mx::sema {
 using namespace ast;
 
 namespace {
-/// `left op right` as a condition on sizes; nothing if `op` does not compare.
+/// `left op right` as a condition on sizes; nullopt if `op` is not a comparison.
 std::optional<DimCondition> comparison(Tok op, Dim left, Dim right, DimContext &dims, Span span) {
   Dim one = dims.constant(1);
   switch (op) {
@@ -117,7 +117,8 @@ Requirement Sema::substitute(const Requirement &r, const Bindings &b) {
   return out;
 }
 
-/// What a type requires becomes a requirement of whoever mentions it in a field or header.
+/// The requirements of a type become requirements of the type that mentions it in a field or
+/// header.
 void Sema::inheritRequirements(const Type *type, std::vector<Requirement> &out,
                                const std::string &path, int depth) {
   if (!type || depth > 16)
@@ -156,7 +157,8 @@ void Sema::inheritRequirements(const Type *type, std::vector<Requirement> &out,
   }
 }
 
-/// Values of one size for which a condition holds while the others stay: "NH may be 1, 2, 4 or 8".
+/// Values of one size that satisfy a condition while the others are fixed: "NH may be 1, 2, 4 or
+/// 8".
 std::string Sema::valuesThatWork(const Requirement &r, const Bindings &b) {
   std::vector<AtomId> symbols;
   dims.symbols(r.condition.left, symbols);
@@ -189,6 +191,14 @@ std::string Sema::valuesThatWork(const Requirement &r, const Bindings &b) {
       if (holds)
         good.push_back(v);
     }
+    // If larger values work as well, the condition is a lower bound.
+    trial[symbols[k]] = 2 * largest;
+    auto left = dims.evaluate(r.condition.left, trial),
+         right = dims.evaluate(r.condition.right, trial);
+    if (r.condition.relation == Relation::LessEqual && !good.empty() && left && right &&
+        *left <= *right)
+      return dims.symbolInfo(symbols[k]).name + " must be " + std::to_string(good.front()) +
+             " or more";
     if (good.empty() || good.size() > 8)
       continue;
     std::string list;
@@ -199,7 +209,7 @@ std::string Sema::valuesThatWork(const Requirement &r, const Bindings &b) {
   return "";
 }
 
-/// Checks one requirement of something used at `span`, whose names stand for `b`.
+/// Checks one requirement of a use at `span`, under the bindings `b`.
 void Sema::demand(const Requirement &r, const Bindings &b, Span span, const std::string &user) {
   Requirement here = substitute(r, b);
   Answer answer = facts().ask(here.condition);
@@ -209,7 +219,7 @@ void Sema::demand(const Requirement &r, const Bindings &b, Span span, const std:
     addConditions({here.condition}, span);
     return;
   }
-  // A value of the run decides: it is checked then.
+  // A requirement on a run-time value is checked at run time.
   std::vector<AtomId> involved;
   dims.symbols(here.condition.left, involved);
   dims.symbols(here.condition.right, involved);
@@ -230,7 +240,7 @@ void Sema::demand(const Requirement &r, const Bindings &b, Span span, const std:
   if (involved.empty() && r.span.valid()) {
     std::map<std::string, std::string> numbers;
     std::vector<AtomId> own;
-    // In terms of the owner's own names the clause reads as it was written.
+    // In the owner's names, the clause reads as it was written.
     dims.symbols(r.condition.left, own);
     dims.symbols(r.condition.right, own);
     std::string lhs = r.text.substr(0, r.text.find_first_of("=<>!"));
@@ -260,12 +270,12 @@ void Sema::demand(const Requirement &r, const Bindings &b, Span span, const std:
     }
     if (left && right && r.condition.relation == Relation::Equal)
       but = ", but " + shown + " is " + std::to_string(*left);
-    else if (left && right)
+    else if (left && right && shown != lhs)
       but = ", but that does not hold for " + shown;
   }
   Diagnostic &d =
       diags.report(r.isBound ? Code::E0316 : Code::E0305, span, owner + " needs " + needs + but);
-  // What the names stand for here.
+  // The bindings of the names at this use.
   std::vector<AtomId> outer;
   dims.symbols(r.condition.left, outer);
   dims.symbols(r.condition.right, outer);
@@ -298,7 +308,7 @@ void Sema::demand(const Requirement &r, const Bindings &b, Span span, const std:
                           : here.condition.relation == Relation::NotEqual ? " != "
                                                                           : " == ") +
                          dims.print(here.condition.right);
-    // Written with the caller's names, the clause reads as it should be typed.
+    // In the caller's names, the clause reads as it should be typed.
     std::string text = r.text;
     bool renamed = false;
     for (auto &[symbol, dim] : b.dims) {
@@ -313,7 +323,7 @@ void Sema::demand(const Requirement &r, const Bindings &b, Span span, const std:
   (void)user;
 }
 
-/// A type written in code: everything it requires must hold here.
+/// A type written in code: all its requirements must hold here.
 void Sema::demandType(const Type *type, Span span) {
   if (!type->is(Kind::Nominal) || signature || inField)
     return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Written sizes and static arguments. A name that nobody has defined becomes a size parameter where
-// a signature is resolved, and is bound by `let i: i32[K] = …`; elsewhere it is an error.
+// Resolution of written sizes and static arguments. An undefined name becomes a size parameter
+// where a signature is resolved, and is bound by `let i: i32[K] = …`. Elsewhere it is an error.
 #include "Sema/Sema.h"
 #include "Support/Suggest.h"
 
@@ -93,7 +93,7 @@ Symbol *Sema::newSizeName(std::string_view name, Span span, SymbolRole role) {
   return symbol;
 }
 
-/// A size in a type. Null (after a report) if it is none.
+/// Resolves a size in a type. Null (after a report) if the expression is not a size.
 Dim Sema::dimFromExpr(const Expr *e) {
   if (!e)
     return {};
@@ -134,7 +134,7 @@ Dim Sema::dimFromExpr(const Expr *e) {
       symbol->used = true;
       return symbol->value.dim;
     }
-    // A parameter or outer name hides nothing: a size of that name would be confusing.
+    // A size parameter may not shadow a parameter or an outer name: that would be confusing.
     if (symbol && symbol->kind == SymbolKind::Variable && !symbol->type->isError() &&
         (!sizesMayBind || !symbol->isModuleLevel || symbol->isParam)) {
       Diagnostic &d =
@@ -203,7 +203,7 @@ Dim Sema::dimFromExpr(const Expr *e) {
     }
   }
   default: {
-    // `S.n`, `x.shape[0]`, `len(x)`: any host integer will do. A type there is a common slip.
+    // `S.n`, `x.shape[0]`, `len(x)`: any host integer is accepted. A type here is a common mistake.
     if (e->kind == ast::ExprKind::Index || e->kind == ast::ExprKind::Tuple)
       if (const Type *type = typeFromExpr(e, /*quiet=*/true)) {
         diags.report(Code::E0224, e->span, "a size is expected, " + show(type) + " is a type");
@@ -247,7 +247,7 @@ std::optional<StaticValue> Sema::staticFromExpr(Expr *e, const Type *want) {
     s.kind = StaticValue::Elem;
     s.elem = v->type->elem;
   } else if (auto *name = ast::as<ast::Name>(e); name && name->symbol && name->symbol->isStatic) {
-    // A static parameter passed on: its value is not known here, but it is static.
+    // A forwarded static parameter: its value is not known here, but it is static.
     s.kind = StaticValue::Open;
     s.variable = 0;
   } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Written types to types. A name in a size that nobody has defined becomes a size parameter where a
-// signature is resolved, and is bound by `let i: i32[K] = …`; elsewhere it is an error.
+// Resolution of written types. An undefined name in a size becomes a size parameter where a
+// signature is resolved, and is bound by `let i: i32[K] = …`. Elsewhere it is an error.
 #include "Sema/Sema.h"
 #include "Support/Suggest.h"
 
@@ -93,7 +93,7 @@ const Type *Sema::resolveNamedType(const ast::TypeExpr *t) {
   }
   Symbol *symbol = lookup(first);
   bool std = context->module && context->module->isStd;
-  if (single && std && !symbol) { // words only the library's own signatures use
+  if (single && std && !symbol) { // names that only signatures of the library use
     if (first == "any")
       return types.any();
     if (first == "axes")
@@ -213,14 +213,8 @@ const Type *Sema::resolveNamedType(const ast::TypeExpr *t) {
         return types.error();
       args.push_back(std::move(arg));
     }
-    if (args.size() != info.generics.size() || t->dims.size() != info.generics.size()) {
-      diags.report(
-          Code::E0224, t->span,
-          "`" + std::string(symbol->name) + "` takes " + std::to_string(info.generics.size()) +
-              (info.generics.size() == 1 ? " argument" : " arguments") + " in brackets, " +
-              std::to_string(t->dims.size()) + (t->dims.size() == 1 ? " is" : " are") + " given");
+    if (!aliasTakes(symbol, t->dims.size(), t->span))
       return types.error();
-    }
     return asGrad(expandAlias(symbol, args, t->span));
   }
   default:
@@ -228,6 +222,24 @@ const Type *Sema::resolveNamedType(const ast::TypeExpr *t) {
         .label(symbol->span, "it is defined here");
     return types.error();
   }
+}
+
+/// Whether an alias takes this many arguments; false after a report.
+bool Sema::aliasTakes(Symbol *symbol, size_t given, Span span) {
+  const AliasInfo &info = aliases[symbol];
+  size_t takes = info.generics.size();
+  if (given == takes)
+    return true;
+  std::string name(symbol->name);
+  Diagnostic &d =
+      diags.report(Code::E0224, span,
+                   "`" + name + "` takes " + (takes ? std::to_string(takes) : std::string("no")) +
+                       (takes == 1 ? " argument" : " arguments") + " in brackets, " +
+                       std::to_string(given) + (given == 1 ? " is" : " are") + " given");
+  d.label(symbol->span, "it is defined here");
+  if (!takes && info.type && !info.type->isError())
+    d.note("`" + name + "` is " + show(info.type)).help("write `" + name + "`");
+  return false;
 }
 
 const Type *Sema::expandAlias(Symbol *symbol, const std::vector<TypeArg> &args, Span span) {
@@ -247,7 +259,7 @@ const Type *Sema::expandAlias(Symbol *symbol, const std::vector<TypeArg> &args, 
     inContext(ctx, [&] {
       declareGenerics(symbol->alias->generics, info.generics, *ctx.scope, nullptr,
                       std::string(symbol->name));
-      inField = true; // a type name is one type: static arguments left out take their defaults
+      inField = true; // an alias names one type: omitted static arguments take their defaults
       info.type = resolveType(symbol->alias->type);
     });
     info.resolving = false;
@@ -327,7 +339,7 @@ const Type *Sema::nominalType(NominalInfo &n, const std::vector<TypeArg> &args, 
       continue;
     const ParamInfo &p = n.params[n.staticParams[i]];
     if (implicitStatics && signature) {
-      // Left out in a signature: a generic of its own.
+      // Omitted in a signature: a fresh generic parameter.
       if (p.value.kind == StaticValue::Int) {
         AtomId id = dims.newSymbol({p.name, SymbolRole::Static, true, span});
         signature->generics.dims.push_back(id);
@@ -353,7 +365,7 @@ const Type *Sema::nominalType(NominalInfo &n, const std::vector<TypeArg> &args, 
 
 bool Sema::typeArg(const Expr *e, const GenericParam &want, TypeArg &out) {
   bool follow = staticsFollow;
-  staticsFollow = false; // an argument of the type is not what is called
+  staticsFollow = false; // an argument of the type is not the callee
   struct Restore {
     bool &flag, value;
     ~Restore() { flag = value; }
@@ -399,7 +411,7 @@ bool Sema::typeArg(const Expr *e, const GenericParam &want, TypeArg &out) {
   return false;
 }
 
-/// A type written where an expression stands: `Mlp[784, 10]`, `optim.Adam[Net]`, `f32[3]`.
+/// A type in expression position: `Mlp[784, 10]`, `optim.Adam[Net]`, `f32[3]`.
 const Type *Sema::typeFromExpr(const Expr *e, bool quiet) {
   auto notAType = [&]() -> const Type * {
     if (!quiet)
@@ -498,14 +510,18 @@ const Type *Sema::typeFromExpr(const Expr *e, bool quiet) {
       args.push_back(std::move(arg));
     }
   }
-  if (symbol->kind == SymbolKind::Alias)
+  if (symbol->kind == SymbolKind::Alias) {
+    if (index && !aliasTakes(symbol, index->args.size(), index->span))
+      return types.error();
     return expandAlias(symbol, args, e->span);
+  }
   return nominalType(*symbol->nominal, args, index != nullptr, call ? &call->args : nullptr,
                      e->span,
                      /*implicitStatics=*/signature && !inField);
 }
 
-/// A tensor type as written. One with a size that is none fits everything: the size is reported.
+/// A tensor type as written. A type with an invalid size fits everything, since the size is already
+/// reported.
 const Type *Sema::tensorOf(Elem elem, const List<ast::TypeDim> &list) {
   size_t before = diags.errorCount();
   Shape shape = shapeFromDims(list);

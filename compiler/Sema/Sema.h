@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The checker's state and its parts, each a file of this folder:
-//   Modules, Names        files, imports, the prelude; defining and looking up names
-//   Input, Assist         inputs of a session; what a person at a prompt or in an editor asks
-//   Renew                 a checker that starts anew with the names of a session
+// State of the type checker and its parts, each in a file of this folder:
+//   Modules, Names        files, imports, the prelude; symbol definition and lookup
+//   Input, Assist         inputs of a session; completion and lookup for the REPL and editors
+//   Renew                 rebuilds the checker of a long session to free memory
 //   Declare, Nominals     signatures and bodies of functions; models and structs
 //   ResolveType, -Size    written types and sizes
 //   CheckStmt, Loops, Assignments          statements
 //   CheckExpr, Literals, Members, Functions  expressions
 //   Watch                 fetch and feed of graphs
+//   RunSizes              sizes that are known only at run time
 //   Operators, Broadcasting, Matmul        arithmetic, shapes and devices of two operands
 //   Indexing              x[i, a:b, new]
-//   Calls, Arguments, BindArguments, Unify, CallFunction, Construct   what a call means
+//   Calls, Arguments, BindArguments, Unify, CallFunction, Construct   call resolution
 //   PrimitiveCalls, ShapedCalls, DataCalls, Patterns   builtins with rules of their own
-//   Matching              does a value fit a type
-//   Effects, Mutation     what a function may do, and what it changes
+//   Matching              type compatibility
+//   Effects, Mutation     effect inference, mutation analysis
 //   Requirements          `where` clauses and inherited ones
-//   Wording, Describe     pieces of messages; --emit=typed
+//   Wording, Describe     fragments of messages; --emit=typed
 #pragma once
 #include "Sema/Checker.h"
 #include "Support/Limits.h"
@@ -28,51 +29,51 @@ namespace mx::sema {
 using ast::Expr;
 using ast::Stmt;
 
-/// Where the checker is: one for each function body, one for the top level of a module.
+/// Checking context: one per function body, one for the top level of a module.
 struct Context {
   FunctionInfo *function = nullptr;
   ModuleInfo *module = nullptr;
-  Context *outer = nullptr; ///< of the function around a lambda or local function
+  Context *outer = nullptr; ///< of the enclosing function of a lambda or local function
   Scope *scope = nullptr;
   DimFacts *facts = nullptr;
   const Type *declaredResult = nullptr; ///< null: inferred (lambda, top level)
   Span resultSpan;
   std::vector<std::pair<const Type *, Span>> returned; ///< of a lambda
   bool inGraph = false;
-  Span graphSpan;                  ///< the word `graph`
-  const ast::Grad *grad = nullptr; ///< the innermost `grad` around
+  Span graphSpan;                  ///< location of the keyword `graph`
+  const ast::Grad *grad = nullptr; ///< the innermost enclosing `grad`
   Device device = nullptr;         ///< of the innermost `on`
   int loopDepth = 0;
   std::vector<const Stmt *> loops;
   uint8_t allowed = 0;
 };
 
-/// One argument as the call sees it: written, or the receiver of a method call or pipe.
+/// One argument of a call: written, or the receiver of a method call or pipe.
 struct Arg {
   Expr *expr = nullptr;
   std::string_view name;
   Span nameSpan;
   bool isMut = false;
   Span span;
-  const Value *value = nullptr; ///< once checked
+  const Value *value = nullptr; ///< set once it is checked
 };
 
-/// How two types differ, for messages.
+/// The difference between two types, for messages.
 struct Mismatch {
   bool differs = false;
-  bool elements = false; ///< element types
+  bool elements = false; ///< the element types differ
   bool rank = false;
   int axis = -1;
   Dim want, have;
   Answer answer;
 };
 
-/// A name of a session at some time, and what it stood for.
+/// A name of a session and the symbol it referred to at that time.
 using SessionName = std::pair<std::string_view, Symbol *>;
 
 class Sema {
 public:
-  /// `older`: a checker whose texts of modules are used again if they have not changed.
+  /// `older`: a checker whose module texts are reused if they have not changed.
   Sema(SourceManager &sourceManager, Diagnostics &sink, CheckOptions opts, Sema *older = nullptr);
 
   SourceManager &sources;
@@ -88,21 +89,21 @@ public:
   std::deque<CallInfo> calls;
   std::map<std::string, std::unique_ptr<ModuleInfo>> modules;
   std::vector<std::unique_ptr<ModuleInfo>>
-      replaced; ///< older modules of the same place, still in use
+      replaced; ///< older modules of the same path, still in use
   ModuleInfo *primitives = nullptr, *prelude = nullptr, *session = nullptr;
-  std::map<AtomId, std::string> symbolOwner; ///< whose size parameter a symbol is
+  std::map<AtomId, std::string> symbolOwner; ///< the owner of a size parameter
   std::map<Symbol *, std::vector<const PrimitiveInfo *>>
-      pendingPrimitives;                        ///< those nobody has looked up yet
-  std::map<Symbol *, ast::Let *> pendingConsts; ///< `const`s nobody has looked at yet
+      pendingPrimitives;                        ///< not yet looked up
+  std::map<Symbol *, ast::Let *> pendingConsts; ///< `const`s that are not yet evaluated
   Context *context = nullptr;
-  bool replacing = false; ///< a REPL input may define a name again
+  bool replacing = false; ///< a REPL input may redefine a name
   uint8_t topEffects = 0; ///< of statements outside of functions
   bool topWaits = false;
   int instantiationDepth = 0;
   std::string mainFolder;
-  const char *stackBase = nullptr; ///< where the stack stood when the check began
+  const char *stackBase = nullptr; ///< stack position at the start of the check
 
-  /// True (and reported) if definitions lead into each other too deep to follow one more.
+  /// True (and reported) if the nesting of definitions is too deep for one more.
   bool tooDeep(Span at, std::string_view name);
 
   // ---- Modules.cpp
@@ -121,13 +122,19 @@ public:
   void openSession();
   void keepResult();
   Sema *older = nullptr;
-  std::map<SessionName, uint32_t> definedBy; ///< the file of the input that each name comes from
+  std::map<SessionName, uint32_t> definedBy; ///< the file of the input that defines each name
   std::map<uint32_t, std::set<SessionName>> inputMentions; ///< by the file of the input
-  std::set<SessionName> mentioned;                         ///< by the input that is checked
+  std::set<SessionName> mentioned;                         ///< by the input that is being checked
   void mention(const Scope &scope, std::string_view name, Symbol *symbol) {
     if (session && &scope == &session->scope)
       mentioned.insert({name, symbol});
   }
+
+  // ---- Options.cpp
+  std::vector<OptionInfo> declaredOptions;
+  std::map<const Expr *, int64_t> givenNumbers; ///< values of options that are not sizes: i32, u8
+  size_t wrongOptions = 0; ///< number of errors in given values
+  Value optionValue(std::vector<Arg> &args, Expr *whole);
 
   // ---- OutsideCalls.cpp
   const ast::Call *checkOutsideCall(ModuleInfo &module, const SourceFile &file,
@@ -185,7 +192,7 @@ public:
   // ---- ResolveType.cpp
   /// While a signature is resolved, unknown names in types become size parameters of `signature`.
   FunctionInfo *signature = nullptr;
-  bool inField = false;      ///< static arguments left out take their defaults
+  bool inField = false;      ///< omitted static arguments take their defaults
   bool bindingSizes = false; ///< `let i: i32[K] = …` binds K
   const Type *resolveWrittenType(const ast::TypeExpr *t);
   void reportDeepType(Span at);
@@ -202,6 +209,10 @@ public:
   std::optional<StaticValue> staticFromExpr(Expr *e, const Type *want);
   Symbol *newSizeName(std::string_view name, Span span, SymbolRole role);
   std::map<FunctionInfo *, std::vector<DimCondition>> dynBounds;
+  /// Functions whose bodies are being checked, innermost last. Those before `openBodiesOutside` do
+  /// not count as recursion: a gradient rule may call its function.
+  std::vector<FunctionInfo *> openBodies;
+  ptrdiff_t openBodiesOutside = 0;
   bool inferringField = false;
   bool sizesMayBind = false; ///< in a parameter's type: a new name is a size parameter
   struct AliasInfo {
@@ -210,22 +221,21 @@ public:
     bool resolving = false;
   };
   std::map<Symbol *, AliasInfo> aliases;
+  bool aliasTakes(Symbol *symbol, size_t given, Span span);
   const Type *expandAlias(Symbol *symbol, const std::vector<TypeArg> &args, Span span);
 
   // ---- CheckStmt.cpp
-  bool statementIf = false; ///< the next `if` stands as a statement: it needs no value
+  bool statementIf = false; ///< the next `if` is a statement and needs no value
   std::map<const Expr *, std::vector<bool>> leafMutability; ///< of `leaves(mut a, b)`
   std::map<const Expr *, const CallInfo *> summaryCalls;    ///< net(x) of `summary(net, x)`
-  std::map<const ast::For *, const Type *> loopElements;    ///< what a turn of the loop binds
+  std::map<const ast::For *, const Type *> loopElements;    ///< element type of an iteration
   std::map<const Type *, Dim> loaderBounds; ///< batch of a loader that keeps the rest
-  std::map<const Symbol *, Dim> runSizes;   ///< of variables, at their first use as a size
-  Dim sizeOfRun(const Expr *e, bool isNatural = true);
-  Dim knownOfRun(const Expr *e);
+  std::map<const Symbol *, Dim> runSizes;   ///< of variables, set on their first use as a size
   const Value *checkBlock(ast::Block *block, const Type *expected, bool wantValue);
   void checkStmt(Stmt *stmt);
   const Value *checkLastStmt(Stmt *stmt, const Type *expected, bool wantValue);
   void checkLet(ast::Let *let);
-  /// Types and modules have names and are no values: E0217.
+  /// Reports names of types and modules used as values: E0217.
   bool isAValue(const Value &found, const ast::Expr *e);
   void checkAssign(ast::Assign *assign);
   void checkFor(ast::For *loop);
@@ -241,12 +251,27 @@ public:
   Symbol *defineVariable(const ast::Identifier &name, const Type *type, ast::BindKind bind);
   const Type *iterationType(const Value &iterable, Expr *expr, ast::For *loop, Value &element);
 
+  // ---- RunSizes.cpp
+  /// Sizes that are not constants when a graph is compiled, with the location of the keyword
+  /// `graph` of the graph that creates them, if any.
+  std::map<AtomId, Span> runSizeGraphs;
+  Dim newRunSize(DimSymbol info);
+  Dim sizeOfRun(const Expr *e, bool isNatural = true);
+  Dim knownOfRun(const Expr *e);
+  bool isNumberInGraph(Dim size);
+  void noteRunSizes(const Type *type, const Expr *e);
+  void noteRunSizesOf(const FunctionInfo &f, Span span);
+  void reportRunSize(const Type *type, AtomId atom, const Expr *e);
+
   // ---- CheckExpr.cpp
+  std::map<const Type *, uint32_t> partCounts; ///< of types, nested parts included
+  uint32_t countParts(const Type *type);
   std::map<std::pair<Symbol *, std::string>, Dim> hostFields; ///< `kv.size` as a size
   const Value *check(Expr *e, const Type *expected = nullptr);
   Value checkKind(Expr *e, const Type *expected);
   Value checkName(ast::Name *e);
   Value checkList(ast::ListExpr *e, const Type *expected);
+  bool rowsAgree(const ast::Comprehension *e, const Value &row, const Shape &lead);
   Value checkComprehension(ast::Comprehension *e, const Type *expected);
   Value checkIf(ast::If *e, const Type *expected);
   Value checkGrad(ast::Grad *e);
@@ -290,15 +315,15 @@ public:
   std::optional<Dim> sliceLength(const ast::IndexArg &arg, Dim size, const Type *object);
 
   // ---- WatchFind.cpp
-  /// What `fetch` is asked for, as a path of names or as a line.
+  /// A request of `fetch`: a path of names or a line number.
   struct Wanted {
     std::vector<std::string> path;
     uint32_t line = 0; ///< if not 0
-    std::string text;  ///< as it is asked for
+    std::string text;  ///< as it is written
     Span span;
   };
-  /// Where it is: what a `let` binds, what an expression gives, or, with `info`, inside of what the
-  /// expression calls, where it is to be asked for as `rest`.
+  /// The location of an inner value: the binding of a `let`, the result of an expression, or, with
+  /// `info`, a value inside of the expression's callee, where it is requested as `rest`.
   struct Inner {
     Symbol *let = nullptr;
     const Expr *expr = nullptr;
@@ -315,13 +340,13 @@ public:
   std::string innerNames(FunctionInfo &f);
 
   // ---- Watch.cpp
-  /// `step.fetch(h).feed(x=v)`: the graph, and what is watched.
+  /// `step.fetch(h).feed(x=v)`: the graph and its watched values.
   struct Watch {
     FunctionInfo *graph = nullptr;
     std::vector<Wanted> fetched;
     std::vector<Arg> fed;
   };
-  /// Whether the callee is written as such. Reports what is wrong with it; `graph` is null then.
+  /// Whether the callee has this form. Reports its errors; `graph` is null then.
   bool isWatched(Expr *callee, Watch &watch);
   FunctionInfo *watchedVariant(FunctionInfo &f, const std::vector<Wanted> &wanted,
                                const std::vector<Arg> &given);
@@ -344,7 +369,8 @@ public:
                   const CallInfo **slot, const Type *expected);
   Value construct(NominalInfo &n, const Type *type, std::vector<Arg> args, Expr *callee,
                   Expr *whole, Span argsSpan, const CallInfo **slot, const Type *expected);
-  /// Is the checker in a field of a model, where `where` clauses are inherited instead of demanded?
+  /// Whether the checker is in a field of a model, where `where` clauses are inherited, not
+  /// demanded.
   bool insideNominal() const;
   Value convertElement(Elem elem, std::vector<Arg> &args, Expr *whole);
   Value callFnValue(const Value &f, std::vector<Arg> &args, Expr *callee, Expr *whole,
@@ -370,7 +396,7 @@ public:
     std::vector<int> *slots = nullptr;
     Span declared, whole;
     FunctionInfo *function = nullptr;
-    size_t current = 0; ///< the parameter being matched
+    size_t current = 0; ///< the parameter that is being matched
   };
   enum class Fit { Yes, No, Reported };
   Fit unify(const Type *want, const Type *have, CallState &state);
@@ -385,7 +411,7 @@ public:
                     const std::vector<int> &slots);
   std::string pathOf(const Expr *e) const;
   bool bindStatic(const ParamInfo &p, const Value &v, Expr *e, CallState &state);
-  /// Checks a default in the names of the function it belongs to.
+  /// Checks a default in the scope of its function.
   const Value *checkDefault(const ParamInfo &p, Scope *scope, ModuleInfo *module);
   void bindDefault(const ParamInfo &p, Scope *scope, ModuleInfo *module, CallState &state);
   bool bindArguments(std::vector<ParamInfo> &params, std::vector<Arg> &args,
@@ -394,7 +420,7 @@ public:
   bool isClosedResult(const Type *result, const CallState &state, const FunctionInfo &f);
   void openGenerics(const Generics &g, CallState &state);
   bool staticsFollow =
-      false; ///< a type is about to be called; its static arguments come with the call
+      false; ///< a type is about to be called; the call supplies its static arguments
   Symbol *lookupFunction(std::string_view name);
   FunctionInfo *findFreeFunction(std::string_view name, const Type *first);
 
@@ -420,7 +446,7 @@ public:
   Value checkRearrange(std::vector<Arg> &args, Expr *callee, Expr *whole);
 
   // ---- Matching.cpp
-  /// Does a value fit a type? Literals adapt; sizes are compared with the facts at hand.
+  /// Whether a value fits a type. Literals adapt. Sizes are compared under the known facts.
   bool fits(const Value &value, const Type *want, Mismatch *mismatch = nullptr);
   bool equalTypes(const Type *want, const Type *have, Mismatch *mismatch = nullptr);
   /// Reports E0202 unless it fits.
@@ -438,10 +464,10 @@ public:
   static const char *effectName(uint8_t effect);
 
   // ---- Mutation.cpp
-  /// Does a method change its receiver once static arguments are known?
+  /// Whether a method mutates its receiver once static arguments are known.
   bool changesReceiver(FunctionInfo &f, const std::map<std::string, bool> &statics, int depth = 0);
   std::set<std::pair<FunctionInfo *, std::map<std::string, bool>>>
-      mutationSeen; ///< of the question being answered
+      mutationSeen; ///< of the current query
   bool blockChanges(const ast::Block *block, FunctionInfo &f,
                     const std::map<std::string, bool> &statics, int depth);
   bool callChanges(const CallInfo &call, FunctionInfo &f,
@@ -473,7 +499,7 @@ public:
   std::string show(const Value &v) const { return types.print(v.type); }
   std::string textOf(Span span) const { return std::string(sources.text(span)); }
   std::string textOf(const Expr *e) const { return textOf(e->outerSpan); }
-  /// The text of an operand as it may stand next to an operator: sums go into parentheses.
+  /// The text of an operand next to an operator: sums are parenthesised.
   std::string operandText(const Expr *e) const;
   std::string example(const Answer &answer) const; ///< "N = 2, D = 3"
   std::string mayDiffer(Dim a, Dim b, const Answer &answer) const;
@@ -481,7 +507,7 @@ public:
   std::string bytesText(double bytes) const;
   std::string declaredNote(const FunctionInfo &f, const std::string &tail) const;
   std::string signatureText(const FunctionInfo &f) const; ///< (x: f32[N]) -> f32[N]
-  void noteWait(const Value &value); ///< host code looks at it
+  void noteWait(const Value &value); ///< host code reads it
   static std::string effectsText(uint8_t effects);        ///< "file print", or "none"
   void noteOperand(Diagnostic &d, Expr *e, const Value &v, bool mayLabel);
   std::string why(const Symbol *symbol) const; ///< "because lenet.mx:12 pools …"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builtins whose arguments were matched by their signature, but whose result shape follows a rule
-// of Support/Shape. Here the rules get their arguments and their problems get words.
+// Type checking of builtins whose arguments are matched by their signature and whose result shape
+// follows a rule of Support/Shape. This file passes the rules their arguments and words their
+// diagnostics.
 #include "Sema/Sema.h"
 #include <algorithm>
 #include <functional>
@@ -9,7 +10,7 @@
 namespace mx::sema {
 using namespace ast;
 
-/// Builtins whose arguments were matched by their signature, but whose result shape follows a rule.
+/// Builtins whose arguments are matched by their signature and whose result shape follows a rule.
 Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> &args,
                             std::vector<int> &slots, Expr *callee, Expr *whole,
                             const Type *result) {
@@ -84,9 +85,28 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
       ShapeResult r = reduceShape(v->type->shape, *list, false, false, dims);
       if (!r.ok())
         return axisProblem(r.problem, axis->expr);
+      // `flip` and `roll` along several axes apply to one axis after the other.
+      if (list->size() != 1 && f.name != "flip" && f.name != "roll") {
+        diags.report(Code::E0311, axis->expr->outerSpan, "`" + f.name + "` goes along one axis")
+            .caret(list->empty() ? "this is none" : "these are " + std::to_string(list->size()))
+            .help("write `axis=" + std::to_string(list->empty() ? -1 : list->front()) + "`");
+        return errorValue();
+      }
     } else if (v->type->shape.empty()) {
       diags.report(Code::E0314, x->span, "a single value has no axis");
       return errorValue();
+    }
+    if (Arg *index = argOf("index")) { // take_along: one index per element along the axis
+      const Shape &taken = index->value->type->shape;
+      if (!hasPack(taken) && !hasPack(v->type->shape) && taken.size() != v->type->shape.size()) {
+        diags
+            .report(Code::E0202, index->span,
+                    "the indices of `" + f.name + "` have the rank of the tensor: " +
+                        show(*index->value) + " and " + show(*v) + " differ")
+            .label(x->expr->outerSpan, show(*v))
+            .help("write `take` for whole rows, or give the indices that rank: `index[:, new]`");
+        return errorValue();
+      }
     }
     return valueOf(result);
   }
@@ -111,6 +131,11 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
       diags.report(Code::E0309, k->span,
                    "the " + dims.print(count) + " largest of " + dims.print(s[*index].dim) +
                        " values are asked for");
+      return errorValue();
+    }
+    if (auto n = count.constant(); n && *n < 0) {
+      diags.report(Code::E0309, k->span, "the number of largest values is 0 or more")
+          .caret("this is " + std::to_string(*n));
       return errorValue();
     }
     s[*index] = axisOf(count);
@@ -148,7 +173,7 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
         if (!reason.empty())
           d.note(std::string(name->text) + ": " + show(*v) + " " + reason);
       }
-      // The last literal size is the one that was counted by hand.
+      // The last literal size is the one that was computed by hand.
       auto *list = as<ListExpr>(to->expr);
       if (list && p.kind == ShapeProblem::Elements)
         for (size_t i = target.size(); i-- > 0;) {
@@ -347,7 +372,7 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
              show(open) + "`");
     return errorValue();
   }
-  case ShapeRule::File: { // what is in a file is known when it was read
+  case ShapeRule::File: { // the contents of a file are known after it was read
     auto open = [&](const Type *type, size_t rank) {
       Shape s;
       for (size_t i = 0; i < rank; ++i) {

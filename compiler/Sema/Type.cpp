@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Interning, substitution and printing of types.
 #include "Sema/Type.h"
 #include "Sema/Info.h"
+#include "Sema/Replaced.h"
 #include "Support/Limits.h"
 #include <algorithm>
 #include <cstdio>
 
 namespace mx::sema {
+
+/// A session may redefine a name. Values of the older type remain.
+static bool isReplaced(const NominalInfo &nominal) {
+  if (!nominal.module)
+    return false;
+  auto now = nominal.module->scope.names.find(nominal.name);
+  return now != nominal.module->scope.names.end() && now->second->nominal &&
+         now->second->nominal != &nominal &&
+         now->second->span.file != (nominal.syntax ? nominal.syntax->name.span.file : 0);
+}
 
 TypeContext::TypeContext(DimContext &dimContext) : dims(dimContext) {
   auto simple = [&](Kind kind) {
@@ -37,7 +50,7 @@ void put(std::string &out, const Shape &shape) {
 }
 } // namespace
 
-/// Everything that makes a type what it is, as bytes; children are interned, so pointers do.
+/// Identity of a type as a byte string. Children are interned, so their pointers suffice.
 std::string TypeContext::key(const Type &t) {
   std::string k;
   put(k, static_cast<uint64_t>(t.kind));
@@ -88,7 +101,7 @@ const Type *TypeContext::intern(Type t) {
   deeper(t.element);
   for (const TypeArg &a : t.args)
     deeper(a.type);
-  // A type nested past the limit is an error in itself; the caller's message names the place.
+  // A type nested past the limit becomes an error type. The caller's message has the location.
   if (t.depth > limits::kMaxTypeDepth) {
     overflowed = true;
     return errorType;
@@ -477,7 +490,7 @@ void TypeContext::printTo(std::string &out, const Type *t) const {
     }
     if (!t->args.empty())
       out += "]";
-    // Static arguments are shown where they differ from what is written nowhere.
+    // Prints static arguments that differ from their defaults.
     std::string statics;
     for (size_t i = 0; i < t->statics.size(); ++i)
       if (t->statics[i].kind != StaticValue::Open && t->statics[i].kind != StaticValue::None &&
@@ -486,6 +499,8 @@ void TypeContext::printTo(std::string &out, const Type *t) const {
             (statics.empty() ? "" : ", ") + t->nominal->staticName(i) + "=" + print(t->statics[i]);
     if (!statics.empty())
       out += "(" + statics + ")";
+    if (isReplaced(*t->nominal))
+      out += kReplaced;
     break;
   }
   case Kind::Grad:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Types. They are interned: two equal types are one pointer. The device is an attribute that a type
-// may carry (S16); `plain` is the same type without it, and types are compared by `plain`.
+// Interned types: equal types have the same pointer. The device is an attribute
+// that a type may carry (S16). `plain` is the same type without it, and types are compared by
+// `plain`.
 #pragma once
 #include "Support/Arena.h"
 #include "Support/ElementType.h"
@@ -51,7 +52,7 @@ struct ElemVariable {
 };
 
 enum class Kind : uint8_t {
-  Error,   ///< something was wrong and has been reported; fits everything
+  Error,   ///< an error that has been reported; fits everything
   Nothing, ///< no value
   Tensor,  ///< also scalars: rank 0
   Str,
@@ -62,17 +63,17 @@ enum class Kind : uint8_t {
   Fn,
   TypeVar, ///< M of `[M: model]`
   Range,   ///< 0..n
-  Shape,   ///< x.shape, and what a literal list of ints means where a shape is expected
+  Shape,   ///< x.shape, and a literal list of ints where a shape is expected
   Dtype,   ///< an element type as a value
   Axes,    ///< an axis or a list of them
   Device,
   Dataset,  ///< items of one type
   Loader,   ///< batches of items
-  Progress, ///< something to loop over, with a bar
+  Progress, ///< an iterable with a progress bar
   Rule,     ///< an optimizer without a model
   Error_,   ///< a caught error
-  Any,      ///< parameters of builtins that take every value
-  TypeName, ///< a type in the place of a value
+  Any,      ///< parameters of builtins that accept any value
+  TypeName, ///< a type in the position of a value
   Module,
 };
 
@@ -84,7 +85,7 @@ struct StaticValue {
   double number = 0;     ///< Float
   std::string text;      ///< Str
   sema::Elem elem;       ///< Elem
-  uint32_t variable = 0; ///< Open: not known yet, a generic of its own
+  uint32_t variable = 0; ///< Open: not known yet, a generic parameter
   bool operator==(const StaticValue &) const = default;
 };
 
@@ -98,10 +99,10 @@ struct TypeArg {
   bool operator==(const TypeArg &) const = default;
 };
 
-/// A device, interned by name ("cpu:0"); null: not said.
+/// A device, interned by name ("cpu:0"); null: unspecified.
 struct DeviceInfo {
   std::string name;
-  std::string spelled; ///< how the program wrote it first: `d0`
+  std::string spelled; ///< its first spelling in the program: `d0`
 };
 using Device = const DeviceInfo *;
 
@@ -112,13 +113,13 @@ public:
   Shape shape;                     ///< Tensor, Shape
   std::vector<const Type *> parts; ///< Tuple, Fn parameters, Dataset items
   const Type *element = nullptr;   ///< Array, Grad (of), Fn result, Loader item, Progress, TypeName
-  Dim count;                       ///< Array length, Loader batch (null: fresh a turn)
+  Dim count;                       ///< Array length, Loader batch (null: fresh per iteration)
   NominalInfo *nominal = nullptr;  ///< Nominal, Rule
   std::vector<TypeArg> args;       ///< Nominal
   std::vector<StaticValue> statics; ///< Nominal
   ModuleInfo *module = nullptr;     ///< Module
   uint32_t variable = 0;            ///< TypeVar
-  std::string note;                 ///< Loader: why a batch has its size
+  std::string note;                 ///< Loader: the reason for the batch size
   Device device = nullptr;
   const Type *plain = nullptr; ///< without the device; itself if there is none
   int depth = 1;
@@ -132,7 +133,7 @@ public:
 
 inline bool same(const Type *a, const Type *b) { return a->plain == b->plain; }
 
-/// What generic names stand for at one use.
+/// Bindings of generic names at one use.
 struct Bindings {
   DimContext::Substitution dims;
   std::map<PackId, Shape> packs;
@@ -150,7 +151,7 @@ public:
 
   DimContext &dims;
 
-  /// True once after a type was nested past the limit and became an error, for the caller's
+  /// True once after a type was nested past the limit and became an error type, for the caller's
   /// message.
   bool tookTooDeep() { return std::exchange(overflowed, false); }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the generic names of a callee stand for: its parameter types are matched against the types
-// of the arguments, left to right. A size bound by one argument must agree with the next.
+// Unification: deduces the generic names of a callee by matching its parameter types against the
+// argument types, left to right. A size bound by one argument must agree with the next.
 #include "Sema/Sema.h"
 #include <algorithm>
 
@@ -18,7 +18,7 @@ Sema::Fit Sema::unify(const Type *want, const Type *have, CallState &state) {
     auto [it, fresh] = state.bindings.types.emplace(want->variable, have->plain);
     return fresh || equalTypes(it->second, have) ? Fit::Yes : Fit::No;
   }
-  // A name that the type's own arguments stand for already: `Sgd[M](vel=…)`.
+  // A type variable that the type's own arguments already bind: `Sgd[M](vel=…)`.
   if (want->is(Kind::TypeVar))
     if (auto it = state.bindings.types.find(want->variable); it != state.bindings.types.end())
       return equalTypes(it->second, have) ? Fit::Yes : Fit::No;
@@ -245,7 +245,7 @@ Sema::Fit Sema::unifyDim(Dim want, Dim have, CallState &state) {
   return Fit::Yes;
 }
 
-/// E0303: two arguments give one size two values.
+/// E0303: two arguments bind one size to two values.
 void Sema::disagree(CallState &state, AtomId symbol, const BoundBy &before, Dim have) {
   std::string name = dims.symbolInfo(symbol).name;
   Arg &now = (*state.args)[static_cast<size_t>((*state.slots)[state.current])];
@@ -272,14 +272,14 @@ void Sema::disagree(CallState &state, AtomId symbol, const BoundBy &before, Dim 
     }
     d.note(declaredNote(*state.function, ": " + declared));
   }
-  // Why a loader's batch has the size it has.
+  // The reason for the size of a loader's batch.
   std::string origin;
   for (Arg *a : {&first, &now})
     if (a->value->root && !a->value->root->origin.empty() && a->value->root->origin != "leaf")
       origin = a->value->root->origin;
   if (!origin.empty())
     d.note(origin);
-  // One argument is a slice, the other is not: slice both.
+  // One argument is a slice and the other is not: suggests to slice both.
   auto sliceOf = [](const Arg &a) -> const ast::Index * {
     auto *i = as<ast::Index>(a.expr);
     return i && i->args.size() >= 1 && i->args[0].kind == IndexArg::Slice && as<Name>(i->object)
@@ -301,7 +301,8 @@ void Sema::disagree(CallState &state, AtomId symbol, const BoundBy &before, Dim 
   }
 }
 
-/// An argument does not fit its parameter. The library may say in its own words why (`@expects`).
+/// Reports an argument that does not fit its parameter. The library may supply the reason
+/// (`@expects`).
 void Sema::argumentMismatch(CallState &state, const ParamInfo &param, const Arg &arg,
                             const Type *want) {
   if (state.function && state.function->syntax)

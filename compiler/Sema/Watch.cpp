@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fetch and feed (S20). `step.fetch(h)(args…)` calls a variant of the graph `step` that also gives
-// its inner value `h`; `step.feed(h=v)(args…)` one that is given it. A variant is a function of its
-// own with the same body, so that all that holds for calls holds for it. What is inside of a called
-// function is given by a variant of that function.
+// Fetch and feed (S20). `step.fetch(h)(args…)` calls a variant of the graph `step` that also
+// returns its inner value `h`. `step.feed(h=v)(args…)` calls a variant that takes it as an
+// argument. A variant is a separate function with the same body, so all rules of calls apply to it.
+// A value inside of a callee is returned by a variant of that callee.
 #include "Sema/Sema.h"
 
 namespace mx::sema {
 using namespace ast;
 
 bool Sema::isWatched(Expr *callee, Watch &watch) {
-  // Inside out: the last call of the chain comes first.
+  // The chain is parsed inside out: its last call comes first.
   std::vector<Call *> chain;
   Expr *at = callee;
   while (auto *call = as<Call>(at)) {
@@ -64,7 +64,8 @@ bool Sema::isWatched(Expr *callee, Watch &watch) {
   return true;
 }
 
-/// The same body with other parameters and another result; made once for each choice of names.
+/// The same body with other parameters and another result type. Created once per selection of
+/// names.
 FunctionInfo *Sema::watchedVariant(FunctionInfo &f, const std::vector<Wanted> &wanted,
                                    const std::vector<Arg> &given) {
   checkBody(f);
@@ -100,7 +101,7 @@ FunctionInfo *Sema::watchedVariant(FunctionInfo &f, const std::vector<Wanted> &w
     key += ".feed." + std::string(arg.name);
   }
   if (f.state != FunctionInfo::BodyDone)
-    return nullptr; // it has errors, or watches itself
+    return nullptr; // it has errors, or watches itself recursively
   if (auto made = watchedVariants.find({&f, key}); made != watchedVariants.end())
     return made->second;
 
@@ -128,7 +129,7 @@ FunctionInfo *Sema::watchedVariant(FunctionInfo &f, const std::vector<Wanted> &w
   return watchedVariants[{&f, key}] = &functions.back();
 }
 
-/// Names for all inner values in the variant's own body, and where they come from.
+/// Binds names for all inner values in the variant's own body, and records their origins.
 bool Sema::tapInner(const std::vector<Inner> &inner, FunctionInfo &variant) {
   auto newName = [&](const Type *type, Span span) {
     Symbol *symbol = newSymbol(SymbolKind::Variable, "_", span);
@@ -136,7 +137,7 @@ bool Sema::tapInner(const std::vector<Inner> &inner, FunctionInfo &variant) {
     symbol->value = valueOf(type);
     return symbol;
   };
-  // Those inside of one call come from one variant of its function.
+  // Values inside of one call come from one variant of its callee.
   std::map<const Expr *, std::vector<Wanted>> inCalls;
   for (const Inner &each : inner)
     if (each.info)
@@ -170,7 +171,7 @@ bool Sema::tapInner(const std::vector<Inner> &inner, FunctionInfo &variant) {
         tap.inner.push_back(
             newName(types.substitute(symbol->type, each.info->bindings), each.span));
     }
-    // In the order in which they were asked for.
+    // In the order of the request.
     size_t before = 0;
     for (const Inner *other = inner.data(); other != &each; ++other)
       before += other->info && other->expr == each.expr;

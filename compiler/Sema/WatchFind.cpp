@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where in a graph the inner value is that `fetch` asks for (S20): the one that a `let` binds, what
-// the call of a part of a model gives (`net.fc1`), or what the statement of a line does. It may be
-// inside of a `grad` block, and inside of what the graph calls, at any depth.
+// Finds the inner value of a graph that `fetch` requests (S20): the binding of a `let`, the result
+// of a call of a part of a model (`net.fc1`), or the result of the statement on a line. The value
+// may be inside of a `grad` block and inside of callees at any depth.
 #include "Sema/Sema.h"
 #include "Syntax/Children.h"
 #include <algorithm>
@@ -12,12 +12,12 @@ using namespace ast;
 
 namespace {
 
-/// So many calls inside of each other are looked into, and so many names are listed.
+/// Maximum depth of calls that are searched, and maximum number of names that are listed.
 constexpr size_t kDeep = 32, kListed = 12;
 
 using Path = std::vector<std::string>;
 
-/// The parts of `net.blocks[3].att`; empty if it is no such path.
+/// The parts of `net.blocks[3].att`; empty if the expression is not such a path.
 Path partsOf(const Expr *e) {
   if (auto *name = as<Name>(e))
     return {std::string(name->text)};
@@ -48,8 +48,8 @@ bool isPrefix(const Path &begin, const Path &path) {
   return begin.size() <= path.size() && std::equal(begin.begin(), begin.end(), path.begin());
 }
 
-/// `net.fc1` of `net.fc1(x)` and of `x |> net.fc1`, `net.encode` of `net.encode(x)`; empty for what
-/// is no function of a model.
+/// `net.fc1` of `net.fc1(x)` and of `x |> net.fc1`, `net.encode` of `net.encode(x)`; empty if the
+/// callee is not a method of a model.
 Path pathOfCall(const CallInfo &info) {
   if (!info.function || !info.function->owner)
     return {};
@@ -61,14 +61,14 @@ Path pathOfCall(const CallInfo &info) {
   return path;
 }
 
-/// What is called, as it is written there.
+/// The span of the callee as it is written.
 Span calleeOf(const Expr *e) {
   auto *call = as<Call>(e);
   return call ? call->callee->span : as<Pipe>(e)->right->span;
 }
 
-/// Calls `stmt` and `expr` for all statements and expressions of a body, with whether they are done
-/// any number of times.
+/// Calls `stmt` and `expr` for all statements and expressions of a body, with a flag that says
+/// whether they are inside of a loop or comprehension.
 struct Walk {
   std::function<void(const Stmt *, bool)> stmt;
   std::function<void(const Expr *, bool)> expr;
@@ -115,8 +115,8 @@ std::string Sema::keyOf(const Wanted &wanted) const {
   return wanted.line ? std::to_string(wanted.line) : joined(wanted.path);
 }
 
-/// All places in the body, and in what it calls, that are meant. `outer` are the functions that
-/// are being looked into; one that calls itself has no end.
+/// All matching locations in the body and in its callees. `outer` are the functions that are being
+/// searched; a recursive function would never end.
 std::vector<Sema::Inner> Sema::findInner(FunctionInfo &f, const Wanted &wanted,
                                          std::vector<FunctionInfo *> outer) {
   std::vector<Inner> found;
@@ -176,7 +176,7 @@ std::vector<Sema::Inner> Sema::findInner(FunctionInfo &f, const Wanted &wanted,
     Path path = pathOfCall(*info);
     if (path == wanted.path)
       return found.push_back({nullptr, e, nullptr, {}, turns, calleeOf(e)});
-    // Inside of it, names are those of its own model; or of the parameters it was given them as.
+    // In the callee, names refer to its own model, or to the parameters that received the values.
     bool isOwn = callee.owner && !info->receiver;
     if (!path.empty() && isPrefix(path, wanted.path) && ask(e, *info, within(path, {}), turns))
       return;
@@ -192,12 +192,12 @@ std::vector<Sema::Inner> Sema::findInner(FunctionInfo &f, const Wanted &wanted,
     }
   };
   walk.block(f.syntax->body, false);
-  // Of `let`s of one name the last one counts, as for those who follow it.
+  // Of several `let`s of one name the last one counts, as for the code after it.
   auto last = std::find_if(found.rbegin(), found.rend(), [](const Inner &i) { return i.let; });
   return last == found.rend() ? found : std::vector{*last};
 }
 
-/// The names that could have been asked for: of `let`s, then of calls.
+/// The names that can be requested: of `let`s, then of calls.
 std::string Sema::innerNames(FunctionInfo &f) {
   std::vector<std::string> lets, calls;
   Walk walk;
@@ -235,7 +235,7 @@ std::string Sema::innerNames(FunctionInfo &f) {
   return lets.size() > kListed ? text + ", …" : text;
 }
 
-/// The one place that is meant; says what is wrong if there is none, or several.
+/// The unique matching location; reports an error if there is none, or several.
 std::optional<Sema::Inner> Sema::innerValue(FunctionInfo &f, const Wanted &wanted) {
   const std::string &text = wanted.text;
   std::string name = "`" + (f.owner ? f.owner->name + "." : "") + f.name + "`";

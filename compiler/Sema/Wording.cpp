@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pieces of messages that are used in many places.
+// Message fragments that many diagnostics share.
 #include "Sema/Sema.h"
 #include <algorithm>
 #include <cmath>
@@ -27,6 +27,9 @@ std::string Sema::example(const Answer &answer) const {
 std::string Sema::mayDiffer(Dim a, Dim b, const Answer &answer) const {
   if (a.constant() && b.constant())
     return dims.print(a) + " is not " + dims.print(b);
+  if (!(a == b) && dims.print(a) == dims.print(b))
+    return dims.print(a) + " is read twice and may have changed: read it once, `let n = " +
+           dims.print(a) + "`";
   std::string shown = example(answer);
   return dims.print(a) + " and " + dims.print(b) + " may differ" +
          (shown.empty() ? "" : ", e.g. " + shown);
@@ -37,6 +40,8 @@ std::string Sema::ownersNote(Dim a, Dim b) const {
   auto x = dims.asSymbol(a), y = dims.asSymbol(b);
   if (!x || !y)
     return "";
+  if (*x != *y && dims.print(a) == dims.print(b) && dims.symbolInfo(*x).role == SymbolRole::HostInt)
+    return "; it is read twice and may have changed: read it once, `let n = " + dims.print(a) + "`";
   auto ox = symbolOwner.find(*x), oy = symbolOwner.find(*y);
   if (ox == symbolOwner.end() || oy == symbolOwner.end())
     return "";
@@ -91,7 +96,7 @@ std::string Sema::declaredNote(const FunctionInfo &f, const std::string &tail) c
   return "`" + f.name + "` is declared at " + sources.placeLine(f.syntax->name.span) + tail;
 }
 
-/// Where an operand's type comes from: a label on a field or annotated variable, a note for a
+/// The origin of an operand's type: a label on a field or annotated variable, a note for a
 /// parameter.
 void Sema::noteOperand(Diagnostic &d, Expr *e, const Value &v, bool mayLabel) {
   auto *name = as<Name>(e);
@@ -111,8 +116,8 @@ void Sema::noteOperand(Diagnostic &d, Expr *e, const Value &v, bool mayLabel) {
   }
 }
 
-/// "because lenet.mx:12 pools f32[B, 16, 8, 8] by 2": the library says with `@says` what a function
-/// does to its arguments.
+/// "because lenet.mx:12 pools f32[B, 16, 8, 8] by 2": `@says` in the library describes the effect
+/// of a function on its arguments.
 std::string Sema::why(const Symbol *symbol) const {
   auto *call = symbol ? as<Call>(symbol->initial) : nullptr;
   if (!call)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A bump allocator. Syntax trees and types live as long as the compilation that made them, so
-// they are allocated here and never freed one by one. Nodes must be trivially destructible.
+// A bump allocator. Syntax trees and types live as long as their compilation, so they are allocated
+// here and never freed one by one. Nodes must be trivially destructible.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace mx {
 
-/// A fixed sequence whose storage belongs to an Arena.
+/// A fixed-size sequence whose storage belongs to an Arena.
 template <class T> class List {
 public:
   List() = default;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parsing of byte counts with units.
 #include "Support/Bytes.h"
 #include <cstdlib>
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers of bytes as people write them.
+// Human-readable byte counts.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace mx {
 
-/// Bytes of `512MiB`, `2GB`, `1024`; nothing if it is none.
+/// Parses `512MiB`, `2GB`, `1024`; nullopt if the text is not a byte count.
 std::optional<int64_t> parseBytes(const std::string &text);
 
 } // namespace mx

@@ -25,7 +25,7 @@ inline std::optional<int64_t> checkedMul(int64_t a, int64_t b) {
     return std::nullopt;
   return r;
 }
-/// Rounds towards minus infinity, as `//` does; nothing for a zero divisor or INT64_MIN // -1.
+/// Rounds towards minus infinity, as `//` does; nullopt for a zero divisor or INT64_MIN // -1.
 inline std::optional<int64_t> checkedFloorDiv(int64_t a, int64_t b) {
   if (b == 0 || (a == INT64_MIN && b == -1))
     return std::nullopt;
@@ -34,7 +34,7 @@ inline std::optional<int64_t> checkedFloorDiv(int64_t a, int64_t b) {
     --q;
   return q;
 }
-/// The remainder that goes with checkedFloorDiv: it has the sign of the divisor.
+/// The remainder of checkedFloorDiv. It has the sign of the divisor.
 inline std::optional<int64_t> checkedFloorMod(int64_t a, int64_t b) {
   if (b == 0)
     return std::nullopt;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table of diagnostic codes, and the sink that collects diagnostics.
 #include "Support/Diagnostic.h"
 #include "Support/Limits.h"
 #include <algorithm>
@@ -45,7 +47,8 @@ Diagnostic &Diagnostics::report(Code code, Span at, std::string message) {
   Severity severity = severityOf(code);
   Diagnostic d{code, {}, severity, std::move(message), at, {}, {}};
   d.labels.push_back({at, "", true});
-  // Past the limit nothing is kept: a file of ten million bad characters must not fill the memory.
+  // Diagnostics past the limit are dropped: a file of ten million bad characters must not exhaust
+  // memory.
   bool tooMany = severity == Severity::Error && full();
   bool repeated = !tooMany && !seen.insert({code, at.file, at.begin}).second;
   if (tooMany || repeated || (severity != Severity::Error && silenced.count(code))) {

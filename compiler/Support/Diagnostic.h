@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the compiler says to people. A diagnostic has a code, a place, labels on both sides, notes
-// (why) and helps (the text to type). It is plain data; DiagnosticRenderer turns it into text.
+// Diagnostics of the compiler. A diagnostic has a code, a location, labels, notes (the reason) and
+// helps (the text to type). It is plain data. DiagnosticRenderer formats it as text.
 #pragma once
 #include "Support/Source.h"
 #include <deque>
@@ -15,7 +15,7 @@ namespace mx {
 
 enum class Severity { Error, Warning, Note };
 
-/// Every code, from the one table in Codes.def.
+/// All codes, generated from the table in Codes.def.
 enum class Code {
 #define MX_CODE(ID, TITLE, TEXT, WRONG, RIGHT) ID,
 #include "Support/Codes.def"
@@ -25,27 +25,27 @@ struct CodeInfo {
   Code code;
   std::string_view id;    ///< "E0301"
   std::string_view title; ///< one line
-  std::string_view text;  ///< why, and what to do
-  std::string_view wrong; ///< a program that gets this code
-  std::string_view right; ///< the same program, mended
+  std::string_view text;  ///< the reason, and the remedy
+  std::string_view wrong; ///< a program with this error
+  std::string_view right; ///< the same program, fixed
 };
 
 /// All codes in the order of the table.
 const std::vector<CodeInfo> &allCodes();
 const CodeInfo &codeInfo(Code code);
-/// Finds `E0301` (or `e0301`); null if there is no such code.
+/// Finds `E0301` (or `e0301`); null if the code does not exist.
 const CodeInfo *findCode(std::string_view id);
 Severity severityOf(Code code);
 
 struct Label {
   Span span;
-  std::string text; ///< empty: the line is shown for context only
+  std::string text; ///< empty: the line is context only
   bool primary = false;
 };
 
 struct Diagnostic {
   Code code;
-  /// Shown instead of the code: errors of a run have numbers of their own (R0302).
+  /// Printed instead of the code: run-time errors have numbers of their own (R0302).
   std::string runCode;
   Severity severity;
   std::string message;
@@ -67,10 +67,10 @@ struct Diagnostic {
       labels.push_back({at, std::move(text), false});
     return *this;
   }
-  /// Shows a line without saying anything about it.
+  /// Shows a line without a label text.
   Diagnostic &show(Span at) { return label(at, ""); }
   Diagnostic &note(std::string text) {
-    for (const Remark &r : remarks) // both sides of `a @ a` come from one place
+    for (const Remark &r : remarks) // both operands of `a @ a` have the same location
       if (!r.help && r.text == text)
         return *this;
     remarks.push_back({false, std::move(text)});
@@ -82,14 +82,14 @@ struct Diagnostic {
   }
 };
 
-/// Collects diagnostics. Warnings can be silenced by code; the same code at the same place is kept
-/// once. Not thread-safe: one sink belongs to one compilation.
+/// Collects diagnostics. Warnings can be silenced by code. A repeated code at the same location is
+/// kept once. Not thread-safe: one sink belongs to one compilation.
 class Diagnostics {
 public:
   explicit Diagnostics(const SourceManager &sources) : sourceManager(&sources) {}
 
   /// The returned reference stays valid until clear() or truncate(). Silenced and repeated
-  /// diagnostics go to a scratch object that nobody prints.
+  /// diagnostics go to a scratch object that is never printed.
   Diagnostic &report(Code code, Span at, std::string message);
 
   void silence(Code code) { silenced.insert(code); }
@@ -97,12 +97,12 @@ public:
   const std::deque<Diagnostic> &all() const { return list; }
   size_t errorCount() const { return errors; }
   bool hasErrors() const { return errors != 0; }
-  /// True once so many errors were reported that more would not help anybody.
+  /// True once the number of errors has reached the limit.
   bool full() const;
   void clear();
-  /// Forgets what was reported after the first `count`; used when a guess did not work out.
+  /// Drops all diagnostics after the first `count`. Used when speculative checking fails.
   void truncate(size_t count);
-  /// By file, then by place, as a reader goes through a file.
+  /// Sorted by file, then by location.
   std::vector<const Diagnostic *> sorted() const;
 
 private:
@@ -124,7 +124,7 @@ struct RenderOptions {
 std::string render(const Diagnostic &diagnostic, const SourceManager &sources,
                    const RenderOptions &options);
 
-/// Escapes a string for JSON, quotes included. Bad UTF-8 becomes U+FFFD.
+/// Escapes a string for JSON, including the quotes. Invalid UTF-8 becomes U+FFFD.
 std::string jsonString(std::string_view text);
 
 } // namespace mx

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Three forms of a diagnostic: the picture of the source with labels, one line for editors and
+// Three output formats of a diagnostic: the source excerpt with labels, one line for editors and
 // grep, and JSON for tools.
 #include "Support/Diagnostic.h"
 #include "Support/Unicode.h"
@@ -30,7 +30,7 @@ std::string header(const Diagnostic &d) {
   return std::string(severityName(d.severity)) + "[" + codeOf(d) + "]";
 }
 
-/// A label on one line of source, in terminal cells.
+/// A label on one source line, in terminal cells.
 struct Mark {
   int start, end;
   bool primary;
@@ -44,7 +44,7 @@ public:
 
   std::string run() {
     out += paint(severityStyle(), header(d)) + paint("1", ": " + d.message) + "\n";
-    if (d.severity == Severity::Note) { // it asks for nothing, so it takes little room
+    if (d.severity == Severity::Note) { // it needs no action, so its output is short
       if (d.span.valid())
         out += " " + paint("34", "-->") + " " + sources.place(d.span) + "\n";
       gutter = 2;
@@ -76,7 +76,7 @@ private:
   }
 
   void snippets() {
-    // Lines to show, by file in order of first mention; the primary file comes first.
+    // Lines to show, by file in order of first mention. The primary file comes first.
     std::vector<uint32_t> fileOrder;
     std::map<uint32_t, std::map<uint32_t, std::vector<const Label *>>> lines;
     for (const Label &label : d.labels) {
@@ -120,8 +120,8 @@ private:
     return "";
   }
 
-  /// Line text with tabs as four spaces and control characters made harmless. A very long line
-  /// (generated code) is cut around the first mark.
+  /// Line text with tabs as four spaces and control characters escaped. A very long line (generated
+  /// code) is truncated around the first mark.
   static std::string visible(std::string_view text) {
     std::string shown;
     for (size_t i = 0; i < text.size();) {
@@ -184,7 +184,7 @@ private:
         if (m.primary == primary)
           for (int i = m.start; i < m.end; ++i)
             row[i] = primary ? '^' : '-';
-    // The last mark may carry its text on the same row if nothing reaches past it.
+    // The text of the last mark fits on the same row if no mark extends past it.
     std::string tail;
     if (marks.back().end == width && !marks.back().text->empty()) {
       tail = " " + *marks.back().text;
@@ -202,7 +202,7 @@ private:
       marks.pop_back();
       std::string line = stems(marks);
       line.resize(std::max<size_t>(line.size(), m.start), ' ');
-      // Two marks at one column share a stem; the text then follows it.
+      // Two marks at one column share a stem. The text follows it.
       if (static_cast<int>(line.size()) > m.start)
         line += " ";
       out += bar() + " " + paint(severityStyle(), line + *m.text) + "\n";
@@ -218,7 +218,7 @@ private:
     return line;
   }
 
-  /// A help that repeats a part of the program must not repeat a megabyte of it.
+  /// Truncates a help that quotes a very long part of the program.
   static std::string clipped(const std::string &text) {
     constexpr size_t kMaxRemark = 2000;
     if (text.size() <= kMaxRemark)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Symbolic sizes: arithmetic on interned polynomials in normal form, substitution and printing.
 #include "Support/Dim.h"
 #include "Support/CheckedMath.h"
 #include "Support/Limits.h"
@@ -92,8 +94,8 @@ Dim DimContext::term(int64_t coefficient, const std::vector<AtomId> &factors) {
 }
 
 namespace {
-/// More products than this cannot be needed for a result within the limit on terms, unless nearly
-/// all of them cancel.
+/// Maximum number of term multiplications. A result within the limit on terms needs no more, unless
+/// nearly all terms cancel.
 constexpr size_t kMaxProducts = 1024;
 
 std::vector<DimTerm> collect(std::map<std::vector<AtomId>, int64_t> &sums) {
@@ -153,7 +155,8 @@ Dim DimContext::mul(Dim a, Dim b) {
     }
     return intern(std::move(terms));
   }
-  // The leading terms of the factors make that of the product, so nothing cancels above the limit.
+  // The leading terms of the factors multiply to the leading term of the result, so it does not
+  // cancel and the degree limit can be checked first.
   if (a->terms.size() * b->terms.size() > kMaxProducts ||
       degreeOf(a) + degreeOf(b) > static_cast<size_t>(limits::kMaxDimDegree))
     return {};
@@ -183,8 +186,9 @@ const DimTerm *DimContext::leadingTerm(Dim d) {
   return lead;
 }
 
-/// a as whole*b + rest, where no term of rest can be made smaller by the leading term of b. The
-/// rest is the same for all a that differ by a multiple of b. Where a limit is met, the whole is 0.
+/// Polynomial division with remainder: a = whole*b + rest, where the leading term of b reduces no
+/// term of rest. All a that differ by a multiple of b have the same rest. If a limit is exceeded,
+/// whole is 0.
 DimContext::Division DimContext::reduceModulo(Dim a, Dim b) {
   constexpr int kMaxSteps = 2 * limits::kMaxDimTerms;
   const DimTerm &lead = *leadingTerm(b);
@@ -210,7 +214,7 @@ DimContext::Division DimContext::reduceModulo(Dim a, Dim b) {
   return {constant(0), a};
 }
 
-/// (x // y + c) // b as (x + c*y) // (y*b), if a is of that form; b must be positive.
+/// (x // y + c) // b as (x + c*y) // (y*b), if a has that form; b must be positive.
 Dim DimContext::flattenNested(Dim a, Dim b) {
   const DimTerm *division = nullptr;
   for (const DimTerm &t : a->terms)
@@ -239,11 +243,11 @@ Dim DimContext::floorDiv(Dim a, Dim b) {
     return a;
   if (leadingTerm(b)->coefficient < 0)
     return floorDiv(negate(a), negate(b));
-  // Not negative and, as a divisor, not 0.
+  // Non-negative and, as a divisor, nonzero.
   bool positive = isPlainlyNonNegative(b);
-  // Cancel what all terms of both sides share: floor(c*x / (c*y)) is floor(x / y). The constant of
-  // the numerator need not share it: floor((c*x + r) / (c*y)) is floor((x + floor(r / c)) / y),
-  // because y is positive and x is whole.
+  // Cancels the common factor of all terms of both sides: floor(c*x / (c*y)) is floor(x / y). The
+  // constant of the numerator need not have it: floor((c*x + r) / (c*y)) is floor((x + floor(r /
+  // c)) / y), because y is positive and x is an integer.
   int64_t shared = 0;
   std::optional<std::vector<AtomId>> common;
   for (Dim side : {a, b})
@@ -407,7 +411,8 @@ std::string DimContext::printAtom(AtomId id) const {
   const Atom &atom = atoms[id];
   if (atom.isSymbol)
     return atom.symbol.name;
-  // `a*b // c` is read from the left, so only a denominator needs parentheses around a product.
+  // `a*b // c` is parsed from the left, so only a denominator needs parentheses around a
+  // multiplication.
   std::string denominator = print(atom.denominator);
   bool bare = atom.denominator.constant() || asSymbol(atom.denominator);
   return printFactor(atom.numerator) + " // " + (bare ? denominator : "(" + denominator + ")");
@@ -432,7 +437,7 @@ std::string DimContext::print(Dim d) const {
     for (const DimTerm &t : d->terms)
       if ((t.atoms.empty() ? 2 : t.coefficient > 0 ? 0 : 1) == pass)
         order.push_back(&t);
-  // A lone positive constant goes first where all else is subtracted: `1 - N`.
+  // A lone positive constant comes first if all other terms are subtracted: `1 - N`.
   if (order.size() > 1 && order[0]->coefficient < 0 && order.back()->coefficient > 0)
     std::rotate(order.begin(), order.end() - 1, order.end());
   std::string out;

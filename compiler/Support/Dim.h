@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sizes. A size is a polynomial with int64 coefficients over atoms; an atom is a symbol (`B`) or a
-// floor division (`D // NH`). Polynomials are kept in normal form and interned, so two sizes that
-// are equal as polynomials are the same pointer. `a % b` is `a - b*(a // b)`.
+// Symbolic sizes. A size is a polynomial with int64 coefficients over atoms. An atom is a symbol
+// (`B`) or a floor division (`D // NH`). Polynomials are kept in normal form and interned, so sizes
+// that are equal as polynomials have the same pointer. `a % b` is `a - b*(a // b)`.
 //
-// Dividing by zero has no value, so `a // b` says that b is not 0: normal forms agree with what was
-// written wherever no divisor in it is 0. A floor division is normal if
+// Division by zero is undefined, so `a // b` implies that b is not 0: a normal form equals the
+// written expression wherever no divisor in it is 0. A floor division is normal if
 //   - the numerator is reduced modulo the denominator: (q*b + r) // b is q + r // b;
-//   - the two share no factor, and the leading coefficient of the denominator is positive;
-//   - the numerator is not itself a division to which whole numbers were added, where the
-//     denominator is known to be positive: (x // y + c) // b is (x + c*y) // (y*b).
+//   - the two have no common factor, and the leading coefficient of the denominator is positive;
+//   - the numerator is not itself a division plus integers, where the denominator is known to be
+//     positive: (x // y + c) // b is (x + c*y) // (y*b).
 //
-// The dialects' shape functions use these too, so this lives in Support and knows no syntax.
+// The dialects' shape functions use these too, so this file is in Support and independent of
+// syntax.
 #pragma once
 #include "Support/Source.h"
 #include <cstdint>
@@ -35,18 +36,18 @@ struct DimTerm {
 
 struct DimNode {
   std::vector<DimTerm> terms; ///< sorted by atoms; no zero coefficients; empty for 0
-  int depth = 0;              ///< of the floor divisions nested in it
-  int leaves = 0;             ///< symbols in its text, each time they are written
+  int depth = 0;              ///< nesting depth of its floor divisions
+  int leaves = 0;             ///< number of symbols in its text, with repetition
 };
 
-/// An order of monomials that multiplication keeps: by degree, then by the atoms.
+/// A monomial order that multiplication preserves: by degree, then by the atoms.
 bool smallerMonomial(const std::vector<AtomId> &a, const std::vector<AtomId> &b);
-/// Whether the sorted `part` divides the sorted `whole`, and what is left of it.
+/// Whether the sorted `part` divides the sorted `whole`.
 bool dividesMonomial(const std::vector<AtomId> &part, const std::vector<AtomId> &whole);
 std::vector<AtomId> quotientMonomial(const std::vector<AtomId> &whole,
                                      const std::vector<AtomId> &part);
 
-/// A handle to an interned size. A null Dim is "no size": it overflowed or grew past a limit.
+/// A handle to an interned size. A null Dim is "no size": it overflowed or exceeded a limit.
 class Dim {
 public:
   Dim() = default;
@@ -63,22 +64,22 @@ private:
   const DimNode *node = nullptr;
 };
 
-/// Where a symbol came from. It decides what a failed proof means: two generic sizes that may
-/// differ are an error at the definition, a value known only at run time is checked then.
+/// The origin of a symbol. It decides what a failed proof means: two generic sizes that may differ
+/// are an error at the definition; a run-time value is checked at run time.
 enum class SymbolRole : uint8_t {
   Generic,   ///< a size parameter of a signature or model
   Static,    ///< a `static` parameter
-  Fresh,     ///< the batch of a loader: rigid, one a turn
+  Fresh,     ///< the batch of a loader: rigid, one per iteration
   LoopIndex, ///< the variable of a `for`
-  HostInt,   ///< an immutable host integer whose value is not known to the checker
-  Unknown,   ///< `?`: known only after the op ran
+  HostInt,   ///< an immutable host integer whose value the checker does not know
+  Unknown,   ///< `?`: known only after the op has run
 };
 
 struct DimSymbol {
   std::string name;
   SymbolRole role = SymbolRole::Generic;
   bool nonNegative = true;
-  Span span; ///< where it is declared
+  Span span; ///< location of its declaration
 };
 
 class DimContext {
@@ -105,10 +106,10 @@ public:
   const DimSymbol &symbolInfo(AtomId id) const { return atoms[id].symbol; }
   Dim numerator(AtomId id) const { return atoms[id].numerator; }
   Dim denominator(AtomId id) const { return atoms[id].denominator; }
-  /// The one symbol a size consists of, if it does.
+  /// The symbol, if the size is a single symbol.
   std::optional<AtomId> asSymbol(Dim d) const;
   bool isNonNegativeAtom(AtomId id) const;
-  /// No term can be negative: positive coefficients, and atoms that are not negative.
+  /// No term can be negative: all coefficients are positive and all atoms non-negative.
   bool isPlainlyNonNegative(Dim d) const;
   /// The term with the largest monomial; null for 0.
   static const DimTerm *leadingTerm(Dim d);
@@ -119,7 +120,7 @@ public:
   /// Appends the symbols in `d` (also those inside floor divisions), each once.
   void symbols(Dim d, std::vector<AtomId> &out) const;
   std::string print(Dim d) const;
-  /// As print, in parentheses if it is a sum: `16*(H + 1)`.
+  /// Like print, but parenthesises a sum: `16*(H + 1)`.
   std::string printFactor(Dim d) const;
 
 private:

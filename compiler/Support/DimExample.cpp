@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Counterexample search for claims about sizes: backtracking over candidate values, then random
+// trials.
 #include "Support/DimExample.h"
 #include "Support/CheckedMath.h"
 #include <algorithm>
@@ -9,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxSymbols = 24;
 constexpr size_t kMaxDivisions = 64;
-/// Bounds the work of one trial.
+/// Limits the work of one trial.
 constexpr size_t kMaxTerms = 512;
 constexpr size_t kMaxConstants = 6;
 
@@ -36,16 +39,16 @@ ExampleSearch::ExampleSearch(const DimContext &context, const std::vector<DimCon
   dims.symbols(claim.left, claimed);
   dims.symbols(claim.right, claimed);
   std::sort(claimed.begin(), claimed.end());
-  // All facts that restrict these symbols, also through others, must hold.
+  // All facts that restrict these symbols, also transitively, must hold.
   std::vector<AtomId> symbols = claimed;
   std::vector<const DimCondition *> relevant;
   std::vector<std::vector<AtomId>> symbolsOf(facts.size());
   for (size_t i = 0; i < facts.size(); ++i) {
-    // A fact that outgrew a limit says something, but nobody knows what.
+    // A fact that exceeded a limit restricts the sizes in an unknown way.
     possible &= facts[i].left && facts[i].right;
     dims.symbols(facts[i].left, symbolsOf[i]);
     dims.symbols(facts[i].right, symbolsOf[i]);
-    // Facts about constants alone: if one does not hold, nothing is an example.
+    // A fact about constants alone: if it does not hold, no example exists.
     if (symbolsOf[i].empty())
       relevant.push_back(&facts[i]);
   }
@@ -67,7 +70,7 @@ ExampleSearch::ExampleSearch(const DimContext &context, const std::vector<DimCon
     return;
   std::sort(symbols.begin() + static_cast<std::ptrdiff_t>(claimed.size()), symbols.end());
 
-  // The values that matter besides small ones lie next to the numbers that were written.
+  // Besides small values, the values next to the constants in the program matter.
   candidates = {2, 3, 4, 5, 6, 7, 8, 1, 0, 9, 10, 12, 16, 24, 64};
   auto addCandidate = [&](int64_t value) {
     if (std::find(candidates.begin(), candidates.end(), value) == candidates.end())
@@ -115,7 +118,7 @@ ExampleSearch::ExampleSearch(const DimContext &context, const std::vector<DimCon
   for (int64_t value : {-1, -2, -3, -5})
     addCandidate(value);
 
-  // Order the steps so that each fact is checked as soon as its symbols have values.
+  // Orders the steps so that each fact is checked as soon as its symbols have values.
   std::vector<bool> done(relevant.size(), false);
   std::map<AtomId, Dim> waiting = computed;
   std::set<AtomId> undivided = divisions;
@@ -180,7 +183,8 @@ ExampleSearch::ExampleSearch(const DimContext &context, const std::vector<DimCon
       steps.push_back({Step::Guess, slot(a), dims.symbolInfo(a).nonNegative, hidden, {}, {}, {}});
       settle();
     }
-  // Everything has its value now unless two eliminated symbols need each other, which they do not.
+  // All symbols have values now. Only a cycle of eliminated symbols could prevent it, and there is
+  // none.
   possible = claimDone && undivided.empty() && waiting.empty();
   values.assign(slotOf.size(), 0);
 }
@@ -209,7 +213,8 @@ bool ExampleSearch::evaluate(const Polynomial &p, int64_t &value) const {
   return true;
 }
 
-/// False if the sizes are no example: a fact does not hold, the claim does, or there is no value.
+/// False if the sizes are not a counterexample: a fact does not hold, the claim holds, or a value
+/// is undefined.
 bool ExampleSearch::run(const Step &step) {
   int64_t left, right = 0;
   if (!evaluate(step.left, left) || !evaluate(step.right, right))
@@ -263,7 +268,7 @@ bool ExampleSearch::descend(size_t at, size_t width, int &trials) {
     return std::find(guessed.begin(), guessed.end(), value) != guessed.end();
   };
   if (guess.hidden) {
-    // These keep most divisibilities and bounds.
+    // These values satisfy most divisibility conditions and bounds.
     for (int64_t value : {1, 0})
       if (trials > 0 && attempt(value))
         return true;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Looks for sizes that satisfy facts and break a claim, to show in a message why the claim does
-// not hold. They should be easy to follow, so small different numbers come first: 2, 3, 4.
+// Counterexample search: finds sizes that satisfy the facts and violate a claim, for the message
+// that says why the claim does not hold. They should be easy to follow, so small distinct numbers
+// come first: 2, 3, 4.
 #pragma once
 #include "Support/DimSolver.h"
 
@@ -9,15 +10,16 @@ namespace mx {
 
 class ExampleSearch {
 public:
-  /// `eliminated` gives symbols that follow from others by the facts; they are not guessed.
+  /// `eliminated` maps symbols to expressions of other symbols. They are computed, not guessed.
   ExampleSearch(const DimContext &dims, const std::vector<DimCondition> &facts,
                 const DimContext::Substitution &eliminated, const DimCondition &claim);
 
-  /// Tries `width` new values for each symbol, and those of the others, until `trials` are used up.
+  /// Tries `width` new values for each symbol, and the values of the other symbols, until `trials`
+  /// are used up.
   bool search(size_t width, int trials);
-  /// Tries random values, for claims that only break far from where the search begins.
+  /// Tries random values, for claims that fail only far from the start of the search.
   bool searchAnywhere(int trials);
-  /// What was found for the symbols of the claim.
+  /// The values found for the symbols of the claim.
   std::vector<std::pair<AtomId, int64_t>> example() const;
 
 private:
@@ -28,9 +30,9 @@ private:
   using Polynomial = std::vector<Term>;
   struct Step {
     enum Kind : uint8_t { Guess, Compute, Divide, Fact, Claim } kind;
-    size_t slot = 0; ///< Guess, Compute, Divide: where the value goes
+    size_t slot = 0; ///< Guess, Compute, Divide: the destination of the value
     bool nonNegative = false;
-    bool hidden = false; ///< Guess: not in the claim, so nobody reads the value
+    bool hidden = false; ///< Guess: not in the claim, so the value is not shown
     Relation relation = Relation::Equal;
     Polynomial left, right;
   };
@@ -38,7 +40,7 @@ private:
   const DimContext &dims;
   bool possible = true; ///< false: too large to search
   std::vector<Step> steps;
-  std::vector<AtomId> claimed;     ///< symbols of the claim, in the order they were made
+  std::vector<AtomId> claimed;     ///< symbols of the claim, in order of creation
   std::map<AtomId, size_t> slotOf; ///< of symbols and floor divisions
   std::vector<int64_t> values;     ///< by slot
   std::vector<int64_t> candidates; ///< best first
@@ -48,7 +50,7 @@ private:
   Polynomial polynomial(Dim d) const;
   bool evaluate(const Polynomial &p, int64_t &value) const;
   bool run(const Step &step);
-  /// Runs the steps from `at`; true if all hold and the claim does not.
+  /// Runs the steps from `at`; true if all facts hold and the claim does not.
   bool descend(size_t at, size_t width, int &trials);
   int64_t nextRandom(size_t below);
 };

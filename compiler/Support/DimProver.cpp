@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Prover for non-negativity of sizes by linear programming over monomials.
 #include "Support/DimProver.h"
 #include "Support/CheckedMath.h"
 #include "Support/LinearSystem.h"
@@ -9,14 +11,14 @@
 namespace mx {
 namespace {
 
-// Together these bound the work of a question: each linear system has at most kMaxKnown columns.
+// Together these limit the work of a query: each linear system has at most kMaxKnown columns.
 constexpr size_t kMaxFacts = 24;
 constexpr size_t kMaxKnown = 48;
 constexpr size_t kMaxProducts = 16;
 constexpr size_t kMaxDivisions = 8;
 constexpr size_t kMaxRows = 96;
 constexpr int kMaxPivots = 200;
-/// Larger coefficients overflow in the first steps of a linear system.
+/// Larger coefficients overflow in the first pivots of a linear system.
 constexpr int64_t kMaxCoefficient = int64_t{1} << 48;
 
 void collectDivisions(const DimContext &dims, Dim d, std::set<AtomId> &out) {
@@ -28,8 +30,8 @@ void collectDivisions(const DimContext &dims, Dim d, std::set<AtomId> &out) {
       }
 }
 
-/// The facts about the symbols of `about` alone, then those that lead on to others; of equals, the
-/// newest, which a program needs most often.
+/// Selects facts: first those about the symbols of `about` alone, then those that lead to further
+/// symbols. Ties go to the newest fact, which a program needs most often.
 std::vector<Dim> relevantTo(Dim about, const std::vector<Dim> &facts, const DimContext &dims) {
   if (facts.size() <= kMaxFacts)
     return facts;
@@ -77,7 +79,7 @@ DimProver::DimProver(DimContext &context, const DimKnowledge &facts, Dim about)
     know(fact);
   for (const DimKnowledge::Rule &rule : facts.rules)
     if (known.size() + 2 <= kMaxFacts) {
-      // As they are: under its own rule an equation says nothing.
+      // Not simplified: an equation is trivial under its own rule.
       knowUnchanged(rule.equation);
       knowUnchanged(dims.negate(rule.equation));
     }
@@ -92,12 +94,12 @@ DimProver::DimProver(DimContext &context, const DimKnowledge &facts, Dim about)
   for (Dim k : known)
     collectDivisions(dims, k, divisions);
   Dim one = dims.constant(1);
-  for (AtomId a : divisions) { // inner ones were made first, so they come first
+  for (AtomId a : divisions) { // in order of creation, inner divisions first
     if (divided.size() == kMaxDivisions)
       break;
     Dim numerator = dims.numerator(a), denominator = dims.denominator(a);
     if (dims.isPlainlyNonNegative(denominator)) {
-      // Not negative and, as a divisor, not 0.
+      // Non-negative and, as a divisor, nonzero.
       if (!denominator.constant())
         know(dims.sub(denominator, one));
     } else if (!prove(dims.sub(denominator, one), 0)) {
@@ -146,8 +148,9 @@ void DimProver::knowUnchanged(Dim d) {
   known.push_back(d);
 }
 
-/// Multiplies what is known so that it has a term of the goal: `i <= n - 1` by M if the goal has
-/// i*M, and pairs of known things if the product of their leading terms is in the goal.
+/// Multiplies known inequalities so that they contain a term of the goal: `i <= n - 1` by M if the
+/// goal has i*M, and pairs of inequalities if the goal has the monomial of their multiplied leading
+/// terms.
 void DimProver::knowProductsFor(Dim goal, std::vector<Dim> &columns) const {
   size_t most = columns.size() + kMaxProducts;
   auto add = [&](Dim product) {
@@ -200,7 +203,7 @@ Dim DimProver::withoutDivision(Dim goal, AtomId division) const {
   Dim a = dims.numerator(division), b = dims.denominator(division), one = dims.constant(1);
   if (use->coefficient == 1)
     return dims.add(a, dims.mul(rest, b));
-  // c - a // b >= 0 exactly if a < (c + 1)*b.
+  // c - a // b >= 0 if and only if a < (c + 1)*b.
   return dims.sub(dims.sub(dims.mul(dims.add(rest, one), b), a), one);
 }
 
@@ -218,7 +221,7 @@ Dim DimProver::inQuotients(Dim goal) const {
         Dim multiple = dims.mul(factor, rule.equation);
         Dim next = alone.coefficient == 1 ? dims.sub(goal, multiple) : dims.add(goal, multiple);
         if (next)
-          goal = next; // `t` lives on: sizes are never freed
+          goal = next; // `t` stays valid: sizes are never freed
       }
       break;
     }
@@ -231,8 +234,8 @@ bool DimProver::proveLinearly(Dim goal) {
     return false;
   std::vector<Dim> columns = known;
   knowProductsFor(goal, columns);
-  // For each monomial that is not negative, the goal must have at least as many as the sum of what
-  // is known; of any other, just as many.
+  // For each non-negative monomial, the goal's coefficient must be at least that of the
+  // combination. For any other monomial they must be equal.
   struct Balance {
     std::vector<int64_t> known;
     int64_t goal = 0;
@@ -255,7 +258,7 @@ bool DimProver::proveLinearly(Dim goal) {
   std::vector<LinearRow> rows;
   for (auto &[monomial, balance] : balances) {
     if (monomial.empty()) {
-      // Sizes are whole: above -1 is at least 0. A 64th stands for "above".
+      // Sizes are integers: > -1 means >= 0. The strict bound is approximated by >= -63/64.
       constexpr int64_t kParts = 64;
       for (int64_t &c : balance.known)
         c *= kParts;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Solver for size conditions: elimination of equations, rewriting, proofs and counterexamples.
 #include "Support/DimSolver.h"
 #include "Support/CheckedMath.h"
 #include "Support/DimExample.h"
@@ -9,13 +11,13 @@
 namespace mx {
 namespace {
 
-/// Rules past these are not made; what they would prove stays unknown.
+/// No rules are created past these limits. Claims that need them stay unknown.
 constexpr size_t kMaxEliminated = 32;
 constexpr size_t kMaxRules = 32;
 constexpr size_t kMaxNotNegative = 256;
 constexpr int kMaxRewrites = 64;
 
-/// The largest number that divides all coefficients but that of the constant; 0 if there are none.
+/// The gcd of all coefficients except the constant term; 0 if there are none.
 int64_t contentOf(Dim d) {
   int64_t content = 0;
   for (const DimTerm &t : d->terms) {
@@ -31,14 +33,14 @@ int64_t constantTerm(Dim d) {
   return !d->terms.empty() && d->terms[0].atoms.empty() ? d->terms[0].coefficient : 0;
 }
 
-/// A symbol that d == 0 gives in terms of the others: the one that was made last, so that later
-/// names are explained by earlier ones.
+/// A symbol that d == 0 determines from the others: the newest one, so that later names are
+/// expressed in earlier ones.
 std::optional<AtomId> symbolToEliminate(Dim d, const DimContext &dims) {
   for (auto t = d->terms.rbegin(); t != d->terms.rend(); ++t) {
     if (t->atoms.size() != 1 || !dims.isSymbol(t->atoms[0]) ||
         (t->coefficient != 1 && t->coefficient != -1))
       continue;
-    // It must not be anywhere else, also not inside a floor division.
+    // It must not occur in another term, not even inside a floor division.
     bool elsewhere = false;
     for (const DimTerm &u : d->terms)
       for (AtomId a : u.atoms) {
@@ -70,8 +72,8 @@ Dim DimKnowledge::tightened(Dim d, DimContext &dims) {
   return sum;
 }
 
-/// Solves the equations one after the other: each either eliminates a symbol everywhere or becomes
-/// a rule for its leading term, such as `NH*(D // NH)` to `D`.
+/// Solves the equations one by one. Each either eliminates a symbol everywhere or becomes a rewrite
+/// rule for its leading term, such as `NH*(D // NH)` to `D`.
 DimKnowledge DimKnowledge::of(const std::vector<DimCondition> &facts, DimContext &dims) {
   DimKnowledge knowledge;
   std::vector<Dim> pending;
@@ -82,7 +84,7 @@ DimKnowledge DimKnowledge::of(const std::vector<DimCondition> &facts, DimContext
   for (size_t next = 0; next < pending.size(); ++next) {
     Dim zero = knowledge.simplify(pending[next], dims);
     if (!zero || zero.constant())
-      continue; // nothing new, or facts that contradict each other
+      continue; // redundant, or contradictory facts
     int64_t content = contentOf(zero);
     if (content > 1 && constantTerm(zero) % content == 0)
       zero = tightened(zero, dims);
@@ -129,7 +131,7 @@ DimKnowledge DimKnowledge::of(const std::vector<DimCondition> &facts, DimContext
   for (const DimCondition &f : facts)
     if (f.relation == Relation::LessEqual)
       know(dims.sub(f.right, f.left));
-  // Of two different sizes, one that is not smaller is larger.
+  // A non-negative difference of two sizes that are not equal is at least 1.
   for (const DimCondition &f : facts)
     if (f.relation == Relation::NotEqual)
       for (Dim d : {dims.sub(f.right, f.left), dims.sub(f.left, f.right)}) {
@@ -149,7 +151,7 @@ Dim DimKnowledge::simplify(Dim d, DimContext &dims) const {
     return d;
   if (Dim explained = dims.substitute(d, eliminated))
     d = explained;
-  // Monomials only get smaller, so this ends; the limit keeps it short.
+  // Each rewrite makes monomials smaller, so this terminates. The limit keeps it short.
   for (int step = 0; step < kMaxRewrites; ++step) {
     const DimTerm *top = nullptr;
     const Rule *by = nullptr;
@@ -205,7 +207,7 @@ Answer DimFacts::ask(const DimCondition &question) const {
     auto value = difference.constant();
     // g*x + c is never 0 if g does not divide c.
     bool neverZero = value ? *value != 0 : constantTerm(difference) % contentOf(difference) != 0;
-    // What is not 0 is not 0 times a number either.
+    // A nonzero size stays nonzero when it is divided by a common factor.
     Dim least = neverZero ? difference : DimKnowledge::tightened(difference, *context);
     neverZero |= least && std::find(known().notZero.begin(), known().notZero.end(), least) !=
                               known().notZero.end();
@@ -214,7 +216,7 @@ Answer DimFacts::ask(const DimCondition &question) const {
                                                   : context->isPlainlyNonNegative(difference))
       return proved;
   }
-  // Most claims that do not hold break at once; then there is no need to look for a proof.
+  // Most false claims have a simple counterexample. No proof is attempted then.
   ExampleSearch examples(*context, facts, known().eliminated, question);
   auto refuted = [&] { return Answer{Verdict::Refuted, examples.example()}; };
   if (examples.search(1, 64) || examples.search(3, 256))

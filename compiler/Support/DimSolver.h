@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is known about sizes at one place of a program, and what follows from it. A question has
-// three answers: proved, refuted (with sizes that show it), unknown.
+// Facts about sizes at one point of a program, and their consequences. A query has three answers:
+// proved, refuted (with a counterexample), unknown.
 #pragma once
 #include "Support/Dim.h"
 
@@ -11,7 +11,7 @@ enum class Verdict : uint8_t { Proved, Refuted, Unknown };
 
 struct Answer {
   Verdict verdict = Verdict::Unknown;
-  /// Refuted: sizes for which it does not hold; empty if it holds for none.
+  /// Refuted: sizes for which it does not hold; empty if it never holds.
   std::vector<std::pair<AtomId, int64_t>> example;
   bool proved() const { return verdict == Verdict::Proved; }
   bool refuted() const { return verdict == Verdict::Refuted; }
@@ -26,14 +26,14 @@ struct DimCondition {
   Span span;
 };
 
-/// What follows from facts directly; made once for all questions until the facts change.
+/// Direct consequences of the facts. Computed once for all queries until the facts change.
 struct DimKnowledge {
-  /// `equation` is 0. Its leading term may be replaced by the others.
+  /// `equation` is 0. A rewrite rule: its leading term may be replaced by the others.
   struct Rule {
     DimTerm lead; ///< with a positive coefficient
     Dim equation;
   };
-  /// Symbols that equations give in terms of others, which are not in this map.
+  /// Symbols that equations express in other symbols, which are not keys of this map.
   DimContext::Substitution eliminated;
   std::vector<Rule> rules;
   std::vector<Dim> notNegative;
@@ -41,8 +41,8 @@ struct DimKnowledge {
 
   static DimKnowledge of(const std::vector<DimCondition> &facts, DimContext &dims);
   Dim simplify(Dim d, DimContext &dims) const;
-  /// d without a number that divides all but its constant, which is rounded down: the size that
-  /// is not negative exactly if d is not, since g*x + c >= 0 exactly if x + c // g >= 0.
+  /// d divided by the gcd of all coefficients but the constant, which is rounded down. The sign
+  /// condition stays the same: g*x + c >= 0 if and only if x + c // g >= 0.
   static Dim tightened(Dim d, DimContext &dims);
 };
 
@@ -50,8 +50,8 @@ class DimFacts {
 public:
   explicit DimFacts(DimContext &dims) : context(&dims) {}
 
-  /// A fact with a null size proves nothing, but with it no counterexample is given: it might say
-  /// that there is none.
+  /// A fact with a null size proves nothing. It suppresses counterexamples, since it might exclude
+  /// all of them.
   void assume(const DimCondition &fact);
   Answer ask(const DimCondition &question) const;
   Answer equal(Dim a, Dim b) const { return ask({Relation::Equal, a, b, {}}); }
@@ -59,7 +59,7 @@ public:
   /// The normal form under the assumed equations.
   Dim simplify(Dim d) const;
   DimContext &dims() const { return *context; }
-  /// The number of facts, and forgetting those assumed after there were `count`.
+  /// The number of facts, and truncation to the first `count`.
   size_t size() const { return facts.size(); }
   void truncate(size_t count);
   const std::vector<DimCondition> &all() const { return facts; }
@@ -67,7 +67,7 @@ public:
 private:
   DimContext *context;
   std::vector<DimCondition> facts;
-  mutable std::shared_ptr<const DimKnowledge> knowledge; ///< null: not made since facts changed
+  mutable std::shared_ptr<const DimKnowledge> knowledge; ///< null: facts changed since
 
   const DimKnowledge &known() const;
 };

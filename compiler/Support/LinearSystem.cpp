@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Dual simplex method in exact integer arithmetic, with Bland's rule.
 #include "Support/LinearSystem.h"
 #include "Support/CheckedMath.h"
 #include <numeric>
@@ -7,7 +9,7 @@
 namespace mx {
 namespace {
 
-/// scale * basic == bound - sum of coefficients[j] * nonbasic[j], in whole numbers.
+/// scale * basic == bound - sum of coefficients[j] * nonbasic[j], in integers.
 struct TableauRow {
   std::vector<int64_t> coefficients;
   int64_t bound;
@@ -23,7 +25,7 @@ std::optional<int64_t> crossProduct(int64_t a, int64_t b, int64_t c, int64_t d) 
   return static_cast<int64_t>(value);
 }
 
-/// Adds the multiple of `pivot` to `row` that takes out the variable of column `entering`.
+/// Adds the multiple of `pivot` to `row` that eliminates the variable of column `entering`.
 bool eliminate(TableauRow &row, const TableauRow &pivot, size_t entering) {
   int64_t factor = row.coefficients[entering];
   auto bound = crossProduct(row.bound, pivot.scale, factor, pivot.bound);
@@ -34,7 +36,7 @@ bool eliminate(TableauRow &row, const TableauRow &pivot, size_t entering) {
   row.scale = *scale;
   int64_t shared = std::gcd(row.scale, row.bound);
   for (size_t j = 0; j < row.coefficients.size(); ++j) {
-    // In the pivot row, this column stands for the variable that left.
+    // In the pivot row, this column belongs to the leaving variable.
     int64_t own = j == entering ? 0 : row.coefficients[j];
     auto value = crossProduct(own, pivot.scale, factor, pivot.coefficients[j]);
     if (!value)
@@ -53,7 +55,7 @@ bool eliminate(TableauRow &row, const TableauRow &pivot, size_t entering) {
 
 bool satisfies(const std::vector<TableauRow> &tableau, const std::vector<LinearRow> &rows,
                size_t columns) {
-  // The solution as fractions with one denominator.
+  // The solution as fractions with a common denominator.
   int64_t denominator = 1;
   for (const TableauRow &row : tableau)
     if (row.basic < columns) {
@@ -90,8 +92,8 @@ bool hasSolution(const std::vector<LinearRow> &rows, size_t columns, int &pivots
     tableau.push_back({rows[i].coefficients, rows[i].bound, 1, columns + i});
   std::vector<size_t> nonbasic(columns);
   std::iota(nonbasic.begin(), nonbasic.end(), size_t{0});
-  // Variables outside of the basis are 0. As long as one in it is negative, it leaves, and one that
-  // makes it grow enters. Taking the first of each (Bland's rule) cannot go round in circles.
+  // Nonbasic variables are 0. While a basic variable is negative, it leaves the basis, and a
+  // variable that increases it enters. Choosing the first of each (Bland's rule) prevents cycling.
   while (true) {
     TableauRow *leaving = nullptr;
     for (TableauRow &row : tableau)
@@ -105,7 +107,7 @@ bool hasSolution(const std::vector<LinearRow> &rows, size_t columns, int &pivots
         entering = j;
     if (!entering || --pivots < 0)
       return false;
-    // Solve the row for the entering variable, whose coefficient is negative.
+    // Solves the row for the entering variable, whose coefficient is negative.
     int64_t scale = leaving->scale;
     for (int64_t &c : leaving->coefficients) {
       if (c == INT64_MIN)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// HTML escaping.
 #include "Support/Page.h"
 
 namespace mx {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table of primitives, expanded from primitives.def.
 #include "Support/Primitives.h"
 
 namespace mx {

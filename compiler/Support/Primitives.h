@@ -7,7 +7,7 @@
 
 namespace mx {
 
-/// How a primitive's result shape is found. `Signature`: the signature says it all.
+/// The shape inference rule of a primitive. `Signature`: the signature determines the shape.
 enum class ShapeRule {
   Signature,
   Broadcast,
@@ -30,7 +30,7 @@ enum class ShapeRule {
   Tile,
   Cast,
   Like,
-  // Builtins with rules of their own, worded in Sema.
+  // Builtins with rules of their own, implemented in Sema.
   Print,
   Len,
   Option,
@@ -55,7 +55,7 @@ enum class Gradient { Yes, Zero, None }; ///< Zero: piecewise constant or intege
 struct PrimitiveInfo {
   std::string_view name;
   std::string_view family;    ///< heading in the docs
-  std::string_view signature; ///< in mx itself
+  std::string_view signature; ///< in mx syntax
   ShapeRule rule;
   std::string_view effects; ///< "", "print", "file: writes a file"
   Gradient gradient;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Formatting of durations.
 #include "Support/Seconds.h"
 #include <cstdio>
 

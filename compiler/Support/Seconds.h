@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How times are shown to people.
+// Human-readable durations.
 #pragma once
 #include <string>
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shape inference rules: broadcasting, matmul, reductions, reshape, concat, stack, split, permute.
 #include "Support/Shape.h"
 #include <algorithm>
 
@@ -12,7 +14,7 @@ ShapeResult failed(ShapeProblem::Kind kind, int64_t axis = 0, Dim left = {}, Dim
   return result;
 }
 
-/// Demands a == b: proved is fine, refuted is a problem, unknown becomes a condition.
+/// Demands a == b. Proved is accepted, refuted is an error, unknown becomes a condition.
 bool demandEqual(ShapeResult &result, Dim a, Dim b, int axis, const DimFacts &facts) {
   if (a == b)
     return true;
@@ -28,9 +30,9 @@ bool demandEqual(ShapeResult &result, Dim a, Dim b, int axis, const DimFacts &fa
 
 bool isOne(const Axis &axis) { return !axis.isPack() && axis.dim.isConstant(1); }
 
-/// Could `low` also be laid on `high` starting at `offset`, by proved equalities alone? Literal
-/// ones are never a reason to call a broadcast ambiguous. `concrete` is set if the fit rests on
-/// two equal numbers rather than on one name.
+/// Whether `low` also aligns with `high` at `offset`, by proved equalities alone. Literal ones
+/// never make a broadcast ambiguous. `concrete` is set if the match relies on two equal numbers and
+/// not on one name.
 bool fitsAt(const Shape &low, const Shape &high, size_t offset, const DimFacts &facts,
             bool &concrete) {
   concrete = false;
@@ -65,8 +67,8 @@ ShapeResult broadcastShapes(const Shape &a, const Shape &b, const DimFacts &fact
     if (l == h)
       continue;
     if (l.isPack() || h.isPack()) {
-      // A pack fits itself; against anything else its length decides, which is not known here: even
-      // a 1 stays if the pack is empty, and is stretched if it is not.
+      // A pack matches itself. Against anything else the result depends on its length, which is not
+      // known here: even a 1 stays if the pack is empty, and is broadcast if it is not.
       return failed(ShapeProblem::PackInTheWay, axis);
     }
     if (isOne(l))
@@ -113,17 +115,18 @@ ShapeResult matmulShape(const Shape &a, const Shape &b, const DimFacts &facts) {
   ShapeResult result;
   if (!demandEqual(result, a.back().dim, b[inner].dim, static_cast<int>(a.size()) - 1, facts))
     return result;
-  // A pack next to the last dim of `a` holds the rows and whatever leads them. That is fine for a
-  // matrix or vector `b`; otherwise it is not known what its leading dims meet.
+  // A pack next to the last dim of `a` contains the rows and the batch dims. That is supported for
+  // a matrix or vector `b`. Otherwise the alignment of its batch dims is unknown.
   if (a.size() >= 2 && a[a.size() - 2].isPack() && b.size() > 2)
     return failed(ShapeProblem::PackInTheWay, static_cast<int64_t>(a.size()) - 2);
-  // Leading dims broadcast; a vector counts as a matrix whose missing dim is dropped again.
+  // Batch dims broadcast. A vector is treated as a matrix whose extra dim is dropped from the
+  // result.
   Shape leadA(a.begin(), a.size() >= 2 ? a.end() - 2 : a.end() - 1);
   Shape leadB(b.begin(), b.size() >= 2 ? b.end() - 2 : b.end() - 1);
   ShapeResult lead = leadB.empty()   ? ShapeResult{leadA, {}, {}, false}
                      : leadA.empty() ? ShapeResult{leadB, {}, {}, false}
                                      : broadcastShapes(leadA, leadB, facts);
-  // Which dims lead is plain from the operation, so nothing is ambiguous or a coincidence.
+  // The operation determines which dims are batch dims, so nothing is ambiguous or a coincidence.
   lead.coincidence = false;
   if (lead.ok() || lead.problem.kind == ShapeProblem::Ambiguous)
     lead.problem = {};
@@ -142,7 +145,7 @@ std::optional<size_t> axisIndex(const Shape &s, int64_t axis) {
   int64_t index = axis < 0 ? axis + rank : axis;
   if (index < 0 || index >= rank)
     return std::nullopt;
-  // A pack hides how many dims lie before or behind it.
+  // A pack has an unknown number of dims, so positions beyond it are unknown.
   auto begin = axis < 0 ? s.begin() + index : s.begin();
   auto end = axis < 0 ? s.end() : s.begin() + index + 1;
   if (std::any_of(begin, end, [](const Axis &a) { return a.isPack(); }))
@@ -166,7 +169,7 @@ ShapeResult reduceShape(const Shape &s, const std::vector<int64_t> &axes, bool a
     auto index = axisIndex(s, axis);
     if (!index)
       return failed(hasPack(s) ? ShapeProblem::PackInTheWay : ShapeProblem::AxisRange, axis);
-    if (gone[*index]) // given twice, perhaps once from the end
+    if (gone[*index]) // repeated, possibly once from the end
       return failed(ShapeProblem::AxisRange, axis);
     gone[*index] = true;
   }
@@ -201,7 +204,7 @@ ShapeResult reshapeShape(const Shape &from, const Shape &to, const DimFacts &fac
       hole = static_cast<int>(i);
       continue;
     }
-    // Two negative sizes could make up the right number of elements.
+    // Two negative sizes could multiply to the right number of elements.
     if (auto size = to[i].dim.constant(); size && *size < 0)
       return failed(ShapeProblem::Elements, static_cast<int64_t>(i), have, to[i].dim);
     want = dims.mul(want, to[i].dim);
@@ -298,7 +301,7 @@ ShapeResult stackShapes(const std::vector<Shape> &parts, int64_t axis, const Dim
   int64_t at = axis < 0 ? axis + rank : axis;
   if (at < 0 || at >= rank)
     return failed(hasPack(parts[0]) ? ShapeProblem::PackInTheWay : ShapeProblem::AxisRange, axis);
-  // Counted from the front or the back, a pack on the way hides where the new dim goes.
+  // A pack between the counted end and the new dim makes its position unknown.
   auto split = parts[0].begin() + at;
   if (axis < 0 ? hasPack(Shape(split, parts[0].end())) : hasPack(Shape(parts[0].begin(), split)))
     return failed(ShapeProblem::PackInTheWay, axis);

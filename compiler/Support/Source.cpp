@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Source files, line tables and file input.
 #include "Support/Source.h"
 #include "Support/Unicode.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace mx {
 
@@ -82,20 +86,37 @@ std::string SourceManager::placeLine(Span span) const {
   return file(span).name() + ":" + std::to_string(file(span).lineColumn(span.begin).line);
 }
 
+/// Whether the path names a file descriptor that is already open: standard input, or the shell's
+/// `<(command)`. Its writer exists, so reading terminates.
+static bool isOpenFile(std::string_view path) {
+  return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+}
+
+// Reads a regular file or an open descriptor. Never blocks on a pipe without a writer.
 std::optional<std::string> readFile(const std::string &path, uint64_t maxBytes,
                                     std::string &error) {
+  // Opens without waiting for the writer of a pipe. fstat on the descriptor avoids a race with the
+  // path.
+  int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   struct stat info;
-  if (stat(path.c_str(), &info) != 0) {
-    error = std::strerror(errno);
+  if (file < 0 || fstat(file, &info) != 0) {
+    error = errno == ENXIO ? "it is not a regular file" : std::strerror(errno);
+    if (file >= 0)
+      close(file);
     return std::nullopt;
   }
-  if (S_ISDIR(info.st_mode)) {
-    error = "it is a directory";
+  bool given = isOpenFile(path) && !S_ISDIR(info.st_mode);
+  if (!S_ISREG(info.st_mode) && !given) {
+    error = S_ISDIR(info.st_mode) ? "it is a directory" : "it is not a regular file";
+    close(file);
     return std::nullopt;
   }
-  FILE *in = std::fopen(path.c_str(), "rb");
+  if (given)
+    fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);
+  FILE *in = fdopen(file, "rb");
   if (!in) {
     error = std::strerror(errno);
+    close(file);
     return std::nullopt;
   }
   std::string text;
@@ -103,7 +124,7 @@ std::optional<std::string> readFile(const std::string &path, uint64_t maxBytes,
   size_t got;
   while ((got = std::fread(buffer, 1, sizeof buffer, in)) > 0) {
     text.append(buffer, got);
-    // One byte past the limit is enough for the caller to see that it is passed.
+    // Text past the limit is enough for the caller to detect that the file is too large.
     if (text.size() > maxBytes)
       break;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Source texts and positions in them. A position is a file number and a byte offset; lines and
-// columns (in code points, from 1) are worked out only when somebody looks.
+// Source texts and locations. A location is a file number and a byte offset. Lines and columns (in
+// code points, from 1) are computed on demand.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -13,14 +13,14 @@
 
 namespace mx {
 
-/// A half-open range of bytes in one source file. File 0 is "nowhere".
+/// A half-open range of bytes in one source file. File 0 is "unknown".
 struct Span {
   uint32_t file = 0;
   uint32_t begin = 0;
   uint32_t end = 0;
 
   bool valid() const { return file != 0; }
-  /// The smallest span that covers both; both must be of one file.
+  /// The smallest span that covers both. Both must be in the same file.
   Span to(Span other) const {
     if (!valid() || other.file != file)
       return valid() ? *this : other;
@@ -40,14 +40,14 @@ public:
   SourceFile(uint32_t id, std::string name, std::string path, std::string text);
 
   uint32_t id() const { return fileId; }
-  /// The name shown to people: the file's base name, or `<repl:3>`, `<command>`.
+  /// The display name: the file's base name, or `<repl:3>`, `<command>`.
   const std::string &name() const { return shownName; }
-  /// Where it was read from; empty for text that has no file.
+  /// The path of the file; empty for text without a file.
   const std::string &path() const { return filePath; }
   std::string_view text() const { return contents; }
 
   LineColumn lineColumn(uint32_t offset) const;
-  /// The line alone (from 1). A column costs the length of the line, this does not.
+  /// The line only (from 1). A column takes time linear in the length of the line, a line does not.
   uint32_t lineNumber(uint32_t offset) const;
   /// The text of a line (from 1) without its line end.
   std::string_view line(uint32_t number) const;
@@ -67,8 +67,8 @@ public:
   const SourceFile &file(uint32_t id) const { return files[id - 1]; }
   const SourceFile &file(Span span) const { return file(span.file); }
   std::string_view text(Span span) const;
-  /// The character at a line and column (from 1) of the file shown as `name`, the newest of that
-  /// name; nowhere if there is none.
+  /// The span of the character at a line and column (from 1) of the newest file displayed as
+  /// `name`; the unknown span if there is none.
   Span find(std::string_view name, uint32_t line, uint32_t column) const;
   /// `mlp.mx:7:11`
   std::string place(Span span) const;
@@ -79,7 +79,7 @@ private:
   std::deque<SourceFile> files;
 };
 
-/// Reads a whole file. On failure returns nothing and says why in `error`.
+/// Reads a whole file. On failure returns nullopt and sets `error`.
 std::optional<std::string> readFile(const std::string &path, uint64_t maxBytes, std::string &error);
 
 } // namespace mx

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Spelling suggestions by edit distance.
 #include "Support/Suggest.h"
 #include <algorithm>
 #include <cctype>
@@ -6,7 +8,7 @@
 namespace mx {
 
 int editDistance(std::string_view a, std::string_view b) {
-  // Words in programs are short; a longer one is never a slip of a shorter one.
+  // Words in programs are short. A longer one is never a typo of a shorter one.
   constexpr size_t kMaxWord = 64;
   if (a.size() > kMaxWord || b.size() > kMaxWord)
     return static_cast<int>(kMaxWord);
@@ -39,7 +41,7 @@ bool looksLike(std::string_view typed, std::string_view known) {
   int allowed = std::max(typed.size(), known.size()) <= 3   ? 1
                 : std::max(typed.size(), known.size()) <= 7 ? 2
                                                             : 3;
-  // Two words of one or two letters are always close; that says nothing.
+  // Words of one or two letters are always similar, so that is not significant.
   if (std::max(typed.size(), known.size()) <= 2 && typed[0] != known[0])
     return false;
   if (typed.size() == 1 && known.size() == 1)

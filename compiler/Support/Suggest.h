@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// "did you mean …?"
+// Spelling suggestions: "did you mean …?"
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,12 +8,12 @@
 
 namespace mx {
 
-/// Edits (insert, delete, replace, swap neighbours) that turn one word into the other.
+/// Damerau-Levenshtein distance: insertions, deletions, replacements and swaps of neighbours.
 int editDistance(std::string_view a, std::string_view b);
-/// True if a reader could take one word for the other: close for their length, or equal but for
+/// Whether one word may be a typo of the other: close relative to their length, or equal except for
 /// case.
 bool looksLike(std::string_view typed, std::string_view known);
-/// The closest of the known words, or an empty string if none looks like it.
+/// The most similar known word, or an empty string if none is similar.
 std::string nearest(std::string_view typed, const std::vector<std::string> &known);
 
 } // namespace mx

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Stage timer of `--timing`.
 #include "Support/Timing.h"
 #include <algorithm>
 #include <iomanip>

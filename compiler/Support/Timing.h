@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the time of a run went, for `--timing`. A stage that begins inside of another one stops that
-// one's clock, so the stages add up to the whole.
+// Time per stage of a run, for `--timing`. A nested stage pauses the clock of the enclosing one, so
+// the stages add up to the total.
 #pragma once
 #include <chrono>
 #include <ostream>
@@ -13,7 +13,7 @@ namespace mx {
 
 class Timing {
 public:
-  /// The time until it goes is that of the stage. Without a `Timing` it does nothing.
+  /// RAII timer of a stage: counts until its destruction. Does nothing without a `Timing`.
   class Span {
   public:
     Span(Timing *timing, std::string_view stage) : timing(timing) {
@@ -31,14 +31,14 @@ public:
     Timing *timing;
   };
 
-  /// A piece of code that was compiled, on whatever thread.
+  /// A code unit that was compiled, on any thread.
   struct Piece {
     std::string name;
     double optimizeMs = 0, generateMs = 0;
   };
   void add(Piece piece) { pieces.push_back(std::move(piece)); }
 
-  /// A table of the stages in the order they were first met, and the pieces that took longest.
+  /// Prints a table of the stages in order of first use, and the slowest code units.
   void print(std::ostream &out) const;
 
 private:
@@ -50,7 +50,7 @@ private:
   };
   std::vector<Stage> stages;
   std::vector<size_t> open; ///< the innermost last
-  Clock::time_point since;  ///< when the innermost began or went on
+  Clock::time_point since;  ///< when the innermost started or resumed
   std::vector<Piece> pieces;
 
   void begin(std::string_view stage);

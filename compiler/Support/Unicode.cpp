@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// UTF-8 decoding and display width tables.
 #include "Support/Unicode.h"
 #include <iterator>
 
@@ -65,7 +67,7 @@ constexpr Interval kWide[] = {
     {0x1F6EB, 0x1F6EC}, {0x1F6F4, 0x1F6FC}, {0x1F7E0, 0x1F7EB}, {0x1F7F0, 0x1F7F0},
     {0x1F90C, 0x1F93A}, {0x1F93C, 0x1F945}, {0x1F947, 0x1F9FF}, {0x1FA70, 0x1FAFF},
     {0x20000, 0x2FFFD}, {0x30000, 0x3FFFD}};
-// Combining marks, joiners and variation selectors that take no cell of their own.
+// Combining marks, joiners and variation selectors of width zero.
 constexpr Interval kZeroWidth[] = {
     {0x0300, 0x036F},  {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x0610, 0x061A}, {0x064B, 0x065F},
     {0x06D6, 0x06DC},  {0x0900, 0x0902}, {0x093C, 0x093C}, {0x0941, 0x0948}, {0x0E31, 0x0E31},

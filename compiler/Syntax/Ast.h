@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The syntax tree. Nodes live in an Arena, are made by the parser and are not changed afterwards,
-// except for the `checked` slots, in which Sema leaves what it found out.
+// Abstract syntax tree. Nodes live in an Arena. The parser creates them, and they are immutable
+// afterwards, except for the `checked` slots, in which Sema stores its results.
 //
-// A node keeps what a formatter needs (spans of names, parentheses as written); comments stay in
+// A node keeps what a formatter needs (spans of names, parentheses as written). Comments stay in
 // LexedSource and are matched by position.
 #pragma once
 #include "Support/Arena.h"
@@ -63,7 +63,7 @@ enum class ExprKind : uint8_t {
 
 struct Expr {
   ExprKind kind;
-  uint8_t parens = 0; ///< pairs of parentheses written around it
+  uint8_t parens = 0; ///< number of enclosing pairs of parentheses
   uint16_t height = 1;
   Span span;      ///< without the parentheses
   Span outerSpan; ///< with them
@@ -176,7 +176,7 @@ struct Call : Expr {
   Span argsSpan; ///< from `(` to `)`
   const sema::CallInfo *info = nullptr;
 };
-/// `x |> f` and `x |> f(a)`. Kept as written; the meaning is a call whose first argument is `left`.
+/// `x |> f` and `x |> f(a)`. Kept as written. The meaning is a call with `left` as first argument.
 struct Pipe : Expr {
   MX_EXPR(Pipe)
   Expr *left = nullptr, *right = nullptr;
@@ -189,7 +189,7 @@ struct IndexArg {
   Expr *from = nullptr, *to = nullptr, *step = nullptr; ///< Slice, each may be absent
   Span span;
 };
-/// `x[i, a:b]`, and also `Mlp[784, 10]`: the checker tells them apart.
+/// `x[i, a:b]`, and also `Mlp[784, 10]`: the checker distinguishes them.
 struct Index : Expr {
   MX_EXPR(Index)
   Expr *object = nullptr;
@@ -315,7 +315,7 @@ template <class T> const T *as(const Stmt *s) {
 
 struct Block {
   List<Stmt *> stmts;
-  Span span; ///< with the braces
+  Span span; ///< including the braces
   uint16_t height = 1;
 };
 struct ExprStmt : Stmt {
@@ -402,13 +402,13 @@ struct Test : Stmt {
 struct Func : Stmt {
   MX_STMT(Func, Func)
   bool isExport = false, isExtern = false, isMut = false, isGraph = false;
-  Span graphSpan, mutSpan; ///< of the words, if written
+  Span graphSpan, mutSpan; ///< of the keywords, if present
   Identifier name;         ///< empty for a lambda
   List<Generic> generics;
   List<Param> params;
   TypeExpr *result = nullptr;
   List<Expr *> where;
-  Block *body = nullptr; ///< null for a signature
+  Block *body = nullptr; ///< null for a declaration without a body
   std::string_view doc;
   Span headerSpan; ///< up to the body
   sema::FunctionInfo *info = nullptr;
@@ -449,10 +449,10 @@ struct Module {
   std::string_view doc;
 };
 
-/// The tree as indented text, for `--emit=ast` and for comparing trees in tests. Positions are left
-/// out on request, so that two spellings of one tree compare equal.
+/// The tree as indented text, for `--emit=ast` and for comparing trees in tests. Without positions,
+/// two spellings of one tree compare equal.
 std::string dump(const Module &module, bool withSpans);
-/// The same, line by line: a dump of a large tree is much larger than the program.
+/// The same, line by line: the dump of a large tree is much larger than the program.
 void dumpLines(const Module &module, bool withSpans,
                const std::function<void(size_t depth, std::string_view line)> &sink);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What stands directly inside of an expression or a statement, for those who look for something in
-// a piece of the tree. Bodies of functions are not among it.
+// Visitors of the direct children of an expression or a statement, for searches in a subtree.
+// Bodies of functions are not visited.
 #pragma once
 #include "Syntax/Ast.h"
 
 namespace mx::ast {
 
-/// What the call means that `e` is, `f(x)` or `x |> f`; null if it is none, or was not checked.
+/// The resolved call of `e`, `f(x)` or `x |> f`; null if `e` is not a call or was not checked.
 inline const sema::CallInfo *callOf(const Expr *e) {
   if (auto *call = as<Call>(e))
     return call->info;
@@ -15,7 +15,7 @@ inline const sema::CallInfo *callOf(const Expr *e) {
   return pipe ? pipe->info : nullptr;
 }
 
-/// Calls `visit` for each expression directly inside of `e`, and `block` for each block.
+/// Calls `visit` for each direct subexpression of `e`, and `block` for each block.
 template <class OnExpr, class VisitBlock>
 void children(const Expr *e, const OnExpr &visit, const VisitBlock &block) {
   if (!e)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The syntax tree as indented text: one node a line, children below it.
+// Prints the syntax tree as indented text: one node per line, children below it.
 #include "Syntax/Ast.h"
 #include <cstdio>
 

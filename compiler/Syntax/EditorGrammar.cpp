@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Generators of the TextMate grammar, the tree-sitter grammar and the token tables.
 #include "Syntax/EditorGrammar.h"
 #include "Support/Diagnostic.h"
 #include "Syntax/Token.h"
@@ -8,8 +10,8 @@
 namespace mx {
 namespace {
 
-/// What a keyword does, so that editors can colour it. A keyword that no list names is a
-/// declaration word, the most common kind.
+/// Syntax highlighting class of a keyword. A keyword without an entry is a declaration keyword, the
+/// most common class.
 enum class Use { Declaration, Control, Operator, Constant, Modifier };
 
 Use useOf(Tok kind) {
@@ -96,7 +98,7 @@ std::string match(const std::string &name, const std::string &regex) {
   return "{ \"name\": " + jsonString(name) + ", \"match\": " + jsonString(regex) + " }";
 }
 std::string include(const std::string &name) { return "{ \"include\": " + jsonString(name) + " }"; }
-/// A word that is not the name of a member: behind `.` every word is a name.
+/// A pattern for words that are not member names: after `.` every word is a name.
 std::string word(const std::string &words) { return "(?<!\\.)\\b(" + words + ")\\b"; }
 
 std::string rule(const std::string &name, const std::vector<std::string> &patterns) {
@@ -123,7 +125,8 @@ std::string vscodeGrammar() {
   std::vector<std::string> rules = {
       rule("comments", {match("comment.line.documentation.mx", "##.*$"),
                         match("comment.line.number-sign.mx", "#.*$")}),
-      // A string ends with its line, so a missing quote colours one line and not the file.
+      // A string ends at the end of its line, so a missing quote affects the colours of one line
+      // and not of the file.
       rule("strings",
            {range("string.interpolated.mx", "f\"", "\"|$",
                   {match("constant.character.escape.mx", std::string(kEscape) + "|\\{\\{|\\}\\}"),
@@ -149,7 +152,7 @@ std::string vscodeGrammar() {
                         match("constant.language.mx", word(keywords(Use::Constant))),
                         match("storage.modifier.mx", word(keywords(Use::Modifier))),
                         match("storage.type.mx", word(keywords(Use::Declaration)))}),
-      // Words that mean something only in place: in front of a name or, for `new`, in an index.
+      // Contextual keywords: keywords only before a name or, for `new`, in an index.
       rule("contextual",
            {match("storage.modifier.contextual.mx",
                   word(joined(contextualWords())) + "(?=\\s+[A-Za-z_0-9\"(]|\\s*[,\\]])")}),
@@ -226,7 +229,7 @@ std::string tokenTableMarkdown() {
   for (const TokenInfo &info : allTokens())
     if (info.fixed && !info.keyword) {
       std::string spelling;
-      for (char c : info.spelling) // a bar would end the cell
+      for (char c : info.spelling) // a vertical bar would end the table cell
         spelling += c == '|' ? "\\|" : std::string(1, c);
       out += "| `" + spelling + "` | " + (info.continues ? "yes" : "no") + " |\n";
     }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Descriptions of the language for editors and readers, made from the token table, so that a new
-// keyword or operator is highlighted and listed without anybody thinking of it.
+// Grammars for editors and token tables for the docs. They are generated from the token table, so
+// that a new keyword or operator is highlighted and listed automatically.
 #pragma once
 #include <string>
 
 namespace mx {
 
-/// A TextMate grammar (JSON), as VS Code and others read it. Scope `source.mx`.
+/// A TextMate grammar (JSON) for VS Code and other editors. Scope `source.mx`.
 std::string vscodeGrammar();
 
-/// A grammar.js for tree-sitter that knows words, literals, comments and brackets: enough to
-/// highlight and fold, not to parse.
+/// A grammar.js for tree-sitter with words, literals, comments and brackets: enough to highlight
+/// and fold, not to parse.
 std::string treeSitterGrammar();
 
-/// Every token, its spelling and what it does to the end of a line, as Markdown tables.
+/// Every token with its spelling and its effect at the end of a line, as Markdown tables.
 std::string tokenTableMarkdown();
 
 } // namespace mx

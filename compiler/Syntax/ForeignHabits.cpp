@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Words and forms of other languages, answered with the mx spelling. Nothing here makes a wrong
-// program right; it makes the message say what to type.
+// Recognises syntax of other languages, such as Python and C, and suggests the mx spelling. Nothing
+// here accepts a wrong program. It only improves the message.
 #include "Syntax/ParserImpl.h"
 #include <cctype>
 
@@ -14,8 +14,8 @@ struct Habit {
   std::string_view message;
   std::string_view help;
 };
-// Words that start a statement elsewhere. They are ordinary names in mx, so they are looked at only
-// when what follows cannot be a statement.
+// Keywords that start a statement in other languages. They are ordinary names in mx, so they are
+// considered only if the tokens after them cannot form a statement.
 constexpr Habit kHabits[] = {
     {"def", "a function is written `fn`", "fn name(x: f32[N]) -> f32[N] { x + 1.0 }"},
     {"func", "a function is written `fn`", "fn name(x: f32[N]) -> f32[N] { x + 1.0 }"},
@@ -70,8 +70,8 @@ void Parser::checkForeignWord(Diagnostic *d) {
   }
 }
 
-/// At the start of a statement (or where one should have ended): recognises `def f(x):`,
-/// `class Net:`, `print x`, `x if c else y` and reports them. False if it is none of these.
+/// At the start of a statement (or where one should have ended): recognises and reports `def
+/// f(x):`, `class Net:`, `print x`, `x if c else y`. False if it is none of these.
 bool Parser::reportForeignStatement() {
   size_t first = index;
   while (first > 0 && tokens[first - 1].begin >= statementStart)
@@ -80,7 +80,7 @@ bool Parser::reportForeignStatement() {
   if (word.kind != Tok::Name)
     goto conditional;
   if (const Habit *habit = habitOf(textOf(word))) {
-    // `print(x)`, `match = 3` and `with.x` are fine: the word is a name there.
+    // `print(x)`, `match = 3` and `with.x` are valid: the word is a name there.
     const Token &next = tokens[std::min(first + 1, tokens.size() - 1)];
     bool aName = next.kind != Tok::Name && next.kind != Tok::String && next.kind != Tok::Int &&
                  next.kind != Tok::Float && next.kind != Tok::FStringBegin &&
@@ -100,7 +100,7 @@ bool Parser::reportForeignStatement() {
         d->help(std::string(habit->help));
       }
     }
-    // The body of a foreign statement is not looked into: it would only repeat the habit.
+    // The body of a foreign statement is skipped: it would only repeat the error.
     uint32_t column = columnOf(word);
     skipToStatementEnd();
     while (at(Tok::Newline) && peek(1).kind != Tok::EndOfFile && columnOf(peek(1)) > column) {
@@ -121,7 +121,7 @@ conditional:
 
 /// `lambda x: x + 1`
 Expr *Parser::parseLambdaHabit() {
-  Nested nested(*this); // the body may be another one
+  Nested nested(*this); // the body may be another lambda
   if (fatal)
     return errorExpr();
   Span start = spanOf(take());
@@ -132,7 +132,7 @@ Expr *Parser::parseLambdaHabit() {
   bool wasPanic = panic;
   Diagnostic *d = error(Code::E0108, start, "a function value is written `fn(x) { … }`");
   if (accept(Tok::Colon)) {
-    panic = true; // the body is parsed to know where it ends, quietly
+    panic = true; // the body is parsed only to find its end, without reports
     parseOr();
     panic = wasPanic;
   }
@@ -145,8 +145,8 @@ Expr *Parser::parseLambdaHabit() {
   return make<ErrorExpr>(since(start));
 }
 
-/// A block written by `:` and indentation. It is reported once, its statements are parsed, so that
-/// what else is wrong in them is still found.
+/// A block written with `:` and indentation. It is reported once. Its statements are parsed, so
+/// that other errors in them are still found.
 Block *Parser::parseIndentedBlock(Span header) {
   auto *block = arena.make<Block>();
   Span colon = here();
@@ -171,7 +171,7 @@ Block *Parser::parseIndentedBlock(Span header) {
     stmts.push_back(parseStmt(Where::Block));
     height = std::max<int>(height, stmts.back()->height);
   }
-  // parseStmt took the newline; the statement that owns this block wants to see one.
+  // parseStmt consumed the newline, but the enclosing statement expects one.
   if (index > 0 && tokens[index - 1].kind == Tok::Newline)
     --index;
   indented = outerIndented || !at(Tok::EndOfFile);
@@ -187,7 +187,7 @@ Block *Parser::parseIndentedBlock(Span header) {
   return block;
 }
 
-/// `for i in range(10)` and its block as mx writes them, on one line if the block has one line.
+/// `for i in range(10)` and its block in mx syntax, on one line if the block has one line.
 std::string Parser::bracesInstead(std::string_view header, const Block &body) const {
   std::string text(header);
   if (text.rfind("def ", 0) == 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The formatter's parts in order, and the check of the result.
+// Driver of the source formatter: runs its stages in order and verifies the result.
 #include "Syntax/Format.h"
 #include "Syntax/FormatTokens.h"
 #include "Syntax/Parser.h"
@@ -20,7 +20,7 @@ bool sameComments(const SourceFile &a, const LexedSource &before, const SourceFi
   return true;
 }
 
-/// A number that two trees share only if they are the same (or in one case of 2^64).
+/// A 64-bit FNV-1a hash of a tree. Different trees collide with probability 2^-64.
 uint64_t fingerprint(const ast::Module &module) {
   uint64_t hash = 0xcbf29ce484222325;
   auto add = [&](uint64_t byte) { hash = (hash ^ byte) * 0x100000001b3; };
@@ -37,8 +37,8 @@ uint64_t fingerprint(const ast::Module &module) {
 
 std::optional<std::string> formatSource(const SourceFile &file, const LexedSource &source,
                                         const ast::Module &module) {
-  // The layout relies on what the grammar promises. Whether there were errors only the parser
-  // knows.
+  // The layout relies on properties of the grammar. Only the parser knows whether there were
+  // errors.
   SourceManager sources;
   Diagnostics diagnostics(sources);
   {
@@ -53,7 +53,7 @@ std::optional<std::string> formatSource(const SourceFile &file, const LexedSourc
   std::vector<format::FormatLine> lines = format::breakLines(program, commentIndent);
   std::string text = format::writeLines(program, lines, commentIndent);
 
-  // A formatter that changes a program is worse than none, so the result is always read again.
+  // The formatter must not change the program, so the result is always parsed again.
   Arena arena;
   const SourceFile &again = sources.add(file.name(), "", text);
   LexedSource lexed = lex(again, diagnostics);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where lines end. Breaks are only ever added: first those that must be and those the author wrote
-// at a good place, then, line by line, what a line over the limit needs. The indentation of a line
-// follows from the breaks before it. So a formatted text has all its breaks already, every line
-// fits or cannot be broken, and formatting it again adds nothing.
+// Line breaking of the formatter. Breaks are only ever added: first mandatory breaks and valid
+// breaks of the author, then, line by line, the breaks of a line over the limit. The breaks before
+// a line determine its indentation. A formatted text therefore has all its breaks, every line fits
+// or cannot be broken, and formatting is idempotent.
 #include "Syntax/FormatTokens.h"
 #include <algorithm>
 #include <tuple>
@@ -12,7 +12,7 @@ namespace mx::format {
 namespace {
 
 constexpr int kBlockIndent = 2, kContinued = 4;
-/// A bracket whose first element starts further right than this is broken behind the bracket.
+/// A bracket whose first element starts right of this column is broken after the bracket.
 constexpr int kMaxAlign = 60;
 
 class Breaker {
@@ -53,7 +53,7 @@ private:
                : nullptr;
   }
 
-  // ---- breaks that are there from the start
+  // ---- initial breaks
 
   void startBreaks() {
     for (int i = 1; i < count; ++i) {
@@ -70,13 +70,13 @@ private:
         program.blocks[i].spread = false;
         spread(program.blocks[i]);
       }
-    for (int i = 1; i < count; ++i) // a comment right behind a bracket opens it like a line break
+    for (int i = 1; i < count; ++i) // a comment after a bracket opens it like a line break
       if (breaks[i] && isBracket(i - 1) && tokens[i - 1].match != i)
         breaks[tokens[i - 1].match] = true;
   }
 
-  /// The author broke the line before token i. An operator or comma ends a line, it never starts
-  /// one; breaks in other places are taken back.
+  /// Keeps the author's break before token i. An operator or comma ends a line and never starts
+  /// one. Breaks at other positions are dropped.
   void keepBreak(int i) {
     const FormatToken &t = tokens[i];
     if (goodGap(i)) {
@@ -87,7 +87,7 @@ private:
     }
   }
 
-  /// A line may be broken before token i.
+  /// Whether a line may be broken before token i.
   bool goodGap(int i) const {
     const FormatToken &left = tokens[i - 1], &right = tokens[i];
     if (isCloser(i) || right.kind == Tok::Semicolon)
@@ -97,8 +97,8 @@ private:
     return left.level != kNoBreak && !left.breakBefore && !left.tight;
   }
 
-  /// Puts a block on lines of its own, and with it the other blocks of its `if`, and every block
-  /// around it: a block on one line has no line breaks inside.
+  /// Puts a block on several lines, together with the other blocks of its `if` and all enclosing
+  /// blocks: a one-line block has no line breaks inside.
   void spread(FormatBlock &b) {
     if (b.spread)
       return;
@@ -137,7 +137,7 @@ private:
       return indentInBlock(t.open);
     return indentOfLineWith(t.stmt) + kContinued;
   }
-  /// A break right behind a bracket changes where its lines start.
+  /// A break directly after a bracket changes the indentation of its lines.
   int indentIfBroken(int i) const {
     return isBracket(i - 1) ? indentOfLineWith(i - 1) + kBlockIndent : indentBefore(i);
   }
@@ -157,9 +157,9 @@ private:
     return line.indent;
   }
 
-  // ---- one line after the other
+  // ---- layout, line by line
 
-  /// Lays the line that starts with this token; returns the token at which to go on.
+  /// Lays out the line that starts with this token; returns the token at which to continue.
   int layLine(int first) {
     lines.push_back({first, first, first == 0 ? 0 : indentBefore(first)});
     int line = static_cast<int>(lines.size()) - 1;
@@ -173,7 +173,7 @@ private:
       lineOf[i] = line;
       at += tokens[i].width;
       FormatBlock *b = blockAt(i);
-      // A header on several lines is not followed by a block on one.
+      // A header on several lines is not followed by a one-line block.
       if (b && !b->spread && b->close > b->open + 1 && lineOf[b->owner] != line) {
         spread(*b);
         return restartAt(b->owner);
@@ -183,7 +183,7 @@ private:
           lines.pop_back();
           return first;
         }
-        breakable = false; // the whole line was looked at
+        breakable = false; // the whole line was visited
       }
     }
     lines.back().last = i - 1;
@@ -208,14 +208,14 @@ private:
     bool likeOrBetterThan(const Candidate &other) const { return !other.betterThan(*this); }
   };
 
-  /// The line from `first` passes the limit at token `past`. Finds the best break before that, or
-  /// the first one behind.
+  /// The line from `first` exceeds the limit at token `past`. Adds the best break before it, or the
+  /// first one after it.
   bool addBreak(int first, int past) {
     Candidate best;
     for (int i = first; i < count && (i == first || !breaks[i]); ++i) {
       if (i > past && best.gap != kNone)
         break;
-      if (i > past) { // not laid yet, and only a rough place is needed
+      if (i > past) { // not laid out yet; an approximate column suffices
         column[i] = column[i - 1] + tokens[i - 1].width + spaceBetween(tokens[i - 1], tokens[i]);
         lineOf[i] = lineOf[first];
       }
@@ -244,7 +244,7 @@ private:
     }
     return true;
   }
-  /// Behind the limit any gap will do.
+  /// Past the limit any gap is accepted.
   static int limitAt(int gap, int past) { return gap > past ? 1 << 30 : kColumns; }
 
   void skipTo(int from, int close, int past) {
@@ -262,7 +262,7 @@ private:
     c.weak = owner.weak;
     c.level = owner.level;
     c.depth = right.depth;
-    // Rather than squeeze the elements of such a bracket against the right, start a line for them.
+    // Breaks after the bracket are preferred to narrow columns of elements at the right margin.
     bool squeezed = !isBracket(i - 1) && inBrackets(i) && lineOf[right.open] == lineOf[i - 1] &&
                     column[right.open + 1] > kMaxAlign;
     if (squeezed)

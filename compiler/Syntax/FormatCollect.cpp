@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From source and tree to the formatter's tokens: f-strings become one token, separators go,
-// brackets find their partners, comments go to the gap in which they stand.
+// Token collection of the formatter, from source and tree: f-strings become one token, separators
+// are dropped, brackets are matched, comments are attached to the gap that contains them.
 #include "Support/Unicode.h"
 #include "Syntax/FormatTokens.h"
 #include <algorithm>
@@ -51,7 +51,7 @@ private:
         continue;
       strings += token.kind == Tok::FStringBegin;
       if (strings > 0 && !(token.kind == Tok::FStringBegin && strings == 1)) {
-        // The whole f-string is one token; what is inside is kept as it is.
+        // The whole f-string is one token. Its contents are kept verbatim.
         out.tokens.back().end = token.end;
         strings -= token.kind == Tok::FStringEnd;
         continue;
@@ -71,8 +71,8 @@ private:
     }
   }
 
-  /// A `;` at the end of a line at the top mutes; every other `;`, and a `,` between fields, only
-  /// separates.
+  /// A `;` at the end of a top-level line mutes. Every other `;`, and a `,` between fields, is only
+  /// a separator.
   void dropSeparators() {
     std::sort(facts.memberSpans.begin(), facts.memberSpans.end(),
               [](Span a, Span b) { return a.begin < b.begin; });
@@ -120,8 +120,8 @@ private:
     return next == lexed.tokens.end() || next->kind == Tok::Newline || next->kind == Tok::EndOfFile;
   }
 
-  /// Members do not overlap, so the last one that starts before the comma is the one that could
-  /// hold it (a `where` clause has commas of its own).
+  /// Members do not overlap, so only the last one that starts before the comma can contain it (a
+  /// `where` clause has commas of its own).
   bool betweenMembers(uint32_t brace, uint32_t comma) const {
     if (!std::binary_search(facts.nominalOpens.begin(), facts.nominalOpens.end(), brace))
       return false;
@@ -178,7 +178,7 @@ private:
         out.chains[b.chain].push_back(index);
       out.blocks.push_back(std::move(b));
     }
-    // The statement of every token: statements nest as braces do.
+    // The statement of every token. Statements nest like braces.
     std::vector<int> current = {0};
     for (int i = 0; i < count; ++i) {
       FormatToken &t = out.tokens[i];
@@ -195,7 +195,7 @@ private:
   void takeGaps() {
     std::string_view text = file.text();
     size_t comment = 0;
-    uint32_t last = 0; // end of what was written before
+    uint32_t last = 0; // end of the previous token or comment
     auto breaks = [&](uint32_t from, uint32_t to) {
       return std::count(text.begin() + from, text.begin() + std::max(from, to), '\n');
     };
@@ -236,7 +236,7 @@ FormatTokens collect(const SourceFile &file, const LexedSource &source, const as
   return Collector(file, source).run(module);
 }
 
-/// A `(` or `[` behind one of these belongs to it.
+/// A `(` or `[` after one of these tokens belongs to it.
 static bool takesBrackets(Tok kind) {
   switch (kind) {
   case Tok::Name:

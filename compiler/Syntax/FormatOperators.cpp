@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which operators of sizes and indices are written without spaces, and where a line is best broken.
+// Operators of sizes and indices that are written without spaces, and priorities of line breaks.
 #include "Syntax/FormatTokens.h"
 
 namespace mx::format {

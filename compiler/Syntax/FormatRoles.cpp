@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The formatter's walk over the syntax tree: which `-` is a sign, which `=` names an argument,
-// which operators are written tight, where statements and blocks begin.
+// Tree walk of the formatter: marks unary `-`, the `=` of arguments, operators without spaces, and
+// the starts of statements and blocks.
 #include "Syntax/FormatTokens.h"
 #include <algorithm>
 
@@ -34,7 +34,7 @@ private:
     bool found = i < static_cast<int>(program.tokens.size()) && program.tokens[i].begin == offset;
     return found ? &program.tokens[i] : nullptr;
   }
-  /// The token before the one at this place.
+  /// The token before the one at this offset.
   FormatToken *tokenBefore(uint32_t offset) {
     int i = program.at(offset);
     return i > 0 ? &program.tokens[i - 1] : nullptr;
@@ -131,7 +131,7 @@ private:
     switch (e->kind) {
     case ExprKind::Number:
     case ExprKind::String:
-    case ExprKind::FString: // written as it was
+    case ExprKind::FString: // kept verbatim
     case ExprKind::Bool:
     case ExprKind::Name:
     case ExprKind::Error:
@@ -297,7 +297,7 @@ private:
     block(f->body, f->span.begin);
   }
 
-  /// A row's first and last token are known by place; cells are tokens or kNone.
+  /// Adds a row. Its first and last token are given by offset; cells are tokens or kNone.
   void row(uint32_t begin, uint32_t end, int key, int cell0, int cell1) {
     program.rows.push_back({program.at(begin), program.at(end) - 1, key, {cell0, cell1}});
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the formatter works on: the tokens of a program, each with what the syntax tree knows about
-// it. Private to the Format*.cpp files.
+// Data structures of the formatter: the tokens of a program, each with its role in the syntax tree.
+// Private to the Format*.cpp files.
 //
-// A token never changes its text and tokens never change their order, so formatting decides only
-// two things for each gap between tokens: a space or none, a line break or none.
+// Tokens never change their text or their order, so formatting decides only two things for each gap
+// between tokens: space or no space, line break or no line break.
 #pragma once
 #include "Syntax/Ast.h"
 #include "Syntax/Lexer.h"
@@ -18,7 +18,7 @@ namespace mx::format {
 inline constexpr int kColumns = 100;
 inline constexpr int kNone = -1;
 
-/// How good a gap is for a line break; lower is better at the same bracket depth.
+/// Cost of a line break at a gap; lower is better at the same bracket depth.
 enum BreakLevel : int8_t {
   kNoBreak = -1,
   kAfterComma = 0,
@@ -36,37 +36,37 @@ enum BreakLevel : int8_t {
 struct GapComment {
   std::string_view text;
   bool ownLine = false;     ///< as written
-  bool blankBefore = false; ///< an empty line stands before it
+  bool blankBefore = false; ///< an empty line precedes it
   int column = 0;           ///< of its `#`, from 0, in terminal cells
 };
 
-/// Kept small: a file may have millions.
+/// Kept small: a file may have millions of tokens.
 struct FormatToken {
   uint32_t begin = 0, end = 0;
   int width = 0;     ///< in terminal cells
-  int open = kNone;  ///< the innermost bracket around it; a bracket is not around itself
+  int open = kNone;  ///< the innermost enclosing bracket; a bracket does not enclose itself
   int match = kNone; ///< of a bracket: its partner
   int block = kNone; ///< of `{` and `}`: index into blocks
   int stmt = kNone;  ///< first token of its statement
-  int16_t depth = 0; ///< brackets around it
+  int16_t depth = 0; ///< number of enclosing brackets
   Tok kind = Tok::EndOfFile;
-  int8_t level = kNoBreak; ///< of the gap behind it, or before it for `.` and `for`
+  int8_t level = kNoBreak; ///< of the gap after it, or before it for `.` and `for`
 
-  // What the tree says.
+  // From the syntax tree.
   bool unary : 1 = false;       ///< `-x`
   bool tight : 1 = false;       ///< a binary operator without spaces
   bool argEqual : 1 = false;    ///< `axis=1`
   bool attributeAt : 1 = false; ///< `@name`
   bool sliceColon : 1 = false, wideColon : 1 = false;
-  bool spaceBefore : 1 = false; ///< wanted against the usual rule: `limit (n)`
-  bool weak : 1 = false;        ///< break here only if nothing inside brackets helps
-  bool breakBefore : 1 = false; ///< `level` is about the gap before it
+  bool spaceBefore : 1 = false; ///< an exception to the rule: `limit (n)`
+  bool weak : 1 = false;        ///< break here only if no break inside brackets helps
+  bool breakBefore : 1 = false; ///< `level` refers to the gap before it
   bool stmtStart : 1 = false;   ///< the first token of a statement or field
   bool afterAttribute : 1 = false;
-  // The gap before it.
+  // Of the gap before it.
   bool hasComments : 1 = false;
-  bool sourceBreak : 1 = false; ///< a line break was there
-  bool blank : 1 = false;       ///< an empty line was there, behind the comments
+  bool sourceBreak : 1 = false; ///< the source has a line break
+  bool blank : 1 = false;       ///< the source has an empty line, after the comments
 };
 
 struct FormatBlock {
@@ -77,10 +77,10 @@ struct FormatBlock {
   bool spread = false; ///< on several lines
 };
 
-/// A statement that may be a row of a table: aligned at the cells with its neighbours.
+/// A statement that may be a row of a table: its cells are aligned with its neighbours.
 struct FormatRow {
   int first = kNone, last = kNone;
-  int key = 0; ///< rows of one table have one key
+  int key = 0; ///< rows of one table have the same key
   int cells[2] = {kNone, kNone};
 };
 
@@ -93,9 +93,9 @@ struct FormatTokens {
   std::vector<FormatBlock> blocks;
   std::vector<FormatRow> rows;
   std::vector<std::vector<int>> chains; ///< blocks of each chain
-  GapComments endComments;              ///< behind the last token
+  GapComments endComments;              ///< after the last token
 
-  /// The token that starts at this place, or the first behind it.
+  /// The token that starts at this offset, or the first one after it.
   int at(uint32_t offset) const;
   std::string_view text(int i) const {
     return source.substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
@@ -106,7 +106,7 @@ struct FormatTokens {
   }
 };
 
-/// What the tree says about tokens, by their place in the source.
+/// Facts from the tree about tokens, keyed by source offset.
 struct TreeFacts {
   struct Body {
     uint32_t open, close; ///< of the braces
@@ -123,7 +123,7 @@ struct TreeFacts {
   int chains = 0;
 };
 
-/// Takes the tokens that stay and what the tree says about them. The source has no errors.
+/// Collects the tokens to keep and their roles. The source must have no errors.
 FormatTokens collect(const SourceFile &file, const LexedSource &source, const ast::Module &module);
 
 /// Walks the tree and marks the tokens; finds blocks and rows.
@@ -134,7 +134,7 @@ bool spaceBetween(const FormatToken &left, const FormatToken &right);
 bool isSum(Tok op);
 bool isProduct(Tok op); ///< `* / // %`, the operators of sizes
 int8_t levelOf(Tok op);
-/// What looks like one thing: a name, a number, a call, and these with a sign.
+/// An operand without inner spaces: a name, a number, a call, and these with a sign.
 bool isSimple(const ast::Expr *e);
 bool isSimpleProduct(const ast::Expr *e);
 bool isSimpleSum(const ast::Expr *e);

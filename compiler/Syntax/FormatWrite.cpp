@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From lines of tokens to text: spaces, tables, comments, blank lines.
+// Output stage of the formatter: spaces, tables, comments, blank lines.
 #include "Syntax/FormatTokens.h"
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 namespace mx::format {
 namespace {
 
-/// Columns further apart than this are not aligned: the eye does not connect them.
+/// Columns further apart than this are not aligned: the reader would not connect them.
 constexpr int kMaxPadding = 3;
 
 class Writer {
@@ -33,11 +33,11 @@ private:
   const std::vector<FormatToken> &tokens;
   const std::vector<FormatLine> &lines;
   const std::vector<int> &commentIndent;
-  std::vector<int> padding; ///< spaces before a token that a table adds
+  std::vector<int> padding; ///< extra spaces before a token for alignment
   std::vector<int> commentColumn;
   std::string out;
 
-  /// Only the first comment of a gap can stand behind code.
+  /// Only the first comment of a gap can be a trailing comment.
   static bool isTrailing(const GapComments &gap, const GapComment &c) {
     return !c.ownLine && &c == &gap.front();
   }
@@ -50,7 +50,7 @@ private:
     return !gap.empty() && isTrailing(gap, gap.front()) ? &gap.front() : nullptr;
   }
 
-  /// No empty line behind an opening bracket, nor before a closing one.
+  /// No empty line after an opening bracket or before a closing one.
   bool followsOpening(size_t line) const {
     if (line == 0)
       return true;
@@ -61,7 +61,8 @@ private:
     Tok kind = tokens[lines[line].first].kind;
     return kind == Tok::RBrace || kind == Tok::RParen || kind == Tok::RBracket;
   }
-  /// The line follows the one before it, with nothing but that one's comment between them.
+  /// Whether the line directly follows the previous one, with at most a trailing comment between
+  /// them.
   bool adjacent(size_t line) const {
     const GapComments &gap = program.commentsBefore(lines[line].first);
     bool ownLines = gap.size() > 1 || (gap.size() == 1 && !isTrailing(gap, gap[0]));
@@ -169,11 +170,12 @@ private:
     const FormatToken &start = tokens[line.first];
     bool opened = followsOpening(number);
     const GapComments &gap = program.commentsBefore(line.first);
-    // A comment that gets a line of its own only now documents nothing: it is kept apart.
+    // A trailing comment that is moved to its own line is not a doc comment: a blank line separates
+    // it.
     bool apart = false;
     for (const GapComment &c : gap) {
       if (number > 0 && isTrailing(gap, c))
-        continue; // written behind the line before
+        continue; // written after the previous line
       ownLine(c, commentIndent[line.first], (c.blankBefore || apart) && !opened);
       apart = !c.ownLine;
       opened = false;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lexer: tokens, comments, f-strings, and statement ends.
 #include "Syntax/Lexer.h"
 #include "Support/Limits.h"
 #include "Support/Unicode.h"
@@ -22,7 +24,7 @@ public:
       push(Tok::EndOfFile, text.size(), text.size());
       return std::move(out);
     }
-    // Once no more errors are kept there is nothing left to find out.
+    // Stops once no more errors are kept.
     while (pos < text.size() && !stopped && !diags.full())
       lexOne();
     bool trailing = !out.tokens.empty() && tokenInfo(out.tokens.back().kind).continues;
@@ -59,7 +61,7 @@ private:
     }
   }
 
-  /// Size, UTF-8, NUL and characters that reorder the text on screen.
+  /// Checks size, UTF-8, NUL and bidirectional control characters.
   bool checkText() {
     if (text.size() > limits::kMaxSourceBytes) {
       diags.report(Code::E0002, span(0, 0), "the file is too large")
@@ -140,7 +142,7 @@ private:
     }
   }
 
-  /// Could the last token be something a `.` belongs to, as in `x.0`?
+  /// Whether the last token can be the operand of a `.`, as in `x.0`.
   bool followsOperand() const {
     if (out.tokens.empty())
       return false;
@@ -179,8 +181,9 @@ private:
     push(kind, begin, pos);
   }
 
-  /// `let` and its like never stand inside ( or [. When one starts a line there, a closing bracket
-  /// was forgotten above: end the statement here, so that one slip gives one error.
+  /// Statement keywords such as `let` never occur inside ( or [. If one starts a line there, a
+  /// closing bracket is missing above: the statement ends here, so that one mistake gives one
+  /// error.
   void recoverLostBracket(size_t begin) {
     if (brackets.empty() || brackets.back() == '{' || brackets.back() == 'f')
       return;
@@ -226,7 +229,7 @@ private:
       }
     }
     size_t end = pos;
-    // `1.` and `12px`: say what a number looks like instead of guessing.
+    // `1.` and `12px`: explains the syntax of numbers instead of guessing.
     if (at(pos) == '.' && !isNameStart(at(pos + 1)) && at(pos + 1) != '.') {
       ++pos;
       diags.report(Code::E0103, span(begin, pos), "a number needs a digit after the point")
@@ -298,7 +301,7 @@ private:
 
   void unterminated(size_t begin, size_t end) {
     pos = end;
-    if (stopped) // the end was not looked for
+    if (stopped) // the end was not searched
       return;
     diags.report(Code::E0102, span(begin, begin + 1), "this string has no end")
         .caret("`\"` opens here and is not closed on this line")
@@ -405,8 +408,8 @@ private:
         return true;
       }
       if (text[pos] == '#')
-        break;                                      // a comment would swallow the end of the string
-      if (text[pos] == '"' && !closesOnLine(pos)) { // the end of the string itself: `f"{x"`
+        break;                                      // a comment would include the end of the string
+      if (text[pos] == '"' && !closesOnLine(pos)) { // the closing quote itself: `f"{x"`
         brackets.resize(depth);
         unclosedBrace(open);
         push(Tok::FStringClose, pos, pos);
@@ -414,7 +417,7 @@ private:
       }
       lexOne();
       if (brackets.size() <= depth)
-        return true; // a stray bracket closed it; reported by the parser
+        return true; // closed by a stray bracket; reported by the parser
     }
     brackets.resize(depth);
     if (stopped)
@@ -431,7 +434,7 @@ private:
       std::string_view spelling;
       Tok kind;
     } table[] = {
-        // Longest first, so that the first match is the right one.
+        // Longest first, so that the first match is the longest.
         {"...", Tok::Ellipsis},  {"..", Tok::DotDot},     {"->", Tok::Arrow},
         {"+=", Tok::PlusEqual},  {"-=", Tok::MinusEqual}, {"*=", Tok::StarEqual},
         {"/=", Tok::SlashEqual}, {"|>", Tok::Pipe},       {"==", Tok::EqualEqual},
@@ -457,7 +460,7 @@ private:
 
   void trackBracket(Tok kind) {
     auto close = [&](char open) {
-      // An `f` is a wall: what is inside a string cannot close what is outside.
+      // An `f` is a barrier: a bracket inside a string cannot close one outside.
       for (size_t i = brackets.size(); i > 0 && brackets[i - 1] != 'f'; --i)
         if (brackets[i - 1] == open) {
           brackets.resize(i - 1);

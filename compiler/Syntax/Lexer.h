@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text to tokens. The lexer alone decides where statements end and whether an input is complete:
-// a newline becomes a token unless the innermost open bracket is ( or [ or the line ends in a
-// token that continues it. The REPL asks it "is this input complete?" without parsing.
+// Lexical analysis. The lexer alone decides where statements end and whether an input is complete:
+// a newline becomes a token unless the innermost open bracket is ( or [, or the line ends in a
+// token that continues it. The REPL queries completeness without parsing.
 #pragma once
 #include "Support/Diagnostic.h"
 #include "Syntax/Token.h"
@@ -12,7 +12,7 @@ namespace mx {
 struct Comment {
   uint32_t begin = 0, end = 0; ///< from `#` to the end of the line, without the newline
   bool doc = false;            ///< `##`
-  bool ownLine = false;        ///< nothing but white space before it
+  bool ownLine = false;        ///< only white space before it
 };
 
 struct LexedSource {
@@ -21,10 +21,10 @@ struct LexedSource {
   bool complete = true; ///< false: more lines may finish it (open bracket, trailing operator)
 };
 
-/// Never fails: what is wrong is reported and left out. Every token lies inside the file.
+/// Never fails: errors are reported and skipped. Every token is inside the file.
 LexedSource lex(const SourceFile &file, Diagnostics &diagnostics);
 
-/// Decodes the escapes of a string's inside; the lexer has already reported bad ones.
+/// Decodes the escapes of a string body. The lexer has already reported invalid ones.
 std::string unescape(std::string_view body);
 
 } // namespace mx

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Recursive-descent parser of expressions.
 #include "Syntax/ParserImpl.h"
 #include <cstdlib>
 
@@ -201,7 +203,7 @@ IndexArg Parser::parseIndexArg() {
   if (at(Tok::Ellipsis)) {
     take();
     arg.kind = IndexArg::Ellipsis;
-    if (at(Tok::Name)) { // `...S` of a type that stands in an expression
+    if (at(Tok::Name)) { // `...S` of a type in an expression
       arg.value = parsePrimary();
     }
   } else if (atWord("new") && (at(Tok::Comma, 1) || at(Tok::RBracket, 1))) {
@@ -232,7 +234,7 @@ List<Argument> Parser::parseArgs(Span &argsSpan) {
   while (!at(Tok::RParen) && !at(Tok::EndOfFile) && !panic && !fatal) {
     Argument arg;
     Span start = here();
-    // Words that mean something elsewhere (`param`, `new`) are plain names here.
+    // Contextual keywords (`param`, `new`) are plain names here.
     if (at(Tok::Name) && at(Tok::Equal, 1)) {
       arg.name = identifier("a name");
       take();
@@ -311,7 +313,7 @@ Expr *Parser::parsePrimary() {
   case Tok::KwFn:
     return parseLambda();
   default:
-    // `i++` of C: the second sign stands right behind the first.
+    // `i++` of C: the second sign directly follows the first.
     if (at(Tok::Plus) && index > 0 && tokens[index - 1].kind == Tok::Plus &&
         tokens[index - 1].end == peek().begin) {
       if (Diagnostic *d =
@@ -334,7 +336,7 @@ Expr *Parser::parseNumber() {
   node->isFloat = token.kind == Tok::Float;
   if (node->isFloat)
     node->floatValue = std::strtod(digits.c_str(), nullptr);
-  else // out of range was reported by the lexer
+  else // the lexer has reported that it is out of range
     node->intValue = std::strtoll(digits.c_str(), nullptr,
                                   digits.size() > 1 && (digits[1] | 32) == 'x' ? 16 : 10);
   return node;
@@ -390,7 +392,7 @@ Expr *Parser::parseFString() {
     }
     parts.push_back(part);
   }
-  if (panic) // the rest of the string would only confuse
+  if (panic) // skips the rest of the string to avoid follow-up errors
     while (!at(Tok::FStringEnd) && !at(Tok::Newline) && !at(Tok::EndOfFile))
       take();
   accept(Tok::FStringEnd);
@@ -468,7 +470,7 @@ If *Parser::parseIf() {
   auto *node = make<If>(start);
   node->condition = fatal ? errorExpr() : parseExpr();
   node->thenBlock = parseBlock(start);
-  // `else` belongs on the line of the `}`; on a line of its own it is understood and reported.
+  // `else` belongs on the line of the `}`. On a line of its own it is accepted and reported.
   size_t ahead = at(Tok::Newline) ? 1 : 0;
   bool elif = (atWord("elif") || atWord("elsif") || atWord("elseif")) && ahead == 0;
   if (ahead == 1 && at(Tok::KwElse, 1) && !indented) {
@@ -486,9 +488,9 @@ If *Parser::parseIf() {
     bool isElse = at(Tok::KwElse);
     take();
     if (!isElse || at(Tok::KwIf)) {
-      // An `else if` chain nests in the tree but opens nothing; parse it as a sibling `if`.
+      // An `else if` chain nests in the tree but opens no bracket. It is parsed as a sibling `if`.
       if (!isElse)
-        --index; // parseIf takes the word itself
+        --index; // parseIf consumes the keyword itself
       node->elseIf = parseIf();
     } else {
       node->elseBlock = parseBlock(start);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Recursive-descent parser of statements and declarations.
 #include "Syntax/ParserImpl.h"
 
 namespace mx {
@@ -25,7 +27,7 @@ Stmt *Parser::parseStmt(Where where) {
   panic = false;
   statementStart = outer;
   if (index == before)
-    take(); // whatever it is, it must not be looked at twice
+    take(); // always consumes a token, to guarantee progress
   return stmt;
 }
 
@@ -93,7 +95,7 @@ Stmt *Parser::parseStmtBody(Where where, const std::vector<Attribute> &attribute
       std::string word(textOf(peek()));
       if (Diagnostic *d = error(Code::E0112, start, "`" + word + "` stands at the top of a file"))
         d->caret("not inside a block");
-      panic = false; // it is understood all the same
+      panic = false; // parsed nevertheless
     }
     switch (peek().kind) {
     case Tok::KwModel:
@@ -321,7 +323,7 @@ bool Parser::parseField(std::vector<Field> &fields) {
   Field field;
   Span start = here();
   field.doc = docBefore(start.begin);
-  // `sub model: …` has a field too, with a name it cannot have.
+  // `sub model: …` is a field too, with a reserved name.
   bool reserved = tokenInfo(peek(1).kind).keyword && (at(Tok::Colon, 2) || at(Tok::Equal, 2));
   if (at(Tok::Name, 1) || reserved) {
     if (atWord("param"))
@@ -415,7 +417,7 @@ List<Generic> Parser::parseGenerics() {
     generic.pack = accept(Tok::Ellipsis);
     generic.name = identifier("the name of a size or element type");
     if (accept(Tok::Colon)) {
-      // `model` is reserved, but here it is the name of a kind.
+      // `model` is a keyword, but here it names a kind.
       if (at(Tok::KwModel) || at(Tok::KwType)) {
         const Token &token = take();
         generic.kind = {textOf(token), spanOf(token)};
@@ -593,7 +595,7 @@ Block *Parser::parseBlock(Span header) {
   auto *block = arena.make<Block>();
   Span open = here();
   block->span = open;
-  if (panic && !at(Tok::LBrace)) { // go on behind the block if there is one on this line
+  if (panic && !at(Tok::LBrace)) { // continues after the block if there is one on this line
     while (!at(Tok::LBrace) && !at(Tok::Newline) && !at(Tok::RBrace) && !at(Tok::EndOfFile))
       take();
     if (!at(Tok::LBrace))

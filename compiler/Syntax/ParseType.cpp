@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Recursive-descent parser of types.
 #include "Syntax/ParserImpl.h"
 
 namespace mx {

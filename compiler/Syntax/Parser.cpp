@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all parts of the parser share: tokens, errors, recovery, doc comments.
+// Shared parts of the parser: tokens, errors, panic-mode recovery, doc comments.
 #include "Syntax/Parser.h"
 #include "Syntax/ParserImpl.h"
 
@@ -48,7 +48,7 @@ std::string Parser::found() const {
 }
 
 Diagnostic *Parser::expected(const std::string &what) {
-  // At the end of a line the place to look at is behind the last thing written.
+  // At the end of a line, the error location is after the last token.
   Span where = here();
   if ((at(Tok::Newline) || at(Tok::EndOfFile)) && index > 0)
     where = Span{file.id(), previousEnd(), previousEnd()};
@@ -68,7 +68,7 @@ bool Parser::expectClose(Tok kind, Span open) {
   if (accept(kind))
     return true;
   if (Diagnostic *d = expected(describe(kind))) {
-    // A statement that starts on the next line means that the bracket above was forgotten.
+    // If a statement starts on the next line, the bracket above was not closed.
     d->label(open, "opened here");
     checkForeignWord(d);
   }
@@ -77,7 +77,7 @@ bool Parser::expectClose(Tok kind, Span open) {
 
 void Parser::tooDeep(Span where) {
   if (!fatal) {
-    // Reported even in panic: after it nothing else is parsed.
+    // Reported even in panic mode: parsing stops after it.
     diags.report(Code::E0104, where, "the program is nested too deep here")
         .caret("the limit is " + std::to_string(limits::kMaxNesting) +
                " open brackets and blocks, " + std::to_string(limits::kMaxTreeHeight) +
@@ -118,7 +118,7 @@ Identifier Parser::identifier(const char *what) {
     const Token &token = take();
     return {textOf(token), spanOf(token)};
   }
-  // `for in b` and `@ fn f()` forgot a name; `let if = 1` chose a bad one.
+  // `for in b` and `@ fn f()` lack a name; `let if = 1` uses a reserved one.
   bool forgotten = at(Tok::KwIn) || at(Tok::KwFn);
   if (tokenInfo(peek().kind).keyword && !forgotten) {
     std::string word(textOf(peek()));
@@ -126,7 +126,7 @@ Identifier Parser::identifier(const char *what) {
       d->caret(std::string("expected ") + what)
           .help("choose another name, for example `" + word + "_`");
     Span span = spanOf(take());
-    panic = false; // the name was meant; go on as if it were one
+    panic = false; // treated as the name that was meant
     return {file.text().substr(span.begin, span.end - span.begin), span};
   }
   expected(what);
@@ -139,7 +139,8 @@ std::string_view Parser::docBefore(uint32_t offset) const {
                                [](const Comment &c, uint32_t at) { return c.begin < at; });
   if (last == comments.begin() || !(last - 1)->doc)
     return {};
-  // Something else may stand on the line before it: `a; fn f() { }` documents `a`, not `f`.
+  // A comment may belong to a previous item on the same line: in `a; fn f() { }` it documents `a`,
+  // not `f`.
   auto token = std::lower_bound(tokens.begin(), tokens.end(), offset,
                                 [](const Token &t, uint32_t at) { return t.begin < at; });
   auto separates = [](Tok kind) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The parser's state and helpers, shared by ParseStmt.cpp, ParseExpr.cpp, ParseType.cpp and
-// ForeignHabits.cpp. Nothing else includes it.
+// State and helpers of the parser, shared by ParseStmt.cpp, ParseExpr.cpp, ParseType.cpp and
+// ForeignHabits.cpp. No other file includes it.
 #pragma once
 #include "Support/Limits.h"
 #include "Syntax/Parser.h"
@@ -25,12 +25,12 @@ private:
   Diagnostics &diags;
   size_t index = 0;
   int depth = 0;
-  /// Set by the first error of a statement, cleared when the parser has found the next one; errors
-  /// in between are consequences and are not reported.
+  /// Panic mode: set by the first error of a statement, cleared at the next statement. Errors in
+  /// between are consequences and are not reported.
   bool panic = false;
-  /// A limit was passed: nothing more is parsed.
+  /// A limit was exceeded: parsing stops.
   bool fatal = false;
-  /// A block was written by indentation; `else` and `elif` on their own line belong to it.
+  /// The last block was written with indentation; `else` and `elif` on their own line belong to it.
   bool indented = false;
   uint32_t statementStart = 0;
 
@@ -67,13 +67,13 @@ private:
     return true;
   }
   uint32_t lineOf(const Token &token) const { return file.lineNumber(token.begin); }
-  /// In bytes, from 0. Good enough to compare indentation, and it does not cost the line's length.
+  /// In bytes, from 0. Sufficient to compare indentation, and independent of the line's length.
   uint32_t columnOf(const Token &token) const {
     return token.begin - file.lineStart(lineOf(token));
   }
 
   // ---- errors
-  /// Null while the parser is in panic; then the message would only repeat the first error.
+  /// Null in panic mode: the message would only repeat the first error.
   Diagnostic *error(Code code, Span where, std::string message) {
     if (panic || fatal)
       return nullptr;
@@ -83,7 +83,7 @@ private:
   std::string found() const;
   Diagnostic *expected(const std::string &what);
   bool expect(Tok kind);
-  /// Closes a bracket opened at `open`; if it is missing the message points at both places.
+  /// Closes a bracket opened at `open`. If it is missing, the message points at both locations.
   bool expectClose(Tok kind, Span open);
   void tooDeep(Span where);
   void skipToStatementEnd();

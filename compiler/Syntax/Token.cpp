@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The token table, expanded from Tokens.def.
 #include "Syntax/Token.h"
 #include <unordered_map>
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Token kinds and their properties.
 #pragma once
 #include "Support/Source.h"
 #include <cstdint>
@@ -22,17 +24,17 @@ struct Token {
 
 struct TokenInfo {
   Tok kind;
-  std::string_view spelling; ///< the text, or what messages call it
-  bool fixed;                ///< it is always spelled this way
+  std::string_view spelling; ///< the text, or its name in messages
+  bool fixed;                ///< the spelling is fixed
   bool keyword;
-  bool continues;  ///< a line that ends in it goes on
+  bool continues;  ///< a line that ends in it continues
   bool startsStmt; ///< never inside ( or [
 };
 
 const TokenInfo &tokenInfo(Tok kind);
 const std::vector<TokenInfo> &allTokens();
 const std::vector<std::string_view> &contextualWords();
-/// "`{`", "a name", "`let`": as messages name a token.
+/// The name of a token in messages: "`{`", "a name", "`let`".
 std::string describe(Tok kind);
 /// The keyword with this spelling, or Tok::Name.
 Tok keywordKind(std::string_view word);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Code generation with reused LLVM pass managers.
 #include "Target/CodeWriter.h"
 #include "Support/CodeMarks.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -13,10 +15,10 @@ namespace mx::target {
 
 namespace {
 
-/// Passes on their way to `to`, without those that cost more than they give. Loops are emitted with
-/// the addresses they are to have; looking for others took a third of all code generation. LLVM has
-/// an option for that, but one of the whole process, which is not ours. What is left to be moved
-/// out of loops after that are constants, which some kernels load where they use them.
+/// Forwards passes to `to`, without those that cost more than they gain. Loops are emitted with
+/// their final addressing; loop strength reduction took a third of all code generation. LLVM has an
+/// option to disable it, but a global one of the process, which is not ours to set. After that,
+/// only constants are left for LICM to hoist, and some kernels load them at each use.
 class Sieve : public llvm::legacy::PassManagerBase {
 public:
   Sieve(llvm::legacy::PassManagerBase &to, bool loadsConstants)
@@ -38,12 +40,12 @@ private:
 
 } // namespace
 
-/// LLVM keeps the stream that it was first given, so the bytes of all modules go through one.
+/// LLVM keeps the stream of the first module, so the bytes of all modules go through one.
 struct CodeWriter::Passes {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream{bytes};
   llvm::legacy::PassManager manager;
-  bool choosesFast = false; ///< instructions; the machine is told so when passes are put together
+  bool choosesFast = false; ///< fast instruction selection; set when passes are built
 };
 
 CodeWriter::CodeWriter(std::unique_ptr<llvm::TargetMachine> machine) : owned(std::move(machine)) {}
@@ -82,7 +84,7 @@ CodeWriter::Way CodeWriter::wayOf(const llvm::Module &module, bool isPlain) {
 
 bool CodeWriter::write(llvm::Module &module, llvm::CodeGenFileType type, bool isPlain,
                        std::string &bytes) {
-  // The machine makes other pieces of code as well, and remembers how it chose instructions.
+  // The machine compiles other code as well, and its instruction selection mode is sticky.
   llvm::scope_exit restore([this, level = owned->getOptLevel()] {
     owned->setOptLevel(level);
     owned->setFastISel(false);

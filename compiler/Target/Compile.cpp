@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Translation to LLVM IR, LLVM passes and code generation of one module.
 #include "Target/Compile.h"
 #include "Target/CodeWriter.h"
 #include "Target/CompileSteps.h"
@@ -33,8 +35,8 @@ private:
   Clock::time_point start = Clock::now();
 };
 
-/// Keeps what LLVM has to say. Without a handler that says "handled", LLVM prints errors and then
-/// calls exit.
+/// Collects LLVM's diagnostics. Without a handler that returns "handled", LLVM prints errors and
+/// then calls exit.
 class Collector : public llvm::DiagnosticHandler {
 public:
   explicit Collector(std::string &errors) : errors(errors) {}
@@ -54,7 +56,7 @@ private:
   std::string &errors;
 };
 
-/// One module on its way from LLVM IR to bytes.
+/// Compiles one module from LLVM IR to bytes.
 class Generator {
 public:
   Generator(llvm::Module &module, CodeWriter &writer, const TargetCpu &cpu,
@@ -63,7 +65,7 @@ public:
     previous = module.getContext().getDiagnosticHandler();
     module.getContext().setDiagnosticHandler(std::make_unique<Collector>(errors));
   }
-  /// The handler refers to this object, and a context handed in by the caller lives on.
+  /// The handler refers to this object, and a context passed in by the caller outlives it.
   ~Generator() { module.getContext().setDiagnosticHandler(std::move(previous)); }
 
   Result<Compiled> run() {
@@ -109,7 +111,7 @@ private:
     return result;
   }
 
-  /// Says what the code is for, and refuses what would make LLVM abort later.
+  /// Sets the target of the code, and rejects what would make LLVM abort later.
   std::optional<Fault> prepare() {
     const llvm::Triple &triple = machine.getTargetTriple();
     if (!module.getTargetTriple().empty() && module.getTargetTriple().getArch() != triple.getArch())
@@ -118,8 +120,8 @@ private:
     module.setTargetTriple(triple);
     module.setDataLayout(machine.createDataLayout());
     markForCpu(module, cpu);
-    // Failures are status values. So no unwind tables are needed, which would have to be
-    // registered for each object in a list that every throw of the process walks.
+    // Failures are status values. So no unwind tables are needed, which would have to be registered
+    // for each object in a list that every throw of the process walks.
     for (llvm::Function &function : module)
       if (!function.isDeclaration())
         function.setDoesNotThrow();
@@ -199,7 +201,7 @@ void markForCpu(llvm::Module &module, const TargetCpu &cpu) {
     function.addFnAttr("target-cpu", cpu.cpu());
     if (!cpu.features().empty())
       function.addFnAttr("target-features", cpu.features());
-    // Without it LLVM keeps to 256 bits on CPUs that have 512.
+    // Without it LLVM limits vectors to 256 bits on CPUs that have 512.
     if (cpu.vectorBits() && !function.hasFnAttribute("prefer-vector-width"))
       function.addFnAttr("prefer-vector-width", std::to_string(cpu.vectorBits()));
   }

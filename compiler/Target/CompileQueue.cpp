@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Thread pool that compiles modules, largest first.
 #include "Target/CompileQueue.h"
 #include "Target/CompileSteps.h"
 #include "llvm/IR/Module.h"
@@ -23,7 +25,7 @@ struct CompileQueue::State {
   const unsigned threads;
   std::vector<std::thread> helpers;
 
-  /// Guards what follows.
+  /// Guards the members below.
   std::mutex lock;
   std::condition_variable changed;
   std::vector<Job> waiting;
@@ -33,7 +35,7 @@ struct CompileQueue::State {
 
   State(const TargetCpu &cpu, unsigned threads) : cpu(cpu), threads(std::max(threads, 1u)) {}
 
-  /// The largest of those that wait: what is begun last should not be what takes longest.
+  /// The largest waiting job: the last one to begin should not be the longest.
   Job take() {
     auto largest = std::max_element(waiting.begin(), waiting.end(), [](const Job &a, const Job &b) {
       return a.size < b.size;
@@ -51,8 +53,8 @@ struct CompileQueue::State {
 
   using Writer = Result<std::unique_ptr<CodeWriter>>;
 
-  /// Until nothing waits and nothing more will come. What LLVM knows of the CPU is made once for
-  /// each thread that has something to do.
+  /// Runs until no job waits and none will be added. The target machine is created once for each
+  /// thread that has work.
   void work() {
     std::optional<Writer> writer;
     std::unique_lock guard(lock);
@@ -61,7 +63,7 @@ struct CompileQueue::State {
       if (waiting.empty())
         return;
       Job job = take();
-      // Jobs before a failed one are still done: one of them may fail and be the first.
+      // Jobs before a failed one still run: one of them may fail and be the first.
       if (job.index > firstFailed)
         continue;
       guard.unlock();
@@ -123,7 +125,7 @@ void CompileQueue::add(mlir::ModuleOp module, const CompileOptions &options) {
   state->changed.notify_one();
   // The calling thread is one of them, from finish() on.
   if (state->helpers.size() + 1 < state->threads)
-    // A machine that gives no more threads gets the work done with those there are.
+    // If no more threads can be created, the existing ones do the work.
     try {
       state->helpers.emplace_back([state = state.get()] { state->work(); });
     } catch (const std::system_error &) {

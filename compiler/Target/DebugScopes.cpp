@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// DWARF line tables from the locations of operations.
 #include "Target/DebugScopes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/BinaryFormat/Dwarf.h"
@@ -10,7 +12,7 @@ using namespace mlir;
 
 namespace {
 
-/// The one place a location stands for: of inlined code where it was written, of fused operations
+/// The file:line:column of a location: of inlined code where it was written, of fused operations
 /// the first that has one.
 FileLineColLoc placeOf(Location location) {
   if (auto file = dyn_cast<FileLineColLoc>(location))
@@ -38,13 +40,13 @@ LLVM::DIFileAttr fileOf(FileLineColLoc place) {
 
 LLVM::DICompileUnitAttr makeUnit(FileLineColLoc place) {
   MLIRContext *context = place.getContext();
-  // DWARF knows no mx; C makes gdb print addresses and call functions the usual way.
+  // DWARF has no code for mx; C makes gdb print addresses and call functions the usual way.
   return LLVM::DICompileUnitAttr::get(
       DistinctAttr::create(UnitAttr::get(context)), llvm::dwarf::DW_LANG_C, fileOf(place),
       StringAttr::get(context, "mxc"), /*isOptimized=*/true, LLVM::DIEmissionKind::LineTablesOnly);
 }
 
-/// The function's own place, or else the first inside it.
+/// The function's own location, or else the first inside it.
 FileLineColLoc placeOfFunction(LLVM::LLVMFuncOp function) {
   FileLineColLoc found = placeOf(function.getLoc());
   if (!found)
@@ -68,7 +70,7 @@ void addScope(LLVM::LLVMFuncOp function, FileLineColLoc start, LLVM::DICompileUn
 
   function.getBody().walk([&](Operation *op) {
     FileLineColLoc place = placeOf(op->getLoc());
-    // LLVM refuses a call without a place to a function that has them.
+    // LLVM rejects a call without a location to a function that has them.
     if (!place)
       place = start;
     if (place.getFilename() == start.getFilename()) {

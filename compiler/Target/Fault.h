@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What went wrong, as a value. LLVM's own error types abort when they are dropped in some builds
-// and drag its headers along; this one does neither.
+// Errors as values. LLVM's own error types abort when they are dropped in some builds and pull in
+// its headers; this one does neither.
 #pragma once
 #include <string>
 #include <utility>
@@ -14,7 +14,7 @@ struct Fault {
   std::string message;
 };
 
-/// A value or the reason why there is none.
+/// A value, or the fault that prevented it.
 template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : content(std::in_place_index<0>, std::move(value)) {}

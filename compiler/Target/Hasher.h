@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys from parts.
+// Cache keys from parts.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// libc and libm functions, and 16-bit float conversions, for generated code.
 #include "Target/HostFunctions.h"
 #include <bit>
 #include <cstdint>
@@ -11,9 +13,9 @@ namespace {
 
 // ------------------------------------------------------ narrow floats in software
 //
-// Libraries of compilers differ in which of these they have, so they are ours. Their C types exist
-// only in newer compilers; but 16-bit floats travel in the low bits of the register that a float
-// travels in, on x86-64 and on AArch64, so float stands in for them.
+// Compiler support libraries differ in which of these they have, so they are defined here. Their C
+// types exist only in newer compilers; but 16-bit floats are passed in the low bits of a float
+// register, on x86-64 and on AArch64, so float stands in for them.
 
 /// Rounds once, to nearest, ties to even.
 uint16_t narrow(double value, int exponentBits, int mantissaBits) {
@@ -40,8 +42,8 @@ uint16_t narrow(double value, int exponentBits, int mantissaBits) {
   const uint64_t half = uint64_t(1) << (shift - 1);
   if (rest > half || (rest == half && (kept & 1)))
     ++kept;
-  // `kept` has the leading one that the format leaves out; a carry out of the mantissa moves into
-  // the exponent and, from the largest number, to infinity, all as it should.
+  // `kept` includes the implicit leading one of the format; a carry out of the mantissa correctly
+  // increments the exponent and, from the largest number, gives infinity.
   const uint64_t base = tiny ? 0 : uint64_t(exponent + bias - 1) << mantissaBits;
   return static_cast<uint16_t>(sign | (base + kept));
 }
@@ -70,7 +72,7 @@ float halfToFloat(float value) {
 }
 double halfToDouble(float value) { return halfToFloat(value); }
 
-/// x to a whole power, as llvm.powi wants it; also from the compilers' libraries.
+/// x to an integer power, for llvm.powi; also from the compilers' support libraries.
 template <typename T> T powi(T base, int exponent) {
   unsigned rest = exponent < 0 ? -static_cast<unsigned>(exponent) : exponent;
   T result = 1;
@@ -161,7 +163,7 @@ std::vector<HostSymbol> hostFunctions() {
       MX_UNARY(asinh),
       MX_UNARY(acosh),
       MX_UNARY(atanh),
-      // LLVM makes one call of a sine and a cosine of the same angle.
+      // LLVM merges the sine and the cosine of the same angle into one call.
       entry<void(float, float *, float *)>("sincosf", ::sincosf),
       entry<void(double, double *, double *)>("sincos", ::sincos),
       // special functions

@@ -7,9 +7,9 @@
 
 namespace mx::target {
 
-/// Every such function; the list is the same on each call. LLVM turns operations that a CPU has no
-/// instruction for into calls of these. Nothing that allocates, prints, stops or reads the world is
-/// among them: generated code reaches those only through the runtime.
+/// All such functions; the list is the same on each call. LLVM lowers operations that a CPU has no
+/// instruction for to calls of these. None of them allocates, prints, exits or does I/O: generated
+/// code reaches such functions only through the runtime.
 std::vector<HostSymbol> hostFunctions();
 
 } // namespace mx::target

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// JIT linking with LLVM's ORC (LLJIT).
 #include "Target/Jit.h"
 #include "Target/HostFunctions.h"
 #include "Target/PerfMap.h"
@@ -22,8 +24,8 @@ namespace orc = llvm::orc;
 
 namespace {
 
-/// Puts errors into words. A missing name is found while linking one object, and reported again
-/// for each function that is thereby missing from the result; only the cause is of interest.
+/// Formats errors. A missing symbol is found while linking one object, and reported again for each
+/// function that is thereby missing from the result; only the cause is of interest.
 class Complaints {
 public:
   void add(llvm::Error error) {
@@ -61,7 +63,7 @@ private:
 } // namespace
 
 struct Jit::State {
-  /// Errors come here while `engine` lives and while it goes, so these stand before it.
+  /// Errors are reported here while `engine` lives and while it is destroyed, so these precede it.
   std::mutex complaintsLock;
   Complaints complaints;
   std::unique_ptr<orc::LLJIT> engine;
@@ -115,7 +117,7 @@ const std::map<std::string, void *, std::less<>> &JitUnit::symbols() const {
   return state ? state->symbols : none;
 }
 
-/// The engine without anything it would look up in the process by itself.
+/// The engine without any symbol search of its own in the process.
 static llvm::Expected<std::unique_ptr<orc::LLJIT>>
 makeEngine(std::shared_ptr<llvm::orc::ObjectLinkingLayer::Plugin> perfMap) {
   orc::LLJITBuilder builder;
@@ -123,7 +125,7 @@ makeEngine(std::shared_ptr<llvm::orc::ObjectLinkingLayer::Plugin> perfMap) {
       .setJITTargetMachineBuilder(
           orc::JITTargetMachineBuilder(llvm::Triple(llvm::sys::getProcessTriple())))
       .setLinkProcessSymbolsByDefault(false)
-      // Objects have no static constructors, which is all a platform would be for.
+      // Objects have no static constructors, the only purpose of a platform here.
       .setPlatformSetUp(orc::setUpInactivePlatform)
       .setObjectLinkingLayerCreator([perfMap](orc::ExecutionSession &session)
                                         -> llvm::Expected<std::unique_ptr<orc::ObjectLayer>> {
@@ -136,8 +138,8 @@ makeEngine(std::shared_ptr<llvm::orc::ObjectLinkingLayer::Plugin> perfMap) {
 }
 
 namespace {
-/// gdb keeps pointers to the objects it was told about, and LLVM never tells it to drop one. So
-/// those of dropped units stay in memory; the code itself goes.
+/// gdb keeps pointers to the registered debug objects, and LLVM never unregisters one. So those of
+/// dropped units stay in memory; the code itself is freed.
 class GdbPlugin : public orc::ELFDebugObjectPlugin {
 public:
   using ELFDebugObjectPlugin::ELFDebugObjectPlugin;
@@ -236,8 +238,8 @@ Result<JitUnit> Jit::add(const std::vector<std::string_view> &objects) {
     if (llvm::Error error = engine.addObjectFile(tracker, std::move(buffer)))
       return fail(std::move(error));
   }
-  // Everything is linked now and not at its first use: faults belong to the one who adds, and
-  // later lookups need no lock of LLVM's.
+  // Eager linking, not at first use: the caller of add() gets the faults, and later lookups need no
+  // lock of LLVM's.
   auto found = session.lookup(orc::makeJITDylibSearchOrder(&library), std::move(wanted));
   if (!found)
     return fail(found.takeError());

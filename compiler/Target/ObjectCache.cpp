@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An entry, all numbers little-endian:
+// Format of a cache entry, all numbers little-endian:
 //
 //   offset  bytes
 //        0      8  magic
@@ -12,7 +12,7 @@
 //       40     32  BLAKE3 of everything else
 //       72         build id, key, payload
 //
-// The key stands there in full: the file's name is only a hash, and files can be renamed.
+// The key is stored in full: the file's name is only a hash, and files can be renamed.
 #include "Target/ObjectCache.h"
 #include "Target/Hasher.h"
 #include "Target/PrivateFolder.h"
@@ -33,9 +33,9 @@ constexpr std::string_view kMagic("mxcache\n", 8);
 constexpr uint32_t kFormat = 1;
 constexpr size_t kDigestAt = 40, kHeaderBytes = 72;
 constexpr std::string_view kEnding = ".mxo";
-/// No object is as large; a file that is would only be read to be refused.
+/// No object is this large; such a file would only be read to be rejected.
 constexpr uint64_t kMaxEntryBytes = uint64_t(1) << 32;
-/// Other processes store too, so what is known of the folder's size ages.
+/// Other processes store too, so the known size of the folder gets stale.
 constexpr unsigned kStoresBetweenScans = 64;
 
 namespace endian = llvm::support::endian;
@@ -60,7 +60,7 @@ std::string pack(const CacheOptions &options, std::string_view key, std::string_
   return entry;
 }
 
-/// The payload, or nothing if the entry differs in any way from what pack() makes for this key.
+/// The payload, or nullopt if the entry differs in any way from what pack() makes for this key.
 std::optional<std::string_view> unpack(const CacheOptions &options, std::string_view key,
                                        std::string_view entry) {
   if (entry.size() < kHeaderBytes || !entry.starts_with(kMagic))
@@ -82,7 +82,7 @@ std::optional<std::string_view> unpack(const CacheOptions &options, std::string_
   return body.substr(named);
 }
 
-/// Not for programs that run with more rights than their caller.
+/// Empty for programs that run with more rights than their caller.
 std::string environment(const char *name) {
   const char *value = ::secure_getenv(name);
   return value ? value : "";
@@ -106,7 +106,7 @@ struct ObjectCache::State {
   std::optional<PrivateFolder> folder;
   std::atomic<uint64_t> hits{0}, misses{0}, rejected{0}, stored{0}, evicted{0};
 
-  /// Guards what follows.
+  /// Guards the members below.
   mutable std::mutex lock;
   std::string whyOff;
   bool writable = true;
@@ -124,7 +124,7 @@ struct ObjectCache::State {
            std::string(kEnding);
   }
 
-  /// True if the folder must be looked through before it is trusted to be small enough.
+  /// True if the folder must be scanned before it is trusted to be small enough.
   bool countStored(uint64_t bytes) {
     std::lock_guard guard(lock);
     knownBytes += bytes;
@@ -136,8 +136,8 @@ struct ObjectCache::State {
     return true;
   }
 
-  /// Removes the least recently used until an eighth of the space is free again, so that not
-  /// every store has to look. `justStored` stays.
+  /// LRU eviction: removes entries until an eighth of the space is free again, so that not every
+  /// store must scan. `justStored` stays.
   void evict(const std::string &justStored) {
     folder->sweep();
     std::vector<PrivateFolder::Entry> entries = folder->list();
@@ -224,7 +224,7 @@ bool ObjectCache::store(std::string_view key, std::string_view bytes) noexcept t
     return false;
   const std::string name = state->fileName(key);
   if (auto fault = state->folder->write(name, entry)) {
-    // A disk that is full or may not be written stays so for a while: no more attempts.
+    // A disk that is full or read-only stays so for a while: no more attempts.
     state->turnOff(state->options.folder + ": " + fault->message);
     return false;
   }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// perf map files: symbols of JIT code for `perf`.
 #include "Target/PerfMap.h"
 #include "llvm/ExecutionEngine/JITLink/JITLink.h"
 #include "llvm/Support/raw_ostream.h"
@@ -46,7 +48,7 @@ private:
                                static_cast<unsigned long long>(symbol->getAddress().getValue()),
                                static_cast<unsigned long long>(symbol->getSize()))
                << *symbol->getName() << '\n';
-    // A profile without some names is still a profile.
+    // A profile without some symbols is still a profile.
     [[maybe_unused]] ssize_t written = ::write(file, lines.data(), lines.size());
   }
 };
@@ -56,7 +58,7 @@ private:
 Result<std::shared_ptr<llvm::orc::ObjectLinkingLayer::Plugin>>
 makePerfMap(const std::string &folder) {
   const std::string path = folder + "/perf-" + std::to_string(::getpid()) + ".map";
-  // The name is known beforehand and the folder is everybody's, so it must not be a trap.
+  // The name is predictable and the folder is shared, so a symbolic link must not be followed.
   const int file =
       ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0)

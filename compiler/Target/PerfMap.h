@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names of generated functions for `perf`.
+// Symbols of generated functions for `perf`.
 #pragma once
 #include "Target/Fault.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
@@ -11,7 +11,7 @@ namespace mx::target {
 
 /// A plugin that appends each linked function to FOLDER/perf-PID.map, which `perf report` reads
 /// from /tmp. LLVM's own plugin for perf is not used: it has one state for the whole process, so a
-/// second Jit would take the first one's, and it aborts if its file cannot be made.
+/// second Jit would take over the first one's, and it aborts if its file cannot be created.
 Result<std::shared_ptr<llvm::orc::ObjectLinkingLayer::Plugin>>
 makePerfMap(const std::string &folder);
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A private folder with atomic writes.
 #include "Target/PrivateFolder.h"
 #include <atomic>
 #include <cerrno>
@@ -19,7 +21,7 @@ constexpr std::string_view kTemporary = ".writing-";
 constexpr int64_t kNsPerSecond = 1'000'000'000;
 constexpr int64_t kStaleNs = 3600 * kNsPerSecond;
 
-/// A file descriptor that is closed.
+/// A file descriptor, closed on destruction.
 class File {
 public:
   explicit File(int handle) : handle(handle) {}
@@ -40,13 +42,13 @@ int64_t nanoseconds(const timespec &time) {
   return int64_t(time.tv_sec) * kNsPerSecond + time.tv_nsec;
 }
 
-/// Our own and closed to writers: what is in it can only be from this user.
+/// Owned by this user and not writable by others: its contents can only be from this user.
 bool writtenByUs(const struct stat &status) {
   return status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/// Unlike names of other threads, other processes and other machines on the same disk. That no
-/// two writers meet is made sure by O_EXCL; this only makes retries rare.
+/// Differs from names of other threads, other processes and other machines on the same disk.
+/// O_EXCL guarantees that no two writers collide; this only makes retries rare.
 std::string temporaryName() {
   static std::atomic<uint64_t> counter{0};
   timespec now{};
@@ -55,7 +57,7 @@ std::string temporaryName() {
          std::to_string(nanoseconds(now)) + "-" + std::to_string(counter++);
 }
 
-/// Creates missing parents. Whether the result may be used is not decided here.
+/// Creates missing parents. Does not check whether the result may be used.
 void makeFolders(const std::string &path) {
   for (size_t slash = path.find('/', 1); slash != std::string::npos;
        slash = path.find('/', slash + 1))
@@ -79,7 +81,7 @@ bool writeAll(int file, std::string_view bytes) {
 
 Result<PrivateFolder> PrivateFolder::open(const std::string &given) {
   std::string path = given;
-  // With a slash at the end a symbolic link would be followed.
+  // With a trailing slash, a symbolic link would be followed.
   while (path.size() > 1 && path.back() == '/')
     path.pop_back();
   if (path.empty() || path.find('\0') != std::string::npos)
@@ -115,9 +117,9 @@ PrivateFolder::~PrivateFolder() {
 
 PrivateFolder::ReadState PrivateFolder::read(const std::string &name, uint64_t maxBytes,
                                              std::string &bytes) const {
-  // O_NONBLOCK: a pipe of that name must not stop us.
+  // O_NONBLOCK: a pipe of that name must not block.
   File file(::openat(handle, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  // Whatever else fails (no more descriptors, say) is no reason to take the entry for bad.
+  // Other failures (no more descriptors, say) do not mean that the entry is bad.
   if (!file.valid())
     return errno == ELOOP ? ReadState::Refused : ReadState::Missing;
   struct stat status;
@@ -135,7 +137,7 @@ PrivateFolder::ReadState PrivateFolder::read(const std::string &name, uint64_t m
     filled += static_cast<size_t>(got);
   }
   bytes.resize(filled);
-  // Only an order of use is lost if it fails.
+  // If it fails, only the LRU order is lost.
   ::futimens(file.get(), nullptr);
   return ReadState::Read;
 }
@@ -149,8 +151,8 @@ std::optional<Fault> PrivateFolder::write(const std::string &name, std::string_v
       continue;
     if (!file.valid())
       return Fault{std::string("a file cannot be made: ") + std::strerror(errno)};
-    // Not synced to the disk: after a power cut a file may be short, and its checksum says so.
-    // fchmod: the user's umask may take away even our own right to read.
+    // Not synced to the disk: after a power cut a file may be truncated, and its checksum detects
+    // it. fchmod: the user's umask may remove even our own read permission.
     if (::fchmod(file.get(), 0600) == 0 && writeAll(file.get(), bytes) &&
         ::renameat(handle, temporary.c_str(), handle, name.c_str()) == 0)
       return std::nullopt;
@@ -164,7 +166,7 @@ std::optional<Fault> PrivateFolder::write(const std::string &name, std::string_v
 void PrivateFolder::remove(const std::string &name) const { ::unlinkat(handle, name.c_str(), 0); }
 
 template <typename Visit> void PrivateFolder::forEachFile(Visit visit) const {
-  // A description of its own: the position in a folder is shared by duplicates.
+  // A file description of its own: duplicates share the position in a folder.
   File again(::openat(handle, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!again.valid())
     return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A folder that only its user can write, and files in it that are whole or not there.
+// A folder that only its user can write, with atomic writes: a file in it is complete or absent.
 #pragma once
 #include "Target/Fault.h"
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace mx::target {
 
-/// Code is loaded from here, so what others could have written is never read. The folder is held
-/// open: what is put in its place later does not matter. Any thread may call; any number of
-/// processes may use the same folder, and be killed at any time.
+/// Code is loaded from here, so files that others could have written are never read. The folder is
+/// held open: replacing its path later has no effect. Any thread may call; any number of processes
+/// may use the same folder, and be killed at any time.
 class PrivateFolder {
 public:
-  /// Opens or creates (0700, with its parents). Refuses a symbolic link, a folder of another user
+  /// Opens or creates (0700, with its parents). Rejects a symbolic link, a folder of another user
   /// and one that others may write.
   static Result<PrivateFolder> open(const std::string &path);
   PrivateFolder(PrivateFolder &&other) noexcept : handle(other.handle) { other.handle = -1; }
@@ -24,11 +24,11 @@ public:
   ~PrivateFolder();
 
   enum class ReadState { Read, Missing, Refused };
-  /// Reads a regular file of this user that nobody else may write and marks it as used now.
-  /// Refused is any other thing of that name, or one larger than `maxBytes`.
+  /// Reads a regular file of this user that nobody else may write, and updates its time of last
+  /// use. Refused: anything else of that name, or a file larger than `maxBytes`.
   ReadState read(const std::string &name, uint64_t maxBytes, std::string &bytes) const;
 
-  /// Writes beside and renames, so readers see the old file, the new one, or none.
+  /// Writes a temporary file and renames it, so readers see the old file, the new one, or none.
   /// On failure nothing is left and the reason is returned.
   std::optional<Fault> write(const std::string &name, std::string_view bytes) const;
 
@@ -37,11 +37,11 @@ public:
   struct Entry {
     std::string name;
     uint64_t bytes;
-    int64_t usedNs; ///< when it was last written or read
+    int64_t usedNs; ///< time of the last write or read
   };
   /// Regular files, without those being written.
   std::vector<Entry> list() const;
-  /// Removes what writers that were killed have left behind more than an hour ago.
+  /// Removes temporary files that killed writers left behind more than an hour ago.
   void sweep() const;
 
 private:

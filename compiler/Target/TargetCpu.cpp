@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// CPU detection, and LLVM target machines.
 #include "Target/TargetCpu.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -13,8 +15,8 @@ namespace mx::target {
 
 namespace {
 
-/// LLVM registers its targets in a list of the process, so this is the one thing here that is
-/// done once for all sessions.
+/// LLVM registers its targets in a global list of the process, so this is the only thing here that
+/// is done once for all sessions.
 struct NativeTarget {
   NativeTarget() {
     llvm::InitializeNativeTarget();
@@ -23,8 +25,8 @@ struct NativeTarget {
   }
 };
 
-/// The triple code runs as. getDefaultTargetTriple() is what LLVM was built to compile for by
-/// default, which need not be this process.
+/// The triple of this process. getDefaultTargetTriple() is LLVM's default compilation target, which
+/// need not be this process.
 llvm::Triple hostTriple() { return llvm::Triple(llvm::sys::getProcessTriple()); }
 
 std::map<std::string, bool> hostFeatures() {
@@ -71,7 +73,7 @@ Result<TargetCpu> TargetCpu::parse(std::string_view name) {
   result.tripleText = triple.str();
   if (name == "native") {
     result.cpuName = llvm::sys::getHostCPUName().str();
-    // Absent features are named too: the CPU's name may promise what a virtual machine hides.
+    // Absent features are listed too: the CPU's name may imply what a virtual machine hides.
     for (const auto &[feature, present] : hostFeatures())
       result.featureText +=
           (result.featureText.empty() ? "" : ",") + ((present ? "+" : "-") + feature);
@@ -107,7 +109,7 @@ bool TargetCpu::runsHere() const {
   auto info = subtarget(triple, cpuName, featureText);
   if (!info)
     return false;
-  // Features the host does not list are hints for tuning, which run everywhere.
+  // Features that the host does not list are tuning hints, which run everywhere.
   const std::map<std::string, bool> host = hostFeatures();
   for (const llvm::SubtargetFeatureKV &feature : info->getAllProcessorFeatures()) {
     if (!info->getFeatureBits().test(feature.Value))
@@ -127,10 +129,10 @@ Result<std::unique_ptr<llvm::TargetMachine>> TargetCpu::makeMachine() const {
   if (!target)
     return Fault{"LLVM has no code generator for " + tripleText + ": " + error};
   llvm::TargetOptions options;
-  // Only what is marked: the lowering says which products and sums may become one.
+  // Only marked ops: the lowering decides which multiply-adds may be contracted.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  // The code model is named because the default for JITs is the slow large one; objects are
-  // placed near each other, and calls that are far go through stubs.
+  // The code model is explicit because the default for JITs is the slow large one; objects are
+  // loaded near each other, and far calls go through stubs.
   std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(triple, cpuName, featureText, options, llvm::Reloc::PIC_,
                                   llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The CPU a piece of code is for.
+// The CPU that code is compiled for.
 #pragma once
 #include "Target/Fault.h"
 #include <memory>
@@ -14,38 +14,38 @@ class TargetMachine;
 
 namespace mx::target {
 
-/// Plain data, cheap to copy, never changed after it was made; any thread may use it.
+/// Plain data, cheap to copy, immutable; any thread may use it.
 class TargetCpu {
 public:
   /// `native` is the CPU this process runs on with exactly the features it has. `generic` is the
-  /// least CPU of the architecture. On x86-64 there are also `x86-64-v2`, `-v3` and `-v4`, and
-  /// `sapphirerapids`, the first with tiles.
-  /// Other architectures than this machine's are refused: their code generators are not linked.
+  /// baseline CPU of the architecture. On x86-64 there are also `x86-64-v2`, `-v3` and `-v4`, and
+  /// `sapphirerapids`, the first with AMX tiles.
+  /// Other architectures than this machine's are rejected: their code generators are not linked.
   static Result<TargetCpu> parse(std::string_view name);
-  /// Names that parse() takes on this machine.
+  /// Names that parse() accepts on this machine.
   static std::vector<std::string> names();
 
   const std::string &triple() const { return tripleText; }
-  /// LLVM's name of it: `znver3`, `x86-64-v3`.
+  /// LLVM's name of the CPU: `znver3`, `x86-64-v3`.
   const std::string &cpu() const { return cpuName; }
-  /// `+avx2,-avx512f,…`, sorted; empty where the name says it all.
+  /// `+avx2,-avx512f,…`, sorted; empty if the name implies all of them.
   const std::string &features() const { return featureText; }
   /// Widest vectors worth using, in bits; 0 leaves the choice to LLVM.
   unsigned vectorBits() const { return widestVector; }
 
-  /// Instructions for products of bf16: on tiles (AMX), on vectors (AVX512_BF16).
+  /// bf16 instructions: on tiles (AMX), on vectors (AVX512_BF16).
   bool hasTiles() const { return tiles; }
   bool hasDots() const { return dots; }
-  /// One for a product and a sum, which round once; asked for on x86 only.
+  /// Fused multiply-add, rounded once; queried on x86 only.
   bool hasFma() const { return fma; }
 
-  /// One line that is equal exactly when code may be shared. It goes into cache keys.
+  /// One line that is equal exactly if code may be shared. Part of cache keys.
   std::string text() const;
-  /// True if code for it runs on this machine.
+  /// Whether its code runs on this machine.
   bool runsHere() const;
 
-  /// A fresh machine; one thread may use it. Position-independent code, products and sums may be
-  /// fused, code generation level 2 (level 1 and below cost up to ten times in speed of the code).
+  /// Creates a machine; one thread may use it. Position-independent code, FP contraction where
+  /// ops allow it, code generation level 2 (code of level 1 and below is up to ten times slower).
   Result<std::unique_ptr<llvm::TargetMachine>> makeMachine() const;
 
 private:
@@ -55,7 +55,7 @@ private:
   bool tiles = false, dots = false, fma = false;
 };
 
-/// Makes this machine's code generator known to LLVM. Called by everything here that needs it;
+/// Registers this machine's code generator with LLVM. Called by everything here that needs it;
 /// calls after the first do nothing.
 void initializeNativeTarget();
 

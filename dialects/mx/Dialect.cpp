@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The dialect itself, its sizes and types as text and as values.
+// The `mx` dialect: registration, and parsing, printing and arithmetic of symbolic sizes and types.
 #include "dialects/mx/Mx.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -15,8 +15,8 @@ using namespace mlir;
 
 namespace mx::ir {
 
-/// Whether a `while` ends, or reaches its limit, is not known before it runs. So it counts as an
-/// effect: one whose results nobody uses stays.
+/// Whether a `while` terminates, or reaches its limit, is not known before it runs. So it counts as
+/// an effect: a `while` without used results is kept.
 struct MayNotEnd : MemoryEffectOpInterface::ExternalModel<MayNotEnd, WhileOp> {
   void getEffects(Operation *, SmallVectorImpl<MemoryEffects::EffectInstance> &effects) const {
     effects.emplace_back(MemoryEffects::Write::get());
@@ -123,10 +123,10 @@ void SizeAttr::names(SmallVectorImpl<StringAttr> &out) const {
   }
 }
 
-/// Reads a size up to a `,`, `]` or `>` outside of parentheses.
+/// Parses a size up to a `,`, `]` or `>` outside of parentheses.
 static FailureOr<SizeAttr> parseSize(AsmParser &parser) {
   std::string text;
-  // Sizes are words, numbers, operators and parentheses; each is a token of MLIR, or a few.
+  // Sizes consist of names, numbers, operators and parentheses; each is one or more MLIR tokens.
   auto sum = [&](auto &self, int depth) -> ParseResult {
     if (depth > 200)
       return parser.emitError(parser.getCurrentLocation(), "size nested too deeply");
@@ -173,7 +173,7 @@ static FailureOr<SizeAttr> parseSize(AsmParser &parser) {
     return (parser.emitError(at, "`" + text + "` is not a size"), failure());
   return SizeAttr::get(parser.getContext(), *dim);
 }
-/// `//` would begin a comment in MLIR's text, so divisions are written `/ /`.
+/// `//` would start a comment in MLIR's textual form, so divisions are printed as `/ /`.
 static void printSize(AsmPrinter &printer, SizeAttr size) {
   StringRef text = size.getText();
   for (size_t at; (at = text.find("//")) != StringRef::npos; text = text.drop_front(at + 2))

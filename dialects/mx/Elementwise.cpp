@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elementwise ops: one verifier, one folder. Folding is for numbers of the host and rank-0
-// constants: what is left of sizes and loop bounds after specialisation.
+// Elementwise ops: the common verifier and the constant folder. Only host scalars and rank-0
+// constants are folded: what remains of sizes and loop bounds after specialisation.
 #include "dialects/mx/Mx.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -9,14 +9,14 @@ using namespace mlir;
 
 namespace mx::ir {
 
-/// Sizes at the same axis fit: equal, or not refuted; 1 stretches.
+/// Whether sizes at the same axis are compatible: equal, or not known to differ; 1 broadcasts.
 static bool fits(SizeAttr part, SizeAttr whole) {
   if (part == whole || part.constant() == 1)
     return true;
   return !(part.constant() && whole.constant());
 }
 
-/// `part` stretches to `whole`: aligned at the right.
+/// Whether `part` broadcasts to `whole`, with axes aligned at the innermost one.
 static bool broadcastsTo(TensorType part, TensorType whole) {
   if (part.rank() > whole.rank())
     return false;
@@ -35,7 +35,7 @@ Value makeElementwise(OpBuilder &builder, Location loc, StringRef op, ArrayRef<V
   for (Value v : operands) {
     auto type = cast<TensorType>(v.getType());
     host &= type.isHost();
-    // Single numbers move freely; tensors say where.
+    // Scalars move freely between devices; tensors determine the device.
     if (!type.isHost() && (!device || (!type.isScalar() && !placed))) {
       device = type.getDevice();
       placed = !type.isScalar();
@@ -146,12 +146,12 @@ OpFoldResult foldElementwise(Operation *op, ArrayRef<Attribute> operands) {
   if (isa<CastOp>(op)) {
     if (op->getOperand(0).getType() == op->getResult(0).getType())
       return op->getOperand(0);
-    // A number that another type holds exactly.
+    // An integer that the other type represents exactly.
     if (auto value = dyn_cast_or_null<IntegerAttr>(operands[0]);
         value && resultType.isScalar() && resultType.getElement().isSignlessInteger(64) &&
         value.getType().isSignlessInteger() && !value.getType().isInteger(1))
       return b.getI64IntegerAttr(value.getValue().getSExtValue());
-    // Rounding to the nearest is what every target does.
+    // Every target rounds to nearest even.
     if (auto value = dyn_cast_or_null<IntegerAttr>(operands[0]);
         value && resultType.isScalar() && isFloatElement(resultType.getElement())) {
       bool sign = !value.getType().isUnsignedInteger() && !value.getType().isInteger(1);
@@ -181,7 +181,7 @@ OpFoldResult foldElementwise(Operation *op, ArrayRef<Attribute> operands) {
     return {};
   auto x = dyn_cast_or_null<IntegerAttr>(operands[0]);
   auto y = dyn_cast_or_null<IntegerAttr>(operands[1]);
-  // A side of `and` and `or` that decides, or does not matter.
+  // An operand of `and` or `or` that decides the result, or is neutral.
   if (isa<AndOp, OrOp>(op)) {
     bool decides = isa<OrOp>(op);
     for (int i = 0; i < 2; ++i)

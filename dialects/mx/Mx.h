@@ -22,27 +22,27 @@ namespace mx::ir {
 
 /// An attribute of ops and calls inside of `on d { }`, until the pass Place has run: the device.
 inline constexpr llvm::StringLiteral kOn = "mx.on";
-/// An attribute of a module: the types of variables that earlier inputs of the prompt made, with
-/// their devices.
+/// An attribute of a module: the types of variables that earlier REPL inputs defined, with their
+/// devices.
 inline constexpr llvm::StringLiteral kHeld = "mx.held";
 
-/// Whether an element costs many times what an addition does.
+/// Whether the op costs many times an addition per element.
 bool isExpensive(mlir::Operation *op);
 
 bool isHostInt(mlir::Type type);
 bool isScalarTensor(mlir::Type type);
 
-/// The builtin type of an element type, and back. Bool is i1, u8 is ui8.
+/// Converts between element types and builtin types. Bool is i1, u8 is ui8.
 mlir::Type elementToMlir(mlir::MLIRContext *context, ElementType element);
 ElementType elementFromMlir(mlir::Type type);
 inline bool isFloatElement(mlir::Type type) { return mlir::isa<mlir::FloatType>(type); }
 inline bool isBoolElement(mlir::Type type) { return type.isInteger(1); }
 
-// What the ops of a family share; the generated code calls these.
+// Shared by the ops of a family; called by the generated code.
 llvm::LogicalResult verifyElementwise(mlir::Operation *op);
-/// The op `mx.<op>` with the type its operands give it: stretched to each other, on the host if all
-/// are, else on the device of the tensors among them. `element`: of the result, if it is not that
-/// of the last operand.
+/// Builds the op `mx.<op>` with its inferred type: operands broadcast to each other; on the host if
+/// all are, else on the device of the tensor operands. `element`: the result's element type, if it
+/// is not that of the last operand.
 mlir::Value makeElementwise(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef op,
                             llvm::ArrayRef<mlir::Value> operands, mlir::Type element = {});
 mlir::OpFoldResult foldElementwise(mlir::Operation *op, llvm::ArrayRef<mlir::Attribute> operands);
@@ -56,7 +56,7 @@ struct SpecEntry {
 /// The entries of a `spec`, or nothing if it is malformed.
 std::optional<llvm::SmallVector<SpecEntry>> readSpec(mlir::ArrayAttr spec);
 
-// Traits without code of their own; passes ask for them.
+// Traits without code of their own; passes query them.
 template <class Op> class Elementwise : public mlir::OpTrait::TraitBase<Op, Elementwise> {};
 template <class Op> class MayFail : public mlir::OpTrait::TraitBase<Op, MayFail> {};
 template <class Op> class Reduction : public mlir::OpTrait::TraitBase<Op, Reduction> {};

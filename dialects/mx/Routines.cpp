@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `mx.routine`: which kinds there are, what they take, and the sizes they are called with.
+// `mx.routine`: calls of library routines. The kinds, their operands, and the sizes they are called
+// with.
 #include "dialects/mx/Mx.h"
 
 using namespace mlir;
@@ -11,9 +12,9 @@ namespace {
 enum class Form : uint8_t {
   Along,   ///< works along an axis of x
   Scatter, ///< x, index, y
-  Matrix,  ///< on matrices; the result is one too
+  Matrix,  ///< on matrices; the result is also a matrix
   Solve,   ///< a, b to x like b
-  Packed   ///< on matrices, to several results in one
+  Packed   ///< on matrices; several results packed in one
 };
 enum class Elements : uint8_t { Any, Number, Float, Wide };
 
@@ -26,7 +27,7 @@ struct Kind {
 
 constexpr Kind kKinds[] = {
     {"argsort", Form::Along, 1, Elements::Any},
-    {"argsort_down", Form::Along, 1, Elements::Any},
+    {"argsort_top", Form::Along, 1, Elements::Any},
     {"cumsum", Form::Along, 1, Elements::Number},
     {"cumprod", Form::Along, 1, Elements::Number},
     {"recurrence", Form::Along, 2, Elements::Float},
@@ -53,7 +54,10 @@ TensorType typeAt(RoutineOp op, unsigned input) {
   return cast<TensorType>(op.getInputs()[input].getType());
 }
 
-/// Sizes that are numbers, and differ.
+/// Returns a subset of the elements along the axis.
+bool isSelection(RoutineOp op) { return op.getKind() == "argsort_top"; }
+
+/// Constant sizes that differ.
 bool differ(SizeAttr x, SizeAttr y) {
   return x.constant() && y.constant() && *x.constant() != *y.constant();
 }
@@ -91,7 +95,7 @@ LogicalResult verifyScatter(RoutineOp op) {
   return success();
 }
 
-/// Fails if the matrices do not fit; `result` is how the result's sizes should begin.
+/// Fails if the matrix sizes do not match.
 LogicalResult verifyMatrices(RoutineOp op, const Kind &kind) {
   for (Value input : op.getInputs())
     if (cast<TensorType>(input.getType()).rank() < 2)
@@ -136,8 +140,11 @@ LogicalResult RoutineOp::verify() {
   if (kind->form == Form::Along) {
     if (getAxis() < 0 || static_cast<size_t>(getAxis()) >= x.rank())
       return emitOpError() << "axis " << getAxis() << " is outside of " << x;
+    SmallVector<SizeAttr> sizes(result.getSizes());
+    if (isSelection(*this) && sizes.size() == x.rank())
+      sizes[getAxis()] = x.getSizes()[getAxis()];
     for (Value input : getInputs())
-      if (differ(cast<TensorType>(input.getType()).getSizes(), result.getSizes()))
+      if (differ(cast<TensorType>(input.getType()).getSizes(), sizes))
         return emitOpError() << "the result does not have the sizes of " << input.getType();
     return success();
   }
@@ -159,7 +166,11 @@ SmallVector<SmallVector<SizeAttr>, 3> RoutineOp::callSizes() {
   using Part = SmallVector<SizeAttr>;
   if (kind.form == Form::Along) {
     auto axis = static_cast<size_t>(getAxis());
-    return {Part(x.take_front(axis)), Part{x[axis]}, Part(x.drop_front(axis + 1))};
+    SmallVector<Part, 3> parts{Part(x.take_front(axis)), Part{x[axis]},
+                               Part(x.drop_front(axis + 1))};
+    if (isSelection(*this))
+      parts.push_back({getType().getSizes()[axis]});
+    return parts;
   }
   if (kind.form == Form::Scatter)
     return {Part{x[0]}, Part{typeAt(*this, 1).getSizes()[0]}, Part(x.drop_front())};

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parser of symbolic sizes, by recursive descent.
 #include "dialects/mx/SizeTable.h"
 #include "llvm/ADT/StringExtras.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The sizes of one MLIR context. In the IR a size name is a name: `N` of one function is not `N` of
-// another, but within a type, an op and a function a name means one thing, and that is all the
-// shape rules need.
+// The symbolic sizes of one MLIR context. In the IR a size name is just a name: `N` of one function
+// is not `N` of another. Within a type, an op and a function a name has one meaning; the shape
+// rules need no more.
 #pragma once
 #include "Support/Dim.h"
 #include "llvm/ADT/StringRef.h"
@@ -16,12 +16,12 @@ namespace mx::ir {
 class SizeTable {
 public:
   DimContext dims;
-  /// Guards `dims`: MLIR makes types on several threads.
+  /// Guards `dims`: MLIR creates types on several threads.
   std::recursive_mutex lock;
 
-  /// The size that is called so.
+  /// The size with this name.
   Dim named(llvm::StringRef name);
-  /// Reads what DimContext::print writes; nothing if the text is no size.
+  /// Parses the output of DimContext::print; nothing if the text is not a size.
   std::optional<Dim> parse(llvm::StringRef text);
 
 private:

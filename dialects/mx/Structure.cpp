@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions, kernels, control flow and aggregates: verifiers, folds and the text of functions.
+// Functions, kernels, control flow and aggregates: verifiers, folders, and parsing and printing of
+// functions.
 #include "dialects/mx/Mx.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -112,7 +113,7 @@ LogicalResult TryOp::verify() {
   return verifyYield(*this, getHandler(), getResultTypes());
 }
 
-/// An `if` with a known condition is its block.
+/// Replaces an `if` with a constant condition by its taken block.
 struct FoldKnownIf : OpRewritePattern<IfOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(IfOp op, PatternRewriter &rewriter) const override {
@@ -176,7 +177,7 @@ LogicalResult SetOp::verify() {
 }
 OpFoldResult GetOp::fold(FoldAdaptor) {
   Value from = getAggregate();
-  // Through replacements of other parts, to the part itself.
+  // Looks through replacements of other parts.
   while (true) {
     if (auto make = from.getDefiningOp<MakeOp>())
       return make.getParts()[getPart()];

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Detection of sparse table gradients, and the layout of their workspace.
 #include "dialects/mx/Table.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
@@ -8,9 +10,9 @@ using namespace mlir;
 namespace mx::ir {
 namespace {
 
-/// For each row that is named there are so many others at least.
+/// Minimum number of table rows per entry.
 constexpr int64_t kRowsPerEntry = 2;
-/// A row's place in the workspace is an i32.
+/// The index of a row in the workspace is an i32.
 constexpr int64_t kMostEntries = 1 << 28;
 constexpr int64_t kAlignment = 64;
 
@@ -32,6 +34,8 @@ bool isZeros(Value value) {
   return isZero(splat ? splat.getSplatValue<Attribute>() : constant.getValue());
 }
 
+} // namespace
+
 std::optional<int64_t> countOf(ArrayRef<SizeAttr> sizes) {
   int64_t count = 1;
   for (SizeAttr size : sizes) {
@@ -41,8 +45,6 @@ std::optional<int64_t> countOf(ArrayRef<SizeAttr> sizes) {
   }
   return count;
 }
-
-} // namespace
 
 int64_t Table::slots() const {
   return static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(2 * entries)));
@@ -56,12 +58,14 @@ int64_t Table::bytes() const {
   return sumsAt() + entries * width * elementInfo(element).bytes;
 }
 
-std::optional<Table> tableOf(ScatterAddOp op) {
+std::optional<Table> tableOf(ScatterAddOp op, int64_t more) {
   ArrayRef<SizeAttr> sizes = op.getType().getSizes();
   if (op.getAxis() != 0 || !isZeros(op.getX()) || op.getType().isHost())
     return std::nullopt;
   std::optional<int64_t> rows = sizes[0].constant(), width = countOf(sizes.drop_front()),
                          entries = countOf(op.getIndex().getType().getSizes());
+  if (entries && __builtin_add_overflow(*entries, more, &*entries))
+    return std::nullopt;
   bool fits = rows && width && entries && *width > 0 && *entries > 0 && *entries < kMostEntries &&
               *rows / kRowsPerEntry >= *entries;
   return fits ? std::optional(Table{op, *rows, *entries, *width}) : std::nullopt;

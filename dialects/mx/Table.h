@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tables of which few rows are named: the gradient of an embedding is zeros with rows added to
-// them. Ops on such a gradient need not have it in memory; a kernel with both keeps the rows that
-// were named, and finds them by their numbers.
+// Sparse gradients of embedding tables: a zero tensor to which few rows are added. Fused ops need
+// not materialise such a gradient: a kernel with both the scatter and its users keeps only the
+// touched rows in a hash table, keyed by row number.
 #pragma once
 #include "dialects/mx/Mx.h"
 
@@ -12,20 +12,23 @@ namespace mx::ir {
 struct Table {
   ScatterAddOp op;
   int64_t rows;    ///< of the table
-  int64_t entries; ///< that are added
-  int64_t width;   ///< elements of a row
+  int64_t entries; ///< added rows
+  int64_t width;   ///< elements per row
 
-  // The workspace of a kernel that keeps the named rows: where each is found by a hash of its
-  // number (i32), their numbers (i64), and their sums.
-  int64_t slots() const; ///< a power of two, more than there are entries
+  // The workspace of a kernel that keeps the touched rows: a hash table from row number to
+  // entry (i32), the row numbers (i64), and their sums.
+  int64_t slots() const; ///< a power of two, larger than the number of entries
   int64_t numbersAt() const;
   int64_t sumsAt() const;
   int64_t bytes() const;
 };
 
-/// Nothing if it is another one, or its sizes are not known.
-std::optional<Table> tableOf(ScatterAddOp op);
-/// That of a kernel whose other ops read the rows; it needs the workspace.
+/// The number of elements, if all sizes are known.
+std::optional<int64_t> countOf(llvm::ArrayRef<SizeAttr> sizes);
+
+/// Nothing if the op does not match, or its sizes are not known. `more` is added to the entries.
+std::optional<Table> tableOf(ScatterAddOp op, int64_t more = 0);
+/// The table of a kernel whose other ops read the rows; it needs the workspace.
 std::optional<Table> tableOf(KernelOp kernel);
 
 } // namespace mx::ir

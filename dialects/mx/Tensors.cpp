@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers and folds of reductions, products, shapes, indexing and making. Result sizes follow the
-// shape rules of compiler/Support: an op is refused if a rule refutes it. What a rule can neither
-// prove nor refute was handed to the callers by the checker, and is fine here.
+// Verifiers and folders of reductions, matmul, reshapes, indexing and constructors. Result sizes
+// follow the shape rules of compiler/Support: an op is rejected if a rule refutes it. Conditions
+// that a rule can neither prove nor refute were passed to the callers by the checker, and are
+// accepted here.
 #include "dialects/mx/Mx.h"
 
 using namespace mlir;
@@ -10,8 +11,8 @@ using namespace mlir;
 namespace mx::ir {
 namespace {
 
-/// Sizes with names may fit by a `where` that the IR does not know; the checker has seen to it.
-/// Numbers and ranks speak for themselves.
+/// Symbolic sizes may match by a `where` clause that the IR does not have; the checker verified it.
+/// Constants and ranks are decided here.
 bool isWrong(const ShapeResult &found) {
   switch (found.problem.kind) {
   case ShapeProblem::None:
@@ -27,7 +28,7 @@ bool isWrong(const ShapeResult &found) {
   }
 }
 
-/// Compares the result type with what the rule found.
+/// Compares the result type with the shape that the rule inferred.
 LogicalResult compare(Operation *op, const ShapeResult &found, TensorType result,
                       const DimFacts &facts) {
   if (isWrong(found))
@@ -195,7 +196,7 @@ std::optional<SmallVector<SpecEntry>> readSpec(ArrayAttr spec) {
   return out;
 }
 
-/// `part` is the type of x[spec] as written.
+/// Verifies a spec against x. `partRank` is the rank of x[spec] as written, if it is known.
 static LogicalResult verifyIndexing(Operation *op, TensorType x, ArrayAttr spec, size_t given,
                                     std::optional<size_t> partRank) {
   std::optional<SmallVector<SpecEntry>> entries = readSpec(spec);
@@ -228,7 +229,7 @@ LogicalResult UpdateOp::verify() {
     return failure();
   return verifyIndexing(*this, getX().getType(), getSpec(), getAt().size(), std::nullopt);
 }
-/// `part` is what the index takes from an axis of x.
+/// `part` is the type of the elements taken from an axis of x.
 static LogicalResult verifyTaken(Operation *op, TensorType x, TensorType index, TensorType part,
                                  int64_t axis, StringRef what) {
   if (failed(sameElement(op, x, part)))
@@ -254,7 +255,7 @@ LogicalResult ScatterAddOp::verify() {
 }
 
 // -------------------------------------------------------------------------------------------
-// making
+// construction
 
 LogicalResult ConstantOp::verify() {
   TensorType result = getType();

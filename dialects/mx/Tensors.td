@@ -169,7 +169,7 @@ def Mx_RandomOp : Mx_TensorOp<"random", "a draw: a function of seed and counter"
 def Mx_RoutineOp : Mx_TensorOp<"routine", "work on whole tensors by a function of the runtime",
                                [NoMemoryEffect, Mx_MayFail]> {
   let description = [{
-    `kind` is argsort, argsort_down (places, i32), cumsum, cumprod (x), recurrence (a, b) along `axis`;
+    `kind` is argsort (indices, i32), argsort_top (of as many of the largest as the result has), cumsum, cumprod (x), recurrence (a, b) along `axis`;
     scatter_add, scatter_set, scatter_max (x, index of i64, y) along axis 0; or, of the matrices in the
     last two axes, cholesky (x), solve, solve_lower, solve_upper (a, b), qr, svd, eigh (x). The last three
     have several results, which are flat and one after the other in the last axis of the result: q and r;
@@ -180,7 +180,7 @@ def Mx_RoutineOp : Mx_TensorOp<"routine", "work on whole tensors by a function o
   let assemblyFormat = "$kind `(` $inputs `)` (`along` $axis^)? attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = [{
     bool worksAlongAxis();
-    /// The three sizes that the runtime's function gets; each the product of some axes.
+    /// The sizes that the runtime's function gets, three or four; each the product of some axes.
     ::llvm::SmallVector<::llvm::SmallVector<SizeAttr>, 3> callSizes();
   }];
 }

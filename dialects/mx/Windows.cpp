@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers of convolutions and windows. What sizes of numbers can say is compared here; the
-// checker has seen to those with names.
+// Verifiers of convolutions and windows. Only constant sizes are compared here; the checker
+// verified symbolic ones.
 #include "dialects/mx/Mx.h"
 
 using namespace mlir;
@@ -9,7 +9,7 @@ using namespace mlir;
 namespace mx::ir {
 namespace {
 
-/// Both are numbers, and differ.
+/// Whether both are constants and differ.
 bool differ(SizeAttr x, SizeAttr y) { return x.constant() && y.constant() && x != y; }
 
 LogicalResult verifyPositive(Operation *op, ArrayAttr sizes, StringRef name) {
@@ -19,7 +19,7 @@ LogicalResult verifyPositive(Operation *op, ArrayAttr sizes, StringRef name) {
   return success();
 }
 
-/// `whole` has the spatial axes last, `parts` the positions in the window and those of the window.
+/// `whole` ends with the spatial axes, `parts` with the taps of the window and then its positions.
 LogicalResult verifyWindows(Operation *op, TensorType whole, TensorType parts, ArrayAttr stride,
                             ArrayAttr dilation) {
   size_t spatial = stride.size();

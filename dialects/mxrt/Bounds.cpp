@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Interval arithmetic over sizes.
+// Interval arithmetic on symbolic sizes.
 #include "dialects/mxrt/Bounds.h"
 #include "Support/CheckedMath.h"
 #include <mutex>
@@ -19,7 +19,7 @@ Maybe add(Maybe a, Maybe b) {
   std::optional<int64_t> low = checkedAdd(a->low, b->low), high = checkedAdd(a->high, b->high);
   return low && high ? Maybe({*low, *high}) : std::nullopt;
 }
-/// The hull of the four results at the ends.
+/// The hull of the results at the four pairs of endpoints.
 Maybe atEnds(Interval a, Interval b, std::optional<int64_t> (*op)(int64_t, int64_t)) {
   Maybe hull;
   for (int64_t x : {a.low, a.high})

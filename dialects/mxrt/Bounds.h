@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How large a size can become when the open sizes in it have bounds: what memory is planned for.
+// Upper bounds of dynamic sizes, by interval arithmetic: memory is planned for these.
 #pragma once
 #include "dialects/mx/Mx.h"
 #include "llvm/ADT/StringMap.h"
@@ -8,14 +8,15 @@
 
 namespace mx::rt {
 
-/// From names of open sizes to their bounds. Each is at least 0.
+/// Maps names of dynamic sizes to their upper bounds. Each is at least 0.
 using SizeBounds = llvm::StringMap<int64_t>;
 
-/// No call gives `size` a larger value. Exact where the size grows with each name in it; else it
-/// may be more than is ever reached. Nothing if a name has no bound, or past int64.
+/// An upper bound of `size` over all calls. Exact if the size is monotonic in each of its names;
+/// else it may be larger than any reached value. Nothing if a name has no bound, or on int64
+/// overflow.
 std::optional<int64_t> largest(ir::SizeAttr size, const SizeBounds &bounds);
 
-/// Bytes for a dense tensor of this type, whatever the open sizes are.
+/// An upper bound of the bytes of a dense tensor of this type, for all values of the dynamic sizes.
 std::optional<int64_t> largestBytes(ir::TensorType type, const SizeBounds &bounds);
 
 } // namespace mx::rt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The dialect itself and its types as text.
+// The `mxrt` dialect: registration, and parsing and printing of its types.
 #include "dialects/mxrt/Mxrt.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -16,7 +16,7 @@ using namespace mlir;
 namespace mx::rt {
 
 void MxrtDialect::initialize() {
-  // Buffers are named by tensor types, and kernels hold ops of mx.
+  // Buffers have tensor types, and kernels hold ops of mx.
   getContext()->getOrLoadDialect<ir::MxDialect>();
   addAttributes<
 #define GET_ATTRDEF_LIST

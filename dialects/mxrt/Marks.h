@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attributes that passes leave for each other on ops of `mxrt`.
+// Attributes that passes exchange on ops of `mxrt`.
 #pragma once
 #include "dialects/mxrt/Mxrt.h"
 
 namespace mx::rt {
 
-/// On a program: its calls are made through the runtime, which looks at what they change
+/// On a program: its kernel calls go through the runtime, which checks what they change
 /// (mxrt/guard.h).
 inline constexpr llvm::StringLiteral kGuarded = "mxrt.guarded";
-/// On a call of such a program: positions of the reads after which nobody reads that buffer.
+/// On a call of such a program: positions of reads that are the last use of their buffer.
 inline constexpr llvm::StringLiteral kEnds = "mxrt.ends";
 
-/// On a program: of each output the input whose memory it is, or -1. The caller gives one address
+/// On a program: for each output the input that it aliases, or -1. The caller passes one address
 /// for both.
 inline constexpr llvm::StringLiteral kOverInputs = "mxrt.over";
 

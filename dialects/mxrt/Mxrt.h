@@ -9,13 +9,13 @@
 
 namespace mx::rt {
 
-/// Slices and arenas begin at multiples of this (MXRT_ALIGNMENT of the runtime).
+/// Slices and arenas are aligned to multiples of this (MXRT_ALIGNMENT of the runtime).
 inline constexpr int64_t kAlignment = 64;
 
-/// The builtin type of an element as a number in a register: u8 is i8 there.
+/// The builtin type of an element in a register: u8 becomes i8.
 mlir::Type scalarType(mlir::Type element);
 
-/// What a kernel with a workspace is given as its last output: bytes where its outputs are.
+/// The type of a kernel's workspace, passed as its last output: bytes on the device of its outputs.
 ir::TensorType workspaceType(ir::KernelOp kernel);
 
 } // namespace mx::rt

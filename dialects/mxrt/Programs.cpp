@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs and kernels: their text and their parts.
+// Programs and kernels: parsing, printing and accessors.
 #include "dialects/mxrt/Mxrt.h"
 
 using namespace mlir;
@@ -19,7 +19,7 @@ void printArguments(OpAsmPrinter &printer, ArrayRef<BlockArgument> arguments) {
                         [&](BlockArgument argument) { printer.printRegionArgument(argument); });
   printer << ")";
 }
-/// `word [ … ]`, if it is there, else an empty array.
+/// Parses `word [ … ]`; an empty array if it is absent.
 ParseResult parseArray(OpAsmParser &parser, StringRef word, StringAttr name,
                        OperationState &state) {
   ArrayAttr array = parser.getBuilder().getArrayAttr({});

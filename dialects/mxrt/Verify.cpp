@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What must hold between types, buffers and the plan of memory.
+// Verifiers: invariants between types, buffers and the memory plan.
 #include "dialects/mx/Over.h"
 #include "dialects/mxrt/Marks.h"
 #include "dialects/mxrt/Mxrt.h"
@@ -65,7 +65,7 @@ LogicalResult CallOp::verify() {
 
 // ------------------------------------------------------------------------------ kernels
 
-/// An output takes the memory of an input of its own type, and no other output does.
+/// An aliased input has the type of the output, and no two outputs alias the same input.
 static LogicalResult verifyOver(KernelOp kernel, ir::KernelOp inner) {
   ArrayRef<int64_t> over = ir::writesOver(inner);
   if (!over.empty() && over.size() != inner.getNumResults())
@@ -106,7 +106,8 @@ static LogicalResult verifyBuffers(CallOp call, StringRef what, OperandRange buf
                                 << tensor;
   return success();
 }
-/// An input of the program and the output that its caller has there too.
+/// Whether the program's caller passes one address for this input and this output (a donated
+/// input).
 static bool isGivenUp(Value input, Value output) {
   auto from = dyn_cast<BlockArgument>(input), to = dyn_cast<BlockArgument>(output);
   auto program = from ? dyn_cast<ProgramOp>(from.getOwner()->getParentOp()) : ProgramOp();
@@ -124,8 +125,8 @@ static bool isOneMemory(Value a, Value b) {
           first.getType().getDevice() == second.getType().getDevice());
 }
 
-/// What is written is not read, except where the kernel's code has one address for both; and there
-/// it must be one.
+/// Reads and writes must not alias, except where the kernel's code has one address for both; there
+/// they must.
 static LogicalResult verifyTakenOver(CallOp call, ir::KernelOp kernel) {
   ArrayRef<int64_t> over = ir::writesOver(kernel);
   for (auto [w, written] : llvm::enumerate(call.getWrites())) {
@@ -156,7 +157,7 @@ static LogicalResult verifyCall(CallOp call, KernelOp kernel) {
     return call.emitOpError() << "there is no kernel " << call.getKernelAttr();
   ir::KernelOp inner = kernel.kernel();
   if (!inner)
-    return success(); // the kernel's own verifier says so
+    return success(); // the kernel's own verifier reports it
   SmallVector<Type> outputs(inner.getOutputs().getTypes());
   if (inner.getWorkspace() > 0)
     outputs.push_back(workspaceType(inner));
@@ -172,8 +173,8 @@ static LogicalResult verifyCall(CallOp call, KernelOp kernel) {
 
 // ------------------------------------------------------------------------------ programs
 
-/// Each slice lies in its arena and has room for its type. Which of them may share bytes depends on
-/// when they are used: verify-plan of compiler/Memory proves that.
+/// Each slice lies in its arena and has room for its type. Which slices may share bytes depends on
+/// their lifetimes: verify-plan of compiler/Memory proves that.
 static LogicalResult verifyPlan(ProgramOp program, ArrayRef<SliceOp> slices) {
   llvm::MapVector<Attribute, int64_t> arenas;
   for (auto arena : program.getArenas().getAsRange<ArenaAttr>()) {
@@ -219,7 +220,7 @@ static LogicalResult verifyArguments(ProgramOp program) {
   return success();
 }
 
-/// Nothing writes to what the caller only lends.
+/// Nothing writes to inputs that the caller only lends.
 static LogicalResult verifyWrites(ProgramOp program, Operation *op) {
   auto isInput = [&](Value buffer) {
     auto argument = dyn_cast<BlockArgument>(buffer);
@@ -238,7 +239,7 @@ static LogicalResult verifyWrites(ProgramOp program, Operation *op) {
   return success();
 }
 
-/// Kernels stand beside the program, so this runs when the module is verified.
+/// Kernels are siblings of the program, so this runs when the module is verified.
 LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
   WalkResult walked = getBody().walk([&](CallOp call) -> WalkResult {
     return verifyCall(call, symbols.lookupNearestSymbolFrom<KernelOp>(*this, call.getKernelAttr()));
@@ -246,7 +247,7 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return failure(walked.wasInterrupted());
 }
 
-/// Outputs that are one memory with an input are of its type, and no input is given up twice.
+/// Outputs that alias an input have its type, and no input is aliased twice.
 static LogicalResult verifyGivenUp(ProgramOp program) {
   auto over = program->getAttrOfType<DenseI64ArrayAttr>(kOverInputs);
   if (!over)
@@ -279,7 +280,7 @@ LogicalResult ProgramOp::verifyRegions() {
               WalkResult::interrupt());
     if (failed(verifyWrites(*this, op)))
       return WalkResult::interrupt();
-    // A buffer that went through scf could be any of several: then no plan could be checked.
+    // A buffer passed through scf could be any of several: then the plan could not be verified.
     auto isBuffer = [](Type type) { return isa<BufferType>(type); };
     bool passes = !isa<SlotOp>(op) && llvm::any_of(op->getResultTypes(), isBuffer);
     for (Region &region : op->getRegions())

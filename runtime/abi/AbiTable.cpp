@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks every row of abi.def against the function's declaration, when this
-// file is compiled, and makes the table for the JIT from the same rows.
+// Checks every row of abi.def against the function's declaration at compile time, and builds the
+// JIT's symbol table from the same rows.
 
 #include "mxrt/abi.h"
 #include "mxrt/call.h"
@@ -21,7 +21,7 @@
 
 namespace {
 
-// The words that rows are written with.
+// The type names used in rows.
 constexpr uint8_t VOID = MXRT_ABI_VOID, I32 = MXRT_ABI_I32, U32 = MXRT_ABI_U32,
                   I64 = MXRT_ABI_I64, U64 = MXRT_ABI_U64, F32 = MXRT_ABI_F32,
                   F64 = MXRT_ABI_F64, PTR = MXRT_ABI_PTR,
@@ -29,7 +29,7 @@ constexpr uint8_t VOID = MXRT_ABI_VOID, I32 = MXRT_ABI_I32, U32 = MXRT_ABI_U32,
 constexpr uint8_t CORE = 1, FULL = 0;
 constexpr uint8_t unknown = 255;
 
-/// How a C type is called in abi.def.
+/// The name of a C type in abi.def.
 template <typename T> constexpr uint8_t wordFor() {
   if constexpr (std::is_void_v<T>)
     return VOID;

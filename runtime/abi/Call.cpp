@@ -1,20 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A call in flight is one block of memory: the head, a copy of each tensor's
-// description, the engine's variables, the arguments and the names. The copies
-// refer to the buffers but own nothing, so a tensor being read is not shared by
-// that.
+// Kernel calls through the engine. A call in flight is one block of memory: the header, a copy of
+// each tensor's description, the engine's variables, the arguments and the names. The copies
+// refer to the buffers but own nothing, so reading a tensor does not make it shared.
 
 #include "abi/Variables.h"
 #include "device/Device.h"
 #include "mxrt/call.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 using namespace mxrt;
 
 namespace {
+
+/// The results that a kernel has reported complete. Helper threads of the kernel may announce
+/// too.
+struct Announcements {
+  static constexpr uint32_t said = 1u << 31;
+  size_t outputs;
+  /// For each output: the number of its variable, and whether it was announced.
+  std::atomic<uint32_t> *slots;
+  /// For each variable: the number of outputs on its buffer that are not complete.
+  std::atomic<uint32_t> *pending;
+};
 
 struct Flight {
   mxrt_runtime *runtime;
@@ -22,11 +33,13 @@ struct Flight {
   size_t bytes; // of the whole block
   size_t tensorCount;
   const mxrt_tensor **tensors;
-  mxrt_var *variables; // room for one a tensor
+  mxrt_var *variables; // capacity for one per tensor
   const void *arguments;
   const char *name;
   mxrt_device device;
   mxrt_place place;
+  uint32_t holdsThread; // the lane's workers count in the thread budget
+  Announcements *announcements; // null: the kernel announces nothing
 };
 
 constexpr size_t blockAlign = 16;
@@ -40,7 +53,7 @@ size_t describedBytes(const mxrt_tensor *tensor) {
                  2 * sizeof(int64_t) * static_cast<size_t>(tensor->rank));
 }
 
-/// Cuts pieces from the front of a block.
+/// Bump allocator over a block.
 class Cutter {
 public:
   explicit Cutter(void *start) : next(static_cast<char *>(start)) {}
@@ -79,12 +92,34 @@ const mxrt_tensor *describe(Cutter &cutter, const mxrt_tensor *tensor) {
   return copy;
 }
 
-Result<Flight *> makeFlight(mxrt_runtime *runtime, const mxrt_call &call) {
+using Counter = std::atomic<uint32_t>;
+
+Announcements *makeAnnouncements(Cutter &cutter, size_t outputs) {
+  auto *made = ::new (cutter.cut(sizeof(Announcements))) Announcements{outputs, nullptr, nullptr};
+  auto counters = [&] {
+    auto *list = static_cast<Counter *>(cutter.cut(outputs * sizeof(Counter)));
+    for (size_t i = 0; i < outputs; ++i)
+      ::new (list + i) Counter(0);
+    return list;
+  };
+  made->slots = counters();
+  made->pending = counters();
+  return made;
+}
+
+size_t announcementBytes(size_t outputs) {
+  return aligned(sizeof(Announcements)) + 2 * aligned(outputs * sizeof(Counter));
+}
+
+Result<Flight *> makeFlight(mxrt_runtime *runtime, const mxrt_call &call,
+                            const mxrt_call_options &options) {
   size_t count = call.read_count + call.write_count;
   size_t bytes = aligned(sizeof(Flight)) + aligned(count * sizeof(void *)) +
                  aligned(count * sizeof(mxrt_var)) +
                  aligned(call.argument_bytes) + textBytes(call.name) +
                  textBytes(call.place.file);
+  if (options.announces)
+    bytes += announcementBytes(call.write_count);
   auto tensorAt = [&](size_t i) {
     return i < call.read_count ? call.reads[i] : call.writes[i - call.read_count];
   };
@@ -113,6 +148,9 @@ Result<Flight *> makeFlight(mxrt_runtime *runtime, const mxrt_call &call) {
            call.argument_bytes);
   flight->name = cutter.text(call.name);
   flight->place.file = cutter.text(call.place.file);
+  flight->holdsThread = options.lane == MXRT_LANE_COMPUTE ? MXRT_CONTEXT_HOLDS_THREAD : 0;
+  if (options.announces)
+    flight->announcements = makeAnnouncements(cutter, call.write_count);
   return flight;
 }
 
@@ -128,16 +166,55 @@ mxrt_status runFlight(mxrt_op_context *, void *payload) {
   auto *flight = static_cast<Flight *>(payload);
   mxrt_context context =
       flight->runtime->context(flight->device, flight->place);
-  context.holds_thread = 1; // the engine's worker counts already
+  context.holds_thread = flight->holdsThread;
   return flight->run(&context, flight->tensors, flight->arguments);
 }
 
-/// Variables, each once and in order.
+/// State of the `ready` callback of a running call.
+struct Announcer {
+  mxrt_op_context *op;
+  Flight *flight;
+
+  Status announce(int64_t output) const {
+    Announcements &all = *flight->announcements;
+    const mxrt_allocator *alloc = &flight->runtime->alloc;
+    const char *name = flight->name ? flight->name : "?";
+    if (output < 0 || static_cast<uint64_t>(output) >= all.outputs)
+      return error(alloc, MXRT_ENGINE_USAGE, flight->place,
+                   "call '%s' says that result %lld is complete, but has %zu", name,
+                   static_cast<long long>(output), all.outputs);
+    uint32_t slot =
+        all.slots[output].fetch_or(Announcements::said, std::memory_order_relaxed);
+    if (slot & Announcements::said)
+      return error(alloc, MXRT_ENGINE_USAGE, flight->place,
+                   "call '%s' says twice that result %lld is complete", name,
+                   static_cast<long long>(output));
+    // acq_rel: the releasing thread has seen what the others wrote to the buffer.
+    if (all.pending[slot].fetch_sub(1, std::memory_order_acq_rel) > 1)
+      return success();
+    return Status(mxrt_op_release(op, flight->variables[slot]));
+  }
+};
+
+mxrt_status runAnnouncing(mxrt_op_context *op, void *payload) {
+  auto *flight = static_cast<Flight *>(payload);
+  Announcer announcer = {op, flight};
+  mxrt_context context =
+      flight->runtime->context(flight->device, flight->place);
+  context.holds_thread = flight->holdsThread | MXRT_CONTEXT_READY;
+  context.ready = [](void *user, int64_t output) {
+    return static_cast<const Announcer *>(user)->announce(output).release();
+  };
+  context.ready_user = &announcer;
+  return flight->run(&context, flight->tensors, flight->arguments);
+}
+
+/// Variables, without duplicates and in order.
 struct VariableList {
   mxrt_var *items;
   size_t count = 0;
 
-  /// Those of some tensors, without `others`.
+  /// The variables of some tensors, without `others`.
   Status fill(EngineLink *link, mxrt_tensor *const *tensors, size_t given,
               const VariableList *others) {
     for (size_t i = 0; i < given; ++i)
@@ -153,6 +230,31 @@ struct VariableList {
     return success();
   }
 };
+
+/// Finds the variable of every result. `writes` are those of the call.
+Status bindAnnouncements(EngineLink *link, const mxrt_call &call,
+                         const VariableList &writes, Announcements &all) {
+  for (size_t i = 0; i < call.write_count; ++i) {
+    mxrt_var variable = MXRT_TRY(variableOf(link, call.writes[i]->buffer));
+    const mxrt_var *end = writes.items + writes.count;
+    auto slot = static_cast<uint32_t>(
+        std::lower_bound(static_cast<const mxrt_var *>(writes.items), end, variable) -
+        writes.items);
+    all.slots[i].store(slot, std::memory_order_relaxed);
+    all.pending[slot].fetch_add(1, std::memory_order_relaxed);
+  }
+  return success();
+}
+
+/// Bytes of the results that this call is the first to write: a buffer that has a variable
+/// exists already, so writing it in place takes no more memory.
+uint64_t newBytes(const mxrt_call &call) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < call.write_count; ++i)
+    if (!mxrt_buffer_variable(call.writes[i]->buffer))
+      bytes += static_cast<uint64_t>(mxrt_tensor_bytes(call.writes[i]));
+  return bytes;
+}
 
 Status checkCall(mxrt_runtime *runtime, const mxrt_call &call) {
   (void)MXRT_TRY(runtime->device(call.device, call.place));
@@ -173,22 +275,28 @@ Status checkCall(mxrt_runtime *runtime, const mxrt_call &call) {
   return success();
 }
 
-Status pushCall(mxrt_runtime *runtime, const mxrt_call &call) {
+constexpr mxrt_call_options defaultOptions = {sizeof(mxrt_call_options), MXRT_LANE_COMPUTE, 0};
+
+Status pushCall(mxrt_runtime *runtime, const mxrt_call &call,
+                const mxrt_call_options &options = defaultOptions) {
   MXRT_CHECK(checkCall(runtime, call));
   EngineLink *link = MXRT_TRY(engineLink(runtime));
-  Flight *flight = MXRT_TRY(makeFlight(runtime, call));
+  Flight *flight = MXRT_TRY(makeFlight(runtime, call, options));
+  uint64_t bytes = newBytes(call);
   VariableList writes{flight->variables};
   VariableList reads{flight->variables + call.write_count};
   Status listed = writes.fill(link, call.writes, call.write_count, nullptr);
   if (listed.ok())
     listed = reads.fill(link, call.reads, call.read_count, &writes);
+  if (listed.ok() && flight->announcements)
+    listed = bindAnnouncements(link, call, writes, *flight->announcements);
   if (listed.failed()) {
     dropFlight(flight);
     return listed;
   }
 
   mxrt_op op = {};
-  op.run = runFlight;
+  op.run = flight->announcements ? runAnnouncing : runFlight;
   op.payload = flight;
   op.drop = dropFlight;
   op.reads = reads.items;
@@ -197,11 +305,11 @@ Status pushCall(mxrt_runtime *runtime, const mxrt_call &call) {
   op.write_count = writes.count;
   op.device = call.device;
   op.priority = call.priority;
-  op.flags = call.flags;
+  op.flags = call.flags | (flight->announcements ? uint32_t{MXRT_OP_RELEASES} : 0);
+  op.lane = options.lane;
   op.name = flight->name;
   op.place = flight->place;
-  for (size_t i = 0; i < call.write_count; ++i)
-    op.bytes += static_cast<uint64_t>(mxrt_tensor_bytes(call.writes[i]));
+  op.bytes = bytes;
   Status pushed(mxrt_engine_push(link->target(), &op));
   if (pushed.failed())
     dropFlight(flight);
@@ -219,6 +327,14 @@ extern "C" {
 
 mxrt_status mxrt_call_push(mxrt_runtime *runtime, const mxrt_call *call) {
   return pushCall(runtime, *call).issuedAt(call->place).release();
+}
+
+mxrt_status mxrt_call_push_with(mxrt_runtime *runtime, const mxrt_call *call,
+                                const mxrt_call_options *given) {
+  mxrt_call_options options = defaultOptions;
+  if (given) // an older caller has a shorter struct; other fields keep defaults
+    memcpy(&options, given, std::min<size_t>(given->struct_size, sizeof(options)));
+  return pushCall(runtime, *call, options).issuedAt(call->place).release();
 }
 
 mxrt_status mxrt_call_copy(mxrt_runtime *runtime, mxrt_tensor *from,

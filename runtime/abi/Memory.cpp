@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// C entries for the memory of a runtime's devices.
+// C API for the memory of a runtime's devices.
 
 #include "abi/Runtime.h"
 #include "device/Device.h"
@@ -25,7 +25,7 @@ Status lease(mxrt_runtime *runtime, mxrt_device where, int64_t bytes,
   return success();
 }
 
-/// Calls use(pool) or returns the error for an unknown device.
+/// Calls use(pool), or returns the error for an unknown device.
 template <typename Use>
 mxrt_status withPool(mxrt_runtime *runtime, const mxrt_device *device,
                      Use use) {

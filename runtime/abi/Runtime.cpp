@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Creation and destruction of mxrt_runtime: options, environment settings, devices and component
+// slots.
 
 #include "abi/Runtime.h"
+#include "base/Context.h"
 #include "base/Os.h"
 #include "base/Units.h"
 #include "device/Device.h"
@@ -56,7 +60,7 @@ Result<int64_t> memoryLimit(const mxrt_options &options,
   return bytes;
 }
 
-/// Everything after the object itself. On failure destroy frees what is there.
+/// Creates everything after the object itself. On failure destroy frees what was created.
 Status fill(mxrt_runtime *runtime, const mxrt_options &options) {
   mxrt_allocator *alloc = &runtime->alloc;
   alloc->reserve = createReserve(alloc);
@@ -66,7 +70,7 @@ Status fill(mxrt_runtime *runtime, const mxrt_options &options) {
   int64_t limit = MXRT_TRY(memoryLimit(options, alloc));
   MXRT_CHECK(
       Status(mxrt_thread_budget_create(alloc, threads, &runtime->budget)));
-  runtime->memory = MXRT_TRY(MemoryBudget::create(alloc, limit));
+  runtime->memory = MXRT_TRY(MemoryBudget::create(alloc, limit, os::usableMemory()));
   int32_t devices = options.cpu_devices == 0 ? 2 : options.cpu_devices;
   if (devices < 1 || devices > maxCpuDevices)
     return error(alloc, MXRT_BAD_SETTING, noPlace,
@@ -142,7 +146,7 @@ mxrt_status mxrt_runtime_create(const mxrt_options *given, mxrt_runtime **out) {
   if (given) {
     if (mxrt_status mismatch = mxrt_abi_check(given->abi_version))
       return mismatch;
-    // An older caller has a shorter struct; the rest keeps its defaults.
+    // An older caller has a shorter struct; the other fields keep their defaults.
     size_t known = given->struct_size < sizeof(options) ? given->struct_size
                                                         : sizeof(options);
     memcpy(&options, given, known);
@@ -195,7 +199,8 @@ mxrt_status mxrt_runtime_context(mxrt_runtime *runtime,
                                  const mxrt_device *device,
                                  const mxrt_place *place, mxrt_context *out) {
   mxrt_place where = place ? *place : noPlace;
-  *out = runtime->context(*device, where);
+  mxrt_context made = runtime->context(*device, where);
+  memcpy(out, &made, contextBaseBytes); // a caller built for ABI 2.0 has no more fields
   auto known = runtime->device(*device, where);
   return known.failed() ? known.takeStatus().release() : nullptr;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inside of mxrt_runtime. Parts that the core does not know (engine, profiler,
-// host VM, kvstore) hang themselves into a slot and are destroyed with it.
+// Internals of mxrt_runtime. Components that the core does not know (engine, profiler, host VM,
+// kvstore) register in a slot and are destroyed with the runtime.
 
 #ifndef MXRT_ABI_RUNTIME_H
 #define MXRT_ABI_RUNTIME_H
@@ -28,23 +28,23 @@ constexpr int maxCpuDevices = 16;
 struct mxrt_runtime {
   explicit mxrt_runtime(const mxrt_allocator &source) : alloc(source) {}
 
-  /// The host's allocator plus the reserve for errors. Everything in the
-  /// runtime allocates with &alloc.
+  /// The host's allocator plus the reserve for errors. Everything in the runtime allocates with
+  /// &alloc.
   mxrt_allocator alloc;
   mxrt_thread_budget *budget = nullptr;
   mxrt::MemoryBudget *memory = nullptr;
   int32_t cpuDevices = 0;
   mxrt::Device *cpu[mxrt::maxCpuDevices] = {};
-  /// The word mxrt_context::cancelled points to.
+  /// The word that mxrt_context::cancelled points to.
   std::atomic<uint32_t> cancelled{0};
 
-  /// A part made by another folder. `make` is called at most once per slot and
-  /// runtime, under a lock, on first use.
+  /// A component created by another folder. `make` is called at most once per slot and runtime,
+  /// under a lock, on first use.
   using Make = mxrt::Status (*)(mxrt_runtime *runtime, void **object);
   using Destroy = void (*)(mxrt_runtime *runtime, void *object);
-  /// The part's object, made on first use. Any thread.
+  /// The part's object, created on first use. Thread-safe.
   mxrt::Result<void *> part(mxrt::Part which, Make make, Destroy destroy);
-  /// The part's object, or nullptr if nothing has made it yet. Any thread.
+  /// The part's object, or nullptr if it was not created yet. Thread-safe.
   void *partIfMade(mxrt::Part which) const;
 
   /// The device, or R0401.

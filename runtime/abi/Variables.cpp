@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Binding of engine variables to buffers, created on first use.
 
 #include "abi/Variables.h"
 #include "mxrt/call.h"
@@ -36,8 +38,8 @@ Result<EngineLink *> engineLink(mxrt_runtime *runtime) {
         return *object ? success() : outOfMemory(&owner->alloc);
       },
       [](mxrt_runtime *, void *object) {
-        // Ops still in flight may hold the last reference to a buffer. The
-        // engine ends all variables itself when it is destroyed next.
+        // Ops still in flight may hold the last reference to a buffer. The engine deletes all
+        // variables itself when it is destroyed next.
         static_cast<EngineLink *>(object)->sever();
         static_cast<EngineLink *>(object)->release();
       }));
@@ -46,7 +48,7 @@ Result<EngineLink *> engineLink(mxrt_runtime *runtime) {
 
 namespace {
 
-/// What a buffer keeps.
+/// The object that a buffer stores as its variable.
 struct Binding {
   EngineLink *link;
   mxrt_var variable;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ties engine variables to buffers. A buffer may outlive its runtime; then its
-// variable is already gone with the engine, and the link says so.
+// Binds engine variables to buffers. A buffer may outlive its runtime; then its variable was
+// already deleted with the engine, and the link records this.
 
 #ifndef MXRT_ABI_VARIABLES_H
 #define MXRT_ABI_VARIABLES_H
@@ -23,7 +23,7 @@ public:
   void release();
   /// The runtime is about to destroy the engine.
   void sever();
-  /// Ends a variable, unless the engine has gone.
+  /// Deletes a variable, unless the engine was destroyed.
   void drop(mxrt_var variable);
 
   mxrt_engine *target() const { return engine; }
@@ -36,10 +36,10 @@ private:
   mxrt_engine *engine; // null once severed; written under the mutex
 };
 
-/// The runtime's link, made with its engine on first use.
+/// The runtime's link, created with its engine on first use.
 Result<EngineLink *> engineLink(mxrt_runtime *runtime);
 
-/// The variable of a buffer, made on first use.
+/// The variable of a buffer, created on first use.
 Result<mxrt_var> variableOf(EngineLink *link, mxrt_buffer *buffer);
 
 } // namespace mxrt

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// CPU feature detection (CPUID) for the selection of ahead-of-time variants.
+
 #include "mxrt/aot.h"
 
 #if defined(__x86_64__)
@@ -7,9 +10,9 @@
 
 namespace {
 
-/// All that code for `sapphirerapids` may use above x86-64-v4. Tile registers
-/// count if the system saves them; whether it lets this process use them is
-/// asked by the code itself (mxrt/cpu.h).
+/// Checks all features beyond x86-64-v4 that code for `sapphirerapids` may use. AMX tile registers
+/// count if the system saves them; the code itself queries whether this process may use them
+/// (mxrt/cpu.h).
 bool hasSapphireRapids() {
   unsigned a = 0, b = 0, c = 0, d = 0, a1 = 0, b1 = 0, c1 = 0, d1 = 0;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || a < 1 ||
@@ -27,7 +30,7 @@ bool hasSapphireRapids() {
       !all(a1, avxVnni | bf16) ||
       !all(c, vbmi | vbmi2 | gfni | vaes | vpclmulqdq | vnni | bitalg | vpopcntdq))
     return false;
-  unsigned low = 0, high = 0; // XCR0; that it can be read follows from AVX
+  unsigned low = 0, high = 0; // XCR0; readable, since AVX is present
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return all(low, 1u << 17 | 1u << 18);
 }
@@ -43,7 +46,7 @@ int32_t findLevel() {
 } // namespace
 
 int32_t mxrt_aot_cpu_level(void) {
-  static std::atomic<int32_t> known{-1}; // asking the CPU can take microseconds
+  static std::atomic<int32_t> known{-1}; // CPUID can take microseconds
   int32_t level = known.load(std::memory_order_relaxed);
   if (level < 0)
     known.store(level = findLevel(), std::memory_order_relaxed);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Thread-local error text of ahead-of-time code.
+
 #include "aot/Errors.h"
 
 #include "mxrt/aot.h"
@@ -6,7 +9,7 @@
 namespace mxrt::aot {
 
 namespace {
-// Long enough for a list of some tensors that do not fit; longer text is cut.
+// Long enough for a list of several mismatched tensors; longer text is truncated.
 constexpr size_t longestText = 2048;
 constinit thread_local char lastError[longestText] = "";
 } // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How functions of ahead-of-time code say that something went wrong: by a
-// number, with a text that stays with the thread.
+// Error reporting of ahead-of-time code: an error code, with the text stored per thread.
 
 #ifndef MXRT_AOT_ERRORS_H
 #define MXRT_AOT_ERRORS_H
@@ -10,8 +9,7 @@
 
 namespace mxrt::aot {
 
-/// Keeps the text of `status` and gives its code; 0 if there is none. Takes it
-/// over.
+/// Stores the text of `status` and returns its code; 0 if there is none. Takes ownership.
 int report(mxrt_status status);
 
 } // namespace mxrt::aot

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One call of a graph that was compiled ahead of time: the variant for this CPU
-// and these sizes is chosen, its buffers are put in a row, its entry is called.
+// A call of a graph compiled ahead of time: selects the variant for this CPU and these sizes,
+// lists its buffers and calls its entry.
 
 #include "aot/Errors.h"
 #include "mxrt/aot.h"
@@ -20,7 +20,7 @@ bool fits(const mxrt_aot_graph &graph, const mxrt_aot_variant &variant, const in
   return true;
 }
 
-/// Text that grows until its room is used up.
+/// Text that grows up to its fixed capacity.
 struct Line {
   char text[512];
   size_t used = 0;
@@ -43,7 +43,7 @@ void addSizes(Line &line, const mxrt_aot_graph &graph, const int64_t *values, co
   }
 }
 
-/// No variant fits: the CPU is too old, or nobody asked for these sizes.
+/// No variant fits: the CPU is too old, or no variant was built for these sizes.
 mxrt_status noVariant(const mxrt_aot_graph &graph, const int64_t *sizes, int32_t level) {
   Line line;
   bool tooOld = true;
@@ -85,10 +85,10 @@ int64_t bytesOf(const mxrt_aot_move &move, const int64_t *sizes) {
   return bytes;
 }
 
-/// Addresses of the inputs, then of the outputs: where they belong.
+/// Addresses of the inputs, then of the outputs: their final destinations.
 mxrt_status collect(const mxrt_aot_graph &graph, void *const *arguments, const int64_t *sizes,
                     void **buffers) {
-  bool isEmpty = false; // then there may be nothing to point at
+  bool isEmpty = false; // then addresses may be null
   for (int32_t i = 0; i < graph.size_count; ++i)
     isEmpty |= sizes[i] == 0;
   void **next = buffers;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Models and other arguments with parts, for callers from C: one block of
-// memory with all their tensors.
+// Models and other aggregate arguments for C callers: one block of memory with all their tensors.
 
 #include "aot/Values.h"
 #include "aot/Errors.h"
@@ -19,7 +18,7 @@ constexpr size_t aligned(size_t bytes) {
   return (bytes + MXRT_ALIGNMENT - 1) / MXRT_ALIGNMENT * MXRT_ALIGNMENT;
 }
 
-/// The compiler has checked that no product overflows.
+/// The compiler has checked that no multiplication overflows.
 int64_t bytesOf(const mxrt_aot_tensor &tensor) {
   int64_t bytes = mxrt_dtype_size(static_cast<mxrt_dtype>(tensor.dtype));
   for (int32_t i = 0; i < tensor.rank; ++i)
@@ -79,13 +78,13 @@ bool isSame(const mxrt_aot_tensor &wanted, const io::SafeTensor &found) {
   return true;
 }
 
-/// Finds tensors by the names that the type gives them.
+/// Looks up tensors by the names that the type gives them.
 class Finder {
 public:
   Finder(const mxrt_aot_type &type, const io::SafetensorsIndex &index)
       : type(type), index(index), name(index.input.alloc) {}
 
-  /// Takes all the memory it needs.
+  /// Allocates all the memory it needs.
   Status prepare() {
     size_t longest = 0;
     for (int64_t i = 0; i < type.count; ++i)
@@ -113,7 +112,7 @@ private:
   size_t first = 0;
 };
 
-/// One error that lists all that does not fit, as long as there is room.
+/// One error that lists all mismatches, as long as there is room.
 Status checkAll(const mxrt_aot_type &type, Finder &finder, const io::Input &input) {
   constexpr int mostShown = 8;
   int wrong = 0;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// C++ helpers over mxrt_allocator. Everything the runtime allocates goes
-// through one of these, so that a test can fail any allocation and find that
-// nothing leaks. Plain `new`, malloc and std containers with the default
-// allocator are not used in runtime/.
+// C++ helpers over mxrt_allocator. Every allocation of the runtime goes through one of these,
+// so that a test can fail any allocation and check that nothing leaks. Plain `new`, malloc and
+// std containers with the default allocator are not used in runtime/.
 //
-// Two styles, both fine:
-//  - fallible: newObject<T>() and Vec<T> return nullptr / false when memory is
-//    short. Needs no C++ runtime; the only style in mxrt_core.
-//  - throwing: StdAllocator<T> for std containers inside libmxrt; they throw
-//    std::bad_alloc, which must be caught before the C border (guarded()).
+// Two styles, both allowed:
+//  - fallible: newObject<T>() and Vec<T> return nullptr / false when out of memory. Needs no
+//    C++ runtime; the only style in mxrt_core.
+//  - throwing: StdAllocator<T> for std containers inside libmxrt; they throw std::bad_alloc,
+//    which must be caught before the C ABI boundary (guarded()).
 
 #ifndef MXRT_BASE_ALLOCATOR_H
 #define MXRT_BASE_ALLOCATOR_H
@@ -33,7 +32,7 @@ inline void releaseBytes(const mxrt_allocator *alloc, void *memory,
     alloc->release(alloc->user, memory, bytes ? bytes : 1, align);
 }
 
-/// nullptr if there is no memory. T's constructor must not throw.
+/// nullptr if out of memory. T's constructor must not throw.
 template <typename T, typename... Args>
 T *newObject(const mxrt_allocator *alloc, Args &&...args) {
   void *memory = allocateBytes(alloc, sizeof(T), alignof(T));
@@ -46,7 +45,7 @@ template <typename T> void deleteObject(const mxrt_allocator *alloc, T *object) 
   releaseBytes(alloc, object, sizeof(T), alignof(T));
 }
 
-/// Owner of one object from newObject.
+/// Owns one object from newObject.
 template <typename T> class Box {
 public:
   Box() = default;
@@ -106,7 +105,7 @@ public:
     releaseBytes(alloc, items, room * sizeof(T), alignof(T));
   }
 
-  /// false: no memory, and nothing changed.
+  /// Returns false if out of memory; then nothing changed.
   [[nodiscard]] bool reserve(size_t wanted) {
     if (wanted <= room)
       return true;
@@ -147,7 +146,7 @@ public:
     while (count)
       pop();
   }
-  /// Removes element i in O(1); the last one takes its place.
+  /// Removes element i in O(1) by moving the last element to index i.
   void swapRemove(size_t i) {
     if (i + 1 != count)
       items[i] = std::move(items[count - 1]);
@@ -202,7 +201,7 @@ private:
   const mxrt_allocator *alloc;
 };
 
-/// Runs body() -> Status and turns what it throws into a status.
+/// Runs body() -> Status and converts exceptions to a status.
 template <typename Body> Status guarded(Body &&body) noexcept {
   try {
     return body();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arithmetic on sizes. Every size is an int64 and every product is checked:
-// a crafted shape must become an error, never a small buffer.
+// Overflow-checked arithmetic on sizes. Every size is an int64 and every multiplication is
+// checked: a crafted shape must cause an error, never an undersized buffer.
 
 #ifndef MXRT_BASE_CHECKEDMATH_H
 #define MXRT_BASE_CHECKEDMATH_H

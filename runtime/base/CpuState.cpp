@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Permission to use x86 state components such as the AMX tile registers, queried once per process.
 
 #include "base/Os.h"
 #include "mxrt/cpu.h"
@@ -8,8 +10,8 @@ int32_t mxrt_may_use_state(int32_t component) {
     return 1;
   if (component != MXRT_STATE_TILES)
     return mxrt::os::requestState(component);
-  // The answer is that of the process and stays. Threads that ask at the same
-  // time get the same.
+  // The result holds for the process and does not change. Threads that query at the same time
+  // get the same result.
   enum : int32_t { unknown, no, yes };
   static std::atomic<int32_t> answer{unknown};
   int32_t known = answer.load(std::memory_order_relaxed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Eight bytes a step: table k has the effect of a byte that k more follow.
+// Slicing-by-8: eight bytes per step. Table k has the effect of a byte followed by k more bytes.
 
 #include "base/Crc32.h"
 
@@ -12,7 +12,7 @@ namespace {
 struct Tables {
   uint32_t of[8][256] = {};
   constexpr Tables() {
-    constexpr uint32_t polynomial = 0xEDB88320; // bits reversed
+    constexpr uint32_t polynomial = 0xEDB88320; // bit-reversed
     for (uint32_t byte = 0; byte < 256; ++byte) {
       uint32_t sum = byte;
       for (int bit = 0; bit < 8; ++bit)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CRC-32 (ISO 3309, as in zip and PNG), for checksums in files.
+// CRC-32 (ISO 3309, as in zip and PNG), for checksums of files.
 
 #ifndef MXRT_BASE_CRC32_H
 #define MXRT_BASE_CRC32_H
@@ -10,8 +10,7 @@
 
 namespace mxrt {
 
-/// The checksum of what had the checksum `before`, and these bytes behind it.
-/// That of nothing is 0.
+/// Extends the checksum `before` by these bytes. The checksum of no bytes is 0.
 uint32_t crc32(uint32_t before, const void *bytes, size_t count);
 
 } // namespace mxrt

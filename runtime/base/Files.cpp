@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// File system calls.
 
 #include "base/Files.h"
 
@@ -9,7 +11,6 @@
 #include <cstring>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -70,36 +71,6 @@ void unmapFile(const void *memory, size_t bytes) { munmap(const_cast<void *>(mem
 void closeFile(int descriptor) {
   if (descriptor >= 0)
     close(descriptor);
-}
-
-int createReplacement(const char *path, int &descriptor) {
-  for (;;) {
-    // Not truncated yet: somebody may be writing it.
-    if (int failure =
-            openRetrying(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666, descriptor))
-      return failure;
-    int failure = 0;
-    struct stat opened, named;
-    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
-      failure = errno == EWOULDBLOCK ? writtenByAnother : errno;
-    else if (fstat(descriptor, &opened) != 0)
-      failure = errno;
-    else if (!S_ISREG(opened.st_mode))
-      failure = notARegularFile;
-    bool same = !failure && lstat(path, &named) == 0 && named.st_ino == opened.st_ino &&
-                named.st_dev == opened.st_dev;
-    if (same) {
-      if (ftruncate(descriptor, 0) == 0)
-        return 0;
-      failure = errno;
-    }
-    close(descriptor);
-    descriptor = -1;
-    // Renamed by its writer between open and lock: it is the finished file now, not ours to
-    // touch. Another round makes a new one.
-    if (failure)
-      return failure;
-  }
 }
 
 int writeAll(int descriptor, const void *data, size_t bytes) {
@@ -165,7 +136,9 @@ const char *errorText(int number, char *buffer, size_t capacity) {
     return "it is not a regular file";
   if (number == writtenByAnother)
     return "another process is writing it";
-  // The two forms of strerror_r: one returns the text, one a number.
+  if (number == temporaryNameTaken)
+    return "its name with `.tmp`, which is written first, is a link or no regular file";
+  // The two variants of strerror_r: one returns the text, one a number.
   auto pick = [&](auto result) -> const char * {
     if constexpr (sizeof(result) == sizeof(char *))
       return reinterpret_cast<const char *>(result);

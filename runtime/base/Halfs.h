@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Floats of 16 bits as numbers in f32, which holds all of them exactly.
+// 16-bit floats (f16, bf16) converted to f32, which represents all of them exactly.
 
 #ifndef MXRT_BASE_HALFS_H
 #define MXRT_BASE_HALFS_H
@@ -23,13 +23,13 @@ inline float f16ToFloat(uint16_t bits) {
 }
 inline float bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
 
-/// To the nearest, ties to even.
+/// Rounds to nearest, ties to even.
 inline uint16_t roundToF16(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value), size = bits & 0x7fffffff;
   uint16_t sign = uint16_t(bits >> 16 & 0x8000);
   if (size > 0x7f800000)
     return uint16_t(sign | 0x7e00);
-  if (size >= 0x477ff000) // half way to what would be the next number
+  if (size >= 0x477ff000) // half way to the number after the largest finite one
     return uint16_t(sign | 0x7c00);
   if (size < 0x38800000) // subnormal: adding 0.5 rounds to multiples of 2^-24
     return uint16_t(sign | (std::bit_cast<uint32_t>(std::bit_cast<float>(size) + 0.5f) & 0x7fff));
@@ -42,7 +42,7 @@ inline uint16_t roundToBf16(float value) {
   return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/// Elements of tensors that C++ has no type for.
+/// Element types of tensors that C++ has no type for.
 struct F16 {
   uint16_t bits;
   float wide() const { return f16ToFloat(bits); }

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// System calls: pages, cgroup memory limits, clocks, futexes, threads, shared libraries.
 
 #include "base/Os.h"
 
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,11 +29,57 @@ size_t pageSize() {
   return size > 0 ? static_cast<size_t>(size) : 4096;
 }
 
-int64_t physicalMemory() {
-  long pages = sysconf(_SC_PHYS_PAGES);
-  return pages > 0 ? static_cast<int64_t>(pages) *
-                         static_cast<int64_t>(pageSize())
-                   : 0;
+/// Reads the start of a small file as text; false if there is none.
+static bool readText(const char *path, char *text, size_t capacity) {
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return false;
+  ssize_t got = read(file, text, capacity - 1);
+  close(file);
+  text[got > 0 ? got : 0] = 0;
+  return got > 0;
+}
+
+/// The number in a file of a control group; -1: "max", or no such file.
+static int64_t groupNumber(const char *folder, const char *name) {
+  char path[PATH_MAX], text[64];
+  if (snprintf(path, sizeof path, "/sys/fs/cgroup%s/%s", folder, name) >= int(sizeof path) ||
+      !readText(path, text, sizeof text) || text[0] < '0' || text[0] > '9')
+    return -1;
+  return strtoll(text, nullptr, 10);
+}
+
+int64_t usableMemory() {
+  int saved = errno; // errno belongs to the host
+  struct sysinfo info;
+  int64_t ram = 0, swap = 0;
+  if (sysinfo(&info) == 0) {
+    ram = static_cast<int64_t>(info.totalram) * info.mem_unit;
+    swap = static_cast<int64_t>(info.totalswap) * info.mem_unit;
+  }
+  // The line of cgroup version 2: 0::/folder. Each parent folder may have a limit too.
+  char groups[4096];
+  char *folder = ram > 0 && readText("/proc/self/cgroup", groups, sizeof groups)
+                     ? strstr(groups, "0::/")
+                     : nullptr;
+  if (folder) {
+    folder += 3;
+    folder[strcspn(folder, "\n")] = 0;
+    for (;;) {
+      int64_t most = groupNumber(folder, "memory.max");
+      if (most > 0 && most < ram)
+        ram = most;
+      int64_t swapped = groupNumber(folder, "memory.swap.max");
+      if (swapped >= 0 && swapped < swap)
+        swap = swapped;
+      char *slash = strrchr(folder, '/');
+      if (!slash || !*folder)
+        break;
+      *slash = 0;
+    }
+  }
+  errno = saved;
+  return ram + swap;
 }
 
 void *mapPages(size_t bytes, size_t align, bool huge) {
@@ -36,7 +87,7 @@ void *mapPages(size_t bytes, size_t align, bool huge) {
   if (bytes == 0 || bytes > SIZE_MAX / 2 || align > SIZE_MAX / 4)
     return nullptr;
   bytes = (bytes + page - 1) & ~(page - 1);
-  // Map enough to find an aligned start inside, then give the ends back.
+  // Map enough to contain an aligned start, then unmap both ends.
   size_t extra = align > page ? align - page : 0;
   void *raw = mmap(nullptr, bytes + extra, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -79,7 +130,7 @@ void sleepNs(int64_t nanoseconds) {
 static long futexCall(const std::atomic<uint32_t> &word, int operation,
                       uint32_t value, const timespec *timeout) {
   static_assert(sizeof(std::atomic<uint32_t>) == 4, "futexes are 32 bits");
-  // errno belongs to the host: a wait that ends early must not disturb it.
+  // errno belongs to the host: a wait that ends early must not change it.
   int saved = errno;
   long result = syscall(SYS_futex, &word, operation | FUTEX_PRIVATE_FLAG, value,
                         timeout, nullptr, 0);
@@ -159,7 +210,7 @@ int processorCount() {
 bool requestState(int component) {
 #if defined(__x86_64__) && defined(SYS_arch_prctl)
   constexpr int requestPermission = 0x1023; // ARCH_REQ_XCOMP_PERM, Linux 5.16
-  int saved = errno;                        // it belongs to the host
+  int saved = errno;                        // errno belongs to the host
   long failed = syscall(SYS_arch_prctl, requestPermission, component);
   errno = saved;
   return failed == 0;

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Chunks of a parallel_for: grain size, distribution over seats, and work stealing.
 
 #include "base/ParallelRegion.h"
 #include "base/CheckedMath.h"
+#include "base/Context.h"
 
+#include <cstring>
 #include <new>
 
 namespace mxrt {
 
-// Chunk numbers fit in 32 bits with room for arithmetic.
+// Chunk numbers fit in 32 bits with headroom for arithmetic.
 constexpr int64_t mostChunks = 1 << 30;
-// Chunks when the caller leaves the choice: enough to balance 16 threads,
-// few enough that a partial result per chunk is cheap.
+// Number of chunks when the runtime chooses: enough to balance 16 threads, few enough that a
+// partial result per chunk is cheap.
 constexpr int64_t defaultChunks = 64;
 
 int64_t effectiveGrain(int64_t count, int64_t grain) {
@@ -18,8 +22,8 @@ int64_t effectiveGrain(int64_t count, int64_t grain) {
     grain = ceilDiv(count, defaultChunks);
   if (grain < 1)
     grain = 1;
-  // Too many chunks: make them longer by a whole factor, so that borders that
-  // were multiples of the grain still are.
+  // Too many chunks: enlarge them by an integer factor, so that boundaries stay multiples of the
+  // grain.
   int64_t chunks = ceilDiv(count, grain);
   if (chunks > mostChunks && !checkedMul(grain, ceilDiv(chunks, mostChunks),
                                          grain))
@@ -83,7 +87,7 @@ bool Region::popOwn(int seat, uint32_t &chunk) {
   return false;
 }
 
-/// Moves the back half of some other seat's chunks to this (empty) seat.
+/// Work stealing: moves the back half of another seat's chunks to this (empty) seat.
 bool Region::steal(int seat) {
   for (int step = 1; step < seats; ++step) {
     std::atomic<uint64_t> &victim = seatAt((seat + step) % seats).range;
@@ -104,14 +108,21 @@ bool Region::steal(int seat) {
   return false;
 }
 
-void Region::work(int seat, const mxrt_thread_budget *leaveIfOverdrawn) {
-  mxrt_context inner = *context;
+/// Compiled code has only the first part of a context for its kernels.
+static void copyForChunks(const mxrt_context *context, mxrt_context &inner) {
+  memcpy(&inner, context, contextBaseBytes);
   inner.nested = 1;
-  inner.holds_thread = 1;
+  inner.holds_thread &= MXRT_CONTEXT_HOLDS_THREAD;
+}
+
+void Region::work(int seat, const mxrt_thread_budget *leaveIfOverdrawn) {
+  mxrt_context inner;
+  copyForChunks(context, inner);
+  inner.holds_thread = MXRT_CONTEXT_HOLDS_THREAD;
   uint32_t chunk;
   for (;;) {
-    // What is left in this seat stays there for others to steal; the caller
-    // looks again after all helpers are gone.
+    // The remaining chunks of this seat stay available for stealing; the caller rechecks after
+    // all helpers have left.
     if (leaveIfOverdrawn && leaveIfOverdrawn->overdrawn())
       return;
     if (popOwn(seat, chunk))
@@ -122,8 +133,8 @@ void Region::work(int seat, const mxrt_thread_budget *leaveIfOverdrawn) {
 }
 
 mxrt_status Region::runInline() {
-  mxrt_context inner = *context;
-  inner.nested = 1;
+  mxrt_context inner;
+  copyForChunks(context, inner);
   for (uint32_t chunk = 0; chunk < chunks; ++chunk)
     if (mxrt_status failure = callChunk(chunk, &inner))
       return failure;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One running parallel_for. It lives on the stack of its caller; the team's
-// list and the helpers inside point to it only until the caller has closed it
-// and all helpers have left.
+// One running parallel_for (fork-join with work stealing). It lives on the stack of its caller;
+// the team's list and the helpers inside point to it only until the caller has closed it and
+// all helpers have left.
 
 #ifndef MXRT_BASE_PARALLELREGION_H
 #define MXRT_BASE_PARALLELREGION_H
@@ -13,11 +13,11 @@
 
 namespace mxrt {
 
-/// Most threads in one parallel_for, the caller's included.
+/// Maximum number of threads in one parallel_for, including the caller's.
 constexpr int maxSeats = 64;
 
-/// The chunks a participant has before it: [low, high) in one word, so that a
-/// thief can take from the back while the owner takes from the front.
+/// The remaining chunks of a participant: [low, high) in one word, so that a thief can steal
+/// from the back while the owner takes from the front.
 struct alignas(64) Seat {
   std::atomic<uint64_t> range;
 };
@@ -39,17 +39,17 @@ public:
   Region(const Region &) = delete;
   Region &operator=(const Region &) = delete;
 
-  /// Deals the chunks to `count` seats in contiguous blocks. Before posting.
+  /// Distributes the chunks over `count` seats in contiguous blocks. Call before posting.
   void dealSeats(int count);
 
-  /// Runs chunks until none is left that this participant can reach. A helper
-  /// passes the budget and leaves early when it is overdrawn.
+  /// Runs chunks until this participant can reach no more. A helper passes the budget and leaves
+  /// early when it is overdrawn.
   void work(int seat, const mxrt_thread_budget *leaveIfOverdrawn);
 
-  /// All chunks in order on this thread, up to the first error.
+  /// Runs all chunks in order on this thread, up to the first error.
   mxrt_status runInline();
 
-  /// The error of the lowest failing chunk. After all work is done.
+  /// The error of the lowest failing chunk. Call after all work is complete.
   mxrt_status takeError() { return firstError; }
 
   uint32_t chunkCount() const { return chunks; }
@@ -60,7 +60,7 @@ public:
   int seats = 1;
   int takenSeats = 1; // the caller has seat 0
 
-  /// Helpers inside. The caller may go when it is 0 and the region is closed.
+  /// Number of helpers inside. The caller may return when it is 0 and the region is closed.
   std::atomic<uint32_t> active{0};
 
 private:
@@ -81,15 +81,16 @@ private:
   Mutex errorMutex;
   mxrt_status firstError = nullptr;
 
-  // Raw storage: clearing 64 cache lines would cost more than a small loop.
+  // Raw storage: initialising 64 cache lines would cost more than a small loop.
   alignas(64) unsigned char seatStorage[maxSeats * sizeof(Seat)];
   Seat &seatAt(int i) { return reinterpret_cast<Seat *>(seatStorage)[i]; }
 };
 
-/// How long who waits spins: for as long as it worked, within limits, so that
-/// waiting at most doubles the time of the processor. No longer than the least
-/// time while others use more threads than are meant for them: a helper that
-/// waits is not counted, a caller is. `free` are those that nobody uses.
+/// Spin time of a waiting thread: the duration of its last work, clamped, so that waiting at
+/// most doubles the processor time. It is the minimum while the thread budget, including this
+/// thread, is overdrawn: then other threads need the processors. A waiting helper is not
+/// counted in the budget, a waiting caller is. `free` is the number of unused threads of the
+/// budget.
 constexpr int64_t leastSpinNs = 20000;
 constexpr int64_t mostSpinNs = 500000;
 inline int64_t spinNs(int64_t workedNs, int32_t free, bool isCounted) {
@@ -98,7 +99,7 @@ inline int64_t spinNs(int64_t workedNs, int32_t free, bool isCounted) {
   return workedNs < mostSpinNs ? workedNs : mostSpinNs;
 }
 
-/// The chunk size actually used for (count, grain); a function of these only.
+/// The chunk size used for (count, grain); a function of these only.
 int64_t effectiveGrain(int64_t count, int64_t grain);
 
 } // namespace mxrt

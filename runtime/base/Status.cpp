@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One object per error: a fixed head and a text area that holds the message
-// and the file names. The area has slack, so that adding the place of notice
-// usually needs no memory. Part of mxrt_core: no C++ runtime.
+// Error objects. Each error is one object: a fixed header and a text area that holds the message
+// and the file names. The area has slack, so that adding the location of notice usually needs no
+// memory. Part of mxrt_core: no C++ runtime.
 
 #include "base/Status.h"
 #include "base/StatusReserve.h"
@@ -21,12 +21,12 @@ struct mxrt_status_object {
   std::atomic<uint32_t> refs;
   Home home;
   mxrt_code code;
-  mxrt_allocator allocator; // a copy: an error may outlive its runtime; of its
-                            // reserve it holds a reference
+  mxrt_allocator allocator; // a copy: an error may outlive its runtime; it holds
+                            // a reference to its reserve
   const char *message; // points into text, or to static text of a constant
   mxrt_place issued;   // files point into text
   mxrt_place noticed;
-  uint32_t capacity; // bytes of text that follow this head
+  uint32_t capacity; // bytes of text that follow this header
   uint32_t used;
 
   char *text() { return reinterpret_cast<char *>(this + 1); }
@@ -47,8 +47,7 @@ constinit mxrt_status_object constants[] = {
 #include "mxrt/codes.def"
 };
 
-/// Appends `length` bytes and a terminator; as much as fits if `cut`, else all
-/// or nothing.
+/// Appends `length` bytes and a terminator; as much as fits if `cut`, else all or nothing.
 char *append(mxrt_status_object *object, const char *bytes, size_t length,
              bool cut) {
   size_t room = object->capacity - object->used;
@@ -71,8 +70,8 @@ mxrt_status_object *initialise(void *memory, size_t textBytes, Home home,
   return object;
 }
 
-/// An empty error with room for `textBytes`: from the heap, else from the
-/// reserve (with less room), else nullptr.
+/// An empty error with capacity for `textBytes`: from the heap, else from the reserve (with less
+/// capacity), else nullptr.
 mxrt_status_object *obtain(const mxrt_allocator *alloc, mxrt_code code,
                            size_t textBytes) {
   size_t bytes = sizeof(mxrt_status_object) + textBytes;
@@ -80,7 +79,7 @@ mxrt_status_object *obtain(const mxrt_allocator *alloc, mxrt_code code,
   if (memory) {
     auto *object = initialise(memory, textBytes, Home::Heap, code);
     object->allocator = *alloc;
-    // A change of a shared error copies it, and that may need the reserve.
+    // Changing a shared error copies it, which may need the reserve.
     retainReserve(alloc->reserve);
     return object;
   }
@@ -101,8 +100,8 @@ size_t fileLength(const mxrt_place &place) {
   return place.file ? strlen(place.file) : 0;
 }
 
-/// Sets one of the two places, copying the file name if there is room; without
-/// room line and column still are kept.
+/// Sets one of the two source locations, copying the file name if there is room; without room,
+/// line and column are still kept.
 void setPlace(mxrt_status_object *object, mxrt_place mxrt_status_object::*slot,
               const mxrt_place &place) {
   mxrt_place &other = slot == &mxrt_status_object::issued ? object->noticed
@@ -115,10 +114,10 @@ void setPlace(mxrt_status_object *object, mxrt_place mxrt_status_object::*slot,
   object->*slot = kept;
 }
 
-/// A copy of `from` with `extra` bytes of room beyond its own text.
+/// A copy of `from` with `extra` bytes of capacity beyond its own text.
 mxrt_status_object *copyOf(const mxrt_status_object *from, size_t extra) {
   if (from->home == Home::Constant)
-    return nullptr; // knows no allocator
+    return nullptr; // has no allocator
   size_t length = strlen(from->message);
   auto *object = obtain(&from->allocator, from->code,
                         length + 1 + fileLength(from->issued) + 1 +
@@ -131,9 +130,9 @@ mxrt_status_object *copyOf(const mxrt_status_object *from, size_t extra) {
   return object;
 }
 
-/// An error that the caller may change, with `extra` bytes of room: `status`
-/// itself if nobody shares it and it has the room, else a copy that replaces
-/// it. nullptr if there is no memory for that (then `status` is as before).
+/// An error that the caller may change, with `extra` bytes of capacity: `status` itself if it is
+/// not shared and has the capacity, else a copy that replaces it. nullptr if there is no memory
+/// for the copy (then `status` is unchanged).
 mxrt_status_object *changeable(mxrt_status status, size_t extra) {
   bool alone = status->home != Home::Constant &&
                status->refs.load(std::memory_order_acquire) == 1;
@@ -173,7 +172,7 @@ mxrt_status mxrt_status_text(const mxrt_allocator *allocator, mxrt_code code,
   auto *object = obtain(allocator, code, length + 1 + files + slack);
   if (!object)
     return mxrt_status_constant(code);
-  // The place first: if room is short, the end of the message goes.
+  // Store the location first: if room is short, the end of the message is cut.
   if (place)
     setPlace(object, &mxrt_status_object::issued, *place);
   object->message = append(object, message, length, true);
@@ -319,7 +318,7 @@ size_t mxrt_status_format(mxrt_status status, char *buffer, size_t capacity) {
     while (notes) {
       const char *line = notes + 1;
       notes = strchr(line, '\n');
-      // A line may say itself what it is.
+      // A line may carry its own label.
       bool labelled = strncmp(line, "note: ", 6) == 0 ||
                       strncmp(line, "help: ", 6) == 0;
       put("\n = note: ", labelled ? 4 : 10);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// C++ face of mxrt_status: move-only owners that cannot be ignored by
-// accident. Header only, no exceptions, no C++ runtime needed.
+// C++ wrapper of mxrt_status: move-only owners that cannot be ignored by accident. Header only,
+// no exceptions, no C++ runtime needed.
 //
 //   Status work(Allocator &alloc) {
 //     Buffer *buffer = MXRT_TRY(makeBuffer(...));     // Result<Buffer *>
@@ -9,7 +9,7 @@
 //     return success();
 //   }
 //
-// At the C border: `return work(...).release();`
+// At the C ABI boundary: `return work(...).release();`
 
 #ifndef MXRT_BASE_STATUS_H
 #define MXRT_BASE_STATUS_H
@@ -22,12 +22,12 @@
 
 namespace mxrt {
 
-/// Owns one reference to an error, or is success. Destroying an error drops
-/// it silently: [[nodiscard]] is what keeps callers honest.
+/// Owns one reference to an error, or is success. Destroying an error drops it silently:
+/// [[nodiscard]] makes callers check.
 class [[nodiscard]] Status {
 public:
   Status() = default;
-  /// Takes over the caller's reference.
+  /// Takes ownership of the caller's reference.
   explicit Status(mxrt_status adopted) : raw(adopted) {}
   Status(Status &&other) noexcept : raw(other.release()) {}
   Status &operator=(Status &&other) noexcept {
@@ -50,7 +50,7 @@ public:
 
   /// A second owner of the same error.
   Status share() const { return Status(mxrt_status_retain(raw)); }
-  /// Gives the reference to the caller; this becomes success.
+  /// Passes the reference to the caller; this becomes success.
   mxrt_status release() { return std::exchange(raw, nullptr); }
   mxrt_status get() const { return raw; }
 
@@ -87,9 +87,9 @@ Status error(const mxrt_allocator *alloc, mxrt_code code, mxrt_place place,
   }
 }
 
-/// Out of memory for an object of the runtime itself (tensors say shape and
-/// bytes instead). With the allocator that failed the error can still carry
-/// a place (its reserve serves); without, it is the constant one.
+/// Out of memory for an object of the runtime itself (tensors report shape and bytes instead).
+/// With the allocator that failed, the error can still carry a source location (its reserve
+/// provides the memory); without, it is the constant error.
 inline Status outOfMemory(const mxrt_allocator *alloc = nullptr,
                           mxrt_place place = noPlace) {
   if (!alloc)
@@ -124,7 +124,7 @@ public:
 
   bool ok() const { return hasValue; }
   bool failed() const { return !hasValue; }
-  /// Only if ok().
+  /// Requires ok().
   T &operator*() { return storage; }
   T *operator->() { return &storage; }
   T take() { return std::move(storage); }
@@ -141,7 +141,7 @@ private:
 
 } // namespace mxrt
 
-/// Leaves the function with the error of a Status expression.
+/// Returns from the function with the error of a Status expression.
 #define MXRT_CHECK(expression)                                                 \
   do {                                                                         \
     ::mxrt::Status mxrtStatus_ = (expression);                                 \
@@ -149,8 +149,8 @@ private:
       return mxrtStatus_;                                                      \
   } while (false)
 
-/// The value of a Result expression, or leaves the function with its error.
-/// (A GNU statement expression; clang and gcc have it.)
+/// The value of a Result expression, or returns from the function with its error. (A GNU
+/// statement expression, which clang and gcc support.)
 #define MXRT_TRY(expression)                                                   \
   __extension__({                                                              \
     auto mxrtResult_ = (expression);                                           \

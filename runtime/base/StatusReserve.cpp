@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Slots of preallocated memory for errors, allocated lock-free from a bit mask.
 
 #include "base/StatusReserve.h"
 #include "base/Allocator.h"
@@ -10,7 +12,7 @@ struct mxrt_status_reserve {
 
   mxrt_allocator alloc;
   std::atomic<uint32_t> refs{1}; // the creator and every error
-  std::atomic<uint32_t> taken{0}; // one bit a slot
+  std::atomic<uint32_t> taken{0}; // one bit per slot
   alignas(std::max_align_t) char slots[mxrt::reserveSlots]
                                       [mxrt::reserveSlotBytes];
 };

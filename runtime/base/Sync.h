@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Locks and events on futexes. They need no C++ runtime, no destructor call
-// and no memory; sanitizers see them as the atomics they are.
+// Mutex and condition variable on futexes. They need no C++ runtime, no destructor call and no
+// memory; sanitizers see them as plain atomics.
 
 #ifndef MXRT_BASE_SYNC_H
 #define MXRT_BASE_SYNC_H
@@ -10,8 +10,8 @@
 
 namespace mxrt {
 
-/// A small mutex (4 bytes). Not recursive. Spins a little before it sleeps:
-/// the runtime's critical sections are tens of nanoseconds long.
+/// A small mutex (4 bytes). Not recursive. Spins briefly before it sleeps: the runtime's
+/// critical sections are tens of nanoseconds long.
 class Mutex {
 public:
   Mutex() = default;
@@ -39,12 +39,12 @@ private:
       if (word.load(std::memory_order_relaxed) == 0 && tryLock())
         return;
     }
-    // From here on the word says "somebody sleeps", at worst in vain.
+    // From here on the word says that a thread sleeps; at worst this causes a needless wake.
     while (word.exchange(2, std::memory_order_acquire) != 0)
       os::futexWait(word, 2);
   }
 
-  // 0 free, 1 held, 2 held and somebody may sleep.
+  // 0 free, 1 held, 2 held and a thread may sleep.
   std::atomic<uint32_t> word{0};
 };
 
@@ -59,16 +59,16 @@ private:
   Mutex &mutex;
 };
 
-/// A condition for use with Mutex: read the ticket under the mutex, unlock,
-/// wait on the ticket, lock again. Wakes may be spurious.
+/// A condition variable for use with Mutex: read the ticket under the mutex, unlock, wait on the
+/// ticket, lock again. Wake-ups may be spurious.
 class Condition {
 public:
   uint32_t ticket() const { return sequence.load(std::memory_order_acquire); }
-  /// False when the time was up.
+  /// False on timeout.
   bool wait(uint32_t seen, int64_t timeoutNs = -1) {
     return os::futexWait(sequence, seen, timeoutNs);
   }
-  /// Unlocks, waits for a wake after this moment, locks.
+  /// Unlocks, waits for a wake after this moment, locks again.
   bool wait(Mutex &mutex, int64_t timeoutNs = -1) {
     uint32_t seen = ticket();
     mutex.unlock();

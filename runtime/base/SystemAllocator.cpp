@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The system allocator: aligned allocation from libc, and mapped huge pages for large blocks.
 
 #include "base/Allocator.h"
 #include "base/Os.h"
@@ -8,8 +10,8 @@
 namespace mxrt {
 namespace {
 
-// Blocks from here on are mapped at a large-page border: matrices of this size
-// run a few percent faster with large pages.
+// Blocks of this size and larger are mapped at a huge-page boundary: matrices of this size run a
+// few percent faster with huge pages.
 constexpr size_t mapFrom = 4u << 20;
 constexpr size_t largePage = 2u << 20;
 

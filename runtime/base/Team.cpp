@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Helper threads and the entry mxrt_parallel_for. Helpers spin for a short
-// time after work, then sleep on a futex, so that back-to-back loops of a few
-// microseconds do not pay for a system call each. Who worked for longer spins
-// for longer, as long as nobody else asks for its processor: waking up a thread
-// whose processor was halted takes long on a virtual machine, which loops of a
-// millisecond feel.
+// Helper threads and the entry mxrt_parallel_for (fork-join thread pool). Helpers spin for a
+// short time after work, then sleep on a futex, so that back-to-back loops of a few microseconds
+// do not pay for a system call each. Spin time scales with the last work time, as long as no
+// other thread needs the processor: waking a thread whose processor was halted takes long on a
+// virtual machine, which matters for loops of a millisecond.
 
 #include "base/Allocator.h"
 #include "base/CheckedMath.h"
+#include "base/Context.h"
 #include "base/ParallelRegion.h"
 
 #include <cstdio>
+#include <cstring>
 
 using namespace mxrt;
 
@@ -28,20 +29,20 @@ struct mxrt_team {
   Region *regions = nullptr;
   Vec<os::Thread> threads; // fixed size: helpers keep pointers into it
   int started = 0;
-  bool refused = false; // the system gave no more threads
+  bool refused = false; // the system refused more threads
 
-  /// Counts posted regions (and the stop); idle helpers sleep on it.
+  /// Number of posted regions (and the stop); idle helpers sleep on it.
   alignas(64) std::atomic<uint32_t> posted{0};
   std::atomic<uint32_t> sleepers{0};
   std::atomic<bool> stop{false};
-  /// Counts regions whose last helper left; callers sleep on it.
+  /// Number of regions whose last helper left; callers sleep on it.
   alignas(64) std::atomic<uint32_t> finished{0};
   std::atomic<uint32_t> waiters{0};
 };
 
 namespace {
 
-/// Spins until done() or the time is up.
+/// Spins until done() or timeout.
 template <typename Done>
 bool spinAfter(const mxrt_team *team, int64_t workedNs, bool isCounted,
                Done done) {
@@ -60,7 +61,7 @@ bool spinAfter(const mxrt_team *team, int64_t workedNs, bool isCounted,
     int64_t spun = now - begin;
     if (spun >= spinNs(workedNs, team->budget->free(), isCounted))
       return false;
-    // Whoever is waited for may be waiting for this very processor.
+    // The awaited thread may need this processor.
     if (spun >= leastSpinNs)
       os::yieldThread();
   }
@@ -80,7 +81,7 @@ Region *joinAny(mxrt_team *team, int &seat) {
 
 void leave(mxrt_team *team, Region *region) {
   mxrt_thread_budget_give(team->budget, 1);
-  // After this the region may be gone: only the team is touched.
+  // After this the region may be destroyed: only the team is accessed.
   if (region->active.fetch_sub(1) != 1)
     return;
   team->finished.fetch_add(1);
@@ -114,7 +115,7 @@ void helperMain(void *argument) {
   }
 }
 
-/// Puts the region where helpers find it. Returns how many helpers exist.
+/// Makes the region visible to helpers. Returns the number of existing helpers.
 int post(mxrt_team *team, Region &region, int wanted) {
   Lock lock(team->mutex);
   while (team->started < wanted && !team->refused) {
@@ -124,7 +125,7 @@ int post(mxrt_team *team, Region &region, int wanted) {
     if (os::startThread(thread, helperMain, team, name))
       ++team->started;
     else
-      team->refused = true; // fewer helpers: slower, never wrong
+      team->refused = true; // fewer helpers: slower, still correct
   }
   if (team->started == 0)
     return 0;
@@ -135,7 +136,7 @@ int post(mxrt_team *team, Region &region, int wanted) {
   return team->started;
 }
 
-/// Takes the region off the list; returns the seats nobody took.
+/// Removes the region from the list; returns the number of seats not taken.
 int close(mxrt_team *team, Region &region) {
   Lock lock(team->mutex);
   if (region.previous)
@@ -163,8 +164,7 @@ void waitForHelpers(mxrt_team *team, Region &region, int64_t workedNs) {
   team->waiters.fetch_sub(1);
 }
 
-/// Runs the region with up to `helpers` helpers, for which the budget has been
-/// charged.
+/// Runs the region with up to `helpers` helpers, which are already charged to the budget.
 mxrt_status runShared(mxrt_team *team, Region &region, int helpers) {
   region.dealSeats(helpers + 1);
   if (post(team, region, helpers) == 0) {
@@ -180,7 +180,7 @@ mxrt_status runShared(mxrt_team *team, Region &region, int helpers) {
   region.work(0, nullptr);
   mxrt_thread_budget_give(team->budget, close(team, region));
   waitForHelpers(team, region, os::monotonicNs() - begin);
-  // A helper that had to leave may have left chunks in its seat.
+  // A helper that left early may have left chunks in its seat.
   region.work(0, nullptr);
   return region.takeError();
 }
@@ -190,8 +190,14 @@ mxrt_status runShared(mxrt_team *team, Region &region, int helpers) {
 extern "C" {
 
 void mxrt_context_init(mxrt_context *context) {
-  *context = mxrt_context{};
+  memset(context, 0, contextBaseBytes); // a caller built for ABI 2.0 has no more fields
   context->allocator = mxrt_system_allocator();
+}
+
+mxrt_status mxrt_ready(const mxrt_context *context, int64_t output) {
+  if (!(context->holds_thread & MXRT_CONTEXT_READY) || !context->ready)
+    return nullptr;
+  return context->ready(context->ready_user, output);
 }
 
 mxrt_status mxrt_poll(const mxrt_context *context) {
@@ -222,7 +228,7 @@ mxrt_status mxrt_parallel_for(const mxrt_context *context, int64_t count,
       team->threads.empty())
     return region.runInline();
 
-  bool charge = !context->holds_thread;
+  bool charge = !(context->holds_thread & MXRT_CONTEXT_HOLDS_THREAD);
   if (charge)
     mxrt_thread_budget_enter(team->budget);
   uint32_t wanted = region.chunkCount() - 1;
@@ -251,8 +257,7 @@ mxrt_status mxrt_team_create(const mxrt_allocator *allocator,
     mxrt_team_destroy(team);
     return outOfMemory(allocator).release();
   }
-  // Spinning on a machine with fewer processors than threads only takes time
-  // away from the one who works.
+  // With fewer processors than threads, spinning only takes time from the working thread.
   team->spins = budget->total <= os::processorCount();
   *out = team;
   return nullptr;

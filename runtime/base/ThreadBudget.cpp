@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The thread budget: an atomic counter of threads that may compute at the same time.
 
 #include "base/ThreadBudget.h"
 #include "base/Allocator.h"

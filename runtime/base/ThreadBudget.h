@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The thread budget, which keeps engine workers and parallel_for from oversubscribing the
+// processors.
 
 #ifndef MXRT_BASE_THREADBUDGET_H
 #define MXRT_BASE_THREADBUDGET_H
@@ -7,9 +10,8 @@
 
 #include <atomic>
 
-/// See mxrt/parallel.h. `available` may go below zero while engine workers
-/// have entered and helpers have not yet left; helpers look at overdrawn()
-/// between chunks.
+/// See mxrt/parallel.h. `available` may drop below zero while engine workers have entered and
+/// helpers have not yet left; helpers check overdrawn() between chunks.
 struct mxrt_thread_budget {
   mxrt_thread_budget(const mxrt_allocator &alloc, int32_t total)
       : alloc(alloc), total(total), available(total) {}

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Formatting and parsing of byte counts, and settings from the environment.
 
 #include "base/Units.h"
 #include "base/CheckedMath.h"
@@ -15,7 +17,7 @@ BytesText formatBytes(int64_t bytes) {
              static_cast<long long>(bytes));
     return result;
   }
-  // Tenths by integers: the decimal point must not follow the host's locale.
+  // Tenths by integer arithmetic: the decimal point must not follow the host's locale.
   int unit = 0;
   int64_t scale = 1024;
   while (unit < 5 && bytes / scale >= 1024) {
@@ -36,7 +38,7 @@ static char lower(char c) {
 
 static bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// The factor of a unit's name, or 0.
+/// The factor of a unit name, or 0.
 static int64_t unitFactor(const char *name) {
   int power = 0;
   switch (lower(*name)) {
@@ -82,7 +84,7 @@ bool parseBytes(const char *text, int64_t &bytes) {
   for (; isDigit(*text); ++text)
     if (!checkedMul(whole, 10, whole) || !checkedAdd(whole, *text - '0', whole))
       return false;
-  // Up to nine decimals of a fraction; more would not change a byte count.
+  // At most nine decimals of a fraction; more would not change a byte count.
   int64_t fraction = 0, fractionScale = 1;
   if (*text == '.') {
     ++text;
@@ -102,7 +104,7 @@ bool parseBytes(const char *text, int64_t &bytes) {
   int64_t total;
   if (!checkedMul(whole, factor, total))
     return false;
-  // factor <= 2^40 and fraction < 10^9: split to stay inside 63 bits.
+  // factor <= 2^40 and fraction < 10^9: split to stay within 63 bits.
   int64_t part = factor / fractionScale * fraction +
                  factor % fractionScale * fraction / fractionScale;
   if (!checkedAdd(total, part, total) || total <= 0)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Image augmentation: crop, zoom, flip, colour jitter, normalise, resize.
 
 #include "data/Augment.h"
 #include "io/Resample.h"
@@ -11,14 +13,14 @@ namespace mxrt::data {
 
 namespace {
 
-/// Random numbers that one change of one picture may use: two blocks.
+/// Random samples that one augmentation of one image may use: two Philox blocks.
 constexpr int64_t drawsOfChange = 8, blocksOfItem = maxChanges * drawsOfChange / 4;
 
 io::ImageSize planeOf(const PictureSize &size) { return {size.width, size.height}; }
 
 void crop(const PictureChange &change, const float *draws, const PictureSize &size,
           const float *from, float *to) {
-  // The place of the new picture in the old one, which has `pad` zeros on each side.
+  // Position of the crop in the source image, which has `pad` zeros on each side.
   int64_t freeY = size.height + 2 * change.pad - change.height;
   int64_t freeX = size.width + 2 * change.pad - change.width;
   int64_t top = freeY / 2, left = freeX / 2;
@@ -40,8 +42,8 @@ void crop(const PictureChange &change, const float *draws, const PictureSize &si
     }
 }
 
-/// A part with a share of the area from `smallest` to 1 and sides of 3:4 to 4:3 of those of the
-/// picture; what would be larger than the picture is cut to it.
+/// Random resized crop: a region with an area fraction from `smallest` to 1 and an aspect ratio of
+/// 3:4 to 4:3 relative to the image, clipped to the image.
 Status zoom(const mxrt_allocator *alloc, const PictureChange &change, const float *draws,
             const PictureSize &size, const float *from, float *to) {
   double smallest = double(change.values[0]);
@@ -75,7 +77,7 @@ void colour(const PictureChange &change, const float *draws, const PictureSize &
     factors[i] = 1 + (2 * draws[i] - 1) * change.values[i];
   int64_t plane = size.height * size.width, all = size.elements();
   bool coloured = size.channels == 3;
-  // As bright as the eye sees red, green and blue.
+  // Luma weights of red, green and blue (BT.601).
   auto grey = [&](int64_t i) {
     return coloured ? 0.299f * from[i] + 0.587f * from[plane + i] + 0.114f * from[2 * plane + i]
                     : from[i];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// set.resize, crop, zoom, flip, colour and normalise: data sets whose pictures
-// are changed when a batch is made.
+// set.resize, crop, zoom, flip, colour and normalise: data sets whose images are augmented when a
+// batch is gathered.
 
 #include "data/Dataset.h"
 #include "data/Numbers.h"
@@ -37,7 +37,7 @@ Status sizeOf(void *context, const Invocation &call, const char *what, PictureCh
   return success();
 }
 
-/// A number from low to high of argument `i`.
+/// Argument `i`, a number in [low, high].
 Status shareOf(void *context, const Invocation &call, size_t i, const char *what, double low,
                double high, float &out) {
   out = call.args[i].f;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// save(path, net, opt, first=epoch + 1) and restore(path, mut net, ...): every
-// number and tensor of a value under the path that leads to it, in a file of
-// safetensors. Functions and handles have no place in a file and are left out.
+// Checkpoints: save(path, net, opt, first=epoch + 1) and restore(path, mut net, ...). Every number
+// and tensor of a value is stored under its access path in a safetensors file. Functions and
+// handles cannot be stored and are skipped.
 
 #include "data/DataHost.h"
 #include "data/Numbers.h"
@@ -26,12 +26,12 @@ using host::Value;
 
 namespace {
 
-/// Values nest at most this deep, as when they are shown.
+/// Maximum nesting depth of values, the same as for printing.
 constexpr unsigned maxNesting = 200;
-/// So many differences are listed; of others the number is said.
+/// Maximum number of differences that are listed. Of the others only the count is reported.
 constexpr size_t maxListed = 40;
 
-/// What a leaf of a value is in a file.
+/// Type and shape of a leaf of a value in a file.
 struct Leaf {
   mxrt_dtype type = MXRT_F32;
   int32_t rank = 0;
@@ -52,7 +52,7 @@ bool isLeaf(const Value &value, Leaf &leaf, int64_t &length) {
   case Kind::F64:
     leaf.type = MXRT_F64;
     return true;
-  case Kind::Str: // its bytes
+  case Kind::Str: // as its bytes
     length = static_cast<int64_t>(value.str()->size);
     leaf = {MXRT_U8, 1, &length};
     return true;
@@ -73,7 +73,7 @@ ShapeText leafText(const ShapeRef &shape) {
   return text;
 }
 
-/// Goes through the leaves of a value with their paths.
+/// Visits the leaves of a value with their paths.
 class Walker {
 public:
   Walker(DataHost &host, Invocation &call)
@@ -99,14 +99,14 @@ public:
       size_t before = path.size();
       MXRT_CHECK(step(value, i));
       MXRT_CHECK(walk(value.aggregate()->items()[i], nesting + 1, visit));
-      if (!path.resize(before)) // there is room: it was longer
+      if (!path.resize(before)) // never fails: it only shrinks
         return outOfMemory(alloc);
     }
     return success();
   }
 
   std::string_view here() const { return {path.data(), path.size()}; }
-  /// `.name` of a field, `.3` of a part without a name.
+  /// `.name` of a field, `.3` of an unnamed part.
   Status step(const Value &value, uint32_t i) {
     char number[16];
     std::string_view name(number, size_t(std::snprintf(number, sizeof number, "%u", i)));
@@ -124,7 +124,7 @@ public:
 
 // -- save ---------------------------------------------------------------------
 
-/// What is to be written, with what it needs to stay alive.
+/// Entries to write, with the objects that must stay alive.
 struct Collected {
   explicit Collected(const mxrt_allocator *alloc)
       : entries(alloc), names(alloc), numbers(alloc), tensors(alloc) {}
@@ -165,7 +165,7 @@ Status collect(Walker &walker, Collected &out, const Value &value, const Leaf &l
   if (mxrt_tensor *tensor = tensorOf(value)) {
     MXRT_CHECK(collectTensor(walker, out, tensor, entry));
   } else {
-    // Numbers lie in the value itself; a string's size stands in for its shape.
+    // Numbers are stored in the value itself. The size of a string serves as its shape.
     Box<Value> copy = MXRT_TRY(makeBox<Value>(walker.alloc, value));
     entry.data = &copy->i;
     if (value.kind == Kind::Str) {
@@ -193,7 +193,7 @@ Status save(void *context, Invocation &call) {
       return collect(walker, collected, value, leaf);
     }));
   }
-  // Two values under one name would be one of them after restoring.
+  // Two values under one name could not be restored separately.
   std::sort(collected.entries.begin(), collected.entries.end(),
             [](const io::SafeEntry &a, const io::SafeEntry &b) { return a.name < b.name; });
   for (size_t i = 1; i < collected.entries.size(); ++i)
@@ -240,7 +240,7 @@ Status compare(Walker &walker, io::SafetensorsIndex &index, Differences &found, 
   return found.add(name, "`%.*s` is %s in the file, %s in the program", have.text, want.text);
 }
 
-/// Names of the file below `root` that nobody asked for.
+/// Names of the file below `root` that no value requested.
 Status addExtras(io::SafetensorsIndex &index, std::string_view root, Differences &found) {
   for (size_t i = 0; i < index.tensors.size(); ++i) {
     std::string_view name = index.tensors[i].name;
@@ -256,7 +256,7 @@ Status addExtras(io::SafetensorsIndex &index, std::string_view root, Differences
   return success();
 }
 
-/// Compiled code relies on a bool being 0 or 1.
+/// Compiled code requires that a bool is 0 or 1.
 Status checkBools(io::SafetensorsIndex &index, const io::SafeTensor &tensor, const void *data) {
   for (int64_t i = 0; tensor.type == MXRT_BOOL && i < tensor.bytes; ++i)
     if (static_cast<const unsigned char *>(data)[i] > 1)
@@ -265,7 +265,7 @@ Status checkBools(io::SafetensorsIndex &index, const io::SafeTensor &tensor, con
   return success();
 }
 
-/// A value like `old` with what the file holds.
+/// A value of the structure of `old` with the contents of the file.
 Status rebuild(Walker &walker, io::SafetensorsIndex &index, const Value &old, Value &out) {
   host::Heap &heap = walker.call.vm.heap();
   Leaf leaf;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Registration of the data natives in a VM, and tracking of short batches.
 
 #include "data/DataHost.h"
 #include "data/Log.h"
@@ -49,7 +51,7 @@ void DataHost::forgetShortBatch() {
 void DataHost::noteShortBatch(std::string_view set, int64_t rows,
                               std::span<mxrt_tensor *const> tensors) {
   forgetShortBatch();
-  // Only an explanation depends on it: without memory there is none.
+  // Only an explanation in an error message depends on it. It is omitted if memory runs out.
   if (!shortName.resize(set.size()) || !shortBuffers.reserve(tensors.size()))
     return;
   std::memcpy(shortName.data(), set.data(), set.size());

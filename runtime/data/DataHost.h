@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Data sets, loaders, files, checkpoints, progress bars, logs and drawings for
-// host code: native functions `mx.data.*`, `mx.save`, `mx.restore`,
-// `mx.progress.*`, `mx.log` and `mx.draw.*` of a VM.
+// Data sets, loaders, files, checkpoints, progress bars, logs and terminal plots for host code:
+// native functions `mx.data.*`, `mx.save`, `mx.restore`, `mx.progress.*`, `mx.log` and `mx.draw.*`
+// of a VM.
 //
 //   DataHost data({runtime});
 //   MXRT_CHECK(data.registerNatives(*vm, nativeGroups()));
@@ -20,25 +20,27 @@ namespace mxrt::data {
 struct DataOptions {
   /// Must outlive the host.
   mxrt_runtime *runtime = nullptr;
-  /// Gets the text of progress bars; without it there are none.
+  /// Receives the text of progress bars; null: no bars.
   void (*showProgress)(void *context, std::string_view text) = nullptr;
   void *progressContext = nullptr;
-  /// Bars are redrawn on one line; otherwise each is one line at its end.
+  /// Bars are redrawn on one line. Otherwise each prints one line at its end.
   bool onTerminal = false;
-  /// What the program prints is seen by a person: pictures may use all characters.
+  /// The current width of that terminal, 0 if unknown. A bar stays on one line.
+  int64_t (*terminalColumns)() = nullptr;
+  /// The program's output goes to a terminal: images may use all characters.
   bool drawsOnTerminal = false;
-  /// Where `log` writes; outlives the host. Made with the first number.
+  /// The folder of `log`; outlives the host. Created with the first number.
   const char *logFolder = "run";
-  /// When the run began, in seconds since 1970.
+  /// Start time of the run, in seconds since 1970.
   double startSeconds = 0;
 };
 
 class RunLog;
 struct NativeGroup;
 
-/// The last batch of a loader that keeps the rest, if it is smaller.
+/// The last batch of a loader with last="keep", if it is smaller.
 struct ShortBatch {
-  std::string_view set; // as the program spells the data set
+  std::string_view set; // the spelling of the data set in the program
   int64_t rows = 0;
 };
 
@@ -47,21 +49,21 @@ public:
   explicit DataHost(const DataOptions &options);
   DataHost(const DataHost &) = delete;
   DataHost &operator=(const DataHost &) = delete;
-  /// After the VM.
+  /// Must be destroyed after the VM.
   ~DataHost();
 
   Status registerNatives(host::Vm &vm, std::span<const NativeGroup *const> groups);
-  /// Ends the log, if there is one: waits for its numbers, writes them and shows
-  /// a table of the curves.
+  /// Finishes the log, if there is one: waits for its numbers, writes them and prints a table of
+  /// the curves.
   Status finishLog();
-  /// Whether a tensor in `values` is of the latest short batch.
+  /// Whether a tensor in `values` belongs to the latest short batch.
   bool findShortBatch(std::span<const host::Value> values, ShortBatch &found) const;
 
-  // For the natives.
+  // Used by the natives.
   void noteShortBatch(std::string_view set, int64_t rows, std::span<mxrt_tensor *const> tensors);
   const mxrt_allocator *allocator() const { return mxrt_runtime_allocator(options.runtime); }
   const DataOptions options;
-  /// The log of this run, made at the first call.
+  /// The log of this run, created at the first call.
   Result<RunLog *> openLog();
 
 private:
@@ -72,7 +74,7 @@ private:
   RunLog *log = nullptr;
 };
 
-/// A row of a table of natives.
+/// A row of a native function table.
 struct NativeRow {
   const char *name;
   std::span<const host::ParamData> params;
@@ -80,8 +82,8 @@ struct NativeRow {
   host::Kind result;
   host::NativeFunction function;
 };
-/// Natives that come together, one file each. They have names for the linker, so that an executable
-/// has those that its program calls and no others.
+/// A group of natives, one per file. Each has a linker symbol, so that an executable links only the
+/// groups that its program calls.
 struct NativeGroup {
   const char *symbol;
   const NativeRow *rows;
@@ -97,12 +99,12 @@ extern "C" const NativeGroup mxrt_natives_changes,
     mxrt_natives_sources,
     mxrt_natives_tokens,
     mxrt_natives_datasets;
-/// All of them.
+/// All groups.
 std::span<const NativeGroup *const> nativeGroups();
 
 inline DataHost &hostOf(void *context) { return *static_cast<DataHost *>(context); }
 
-/// The path in a string of the program; R0601 if there is a zero in it.
+/// The path in a string of the program; R0601 if it contains a NUL.
 Status pathOf(const DataHost &host, const host::Value &text, const char *&path);
 
 } // namespace mxrt::data

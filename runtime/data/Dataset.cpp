@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Item access of data sets: gathers batches, and calls the functions of `map` and `filter`.
 
 #include "data/Dataset.h"
 #include "data/Gather.h"
@@ -82,7 +84,7 @@ Status addColumn(Dataset &set, mxrt_tensor *rows, mxrt_dtype type, float scale) 
 
 namespace {
 
-/// A tuple of the values, or the only one; takes over what `parts` own.
+/// A tuple of the values, or the only value. Takes ownership of the contents of `parts`.
 Status bundle(host::Heap &heap, Vec<Value> &parts, Value &out) {
   if (parts.size() == 1) {
     out = parts[0];
@@ -100,8 +102,8 @@ Status bundle(host::Heap &heap, Vec<Value> &parts, Value &out) {
   return success();
 }
 
-/// Copies the parts of item `row` of a batch into their places; makes the batch
-/// with the first one.
+/// Copies the parts of item `row` into their slices of the batch. Allocates the batch with the
+/// first item.
 Status placeItem(DataHost &host, Invocation &call, const Value &item, int64_t rows, int64_t row,
                  Parts &parts) {
   mxrt_runtime *runtime = host.options.runtime;
@@ -132,7 +134,7 @@ Status placeItem(DataHost &host, Invocation &call, const Value &item, int64_t ro
   return success();
 }
 
-/// Changes the first part of items that a function made; the others stay.
+/// Augments the first part of items that a function returned. The others are unchanged.
 Status changeParts(DataHost &host, Invocation &call, std::span<const PictureChange> changes,
                    const ItemRequest &request, Parts &parts) {
   mxrt_tensor *batch = tensorOf(parts.list[0]);
@@ -163,7 +165,7 @@ Status changeParts(DataHost &host, Invocation &call, std::span<const PictureChan
   return success();
 }
 
-/// The parts of an item that a function gave, as values that `parts` owns.
+/// The parts of an item that a function returned, as values that `parts` owns.
 Status takeParts(Value &item, Parts &parts) {
   std::span<Value> given(&item, 1);
   if (item.kind == Kind::Tuple)
@@ -197,7 +199,7 @@ Status callOnItem(DataHost &host, Invocation &call, Dataset *set, const Value &f
 
 Status issueItems(DataHost &host, Invocation &call, Dataset *set, const ItemRequest &request,
                   Value &out, Vec<mxrt_tensor *> &tensors) {
-  // Down to the rows, or to a function.
+  // Descends to the rows, or to a function.
   Vec<int64_t> below(set->alloc);
   Vec<PictureChange> changes(set->alloc);
   if (!below.resize(request.numbers.size()))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Data sets: items by number. A data set never changes; `take`, `shard`,
-// `repeat`, `filter`, `map` and changes of pictures make another one on top. Items are gathered by
-// ops of the engine, so they are ready when somebody waits for them.
+// Data sets: random access to items by index. A data set is immutable. `take`, `shard`, `repeat`,
+// `filter`, `map` and image augmentations create a lazy view on top of it. Ops of the engine gather
+// the items asynchronously, so they are usually ready before the program waits for them.
 
 #ifndef MXRT_DATA_DATASET_H
 #define MXRT_DATA_DATASET_H
@@ -13,11 +13,11 @@
 
 namespace mxrt::data {
 
-/// One part of all items: rows of a tensor, perhaps converted.
+/// One component of all items: rows of a tensor, optionally converted.
 struct Column {
   TensorRef rows; // dense
   mxrt_dtype type = MXRT_F32;
-  float scale = 1; // of elements that are converted to f32
+  float scale = 1; // factor of elements that are converted to f32
   int32_t rank = 0;
   int64_t sizes[MXRT_MAX_RANK] = {}; // of an item
   int64_t elements = 1;              // of an item
@@ -31,25 +31,25 @@ struct Dataset {
   host::Heap &heap;
   const mxrt_allocator *alloc;
   int64_t length = 0;
-  Vec<Column> columns; // of the first one; those on top have none
-  /// The columns are a file of records and the offsets of records in it.
+  Vec<Column> columns; // of the base data set; views have none
+  /// The columns are a RecordIO file and the offsets of its records.
   bool pictures = false;
   Vec<char> name; // of that file
-  /// The first column is a tensor of which item i has the elements starts[i] up
-  /// to starts[i + 1]; empty: it has rows.
+  /// The first column is a flat tensor; item i has its elements [starts[i], starts[i + 1]). Empty:
+  /// it has rows.
   Vec<int64_t> starts;
   Dataset *below = nullptr;
-  /// Item i is item first + (i % period) * step below.
+  /// Item i of the view is item first + (i % period) * step of `below`.
   int64_t first = 0, step = 1, period = INT64_MAX;
-  /// Of `filter`: item i is item kept[i] below.
+  /// Of `filter`: item i is item kept[i] of `below`.
   bool filters = false;
   Vec<int64_t> kept;
   host::Value function; // of `map`
-  bool spread = false;  // it takes the parts of an item one by one
-  bool changes = false; // the first part of an item is a picture that is changed
+  bool spread = false;  // the parts of an item are separate arguments
+  bool changes = false; // the first part of an item is an image that is augmented
   PictureChange change;
 
-  /// Which item below its item i is.
+  /// The index in `below` of item i.
   int64_t numberBelow(int64_t i) const {
     return filters ? kept[static_cast<size_t>(i)] : first + (i % period) * step;
   }
@@ -59,43 +59,42 @@ extern const host::ForeignType datasetType;
 void retain(Dataset *set);
 void release(Dataset *set);
 
-/// A handle; takes over the reference. Unset if there is no memory.
+/// Wraps a data set in a handle. Takes ownership of the reference. Unset if out of memory.
 host::Value makeDatasetValue(host::Heap &heap, Dataset *set);
 inline Dataset *datasetOf(const host::Value &value) {
   return value.kind == host::Kind::Handle && value.foreign()->type == &datasetType
              ? static_cast<Dataset *>(value.foreign()->payload)
              : nullptr;
 }
-/// Makes `set` the call's result unless there is an error, which is returned;
-/// takes over the reference.
+/// Makes `set` the call's result, or returns the error. Takes ownership of the reference.
 Status giveDataset(host::Invocation &call, Dataset *set, Status status = success());
-/// An empty one; its columns are to be added.
+/// An empty data set without columns.
 Result<Dataset *> makeDataset(host::Heap &heap, const mxrt_allocator *alloc);
-/// One on top of the call's first argument, of the same length.
+/// A view of the call's first argument, of the same length.
 Status makeAbove(void *context, host::Invocation &call, Dataset *&made);
-/// Adds rows [n, ...] as elements of `type`; takes over the tensor.
+/// Adds rows [n, ...] as elements of `type`. Takes ownership of the tensor.
 Status addColumn(Dataset &set, mxrt_tensor *rows, mxrt_dtype type, float scale);
 
-/// Which items, and what is random about them.
+/// The requested items and the state of their random stream.
 struct ItemRequest {
-  std::span<const int64_t> numbers; // in the data set
-  std::span<const int64_t> places;  // in the one that is loaded
-  bool single = false;              // one item, not a batch of them
-  int64_t length = -1;              // of sequences; -1: that of the longest
+  std::span<const int64_t> numbers; // indices in the data set
+  std::span<const int64_t> places;  // positions in the loaded data set
+  bool single = false;              // one item, not a batch
+  int64_t length = -1;              // of sequences; -1: the length of the longest
   mxrt_rng stream = {};
   int64_t epoch = 0;
 };
 
-/// What the function of `map` or `filter` gives for item `r` of a request to `set`, the data set
-/// below it. `spread`: it takes the parts of an item one by one.
+/// The result of the function of `map` or `filter` for item `r` of a request to `set`, the data set
+/// below it. `spread`: the parts of an item are separate arguments.
 Status callOnItem(DataHost &host, host::Invocation &call, Dataset *set, const host::Value &function,
                   bool spread, const ItemRequest &request, size_t r, host::Value &out);
 
-/// The length of a sequence; -1 if the items are none.
+/// The length of a sequence; -1 if the items are not sequences.
 int64_t lengthOf(const Dataset *set, int64_t number);
 
-/// The items, one behind the other along a new first axis, or the single one: a
-/// tensor, or a tuple of tensors. `tensors` gets them as well, borrowed.
+/// The items stacked along a new first axis, or the single item: a tensor, or a tuple of tensors.
+/// `tensors` receives borrowed references to them.
 Status issueItems(DataHost &host, host::Invocation &call, Dataset *set, const ItemRequest &request,
                   host::Value &out, Vec<mxrt_tensor *> &tensors);
 

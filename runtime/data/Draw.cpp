@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// plot, hist and image: numbers as pictures of characters. On a terminal they
-// use Braille, blocks and greys; elsewhere plain ASCII, which files and mails
-// keep.
+// Terminal plots: plot, hist and image in characters. On a terminal they use Braille, block
+// characters and grey levels, otherwise plain ASCII, which is safe in files and mails.
 
 #include "data/Numbers.h"
 #include "eager/TensorValue.h"
@@ -22,7 +21,7 @@ namespace {
 
 constexpr int64_t plotColumns = 64, plotRows = 12, barColumns = 40, imageColumns = 80;
 
-/// The tensor to draw, of a rank from low to high, and its elements.
+/// The tensor to plot, of a rank in [low, high], and its elements.
 Status numbersOf(DataHost &host, const Invocation &call, const char *what, int32_t low,
                  int32_t high, const mxrt_tensor *&tensor, Vec<double> &numbers) {
   mxrt_tensor *given = eager::tensorOf(call.args[0]);
@@ -44,7 +43,7 @@ Status printText(Invocation &call, const Vec<char> &text) {
   return call.vm.host()->print({text.data(), text.size()});
 }
 
-/// The least and the most of the finite numbers; false if there are none.
+/// The min and max of the finite numbers; false if there are none.
 bool rangeOf(const Vec<double> &numbers, double &low, double &high) {
   low = HUGE_VAL;
   high = -HUGE_VAL;
@@ -58,7 +57,7 @@ bool rangeOf(const Vec<double> &numbers, double &low, double &high) {
 
 // -- plot ---------------------------------------------------------------------
 
-/// Dots in a grid; a cell of characters has 2 x 4 of them on a terminal, else one.
+/// A grid of dots. A character cell has 2 x 4 dots on a terminal, otherwise one.
 class Dots {
 public:
   Dots(const mxrt_allocator *alloc, bool braille)
@@ -66,7 +65,7 @@ public:
   bool make() { return cells.resize(static_cast<size_t>(plotColumns * plotRows)); }
   int64_t columns() const { return plotColumns * across; }
   int64_t rows() const { return plotRows * down; }
-  /// Row 0 is at the top. `mark` is what ASCII shows for the line.
+  /// Row 0 is at the top. `mark` is the ASCII character of the line.
   void set(int64_t x, int64_t y, char mark) {
     unsigned char &cell = cells[static_cast<size_t>(y / down * plotColumns + x / across)];
     static constexpr unsigned char bits[4][2] = {{1, 8}, {2, 16}, {4, 32}, {64, 128}};
@@ -74,7 +73,7 @@ public:
                    : static_cast<unsigned char>(mark);
   }
   bool appendRow(Vec<char> &out, int64_t row) const {
-    // Blanks at the end are left out.
+    // Trailing blanks are omitted.
     int64_t end = plotColumns;
     auto cellAt = [&](int64_t x) { return cells[static_cast<size_t>(row * plotColumns + x)]; };
     while (end > 0 && cellAt(end - 1) == 0)
@@ -124,7 +123,7 @@ Status plot(void *context, Invocation &call) {
   };
   for (int64_t line = 0; line < lines; ++line) {
     char mark = "*o+x#@%&"[line % 8];
-    int64_t before = -1; // the row of the number before, unless there is a gap
+    int64_t before = -1; // the row of the previous number; -1 after a gap
     int64_t column = 0;
     for (int64_t i = 0; i < count; ++i) {
       double value = numbers[static_cast<size_t>(line * count + i)];
@@ -135,7 +134,7 @@ Status plot(void *context, Invocation &call) {
         continue;
       }
       int64_t y = rowOf(value);
-      // From the number before to this one, column by column, without holes.
+      // Connects the previous number to this one, column by column, without gaps.
       int64_t from = before < 0 ? y : before, steps = std::max<int64_t>(x - column, 1);
       for (int64_t s = before < 0 ? steps : 1; s <= steps; ++s) {
         int64_t upper = from + (y - from) * (s - 1) / steps, lower = from + (y - from) * s / steps;
@@ -164,7 +163,7 @@ Status plot(void *context, Invocation &call) {
 
 // -- hist ---------------------------------------------------------------------
 
-/// A bar of `share` of the room; on a terminal with eighths of a character.
+/// A bar of length `share`; on a terminal with eighths of a character.
 bool appendBar(Vec<char> &out, double share, bool blocks) {
   auto eighths = static_cast<int64_t>(std::lround(share * double(barColumns) * 8));
   if (share > 0 && eighths == 0)
@@ -204,7 +203,7 @@ Status hist(void *context, Invocation &call) {
     bins = 1;
   if (!counts.resize(static_cast<size_t>(bins)))
     return outOfMemory(alloc);
-  // Halves, since the distance of two numbers may be too large for one.
+  // Halved operands: the difference of two numbers may overflow.
   double width = (high / 2 - low / 2) / double(bins);
   int64_t others = 0, most = 0;
   for (double number : numbers) {
@@ -232,7 +231,7 @@ Status hist(void *context, Invocation &call) {
 
 // -- image --------------------------------------------------------------------
 
-/// The mean of a block of the picture as 0 to 1; what is not finite counts as black.
+/// The mean of a block of the image in [0, 1]. Non-finite values count as black.
 struct Greys {
   const Vec<double> &numbers;
   int64_t height, width;
@@ -258,7 +257,7 @@ Status image(void *context, Invocation &call) {
   MXRT_CHECK(numbersOf(host, call, "image", 2, 2, tensor, numbers));
   double low = 0, high = 1;
   bool some = rangeOf(numbers, low, high);
-  // Pictures have values in 0 to 1; what has others is scaled to them.
+  // Images have values in [0, 1]. Other ranges are scaled to it.
   if (!some || (low >= 0 && high <= 1)) {
     low = 0;
     high = 1;
@@ -267,13 +266,13 @@ Status image(void *context, Invocation &call) {
   int64_t factor = std::max<int64_t>((greys.width + imageColumns - 1) / imageColumns, 1);
   Vec<char> text(alloc);
   bool room = true, blocks = host.options.drawsOnTerminal;
-  // A character is about twice as high as wide: it shows two rows.
+  // A character is about twice as high as wide, so it shows two rows.
   for (int64_t y = 0; y < greys.height && room; y += 2 * factor) {
     for (int64_t x = 0; x < greys.width && room; x += factor) {
       double upper = greys.mean(y, y + factor, x, x + factor);
       double lower = greys.mean(y + factor, y + 2 * factor, x, x + factor);
       bool whole = y + factor < greys.height;
-      if (blocks) // 24 greys of terminals with 256 colours
+      if (blocks) // the 24 grey levels of 256-colour terminals
         room = io::appendf(text, "\x1b[38;5;%dm\x1b[48;5;%dm\xe2\x96\x80",
                            232 + int(std::lround(upper * 23)), 232 + int(std::lround(lower * 23)));
       else

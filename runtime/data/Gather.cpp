@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The gather op of data loaders: copies, converts, decodes and augments the rows of a batch in
+// parallel.
 
 #include "data/Gather.h"
 #include "data/Pictures.h"
@@ -18,23 +21,22 @@ using host::Value;
 
 namespace {
 
-/// Arguments of the op: the head, the columns, the changes, the numbers of the
-/// items, their places, of sequences where they begin and their lengths, and of
-/// pictures the name of their file.
+/// Serialised arguments of the op: the head, the columns, the augmentations, the item indices,
+/// their positions, for sequences their start offsets and lengths, and for images the file name.
 struct Head {
   int64_t columns, rows, changes, pictures, sequences, nameBytes;
   mxrt_rng stream;
   int64_t epoch;
-  PictureSize before; // of a picture, without the changes
+  PictureSize before; // of an image, before augmentation
 };
 struct ColumnHead {
-  int64_t elements; // of an item, without the changes
+  int64_t elements; // of an item, before augmentation
   float scale;
 };
 static_assert(sizeof(Head) % 8 == 0 && sizeof(ColumnHead) % 8 == 0 &&
               sizeof(PictureChange) % 8 == 0);
 
-/// A chunk moves at least so many bytes, where moving is all it does.
+/// Minimum bytes per chunk of a pure copy.
 constexpr int64_t grainBytes = int64_t(1) << 18;
 
 struct Op {
@@ -46,7 +48,7 @@ struct Op {
         places(numbers + head->rows), starts(places + head->rows), lengths(starts + head->rows),
         name(reinterpret_cast<const char *>(head->sequences ? lengths + head->rows : starts),
              static_cast<size_t>(head->nameBytes)) {}
-  const mxrt_tensor *const *tensors; // what is read, then what is written
+  const mxrt_tensor *const *tensors; // inputs, then outputs
   const Head *head;
   const ColumnHead *columns;
   const PictureChange *changes;
@@ -72,7 +74,7 @@ void copyRow(const Op &op, int64_t c, int64_t row, void *target) {
     convertBytes(bytes, static_cast<int32_t *>(target), count, 1);
 }
 
-/// A sequence and zeros behind it.
+/// Copies a sequence and pads it with zeros.
 void copySequence(const Op &op, int64_t row, char *target, int64_t bytes) {
   const mxrt_tensor *from = op.tensors[0];
   int64_t width = mxrt_dtype_size(from->type), used = op.lengths[row] * width;
@@ -126,8 +128,8 @@ mxrt_status gatherRows(void *user, int64_t begin, int64_t end, int64_t,
 mxrt_status gatherKernel(const mxrt_context *context, const mxrt_tensor *const *tensors,
                          const void *arguments) {
   Op op(tensors, arguments);
-  // A few pictures have their room in common, and are still little enough for all threads to have
-  // some.
+  // A few images per chunk share scratch memory. The chunks are still small enough to occupy all
+  // threads.
   int64_t grain = op.head->pictures ? std::clamp<int64_t>(op.head->rows / 16, 1, 4) : 1;
   if (op.head->rows == 0)
     return nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The op that makes a batch: rows of columns, converted; pictures decoded and
-// changed. Rows are made in parallel, each by itself, so the bits do not depend
-// on threads.
+// The op that gathers a batch: copies and converts rows of columns, decodes and augments images.
+// Rows are independent and processed in parallel, so the result is bitwise independent of the
+// number of threads.
 
 #ifndef MXRT_DATA_GATHER_H
 #define MXRT_DATA_GATHER_H
@@ -11,7 +11,7 @@
 
 namespace mxrt::data {
 
-/// Values that are released unless they were given away.
+/// Values that are released unless ownership was transferred.
 struct Parts {
   explicit Parts(host::Heap &heap) : heap(heap), list(heap.allocator()) {}
   Parts(const Parts &) = delete;
@@ -24,16 +24,16 @@ struct Parts {
   Vec<host::Value> list;
 };
 
-/// The data set at the bottom, whose rows are taken.
+/// The base data set whose rows are gathered.
 struct GatherSource {
   std::span<const Column> columns;
-  std::span<const int64_t> starts; // as those of a data set
+  std::span<const int64_t> starts; // as in Dataset
   bool pictures = false;
-  std::string_view name; // of the file with the pictures
+  std::string_view name; // of the image file
 };
 
-/// Pushes the op for these columns and adds what it writes to `parts`. The
-/// changes are those of the first column.
+/// Pushes the op for these columns and adds its outputs to `parts`. The augmentations apply to the
+/// first column.
 Status pushGather(DataHost &host, host::Invocation &call, const GatherSource &source,
                   std::span<const PictureChange> changes, const ItemRequest &request, Parts &parts);
 

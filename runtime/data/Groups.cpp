@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All groups of natives. A file of its own: who names a few links only those.
+// The list of all native groups. In a file of its own, so that an executable that names a few
+// groups links only those.
 
 #include "data/DataHost.h"
 

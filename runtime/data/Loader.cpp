@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loaders. A plan says how batches are made and never changes; where a loader is
-// (stream, epoch, position) are numbers of the program. A cursor is one pass
-// over the batches: it issues a few ahead of those that it gives.
+// Data loaders with prefetching. A plan says how batches are composed and is immutable. The state
+// of a loader (stream, epoch, position) consists of numbers of the program. A cursor is one pass
+// over the batches: it issues a few batches ahead of the consumer.
 
 #include "data/Dataset.h"
 #include "data/Numbers.h"
@@ -30,13 +30,13 @@ struct Plan {
   uint32_t refs = 1;
   const mxrt_allocator *alloc;
   Dataset *set = nullptr;
-  Vec<char> name; // of the data set, as the program spells it
+  Vec<char> name; // the spelling of the data set in the program
   int64_t batch = 1, prefetch = 0;
   Last last = Last::Keep;
   bool shuffled = false;
 
-  /// Sequences up to bounds[b], and longer than the bound before, are batches of
-  /// their own; there are counts[b] of them. Empty: all are alike.
+  /// Length buckets: sequences up to bounds[b] and longer than the previous bound form batches of
+  /// their own; there are counts[b] of them. Empty: no buckets.
   Vec<int64_t> bounds, counts;
 
   int64_t batchesOf(int64_t items) const {
@@ -79,16 +79,16 @@ struct Cursor {
   host::Heap &heap;
   const mxrt_allocator *alloc;
   Plan *plan = nullptr;
-  Dataset *items = nullptr; // instead of a plan: one item a turn
-  Vec<int64_t> order;       // of a shuffled epoch
-  mxrt_rng draws = {};      // for what is random about items
+  Dataset *items = nullptr; // instead of a plan: one item per iteration
+  Vec<int64_t> order;       // permutation of a shuffled epoch
+  mxrt_rng draws = {};      // stream of the items' random samples
   int64_t epoch = 0;
-  int64_t next = 0, end = 0; // to be issued
-  Vec<Value> ready;          // issued; those before `given` are gone
+  int64_t next = 0, end = 0; // range of batches to issue
+  Vec<Value> ready;          // issued; those before `given` are consumed
   size_t given = 0;
   Vec<int64_t> numbers, places;
-  /// With buckets: the places of the epoch batch by batch, and where each begins
-  /// and its bucket.
+  /// With buckets: the positions of the epoch batch by batch, the start of each batch and its
+  /// bucket.
   Vec<int64_t> dealt, begins;
   Vec<size_t> buckets;
 };
@@ -99,7 +99,7 @@ void deleteCursor(void *payload) {
 }
 const host::ForeignType cursorType = {"cursor", deleteCursor};
 
-/// The bounds of buckets, which rise, and how many items each has.
+/// Reads the increasing bounds of buckets, and counts the items of each.
 Status readBuckets(DataHost &host, Invocation &call, const Value &value, Plan &plan) {
   mxrt_tensor *tensor = eager::tensorOf(value);
   if (!tensor)
@@ -134,15 +134,15 @@ Status readBuckets(DataHost &host, Invocation &call, const Value &value, Plan &p
   return success();
 }
 
-/// Deals the places of an epoch to batches of one bucket each, in the order in which they get full;
-/// the rest of each bucket comes last.
+/// Assigns the positions of an epoch to batches of one bucket each, in the order in which they fill
+/// up. The remainder of each bucket comes last.
 Status deal(Cursor &cursor) {
   const Plan &plan = *cursor.plan;
   size_t buckets = plan.bounds.size();
   auto numberAt = [&](int64_t place) {
     return cursor.order.empty() ? place : cursor.order[static_cast<size_t>(place)];
   };
-  // The places of each bucket, and how many of them are dealt.
+  // The positions of each bucket, and how many of them are assigned.
   Vec<int64_t> sorted(cursor.alloc), seen(cursor.alloc), first(cursor.alloc);
   if (!sorted.resize(static_cast<size_t>(plan.set->length)) || !seen.resize(buckets) ||
       !first.resize(buckets))
@@ -152,9 +152,9 @@ Status deal(Cursor &cursor) {
   auto emit = [&](size_t b, int64_t rows) {
     if (!cursor.begins.push(static_cast<int64_t>(cursor.dealt.size())) || !cursor.buckets.push(b))
       return false;
-    int64_t begin = seen[b] - 1 - (seen[b] - 1) % plan.batch; // of the batch in its bucket
+    int64_t begin = seen[b] - 1 - (seen[b] - 1) % plan.batch; // start of the batch in its bucket
     for (int64_t r = 0; r < rows; ++r)
-      // Beyond its end a bucket begins again, to fill its last batch.
+      // Wraps around to the start of the bucket, to pad its last batch.
       if (!cursor.dealt.push(sorted[static_cast<size_t>(first[b] + (begin + r) % seen[b])]))
         return false;
     return true;
@@ -251,7 +251,7 @@ Status begin(void *context, Invocation &call) {
   mxrt_rng_fork(&rng, "loader", 6, &child);
   mxrt_rng_fork(&rng, "items", 5, &cursor->draws);
   if (plan->shuffled) {
-    // A permutation draws less than a block an item: epochs do not overlap.
+    // A permutation uses less than one Philox block per item, so epochs do not overlap.
     child.position = static_cast<uint64_t>(epoch) << 40;
     mxrt_device device = {MXRT_CPU, 0};
     mxrt_context now;
@@ -271,7 +271,7 @@ Status begin(void *context, Invocation &call) {
   return status;
 }
 
-/// walk(set): one item a turn.
+/// walk(set): one item per iteration.
 Status walk(void *context, Invocation &call) {
   const mxrt_allocator *alloc = hostOf(context).allocator();
   Cursor *cursor = newObject<Cursor>(alloc, call.vm.heap(), alloc);
@@ -283,7 +283,7 @@ Status walk(void *context, Invocation &call) {
   return giveCursor(call, cursor);
 }
 
-/// Which items the next batch has. Whether it is as large as the others.
+/// Selects the items of the next batch. `whole`: it has the full batch size.
 Status chooseNext(Cursor &cursor, bool &whole) {
   Plan *plan = cursor.plan;
   Dataset *set = plan ? plan->set : cursor.items;
@@ -301,7 +301,7 @@ Status chooseNext(Cursor &cursor, bool &whole) {
       !cursor.places.resize(static_cast<size_t>(rows)))
     return outOfMemory(cursor.alloc);
   for (int64_t r = 0; r < rows; ++r) {
-    // Beyond the end the epoch begins again: those rows fill the last batch.
+    // Wraps around to the start of the epoch: those rows pad the last batch.
     int64_t at = dealt ? cursor.dealt[static_cast<size_t>(first + r)] : (first + r) % set->length;
     cursor.numbers[static_cast<size_t>(r)] =
         cursor.order.empty() ? at : cursor.order[static_cast<size_t>(at)];
@@ -346,7 +346,7 @@ Status next(void *context, Invocation &call) {
   if (cursor.given == cursor.ready.size())
     return error(cursor.alloc, MXRT_INTERNAL, noPlace, "loader: there are no more batches");
   call.result = cursor.ready[cursor.given++];
-  // What was given goes in pieces, so that this costs little.
+  // Consumed batches are erased in bulk, so the amortised cost is low.
   if (cursor.given > 64 || cursor.given == cursor.ready.size()) {
     size_t left = cursor.ready.size() - cursor.given;
     std::copy(cursor.ready.begin() + cursor.given, cursor.ready.end(), cursor.ready.begin());

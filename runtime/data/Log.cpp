@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Metrics log: JSON lines and TensorBoard events.
 
 #include "data/Log.h"
 #include "base/Files.h"
@@ -24,8 +26,8 @@ namespace {
 constexpr size_t flushBytes = size_t(1) << 16;
 constexpr int64_t flushEveryNs = 1'000'000'000;
 
-/// The shortest text that is read back as the same number. JSON has no word for what is not finite:
-/// such a number is a string.
+/// The shortest text that round-trips to the same number. JSON has no non-finite numbers: they are
+/// written as strings.
 bool appendNumber(Vec<char> &out, double value) {
   if (!std::isfinite(value))
     return io::append(out, std::isnan(value) ? "\"nan\"" : value > 0 ? "\"inf\"" : "\"-inf\"");
@@ -36,7 +38,7 @@ bool appendNumber(Vec<char> &out, double value) {
   return io::append(out, {digits, static_cast<size_t>(end.ptr - digits)});
 }
 
-/// The folder and those it lies in.
+/// Creates the folder and its parents.
 Status makeFolders(const mxrt_allocator *alloc, std::string_view folder) {
   Vec<char> path(alloc);
   for (size_t at = 0; at <= folder.size(); ++at) {
@@ -130,7 +132,7 @@ Status RunLog::append(const Line &line) {
   if (curve.count++ == 0)
     curve.first = curve.least = curve.most = value;
   curve.latest = value;
-  // A NaN is neither the least nor the most, unless there is nothing else.
+  // fmin and fmax ignore a NaN unless all values are NaN.
   curve.least = std::fmin(curve.least, value);
   curve.most = std::fmax(curve.most, value);
   return success();
@@ -158,7 +160,7 @@ Status RunLog::write(const mxrt_place &place, bool last) {
     MXRT_CHECK(append(line));
     ++begin;
   }
-  // What was written goes in pieces, so that this costs little.
+  // Written lines are erased in bulk, so the amortised cost is low.
   if (begin > 64 || begin == waiting.size()) {
     size_t left = waiting.size() - begin;
     for (size_t i = 0; i < left; ++i)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// log(name, value): curves of a run. A folder gets `log.jsonl`, one object a
-// line, and an event file for TensorBoard. Numbers are written in the order of
-// their calls once they are there; nobody waits for them before the end.
+// log(name, value): metrics of a run. A folder gets `log.jsonl`, one object per line, and an event
+// file for TensorBoard. Numbers are written asynchronously in call order, once they are computed.
+// Only the end of the run waits for them.
 
 #ifndef MXRT_DATA_LOG_H
 #define MXRT_DATA_LOG_H
@@ -18,9 +18,9 @@ public:
   RunLog &operator=(const RunLog &) = delete;
   ~RunLog();
 
-  /// A negative step: one behind that of the curve's latest number.
+  /// A negative step: one after the curve's latest step.
   Status add(std::string_view name, int64_t step, Number number, const mxrt_place &place);
-  /// Writes what is there; with `last` waits for all of it.
+  /// Writes the numbers that are ready; with `last`, waits for all of them.
   Status write(const mxrt_place &place, bool last);
   /// A table of the curves.
   Status summarise(Vec<char> &text) const;
@@ -28,7 +28,7 @@ public:
 private:
   struct Curve {
     Vec<char> name;
-    int64_t count = 0, step = -1; // of the latest number
+    int64_t count = 0, step = -1; // step of the latest number
     double first = 0, latest = 0, least = 0, most = 0;
   };
   struct Line {
@@ -46,7 +46,7 @@ private:
   const mxrt_allocator *alloc;
   int64_t startNs = 0, flushedNs = 0;
   bool isOpen = false;
-  int lines = -1, events = -1; // files
+  int lines = -1, events = -1; // file descriptors
   Vec<Curve> curves;
   Vec<Line> waiting; // those before `begin` are written
   size_t begin = 0;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads tensors and asynchronous scalars as numbers.
 
 #include "data/Numbers.h"
 #include "base/Halfs.h"

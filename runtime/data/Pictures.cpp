@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// data.images: pictures of a RecordIO file. The file is mapped, so it may be
-// larger than memory; pictures are decoded by the ops that gather a batch.
+// data.images: images of a RecordIO file. The file is memory-mapped, so it may be larger than
+// memory. The ops that gather a batch decode the images.
 
 #include "data/Pictures.h"
 #include "base/Files.h"
@@ -31,7 +31,7 @@ void unmap(void *user) {
   deleteObject(mapping->alloc, mapping);
 }
 
-/// The bytes of a file as u8[n], mapped.
+/// The bytes of a file as u8[n], memory-mapped.
 Status mapTensor(DataHost &host, const Invocation &call, const char *path, TensorRef &out) {
   const mxrt_allocator *alloc = host.allocator();
   int descriptor = -1;
@@ -65,7 +65,7 @@ Status mapTensor(DataHost &host, const Invocation &call, const char *path, Tenso
   return status;
 }
 
-/// Offsets of all records: of the index beside the file if there is one.
+/// Offsets of all records, from the index file if there is one.
 Status findRecords(DataHost &host, const char *path, const mxrt_tensor *file,
                    Vec<io::RecordPlace> &places) {
   const mxrt_allocator *alloc = host.allocator();
@@ -145,7 +145,7 @@ Status PictureReader::read(int64_t offset, int64_t height, int64_t width, float 
   MXRT_CHECK(io::readImageSize(input, offset, record.image, size));
   int64_t shrink = io::shrinkOf(record.image, size, height, width);
   io::ImageSize small = io::shrunk(size, shrink);
-  // Room only: the decoder writes every byte.
+  // Reserved, not initialised: the decoder writes every byte.
   if (!rgb.reserve(static_cast<size_t>(3 * small.width * small.height)))
     return outOfMemory(alloc);
   MXRT_CHECK(io::decodeImage(input, offset, record.image, size, shrink, rgb.data()));

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decoding of images in RecordIO files.
 
 #ifndef MXRT_DATA_PICTURES_H
 #define MXRT_DATA_PICTURES_H
@@ -10,17 +12,17 @@
 
 namespace mxrt::data {
 
-/// Decodes pictures of a file of records. One thread at a time.
+/// Decodes images of a RecordIO file. One thread at a time.
 class PictureReader {
 public:
-  /// `file` is u8[n]; without one, nothing may be read. `name` is for messages.
+  /// `file` is u8[n]. Without one, read() must not be called. `name` is for messages.
   PictureReader(const mxrt_allocator *alloc, const mxrt_tensor *file, std::string_view name)
       : alloc(alloc), input(alloc, name, file ? file->data() : nullptr,
                             file ? static_cast<size_t>(file->elements) : 0),
         payload(alloc), rgb(alloc), resampler(alloc) {}
-  /// The middle of the picture of the record at `offset`, as [3, height, width]
-  /// in 0 to 1, and its first label. Weak: an executable that has no
-  /// `data.images` has no such data set, and needs no codecs.
+  /// The centre crop of the image of the record at `offset`, as [3, height, width] in [0, 1], and
+  /// its first label. Weak symbol: an executable without `data.images` has no such data set and
+  /// needs no codecs.
   [[gnu::weak]] Status read(int64_t offset, int64_t height, int64_t width, float *picture, float &label);
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Progress bars. A value is shown once it is there; only the last line of a bar
-// waits for what it shows.
+// Progress bars. A value is shown once it is computed. Only the last line of a bar waits for its
+// values.
 
 #include "base/Os.h"
 #include "data/Numbers.h"
@@ -19,16 +19,16 @@ using host::Value;
 
 namespace {
 
-/// A bar is drawn no more often than this; where lines stay, a line is rarer.
+/// Min intervals between redraws of a bar, and between lines where lines are permanent.
 constexpr int64_t drawEveryNs = 100'000'000, lineEveryNs = 10'000'000'000;
 constexpr size_t maxShown = 16;
 
-/// A number that is shown under a name.
+/// A named number of a bar.
 struct Shown {
   char name[32] = {};
   double value = 0;
   bool known = false;
-  Number waiting, latest; // the older one is watched until it is there
+  Number waiting, latest; // the older one is polled until it is ready
 };
 
 Status poll(DataHost &host, const Invocation &call, Shown &shown) {
@@ -65,7 +65,7 @@ struct Bar {
   const mxrt_allocator *alloc;
   Vec<char> label;
   bool visible = true, running = false;
-  int64_t total = 0, done = -1; // turns that are over
+  int64_t total = 0, done = -1; // completed iterations
   int64_t startNs = 0, drawnNs = 0;
   size_t drawnWidth = 0;
   Shown values[maxShown];
@@ -90,6 +90,19 @@ void formatTime(double seconds, char (&out)[32]) {
     std::snprintf(out, sizeof out, "%.1fs", std::max(seconds, 0.0));
 }
 
+/// The number of characters, which may have several bytes in UTF-8.
+size_t cellsOf(const char *text, size_t size) {
+  return size_t(std::count_if(text, text + size, [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+/// Bytes of the longest prefix of `text` that fits into `cells`.
+size_t fitting(const char *text, size_t size, size_t cells) {
+  size_t at = 0;
+  while (at < size && ((text[at] & 0xc0) == 0x80 || cells-- > 0))
+    ++at;
+  return at;
+}
+
 void draw(DataHost &host, Bar &bar, bool last) {
   if (!bar.visible || !host.options.showProgress)
     return;
@@ -105,6 +118,9 @@ void draw(DataHost &host, Bar &bar, bool last) {
   formatTime(seconds, spent);
   if (rate > 0)
     formatTime(double(bar.total - done) / rate, left);
+  // A line that is redrawn must not wrap. The last one stays and may wrap.
+  int64_t columns = terminal && host.options.terminalColumns ? host.options.terminalColumns() : 0;
+  constexpr int64_t widthWithCells = 70;
   size_t used = 0;
   auto add = [&](const char *format, auto... args) {
     int length = std::snprintf(line + used, sizeof line - used, format, args...);
@@ -113,7 +129,7 @@ void draw(DataHost &host, Bar &bar, bool last) {
   add("%.*s", int(std::min<size_t>(bar.label.size(), 200)), bar.label.data());
   if (!bar.label.empty())
     add("%s", "  ");
-  if (host.options.onTerminal) {
+  if (terminal && (columns <= 0 || columns >= widthWithCells)) {
     int64_t filled = bar.total > 0 ? 20 * done / bar.total : 20;
     char cells[21] = {};
     for (int64_t i = 0; i < 20; ++i)
@@ -127,13 +143,15 @@ void draw(DataHost &host, Bar &bar, bool last) {
   for (size_t i = 0; i < bar.count; ++i)
     if (bar.values[i].known)
       add("  %s=%.4g", bar.values[i].name, bar.values[i].value);
-  size_t width = used;
-  // Blanks cover what a longer line before has left.
-  if (host.options.onTerminal)
-    while (used < bar.drawnWidth && used < sizeof line - 2)
+  if (columns > 1 && !last)
+    used = fitting(line, used, size_t(columns - 1));
+  size_t width = cellsOf(line, used);
+  // Blanks erase the remainder of a longer previous line.
+  if (terminal)
+    for (size_t cells = width; cells < bar.drawnWidth && used < sizeof line - 2; ++cells)
       line[used++] = ' ';
-  bar.drawnWidth = width;
-  if (host.options.onTerminal)
+  bar.drawnWidth = columns > 1 ? std::min(width, size_t(columns - 1)) : width;
+  if (terminal)
     host.options.showProgress(host.options.progressContext, "\r");
   if (last || !terminal)
     line[used++] = '\n';
@@ -187,7 +205,7 @@ Status end(void *context, Invocation &call) {
   Bar &bar = barOf(call);
   ++bar.done;
   bar.running = false;
-  // The last line tells what the turns took, not what issuing them took.
+  // The last line shows the time of the iterations, not of issuing them.
   DataHost &host = hostOf(context);
   for (size_t i = 0; i < bar.count && bar.visible; ++i) {
     Shown &shown = bar.values[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Data that is read from files: known data sets, and arrays.
+// Readers of data files: MNIST, CIFAR-10, CSV and arrays.
 
 #include "data/Sources.h"
 #include "data/Dataset.h"
@@ -38,7 +38,7 @@ Status readWhole(io::Input &input, Vec<char> &bytes) {
 
 namespace {
 
-/// Like the call's types say: the rank and elements that the program expects.
+/// Checks the element type and rank that the program expects.
 Status expectShape(const io::Input &input, const io::ArrayHead &head, mxrt_dtype type,
                    int64_t rank) {
   if (head.type != type || head.rank != rank) {
@@ -56,7 +56,7 @@ struct Path {
   char text[4096];
 };
 
-/// `folder/name`, or `folder/name.gz` if only that is there.
+/// `folder/name`, or `folder/name.gz` if only that exists.
 Status findFile(DataHost &host, const char *folder, const char *name, Path &path) {
   for (const char *ending : {"", ".gz"}) {
     int length = std::snprintf(path.text, sizeof path.text, "%s/%s%s", folder, name, ending);
@@ -74,7 +74,7 @@ Status findFile(DataHost &host, const char *folder, const char *name, Path &path
                name, folder, name);
 }
 
-/// The bytes of an idx file of `rank` dimensions as u8[n, sizes multiplied].
+/// The bytes of an idx file of `rank` dimensions as u8[n, elements per item].
 Status readIdxBytes(DataHost &host, const Invocation &call, const char *folder, const char *name,
                     int32_t rank, int64_t itemElements, TensorRef &out) {
   Path path;
@@ -146,7 +146,7 @@ Status readMnist(void *context, Invocation &call) {
 
 constexpr int64_t cifarItem = 1 + 3072;
 
-/// Files of records: a label, then 3 x 32 x 32 bytes.
+/// Binary records: a label, then 3 x 32 x 32 bytes.
 Status readCifar(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
   const char *folder = nullptr;
@@ -157,7 +157,7 @@ Status readCifar(void *context, Invocation &call) {
   static const char *const testFiles[] = {"test_batch.bin"};
   bool train = call.args[1].i != 0;
   std::span<const char *const> files(train ? trainFiles : testFiles, train ? 5 : 1);
-  // All are looked at before memory is taken.
+  // All files are checked before memory is allocated.
   int64_t items = 0;
   Path path;
   for (const char *file : files) {
@@ -273,7 +273,7 @@ Status readSafetensor(DataHost &host, Invocation &call, io::Input &input, std::s
   return eager::giveTensor(call, std::move(out));
 }
 
-/// readArray(path, name, dtype, rank): the first bytes tell the format.
+/// readArray(path, name, dtype, rank): the first bytes determine the format.
 Status readArray(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
   const char *path = nullptr;
@@ -289,7 +289,7 @@ Status readArray(void *context, Invocation &call) {
   if (file.ends_with(".safetensors"))
     return readSafetensor(host, call, input, name, type, rank);
   io::Stream stream(input);
-  // One that is cut or damaged at its beginning is still meant to be an npz.
+  // A truncated or damaged file named .npz is still reported as an npz.
   if (std::memcmp(magic, "PK", 2) == 0 || file.ends_with(".npz")) {
     MXRT_CHECK(io::openNpz(input, name, stream));
   } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the readers of data have in common.
+// Shared helpers of the data readers.
 
 #ifndef MXRT_DATA_SOURCES_H
 #define MXRT_DATA_SOURCES_H
@@ -11,7 +11,7 @@
 
 namespace mxrt::data {
 
-/// A tensor of the call's place, to be filled.
+/// Allocates a tensor for the call, to be filled.
 Result<mxrt_tensor *> makeTensor(DataHost &host, const host::Invocation &call, mxrt_dtype type,
                                  int32_t rank, const int64_t *sizes);
 Status readWhole(io::Input &input, Vec<char> &bytes);

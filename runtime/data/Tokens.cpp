@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Texts as numbers: characters with their vocabulary, and byte pairs.
+// Tokenisation of texts: characters with their vocabulary, and byte pair encoding.
 
 #include "data/Numbers.h"
 #include "data/Sources.h"
@@ -21,7 +21,7 @@ using host::Value;
 
 namespace {
 
-/// The bytes of the file that argument 0 names.
+/// The contents of the file that argument 0 names.
 Status readText(DataHost &host, const Invocation &call, Vec<char> &text) {
   const char *path = nullptr;
   MXRT_CHECK(pathOf(host, call.args[0], path));
@@ -67,7 +67,7 @@ Status readChars(void *context, Invocation &call) {
   return success();
 }
 
-/// The merges of argument `i`, i32[n, 2]; waits for them.
+/// The merges in argument `i`, i32[n, 2]; waits for them.
 Status readMerges(DataHost &host, const Invocation &call, size_t i, io::Bpe &bpe) {
   TensorRef dense;
   mxrt_tensor *given = eager::tensorOf(call.args[i]);
@@ -130,7 +130,7 @@ Status giveText(Invocation &call, const Vec<char> &text) {
   return success();
 }
 
-/// The ids of argument 0, dense and there.
+/// The ids in argument 0, dense and ready.
 Status readIds(DataHost &host, const Invocation &call, TensorRef &ids) {
   MXRT_CHECK(denseOf(host, eager::tensorOf(call.args[0]), call.place, ids));
   return Status(mxrt_tensor_wait(host.options.runtime, ids.get(), &call.place));
@@ -140,7 +140,7 @@ Status readIds(DataHost &host, const Invocation &call, TensorRef &ids) {
 Status spell(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
   std::string_view vocabulary = call.args[1].str()->view();
-  Vec<size_t> places(host.allocator()); // of characters, and the end
+  Vec<size_t> places(host.allocator()); // offsets of characters, and the end
   Vec<char> text(host.allocator());
   TensorRef ids;
   MXRT_CHECK(readIds(host, call, ids));
@@ -163,7 +163,7 @@ Status spell(void *context, Invocation &call) {
   return giveText(call, text);
 }
 
-/// decode(tokens, merges): what is not UTF-8, as in half of a character, becomes U+FFFD.
+/// decode(tokens, merges): invalid UTF-8, as in half of a character, becomes U+FFFD.
 Status decode(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
   Vec<char> bytes(host.allocator()), text(host.allocator());

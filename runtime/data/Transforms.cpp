@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// data.rows, take, shard, repeat, map, filter, and the length of a data set.
+// Data set constructors and views: data.rows, take, shard, repeat, map, filter, and the length.
 
 #include "base/CheckedMath.h"
 #include "data/Dataset.h"
@@ -16,7 +16,7 @@ using host::Kind;
 using host::ParamData;
 using host::Value;
 
-/// A data set on top of args[0]; takes the rest of its members from the caller.
+/// Creates a view of args[0]. The caller sets its other members.
 Status makeAbove(void *context, Invocation &call, Dataset *&made) {
   Dataset *below = datasetOf(call.args[0]);
   made = MXRT_TRY(makeDataset(call.vm.heap(), hostOf(context).allocator()));
@@ -80,8 +80,8 @@ Status map(void *context, Invocation &call) {
   return giveDataset(call, set);
 }
 
-/// Asks the function about items `begin` up to `end`: all are issued before an answer is waited
-/// for.
+/// Calls the predicate on items [begin, end). All calls are issued before the first result is
+/// waited for.
 Status askAbout(DataHost &host, Invocation &call, int64_t begin, int64_t end, Dataset &set) {
   size_t count = static_cast<size_t>(end - begin);
   Vec<int64_t> numbers(set.alloc);
@@ -141,7 +141,7 @@ Status addRows(DataHost &host, Invocation &call, size_t begin, Dataset &set) {
       return error(host.allocator(), MXRT_SHAPE, noPlace,
                    "rows: value %zu is %s, the first has %lld rows", i + 1,
                    shapeText(tensor->shape()).text, static_cast<long long>(set.length));
-    // A tensor that is a column twice becomes two, since an op names each variable once.
+    // A tensor that is used as a column twice is copied, since an op lists each variable once.
     bool again = false;
     for (const Column &column : set.columns)
       again |= column.rows->buffer == tensor->buffer;
@@ -159,7 +159,7 @@ Status rows(void *context, Invocation &call) {
   return giveDataset(call, set, addRows(host, call, 0, *set));
 }
 
-/// Where the pieces of a tensor begin, from their lengths; waits for these.
+/// Reads the start offsets of the sequences from their lengths; waits for these.
 Status readStarts(DataHost &host, Invocation &call, Dataset &set) {
   mxrt_tensor *values = eager::tensorOf(call.args[0]);
   Vec<double> lengths(host.allocator());

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The CPU device: host memory, a pool and a team of helper threads.
 
 #include "device/Device.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the runtime asks of a device. cpu:0 and cpu:1 have separate pools and
-// teams, so that placement can be tested on any machine; all CPU devices share
-// the runtime's thread budget and memory limit.
+// Device interface of the runtime. cpu:0 and cpu:1 have separate pools and teams, so that
+// placement can be tested on any machine; all CPU devices share the runtime's thread budget and
+// memory limit.
 
 #ifndef MXRT_DEVICE_DEVICE_H
 #define MXRT_DEVICE_DEVICE_H
@@ -12,7 +12,7 @@
 
 namespace mxrt {
 
-/// Owned by the runtime; lives as long as it. Any thread may call anything.
+/// Owned by the runtime; lives as long as it. Thread-safe.
 class Device {
 public:
   Device(mxrt_device id, Pool *pool) : id(id), memoryPool(pool) {}
@@ -25,12 +25,12 @@ public:
 
   /// Helper threads for parallel_for; null on devices that have none.
   virtual mxrt_team *team() { return nullptr; }
-  /// Whether the host may use the device's addresses.
+  /// Whether the host can access the device's addresses.
   virtual bool hostVisible() const = 0;
-  /// Copies bytes between this device and the host, and returns when done.
+  /// Synchronous copies of bytes between this device and the host.
   virtual Status copyFromHost(void *to, const void *from, int64_t bytes) = 0;
   virtual Status copyToHost(void *to, const void *from, int64_t bytes) = 0;
-  /// Frees the device with the allocator it was made with.
+  /// Frees the device with the allocator that created it.
   virtual void destroy(const mxrt_allocator *alloc) = 0;
 
 private:

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Enumeration of the kernel keys that a program without a compiler needs.
 
 #include "eager/CarriedKeys.h"
 
@@ -8,8 +10,7 @@ namespace mxrt::eager {
 
 namespace {
 
-/// Forms of the flat walk that are carried: the first operand may be single
-/// only where there are two.
+/// Whether the flat form is shipped: the first operand may be single only where there are two.
 bool isCarriedFlat(int32_t count, const Layout *layouts) {
   bool anySingle = false;
   for (int32_t i = 0; i < count; ++i) {
@@ -88,7 +89,7 @@ void widenForm(int32_t count, Layout *layouts, int32_t &rank, int64_t *sizes,
     for (int32_t i = 0; i < count; ++i)
       strides[i][axis] = axis < added ? 0 : strides[i][axis - added];
   }
-  // An axis of size 1 in front leaves dense what is dense.
+  // A leading axis of size 1 keeps dense operands dense.
   int32_t dense = 0;
   for (int32_t i = 0; i < count; ++i)
     dense += layouts[i] == Layout::Dense;
@@ -146,7 +147,7 @@ void carriedKeys(const Operation &op, uint32_t types, void (*add)(void *, std::s
     if (type != MXRT_F32 && type != MXRT_F64)
       adder.plain("cast", {{MXRT_F32, Layout::Dense}}, {1, 1}, type);
     return;
-  default: // done by functions of the runtime
+  default: // computed by functions of the runtime
     return;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies, fills and moves between devices: work that needs no compiled kernel.
+// Copies, fills and transfers between devices: work that needs no compiled kernel.
 
 #include "eager/Issue.h"
 #include "memory/Collapse.h"
@@ -40,7 +40,7 @@ struct FillJob {
   uint64_t bits;
 };
 
-/// Elements [begin, end) of the outermost axis.
+/// Fills elements [begin, end) of the outermost axis.
 template <typename T>
 mxrt_status fillRange(void *user, int64_t begin, int64_t end, int64_t, const mxrt_context *) {
   const FillJob &job = *static_cast<FillJob *>(user);
@@ -93,8 +93,8 @@ mxrt_status fillKernel(const mxrt_context *context, const mxrt_tensor *const *te
   return mxrt_parallel_for(context, rows, grain, body, &job);
 }
 
-/// A copy between devices in flight. The two views own no tensor: a tensor
-/// that is being read is not shared by that.
+/// A copy between devices in flight. The two views own no tensor: reading a tensor does not make it
+/// shared.
 struct DeviceCopy {
   mxrt_runtime *runtime;
   TensorRef from, to;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Element by element: broadcast, fewest axes, then one kernel.
+// Elementwise operations: broadcasting, axis collapsing, then one kernel.
 
 #include "eager/CarriedKeys.h"
 #include "eager/Issue.h"
@@ -32,7 +32,7 @@ struct Elementwise {
   OpCall &call;
   Operand operands[maxInputs];
   int32_t count = 0;
-  TensorRef held[maxInputs]; // copies of operands that could not be used
+  TensorRef held[maxInputs]; // copies of operands that could not be used directly
   int32_t rank = 0;          // of the result
   int64_t sizes[MXRT_MAX_RANK];
 
@@ -59,7 +59,7 @@ Status Elementwise::takeOne(int32_t index, mxrt_dtype type) {
   if (where.kind != call.op.device.kind || where.index != call.op.device.index) {
     if (operand.tensor->rank > 0)
       return call.onDevice(operand.tensor);
-    // Single values move freely between devices.
+    // Single values are copied freely between devices.
     held[index] = MXRT_TRY(call.moved(operand.tensor, call.op.device));
     operand.tensor = held[index].get();
   }
@@ -118,8 +118,8 @@ Status Elementwise::broadcast() {
   return success();
 }
 
-/// Layouts of the flat form: every operand is the whole result in order, or
-/// one element. false if it is not so.
+/// Chooses layouts of the flat form: every operand is the whole result in order, or one element.
+/// False if that is not possible.
 bool Elementwise::flatten(int64_t elements) {
   bool anyTensor = false;
   for (int32_t i = 0; i < count; ++i) {
@@ -128,7 +128,7 @@ bool Elementwise::flatten(int64_t elements) {
     anyTensor |= tensor != nullptr;
     if (!tensor)
       operand.layout = Layout::Single;
-    else if (elements <= 1) // nothing, or one element of each
+    else if (elements <= 1) // empty, or one element of each
       operand.layout = Layout::Dense;
     else if (tensor->elements == 1)
       operand.layout = Layout::Single;
@@ -137,7 +137,7 @@ bool Elementwise::flatten(int64_t elements) {
     else
       return false;
   }
-  // Without tensors the same kernel serves as for tensors of one element.
+  // Without tensors the kernel for tensors of one element is used.
   for (int32_t i = 0; !anyTensor && i < count; ++i)
     operands[i].layout = Layout::Dense;
   return true;
@@ -154,7 +154,7 @@ void Elementwise::strides(int32_t index, int64_t *out) const {
       out[added + i] = tensor->strides()[i];
 }
 
-/// The last way out: whoever hinders the flat form is copied.
+/// Fallback: copies the operands that prevent the flat form.
 Status Elementwise::copyOddOnes(int64_t elements) {
   for (int32_t i = 0; i < count; ++i) {
     Operand &operand = operands[i];
@@ -164,7 +164,7 @@ Status Elementwise::copyOddOnes(int64_t elements) {
     held[i] = MXRT_TRY(call.denseCopy(operand.tensor, rank, sizes));
     operand.tensor = held[i].get();
   }
-  (void)flatten(elements); // now it is
+  (void)flatten(elements); // succeeds now
   return success();
 }
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The eager executor: resolution and dispatch of tensor operations, and synchronous reads of
+// tensors.
 
 #include "eager/Executor.h"
 #include "eager/Issue.h"
@@ -16,7 +19,7 @@ using host::Value;
 EagerHost::EagerHost(const EagerOptions &options)
     : owner(options.runtime), source(options.kernels), printer(options.print),
       printContext(options.printContext), checkNan(options.checkNan),
-      kernels(mxrt_runtime_allocator(options.runtime)),
+      checkMemory(options.checkMemory), kernels(mxrt_runtime_allocator(options.runtime)),
       operations(mxrt_runtime_allocator(options.runtime)) {}
 
 EagerHost::~EagerHost() {
@@ -87,6 +90,7 @@ static Status dispatch(OpCall &call) {
   case Family::Fold:
     return runFold(call);
   case Family::Along:
+  case Family::Top:
   case Family::Scatter:
   case Family::Matrix:
     return runRoutine(call);
@@ -154,7 +158,7 @@ Status EagerHost::readScalar(const Value &value, Kind wanted, Value &out) {
   if (tensor->rank != 0)
     return error(alloc, MXRT_SHAPE, noPlace, "%s is not a single value, as is needed here",
                  shapeText(tensor->shape()).text);
-  // The VM notes where the error was noticed.
+  // The VM adds the location of notice.
   MXRT_CHECK(Status(mxrt_tensor_wait(owner, tensor, nullptr)));
   if (!convertNumber(fromElement(tensor->type, tensor->data()), wanted, out))
     return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "the value of %s does not fit %s",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// x[...] and x[...] = value. Numbers, ranges and new axes make a view; a tensor
-// of numbers gathers through the kernel of `take`.
+// Indexing: x[...] and x[...] = value. Integers, ranges and new axes make a view; a tensor of
+// indices gathers with the kernel of `take`.
 
 #include "eager/Issue.h"
 
@@ -11,15 +11,16 @@ namespace mxrt::eager {
 
 namespace {
 
-/// What an index makes of a tensor.
+/// The indexed region of a tensor: a view, and an optional gather.
 struct Place {
   int64_t offset = 0;
   int32_t rank = 0;
   int64_t sizes[MXRT_MAX_RANK];
   int64_t strides[MXRT_MAX_RANK];
-  /// The axis of the view that a tensor of numbers goes along, and that tensor.
+  /// The axis of the view that a tensor of indices applies to, and that tensor.
   int32_t gatherAxis = -1;
   mxrt_tensor *gather = nullptr;
+  int32_t shownAxis = -1; // for errors; -1 for class indices
 };
 
 class Indexer {
@@ -47,8 +48,10 @@ private:
       return select();
     case 'r':
       return range(item);
+    case 'l':
     case 't':
       place.gatherAxis = place.rank;
+      place.shownAxis = item.sort == 'l' ? -1 : item.shown >= 0 ? item.shown : place.rank;
       place.gather = MXRT_TRY(call.tensor(operand++));
       return whole();
     default:
@@ -84,7 +87,7 @@ private:
     return success();
   }
 
-  /// A bound of a range, counted from the start. `last` is the largest allowed.
+  /// A bound of a range, counted from the start. `last` is the largest allowed value.
   Result<int64_t> bound(const char *what, int64_t last) {
     int64_t given = MXRT_TRY(call.integer(operand++));
     int64_t number = given < 0 ? given + x->sizes()[axis] : given;
@@ -97,7 +100,7 @@ private:
     int64_t size = x->sizes()[axis];
     int64_t step = 1;
     if (item.step) {
-      // The step stands last, but says what the others mean.
+      // The step comes last, but determines the meaning of the others.
       size_t at = operand + item.from + item.to;
       step = MXRT_TRY(call.integer(at));
       if (step == 0)
@@ -118,20 +121,20 @@ private:
     if (length > 0)
       place.offset += from * stride;
     ++axis;
-    // With one element or none a step may be larger than anything.
+    // With at most one element a step may be arbitrarily large.
     return keep(length, length > 1 ? stride * step : stride);
   }
 
   OpCall &call;
   const mxrt_tensor *x;
   Place place;
-  int32_t axis = 0;   // of x
-  size_t operand = 1; // the next one to use
+  int32_t axis = 0;   // current axis of x
+  size_t operand = 1; // next operand to use
 };
 
 } // namespace
 
-/// x[A, N, B] at index[I] gives [A, I, B].
+/// Gather: x[A, N, B] at index[I] gives [A, I, B].
 static Status gather(OpCall &call, const mxrt_tensor *base, const Place &place) {
   mxrt_tensor *index = place.gather;
   if (index->type != MXRT_I32 && index->type != MXRT_I64)
@@ -185,7 +188,7 @@ static Status gather(OpCall &call, const mxrt_tensor *base, const Place &place) 
   kernel.size(along.size);
   kernel.size(after.size);
   kernel.size(index->elements);
-  kernel.size(place.gatherAxis);
+  kernel.size(place.shownAxis);
   addStrides3(kernel, layout, before, along, after);
   uint32_t form = uint32_t(layout) << 8 | uint32_t(base->type) << 4 | uint32_t(index->type);
   kernel.arguments.kernel = MXRT_TRY(call.kernel(form, [&](KeyText &key) {
@@ -210,14 +213,14 @@ Status runIndex(OpCall &call) {
 
 //===-- update --------------------------------------------------------------===//
 
-/// Makes operand 0 a tensor that may be written, in the VM's value or, if that
-/// is shared, in a new one. `owned` has a reference of its own afterwards.
+/// Makes operand 0 a writable tensor, in the VM's value or, if that is shared, in a new one (copy
+/// on write). `owned` has a reference of its own afterwards.
 static Status prepareTarget(OpCall &call, TensorRef &owned) {
   host::Value &slot = call.call.args[0];
   host::ForeignObject *object = slot.foreign();
   mxrt_tensor *x = static_cast<mxrt_tensor *>(object->payload);
   if (call.op.firstIsMut && object->refs == 1) {
-    // Ours alone as a VM value; whether as a tensor too is found out below.
+    // Not shared as a VM value; prepareWrite checks whether it is shared as a tensor.
     MXRT_CHECK(call.prepareWrite(x));
     object->payload = x;
     owned = TensorRef(mxrt_tensor_retain(x));
@@ -273,7 +276,7 @@ Status runUpdate(OpCall &call) {
 
   TensorRef target;
   MXRT_CHECK(prepareTarget(call, target));
-  MXRT_CHECK(Indexer(call, target.get()).run(place)); // strides may be new
+  MXRT_CHECK(Indexer(call, target.get()).run(place)); // strides may have changed
   TensorRef part =
       MXRT_TRY(call.view(target.get(), place.offset, place.rank, place.sizes, place.strides));
   if (part->elements > 0 && value) {

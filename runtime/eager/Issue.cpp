@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operand checks, result tensors and issue of kernel calls for the eager executor.
 
 #include "eager/Issue.h"
 #include "device/Device.h"
 #include "eager/NanCheck.h"
+#include "memory/Poison.h"
 
 #include <cstdarg>
 #include <cstdio>
@@ -109,6 +112,8 @@ Result<TensorRef> OpCall::create(mxrt_dtype type, int32_t rank, const int64_t *s
                                  mxrt_device device) const {
   mxrt_tensor *made = nullptr;
   MXRT_CHECK(named(mxrt_tensor_create(runtime, &device, type, rank, sizes, &place, &made)));
+  if (host.checkMemory)
+    memset(made->data(), MXRT_POISON_BYTE, size_t(made->elements * mxrt_dtype_size(type)));
   return TensorRef(made);
 }
 
@@ -120,7 +125,7 @@ Result<TensorRef> OpCall::view(const mxrt_tensor *base, int64_t offset, int32_t 
   for (int32_t i = 0; i < rank; ++i) {
     made->sizes()[i] = sizes[i];
     made->strides()[i] = strides[i];
-    made->elements *= sizes[i]; // parts of a measured shape: no overflow
+    made->elements *= sizes[i]; // part of a measured shape: no overflow
   }
   made->offset = base->offset + (made->elements > 0 ? offset : 0);
   return TensorRef(made);
@@ -161,6 +166,21 @@ static mxrt_status runCheckedKernel(const mxrt_context *context, const mxrt_tens
   return checkNan(context, arguments.name, tensors[arguments.from[arguments.operands - 1]]);
 }
 
+static mxrt_status runGuardedKernel(const mxrt_context *context, const mxrt_tensor *const *tensors,
+                                    const void *raw) {
+  if (mxrt_status failure = runKernel(context, tensors, raw))
+    return failure;
+  const auto &arguments = *static_cast<const KernelArguments *>(raw);
+  const mxrt_tensor *result = tensors[arguments.from[arguments.operands - 1]];
+  int64_t at = firstPoison(result->data(), result->elements, mxrt_dtype_size(result->type));
+  if (at < 0)
+    return nullptr;
+  return error(context->allocator, MXRT_INTERNAL, context->place,
+               "%s: element %lld of the result %s was not written", arguments.name,
+               static_cast<long long>(at), shapeText(result->shape()).text)
+      .release();
+}
+
 Result<mxrt_compiled_kernel> OpCall::newKernel(uint32_t form, std::string_view key) const {
   mxrt_compiled_kernel kernel = MXRT_TRY(host.kernels.find(host.source, key));
   if (!op.kernels.push({form, kernel}))
@@ -168,12 +188,32 @@ Result<mxrt_compiled_kernel> OpCall::newKernel(uint32_t form, std::string_view k
   return kernel;
 }
 
+SizedKernel *OpCall::countWork(const int64_t *numbers, int32_t count, int64_t work) const {
+  SizedKernel *found = nullptr;
+  for (SizedKernel &known : op.sized)
+    if (known.count == count &&
+        memcmp(known.numbers, numbers, size_t(count) * sizeof(int64_t)) == 0)
+      found = &known;
+  if (!found) {
+    if (op.sized.size() == maxSizedKernels || !op.sized.push({}))
+      return nullptr;
+    found = &op.sized[op.sized.size() - 1];
+    found->count = count;
+    memcpy(found->numbers, numbers, size_t(count) * sizeof(int64_t));
+  }
+  if (__builtin_add_overflow(found->work, work, &found->work))
+    found->work = INT64_MAX;
+  return found;
+}
+
 Status OpCall::issue(KernelCall &kernel, mxrt_tensor *result) const {
   KernelArguments &arguments = kernel.arguments;
   arguments.name = op.info->name;
   arguments.from[arguments.operands++] = uint8_t(kernel.readCount);
-  return issue(checksNan(result->type) ? runCheckedKernel : runKernel, kernel.reads,
-               size_t(kernel.readCount), &result, 1, &arguments,
+  mxrt_kernel run = checksNan(result->type)                         ? runCheckedKernel
+                    : host.checkMemory && isFloatType(result->type) ? runGuardedKernel
+                                                                    : runKernel;
+  return issue(run, kernel.reads, size_t(kernel.readCount), &result, 1, &arguments,
                offsetof(KernelArguments, sizes) + sizeof(int64_t) * size_t(kernel.sizeCount),
                result->buffer->device);
 }

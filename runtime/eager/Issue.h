@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the families of operations share: operands, errors, results, and the
-// call of a kernel. Inside of the executor.
+// Helpers shared by the families of operations: operands, errors, results, and kernel calls.
+// Internal to the executor.
 
 #ifndef MXRT_EAGER_ISSUE_H
 #define MXRT_EAGER_ISSUE_H
@@ -14,11 +14,17 @@
 
 namespace mxrt::eager {
 
-/// How an operand lies in memory, as the key of a kernel says it.
+/// Memory layout of an operand, as in the key of a kernel.
 enum class Layout : uint8_t { Single, Dense, Strided };
 
 inline constexpr int32_t maxKernelRank = 4;
 inline constexpr int32_t maxInputs = 3;
+/// Number of multiplications with the same sizes after which a specialised kernel is compiled:
+/// about as long as LLVM takes for one, at the speed of a size-generic kernel.
+inline constexpr int64_t workWorthCompiling = int64_t(1) << 28;
+/// Number of distinct sizes that one operation of a program counts. A program with more of them
+/// uses size-generic kernels.
+inline constexpr size_t maxSizedKernels = 32;
 inline constexpr int32_t maxKernelSizes = 32; // those of a convolution with strides: 30
 
 /// A kernel's operands and sizes. Plain data: it is copied into the call.
@@ -27,12 +33,12 @@ struct KernelArguments {
   const char *name; // static
   uint64_t scalars[maxInputs];
   uint8_t operands = 0;
-  /// Inputs, then the result: which tensor of the call, or which scalar.
+  /// Inputs, then the result: the index of a tensor or of a scalar of the call.
   uint8_t from[maxInputs + 1];
-  int64_t sizes[maxKernelSizes]; // last: cut to what is used
+  int64_t sizes[maxKernelSizes]; // last field: truncated to the used part
 };
 
-/// A call of a kernel being put together.
+/// Builder of a kernel call.
 class KernelCall {
 public:
   void input(mxrt_tensor *tensor) {
@@ -57,26 +63,27 @@ public:
   int32_t sizeCount = 0;
 };
 
-/// Text of a key, without allocation.
+/// Text of a kernel key, without allocation.
 class KeyText {
 public:
   void add(const char *text);
-  /// "f32:2s" after what separates it from the one before.
+  void add(int64_t number);
+  /// Appends "f32:2s" after the separator.
   void operand(mxrt_dtype type, int32_t rank, Layout layout);
   void result(mxrt_dtype type, int32_t rank);
   std::string_view view() const { return {text, used}; }
 
 private:
-  char text[160];
+  char text[800]; // the sizes of a convolution in decimal fit
   size_t used = 0;
   bool first = true;
 };
 
-/// Axes that are walked as one, from the outermost in.
+/// Axes merged into one, from the outermost in.
 struct AxisGroup {
   int64_t size = 1;
   int64_t stride = 0;
-  /// false if no single stride does it.
+  /// False if no single stride covers them.
   bool add(int64_t more, int64_t step) {
     if (more == 1)
       return true;
@@ -93,19 +100,19 @@ struct OpCall {
   OpCall(EagerHost &host, Operation &op, host::Invocation &call)
       : host(host), op(op), call(call), runtime(host.owner), place(call.place) {}
 
-  // -- errors: the operation's name, a colon, the text. The place is the VM's
-  // business, since it raises them where the operation is issued.
+  // -- errors: the operation's name, a colon, the text. The VM adds the source location, since it
+  // raises them where the operation is issued.
   Status fail(mxrt_code code, const char *format, ...) const __attribute__((format(printf, 3, 4)));
-  /// Puts the name before an error of the tensor functions.
+  /// Prefixes an error of the tensor functions with the name.
   Status named(mxrt_status failure) const;
   Status operandCount(size_t wanted) const;
   const mxrt_allocator *alloc() const { return mxrt_runtime_allocator(runtime); }
-  /// Whether a result of this type is searched for NaN.
+  /// Whether a result of this type is checked for NaN.
   bool checksNan(mxrt_dtype type) const { return host.checkNan && isFloatType(type); }
 
   // -- operands
   size_t count() const { return call.args.size(); }
-  /// Borrowed. R0803 if it is none.
+  /// Borrowed. R0803 if the operand is not a tensor.
   Result<mxrt_tensor *> tensor(size_t index) const;
   /// ... of this element type, else R0203.
   Result<mxrt_tensor *> tensor(size_t index, mxrt_dtype type) const;
@@ -114,31 +121,31 @@ struct OpCall {
   Status element(size_t index, mxrt_dtype type, uint64_t &bits) const;
   /// The operands from `first` on as sizes of a shape.
   Status shape(size_t first, int64_t *sizes, int32_t &rank) const;
-  /// R0402 unless the tensor is where the operation runs.
+  /// R0402 unless the tensor is on the operation's device.
   Status onDevice(const mxrt_tensor *tensor) const;
 
-  // -- making
+  // -- creation
   Result<TensorRef> create(mxrt_dtype type, int32_t rank, const int64_t *sizes,
                            mxrt_device device) const;
   Result<TensorRef> create(mxrt_dtype type, int32_t rank, const int64_t *sizes) const {
     return create(type, rank, sizes, op.device);
   }
-  /// A view of `base` with sizes and strides of the caller.
+  /// A view of `base` with the given sizes and strides.
   Result<TensorRef> view(const mxrt_tensor *base, int64_t offset, int32_t rank,
                          const int64_t *sizes, const int64_t *strides) const;
   /// A dense tensor with the elements of `from`, on the same device; issued.
   Result<TensorRef> denseCopy(mxrt_tensor *from) const;
-  /// ... stretched to a shape that it fits.
+  /// ... broadcast to a compatible shape.
   Result<TensorRef> denseCopy(mxrt_tensor *from, int32_t rank, const int64_t *sizes) const;
   /// A copy on another device; issued.
   Result<TensorRef> moved(mxrt_tensor *from, mxrt_device device) const;
   Status copyInto(mxrt_tensor *from, mxrt_tensor *to) const;
-  /// `tensor` (the caller's reference) becomes one that may be written, with
-  /// the same elements: itself, or a copy if anybody else could see a change.
+  /// Makes `tensor` (the caller's reference) writable with the same elements: itself, or a copy if
+  /// another reader could observe a change (copy on write).
   Status prepareWrite(mxrt_tensor *&tensor) const;
-  /// Every element of `to` becomes the one in `bits`; issued.
+  /// Sets every element of `to` to the one in `bits`; issued.
   Status fill(mxrt_tensor *to, uint64_t bits) const;
-  /// The tensor becomes the operation's result.
+  /// Makes the tensor the operation's result.
   Status give(TensorRef tensor) const;
 
   // -- kernels
@@ -152,8 +159,21 @@ struct OpCall {
     key(text);
     return newKernel(form, text.view());
   }
+  /// The kernel specialised for these numbers, once the operation has done enough work with them
+  /// that compiling pays; nullptr until then, and where kernels are not compiled. `key` writes its
+  /// key.
+  template <typename Key>
+  Result<mxrt_compiled_kernel> sizedKernel(const int64_t *numbers, int32_t count, int64_t work,
+                                           Key &&key) const {
+    SizedKernel *known = carriesKernels() ? nullptr : countWork(numbers, count, work);
+    if (!known || known->kernel || known->work < workWorthCompiling)
+      return known ? known->kernel : nullptr;
+    KeyText text;
+    key(text);
+    return known->kernel = MXRT_TRY(host.kernels.find(host.source, text.view()));
+  }
   Status issue(KernelCall &kernel, mxrt_tensor *result) const;
-  /// A call of one of our own kernels.
+  /// Issues a call of a built-in kernel.
   Status issue(mxrt_kernel run, mxrt_tensor *const *reads, size_t readCount,
                mxrt_tensor *const *writes, size_t writeCount, const void *arguments,
                size_t argumentBytes, mxrt_device device) const;
@@ -166,9 +186,11 @@ struct OpCall {
 
 private:
   Result<mxrt_compiled_kernel> newKernel(uint32_t form, std::string_view key) const;
+  /// nullptr: not counted, for lack of memory or because sizes vary too much.
+  SizedKernel *countWork(const int64_t *numbers, int32_t count, int64_t work) const;
 };
 
-/// Whether strides are those of dense [a, b, c]; axes of size 1 do not count.
+/// Whether the strides are those of dense [a, b, c]; axes of size 1 are ignored.
 inline bool isDense3(const AxisGroup &a, const AxisGroup &b, const AxisGroup &c) {
   return (c.size == 1 || c.stride == 1) && (b.size == 1 || b.stride == c.size) &&
          (a.size == 1 || a.stride == b.size * c.size);
@@ -189,7 +211,7 @@ Status runMatmul(OpCall &call);
 Status runConv(OpCall &call);
 Status runWindows(OpCall &call);
 Status runFold(OpCall &call);
-Status runRoutine(OpCall &call); // those along an axis, of rows, of matrices
+Status runRoutine(OpCall &call); // those along an axis, on rows, on matrices
 Status runReshape(OpCall &call);
 Status runBroadcast(OpCall &call);
 Status runTranspose(OpCall &call);
@@ -206,14 +228,14 @@ Status runLiteral(OpCall &call);
 Status runDraw(OpCall &call); // uniform, normal, bernoulli, randint, permutation, fork
 Status runCategorical(OpCall &call);
 
-/// x converted by the kernel of `cast`; used where an operation draws in f32.
+/// x converted by the kernel of `cast`; used where an operation samples in f32.
 Result<TensorRef> castTensor(OpCall &call, mxrt_tensor *from, mxrt_dtype to);
 
-/// Whether a view of `sizes` is what `tensor` becomes by broadcasting.
+/// Whether `tensor` can be broadcast to `sizes`.
 bool broadcastsTo(const mxrt_tensor *tensor, int32_t rank, const int64_t *sizes);
 
-/// Appends what print shows of a tensor whose elements are there. nullptr, or
-/// what is wrong with the format.
+/// Appends the printed form of a tensor whose elements are computed. Returns nullptr, or what is
+/// wrong with the format.
 const char *showTensor(const mxrt_tensor *tensor, std::string_view spec, host::Text &out);
 
 } // namespace mxrt::eager

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The cache of kernels by key, and the construction of keys.
 
 #include "eager/Kernels.h"
 #include "eager/Issue.h"
 
+#include <cstdio>
 #include <cstring>
 
 namespace mxrt::eager {
@@ -42,10 +45,16 @@ Result<mxrt_compiled_kernel> KernelTable::find(KernelSource *source, std::string
 
 void KeyText::add(const char *more) {
   size_t length = std::strlen(more);
-  if (length > sizeof(text) - used) // no key is so long
+  if (length > sizeof(text) - used) // no key is that long
     length = sizeof(text) - used;
   std::memcpy(text + used, more, length);
   used += length;
+}
+
+void KeyText::add(int64_t number) {
+  char digits[24];
+  std::snprintf(digits, sizeof(digits), "%lld", static_cast<long long>(number));
+  add(digits);
 }
 
 void KeyText::operand(mxrt_dtype type, int32_t rank, Layout layout) {

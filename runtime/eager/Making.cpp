@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors out of nothing: full, iota, literals.
+// Creation of tensors: full, iota, literals.
 
 #include "eager/Issue.h"
 
@@ -50,7 +50,7 @@ Status runLiteral(OpCall &call) {
   if (uint64_t(result->elements) != call.count())
     return call.fail(MXRT_SHAPE, "%zu numbers for %s", call.count(),
                      shapeText(result->shape()).text);
-  // Nobody else knows the memory yet: no need to go through the engine.
+  // The memory is not visible to others yet: no need to go through the engine.
   size_t bytes = size_t(mxrt_dtype_size(call.op.type));
   char *at = result->data();
   for (size_t i = 0; i < call.count(); ++i, at += bytes) {

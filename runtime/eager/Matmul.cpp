@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Matrix products: [G, M, K] @ [G, K, N], with NumPy's rules for vectors and
-// for leading dimensions.
+// Matmul: [G, M, K] @ [G, K, N], with NumPy's rules for vectors and batch dimensions.
 
 #include "eager/Issue.h"
 
@@ -12,7 +11,7 @@ namespace mxrt::eager {
 
 namespace {
 
-/// One side: its leading dimensions as one, then rows and columns.
+/// One operand: its batch dimensions merged into one, then rows and columns.
 struct Side {
   mxrt_tensor *tensor;
   AxisGroup batch, rows, columns;
@@ -49,7 +48,7 @@ struct Side {
   }
 };
 
-/// Copies a side to the full leading dimensions, dense.
+/// Broadcasts an operand to the full batch dimensions by a dense copy.
 Status spread(OpCall &call, Side &side, bool vectorIsRow, int32_t rank, const int64_t *batch) {
   int64_t sizes[MXRT_MAX_RANK];
   int32_t used = rank;
@@ -59,8 +58,8 @@ Status spread(OpCall &call, Side &side, bool vectorIsRow, int32_t rank, const in
       return call.fail(MXRT_RANK_LIMIT, "more than %d dimensions", MXRT_MAX_RANK);
     sizes[used++] = side.tensor->sizes()[i];
   }
-  // A column vector would be aligned with the wrong axis, but a vector has no
-  // leading dimensions and never comes here.
+  // A column vector would be aligned with the wrong axis, but a vector has no batch dimensions and
+  // never comes here.
   side.held = MXRT_TRY(call.denseCopy(side.tensor, used, sizes));
   side.tensor = side.held.get();
   side.readMatrix(vectorIsRow);
@@ -121,7 +120,7 @@ Status runMatmul(OpCall &call) {
   if (foldable && !b.foldBatch(batchRank, sizes))
     MXRT_CHECK(spread(call, b, false, batchRank, sizes));
   a.batch.size = b.batch.size = groups;
-  // The same right side for all: one product with more rows.
+  // The same right operand for the whole batch: one matmul with more rows.
   if (groups > 1 && b.batch.stride == 0) {
     AxisGroup rows = a.batch;
     if (a.rows.size > 0 && rows.add(a.rows.size, a.rows.stride)) {

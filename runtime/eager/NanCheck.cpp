@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Search for the first NaN of a tensor, by bit patterns.
 
 #include "eager/NanCheck.h"
 #include "memory/Tensor.h"
@@ -7,8 +9,8 @@
 
 namespace mxrt::eager {
 
-/// Index of the first element above the bits of infinity, or -1. Compares
-/// bits, so that no option for floating point can remove it.
+/// Index of the first element whose bits exceed those of infinity, or -1. Compares bits, so that no
+/// floating-point option of the compiler can remove the check.
 template <typename T> static int64_t firstNan(const void *data, int64_t count, T infinity) {
   auto *elements = static_cast<const T *>(data);
   constexpr T magnitude = T(~T(0)) >> 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions beside the operations: waiting, and what is known of a tensor
-// without waiting.
+// Native functions besides the operations: waits, and properties of a tensor that are known without
+// waiting.
 
 #include "base/Os.h"
 #include "eager/Executor.h"
@@ -34,7 +34,25 @@ static Status sync(void *context, Invocation &call) {
   return Status(mxrt_engine_wait_all(engine, call.place));
 }
 
-/// Values nest at most this deep, as when they are shown.
+/// Number of ops pushed so far: marks the start of a `try`.
+static Status issuedSoFar(void *context, Invocation &call) {
+  mxrt_engine *engine = nullptr;
+  MXRT_CHECK(Status(mxrt_runtime_engine(runtimeOf(context), nullptr, &engine)));
+  mxrt_engine_stats stats;
+  mxrt_engine_get_stats(engine, &stats);
+  call.result = Value::integer(int64_t(stats.pushed));
+  return success();
+}
+
+/// A `try` that started at this mark has caught an error. In program order, that error would have
+/// ended the block: other failures of the block are not separate errors.
+static Status caughtError(void *context, Invocation &call) {
+  mxrt_engine *engine = nullptr;
+  MXRT_CHECK(Status(mxrt_runtime_engine(runtimeOf(context), nullptr, &engine)));
+  return Status(mxrt_engine_notice_from(engine, uint64_t(call.args[0].i), call.place));
+}
+
+/// Maximum nesting of values, as when they are shown.
 static constexpr unsigned maxNesting = 200;
 
 static Status waitFor(void *context, const Invocation &call, const Value &value, unsigned nesting) {
@@ -46,7 +64,7 @@ static Status waitFor(void *context, const Invocation &call, const Value &value,
   if (nesting == maxNesting)
     return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "wait: values are nested deeper than %u",
                  maxNesting);
-  if (call.vm.cancelRequested()) // shared parts are met again and again
+  if (call.vm.cancelRequested()) // shared parts are visited repeatedly
     return error(alloc, MXRT_CANCELLED, noPlace, "cancelled");
   for (const Value &part : value.aggregate()->view())
     MXRT_CHECK(waitFor(context, call, part, nesting + 1));
@@ -59,12 +77,12 @@ static Status wait(void *context, Invocation &call) {
 
 static Status exists(void *, Invocation &call) {
   host::StrObject *path = call.args[0].str();
-  bool whole = std::strlen(path->text()) == path->size; // no zero in it
+  bool whole = std::strlen(path->text()) == path->size; // contains no zero byte
   call.result = Value::boolean(whole && os::fileExists(path->text()));
   return success();
 }
 
-/// FNV-1a. The compiler does the same to texts that it knows.
+/// FNV-1a. The compiler computes the same for constant texts.
 static Status textHash(void *, Invocation &call) {
   host::StrObject *text = call.args[0].str();
   uint64_t hash = 0xcbf29ce484222325;
@@ -104,6 +122,7 @@ static Status dim(void *context, Invocation &call) {
 
 Status EagerHost::registerNatives(host::Vm &vm) {
   static constexpr ParamData any[] = {{Kind::Any, false}};
+  static constexpr ParamData number[] = {{Kind::Int, false}};
   static constexpr ParamData str[] = {{Kind::Str, false}};
   static constexpr ParamData tensor[] = {{Kind::Tensor, false}};
   static constexpr ParamData tensorInt[] = {{Kind::Tensor, false}, {Kind::Int, false}};
@@ -114,6 +133,8 @@ Status EagerHost::registerNatives(host::Vm &vm) {
     host::NativeFunction function;
   };
   const Row rows[] = {{"mx.sync", {}, Kind::Unit, sync},
+                      {"mx.issued", {}, Kind::Int, issuedSoFar},
+                      {"mx.caught", number, Kind::Unit, caughtError},
                       {"mx.wait", any, Kind::Unit, wait},
                       {"mx.exists", str, Kind::Bool, exists},
                       {"mx.text_hash", str, Kind::Int, textHash},

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Column formatting of floats: range, width, fixed or scientific notation.
 
 #include "eager/NumberColumn.h"
 #include "eager/Scalars.h"
@@ -12,12 +14,12 @@ namespace mxrt::eager {
 
 static constexpr int maxFraction = 4;
 
-/// A number in three parts; scientific ones have digits of an exponent.
+/// A number in three parts; scientific notation adds the digits of an exponent.
 struct FloatColumn::Digits {
   char text[400]; // the largest f64 has 309 digits before the point
   int whole = 0;
   int fraction = 0;
-  char exponentSign = 0; // 0: none
+  char exponentSign = 0; // 0: no exponent
   int exponent = 0;      // digits
   const char *fractionText = text;
   const char *exponentText = text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers of one tensor under each other, in the form NumPy users know.
+// Column formatting of a tensor's numbers, in the style of NumPy.
 
 #ifndef MXRT_EAGER_NUMBERCOLUMN_H
 #define MXRT_EAGER_NUMBERCOLUMN_H
@@ -9,13 +9,13 @@
 
 namespace mxrt::eager {
 
-/// Floats with a common position of the point, at most 4 digits after it, no
-/// more than are needed to tell a number from its neighbours. Scientific if
-/// the largest is 1e8 or more, the smallest below 1e-4, or they are more than
-/// a factor of 1000 apart. See all elements twice, then put them.
+/// Floats aligned at the decimal point, with at most 4 digits after it, no more than are needed to
+/// distinguish a number from its neighbours. Scientific if the largest is 1e8 or more, the smallest
+/// below 1e-4, or they differ by more than a factor of 1000. Pass all elements twice, then put
+/// them.
 class FloatColumn {
 public:
-  /// isF32: digits that identify an f32 are enough.
+  /// isF32: digits that identify an f32 suffice.
   explicit FloatColumn(bool isF32) : isF32(isF32) {}
 
   void seeRange(double value);
@@ -34,10 +34,10 @@ private:
   int whole = 0;       // characters before the point, sign included
   int fraction = 0;    // after it
   int exponent = 0;    // digits of it
-  int words = 0;       // of nan and inf
+  int words = 0;       // characters of nan and inf
 };
 
-/// The number with the fewest digits that rounds to this f16 or bf16.
+/// The decimal with the fewest digits that rounds to this f16 or bf16.
 double shortestHalf(uint16_t bits, bool isBf16);
 
 } // namespace mxrt::eager

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parser of operation names.
 
 #include "eager/OpNames.h"
 
@@ -41,7 +43,7 @@ bool takesType(OpTypes types, mxrt_dtype type) {
   return false;
 }
 
-/// MXRT_DTYPE_COUNT if the text names none.
+/// MXRT_DTYPE_COUNT if the text is not a type name.
 mxrt_dtype typeFromName(std::string_view text) {
   for (int32_t i = 0; i < MXRT_DTYPE_COUNT; ++i)
     if (text == mxrt_dtype_name(mxrt_dtype(i)))
@@ -49,7 +51,7 @@ mxrt_dtype typeFromName(std::string_view text) {
   return MXRT_DTYPE_COUNT;
 }
 
-/// The type that may be left out, or MXRT_DTYPE_COUNT.
+/// The type that may be omitted, or MXRT_DTYPE_COUNT.
 mxrt_dtype defaultType(const OpInfo &info) {
   if (info.types == OpTypes::Bool)
     return MXRT_BOOL;
@@ -72,7 +74,7 @@ bool readNumber(std::string_view text, int64_t &number) {
   return failure == std::errc() && end == text.data() + text.size() && number >= 0;
 }
 
-/// "1/0/2"; an empty text is an empty list.
+/// Parses "1/0/2"; an empty text is an empty list.
 bool readList(std::string_view text, int64_t *numbers, int32_t &count) {
   count = 0;
   if (!text.empty() && text.back() == '/')
@@ -83,7 +85,7 @@ bool readList(std::string_view text, int64_t *numbers, int32_t &count) {
   return true;
 }
 
-/// "cpu:1".
+/// Parses "cpu:1".
 bool readDevice(std::string_view text, mxrt_device &device) {
   int64_t index = 0;
   if (cut(text, ':') != "cpu" || !readNumber(text, index) || index > INT32_MAX)
@@ -127,10 +129,15 @@ const char *readItem(std::string_view text, Operation &op) {
         text.remove_prefix(1);
       }
     break;
+  case 'l':
   case 't':
     if (op.tensorItem >= 0)
       return "more than one item is a tensor";
     op.tensorItem = op.itemCount - 1;
+    if (!text.empty() && text[0] >= '0' && text[0] <= '9') {
+      item.shown = int8_t(text[0] - '0');
+      text.remove_prefix(1);
+    }
     [[fallthrough]];
   case 'i':
     ++op.indexOperands;
@@ -139,12 +146,12 @@ const char *readItem(std::string_view text, Operation &op) {
   case 'n':
     break;
   default:
-    return "an item is none of i : r n t";
+    return "an item is none of i : r n t l";
   }
   return text.empty() ? nullptr : "an item has letters that mean nothing";
 }
 
-/// What is in the parentheses. Returns what is wrong, or nullptr.
+/// Parses the contents of the parentheses. Returns what is wrong, or nullptr.
 const char *readAttributes(std::string_view text, bool given, Operation &op) {
   Family family = op.info->family;
   if (family == Family::Index || family == Family::Update) {
@@ -154,7 +161,7 @@ const char *readAttributes(std::string_view text, bool given, Operation &op) {
       if (const char *wrong = readItem(item, op))
         return wrong;
       if (text.empty() && item.size() + 1 == before)
-        return "an item is empty"; // it ends in `/`
+        return "an item is empty"; // ends in `/`
     }
     return nullptr;
   }
@@ -165,6 +172,7 @@ const char *readAttributes(std::string_view text, bool given, Operation &op) {
   case Family::Concat:
   case Family::ScatterAdd:
   case Family::Along:
+  case Family::Top:
   case Family::Literal:
   case Family::To:
     needed = true;
@@ -184,6 +192,9 @@ const char *readAttributes(std::string_view text, bool given, Operation &op) {
     } else if (family == Family::Reduce && key == "keep") {
       good = value == "0" || value == "1";
       op.keep = value == "1";
+    } else if (family == Family::Reduce && key == "empty") {
+      good = value == "1" && std::string_view(op.info->name) == "max";
+      op.total = true;
     } else if (family == Family::Transpose && key == "order") {
       good = readList(value, op.sizes, op.rank);
       found = true;
@@ -191,7 +202,7 @@ const char *readAttributes(std::string_view text, bool given, Operation &op) {
       good = readList(value, op.sizes, op.rank);
       found = true;
     } else if ((family == Family::Concat || family == Family::ScatterAdd ||
-                family == Family::Along) &&
+                family == Family::Along || family == Family::Top) &&
                key == "axis") {
       good = readNumber(value, number) && number < MXRT_MAX_RANK;
       op.axis = int32_t(number);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// nonzero and unique: functions with a data-dependent result size.
 
 #include "eager/OpenSizes.h"
 #include "base/Halfs.h"
@@ -16,7 +18,7 @@ using host::Value;
 
 namespace {
 
-/// The operand, finished and dense; it may own a copy.
+/// The operand, computed and dense; it may own a copy.
 struct Operand {
   explicit Operand(void *host) : runtime(static_cast<EagerHost *>(host)->runtime()) {}
 
@@ -46,7 +48,7 @@ struct Operand {
     return Status(mxrt_tensor_wait(runtime, tensor, &call.place));
   }
 
-  /// A tensor of `count` elements on the same device; nobody else knows it yet.
+  /// A tensor of `count` elements on the same device; not visible to others yet.
   Result<TensorRef> result(const Invocation &call, mxrt_dtype type, int64_t count) const {
     mxrt_tensor *made = nullptr;
     MXRT_CHECK(Status(
@@ -55,7 +57,7 @@ struct Operand {
   }
 };
 
-/// Whether both elements are one value.
+/// Whether both elements count as the same value.
 bool isSame(mxrt_dtype type, const char *x, const char *y, size_t bytes) {
   auto equal = [](auto a, auto b) { return a == b || (a != a && b != b); };
   auto load = [](const char *from, auto like) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions whose result has a size that only their data say. They wait for
-// their operand and compute at once.
+// Functions with a data-dependent result size. They wait for their operand and compute
+// synchronously.
 
 #ifndef MXRT_EAGER_OPENSIZES_H
 #define MXRT_EAGER_OPENSIZES_H
@@ -10,10 +10,10 @@
 
 namespace mxrt::eager {
 
-/// Places (i32) of the elements of bool[N] that are true.
+/// Indices (i32) of the true elements of bool[N].
 Status nonzero(void *context, host::Invocation &call);
-/// The different elements of T[N], sorted; all NaN are one, and so are both
-/// zeros (the first one stays).
+/// The distinct elements of T[N], sorted; all NaN are equal, and so are both zeros (the first one
+/// is kept).
 Status unique(void *context, host::Invocation &call);
 
 } // namespace mxrt::eager

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Draws. The stream is that of the seed, the counter its position: what a draw
-// gives is a function of its operands.
+// Random ops (Philox counter-based RNG). The stream is that of the seed, the counter its position:
+// a sample is a pure function of its operands.
 
 #include "mxrt/random.h"
 #include "eager/Issue.h"
@@ -89,7 +89,7 @@ static Status takeStream(OpCall &call, mxrt_rng &rng) {
   return success();
 }
 
-/// The numbers between counter and sizes; returns how many there were.
+/// Reads the parameters between counter and sizes; returns their number.
 static Result<size_t> takeParameters(OpCall &call, Draw &draw) {
   switch (draw.family) {
   case Family::Uniform:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reductions: any axes of any tensor become [A, R, B], of which R goes.
+// Reductions: the axes of any tensor are grouped as [A, R, B], of which R is reduced.
 
 #include "eager/Issue.h"
 
@@ -61,7 +61,7 @@ static Result<TensorRef> reorderedCopy(OpCall &call, mxrt_tensor *x, uint32_t ax
 static Status checkSizes(OpCall &call, const mxrt_tensor *x, const Folding &fold) {
   const char *name = call.op.info->name;
   bool isArg = call.op.info->result == OpResult::I32;
-  bool needsOne = isArg || name[0] == 'm'; // max and min
+  bool needsOne = !call.op.total && (isArg || name[0] == 'm'); // max and min
   if (needsOne && fold.r.size == 0 && fold.a.size > 0 && fold.b.size > 0)
     return call.fail(MXRT_SHAPE,
                      "%s is empty where it is reduced, and nothing "
@@ -72,6 +72,20 @@ static Status checkSizes(OpCall &call, const mxrt_tensor *x, const Folding &fold
     return call.fail(MXRT_SHAPE, "%s has more elements than i32 can count",
                      shapeText(x->shape()).text);
   return success();
+}
+
+/// -inf in a float type.
+static uint64_t lowestBits(mxrt_dtype type) {
+  switch (type) {
+  case MXRT_F16:
+    return 0xfc00;
+  case MXRT_BF16:
+    return 0xff80;
+  case MXRT_F32:
+    return 0xff800000;
+  default:
+    return 0xfff0000000000000;
+  }
 }
 
 Status runReduce(OpCall &call) {
@@ -104,6 +118,10 @@ Status runReduce(OpCall &call) {
   }
   MXRT_CHECK(checkSizes(call, x, fold));
   TensorRef result = MXRT_TRY(call.create(op.result, rank, sizes));
+  if (op.total && fold.r.size == 0) {
+    MXRT_CHECK(call.fill(result.get(), lowestBits(op.type)));
+    return call.give(std::move(result));
+  }
 
   bool dense = x->elements == 0 || isDense3(fold.a, fold.r, fold.b);
   Layout layout = dense ? Layout::Dense : Layout::Strided;

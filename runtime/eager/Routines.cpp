@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Work on whole tensors: the functions of mxrt/routine.h on dense operands.
+// Library routines on whole tensors: the functions of mxrt/routine.h on dense operands.
 
 #include "eager/Issue.h"
 #include "eager/NanCheck.h"
@@ -30,8 +30,8 @@ struct Arguments {
   const char *name; // static
   mxrt_dtype type;
   int32_t inputs;
-  bool checkNan, hasWorkspace; // its tensor is the last one
-  int64_t sizes[3];
+  bool checkNan, hasWorkspace; // the workspace is the last tensor
+  int64_t sizes[4];
 };
 
 mxrt_status routineKernel(const mxrt_context *context, const mxrt_tensor *const *tensors,
@@ -49,9 +49,9 @@ mxrt_status routineKernel(const mxrt_context *context, const mxrt_tensor *const 
   return arguments.checkNan ? checkNan(context, arguments.name, to) : nullptr;
 }
 
-/// What the operands must be, and the result becomes.
+/// Requirements on the operands, and the shape of the result.
 struct Plan {
-  int64_t calls[3] = {1, 1, 1}; // the sizes for the function
+  int64_t calls[4] = {1, 1, 1, 1}; // the sizes passed to the function
   int32_t rank = 0;
   int64_t sizes[MXRT_MAX_RANK]; // of the result
 
@@ -73,17 +73,29 @@ Status refuse(const OpCall &call, const mxrt_tensor *x, const mxrt_tensor *y) {
                    shapeText(x->shape()).text);
 }
 
+/// Number of tensor operands, which come first.
+size_t tensorCount(const OpCall &call) {
+  return call.count() - (call.op.info->family == Family::Top);
+}
+
 Status planAlong(const OpCall &call, mxrt_tensor *const *x, Plan &plan) {
   int32_t axis = call.op.axis;
   if (axis >= x[0]->rank)
     return call.fail(MXRT_SHAPE, "axis %d of %s, which has %d", axis, shapeText(x[0]->shape()).text,
                      x[0]->rank);
-  for (size_t i = 1; i < call.count(); ++i)
+  for (size_t i = 1; i < tensorCount(call); ++i)
     if (x[i]->rank != x[0]->rank || !sameSizes(x[0], x[i], 0, x[0]->rank))
       return refuse(call, x[0], x[i]);
   plan.resultLike(x[0]);
   for (int32_t i = 0; i < plan.rank; ++i)
     plan.calls[i < axis ? 0 : i == axis ? 1 : 2] *= plan.sizes[i];
+  if (call.op.info->family != Family::Top)
+    return success();
+  int64_t wanted = MXRT_TRY(call.integer(1));
+  if (wanted < 0 || wanted > plan.sizes[axis])
+    return call.fail(MXRT_SHAPE, "%lld of the %lld elements along axis %d", (long long)wanted,
+                     (long long)plan.sizes[axis], axis);
+  plan.calls[3] = plan.sizes[axis] = wanted;
   return success();
 }
 
@@ -119,7 +131,7 @@ Status planMatrix(const OpCall &call, mxrt_tensor *const *x, Plan &plan) {
   if (!isPacked)
     return success();
   --plan.rank;
-  // Products of sizes of a tensor: no overflow.
+  // Multiplications of sizes of a tensor: no overflow.
   plan.sizes[rank - 2] = name == "eigh" ? n + n * n : m * n + n * n + (name == "svd" ? n : 0);
   return success();
 }
@@ -132,16 +144,18 @@ Status runRoutine(OpCall &call) {
   mxrt_tensor *x[maxInputs];
   TensorRef held[maxInputs];
   Arguments arguments = {};
-  for (size_t i = 0; i < call.count(); ++i) {
+  size_t tensors = tensorCount(call);
+  for (size_t i = 0; i < tensors; ++i) {
     bool isIndex = op.info->family == Family::Scatter && i == 1;
     x[i] = MXRT_TRY(call.tensor(i, isIndex ? MXRT_I64 : op.type));
     MXRT_CHECK(call.onDevice(x[i]));
   }
   Plan plan;
-  MXRT_CHECK(op.info->family == Family::Along     ? planAlong(call, x, plan)
+  bool isAlong = op.info->family == Family::Along || op.info->family == Family::Top;
+  MXRT_CHECK(isAlong                              ? planAlong(call, x, plan)
              : op.info->family == Family::Scatter ? planScatter(call, x, plan)
                                                   : planMatrix(call, x, plan));
-  for (size_t i = 0; i < call.count(); ++i)
+  for (size_t i = 0; i < tensors; ++i)
     if (!mxrt_tensor_is_dense(x[i])) {
       held[i] = MXRT_TRY(call.denseCopy(x[i]));
       x[i] = held[i].get();
@@ -158,11 +172,11 @@ Status runRoutine(OpCall &call) {
     }
   arguments.name = op.info->name;
   arguments.type = op.type;
-  arguments.inputs = int32_t(call.count());
+  arguments.inputs = int32_t(tensors);
   arguments.checkNan = call.checksNan(op.result);
   memcpy(arguments.sizes, plan.calls, sizeof(plan.calls));
   mxrt_tensor *to[] = {result.get(), workspace.get()};
-  MXRT_CHECK(call.issue(routineKernel, x, call.count(), to, workspace ? 2 : 1, &arguments,
+  MXRT_CHECK(call.issue(routineKernel, x, tensors, to, workspace ? 2 : 1, &arguments,
                         sizeof(arguments), op.device));
   return call.give(std::move(result));
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Conversion of host numbers to and from elements, including rounding to f16 and bf16.
 
 #include "eager/Scalars.h"
 
@@ -16,20 +18,20 @@ uint16_t floatToF16(double value) {
   double magnitude = std::fabs(value);
   if (std::isnan(value))
     return uint16_t(sign | 0x7e00);
-  if (magnitude >= 65520) // half way to what would be the next number
+  if (magnitude >= 65520) // half way to the number after the largest finite one
     return uint16_t(sign | 0x7c00);
   // The distance between neighbours is 2^(exponent - 10), at least 2^-24.
   int exponent = magnitude > 0 ? std::ilogb(magnitude) : -14;
   exponent = exponent < -14 ? -14 : exponent;
   double steps = std::nearbyint(std::ldexp(magnitude, 10 - exponent));
-  // A carry into the exponent is what adding does.
+  // The addition carries into the exponent.
   return uint16_t(sign | (uint32_t(exponent + 14) * 1024 + uint32_t(steps)));
 }
 
 uint16_t floatToBf16(double value) {
   if (std::isnan(value))
     return uint16_t(std::signbit(value) ? 0xffc0 : 0x7fc0);
-  // To f32 by truncation with a sticky bit, so that it is rounded only once.
+  // To f32 by truncation with a sticky bit, so that the value is rounded only once.
   float narrow = float(value);
   uint32_t bits = std::bit_cast<uint32_t>(narrow);
   if (double(narrow) != value && std::isfinite(narrow)) {
@@ -74,7 +76,7 @@ bool toElement(const Value &number, mxrt_dtype type, uint64_t &bits) {
   case MXRT_I64:
     if (!asInt(number, whole))
       return false;
-    // Little end first: the low bytes are the wrapped number.
+    // Little endian: the low bytes are the wrapped number.
     static_assert(std::endian::native == std::endian::little);
     bits = uint64_t(whole);
     return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Single elements: between host values and the bytes of an element type.
+// Conversion of single elements between host values and the bytes of an element type.
 
 #ifndef MXRT_EAGER_SCALARS_H
 #define MXRT_EAGER_SCALARS_H
@@ -11,7 +11,7 @@
 
 namespace mxrt::eager {
 
-uint16_t floatToF16(double value); // to nearest, ties to even
+uint16_t floatToF16(double value); // rounds to nearest, ties to even
 uint16_t floatToBf16(double value);
 
 inline bool isHostNumber(host::Kind kind) {
@@ -19,14 +19,14 @@ inline bool isHostNumber(host::Kind kind) {
          kind == host::Kind::F64;
 }
 
-/// An element of `type` in the first bytes of `bits`. Integers wrap as they do
-/// in arithmetic; false for a float that no i64 holds.
+/// Stores an element of `type` in the first bytes of `bits`. Integers wrap as in arithmetic; false
+/// for a float that does not fit in i64.
 bool toElement(const host::Value &number, mxrt_dtype type, uint64_t &bits);
 
-/// The element at `data` as a Bool, Int, F32 or F64, whichever holds its type.
+/// The element at `data` as a Bool, Int, F32 or F64, whichever represents its type.
 host::Value fromElement(mxrt_dtype type, const void *data);
 
-/// `number` as another kind of number; false if it does not fit.
+/// Converts `number` to another kind of number; false if it does not fit.
 bool convertNumber(const host::Value &number, host::Kind wanted, host::Value &out);
 
 } // namespace mxrt::eager

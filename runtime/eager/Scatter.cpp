@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Entries added to those of one axis by number: x[A, N, B] with y[A, I, B] added
-// at index[I].
+// Scatter-add along one axis: x[A, N, B] with y[A, I, B] added at index[I].
 
 #include "eager/Issue.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Views, copies, concat, and moves between devices. What only looks at a tensor
-// in another way stays on the tensor's device.
+// Views, copies, concat, and transfers between devices. Views stay on the tensor's device.
 
 #include "eager/Issue.h"
 
@@ -70,7 +69,7 @@ Status runWait(OpCall &call) {
 
 //===-- concat --------------------------------------------------------------===//
 
-/// The first half of the tensors is copied to the second half.
+/// Copies the first half of the tensors to the second half.
 static mxrt_status copyPairs(const mxrt_context *context, const mxrt_tensor *const *tensors,
                              const void *arguments) {
   size_t count;
@@ -115,7 +114,7 @@ Status runConcat(OpCall &call) {
   mxrt_tensor *first = MXRT_TRY(call.tensor(0));
   TensorRef result = MXRT_TRY(call.create(first->type, first->rank, sizes));
 
-  // So many at a time; each part is one call.
+  // Copies in batches of this size; each batch is one call.
   constexpr size_t atOnce = 32;
   int64_t begin = 0;
   for (size_t done = 0; done < call.count();) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What print and f-strings make of a tensor:
+// Printed form of a tensor, for print and f-strings:
 //
 //   f32[2, 3]
 //   [[1.   2.   3.  ]
@@ -22,7 +22,7 @@ using host::Value;
 
 namespace {
 
-/// Tensors with more elements show the first and last few of long axes.
+/// Larger tensors show only the first and last few elements of long axes.
 constexpr int64_t wholeUpTo = 36;
 constexpr int64_t mostShown = 10000;
 constexpr size_t lineLength = 75;
@@ -42,7 +42,7 @@ double asFloat(mxrt_dtype type, const char *data) {
   return value.kind == Kind::F32 ? double(value.f) : value.d;
 }
 
-/// One element, by itself.
+/// Shows a single element.
 const char *showElement(mxrt_dtype type, const char *data, const FormatSpec *spec, Text &out) {
   Value value = fromElement(type, data);
   FormatSpec plain;
@@ -53,7 +53,7 @@ const char *showElement(mxrt_dtype type, const char *data, const FormatSpec *spe
   case Kind::Int:
     return formatInt(out, used, value.i);
   case Kind::F32:
-    // Without a precision as many digits as the type has.
+    // Without a precision, as many digits as the type has.
     if (isHalf(type) && used.precision < 0 && used.type == 0)
       return formatF64(out, used, shortestOf(type, data));
     return formatF32(out, used, value.f);
@@ -93,7 +93,7 @@ public:
 private:
   bool elided(int32_t axis) const { return edge > 0 && tensor->sizes()[axis] > 2 * edge; }
 
-  /// How many elements are shown at each end of a long axis; 0: all are.
+  /// Number of elements shown at each end of a long axis; 0: all.
   void chooseEdge() {
     if (tensor->elements <= wholeUpTo)
       return;
@@ -106,7 +106,7 @@ private:
     }
   }
 
-  /// Calls step(i) for the elements of an axis that are shown.
+  /// Calls step(i) for the shown elements of an axis.
   template <typename Step> void along(int32_t axis, Step &&step) const {
     int64_t size = tensor->sizes()[axis];
     for (int64_t i = 0; i < size && !out.failed() && !wrong; ++i) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What summary(net, x) prints:
+// The table printed by summary(net, x):
 //
 //   path    shape         output     parameters  bytes  FLOPs
 //           Mlp[4, 2]     f32[8, 2]          58    232  1,040
 //   fc1     Dense[4, 8]   f32[8, 8]          40    160    640
 //   fc1.w   f32[4, 8]                        32    128
 //
-// A model's row adds up what is inside. Nothing is waited for: the elements of
-// the tensors do not matter.
+// A model's row is the sum of its parts. Nothing is waited for: the elements of the tensors do not
+// matter.
 
 #include "eager/Summary.h"
 #include "eager/TensorValue.h"
@@ -31,7 +31,7 @@ enum Column { Path, Shape, Output, Parameters, Bytes, Flops, columns };
 constexpr const char *headings[columns] = {"path",       "shape", "output",
                                            "parameters", "bytes", "FLOPs"};
 
-/// The text of a cell; long types are cut.
+/// The text of a cell; long types are truncated.
 struct Cell {
   char text[200] = "";
   size_t used = 0;
@@ -39,7 +39,7 @@ struct Cell {
     used = std::min(from.size(), sizeof text);
     std::copy_n(from.data(), used, text);
   }
-  /// 1234567 as 1,234,567.
+  /// Formats 1234567 as 1,234,567.
   void setNumber(int64_t number) {
     char digits[32];
     int count = std::snprintf(digits, sizeof digits, "%lld", static_cast<long long>(number));
@@ -53,8 +53,8 @@ struct Cell {
   std::string_view view() const { return {text, used}; }
 };
 
-/// The arguments: whether outputs are known, the number of rows, three for each
-/// row, and three for each model that was called: path, output, FLOPs or -1.
+/// The arguments: whether outputs are known, the number of rows, three for each row, and three for
+/// each called model: path, output, FLOPs or -1.
 class Table {
 public:
   explicit Table(std::span<Value> args) : args(args) {}
@@ -91,7 +91,7 @@ public:
         width[c] = std::max(width[c], host::countCodePoints(line[c].view()));
     }
     auto put = [&] {
-      size_t pending = 0; // blanks that only count if something follows
+      size_t pending = 0; // blanks that are written only if text follows
       for (int c = 0; c < columns; ++c) {
         if (!shown[c])
           continue;
@@ -142,7 +142,7 @@ private:
     }
     line[Shape].set(args[4 + 3 * row].str()->view());
     int64_t parameters = 0, bytes = 0;
-    // What is inside follows.
+    // The parts of this model follow.
     for (size_t i = row + 1; i < rows && isBelow(path(i), path(row)); ++i)
       if (const mxrt_tensor *leaf = tensor(i)) {
         parameters += isTrained(i) ? leaf->elements : 0;

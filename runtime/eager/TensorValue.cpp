@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors as reference-counted foreign objects of the host VM.
 
 #include "eager/TensorValue.h"
 #include "host/Vm.h"

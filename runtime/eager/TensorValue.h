@@ -18,17 +18,17 @@ struct Invocation;
 
 namespace mxrt::eager {
 
-/// The type of every tensor that the executor makes or takes.
+/// The type of every tensor that the executor creates or accepts.
 extern const host::ForeignType tensorType;
 
-/// A VM value of `tensor`, whose reference it takes over; unset if there is no
-/// memory, and the reference is still the caller's.
+/// A VM value of `tensor`, which takes ownership of the reference; unset if out of memory, and then
+/// the reference is still the caller's.
 host::Value makeTensorValue(host::Heap &heap, mxrt_tensor *tensor);
 
-/// Makes it the result of a call.
+/// Makes the tensor the result of a call.
 Status giveTensor(host::Invocation &call, TensorRef tensor);
 
-/// The tensor of a value, borrowed; nullptr if it is none.
+/// The tensor of a value, borrowed; nullptr if it is not a tensor.
 inline mxrt_tensor *tensorOf(const host::Value &value) {
   return value.kind == host::Kind::Tensor && value.foreign()->type == &tensorType
              ? static_cast<mxrt_tensor *>(value.foreign()->payload)

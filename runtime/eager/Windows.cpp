@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Convolutions and windows over the last axes. After the tensors come, for each
-// spatial axis,
+// Convolutions and sliding windows over the last axes. After the tensors come, for each spatial
+// axis,
 //
-//   conv x w   size of the result, stride, dilation, low, holes
+//   conv x w   size of the result, stride, dilation, low (padding_low), holes (lhs_dilation)
 //   windows x  positions in the window, of the window, stride, dilation
 //   fold x     size of the result, stride, dilation
 //
-// as mx.conv, mx.windows and mx.fold have them. Kernels have three spatial axes;
-// those that are missing have size 1.
+// as mx.conv, mx.windows and mx.fold have them. Kernels have three spatial axes; missing ones have
+// size 1.
 
 #include "eager/Issue.h"
 
@@ -18,12 +18,12 @@ namespace {
 
 constexpr int32_t kernelSpatial = 3;
 
-/// The numbers of one spatial axis.
+/// The parameters of one spatial axis.
 struct Axis {
   int64_t of[5] = {1, 1, 1, 0, 1};
 };
 
-/// Reads `each` numbers for every axis, to the last of `axes`.
+/// Reads `each` numbers for every axis, aligned to the last of `axes`.
 Status readAxes(const OpCall &call, size_t tensors, int32_t each, Axis (&axes)[kernelSpatial],
                 int32_t &spatial) {
   size_t numbers = call.count() < tensors ? 0 : call.count() - tensors;
@@ -37,7 +37,7 @@ Status readAxes(const OpCall &call, size_t tensors, int32_t each, Axis (&axes)[k
   return success();
 }
 
-/// At least 1, so that code can divide by it; sizes at least 0.
+/// Checks that steps are at least 1, so that code can divide by them, and sizes at least 0.
 bool isSound(const Axis &axis, std::initializer_list<int> sizes, std::initializer_list<int> steps) {
   for (int i : sizes)
     if (axis.of[i] < 0)
@@ -55,6 +55,21 @@ int64_t sizeFrom(const mxrt_tensor *tensor, int32_t first, int32_t spatial, int3
 int64_t strideFrom(const mxrt_tensor *tensor, int32_t first, int32_t spatial, int32_t d) {
   int32_t missing = kernelSpatial - spatial;
   return d < missing ? 0 : tensor->strides()[first + d - missing];
+}
+
+/// Number of multiplications of a convolution; saturates at INT64_MAX. A filter of few taps
+/// (depthwise) counts as 64: the kernel for any sizes takes that long for an output.
+int64_t multiplications(const mxrt_tensor *result, const mxrt_tensor *w) {
+  constexpr int64_t fewestTaps = 64;
+  int64_t taps = 1;
+  for (int32_t i = 1; i < w->rank; ++i)
+    if (__builtin_mul_overflow(taps, w->sizes()[i], &taps))
+      return INT64_MAX;
+  int64_t work = taps < fewestTaps ? fewestTaps : taps;
+  for (int32_t i = 0; i < result->rank; ++i)
+    if (__builtin_mul_overflow(work, result->sizes()[i], &work))
+      return INT64_MAX;
+  return work;
 }
 
 Result<mxrt_tensor *> dense(OpCall &call, mxrt_tensor *tensor, TensorRef &held) {
@@ -76,7 +91,7 @@ Status runConv(OpCall &call) {
   MXRT_CHECK(call.onDevice(w));
   bool fits = x->rank == spatial + 2 && w->rank == spatial + 2;
   int64_t inputs = fits ? w->sizes()[1] : 0, outputs = fits ? w->sizes()[0] : 0;
-  // Without channels there is nothing to tell the groups by, and nothing to sum up.
+  // Without channels the number of groups is unknown, and there is nothing to sum.
   int64_t groups = inputs > 0 ? x->sizes()[1] / inputs : 1;
   if (!fits || groups * inputs != x->sizes()[1] || groups == 0 || outputs % groups != 0)
     return call.fail(MXRT_SHAPE, "%s and a window of %s do not fit", shapeText(x->shape()).text,
@@ -94,37 +109,59 @@ Status runConv(OpCall &call) {
   TensorRef result = MXRT_TRY(call.create(op.result, x->rank, sizes));
   bool isSingle = outputs == groups;
 
+  // In the order of the kernel. Size-generic kernels have three spatial axes, missing ones in
+  // front.
+  int64_t numbers[SizedKernel::maxNumbers] = {x->sizes()[0], inputs, groups};
+  int32_t lead = 3, count = 0;
+  if (!isSingle)
+    numbers[lead++] = outputs / groups;
+  count = lead;
+  for (int32_t d = 0; d < kernelSpatial; ++d) {
+    numbers[count++] = sizeFrom(x, 2, spatial, d);
+    numbers[count++] = sizeFrom(w, 2, spatial, d);
+    for (int64_t number : axes[d].of)
+      numbers[count++] = number;
+  }
+  numbers[count] = int64_t(layout); // distinguishes kernels for the same sizes
+  const int64_t *real = numbers + lead + 7 * (kernelSpatial - spatial);
+  mxrt_compiled_kernel sized = MXRT_TRY(
+      call.sizedKernel(numbers, count + 1, multiplications(result.get(), w), [&](KeyText &key) {
+        key.add(isSingle ? "conv(outputs=1,sizes=" : "conv(sizes=");
+        for (const int64_t *number = numbers; number < numbers + count; ++number)
+          if (number < numbers + lead || number >= real) {
+            key.add(number == numbers ? "" : "/");
+            key.add(*number);
+          }
+        key.add(")");
+        key.operand(op.type, spatial + 2, layout);
+        key.operand(op.type, spatial + 2, Layout::Dense);
+        key.result(op.result, spatial + 2);
+      }));
+
   KernelCall kernel;
   kernel.input(x);
   kernel.input(w);
-  kernel.size(x->sizes()[0]);
-  kernel.size(inputs);
-  kernel.size(groups);
-  if (!isSingle)
-    kernel.size(outputs / groups);
-  for (int32_t d = 0; d < kernelSpatial; ++d) {
-    kernel.size(sizeFrom(x, 2, spatial, d));
-    kernel.size(sizeFrom(w, 2, spatial, d));
-    kernel.sizes(axes[d].of, 5);
-  }
+  if (!sized)
+    kernel.sizes(numbers, count);
   if (layout == Layout::Strided) {
-    kernel.size(x->strides()[0]);
-    kernel.size(x->strides()[1]);
-    for (int32_t d = 0; d < kernelSpatial; ++d)
+    kernel.sizes(x->strides(), 2);
+    for (int32_t d = sized ? kernelSpatial - spatial : 0; d < kernelSpatial; ++d)
       kernel.size(strideFrom(x, 2, spatial, d));
   }
   uint32_t form = uint32_t(layout) << 1 | uint32_t(isSingle);
-  kernel.arguments.kernel = MXRT_TRY(call.kernel(form, [&](KeyText &key) {
-    key.add(isSingle ? "conv(outputs=1)" : "conv");
-    key.operand(op.type, 5, layout);
-    key.operand(op.type, 5, Layout::Dense);
-    key.result(op.result, 5);
-  }));
+  kernel.arguments.kernel = sized;
+  if (!sized)
+    kernel.arguments.kernel = MXRT_TRY(call.kernel(form, [&](KeyText &key) {
+      key.add(isSingle ? "conv(outputs=1)" : "conv");
+      key.operand(op.type, 5, layout);
+      key.operand(op.type, 5, Layout::Dense);
+      key.result(op.result, 5);
+    }));
   MXRT_CHECK(call.issue(kernel, result.get()));
   return call.give(std::move(result));
 }
 
-/// A view: an element under several positions is there once.
+/// Sliding windows as a view: overlapping windows share elements.
 Status runWindows(OpCall &call) {
   Axis axes[kernelSpatial];
   int32_t spatial = 0;
@@ -152,7 +189,7 @@ Status runWindows(OpCall &call) {
                        shapeText(x->shape()).text);
     sizes[lead + d] = of[0];
     sizes[lead + spatial + d] = of[1];
-    // Of an axis with one position the stride is never used, but must not overflow.
+    // The stride of an axis with one position is never used, but must not overflow.
     strides[lead + d] = of[0] > 1 ? x->strides()[lead + d] * of[3] : 0;
     strides[lead + spatial + d] = of[1] > 1 ? x->strides()[lead + d] * of[2] : 0;
   }

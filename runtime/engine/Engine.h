@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What both engines offer, and what a running op sees; the C++ side of
-// mxrt/engine.h, whose words on errors, threads and ownership hold here too.
+// Interface of the dependency engine, implemented by the threaded and the naive engine, and the
+// context that a running op sees. C++ counterpart of mxrt/engine.h, whose rules on errors,
+// threads and ownership apply here too.
 
 #ifndef MXRT_ENGINE_ENGINE_H
 #define MXRT_ENGINE_ENGINE_H
@@ -23,6 +24,10 @@ struct mxrt_engine {
                                 size_t *pushed) = 0;
   virtual mxrt::Status wait(mxrt_var var, mxrt_place place) = 0;
   virtual mxrt::Status waitAll(mxrt_place place) = 0;
+  virtual mxrt::Status noticeFrom(uint64_t first, mxrt_place place) = 0;
+  /// Waits until nothing is in flight. Errors stay for later waits. False if nothing was in
+  /// flight, or if the caller runs inside an op.
+  virtual bool settle() = 0;
   virtual mxrt::Result<bool> poll(mxrt_var var) = 0;
   virtual void cancelAll() = 0;
   virtual mxrt_engine_stats stats() = 0;
@@ -39,10 +44,10 @@ struct mxrt_op_context {
   virtual mxrt_status inputError() const = 0;
   virtual bool declares(mxrt_var var, bool write) const = 0;
   virtual mxrt_op_token *defer() = 0;
+  virtual mxrt::Status release(mxrt_var var) = 0;
 
   const void *engine = nullptr;
-  /// The op below on this thread's stack: of another engine, or one that runs
-  /// inline.
+  /// The enclosing op on this thread's stack: of another engine, or an op that runs inline.
   mxrt_op_context *parent = nullptr;
 
 protected:
@@ -61,22 +66,31 @@ namespace mxrt::engine {
 using Engine = ::mxrt_engine;
 
 /// Options with every default filled in.
-mxrt_engine_options completeOptions(const mxrt_engine_options *given);
+struct EngineOptions : mxrt_engine_options {
+  /// Upper bound to which the limit on bytes in flight may grow for large ops (Flow.h). Equal
+  /// to max_bytes if the caller has set that.
+  uint64_t growBytes;
+};
+/// `memoryLimit`: bytes that all tensors together may take; 0: the memory of the machine.
+EngineOptions completeOptions(const mxrt_engine_options *given,
+                              uint64_t memoryLimit = 0);
 
 /// `options` as completeOptions returns them.
-Result<Engine *> createThreaded(const mxrt_engine_options &options);
-Result<Engine *> createNaive(const mxrt_engine_options &options);
+Result<Engine *> createThreaded(const EngineOptions &options);
+Result<Engine *> createNaive(const EngineOptions &options);
+/// The kind of engine that `options` select, or an error.
+Result<Engine *> createEngine(const EngineOptions &options);
 
-/// The lane an op belongs to, or an error that names what is wrong.
+/// The lane of an op, or an error that names the invalid field.
 Result<uint32_t> laneIndexOf(const mxrt_allocator *alloc, const mxrt_op &op);
 
-/// What a failed op's status says before it poisons anything: the place that
-/// issued it and its name.
+/// Adds the source location that issued the failed op and the op's name to its status, before
+/// the status poisons anything.
 Status issuedBy(Status status, const char *name, mxrt_place place);
 Status cancelledStatus(const mxrt_allocator *alloc, const char *name,
                        mxrt_place place);
 
-// Errors of use (R0501); `what` names the call.
+// Usage errors (R0501); `what` names the call.
 Status badHandle(const mxrt_allocator *alloc, const char *what,
                  mxrt_place place);
 Status duplicateVar(const mxrt_allocator *alloc, const char *name, bool bothSets,
@@ -84,6 +98,8 @@ Status duplicateVar(const mxrt_allocator *alloc, const char *name, bool bothSets
 Status insideOp(const mxrt_allocator *alloc, const char *what,
                 mxrt_place place);
 Status badOp(const mxrt_allocator *alloc, const char *why, mxrt_place place);
+Status badRelease(const mxrt_allocator *alloc, const char *name, const char *why,
+                  mxrt_place place);
 
 } // namespace mxrt::engine
 

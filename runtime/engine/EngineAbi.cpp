@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C side of the engine. Thin on purpose: what a call means stands in
-// mxrt/engine.h, how it is done in the two engines.
+// C API of the engine. Thin wrappers: mxrt/engine.h defines the semantics, the two engines
+// implement them.
 
 #include "engine/Engine.h"
 #include "engine/Op.h"
@@ -9,7 +9,7 @@
 using namespace mxrt;
 using namespace mxrt::engine;
 
-/// Hands a result to a C out parameter.
+/// Stores a result in a C out parameter.
 template <typename T, typename Out>
 static mxrt_status deliver(Result<T> result, Out *out) {
   if (result.failed())
@@ -21,15 +21,7 @@ static mxrt_status deliver(Result<T> result, Out *out) {
 mxrt_status mxrt_engine_create(const mxrt_engine_options *options,
                                mxrt_engine **engine) {
   *engine = nullptr;
-  mxrt_engine_options complete = completeOptions(options);
-  if (complete.kind != MXRT_ENGINE_NAIVE &&
-      complete.kind != MXRT_ENGINE_THREADED)
-    return error(complete.allocator, MXRT_BAD_SETTING, noPlace,
-                 "no engine of kind %d", static_cast<int>(complete.kind))
-        .release();
-  return deliver(complete.kind == MXRT_ENGINE_NAIVE ? createNaive(complete)
-                                                    : createThreaded(complete),
-                 engine);
+  return deliver(createEngine(completeOptions(options)), engine);
 }
 
 void mxrt_engine_destroy(mxrt_engine *engine) {
@@ -67,6 +59,11 @@ mxrt_status mxrt_engine_wait(mxrt_engine *engine, mxrt_var var,
 
 mxrt_status mxrt_engine_wait_all(mxrt_engine *engine, mxrt_place place) {
   return engine->waitAll(place).release();
+}
+
+mxrt_status mxrt_engine_notice_from(mxrt_engine *engine, uint64_t first,
+                                    mxrt_place place) {
+  return engine->noticeFrom(first, place).release();
 }
 
 mxrt_status mxrt_engine_poll(mxrt_engine *engine, mxrt_var var,
@@ -131,6 +128,10 @@ int32_t mxrt_op_declares(const mxrt_op_context *context, mxrt_var var,
 
 mxrt_op_token *mxrt_op_defer(mxrt_op_context *context) {
   return context->defer();
+}
+
+mxrt_status mxrt_op_release(mxrt_op_context *context, mxrt_var var) {
+  return context->release(var).release();
 }
 
 void mxrt_op_complete(mxrt_op_token *token, mxrt_status status) {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The engine as a part of a runtime.
+// The engine as a part of a runtime, created on first use.
 
 #include "abi/Runtime.h"
 #include "base/Os.h"
 #include "engine/Engine.h"
+#include "memory/MemoryBudget.h"
 #include "profile/Profile.h"
 
 #include <cstring>
 
 using namespace mxrt;
 
-/// What MX_ENGINE asks for.
+/// The engine kind that MX_ENGINE selects.
 static Result<int32_t> kindFromEnvironment(const mxrt_allocator *alloc) {
   const char *wanted = os::environment("MX_ENGINE");
   if (!wanted || !*wanted || std::strcmp(wanted, "threaded") == 0)
@@ -22,8 +23,8 @@ static Result<int32_t> kindFromEnvironment(const mxrt_allocator *alloc) {
                "MX_ENGINE is '%s'; it can be naive or threaded", wanted);
 }
 
-/// mxrt_runtime::part hands no argument through; the call that makes the engine
-/// runs on the thread of the caller, so this does.
+/// mxrt_runtime::part passes no argument through. The call that creates the engine runs on the
+/// thread of the caller, so this thread-local does.
 static thread_local const mxrt_engine_options *givenOptions = nullptr;
 
 static Status makeEngine(mxrt_runtime *runtime, void **object) {
@@ -42,8 +43,11 @@ static Status makeEngine(mxrt_runtime *runtime, void **object) {
     options.workers_per_device = mxrt_thread_budget_total(runtime->budget);
   if (!options.profile)
     MXRT_CHECK(Status(mxrt_runtime_profile(runtime, &options.profile)));
-  mxrt_engine *engine = nullptr;
-  MXRT_CHECK(Status(mxrt_engine_create(&options, &engine)));
+  int64_t limit = runtime->memory->limitBytes();
+  mxrt_engine *engine = MXRT_TRY(engine::createEngine(
+      engine::completeOptions(&options, limit > 0 ? static_cast<uint64_t>(limit) : 0)));
+  runtime->memory->setRelief(
+      [](void *user) { return static_cast<mxrt_engine *>(user)->settle(); }, engine);
   *object = engine;
   return success();
 }
@@ -54,7 +58,8 @@ mxrt_status mxrt_runtime_engine(mxrt_runtime *runtime,
   *engine = nullptr;
   givenOptions = options;
   Result<void *> part = runtime->part(
-      Part::Engine, makeEngine, [](mxrt_runtime *, void *object) {
+      Part::Engine, makeEngine, [](mxrt_runtime *owner, void *object) {
+        owner->memory->setRelief(nullptr, nullptr);
         mxrt_engine_destroy(static_cast<mxrt_engine *>(object));
       });
   givenOptions = nullptr;

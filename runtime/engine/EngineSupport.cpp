@@ -1,17 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What both engines share that is not on the hot path: defaults, lanes by
-// name, and the wording of errors.
+// Code shared by both engines that is not on the hot path: defaults, lane names, and error
+// messages.
 
 #include "base/Os.h"
 #include "engine/Engine.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace mxrt::engine {
 
-mxrt_engine_options completeOptions(const mxrt_engine_options *given) {
-  mxrt_engine_options options = given ? *given : mxrt_engine_options{};
+/// Share of the memory that may be results in flight.
+static constexpr uint64_t memoryShare = 4;
+static constexpr uint64_t usualBytes = uint64_t{256} << 20;
+
+static void completeBytes(EngineOptions &options, uint64_t memoryLimit) {
+  if (options.max_bytes != 0) {
+    options.max_bytes = std::min<uint64_t>(options.max_bytes, INT64_MAX / 2);
+    options.growBytes = options.max_bytes;
+    return;
+  }
+  options.max_bytes = usualBytes;
+  if (memoryLimit > 0) // leaves most of the limit to running ops
+    options.max_bytes = std::clamp<uint64_t>(memoryLimit / memoryShare, 1, usualBytes);
+  uint64_t memory =
+      memoryLimit > 0 ? memoryLimit : static_cast<uint64_t>(os::usableMemory());
+  options.growBytes = std::max(
+      options.max_bytes, std::min<uint64_t>(memory / memoryShare, INT64_MAX / 2));
+}
+
+EngineOptions completeOptions(const mxrt_engine_options *given,
+                              uint64_t memoryLimit) {
+  EngineOptions options = {given ? *given : mxrt_engine_options{}, 0};
   if (!options.allocator)
     options.allocator = mxrt_system_allocator();
   if (options.workers_per_device <= 0)
@@ -22,18 +43,24 @@ mxrt_engine_options completeOptions(const mxrt_engine_options *given) {
     options.communication_workers = 1;
   if (options.max_ops == 0)
     options.max_ops = 1024;
-  if (options.max_bytes == 0)
-    options.max_bytes = uint64_t{256} << 20;
   // Positions in flight are compared as signed numbers.
   if (options.max_ops > INT64_MAX / 2)
     options.max_ops = INT64_MAX / 2;
-  if (options.max_bytes > INT64_MAX / 2)
-    options.max_bytes = INT64_MAX / 2;
+  completeBytes(options, memoryLimit);
   if (options.spin_microseconds == 0)
     options.spin_microseconds = 20;
   else if (options.spin_microseconds < 0)
     options.spin_microseconds = 0;
   return options;
+}
+
+Result<Engine *> createEngine(const EngineOptions &options) {
+  if (options.kind == MXRT_ENGINE_NAIVE)
+    return createNaive(options);
+  if (options.kind == MXRT_ENGINE_THREADED)
+    return createThreaded(options);
+  return error(options.allocator, MXRT_BAD_SETTING, noPlace,
+               "no engine of kind %d", static_cast<int>(options.kind));
 }
 
 Result<uint32_t> laneIndexOf(const mxrt_allocator *alloc, const mxrt_op &op) {
@@ -99,6 +126,12 @@ Status insideOp(const mxrt_allocator *alloc, const char *what,
 
 Status badOp(const mxrt_allocator *alloc, const char *why, mxrt_place place) {
   return error(alloc, MXRT_ENGINE_USAGE, place, "%s", why);
+}
+
+Status badRelease(const mxrt_allocator *alloc, const char *name, const char *why,
+                  mxrt_place place) {
+  return error(alloc, MXRT_ENGINE_USAGE, place,
+               "op '%s' cannot release a variable %s", name ? name : "?", why);
 }
 
 } // namespace mxrt::engine

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The bounded log of unnoticed failures.
 
 #include "engine/Failure.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace mxrt::engine {
@@ -24,7 +27,7 @@ FailureRef FailureLog::make(Status status, uint64_t sequence) {
 
 void FailureLog::add(Failure *failure) {
   Lock lock(mutex);
-  // The last resort serves many ops but has one place in the list.
+  // The last resort serves many ops but can be in the list only once.
   if (failure == &lastResort)
     for (Failure *known = first; known; known = known->nextInLog)
       if (known == failure) {
@@ -34,15 +37,18 @@ void FailureLog::add(Failure *failure) {
   if (count == capacity)
     forgetNoticed();
   if (count == capacity) {
-    // Give up the latest: what users need is the cause, not the last echo.
+    // Drop the latest: users need the cause, not the last echo.
     Failure **latest = &first;
     for (Failure **link = &first; *link; link = &(*link)->nextInLog)
       if ((*link)->sequence > (*latest)->sequence)
         latest = link;
     ++dropped;
-    if ((*latest)->sequence < failure->sequence)
+    if ((*latest)->sequence < failure->sequence) {
+      earliestDropped = std::min(earliestDropped, failure->sequence);
       return;
+    }
     Failure *out = *latest;
+    earliestDropped = std::min(earliestDropped, out->sequence);
     *latest = out->nextInLog;
     --count;
     Failure::release(out);
@@ -70,10 +76,11 @@ Status FailureLog::takeFirst(mxrt_place place, bool repeat) {
   FailureRef earliest;
   uint64_t others;
   {
-    // All of it under the lock: the last resort is one object, and another
-    // thread may want to put it back on the list.
+    // All of this runs under the lock: the last resort is a single object, and another thread
+    // may put it back on the list.
     Lock lock(mutex);
     others = std::exchange(dropped, 0);
+    earliestDropped = UINT64_MAX;
     while (Failure *failure = first) {
       first = std::exchange(failure->nextInLog, nullptr);
       if (repeat || !failure->noticed.load(std::memory_order_relaxed)) {
@@ -95,6 +102,19 @@ Status FailureLog::takeFirst(mxrt_place place, bool repeat) {
     status = std::move(status).withNote(note);
   }
   return status;
+}
+
+void FailureLog::noticeFrom(uint64_t sequence) {
+  Lock lock(mutex);
+  for (Failure *failure = first; failure; failure = failure->nextInLog)
+    if (failure->sequence >= sequence)
+      failure->noticed.store(true, std::memory_order_relaxed);
+  // Of the dropped failures only the earliest is known: if it is among these, all are.
+  if (earliestDropped >= sequence) {
+    dropped = 0;
+    earliestDropped = UINT64_MAX;
+  }
+  forgetNoticed();
 }
 
 } // namespace mxrt::engine

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a failed op leaves behind: one Failure, shared by every variable it
-// poisoned and by those that depend on them, and the log of failures that no
-// wait has returned yet.
+// Error propagation of the engine. A failed op leaves one Failure, shared by every variable
+// that it poisoned and by the variables that depend on them. The log keeps the failures that
+// no wait has returned yet.
 
 #ifndef MXRT_ENGINE_FAILURE_H
 #define MXRT_ENGINE_FAILURE_H
@@ -15,8 +15,8 @@
 
 namespace mxrt::engine {
 
-/// Counted by references. Its status never changes after construction, so it
-/// is read without a lock.
+/// Reference counted. Its status never changes after construction, so it is read without a
+/// lock.
 class Failure {
 public:
   Failure(const mxrt_allocator *alloc, Status status, uint64_t sequence)
@@ -33,14 +33,14 @@ public:
       deleteObject(failure->alloc, failure);
   }
 
-  /// The error for somebody who waits at `place`; counts as noticed.
+  /// The error for a thread that waits at source location `place`; marks it as noticed.
   Status notice(mxrt_place place) {
     noticed.store(true, std::memory_order_relaxed);
     return status.share().noticedAt(place);
   }
 
   const Status status;
-  /// Push order of the op that failed: the earliest of several errors wins.
+  /// Push order of the failed op: the earliest of several errors wins.
   const uint64_t sequence;
   std::atomic<bool> noticed{false};
 
@@ -51,7 +51,7 @@ private:
   Failure *nextInLog = nullptr;      // under the log's mutex
 };
 
-/// Owner of a reference to a Failure, or of none.
+/// Owns a reference to a Failure, or is empty.
 class FailureRef {
 public:
   FailureRef() = default;
@@ -80,24 +80,25 @@ private:
   Failure *failure = nullptr;
 };
 
-/// Failures not yet noticed, for wait_all. Bounded: a program that fails a
-/// million times and never waits keeps the earliest `capacity` of them and the
-/// number of the others. Any thread.
+/// Failures not yet noticed, for wait_all. Bounded: a program that fails a million times and
+/// never waits keeps the earliest `capacity` failures and the count of the others. Thread-safe.
 class FailureLog {
 public:
   explicit FailureLog(const mxrt_allocator *alloc) : alloc(alloc) {}
   ~FailureLog();
   FailureLog(const FailureLog &) = delete;
 
-  /// A new failure; never null. Without memory it is the log's own last
-  /// resort, which says "out of memory" and no more.
+  /// Makes a new failure; never null. Without memory it is the log's own last resort, which says
+  /// only "out of memory".
   FailureRef make(Status status, uint64_t sequence);
-  /// Lets wait_all know of it.
+  /// Makes the failure visible to wait_all.
   void add(Failure *failure);
-  /// The earliest failure that nobody has noticed, as an error noticed at
-  /// `place`; all others count as noticed now. Success if there is none.
-  /// `repeat` (a test's mistake) returns noticed ones as well.
+  /// The earliest unnoticed failure, as an error noticed at source location `place`; all others
+  /// are marked as noticed. Success if there is none. `repeat` (a test fault) returns noticed
+  /// failures as well.
   Status takeFirst(mxrt_place place, bool repeat);
+  /// Marks the failures of ops with this sequence number or a later one as noticed.
+  void noticeFrom(uint64_t sequence);
 
 private:
   static constexpr uint32_t capacity = 256;
@@ -109,6 +110,7 @@ private:
   Failure *first = nullptr;
   uint32_t count = 0;
   uint64_t dropped = 0;
+  uint64_t earliestDropped = UINT64_MAX; // its sequence
   Failure lastResort{nullptr, outOfMemory(), UINT64_MAX};
 };
 

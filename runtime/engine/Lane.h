@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A lane: ready ops on their way to a pool of workers, and the protocol by
-// which workers sleep and wake.
+// A lane: the queue of ready ops of one worker pool, and the protocol by which workers sleep
+// and wake.
 //
-// Pushers put ops on the inbox, a lock-free stack. A worker that runs out of
-// ops, or has popped a few, moves the inbox into the ready queue under the
-// lane's mutex. While the workers keep up, a pusher shares one cache line with
-// them and no lock.
+// Pushers put ops on the inbox, a lock-free stack. A worker that runs out of ops, or has popped
+// a few, moves the inbox into the ready queue under the lane's mutex. While the workers keep
+// up, a pusher shares one cache line with them and no lock.
 //
-// Sleeping. Each worker is running, searching or asleep; `idle` counts the
-// last two. The rule: while there is work, some worker searches or none sleeps.
-//  - A pusher, after it published, wakes a sleeper only if nobody searches.
-//  - A worker that stops searching because it found work wakes a sleeper if it
-//    was the last to search and there is more.
-//  - A worker that takes an op and leaves others in the queue wakes a sleeper if
-//    nobody searches.
-//  - A worker that goes to sleep counts itself as asleep first and looks once
-//    more after (publish/look on both sides, sequentially consistent).
-// The one who wakes moves the count from asleep to searching, so that the
-// pushes that follow need not wake again.
+// Sleep protocol. Each worker is running, searching or asleep; `idle` counts the last two.
+// Invariant: while there is work, some worker searches or none sleeps.
+//  - A pusher, after publishing, wakes a sleeper only if no worker searches.
+//  - A worker that stops searching because it found work wakes a sleeper if it was the last
+//    searcher and there is more work.
+//  - A worker that takes an op and leaves others in the queue wakes a sleeper if no worker
+//    searches.
+//  - A worker that goes to sleep first counts itself as asleep and then rechecks
+//    (publish/recheck on both sides, sequentially consistent).
+// The waking thread moves the count from asleep to searching, so that the pushes that follow
+// need not wake again.
 
 #ifndef MXRT_ENGINE_LANE_H
 #define MXRT_ENGINE_LANE_H
@@ -35,9 +34,9 @@ public:
       : id(id), spinNanoseconds(spinNanoseconds) {}
   Lane(const Lane &) = delete;
 
-  /// Hands over ready ops (linked by next, oldest first). Any thread.
+  /// Enqueues ready ops (linked by next, oldest first). Thread-safe.
   void put(OpT *first, OpT *last) {
-    // The inbox is newest first: turn the chain around.
+    // The inbox is newest first: reverse the chain.
     OpT *chain = nullptr;
     for (OpT *op = first; op;) {
       OpT *following = op == last ? nullptr : op->next;
@@ -71,14 +70,14 @@ public:
       if (op)
         op = wanted(op) ? queue.pop() : nullptr;
       more = !queue.empty();
-      // Only changes are written: others have these lines in their caches.
+      // Write only changes: other threads have these cache lines.
       if (queued.load(std::memory_order_relaxed) != more)
         queued.store(more, std::memory_order_seq_cst);
       if (urgent.load(std::memory_order_relaxed) == queue.nothingMoreUrgent())
         urgent.store(!queue.nothingMoreUrgent(), std::memory_order_relaxed);
     }
-    // Between the emptied inbox and `queued` there was a moment without work
-    // to be seen, and somebody may have gone to sleep in it.
+    // Between the emptied inbox and `queued` there was a moment without visible work, in which
+    // a worker may have gone to sleep.
     if (more && !Sync::fault(Fault::SurplusForgotten))
       wakeIfNobodySearches();
     return op;
@@ -101,13 +100,13 @@ public:
     }
   }
 
-  /// Whether a worker may go on with an op of priority 0 that it just made
-  /// ready, without asking the queue. A hint: it is not taken under the mutex.
+  /// Whether a worker may continue with an op of priority 0 that it just made ready, without
+  /// consulting the queue. A hint: it is not read under the mutex.
   bool mayRunNext() const {
     return !urgent.load(std::memory_order_relaxed);
   }
 
-  /// No more ops will come: workers leave. All threads must be joined after.
+  /// No more ops will come: workers exit. All threads must be joined afterwards.
   void close() {
     closed.store(true, std::memory_order_seq_cst);
     tokens.fetch_add(closing, std::memory_order_seq_cst);
@@ -179,13 +178,13 @@ private:
       wakeIfNobodySearches();
   }
 
-  /// In: searching. Out: searching.
+  /// Enters and leaves in the searching state.
   void sleep() {
     idle.fetch_add(oneSleeper - oneSearcher, std::memory_order_seq_cst);
     if (!Sync::fault(Fault::LostWakeUpOfWorker) &&
         (hasWork() || closed.load(std::memory_order_seq_cst))) {
-      // Take the sleep back, unless somebody has just woken "one of us": then
-      // a token is on its way and one sleeper has to eat it.
+      // Cancel the sleep, unless another thread has just woken "one of us": then a token is on
+      // its way and one sleeper must consume it.
       uint64_t now = idle.load(std::memory_order_seq_cst);
       while (sleepers(now) > 0)
         if (idle.compare_exchange_weak(now, now - oneSleeper + oneSearcher,
@@ -213,9 +212,8 @@ private:
     }
   }
 
-  /// Spinning pays if work tends to come soon. Every long sleep halves the
-  /// budget, down to an eighth; a short one, which spinning would have saved,
-  /// restores it.
+  /// Adaptive spinning: it pays if work tends to come soon. Every long sleep halves the budget,
+  /// down to an eighth; a short sleep, which spinning would have saved, restores it.
   int64_t spinBudget() const {
     return spinNanoseconds >> spinShift.load(std::memory_order_relaxed);
   }
@@ -233,7 +231,7 @@ private:
   alignas(64) typename Sync::template Atomic<OpT *> inbox{nullptr};
   // Written by workers when they go idle; read by pushers.
   alignas(64) typename Sync::template Atomic<uint64_t> idle{0};
-  typename Sync::template Atomic<uint32_t> tokens{0}; // wake-ups to be eaten
+  typename Sync::template Atomic<uint32_t> tokens{0}; // wake-ups not yet consumed
   typename Sync::template Atomic<bool> closed{false};
 
   // Written by workers.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lanes by number and by name, for the engine, its threads and its traces.
+// Lane numbers and names, for the engine, its threads and its traces.
 
 #ifndef MXRT_ENGINE_LANENAMES_H
 #define MXRT_ENGINE_LANENAMES_H

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Instantiation of the naive (serial) engine.
 
 #include "engine/NaiveEngine.h"
 
@@ -6,7 +8,7 @@ namespace mxrt::engine {
 
 template class NaiveEngine<RealSync>;
 
-Result<Engine *> createNaive(const mxrt_engine_options &options) {
+Result<Engine *> createNaive(const EngineOptions &options) {
   return NaiveEngine<RealSync>::create(options);
 }
 

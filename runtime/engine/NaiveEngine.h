@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The naive engine: one op after the other, in push order, on the pushing
-// thread. There are no queues per variable and no workers, so that it is an
-// independent answer to "what should the threaded engine have computed", and
-// the stack in a debugger leads from the op to the statement.
+// The naive engine: runs ops one after the other, in push order, on the pushing thread. It has
+// no queues per variable and no workers, so that it is an independent reference for the
+// results of the threaded engine, and the stack in a debugger leads from the op to the
+// statement.
 //
-// One list of ops; the thread that pushes onto an idle engine drains it. What
-// an op pushes is run after it, by the same drain: exactly what the threaded
-// engine would make of it, since the outer op still holds its variables. If
-// two threads push at once, one of them drains for both.
+// There is one list of ops; the thread that pushes onto an idle engine drains it. Ops pushed
+// by an op run after it, in the same drain, exactly as in the threaded engine, since the outer
+// op still holds its variables. If two threads push at once, one of them drains for both.
+//
+// A release ends the write: the version counts it, later failures do not poison it, and a wait
+// or a deletion by another thread need not wait for the rest of the op. Ops that were pushed
+// later still start after the op.
 
 #ifndef MXRT_ENGINE_NAIVEENGINE_H
 #define MXRT_ENGINE_NAIVEENGINE_H
@@ -24,9 +27,9 @@ public:
   using Var = Variable<Sync>;
   using Node = Access<Sync>;
 
-  static Result<Engine *> create(const mxrt_engine_options &options);
+  static Result<Engine *> create(const EngineOptions &options);
 
-  explicit NaiveEngine(const mxrt_engine_options &options);
+  explicit NaiveEngine(const EngineOptions &options);
   Result<mxrt_var> newVar() override;
   Status deleteVar(mxrt_var var, void (*drop)(void *), void *payload) override;
   Result<uint64_t> version(mxrt_var var) override;
@@ -34,6 +37,8 @@ public:
   Status pushMany(const mxrt_op *ops, size_t count, size_t *pushed) override;
   Status wait(mxrt_var var, mxrt_place place) override;
   Status waitAll(mxrt_place place) override;
+  Status noticeFrom(uint64_t first, mxrt_place place) override;
+  bool settle() override;
   Result<bool> poll(mxrt_var var) override;
   void cancelAll() override;
   mxrt_engine_stats stats() override;
@@ -44,16 +49,20 @@ private:
   Var *findUsable(mxrt_var handle);
   void drain();
   void finish(OpT *op, Outcome outcome);
+  /// Ends an access; true if the variable must be deleted now. Under the mutex.
+  bool leave(Node &node, const FailureRef &poison);
+  static void giveBackEarly(void *engine, Node &node, FailureRef poison);
   void finishDeletion(Var *var);
   static void completeDeferred(mxrt_op_token *token, mxrt_status status);
-  /// Until the next completed op. In: mutex held; out: mutex held.
+  /// Sleeps until the next op completes. The mutex is held on entry and on exit.
   void sleep();
   void wakeSleepers(); // under the mutex
 
-  // How the fields of Variable are used here, all under `mutex`:
-  //   activeReaders  ops in the list, or running, that name the variable
+  // Use of the fields of Variable in this engine, all under `mutex`:
+  //   activeReaders  ops in the list, or running, that name the variable and
+  //                  have not released it; and waits
   //   head, tail     unused
-  const mxrt_engine_options options;
+  const EngineOptions options;
   const mxrt_allocator *const alloc;
   VarTable<Sync> table;
   OpPool<Sync> pool;
@@ -71,7 +80,7 @@ private:
   OpT *awaited = nullptr; // deferred op that the drain is waiting for
   uint32_t guests = 0;    // threads inside completeDeferred
   uint32_t sleepers = 0;
-  /// Moves with every completed op while somebody sleeps.
+  /// Incremented by every completed op while a thread sleeps.
   typename Sync::template Atomic<uint32_t> epoch{0};
 };
 

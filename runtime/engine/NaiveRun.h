@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NaiveEngine, definitions. Included by NaiveEngine.h only.
+// NaiveEngine, definitions: the serial dependency engine. Included by NaiveEngine.h only.
 
 #ifndef MXRT_ENGINE_NAIVERUN_H
 #define MXRT_ENGINE_NAIVERUN_H
@@ -10,17 +10,18 @@
 namespace mxrt::engine {
 
 template <typename Sync>
-NaiveEngine<Sync>::NaiveEngine(const mxrt_engine_options &options)
+NaiveEngine<Sync>::NaiveEngine(const EngineOptions &options)
     : options(options), alloc(options.allocator), table(alloc), pool(alloc),
       host{this,
            alloc,
            completeDeferred,
+           giveBackEarly,
            options.profile,
            atomicWord(options.cancelled),
            FailureLog(alloc)} {}
 
 template <typename Sync>
-Result<Engine *> NaiveEngine<Sync>::create(const mxrt_engine_options &options) {
+Result<Engine *> NaiveEngine<Sync>::create(const EngineOptions &options) {
   auto *engine = newObject<NaiveEngine>(options.allocator, options);
   if (!engine)
     return outOfMemory(options.allocator);
@@ -144,12 +145,15 @@ Status NaiveEngine<Sync>::wait(mxrt_var handle, mxrt_place place) {
     if (!var)
       return badHandle(alloc, "wait", place);
     if (var->activeReaders) {
-      // Another thread is at work. Ops run in push order: once so many are
-      // done, those on this variable are. The wait counts as one of them, so
-      // that a deletion pushed meanwhile comes after it.
+      // Another thread is draining. Ops run in push order: once `target` ops are complete, so
+      // are those on this variable. A release may end them sooner: then only waits are left.
+      // The wait counts as an access, so that a deletion pushed meanwhile comes after it.
       ++var->activeReaders;
-      for (uint64_t target = pushed; completed < target;)
+      ++var->waits;
+      for (uint64_t target = pushed;
+           completed < target && var->activeReaders > var->waits;)
         sleep();
+      --var->waits;
       doomed = --var->activeReaders == 0 && var->deleting;
     }
     poison = FailureRef::share(var->poison);
@@ -170,6 +174,29 @@ template <typename Sync> Status NaiveEngine<Sync>::waitAll(mxrt_place place) {
   return host.log.takeFirst(place, Sync::fault(Fault::ErrorRaisedTwice));
 }
 
+template <typename Sync>
+Status NaiveEngine<Sync>::noticeFrom(uint64_t first, mxrt_place place) {
+  if (isInside<Sync>(this))
+    return insideOp(alloc, "notice_from", place);
+  {
+    Guard<Sync> guard(mutex);
+    while (completed != pushed)
+      sleep();
+  }
+  host.log.noticeFrom(first);
+  return success();
+}
+
+template <typename Sync> bool NaiveEngine<Sync>::settle() {
+  if (isInside<Sync>(this))
+    return false;
+  Guard<Sync> guard(mutex);
+  bool busy = completed != pushed;
+  while (completed != pushed)
+    sleep();
+  return busy;
+}
+
 // -- pushing -----------------------------------------------------------------
 
 template <typename Sync> Status NaiveEngine<Sync>::push(const mxrt_op &desc) {
@@ -180,7 +207,7 @@ template <typename Sync> Status NaiveEngine<Sync>::push(const mxrt_op &desc) {
   bool usable = true, stopped, drainHere = false;
   {
     Guard<Sync> guard(mutex);
-    // Room matters only while another thread drains.
+    // Throttling matters only while another thread drains.
     bool throttle = !inside && !(desc.flags & MXRT_OP_NO_THROTTLE);
     if (throttle && draining && pushed - completed >= options.max_ops) {
       ++throttled;
@@ -265,7 +292,7 @@ void NaiveEngine<Sync>::completeDeferred(mxrt_op_token *token,
     Guard<Sync> guard(engine->mutex);
     ++engine->guests;
   }
-  engine->finish(op, Outcome{Status(status), inputPoison(op), true, false});
+  engine->finish(op, Outcome{Status(status), takeInherited(op), true, false});
   Guard<Sync> guard(engine->mutex);
   --engine->guests;
   engine->wakeSleepers();
@@ -279,18 +306,13 @@ void NaiveEngine<Sync>::finish(OpT *op, Outcome outcome) {
   {
     Guard<Sync> guard(mutex);
     Node *nodes = op->accesses();
-    for (size_t i = 0; i < op->accessCount; ++i) {
-      Var &var = *nodes[i].variable;
-      if (nodes[i].kind == Node::Kind::Write) {
-        ++var.version;
-        Failure::release(
-            std::exchange(var.poison, poison ? poison->retain() : nullptr));
-      }
-      if (--var.activeReaders == 0 && var.deleting) {
+    for (size_t i = 0; i < op->accessCount; ++i)
+      if (Var &var = *nodes[i].variable;
+          (!nodes[i].wasReleased() || Sync::fault(Fault::ReleasedAgainAtEnd)) &&
+          leave(nodes[i], poison)) {
         var.deletion.next = doomed;
         doomed = &var.deletion;
       }
-    }
   }
   uint64_t bytes = op->bytes;
   while (doomed) {
@@ -304,6 +326,35 @@ void NaiveEngine<Sync>::finish(OpT *op, Outcome outcome) {
   pool.giveBack(op);
   awaited = nullptr;
   wakeSleepers();
+}
+
+template <typename Sync>
+bool NaiveEngine<Sync>::leave(Node &node, const FailureRef &poison) {
+  Var &var = *node.variable;
+  if (node.kind == Node::Kind::Write) {
+    ++var.version;
+    Failure::release(
+        std::exchange(var.poison, poison ? poison->retain() : nullptr));
+  }
+  return --var.activeReaders == 0 && var.deleting;
+}
+
+template <typename Sync>
+void NaiveEngine<Sync>::giveBackEarly(void *raw, Node &node, FailureRef poison) {
+  auto *engine = static_cast<NaiveEngine *>(raw);
+  Var *var = node.variable;
+  bool doomed;
+  {
+    Guard<Sync> guard(engine->mutex);
+    doomed = engine->leave(node, poison);
+    if (Sync::fault(Fault::NaiveReleaseKeepsHold))
+      ++var->activeReaders;
+    // A wait on the variable may be among the sleepers.
+    if (!Sync::fault(Fault::NaiveReleaseWakesNobody))
+      engine->wakeSleepers();
+  }
+  if (doomed && !Sync::fault(Fault::NaiveReleaseForgetsDeletion))
+    engine->finishDeletion(var);
 }
 
 template <typename Sync> void NaiveEngine<Sync>::cancelAll() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The objects that queue: an op in flight, its accesses to variables, and the
-// variables themselves. All links are intrusive, so queueing needs no memory.
+// Data structures of the dependency engine: an op in flight, its accesses to variables, and
+// the variables. All links are intrusive, so queueing allocates no memory.
 
 #ifndef MXRT_ENGINE_OP_H
 #define MXRT_ENGINE_OP_H
@@ -10,7 +10,7 @@
 #include "engine/RealSync.h"
 #include "mxrt/engine.h"
 
-/// Lies inside an op that goes on after its function returned.
+/// Embedded in an op that continues after its function returned.
 struct mxrt_op_token {
   void (*complete)(mxrt_op_token *token, mxrt_status status);
   void *engine;
@@ -22,20 +22,35 @@ template <typename Sync> struct Op;
 template <typename Sync> struct Variable;
 template <typename Sync> class Lane;
 
-/// One place in a variable's queue. Reads and writes belong to an op; a wait
-/// lives on the stack of the thread that waits, a deletion in the variable.
+/// An entry of a variable's queue. Reads and writes belong to an op; a wait lives on the stack
+/// of the waiting thread, a deletion in the variable.
 template <typename Sync> struct Access {
-  enum class Kind : uint32_t { Read, Write, Wait, Delete };
+  enum class Kind : uint16_t { Read, Write, Wait, Delete };
 
   Access *next = nullptr; // in the variable's queue
   Op<Sync> *op = nullptr; // reads and writes only
   Variable<Sync> *variable = nullptr;
   Kind kind = Kind::Read;
+  /// A write that the running op gave back before its end. Access only through wasReleased and
+  /// claimRelease: helper threads of the op may release as well.
+  bool released = false;
   uint32_t generation = 0; // of the handle, checked under the lock
+
+  /// Still valid after a release, when the variable may serve another handle.
+  mxrt_var handle() const {
+    return (static_cast<uint64_t>(generation) << 32) | (variable->index + 1u);
+  }
+  bool wasReleased() {
+    return std::atomic_ref<bool>(released).load(std::memory_order_relaxed);
+  }
+  /// True for the first call only.
+  bool claimRelease() {
+    return !std::atomic_ref<bool>(released).exchange(true, std::memory_order_relaxed);
+  }
 };
 
-/// A thread that waits for a variable. Lives on that thread's stack and may be
-/// gone the moment `state` is set: the setter touches nothing after that.
+/// A thread that waits for a variable. Lives on that thread's stack and may be destroyed as
+/// soon as `state` is set: the setter touches nothing after that.
 template <typename Sync> struct Waiter : Access<Sync> {
   static constexpr uint32_t waiting = 0, done = 1, asleep = 2;
   typename Sync::template Atomic<uint32_t> state{waiting};
@@ -61,10 +76,11 @@ template <typename Sync> struct Waiter : Access<Sync> {
   }
 };
 
-/// An op in flight, followed by its accesses and its payload. The first line
-/// is all that a worker needs to run a plain op.
+/// An op in flight, followed by its accesses and its payload. The first cache line holds all
+/// that a worker needs to run a plain op.
 template <typename Sync> struct alignas(64) Op {
-  /// Accesses not granted yet. Whoever brings it to 0 makes the op ready.
+  /// Accesses not granted yet. The thread that decrements it to 0 makes the op ready. While the
+  /// op runs: the number of its variables that it has released.
   typename Sync::template Atomic<uint32_t> missing{0};
   uint16_t accessCount = 0;
   uint8_t sizeClass : 3 = 0;
@@ -79,29 +95,32 @@ template <typename Sync> struct alignas(64) Op {
   uint64_t sequence = 0; // push order
   mxrt_cancel *cancel = nullptr;
 
-  // Second line.
+  // Second cache line.
   uint64_t bytes = 0;
   const char *name = nullptr;
   mxrt_place place = {};
-  uint64_t stamp = 0; // order of becoming ready on its lane
+  union {
+    uint64_t stamp = 0; // order of becoming ready on its lane; valid in a ready queue
+    Failure *inherited; // poison of the inputs, one reference; valid once deferred
+  };
   struct HeapLinks {
     Op *child;
     Op *sibling;
   };
   union {
-    HeapLinks heap{nullptr, nullptr}; // in a ready queue
-    mxrt_op_token token;              // after that
+    HeapLinks heap{nullptr, nullptr}; // valid in a ready queue
+    mxrt_op_token token;              // valid after that
   };
 
   static Op *of(mxrt_op_token *token) {
     return reinterpret_cast<Op *>(reinterpret_cast<char *>(token) -
                                   offsetof(Op, token));
   }
-  /// Sorted by variable index: the order in which pushes lock.
+  /// Sorted by variable index: the lock order of pushes.
   Access<Sync> *accesses() { return reinterpret_cast<Access<Sync> *>(this + 1); }
 };
 
-/// A variable. 0..n readers are active, or one writer; the rest queues.
+/// A variable: any number of active readers, or one active writer; other accesses queue.
 template <typename Sync> struct alignas(64) Variable {
   using Node = Access<Sync>;
   typename Sync::Mutex mutex; // guards everything below
@@ -113,17 +132,18 @@ template <typename Sync> struct alignas(64) Variable {
   Node *head = nullptr;
   Node *tail = nullptr;
   uint64_t version = 0;
-  /// The poison, one reference held; null if clean. Changes only in the hands
-  /// of the active writer, so whoever holds a grant reads it without the lock.
+  /// The poison, one reference held; null if clean. Changed only by the active writer, so the
+  /// holder of a grant reads it without the lock.
   Failure *poison = nullptr;
   uint32_t generation = 1;
   const uint32_t index; // never changes
 
-  // Second line: touched once, at the end.
+  // Second cache line: touched once, at the end.
   Node deletion;
   void (*drop)(void *) = nullptr;
   void *dropPayload = nullptr;
   Variable *nextFree = nullptr;
+  uint32_t waits = 0; // threads that wait for it; naive engine only
 
   explicit Variable(uint32_t index) : index(index) {
     deletion.kind = Node::Kind::Delete;
@@ -135,8 +155,7 @@ template <typename Sync> struct alignas(64) Variable {
   }
 };
 
-/// What becomes possible when an access is granted or given back; collected
-/// under locks, acted upon after.
+/// Work unblocked by granting or returning accesses: collected under locks, performed after.
 template <typename Sync> struct Grants {
   Op<Sync> *readyFirst = nullptr; // linked by next, in order
   Op<Sync> *readyLast = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From the caller's description to an op with sorted accesses: everything
-// about a push that can be refused before the engine's state changes.
+// Builds an op with sorted accesses from the caller's description: all checks of a push that
+// can refuse it before the engine's state changes.
 
 #ifndef MXRT_ENGINE_OPBUILDER_H
 #define MXRT_ENGINE_OPBUILDER_H
@@ -36,7 +36,7 @@ Status listAccesses(const mxrt_allocator *alloc, const VarTable<Sync> &table,
     sorted &= i == 0 || nodes[i - 1].variable->index < node.variable->index;
   }
   if (sorted)
-    return success(); // strictly, so no duplicates either
+    return success(); // strictly increasing, so there are no duplicates
   std::sort(nodes, nodes + count, [](const Node &a, const Node &b) {
     return a.variable->index < b.variable->index;
   });
@@ -48,8 +48,8 @@ Status listAccesses(const mxrt_allocator *alloc, const VarTable<Sync> &table,
   return success();
 }
 
-/// An op ready to enter the queues, without lane and sequence; or an error,
-/// and nothing was taken.
+/// Returns an op ready to enter the queues, without lane and sequence; or an error, in which
+/// case nothing was taken.
 template <typename Sync>
 Result<Op<Sync> *> buildOp(const mxrt_allocator *alloc, OpPool<Sync> &pool,
                            const VarTable<Sync> &table, const mxrt_op &desc) {
@@ -84,7 +84,7 @@ Result<Op<Sync> *> buildOp(const mxrt_allocator *alloc, OpPool<Sync> &pool,
   return op;
 }
 
-/// Undoes buildOp: the push is refused, the payload stays the caller's.
+/// Undoes buildOp: the push is refused, the caller keeps the payload.
 template <typename Sync> void abandonOp(OpPool<Sync> &pool, Op<Sync> *op) {
   if (op->cancel)
     mxrt_cancel_release(op->cancel);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Storage for ops in flight: blocks of five sizes, reused for ever. Pushing
-// threads take blocks, workers give them back; the two meet only when the
-// takers' list is empty and they collect, in one exchange, all that came back.
+// Pool allocator for ops in flight: blocks in five size classes, never returned to the system
+// while the engine lives. Pushing threads take blocks, workers give them back. The two sides
+// meet only when the takers' free list is empty: they then collect all returned blocks in one
+// atomic exchange.
 
 #ifndef MXRT_ENGINE_OPPOOL_H
 #define MXRT_ENGINE_OPPOOL_H
@@ -28,8 +29,8 @@ public:
            ((payloadBytes + 15) & ~size_t{15});
   }
 
-  /// An op with room for so much, or nullptr without memory. Accesses are
-  /// constructed, everything else is as in a new Op.
+  /// An op with room for this many accesses and payload bytes, or nullptr without memory.
+  /// Accesses are constructed; everything else is as in a new Op.
   Op<Sync> *acquire(size_t accesses, size_t payloadBytes) {
     size_t bytes = blockBytes(accesses, payloadBytes);
     uint32_t sizeClass = classOf(bytes);
@@ -45,7 +46,7 @@ public:
       ::new (static_cast<void *>(nodes + i)) Access<Sync>();
     return op;
   }
-  /// Where a payload of `payloadBytes` goes, aligned to 16.
+  /// Address of a payload of `payloadBytes`, aligned to 16.
   static void *payloadRoom(Op<Sync> *op) {
     return op->accesses() + op->accessCount;
   }
@@ -56,8 +57,8 @@ public:
       releaseBytes(alloc, header, header->bytes, 64);
       return;
     }
-    // A stack with push and take-all only: no ABA. Relaxed suffices for the
-    // first look, the exchange repeats it.
+    // A stack with push and take-all only: no ABA problem. Relaxed suffices for the first load,
+    // since the exchange repeats it.
     auto &returned = classes[op->sizeClass].returned;
     Op<Sync> *head = returned.load(std::memory_order_relaxed);
     do
@@ -81,8 +82,8 @@ private:
   struct Class {
     alignas(64) Mutex mutex; // guards free
     Op<Sync> *free = nullptr;
-    // On a line of its own: workers write it. Not a Sync::Atomic: which block
-    // an op gets changes nothing else, so schedules need not branch on it.
+    // On a cache line of its own: workers write it. Not a Sync::Atomic: the choice of block for
+    // an op changes nothing else, so the schedule explorer need not branch on it.
     alignas(64) std::atomic<Op<Sync> *> returned{nullptr};
   };
 
@@ -107,8 +108,8 @@ private:
     return nullptr;
   }
 
-  /// A list of new blocks. Called under a class's mutex, so the list of
-  /// chunks, shared by all classes, has one of its own.
+  /// A list of new blocks. Called under a class's mutex, so the list of chunks, which all
+  /// classes share, has its own mutex.
   Op<Sync> *newChunk(size_t size) {
     size_t count = Sync::opsPerChunk * smallest / size;
     count = count < 2 ? 2 : count;

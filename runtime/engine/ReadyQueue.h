@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ops of one lane that may run, most important first. Guarded by the lane.
+// Priority queue of the ready ops of one lane. Guarded by the lane's mutex.
 //
-// Order: by window, then priority, then age. Windows are stretches of
-// `windowSize` ops in the order of becoming ready; an op of an older window
-// precedes all of younger ones whatever their priority. So an op waits for a
-// bounded number of later ones: priorities order, they cannot starve.
+// Order: by window, then priority, then age. A window is `windowSize` consecutive ops in the
+// order of becoming ready; an op of an older window precedes all ops of younger windows,
+// whatever their priority. So an op waits for a bounded number of later ops: priorities
+// cannot cause starvation.
 //
-// Priority 0 is nearly all there is, so those ops are a plain list and the
-// others a pairing heap; the head of the queue is the better of the two heads.
+// Nearly all ops have priority 0, so those are a plain list (FIFO) and the others a pairing
+// heap; the head of the queue is the better of the two heads.
 
 #ifndef MXRT_ENGINE_READYQUEUE_H
 #define MXRT_ENGINE_READYQUEUE_H
@@ -77,8 +77,8 @@ private:
     return a;
   }
 
-  /// Children pairwise from the left, then the pairs from the right: what
-  /// makes the heap's amortised bound. Loops, since a heap can be 1,000 wide.
+  /// Melds children pairwise from the left, then the pairs from the right (two-pass pairing),
+  /// which gives the amortised bound of the heap. Iterative, since a heap can be 1,000 wide.
   static Op<Sync> *meldPairs(Op<Sync> *child) {
     Op<Sync> *pairs = nullptr;
     while (child) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The synchronisation primitives of the product. The engine takes them as a
-// template parameter, so that a test can put its own in their place and run
-// every interleaving; what a Sync must offer is what stands here.
+// The synchronisation primitives of the production build. The engine takes them as a template
+// parameter, so that a test can substitute its own and explore every interleaving. This file
+// defines the interface that a Sync must offer.
 
 #ifndef MXRT_ENGINE_REALSYNC_H
 #define MXRT_ENGINE_REALSYNC_H
@@ -25,8 +25,8 @@ struct RealSync {
   static void futexWait(const Atomic<uint32_t> &word, uint32_t expected) {
     os::futexWait(word, expected);
   }
-  /// As futexWait, but gives up after a while. No protocol may need that: a
-  /// test's Sync waits for ever.
+  /// As futexWait, with a timeout. No protocol may depend on the timeout: a test's Sync waits
+  /// for ever.
   static void futexWaitFor(const Atomic<uint32_t> &word, uint32_t expected,
                            int64_t nanoseconds) {
     os::futexWait(word, expected, nanoseconds);
@@ -40,14 +40,14 @@ struct RealSync {
   }
   static void joinThread(Thread &thread) { os::joinThread(thread); }
 
-  /// Innermost op that runs on the calling thread.
+  /// The innermost op that runs on the calling thread.
   static mxrt_op_context *&running() {
     static thread_local mxrt_op_context *top = nullptr;
     return top;
   }
 
-  /// Whether idle threads look for a while before they sleep. A test that
-  /// explores schedules says no: a spin loop adds schedules, not behaviour.
+  /// Whether idle threads spin before they sleep. False in a test that explores schedules: a
+  /// spin loop adds schedules, not behaviour.
   static constexpr bool spins = true;
   static constexpr uint32_t varsPerChunk = 512;
   static constexpr uint32_t varChunks = 8192;
@@ -67,8 +67,8 @@ private:
   typename Sync::Mutex &mutex;
 };
 
-/// Looks `ready` over for up to `nanoseconds`; true if it held. Never the only
-/// way to wait: the caller sleeps on a futex afterwards.
+/// Polls `ready` for up to `nanoseconds`; returns whether it held. Never the only way to wait:
+/// the caller sleeps on a futex afterwards.
 template <typename Sync, typename Ready>
 bool spinUntil(int64_t nanoseconds, Ready &&ready) {
   if constexpr (!Sync::spins)
@@ -79,7 +79,7 @@ bool spinUntil(int64_t nanoseconds, Ready &&ready) {
     return false;
   int64_t deadline = os::monotonicNs() + nanoseconds;
   for (int round = 0;; ++round) {
-    // The clock costs as much as a few dozen looks.
+    // Reading the clock costs as much as a few dozen polls.
     for (int i = 0; i < 32; ++i) {
       os::relax();
       if (ready())
@@ -87,7 +87,7 @@ bool spinUntil(int64_t nanoseconds, Ready &&ready) {
     }
     if (os::monotonicNs() >= deadline)
       return false;
-    // What is waited for may need this very processor.
+    // The awaited thread may need this processor.
     if (round >= 1)
       os::yieldThread();
   }

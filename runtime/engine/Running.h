@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An op while it runs, and what its end means: the parts that do not depend on
-// who decides when it runs. Both engines use them.
+// Execution of one op, from the checks before it to the poison after it: the parts that do not
+// depend on scheduling. Both engines use them.
 
 #ifndef MXRT_ENGINE_RUNNING_H
 #define MXRT_ENGINE_RUNNING_H
@@ -10,14 +10,18 @@
 #include "engine/VarTable.h"
 #include "profile/Profile.h"
 
+#include <algorithm>
+
 namespace mxrt::engine {
 
-/// What an engine lends to the ops it runs.
+/// State and callbacks that an engine provides to the ops it runs.
 template <typename Sync> struct Host {
   void *engine;
   const mxrt_allocator *alloc;
   /// Ends a deferred op; token->engine is `engine`.
   void (*complete)(mxrt_op_token *token, mxrt_status status);
+  /// Gives a written variable of a running op back; `poison` is the variable's new state.
+  void (*giveBackEarly)(void *engine, Access<Sync> &node, FailureRef poison);
   mxrt_profile *profile;
   /// Not 0: everything is cancelled. May be null.
   const std::atomic<uint32_t> *stop;
@@ -42,7 +46,7 @@ template <typename Sync> struct Host {
   }
 };
 
-/// The word of mxrt_engine_options as what it is: written by atomics.
+/// The cancellation word of mxrt_engine_options, which is accessed atomically.
 inline const std::atomic<uint32_t> *atomicWord(const uint32_t *word) {
   static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
   return reinterpret_cast<const std::atomic<uint32_t> *>(word);
@@ -56,10 +60,10 @@ template <typename Sync> bool isInside(const void *engine) {
   return false;
 }
 
-/// The op a thread is running; while it lives the thread is inside the engine.
+/// The context of the op that a thread runs; while it exists, the thread is inside the engine.
 template <typename Sync> class Running final : public mxrt_op_context {
 public:
-  /// `op` is null where only the mark matters.
+  /// `op` is null if the object only marks the thread as inside the engine.
   Running(Host<Sync> &host, Op<Sync> *op, Failure *poison)
       : host(host), op(op), poison(poison) {
     engine = host.engine;
@@ -76,26 +80,79 @@ public:
   bool declares(mxrt_var var, bool write) const override {
     Access<Sync> *nodes = op->accesses();
     for (size_t i = 0; i < op->accessCount; ++i)
-      if (nodes[i].variable->handle() == var)
-        return !write || nodes[i].kind == Access<Sync>::Kind::Write;
+      if (nodes[i].handle() == var)
+        return !nodes[i].wasReleased() &&
+               (!write || nodes[i].kind == Access<Sync>::Kind::Write);
     return false;
   }
   mxrt_op_token *defer() override {
-    deferred = true;
-    op->token = {host.complete, host.engine};
+    if (!deferred) {
+      deferred = true;
+      // At the op's end, a released variable no longer shows the poison that the op inherited.
+      op->inherited = poison && !Sync::fault(Fault::PoisonLostOnDefer)
+                          ? poison->retain()
+                          : nullptr;
+      op->token = {host.complete, host.engine};
+    }
     return &op->token;
   }
+  Status release(mxrt_var var) override;
 
   bool deferred = false;
 
 private:
+  /// The access to a variable, or null. Accesses are sorted by variable.
+  Access<Sync> *find(mxrt_var var) {
+    using Node = Access<Sync>;
+    Node *first = op->accesses(), *last = first + op->accessCount;
+    auto index = static_cast<uint32_t>(var) - 1u;
+    Node *found = std::lower_bound(
+        first, last, index,
+        [](const Node &node, uint32_t i) { return node.variable->index < i; });
+    return found != last && found->handle() == var ? found : nullptr;
+  }
+
   Host<Sync> &host;
   Op<Sync> *const op;
   Failure *const poison;
 };
 
-/// The earliest poison among the inputs. The op holds its variables, so nobody
-/// changes what is looked at here.
+template <typename Sync> Status Running<Sync>::release(mxrt_var var) {
+  using Kind = typename Access<Sync>::Kind;
+  if (!op)
+    return badRelease(host.alloc, nullptr, "outside of an op", noPlace);
+  // A deferred op may be complete already: it must not be accessed.
+  if (deferred && !Sync::fault(Fault::ReleaseAfterDefer))
+    return badRelease(host.alloc, nullptr, "after it was deferred", noPlace);
+  Access<Sync> *node = find(var);
+  if (!node || (node->kind != Kind::Write && !Sync::fault(Fault::ReleaseOfRead)))
+    return badRelease(host.alloc, op->name, "that it does not write", op->place);
+  if (Sync::fault(Fault::ReleaseOfWrongVariable))
+    for (size_t i = 0; i < op->accessCount; ++i)
+      if (op->accesses()[i].kind == Kind::Write)
+        node = &op->accesses()[i];
+  bool first = node->claimRelease();
+  if (Sync::fault(Fault::ReleasedAtStart) && !first)
+    return success();
+  if (!first && !Sync::fault(Fault::ReleaseTwice))
+    return badRelease(host.alloc, op->name, "twice", op->place);
+  op->missing.fetch_add(1, std::memory_order_relaxed);
+  if (Sync::fault(Fault::ReleaseLostOnCancel) && host.isCancelled(op))
+    return success();
+  // Inherited poison stays on the outputs, as at the op's end (poisonAfter).
+  bool mends = (op->flags & MXRT_OP_OVERWRITES) || Sync::fault(Fault::ReleaseMends);
+  host.giveBackEarly(host.engine, *node,
+                     FailureRef::share(mends ? nullptr : poison));
+  if (Sync::fault(Fault::ReleaseGivesAllBack))
+    for (size_t i = 0; i < op->accessCount; ++i)
+      if (Access<Sync> &other = op->accesses()[i];
+          other.kind == Kind::Write && other.claimRelease())
+        host.giveBackEarly(host.engine, other, FailureRef());
+  return success();
+}
+
+/// The earliest poison among the inputs, before the op runs. The op holds its variables, so no
+/// other thread changes the values read here.
 template <typename Sync> FailureRef inputPoison(Op<Sync> *op) {
   FailureRef earliest;
   bool overwrites = op->flags & MXRT_OP_OVERWRITES;
@@ -106,18 +163,23 @@ template <typename Sync> FailureRef inputPoison(Op<Sync> *op) {
   return earliest;
 }
 
-/// How the function of an op ended, if it was called at all.
+/// Takes the poison that a deferred op inherited from its inputs. Call once.
+template <typename Sync> FailureRef takeInherited(Op<Sync> *op) {
+  return FailureRef(std::exchange(op->inherited, nullptr));
+}
+
+/// How the op's function ended, if it was called.
 struct Outcome {
   Status status;
   FailureRef inherited; // poison of the inputs
   bool ran = false;
-  bool deferred = false; // the rest is void; the op may be gone
+  bool deferred = false; // the other fields are invalid; the op may be freed
 };
 
-/// Runs a ready op, or finds that it must not run.
+/// Runs a ready op, or decides that it must be skipped.
 template <typename Sync> Outcome runOrSkip(Host<Sync> &host, Op<Sync> *op) {
-  // Their lines come from the pushing thread's cache and will be written when
-  // the op ends: fetch them once, to write, and side by side.
+  // The variables' cache lines come from the pushing thread's cache and are written when the op
+  // ends: prefetch them once, for writing, all in parallel.
   for (size_t i = 0; i < op->accessCount; ++i)
     __builtin_prefetch(op->accesses()[i].variable, 1);
   Outcome outcome;
@@ -138,6 +200,13 @@ template <typename Sync> Outcome runOrSkip(Host<Sync> &host, Op<Sync> *op) {
   }
   outcome.ran = true;
   Running<Sync> running(host, op, outcome.inherited.get());
+  if (Sync::fault(Fault::ReleasedAtStart) && (op->flags & MXRT_OP_RELEASES))
+    for (size_t i = 0; i < op->accessCount; ++i)
+      if (Access<Sync> &node = op->accesses()[i];
+          node.kind == Access<Sync>::Kind::Write && node.claimRelease()) {
+        op->missing.fetch_add(1, std::memory_order_relaxed);
+        host.giveBackEarly(host.engine, node, FailureRef());
+      }
   profile::Span span(host.profile, profile::Category::Op, op->name, op->place,
                      op->laneId);
   outcome.status = Status(op->run(&running, op->payload));
@@ -145,7 +214,7 @@ template <typename Sync> Outcome runOrSkip(Host<Sync> &host, Op<Sync> *op) {
   return outcome;
 }
 
-/// The poison that an op leaves on what it wrote.
+/// The poison that an op leaves on the variables it wrote.
 template <typename Sync>
 FailureRef poisonAfter(Host<Sync> &host, Op<Sync> *op, Outcome &outcome) {
   if (!outcome.ran) [[unlikely]]
@@ -162,15 +231,15 @@ FailureRef poisonAfter(Host<Sync> &host, Op<Sync> *op, Outcome &outcome) {
       host.log.add(failure.get());
     return failure;
   }
-  // An op that overwrites and ran has mended its outputs: had its inputs
-  // mattered to it, it would not have run.
+  // An op that overwrites its outputs and ran has cleared their poison: if its inputs had
+  // mattered, it would have been skipped.
   bool mended = outcome.ran && (op->flags & MXRT_OP_OVERWRITES);
   if (mended || Sync::fault(Fault::PoisonNotPropagated))
     return FailureRef();
   return std::move(outcome.inherited);
 }
 
-/// Lets go of what the op owns, before its variables are given back.
+/// Frees what the op owns, before its variables are given back.
 template <typename Sync>
 void dropPayload(Host<Sync> &host, Op<Sync> *op, bool ran) {
   if (op->drop && (ran || !Sync::fault(Fault::PayloadNotDropped))) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Instantiation of the threaded dependency engine.
 
 #include "engine/ThreadedEngine.h"
 
@@ -6,7 +8,7 @@ namespace mxrt::engine {
 
 template class ThreadedEngine<RealSync>;
 
-Result<Engine *> createThreaded(const mxrt_engine_options &options) {
+Result<Engine *> createThreaded(const EngineOptions &options) {
   return ThreadedEngine<RealSync>::create(options);
 }
 

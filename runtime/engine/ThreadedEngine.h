@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The threaded engine, over the synchronisation primitives `Sync`. The product
-// uses ThreadedEngine<RealSync>; the schedule explorer gives its own.
+// The threaded engine: an asynchronous dependency engine (many readers or one writer per
+// variable) over the synchronisation primitives `Sync`. The production build uses
+// ThreadedEngine<RealSync>; the schedule explorer supplies its own Sync.
 //
-// The life of an op:
-//   push     takes a block and a ticket (Flow), locks its variables in index
-//            order all at once, so that concurrent pushes have one order on
-//            all variables, and enters their queues (VarQueue).
-//   ready    when no access is missing it goes to its lane (Lane).
-//   execute  a worker looks for poison and cancellation, runs the function.
-//   finish   the accesses are given back; what that makes ready goes on.
+// Lifecycle of an op:
+//   push     takes a block and a ticket (Flow), locks all its variables at once in index
+//            order, so that concurrent pushes have one order on all variables, and enters
+//            their queues (VarQueue).
+//   ready    when no access is missing, the op goes to its lane (Lane).
+//   execute  a worker checks for poison and cancellation and runs the function.
+//   release  the op may give back variables that it writes before it ends.
+//   finish   the other accesses are given back; ops that become ready go to their lanes.
 //
-// Locks, outermost first: variables in index order; nothing else is taken
-// inside them but counters. Lanes, pools and the log are leaves.
+// Lock order, outermost first: variables in index order; inside them only counters are taken.
+// The locks of lanes, pools and the log are leaves.
 
 #ifndef MXRT_ENGINE_THREADEDENGINE_H
 #define MXRT_ENGINE_THREADEDENGINE_H
@@ -34,9 +36,9 @@ public:
   using Kind = typename Node::Kind;
 
   /// Options as completeOptions returns them.
-  static Result<Engine *> create(const mxrt_engine_options &options);
+  static Result<Engine *> create(const EngineOptions &options);
 
-  explicit ThreadedEngine(const mxrt_engine_options &options);
+  explicit ThreadedEngine(const EngineOptions &options);
   Result<mxrt_var> newVar() override;
   Status deleteVar(mxrt_var var, void (*drop)(void *), void *payload) override;
   Result<uint64_t> version(mxrt_var var) override;
@@ -44,6 +46,8 @@ public:
   Status pushMany(const mxrt_op *ops, size_t count, size_t *pushed) override;
   Status wait(mxrt_var var, mxrt_place place) override;
   Status waitAll(mxrt_place place) override;
+  Status noticeFrom(uint64_t first, mxrt_place place) override;
+  bool settle() override;
   Result<bool> poll(mxrt_var var) override;
   void cancelAll() override;
   mxrt_engine_stats stats() override;
@@ -74,29 +78,34 @@ private:
   Result<Crew *> crewFor(const mxrt_op &op);
   Result<Crew *> startCrew(uint32_t lane);
   Status pushInto(const mxrt_op &desc, Grants<Sync> &grants);
-  /// Enters all queues; false, with nothing entered, on a dead handle.
+  /// Enters all queues; false, with nothing entered, if a handle is dead.
   bool enterQueues(OpT *op, uint32_t &missing);
   bool enterQueuesOneByOne(OpT *op, Grants<Sync> &grants);
 
   // Running (ThreadedRun.h).
   static void workerMain(void *argument);
   void runLane(Worker &self);
-  /// Runs the op that writes `handle` if it is the next of its lane and no worker
-  /// has taken it: a small op is over before a worker has woken up.
+  /// Runs the op that writes `handle` if it is the next of its lane and no worker has taken it:
+  /// a small op completes before a worker has woken up.
   void runWriterOf(mxrt_var handle);
-  /// Runs or skips a ready op. Returns what the same worker may run next;
-  /// `self` is null if it is no worker, or should look at its queue first.
+  /// Runs or skips a ready op. Returns the op that the same worker may run next; `self` is null
+  /// if the caller is not a worker, or must check its queue first.
   OpT *execute(OpT *op, uint32_t stripe, Lane<Sync> *self);
   OpT *finish(OpT *op, Outcome outcome, uint32_t stripe, Lane<Sync> *self);
+  /// Gives the accesses of an op back; with `SomeReleased`, except those already released.
+  template <bool SomeReleased>
   void giveBack(OpT *op, const FailureRef &poison, bool count,
                 Grants<Sync> &grants);
+  void mishandleReleased(Var &var, const FailureRef &poison);
+  /// Gives back one written variable of an op that is still running.
+  static void giveBackEarly(void *engine, Node &node, FailureRef poison);
   static void completeDeferred(mxrt_op_token *token, mxrt_status status);
-  /// Acts on what became possible. May keep one op for the calling worker.
+  /// Performs the unblocked work. May return one op for the calling worker.
   OpT *actOn(Grants<Sync> &grants, uint32_t stripe, Lane<Sync> *self);
   void dispatch(Grants<Sync> &grants);
   void finishDeletion(Var *var, uint32_t stripe);
 
-  const mxrt_engine_options options;
+  const EngineOptions options;
   const mxrt_allocator *const alloc;
   const int64_t spinNanoseconds;
   VarTable<Sync> table;
@@ -104,7 +113,7 @@ private:
   Host<Sync> host;
   Flow<Sync> flow;
   typename Sync::template Atomic<bool> closing{false};
-  /// Threads inside mxrt_op_complete; the engine outlives their visit.
+  /// Threads inside mxrt_op_complete; the engine outlives them.
   typename Sync::template Atomic<uint32_t> guests{0};
   Mutex crewsMutex;
   std::atomic<Crew *> crews[laneCount] = {};

@@ -11,21 +11,22 @@
 namespace mxrt::engine {
 
 template <typename Sync>
-ThreadedEngine<Sync>::ThreadedEngine(const mxrt_engine_options &options)
+ThreadedEngine<Sync>::ThreadedEngine(const EngineOptions &options)
     : options(options), alloc(options.allocator),
       spinNanoseconds(int64_t{1000} * options.spin_microseconds), table(alloc),
       pool(alloc),
       host{this,
            alloc,
            completeDeferred,
+           giveBackEarly,
            options.profile,
            atomicWord(options.cancelled),
            FailureLog(alloc)},
-      flow(options.max_ops, options.max_bytes, spinNanoseconds) {}
+      flow(options.max_ops, options.max_bytes, options.growBytes, spinNanoseconds) {}
 
 template <typename Sync>
 Result<Engine *>
-ThreadedEngine<Sync>::create(const mxrt_engine_options &options) {
+ThreadedEngine<Sync>::create(const EngineOptions &options) {
   auto *engine = newObject<ThreadedEngine>(options.allocator, options);
   if (!engine)
     return outOfMemory(options.allocator);
@@ -39,8 +40,7 @@ ThreadedEngine<Sync>::create(const mxrt_engine_options &options) {
 template <typename Sync> void ThreadedEngine<Sync>::destroy() {
   closing.store(true, std::memory_order_seq_cst);
   flow.waitUntilIdle();
-  // The last op may have been completed by a thread that is still on its way
-  // out of this engine.
+  // The last op may have been completed by a thread that has not left this engine yet.
   while (uint32_t inside = guests.load(std::memory_order_seq_cst))
     Sync::futexWait(guests, inside);
   for (auto &entry : crews)
@@ -151,6 +151,29 @@ Status ThreadedEngine<Sync>::waitAll(mxrt_place place) {
   return host.log.takeFirst(place, Sync::fault(Fault::ErrorRaisedTwice));
 }
 
+template <typename Sync>
+Status ThreadedEngine<Sync>::noticeFrom(uint64_t first, mxrt_place place) {
+  if (isInside<Sync>(this))
+    return insideOp(alloc, "notice_from", place);
+  {
+    profile::Span span(options.profile, profile::Category::Wait, "notice_from",
+                       place);
+    flow.waitUntilIdle();
+  }
+  host.log.noticeFrom(first);
+  return success();
+}
+
+template <typename Sync> bool ThreadedEngine<Sync>::settle() {
+  if (isInside<Sync>(this))
+    return false;
+  uint64_t done = flow.completedOps();
+  bool busy = done != flow.pushedOps();
+  if (busy)
+    flow.waitUntilIdle();
+  return busy;
+}
+
 // -- pushing -----------------------------------------------------------------
 
 template <typename Sync> Status ThreadedEngine<Sync>::push(const mxrt_op &op) {
@@ -188,7 +211,7 @@ Status ThreadedEngine<Sync>::pushInto(const mxrt_op &desc,
   op->sequence = ticket.sequence;
   if (!flow.hasRoom(ticket) && !(desc.flags & MXRT_OP_NO_THROTTLE) &&
       (!isInside<Sync>(this) || Sync::fault(Fault::ThrottleInsideOp))) {
-    // What this call has gathered must run, or room may never come.
+    // The ops gathered by this call must run, or there may never be room.
     if (!Sync::fault(Fault::BatchHeldWhileThrottled))
       dispatch(grants);
     profile::Span span(options.profile, profile::Category::Wait, "push",
@@ -207,9 +230,9 @@ Status ThreadedEngine<Sync>::pushInto(const mxrt_op &desc,
     return badHandle(alloc, desc.name ? desc.name : "push", desc.place);
   }
   if (missing)
-    return success(); // and the op may be running or over by now
+    return success(); // the op may be running or complete by now
   if ((desc.flags & MXRT_OP_INLINE) && !isInside<Sync>(this)) {
-    // It has to see what was gathered before it, should it wait for it.
+    // Ops gathered before it must be visible, in case it waits for them.
     dispatch(grants);
     execute(op, 0, nullptr);
   } else {
@@ -233,19 +256,19 @@ bool ThreadedEngine<Sync>::enterQueues(OpT *op, uint32_t &missing) {
         ++missing;
     if (Sync::fault(Fault::WaitCountTooLow) && missing > 1)
       --missing;
-    // Nobody can grant before the locks are gone: a plain store will do.
+    // No access can be granted while the locks are held: a plain store suffices.
     op->missing.store(missing, std::memory_order_relaxed);
   }
   for (size_t i = count; i-- > 0;) {
-    // Once the last lock is gone the op may be over; its nodes with it. The
-    // variable's address is read before.
+    // Once the last lock is released the op may be complete and its nodes freed. Read the
+    // variable's address before.
     Var *var = nodes[i].variable;
     var->mutex.unlock();
   }
   return usable;
 }
 
-/// The mistake VariablesLockedOneByOne; never part of the product.
+/// The injected fault VariablesLockedOneByOne; never part of the production build.
 template <typename Sync>
 bool ThreadedEngine<Sync>::enterQueuesOneByOne(OpT *op, Grants<Sync> &grants) {
   Node *nodes = op->accesses();
@@ -308,7 +331,7 @@ auto ThreadedEngine<Sync>::startCrew(uint32_t lane) -> Result<Crew *> {
     worker->stripe = flow.addStripe();
     if (!Sync::startThread(worker->thread, workerMain, worker, name,
                            &errorNumber))
-      break; // fewer will do
+      break; // fewer workers suffice
     ++crew->workerCount;
   }
   if (crew->workerCount == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ThreadedEngine, second half: what happens once an op is ready.
+// ThreadedEngine, second half: execution and completion of ready ops.
 // Included by ThreadedEngine.h only.
 
 #ifndef MXRT_ENGINE_THREADEDRUN_H
@@ -16,7 +16,7 @@ template <typename Sync> void ThreadedEngine<Sync>::workerMain(void *argument) {
 }
 
 template <typename Sync> void ThreadedEngine<Sync>::runLane(Worker &self) {
-  // Threads of the copy and communication lanes wait more than they compute.
+  // Threads of the copy and communication lanes mostly block rather than compute.
   bool computes = self.lane->id < computeLanes;
   mxrt_thread_budget *budget = computes ? options.thread_budget : nullptr;
   bool counted = false;
@@ -33,8 +33,8 @@ template <typename Sync> void ThreadedEngine<Sync>::runLane(Worker &self) {
         mxrt_thread_budget_enter(budget);
       counted = budget != nullptr;
     }
-    // An op that the last one made ready runs at once, without the queue, but
-    // not for ever: others wait there.
+    // A successor that the last op made ready runs at once, bypassing the queue, but only a
+    // bounded number of times: other ops wait in the queue.
     constexpr int longestChain = 16;
     for (int i = 0; op; ++i)
       op = execute(op, self.stripe, i < longestChain ? self.lane : nullptr);
@@ -57,16 +57,19 @@ auto ThreadedEngine<Sync>::execute(OpT *op, uint32_t stripe, Lane<Sync> *self)
   }
   Outcome outcome = runOrSkip(host, op);
   if (outcome.deferred && !Sync::fault(Fault::DeferredFinishedAtReturn))
-    return nullptr; // the op may be gone already
+    return nullptr; // the op may be freed already
   return finish(op, std::move(outcome), stripe, self);
 }
 
 template <typename Sync>
 void ThreadedEngine<Sync>::runWriterOf(mxrt_var handle) {
-  // Nothing else is taken: an op that has nothing to do with the wait may be
-  // long, or may itself depend on what the waiting thread does next. Lanes of
-  // copies and communication keep their own threads.
+  // No other op is taken: an op unrelated to the wait may be long, or may itself depend on what
+  // the waiting thread does next. The copy and communication lanes keep their own threads.
+  // An op that releases what it writes is not taken either: the wait would return only when the
+  // whole op is complete.
   auto writesVar = [&](OpT *op) {
+    if ((op->flags & MXRT_OP_RELEASES) && !Sync::fault(Fault::WaitRunsReleasingOp))
+      return false;
     Node *nodes = op->accesses();
     for (size_t i = 0; i < op->accessCount; ++i)
       if (nodes[i].kind == Kind::Write &&
@@ -97,9 +100,9 @@ void ThreadedEngine<Sync>::completeDeferred(mxrt_op_token *token,
   auto *engine = static_cast<ThreadedEngine *>(token->engine);
   OpT *op = OpT::of(token);
   engine->guests.fetch_add(1, std::memory_order_seq_cst);
-  Outcome outcome{Status(status), inputPoison(op), true, false};
+  Outcome outcome{Status(status), takeInherited(op), true, false};
   engine->finish(op, std::move(outcome), 0, nullptr);
-  // From here on the engine may be gone; a futex wakes by address alone.
+  // From here on the engine may be freed; a futex wakes by address alone.
   auto &guests = engine->guests;
   if (guests.fetch_sub(1, std::memory_order_seq_cst) == 1)
     Sync::futexWake(guests, UINT32_MAX);
@@ -111,7 +114,11 @@ auto ThreadedEngine<Sync>::finish(OpT *op, Outcome outcome, uint32_t stripe,
   FailureRef poison = poisonAfter(host, op, outcome);
   dropPayload(host, op, outcome.ran);
   Grants<Sync> grants;
-  giveBack(op, poison, outcome.ran || !Sync::fault(Fault::VersionNotCounted), grants);
+  bool count = outcome.ran || !Sync::fault(Fault::VersionNotCounted);
+  if (op->missing.load(std::memory_order_relaxed)) [[unlikely]]
+    giveBack<true>(op, poison, count, grants);
+  else
+    giveBack<false>(op, poison, count, grants);
   uint64_t bytes = op->bytes;
   pool.giveBack(op);
   OpT *next = actOn(grants, stripe, self);
@@ -121,12 +128,23 @@ auto ThreadedEngine<Sync>::finish(OpT *op, Outcome outcome, uint32_t stripe,
 }
 
 template <typename Sync>
+template <bool SomeReleased>
 void ThreadedEngine<Sync>::giveBack(OpT *op, const FailureRef &poison,
                                     bool count, Grants<Sync> &grants) {
   Node *nodes = op->accesses();
   for (size_t i = 0; i < op->accessCount; ++i) {
     Var &var = *nodes[i].variable;
+    if (SomeReleased && nodes[i].wasReleased() &&
+        !Sync::fault(Fault::ReleasedAgainAtEnd)) {
+      mishandleReleased(var, poison);
+      continue;
+    }
     Guard<Sync> guard(var.mutex);
+    if (SomeReleased && Sync::fault(Fault::FailureForgottenAfterRelease) &&
+        nodes[i].kind == Kind::Write) {
+      VarQueue<Sync>::leaveWrite(var, FailureRef(), count, grants);
+      continue;
+    }
     if (nodes[i].kind == Kind::Write) {
       VarQueue<Sync>::leaveWrite(var, FailureRef::share(poison.get()), count,
                                  grants);
@@ -139,10 +157,50 @@ void ThreadedEngine<Sync>::giveBack(OpT *op, const FailureRef &poison,
   }
 }
 
+/// Injected faults on a variable that the op already gave back; never part of the production
+/// build.
+template <typename Sync>
+void ThreadedEngine<Sync>::mishandleReleased(Var &var, const FailureRef &poison) {
+  if (Sync::fault(Fault::ReleasedPoisonedAtEnd) && poison) {
+    Guard<Sync> guard(var.mutex);
+    VarQueue<Sync>::setPoison(var, FailureRef::share(poison.get()));
+  }
+  if (Sync::fault(Fault::ReleaseCountedTwice)) {
+    Guard<Sync> guard(var.mutex);
+    ++var.version;
+  }
+}
+
+template <typename Sync>
+void ThreadedEngine<Sync>::giveBackEarly(void *raw, Node &node,
+                                         FailureRef poison) {
+  auto *engine = static_cast<ThreadedEngine *>(raw);
+  Var &var = *node.variable;
+  Grants<Sync> grants;
+  {
+    Guard<Sync> guard(var.mutex);
+    if (Sync::fault(Fault::ReleaseOfRead) && node.kind == Kind::Read)
+      VarQueue<Sync>::leaveRead(var, grants);
+    else
+      VarQueue<Sync>::leaveWrite(var, std::move(poison),
+                                 !Sync::fault(Fault::ReleaseNotCounted), grants);
+  }
+  if (Sync::fault(Fault::ReleaseWakesNoOp))
+    grants.readyFirst = grants.readyLast = nullptr;
+  if (Sync::fault(Fault::ReleaseWakesNoWait))
+    grants.waits = nullptr;
+  if (Sync::fault(Fault::ReleaseForgetsDeletion))
+    grants.deletions = nullptr;
+  if (Sync::fault(Fault::ReleaseEndsOp))
+    engine->flow.leave(0, 0);
+  // The op is still in flight, so the engine exists until this returns.
+  engine->actOn(grants, 0, nullptr);
+}
+
 template <typename Sync>
 auto ThreadedEngine<Sync>::actOn(Grants<Sync> &grants, uint32_t stripe,
                                  Lane<Sync> *self) -> OpT * {
-  // A waiter is gone once signalled: take its link first.
+  // A waiter may be destroyed once signalled: read its link first.
   while (Node *node = grants.waits) {
     grants.waits = node->next;
     static_cast<Waiter<Sync> *>(node)->signal();
@@ -152,7 +210,7 @@ auto ThreadedEngine<Sync>::actOn(Grants<Sync> &grants, uint32_t stripe,
     finishDeletion(node->variable, stripe);
   }
   OpT *next = nullptr;
-  // Only a lone successor: among several the lane's queue has to choose.
+  // Only a single successor: among several, the lane's queue must choose.
   OpT *only = grants.readyFirst == grants.readyLast ? grants.readyFirst : nullptr;
   if (self && only && only->lane == self && only->priority == 0 &&
       self->mayRunNext())
@@ -161,7 +219,7 @@ auto ThreadedEngine<Sync>::actOn(Grants<Sync> &grants, uint32_t stripe,
   return next;
 }
 
-/// Hands ready ops to their lanes, neighbours of one lane together.
+/// Passes ready ops to their lanes; consecutive ops of one lane are batched.
 template <typename Sync>
 void ThreadedEngine<Sync>::dispatch(Grants<Sync> &grants) {
   OpT *first = grants.readyFirst;

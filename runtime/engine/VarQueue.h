@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rule of the engine, on one variable: many readers or one writer, in the
-// order of arrival. Every function here needs the variable's mutex.
+// Readers-writer queue of one variable: many readers or one writer, in FIFO order. This is the
+// scheduling rule of the dependency engine. Every function needs the variable's mutex.
 //
 // Invariants:
 //  1. writerActive implies activeReaders == 0.
-//  2. If the queue is not empty, its head cannot be granted now. So an access
-//     that finds a queue has to join it: nobody overtakes.
-//  3. A wait is a read that takes no time: it is granted like one and leaves
-//     no trace. A deletion is a write that takes no time and is the last.
+//  2. If the queue is not empty, its head cannot be granted now. So an access that finds a
+//     queue must join it: no access overtakes another.
+//  3. A wait is a read of zero duration: it is granted like a read and leaves no trace. A
+//     deletion is a write of zero duration and is the last access.
 
 #ifndef MXRT_ENGINE_VARQUEUE_H
 #define MXRT_ENGINE_VARQUEUE_H
@@ -40,13 +40,13 @@ public:
     return false;
   }
 
-  /// A read is over.
+  /// Ends a read.
   static void leaveRead(Var &var, Grants<Sync> &grants) {
     if (--var.activeReaders == 0)
       grantHead(var, grants);
   }
 
-  /// A write is over; `poison` (a reference, taken over) is the new state.
+  /// Ends a write; `poison` (takes over the reference) is the new state.
   static void leaveWrite(Var &var, FailureRef poison, bool count,
                          Grants<Sync> &grants) {
     if (count)
@@ -104,7 +104,7 @@ private:
       switch (node->kind) {
       case Kind::Read:
       case Kind::Write:
-        // acq_rel: the one who makes it ready has seen what the others did.
+        // acq_rel: the thread that makes the op ready has seen the effects of the others.
         if (node->op->missing.fetch_sub(1, std::memory_order_acq_rel) == 1)
           grants.ready(node->op);
         break;

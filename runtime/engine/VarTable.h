@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Variables by handle. A handle is an index and a generation; the storage of a
-// deleted variable serves another one later, under the next generation, and
-// never goes back to the system while the engine lives. So a stale handle is
-// always safe to look at, and is found out.
+// Table of variables by handle. A handle is an index and a generation. The storage of a deleted
+// variable is reused under the next generation and is never returned to the system while the
+// engine lives. So a stale handle is always safe to dereference, and is detected.
 
 #ifndef MXRT_ENGINE_VARTABLE_H
 #define MXRT_ENGINE_VARTABLE_H
@@ -28,7 +27,7 @@ public:
     releaseBytes(alloc, chunks, tableBytes, 64);
   }
 
-  /// Once, before anything else. False without memory.
+  /// Call once, before anything else. False without memory.
   bool prepare() {
     void *memory = allocateBytes(alloc, tableBytes, 64);
     if (!memory)
@@ -50,7 +49,7 @@ public:
       else if (!(var = grow()))
         return nullptr;
     }
-    Guard<Sync> guard(var->mutex); // a stale handle may be looking at it
+    Guard<Sync> guard(var->mutex); // a stale handle may be reading it
     var->alive = true;
     var->deleting = false;
     var->version = 0;
@@ -58,13 +57,13 @@ public:
     return var;
   }
 
-  /// The variable's queue is empty and nobody can find it any more.
+  /// The variable's queue is empty and no handle finds it any more.
   void recycle(Var *var) {
     {
       Guard<Sync> guard(var->mutex);
       Failure::release(std::exchange(var->poison, nullptr));
       var->alive = false;
-      // 0 would make a handle that looks like none after 2^32 lives.
+      // Generation 0 would form a handle that looks like the null handle, after 2^32 reuses.
       if (++var->generation == 0)
         var->generation = 1;
     }
@@ -74,8 +73,8 @@ public:
     alive.fetch_sub(1, std::memory_order_relaxed);
   }
 
-  /// The storage a handle points into, or nullptr if there never was any.
-  /// Whether the generation still fits is known only under its mutex.
+  /// The storage that a handle refers to, or nullptr if it never existed. Whether the generation
+  /// still matches is known only under the variable's mutex.
   Var *find(mxrt_var handle) const {
     uint32_t index = static_cast<uint32_t>(handle) - 1u;
     // acquire: pairs with grow().

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tables of the instruction set: kinds, opcodes, operand roles.
 
 #include "host/Bytecode.h"
 
@@ -9,7 +11,7 @@ static const char *const kindNames[] = {
 #include "host/Kinds.def"
 };
 
-// The predicates in the header are ranges; this keeps them true to the table.
+// The predicates in the header are ranges; this checks that they match the table.
 enum class Storage { Empty, Inline, Counted, Declared };
 #define MX_KIND(Name, text, storage)                                           \
   static_assert(isInline(Kind::Name) == (Storage::storage == Storage::Inline)); \

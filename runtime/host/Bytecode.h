@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Instructions of the host VM and what is statically known about them.
+// Instruction set of the host VM (register-based bytecode) and its static properties.
 
 #ifndef MXRT_HOST_BYTECODE_H
 #define MXRT_HOST_BYTECODE_H
@@ -18,26 +18,26 @@ enum class Kind : uint8_t {
 };
 inline constexpr unsigned kindCount = unsigned(Kind::Any) + 1;
 
-/// The number is in the value itself: nothing to count or to release.
+/// The number is stored in the value itself: no reference count and no release.
 inline constexpr bool isInline(Kind k) {
   return k >= Kind::Bool && k <= Kind::DType;
 }
 inline constexpr bool isCounted(Kind k) {
   return k >= Kind::Str && k <= Kind::Error;
 }
-/// A register may be declared so. Neither Unset nor Unit may.
+/// Whether a register may be declared with this kind. Neither Unset nor Unit may.
 inline constexpr bool isRegisterKind(Kind k) {
   return isInline(k) || isCounted(k) || k == Kind::Any;
 }
 inline constexpr bool isAggregate(Kind k) {
   return k >= Kind::Tuple && k <= Kind::Struct;
 }
-/// A value of kind `from` may be stored where `to` is declared.
+/// Whether a value of kind `from` may be stored in a register declared as `to`.
 inline constexpr bool fits(Kind from, Kind to) {
   return from == to || to == Kind::Any;
 }
 const char *kindName(Kind kind);
-/// Kind::Unset if the text is none.
+/// Kind::Unset if the text is not a kind name.
 Kind kindFromName(std::string_view text);
 
 enum class Opcode : uint16_t {
@@ -51,7 +51,7 @@ inline constexpr unsigned opcodeCount = 0
 #include "host/Opcodes.def"
     ;
 
-/// Operands that are not used are 0.
+/// Unused operands are 0.
 struct Instr {
   uint16_t op;
   uint16_t a;
@@ -63,10 +63,10 @@ struct Instr {
 };
 static_assert(sizeof(Instr) == 8);
 
-/// In: read. Out: written, whatever it held is released. InOut: both.
+/// In: read. Out: written, its old value is released. InOut: both.
 enum class Role : uint8_t {
   None,
-  Wide, // upper half of the operand before
+  Wide, // upper half of the previous operand
   // Registers.
   InBool, InInt, InF32, InF64, InDType, InStr, InFn, InTensor, InError,
   InScalar, InAgg, InAny,
@@ -76,7 +76,7 @@ enum class Role : uint8_t {
   InOutInt, InOutArray, InOutAgg, InOutAny,
   // Numbers.
   Imm16, Imm32, Flag, DTypeCode, Index, ErrCode,
-  // Places in the code.
+  // Code offsets.
   Jump16, Jump32,
   // Rows of tables.
   Const16, Const32, List, Func, Native, TensorOp, Graph, Type, Global,
@@ -92,7 +92,7 @@ inline constexpr bool readsRegister(Role role) {
 inline constexpr bool writesRegister(Role role) {
   return role >= Role::OutBool && role <= Role::InOutAny;
 }
-/// A register of `kind` may stand in this role.
+/// Whether a register of `kind` may be used in this role.
 bool acceptsKind(Role role, Kind kind);
 
 struct OpcodeInfo {
@@ -102,25 +102,25 @@ struct OpcodeInfo {
   const char *doc;
 };
 const OpcodeInfo &opcodeInfo(Opcode op);
-/// opcodeCount if there is none.
+/// opcodeCount if there is no such mnemonic.
 unsigned opcodeFromMnemonic(std::string_view text);
 
-/// In OptOut: the result is dropped.
+/// In OptOut: the result is discarded.
 inline constexpr uint16_t noRegister = 0xffff;
 /// In an operand list: the register is moved in and out.
 inline constexpr uint16_t mutBit = 0x8000;
 inline constexpr unsigned maxRegisters = 0x7fff;
 
-/// What a program may raise and catch by itself. Faults of the runtime and
-/// requests to stop are not a program's business.
+/// Codes that a program may raise and catch. Faults of the runtime and requests to stop are
+/// excluded.
 inline constexpr bool isCatchable(mxrt_code code) {
   return code != MXRT_INTERNAL && code != MXRT_CANCELLED &&
          code != MXRT_HOST_LIMIT && code != MXRT_HOST_BYTECODE;
 }
-/// Names a row of codes.def other than OK.
+/// Whether the number is in codes.def, other than OK.
 bool isKnownCode(unsigned number);
 
-/// Places table: the instruction begins a statement, so a stepper stops there.
+/// In the location table: the instruction begins a statement, so a stepper stops there.
 inline constexpr uint32_t placeIsStatement = 1;
 
 enum class ImportKind : uint8_t { Native = 0, TensorOp = 1, Graph = 2 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bytes to Module. Reads nothing outside the bytes, allocates nothing that
-// they do not vouch for, and knows nothing about what instructions mean.
+// Module decoder. Reads nothing outside the bytes, allocates nothing that their size does not
+// cover, and does not interpret instructions.
 
 #include "host/Module.h"
 #include "host/Text.h"
@@ -74,7 +74,7 @@ private:
                  ruleName(rule), ruleDoc(rule));
   }
 
-  /// Little endian, whatever the machine is.
+  /// Little endian on every machine.
   template <typename T> Status number(T &out) {
     if (bytes.size() - at < sizeof(T))
       return refuse(Rule::Truncated);
@@ -86,7 +86,7 @@ private:
     return success();
   }
 
-  /// A count of rows that take at least `rowBytes` each.
+  /// Reads a count of rows that take at least `rowBytes` each.
   Status count(uint32_t &out, size_t rowBytes, uint32_t limit) {
     MXRT_CHECK(number(out));
     if (out > limit)
@@ -195,7 +195,7 @@ private:
     }
     uint64_t bits = 0;
     MXRT_CHECK(number(bits));
-    out.i = int64_t(bits); // f64: same bits, other reading
+    out.i = int64_t(bits); // f64: the same bits, reinterpreted
     if (out.kind == Kind::F64)
       out.d = std::bit_cast<double>(bits);
     return success();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tuples, arrays, structs: values, copied on the first write to a shared one.
+// Tuples, arrays, structs: value semantics by copy on write.
 
 #include "host/Machine.h"
 
@@ -38,7 +38,7 @@ bool execMakeStruct(Machine &m, Value *r, Instr instr) {
   return makeFromList(m, r, instr.a, Kind::Struct, type, instr.c);
 }
 
-/// The index as a position in the aggregate; negative ones count from the end.
+/// Resolves an index into the aggregate; negative ones count from the end.
 static bool position(Machine &m, const Value &aggregate, int64_t index,
                      uint32_t &out) {
   if (!aggregate.isSet())
@@ -65,8 +65,8 @@ static bool getPart(Machine &m, Value *r, uint16_t to, uint16_t from,
   return storeChecked(m, r[to], m.frame->fn->data->registers[to], part);
 }
 
-/// The part is moved, so that it has one owner and can be changed in place;
-/// its room in the aggregate stays, unset, until it is put back.
+/// Moves the part out, so that it has one owner and can be changed in place; its slot in the
+/// aggregate stays, unset, until it is put back.
 static bool takePart(Machine &m, Value *r, uint16_t to, uint16_t from,
                      int64_t index) {
   uint32_t at = 0;
@@ -80,7 +80,7 @@ static bool takePart(Machine &m, Value *r, uint16_t to, uint16_t from,
     return m.raiseKind(wanted, part.kind);
   if (!makeUnique(m.heap, r[from]))
     return m.raiseMemory();
-  // If a is b this ends the aggregate, after the part has left it.
+  // If a is b this releases the aggregate, after the part has left it.
   r[from].aggregate()->items()[at] = Value();
   replace(m.heap, r[to], part);
   return true;

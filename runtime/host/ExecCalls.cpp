@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls that leave the VM, and function values.
+// Calls to native code, and function values.
 
 #include "host/Machine.h"
 
 namespace mxrt::host {
 
-/// Bools are 0 or 1 in a register, whatever the host thinks is true.
+/// Bools are 0 or 1 in a register, whatever non-zero value the host uses.
 static void normalise(Value &value) {
   if (value.kind == Kind::Bool)
     value.i = value.i != 0;
 }
 
-/// A native leaves each `mut` argument with a value of its kind; this is
-/// checked, because a register of an inline kind must never hold another.
+/// A native leaves each `mut` argument with a value of its kind. This is checked, because a
+/// register of an inline kind must never hold another kind.
 static bool takeBack(Machine &m, Value *r, std::span<const uint16_t> list,
                      Value *args) {
   bool valid = true;
@@ -66,7 +66,7 @@ static bool callOut(Machine &m, Value *r, Instr instr) {
     return m.raise(std::move(status));
   }
   normalise(call.result);
-  m.clearPending(); // of a call back that failed and was dealt with
+  m.clearPending(); // of a callback that failed and was handled
   if (!argsValid || !fits(call.result.kind, import.data->result) ||
       !call.result.isSet()) {
     release(m.heap, call.result);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Moving counted values, module variables, errors as values.
+// Moves of reference-counted values, module variables, errors as values.
 
 #include "host/Machine.h"
 
@@ -89,7 +89,7 @@ bool execSetGlobal(Machine &m, Value *r, Instr instr) {
 bool execMakeError(Machine &m, Value *r, Instr instr) {
   if (!r[instr.b].isSet())
     return m.raiseUnset();
-  // Text as it is: no formatting, so `%` in it means nothing.
+  // Literal text: no formatting, so `%` has no meaning in it.
   Status status(mxrt_status_text(m.heap.baseAllocator(), mxrt_code(instr.c),
                                  &noPlace, r[instr.b].str()->text()));
   ErrorObject *error =

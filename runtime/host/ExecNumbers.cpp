@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Number instructions that call into libm or can fail.
+// Numeric instructions that call libm or can fail.
 
 #include "host/Machine.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Strings, formats, printing, and comparing any two values.
+// Strings, formats, printing, and comparison of any two values.
 
 #include "host/Format.h"
 #include "host/Machine.h"
 
 namespace mxrt::host {
 
-/// Values nest at most this deep when they are shown or compared.
+/// Maximum nesting of values that are shown or compared.
 static constexpr unsigned maxNesting = 200;
 
 static bool tooDeep(Machine &m) {
@@ -158,7 +158,7 @@ bool Machine::formatValue(const Value &value, std::string_view text,
     case Kind::Tensor:
     case Kind::Handle:
       return showForeign(*this, value, text, out);
-    default: { // everything else as the string that print shows
+    default: { // all others as the string that print shows
       Text shown(heap);
       if (!showValue(value, shown))
         return false;
@@ -280,7 +280,7 @@ bool execEqAny(Machine &m, Value *r, Instr instr) {
   return true;
 }
 
-/// One allocation for all parts.
+/// Concatenates all parts with one allocation.
 static bool joinParts(Machine &m, Value *r, uint16_t to,
                       std::span<const uint16_t> list) {
   if (!m.argumentsSet(r, list))

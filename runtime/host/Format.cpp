@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Formatting of numbers and strings by the format specifications of f-strings.
 
 #include "host/Format.h"
 
@@ -8,7 +10,7 @@
 
 namespace mxrt::host {
 
-//===-- The text of a format ----------------------------------------------===//
+//===-- Parsing of a format -----------------------------------------------===//
 
 static bool isAlign(char c) {
   return c == '<' || c == '>' || c == '^' || c == '=';
@@ -84,8 +86,8 @@ static void pad(Text &out, const FormatSpec &spec, char align,
   out.repeat(spec.fill, missing - left);
 }
 
-/// Digits in groups of three, with zeros before them until they and their
-/// commas take at least `minimum` characters.
+/// Digits in groups of three, padded with leading zeros until they and their commas take at least
+/// `minimum` characters.
 static void appendGrouped(Text &out, std::string_view digits, size_t minimum) {
   size_t count = digits.size();
   while (count + (count ? (count - 1) / 3 : 0) < minimum)
@@ -99,8 +101,7 @@ static void appendGrouped(Text &out, std::string_view digits, size_t minimum) {
   }
 }
 
-/// A number is a sign, digits that commas group, and the rest: fraction,
-/// exponent, percent sign.
+/// A number is a sign, digits that commas group, and the rest: fraction, exponent, percent sign.
 static void layNumber(Text &out, const FormatSpec &spec, bool negative,
                       std::string_view digits, std::string_view rest) {
   char sign = negative ? '-' : spec.sign == '-' ? 0 : spec.sign;
@@ -120,7 +121,7 @@ static void layNumber(Text &out, const FormatSpec &spec, bool negative,
     if (size_t(spec.width) > taken)
       body.repeat(spec.fill, size_t(spec.width) - taken);
   }
-  if (spec.comma && !digits.empty()) { // `inf` has none
+  if (spec.comma && !digits.empty()) { // `inf` has no digits
     appendGrouped(body, digits, minimum);
   } else {
     if (minimum > digits.size())
@@ -218,7 +219,7 @@ struct Decimal {
 };
 } // namespace
 
-/// Reads what std::to_chars wrote in scientific form.
+/// Parses the scientific output of std::to_chars.
 static void readScientific(const char *begin, const char *end, Decimal &out) {
   out.count = 0;
   const char *p = begin;
@@ -235,8 +236,8 @@ static void readScientific(const char *begin, const char *end, Decimal &out) {
   out.point = exponent + 1;
 }
 
-// No f64 has more significant digits than 767 or a longer fraction than 1074
-// digits: beyond that only zeros follow.
+// No f64 has more than 767 significant digits or a fraction longer than 1074 digits: beyond that
+// only zeros follow.
 static constexpr int longestFraction = 1080;
 
 static void significantDigits(double value, int count, Decimal &out) {
@@ -257,8 +258,8 @@ static void appendExponent(Text &rest, int exponent, bool upper) {
   rest.appendInt(exponent);
 }
 
-/// Positional or with an exponent, as %g and repr choose. `strip` drops zeros
-/// at the end of the fraction, `dotZero` keeps at least one digit there.
+/// Positional or with an exponent, as %g and repr choose. `strip` drops trailing zeros of the
+/// fraction, `dotZero` keeps at least one digit there.
 static void layGeneral(Decimal &decimal, bool exponential, bool strip,
                        bool dotZero, bool upper, Text &whole, Text &rest) {
   size_t count = decimal.count;
@@ -339,7 +340,7 @@ static void layFinite(const FormatSpec &spec, double value, bool isF32,
     return layFixed(value, spec.precision < 0 ? 6 : spec.precision, whole,
                     rest);
   case '%':
-    // A product that overflows was turned into `inf` by the caller.
+    // The caller has turned a multiplication that overflows into `inf`.
     layFixed(value, spec.precision < 0 ? 6 : spec.precision, whole, rest);
     return rest.append('%');
   case 'e':

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Call frames: where registers live and how arguments go in and out.
+// Call frames: storage of registers, and passing of arguments.
 
 #include "host/Machine.h"
 
@@ -15,8 +15,7 @@ static constexpr size_t segmentBytes = 64 * 1024;
 static bool nextSegment(Machine &m, size_t bytes) {
   Segment *next = m.segment ? m.segment->next : m.firstSegment;
   if (next && size_t(next->end() - next->begin()) < bytes) {
-    // Too small for a function with very many registers: give it, and all
-    // behind it, back.
+    // Too small for a function with very many registers: free it, and all segments behind it.
     (m.segment ? m.segment->next : m.firstSegment) = nullptr;
     while (next) {
       Segment *gone = next;
@@ -99,7 +98,7 @@ void Machine::popFrame() {
   top = gone->resumeTop;
   segment = gone->resumeSegment;
   --depth;
-  // Last: the function, and with it `fn`, may end here.
+  // Last: the function, and with it `fn`, may be destroyed here.
   if (ClosureObject *owner = gone->owner)
     release(heap, owner);
 }
@@ -144,7 +143,7 @@ void Machine::passArguments(Frame *callee, Value *from,
 Status Machine::enter(const Function &fn, ClosureObject *owner,
                       std::span<Value> args, Value &result) {
   result = Value();
-  // Natives may fail with the error that is pending; a fresh call has none.
+  // Natives may fail with the pending error; a fresh call has none.
   clearPending();
   uint32_t captured = owner ? owner->count : 0;
   std::span<const ParamData> params = fn.data->params.subspan(captured);

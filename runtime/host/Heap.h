@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All memory of one VM: the runtime's allocator with a count and a limit on
-// top. Belongs to the thread that runs the VM.
+// The heap of one VM: the runtime's allocator with accounting and a limit. Belongs to the thread
+// that runs the VM.
 
 #ifndef MXRT_HOST_HEAP_H
 #define MXRT_HOST_HEAP_H
@@ -20,8 +20,8 @@ public:
   Heap(const Heap &) = delete;
   Heap &operator=(const Heap &) = delete;
 
-  /// nullptr if there is no memory or the limit would be passed; exhausted()
-  /// says which of the two.
+  /// nullptr if out of memory or if the limit would be exceeded; exhausted() tells which of the
+  /// two.
   void *allocate(size_t bytes, size_t align = 16) {
     if (bytes > limit - live) [[unlikely]] {
       limitHit = true;
@@ -40,8 +40,7 @@ public:
     base->release(base->user, memory, bytes, align);
   }
 
-  /// The error for the allocation that failed last. Never allocates more than
-  /// a status may.
+  /// The error for the last failed allocation. Never allocates more than a status may.
   Status exhausted() const {
     if (!limitHit)
       return outOfMemory(base);
@@ -50,16 +49,15 @@ public:
                  limit);
   }
 
-  /// For Vec and other users of the plain interface.
+  /// For Vec and other users of the mxrt_allocator interface.
   const mxrt_allocator *allocator() const { return &counted; }
   /// For errors, which may outlive the VM.
   const mxrt_allocator *baseAllocator() const { return base; }
   size_t liveBytes() const { return live; }
   size_t limitBytes() const { return limit; }
 
-  /// Ends an object whose last reference is gone, and what it alone held.
-  /// Works through a list, so that a chain of a million values does not need
-  /// a million frames of C++.
+  /// Destroys an object without references, and everything that it alone held. Iterates over a
+  /// worklist, so that a chain of a million values does not need a million C++ frames.
   void destroy(Object *object);
 
 private:
@@ -80,7 +78,7 @@ private:
   mxrt_allocator counted;
 };
 
-/// Memory that is given back all at once: the tables of a decoded module.
+/// Memory that is freed all at once: the tables of a decoded module.
 class Arena {
 public:
   explicit Arena(Heap &heap) : heap(heap) {}
@@ -88,7 +86,7 @@ public:
   Arena &operator=(const Arena &) = delete;
   ~Arena();
 
-  /// nullptr if there is no memory. T is plain data; it is not initialised.
+  /// nullptr if out of memory. T is plain data; it is not initialised.
   template <typename T> T *array(size_t count) {
     if (count > SIZE_MAX / 4 / sizeof(T))
       return nullptr;

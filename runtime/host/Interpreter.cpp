@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The dispatch loop. Programs are verified, so it checks nothing that the
-// verifier has checked: opcodes, registers, indices, jump targets and the
-// kinds of declared registers are right.
+// The dispatch loop (threaded code with computed goto). Programs are verified, so it does not
+// repeat the verifier's checks: opcodes, registers, indices, jump targets and the kinds of declared
+// registers are valid.
 //
-// Registers of inline kinds keep their kind in place for the whole call: such
-// instructions read and write the number only.
+// Registers of inline kinds keep their kind for the whole call: such instructions read and write
+// the number only.
 
 #include "host/Machine.h"
 
@@ -21,7 +21,7 @@ namespace mxrt::host {
 
 static inline int64_t wrap(uint64_t bits) { return int64_t(bits); }
 
-/// Rounds down. y != 0. The one overflow, -2^63 // -1, wraps.
+/// Rounds down. y != 0. The only overflow, -2^63 // -1, wraps.
 static inline int64_t floorDiv(int64_t x, int64_t y) {
   if (y == -1)
     return wrap(0 - uint64_t(x));
@@ -35,7 +35,7 @@ static inline int64_t floorMod(int64_t x, int64_t y) {
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
-/// Arity, `mut` and kinds of a call through a function value.
+/// Checks arity, `mut` and kinds of a call through a function value.
 static bool acceptsCall(Machine &m, const Function &callee, uint32_t captured,
                         std::span<const uint16_t> list,
                         std::span<const Kind> kinds, Kind destination) {
@@ -60,8 +60,8 @@ static bool acceptsCall(Machine &m, const Function &callee, uint32_t captured,
   return true;
 }
 
-// Dispatch copies the instruction first: the next load then does not wait for
-// the stores of this one.
+// Dispatch copies the instruction first: the next load then does not wait for the stores of this
+// instruction.
 #define NEXT                                                                   \
   do {                                                                         \
     instr = *pc++;                                                             \
@@ -100,8 +100,8 @@ bool Machine::interpret(Value &result) {
 #define MX_SLOW(Name, mnemonic, A, B, C, doc) &&op##Name,
 #include "host/Opcodes.def"
   };
-  // While there is a hook or a budget every instruction first goes to
-  // `watched`: single-stepping costs nothing when it is off.
+  // While there is a hook or a budget, every instruction first jumps to `watched`: single-stepping
+  // costs nothing when it is off.
   static const void *const watchLabels[] = {
 #define MX_FAST(Name, mnemonic, A, B, C, doc) &&watched,
 #define MX_SLOW(Name, mnemonic, A, B, C, doc) &&watched,
@@ -122,7 +122,7 @@ watched:
   goto *runLabels[instr.op];
 
 attend: {
-  // The instruction at pc has not begun: errors belong to its place.
+  // The instruction at pc has not started: errors belong to its source location.
   frame->pc = pc + 1;
   uint32_t bits = m.attention.load(std::memory_order_relaxed);
   table = bits & watchBit ? watchLabels : runLabels;
@@ -285,7 +285,7 @@ opCallValue: {
   const Function &callee = closure->program->functions[closure->function];
   std::span<const uint16_t> list = frame->fn->data->lists[instr.c];
   std::span<const Kind> kinds = frame->fn->data->registers;
-  // What the verifier does for `call`, done here.
+  // The verifier's checks of `call`, done at run time.
   if (!acceptsCall(m, callee, closure->count, list, kinds,
                    instr.a == noRegister ? Kind::Any : kinds[instr.a]) ||
       !m.argumentsSet(r, list))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The inside of a VM: frames, the pending error, names, flags. Vm is its face.
+// Internals of a VM: frames, the pending error, names, flags. Vm is the public interface.
 
 #ifndef MXRT_HOST_MACHINE_H
 #define MXRT_HOST_MACHINE_H
@@ -12,7 +12,7 @@
 
 namespace mxrt::host {
 
-/// A piece of the stack. Frames never move, so registers can be pointed at.
+/// A segment of the stack. Frames never move, so pointers to registers stay valid.
 struct Segment {
   Segment *previous;
   Segment *next;
@@ -21,14 +21,14 @@ struct Segment {
   char *end() { return reinterpret_cast<char *>(this) + size; }
 };
 
-/// One running call; its registers follow it. `pc` points behind the
-/// instruction that runs or, in callers, behind the call.
+/// The frame of one running call; its registers follow it. `pc` points behind the running
+/// instruction or, in callers, behind the call.
 struct Frame {
   Frame *caller;
   const Function *fn;
   const Instr *pc;
   ClosureObject *owner; // retained; the first arguments came from it
-  Value *hostArgs;      // of an entry frame: arguments given by the host
+  Value *hostArgs;      // of an entry frame: arguments passed by the host
   char *resumeTop;      // top of the stack without this frame
   Segment *resumeSegment;
   bool isEntry; // run() returns when it ends
@@ -90,43 +90,43 @@ struct Machine {
 
   // Frames (Frames.cpp).
 
-  /// Blank registers on top of the stack, not yet linked as `frame`. nullptr
-  /// with the error raised if a limit is met.
+  /// Pushes a frame with blank registers, not yet linked as `frame`. nullptr with the error raised
+  /// if a limit is exceeded.
   Frame *pushFrame(const Function &fn, ClosureObject *owner);
-  /// Moves `mut` parameters of the top frame back to its caller, releases the
-  /// rest, and makes the caller current.
+  /// Moves `mut` parameters of the top frame back to its caller, releases the rest, and makes the
+  /// caller current.
   void popFrame();
-  /// false, with the error raised, if a register of the list is unset.
+  /// False, with the error raised, if a register of the list is unset.
   bool argumentsSet(const Value *registers, std::span<const uint16_t> list);
-  /// Copies or moves arguments named by `list` from `from` into `callee`,
-  /// after the owner's captured values. All are set and fit.
+  /// Copies or moves the arguments named by `list` from `from` into `callee`, after the owner's
+  /// captured values. All are set and have fitting kinds.
   void passArguments(Frame *callee, Value *from,
                      std::span<const uint16_t> list);
-  /// Calls from outside: a frame, the interpreter, the result.
+  /// Entry from outside: pushes a frame, runs the interpreter, returns the result.
   Status enter(const Function &fn, ClosureObject *owner, std::span<Value> args,
                Value &result);
 
   // Errors (Unwind.cpp). All of these return false, for `return raise(…)`.
 
-  /// Starts unwinding with `status`; notes the places of all frames.
+  /// Starts unwinding with `status`; records the source locations of all frames (the traceback).
   bool raise(Status status);
   bool raise(mxrt_code code, const char *message);
   bool raiseValue(ErrorObject *error);
   bool raiseUnset();
   bool raiseMemory() { return raise(heap.exhausted()); }
   bool raiseKind(Kind wanted, Kind found);
-  /// Looks for a handler from the top frame down to the next entry frame and
-  /// unwinds to it. true: the top frame's pc is at the handler.
+  /// Searches for a handler from the top frame down to the next entry frame and unwinds to it.
+  /// true: the top frame's pc is at the handler.
   bool unwind();
   void clearPending();
   Place placeOf(const Frame &frame) const;
   mxrt_place currentPlace() const;
 
-  // Watching (Interpreter.cpp calls these off its fast path).
+  // Hooks and budget (Interpreter.cpp calls these off its fast path).
 
-  /// Before each instruction while there is a hook or a budget.
+  /// Called before each instruction while there is a hook or a budget.
   bool watch();
-  /// Cancellation and budget for natives and long instructions.
+  /// Checks cancellation and budget for natives and long instructions.
   bool poll(uint64_t work);
 
   /// The dispatch loop (Interpreter.cpp). Runs the top frame, an entry frame.
@@ -135,14 +135,14 @@ struct Machine {
   enum : uint32_t { cancelBit = 1, watchBit = 2 };
   void updateWatching();
 
-  // Values (Show.cpp, Equal.cpp).
+  // Values (ExecText.cpp).
   bool showValue(const Value &value, Text &out);
   bool formatValue(const Value &value, std::string_view spec, Text &out);
   bool equalValues(const Value &a, const Value &b, bool &equal);
 
   VmOptions options;
   Heap heap;
-  /// Looked at on each jump and call: cancelBit | watchBit.
+  /// Checked on each jump and call: cancelBit | watchBit.
   std::atomic<uint32_t> attention{0};
   Vm face;
   NameTable<NativeEntry> natives;
@@ -152,11 +152,11 @@ struct Machine {
   uint32_t depth = 0;
   uint32_t nativeDepth = 0;
   Segment *firstSegment = nullptr;
-  Segment *segment = nullptr; // the one with the top
+  Segment *segment = nullptr; // the segment with the top of the stack
   char *top = nullptr;
 
   PendingError pending;
-  /// Bound by a catch when there is no memory for an error of its own.
+  /// Bound by a catch when there is no memory for a new error object.
   ErrorObject *memoryError = nullptr;
 
   StatementHook hook = nullptr;
@@ -166,11 +166,11 @@ struct Machine {
 };
 
 void dropGlobalRef(Heap &heap, Global *global);
-/// Ends the value and the table's reference.
+/// Releases the value and the table's reference.
 void dropGlobal(Heap &heap, Global *global);
 
-/// Stores `value`, of which it takes the count, into a register declared as
-/// `declared`; raises R0803 if it does not fit.
+/// Stores `value`, whose reference it takes, into a register declared as `declared`; raises R0803
+/// if the kind does not fit.
 inline bool storeChecked(Machine &m, Value &slot, Kind declared, Value value) {
   if (!fits(value.kind, declared) || !value.isSet()) [[unlikely]] {
     Kind found = value.kind;
@@ -181,8 +181,8 @@ inline bool storeChecked(Machine &m, Value &slot, Kind declared, Value value) {
   return true;
 }
 
-// The instructions marked MX_SLOW. `r` are the registers of the top frame,
-// whose pc is up to date. false: an error is pending.
+// The instructions marked MX_SLOW. `r` are the registers of the top frame, whose pc is up to date.
+// false: an error is pending.
 #define MX_FAST(Name, mnemonic, A, B, C, doc)
 #define MX_SLOW(Name, mnemonic, A, B, C, doc)                                  \
   bool exec##Name(Machine &m, Value *r, Instr instr);

@@ -11,11 +11,11 @@ namespace mxrt::host {
 
 namespace {
 
-/// Towards zero, within the type.
+/// Truncates towards zero and clamps to the type.
 template <typename Int> int64_t toInt(double x) {
   if (x != x)
     return 0;
-  // Compared as f64: 2^63 is exact, and nothing lies between it and the largest.
+  // Compared as f64: 2^63 is exact, and no f64 lies between it and the largest i64.
   constexpr double below = double(std::numeric_limits<Int>::min());
   constexpr double above = double(std::numeric_limits<Int>::max());
   if (x <= below)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Registration of the math functions of the host VM.
 
 #ifndef MXRT_HOST_MATH_H
 #define MXRT_HOST_MATH_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A module as decoded from its file: plain tables in one arena, each index
-// into the string table checked, nothing else. verifyModule() checks the
-// rest; only linkProgram() makes something that can run, and it verifies.
+// A module as decoded from its file: plain tables in one arena. Decoding checks only indices into
+// the string table; verifyModule() checks the rest. Only linkProgram() makes a runnable program,
+// and it verifies.
 //
 // File format, version 1.0, little endian, no padding:
 //
@@ -20,7 +20,7 @@
 //                u32 count of lists, each u16 count of u16 register | mut bit,
 //                u32 count of 8-byte instructions,
 //                u32 count of tries: u32 begin, u32 end, u32 target, u16 register,
-//                u32 count of places: u32 instruction, line, column, flags
+//                u32 count of locations: u32 instruction, line, column, flags
 //   entry      u32 function, or 0xffffffff
 //   parameter  u8 kind, u8 flags (1 mut)
 
@@ -63,7 +63,7 @@ struct TypeData {
 };
 struct ImportData {
   ImportKind sort;
-  bool variadic; // further arguments of any kind, not mut
+  bool variadic; // accepts more arguments of any kind, not mut
   Kind result;   // a register kind, or Unit
   uint32_t name;
   std::span<const ParamData> params;
@@ -75,7 +75,7 @@ struct GlobalData {
 struct HandlerData {
   uint32_t begin, end; // instructions [begin, end)
   uint32_t target;
-  uint16_t error; // a register for the error, or noRegister
+  uint16_t error; // the register of the error, or noRegister
 };
 struct PlaceData {
   uint32_t offset;
@@ -90,7 +90,7 @@ struct FunctionData {
   std::span<const Kind> registers;
   std::span<const std::span<const uint16_t>> lists;
   std::span<const Instr> code;
-  std::span<const HandlerData> handlers; // inner before outer
+  std::span<const HandlerData> handlers; // innermost first
   std::span<const PlaceData> places;
 };
 
@@ -121,21 +121,21 @@ inline constexpr unsigned ruleCount = 0
 const char *ruleName(Rule rule);
 const char *ruleDoc(Rule rule);
 
-/// Where and why a module was refused, for tools; the status says it in words.
+/// Where and why a module was refused, for tools; the status has the message.
 struct Finding {
   Rule rule = Rule::Header;
   uint32_t function = noEntry;
   uint32_t instruction = noEntry;
-  size_t byte = 0; // of decoding
+  size_t byte = 0; // byte offset, for decoding errors
 };
 
-/// Fills `module` from `bytes`, which need not live on. Nothing is allocated
-/// for a count before the bytes it needs are known to be there.
+/// Decodes `module` from `bytes`, which need not outlive the call. Allocates nothing for a count
+/// before the bytes it needs are known to be present.
 Status decodeModule(Heap &heap, std::span<const uint8_t> bytes, Module &module,
                     Finding *finding = nullptr);
 
-/// Success means that running the code cannot leave its registers, tables and
-/// instructions, nor read a value as what it is not.
+/// Success means that running the code is memory-safe: it cannot leave its registers, tables and
+/// instructions, nor read a value as another kind.
 Status verifyModule(Heap &heap, const Module &module,
                     Finding *finding = nullptr);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Making, copying and ending counted objects.
+// Creation, copying and destruction of reference-counted objects.
 
 #include "host/Program.h"
 #include "host/Value.h"
@@ -121,7 +121,7 @@ bool makeUnique(Heap &heap, Value &slot, uint32_t extra) {
   uint32_t needed = old->count + extra;
   if (old->refs == 1 && needed <= old->capacity)
     return true;
-  // Growth by half keeps appending linear; a plain copy has no spare room.
+  // Growth by half keeps appending linear; a plain copy has no spare capacity.
   uint32_t room = needed;
   if (extra && needed > old->capacity)
     room = uint32_t(std::min<uint64_t>(maxItems, needed + needed / 2 + 4));
@@ -132,7 +132,7 @@ bool makeUnique(Heap &heap, Value &slot, uint32_t extra) {
   std::memcpy(static_cast<void *>(fresh->items()), old->items(),
               old->count * sizeof(Value));
   if (old->refs == 1) {
-    old->count = 0; // its items have moved
+    old->count = 0; // its items were moved
   } else {
     for (const Value &item : fresh->view())
       retain(item);
@@ -142,8 +142,8 @@ bool makeUnique(Heap &heap, Value &slot, uint32_t extra) {
   return true;
 }
 
-/// Frees one object; what it held goes through release(), which only chains
-/// further dying objects while destroy() drains.
+/// Frees one object. Its parts go through release(), which only chains further dying objects while
+/// destroy() drains.
 static void finish(Heap &heap, Object *object) {
   auto free = [&](auto *typed, size_t extra) {
     heap.release(typed, sizeof(*typed) + extra);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Linking: from a verified module to something the interpreter can run.
+// Linker: makes a runnable program from a verified module.
 
 #include "host/Machine.h"
 
@@ -8,8 +8,8 @@
 
 namespace mxrt::host {
 
-/// Every call that the declaration allows is one the native takes, and its
-/// result is what the declaration says.
+/// Whether the native accepts every call that the declaration allows, and its result is as
+/// declared.
 static bool fitsNative(const ImportData &data, const NativeEntry &entry) {
   size_t fixed = entry.paramCount;
   if (!fits(entry.result, data.result) || (data.variadic && !entry.variadic) ||
@@ -141,7 +141,7 @@ private:
       Global *global = m.globals.find(module.strings[data.name]);
       if (!global)
         global = MXRT_TRY(makeGlobal(data));
-      else if (global->kind != data.kind) // named twice in this module
+      else if (global->kind != data.kind) // declared twice in this module
         return refuse(Rule::GlobalKind, "variable", module.strings[data.name]);
       ++global->refs;
       program.globals[program.globalCount++] = global;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A verified module, bound to one VM: what the interpreter runs.
+// A verified module, linked to one VM: the form that the interpreter runs.
 
 #ifndef MXRT_HOST_PROGRAM_H
 #define MXRT_HOST_PROGRAM_H
@@ -15,9 +15,9 @@ struct Function {
   Program *program;
   const FunctionData *data;
   const Instr *code;
-  /// What registers hold when a call begins: numbers 0, others unset.
+  /// Initial values of the registers of a call: numbers 0, others unset.
   const Value *blank;
-  /// Registers that may hold counted values, to be released at the end.
+  /// Registers that may hold reference-counted values, which are released at the end.
   const uint16_t *counted;
   uint32_t countedSize;
   uint32_t registerCount;
@@ -29,7 +29,7 @@ struct Function {
 /// A native function as registered with the VM.
 struct NativeEntry {
   StrObject *name;
-  ParamData *params; // paramCount of them
+  ParamData *params; // array of paramCount
   uint32_t paramCount;
   bool variadic;
   Kind result;
@@ -41,12 +41,12 @@ struct Import {
   const ImportData *data;
   StrObject *name;
   const NativeEntry *native; // of a native function, else null
-  void *target;              // of the others: what the host resolved
+  void *target;              // of the others: the target that the host resolved
 };
 
-/// Counted by the VM's table and by the programs that use it. The value is the
-/// table's: it ends with its row, because a function in it may hold a program
-/// that in turn holds the variable. Thus a dropped variable stays unset.
+/// Referenced by the VM's table and by the programs that use it. The table owns the value, which
+/// ends with its row, because a function in it may hold a program that in turn holds the variable
+/// (a cycle). Thus a dropped variable stays unset.
 struct Global {
   uint32_t refs;
   bool dropped;
@@ -55,13 +55,13 @@ struct Global {
   Value value;
 };
 
-/// Counted as an object, because function values keep it alive.
+/// A reference-counted object, because function values keep it alive.
 struct Program : Object {
   Program(Heap &heap, Machine &machine)
       : machine(machine), module(heap) {}
   Machine &machine;
   Module module;
-  // Arrays live in module.arena; rows beyond the counts here are not made yet.
+  // Arrays live in module.arena; rows beyond the counts here are not created yet.
   StrObject **strings = nullptr;
   Value *constants = nullptr;
   StructTypeObject **types = nullptr;
@@ -76,7 +76,7 @@ struct Program : Object {
 /// Decodes, verifies, links. The caller owns one reference.
 Result<Program *> linkProgram(Machine &machine, std::span<const uint8_t> bytes,
                               Finding *finding);
-/// Called when the last reference is gone.
+/// Called when the last reference is released.
 void destroyProgram(Program *program);
 
 } // namespace mxrt::host

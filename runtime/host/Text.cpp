@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Growth of texts, and UTF-8 validation and encoding.
 
 #include "host/Text.h"
 

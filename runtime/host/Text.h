@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A growing text whose growth can fail, and a few facts about UTF-8.
+// A growable text whose growth can fail, and UTF-8 helpers.
 
 #ifndef MXRT_HOST_TEXT_H
 #define MXRT_HOST_TEXT_H
@@ -11,7 +11,7 @@
 
 namespace mxrt::host {
 
-/// Failure is remembered: append as often as needed, ask failed() once.
+/// Failure is sticky: append as often as needed, check failed() once.
 class Text {
 public:
   explicit Text(Heap &heap) : heap(heap) {}
@@ -42,7 +42,7 @@ public:
   }
   void appendInt(int64_t number);
   void clear() { used = 0; }
-  /// For a part that could not be made elsewhere.
+  /// Marks the text as failed, for a part that could not be made elsewhere.
   void fail() { broken = true; }
 
   bool failed() const { return broken; }
@@ -51,7 +51,7 @@ public:
   Heap &owner() { return heap; }
 
 private:
-  /// Room for `bytes` more, or nullptr.
+  /// Appends `bytes` uninitialised bytes and returns them, or nullptr.
   char *grow(size_t bytes) {
     if (broken)
       return nullptr;
@@ -68,16 +68,16 @@ private:
   size_t room = sizeof(small);
   bool broken = false;
   char *items = small;
-  char small[240]; // most texts of a program fit: no allocation
+  char small[240]; // small-buffer optimisation: most texts of a program fit
 };
 
-/// Code points; a malformed byte counts as one.
+/// Number of code points; a malformed byte counts as one.
 size_t countCodePoints(std::string_view text);
-/// Bytes of the code point that starts at text[0]; 0 if it is malformed
-/// (overlong, a surrogate, above 10FFFF, cut short). text is not empty.
+/// Bytes of the code point that starts at text[0]; 0 if it is malformed (overlong, a surrogate,
+/// above 10FFFF, truncated). text is not empty.
 size_t codePointLength(std::string_view text);
 bool isUtf8(std::string_view text);
-/// Writes `code` in UTF-8 to out[4]; 0 if it is not a code point.
+/// Encodes `code` as UTF-8 in out[4]; 0 if it is not a code point.
 size_t encodeCodePoint(uint64_t code, char *out);
 
 } // namespace mxrt::host

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Raising and catching. The pending error needs no memory of its own beyond
-// the status: running out of memory can be raised and caught like any error.
+// Exception handling: raising and catching. The pending error needs no memory beyond the status:
+// out of memory can be raised and caught like any error.
 
 #include "host/Machine.h"
 
@@ -9,7 +9,7 @@ namespace mxrt::host {
 
 static const PlaceData *findPlace(const FunctionData &fn, uint32_t offset) {
   size_t low = 0, high = fn.places.size();
-  while (low < high) { // first place after the instruction
+  while (low < high) { // first location after the instruction
     size_t middle = (low + high) / 2;
     if (fn.places[middle].offset <= offset)
       low = middle + 1;
@@ -61,8 +61,8 @@ static void addPlace(PendingError &pending, const Place &place) {
 }
 
 bool Machine::raise(Status status) {
-  // A native that called back and failed gives the very error back: the
-  // places were noted then, further in, and reach down to the first frame.
+  // A native whose callback failed returns the same error: its locations were recorded then,
+  // further in, and reach down to the first frame.
   if (pending.status.failed() && pending.status.get() == status.get())
     return false;
   clearPending();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Host values and the counted objects behind them.
+// Host values and the reference-counted objects behind them.
 //
-// A value is 16 bytes: a number, or a pointer to a counted object, with its
-// kind. Objects are immutable while shared; whoever writes makes its own copy
-// first (copy on write), so values never alias visibly and never form cycles:
-// counting finds all garbage. Counts are not atomic. A VM and its values
-// belong to one thread at a time; what crosses threads (tensors) is behind a
+// A value is 16 bytes: a number, or a pointer to a reference-counted object, with its kind. Objects
+// are immutable while shared; a writer copies first (copy on write), so values never alias visibly
+// and never form cycles: reference counting finds all garbage. Counts are not atomic. A VM and its
+// values belong to one thread at a time; objects shared between threads (tensors) are behind a
 // ForeignObject whose payload has a count of its own.
 
 #ifndef MXRT_HOST_VALUE_H
@@ -40,14 +39,14 @@ struct ClosureObject;
 struct ForeignObject;
 struct ErrorObject;
 
-/// Copying a Value copies the pointer, not the count: owners call retain() and
-/// release(). The comments of each function say who owns.
+/// Copying a Value copies the pointer, not the reference: owners call retain() and release(). The
+/// comments of each function state ownership.
 struct Value {
   union {
     int64_t i;     // Int; Bool as 0 or 1; DType as mxrt_dtype
     double d;      // F64
     float f;       // F32
-    Object *object; // counted kinds
+    Object *object; // reference-counted kinds
   };
   Kind kind;
 
@@ -94,7 +93,7 @@ inline void retain(const Value &value) {
   if (isCounted(value.kind))
     ++value.object->refs;
 }
-/// Leaves `value` unset.
+/// Releases `value` and leaves it unset.
 inline void release(Heap &heap, Value &value) {
   if (isCounted(value.kind)) {
     Object *object = value.object;
@@ -104,7 +103,7 @@ inline void release(Heap &heap, Value &value) {
     value = Value();
   }
 }
-/// Takes over the count of `with`.
+/// Takes over the reference of `with`.
 inline void replace(Heap &heap, Value &slot, Value with) {
   Value old = slot;
   slot = with;
@@ -112,14 +111,14 @@ inline void replace(Heap &heap, Value &slot, Value with) {
 }
 
 struct StrObject : Object {
-  size_t size; // bytes of UTF-8; a terminator follows, which is not counted
+  size_t size; // bytes of UTF-8, without the terminator that follows
   char *text() { return reinterpret_cast<char *>(this + 1); }
   const char *text() const { return reinterpret_cast<const char *>(this + 1); }
   std::string_view view() const { return {text(), size}; }
 };
 
-/// Name and fields of a struct or model. Counted, because values may outlive
-/// the program that declared the type.
+/// Name and fields of a struct or model. Reference-counted, because values may outlive the program
+/// that declared the type.
 struct StructTypeObject : Object {
   StrObject *name;
   uint32_t fieldCount;
@@ -136,16 +135,16 @@ struct AggregateObject : Object {
 static_assert(sizeof(AggregateObject) % alignof(Value) == 0);
 
 struct ClosureObject : Object {
-  Program *program; // counted: a function outlives the input that defined it
+  Program *program; // retained: a function outlives the input that defined it
   uint32_t function;
   uint32_t count;
   Value *captured() { return reinterpret_cast<Value *>(this + 1); }
 };
 
-/// What the VM knows of tensors and handles. Static, given by the host.
+/// The VM's interface to tensors and handles. Static, provided by the host.
 struct ForeignType {
   const char *name;
-  /// Gives the object's reference to the payload back. May be null.
+  /// Releases the object's reference to the payload. May be null.
   void (*destroy)(void *payload);
 };
 struct ForeignObject : Object {
@@ -153,7 +152,7 @@ struct ForeignObject : Object {
   void *payload;
 };
 
-/// One entry of the stack of places. Both strings are counted; may be null.
+/// One entry of a traceback. Both strings are reference-counted; may be null.
 struct Place {
   StrObject *function;
   StrObject *file;
@@ -162,13 +161,12 @@ struct Place {
 };
 struct ErrorObject : Object {
   mxrt_status status; // owned
-  uint32_t count;     // places, innermost first
-  uint32_t elided;    // places beyond those kept
+  uint32_t count;     // number of locations, innermost first
+  uint32_t elided;    // number of locations beyond those kept
   Place *places() { return reinterpret_cast<Place *>(this + 1); }
 };
 
-// Makers: nullptr if there is no memory, else an object with one reference
-// that the caller owns.
+// Constructors: nullptr if out of memory, else an object with one reference that the caller owns.
 
 /// The text is copied.
 StrObject *makeStr(Heap &heap, std::string_view text);
@@ -176,24 +174,23 @@ StrObject *makeStr(Heap &heap, std::string_view text);
 StrObject *makeStrRoom(Heap &heap, size_t size);
 StructTypeObject *makeStructType(Heap &heap, StrObject *name,
                                  std::span<StrObject *const> fields);
-/// Room for `capacity` items, none of them there yet. Retains `type`.
+/// An empty aggregate with room for `capacity` items. Retains `type`.
 AggregateObject *makeAggregate(Heap &heap, uint32_t capacity,
                                StructTypeObject *type);
 /// Captured values start unset. Retains `program`.
 ClosureObject *makeClosure(Heap &heap, Program *program, uint32_t function,
                            uint32_t count);
-/// The payload's reference becomes the object's; on failure it stays with the
-/// caller.
+/// Takes over the payload's reference; on failure the caller keeps it.
 ForeignObject *makeForeign(Heap &heap, const ForeignType *type, void *payload);
 /// Takes over `status`, also on failure. Retains the strings of `places`.
 ErrorObject *makeError(Heap &heap, Status status, std::span<const Place> places,
                        uint32_t elided);
 
-/// Makes `slot` (an aggregate) the only owner of its object, with room for
-/// `extra` more items. false if there is no memory; nothing is changed then.
+/// Makes `slot` (an aggregate) the only owner of its object (copy on write), with room for `extra`
+/// more items. false if out of memory; then nothing is changed.
 bool makeUnique(Heap &heap, Value &slot, uint32_t extra = 0);
 
-/// Largest string in bytes and largest aggregate in items.
+/// Maximum bytes of a string and maximum items of an aggregate.
 inline constexpr size_t maxStrBytes = size_t(1) << 31;
 inline constexpr uint32_t maxItems = uint32_t(1) << 28;
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Module to "may run". One pass over each function: registers have one
-// declared kind for the whole function, so no data flow is needed and the work
-// is linear in the size of the module. What is left to run time: whether a
-// counted register is set, which kind a value out of an aggregate has, and
-// everything about calls through function values.
+// Bytecode verifier. One pass over each function: registers have one declared kind for the whole
+// function, so no data-flow analysis is needed and the work is linear in the size of the module.
+// Checked at run time instead: whether a counted register is set, the kind of a value out of an
+// aggregate, and everything about calls through function values.
 
 #include "host/Format.h"
 #include "host/Module.h"
@@ -112,9 +111,9 @@ private:
     return success();
   }
 
-  /// What does not depend on the instruction that uses a list. A register may
-  /// be read twice, but one that is moved in and out stands alone; the check
-  /// is quadratic only in mut registers, of which few are ever passed.
+  /// Checks of a list that do not depend on the instruction that uses it. A register may be read
+  /// twice, but one that is moved in and out must occur once; the check is quadratic only in mut
+  /// registers, of which few are ever passed.
   Status verifyLists() {
     for (std::span<const uint16_t> list : fn->lists) {
       for (uint16_t entry : list) {
@@ -206,7 +205,7 @@ private:
       return verifyImport(operand, ImportKind::TensorOp);
     case Role::Graph:
       return verifyImport(operand, ImportKind::Graph);
-    default: // Wide, Imm16, Imm32, Index: any number is fine
+    default: // Wide, Imm16, Imm32, Index: any number is valid
       return success();
     }
   }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The public interface of the host VM, and the set-up and tear-down of its state.
 
 #include "host/Vm.h"
 #include "host/Machine.h"
@@ -80,7 +82,7 @@ void Machine::updateWatching() {
 
 //===-- Vm ------------------------------------------------------------------===//
 
-// A lock-free flag is what makes cancel() safe in a signal handler.
+// A lock-free flag makes cancel() safe in a signal handler.
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
 
 Result<Vm *> Vm::create(const VmOptions &options) {

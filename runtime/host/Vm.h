@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The host VM: runs the bytecode that host code is compiled to.
+// The host VM: interprets the bytecode that host code is compiled to.
 //
 //   Vm *vm = MXRT_TRY(Vm::create(options));
 //   Program *program = MXRT_TRY(vm->load(bytes));   // decoded, verified, linked
@@ -8,9 +8,9 @@
 //   vm->unload(program);
 //   Vm::destroy(vm);
 //
-// Thread rule: a VM, its programs and its values belong to one thread at a
-// time. Only cancel() may be called from anywhere, also from a signal handler.
-// There is no global state: any number of VMs live side by side.
+// Thread safety: a VM, its programs and its values belong to one thread at a time. Only cancel()
+// may be called from any thread, and from a signal handler. There is no global state: any number of
+// VMs can exist at the same time.
 
 #ifndef MXRT_HOST_VM_H
 #define MXRT_HOST_VM_H
@@ -33,13 +33,12 @@ struct Program;
 struct Invocation {
   Vm &vm;
   std::string_view name;
-  /// Borrowed, except that `mut` ones are owned by the callee meanwhile: it
-  /// replaces them as it likes, but leaves a value of the declared kind, also
-  /// when it fails.
+  /// Borrowed, except that the callee owns `mut` ones during the call: it may replace them, but
+  /// leaves a value of the declared kind, also when it fails.
   std::span<Value> args;
-  /// Set by the callee, which gives its reference away. Starts as unit.
+  /// Set by the callee, which passes on its reference. Starts as unit.
   Value result;
-  /// Of the statement that calls.
+  /// Source location of the calling statement.
   mxrt_place place;
 };
 
@@ -49,47 +48,45 @@ struct Signature {
   Kind result = Kind::Unit;
 };
 
-/// An error it returns is raised in the calling program, at the call.
+/// A returned error is raised in the calling program, at the call.
 using NativeFunction = Status (*)(void *context, Invocation &call);
 
-/// What the VM asks of its host. It knows no kernels and does no output: this
-/// does. All calls come from the thread that runs the VM.
+/// The VM's interface to its host, which provides kernels and output. All calls come from the
+/// thread that runs the VM.
 class HostInterface {
 public:
   /// Output of `print`, a whole line with its newline.
   virtual Status print(std::string_view text) = 0;
 
-  /// Finds a tensor operation or graph variant when a program is loaded; the
-  /// target is handed back in each call. Refuse by leaving an error.
+  /// Resolves a tensor operation or graph variant when a program is loaded; the target is passed
+  /// back in each call. Refuses by returning an error.
   virtual Status resolve(ImportKind sort, std::string_view name,
                          const Signature &signature, void *&target);
   virtual Status invoke(ImportKind sort, void *target, Invocation &call);
 
-  /// The element of a rank-0 tensor as `wanted` (Bool, Int, F32, F64 or
-  /// DType); waits for it.
+  /// The element of a rank-0 tensor as `wanted` (Bool, Int, F32, F64 or DType); waits for it.
   virtual Status readScalar(const Value &tensor, Kind wanted, Value &out);
-  /// Text of a tensor or handle; `spec` is the format of an f-string or
-  /// empty. Waits for a tensor.
+  /// Text of a tensor or handle; `spec` is the format of an f-string or empty. Waits for a tensor.
   virtual Status show(const Value &foreign, std::string_view spec, Text &out);
 
 protected:
   ~HostInterface() = default;
 };
 
-/// Called before each statement while it is set. Leaving an error raises it
-/// there; MXRT_CANCELLED cannot be caught by the program.
+/// Called before each statement while it is set. A returned error is raised there; the program
+/// cannot catch MXRT_CANCELLED.
 using StatementHook = Status (*)(void *context, Vm &vm);
 
 struct VmOptions {
-  /// Must outlive the VM and every error it gave. Gives the allocator.
+  /// Must outlive the VM and every error it returned. Provides the allocator.
   mxrt_runtime *runtime = nullptr;
-  /// Instead of the runtime's; without either it is the system's.
+  /// Overrides the runtime's allocator; without either it is the system allocator.
   const mxrt_allocator *allocator = nullptr;
   /// Must outlive the VM.
   HostInterface *host = nullptr;
-  /// Bytes of host values, tables and call frames together.
+  /// Limit on the bytes of host values, tables and call frames together.
   size_t memoryLimit = SIZE_MAX / 2;
-  /// Nested calls of host functions, then of natives that call back.
+  /// Maximum depth of nested calls of host functions, then of natives that call back.
   uint32_t maxDepth = 10000;
   uint32_t maxNativeDepth = 64;
   /// `//` and `%` by zero give 0 instead of raising (--unchecked).
@@ -102,54 +99,52 @@ public:
   /// Every program must be unloaded and every value released before.
   static void destroy(Vm *vm);
 
-  /// A program that imports `name` declares this signature, or one whose calls
-  /// fit it: a kind where this has any, arguments where this is variadic.
-  /// `context` must outlive the VM. A second registration of a name fails.
+  /// A program that imports `name` declares this signature, or one whose calls fit it: a specific
+  /// kind where this has any, arguments where this is variadic. `context` must outlive the VM. A
+  /// second registration of a name fails.
   Status registerNative(std::string_view name, Signature signature,
                         NativeFunction function, void *context);
 
-  /// Decodes, verifies and links. The caller owns the program and gives it
-  /// back with unload(); values of it that live on keep it alive.
+  /// Decodes, verifies and links. The caller owns the program and returns it with unload(); values
+  /// of it that are still alive keep it alive.
   Result<Program *> load(std::span<const uint8_t> bytes,
                          Finding *finding = nullptr);
   void unload(Program *program);
 
   /// Runs the entry function, if there is one.
   Status run(Program *program);
-  /// Calls a function of `program` by name. Arguments are borrowed, `mut` ones
-  /// are moved in and out. The caller owns `result`.
+  /// Calls a function of `program` by name. Arguments are borrowed, `mut` ones are moved in and
+  /// out. The caller owns `result`.
   Status call(Program *program, std::string_view function,
               std::span<Value> args, Value &result);
   /// Calls a function value; natives use it for callbacks.
   Status call(const Value &function, std::span<Value> args, Value &result);
 
-  /// Asks the running program to stop; it does so at its next jump or call.
-  /// Stays set until clearCancel(). Any thread, any signal handler.
+  /// Requests the running program to stop; it does so at its next jump or call. Stays set until
+  /// clearCancel(). Safe from any thread and any signal handler.
   void cancel();
   void clearCancel();
-  /// Natives that take long look at it.
+  /// Long-running natives poll it.
   bool cancelRequested() const;
 
-  /// nullptr takes the hook away. Costs nothing while there is none.
+  /// nullptr removes the hook. Costs nothing while there is none.
   void setStatementHook(StatementHook hook, void *context);
-  /// At most `instructions` more; then R0804, which a program cannot catch.
-  /// Costs nothing while there is no budget.
+  /// Runs at most `instructions` more; then R0804, which a program cannot catch. Costs nothing
+  /// while there is no budget.
   void setBudget(uint64_t instructions);
   void clearBudget();
-  /// What is left; 0 if there is no budget.
+  /// The remaining budget; 0 if there is none.
   uint64_t budget() const;
 
-  /// Variables of modules, by name. The value is borrowed; unset if there is
-  /// no such variable.
+  /// A module variable by name. The value is borrowed; unset if there is no such variable.
   Value global(std::string_view name) const;
   /// Takes over `value` on success. The variable must exist and have its kind.
   Status setGlobal(std::string_view name, Value value);
-  /// Ends a variable and forgets its name. Programs that still use it find it
-  /// unset and cannot set it.
+  /// Deletes a variable and its name. Programs that still use it find it unset and cannot set it.
   void dropGlobal(std::string_view name);
 
-  /// The stack of places of the error returned last, innermost first, and how
-  /// many more there were. Valid until the next call into the VM.
+  /// The traceback (source locations) of the last returned error, innermost first, and how many
+  /// more there were. Valid until the next call into the VM.
   std::span<const Place> traceback() const;
   uint32_t elidedPlaces() const;
 
@@ -158,7 +153,7 @@ public:
   Place placeAt(uint32_t depth) const;
   std::span<const Value> registersAt(uint32_t depth) const;
 
-  /// Appends `value` as print shows it.
+  /// Appends `value` in the form that print shows.
   Status show(const Value &value, Text &out);
   Heap &heap();
   HostInterface *host() const;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Byte pair encoding: training with a priority queue of pairs, encoding and decoding.
 
 #include "io/Bpe.h"
 
@@ -33,11 +35,12 @@ size_t hashOf(std::string_view text) {
   return hashOf(sum);
 }
 
-/// A table by open addressing whose rows have `key` and `used`; it doubles when half is full.
+/// Hash table with open addressing (linear probing). Rows have `key` and `used`. Doubles when half
+/// full.
 template <typename Row> class Table {
 public:
   explicit Table(const mxrt_allocator *alloc) : rows(alloc) {}
-  /// The row of a key, new if it is not there; nullptr without memory.
+  /// The row of a key, inserted if missing; nullptr if out of memory.
   template <typename Key> Row *at(const Key &key) {
     if (2 * (count + 1) > rows.size() && !grow())
       return nullptr;
@@ -71,8 +74,8 @@ private:
   size_t count = 0;
 };
 
-/// Learns merges: every distinct piece once, with how often it occurs, as a chain of symbols; for
-/// each pair how often it occurs and where it was seen.
+/// Learns merges. Each distinct piece is stored once, with its frequency, as a linked list of
+/// symbols. Each pair has its frequency and a list of its occurrences.
 class Trainer {
 public:
   explicit Trainer(const mxrt_allocator *alloc)
@@ -89,14 +92,14 @@ public:
     for (const Piece &piece : pieces.rows)
       if (piece.used)
         MXRT_CHECK(add(piece.key, piece.count));
-    // All counts are known: those that occur twice are candidates.
+    // All counts are final: pairs that occur at least twice are candidates.
     for (const Pair &pair : pairs.rows)
       if (pair.used)
         MXRT_CHECK(offer(pair.key, pair.count));
     return success();
   }
 
-  /// The most frequent pair becomes `token`. False if none occurs twice.
+  /// Merges the most frequent pair into `token`. False if no pair occurs twice.
   Status merge(int32_t token, Merge &merged, bool &found) {
     found = false;
     while (!heap.empty() && !found) {
@@ -106,7 +109,8 @@ public:
       Pair *pair = pairs.at(best.key);
       if (!pair)
         return outOfMemory(alloc);
-      // Counts change after a pair was offered; it is offered anew then.
+      // Lazy deletion: an entry is stale if the pair's count has changed since. The pair was pushed
+      // again then.
       found = pair->count == best.count && best.count >= 2;
       if (!found)
         continue;
@@ -126,12 +130,12 @@ private:
     uint64_t key = 0;
     bool used = false;
     int64_t count = 0;
-    int32_t first = -1; // of its places
+    int32_t first = -1; // head of its list of occurrences
   };
   struct Symbol {
-    int32_t token; // -1: it is part of the one before
+    int32_t token; // -1: merged into the previous symbol
     int32_t before, after;
-    int64_t count; // of its piece
+    int64_t count; // frequency of its piece
   };
   struct Place {
     int32_t symbol, next;
@@ -153,7 +157,8 @@ private:
     return success();
   }
 
-  /// The pair that begins at a symbol occurs `count` times more; new ones are noted there.
+  /// Adds `count` to the frequency of the pair that starts at a symbol, and records new
+  /// occurrences.
   Status note(int32_t left, int64_t count, bool changed) {
     int32_t right = left < 0 ? -1 : symbols[size_t(left)].after;
     if (right < 0)
@@ -186,7 +191,7 @@ private:
     return success();
   }
 
-  /// Replaces a pair wherever it still is, from the front of each piece on.
+  /// Replaces all remaining occurrences of a pair, left to right in each piece.
   Status replace(Pair &pair, const Merge &merged, int32_t token) {
     Vec<int32_t> where(alloc);
     for (int32_t i = pair.first; i >= 0; i = places[size_t(i)].next)
@@ -231,7 +236,7 @@ std::string_view nextPiece(std::string_view text, size_t &at) {
   };
   if (sortOf(text[at]) == Sort::Blank) {
     run(Sort::Blank);
-    // The last blank belongs to what follows it.
+    // The last blank belongs to the next piece.
     if (at == text.size() || text[at - 1] != ' ')
       return text.substr(begin, at - begin);
     if (--at > begin)
@@ -298,7 +303,8 @@ int32_t Bpe::rankOf(int32_t left, int32_t right) const {
 }
 
 Status Bpe::encodePiece(std::string_view piece, Vec<int32_t> &tokens) const {
-  // A chain of symbols, and the merges that are possible, earliest first; ties from the front.
+  // A linked list of symbols, and a priority queue of possible merges by rank; ties go to the
+  // leftmost.
   struct Symbol {
     int32_t token;
     int64_t before, after;
@@ -306,7 +312,7 @@ Status Bpe::encodePiece(std::string_view piece, Vec<int32_t> &tokens) const {
   struct Candidate {
     int32_t rank;
     int64_t place;
-    int32_t left, right; // to see whether it is still there
+    int32_t left, right; // to detect stale entries
   };
   auto later = [](const Candidate &a, const Candidate &b) {
     return a.rank != b.rank ? a.rank > b.rank : a.place > b.place;
@@ -366,7 +372,7 @@ Status Bpe::encode(std::string_view text, Vec<int32_t> &tokens) const {
 }
 
 Status Bpe::decode(std::span<const int32_t> tokens, Vec<char> &text) const {
-  Vec<int32_t> rest(alloc); // to be spelled, the next one last
+  Vec<int32_t> rest(alloc); // stack of tokens to expand
   for (size_t i = 0; i < tokens.size(); ++i) {
     int32_t token = tokens[i];
     if (token < 0 || int64_t(token) >= byteTokens + int64_t(merges.size()))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Characters in UTF-8.
+// UTF-8 encoding and decoding of characters.
 
 #include "io/Arrays.h"
 

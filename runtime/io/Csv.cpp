@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tables of numbers as text.
+// CSV reader for tables of numbers.
 
 #include "io/Arrays.h"
 
@@ -10,8 +10,8 @@ namespace mxrt::io {
 
 namespace {
 
-/// One cell from `at` on, without blanks and quotes around it; `at` is moved to
-/// what ended it. False if a quote is not closed.
+/// Reads one cell from `at` on, without surrounding blanks and quotes. Advances `at` to its
+/// terminator. False if a quote is not closed.
 bool nextCell(std::string_view text, char separator, size_t &at, std::string_view &cell) {
   auto blank = [&](char c) { return c == ' ' || (c == '\t' && separator != '\t'); };
   while (at < text.size() && blank(text[at]))
@@ -36,7 +36,7 @@ bool nextCell(std::string_view text, char separator, size_t &at, std::string_vie
   return true;
 }
 
-/// A number of C without a locale: 1, -2.5, +1e-3, nan, inf.
+/// A number in C syntax, independent of the locale: 1, -2.5, +1e-3, nan, inf.
 bool parseNumber(std::string_view cell, double &value) {
   if (!cell.empty() && cell[0] == '+')
     cell.remove_prefix(1);
@@ -46,7 +46,7 @@ bool parseNumber(std::string_view cell, double &value) {
   return problem == std::errc() && end == cell.data() + cell.size();
 }
 
-/// Moves `at` behind the end of a line; false if something else is there.
+/// Advances `at` past a line end; false if there is none.
 bool nextLine(std::string_view text, size_t &at) {
   if (at < text.size() && text[at] == '\r')
     ++at;

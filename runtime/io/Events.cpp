@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writer of TensorBoard event files: CRC-32C, TFRecord framing, Protocol Buffers encoding.
 
 #include "io/Events.h"
 #include "io/Json.h"
@@ -21,7 +23,8 @@ constexpr std::array<uint32_t, 256> crcTable = [] {
   return table;
 }();
 
-/// Checksums of data that holds checksums would be weak: they are turned and moved.
+/// The masked CRC of the TFRecord format (rotate and add): a plain CRC of data that contains CRCs
+/// is weak.
 uint32_t masked(uint32_t sum) { return std::rotr(sum, 15) + 0xa282ead8u; }
 
 template <typename T> bool appendWord(Vec<char> &out, T word) {
@@ -31,7 +34,7 @@ template <typename T> bool appendWord(Vec<char> &out, T word) {
   return true;
 }
 
-// -- Protocol Buffers: a key (number of the field and how it is written), then the value.
+// -- Protocol Buffers: a key (field number and wire type), then the value.
 
 enum Wire : uint32_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
 

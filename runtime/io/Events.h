@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Event files of TensorBoard: records with checksums, each an Event message of
-// Protocol Buffers. Only what numbers over time need.
+// TensorBoard event files: records with checksums, each an Event message of Protocol Buffers.
+// Supports only scalars over time.
 
 #ifndef MXRT_IO_EVENTS_H
 #define MXRT_IO_EVENTS_H
@@ -12,16 +12,16 @@
 
 namespace mxrt::io {
 
-/// The checksum of Castagnoli, as iSCSI has it.
+/// CRC-32C (Castagnoli), as in iSCSI.
 uint32_t crc32c(std::string_view bytes);
 
-/// Appends a record: length, its masked checksum, the bytes, their masked
-/// checksum. False without memory, as below.
+/// Appends a record: length, its masked checksum, the bytes, their masked checksum. Returns false
+/// if out of memory, as do the functions below.
 [[nodiscard]] bool appendEventRecord(Vec<char> &file, std::string_view message);
 
-/// What a file begins with. `time` is in seconds since 1970.
+/// The first event of a file. `time` is in seconds since 1970.
 [[nodiscard]] bool appendVersionEvent(Vec<char> &file, double time);
-/// A number of a curve.
+/// A scalar of a curve.
 [[nodiscard]] bool appendScalarEvent(Vec<char> &file, double time, int64_t step,
                                      std::string_view tag, float value);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// idx files, and the elements behind any head.
+// Reader of idx files (MNIST), and of the elements after any header.
 
 #include "base/CheckedMath.h"
 #include "io/Arrays.h"
@@ -14,7 +14,7 @@ namespace mxrt::io {
 Status measure(const Stream &stream, int64_t at, ArrayHead &head) {
   head.elements = 1;
   bool fits = true;
-  // A 0 among the sizes must not hide a product that does not fit.
+  // A size of 0 must not hide an overflow of the other sizes.
   int64_t product = 1;
   for (int32_t i = 0; i < head.rank; ++i) {
     fits = fits && checkedMul(product, std::max<int64_t>(head.sizes[i], 1), product);

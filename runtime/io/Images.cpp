@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Image codecs: JPEG with libjpeg-turbo, PNG with libpng.
 
 #include "io/Images.h"
 
@@ -30,8 +32,7 @@ Status checkSize(const Input &input, int64_t offset, int64_t width, int64_t heig
 
 // -- JPEG ---------------------------------------------------------------------
 
-/// libjpeg leaves by a jump; what it says of a damaged file is an error here,
-/// not a warning.
+/// libjpeg reports errors with longjmp. Its warnings about damaged files are errors here.
 struct JpegErrors {
   jpeg_error_mgr manager;
   std::jmp_buf back;
@@ -47,8 +48,8 @@ void jpegMessage(j_common_ptr info, int level) {
     jpegFailed(info);
 }
 
-/// Each of the scans of a progressive picture goes over all of it, and a few bytes can announce
-/// one: more than any writer makes are refused.
+/// Each scan of a progressive JPEG processes the whole image, and a few bytes can declare one.
+/// Images with more scans than any encoder writes are rejected (decompression bomb).
 constexpr int maxScans = 100;
 void jpegProgress(j_common_ptr info) {
   auto *errors = reinterpret_cast<JpegErrors *>(info->err);
@@ -58,8 +59,8 @@ void jpegProgress(j_common_ptr info) {
   std::longjmp(errors->back, 1);
 }
 
-/// Runs `body` on an open picture; false, with the text, if libjpeg gives up.
-/// `body` must have nothing to destroy.
+/// Runs `body` on an open image; false, with the text, if libjpeg fails. `body` must not have
+/// objects with destructors, because of longjmp.
 template <typename Body>
 bool withJpeg(std::string_view bytes, JpegErrors &errors, const Body &body) {
   jpeg_decompress_struct info;
@@ -83,7 +84,7 @@ bool withJpeg(std::string_view bytes, JpegErrors &errors, const Body &body) {
 
 // -- PNG ----------------------------------------------------------------------
 
-/// Ends the library's part of a picture.
+/// RAII owner of the image state of libpng.
 struct PngImage {
   png_image image = {};
   PngImage() { image.version = PNG_IMAGE_VERSION; }
@@ -120,7 +121,7 @@ Status decodeImage(const Input &input, int64_t offset, std::string_view bytes, I
     png.image.format = PNG_FORMAT_RGB;
     fine = fine && png.image.width == size.width && png.image.height == size.height &&
            png_image_finish_read(&png.image, &black, rgb, 0, nullptr);
-    // The library reads on after damage that it can repair; we do not.
+    // libpng continues after damage that it can repair. This decoder reports an error.
     if (!fine || png.image.warning_or_error)
       return input.malformed(offset, "png", "%s", png.image.message);
     return success();
@@ -158,8 +159,8 @@ int64_t shrinkOf(std::string_view bytes, ImageSize size, int64_t height, int64_t
 
 namespace {
 
-/// The library's part of writing: nothing here has a destructor, since it leaves by a jump. What it
-/// wrote is `memory`, also then.
+/// The libjpeg part of encoding. No object here has a destructor, since libjpeg leaves with
+/// longjmp. The output is in `memory`, also after an error.
 bool compress(const unsigned char *rgb, ImageSize size, int quality, JpegErrors &errors,
               unsigned char *&memory, unsigned long &bytes) {
   jpeg_compress_struct info;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// File and memory inputs, and their error messages.
 
 #include "io/Input.h"
 #include "base/Files.h"
@@ -11,7 +13,7 @@ namespace mxrt::io {
 
 namespace {
 
-/// Messages are cut at this many bytes; names in them come from files.
+/// Messages are truncated to this many bytes: names in them come from files.
 constexpr size_t textBytes = 480;
 
 } // namespace

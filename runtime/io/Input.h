@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the readers of file formats get their bytes: by offset from an Input
-// (a file, or memory), or one after the other from a Stream over a part of it,
-// which may be compressed.
+// Byte sources of the file format readers: random access by offset with an Input (a file, or
+// memory), or sequential access with a Stream over a part of it, which may be compressed.
 //
-// What a file says of itself is checked before anything is allocated for it.
-// Errors name the file, the byte and the rule that it breaks.
+// The declared sizes of a file are validated before anything is allocated for them. Errors name the
+// file, the byte and the violated rule.
 //
 // Thread rule: one thread at a time for each object.
 
@@ -28,14 +27,14 @@ public:
   Input(const Input &) = delete;
   Input &operator=(const Input &) = delete;
 
-  /// All of `bytes` from `offset` on; the caller has compared with `size`. Not
-  /// pure, which would need the C++ library: this one has nothing to read.
+  /// Reads exactly `bytes` from `offset`. The caller has checked the range against `size`. Not pure
+  /// virtual, which would need the C++ library. This base implementation has nothing to read.
   virtual Status read(int64_t offset, void *into, size_t bytes);
 
-  /// R0602 "name: byte 12: text (rule)"; the format is printf's.
+  /// R0602 "name: byte 12: text (rule)", with a printf format.
   Status malformed(int64_t offset, const char *rule, const char *format, ...) const
       __attribute__((format(printf, 4, 5)));
-  /// R0602 for an end that comes too early.
+  /// R0602 for a premature end.
   Status truncated(int64_t offset, const char *what, int64_t wanted, int64_t left) const;
 
   const mxrt_allocator *const alloc;
@@ -46,7 +45,7 @@ protected:
   ~Input() = default;
 };
 
-/// The bytes must outlive it.
+/// An input in memory. The bytes must outlive it.
 class MemoryInput final : public Input {
 public:
   MemoryInput(const mxrt_allocator *alloc, std::string_view name, const void *bytes, size_t size)
@@ -57,7 +56,7 @@ private:
   const char *bytes;
 };
 
-/// A regular file. R0601 if it cannot be opened or read, with the reason.
+/// A regular file. R0601 with the reason if it cannot be opened or read.
 class FileInput final : public Input {
 public:
   /// `path` must outlive it.
@@ -76,7 +75,7 @@ Status fileError(const mxrt_allocator *alloc, const char *verb, const char *path
 
 enum class Coding { Plain, Gzip, Deflate };
 
-/// A part of an input from its beginning to its end.
+/// Sequential reader of a part of an input.
 class Stream {
 public:
   explicit Stream(Input &input) : input(input) {}
@@ -84,17 +83,17 @@ public:
   Stream &operator=(const Stream &) = delete;
   ~Stream();
 
-  /// Bytes `begin` up to `end` of the input.
+  /// Opens the bytes [begin, end) of the input.
   Status open(int64_t begin, int64_t end, Coding coding);
-  /// The whole input; gzip if it begins like it.
+  /// Opens the whole input; as gzip if it has the gzip magic.
   Status openWhole();
 
-  /// Exactly `bytes`, or an error that says what was wanted.
+  /// Reads exactly `bytes`, or returns an error that names `what`.
   Status read(void *into, size_t bytes, const char *what);
-  /// That nothing follows; what a compressed stream says of its sum is compared.
+  /// Checks that nothing follows, and verifies the checksum of a compressed stream.
   Status expectEnd();
-  /// No more than this can follow: what a header announces beyond it is refused
-  /// before memory is taken.
+  /// Upper bound of the remaining bytes: larger sizes in a header are rejected before memory is
+  /// allocated.
   int64_t atMost() const;
   /// Number of (decompressed) bytes read so far.
   int64_t offset() const { return position; }
@@ -106,12 +105,12 @@ public:
 
 private:
   Status inflateSome(void *into, size_t bytes, size_t &got);
-  int64_t begin = 0, next = 0, end = 0; // of the input
+  int64_t begin = 0, next = 0, end = 0; // offsets in the input
   int64_t position = 0;
   Coding coding = Coding::Plain;
   z_stream_s *inflater = nullptr;
   unsigned char *buffer = nullptr;
-  bool ended = false; // the last member of a compressed stream is over
+  bool ended = false; // the last member of a compressed stream has ended
 };
 
 } // namespace mxrt::io

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Strict JSON reader, and helpers to write JSON.
 
 #include "io/Json.h"
 #include "io/Arrays.h"
@@ -130,7 +132,7 @@ Status unescape(const JsonReader &reader, std::string_view written, Vec<char> &o
 }
 
 bool append(Vec<char> &out, std::string_view text) {
-  // Growth is geometric: entries are many and small.
+  // Geometric growth: there are many small entries.
   if (out.size() + text.size() > 64 && !out.reserve(std::bit_ceil(out.size() + text.size())))
     return false;
   for (char c : text)

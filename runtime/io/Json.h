@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A reader of JSON that stops at the first thing that is not as expected.
+// A pull parser for JSON that stops at the first unexpected token.
 
 #ifndef MXRT_IO_JSON_H
 #define MXRT_IO_JSON_H
@@ -9,18 +9,18 @@
 
 namespace mxrt::io {
 
-/// Walks through a text of JSON that lies at byte `base` of `input`.
+/// Parses JSON text that starts at byte `base` of `input`.
 class JsonReader {
 public:
   JsonReader(const Input &input, std::string_view text, int64_t base)
       : input(input), text(text), base(base) {}
 
   Status expect(char wanted);
-  /// Moves on if `wanted` is next.
+  /// Consumes `wanted` if it is next.
   bool next(char wanted);
-  /// A string without its quotes, as written; `escaped` if there is a \ in it.
+  /// A string without its quotes, as written; `escaped` if it contains a backslash.
   Status string(std::string_view &written, bool &escaped);
-  /// A whole number from 0 to 2^63 - 1.
+  /// An integer from 0 to 2^63 - 1.
   Status natural(int64_t &value);
   bool atEnd();
 
@@ -40,13 +40,13 @@ private:
   size_t at = 0;
 };
 
-/// Appends a string that JsonReader read, with its escapes undone. The status
-/// is R0602 for half of a surrogate pair.
+/// Appends a string that JsonReader read, with its escapes decoded. R0602 for an unpaired
+/// surrogate.
 Status unescape(const JsonReader &reader, std::string_view written, Vec<char> &out);
-/// Appends `text` (UTF-8) in quotes, with what JSON wants escaped.
+/// Appends `text` (UTF-8) in quotes, with the escapes that JSON requires.
 [[nodiscard]] bool appendQuoted(Vec<char> &out, std::string_view text);
 [[nodiscard]] bool append(Vec<char> &out, std::string_view text);
-/// The same with printf's format; texts longer than 500 bytes are cut.
+/// The same with a printf format; texts longer than 500 bytes are truncated.
 [[nodiscard]] bool appendf(Vec<char> &out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

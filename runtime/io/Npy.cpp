@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NumPy's .npy: a magic, a version, and a Python dictionary with three keys.
+// Reader of NumPy's .npy: a magic, a version, and a Python dictionary with three keys.
 
 #include "io/Arrays.h"
 
@@ -11,10 +11,10 @@ namespace mxrt::io {
 
 namespace {
 
-/// The dictionaries that NumPy writes are far below this.
+/// Headers that NumPy writes are far smaller than this.
 constexpr size_t maxHeader = 64 << 10;
 
-/// Reads the literals of a Python dictionary.
+/// Parser of the literals of a Python dictionary.
 class Literals {
 public:
   Literals(const Stream &stream, std::string_view text, int64_t base)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NumPy's .npz: a zip archive of .npy files, stored or deflated. Only its
-// directory at the end counts; nothing is ever unpacked to a disk.
+// Reader of NumPy's .npz: a zip archive of .npy files, stored or deflated. Only the central
+// directory at the end is used. Nothing is unpacked to disk.
 
 #include "io/Arrays.h"
 
@@ -13,7 +13,7 @@ namespace mxrt::io {
 namespace {
 
 constexpr int64_t endBytes = 22, entryBytes = 46, localBytes = 30;
-/// Directories of archives of arrays are far below this.
+/// Central directories of array archives are far smaller than this.
 constexpr int64_t maxDirectory = int64_t(16) << 20;
 
 uint32_t u16(const unsigned char *p) { return p[0] | p[1] << 8; }
@@ -24,7 +24,7 @@ struct Directory {
   uint32_t entries = 0;
 };
 
-/// The record at the end, behind which there may be a comment.
+/// Finds the end-of-central-directory record, which a comment may follow.
 Status findDirectory(Input &input, Directory &found) {
   if (input.size < endBytes)
     return input.truncated(0, "the directory of an npz file", endBytes, input.size);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// RecordIO reader and writer, index files, and image record headers.
 
 #include "io/Records.h"
 #include "io/Json.h"
@@ -12,7 +14,7 @@ namespace mxrt::io {
 
 namespace {
 
-/// What a part is of its record.
+/// The position of a part in its record.
 enum Part : uint32_t { Whole = 0, First = 1, Middle = 2, Last = 3 };
 
 uint32_t loadWord(const char *bytes) {
@@ -96,7 +98,7 @@ Status RecordReader::next(Vec<char> &payload) {
                              first ? "a record begins with part 0 or 1, this is part %u"
                                    : "parts 2 and 3 follow part 1, this is part %u",
                              part);
-    // The magic between two parts belongs to the record.
+    // The magic between two parts is part of the payload.
     if (!first && !appendWord(payload, recordMagic))
       return outOfMemory(input.alloc);
     size_t used = payload.size();
@@ -167,7 +169,7 @@ Status makeRecordIndex(Input &input, Vec<RecordPlace> &places) {
   return success();
 }
 
-// -- pictures -----------------------------------------------------------------
+// -- images -------------------------------------------------------------------
 
 float ImageRecord::label(size_t i) const {
   return std::bit_cast<float>(loadWord(labels.data() + 4 * i));

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Separable image resampling with a triangle filter (antialiased bilinear), vectorised.
 
 #include "io/Resample.h"
 
@@ -18,7 +20,8 @@ Status ResampleAxis::plan(int64_t from, double begin, double length, int64_t to)
   if (!first.resize(static_cast<size_t>(to)) || !weights.resize(static_cast<size_t>(to * taps)))
     return outOfMemory(first.allocator());
   for (int64_t i = 0; i < to; ++i) {
-    // Pixel k covers k to k + 1: its middle is k + 0.5. Beyond the picture there is nothing.
+    // Pixel k covers [k, k + 1), with its centre at k + 0.5. Pixels outside the image have no
+    // weight.
     double middle = begin + (double(i) + 0.5) * step;
     auto low = static_cast<int64_t>(std::ceil(middle - reach - 0.5));
     low = std::min(std::max<int64_t>(low, 0), from - taps);
@@ -41,7 +44,7 @@ Status ResampleAxis::plan(int64_t from, double begin, double length, int64_t to)
 
 namespace {
 
-/// Red, green, blue and the red of the next pixel.
+/// A SIMD vector: red, green, blue and the red of the next pixel.
 using Four = float __attribute__((vector_size(16)));
 Four fourAt(const float *numbers) {
   Four four;
@@ -49,8 +52,7 @@ Four fourAt(const float *numbers) {
   return four;
 }
 
-/// out[i] = (or +=) the sum of rows[k * stride + i] * weights[k]; loops over i are what vectors are
-/// made of.
+/// out[i] = (or +=) the sum of rows[k * stride + i] * weights[k]. The loop over i is vectorised.
 template <int taps, bool adds>
 void mixRows(const unsigned char *rows, int64_t stride, const float *weights, float *out,
              int64_t count) {
@@ -76,8 +78,8 @@ void mixSome(int64_t taps, const unsigned char *rows, int64_t stride, const floa
   }
 }
 
-/// A row of `width` pixels in three planes, from the columns of `row`; `taps` are those of the
-/// axis, or 0 if they are many.
+/// Horizontal pass: a row of `width` pixels in three planes, from the columns of `row`. `taps` is
+/// the tap count of the axis as a constant, or 0 for a run-time count.
 template <int taps>
 void mixPixels(const ResampleAxis &axis, const float *row, int64_t width, int64_t plane,
                float *out) {
@@ -102,8 +104,8 @@ Status ByteResampler::run(const unsigned char *rgb, ImageSize from, const ImageB
                           int64_t height, int64_t width, float *to) {
   MXRT_CHECK(across.plan(from.width, part.left, part.width, width));
   MXRT_CHECK(down.plan(from.height, part.top, part.height, height));
-  // Down first, of the columns that anybody needs: those are one stretch of bytes. Pixels of the
-  // row that comes of it are then read by four numbers, so there is one more than it has.
+  // Vertical pass first, over the needed columns only: those are contiguous bytes. The horizontal
+  // pass loads vectors of four floats, so the row has one extra element.
   int64_t left = across.first[0];
   int64_t count = 3 * (across.first[static_cast<size_t>(width - 1)] + across.taps - left);
   if (!row.resize(static_cast<size_t>(count + 1)))
@@ -131,7 +133,7 @@ Status resamplePlanes(const mxrt_allocator *alloc, const float *planes, int64_t 
   ResampleAxis across(alloc), down(alloc);
   MXRT_CHECK(across.plan(from.width, part.left, part.width, width));
   MXRT_CHECK(down.plan(from.height, part.top, part.height, height));
-  // Rows that anybody needs, across first: they get narrower in most cases.
+  // Horizontal pass first, over the needed rows only: it makes them narrower in most cases.
   int64_t top = down.first[0], bottom = down.first[static_cast<size_t>(height - 1)] + down.taps;
   Vec<float> rows(alloc);
   if (!rows.resize(static_cast<size_t>((bottom - top) * width)))

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pictures at another size. Each new pixel is the weighted mean of the old ones
-// under a triangle, as wide as the distance of pixels in the coarser of the two
-// grids: small pictures of large ones show no patterns of their own. Sums have
-// one order, so the bits do not depend on threads.
+// Image resampling. Each output pixel is a weighted mean with a triangle filter, whose half width
+// is the pixel distance of the coarser grid: downscaled images have no aliasing. The order of
+// summation is fixed, so the result is bitwise independent of the number of threads.
 
 #ifndef MXRT_IO_RESAMPLE_H
 #define MXRT_IO_RESAMPLE_H
@@ -12,27 +11,27 @@
 
 namespace mxrt::io {
 
-/// A part of a picture, in pixels; their edges are whole numbers.
+/// A region of an image, in pixels. Pixel edges are at integers.
 struct ImageBox {
   double left = 0, top = 0, width = 0, height = 0;
 };
 
-/// A part of a picture of `channels` planes, each [from.height, from.width], as
-/// planes of [height, width]. Sizes are at least 1.
+/// Resamples a region of an image of `channels` planes, each [from.height, from.width], to planes
+/// of [height, width]. Sizes are at least 1.
 Status resamplePlanes(const mxrt_allocator *alloc, const float *planes, int64_t channels,
                       ImageSize from, const ImageBox &part, int64_t height, int64_t width,
                       float *to);
 
-/// How one axis changes: new pixel i is the sum of weights(i)[k] times old pixel
-/// first[i] + k, for k up to taps.
+/// Filter of one axis: output pixel i is the sum of weights(i)[k] times input pixel first[i] + k,
+/// for k < taps.
 struct ResampleAxis {
   explicit ResampleAxis(const mxrt_allocator *alloc) : first(alloc), weights(alloc) {}
-  /// `from` pixels, of which the part from `begin` on of this length becomes
-  /// `to` pixels. Nothing is done if that is what it is planned for.
+  /// Computes the filter that maps the region of this length at `begin` of `from` pixels to `to`
+  /// pixels. Does nothing if the filter is already computed for these arguments.
   Status plan(int64_t from, double begin, double length, int64_t to);
 
   int64_t taps = 0;
-  Vec<int64_t> first; // rises
+  Vec<int64_t> first; // ascending
   Vec<float> weights; // [to, taps]
 
 private:
@@ -40,8 +39,8 @@ private:
   double plannedBegin = 0, plannedLength = 0;
 };
 
-/// The same of red, green and blue bytes, pixel by pixel; values become 0 to 1.
-/// Keeps its plan and its room from one picture to the next.
+/// The same for interleaved RGB bytes; values are scaled to [0, 1]. Keeps its filters and scratch
+/// memory between images.
 class ByteResampler {
 public:
   explicit ByteResampler(const mxrt_allocator *alloc) : across(alloc), down(alloc), row(alloc) {}
@@ -53,7 +52,7 @@ private:
   Vec<float> row;
 };
 
-/// The largest part in the middle with the proportions of height x width.
+/// The largest centred region with the aspect ratio of height x width.
 ImageBox middleOf(ImageSize from, int64_t height, int64_t width);
 
 } // namespace mxrt::io

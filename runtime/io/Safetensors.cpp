@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reader of safetensors files.
 
 #include "io/Safetensors.h"
 #include "base/CheckedMath.h"
@@ -13,7 +15,7 @@ namespace mxrt::io {
 
 namespace {
 
-/// As the reference implementation has it.
+/// The limit of the reference implementation.
 constexpr int64_t maxHeader = 100'000'000;
 
 int64_t readLength(const unsigned char *bytes) {
@@ -111,8 +113,8 @@ Status SafetensorsIndex::read() {
                            static_cast<long long>(bytes), static_cast<long long>(maxHeader));
   if (bytes > input.size - 8)
     return input.truncated(8, "the header", bytes, input.size - 8);
-  // A name is never longer than it was written, so both need this much at most; names must not
-  // move while tensors point at them.
+  // A decoded name is never longer than its source, so this capacity suffices for both. Names must
+  // not be reallocated while tensors refer to them.
   if (!header.resize(static_cast<size_t>(bytes)) || !names.reserve(static_cast<size_t>(bytes) + 1))
     return outOfMemory(input.alloc);
   MXRT_CHECK(input.read(8, header.data(), header.size()));
@@ -160,7 +162,7 @@ Status SafetensorsIndex::read() {
   }
   if (!json.atEnd())
     return json.fault("something follows the header's JSON");
-  // The elements lie one behind the other and fill the rest of the file.
+  // The tensors are contiguous and fill the rest of the file.
   std::sort(tensors.begin(), tensors.end(), [](const SafeTensor &a, const SafeTensor &b) {
     return a.begin != b.begin ? a.begin < b.begin : a.bytes < b.bytes;
   });
@@ -170,7 +172,7 @@ Status SafetensorsIndex::read() {
       return input.malformed(8, "gaps", "`%.*s` begins at %lld of the elements, not at %lld",
                              int(std::min<size_t>(tensor.name.size(), 80)), tensor.name.data(),
                              static_cast<long long>(tensor.begin), static_cast<long long>(next));
-    next += tensor.bytes; // below 2^63: at most the file's size, or refused here
+    next += tensor.bytes; // below 2^63: at most the file's size, or rejected here
     if (next > rest)
       return input.truncated(8 + bytes + tensor.begin, "a tensor", tensor.bytes,
                              rest - tensor.begin);
@@ -202,7 +204,7 @@ Status SafetensorsIndex::verify() {
   for (int64_t at = 0; at < input.size;) {
     auto count = std::min<int64_t>(static_cast<int64_t>(piece), input.size - at);
     MXRT_CHECK(input.read(at, buffer.data(), static_cast<size_t>(count)));
-    // The digits themselves count as zeros.
+    // The checksum digits themselves count as zeros.
     for (int64_t i = 0; i < static_cast<int64_t>(checksumDigits); ++i)
       if (int64_t digit = 8 + checksumAt + i - at; digit >= 0 && digit < count)
         buffer[static_cast<size_t>(digit)] = '0';

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// safetensors files: the length of a header (u64, little endian), a header in
-// JSON, then the elements of all tensors without gaps. What is accepted is what
-// the reference implementation accepts.
+// safetensors files: the length of a header (u64, little-endian), a JSON header, then the elements
+// of all tensors without gaps. The reader accepts what the reference implementation accepts.
 //
-// Files that we write also carry a checksum of all their bytes in
-// `__metadata__`, begin their elements at a multiple of 64 bytes, and put
-// tensors of a multiple of 64 bytes first, so that those are aligned too.
+// The writer also stores a checksum of all bytes in `__metadata__`, aligns the start of the
+// elements to 64 bytes, and puts tensors whose size is a multiple of 64 bytes first, so that those
+// are aligned too.
 
 #ifndef MXRT_IO_SAFETENSORS_H
 #define MXRT_IO_SAFETENSORS_H
@@ -17,22 +16,22 @@
 namespace mxrt::io {
 
 struct SafeTensor {
-  std::string_view name; // in the index that holds it
-  /// MXRT_DTYPE_COUNT for an element type of safetensors that mx has not.
+  std::string_view name; // owned by the index
+  /// MXRT_DTYPE_COUNT for an element type of safetensors that mx does not support.
   mxrt_dtype type = MXRT_DTYPE_COUNT;
   int32_t rank = 0;
   int64_t sizes[MXRT_MAX_RANK] = {};
-  int64_t begin = 0; // in the file
+  int64_t begin = 0; // offset in the file
   int64_t bytes = 0;
 };
 
-/// What a file holds, sorted by name.
+/// The tensors of a file, sorted by name.
 class SafetensorsIndex {
 public:
   explicit SafetensorsIndex(Input &input);
-  /// Reads and checks the header; the elements are not touched.
+  /// Reads and validates the header. The elements are not read.
   Status read();
-  /// That the checksum is right, if the file has one. Reads all of it.
+  /// Verifies the checksum, if the file has one. Reads the whole file.
   Status verify();
   const SafeTensor *find(std::string_view name) const;
   Status readTensor(const SafeTensor &tensor, void *into);
@@ -42,8 +41,8 @@ public:
 
 private:
   Vec<char> header;        // as in the file
-  Vec<char> names;         // with their escapes undone
-  int64_t checksumAt = -1; // of the eight digits, in the header
+  Vec<char> names;         // with decoded escapes
+  int64_t checksumAt = -1; // offset of the eight digits in the header
 };
 
 /// A tensor to write: dense, in row-major order.
@@ -56,9 +55,8 @@ struct SafeEntry {
   int64_t bytes;
 };
 
-/// Replaces the file `path`: after a crash at any moment there is the old file
-/// or the new one. Sorts `entries`. R0601 says what failed; the old file is
-/// still there then.
+/// Replaces the file `path` atomically: after a crash at any time there is the old file or the new
+/// one. Sorts `entries`. R0601 reports a failure; the old file still exists then.
 Status writeSafetensors(const mxrt_allocator *alloc, const char *path, Vec<SafeEntry> &entries);
 
 } // namespace mxrt::io

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the reader and the writer of safetensors agree on.
+// Constants shared by the reader and the writer of safetensors.
 
 #ifndef MXRT_IO_SAFETENSORSFORMAT_H
 #define MXRT_IO_SAFETENSORSFORMAT_H
@@ -12,7 +12,7 @@
 
 namespace mxrt::io {
 
-/// CRC-32 of the whole file with these digits as zeros.
+/// CRC-32 of the whole file, with these digits as zeros.
 inline constexpr std::string_view checksumKey = "mx.crc32";
 inline constexpr size_t checksumDigits = 8;
 
@@ -22,7 +22,7 @@ inline void formatChecksum(uint32_t sum, char (&digits)[checksumDigits + 1]) {
 
 struct SafeType {
   std::string_view name;
-  mxrt_dtype type; // MXRT_DTYPE_COUNT: mx has no such elements
+  mxrt_dtype type; // MXRT_DTYPE_COUNT: not supported by mx
   int64_t bits;
 };
 inline constexpr SafeType safeTypes[] = {{"BOOL", MXRT_BOOL, 8},

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes a safetensors file beside the one it replaces, makes it durable, and
-// gives it the name in one step.
+// Writes a safetensors file atomically: writes a temporary file beside the target, syncs it to
+// disk, and renames it.
 
 #include "base/Crc32.h"
 #include "base/Files.h"
+#include "base/Replacement.h"
 #include "io/Json.h"
 #include "io/Safetensors.h"
 #include "io/SafetensorsFormat.h"
@@ -24,8 +25,7 @@ bool appendNumber(Vec<char> &out, int64_t number) {
   return append(out, {digits, static_cast<size_t>(length)});
 }
 
-/// The length and the JSON, padded with blanks; `digitsAt` is where the
-/// checksum goes.
+/// The length and the JSON, padded with blanks; `digitsAt` is the offset of the checksum.
 bool makeHeader(Vec<char> &out, const Vec<SafeEntry> &entries, size_t &digitsAt) {
   bool room = out.resize(8) && append(out, "{\"__metadata__\":{\"format\":\"mx\",\"") &&
               append(out, checksumKey) && append(out, "\":\"");
@@ -53,19 +53,11 @@ bool makeHeader(Vec<char> &out, const Vec<SafeEntry> &entries, size_t &digitsAt)
   return true;
 }
 
-/// Gives up: closes and removes what was begun.
-Status abandon(const mxrt_allocator *alloc, const char *path, const char *temporary, int descriptor,
-               int failure) {
-  os::closeFile(descriptor);
-  os::removeFile(temporary);
-  return fileError(alloc, "write", path, failure);
-}
-
 } // namespace
 
 Status writeSafetensors(const mxrt_allocator *alloc, const char *path, Vec<SafeEntry> &entries) {
-  // Whole multiples of the alignment first, then by falling element size: each tensor lies at a
-  // multiple of its element.
+  // Multiples of the alignment first, then by descending element size: each tensor is aligned to
+  // its element size.
   std::sort(entries.begin(), entries.end(), [](const SafeEntry &a, const SafeEntry &b) {
     bool evenA = a.bytes % int64_t(alignment) == 0, evenB = b.bytes % int64_t(alignment) == 0;
     if (evenA != evenB)
@@ -73,10 +65,9 @@ Status writeSafetensors(const mxrt_allocator *alloc, const char *path, Vec<SafeE
     int64_t sizeA = mxrt_dtype_size(a.type), sizeB = mxrt_dtype_size(b.type);
     return sizeA != sizeB ? sizeA > sizeB : a.name < b.name;
   });
-  Vec<char> header(alloc), temporary(alloc);
+  Vec<char> header(alloc);
   size_t digitsAt = 0;
-  if (!makeHeader(header, entries, digitsAt) || !append(temporary, path) ||
-      !append(temporary, ".tmp") || !temporary.push(0))
+  if (!makeHeader(header, entries, digitsAt))
     return outOfMemory(alloc);
   uint32_t sum = crc32(0, header.data(), header.size());
   for (const SafeEntry &entry : entries)
@@ -85,20 +76,20 @@ Status writeSafetensors(const mxrt_allocator *alloc, const char *path, Vec<SafeE
   formatChecksum(sum, digits);
   std::memcpy(header.data() + digitsAt, digits, checksumDigits);
 
-  int descriptor = -1;
-  if (int failure = os::createReplacement(temporary.data(), descriptor))
+  os::Replacement made;
+  if (int failure = os::beginReplacement(path, 0666, made))
     return fileError(alloc, "write", path, failure);
-  int failure = os::writeAll(descriptor, header.data(), header.size());
+  int failure = os::writeAll(made.descriptor, header.data(), header.size());
   for (size_t i = 0; i < entries.size() && !failure; ++i)
-    failure = os::writeAll(descriptor, entries[i].data, static_cast<size_t>(entries[i].bytes));
-  if (!failure)
-    failure = os::syncFile(descriptor);
-  if (!failure)
-    failure = os::renameFile(temporary.data(), path);
+    failure = os::writeAll(made.descriptor, entries[i].data, static_cast<size_t>(entries[i].bytes));
+  int late = 0;
   if (failure)
-    return abandon(alloc, path, temporary.data(), descriptor, failure);
-  os::closeFile(descriptor);
-  if (int late = os::syncFolderOf(path))
+    os::abandonReplacement(made);
+  else
+    failure = os::finishReplacement(made, true, late);
+  if (failure)
+    return fileError(alloc, "write", path, failure);
+  if (late)
     return fileError(alloc, "make durable", path, late);
   return success();
 }

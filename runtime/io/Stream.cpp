@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Streams, plain and inflated by zlib.
+// Sequential streams, plain and decompressed by zlib.
 
 #include "io/Input.h"
 
@@ -15,10 +15,10 @@ namespace mxrt::io {
 namespace {
 
 constexpr size_t bufferBytes = size_t(64) << 10;
-/// Deflate never makes more than this of a byte (a match of 258 in two bits).
+/// The maximum compression ratio of deflate (a match of 258 bytes in two bits).
 constexpr int64_t largestRatio = 1032;
 
-// zlib gives no size back: it is kept in front of the block.
+// zlib does not pass the size on free, so it is stored in front of the block.
 constexpr size_t prefix = 16;
 
 void *allocateForZlib(void *opaque, unsigned items, unsigned size) {
@@ -102,7 +102,7 @@ Status Stream::malformed(int64_t at, const char *rule, const char *format, ...) 
   return input.malformed(begin + at, rule, "(of the decompressed data) %s", text);
 }
 
-/// Fills `into` as far as the data goes; `got` < `bytes` only at the end.
+/// Decompresses into `into`; `got` < `bytes` only at the end of the data.
 Status Stream::inflateSome(void *into, size_t bytes, size_t &got) {
   got = 0;
   while (got < bytes && !ended) {
@@ -121,7 +121,7 @@ Status Stream::inflateSome(void *into, size_t bytes, size_t &got) {
     int64_t at = next - inflater->avail_in;
     bool more = inflater->avail_in > 0 || next < end;
     if (result == Z_STREAM_END) {
-      // A gzip file may have several members, one after the other.
+      // A gzip file may have several members in sequence.
       if (coding == Coding::Gzip && more)
         inflateReset(inflater);
       else if (more)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text as numbers: the vocabulary of its characters.
+// Character-level tokenisation: the vocabulary of a text.
 
 #include "io/Arrays.h"
 

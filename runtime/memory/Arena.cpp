@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The part of arenas that ahead-of-time code needs. Part of mxrt_core.
+// Arenas for ahead-of-time code. Part of mxrt_core.
 
 #include "base/Allocator.h"
 #include "base/CheckedMath.h"

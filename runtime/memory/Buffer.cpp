@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Allocation, borrowing and reference counting of buffers.
 
 #include "memory/Buffer.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A counted piece of device memory. Two counts: `refs` keeps it alive and
-// includes work in flight; `owners` counts tensors that are values of the
-// program, and alone decides whether a write must copy.
+// Reference-counted buffer of device memory. It has two counts: `refs` keeps it alive and
+// includes work in flight; `owners` counts tensors that are values of the program, and alone
+// decides whether a write must copy (copy on write).
 
 #ifndef MXRT_MEMORY_BUFFER_H
 #define MXRT_MEMORY_BUFFER_H
@@ -22,7 +22,7 @@ struct mxrt_buffer {
                                               mxrt_device device, int64_t bytes,
                                               const mxrt::Purpose &purpose,
                                               mxrt_place place);
-  /// Memory of somebody else; releaseMemory (may be null) gives it back.
+  /// Borrowed memory; releaseMemory (may be null) returns it to its owner.
   static mxrt::Result<mxrt_buffer *>
   borrow(const mxrt_allocator *alloc, mxrt_device device, void *data,
          int64_t bytes, bool writable, void (*releaseMemory)(void *),
@@ -31,8 +31,7 @@ struct mxrt_buffer {
   void retain() { refs.fetch_add(1, std::memory_order_relaxed); }
   void release();
 
-  /// Holds a reference to the reserve for errors: the buffer may outlive the
-  /// runtime.
+  /// Holds a reference to the reserve for errors: the buffer may outlive the runtime.
   mxrt_allocator alloc;
   mxrt_device device;
   std::atomic<int64_t> refs{1};
@@ -47,7 +46,7 @@ struct mxrt_buffer {
   void *releaseUser = nullptr;
 
   std::atomic<void *> variable{nullptr};
-  void (*dropVariable)(void *) = nullptr; // written before `variable` is seen
+  void (*dropVariable)(void *) = nullptr; // written before `variable` becomes visible
   mxrt::Mutex variableMutex;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fewer, longer axes for the same walk over one or more strided operands.
-// Kernels then need to handle few ranks.
+// Axis collapsing: fewer, longer axes for the same traversal of one or more strided operands.
+// Kernels then handle fewer ranks.
 
 #ifndef MXRT_MEMORY_COLLAPSE_H
 #define MXRT_MEMORY_COLLAPSE_H
@@ -16,9 +16,8 @@ template <int operands> struct Walk {
   int64_t strides[operands][MXRT_MAX_RANK];
 };
 
-/// Drops axes of size 1 and joins neighbours that all operands step through as
-/// one. The order of axes, and so of elements, stays. A tensor of one element
-/// has rank 0.
+/// Drops axes of size 1 and merges adjacent axes that are contiguous in all operands. The order
+/// of axes, and so of elements, stays. A tensor of one element has rank 0.
 template <int operands>
 Walk<operands> collapse(int32_t rank, const int64_t *sizes,
                         const int64_t *const (&strides)[operands]) {

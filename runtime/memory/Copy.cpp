@@ -18,10 +18,10 @@ struct CopyJob {
   Walk<2> walk;
   const char *from;
   char *to;
-  int64_t rows; // product of all axes but the last
+  int64_t rows; // number of rows: all axes but the last, multiplied
 };
 
-/// `count` elements of the last axis.
+/// Copies `count` elements of the last axis.
 template <typename T>
 void copyRow(const char *from, int64_t fromStride, char *to, int64_t toStride,
              int64_t count) {
@@ -35,7 +35,7 @@ void copyRow(const char *from, int64_t fromStride, char *to, int64_t toStride,
     target[i * toStride] = source[i * fromStride];
 }
 
-/// Chunks of the only axis.
+/// Copies chunks of the only axis.
 template <typename T>
 mxrt_status copyLine(void *user, int64_t begin, int64_t end, int64_t,
                      const mxrt_context *) {
@@ -48,7 +48,7 @@ mxrt_status copyLine(void *user, int64_t begin, int64_t end, int64_t,
   return nullptr;
 }
 
-/// Chunks of rows.
+/// Copies chunks of rows.
 template <typename T>
 mxrt_status copyRows(void *user, int64_t begin, int64_t end, int64_t,
                      const mxrt_context *) {

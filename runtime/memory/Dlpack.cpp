@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Exchange with other systems by DLPack, without copies.
+// Zero-copy exchange of tensors with other systems by DLPack.
 
 #include "abi/Runtime.h"
 #include "base/CheckedMath.h"
@@ -26,14 +26,14 @@ constexpr TypePair types[] = {
 };
 static_assert(sizeof(types) / sizeof(*types) == MXRT_DTYPE_COUNT);
 
-// The layout other systems rely on (64-bit).
+// The layout that other systems rely on (64-bit).
 static_assert(sizeof(mxrt_dl_tensor) == 48);
 static_assert(offsetof(mxrt_dl_managed, manager) == 48);
 static_assert(sizeof(mxrt_dl_managed) == 64);
 static_assert(offsetof(mxrt_dl_managed_versioned, flags) == 24);
 static_assert(offsetof(mxrt_dl_managed_versioned, tensor) == 32);
 
-/// The exported struct and what it points to, in one block.
+/// The exported struct and the data it points to, in one block.
 template <typename Managed> struct Export {
   Managed managed;
   mxrt_allocator alloc;
@@ -67,7 +67,7 @@ Result<Managed *> exportTensor(mxrt_tensor *tensor, mxrt_place place) {
   if (tensor->buffer->device.kind == MXRT_CUDA)
     foreign.device.type = MXRT_DL_CUDA;
   else
-    foreign.device.id = 0; // others know one CPU only
+    foreign.device.id = 0; // other systems know one CPU only
   foreign.rank = tensor->rank;
   foreign.dtype = types[tensor->type].foreign;
   foreign.shape = box->sizes;
@@ -80,7 +80,7 @@ Result<Managed *> exportTensor(mxrt_tensor *tensor, mxrt_place place) {
   return &box->managed;
 }
 
-/// What mxrt_tensor_borrow calls in the end.
+/// The release function passed to mxrt_tensor_borrow.
 template <typename Managed> void releaseImport(void *user) {
   auto *managed = static_cast<Managed *>(user);
   if (managed->deleter)
@@ -158,8 +158,8 @@ mxrt_status mxrt_tensor_from_dlpack(mxrt_runtime *runtime, void *managed,
   *out = nullptr;
   if (!versioned) {
     auto *plain = static_cast<mxrt_dl_managed *>(managed);
-    // The old form cannot promise that nobody else writes or reads: treat it
-    // as read-only, so that our writes copy.
+    // The unversioned struct cannot promise exclusive access: treat it as read-only, so that our
+    // writes copy.
     return importTensor(runtime, plain->tensor, false,
                         releaseImport<mxrt_dl_managed>, managed, placeOf(place),
                         out)

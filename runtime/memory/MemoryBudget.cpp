@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Accounting of held memory, and reclamation of cached memory across pools.
 
 #include "memory/MemoryBudget.h"
 #include "memory/Pool.h"
@@ -6,8 +8,8 @@
 namespace mxrt {
 
 Result<MemoryBudget *> MemoryBudget::create(const mxrt_allocator *alloc,
-                                            int64_t limit) {
-  auto *budget = newObject<MemoryBudget>(alloc, *alloc, limit);
+                                            int64_t limit, int64_t machineBytes) {
+  auto *budget = newObject<MemoryBudget>(alloc, *alloc, limit, machineBytes);
   if (!budget)
     return outOfMemory(alloc);
   return budget;
@@ -21,9 +23,10 @@ void MemoryBudget::release() {
 }
 
 bool MemoryBudget::hold(int64_t bytes) {
+  int64_t most = limit > 0 ? limit : machine;
   int64_t now = held.load(std::memory_order_relaxed);
   do {
-    if (limit > 0 && (bytes > limit || now > limit - bytes))
+    if (most > 0 && (bytes > most || now > most - bytes))
       return false;
   } while (
       !held.compare_exchange_weak(now, now + bytes, std::memory_order_relaxed));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The limit on memory held by all CPU pools of a runtime, and how a pool that
-// is short of memory gets at what the others only cache.
+// The limit on memory held by all CPU pools of a runtime, and reclamation of memory that other
+// pools only cache.
 
 #ifndef MXRT_MEMORY_MEMORYBUDGET_H
 #define MXRT_MEMORY_MEMORYBUDGET_H
@@ -13,38 +13,58 @@ namespace mxrt {
 
 class Pool;
 
-/// Shared by the runtime and its pools; lives until the last lets go, since
-/// tensors may outlive their runtime. Any thread.
+/// Shared by the runtime and its pools; lives until the last reference is released, since
+/// tensors may outlive their runtime. Thread-safe.
 class MemoryBudget {
 public:
-  /// limit 0: none.
-  static Result<MemoryBudget *> create(const mxrt_allocator *alloc,
-                                       int64_t limit);
+  /// limit 0: only that of the machine, `machineBytes` (0: unknown).
+  static Result<MemoryBudget *> create(const mxrt_allocator *alloc, int64_t limit,
+                                       int64_t machineBytes = 0);
   void retain() { refs.fetch_add(1, std::memory_order_relaxed); }
   void release();
 
-  /// Counts `bytes` as held; false (nothing counted) if that breaks the limit.
+  /// Counts `bytes` as held; false (nothing counted) if that would exceed the limit.
   bool hold(int64_t bytes);
+  /// Whether hold() would succeed now; `ever`: if nothing else were held.
+  bool hasRoom(int64_t bytes, bool ever = false) const {
+    int64_t most = limit > 0 ? limit : machine;
+    return most == 0 || (bytes <= most && (ever || heldBytes() <= most - bytes));
+  }
   void drop(int64_t bytes) {
     held.fetch_sub(bytes, std::memory_order_relaxed);
   }
   int64_t heldBytes() const { return held.load(std::memory_order_relaxed); }
   int64_t limitBytes() const { return limit; }
+  /// The memory of the machine if that is the limit, else 0.
+  int64_t machineBytes() const { return limit > 0 ? 0 : machine; }
 
-  /// False if there is no memory for the entry.
+  /// False if out of memory for the entry.
   bool enlist(Pool *pool);
   void strike(Pool *pool);
-  /// Makes every enlisted pool give its cache back; returns the bytes gained.
-  /// No pool's lock may be held.
+  /// Makes every registered pool free its cache; returns the bytes freed. No pool's lock may be
+  /// held.
   int64_t reclaim();
 
-  MemoryBudget(const mxrt_allocator &source, int64_t limit)
-      : alloc(source), limit(limit), pools(&alloc) {}
+  /// Registers the issuer of asynchronous work, which frees memory when it completes. `wait`
+  /// returns once that is so; false if nothing was in flight, or if the caller is part of it.
+  /// Null: none. Not while another thread may run out of memory.
+  void setRelief(bool (*wait)(void *), void *user) {
+    reliefUser = user;
+    relief = wait;
+  }
+  /// Waits for issued work. No pool's lock may be held.
+  bool relieve() const { return relief && relief(reliefUser); }
+
+  MemoryBudget(const mxrt_allocator &source, int64_t limit, int64_t machine)
+      : alloc(source), limit(limit), machine(machine), pools(&alloc) {}
 
 private:
   mxrt_allocator alloc;
   std::atomic<uint32_t> refs{1};
   const int64_t limit;
+  const int64_t machine;
+  bool (*relief)(void *) = nullptr;
+  void *reliefUser = nullptr;
   std::atomic<int64_t> held{0};
   Mutex mutex;
   Vec<Pool *> pools; // guarded by mutex

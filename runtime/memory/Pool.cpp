@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The caching memory pool: size classes, best-fit reuse of large blocks, statistics.
 
 #include "memory/Pool.h"
 #include "base/CheckedMath.h"
@@ -7,8 +9,7 @@
 
 #include <cstdio>
 
-// Reuse hides mistakes from the address sanitizer; poisoning cached blocks
-// shows them again.
+// Reuse hides errors from the address sanitizer; poisoning cached blocks exposes them again.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #include <sanitizer/asan_interface.h>
@@ -54,7 +55,7 @@ int Pool::binOf(int64_t rounded) {
 Pool::Pool(const mxrt_allocator &tables, const mxrt_allocator &source, MemoryBudget *budget,
            const char *name)
     : alloc(tables), source(source), budget(budget) {
-  retainReserve(alloc.reserve); // errors may come after the runtime is gone
+  retainReserve(alloc.reserve); // errors may occur after the runtime is destroyed
   snprintf(this->name, sizeof(this->name), "%s", name);
   budget->retain();
 }
@@ -91,20 +92,21 @@ void Pool::dropRef() {
 
 void Pool::close() {
   budget->strike(this);
-  // Who has a shelf's lock before trim() does has its blocks freed by it; who has it later sees this.
+  // A thread that locks a shelf before trim() does has its blocks freed by it; a thread that
+  // locks it later sees this.
   closed.store(true, std::memory_order_relaxed);
   trim();
   dropRef();
 }
 
-/// Threads take turns as they come.
+/// Threads are assigned to shelves round robin.
 uint32_t Pool::shelfFor(int64_t rounded) {
   static std::atomic<uint32_t> threads{0};
   static thread_local uint32_t own = threads.fetch_add(1, std::memory_order_relaxed) % shelfCount;
   return rounded <= largestShelved ? own : 0;
 }
 
-/// Looks for a cached block that fits well enough. Under the lock.
+/// Best fit among the cached blocks that fit well enough. Under the lock.
 bool Pool::takeCached(Shelf &shelf, int64_t rounded, Kind kind, Cached &found) {
   int bin = binOf(rounded);
   Vec<Cached> &blocks = shelf.bins[static_cast<size_t>(bin)];
@@ -115,7 +117,7 @@ bool Pool::takeCached(Shelf &shelf, int64_t rounded, Kind kind, Cached &found) {
     blocks.pop();
     return true;
   }
-  // An arena serves any smaller call: variants that run in turn need one.
+  // An arena serves any smaller call: variants that run alternately need one.
   auto fits = [&](const Cached &block) {
     return block.held >= rounded && (block.held - rounded <= rounded / 8 ||
                                      (kind == Kind::Arena && block.kind == Kind::Arena));
@@ -137,7 +139,7 @@ bool Pool::keep(Shelf &shelf, void *data, int64_t held, Kind kind) {
          shelf.bins[static_cast<size_t>(binOf(held))].push({data, held, kind});
 }
 
-/// Gives one cached block back to the source. Under the lock.
+/// Returns one cached block to the source. Under the lock.
 void Pool::giveBack(Shelf &shelf, const Cached &cached) {
   MXRT_UNPOISON(cached.data, cached.held);
   releaseBytes(&source, cached.data, static_cast<size_t>(cached.held), MXRT_ALIGNMENT);
@@ -146,7 +148,7 @@ void Pool::giveBack(Shelf &shelf, const Cached &cached) {
   budget->drop(cached.held);
 }
 
-/// Frees kept arenas whose calls an arena of this size will serve from now on.
+/// Frees cached arenas that are superseded by an arena of this size.
 void Pool::dropSuperseded(int64_t rounded) {
   Shelf &shelf = *shelves[0];
   Lock lock(shelf.mutex);
@@ -169,6 +171,13 @@ Status Pool::refusal(mxrt_code code, int64_t bytes, const Purpose &purpose, mxrt
                  name, what, formatBytes(bytes).text, static_cast<long long>(bytes),
                  formatBytes(budget->limitBytes()).text,
                  static_cast<long long>(budget->limitBytes()), formatBytes(live).text);
+  int64_t machine = budget->machineBytes();
+  if (machine > 0 && bytes > machine - live)
+    return error(&alloc, code, place,
+                 "out of memory on %s: %s needs %s (%lld bytes); the machine has %s of memory "
+                 "and swap, and %s are live here",
+                 name, what, formatBytes(bytes).text, static_cast<long long>(bytes),
+                 formatBytes(machine).text, formatBytes(live).text);
   return error(&alloc, code, place,
                "out of memory on %s: %s needs %s (%lld bytes); %s are live "
                "here",
@@ -176,21 +185,27 @@ Status Pool::refusal(mxrt_code code, int64_t bytes, const Purpose &purpose, mxrt
                formatBytes(live).text);
 }
 
-/// A new block from the source. If the limit or the system refuses, caches of
-/// all pools are given back and it is tried once more.
+/// A new block from the source. If the limit or the system refuses, frees the caches of all
+/// pools, then waits for issued work, which may hold memory that it will free. Retries as long
+/// as that changes something.
 Result<Pool::Cached> Pool::obtain(int64_t bytes, int64_t rounded, const Purpose &purpose,
                                   mxrt_place place) {
-  for (bool again = true;; again = false) {
+  for (;;) {
     bool allowed = budget->hold(rounded);
-    void *data = nullptr;
     if (allowed) {
-      data = allocateBytes(&source, static_cast<size_t>(rounded), MXRT_ALIGNMENT);
-      if (data)
+      if (void *data = allocateBytes(&source, static_cast<size_t>(rounded), MXRT_ALIGNMENT))
         return Cached{data, rounded};
       budget->drop(rounded);
     }
-    if (!again || budget->reclaim() == 0)
-      return refusal(allowed ? MXRT_OUT_OF_MEMORY : MXRT_MEMORY_LIMIT, bytes, purpose, place);
+    if (budget->hasRoom(rounded, /*ever=*/true)) {
+      if (budget->reclaim() > 0 || budget->relieve())
+        continue;
+      // Work may have ended between the two checks.
+      if (budget->reclaim() > 0 || (!allowed && budget->hasRoom(rounded)))
+        continue;
+    }
+    bool byUser = !allowed && budget->limitBytes() > 0;
+    return refusal(byUser ? MXRT_MEMORY_LIMIT : MXRT_OUT_OF_MEMORY, bytes, purpose, place);
   }
 }
 
@@ -202,7 +217,7 @@ Result<PoolBlock> Pool::allocate(int64_t bytes, Kind kind, const Purpose &purpos
   Cached found{nullptr, 0};
   uint32_t number = shelfFor(rounded);
   Shelf &shelf = *shelves[number];
-  { // One lock where a block is there: calls of small graphs do little else.
+  { // Fast path with one lock: calls of small graphs do little else.
     Lock lock(shelf.mutex);
     if (takeCached(shelf, rounded, kind, found)) {
       shelf.figures.cached_bytes -= found.held;
@@ -218,7 +233,7 @@ Result<PoolBlock> Pool::allocate(int64_t bytes, Kind kind, const Purpose &purpos
   return counted(number, found, bytes, kind, place);
 }
 
-/// The number of a site has that of its shelf in front.
+/// A site number has its shelf's number in the upper bits.
 static constexpr uint32_t siteBits = 28;
 static_assert(SiteTable::mostSites < (1u << siteBits));
 
@@ -308,8 +323,8 @@ void Pool::resetPeak() {
   }
 }
 
-/// Places that threads of several shelves have in common are visited once, with the sums of their
-/// figures: the peak is then at most that.
+/// Source locations that occur on several shelves are visited once, with the sums of their
+/// statistics: the actual peak is at most the reported one.
 void Pool::visitSites(void (*visit)(void *, const mxrt_memory_site *), void *user) {
   for (Box<Shelf> &shelf : shelves)
     shelf->mutex.lock();

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The allocator of one device: keeps released blocks by size for reuse, counts
-// what is live, peak and cached, in all and per source place, and obeys the
-// runtime's memory limit.
+// Caching memory pool of one device: keeps released blocks in size bins for reuse, counts live,
+// peak and cached bytes, in total and per source location, and obeys the runtime's memory limit.
 //
-// Sizes are rounded: to 64 bytes up to 256, to a quarter of a power of two up
-// to 1 MiB (at most a quarter is wasted), to pages above. A large request
-// reuses a cached block at most an eighth larger. An arena takes any kept arena
-// that is large enough, and a new one replaces the kept ones that are smaller:
-// calls of any sizes in turn hold one arena of the largest, whatever their
-// order; calls at the same time have one each.
+// Size classes: multiples of 64 bytes up to 256, quarters of a power of two up to 1 MiB (at most
+// a quarter is wasted), pages above. A large request reuses a cached block that is at most an
+// eighth larger (best fit). An arena takes any cached arena that is large enough, and a new one
+// replaces the cached ones that are smaller: successive calls of any sizes hold one arena of the
+// largest, whatever their order; concurrent calls have one each.
 
 #ifndef MXRT_MEMORY_POOL_H
 #define MXRT_MEMORY_POOL_H
@@ -27,7 +25,7 @@ struct PoolBlock {
   uint32_t site = 0;
 };
 
-/// What a request is for; errors say it. Formats only when asked.
+/// What a request is for, for error messages. Formats lazily.
 class Purpose {
 public:
   virtual void describe(char *buffer, size_t capacity) const = 0;
@@ -45,16 +43,16 @@ private:
   const char *name;
 };
 
-/// Any thread may call anything. Blocks may be released after the runtime has
-/// closed the pool: each keeps it alive.
+/// Thread-safe. Blocks may be released after the runtime has closed the pool: each keeps it
+/// alive.
 class Pool {
 public:
-  /// `name` ("cpu:0") is copied. `source` gives the memory and may differ from
-  /// `alloc`, which holds the pool's own tables.
+  /// `name` ("cpu:0") is copied. `source` provides the memory and may differ from `alloc`, which
+  /// holds the pool's own tables.
   static Result<Pool *> create(const mxrt_allocator *alloc, const mxrt_allocator *source,
                                MemoryBudget *budget, const char *name);
-  /// The creator's last call: frees the cache, keeps no more of it, and frees
-  /// the pool once the last block is back.
+  /// The creator's last call: frees the cache, disables caching, and frees the pool once the last
+  /// block is released.
   void close();
 
   enum class Kind { Tensor, Arena };
@@ -62,7 +60,7 @@ public:
   Result<PoolBlock> allocate(int64_t bytes, Kind kind, const Purpose &purpose, mxrt_place place);
   void release(const PoolBlock &block, Kind kind);
 
-  /// Gives cached blocks back; returns how many bytes.
+  /// Frees cached blocks; returns the number of bytes.
   int64_t trim();
   mxrt_memory_stats stats();
   void resetPeak();
@@ -73,7 +71,7 @@ public:
   Pool(const mxrt_allocator &alloc, const mxrt_allocator &source, MemoryBudget *budget,
        const char *name);
 
-  /// The size a request is rounded to; false on overflow. For tests too.
+  /// The size that a request is rounded to; false on overflow. Also used by tests.
   static bool roundSize(int64_t bytes, int64_t &rounded);
   static constexpr int64_t largestSmall = 1 << 20;
 
@@ -84,28 +82,29 @@ private:
   struct Cached {
     void *data;
     int64_t held;
-    Kind kind = Kind::Tensor; // what it served for last
+    Kind kind = Kind::Tensor; // its last use
   };
   static constexpr int smallBins = 4 + 12 * 4;
   static int binOf(int64_t rounded);
 
-  /// Small blocks are kept and counted apart for a few sets of threads, so that many threads that
-  /// call small graphs do not wait for one another. A block belongs to the shelf it was taken from,
-  /// whoever releases it. Larger ones are on the first shelf: any thread may need them.
+  /// Small blocks are cached and counted separately for a few groups of threads, so that threads
+  /// that call small graphs do not contend for one lock. A block belongs to the shelf it was taken
+  /// from, whichever thread releases it. Larger blocks are on the first shelf: any thread may need
+  /// them.
   struct alignas(64) Shelf {
     explicit Shelf(const mxrt_allocator *alloc) : sites(alloc), bins(alloc) {}
     Mutex mutex;
     // Guarded by mutex; no peak.
     mxrt_memory_stats figures{};
     SiteTable sites;
-    Vec<Vec<Cached>> bins; // by size, on the first shelf at last one for large blocks
+    Vec<Vec<Cached>> bins; // by size; the first shelf has one more, for large blocks
   };
   static constexpr uint32_t shelfCount = 8;
   static constexpr int64_t largestShelved = 16 << 10;
   static uint32_t shelfFor(int64_t rounded);
 
   static bool takeCached(Shelf &shelf, int64_t rounded, Kind kind, Cached &found);
-  /// A block that leaves the pool. Under the shelf's lock.
+  /// Accounts for a block that leaves the pool. Under the shelf's lock.
   PoolBlock counted(uint32_t shelf, const Cached &found, int64_t bytes, Kind kind,
                     mxrt_place place);
   bool keep(Shelf &shelf, void *data, int64_t held, Kind kind);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Overflow-checked validation and formatting of shapes.
 
 #include "memory/Shape.h"
 #include "base/CheckedMath.h"
@@ -17,7 +19,7 @@ size_t formatShape(const ShapeRef &shape, char *buffer, size_t capacity) {
   };
   put(mxrt_dtype_name(shape.type));
   put("[");
-  // A rank far above the limit comes from a wrong caller: do not read so many.
+  // A rank far above the limit comes from an incorrect caller: do not read that many sizes.
   int32_t shown = shape.rank <= 2 * MXRT_MAX_RANK ? shape.rank : 0;
   for (int32_t i = 0; i < shown; ++i) {
     char number[32];
@@ -46,8 +48,8 @@ Status measureShape(const mxrt_allocator *alloc, const ShapeRef &shape,
     return error(alloc, MXRT_RANK_LIMIT, place,
                  "a tensor of rank %d: the limit is %d dimensions", shape.rank,
                  MXRT_MAX_RANK);
-  // Zeros are left out of the product, so that [0, 2^62, 2^62] is an error and
-  // strides of an empty tensor never overflow.
+  // Zeros are left out of the multiplication, so that [0, 2^62, 2^62] is an error and strides of
+  // an empty tensor never overflow.
   int64_t product = 1;
   bool empty = false, fits = true;
   for (int32_t i = 0; i < shape.rank; ++i) {

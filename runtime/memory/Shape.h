@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks and text of shapes. No allocation.
+// Validation and formatting of shapes. No allocation.
 
 #ifndef MXRT_MEMORY_SHAPE_H
 #define MXRT_MEMORY_SHAPE_H
@@ -15,7 +15,7 @@ struct ShapeRef {
   const int64_t *sizes;
 };
 
-/// "f32[3, 4]", cut with "..." if it does not fit. Returns the full length.
+/// "f32[3, 4]", truncated with "..." if it does not fit. Returns the full length.
 size_t formatShape(const ShapeRef &shape, char *buffer, size_t capacity);
 
 struct ShapeText {
@@ -27,10 +27,9 @@ inline ShapeText shapeText(const ShapeRef &shape) {
   return result;
 }
 
-/// Elements and bytes of a shape: R0002 for a type out of range, R0202 rank,
-/// R0201 a negative size, R0103 when bytes do not fit in 63 bits. A size of 0
-/// makes 0 elements only if the others multiply without overflow: 0 times
-/// 2^63 is a mistake too.
+/// Number of elements and bytes of a shape: R0002 for a type out of range, R0202 rank, R0201 a
+/// negative size, R0103 when bytes do not fit in 63 bits. A size of 0 makes 0 elements only if
+/// the others multiply without overflow: 0 times 2^63 is an error too.
 Status measureShape(const mxrt_allocator *alloc, const ShapeRef &shape,
                     mxrt_place place, int64_t &elements, int64_t &bytes);
 

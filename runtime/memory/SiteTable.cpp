@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Open-addressing hash table of memory statistics by source location.
 
 #include "memory/SiteTable.h"
 
@@ -6,8 +8,8 @@
 
 namespace mxrt {
 
-/// Not of the file's name: it would have to be read for each allocation, and places of two files
-/// that share line and column are few.
+/// Does not hash the file name: it would be read for each allocation, and few locations of two
+/// files share line and column.
 static uint64_t hashPlace(const mxrt_place &place) {
   uint64_t hash = static_cast<uint64_t>(static_cast<uint32_t>(place.line)) << 32 |
                   static_cast<uint32_t>(place.column);
@@ -29,7 +31,7 @@ SiteTable::~SiteTable() {
 
 static bool isUnknown(const mxrt_place &place) { return !place.file && place.line <= 0; }
 
-/// 0 if it is not there.
+/// 0 if it is not in the table.
 uint32_t SiteTable::numberOf(const mxrt_place &place, uint64_t hash) const {
   if (slots.empty())
     return 0;
@@ -57,7 +59,7 @@ const mxrt_memory_site *SiteTable::lookUp(const mxrt_place &place) const {
   return known ? &sites[known - 1].figures : nullptr;
 }
 
-/// Doubles the slots; false if there is no memory.
+/// Doubles the slots; false if out of memory.
 bool SiteTable::grow() {
   Vec<uint32_t> larger(alloc);
   if (!larger.resize(slots.empty() ? 64 : slots.size() * 2))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory figures per source place: a hash table that only grows, up to a
-// bound. When it cannot grow, allocations count for the unknown place (site
-// 0): statistics never make an allocation fail.
+// Memory statistics per source location: a hash table that only grows, up to a bound. When it
+// cannot grow, allocations count for the unknown location (site 0): statistics never make an
+// allocation fail.
 
 #ifndef MXRT_MEMORY_SITETABLE_H
 #define MXRT_MEMORY_SITETABLE_H
@@ -12,7 +12,7 @@
 
 namespace mxrt {
 
-/// Not locked: its owner locks.
+/// Not thread-safe: the owner locks.
 class SiteTable {
 public:
   explicit SiteTable(const mxrt_allocator *alloc) : alloc(alloc), sites(alloc), slots(alloc) {}
@@ -20,19 +20,19 @@ public:
   SiteTable(const SiteTable &) = delete;
   SiteTable &operator=(const SiteTable &) = delete;
 
-  /// The number of a place; 0 for an unknown one or when memory is short.
+  /// The number of a source location; 0 for an unknown one or when memory is short.
   uint32_t find(const mxrt_place &place);
   void add(uint32_t site, int64_t bytes);
   void remove(uint32_t site, int64_t bytes);
   void resetPeaks();
-  /// Places that have allocated, the unknown one first.
+  /// Visits locations that have allocated, the unknown one first.
   template <typename Visitor> void visit(const Visitor &visitor) const {
     if (unknown.allocations > 0)
       visitor(unknown);
     for (const Entry &entry : sites)
       visitor(entry.figures);
   }
-  /// The figures of a place that has allocated, or null.
+  /// The statistics of a location that has allocated, or null.
   const mxrt_memory_site *lookUp(const mxrt_place &place) const;
 
   static constexpr size_t mostSites = 1 << 14;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Creation, borrowing, properties and copy on write of tensors.
 
 #include "memory/Tensor.h"
 #include "abi/Runtime.h"
@@ -41,7 +43,7 @@ bool overlapsItself(int32_t rank, const int64_t *sizes,
       return false;
     if (sizes[i] == 1)
       continue;
-    // Insert by stride, smallest first.
+    // Insertion sort by stride, smallest first.
     int64_t step = strides[i] < 0 ? -strides[i] : strides[i];
     int at = count++;
     for (; at > 0 && stride[at - 1] > step; --at) {
@@ -51,7 +53,7 @@ bool overlapsItself(int32_t rank, const int64_t *sizes,
     size[at] = sizes[i];
     stride[at] = step;
   }
-  // Each stride must step over everything the smaller ones reach.
+  // Each stride must exceed the reach of the smaller ones.
   int64_t reach = 0;
   for (int i = 0; i < count; ++i) {
     if (stride[i] <= reach)
@@ -137,7 +139,7 @@ static Status borrowTensor(mxrt_runtime *runtime, mxrt_device where,
       (flags & MXRT_BORROW_WRITABLE) != 0, nullptr, nullptr));
   mxrt_tensor *tensor =
       MXRT_TRY(makeTensor(buffer, shape.type, shape.rank, true, place));
-  // Only now: on failure the caller still owns the memory.
+  // Set last: on failure the caller still owns the memory.
   buffer->releaseMemory = releaseMemory;
   buffer->releaseUser = user;
   tensor->elements = elements;
@@ -153,7 +155,7 @@ static Status borrowTensor(mxrt_runtime *runtime, mxrt_device where,
 
 static bool isShared(const mxrt_tensor *tensor) {
   const mxrt_buffer *buffer = tensor->buffer;
-  // Acquire: whoever gave up sharing has finished with the tensor's metadata.
+  // Acquire: a thread that dropped its reference has finished with the tensor's metadata.
   return tensor->refs.load(std::memory_order_acquire) > 1 ||
          buffer->owners.load(std::memory_order_acquire) > 1 ||
          !buffer->writable ||
@@ -221,7 +223,7 @@ int64_t mxrt_tensor_elements(const mxrt_tensor *tensor) {
   return tensor->elements;
 }
 int64_t mxrt_tensor_bytes(const mxrt_tensor *tensor) {
-  // Fits: measured when the tensor was made.
+  // No overflow: measured when the tensor was created.
   return tensor->elements * mxrt_dtype_size(tensor->type);
 }
 void *mxrt_tensor_data(const mxrt_tensor *tensor) { return tensor->data(); }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tensor object: a strided view of a reference-counted buffer.
 
 #ifndef MXRT_MEMORY_TENSOR_H
 #define MXRT_MEMORY_TENSOR_H
@@ -6,8 +8,7 @@
 #include "memory/Buffer.h"
 #include "memory/Shape.h"
 
-/// Immutable after it is made. 2 * rank numbers follow the object: the sizes,
-/// then the strides.
+/// Immutable after creation. 2 * rank numbers follow the object: the sizes, then the strides.
 struct mxrt_tensor {
   std::atomic<int64_t> refs{1};
   mxrt_buffer *buffer = nullptr;
@@ -15,7 +16,7 @@ struct mxrt_tensor {
   int64_t elements = 0;
   mxrt_dtype type = MXRT_F32;
   int32_t rank = 0;
-  /// Counts in buffer->owners; false for targets of a write.
+  /// Counts in buffer->owners; false for destinations of a write.
   bool owner = true;
 
   int64_t *sizes() { return reinterpret_cast<int64_t *>(this + 1); }
@@ -32,12 +33,12 @@ struct mxrt_tensor {
 
 namespace mxrt {
 
-/// A tensor object of `rank` with sizes and strides still to fill in; takes
-/// over the caller's reference to `buffer` (also on failure).
+/// A tensor object of `rank` with uninitialised sizes and strides; takes ownership of the
+/// caller's reference to `buffer` (also on failure).
 Result<mxrt_tensor *> makeTensor(mxrt_buffer *buffer, mxrt_dtype type,
                                  int32_t rank, bool owner, mxrt_place place);
 
-/// Owner of one reference.
+/// Owns one reference.
 class TensorRef {
 public:
   TensorRef() = default;
@@ -62,8 +63,8 @@ private:
   mxrt_tensor *raw = nullptr;
 };
 
-/// Whether two indices of the view can be the same element (stride 0 and the
-/// like): such a view cannot be written in place.
+/// Whether two indices of the view can refer to the same element (stride 0 and the like): such a
+/// view cannot be written in place.
 bool overlapsItself(int32_t rank, const int64_t *sizes, const int64_t *strides);
 
 inline mxrt_place placeOf(const mxrt_place *place) {

@@ -14,7 +14,7 @@ const mxrt_allocator *allocatorOf(const mxrt_tensor *tensor) {
   return &tensor->buffer->alloc;
 }
 
-/// A tensor of `rank` on the same buffer and offset; sizes still to fill in.
+/// A tensor of `rank` on the same buffer and offset; sizes are uninitialised.
 Result<mxrt_tensor *> makeView(const mxrt_tensor *base, int32_t rank,
                                bool owner, mxrt_place place) {
   base->buffer->retain();
@@ -30,7 +30,7 @@ Result<mxrt_tensor *> makeView(const mxrt_tensor *base, int32_t rank,
   return makeView(base, rank, base->owner, place);
 }
 
-/// Turns a negative axis into one from the front. `limit` axes exist.
+/// Converts a negative axis to one counted from the front. `limit` axes exist.
 Status resolveAxis(const mxrt_tensor *tensor, int32_t &axis, int32_t limit,
                    mxrt_place place) {
   int32_t resolved = axis < 0 ? axis + limit : axis;
@@ -76,7 +76,7 @@ Status slice(mxrt_tensor *base, int32_t axis, int64_t begin, int64_t end,
   view->sizes()[axis] = length;
   if (length > 0)
     view->offset += begin * stride;
-  if (length > 1) // then |step| < size, and the product is in range
+  if (length > 1) // then |step| < size, and the multiplication is in range
     view->strides()[axis] = stride * step;
   view->elements = countElements(view);
   *out = view;
@@ -168,9 +168,9 @@ Status broadcast(mxrt_tensor *base, const ShapeRef &shape, mxrt_place place,
   return success();
 }
 
-/// Strides for `shape` over the elements of `base` in row-major order; false
-/// if there are none. Works on groups of axes with equal products: inside a
-/// group the old axes must be dense relative to each other.
+/// Strides for `shape` over the elements of `base` in row-major order; false if there are none.
+/// Works on groups of axes with equal numbers of elements: inside a group the old axes must be
+/// dense relative to each other.
 bool reshapeStrides(const mxrt_tensor *base, const ShapeRef &shape,
                     int64_t *strides) {
   int32_t from = 0, to = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reading side of the profile: the Chrome trace and the summary table. Both
-// may run while others record; events that are still being written are left
-// out.
+// Reading side of the profiler: the Chrome trace and the summary table. Both may run while other
+// threads record; events that are still being written are skipped.
 
 #include "engine/LaneNames.h"
 #include "profile/Profile.h"
@@ -25,7 +24,7 @@ const char *categoryName(uint32_t category) {
   return category < std::size(categoryNames) ? categoryNames[category] : "?";
 }
 
-/// Gathers text for a sink; after the first error it does nothing.
+/// Buffers text for a sink; after the first error it does nothing.
 class Writer {
 public:
   Writer(mxrt_sink sink, void *user) : sink(sink), user(user) {}
@@ -128,7 +127,7 @@ void writeEvent(Writer &out, const Event &event) {
   out.put("}}");
 }
 
-/// One line of the summary.
+/// One row of the summary.
 struct Row {
   const Event *sample; // category and name
   uint64_t count;
@@ -147,7 +146,7 @@ mxrt_status mxrt_profile_write_trace(mxrt_profile *profile, mxrt_sink sink,
   out.put("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
   out.put("{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\","
           "\"args\":{\"name\":\"mx\"}}");
-  // Live bytes as a counter, so that Perfetto draws the memory over time.
+  // Live bytes as a counter, so that Perfetto plots the memory over time.
   int64_t live = 0;
   for (uint64_t i = 0, end = eventCount(profile); i < end; ++i) {
     const Event &event = eventsOf(profile)[i];
@@ -172,7 +171,7 @@ mxrt_status mxrt_profile_write_trace(mxrt_profile *profile, mxrt_sink sink,
 
 mxrt_status mxrt_profile_write_summary(mxrt_profile *profile, size_t rows,
                                        mxrt_sink sink, void *user) {
-  // Sorting indices keeps the events where they are, for a trace after this.
+  // Sorting pointers leaves the events in place, for a trace after this.
   Vec<const Event *> sorted(profile->alloc);
   uint64_t end = eventCount(profile);
   if (!sorted.reserve(end))

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Recording of profile events into a fixed-size, lock-free buffer.
 
 #include "profile/Profile.h"
 
@@ -10,8 +12,7 @@
 using namespace mxrt;
 using namespace mxrt::profile;
 
-/// The end of a path says more than its beginning. Never cuts a UTF-8
-/// character in two.
+/// Keeps the end of a path, which says more than its beginning. Never splits a UTF-8 character.
 static void copyTail(char *to, size_t capacity, const char *text) {
   if (!text) {
     to[0] = 0;
@@ -27,7 +28,7 @@ static void copyTail(char *to, size_t capacity, const char *text) {
   std::memcpy(to, from, std::strlen(from) + 1);
 }
 
-/// Small numbers name threads in the trace; the kernel's are asked for once.
+/// Small thread numbers for the trace; the kernel's id is queried once.
 static uint32_t threadNumber() {
   static thread_local uint32_t number =
       static_cast<uint32_t>(os::currentThreadId());
@@ -39,7 +40,7 @@ void mxrt_profile::record(Category category, const char *name, mxrt_place place,
                           int64_t bytes) {
   uint64_t index = used.fetch_add(1, std::memory_order_relaxed);
   if (index >= capacity)
-    return; // counted as lost by being counted
+    return; // lost, and included in the count
   Event &event = events.load(std::memory_order_acquire)[index];
   event.begin = begin;
   event.end = std::max(begin, end);
@@ -103,7 +104,7 @@ mxrt_status mxrt_profile_start(mxrt_profile *profile) {
       return outOfMemory(profile->alloc).release();
     for (size_t i = 0; i < profile->capacity; ++i)
       ::new (static_cast<void *>(room + i)) Event{};
-    // Two threads may start at once; the second one's memory is not needed.
+    // Two threads may start at once; the memory of the second is not needed.
     Event *none = nullptr;
     if (!profile->events.compare_exchange_strong(none, room,
                                                  std::memory_order_acq_rel))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Recording side of the profile; see mxrt/profile.h for the rules.
+// Recording side of the profiler; see mxrt/profile.h for the rules.
 
 #ifndef MXRT_PROFILE_PROFILE_H
 #define MXRT_PROFILE_PROFILE_H
@@ -32,7 +32,7 @@ struct Event {
   uint32_t thread;
   int16_t lane;
   uint8_t category;
-  /// Set last, with release: readers skip what is still being written.
+  /// Set last, with release: readers skip events that are still being written.
   std::atomic<uint8_t> complete;
   char name[48];
   char file[40];
@@ -54,16 +54,16 @@ struct mxrt_profile {
   const size_t capacity;
   /// Null until the first start, then never changed.
   std::atomic<mxrt::profile::Event *> events{nullptr};
-  /// Alone on its line: every op looks at it.
+  /// On its own cache line: every op reads it.
   alignas(64) std::atomic<bool> on{false};
-  /// Events begun; those past the capacity are lost.
+  /// Number of events begun; those past the capacity are lost.
   alignas(64) std::atomic<uint64_t> used{0};
 };
 
 namespace mxrt::profile {
 
-/// Records its own lifetime. What is given must outlive it. Costs one relaxed
-/// load if `profile` is off, a test if it is null.
+/// RAII span: records its own lifetime. Its arguments must outlive it. Costs one relaxed load if
+/// `profile` is off, a test if it is null.
 class Span {
 public:
   Span(mxrt_profile *profile, Category category, const char *name,

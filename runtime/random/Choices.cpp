@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Categorical draws and permutations.
+// Categorical sampling (also by Gumbel-max) and random permutations (Fisher-Yates).
 
 #include "random/Fill.h"
 #include "random/Quantile.h"
@@ -11,7 +11,7 @@ namespace {
 
 __extension__ typedef unsigned __int128 Wide;
 
-/// The 64 random bits number `index` after the stream's position.
+/// The 64-bit random number `index` after the stream's position.
 uint64_t bitsAt(const mxrt_rng &rng, uint64_t index) {
   Block block = blockAt(rng.key, rng.position + index / 2);
   return index % 2 == 0 ? block.low64() : block.high64();
@@ -63,7 +63,7 @@ mxrt_status drawFromWeights(const Job<T> &job, int64_t row,
   double target = unitDouble(bitsAt(job.rng, static_cast<uint64_t>(row))) *
                   total;
   double sum = 0;
-  job.out[row] = last; // rounding may put target at the total
+  job.out[row] = last; // rounding may make target equal to the total
   for (int64_t k = 0; k < job.classes; ++k) {
     sum += static_cast<double>(weights[k]);
     if (target < sum) {
@@ -101,7 +101,7 @@ mxrt_status drawFromLogits(const Job<T> &job, int64_t row,
   return nullptr;
 }
 
-/// Runs draw for every row, then advances rng by `bits64` draws of 64 bits.
+/// Runs draw for every row, then advances rng by `bits64` samples of 64 bits.
 template <typename T,
           mxrt_status (*draw)(const Job<T> &, int64_t, const mxrt_context *)>
 mxrt_status forRows(const mxrt_context *context, mxrt_rng *rng, int64_t rows,
@@ -137,7 +137,7 @@ mxrt_status permute(const mxrt_context *context, mxrt_rng *rng, int64_t count,
     if (i % pollEvery == 0)
       if (mxrt_status stop = mxrt_poll(context))
         return stop;
-    // Inside-out Fisher-Yates: element i goes to a random place in 0..i.
+    // Inside-out Fisher-Yates: element i goes to a random index in 0..i.
     Wide product = static_cast<Wide>(bitsAt(*rng, static_cast<uint64_t>(i))) *
                    static_cast<uint64_t>(i + 1);
     auto j = static_cast<int64_t>(product >> 64);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fillers whose elements are independent of each other.
+// Random ops with independent elements: uniform, normal, Bernoulli.
 
 #include "random/Fill.h"
 #include "random/Quantile.h"
@@ -17,7 +17,7 @@ uint64_t half(const Block &block, int lane) {
   return lane == 0 ? block.low64() : block.high64();
 }
 
-/// low + (high - low) * u, kept below high when rounding would reach it.
+/// low + (high - low) * u, kept below high where rounding would reach it.
 template <typename T> T place(T low, T high, T below, T unit) {
   T x = low + (high - low) * unit;
   return x < high ? x : below;

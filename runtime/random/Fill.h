@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The loop all fillers share: element i comes from lane i % perBlock of block
-// i / perBlock. Chunks are cut at block borders, so threads never share one.
+// The parallel loop shared by all random fills: element i comes from lane i % perBlock of Philox
+// block i / perBlock. Chunks are split at block boundaries, so threads never share a block.
 
 #ifndef MXRT_RANDOM_FILL_H
 #define MXRT_RANDOM_FILL_H
@@ -21,8 +21,8 @@ inline mxrt_status badArgument(const mxrt_context *context,
                           &context->place, message);
 }
 
-/// Fills out[0..count) with make(block, lane) and advances rng. On failure
-/// (cancellation, a negative count) rng stays where it was.
+/// Fills out[0..count) with make(block, lane) and advances rng. On failure (cancellation, a
+/// negative count) rng is unchanged.
 template <int perBlock, typename T, typename Make>
 mxrt_status fill(const mxrt_context *context, mxrt_rng *rng, int64_t count,
                  T *out, const Make &make) {
@@ -40,7 +40,7 @@ mxrt_status fill(const mxrt_context *context, mxrt_rng *rng, int64_t count,
       [](void *user, int64_t begin, int64_t end, int64_t,
          const mxrt_context *) -> mxrt_status {
         const Job &job = *static_cast<Job *>(user);
-        // Whole blocks first: a fixed inner count is unrolled.
+        // Whole blocks first: a fixed trip count lets the inner loop be unrolled.
         int64_t whole = end * perBlock <= job.count ? end : end - 1;
         for (int64_t b = begin; b < whole; ++b) {
           Block block = blockAt(job.rng.key,

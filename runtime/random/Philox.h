@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Philox4x32-10, inline, and the arrangement of words that fillers share.
+// Philox4x32-10 counter-based RNG, inline, and the word layout that random ops share.
 
 #ifndef MXRT_RANDOM_PHILOX_H
 #define MXRT_RANDOM_PHILOX_H
@@ -38,7 +38,7 @@ inline Block philox(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3,
   return {{c0, c1, c2, c3}};
 }
 
-/// What the upper half of the counter says a block is for.
+/// The purpose of a block, in the upper half of the counter.
 enum class Use : uint32_t { Draw = 0, Split = 1, Fork = 2 };
 
 /// `index` has at most 56 bits.
@@ -52,14 +52,14 @@ inline Block blockAt(uint64_t key, uint64_t position, Use use = Use::Draw,
                 static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32));
 }
 
-/// [0, 1) with 24 and 53 bits.
+/// Uniform in [0, 1) with 24 and 53 bits.
 inline float unitFloat(uint32_t bits) {
   return static_cast<float>(bits >> 8) * 0x1p-24f;
 }
 inline double unitDouble(uint64_t bits) {
   return static_cast<double>(bits >> 11) * 0x1p-53;
 }
-/// (0, 1), symmetric around a half, for logarithms and quantiles.
+/// Uniform in (0, 1), symmetric around a half, for logarithms and quantiles.
 inline double openUnit(uint32_t bits) {
   return (static_cast<double>(bits) + 0.5) * 0x1p-32;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Portable natural logarithm and normal quantile (AS 241).
 
 #include "random/Quantile.h"
 
-// Compiled with -ffp-contract=off: a fused multiply-add on one machine and not
-// on another would give different bits.
+// Compiled with -ffp-contract=off: a fused multiply-add on one machine and not on another would
+// give different bits.
 
 namespace mxrt {
 
@@ -20,7 +22,7 @@ double portableLog(double x) {
     exponent -= 1;
   }
   // ln m = 2 atanh(s) with s = (m - 1) / (m + 1), |s| < 0.1716; written as
-  // f - (f*f/2 - s * (f*f/2 + R)) to lose nothing near 1 (the form fdlibm uses).
+  // f - (f*f/2 - s * (f*f/2 + R)) to avoid cancellation near 1 (the form fdlibm uses).
   double f = m - 1;
   double s = f / (2 + f);
   double z = s * s;

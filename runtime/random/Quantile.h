@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Natural logarithm and quantile of the normal distribution from additions,
-// multiplications, divisions and square roots only. These are exact to the bit
-// on every IEEE machine (with contraction off), which a libm is not.
+// Natural logarithm and quantile of the normal distribution from additions, multiplications,
+// divisions and square roots only. These are exact to the bit on every IEEE machine (with
+// contraction off), which a libm is not.
 
 #ifndef MXRT_RANDOM_QUANTILE_H
 #define MXRT_RANDOM_QUANTILE_H

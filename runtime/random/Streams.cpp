@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Seeds and derived streams.
+// Seeding and derived streams (split, fork).
 
 #include "base/Status.h"
 #include "random/Philox.h"
@@ -35,15 +35,15 @@ mxrt_status mxrt_rng_split(const mxrt_context *context, mxrt_rng *rng,
     children[i].key = block.low64();
     children[i].position = 0;
   }
-  // A second split must not give the same streams again.
+  // A second split must not return the same streams.
   rng->position += 1;
   return nullptr;
 }
 
 void mxrt_rng_fork(mxrt_rng *rng, const char *name, int64_t length,
                    mxrt_rng *child) {
-  // Absorb the name eight bytes at a time: each step is a block whose key is
-  // the state so far. The length comes first, so no name is another's prefix.
+  // Absorb the name eight bytes at a time: each step is a block whose key is the state so far.
+  // The length comes first, so no name is a prefix of another.
   uint64_t state = blockAt(rng->key, rng->position, Use::Fork,
                            static_cast<uint64_t>(length) & 0xFFFFFFFFFFFFull)
                        .low64();

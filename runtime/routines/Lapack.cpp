@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Dynamic loading of LAPACK from the system's OpenBLAS.
 
 #include "routines/Lapack.h"
 #include "base/Sync.h"
@@ -14,12 +16,12 @@ namespace {
 constexpr const char *libraryVariable = "MX_LAPACK";
 constexpr const char *libraryName = "libopenblas.so.0";
 
-/// What the process has one of: the library is the system's. Both tables are
-/// filled once, under the lock.
+/// State of the process: the library is loaded once. Both tables are filled once, under the
+/// lock.
 struct Loaded {
   Mutex lock;
   bool tried = false;
-  char missing[256] = ""; // what was not found
+  char missing[256] = ""; // name of what was not found
   Lapack<float> single;
   Lapack<double> twice;
 };
@@ -52,8 +54,8 @@ void load() {
   FIND(gesdd);
   FIND(syevd);
 #undef FIND
-  // One thread: the result must not depend on their number, and the threads are
-  // the runtime's to give.
+  // One thread: the result must not depend on the number of threads, and the runtime manages the
+  // threads.
   void (*setThreads)(int) = nullptr;
   if (void *symbol = os::librarySymbol(library, "openblas_set_num_threads"))
     memcpy(&setThreads, &symbol, sizeof(setThreads));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions of LAPACK that the runtime calls, found in the system's OpenBLAS
-// at the first use. Names and parameters are LAPACK's: matrices lie column by
-// column, every number goes by pointer, and lengths of texts come last.
+// The LAPACK functions that the runtime calls, loaded from the system's OpenBLAS on first use.
+// Names and parameters are LAPACK's: matrices are column-major, every number is passed by
+// pointer, and string lengths come last.
 
 #ifndef MXRT_ROUTINES_LAPACK_H
 #define MXRT_ROUTINES_LAPACK_H
@@ -35,8 +35,7 @@ template <typename T> struct Lapack {
                 Int *whole, Number wholeRoom, Int *info, size_t, size_t);
 };
 
-/// R0008 if the library is missing. The pointer is good for the rest of the
-/// process.
+/// R0008 if the library is missing. The pointer is valid for the rest of the process.
 Result<const Lapack<float> *> lapackF32(const mxrt_context *context);
 Result<const Lapack<double> *> lapackF64(const mxrt_context *context);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Factors and solutions. LAPACK reads matrices column by column, so a matrix of
-// ours is to it the transposed one; where that does not help, it is transposed.
+// Matrix factorisations and linear solves by LAPACK. LAPACK matrices are column-major, so it sees
+// a row-major matrix as its transpose; where that does not suffice, the matrix is transposed.
 
 #include "routines/Lapack.h"
 #include "routines/Routines.h"
@@ -40,14 +40,14 @@ template <typename T> bool allFinite(const T *x, int64_t count) {
   return true;
 }
 
-/// One routine at work; each function does one matrix of the batch.
+/// The state of one routine call; each function handles one matrix of the batch.
 template <typename T> struct Work {
   const mxrt_context *context;
   const Lapack<T> &library;
   const Piece &room;
   int64_t m, n;
   const char *name;
-  int64_t number = 0; // of the matrix
+  int64_t number = 0; // index of the matrix in the batch
   bool isBatch = false;
 
   __attribute__((format(printf, 2, 3))) mxrt_status fail(const char *format, ...) const {
@@ -66,9 +66,9 @@ template <typename T> struct Work {
   mxrt_status cholesky(const T *a, T *out) const {
     memcpy(out, a, size_t(n * n) * sizeof(T));
     Int size = Int(n), info = 0;
-    // Our lower half is LAPACK's upper one.
+    // A row-major lower triangle is LAPACK's upper triangle.
     library.potrf("U", &size, out, &size, &info, 1);
-    // Not every library sees NaN.
+    // Not every library detects NaN.
     for (Int i = 0; info == 0 && i < size; ++i)
       info = out[int64_t(i) * n + i] > 0 ? 0 : i + 1;
     if (info != 0)
@@ -119,7 +119,7 @@ template <typename T> struct Work {
     return nullptr;
   }
 
-  /// x.T is what LAPACK sees, so its right vectors are our left ones.
+  /// LAPACK sees x.T, so its right singular vectors are our left ones.
   mxrt_status svd(const T *a, T *u, T *s, T *v) const {
     if (!allFinite(a, m * n))
       return fail("has an element that is not finite");
@@ -148,7 +148,7 @@ template <typename T> struct Work {
   }
 };
 
-/// LAPACK counts in i32.
+/// LAPACK's integers are i32.
 bool isCountable(int64_t m, int64_t n, const mxrt_workspace &layout, int64_t element) {
   int64_t all;
   bool fits =
@@ -158,7 +158,7 @@ bool isCountable(int64_t m, int64_t n, const mxrt_workspace &layout, int64_t ele
   return fits;
 }
 
-/// body(work, number of the matrix) for the batch, in parallel.
+/// Calls body(work, index of the matrix) for the batch, in parallel.
 template <typename T, typename Body>
 mxrt_status overBatch(const mxrt_context *context, const char *name, const int64_t *sizes,
                       const mxrt_workspace &layout, void *room, const Body &body) {
@@ -192,7 +192,7 @@ mxrt_status overBatch(const mxrt_context *context, const char *name, const int64
 
 extern "C" {
 
-/// One function of the header: BODY does matrix `i`, with T the element type.
+/// Defines one function of the header: BODY handles matrix `i`, with T the element type.
 #define ROUTINE(NAME, WORKSPACE, BODY)                                                             \
   mxrt_status mxrt_##NAME(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,      \
                           const void *const *inputs, void *out, void *room) {                      \

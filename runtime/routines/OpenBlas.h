@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which of its kernels OpenBLAS is told to use, by the variable of the environment that it reads
-// when it is opened: it takes CPUs that are newer than itself for a very old one. Debian's knows
-// "Zen" too, whose products are a few percent slower on a Zen 3 than those of "Haswell".
+// Selection of OpenBLAS's kernels, by the environment variable that it reads when it is loaded:
+// it takes CPUs that are newer than itself for a very old one. Debian's OpenBLAS knows "Zen" too,
+// whose matmuls are a few percent slower on a Zen 3 than those of "Haswell".
 
 #ifndef MXRT_ROUTINES_OPENBLAS_H
 #define MXRT_ROUTINES_OPENBLAS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the routines share: pieces of their workspace, errors, and parallel loops
-// with a lambda.
+// Helpers shared by the routines: pieces of their workspace, errors, and parallel loops with a
+// lambda.
 
 #ifndef MXRT_ROUTINES_ROUTINES_H
 #define MXRT_ROUTINES_ROUTINES_H
@@ -13,7 +13,7 @@
 
 namespace mxrt {
 
-/// The part of a workspace that belongs to one chunk of the work.
+/// The piece of a workspace that belongs to one chunk of the work.
 class Piece {
 public:
   Piece(const mxrt_workspace &layout, void *work, int64_t number)
@@ -22,7 +22,7 @@ public:
   template <typename T> T *part(int index) const {
     return reinterpret_cast<T *>(begin + mxrt_workspace_offset(&layout, index));
   }
-  /// Elements that a part has room for.
+  /// Capacity of a part in elements.
   template <typename T> int64_t count(int index) const {
     return layout.parts[index] / int64_t(sizeof(T));
   }
@@ -38,7 +38,7 @@ inline mxrt_status wrongType(const mxrt_context *context, const char *name, mxrt
       .release();
 }
 
-/// body(begin, end, number, context) for chunks of [0, count).
+/// Calls body(begin, end, number, context) for chunks of [0, count) in parallel.
 template <typename Body>
 mxrt_status inChunks(const mxrt_context *context, int64_t count, int64_t grain, const Body &body) {
   return mxrt_parallel_for(
@@ -49,8 +49,8 @@ mxrt_status inChunks(const mxrt_context *context, int64_t count, int64_t grain, 
       const_cast<Body *>(&body));
 }
 
-/// body(begin, end, piece, context) for [0, count) in as many chunks as the
-/// workspace has pieces.
+/// Calls body(begin, end, piece, context) for [0, count) in as many chunks as the workspace has
+/// pieces.
 template <typename Body>
 mxrt_status inPieces(const mxrt_context *context, const mxrt_workspace &layout, void *work,
                      int64_t count, const Body &body) {

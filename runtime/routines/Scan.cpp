@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Running sums, products and linear recurrences: one step after the other along
-// the axis, side by side across it.
+// Prefix scans: cumulative sum, cumulative multiplication and linear recurrences. Sequential
+// along the axis; the columns across it form tiles, which run in parallel.
 
 #include "routines/Routines.h"
 
@@ -13,15 +13,21 @@ namespace {
 
 enum class Step { Add, Multiply, Recur };
 
-/// Columns that one chunk takes at once where the axis is not the last.
+/// Number of columns in a tile where the axis is not the last.
 constexpr int64_t tileWidth = 1024;
 
-/// What is computed with: integers wrap, so they are unsigned; narrow ones as
-/// they are.
+/// The accumulator type. Integers wrap, so they are unsigned; narrow ones keep their type. Floats
+/// use a wider type, since the errors of a running sum accumulate: in f32, the sum of a million
+/// elements is off by 1e-5.
 template <typename T> struct Wide {
   using type = T;
   static T load(T x) { return x; }
   static T store(T x) { return x; }
+};
+template <> struct Wide<float> {
+  using type = double;
+  static double load(float x) { return x; }
+  static float store(double x) { return float(x); }
 };
 template <> struct Wide<F16> {
   using type = float;
@@ -49,7 +55,7 @@ void scanTile(const T *a, const T *b, T *out, int64_t n, int64_t inner, int64_t 
         state[c] = W(state[c] + value);
       else if constexpr (step == Step::Multiply)
         state[c] = W(state[c] * value);
-      else // no product for the first: 0 times infinity is NaN
+      else // no multiplication for the first: 0 times infinity is NaN
         state[c] = i == 0 ? Wide<T>::load(y[c]) : W(value * state[c] + Wide<T>::load(y[c]));
       to[c] = Wide<T>::store(state[c]);
     }

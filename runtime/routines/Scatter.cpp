@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows put in places. Each chunk owns some rows of the result and takes what
-// goes there in the order of the index, so the result is the same for any
-// number of threads.
+// Scatter of rows. Each chunk owns some rows of the result and applies its updates in the order
+// of the index, so the result is the same for any number of threads.
 
 #include "routines/Routines.h"
 
@@ -15,13 +14,13 @@ namespace {
 
 enum class Join { Add, Set, Max };
 
-/// Every chunk reads the whole index, so there are only a few.
+/// Every chunk reads the whole index, so there are only a few chunks.
 constexpr int64_t chunkCount = 8;
 
 struct Job {
   int64_t rows, count, width;
   const int64_t *index;
-  /// The row that entry k goes to.
+  /// The destination row of entry k.
   int64_t row(int64_t k) const { return index[k] < 0 ? index[k] + rows : index[k]; }
 };
 
@@ -35,7 +34,7 @@ mxrt_status checkPlaces(const mxrt_context *context, const Job &job) {
   return nullptr;
 }
 
-/// body(first row, end row, number, context) in parallel if it is worth it.
+/// Calls body(first row, end row, number, context), in parallel if that pays.
 template <typename Body>
 mxrt_status overRows(const mxrt_context *context, const Job &job, const Body &body) {
   bool small = job.count < 4096 && job.rows * job.width < (1 << 16);
@@ -74,7 +73,7 @@ mxrt_status scatter(const mxrt_context *context, const Job &job, const void *con
   });
 }
 
-/// In f32, rounded at the end. `work` has a sum for each element of the result.
+/// Accumulates in f32, rounded at the end. `work` has a sum for each element of the result.
 template <typename Half, Join join>
 mxrt_status scatterHalfs(const mxrt_context *context, const Job &job, const void *const *inputs,
                          void *out, void *work) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Orders. Elements become unsigned keys that sort as the elements do, and these
-// are sorted with their places digit by digit from the lowest (each pass keeps
-// the order of equal digits), a few by insertion. A stable order is unique, so
-// how it is found does not show.
+// Argsort and top-k. Elements become unsigned keys with the same order. Keys and indices are
+// sorted by LSD radix sort (each pass is stable); short rows use insertion sort. Top-k of a long
+// row keeps only candidates. A stable order is unique, so the choice of algorithm does not
+// affect the result.
 
 #include "routines/Routines.h"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -19,8 +20,8 @@ template <typename Key> struct Item {
   uint32_t place;
 };
 
-/// The sign bit flipped for positive numbers, all bits for negative ones; both
-/// zeros are one key, and all NaN the last.
+/// Flips the sign bit of positive numbers and all bits of negative ones; both zeros have the same
+/// key, and every NaN has the last key.
 template <typename Key> Key floatKey(Key bits, Key infinity) {
   constexpr Key sign = Key(Key(1) << (sizeof(Key) * 8 - 1));
   Key size = Key(bits & Key(~sign));
@@ -71,7 +72,7 @@ template <typename Key> void insertionSort(Item<Key> *items, int64_t n) {
   }
 }
 
-/// Sorts `items`; `other` has as much room. Returns which of them has the result.
+/// LSD radix sort of `items`; `other` has the same capacity. Returns the buffer with the result.
 template <typename Key, int bits>
 Item<Key> *radixSort(Item<Key> *items, Item<Key> *other, int64_t n, uint32_t *counts) {
   constexpr int width = sizeof(Key) * 8, passes = (width + bits - 1) / bits;
@@ -84,7 +85,7 @@ Item<Key> *radixSort(Item<Key> *items, Item<Key> *other, int64_t n, uint32_t *co
     uint32_t *count = counts + uint32_t(pass) * values;
     auto digit = [&](Key key) { return uint64_t(key) >> (pass * bits) & (values - 1); };
     if (count[digit(items[0].key)] == n)
-      continue; // all the same
+      continue; // all keys have the same digit
     uint32_t before = 0;
     for (uint32_t v = 0; v < values; ++v) {
       uint32_t here = count[v];
@@ -95,6 +96,20 @@ Item<Key> *radixSort(Item<Key> *items, Item<Key> *other, int64_t n, uint32_t *co
       other[count[digit(items[i].key)]++] = items[i];
     std::swap(items, other);
   }
+  return items;
+}
+
+/// Sorts all n items; the result is in `items` or in `other`.
+template <typename Key, typename ReadAt>
+Item<Key> *sortRow(Item<Key> *items, Item<Key> *other, uint32_t *counts, int64_t n,
+                   const ReadAt &readAt) {
+  for (int64_t i = 0; i < n; ++i)
+    items[i] = {readAt(i), uint32_t(i)};
+  constexpr int wide = sizeof(Key) >= 4 ? 11 : 8;
+  if (n > MXRT_SORT_FEW)
+    return n < MXRT_SORT_MANY ? radixSort<Key, 8>(items, other, n, counts)
+                              : radixSort<Key, wide>(items, other, n, counts);
+  insertionSort(items, n);
   return items;
 }
 
@@ -114,16 +129,8 @@ mxrt_status sortRows(const mxrt_context *context, Reader<Key> read, const int64_
           int64_t base = row / inner * n * inner + row % inner;
           if (mxrt_status stop = mxrt_poll(here))
             return stop;
-          for (int64_t i = 0; i < n; ++i)
-            items[i] = {read(x + base + i * inner), uint32_t(i)};
-          Item<Key> *sorted = items;
-          constexpr int wide = sizeof(Key) >= 4 ? 11 : 8;
-          if (n <= MXRT_SORT_FEW)
-            insertionSort(sorted, n);
-          else if (n < MXRT_SORT_MANY)
-            sorted = radixSort<Key, 8>(sorted, other, n, counts);
-          else
-            sorted = radixSort<Key, wide>(sorted, other, n, counts);
+          Item<Key> *sorted = sortRow<Key>(items, other, counts, n,
+                                           [&](int64_t i) { return read(x + base + i * inner); });
           for (int64_t i = 0; i < n; ++i)
             out[base + i * inner] = int32_t(sorted[i].place);
         }
@@ -131,25 +138,88 @@ mxrt_status sortRows(const mxrt_context *context, Reader<Key> read, const int64_
       });
 }
 
-mxrt_status argsort(const mxrt_context *context, mxrt_dtype type, bool down, const int64_t *sizes,
-                    const void *const *inputs, void *out, void *work) {
+/// Selects the first `wanted` of n items, sorted. Items that cannot be among them are skipped;
+/// others are collected in `items`, and when that is full the first `wanted` of them are kept.
+template <typename Key, typename ReadAt>
+void selectFirst(Item<Key> *items, int64_t room, int64_t wanted, int64_t n, const ReadAt &readAt) {
+  auto before = [](const Item<Key> &a, const Item<Key> &b) {
+    return a.key < b.key || (a.key == b.key && a.place < b.place);
+  };
+  int64_t count = 0;
+  Key last =
+      Key(~Key(0)); // largest kept key; a later item with an equal key is not among the first
+  bool isFull = false;
+  for (int64_t i = 0; i < n; ++i) {
+    Key key = readAt(i);
+    if (isFull && key >= last)
+      continue;
+    items[count++] = {key, uint32_t(i)};
+    if (count == room) {
+      std::nth_element(items, items + wanted - 1, items + count, before);
+      last = items[wanted - 1].key;
+      count = wanted;
+      isFull = true;
+    }
+  }
+  std::sort(items, items + count, before);
+}
+
+/// Top-k of each row: indices of the sizes[3] smallest keys. `read` inverts the order of elements.
+template <typename Key>
+mxrt_status topOfRows(const mxrt_context *context, Reader<Key> read, const int64_t *sizes,
+                      const void *from, int32_t *out, void *work) {
+  int64_t n = sizes[1], inner = sizes[2], wanted = sizes[3];
+  const Key *x = static_cast<const Key *>(from);
+  const mxrt_workspace layout = mxrt_argsort_top_workspace(sizeof(Key), sizes);
+  const int64_t room = mxrt_argsort_candidates(sizes);
+  return inPieces(
+      context, layout, work, sizes[0] * inner,
+      [&](int64_t begin, int64_t end, const Piece &piece, const mxrt_context *here) -> mxrt_status {
+        auto *items = piece.part<Item<Key>>(0), *other = piece.part<Item<Key>>(1);
+        auto *counts = piece.part<uint32_t>(2);
+        for (int64_t row = begin; row < end; ++row) {
+          const Key *first = x + row / inner * n * inner + row % inner;
+          int32_t *to = out + row / inner * wanted * inner + row % inner;
+          if (mxrt_status stop = mxrt_poll(here))
+            return stop;
+          Item<Key> *sorted = items;
+          auto readAt = [&](int64_t i) { return read(first + i * inner); };
+          if (room < n)
+            selectFirst<Key>(items, room, wanted, n, readAt);
+          else
+            sorted = sortRow<Key>(items, other, counts, n, readAt);
+          for (int64_t i = 0; i < wanted; ++i)
+            to[i * inner] = int32_t(sorted[i].place);
+        }
+        return nullptr;
+      });
+}
+
+/// Whether there is nothing to do, or the axis is too long: then `failure` is set.
+bool isDone(const mxrt_context *context, const int64_t *sizes, mxrt_status &failure) {
+  failure = nullptr;
   if (sizes[0] == 0 || sizes[1] == 0 || sizes[2] == 0)
-    return nullptr;
+    return true;
   if (sizes[1] > INT32_MAX)
-    return error(context->allocator, MXRT_SHAPE, context->place,
-                 "%lld elements are more than the places of an order, which are i32, can count",
-                 static_cast<long long>(sizes[1]))
-        .release();
-  auto *places = static_cast<int32_t *>(out);
+    failure = error(context->allocator, MXRT_SHAPE, context->place,
+                    "%lld elements are more than the indices of an order, which are i32, can count",
+                    static_cast<long long>(sizes[1]))
+                  .release();
+  return failure != nullptr;
+}
+
+/// Calls `run` with the reader of keys for `type`.
+template <typename Run>
+mxrt_status withReader(const mxrt_context *context, mxrt_dtype type, bool down, const Run &run) {
   switch (mxrt_dtype_size(type)) {
   case 1:
-    return sortRows(context, Reader<uint8_t>{type, down}, sizes, inputs[0], places, work);
+    return run(Reader<uint8_t>{type, down});
   case 2:
-    return sortRows(context, Reader<uint16_t>{type, down}, sizes, inputs[0], places, work);
+    return run(Reader<uint16_t>{type, down});
   case 4:
-    return sortRows(context, Reader<uint32_t>{type, down}, sizes, inputs[0], places, work);
+    return run(Reader<uint32_t>{type, down});
   case 8:
-    return sortRows(context, Reader<uint64_t>{type, down}, sizes, inputs[0], places, work);
+    return run(Reader<uint64_t>{type, down});
   default:
     return wrongType(context, "argsort", type);
   }
@@ -161,12 +231,22 @@ extern "C" {
 
 mxrt_status mxrt_argsort(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
                          const void *const *inputs, void *out, void *work) {
-  return argsort(context, type, /*down=*/false, sizes, inputs, out, work);
+  mxrt_status failure;
+  if (isDone(context, sizes, failure))
+    return failure;
+  return withReader(context, type, /*down=*/false, [&](auto read) {
+    return sortRows(context, read, sizes, inputs[0], static_cast<int32_t *>(out), work);
+  });
 }
 
-mxrt_status mxrt_argsort_down(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
-                              const void *const *inputs, void *out, void *work) {
-  return argsort(context, type, /*down=*/true, sizes, inputs, out, work);
+mxrt_status mxrt_argsort_top(const mxrt_context *context, mxrt_dtype type, const int64_t *sizes,
+                             const void *const *inputs, void *out, void *work) {
+  mxrt_status failure;
+  if (sizes[3] == 0 || isDone(context, sizes, failure))
+    return sizes[3] == 0 ? nullptr : failure;
+  return withReader(context, type, /*down=*/true, [&](auto read) {
+    return topOfRows(context, read, sizes, inputs[0], static_cast<int32_t *>(out), work);
+  });
 }
 
 } // extern "C"

@@ -43,31 +43,33 @@ mx.func @raises(%m: !mx.str) {
 
 // The handler drops what the body may have left behind, and x, which only the body needs.
 // CHECK-LABEL: func catches(tensor, tensor) -> i64 {
-// CHECK-NEXT: reg i64, i64, error, str, str, i64
+// CHECK-NEXT: reg i64, i64, i64, error, str, str
 // CHECK-NEXT: int r2, 0
-// CHECK-NEXT: L1:
+// CHECK-NEXT: native r4, mx.issued, []
+// CHECK-NEXT: L2:
 // CHECK-NEXT: tensor r0, "exp:f32", [r0]
 // CHECK-NEXT: tensor r0, "add:f32", [r0, r1]
 // CHECK-NEXT: print [r0]
 // CHECK-NEXT: drop r0
 // CHECK-NEXT: mov r3, r2
-// CHECK-NEXT: L6:
+// CHECK-NEXT: L7:
 // CHECK-NEXT: drop r1
-// CHECK-NEXT: jmp L18
-// CHECK-NEXT: L8:
+// CHECK-NEXT: jmp L20
+// CHECK-NEXT: L9:
 // CHECK-NEXT: drop r0
-// CHECK-NEXT: err.place r5, r4
-// CHECK-NEXT: err.code r6, r4
-// CHECK-NEXT: drop r4
-// CHECK-NEXT: print [r5, r6, r1]
-// CHECK-NEXT: drop r1
+// CHECK-NEXT: native _, mx.caught, [r4]
+// CHECK-NEXT: err.place r6, r5
+// CHECK-NEXT: err.code r7, r5
 // CHECK-NEXT: drop r5
+// CHECK-NEXT: print [r6, r7, r1]
+// CHECK-NEXT: drop r1
 // CHECK-NEXT: drop r6
-// CHECK-NEXT: int r7, 1
-// CHECK-NEXT: mov r3, r7
-// CHECK-NEXT: L18:
+// CHECK-NEXT: drop r7
+// CHECK-NEXT: int r4, 1
+// CHECK-NEXT: mov r3, r4
+// CHECK-NEXT: L20:
 // CHECK-NEXT: ret r3
-// CHECK-NEXT: try L1, L6, L8, r4
+// CHECK-NEXT: try L2, L7, L9, r5
 // CHECK-NEXT: }
 mx.func @catches(%x: !t, %y: !t) -> !i64 {
   %zero = mx.constant 0 : i64 -> !i64
@@ -89,22 +91,27 @@ mx.func @catches(%x: !t, %y: !t) -> !i64 {
 
 // Inner tries come first; an error nobody looks at has no register.
 // CHECK-LABEL: func nested() {
-// CHECK-NEXT: reg error
-// CHECK-NEXT: L0:
-// CHECK-NEXT: call _, catch_nothing, []
+// CHECK-NEXT: reg i64, i64, error
+// CHECK-NEXT: native r0, mx.issued, []
 // CHECK-NEXT: L1:
-// CHECK-NEXT: jmp L4
+// CHECK-NEXT: native r1, mx.issued, []
 // CHECK-NEXT: L2:
-// CHECK-NEXT: raise r0
-// CHECK-NEXT: drop r0
+// CHECK-NEXT: call _, catch_nothing, []
+// CHECK-NEXT: L3:
+// CHECK-NEXT: jmp L7
 // CHECK-NEXT: L4:
-// CHECK-NEXT: jmp L6
-// CHECK-NEXT: L5:
-// CHECK-NEXT: drop r0
-// CHECK-NEXT: L6:
+// CHECK-NEXT: native _, mx.caught, [r1]
+// CHECK-NEXT: raise r2
+// CHECK-NEXT: drop r2
+// CHECK-NEXT: L7:
+// CHECK-NEXT: jmp L10
+// CHECK-NEXT: L8:
+// CHECK-NEXT: drop r2
+// CHECK-NEXT: native _, mx.caught, [r0]
+// CHECK-NEXT: L10:
 // CHECK-NEXT: retu
-// CHECK-NEXT: try L0, L1, L2, r0
-// CHECK-NEXT: try L0, L4, L5, _
+// CHECK-NEXT: try L2, L3, L4, r2
+// CHECK-NEXT: try L1, L7, L8, _
 // CHECK-NEXT: }
 mx.func @nested() {
   mx.try : () -> () {
@@ -124,13 +131,17 @@ mx.func @nested() {
   mx.return
 }
 // CHECK-LABEL: func catch_nothing() {
-// CHECK-NEXT: L0:
-// CHECK-NEXT: nop
+// CHECK-NEXT: reg i64
+// CHECK-NEXT: native r0, mx.issued, []
 // CHECK-NEXT: L1:
-// CHECK-NEXT: jmp L2
+// CHECK-NEXT: nop
 // CHECK-NEXT: L2:
+// CHECK-NEXT: jmp L4
+// CHECK-NEXT: L3:
+// CHECK-NEXT: native _, mx.caught, [r0]
+// CHECK-NEXT: L4:
 // CHECK-NEXT: retu
-// CHECK-NEXT: try L0, L1, L2, _
+// CHECK-NEXT: try L1, L2, L3, _
 // CHECK-NEXT: }
 mx.func @catch_nothing() {
   mx.try : () -> () {

@@ -5,27 +5,30 @@
 !t = !mx.tensor<f32[4]>
 
 // CHECK: tensor "exp:f32"(tensor) -> tensor
+// CHECK-NEXT: native mx.caught(i64)
 // CHECK-NEXT: tensor "update(i)"(mut tensor, i64, f32)
 // CHECK-NEXT: global app.count: i64
 // CHECK-NEXT: global app.last: tensor
 
 // CHECK-LABEL: func cells(tensor, i64) -> tuple {
-// CHECK-NEXT: reg tensor, i64, tuple
-// CHECK-NEXT: L0:
-// CHECK-NEXT: copy r2, r0
-// CHECK-NEXT: tensor r2, "exp:f32", [r2]
-// CHECK-NEXT: move r0, r2
-// CHECK-NEXT: mov r3, r1
-// CHECK-NEXT: mul.i r3, r3, r3
-// CHECK-NEXT: mov r1, r3
-// CHECK-NEXT: L6:
-// CHECK-NEXT: jmp L8
+// CHECK-NEXT: reg i64, tensor, i64, tuple
+// CHECK-NEXT: native r2, mx.issued, []
+// CHECK-NEXT: L1:
+// CHECK-NEXT: copy r3, r0
+// CHECK-NEXT: tensor r3, "exp:f32", [r3]
+// CHECK-NEXT: move r0, r3
+// CHECK-NEXT: mov r4, r1
+// CHECK-NEXT: mul.i r4, r4, r4
+// CHECK-NEXT: mov r1, r4
 // CHECK-NEXT: L7:
-// CHECK-NEXT: drop r2
+// CHECK-NEXT: jmp L10
 // CHECK-NEXT: L8:
-// CHECK-NEXT: tuple r4, [r0, r1]
-// CHECK-NEXT: ret r4
-// CHECK-NEXT: try L0, L6, L7, _
+// CHECK-NEXT: drop r3
+// CHECK-NEXT: native _, mx.caught, [r2]
+// CHECK-NEXT: L10:
+// CHECK-NEXT: tuple r5, [r0, r1]
+// CHECK-NEXT: ret r5
+// CHECK-NEXT: try L1, L7, L8, _
 // CHECK-NEXT: }
 mx.func @cells(%x: !t, %n: !i64) -> (!t, !i64) {
   %c = mx.cell %x : (!t) -> !mx.cell<!t>

@@ -6,7 +6,7 @@
 // Numbers stand where names stood; what they decide is folded.
 
 // MISSING: specialize.mlir:[[#@LINE+17]]:1: error: the size "H" has no value
-// LARGE: error: the size #mx.size<2*H> is too large or divides by 0 here
+// LARGE: error: R0103 the size #mx.size<2*H> is too large or divides by 0 here
 // FORM: error: `N` is not of the form N=128
 
 // CHECK-LABEL: mx.graph @plain(%arg0: !mx.tensor<f32[128, 8]>) -> (!mx.tensor<f32[128]>, !mx.tensor<i64[] on host>) attributes {sizes = []}

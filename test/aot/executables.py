@@ -12,6 +12,9 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import patience  # noqa: E402
+
 
 def without_notes(text):
     """Without what may differ: notes of graphs that were compiled, or were not, and times."""
@@ -22,7 +25,7 @@ def without_notes(text):
 
 
 def run(command, folder, env=None):
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=200)
+    done = patience.run(command, 200, cwd=folder, env=env, capture_output=True)
     return done.returncode, done.stdout, without_notes(done.stderr.decode()), done.stderr.decode()
 
 

@@ -29,7 +29,7 @@ holds() { # exactly these states are allowed
   esac
 }
 points=0
-for call in openat flock ftruncate write fsync rename; do
+for call in openat flock fchmod write fsync rename; do
   for ending in signal=KILL error=EIO error=ENOSPC; do
     for k in 1 2 3 4; do
       # Only calls about the checkpoint count: strace follows its paths.

@@ -19,6 +19,8 @@ WITHOUT_EXAMPLES = {
     "E0104",  # too long to print
     "E0804",  # two files
     "E0805",  # two files
+    "E0808",  # a command line
+    "E0809",  # a command line
     "E0901",  # what is not built yet changes
     "E1001",  # `mxc build` reports it
     "E1002",  # `mxc build` reports it
@@ -56,6 +58,12 @@ class Checker:
     def findings(self, code):
         text = self.run("explain", code).stdout
         body = text.split("\nwrong:\n")[0].splitlines()[2:]
+        if code.startswith("R"):  # of a run: no program text has it for sure
+            if not body:
+                yield "has no text: write one into compiler/Support/codes/Run.def"
+            if any(len(line) > 100 for line in body):
+                yield "has a line of more than 100 characters"
+            return
         if len(body) < 3:
             yield "has no text"
         if any(len(line) > 92 for line in body):

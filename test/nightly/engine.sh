@@ -6,12 +6,15 @@
 #
 # MX_ENGINE_SEEDS      how many random programs (10000)
 # MX_ENGINE_SCHEDULES  multiple of the schedules that CI explores (20)
+# MX_ENGINE_RELEASES   random small programs with early release (5000, which is
+#                      10^6 schedules)
 set -euo pipefail
 cd "${MX_ROOT:-$(dirname "$0")/../..}"
 
 build=${MX_BUILD_ROOT:-build}/release
 seeds=${MX_ENGINE_SEEDS:-10000}
 schedules=${MX_ENGINE_SCHEDULES:-20}
+releases=${MX_ENGINE_RELEASES:-5000}
 deadline=$((SECONDS + ${MX_NIGHTLY_SECONDS:-3600}))
 cmake --preset release -B "$build" >/dev/null
 cmake --build "$build" --target RuntimeEngineTests
@@ -29,6 +32,9 @@ run() {
 
 MXRT_SCHEDULES=$schedules run '*Schedules*'
 awk '/ schedules, / { sum += $2 } END { print sum + 0 " schedules in depth-first order" }' "$log"
+
+MXRT_RELEASE_PROGRAMS=$releases run 'Releases.*'
+sed -n 's/^random releases: //p' "$log"
 
 run '*SeededBugs*'
 awk '/^caught by/ { n++ } /RUN/ { all++ } END { print n + 0 " of " all + 0 " seeded bugs caught" }' "$log"

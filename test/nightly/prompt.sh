@@ -17,6 +17,6 @@ done
 
 # Sessions on a terminal, four side by side: what is typed, and Ctrl-C out of programs that do not end.
 mxc=$PWD/$build/release/bin/mxc
-export MX_CACHE_DIR=$home/cache MX_TEST_PATIENCE=120
+export MX_CACHE_DIR=$home/cache
 seq 20 | xargs -P 4 -I N sh -c \
   "python3 test/repl/typed.py $mxc $home/typed-N && python3 test/repl/stopped.py $mxc $home/stopped-N"

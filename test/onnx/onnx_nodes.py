@@ -11,7 +11,6 @@ import argparse
 import collections
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -21,6 +20,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from mxtext import kind_of, parse, show, typed  # noqa: E402
 import protobuf  # noqa: E402
 from translate import Case, NotApplicable, translate  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import patience  # noqa: E402
 
 DATA = "/usr/share/libonnx-testdata/data/node"
 LARGEST = 20000  # elements of an input that are worth writing as text
@@ -111,7 +112,7 @@ def run(mxc, cases, folder):
     path = os.path.join(folder, "cases.mx")
     with open(path, "w") as f:
         f.write(program(cases))
-    done = subprocess.run([mxc, "run", f"--cache={folder}/cache", path], capture_output=True, text=True, timeout=280)
+    done = patience.run([mxc, "run", f"--cache={folder}/cache", path], 280, capture_output=True, text=True)
     if done.returncode != 0:
         if len(cases) > 1:  # one by one, or by halves, until the ones to blame are found
             half = len(cases) // 2

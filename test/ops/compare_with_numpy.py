@@ -459,6 +459,15 @@ def windows(p, kind):
                             for i in range(h)] for c in range(shape[1])] for n in range(shape[0])])
             args = (f", stride={stride}" if stride else "") + (f", pad={pad}" if pad else "")
             p.expect(f"{name}({x}, {size}{args})", y.astype(NP[kind]), 20)
+    for shape, size, stride, pad in [((2, 3, 9), 3, None, 0), ((4, 7), 3, 2, 1), ((5,), 5, 1, 0), ((1, 2, 2, 6), 2, 3, 1),
+                                     ((0, 4), 2, None, 0)]:
+        a = values(kind, shape, special=False)
+        x, step = p.input(a), stride or size
+        for name, f, fill in [("window_max", np.max, -np.inf), ("window_mean", np.mean, 0.0)]:
+            b = np.pad(a.astype(np.float64), [(0, 0)] * (len(shape) - 1) + [(pad, pad)], constant_values=fill)
+            y = np.stack([f(b[..., i:i + size], axis=-1) for i in range(0, b.shape[-1] - size + 1, step)], axis=-1)
+            args = (f", stride={stride}" if stride else "") + (f", pad={pad}" if pad else "")
+            p.expect(f"{name}({x}, {size}{args})", y.astype(NP[kind]), 20)
 
 
 def descending(x):

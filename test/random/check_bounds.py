@@ -10,7 +10,9 @@ import sys
 import numpy as np
 
 import bounds as B
+import convolutions as C
 
+CONV = dict(batch=2, groups=1, channels=2, outputs=5, sizes=[5], kernel=[2], stride=2, pad=3, dilation=2)
 OPS = {
     "add": (lambda a, b: a + b, B.add, 2), "sub": (lambda a, b: a - b, B.sub, 2),
     "mul": (lambda a, b: a * b, B.mul, 2), "div": (lambda a, b: a / b, B.div, 2),
@@ -22,6 +24,7 @@ OPS = {
     "sum": (lambda a, b: np.sum(a, dtype=a.dtype), lambda a, b: B.total(a, None), 100),
     "matmul": (lambda a, b: a.reshape(4, 5) @ b.reshape(5, 4),
                lambda a, b: B.matmul(a.moved(lambda x: x.reshape(4, 5)), b.moved(lambda x: x.reshape(5, 4))), 100),
+    "convolution": (lambda a, b: C.forward(CONV, a, b), lambda a, b: C.bounded(C.forward, CONV, a, b, 4), 100),
 }
 
 

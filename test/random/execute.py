@@ -4,7 +4,6 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 
@@ -13,6 +12,10 @@ import numpy as np
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "ops"))
 from mxtext import NP as NATIVE, parse, show, typed  # noqa: E402
 from program import function, results, tuple_text  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import patience  # noqa: E402
+
+CPU_SECONDS = 280  # of one batch of programs; what takes longer does not end
 
 HELPERS = """fn twice[T: num](x: T[...S]) -> T[...S] { x + x }
 fn shifted[T: float](x: T[...S]) -> T[...S] { x * 0.5 - x }
@@ -46,6 +49,7 @@ AHEAD = Mode("built ahead", ["--target-cpu", "native"], same_bits=True, ahead=Tr
 MODES += [Mode(f"guarded{name}", ["--check=memory", *options], same_bits=True, guarded=True) for name, options in (
     ("", []), (", blocks", ["--internal-block=64"]), (", as many buffers as kernels", ["--disable=schedule,in-place,co-share"]),
     (", in place", ["--disable=schedule,co-share"]), (", shared", ["--disable=schedule,in-place"]))]
+MODES += [Mode("guarded, eager", ["--eager", "--check=memory"], guarded=True)]
 MODES += [Mode("second device", [], devices="second", same_bits=True), Mode("both devices", [], devices="both")]
 
 
@@ -176,7 +180,7 @@ class Runner:
         env = dict(os.environ, MX_NUM_THREADS=str(mode.threads))
         command = [self.mxc, "run", f"--cache={self.cache(mode)}", *mode.options, *self.extra, path]
         self.runs += 1
-        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=280)
+        done = patience.run(command, CPU_SECONDS, capture_output=True, text=True, env=env)
         if done.returncode != 0:
             return None, f"exit code {done.returncode}: {done.stderr[:2000]}"
         blocks = {}
@@ -190,8 +194,8 @@ class Runner:
         self.runs += 1
         name = f"ahead_{os.getpid()}_{self.runs}"  # a library that is loaded stays
         module_path = os.path.join(self.folder, name + ".py")
-        done = subprocess.run([self.mxc, "build", "--python", *mode.options, path, "-o", module_path],
-                              capture_output=True, text=True, timeout=280)
+        done = patience.run([self.mxc, "build", "--python", *mode.options, path, "-o", module_path], CPU_SECONDS,
+                            capture_output=True, text=True)
         if done.returncode != 0:
             return None, f"exit code {done.returncode}: {done.stderr[:2000]}"
         spec = importlib.util.spec_from_file_location(name, module_path)

@@ -19,12 +19,20 @@ PRINTED = 72  # elements of an output
 AGAIN = ("cast", "transpose", "T", "neg", "not", "bit_not", "reshape", "slice", "flip", "update", "concat")
 
 
+# Few programs have convolutions, since these take long to compile; some of the ops of these are.
+CONVOLVING, CONVOLUTIONS = 32, 12.0
+
+
 class Generator:
-    def __init__(self, seed):
+    def __init__(self, seed, convolves=None):
         self.rng = random.Random(seed)
+        self.convolves = seed % CONVOLVING == 3 if convolves is None else convolves
+        self.weights = [CONVOLUTIONS if self.convolves and o.name == "convolution" else o.weight for o in OPS.values()]
         self.numbers = np.random.default_rng(seed)
         self.sizes = [self.rng.choice(SIZES) for _ in range(3)] + ([0] if self.chance(0.15) else [1])
         self.elems = [self.rng.choice(ELEMS) for _ in range(3)]
+        if self.convolves:
+            self.elems[:2] = ["f32", "f32"]
         self.made = 0
         self.turns, self.turn_name = 0, None
         # What a new op may read, with its value now; later ones are more likely.
@@ -102,7 +110,7 @@ class Generator:
                 return self.branch(block, depth)
             if depth < 2 and kind < 0.08:
                 return self.loop(block, depth)
-            op = self.rng.choices(list(OPS.values()), [o.weight for o in OPS.values()])[0]
+            op = self.rng.choices(list(OPS.values()), self.weights)[0]
             made = op.make(self)
             if made:
                 self.add(block, Let(self.fresh(), op.name, *made))
@@ -197,9 +205,9 @@ class Generator:
         self.add(block, Loop(names, inits, index, count, body, outs, is_while=self.chance(0.25)))
 
 
-def generate(seed, low=5, high=40):
+def generate(seed, low=5, high=40, convolves=None):
     """A program of about `low` to `high` ops; the same for the same seed."""
-    g = Generator(seed)
+    g = Generator(seed, convolves)
     inputs = {f"x{i}": g.input_value() for i in range(g.number(2, 4))}
     counts = {f"n{i}": g.number(0, 4) for i in range(g.number(0, 1))}
     g.env, g.scope = dict(inputs) | dict(counts), list(inputs)

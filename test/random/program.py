@@ -11,6 +11,7 @@ import numpy as np
 from bounds import Unclear, Value
 from registry import OPS
 import arithmetic  # noqa: F401  they fill the table of ops
+import convolutions  # noqa: F401
 import moves  # noqa: F401
 
 

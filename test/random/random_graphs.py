@@ -3,11 +3,12 @@
 
 Usage: random_graphs.py MXC [--count N] [--first SEED] [--batch N] [--mode NAME]… [--seconds N]
                         [--low N] [--high N] [--rotate N] [--guarded] [--mistake NAME] [--no-reduce]
-                        [--show SEED]
+                        [--show SEED] [--convolutions]
 
 A program is generated from each seed. With `--rotate N` each batch runs as a graph, eagerly, and in N
 of the other modes in turn. `--guarded` adds modes in which memory is planned in every way and each kernel
-is watched. `--mistake NAME` runs mxc with a deliberate mistake in a pass.
+is watched. `--convolutions` puts some into every program, not only into a few. `--mistake NAME` runs
+mxc with a deliberate mistake in a pass.
 A program that fails is cut down and printed. Exits with 1 when one failed.
 """
 
@@ -39,6 +40,7 @@ def options():
     parser.add_argument("--mistake")
     parser.add_argument("--no-reduce", action="store_true")
     parser.add_argument("--show", type=int)
+    parser.add_argument("--convolutions", action="store_const", const=True)
     return parser.parse_args()
 
 
@@ -67,7 +69,7 @@ def modes_of_batch(modes, batch, rotate):
 def main():
     args = options()
     if args.show is not None:
-        print("\n".join(function(generate(args.show, args.low, args.high), "shown")))
+        print("\n".join(function(generate(args.show, args.low, args.high, args.convolutions), "shown")))
         return 0
     modes = [m for m in MODES if m is GRAPH or (m.name in args.mode if args.mode else args.guarded or not m.guarded)]
     modes += [AHEAD] if AHEAD.name in (args.mode or ()) else []
@@ -79,7 +81,7 @@ def main():
         while graphs < args.count and time.monotonic() - started < args.seconds:
             seeds, programs = [], []
             while len(programs) < min(args.batch, args.count - graphs):
-                program = generate(seed, args.low, args.high)
+                program = generate(seed, args.low, args.high, args.convolutions)
                 if program:
                     seeds.append(seed)
                     programs.append(program)

@@ -12,7 +12,10 @@ import sys
 import termios
 import time
 
-PATIENCE = float(os.environ.get("MX_TEST_PATIENCE", "60"))  # seconds; only a prompt that hangs needs them
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import patience  # noqa: E402
+
+PATIENCE = patience.seconds(60)  # only a prompt that hangs needs them
 CODES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][A-Z0-9]|\x1b[=>78]|[\x07\x0f]")
 
 

@@ -15,6 +15,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "dev"))
+from tree import files_under  # noqa: E402
+
 MXC, ROOT = sys.argv[1], os.path.abspath(sys.argv[2])
 
 
@@ -29,8 +32,7 @@ def programs(folder):
                     file.write(text)
                 yield path
     for top in ("examples", "test"):
-        for where, _, files in os.walk(os.path.join(ROOT, top)):
-            yield from (os.path.join(where, name) for name in sorted(files) if name.endswith(".mx"))
+        yield from (os.path.join(ROOT, path) for path in files_under(ROOT, top) if path.endswith(".mx"))
 
 
 def finding(path):

@@ -59,6 +59,10 @@ def vel(s, rate, value):
     return s["vel"]
 
 
+def gradient_descent(p, g, s, t):
+    p -= 0.1 * g
+
+
 def sgd(p, g, s, t):
     p -= 0.1 * vel(s, 0.9, g)
 
@@ -158,6 +162,7 @@ def muon(p, g, s, t):
     p -= 0.02 * ((u * d) @ v * max(1.0, p.shape[1] / p.shape[0]) ** 0.5 + 0.1 * p)
 
 
+case("gradient_descent(first, lr=0.1)", gradient_descent)
 case("sgd(first, lr=0.1, momentum=0.9)", sgd)
 case("Sgd(lr=0.1, momentum=0.9).init(first)", sgd)
 case("nesterov(first, lr=0.1, momentum=0.9)", nesterov)

@@ -90,21 +90,25 @@ for name, f, shape in [("maxpool1d", F.max_pool1d, (2, 3, 9)), ("maxpool", F.max
                        ("avgpool", F.avg_pool2d, (2, 3, 7, 8)), ("avgpool3d", F.avg_pool3d, (1, 2, 5, 4, 6))]:
     layer(f"nn.{name}", nn.Identity(), randn(*shape), {}, lambda n, x, f=f: f(x, 3, stride=2))
 
-# ---- norms
-m = nn.LayerNorm(6)
-layer("LayerNorm", m, randn(2, 3, 6), {"g": m.weight, "b": m.bias})
-m = nn.GroupNorm(2, 6)
-layer("GroupNorm", m, randn(2, 6, 3, 4), {"g": m.weight, "b": m.bias})
-m = nn.InstanceNorm2d(3, affine=True)
-layer("InstanceNorm", m, randn(2, 3, 4, 5), {"g": m.weight, "b": m.bias})
-for name, kind, shape in [("BatchNorm", nn.BatchNorm2d, (4, 3, 2, 5)), ("BatchNorm1d", nn.BatchNorm1d, (6, 3))]:
-    m = kind(3)
-    layer(name, m, randn(*shape), {"g": m.weight, "b": m.bias})
-    m.running_mean, m.running_var = randn(3), (1 + randn(3) ** 2).float().double()
-    m.zero_grad()
-    m.eval()
-    layer(f"{name} later", m, randn(*shape), {"g": m.weight, "b": m.bias},
-          state={"mean": m.running_mean, "var_": m.running_var})
+# ---- norms: of ordinary numbers, of large ones, and of zeros, which all are equal
+for ending, scale in [("", 1.0), (" far", 1e4), (" zero", 0.0)]:
+    m = nn.LayerNorm(6)
+    layer("LayerNorm" + ending, m, scale * randn(2, 3, 6), {"g": m.weight, "b": m.bias})
+    m = nn.RMSNorm(6, eps=1e-6)
+    layer("RmsNorm" + ending, m, scale * randn(2, 3, 6), {"g": m.weight})
+    m = nn.GroupNorm(2, 6)
+    layer("GroupNorm" + ending, m, scale * randn(2, 6, 3, 4), {"g": m.weight, "b": m.bias})
+    m = nn.InstanceNorm2d(3, affine=True)
+    layer("InstanceNorm" + ending, m, scale * randn(2, 3, 4, 5), {"g": m.weight, "b": m.bias})
+    for name, kind, shape in [("BatchNorm", nn.BatchNorm2d, (4, 3, 2, 5)), ("BatchNorm1d", nn.BatchNorm1d, (6, 3))]:
+        m = kind(3)
+        layer(name + ending, m, scale * randn(*shape), {"g": m.weight, "b": m.bias},
+              state={"mean": m.running_mean, "var_": m.running_var})
+        m.running_mean, m.running_var = randn(3), (1 + randn(3) ** 2).float().double()
+        m.zero_grad()
+        m.eval()
+        layer(f"{name} later" + ending, m, scale * randn(*shape), {"g": m.weight, "b": m.bias},
+              state={"mean": m.running_mean, "var_": m.running_var})
 
 
 # ---- recurrent: the two biases of PyTorch are one of ours, and our forget gate has 1 more
@@ -131,10 +135,11 @@ def under(path, weights):
     return {f"{path}.{k}": w for k, w in weights.items()}
 
 
-for name, kind, weights in [("Rnn", nn.RNN, plain), ("Lstm", nn.LSTM, lstm), ("Gru", nn.GRU, gru)]:
+for name, kind, weights, scale in [(n + ending, k, w, s) for ending, s in (("", 1), (" far", 300), (" zero", 0))
+                                   for n, k, w in (("Rnn", nn.RNN, plain), ("Lstm", nn.LSTM, lstm), ("Gru", nn.GRU, gru))]:
     m = kind(3, 4, num_layers=2, batch_first=True)
     p = m.__getattr__
-    layer(name, m, randn(2, 5, 3), {**under("first", weights(p, "_l0")), **under("rest.0", weights(p, "_l1"))},
+    layer(name, m, scale * randn(2, 5, 3), {**under("first", weights(p, "_l0")), **under("rest.0", weights(p, "_l1"))},
           lambda n, x: n(x)[0])
 for name, kind, weights in [("BiLstm", nn.LSTM, lstm), ("BiGru", nn.GRU, gru)]:
     m = kind(3, 4, batch_first=True, bidirectional=True)
@@ -179,8 +184,7 @@ lengths, counts = torch.tensor([7, 6, 7]), torch.tensor([3, 2, 1])
 loss("loss.ctc", lambda x, w, l, c: F.ctc_loss(F.log_softmax(x, -1).transpose(0, 1), w, l, c, reduction="none").mean(),
      x=randn(3, 7, 5), words=words, lengths=lengths, counts=counts)
 
-# ---- optimizers: the first three steps with given gradients; matrices decay, vectors do not. NAdam is left out: that of
-# PyTorch 1.12, with which this was recorded, counts the newest momentum twice in the product of the next step.
+# ---- optimizers: the first three steps with given gradients; matrices decay, vectors do not
 start = {"w": randn(3, 2), "b": randn(2)}
 slopes = [{"w": randn(3, 2) * (torch.tril(torch.ones(3, 2)) if t == 2 else 1), "b": randn(2)} for t in range(3)]
 for case, make in {
@@ -188,7 +192,7 @@ for case, make in {
         "nesterov": lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, nesterov=True),
         "adam": lambda p: torch.optim.Adam(p, 0.01),
         "adamw": lambda p: torch.optim.AdamW([{"params": p[:1], "weight_decay": 0.1}, {"params": p[1:], "weight_decay": 0}], 0.01),
-        "adamax": lambda p: torch.optim.Adamax(p, 0.01),
+        "adamax": lambda p: torch.optim.Adamax(p, 0.01), "nadam": lambda p: torch.optim.NAdam(p, 0.01),
         "adagrad": lambda p: torch.optim.Adagrad(p, 0.05), "rmsprop": lambda p: torch.optim.RMSprop(p, 0.01),
         "adadelta": lambda p: torch.optim.Adadelta(p, 0.5)}.items():
     params = {k: v.clone().requires_grad_() for k, v in start.items()}

@@ -13,7 +13,7 @@ import tempfile
 
 import numpy as np
 
-DTYPES = {"F32": np.float32, "F64": np.float64, "I32": np.int32, "I64": np.int64, "BOOL": np.bool_,
+DTYPES = {"F16": np.float16, "F32": np.float32, "F64": np.float64, "I32": np.int32, "I64": np.int64, "BOOL": np.bool_,
           "U8": np.uint8}
 
 
@@ -32,11 +32,11 @@ def read(path):
     return values
 
 
-def write(path, values):
-    """A safetensors file of arrays, numbers as f32."""
+def write(path, values, exact=False):
+    """A safetensors file of arrays, numbers as f32 if not `exact`."""
     header, data = {}, b""
     for name, value in values.items():
-        value = np.asarray(value, np.float32 if value.dtype.kind == "f" else value.dtype, order="C")
+        value = np.asarray(value, np.float32 if value.dtype.kind == "f" and not exact else value.dtype, order="C")
         kind = next(k for k, dtype in DTYPES.items() if value.dtype == dtype)
         header[name] = {"dtype": kind, "shape": value.shape, "data_offsets": [len(data), len(data) + value.nbytes]}
         data += value.tobytes()

@@ -64,14 +64,17 @@ def layer(case, made, call="m(x)", **fields):
     lines += [f"var m = {made}"] * weighted
     lines.append(f"restore(given, {', '.join('mut ' + n for n in ['m'] * weighted + names)})")
     lines.append(f"let y = {call}")
+    state = {k[2:]: v for k, v in outs.items() if k.startswith("m.")}
+    lines += ["let after = m"] * bool(state)
     parts = ["g"] * weighted + ["gx"] * floats
     twins = ["h"] * weighted + ["hx"] * floats
     pattern = {True: "({})", False: "{}"}[len(parts) > 1]
     lines.append(f"let (_, {pattern.format(', '.join(parts))}) = grad({', '.join(by)}) {{ ({call} * r).sum() }}")
     lines.append(f"let z = graph {{ {call} }}")
     lines.append(f"let (_, {pattern.format(', '.join(twins))}) = graph {{ grad({', '.join(by)}) {{ ({call} * r).sum() }} }}")
-    kept = ", ".join(f"{n}={n}" for n in ["y", "z"] + parts + twins)
-    compared(case, "\n".join(lines), kept, {k: v for k, v in outs.items() if not k.startswith("m.")}, inputs)
+    kept = ", ".join(f"{n}={n}" for n in ["y", "z"] + parts + twins + ["after"] * bool(state))
+    outs = {**{k: v for k, v in outs.items() if not k.startswith("m.")}, **{f"after.{k}": v for k, v in state.items()}}
+    compared(case, "\n".join(lines), kept, outs, inputs)
 
 
 def lossy(case, call):
@@ -108,14 +111,16 @@ for theirs, ours in [("1d", "1d"), ("2d", ""), ("3d", "3d")]:
     layer(f"ConvTranspose{theirs}", f"nn.ConvTranspose{ours}[3, 2, 4](stride=2, pad=1)")
 for name in ["maxpool1d", "maxpool", "maxpool3d", "avgpool1d", "avgpool", "avgpool3d"]:
     layer(f"nn.{name}", "", f"nn.{name}(x, 3, stride=2)")
-layer("LayerNorm", "nn.LayerNorm[6]()", eps=1e-5)
-layer("GroupNorm", "nn.GroupNorm[6](groups=2)", eps=1e-5)
-layer("InstanceNorm", "nn.InstanceNorm[3]()", eps=1e-5)
-for name in ["BatchNorm", "BatchNorm1d"]:
-    layer(name, f"nn.{name}[3]()", "m(x, true)", eps=1e-5, momentum=0.9, mean=[0] * 3, var_=[1] * 3)
-    layer(f"{name} later", f"nn.{name}[3]()", "m(x, false)", eps=1e-5, momentum=0.9)
-for name in ["Rnn", "Lstm", "Gru"]:
-    layer(name, f"nn.{name}[3, 4](depth=2)")
+for ending in ["", " far", " zero"]:
+    layer("LayerNorm" + ending, "nn.LayerNorm[6]()", eps=1e-5)
+    layer("RmsNorm" + ending, "nn.RmsNorm[6]()", eps=1e-6)
+    layer("GroupNorm" + ending, "nn.GroupNorm[6](groups=2)", eps=1e-5)
+    layer("InstanceNorm" + ending, "nn.InstanceNorm[3]()", eps=1e-5)
+    for name in ["BatchNorm", "BatchNorm1d"]:
+        layer(name + ending, f"nn.{name}[3]()", "m(x, true)", eps=1e-5, momentum=0.9)
+        layer(f"{name} later" + ending, f"nn.{name}[3]()", "m(x, false)", eps=1e-5, momentum=0.9)
+    for name in ["Rnn", "Lstm", "Gru"]:
+        layer(name + ending, f"nn.{name}[3, 4](depth=2)")
 for name in ["BiLstm", "BiGru"]:
     layer(name, f"nn.{name}[3, 4]()")
 layer("MultiHead", "nn.MultiHead[6, 2]()")
@@ -127,7 +132,7 @@ for call in ["xent(x, labels)", "xent_soft(x, p)", "xent_smoothed(x, labels, smo
     lossy("loss." + call.split("(")[0], "loss." + call)
 
 for made in ["sgd(m, lr=0.1, momentum=0.9)", "nesterov(m, lr=0.1, momentum=0.9)", "adam(m, lr=0.01)",
-             "adamw(m, lr=0.01, decay=0.1)", "adamax(m, lr=0.01)", "adagrad(m, lr=0.05)",
+             "adamw(m, lr=0.01, decay=0.1)", "adamax(m, lr=0.01)", "nadam(m, lr=0.01)", "adagrad(m, lr=0.05)",
              "rmsprop(m, lr=0.01)", "adadelta(m, lr=0.5)"]:
     optimizer("optim." + made.split("(")[0], made)
 if left:

@@ -21,6 +21,8 @@ import re
 import subprocess
 import sys
 
+from tree import files_under
+
 # ------------------------------------------------------------------ the rules
 #
 # What allocates. Functions that only hand on what one of these gave them are
@@ -51,6 +53,7 @@ DECLARED = re.compile(r"(?:[\w>]\s+|[*&]\s*|^)(?:[\w<>]+::)*$")
 RESERVED = {
     ("memory/Pool.cpp", "bins.push"),
     ("profile/Export.cpp", "sorted.push"),
+    ("net/Shm.cpp", "resize"),
 }
 
 # Where no memory is no error: file, function, reason.
@@ -61,6 +64,8 @@ ABSORBS = [
     ("memory/Pool.cpp", r"Pool::obtain", "tried again after kept blocks were given back"),
     ("engine/Failure.cpp", r"FailureLog::make",
      "one of several errors: wait_all names the earliest and counts the others"),
+    ("net/Session.cpp", r"Session::store", "a packet that is not kept is not confirmed, and comes again"),
+    ("net/Sim.cpp", r"Sim::(post|push)", "a datagram that is not kept is one that was lost"),
 ]
 
 # ------------------------------------------------------------------ the sources
@@ -111,13 +116,11 @@ def sites_in(root, path):
 
 
 def all_sites(root):
-    for folder, folders, files in os.walk(os.path.join(root, "runtime")):
-        folders.sort()
-        for file in sorted(files):
-            path = os.path.relpath(os.path.join(folder, file), os.path.join(root, "runtime"))
-            skipped = any(path == key or path.startswith(key + os.sep) for key in EXCEPT)
-            if file.endswith((".cpp", ".h")) and not path.startswith("include") and not skipped:
-                yield from sites_in(root, path)
+    for source in files_under(root, "runtime"):
+        path = os.path.relpath(source, "runtime")
+        skipped = any(path == key or path.startswith(key + os.sep) for key in EXCEPT)
+        if path.endswith((".cpp", ".h")) and not path.startswith("include") and not skipped:
+            yield from sites_in(root, path)
 
 
 # ------------------------------------------------------------------ the record

@@ -12,6 +12,8 @@ import os
 import re
 import sys
 
+from tree import files_under
+
 # ------------------------------------------------------------------ the rules
 #
 # Who may include whom: "folder": what it may include besides itself. Anything
@@ -82,7 +84,7 @@ TOOL_EXTRA = {
 
 SOURCES = (".c", ".cc", ".cpp", ".cu", ".cuh", ".def", ".h", ".hpp", ".inc", ".td")
 INCLUDE = re.compile(r'^\s*#?\s*include\s*([<"])([^>"]+)[>"]')
-RUNTIME_FOLDERS = ["base", "memory", "engine", "host", "eager", "device", "kvstore", "io", "data", "random",
+RUNTIME_FOLDERS = ["base", "memory", "engine", "host", "eager", "device", "net", "kvstore", "io", "data", "random",
                    "routines", "profile", "abi", "aot"]
 
 
@@ -156,11 +158,7 @@ def check_include(root, source, kind, name):
 
 def sources_under(root):
     for top in ("compiler", "dialects", "runtime", "tools", "examples"):
-        for folder, folders, files in os.walk(os.path.join(root, top)):
-            folders.sort()
-            for file in sorted(files):
-                if file.endswith(SOURCES):
-                    yield os.path.relpath(os.path.join(folder, file), root)
+        yield from (path for path in files_under(root, top) if path.endswith(SOURCES))
 
 
 def main():

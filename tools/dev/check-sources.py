@@ -9,6 +9,7 @@ Usage: check-sources.py CHECK [ROOT]
   modes   files that start with #! are executable, and only those
   links   links between Markdown files lead somewhere
 
+In a working tree of git only the files that it tracks count.
 Prints each finding as file:line or file; exits with 1 if there is any.
 """
 
@@ -18,22 +19,13 @@ import shutil
 import subprocess
 import sys
 
+from tree import files_under
+
 MAX_LINES = 1000
 SOURCES = (".c", ".cc", ".cpp", ".cu", ".cuh", ".def", ".h", ".hpp", ".td", ".mx", ".py", ".sh",
            ".cmake")
 LIT_SUFFIXES = (".mx", ".test", ".mlir", ".txt", ".sh")
 LIT_EXCLUDED = ("Inputs", "corpus", "unit", "nightly", "CMakeLists.txt")
-SKIPPED = ("build", ".git", ".cache", "__pycache__")
-
-
-def files_under(root, top=""):
-    """Paths from the root, in order; build folders are left out."""
-    for folder, folders, files in os.walk(os.path.join(root, top)):
-        folders[:] = sorted(f for f in folders if f not in SKIPPED)
-        for file in sorted(files):
-            path = os.path.join(folder, file)
-            if os.path.isfile(path) and not os.path.islink(path):
-                yield os.path.relpath(path, root)
 
 
 def first_line(root, path):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hard problems of packing whose best solution is known, for the benchmark and for tests.
+// Hard instances of memory packing with a known optimum, for the benchmark and for tests.
 #pragma once
 #include "Memory/Packing.h"
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace mx::memory {
 
-/// A rectangle cut into `count` blocks: it can be filled without a hole.
+/// A rectangle cut into `count` blocks: the optimal packing has no gaps.
 inline std::vector<Piece> cutRectangle(uint64_t seed, size_t count, int64_t height, int64_t steps) {
   std::mt19937_64 draw(seed);
   std::vector<Piece> parts{{height, 0, steps - 1}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The input of a training run: JPEG pictures of 500 x 375 read from records, their middle at 256 x 256, a random part of
-// 224 x 224, mirrored by chance, normalised; on one thread and on two, beside Pillow with NumPy on as many processes.
-// And what a loader costs a batch where the data is in memory.
+// Input pipeline benchmark: JPEG images of 500 x 375 from RecordIO, centre crop at 256 x 256,
+// random crop of 224 x 224, random flip, normalise; on one thread and on two, compared with Pillow
+// and NumPy on as many processes. Also the overhead of a loader per batch of data in memory.
 
 #include "DataBench.h"
 
@@ -28,7 +28,7 @@ using mx::bench::Contender;
 
 constexpr int kPictures = 64;
 
-/// Soft shapes with noise: about 100 KB at quality 90, as photos have.
+/// Smooth shapes with noise: about 100 KB at quality 90, like a photo.
 std::string picture(int number) {
   constexpr int width = 500, height = 375;
   std::vector<unsigned char> rgb;
@@ -60,7 +60,7 @@ bool writeRecords(const fs::path &path) {
   return bool(out);
 }
 
-/// A session with names to use again and again.
+/// A session whose names are reused.
 class Program {
 public:
   Program(const char *threads, const fs::path &folder, const std::string &text) {
@@ -73,7 +73,7 @@ public:
     unsetenv("MX_NUM_THREADS");
     input(text);
   }
-  /// Microseconds of an input.
+  /// Microseconds per input.
   double input(const std::string &text) {
     bool complete = true;
     double begin = mx::bench::now();
@@ -131,7 +131,7 @@ run()
 print((time.perf_counter() - begin) * 1e6 / len(records))
 )";
 
-/// Microseconds for a picture; negative if there is no Pillow.
+/// Microseconds per image; negative if Pillow is not installed.
 double pillow(const fs::path &script, const fs::path &records, int processes) {
   std::string command = "/usr/bin/python3 '" + script.string() + "' '" + records.string() + "' " +
                         std::to_string(processes) + " 2>/dev/null";
@@ -182,7 +182,7 @@ int runDataBench(int argc, char **argv) {
     if (!peer)
       report.note("no Pillow here (Debian: python3-pil)");
     auto program = std::make_shared<Program>("2", folder, rows);
-    // Gathering 128 x 784 numbers by a shuffled order is part of it.
+    // Includes gathering 128 x 784 numbers in a shuffled order.
     report.compare("batch of 128 x 784 from memory", 0,
                    {{"mx, 2 threads", [=] { return program->input(pass) / 468; }}});
   }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Data pipeline benchmark.
 #pragma once
 
-/// Pictures decoded and changed a second, beside Pillow; what a loader costs a batch.
+/// Images decoded and augmented per second, compared with Pillow, and the overhead of a loader per
+/// batch.
 int runDataBench(int argc, char **argv);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Eager dispatch benchmark: the overhead of an op on a tiny tensor.
 
 #include "EagerBench.h"
 
@@ -20,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-/// Kernels by hand: what is measured is the way to them.
+/// Handwritten kernels: the benchmark measures the dispatch overhead.
 class HandKernels final : public eager::KernelSource {
 public:
   Status find(std::string_view key, mxrt_compiled_kernel &out) override {
@@ -40,7 +42,7 @@ public:
           z[i] = x[i] + *y;
         return nullptr;
       };
-    else // what it computes does not matter
+    else // the result does not matter
       out = [](const mxrt_context *, void *const *, const int64_t *) -> mxrt_status {
         return nullptr;
       };
@@ -83,7 +85,7 @@ std::string programOf(const Case &c) {
          c.body + " next.i r5, r0, more\n native _, mx.sync, []\n ret r5\n}\n";
 }
 
-/// Best of some rounds, in microseconds a turn; < 0 if it failed.
+/// Best of several rounds, in microseconds per iteration; < 0 if it failed.
 double measure(Vm &vm, const Case &c, int turns) {
   std::vector<uint8_t> bytes;
   std::string message;

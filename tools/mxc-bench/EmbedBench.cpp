@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mx inside of a program: what a call of a tiny model costs above its arithmetic, how many calls a
-// second eight threads make beside one, and what a session costs. Each figure is the best of
-// several runs; the public interface only.
+// Embedding benchmark through the public C++ API: the overhead of a call of a tiny model, the
+// throughput of eight threads compared with one, and the cost of a session. Each figure is the best
+// of several runs.
 
 #include "EmbedBench.h"
 #include "Measure.h"
@@ -45,7 +45,7 @@ double seconds(Clock::time_point from) {
   return std::chrono::duration<double>(Clock::now() - from).count();
 }
 
-/// Seconds a call, the best of several rounds.
+/// Seconds per call, the best of several rounds.
 double perCall(int calls, const std::function<void()> &call) {
   double least = 1e300;
   for (int round = 0; round < 7; ++round) {
@@ -57,7 +57,7 @@ double perCall(int calls, const std::function<void()> &call) {
   return least;
 }
 
-/// Calls a second that `threads` threads make together.
+/// Total calls per second of `threads` threads.
 double throughput(int threads, int calls, const std::function<void()> &call) {
   double most = 0;
   for (int round = 0; round < 5; ++round) {

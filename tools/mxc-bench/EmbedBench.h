@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Embedding benchmark.
 #pragma once
 
 /// `mxc-bench embed`: calls through libmxc. Returns the exit code.

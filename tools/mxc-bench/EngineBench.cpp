@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Dependency engine benchmark: op overhead, wake-up latency and parallel_for.
 
 #include "EngineBench.h"
 
@@ -114,7 +116,8 @@ double roundTrip(Ours &ours, long *counter, uint32_t flags) {
   return (now() - begin) / tripsPerBlock;
 }
 
-/// From a push until a worker has run the op: nobody waits, so nobody helps.
+/// Time from a push until a worker has run the op. The caller only polls, so it does not help with
+/// the work.
 double wakeUp(Ours &ours, long *counter) {
   double begin = now();
   for (int i = 0; i < tripsPerBlock; ++i) {
@@ -125,7 +128,7 @@ double wakeUp(Ours &ours, long *counter) {
   return (now() - begin) / tripsPerBlock;
 }
 
-/// Work of about `micros` that no compiler removes.
+/// About `micros` of work that the compiler cannot remove.
 struct Burn {
   double micros;
   static mxrt_status run(mxrt_op_context *, void *payload) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Benchmark harness: alternating runs, quartiles, tables and JSON.
 
 #include "Measure.h"
 
@@ -60,8 +62,8 @@ Quartiles quartilesOf(std::vector<double> values) {
   return {at(0.25), at(0.5), at(0.75)};
 }
 
-/// Threads of the last contender may still look for work and take a processor
-/// from the next: let them fall asleep first. All of them do within 1 ms.
+/// Threads of the last contender may still spin and compete with the next one for a processor.
+/// Waits until they sleep. All of them do within 1 ms.
 static void settle() {
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
 }
@@ -119,7 +121,7 @@ void Report::printJson(std::FILE *to) const {
   std::fprintf(to, "{\"blocks\":%d,\"rows\":[", blocks);
   const char *comma = "";
   for (const Row &row : rows) {
-    // Names are ours: they need no escapes.
+    // Names are constants of this program: they need no escapes.
     std::fprintf(to,
                  "%s\n{\"work\":\"%s\",\"by\":\"%s\",\"median_us\":%.6f,"
                  "\"q1_us\":%.6f,\"q3_us\":%.6f,\"iqr_us\":%.6f",
@@ -163,7 +165,7 @@ void Figures::printJson(std::FILE *to) const {
   std::fprintf(to, "{\"figures\":[");
   const char *comma = "";
   for (const Figure &figure : figures) {
-    // Names are ours: they need no escapes.
+    // Names are constants of this program: they need no escapes.
     std::fprintf(to, "%s\n{\"what\":\"%s\",\"value\":%.6f,\"unit\":\"%s\"", comma,
                  figure.what.c_str(), figure.value, figure.unit);
     if (figure.goal > 0)

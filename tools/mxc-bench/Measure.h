@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Honest comparison on a noisy machine: contenders take turns, block by block,
-// and what is reported is the median over blocks, its quartiles, and the median
-// of the ratios of neighbouring blocks.
+// Benchmark harness for noisy machines: contenders run alternately, block by block. Reports the
+// median over blocks, its quartiles, and the median of the ratios of neighbouring blocks.
 
 #ifndef MX_TOOLS_MXCBENCH_MEASURE_H
 #define MX_TOOLS_MXCBENCH_MEASURE_H
@@ -14,20 +13,19 @@
 
 namespace mx::bench {
 
-/// Microseconds of a steady clock.
+/// Microseconds of a monotonic clock.
 double now();
 
-/// The command to measure: the first argument, or `mxc` beside this program.
+/// The command to measure: the first argument, or the `mxc` beside this executable.
 std::string commandOf(int argc, char **argv);
 
-/// FILE of `--json FILE`, which is taken out of the arguments; null without it. `-` is the standard
+/// FILE of `--json FILE`, which is removed from the arguments; null without it. `-` is the standard
 /// output.
 const char *takeJson(int &argc, char **argv);
-/// Writes to that file; whether it could.
+/// Writes to that file. Returns whether it succeeded.
 bool writeJson(const char *path, const std::function<void(std::FILE *)> &print);
 
-/// One way to do the work. run() does one block and returns the microseconds
-/// that one unit of it took.
+/// One implementation of the work. run() executes one block and returns the microseconds per unit.
 struct Contender {
   std::string name;
   std::function<double()> run;
@@ -42,7 +40,7 @@ struct Row {
   std::string work;  // "independent op"
   std::string name;  // of the contender
   Quartiles time;    // microseconds per unit
-  Quartiles ratio;   // this contender's time / the first one's; empty for it
+  Quartiles ratio;   // this contender's time / the first one's; empty for the first
   double goal = 0;   // microseconds; 0: none
 };
 
@@ -50,8 +48,7 @@ class Report {
 public:
   explicit Report(int blocks) : blocks(blocks) {}
 
-  /// Runs all contenders in turns after a warm-up block each; the first is
-  /// ours.
+  /// Runs all contenders alternately after a warm-up block each. The first is ours.
   void compare(const std::string &work, double goal,
                const std::vector<Contender> &contenders);
   /// A line of text under the table.
@@ -59,7 +56,7 @@ public:
 
   void printTable(std::FILE *to) const;
   void printJson(std::FILE *to) const;
-  /// Whether our median is within its goal everywhere.
+  /// Whether our median meets its goal in all rows.
   bool goalsMet() const;
 
 private:
@@ -68,12 +65,11 @@ private:
   std::vector<std::string> notes;
 };
 
-/// Figures of ours alone, each with what it should be at most or at least; printed as they are
-/// taken.
+/// Figures of mx alone, each with an upper or lower goal. Printed as they are measured.
 class Figures {
 public:
   void title(const std::string &text);
-  /// A negative value was not measured. Without a goal it is only told.
+  /// A negative value was not measured. Without a goal it is only reported.
   void add(const std::string &what, double value, const char *unit, double goal = 0,
            bool atLeast = false);
 

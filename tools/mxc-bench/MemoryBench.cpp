@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory planner benchmark: quality and time of arena packing.
 
 #include "MemoryBench.h"
 
@@ -23,7 +25,7 @@ using Blocks = std::vector<Piece>;
 
 double secondsSince(std::clock_t begin) { return double(std::clock() - begin) / CLOCKS_PER_SEC; }
 
-/// Lines of id,lower,upper,size under a header; the upper end is not alive.
+/// Reads lines of id,lower,upper,size below a header; the upper bound is exclusive.
 bool readCsv(const std::string &path, Blocks &blocks) {
   std::ifstream file(path);
   std::string line;
@@ -40,13 +42,13 @@ bool readCsv(const std::string &path, Blocks &blocks) {
   return true;
 }
 
-/// `name.1048576.csv` says what it has to fit into; 0 if it does not.
+/// The capacity in a name like `name.1048576.csv`; 0 if there is none.
 int64_t capacityOf(const std::string &path) {
   size_t end = path.rfind(".csv"), dot = end == std::string::npos ? end : path.rfind('.', end - 1);
   return dot == std::string::npos ? 0 : std::atoll(path.c_str() + dot + 1);
 }
 
-/// One line of the table.
+/// One row of the table.
 struct Line {
   std::string name;
   size_t blocks;
@@ -59,7 +61,7 @@ Line measure(const std::string &name, const Blocks &blocks, int64_t capacity, do
   std::clock_t begin = std::clock();
   if (seconds > 0) {
     options.effort = INT64_MAX / 4;
-    options.target = capacity; // what it has to fit into is enough
+    options.target = capacity; // stops once the packing fits the capacity
     options.isLate = [&] { return secondsSince(begin) > seconds; };
   }
   Packing packing = pack(blocks, options);

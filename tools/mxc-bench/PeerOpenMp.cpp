@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// OpenMP tasks with and without `depend`, which declares what an op writes just
-// as the engine's write set does.
+// OpenMP tasks with and without `depend`, which declares the outputs of a task like the write set
+// of an engine op.
 
 #include "EngineBench.h"
 
-/// Of libomp: how many milliseconds threads look for work after a region.
+/// libomp: milliseconds that threads spin for work after a region.
 extern "C" void kmp_set_blocktime(int milliseconds);
 
 namespace mx::bench {
 
 void addOpenMpPeers(std::vector<EnginePeer> &peers) {
-  // The default of 200 ms outlasts the block, so that the peer would still spin
-  // while the next contender is measured. One bridges all gaps inside a block.
+  // The default of 200 ms outlasts the block, so that the peer would still spin while the next
+  // contender is measured. 1 ms bridges all gaps inside a block.
   kmp_set_blocktime(1);
   EnginePeer depend;
   depend.name = "OpenMP task depend";

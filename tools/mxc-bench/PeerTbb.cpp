@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// oneTBB: a flow graph (the nearest to an engine of ops) and a task group (its
-// cheapest way to run something).
+// oneTBB: a flow graph (the closest equivalent of the dependency engine) and a task group (its
+// cheapest way to run a task).
 
 #include "EngineBench.h"
 

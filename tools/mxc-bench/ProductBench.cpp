@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Matrix products beside OpenBLAS and oneDNN, each called from C++ as a program would: ours through
-// libmxc into memory of the host. What the machine lacks is left out. All sides work on the same
-// operands, and their results are compared before anything is timed.
+// GEMM benchmark against OpenBLAS and oneDNN, each called from C++ as a program would: mx through
+// libmxc into host memory. Libraries that are not installed are skipped. All contenders use the
+// same operands, and their results are compared before anything is timed.
 
 #include "ProductBench.h"
 #include "Measure.h"
@@ -58,7 +58,7 @@ template <typename Function> bool find(void *library, const char *name, Function
   return symbol;
 }
 
-/// Row after row, as ours: 111 keeps an operand, 112 swaps its axes.
+/// Row-major, as in mx: 111 is CblasNoTrans, 112 CblasTrans.
 using CblasSgemm = void (*)(int order, int left, int right, int m, int n, int k, float alpha,
                             const float *a, int lda, const float *b, int ldb, float beta, float *c,
                             int ldc);
@@ -71,14 +71,15 @@ struct Peers {
   DnnlSgemm oneDnn = nullptr;
 
   explicit Peers(int threads) {
-    // Not all of them ask the environment how many threads to start.
+    // Not all libraries read the number of threads from the environment, so the CPU affinity limits
+    // them too.
     cpu_set_t some;
     CPU_ZERO(&some);
     for (int i = 0; i < threads; ++i)
       CPU_SET(i, &some);
     sched_setaffinity(0, sizeof(some), &some);
     std::string count = std::to_string(threads);
-    setenv("OMP_NUM_THREADS", count.c_str(), 1); // read when the libraries are opened
+    setenv("OMP_NUM_THREADS", count.c_str(), 1); // read when the libraries are loaded
     setenv("OPENBLAS_NUM_THREADS", count.c_str(), 1);
     setenv(mxrt::openBlasVariable, mxrt::openBlasCoreType(), 0);
     find(dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL), "cblas_sgemm", openBlas);
@@ -95,7 +96,8 @@ std::vector<float> numbers(size_t count, unsigned salt) {
   return out;
 }
 
-/// Microseconds: on one thread those of the process, whatever else the machine does.
+/// Microseconds: on one thread the CPU time of the process, independent of other load on the
+/// machine.
 double clockOf(int threads) {
   if (threads > 1)
     return mx::bench::now();
@@ -104,15 +106,15 @@ double clockOf(int threads) {
   return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
 }
 
-/// Threads of a peer spin after a call, those of OpenBLAS for a tenth of a second: who comes next
-/// would have to share its processors with them. Waits until nothing of the process runs.
+/// Threads of a peer spin after a call, those of OpenBLAS for 0.1 s, and would compete with the
+/// next contender for the processors. Waits until the process is idle.
 void waitForPeers() {
   constexpr useconds_t pause = 10000; // microseconds
   for (double before = -pause, now; (now = clockOf(1)) - before > pause / 20.0; before = now)
     usleep(pause);
 }
 
-/// Microseconds a call.
+/// Microseconds per call.
 double block(int threads, int calls, const std::function<void()> &call) {
   if (threads > 1) {
     waitForPeers();
@@ -125,15 +127,15 @@ double block(int threads, int calls, const std::function<void()> &call) {
   return (clockOf(threads) - begin) / calls;
 }
 
-/// On several threads a block is to be long beside what it takes to wake them up.
+/// On several threads, a block must be long compared with the wake-up time.
 int callsOf(int threads, double flops) {
   return std::max(1, static_cast<int>((threads > 1 ? 2e10 : 4e8) / flops));
 }
 
 #if defined(__x86_64__)
 constexpr int kPeakTurns = 200000;
-/// Sums of vectors of `bytes` that do not wait for each other, enough of them for the CPU's latency,
-/// all in registers: in any of them ("v"; "x" would be the first 16 of 32).
+/// Independent FMA chains on vectors of `bytes`, enough of them to hide the FMA latency, all in
+/// registers: any of them ("v"; "x" would be the first 16 of 32).
 #define PEAK(name, features, bytes, count)                                                         \
   __attribute__((target(features), noinline)) double name() {                                      \
     typedef float Vector __attribute__((vector_size(bytes)));                                      \
@@ -153,7 +155,7 @@ PEAK(peakOf512, "avx512f", 64, 24)
 #undef PEAK
 #endif
 
-/// GFLOP/s of one thread that only multiplies and adds, which no product can exceed; 0: not known.
+/// Peak FMA throughput of one thread in GFLOP/s, the upper bound of a GEMM; 0: not known.
 double peak() {
   double best = 0;
 #if defined(__x86_64__)
@@ -168,7 +170,7 @@ double peak() {
   return best;
 }
 
-/// Sums are added up in other orders.
+/// Compares with a tolerance: the orders of summation differ.
 bool agree(const std::vector<float> &a, const std::vector<float> &b, int k) {
   for (size_t i = 0; i < a.size(); ++i)
     if (std::abs(a[i] - b[i]) > 1e-5f * static_cast<float>(k))
@@ -176,7 +178,7 @@ bool agree(const std::vector<float> &a, const std::vector<float> &b, int k) {
   return true;
 }
 
-/// What a row of the table is called.
+/// The name of a row of the table.
 std::string nameOf(const Case &given) {
   std::string work =
       std::to_string(given.m) + "x" + std::to_string(given.n) + "x" + std::to_string(given.k);
@@ -227,11 +229,12 @@ bool measure(const Case &given, int threads, const mx::Module &program, const Pe
   return true;
 }
 
-/// Instructions for products of bf16, which the compiler then uses.
+/// Whether the CPU has bf16 matmul instructions (AMX tiles or AVX512_BF16), which the compiler then
+/// uses.
 bool multipliesHalfs() {
   return mxrt_may_use_state(MXRT_STATE_TILES) || __builtin_cpu_supports("avx512bf16");
 }
-/// Products of bf16 beside ours of f32.
+/// bf16 GEMM compared with our f32 GEMM.
 bool measureHalfs(const Case &given, int threads, const mx::Module &program,
                   mx::bench::Report &report) {
   int m = given.m, n = given.n, k = given.k;
@@ -274,7 +277,7 @@ int runProductBench(int argc, char **argv) {
   const char *json = mx::bench::takeJson(argc, argv);
   int threads = 1, blocks = 15;
   bool halfs = multipliesHalfs();
-  std::string only; // rows whose names contain it
+  std::string only; // filter: rows whose names contain it
   for (int i = 0; i < argc; ++i)
     if (!std::strncmp(argv[i], "--threads=", 10))
       threads = std::atoi(argv[i] + 10);

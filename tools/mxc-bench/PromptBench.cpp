@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a person at the prompt waits for: the first prompt, the echo of an input, a small graph, and
-// Ctrl-C. mxc runs on a pseudo-terminal; a figure is the time from the last key to the next prompt,
-// the best of several.
+// Latency of the REPL: the first prompt, the echo of an input, a small graph, and Ctrl-C. mxc runs
+// on a pseudo-terminal. A figure is the time from the last key to the next prompt, the best of
+// several runs.
 
 #include "PromptBench.h"
 #include "Measure.h"
@@ -25,7 +25,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// mxc on a terminal of its own.
+/// mxc on a pseudo-terminal of its own.
 class Session {
 public:
   Session(const std::string &mxc, const std::string &home) {
@@ -52,7 +52,7 @@ public:
     if (write(terminal, keys.data(), keys.size()) < 0)
       std::perror("mxc-bench");
   }
-  /// Milliseconds from the last key until `text` is seen; negative if it never is.
+  /// Milliseconds from the last key until `text` appears; negative if it never does.
   double until(const std::string &text) {
     for (;;) {
       if (size_t at = seen.find(text); at != std::string::npos) {
@@ -114,7 +114,7 @@ int runPromptBench(int argc, char **argv) {
   figures.add("a small graph { }, compiled",
               best(10,
                    [&] {
-                     // Another graph each time, so that no cache has it.
+                     // A different graph each time, so that no cache has it.
                      std::string number = std::to_string(++next) + ".5";
                      return session.input("graph { (ones([3]) * " + number + ").sum() }", "\r\n");
                    }),
@@ -126,7 +126,7 @@ int runPromptBench(int argc, char **argv) {
   auto stop = [&](const std::string &program) {
     session.type(program + "\r");
     session.until("begun\r\n");
-    usleep(300000); // it is in the middle of it
+    usleep(300000); // the computation is running now
     session.type("\x03");
     double ms = session.until("stopped");
     return ms < 0 ? ms : session.until("mx> ");

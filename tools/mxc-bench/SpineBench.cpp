@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a user waits for before and between kernels: starting mxc, compiling a graph, finding it in the
-// cache, calling it, and one eager op. Each figure is the best of several runs.
+// Latency around kernels: starting mxc, compiling a graph, a cache hit, calling the graph, and one
+// eager op. Each figure is the best of several runs.
 
 #include "SpineBench.h"
 #include "Measure.h"
@@ -36,7 +36,7 @@ double seconds(Clock::time_point from) {
   return std::chrono::duration<double>(Clock::now() - from).count();
 }
 
-/// Runs a program with its output thrown away; negative if it failed.
+/// Runs a program and discards its output; negative if it failed.
 double spawned(std::vector<const char *> words) {
   words.push_back(nullptr);
   posix_spawn_file_actions_t actions;
@@ -54,7 +54,7 @@ double spawned(std::vector<const char *> words) {
   return seconds(begin);
 }
 
-/// Layers of a dense network written out: 20 ops before fusion.
+/// An unrolled dense network: 20 ops before fusion.
 std::string network() {
   std::string text = "let x = ones([32, 64])\nlet w = full(0.01, [64, 64])\nlet b = ones([64])\n"
                      "graph fn net(x: f32[N, 64], w: f32[64, 64], b: f32[64]) -> f32[N, 64] {\n"
@@ -95,7 +95,7 @@ var cell = Cell[8, 16]()
 let text = ones([)" + n + ", 2, 8])\n";
 }
 
-/// A training step of LeNet on 64 pictures.
+/// A training step of LeNet on 64 images.
 constexpr const char *kLeNet = R"(
 import nn
 from loss import xent
@@ -130,7 +130,7 @@ let x = ones([64, 1, 28, 28])
 let y = zeros([64], i32)
 )";
 
-/// A training step of ResNet-50 on one picture.
+/// A training step of ResNet-50 on one image.
 constexpr const char *kResNet50 = R"(
 import models, optim
 from loss import xent

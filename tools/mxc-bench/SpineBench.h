@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Latency benchmark.
 #pragma once
 
-/// From text to running code: start, compilation, calls.
+/// `mxc-bench spine`: latency of startup, compilation and calls.
 int runSpineBench(int argc, char **argv);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Host VM benchmark: time per bytecode instruction and cancellation latency.
 
 #include "VmBench.h"
 
@@ -24,7 +26,7 @@ public:
   Status print(std::string_view) override { return success(); }
 };
 
-/// `body` is run `turns` times; `instructions` is what one turn executes.
+/// `body` is run `turns` times; `instructions` is the instruction count of one iteration.
 struct Case {
   const char *name;
   const char *setup;
@@ -60,8 +62,8 @@ std::string programOf(const Case &c) {
          "func endless() {\nagain:\n jmp again\n}\n";
 }
 
-/// Best of five: nanoseconds of processor time for one instruction. (Processor
-/// time, so that a busy machine measures the same.)
+/// Best of five: nanoseconds of CPU time per instruction. (CPU time is independent of other load on
+/// the machine.)
 double measure(Vm &vm, Program *program, const Case &c) {
   double best = 1e9;
   for (int round = 0; round < 5; ++round) {
@@ -126,7 +128,7 @@ int runVmBench(int, char **) {
     }
     Program *program = loaded.take();
     double ns = measure(*vm, program, c);
-    // Formatting and joining text is not what the promise is about.
+    // The goal does not cover formatting of text.
     bool simple = c.body != std::string_view(" fmt r12, r9, \".4f\"\n");
     good &= !simple || ns < 100;
     std::printf("%-28s %10.2f\n", c.name, ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mxc-bench: how fast the parts of mx are, beside others where there are any.
+// mxc-bench: benchmarks of the parts of mx, compared with other libraries where possible.
 
 #include "EngineBench.h"
 #ifdef MX_BENCH_VM

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parsing and creation of image lists.
 
 #include "List.h"
 
@@ -29,7 +31,7 @@ std::string parseLine(const std::string &text, Line &line) {
     else
       return "`" + cells[i] + "` is not a label";
   line.path = cells.back();
-  // A list comes from elsewhere: it must not reach files outside of the folder.
+  // A list is untrusted input: it must not refer to files outside of the folder.
   fs::path path(line.path);
   if (path.is_absolute())
     return "`" + line.path + "` is not a path below the folder";
@@ -43,7 +45,7 @@ bool staysInside(const fs::path &folder, const fs::path &path) {
   std::error_code missing, noRoot;
   fs::path real = fs::canonical(path, missing), root = fs::canonical(folder, noRoot);
   if (missing || noRoot)
-    return true; // not there: reading it says so
+    return true; // does not exist: reading it reports that
   auto [end, rest] = std::mismatch(root.begin(), root.end(), real.begin(), real.end());
   return end == root.end();
 }

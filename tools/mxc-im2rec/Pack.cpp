@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Packs an image into a record, optionally resized and re-encoded.
 
 #include "Pack.h"
 #include "io/Records.h"
@@ -13,7 +15,7 @@ namespace {
 
 constexpr int usualQuality = 95;
 
-/// The size that a picture gets.
+/// The output size of an image.
 io::ImageSize sizeAfter(io::ImageSize size, const PackOptions &options) {
   int64_t shorter = std::min(size.width, size.height);
   int64_t side = options.resize > 0 ? options.resize : shorter;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mxc-im2rec: packs pictures into RecordIO files with an index, as MXNet's
-// im2rec does.
+// mxc-im2rec: packs images into RecordIO files with an index, as MXNet's im2rec does.
 
 #include "Pack.h"
 
@@ -48,7 +47,7 @@ struct Options {
   std::vector<std::string> rest;
 };
 
-/// A whole number from low to high behind `=`.
+/// Parses an integer in [low, high] after `=`.
 bool readNumber(const std::string &arg, size_t at, int64_t low, int64_t high, int64_t &out) {
   const char *end = arg.data() + arg.size();
   auto [stop, problem] = std::from_chars(arg.data() + at, end, out);
@@ -85,13 +84,13 @@ bool readOptions(const std::vector<std::string> &args, Options &options) {
   return options.rest.size() == (options.lists ? 1 : 3);
 }
 
-/// One of the files that are written, with its index.
+/// One output file with its index.
 struct Shard {
   std::ofstream records, index;
   int64_t offset = 0;
 };
 
-/// Pictures that are worked on together, and what became of them.
+/// An image that is being processed, and its result.
 struct Slot {
   Vec<char> record{mxrt_system_allocator()};
   Status status;
@@ -133,7 +132,8 @@ public:
         return fail(name, "it cannot be written");
     }
     int64_t bytes = 0;
-    // Enough that no thread waits long for the slowest; the records of so many are in memory.
+    // Images in flight: enough that no thread waits long for the slowest. Their records are held in
+    // memory.
     const size_t window = 32 * threads;
     for (size_t begin = 0; begin < lines.size(); begin += window) {
       size_t count = std::min(window, lines.size() - begin);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mxc-kernels: compiles the kernels that eager programs use most, when the project is built. mxc
-// carries the result, so that the first `a + b` of a program costs no compilation.
+// mxc-kernels: precompiles the most common kernels of eager programs at build time. mxc embeds the
+// result, so that the first `a + b` of a program needs no compilation.
 //
 // Usage: mxc-kernels OUTPUT
 #include "Driver/Prebuilt.h"
@@ -14,7 +14,8 @@ using namespace mx;
 
 namespace {
 
-/// The forms in which the executor asks for ops on small and large dense tensors (eager/Kernels.h).
+/// The kernel keys that the executor requests for ops on small and large dense tensors
+/// (eager/Kernels.h).
 std::vector<std::string> commonKeys() {
   std::vector<std::string> keys;
   auto binary = [&](const std::string &op, const std::string &type, const std::string &result) {
@@ -46,7 +47,7 @@ std::vector<std::string> commonKeys() {
     for (const char *to : {"f32", "f64", "i32", "i64", "bool"})
       if (t != to)
         keys.push_back("cast " + t + ":1c -> " + to + ":1c");
-    for (const char *op : {"add", "sub", "mul"}) // rows, columns and outer forms of broadcasts
+    for (const char *op : {"add", "sub", "mul"}) // row, column and outer broadcasts
       for (const char *form : {"2c,%2s", "2s,%2c", "2s,%2s"}) {
         std::string operands = t + ":" + form;
         operands.replace(operands.find('%'), 1, t + ":");
@@ -82,7 +83,7 @@ int main(int argc, char **argv) {
   pipeline::registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   target::CacheOptions nowhere;
-  nowhere.folder = "/dev/null/none"; // what is built is kept by the build, not by the user's cache
+  nowhere.folder = "/dev/null/none"; // the build keeps the result; the user's cache is not used
   target::ObjectCache cache(nowhere);
   std::vector<driver::PrebuiltKernel> kernels;
   for (const std::string &level : driver::prebuiltLevels()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mxc-opt: runs passes on the text of the IR, for tests and for looking.
+// mxc-opt: runs passes on textual IR, for tests and inspection.
 #include "Bytecode/Bytecode.h"
 #include "Graph/Passes.h"
 #include "Lowering/Kernels.h"

@@ -229,7 +229,7 @@ typedef enum mxc_dtype {
 #define MXC_MAX_RANK 16
 
 enum {
-  MXC_WRITABLE = 1 /* the memory may be written where a call changes the tensor */
+  MXC_WRITABLE = 1 /* a call that changes the tensor writes the memory, if no other value shares it */
 };
 /* A tensor over memory of the host, which stays valid and unchanged until
  * release(user) is called: once, when the last reference is gone, on whichever

@@ -17,6 +17,10 @@
 #ifndef MXC_MXC_HPP
 #define MXC_MXC_HPP
 
+#if __cplusplus < 202002L
+#error "mxc/mxc.hpp is C++20: compile with -std=c++20"
+#endif
+
 #include "mxc/mxc.h"
 
 #include <cstdint>

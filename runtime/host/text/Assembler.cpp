@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text to module file, in one pass; names of functions and labels are bound at
-// the end, so they may be used before they are declared.
+// Assembler: text to module file, in one pass; names of functions and labels are resolved at the
+// end, so they may be used before they are declared.
 
 #include "host/text/Assembler.h"
 #include "host/text/AssemblyLexer.h"
@@ -469,7 +469,7 @@ private:
     return fail("there is no " + token.text);
   }
 
-  //===-- Names used before they are known ------------------------------===//
+  //===-- Forward references --------------------------------------------===//
 
   struct Use {
     AssemblyToken name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bytecode as text, both ways: tests are written in it, --emit=bytecode prints
-// it. Tools, not part of the VM (std containers).
+// Assembler and disassembler of bytecode: tests are written in it, --emit=bytecode prints it.
+// Tools, not part of the VM (std containers).
 //
 //   ; a comment
 //   type Point(x, y)
@@ -14,7 +14,7 @@
 //
 //   func fill(mut array, i64) -> i64 in "fill.mx" {
 //     reg i64, bool                       ; after the parameters r0 and r1
-//     line 3:5 stmt                       ; place of what follows
+//     line 3:5 stmt                       ; source location of what follows
 //     int r2, 0
 //   more:
 //     push r0, r2
@@ -23,10 +23,9 @@
 //     try more, done, failed, r4          ; covers [more, done)
 //   }
 //
-// A name that is no identifier is written in quotes. Operands: r7 a register,
-// _ none, [r1, mut r2] a list, 5 | 1.5f | 1.5d | #7fc00000f | "text" a
-// constant, names of functions, types, imports and globals (@3 if the name is
-// not unique), R0303 an error code, f32 an element type.
+// A name that is not an identifier is written in quotes. Operands: r7 a register, _ none,
+// [r1, mut r2] a list, 5 | 1.5f | 1.5d | #7fc00000f | "text" a constant, names of functions, types,
+// imports and globals (@3 if the name is not unique), R0303 an error code, f32 an element type.
 
 #ifndef MXRT_HOST_ASSEMBLER_H
 #define MXRT_HOST_ASSEMBLER_H
@@ -39,16 +38,16 @@
 
 namespace mxrt::host {
 
-/// The module file, or nothing and in `message` "line:column: what is wrong".
-/// Only what has no encoding is an error here; the rest is the verifier's.
+/// Assembles a module file, or reports "line:column: what is wrong" in `message`. Only text without
+/// an encoding is an error here; the verifier checks the rest.
 bool assemble(std::string_view text, std::vector<uint8_t> &bytes,
               std::string &message);
 
-/// Any module that decodes has a text, also one that does not verify.
-/// assemble(disassemble(m)) has the same text again.
+/// Any module that decodes can be disassembled, also one that does not verify.
+/// assemble(disassemble(m)) disassembles to the same text.
 std::string disassemble(const Module &module);
 
-/// One instruction of a function, as in the text.
+/// Disassembles one instruction of a function.
 std::string disassemble(const Module &module, uint32_t function,
                         uint32_t instruction);
 

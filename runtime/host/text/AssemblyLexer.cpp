@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lexer of the bytecode assembler.
 
 #include "host/text/AssemblyLexer.h"
 
@@ -79,7 +81,7 @@ AssemblyToken AssemblyLexer::next() {
     token.type = Type::Word;
   } else if (isDigit(c) || c == '#' || (c == '-' && isDigit(peek(1)))) {
     ++at;
-    // A sign inside a number stands only after its exponent's e.
+    // A sign inside a number occurs only after the e of its exponent.
     while (isWord(peek()) ||
            ((peek() == '-' || peek() == '+') && text[at - 1] == 'e' &&
             c != '#'))

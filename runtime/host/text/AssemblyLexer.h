@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens of the assembler's text.
+// Lexer of the assembler.
 
 #ifndef MXRT_HOST_ASSEMBLYLEXER_H
 #define MXRT_HOST_ASSEMBLYLEXER_H

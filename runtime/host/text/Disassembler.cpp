@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Disassembler: module to assembly text.
 
 #include "host/text/Assembler.h"
 
@@ -43,7 +45,7 @@ static std::string nameText(std::string_view name) {
   return isIdentifier(name) ? std::string(name) : quoted(name);
 }
 
-/// Shortest decimal that reads back the same; bits for what has no decimal.
+/// Shortest decimal that parses to the same value; bits for values without a decimal.
 template <typename T, typename Bits>
 static std::string floatText(T number, char ending) {
   char text[64];

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Serialisation of module files.
 
 #include "host/text/ModuleBuilder.h"
 

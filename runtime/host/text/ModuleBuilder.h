@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes module files: used by the assembler and by the compiler. A tool, not
-// part of the VM: it uses std containers and lets std::bad_alloc pass.
+// Writer of module files: used by the assembler and by the compiler. A tool, not part of the VM: it
+// uses std containers and lets std::bad_alloc propagate.
 //
-// Nothing is checked here. What is wrong is refused when the file is loaded.
+// Nothing is checked here. An invalid module is refused when the file is loaded.
 
 #ifndef MXRT_HOST_MODULEBUILDER_H
 #define MXRT_HOST_MODULEBUILDER_H
@@ -30,15 +30,15 @@ struct FunctionBuilder {
 
   uint16_t addParam(Kind kind, bool isMut = false);
   uint16_t addRegister(Kind kind);
-  /// Index of an equal list, made if there is none.
+  /// Index of an equal list, added if there is none.
   uint16_t list(std::vector<uint16_t> entries);
   /// Returns the instruction's offset.
   uint32_t emit(Opcode op, uint16_t a = 0, uint16_t b = 0, uint16_t c = 0);
-  /// For a number of 32 bits in the operands b and c.
+  /// For a 32-bit number in the operands b and c.
   uint32_t emitWide(Opcode op, uint16_t a, int32_t wide);
-  /// Makes the jump at `from` end at `to`. false: too far for its 16 bits.
+  /// Sets the target of the jump at `from` to `to`. false: too far for its 16 bits.
   bool patchJump(uint32_t from, uint32_t to);
-  /// The next instruction belongs to this place.
+  /// Sets the source location of the next instruction.
   void place(uint32_t line, uint32_t column, bool statement);
 };
 
@@ -66,13 +66,14 @@ public:
   std::deque<FunctionBuilder> functions; // references stay valid
   uint32_t entry = noEntry;
 
-  // Rows of the constant table, made once for equal constants (f32 and f64
-  // are compared by bits).
+  // Rows of the constant table, deduplicated (f32 and f64 are compared by bits).
   uint32_t constant(int64_t number);
   uint32_t constantF32(float number);
   uint32_t constantF64(double number);
   uint32_t constant(std::string_view text);
 
+  size_t constantCount() const { return constants.size(); }
+  size_t stringCount() const { return strings.size(); }
   /// The file, with header and checksum.
   std::vector<uint8_t> finish();
 
@@ -86,8 +87,8 @@ private:
   std::map<std::pair<Kind, uint64_t>, uint32_t> constantRows;
 };
 
-/// Sets size and checksum of the header after its bytes were changed. Does
-/// nothing to files too short for a header.
+/// Updates size and checksum of the header after its bytes were changed. Does nothing to files too
+/// short for a header.
 void sealModule(std::vector<uint8_t> &bytes);
 
 } // namespace mxrt::host

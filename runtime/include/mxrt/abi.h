@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions of abi.def with their addresses, for a JIT that links compiled
-// code to this runtime without searching the process's symbols.
+// Table of the functions of abi.def with their addresses, for a JIT that links compiled code to
+// this runtime without symbol lookup in the process.
 
 #ifndef MXRT_ABI_H
 #define MXRT_ABI_H
@@ -37,7 +37,7 @@ typedef struct mxrt_abi_function {
 
 /// All rows, in the order of abi.def. Static, constant.
 MXRT_EXPORT const mxrt_abi_function *mxrt_abi_functions(size_t *count);
-/// The row of a name, or NULL.
+/// The row of a function name, or NULL.
 MXRT_EXPORT const mxrt_abi_function *mxrt_abi_find(const char *name);
 
 #ifdef __cplusplus

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Layout of DLPack's structs (version 1.0), under names of our own so that
-// this header and dlpack.h can be included together. Pointers to them are
-// exchanged as void* with other systems.
+// Layout of DLPack's structs (version 1.0), under distinct names so that this header and
+// dlpack.h can be included together. Pointers to them are exchanged as void* with other systems.
 
 #ifndef MXRT_DLPACK_H
 #define MXRT_DLPACK_H

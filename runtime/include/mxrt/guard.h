@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of kernels under guard (`--check=memory`): whatever a kernel changes
-// besides its outputs is found, and what it must not read is poison.
+// Guarded kernel calls (`--check=memory`), with redzones and poisoned memory: writes
+// outside of the outputs are detected, and memory that must not be read is poisoned.
 
 #ifndef MXRT_GUARD_H
 #define MXRT_GUARD_H
@@ -12,32 +12,38 @@
 extern "C" {
 #endif
 
-/// Bytes before and behind a guarded arena that belong to it and nobody uses.
+/// Redzone: unused bytes before and behind a guarded arena, which belong to it.
 #define MXRT_GUARD_BYTES 64
-/// Every byte of what holds nothing: a NaN as a float.
+/// Every byte of undefined memory: a NaN as a float.
 #define MXRT_POISON_BYTE 0xFF
 
-/// What a guarded call does with an operand.
+/// How a guarded call uses an operand.
 enum {
   MXRT_GUARD_READS = 1,
   MXRT_GUARD_WRITES = 2,
-  MXRT_GUARD_ENDS = 4, // nobody reads it afterwards: it becomes poison
-  MXRT_GUARD_OVER = 8, // written over an input: not poison before
+  MXRT_GUARD_ENDS = 4, // not read afterwards: it becomes poison
+  MXRT_GUARD_OVER = 8, // overwrites an input: not poisoned before
+  /// Its elements are floats of flags / MXRT_GUARD_ELEMENT bytes: an output that still holds
+  /// poison after the call was not written.
+  MXRT_GUARD_FLOATS = 16,
+  MXRT_GUARD_ELEMENT = 256,
 };
 
 /// One operand, as the compiler lists it.
 typedef struct mxrt_guard_operand {
-  int64_t bytes; // at most; its memory is at least so long
+  int64_t bytes; // of all its elements
   int64_t flags;
 } mxrt_guard_operand;
 
-/// Fills an arena, and the guards around it, with poison.
+/// Fills an arena and its redzones with poison.
 MXRT_EXPORT void mxrt_guard_begin(void *arena, int64_t bytes);
 
-/// Calls `kernel` and compares: in the arena and its guards, only the outputs
-/// may have changed. R0001 names `name` and the first byte that did. Outputs in
-/// the arena hold poison before the call. `operands` are those of `buffers`, and
-/// then one of negative bytes. Needs as much memory again as the arena has.
+/// Calls `kernel` and compares: in the arena and its redzones, only the outputs may have
+/// changed. R0001 names `name` and the first byte that did. Outputs hold poison before the
+/// call; R0001 names the first float of an output that still does afterwards, unless an input
+/// holds poison too: parts of it may be filled by later calls. `operands` are those of
+/// `buffers`, terminated by one with negative bytes. Needs as much additional memory as the
+/// arena.
 MXRT_EXPORT mxrt_status mxrt_guard_call(const mxrt_context *context,
                                         mxrt_compiled_kernel kernel,
                                         void *const *buffers,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels that the compiler makes: plain functions over addresses and sizes.
-// What the numbers of `sizes` mean follows from the kernel's key; see
-// runtime/eager/Kernels.h and docs/runtime.md.
+// Compiled kernels: plain functions over addresses and sizes. The meaning of `sizes` follows
+// from the kernel's key; see runtime/eager/Kernels.h and docs/runtime.md.
 
 #ifndef MXRT_KERNEL_H
 #define MXRT_KERNEL_H
@@ -13,11 +12,11 @@
 extern "C" {
 #endif
 
-/// Code compiled by mxc. `buffers`: addresses of element 0 of the inputs, then
-/// the outputs, then the workspace if any. `sizes`: see the key. Both are valid
-/// until it returns. An empty operand may have any address.
+/// Code compiled by mxc. `buffers`: addresses of element 0 of the inputs, then the outputs,
+/// then the workspace if any. `sizes`: see the key. Both are valid until it returns. An empty
+/// operand may have any address.
 ///
-/// Thread rule: called from any thread, also several times at once.
+/// Thread safety: called from any thread, possibly several times at once.
 typedef mxrt_status (*mxrt_compiled_kernel)(const mxrt_context *context, void *const *buffers,
                                             const int64_t *sizes);
 

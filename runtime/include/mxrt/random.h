@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC 2011). Every
-// element is a function of the key and its own counter, so a seed gives the
-// same bits on every engine, device and number of threads. Part of mxrt_core.
+// Counter-based random number generation: Philox4x32-10 (Salmon et al., SC 2011). Every element
+// is a function of the key and its own counter, so a seed gives the same bits on every engine,
+// device and number of threads. Part of mxrt_core.
 //
-// Layout of the 128-bit counter: words 0 and 1 are the block number of the
-// stream (the position plus the element's block), words 2 and 3 separate
-// drawing (0) from deriving new streams.
+// Layout of the 128-bit counter: words 0 and 1 are the block number of the stream (the position
+// plus the element's block), words 2 and 3 separate sampling (0) from deriving new streams.
 //
-// Normal numbers use the inverse of the distribution function (Wichura's
-// AS 241) with a logarithm made of IEEE basic operations only. Nothing depends
-// on the machine's libm.
+// Normal samples use the inverse of the distribution function (Wichura's AS 241) with a
+// logarithm made of IEEE basic operations only. No result depends on the machine's libm.
 
 #ifndef MXRT_RANDOM_H
 #define MXRT_RANDOM_H
@@ -21,9 +19,8 @@
 extern "C" {
 #endif
 
-/// A stream of random numbers: a value of 16 bytes, copied freely. Every
-/// function that takes it by pointer advances it, so that nothing is drawn
-/// twice. Not locked: one thread at a time.
+/// A stream of random numbers: a value of 16 bytes, copied freely. Every function that takes it
+/// by pointer advances it, so that no number is used twice. Not locked: one thread at a time.
 typedef struct mxrt_rng {
   uint64_t key;
   uint64_t position; // in blocks of 128 bits
@@ -36,8 +33,8 @@ MXRT_EXPORT void mxrt_philox(const uint32_t counter[4], const uint32_t key[2],
 /// The stream of a seed, from its beginning.
 MXRT_EXPORT void mxrt_rng_seed(mxrt_rng *rng, uint64_t seed);
 
-/// `count` (0 to 2^48) new streams, independent of each other and of what is
-/// drawn from `rng` later. R0002 for a count out of range.
+/// Creates `count` (0 to 2^48) new streams, independent of each other and of later samples from
+/// `rng`. R0002 for a count out of range.
 MXRT_EXPORT mxrt_status mxrt_rng_split(const mxrt_context *context,
                                        mxrt_rng *rng, int64_t count,
                                        mxrt_rng *children);
@@ -46,9 +43,9 @@ MXRT_EXPORT mxrt_status mxrt_rng_split(const mxrt_context *context,
 MXRT_EXPORT void mxrt_rng_fork(mxrt_rng *rng, const char *name, int64_t length,
                                mxrt_rng *child);
 
-// Fillers. `out` has `count` elements, densely packed; count < 0 is R0002 and
-// 0 draws nothing. Large fills use parallel_for with the context's team. On
-// error `rng` is unchanged and `out` is undefined.
+// Random ops. `out` has `count` elements, densely packed; count < 0 is R0002, and 0 generates
+// nothing. Large fills use parallel_for with the context's team. On error `rng` is unchanged
+// and `out` is undefined.
 
 /// Uniform in [low, high): finite and low < high, else R0002. f32 has 24 random
 /// bits, f64 has 53.
@@ -60,8 +57,8 @@ MXRT_EXPORT mxrt_status mxrt_random_uniform_f64(const mxrt_context *context,
                                                 mxrt_rng *rng, double low,
                                                 double high, int64_t count,
                                                 double *out);
-/// Uniform integers in [low, high), low < high. 64 (for i32) or 128 (for i64)
-/// random bits an element, so the bias is below 2^-32 and 2^-64.
+/// Uniform integers in [low, high), low < high. 64 (for i32) or 128 (for i64) random bits per
+/// element, so the bias is below 2^-32 and 2^-64.
 MXRT_EXPORT mxrt_status mxrt_random_uniform_i32(const mxrt_context *context,
                                                 mxrt_rng *rng, int32_t low,
                                                 int32_t high, int64_t count,
@@ -70,8 +67,8 @@ MXRT_EXPORT mxrt_status mxrt_random_uniform_i64(const mxrt_context *context,
                                                 mxrt_rng *rng, int64_t low,
                                                 int64_t high, int64_t count,
                                                 int64_t *out);
-/// Normal with mean and standard deviation (finite, deviation >= 0). f32 draws
-/// reach 6.3 deviations, f64 draws 8.2.
+/// Normal with mean and standard deviation (finite, deviation >= 0). f32 samples reach 6.3
+/// deviations, f64 samples 8.2.
 MXRT_EXPORT mxrt_status mxrt_random_normal_f32(const mxrt_context *context,
                                                mxrt_rng *rng, float mean,
                                                float deviation, int64_t count,

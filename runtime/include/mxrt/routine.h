@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Work on whole tensors that is more than a loop over their elements: orders,
-// running sums, rows put in places, linear algebra. Compiled code and eager
-// code call the same functions, so both get the same bits; the bits do not
-// depend on the number of threads either.
+// Library routines on whole tensors that are more than an elementwise loop: sorting, prefix
+// scans, scatter, linear algebra. Compiled code and eager code call the same functions, so both
+// get the same bits; the bits do not depend on the number of threads either.
 //
-// All have one form. `type` is that of the elements, `sizes` are three numbers
-// whose meaning is said below, `inputs` the addresses of dense tensors in
-// row-major order, `out` that of the dense result, which overlaps no input.
-// `work` has as many bytes, aligned to MXRT_ALIGNMENT, as mxrt/workspace.h says
-// for the routine, and overlaps nothing; it may be NULL where that is 0. A call
-// allocates nothing but the text of an error. (Linear algebra: the library of
-// the system has memory of its own.)
+// All have one signature. `type` is the element type, `sizes` are three or four numbers whose
+// meaning is given below, `inputs` the addresses of dense tensors in row-major order, `out`
+// that of the dense result, which overlaps no input. `work` is the workspace: as many bytes as
+// mxrt/workspace.h gives for the routine, aligned to MXRT_ALIGNMENT, overlapping nothing; it
+// may be NULL where that is 0. A call allocates nothing but the text of an error. (Linear
+// algebra: the system's library allocates memory of its own.)
 
 #ifndef MXRT_ROUTINE_H
 #define MXRT_ROUTINE_H
@@ -31,48 +29,50 @@ extern "C" {
                                const void *const *inputs, void *out,           \
                                void *work)
 
-// Sizes are [before, n, after]: the work is done along n.
+// Sizes are [before, n, after]: the routine works along n.
 
-/// Places (i32) that sort, the smallest first; equal elements stay in order,
-/// -0 equals 0, NaN is the largest. `_down`: the largest first. Every type.
+/// Indices (i32) that sort in ascending order. The sort is stable, -0 equals 0, NaN is the
+/// largest. Every type.
 MXRT_ROUTINE(mxrt_argsort);
-MXRT_ROUTINE(mxrt_argsort_down);
-/// Running sums and products, one step after the other; floats of 16 bits are
-/// added up in f32, integers wrap. All but bool.
+/// Top-k: the indices of the largest elements in descending order; the first of equal elements.
+/// k is sizes[3], at most n.
+MXRT_ROUTINE(mxrt_argsort_top);
+/// Prefix sums (cumsum) and running multiplication (cumprod), sequentially; f32 accumulates in
+/// f64, 16-bit floats in f32, integers wrap. All types but bool.
 MXRT_ROUTINE(mxrt_cumsum);
 MXRT_ROUTINE(mxrt_cumprod);
 /// y[i] = a[i] * y[i - 1] + b[i], with 0 before the first. Inputs a, b. Floats.
 MXRT_ROUTINE(mxrt_recurrence);
 
-// Sizes are [rows, count, width]; inputs x [rows, width], index i64 [count], y
-// [count, width]. Row index[k] of x and row k of y become one, in the order of
-// k. Negative numbers count from the end; others outside of x are R0204.
+// Sizes are [rows, count, width]; inputs x [rows, width], index i64 [count], y [count, width].
+// Row k of y is combined into row index[k] of x, in the order of k. Negative indices count from
+// the end; indices out of range are R0204.
 
-/// Sums; floats of 16 bits are added up in f32. All but bool.
+/// Combines by sum; 16-bit floats accumulate in f32. All types but bool.
 MXRT_ROUTINE(mxrt_scatter_add);
-/// The last one. Every type.
+/// The last row wins. Every type.
 MXRT_ROUTINE(mxrt_scatter_set);
-/// The largest, NaN if one is. All but bool.
+/// Combines by maximum; NaN if either is NaN. All types but bool.
 MXRT_ROUTINE(mxrt_scatter_max);
 
-// Linear algebra, f32 and f64: sizes are [batch, m, n]. R0008 if the library
-// of the system that computes it is missing; it is opened at the first call.
+// Linear algebra, f32 and f64: sizes are [batch, m, n]. R0008 if the system's LAPACK library is
+// missing; it is opened at the first call.
 
-/// The lower factor of [n, n], of which only the lower half is read. R0306 if
-/// it is not positive definite.
+/// Cholesky factorisation: the lower factor of [n, n], of which only the lower triangle is
+/// read. R0306 if the matrix is not positive definite.
 MXRT_ROUTINE(mxrt_cholesky);
-/// a [m, m] and b [m, n] to x with a @ x == b. R0306 if a is singular.
+/// Solves a @ x == b for x, with a [m, m] and b [m, n]. R0306 if a is singular.
 MXRT_ROUTINE(mxrt_solve);
-/// The same for a triangular a, of which only one half is read.
+/// The same for a triangular a, of which only one triangle is read.
 MXRT_ROUTINE(mxrt_solve_lower);
 MXRT_ROUTINE(mxrt_solve_upper);
-/// [m, n], n <= m, to q [m, n] and then r [n, n], each batch.
+/// QR factorisation of [m, n], n <= m: q [m, n] and then r [n, n], per batch.
 MXRT_ROUTINE(mxrt_qr);
-/// [m, n], n <= m, to u [m, n], s [n] from large to small, and v [n, n], each
-/// batch; x == (u * s) @ v. R0306 if an element is not finite.
+/// SVD of [m, n], n <= m: u [m, n], s [n] in descending order, and v [n, n], per batch;
+/// x == (u * s) @ v. R0306 if an element is not finite.
 MXRT_ROUTINE(mxrt_svd);
-/// [n, n], of which only the lower half is read, to values [n] from small to
-/// large and vectors [n, n] in columns, each batch. R0306 if not finite.
+/// Symmetric eigendecomposition of [n, n], of which only the lower triangle is read: values [n]
+/// in ascending order and vectors [n, n] in columns, per batch. R0306 if not finite.
 MXRT_ROUTINE(mxrt_eigh);
 
 #undef MXRT_ROUTINE

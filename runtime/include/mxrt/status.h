@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Status values: how every error crosses the C ABI.
+// Status values: the error reporting of the C ABI.
 //
-// A status is one pointer. NULL is success and costs nothing. Anything else is
-// an error with a code, a message, the place that issued the failing work and
-// the place that noticed it. The receiver of an error owns one reference and
-// gives it back with mxrt_status_release, or passes it on.
+// A status is one pointer. NULL is success and costs nothing. Anything else is an error with a
+// code, a message, the source location that issued the failing work and the one that noticed
+// it. The receiver of an error owns one reference and returns it with mxrt_status_release, or
+// passes it on.
 //
-// Errors need no memory: if the allocator cannot serve, an error comes from
-// the reserve of its owner or is one of a set of constant objects. Thus no
-// function here can fail, at worst the message is shortened.
+// Errors need no memory: if the allocator fails, an error comes from the reserve of its owner
+// or is one of a set of constant objects. Thus no function here can fail; at worst the message
+// is shortened.
 //
-// Thread rule: a status may be retained and released from any thread. The
-// functions that change one (marked "consumes") take the caller's reference
-// and return the changed status; a shared one is copied first, so readers on
-// other threads never see a change.
+// Thread safety: a status may be retained and released from any thread. The functions that
+// change one (marked "consumes") take the caller's reference and return the changed status; a
+// shared one is copied first (copy on write), so readers on other threads never see a change.
 
 #ifndef MXRT_STATUS_H
 #define MXRT_STATUS_H
@@ -34,10 +33,10 @@ typedef enum mxrt_code MXRT_ENUM_INT32 {
 
 typedef struct mxrt_status_object *mxrt_status;
 
-/// Makes an error. `allocator` may be NULL (then the system's). Message in
-/// printf form: lower case, no full stop; lines after the first are notes.
-/// The error keeps `allocator` itself, which must outlive it. `code` MXRT_OK
-/// is a mistake of the caller and becomes MXRT_INTERNAL.
+/// Makes an error. `allocator` may be NULL (then the system allocator). The message is a printf
+/// format: lower case, no full stop; lines after the first are notes. The error keeps
+/// `allocator` itself, which must outlive it. `code` MXRT_OK is a usage error and becomes
+/// MXRT_INTERNAL.
 MXRT_EXPORT mxrt_status mxrt_status_make(const mxrt_allocator *allocator,
                                          mxrt_code code, mxrt_place place,
                                          const char *format, ...)
@@ -46,27 +45,27 @@ MXRT_EXPORT mxrt_status mxrt_status_make(const mxrt_allocator *allocator,
 #endif
     ;
 
-/// As mxrt_status_make with ready text, for compiled code. No formatting.
+/// As mxrt_status_make with literal text, for compiled code. No formatting.
 MXRT_EXPORT mxrt_status mxrt_status_text(const mxrt_allocator *allocator,
                                          mxrt_code code,
                                          const mxrt_place *place,
                                          const char *message);
 
-/// The constant object of `code`: never allocates, needs no release (though
-/// releasing is harmless), has no places. The last resort.
+/// The constant object of `code`: never allocates, needs no release (though releasing is
+/// harmless), has no source locations. The last resort.
 MXRT_EXPORT mxrt_status mxrt_status_constant(mxrt_code code);
 
-/// One more reference. NULL in, NULL out.
+/// Adds a reference. NULL in, NULL out.
 MXRT_EXPORT mxrt_status mxrt_status_retain(mxrt_status status);
-/// Gives a reference back. NULL is fine.
+/// Releases a reference. NULL is allowed.
 MXRT_EXPORT void mxrt_status_release(mxrt_status status);
 
-/// Consumes `status`; sets where the error was issued if it has no such place
-/// yet (the innermost place wins). NULL in, NULL out.
+/// Consumes `status`; sets the location that issued the error if none is set yet (the innermost
+/// location wins). NULL in, NULL out.
 MXRT_EXPORT mxrt_status mxrt_status_issued(mxrt_status status,
                                            mxrt_place place);
-/// Consumes `status`; sets where the error was noticed, replacing an earlier
-/// such place. NULL in, NULL out.
+/// Consumes `status`; sets the location that noticed the error, replacing an earlier one. NULL
+/// in, NULL out.
 MXRT_EXPORT mxrt_status mxrt_status_noticed(mxrt_status status,
                                             mxrt_place place);
 /// Consumes `status`; adds a line of text after the message. It is shown as a
@@ -75,17 +74,16 @@ MXRT_EXPORT mxrt_status mxrt_status_note(mxrt_status status, const char *note);
 
 /// MXRT_OK for NULL.
 MXRT_EXPORT mxrt_code mxrt_status_code(mxrt_status status);
-/// "" for NULL. Valid until the reference is released or consumed. Likewise
-/// the files of the two places below.
+/// "" for NULL. Valid until the reference is released or consumed, as are the files of the two
+/// locations below.
 MXRT_EXPORT const char *mxrt_status_message(mxrt_status status);
 /// Where the failing work was issued; all zero if unknown.
 MXRT_EXPORT mxrt_place mxrt_status_place(mxrt_status status);
 /// Where the error was noticed; all zero if not (yet) noticed elsewhere.
 MXRT_EXPORT mxrt_place mxrt_status_noticed_place(mxrt_status status);
 
-/// Writes "error[R0101]: message\n --> file:line:col\n ..." into `buffer`
-/// (always terminated if capacity > 0) and returns the length it needs
-/// without the terminator, like snprintf.
+/// Writes "error[R0101]: message\n --> file:line:col\n ..." into `buffer` (always terminated if
+/// capacity > 0) and returns the required length without the terminator, like snprintf.
 MXRT_EXPORT size_t mxrt_status_format(mxrt_status status, char *buffer,
                                       size_t capacity);
 

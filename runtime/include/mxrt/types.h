@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plain C types shared by every mxrt header: element types, source places,
-// devices and the allocator through which all runtime memory comes.
+// Plain C types shared by every mxrt header: element types, source locations, devices and the
+// allocator that provides all runtime memory.
 
 #ifndef MXRT_TYPES_H
 #define MXRT_TYPES_H
@@ -15,8 +15,8 @@
 #define MXRT_EXPORT __attribute__((visibility("default")))
 #endif
 
-/// Enumerations are 32 bits wide and may hold any value, also one that a newer
-/// or a wrong caller made up: the runtime checks and refuses it.
+/// Enumerations are 32 bits wide and may hold any value, including one from a newer or an
+/// incorrect caller: the runtime checks and refuses it.
 #ifdef __cplusplus
 #define MXRT_ENUM_INT32 : int32_t
 #else
@@ -27,14 +27,14 @@
 extern "C" {
 #endif
 
-/// Version of the binary interface. Compiled code records the value it was
-/// built with and hands it to mxrt_abi_check before anything else.
+/// Version of the binary interface. Compiled code records the value it was built with and
+/// passes it to mxrt_abi_check before anything else.
 /// Major: a signature or a layout changed. Minor: functions were added.
 #define MXRT_ABI_MAJOR 2
-#define MXRT_ABI_MINOR 1
+#define MXRT_ABI_MINOR 2
 #define MXRT_ABI_VERSION ((uint32_t)((MXRT_ABI_MAJOR << 16) | MXRT_ABI_MINOR))
 
-/// No tensor has more dimensions. Larger ranks are error R0202.
+/// Maximum rank of a tensor. Larger ranks are error R0202.
 #define MXRT_MAX_RANK 16
 
 /// Every buffer and every arena slice starts at a multiple of this.
@@ -60,9 +60,9 @@ MXRT_EXPORT int64_t mxrt_dtype_size(mxrt_dtype type);
 /// The name as the language spells it ("f32"); "?" for an unknown value. Static.
 MXRT_EXPORT const char *mxrt_dtype_name(mxrt_dtype type);
 
-/// A place in source text. file may be NULL (unknown); line and column count
-/// from 1, 0 means unknown. Functions that take a place copy what they keep:
-/// file need only live for the call.
+/// A source location. file may be NULL (unknown); line and column count from 1, 0 means
+/// unknown. Functions that take a location copy what they keep: file need only live for the
+/// call.
 typedef struct mxrt_place {
   const char *file;
   int32_t line;
@@ -81,27 +81,24 @@ typedef struct mxrt_device {
   int32_t index;
 } mxrt_device;
 
-/// Source of every byte the runtime allocates: objects, queues, messages and
-/// tensors alike. A host may give its own in mxrt_options; tests give one that
-/// fails on the Nth call.
+/// Source of every byte the runtime allocates: objects, queues, messages and tensors alike. A
+/// host may supply its own in mxrt_options; tests supply one that fails on the Nth call.
 ///
-/// Thread rule: both functions are called from any thread, also at the same
-/// time. allocate returns NULL when it cannot serve (never throws, never
-/// aborts); align is a power of two. release gets the size and alignment of
-/// the matching allocate and is never called with NULL.
+/// Thread safety: both functions are called from any thread, possibly at the same time.
+/// allocate returns NULL on failure (never throws, never aborts); align is a power of two.
+/// release gets the size and alignment of the matching allocate and is never called with NULL.
 typedef struct mxrt_allocator {
   void *user;
   void *(*allocate)(void *user, size_t bytes, size_t align);
   void (*release)(void *user, void *memory, size_t bytes, size_t align);
-  /// Room for errors when allocate has none left; the runtime sets it, a host
-  /// leaves it NULL.
+  /// Reserve for errors when allocate fails; the runtime sets it, a host leaves it NULL.
   struct mxrt_status_reserve *reserve;
 } mxrt_allocator;
 
-/// malloc and, for large blocks, mapped pages. Stateless and immortal.
+/// malloc and, for large blocks, mapped pages. Stateless; lives as long as the process.
 MXRT_EXPORT const mxrt_allocator *mxrt_system_allocator(void);
 
-/// Owner of all state; see runtime.h. Two can live in one process.
+/// Owner of all state; see runtime.h. Several can exist in one process.
 typedef struct mxrt_runtime mxrt_runtime;
 
 #ifdef __cplusplus

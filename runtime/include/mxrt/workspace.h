@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The memory that a routine of mxrt/routine.h needs for the time of a call. One
-// function for each routine says how much: the compiler plans with it, eager
-// code allocates with it, and the routine finds its parts with it.
+// Workspace sizes: the scratch memory that a routine of mxrt/routine.h needs during a call. One
+// function per routine returns the size: the compiler plans with it, eager code allocates with
+// it, and the routine locates its parts with it.
 //
-// A workspace is cut into pieces, one for each chunk of the work that may run
-// at the same time, and a piece into parts. How many pieces there are follows
-// from the sizes, never from the number of threads; no more than 16, so that
-// many rows do not need many times the memory. Larger sizes never need less, so
-// what is enough for the bounds of open sizes is enough for all below.
+// A workspace is split into pieces, one for each chunk of work that may run at the same time,
+// and a piece into parts. The number of pieces depends on the sizes, never on the number of
+// threads; it is at most 16, so that many rows do not multiply the memory. Larger sizes never
+// need less, so the workspace for the upper bounds of open sizes suffices for all below.
 
 #ifndef MXRT_WORKSPACE_H
 #define MXRT_WORKSPACE_H
@@ -19,17 +18,16 @@
 extern "C" {
 #endif
 
-/// Bytes of each part of a piece. Parts begin at multiples of 64,
-/// MXRT_ALIGNMENT.
+/// Bytes of each part of a piece. Parts begin at multiples of 64 (MXRT_ALIGNMENT).
 typedef struct mxrt_workspace {
   int64_t pieces;
   int64_t parts[3];
 } mxrt_workspace;
 
-/// Pieces of a workspace, at most: threads beyond that do not help one routine.
+/// Maximum number of pieces: more threads do not speed up one routine.
 #define MXRT_WORKSPACE_PIECES 16
 
-/// Numbers past 63 bits stay at the largest one.
+/// Saturating arithmetic: results past 63 bits become INT64_MAX.
 static inline int64_t mxrt_workspace_times(int64_t x, int64_t y) {
   int64_t out;
   return __builtin_mul_overflow(x, y, &out) ? INT64_MAX : out;
@@ -39,13 +37,13 @@ static inline int64_t mxrt_workspace_plus(int64_t x, int64_t y) {
   return __builtin_add_overflow(x, y, &out) ? INT64_MAX : out;
 }
 
-/// So many units that a chunk is worth a thread, at `work` elements a unit.
+/// Grain: the number of units that makes a chunk worth a thread, at `work` elements a unit.
 static inline int64_t mxrt_workspace_grain(int64_t work) {
   const int64_t chunk = 1 << 15;
   return work >= chunk ? 1 : chunk / (work > 0 ? work : 1);
 }
 
-/// A workspace without parts for `count` units of `work` elements each.
+/// A workspace without parts, for `count` units of `work` elements each.
 static inline mxrt_workspace mxrt_workspace_for(int64_t count, int64_t work) {
   mxrt_workspace out = {0, {0, 0, 0}};
   int64_t grain = mxrt_workspace_grain(work);
@@ -54,7 +52,7 @@ static inline mxrt_workspace mxrt_workspace_for(int64_t count, int64_t work) {
   return out;
 }
 
-/// Where part `index` of a piece begins.
+/// Byte offset of part `index` in a piece.
 static inline int64_t mxrt_workspace_offset(const mxrt_workspace *workspace,
                                             int index) {
   int64_t out = 0;
@@ -63,21 +61,21 @@ static inline int64_t mxrt_workspace_offset(const mxrt_workspace *workspace,
         out, mxrt_workspace_plus(workspace->parts[i], 63) / 64 * 64);
   return out;
 }
-/// Of one piece.
+/// Bytes of one piece.
 static inline int64_t
 mxrt_workspace_piece_bytes(const mxrt_workspace *workspace) {
   return mxrt_workspace_offset(workspace, 3);
 }
-/// Of all; INT64_MAX if it is too much to count.
+/// Bytes of all pieces; INT64_MAX on overflow.
 static inline int64_t mxrt_workspace_bytes(const mxrt_workspace *workspace) {
   return mxrt_workspace_times(workspace->pieces,
                               mxrt_workspace_piece_bytes(workspace));
 }
 
-// In what follows `element` is the bytes of an element of the inputs, `sizes`
-// are those of the routine's call.
+// Below, `element` is the size in bytes of an element of the inputs, and `sizes` are those of
+// the routine's call.
 
-/// Routines that cut their work themselves, and need nothing.
+/// For routines that split their work themselves and need no workspace.
 static inline mxrt_workspace mxrt_no_workspace(int64_t element,
                                                const int64_t *sizes) {
   (void)element;
@@ -85,11 +83,11 @@ static inline mxrt_workspace mxrt_no_workspace(int64_t element,
   return mxrt_workspace_for(0, 0);
 }
 
-/// Rows with fewer elements are sorted by insertion, with 4,096 and more by
-/// digits of 11 bits, if an element has as many as 32.
+/// Rows with fewer elements use insertion sort; rows with 4,096 and more use radix sort with
+/// digits of 11 bits, if an element has at least 32 bits.
 #define MXRT_SORT_FEW 48
 #define MXRT_SORT_MANY 4096
-/// Items (key and place), as many again, and how often each digit occurs.
+/// Items (key and index), a second buffer of the same size, and the digit histograms.
 static inline mxrt_workspace mxrt_argsort_workspace(int64_t element,
                                                     const int64_t *sizes) {
   int64_t n = sizes[1], item = element == 8 ? 16 : 8;
@@ -106,7 +104,24 @@ static inline mxrt_workspace mxrt_argsort_workspace(int64_t element,
   return out;
 }
 
-/// Sums of 16 bit floats, in f32. They lie as the result does, so that chunks
+/// Top-k of long rows does not sort them: it keeps at most mxrt_argsort_candidates() candidates
+/// at a time.
+static inline int64_t mxrt_argsort_candidates(const int64_t *sizes) {
+  int64_t most = mxrt_workspace_times(sizes[3], 8);
+  most = most < 512 ? 512 : most;
+  return sizes[1] < most ? sizes[1] : most;
+}
+static inline mxrt_workspace mxrt_argsort_top_workspace(int64_t element,
+                                                        const int64_t *sizes) {
+  int64_t sorted[3] = {sizes[0], mxrt_argsort_candidates(sizes), sizes[2]};
+  mxrt_workspace out = mxrt_argsort_workspace(element, sorted);
+  out.pieces =
+      mxrt_workspace_for(mxrt_workspace_times(sizes[0], sizes[2]), sizes[1])
+          .pieces;
+  return out;
+}
+
+/// Sums of 16-bit floats, accumulated in f32. They have the layout of the result, so chunks
 /// need no pieces.
 static inline mxrt_workspace mxrt_scatter_workspace(int64_t element,
                                                     const int64_t *sizes) {
@@ -117,14 +132,13 @@ static inline mxrt_workspace mxrt_scatter_workspace(int64_t element,
   return out;
 }
 
-// Linear algebra: what LAPACK's documentation asks for at least, and what
-// blocks of MXRT_LAPACK_BLOCK columns take where that is more. The library is
-// not asked: a plan is made without it, and is the same for every library. One
-// that knows larger blocks works in these.
+// Linear algebra: the minimum of LAPACK's documentation, or the size for blocks of
+// MXRT_LAPACK_BLOCK columns where that is larger. The library is not queried: a plan is made
+// without it, and is the same for every library. A library that prefers larger blocks uses
+// these.
 #define MXRT_LAPACK_BLOCK 32
 
-/// For matrices [m, n] of a batch; without parts where work is done in the
-/// result.
+/// For a batch of [m, n] matrices; without parts for routines that work in the result.
 static inline mxrt_workspace mxrt_matrix_workspace(int64_t element,
                                                    const int64_t *sizes) {
   (void)element;
@@ -133,7 +147,7 @@ static inline mxrt_workspace mxrt_matrix_workspace(int64_t element,
   return mxrt_workspace_for(work > 0 ? sizes[0] : 0, work);
 }
 
-/// The factors, the right sides by columns, the pivots (i32).
+/// The factors, the right-hand sides (column-major), the pivots (i32).
 static inline mxrt_workspace mxrt_solve_workspace(int64_t element,
                                                   const int64_t *sizes) {
   int64_t m = sizes[1], n = sizes[2];
@@ -144,8 +158,8 @@ static inline mxrt_workspace mxrt_solve_workspace(int64_t element,
   return out;
 }
 
-/// The matrix by columns, the factors of its reflections, room for geqrf and
-/// orgqr: a block of n numbers for each column of it.
+/// The matrix (column-major), the scalar factors of its Householder reflections, and the work
+/// array of geqrf and orgqr: n numbers for each column of a block.
 static inline mxrt_workspace mxrt_qr_workspace(int64_t element,
                                                const int64_t *sizes) {
   int64_t m = sizes[1], n = sizes[2];
@@ -156,9 +170,9 @@ static inline mxrt_workspace mxrt_qr_workspace(int64_t element,
   return out;
 }
 
-/// A copy, room for gesdd, and its 8 n whole numbers. The room is 4 n^2 + 7 n
-/// at least; reducing to two diagonals takes a block of m + n; and multiplying
-/// by more than a block of reflections 65 * 64 numbers besides.
+/// A copy, the work array of gesdd, and its 8 n integers. The work array has at least
+/// 4 n^2 + 7 n numbers; bidiagonalisation takes a block of m + n; applying more than one block
+/// of reflections takes another 65 * 64 numbers.
 static inline mxrt_workspace mxrt_svd_workspace(int64_t element,
                                                 const int64_t *sizes) {
   int64_t m = sizes[1], n = sizes[2];
@@ -175,8 +189,8 @@ static inline mxrt_workspace mxrt_svd_workspace(int64_t element,
   return out;
 }
 
-/// A copy, room for syevd (1 + 6 n + 2 n^2, or a block of n and 2 n), and its
-/// 3 + 5 n whole numbers.
+/// A copy, the work array of syevd (1 + 6 n + 2 n^2, or a block of n and 2 n), and its 3 + 5 n
+/// integers.
 static inline mxrt_workspace mxrt_eigh_workspace(int64_t element,
                                                  const int64_t *sizes) {
   int64_t n = sizes[2], square = mxrt_workspace_times(n, n);

@@ -17,13 +17,16 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+import patience  # noqa: E402
+
 MXC, ROOT, CACHE, *FOLDERS = sys.argv[1:]
 LINE = re.compile(r"bytes of (\S+?)((?: \S+=\d+)*): planned (\d+), leased (\d+), besides (\d+), bound (\d+), (\d+) call")
 
 
 def mxc(*args, path):
-    return subprocess.run([MXC, *args], cwd=os.path.dirname(path) or ".", stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, errors="replace", timeout=200)
+    return patience.run([MXC, *args], 200, cwd=os.path.dirname(path) or ".", stdin=subprocess.DEVNULL,
+                        capture_output=True, text=True, errors="replace")
 
 
 def planned(path, graph, sizes):

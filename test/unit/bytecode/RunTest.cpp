@@ -462,7 +462,7 @@ TEST_F(RunTest, TooManyRegisters) {
     return mlir::success();
   });
   EXPECT_FALSE(emitBytecode(*module, {}));
-  EXPECT_NE(message.find("more than 32767 registers"), std::string::npos) << message;
+  EXPECT_NE(message.find("more than 32767 values at once"), std::string::npos) << message;
 }
 
 } // namespace

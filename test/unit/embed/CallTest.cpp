@@ -203,6 +203,91 @@ TEST_F(Calls, WritableMemoryIsChangedInPlace) {
   EXPECT_EQ(w[2], 13);
 }
 
+TEST_F(Calls, WritableMemoryIsChangedWhateverItsAlignmentAndTheCallee) {
+  mx::Module more = session
+                        ->loadSource(R"(
+graph fn step(mut w: f32[N], x: f32[N]) { w = w + x }
+fn eager(mut w: f32[N], x: f32[N]) -> f32[N] {
+  let old = w * 2.0
+  w = w + x
+  old
+}
+fn part(mut w: f32[N], x: f32[N]) { w[1] = x[0] }
+fn both(mut w: f32[N], x: f32[N]) { step(mut w, x) }
+fn swap(mut a: f32[N], mut b: f32[N]) {
+  let c = a
+  a = b
+  b = c
+}
+fn reverse(mut w: f32[N]) { w = flip(w, 0) }
+)",
+                                     "changes.mx")
+                        .value();
+  alignas(64) float room[80];
+  float x[3] = {10, 20, 30};
+  for (size_t offset = 0; offset < 20; ++offset) {
+    float *w = room + offset;
+    std::fill(room, room + 80, -1.f);
+    for (int i = 0; i < 3; ++i)
+      w[i] = float(i + 1);
+    Value changed = Value::borrowMut(w, {3}), given = Value::borrow(x, {3});
+    auto now = [&] { return floats({w[0], w[1], w[2]}); };
+    // Each call finds the memory as the one before left it.
+    (void)more.function("step").value()(mx::mut(changed), given).value();
+    EXPECT_EQ(now(), floats({11, 22, 33})) << offset;
+    Value old = more.function("eager").value()(mx::mut(changed), given).value();
+    EXPECT_EQ(now(), floats({21, 42, 63})) << offset;
+    EXPECT_EQ(elements(old), floats({22, 44, 66})) << offset;
+    (void)more.function("part").value()(mx::mut(changed), given).value();
+    EXPECT_EQ(now(), floats({21, 10, 63})) << offset;
+    (void)more.function("both").value()(mx::mut(changed), given).value();
+    EXPECT_EQ(now(), floats({31, 30, 93})) << offset;
+    (void)more.function("reverse").value()(mx::mut(changed)).value();
+    EXPECT_EQ(now(), floats({93, 30, 31})) << offset;
+    EXPECT_EQ(elements(changed), now()) << offset;
+    float *v = w + 5;
+    v[0] = v[1] = v[2] = 7;
+    Value other = Value::borrowMut(v, {3});
+    (void)more.function("swap").value()(mx::mut(changed), mx::mut(other)).value();
+    EXPECT_EQ(now(), floats({7, 7, 7})) << offset;
+    EXPECT_EQ(floats({v[0], v[1], v[2]}), floats({93, 30, 31})) << offset;
+    for (size_t i = 0; i < 80; ++i)
+      if (i < offset || (i >= offset + 3 && i < offset + 5) || i >= offset + 8) {
+        EXPECT_EQ(room[i], -1.f) << i << " beside " << offset;
+      }
+  }
+}
+
+TEST_F(Calls, WritableStridedMemoryIsChanged) {
+  mx::Module more = session
+                        ->loadSource("fn twice(mut w: f32[N, M]) { w = w * 2.0 }\n"
+                                     "graph fn more(mut w: f32[N, M]) { w = w + 1.0 }\n",
+                                     "strided.mx")
+                        .value();
+  std::vector<float> wide = {1, 9, 2, 9, 3, 9, 4, 9};
+  int64_t shape[] = {2, 2}, strides[] = {4, 2};
+  mxc_value *raw = nullptr;
+  ASSERT_EQ(mxc_tensor_borrow(MXC_F32, 2, shape, strides, wide.data(), MXC_WRITABLE, nullptr,
+                              nullptr, &raw),
+            nullptr);
+  Value given = Value::adopt(raw);
+  (void)more.function("twice").value()(mx::mut(given)).value();
+  EXPECT_EQ(wide, floats({2, 9, 4, 9, 6, 9, 8, 9}));
+  (void)more.function("more").value()(mx::mut(given)).value();
+  EXPECT_EQ(wide, floats({3, 9, 5, 9, 7, 9, 9, 9}));
+}
+
+TEST_F(Calls, SharedWritableMemoryIsNotChanged) {
+  mx::Module more =
+      session->loadSource("fn twice(mut w: f32[N]) { w = w * 2.0 }\n", "shared.mx").value();
+  alignas(64) float w[4] = {1, 2, 3, 4};
+  Value one = Value::borrowMut(w, {4}), two = one;
+  (void)more.function("twice").value()(mx::mut(one)).value();
+  EXPECT_EQ(elements(one), floats({2, 4, 6, 8}));
+  EXPECT_EQ(elements(two), floats({1, 2, 3, 4}));
+  EXPECT_EQ(w[0], 1);
+}
+
 TEST_F(Calls, GraphsOnTwoDevices) {
   mx::Module more = session
                         ->loadSource(R"(

@@ -84,8 +84,16 @@ TEST(EagerKey, Refused) {
             "kernel key `add f32:1c,f32:8c -> f32:1c`: `f32:8c` has a rank above 7");
   EXPECT_EQ(errorOf("neg f32:5c -> f32:5c"),
             "kernel key `neg f32:5c -> f32:5c`: `neg` has a rank above 4");
-  EXPECT_EQ(errorOf("conv(outputs=2) f32:5c,f32:5c -> f32:5c"),
-            "kernel key `conv(outputs=2) f32:5c,f32:5c -> f32:5c`: `conv` has no attribute `outputs`");
+  EXPECT_EQ(
+      errorOf("conv(outputs=2) f32:5c,f32:5c -> f32:5c"),
+      "kernel key `conv(outputs=2) f32:5c,f32:5c -> f32:5c`: `conv` has no attribute `outputs`");
+  EXPECT_EQ(errorOf("conv(sizes=1/2) f32:3c,f32:3c -> f32:3c"),
+            "kernel key `conv(sizes=1/2) f32:3c,f32:3c -> f32:3c`: there are 11 sizes, not 2");
+  for (const char *sizes : {"1/2/1/2/5/1/5/1/1/0/x", "1/2/1/2/-5/1/5/1/1/0/1",
+                            "1/2/1/2/5/1/5/0/1/0/1", "1/2/1/2/5/1/5/1/0/0/1",
+                            "1/2/1/2/5/1/5/1/1/0/0", "", "1/9223372036854775807/2/2/5/1/5/1/1/0/1"})
+    errorOf("conv(sizes=" + std::string(sizes) + ") f32:3c,f32:3c -> f32:3c");
+  errorOf("conv(sizes=1/2/1/2) f32:1c,f32:1c -> f32:1c");
   EXPECT_EQ(errorOf("fold f32:7c -> f32:5c"),
             "kernel key `fold f32:7c -> f32:5c`: `fold` has other ranks");
 }

@@ -30,6 +30,8 @@ class Tensor:
             return generator.integers(0, self.below, self.shape).astype(np.int32)
         numbers = generator.standard_normal(self.shape, dtype=np.float32) if self.scale else np.zeros(self.shape, np.float32)
         numbers = numbers * np.float32(self.scale) + np.float32(self.offset)
+        if self.type == "f64":  # with all of their bits
+            return numbers + generator.standard_normal(self.shape) * 2.0 ** -30
         return bf16_bits(numbers) if self.type == "bf16" else numbers
 
 

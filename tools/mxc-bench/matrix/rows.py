@@ -3,6 +3,8 @@
 asked for its arguments."""
 import dataclasses
 
+import eager
+import functions
 import kernels
 import networks
 
@@ -32,7 +34,9 @@ def all_rows():
     yield from kernels.element_rows()
     yield from kernels.line_rows(16384, 1024)
     yield from kernels.line_rows(4096, 1024, quick=True)  # what a large third cache holds, so that a copy is faster than memory
+    yield from functions.function_rows()
     yield kernels.embedding()
+    yield from eager.eager_rows()
     yield of_memory(networks.resnet_step(50))
     yield of_memory(networks.lstm(steps=1000))
 
@@ -47,6 +51,7 @@ def small_rows():
     yield kernels.product_bf16(33)
     yield from kernels.element_rows((7, 33))
     yield from kernels.line_rows(5, 33)
+    yield from functions.function_rows(77)
     yield kernels.embedding(50, 3, 20)
 
 

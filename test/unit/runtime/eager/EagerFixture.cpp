@@ -156,6 +156,7 @@ void EagerTest::SetUp() {
     return success();
   };
   eager.printContext = &printed;
+  eager.checkMemory = checkMemory;
   host = new EagerHost(eager);
   host::VmOptions vmOptions;
   vmOptions.runtime = runtime;

@@ -74,6 +74,7 @@ protected:
   TestAllocator alloc;
   mxrt_runtime *runtime = nullptr;
   TestKernels kernels;
+  bool checkMemory = false; // of the host, when it is made
   EagerHost *host = nullptr;
   host::Vm *vm = nullptr;
   std::string printed;

@@ -172,5 +172,24 @@ TEST_P(ElementwiseTest, NanCheck) {
   EXPECT_EQ(show(op("log:f32", {tensor({MXRT_F32, {1}, {-1}})})), "f32[1]\n[nan]");
 }
 
+class GuardedTest : public EagerTest {
+protected:
+  GuardedTest() { checkMemory = true; }
+};
+MX_BOTH_ENGINES(GuardedTest);
+
+TEST_P(GuardedTest, ResultsThatAreNotWritten) {
+  Array x{MXRT_F32, {2, 3}, {1, 2, 3, 4, 5, 6}};
+  EXPECT_EQ(read(op("neg:f32", {tensor(x)})).values[5], -6);
+  kernels.idle = true;
+  Status status(mxrt_tensor_wait(runtime, raw(op("abs:f32", {tensor(x)})), nullptr));
+  EXPECT_EQ(status.code(), MXRT_INTERNAL);
+  EXPECT_STREQ(status.message(),
+               "abs: element 0 of the result f32[2, 3] was not written\nnote: in op 'abs'");
+  EXPECT_EQ(status.place().line, 3);
+  // Integers may have any bits: they are poison, and nobody looks.
+  EXPECT_EQ(read(op("abs:i32", {tensor({MXRT_I32, {1}, {7}})})).values[0], -1);
+}
+
 } // namespace
 } // namespace mxrt::eager

@@ -79,7 +79,7 @@ TEST(OpNames, Bad) {
       {"add:f32!", "it does not take this element type"},
       {"index(i//i)", "an item is empty"},
       {"index(i/)", "an item is empty"},
-      {"index(x)", "an item is none of i : r n t"},
+      {"index(x)", "an item is none of i : r n t l"},
       {"index(rsf)", "an item has letters that mean nothing"},
       {"index(t/t)", "more than one item is a tensor"},
   };

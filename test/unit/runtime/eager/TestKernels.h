@@ -27,6 +27,7 @@ public:
   Status find(std::string_view key, mxrt_compiled_kernel &out) override;
   std::vector<std::string> asked; // keys, in order
   bool refuse = false;
+  bool idle = false; // kernels that are found write nothing
 };
 
 } // namespace mxrt::eager

@@ -4,12 +4,15 @@
 // are worth something: each seeded mistake is found by at least one of them.
 //
 // MXRT_SCHEDULES multiplies the number of schedules (1 in CI).
+// MXRT_RELEASE_PROGRAMS: random programs with early release (300), each under
+// 60 schedules and more; MXRT_RELEASE_FIRST: the seed of the first (1).
 
 #include "Explorer.h"
 #include "Scenarios.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 using namespace mxrt::test;
@@ -17,11 +20,13 @@ using mxrt::engine::Fault;
 
 namespace {
 
-uint64_t scale() {
-  const char *text = std::getenv("MXRT_SCHEDULES");
-  long long value = text ? std::atoll(text) : 1;
-  return value > 0 ? static_cast<uint64_t>(value) : 1;
+uint64_t setting(const char *name, uint64_t fallback) {
+  const char *text = std::getenv(name);
+  long long value = text ? std::atoll(text) : 0;
+  return value > 0 ? static_cast<uint64_t>(value) : fallback;
 }
+
+uint64_t scale() { return setting("MXRT_SCHEDULES", 1); }
 
 // With 100,000 schedules nearly every scenario is complete at two preemptions.
 // Sanitizers are for the engine's memory here, not for its schedules.
@@ -31,9 +36,9 @@ uint64_t scale() {
 #endif
 #endif
 #ifdef MXRT_TEST_SLOW
-constexpr uint64_t baseLimit = 1000, baseRandom = 100;
+constexpr uint64_t mostInCi = 1000, baseRandom = 100, basePrograms = 30;
 #else
-constexpr uint64_t baseLimit = 100000, baseRandom = 2000;
+constexpr uint64_t mostInCi = UINT64_MAX, baseRandom = 2000, basePrograms = 300;
 #endif
 
 class Schedules : public testing::TestWithParam<size_t> {};
@@ -63,7 +68,8 @@ Report runAll(const Scenario &scenario, int preemptions, uint64_t limit) {
 TEST_P(Schedules, Exhaustive) {
   const Scenario &scenario = scenarios()[GetParam()];
   int bound = scale() > 1 ? 4 : 2;
-  Report report = runAll(scenario, bound, baseLimit * scale());
+  uint64_t limit = scale() > 1 ? 100000 : scenario.schedules;
+  Report report = runAll(scenario, bound, std::min(limit, mostInCi) * scale());
   EXPECT_EQ(report.failure, "");
   RecordProperty("schedules", std::to_string(report.schedules));
   std::printf("%s: %llu schedules, %llu steps, bound %d %s\n", scenario.name,
@@ -82,6 +88,44 @@ TEST_P(Schedules, Random) {
     Report report = Explorer::current().explore(strategy, scenario.program);
     EXPECT_EQ(report.failure, "") << "with " << changes << " changes";
   }
+}
+
+/// Each program with no and one preemption and at random; `seed` is also the
+/// first of its schedules' seeds.
+Report runRandomReleases(uint64_t seed) {
+  Scenario scenario = randomReleases(seed);
+  Report total;
+  for (int bound : {0, 1}) {
+    Report report = Explorer::current().explore(
+        {.preemptions = bound, .limit = bound == 0 ? 20u : 200u}, scenario.program);
+    total.schedules += report.schedules;
+    if (!(total.failure = report.failure).empty())
+      return total;
+  }
+  for (int changes : {2, 4, 8}) {
+    Strategy strategy;
+    strategy.kind = Strategy::Kind::Pct;
+    strategy.seed = seed;
+    strategy.changes = changes;
+    strategy.limit = 20;
+    Report report = Explorer::current().explore(strategy, scenario.program);
+    total.schedules += report.schedules;
+    if (!(total.failure = report.failure).empty())
+      return total;
+  }
+  return total;
+}
+
+TEST(Releases, RandomProgramsEqualASerialRun) {
+  uint64_t first = setting("MXRT_RELEASE_FIRST", 1), schedules = 0;
+  uint64_t count = setting("MXRT_RELEASE_PROGRAMS", basePrograms);
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    Report report = runRandomReleases(seed);
+    schedules += report.schedules;
+    ASSERT_EQ(report.failure, "") << "program " << seed;
+  }
+  std::printf("random releases: %llu schedules, %llu programs\n",
+              static_cast<unsigned long long>(schedules), static_cast<unsigned long long>(count));
 }
 
 INSTANTIATE_TEST_SUITE_P(Engine, Schedules,
@@ -122,6 +166,8 @@ const char *const faultNames[] = {
     "PriorityStarves",
     "ThrottleCountsLate",
     "ThrottleForgetsFailed",
+    "LimitDoesNotGrow",
+    "LimitGrowsTooFar",
     "ThrottleSignalLost",
     "ThrottleInsideOp",
     "BatchHeldWhileThrottled",
@@ -133,6 +179,28 @@ const char *const faultNames[] = {
     "InboxReordered",
     "ErrorRaisedTwice",
     "DeferredFinishedAtReturn",
+    "ReleasedAtStart",
+    "ReleaseGivesAllBack",
+    "ReleaseOfWrongVariable",
+    "ReleaseOfRead",
+    "ReleaseTwice",
+    "ReleaseAfterDefer",
+    "ReleaseWakesNoOp",
+    "ReleaseWakesNoWait",
+    "ReleaseForgetsDeletion",
+    "ReleaseNotCounted",
+    "ReleaseCountedTwice",
+    "ReleasedAgainAtEnd",
+    "ReleasedPoisonedAtEnd",
+    "FailureForgottenAfterRelease",
+    "ReleaseMends",
+    "PoisonLostOnDefer",
+    "ReleaseLostOnCancel",
+    "ReleaseEndsOp",
+    "WaitRunsReleasingOp",
+    "NaiveReleaseKeepsHold",
+    "NaiveReleaseWakesNobody",
+    "NaiveReleaseForgetsDeletion",
 };
 static_assert(std::size(faultNames) == static_cast<size_t>(Fault::Count));
 
@@ -173,6 +241,23 @@ INSTANTIATE_TEST_SUITE_P(Engine, SeededBugs,
                          [](const testing::TestParamInfo<int> &info) {
                            return faultNames[info.param];
                          });
+
+TEST(Releases, RandomProgramsCatchMistakesToo) {
+  // Not those that only a thread notices which stops in the middle of an op.
+  int caught = 0;
+  for (auto fault = static_cast<int>(Fault::ReleasedAtStart);
+       fault < static_cast<int>(Fault::Count); ++fault) {
+    ExplorerSync::active = static_cast<Fault>(fault);
+    bool found = false;
+    for (uint64_t seed = 1; seed <= 100 && !found; ++seed)
+      found = !runRandomReleases(seed).failure.empty();
+    if (!found)
+      std::printf("not by random programs: %s\n", faultNames[fault]);
+    caught += found;
+  }
+  ExplorerSync::active = Fault::None;
+  EXPECT_GE(caught, 19);
+}
 
 #endif // MXRT_TEST_SLOW
 

@@ -7,6 +7,10 @@
 
 namespace mxrt::test {
 
+static bool has(const std::vector<int> &list, int value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
 // -- the serial run ----------------------------------------------------------
 
 void Model::push(int index) {
@@ -42,17 +46,20 @@ void Model::push(int index) {
       if (op.fails) {
         poison = current;
         unnoticed.push_back(current);
-      } else {
-        for (size_t i = 0; i < op.writes.size(); ++i)
-          var(op.writes[i]).value = mix(sum, i);
-        if (op.flags & MXRT_OP_OVERWRITES)
-          poison = -1;
+      } else if (op.flags & MXRT_OP_OVERWRITES) {
+        poison = -1;
       }
+      for (size_t i = 0; i < op.writes.size(); ++i)
+        if (!op.fails || has(op.releases, op.writes[i]))
+          var(op.writes[i]).value = mix(sum, i);
       pending.insert(pending.end(), op.nested.begin(), op.nested.end());
     }
     for (int v : op.writes) {
       ++var(v).version;
       var(v).poison = poison;
+      // Given back before the op could fail: only what it inherited is on it.
+      if (runs && has(op.releases, v))
+        var(v).poison = op.flags & MXRT_OP_OVERWRITES ? -1 : inherited;
     }
   }
 }
@@ -194,12 +201,55 @@ void Subject::end(int index) {
   const OpSpec &op = ops[at(index)];
   for (int v : op.reads)
     vars[at(v)].readers.fetch_sub(1);
-  for (int v : op.writes) {
-    if (vars[at(v)].readers.load())
-      fail("read began during a write");
-    vars[at(v)].writers.fetch_sub(1);
-  }
+  for (int v : op.writes)
+    if (!has(op.releases, v))
+      endWrite(v);
   runs[at(index)].finished.fetch_add(1);
+}
+
+void Subject::endWrite(int var) {
+  if (vars[at(var)].readers.load())
+    fail("read began during a write");
+  if (vars[at(var)].writers.fetch_sub(1) != 1)
+    fail("write began during a write");
+}
+
+void Subject::release(mxrt_op_context *context, int index, uint64_t sum) {
+  const OpSpec &op = ops[at(index)];
+  for (int v : op.releases) {
+    if (delay)
+      delay(index);
+    for (size_t i = 0; i < op.writes.size(); ++i)
+      if (op.writes[i] == v)
+        vars[at(v)].value = mix(sum, i);
+    endWrite(v);
+    Status status(mxrt_op_release(context, handles[at(v)]));
+    if (status.failed())
+      fail(std::string("release: ") + status.message());
+    if (mxrt_op_declares(context, handles[at(v)], 0))
+      fail("a released variable still counts as declared");
+  }
+}
+
+void Subject::expectRefused(mxrt_op_context *context, mxrt_var var, const char *what) {
+  Status status(mxrt_op_release(context, var));
+  if (status.code() != MXRT_ENGINE_USAGE)
+    fail(std::string("not refused: release ") + what);
+}
+
+void Subject::abuse(mxrt_op_context *context, int index) {
+  const OpSpec &op = ops[at(index)];
+  for (int v : op.releases)
+    expectRefused(context, handles[at(v)], "twice");
+  for (int v : op.reads)
+    expectRefused(context, handles[at(v)], "of what is read");
+  for (size_t v = 0; v < handles.size(); ++v)
+    if (handles[v] && !has(op.reads, static_cast<int>(v)) && !has(op.writes, static_cast<int>(v)))
+      expectRefused(context, handles[v], "of another variable");
+  if (!op.writes.empty()) // another generation of it
+    expectRefused(context, handles[at(op.writes[0])] + (mxrt_var{1} << 32), "of a stale handle");
+  expectRefused(context, 0, "of nothing");
+  expectRefused(context, ~mxrt_var{0}, "of no handle");
 }
 
 mxrt_status Subject::run(mxrt_op_context *context, int index) {
@@ -214,6 +264,11 @@ mxrt_status Subject::run(mxrt_op_context *context, int index) {
     sum = mix(sum, vars[at(v)].value);
   for (int v : op.writes)
     sum = mix(sum, vars[at(v)].value);
+  release(context, index, sum);
+  if (op.abuses)
+    abuse(context, index);
+  if (onReleased && !op.releases.empty())
+    onReleased(index);
   if (delay)
     delay(index);
   for (int nested : op.nested) {
@@ -223,10 +278,17 @@ mxrt_status Subject::run(mxrt_op_context *context, int index) {
   }
   if (!op.fails)
     for (size_t i = 0; i < op.writes.size(); ++i)
-      vars[at(op.writes[i])].value = mix(sum, i);
+      if (!has(op.releases, op.writes[i]))
+        vars[at(op.writes[i])].value = mix(sum, i);
   if (op.defers) {
     mxrt_op_token *token = mxrt_op_defer(context);
+    bool abuses = op.abuses && !op.writes.empty();
+    mxrt_var last = abuses ? handles[at(op.writes.back())] : 0;
+    if (abuses)
+      expectRefused(context, last, "after defer");
     onDefer(index, token);
+    if (abuses) // the op may be over
+      expectRefused(context, last, "after the end");
     return nullptr;
   }
   end(index);

@@ -30,6 +30,10 @@ struct OpSpec {
   uint64_t bytes = 0;
   bool defers = false;      // completes from elsewhere; see Subject::onDefer
   std::vector<int> nested = {}; // ops that it pushes while it runs
+  /// Of its writes: given back in this order, each as soon as it is written. An
+  /// op that fails does so afterwards.
+  std::vector<int> releases = {};
+  bool abuses = false; // also tries releases that must be refused
 
   // For lists of specs that read like a sentence.
   OpSpec failing() { return fails = true, std::move(*this); }
@@ -37,6 +41,11 @@ struct OpSpec {
   OpSpec flagged(uint32_t f) { return flags = f, std::move(*this); }
   OpSpec urgent(int p) { return priority = p, std::move(*this); }
   OpSpec holding(uint64_t b) { return bytes = b, std::move(*this); }
+  OpSpec releasing(std::vector<int> vars) {
+    flags |= MXRT_OP_RELEASES;
+    return releases = std::move(vars), std::move(*this);
+  }
+  OpSpec abusing() { return abuses = true, std::move(*this); }
   OpSpec pushing(std::vector<int> ops) {
     return nested = std::move(ops), std::move(*this);
   }
@@ -131,6 +140,9 @@ public:
   /// it that complete(op, token) is called.
   std::function<void(int op, mxrt_op_token *token)> onDefer;
   void complete(int op, mxrt_op_token *token);
+  /// Called by an op that releases, after the last release and before it writes
+  /// the rest. May be empty.
+  std::function<void(int op)> onReleased;
   mxrt_engine *const engine;
   /// A switch that is on, for OpSpec::cancelled.
   mxrt_cancel *cancelledSwitch = nullptr;
@@ -152,6 +164,11 @@ private:
   /// Takes hold of the op's variables, complaining if somebody else has them.
   void begin(int index);
   void end(int index);
+  void endWrite(int var);
+  void release(mxrt_op_context *context, int index, uint64_t sum);
+  /// Releases that must be refused and change nothing.
+  void abuse(mxrt_op_context *context, int index);
+  void expectRefused(mxrt_op_context *context, mxrt_var var, const char *what);
 
   const std::vector<OpSpec> &ops;
   Fail fail;

@@ -3,8 +3,8 @@
 // The property both engines are held to: 10,000 random ops over 100 variables,
 // each reading 2 to 19 and writing 1 or 2, with random delays, give what a
 // serial run gives, bit for bit. Also with failures, cancelled ops, deletions
-// while ops are pending, nested and deferred ops, other lanes, priorities,
-// batches and waits in between.
+// while ops are pending, nested and deferred ops, early release, other lanes,
+// priorities, batches and waits in between.
 //
 // MXRT_RANDOM_SEEDS: how many seeds (20). MXRT_RANDOM_FIRST: the first (1).
 
@@ -90,8 +90,10 @@ private:
       op.reads.clear();
       op.writes = current;
       op.flags = MXRT_OP_OVERWRITES;
+      drawReleases(op, 2);
       return;
     }
+    drawReleases(op, 3);
     op.fails = oneIn(400);
     op.cancelled = oneIn(400);
     if (oneIn(4))
@@ -124,6 +126,18 @@ private:
     } else if (oneIn(2000)) {
       action.kind = Action::WaitAll;
     }
+  }
+
+  /// One in `rarity` ops gives back some or all of what it writes.
+  void drawReleases(OpSpec &op, int rarity) {
+    if (!oneIn(rarity))
+      return;
+    for (int v : op.writes)
+      if (!oneIn(3))
+        op.releases.push_back(v);
+    std::shuffle(op.releases.begin(), op.releases.end(), random);
+    if (oneIn(2))
+      op.flags |= MXRT_OP_RELEASES;
   }
 
   std::mt19937_64 random;

@@ -344,6 +344,39 @@ void roomForBytes() {
   stage.close();
 }
 
+void largeOpMakesRoom() {
+  // Op 0 is over only when two others are pushed. They fit beside it, into twice
+  // its bytes; op 3 does not.
+  Stage &stage = Stage::open({op({}, {x}).holding(500).deferring(),
+                              op({}, {y}).holding(60),
+                              op({x}, {z}).holding(430),
+                              op({z}, {}).holding(60)},
+                             {.maxBytes = 100, .growBytes = 5000});
+  holdFirst(stage);
+  for (int op : {0, 1, 2})
+    stage.push(op);
+  stage.allPushed.open();
+  stage.push(3);
+  if (stage.engine->stats().bytes_in_flight > 1000)
+    Stage::fail("too many bytes in flight");
+  stage.waitAll();
+  Explorer::current().join(stage.thread);
+  stage.close();
+}
+
+void roomGrowsNoFurther() {
+  Stage &stage = Stage::open({op({}, {x}).holding(500), op({}, {y}).holding(400),
+                              op({}, {z}).holding(20)},
+                             {.maxBytes = 100, .growBytes = 450});
+  for (int op : {0, 1, 2}) {
+    stage.push(op);
+    if (stage.engine->stats().bytes_in_flight > (op == 0 ? 500 : 450))
+      Stage::fail("too many bytes in flight");
+  }
+  stage.waitAll();
+  stage.close();
+}
+
 void batchLargerThanRoom() {
   Stage &stage = Stage::open({{{}, {x}}, {{}, {y}}, {{}, {z}}, {{x}, {y}}},
                              {.maxOps = 2});
@@ -446,34 +479,6 @@ void duplicatesAreRefused() {
 
 // -- priorities (one worker, so that the order is known) ---------------------
 
-/// Ops 1.. become ready together when op 0 ends, and run in `order`.
-void expectOrder(Stage &stage, const std::vector<int> &order) {
-  for (size_t i = 0; i < stage.ops.size(); ++i)
-    stage.push(static_cast<int>(i));
-  stage.allPushed.open();
-  stage.waitAll();
-  Explorer::current().join(stage.thread);
-  for (size_t i = 1; i < order.size(); ++i) {
-    auto &before = stage.subject->runs[static_cast<size_t>(order[i - 1])];
-    auto &after = stage.subject->runs[static_cast<size_t>(order[i])];
-    if (before.order.load() > after.order.load())
-      Stage::fail("op " + std::to_string(order[i]) + " ran before op " +
-                  std::to_string(order[i - 1]));
-  }
-  stage.close();
-}
-
-/// Holds back op 0 until all others are pushed: the worker that runs it waits.
-void holdFirst(Stage &stage) {
-  completeLater(stage);
-  stage.thread = startThread(stage, [](void *argument) {
-    auto *stage = static_cast<Stage *>(argument);
-    stage->tokenThere.pass();
-    stage->allPushed.pass();
-    stage->subject->complete(0, stage->token);
-  });
-}
-
 void priorityOrder() {
   Stage &stage = Stage::open({op({}, {x}).deferring(),
                               op({x}, {}).urgent(-1),
@@ -550,9 +555,9 @@ void naiveDeferred() {
 
 } // namespace
 
-const std::vector<Scenario> &scenarios() {
-#define MXRT_SCENARIO(name) {#name, name}
-  static const std::vector<Scenario> all = {
+static std::vector<Scenario> plainScenarios() {
+#define MXRT_SCENARIO(name) {#name, name, 100000}
+  return {
       MXRT_SCENARIO(readsBetweenWrites),
       MXRT_SCENARIO(diamond),
       MXRT_SCENARIO(readOvertakesNothing),
@@ -574,6 +579,8 @@ const std::vector<Scenario> &scenarios() {
       MXRT_SCENARIO(roomForTwo),
       MXRT_SCENARIO(roomForOne),
       MXRT_SCENARIO(roomForBytes),
+      MXRT_SCENARIO(largeOpMakesRoom),
+      MXRT_SCENARIO(roomGrowsNoFurther),
       MXRT_SCENARIO(batchLargerThanRoom),
       MXRT_SCENARIO(nestedPushesNeedNoRoom),
       MXRT_SCENARIO(twoPushersOneRoom),
@@ -589,6 +596,15 @@ const std::vector<Scenario> &scenarios() {
       MXRT_SCENARIO(naiveDeferred),
   };
 #undef MXRT_SCENARIO
+}
+
+const std::vector<Scenario> &scenarios() {
+  static const std::vector<Scenario> all = [] {
+    std::vector<Scenario> list = plainScenarios();
+    for (Scenario &scenario : releaseScenarios())
+      list.push_back(std::move(scenario));
+    return list;
+  }();
   return all;
 }
 

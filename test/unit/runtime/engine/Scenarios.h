@@ -6,6 +6,7 @@
 #ifndef MXRT_TEST_ENGINE_SCENARIOS_H
 #define MXRT_TEST_ENGINE_SCENARIOS_H
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -15,9 +16,16 @@ struct Scenario {
   const char *name;
   /// Runs as the first thread of an execution of the Explorer.
   std::function<void()> program;
+  /// Schedules in CI, of each kind; the nightly run has more.
+  uint64_t schedules;
 };
 
 const std::vector<Scenario> &scenarios();
+/// Those of ops that give variables back early; part of scenarios().
+std::vector<Scenario> releaseScenarios();
+/// A program of up to four ops, drawn from `seed`, in which ops release, fail,
+/// inherit poison, are cancelled, defer and push, with waits and a deletion.
+Scenario randomReleases(uint64_t seed);
 
 } // namespace mxrt::test
 

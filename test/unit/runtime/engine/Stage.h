@@ -42,6 +42,7 @@ struct Setting {
   int workers = 2;
   uint64_t maxOps = 16;
   uint64_t maxBytes = 1000;
+  uint64_t growBytes = 0; // 0: as maxBytes
   bool naive = false;
 };
 
@@ -109,21 +110,27 @@ public:
   mxrt_op_token *token = nullptr; // of the op that defers
   ScheduledGate tokenThere, allPushed, other;
   Task *thread = nullptr;
+  /// Called in the middle of every op, before each release too. May be empty.
+  std::function<void(int op)> during;
 
 private:
   Stage(std::vector<OpSpec> list, Setting setting)
       : ops(std::move(list)), model(ops, 3), unpushed(ops.size()) {
-    mxrt_engine_options options = {};
-    options.allocator = Explorer::current().allocator();
-    options.workers_per_device = setting.workers;
-    options.max_ops = setting.maxOps;
-    options.max_bytes = setting.maxBytes;
-    options = engine::completeOptions(&options);
+    mxrt_engine_options given = {};
+    given.allocator = Explorer::current().allocator();
+    given.workers_per_device = setting.workers;
+    given.max_ops = setting.maxOps;
+    given.max_bytes = setting.maxBytes;
+    engine::EngineOptions options = engine::completeOptions(&given);
+    options.growBytes = std::max(setting.growBytes, options.max_bytes);
     engine = setting.naive
                  ? engine::NaiveEngine<ExplorerSync>::create(options).take()
                  : engine::ThreadedEngine<ExplorerSync>::create(options).take();
-    subject = std::make_unique<Subject>(engine, ops, 3, fail,
-                                        [](int) { step(); });
+    subject = std::make_unique<Subject>(engine, ops, 3, fail, [this](int op) {
+      step();
+      if (during)
+        during(op);
+    });
     subject->errorAllocator = options.allocator;
   }
   bool pushed(size_t op) const { return !unpushed[op]; }
@@ -135,12 +142,42 @@ inline Task *startThread(Stage &stage, void (*entry)(void *)) {
   return Explorer::current().spawn(entry, &stage);
 }
 
+/// Pushes all ops. Ops 1.. become ready together when op 0 ends or releases, and
+/// run in `order`.
+inline void expectOrder(Stage &stage, const std::vector<int> &order) {
+  for (size_t i = 0; i < stage.ops.size(); ++i)
+    stage.push(static_cast<int>(i));
+  stage.allPushed.open();
+  stage.waitAll();
+  if (stage.thread)
+    Explorer::current().join(stage.thread);
+  for (size_t i = 1; i < order.size(); ++i) {
+    auto &before = stage.subject->runs[static_cast<size_t>(order[i - 1])];
+    auto &after = stage.subject->runs[static_cast<size_t>(order[i])];
+    if (before.order.load() > after.order.load())
+      Stage::fail("op " + std::to_string(order[i]) + " ran before op " +
+                  std::to_string(order[i - 1]));
+  }
+  stage.close();
+}
+
 /// Keeps the token of a deferred op for a thread that waits for tokenThere.
 inline void completeLater(Stage &stage) {
   stage.subject->onDefer = [&stage](int, mxrt_op_token *token) {
     stage.token = token;
     stage.tokenThere.open();
   };
+}
+
+/// Holds back op 0 until all others are pushed: another thread completes it.
+inline void holdFirst(Stage &stage) {
+  completeLater(stage);
+  stage.thread = startThread(stage, [](void *argument) {
+    auto *stage = static_cast<Stage *>(argument);
+    stage->tokenThere.pass();
+    stage->allPushed.pass();
+    stage->subject->complete(0, stage->token);
+  });
 }
 
 } // namespace mxrt::test

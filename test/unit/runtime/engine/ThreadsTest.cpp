@@ -88,6 +88,101 @@ TEST_P(Threads, BackPressureHoldsAndNestedPushesPass) {
   EXPECT_EQ(state.ran.load(), 900);
 }
 
+/// Ops with results of so many bytes; the first runs until `gate` opens.
+struct Sized {
+  mxrt_engine *engine;
+  Gate gate;
+
+  void push(uint64_t bytes, bool stops) {
+    mxrt_op op = {};
+    op.payload = this;
+    op.run = [](mxrt_op_context *, void *payload) -> mxrt_status {
+      static_cast<Sized *>(payload)->gate.pass();
+      return nullptr;
+    };
+    if (!stops)
+      op.run = [](mxrt_op_context *, void *) -> mxrt_status { return nullptr; };
+    op.bytes = bytes;
+    EXPECT_EQ(code(mxrt_engine_push(engine, &op)), MXRT_OK);
+  }
+  uint64_t throttled() {
+    mxrt_engine_stats stats;
+    mxrt_engine_get_stats(engine, &stats);
+    return stats.throttled;
+  }
+};
+constexpr uint64_t MiB = uint64_t{1} << 20;
+
+TEST_P(Threads, LargeResultsHoldUpNothingBehindThem) {
+  close();
+  mxrt_engine_options given = {};
+  given.kind = MXRT_ENGINE_THREADED;
+  given.workers_per_device = 2;
+  engine::EngineOptions options = engine::completeOptions(&given);
+  EXPECT_EQ(options.max_bytes, 256 * MiB);
+  options.growBytes = 8192 * MiB; // whatever this machine has
+  engine = engine::createEngine(options).take();
+  Sized large = {engine, {}};
+  // A step of 600 MiB, the exchange of its gradients in 150 buckets, and the
+  // next step. None of these can be over: no push may wait for it.
+  large.push(600 * MiB, true);
+  for (int i = 0; i < 150; ++i)
+    large.push(4 * MiB - 1, true);
+  EXPECT_EQ(large.throttled(), 0u);
+  // Twice the largest is in flight: the next push waits.
+  std::thread pusher([&] { large.push(600 * MiB, true); });
+  while (large.throttled() == 0)
+    std::this_thread::yield();
+  large.gate.open();
+  pusher.join();
+  ASSERT_EQ(code(mxrt_engine_wait_all(engine, here)), MXRT_OK);
+}
+
+TEST_P(Threads, TheLimitReturnsAfterALargeOp) {
+  close();
+  mxrt_engine_options given = {};
+  given.kind = MXRT_ENGINE_THREADED;
+  engine::EngineOptions options = engine::completeOptions(&given);
+  options.growBytes = 8192 * MiB;
+  engine = engine::createEngine(options).take();
+  {
+    Sized large = {engine, {}};
+    large.push(2000 * MiB, false);
+    for (int i = 0; i < 200; ++i) { // more than eight times that, one by one
+      large.push(100 * MiB, false);
+      ASSERT_EQ(code(mxrt_engine_wait_all(engine, here)), MXRT_OK);
+    }
+  }
+  Sized small = {engine, {}};
+  for (int i = 0; i < 2; ++i)
+    small.push(100 * MiB, true);
+  uint64_t before = small.throttled();
+  std::thread pusher([&] { small.push(100 * MiB, true); });
+  while (small.throttled() == before)
+    std::this_thread::yield();
+  small.gate.open();
+  pusher.join();
+  ASSERT_EQ(code(mxrt_engine_wait_all(engine, here)), MXRT_OK);
+}
+
+TEST(EngineLimits, OfBytesInFlight) {
+  auto bytes = [](uint64_t asked, uint64_t memory) {
+    mxrt_engine_options given = {};
+    given.max_bytes = asked;
+    engine::EngineOptions options = engine::completeOptions(&given, memory);
+    return std::pair(options.max_bytes, options.growBytes);
+  };
+  EXPECT_EQ(bytes(0, 8192 * MiB), std::pair(256 * MiB, 2048 * MiB));
+  EXPECT_EQ(bytes(0, 1024 * MiB), std::pair(256 * MiB, 256 * MiB));
+  EXPECT_EQ(bytes(0, 100), std::pair(uint64_t{25}, uint64_t{25}));
+  EXPECT_EQ(bytes(0, 1), std::pair(uint64_t{1}, uint64_t{1}));
+  EXPECT_EQ(bytes(1000, 8192 * MiB), std::pair(uint64_t{1000}, uint64_t{1000}));
+  EXPECT_EQ(bytes(UINT64_MAX, 0).second, uint64_t{INT64_MAX / 2});
+  EXPECT_EQ(bytes(0, UINT64_MAX).second, uint64_t{INT64_MAX / 2});
+  EXPECT_EQ(bytes(0, 0).first, 256 * MiB);
+  EXPECT_GE(bytes(0, 0).second, 256 * MiB);
+}
+
 TEST_P(Threads, InlineOpRunsOnThePushingThread) {
   mxrt_var var = newVar();
   std::thread::id id;

@@ -68,7 +68,7 @@ TEST(Scan, Sums) {
   check<int64_t, uint64_t>(mxrt_cumsum, add, 0);
   check<F16, float>(mxrt_cumsum, add, 0);
   check<Bf16, float>(mxrt_cumsum, add, 0);
-  check<float, float>(mxrt_cumsum, add, 0);
+  check<float, double>(mxrt_cumsum, add, 0);
   check<double, double>(mxrt_cumsum, add, 0);
 }
 
@@ -76,7 +76,7 @@ TEST(Scan, Products) {
   auto multiply = [](auto s, auto a, auto, bool) { return s * a; };
   check<int32_t, uint32_t>(mxrt_cumprod, multiply, 1);
   check<int64_t, uint64_t>(mxrt_cumprod, multiply, 1);
-  check<float, float>(mxrt_cumprod, multiply, 1);
+  check<float, double>(mxrt_cumprod, multiply, 1);
   check<double, double>(mxrt_cumprod, multiply, 1);
 }
 

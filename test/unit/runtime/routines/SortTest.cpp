@@ -49,13 +49,16 @@ template <typename T> std::vector<T> someValues(int64_t count, int range) {
   return out;
 }
 
-template <typename T> void check(int64_t outer, int64_t n, int64_t inner, int range, bool down) {
+/// Sorts, or with `down` takes the `wanted` largest.
+template <typename T>
+void check(int64_t outer, int64_t n, int64_t inner, int range, bool down, int64_t wanted = -1) {
+  wanted = wanted < 0 ? n : wanted;
   Machine machine(3);
   std::vector<T> x = someValues<T>(outer * n * inner, range);
-  std::vector<int32_t> places(x.size(), -1);
-  const int64_t sizes[] = {outer, n, inner};
+  std::vector<int32_t> places(size_t(outer * wanted * inner), -1);
+  const int64_t sizes[] = {outer, n, inner, wanted};
   const void *inputs[] = {x.data()};
-  ASSERT_EQ(call(down ? mxrt_argsort_down : mxrt_argsort, machine.context, typeOf<T>(), sizes,
+  ASSERT_EQ(call(down ? mxrt_argsort_top : mxrt_argsort, machine.context, typeOf<T>(), sizes,
                  inputs, places.data()),
             nullptr);
   auto less = [&](T a, T b) {
@@ -74,8 +77,9 @@ template <typename T> void check(int64_t outer, int64_t n, int64_t inner, int ra
         T p = x[at(down ? b : a)], q = x[at(down ? a : b)];
         return less(p, q) || (!less(q, p) && a < b);
       });
-      for (int64_t k = 0; k < n; ++k)
-        ASSERT_EQ(places[at(k)], want[size_t(k)]) << "row " << o << ", " << i << ", place " << k;
+      for (int64_t k = 0; k < wanted; ++k)
+        ASSERT_EQ(places[size_t((o * wanted + k) * inner + i)], want[size_t(k)])
+            << "row " << o << ", " << i << ", place " << k;
     }
 }
 
@@ -100,6 +104,38 @@ TEST(Sort, OfEveryType) {
   checkSizes<Bf16>();
   checkSizes<float>();
   checkSizes<double>();
+}
+
+/// Few of many: candidates are collected, some of them many times over.
+template <typename T> void checkTop() {
+  for (int range : {7, 250, 100000})
+    for (int64_t wanted : {0, 1, 5, 63, 64, 65, 512, 1000}) {
+      check<T>(2, 1000, 3, range, /*down=*/true, wanted);
+      check<T>(1, 20011, 1, range, /*down=*/true, wanted);
+    }
+}
+
+TEST(Sort, TopOfEveryType) {
+  checkTop<uint8_t>();
+  checkTop<int8_t>();
+  checkTop<int32_t>();
+  checkTop<int64_t>();
+  checkTop<F16>();
+  checkTop<Bf16>();
+  checkTop<float>();
+  checkTop<double>();
+}
+
+/// Ascending input: each element is a new candidate.
+TEST(Sort, TopOfAscending) {
+  Machine machine(2);
+  std::vector<float> x(100000);
+  std::iota(x.begin(), x.end(), 0.0f);
+  std::vector<int32_t> top(3);
+  const int64_t sizes[] = {1, int64_t(x.size()), 1, 3};
+  const void *inputs[] = {x.data()};
+  ASSERT_EQ(call(mxrt_argsort_top, machine.context, MXRT_F32, sizes, inputs, top.data()), nullptr);
+  EXPECT_EQ(top, (std::vector<int32_t>{99999, 99998, 99997}));
 }
 
 TEST(Sort, OfNothing) {

@@ -135,6 +135,39 @@ Status failingCalls(Stage &stage) {
   return stage.provoked(Status(mxrt_call_push(stage.runtime, &empty)), MXRT_INVALID_ARGUMENT);
 }
 
+/// Two results, of which the first is announced before the call fails.
+mxrt_status announceKernel(const mxrt_context *context, const mxrt_tensor *const *tensors,
+                           const void *) {
+  *static_cast<int32_t *>(mxrt_tensor_data(tensors[0])) = 7;
+  if (mxrt_status failure = mxrt_ready(context, 0))
+    return failure;
+  return mxrt_ready(context, 0); // an error of use
+}
+
+Status announcingCalls(Stage &stage) {
+  Caller caller(stage);
+  TensorRef first, second, sum;
+  MXRT_CHECK(caller.filled(0, first));
+  MXRT_CHECK(caller.filled(0, second));
+  MXRT_CHECK(caller.filled(1, sum));
+  mxrt_tensor *writes[] = {first.get(), second.get()};
+  mxrt_call call = {};
+  call.run = announceKernel;
+  call.name = "announce";
+  call.writes = writes;
+  call.write_count = 2;
+  call.place = here;
+  mxrt_call_options options;
+  mxrt_call_options_init(&options);
+  options.lane = MXRT_LANE_COMMUNICATION;
+  options.announces = 1;
+  MXRT_CHECK(Status(mxrt_call_push_with(stage.runtime, &call, &options)));
+  MXRT_CHECK(caller.add({first.get()}, sum));
+  MXRT_CHECK(caller.wait(sum));
+  caller.sawFirst(sum);
+  return stage.provoked(caller.wait(second), MXRT_ENGINE_USAGE);
+}
+
 const char *const figures =
     "the table of places counts what it cannot name for the unknown place; a "
     "released block that cannot be noted goes back to the system; an error "
@@ -143,6 +176,7 @@ const char *const figures =
 const SweepProgram programs[] = {
     {"Calls", calls, figures},
     {"FailingCalls", failingCalls, figures},
+    {"AnnouncingCalls", announcingCalls, figures},
 };
 INSTANTIATE_TEST_SUITE_P(Call, AllocationSweep, ::testing::ValuesIn(programs), nameOfProgram);
 

@@ -173,6 +173,51 @@ Status failures(Stage &stage, mxrt_engine_kind kind) {
   return stage.provoked(use.waitAll(), MXRT_ASSERTION);
 }
 
+/// An op that gives one of its two variables back, errs in its use, and fails.
+struct Releasing {
+  EngineUse *use;
+  const mxrt_allocator *alloc;
+  std::atomic<int64_t> codes{0};
+
+  static mxrt_status run(mxrt_op_context *context, void *payload) {
+    auto *self = static_cast<Releasing *>(payload);
+    for (size_t var : {0, 0, 2}) // once, again, and one that it does not write
+      self->codes = self->codes * 1000 +
+                    Status(mxrt_op_release(context, self->use->vars[var])).code();
+    return mxrt_status_make(self->alloc, MXRT_ASSERTION, noPlace, "after release %d", 1);
+  }
+};
+
+Status release(Stage &stage, mxrt_engine_kind kind) {
+  std::atomic<int64_t> sum{0};
+  EngineUse use;
+  Releasing releasing = {&use, mxrt_runtime_allocator(stage.runtime)};
+  MXRT_CHECK(use.open(stage, kind, 4));
+  mxrt_op op = use.writes(0, Releasing::run, &releasing);
+  op.write_count = 2;
+  op.flags = MXRT_OP_RELEASES;
+  MXRT_CHECK(use.push(op));
+  Status status;
+  for (size_t var : {0, 1}) { // the first reader runs, the second is skipped
+    mxrt_op reader = use.writes(var + 2, addOne, &sum);
+    reader.reads = &use.vars[var];
+    reader.read_count = 1;
+    if (status.ok())
+      status = use.push(reader);
+  }
+  // Before `releasing` goes its op must be over.
+  Status failed = use.wait(1);
+  Status clean = use.wait(0);
+  MXRT_CHECK(std::move(status));
+  MXRT_CHECK(std::move(clean));
+  stage.saw("codes", releasing.codes);
+  MXRT_CHECK(stage.provoked(std::move(failed), MXRT_ASSERTION));
+  MXRT_CHECK(use.wait(2));
+  MXRT_CHECK(stage.provoked(use.wait(3), MXRT_ASSERTION));
+  stage.saw("sum", sum);
+  return success();
+}
+
 /// Ops that push ops; what an inner push says becomes the outer op's error.
 struct Nest {
   EngineUse *use;
@@ -359,6 +404,7 @@ std::vector<SweepProgram> programs() {
   } rows[] = {
       {"NaiveOps", "ThreadedOps", ops},
       {"NaiveFailures", "ThreadedFailures", failures},
+      {"NaiveRelease", "ThreadedRelease", release},
       {"NaiveNested", "ThreadedNested", nested},
       {"NaiveDeletion", "ThreadedDeletion", deletion},
       {"NaiveCancellation", "ThreadedCancellation", cancellation},

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Gradients in fewer bytes, with error feedback: encode() adds the residual of
+// earlier steps to the gradient, writes an approximation of the sum, and keeps
+// what the approximation lost as the new residual.
+//
+//   v        = gradient + residual              (f32, rounded once)
+//   residual = v - decode(encode(v))            (f32)
+//
+// sent + residual == v exactly for none, fp16 (up to its largest number), bf16 and
+// top-k. For bit1, bit2 and what is beyond fp16 the residual is v - sent rounded
+// once to f32. `none` has no residual, and the first step of all has v = gradient.
+//
+// Finite values beyond fp16 or bf16 are sent as the largest finite number; the
+// residual has the rest. Infinities and NaN are sent as they are by none, fp16,
+// bf16 and top-k, with a residual of 0; bit1 and bit2 cannot, and refuse (R0304).
+//
+// An encoding is a header, the payload and a checksum over both. Decoders take
+// any bytes: they compare count, codec and length with what the caller expects
+// before anything is written, and allocate nothing.
+//
+// Retransmissions resend the encoded bytes; encoding again would change the
+// residual.
+
+#ifndef MXRT_KVSTORE_CODEC_H
+#define MXRT_KVSTORE_CODEC_H
+
+#include "base/Allocator.h"
+
+#include <span>
+
+namespace mxrt::kvstore {
+
+struct Codec {
+  enum class Kind : uint8_t {
+    None, // f32
+    Fp16, // to the nearest, ties to even
+    Bf16,
+    Bit1, // a sign and two values a block: the means of what is >= 0 and of what is < 0
+    Bit2, // -threshold, 0 or threshold
+    TopK, // the largest magnitudes, as index and value
+  };
+  Kind kind = Kind::None;
+  float threshold = 0.5f; // of Bit2; finite and above 0
+  uint32_t block = 8192;  // of Bit1: elements that share two values; a multiple of 8
+  double ratio = 0.01;    // of TopK: 0 < ratio <= 1, at least one element is kept
+
+  /// R0002 for settings out of range.
+  Status check(const mxrt_allocator *alloc) const;
+  /// Elements that TopK keeps of so many.
+  size_t kept(size_t count) const;
+};
+const char *codecName(Codec::Kind kind);
+
+/// Bytes of the encoding of `count` elements: it depends on nothing else.
+/// R0103 for more than 2^32 - 1 elements.
+Result<size_t> encodedBytes(const mxrt_allocator *alloc, const Codec &codec, size_t count);
+
+/// `residual` has as many elements as `gradient`, zeros at first; of `none` it may
+/// be empty. `out` has encodedBytes(). After an error nothing has changed.
+Status encode(const mxrt_allocator *alloc, const Codec &codec, std::span<const float> gradient,
+              std::span<float> residual, std::span<char> out);
+
+/// Writes all of `out`, or nothing: R0701 says what is wrong with the bytes.
+Status decode(const mxrt_allocator *alloc, const Codec &codec, std::span<const char> bytes,
+              std::span<float> out);
+
+} // namespace mxrt::kvstore
+
+#endif // MXRT_KVSTORE_CODEC_H

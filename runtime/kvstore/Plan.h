@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What one rank does in an all-reduce: a graph of sends, receives and folds,
+// made from topology, ranks and element count alone. Collective.h executes it,
+// over any transport.
+//
+// The elements are divided into chunks (one for each rank of a direct exchange
+// or ring, else one), and chunks into pieces of at most `pieceBytes` that travel
+// one after the other. The order in which an element is summed depends on its
+// chunk and never on pieces. Reference.h is that order as plain loops.
+
+#ifndef MXRT_KVSTORE_PLAN_H
+#define MXRT_KVSTORE_PLAN_H
+
+#include "base/Allocator.h"
+
+namespace mxrt::kvstore {
+
+enum class Topology : uint8_t {
+  /// Chunk c is summed by rank c, in the order of the ranks, and sent to all.
+  Direct,
+  /// Chunk c starts at rank c + 1 and goes around; rank c has the sum and sends it around.
+  Ring,
+  /// Rank r adds the sums of ranks 2r + 1 and 2r + 2 to its own; rank 0 sends the sum down.
+  Tree,
+  /// Groups of `inner` ranks: the first of each sums in rank order, these leaders
+  /// exchange by `outer`, and send the sum to their group.
+  Levels,
+};
+const char *topologyName(Topology topology);
+
+struct Layout {
+  Topology topology = Topology::Direct;
+  Topology outer = Topology::Direct; // of Levels; not Levels again
+  int inner = 1;                     // of Levels: ranks of a group, the last may have fewer
+  size_t pieceBytes = size_t(1) << 20;
+};
+
+/// Elements of chunk `index` of `chunks`: the first count % chunks have one more.
+struct Range {
+  size_t begin = 0, count = 0;
+};
+Range chunkOf(size_t count, int chunks, int index);
+
+struct Step {
+  enum class Kind : uint8_t { Send, Receive, Fold };
+  Kind kind = Kind::Send;
+  bool final = false; // a fold that gives the sum of all ranks
+  int peer = -1;
+  uint32_t chunk = 0; // of the message's tag
+  Range range;
+  uint32_t firstInput = 0, inputs = 0; // of a fold
+  uint32_t waits = 0;                  // earlier steps that must be done
+  uint32_t firstNext = 0, nexts = 0;   // steps that wait for this one
+};
+
+class Plan {
+public:
+  explicit Plan(const mxrt_allocator *alloc)
+      : steps(alloc), inputs(alloc), nexts(alloc), waiting(alloc) {}
+  /// R0002 for sizes and layouts that make no sense.
+  Status make(const Layout &layout, int rank, int ranks, size_t count, size_t elementBytes);
+
+  /// An input of a fold: a Receive step, or this rank's own elements.
+  static constexpr uint32_t own = UINT32_MAX;
+
+  int rank = 0, ranks = 1;
+  size_t count = 0, elementBytes = 4;
+  Vec<Step> steps;
+  Vec<uint32_t> inputs; // of folds: the elements are ((a + b) + c) + ...
+  Vec<uint32_t> nexts;
+  /// Payload that this rank sends, without the weights of a mean.
+  uint64_t sentBytes() const;
+
+private:
+  friend class Planner;
+  struct Wait {
+    uint32_t step, earlier;
+  };
+  Vec<Wait> waiting;
+};
+
+} // namespace mxrt::kvstore
+
+#endif // MXRT_KVSTORE_PLAN_H

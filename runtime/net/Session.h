@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reliable messages over datagrams that may be lost, doubled, delayed, exchanged
+// or damaged. Each message is cut into packets with a checksum; packets between
+// two ranks are numbered, confirmed one by one, sent again until confirmed, and
+// taken once.
+//
+// A peer is lost when nothing was heard of it for `lostAfterNs` on the clock,
+// when it restarted (its incarnation grew), when it breaks the protocol, or when
+// another rank says so: every heartbeat carries the set of lost ranks. A rank
+// that finds itself in that set loses all of its peers and falls silent; one that
+// gave up itself is in its own set and blames nobody else.
+
+#ifndef MXRT_NET_SESSION_H
+#define MXRT_NET_SESSION_H
+
+#include "net/Clock.h"
+#include "net/Endpoint.h"
+
+namespace mxrt::net {
+
+class Datagrams {
+public:
+  virtual ~Datagrams() = default;
+  /// Header and payload as one datagram. Never fails: it may be lost.
+  virtual void sendDatagram(int peer, const void *header, size_t headerBytes, const void *payload,
+                            size_t payloadBytes) = 0;
+  /// The next one that arrived, valid until the next call. False: none.
+  virtual bool receiveDatagram(const char *&data, size_t &bytes) = 0;
+  /// Sleeps until one arrives, at most so long. May return early.
+  virtual void waitForDatagram(int64_t timeoutNs) = 0;
+};
+
+struct SessionOptions {
+  size_t fragmentBytes = 1200;        // payload of a packet
+  int64_t retryNs = 20 * millisecond; // doubles up to 16 times as much
+  int64_t beatNs = 50 * millisecond;  // between heartbeats
+  int64_t lostAfterNs = 2 * second;
+  uint32_t incarnation = 1;   // grows with each start of this rank
+  bool verifyBuffers = false; // for tests: bytes must not change in flight
+  Limits limits;
+};
+
+/// What travels in front of each payload.
+struct PacketHeader {
+  uint32_t magic, checksum; // of all that follows
+  uint32_t kind, from, to;
+  uint32_t incarnation, toIncarnation; // 0: not known yet
+  uint32_t bytes;                      // of payload in this packet
+  uint64_t number;                     // of the packet
+  uint64_t ackNext, ackMask;           // all below ackNext arrived, and these beyond it
+  uint64_t message, messageBytes, offset;
+  Tag tag;
+};
+
+class Session final : public Endpoint {
+public:
+  Session(const mxrt_allocator *alloc, int rank, int ranks, Datagrams &datagrams, Clock &clock,
+          const SessionOptions &options)
+      : Endpoint(alloc, rank, ranks, options.limits), datagrams(datagrams), clock(clock),
+        options(options), peers(alloc) {}
+  ~Session() override;
+  Status open();
+  void wait(int64_t timeoutNs) override;
+  /// When progress() should be called, if nothing arrives before.
+  int64_t nextDeadline() const;
+  /// Whether all that was sent has been confirmed.
+  bool quiet() const;
+
+private:
+  struct Fragments;
+  struct InFlight {
+    Op *op = nullptr; // nullptr: cancelled, an empty packet takes the number
+    uint64_t message = 0;
+    size_t offset = 0;
+    uint32_t bytes = 0;
+    uint32_t tries = 0;
+    int64_t sentAt = 0;
+    bool used = false;
+  };
+  static constexpr uint64_t windowPackets = 64;
+  struct Peer {
+    uint32_t incarnation = 0;
+    int64_t heardAt = 0;
+    // sending
+    Op *first = nullptr, *last = nullptr;
+    uint64_t nextNumber = 0, base = 0, nextMessage = 0;
+    InFlight window[windowPackets];
+    // receiving
+    uint64_t next = 0, mask = 0;
+    Fragments *partial = nullptr;
+    bool ackDue = false;
+  };
+
+  Status startSend(Op &op) override;
+  bool cancelSend(Op &op, bool force) override;
+  bool takeMessage(Message &message) override;
+  bool dropMessage(Message &message, bool taken) override;
+  void spreadEnd() override { nextBeatAt = 0; }
+  bool poll() override;
+
+  bool handle(const char *data, size_t bytes);
+  void hearLosses(int from, const char *bitmap);
+  void confirm(int from, uint64_t next, uint64_t mask);
+  void takePacket(int from, const PacketHeader &header, const char *payload);
+  bool store(int from, const PacketHeader &header, const char *payload);
+  void deleteFragments(Fragments *fragments);
+  void transmit(int to);
+  void sendSlot(int to, uint64_t number);
+  void sendPacket(int to, PacketHeader &header, const char *payload);
+  void sendBeat(int to);
+  void checkSilence();
+  Status loss(int peer, const char *reason);
+
+  Datagrams &datagrams;
+  Clock &clock;
+  const SessionOptions options;
+  Vec<Peer> peers;
+  Vec<char> bitmap{alloc};
+  size_t unexpectedBytes = 0;
+  int64_t nextBeatAt = 0, polledAt = 0;
+  bool removed = false; // this rank was declared lost
+};
+
+} // namespace mxrt::net
+
+#endif // MXRT_NET_SESSION_H
