@@ -109,6 +109,10 @@ private:
     op.bytes = oneIn(3) ? static_cast<uint64_t>(below(4 << 20)) : 0;
     op.defers = oneIn(50);
     if (oneIn(30) && op.writes[0] < varCount) {
+      // Ops push nested ones after their releases: once the variable is given
+      // back, the next writer may push its own first.
+      op.releases.erase(std::remove(op.releases.begin(), op.releases.end(), op.writes[0]),
+                        op.releases.end());
       OpSpec nested;
       nested.writes = {op.writes[0] + varCount};
       op.nested = {static_cast<int>(program.ops.size())};
