@@ -255,15 +255,20 @@ void Sema::checkLet(Let *let) {
   const Type *want = nullptr;
   AtomId firstNew = 0;
   bool binds = false;
+  Scope *scope = context->scope, *newSizes = newScope(scope);
   if (let->type) {
     bool outer = bindingSizes;
     bindingSizes = true;
     firstNew = dims.newSymbol({"", SymbolRole::HostInt, true, {}});
+    context->scope = newSizes;
     want = resolveType(let->type);
+    context->scope = scope;
     bindingSizes = outer;
     binds = true;
   }
   const Value *value = check(let->value, want);
+  // The value gives the new sizes their numbers, so it cannot use them.
+  scope->names.insert(newSizes->names.begin(), newSizes->names.end());
   if (binds && want->isTensor() && value->type->isTensor() &&
       want->shape.size() == value->type->shape.size())
     for (size_t i = 0; i < want->shape.size(); ++i)

@@ -77,6 +77,8 @@ Value Sema::checkList(ListExpr *e, const Type *expected) {
       diags.report(Code::E0222, x->outerSpan, "this gives no value");
       return errorValue();
     }
+    if (wantElement && !require(*v, wantElement, x->outerSpan, "the element"))
+      return errorValue();
     values.push_back(v);
     tensors &= v->type->isTensor();
     host &= v->host;
