@@ -35,7 +35,7 @@ std::string inUnit(int64_t bytes, int unit) {
 }
 
 /// The source location of an op, in the file that it was first written in.
-mlir::FileLineColLoc placeOf(mlir::Location where) {
+mlir::FileLineColLoc locationOf(mlir::Location where) {
   mlir::FileLineColLoc out;
   where->walk([&](mlir::Location part) {
     out = mlir::dyn_cast<mlir::FileLineColLoc>(part);
@@ -64,8 +64,8 @@ std::string describeNeeds(llvm::StringRef name, llvm::StringRef file,
                      inUnit(figures.workspace, unit) + ")\n";
   text += "help: `mxc plan " + file.str() + " " + name.str() +
           (shapes.empty() ? "" : " --shapes " + shapes) + "` shows what is alive at the peak";
-  if (figures.largestBytes > 0 && !figures.largestPlace.empty())
-    text += " (" + figures.largestPlace + ", " + inUnit(figures.largestBytes, unit) + " " +
+  if (figures.largestBytes > 0 && !figures.largestLocation.empty())
+    text += " (" + figures.largestLocation + ", " + inUnit(figures.largestBytes, unit) + " " +
             kUnits[unit] + ")";
   return text;
 }
@@ -172,10 +172,10 @@ run::Graph Callables::describe(ir::GraphOp graph) {
   out.sizeCount = static_cast<int64_t>(names.size());
   if (auto twin = graph->getAttrOfType<mlir::StringAttr>(ir::kEager))
     out.eager = text(twin.getValue());
-  if (mlir::FileLineColLoc place = placeOf(graph.getLoc())) {
-    out.file = text(place.getFilename());
-    out.line = place.getLine();
-    out.column = place.getColumn();
+  if (mlir::FileLineColLoc location = locationOf(graph.getLoc())) {
+    out.file = text(location.getFilename());
+    out.line = location.getLine();
+    out.column = location.getColumn();
   }
   return out;
 }

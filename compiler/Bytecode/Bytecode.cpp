@@ -14,7 +14,7 @@ std::optional<std::vector<uint8_t>> emitBytecode(ModuleOp module, const Bytecode
   if (!tables.declare(module))
     return std::nullopt;
   for (ir::FuncOp function : tables.functions())
-    if (!FunctionEmitter(tables, function, options.places).run())
+    if (!FunctionEmitter(tables, function, options.locations).run())
       return std::nullopt;
   if (!options.entry.empty()) {
     const Callee *entry = tables.callee(options.entry);

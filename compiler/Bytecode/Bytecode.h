@@ -15,7 +15,7 @@ struct BytecodeOptions {
   /// The mx.func that runs first; empty: none. It has no parameters.
   std::string entry;
   /// Whether instructions record their source location.
-  bool places = true;
+  bool locations = true;
 };
 
 /// The module file. An op without a bytecode equivalent gets an error, and nothing is returned.

@@ -39,11 +39,11 @@ bool FunctionEmitter::emitValueOp(Operation *op) {
       })
       .Case<ir::ErrorPartOp>([&](ir::ErrorPartOp it) {
         StringRef part = it.getPart();
-        if (part != "message" && part != "code" && part != "place")
+        if (part != "message" && part != "code" && part != "location")
           error(op) << "asks for the part `" << part << "`";
         return unary(part == "message" ? Opcode::ErrMessage
                      : part == "code"  ? Opcode::ErrCodeText
-                                       : Opcode::ErrPlace,
+                                       : Opcode::ErrLocation,
                      it.getError()),
                true;
       })

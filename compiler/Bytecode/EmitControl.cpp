@@ -59,7 +59,7 @@ void FunctionEmitter::emitIf(ir::IfOp op) {
                  llvm::none_of(live.endingBefore(&otherwise), [](Value value) {
                    return host::isCounted(kindOf(value.getType()));
                  });
-  placeAt(op, /*mayBegin=*/false);
+  locationAt(op, /*mayBegin=*/false);
   uint32_t toEnd = isEmpty ? 0 : emitJump(Opcode::Jump);
   landHere(toElse);
   registers.restore(saved);
@@ -135,7 +135,7 @@ void FunctionEmitter::emitFor(ir::ForOp op) {
   }
   if (failed)
     return;
-  placeAt(op, /*mayBegin=*/false);
+  locationAt(op, /*mayBegin=*/false);
   if (int64_t(here()) - top < INT16_MAX) {
     code.patchJump(emit(Opcode::NextInt, index, to), top);
   } else {
@@ -177,7 +177,7 @@ void FunctionEmitter::jumpBackIf(ir::YieldOp op, uint32_t target) {
     code.patchJump(emitJump(Opcode::JumpTrue, condition), target);
     return;
   }
-  placeAt(compare);
+  locationAt(compare);
   beginOp(compare);
   Reg x = use(compare->getOperand(0)), y = use(compare->getOperand(1));
   if (isa<ir::GtOp, ir::GeOp>(compare))
@@ -194,10 +194,10 @@ void FunctionEmitter::jumpBackIf(ir::YieldOp op, uint32_t target) {
 void FunctionEmitter::emitWhile(ir::WhileOp op) {
   beginOp(op);
   Results results = carry(op, op.getCarried());
-  Reg limit = 0, turns = 0;
+  Reg limit = 0, iterations = 0;
   bool readsLimit = false;
   if (op.getLimit()) {
-    turns = registers.take(Kind::Int);
+    iterations = registers.take(Kind::Int);
     limit = useNumber(op.getLimit());
     readsLimit = isDeviceTensor(op.getLimit().getType());
     if (readsLimit) {
@@ -205,19 +205,19 @@ void FunctionEmitter::emitWhile(ir::WhileOp op) {
       emit(Opcode::Mov, number, limit);
       limit = number;
     }
-    emitWide(Opcode::IntImm, turns, 0);
+    emitWide(Opcode::IntImm, iterations, 0);
   }
   endOperands();
   uint32_t toCondition = emitJump(Opcode::Jump);
   uint32_t top = here();
   if (op.getLimit()) {
-    uint32_t over = emit(Opcode::JumpLtInt, turns, limit);
+    uint32_t over = emit(Opcode::JumpLtInt, iterations, limit);
     Reg message = registers.take(Kind::Str);
     emitWide(Opcode::Const, message, int32_t(tables.builder.constant("loop limit reached")));
     raise(message, MXRT_LOOP_LIMIT);
     registers.free(message);
     landHere(over);
-    emit(Opcode::AddImm, turns, turns, 1);
+    emit(Opcode::AddImm, iterations, iterations, 1);
   }
   // Loop inversion: the condition comes after the body, so that an iteration has one jump.
   Block &condition = op.getCondition().front(), &body = op.getBody().front();
@@ -232,11 +232,11 @@ void FunctionEmitter::emitWhile(ir::WhileOp op) {
       emitOp(inner);
   if (failed)
     return;
-  placeAt(op, /*mayBegin=*/false);
+  locationAt(op, /*mayBegin=*/false);
   jumpBackIf(yield, top);
   closeBlock();
   if (op.getLimit()) {
-    registers.free(turns);
+    registers.free(iterations);
     if (readsLimit)
       registers.free(limit);
   }
@@ -270,7 +270,7 @@ void FunctionEmitter::emitTry(ir::TryOp op) {
   if (here() == begin)
     emit(Opcode::Nop);
   uint32_t end = here();
-  placeAt(op, /*mayBegin=*/false);
+  locationAt(op, /*mayBegin=*/false);
   for (Value value : live.endingAfter(op))
     endValue(value);
   uint32_t toEnd = emitJump(Opcode::Jump);

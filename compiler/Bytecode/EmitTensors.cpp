@@ -190,13 +190,13 @@ std::string FunctionEmitter::indexSpec(ArrayAttr spec, OperandRange at, bool may
     case ir::SpecEntry::New:
       out += 'n';
       break;
-    case ir::SpecEntry::Place: {
+    case ir::SpecEntry::Index: {
       // One index may stay on its device, so that the host does not wait for it.
-      Value place = at[next++];
-      bool asTensor = mayTakeTensor && isDeviceTensor(place.getType());
+      Value index = at[next++];
+      bool asTensor = mayTakeTensor && isDeviceTensor(index.getType());
       mayTakeTensor &= !asTensor;
       out += asTensor ? 't' : 'i';
-      operands.push_back(asTensor ? use(place) : useNumber(place));
+      operands.push_back(asTensor ? use(index) : useNumber(index));
       break;
     }
     case ir::SpecEntry::Range:
@@ -218,13 +218,13 @@ void FunctionEmitter::emitSlice(ir::SliceOp op) {
 }
 
 void FunctionEmitter::emitUpdate(ir::UpdateOp op) {
-  SmallVector<uint16_t> places;
-  std::string spec = indexSpec(op.getSpec(), op.getAt(), /*mayTakeTensor=*/false, places);
+  SmallVector<uint16_t> indices;
+  std::string spec = indexSpec(op.getSpec(), op.getAt(), /*mayTakeTensor=*/false, indices);
   Reg value = use(op.getValue());
   Reg x = defineFrom(op.getX(), op.getResult());
   SmallVector<uint16_t> operands{uint16_t(x | host::mutBit)};
   std::vector<ParamData> params{{Kind::Tensor, true}};
-  operands.append(places);
+  operands.append(indices);
   operands.push_back(value);
   for (uint16_t reg : ArrayRef(operands).drop_front())
     params.push_back({registers.kind(reg), false});

@@ -8,9 +8,9 @@ using namespace mlir;
 
 namespace mx::bytecode {
 
-FunctionEmitter::FunctionEmitter(ModuleTables &tables, ir::FuncOp function, bool places)
+FunctionEmitter::FunctionEmitter(ModuleTables &tables, ir::FuncOp function, bool locations)
     : tables(tables), function(function), self(*tables.callee(function.getSymName())),
-      code(tables.builderOf(function)), live(function), registers(code), places(places) {}
+      code(tables.builderOf(function)), live(function), registers(code), locations(locations) {}
 
 bool FunctionEmitter::run() {
   emitBody();
@@ -38,43 +38,43 @@ InFlightDiagnostic FunctionEmitter::error(Operation *op) {
 
 /// The source locations in a location, the function's own before that of a call it was inlined
 /// into.
-static void collectPlaces(Location loc, SmallVectorImpl<FileLineColLoc> &out) {
-  if (auto place = dyn_cast<FileLineColLoc>(loc)) {
-    out.push_back(place);
+static void collectLocations(Location loc, SmallVectorImpl<FileLineColLoc> &out) {
+  if (auto location = dyn_cast<FileLineColLoc>(loc)) {
+    out.push_back(location);
   } else if (auto named = dyn_cast<NameLoc>(loc)) {
-    collectPlaces(named.getChildLoc(), out);
+    collectLocations(named.getChildLoc(), out);
   } else if (auto call = dyn_cast<CallSiteLoc>(loc)) {
-    collectPlaces(call.getCallee(), out);
-    collectPlaces(call.getCaller(), out);
+    collectLocations(call.getCallee(), out);
+    collectLocations(call.getCaller(), out);
   } else if (auto fused = dyn_cast<FusedLoc>(loc)) {
     for (Location part : fused.getLocations())
-      collectPlaces(part, out);
+      collectLocations(part, out);
   }
 }
 
-void FunctionEmitter::placeAt(Operation *op, bool mayBegin) {
-  if (!places)
+void FunctionEmitter::locationAt(Operation *op, bool mayBegin) {
+  if (!locations)
     return;
   // Stays set over ops without instructions: the statement begins with the first instruction.
   statement |= mayBegin && op->hasAttr("mx.statement");
   SmallVector<FileLineColLoc> found;
-  collectPlaces(op->getLoc(), found);
-  for (FileLineColLoc place : found) {
+  collectLocations(op->getLoc(), found);
+  for (FileLineColLoc location : found) {
     if (code.file.empty())
-      code.file = place.getFilename().str();
+      code.file = location.getFilename().str();
     // A VM function is in one file.
-    if (place.getFilename() != code.file)
+    if (location.getFilename() != code.file)
       continue;
-    line = place.getLine();
-    column = place.getColumn();
+    line = location.getLine();
+    column = location.getColumn();
     return;
   }
 }
 
-void FunctionEmitter::writePlace() {
+void FunctionEmitter::writeLocation() {
   if (line == 0 || (!statement && line == lastLine && column == lastColumn))
     return;
-  code.place(line, column, statement);
+  code.location(line, column, statement);
   lastLine = line;
   lastColumn = column;
   statement = false;
@@ -84,12 +84,12 @@ void FunctionEmitter::writePlace() {
 // instructions
 
 uint32_t FunctionEmitter::emit(Opcode op, uint16_t a, uint16_t b, uint16_t c) {
-  writePlace();
+  writeLocation();
   return code.emit(op, a, b, c);
 }
 
 uint32_t FunctionEmitter::emitWide(Opcode op, uint16_t a, int32_t wide) {
-  writePlace();
+  writeLocation();
   return code.emitWide(op, a, wide);
 }
 
@@ -288,7 +288,7 @@ void FunctionEmitter::endValue(Value value) {
 
 void FunctionEmitter::emitBody() {
   Block &body = function.getBody().front();
-  placeAt(function, /*mayBegin=*/false);
+  locationAt(function, /*mayBegin=*/false);
   scopes.emplace_back();
   for (Attribute name : function.getSizes())
     scopes.back().names[cast<StringAttr>(name).getValue()] =
@@ -352,7 +352,7 @@ void FunctionEmitter::emitYield(ir::YieldOp op, Regs targets) {
 }
 
 void FunctionEmitter::emitReturn(ir::ReturnOp op) {
-  placeAt(op);
+  locationAt(op);
   beginOp(op);
   size_t mutCount = self.mutArguments.size();
   ValueRange given = op.getValues().take_front(mutCount),
@@ -392,7 +392,7 @@ void FunctionEmitter::emitReturn(ir::ReturnOp op) {
 void FunctionEmitter::emitOp(Operation &op) {
   if (failed)
     return;
-  placeAt(&op);
+  locationAt(&op);
   if (emitControl(&op))
     return;
   beginOp(&op);

@@ -16,7 +16,7 @@ namespace mx::bytecode {
 
 class FunctionEmitter {
 public:
-  FunctionEmitter(ModuleTables &tables, ir::FuncOp function, bool places);
+  FunctionEmitter(ModuleTables &tables, ir::FuncOp function, bool locations);
   /// false: an error was reported.
   bool run();
 
@@ -42,8 +42,8 @@ private:
   };
   /// Parallel moves: a register may be the source of one and the target of another.
   void transferAll(llvm::SmallVector<Transfer> moves);
-  void placeAt(Operation *op, bool mayBegin = true);
-  void writePlace();
+  void locationAt(Operation *op, bool mayBegin = true);
+  void writeLocation();
   mlir::InFlightDiagnostic error(Operation *op);
 
   // -- FunctionEmitter.cpp: values
@@ -200,7 +200,7 @@ private:
     uint32_t guardFrom = 0;
   } current;
   /// The source location of the next instruction, and of the one before.
-  bool places;
+  bool locations;
   uint32_t line = 0, column = 0, lastLine = 0, lastColumn = 0;
   bool statement = false;
 };

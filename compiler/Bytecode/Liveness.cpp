@@ -147,7 +147,7 @@ void Liveness::findMoves(Operation *op) {
   Value whole = op->getOperand(0);
   if (!endsAt(op, whole))
     return;
-  auto samePlace = [&](Operation *other) {
+  auto sameLocation = [&](Operation *other) {
     if (auto set = dyn_cast<ir::SetOp>(op)) {
       auto get = dyn_cast<ir::GetOp>(other);
       return get && get.getPart() == set.getPart();
@@ -162,7 +162,7 @@ void Liveness::findMoves(Operation *op) {
     Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
     if (!here || user == op)
       continue;
-    if (user == here && samePlace(user) && (!found || found->isBeforeInBlock(user)))
+    if (user == here && sameLocation(user) && (!found || found->isBeforeInBlock(user)))
       found = user;
   }
   if (!found)
@@ -172,7 +172,7 @@ void Liveness::findMoves(Operation *op) {
     if (!here || user == op || user == found || here->isBeforeInBlock(found))
       continue;
     auto get = dyn_cast<ir::GetOp>(user);
-    if (!get || samePlace(get))
+    if (!get || sameLocation(get))
       return;
   }
   // Moving a number out saves nothing.

@@ -26,7 +26,7 @@ struct EmitBytecodePass : PassWrapper<EmitBytecodePass, OperationPass<ModuleOp>>
   void runOnOperation() override {
     BytecodeOptions options;
     options.entry = entry;
-    options.places = places;
+    options.locations = locations;
     std::optional<std::vector<uint8_t>> bytes = emitBytecode(getOperation(), options);
     if (!bytes)
       return signalPassFailure();
@@ -41,7 +41,7 @@ struct EmitBytecodePass : PassWrapper<EmitBytecodePass, OperationPass<ModuleOp>>
   }
 
   Option<std::string> entry{*this, "entry", llvm::cl::desc("The function that runs first")};
-  Option<bool> places{*this, "places", llvm::cl::desc("Show the places of instructions"),
+  Option<bool> locations{*this, "locations", llvm::cl::desc("Show the locations of instructions"),
                       llvm::cl::init(false)};
 };
 

@@ -40,8 +40,8 @@ With --exe it is the whole program: what `mxc run` would run, in one file.
   --max-bytes=512KiB       make values again rather than need more of the workspace for values in
                            between; error if that is not enough
   --unchecked              integer division by zero gives 0 instead of an error
-  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, block, panels, schedule,
-                           recompute, in-place, co-share
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, tile-chains, prepack,
+                           schedule, recompute, in-place, co-share
   --seed N                 of --exe: seed of the generator that draws without one use (0)
   --cache=FOLDER           where compiled kernels are kept ($MX_CACHE_DIR, ~/.cache/mx)
   -D name=value            a value for `option(name, default)`
@@ -129,7 +129,7 @@ bool Session::collectExports(const std::string &name, const std::string &path, s
     return false;
   module = std::move(generated.module);
   for (const irgen::Exported &each : generated.exports) {
-    // If its arguments are on other devices, there is a variant of it with placements (pass Place).
+    // If its arguments are on other devices, there is a variant of it with placements (pass AssignDevices).
     mlir::Operation *found = module->lookupSymbol(each.symbol + ".placed");
     if (!found)
       found = module->lookupSymbol(each.symbol);
@@ -226,7 +226,7 @@ bool Session::build(const std::string &name, const std::string &path, std::strin
 int runBuild(const std::vector<std::string> &args, Streams streams) {
   std::set<std::string> valued = programOptions();
   valued.insert({"-o", "--header", "--shapes", "--target-cpu", "--embed-params", "--max-bytes",
-                 "--disable", "--seed", "--cache", "--internal-words"});
+                 "--disable", "--seed", "--cache", "--internal-bf16"});
   CommandLine line(args, valued, {"--help", "-h", "--obj", "--lib", "--python", "--exe", "--unchecked"});
   if (!line.problem().empty())
     return wrongUse(streams, line.problem(), "build");
@@ -266,7 +266,7 @@ int runBuild(const std::vector<std::string> &args, Streams streams) {
   options.compile.kernels.unchecked = line.has("--unchecked");
   std::string problem = readSettings(line, streams, settings);
   if (problem.empty())
-    problem = readDisabled(line, options.compile.disabled);
+    problem = readDisabled(line, streams.err, options.compile.disabled);
   if (problem.empty())
     problem = readWords(line, options.compile);
   if (auto limit = line.value("--max-bytes"); limit && problem.empty()) {

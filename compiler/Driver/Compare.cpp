@@ -79,7 +79,7 @@ Number numberAt(mxrt_dtype type, const char *at) {
 
 } // namespace
 
-void Comparison::addTensors(mxrt_tensor *x, mxrt_tensor *y, const std::string &place) {
+void Comparison::addTensors(mxrt_tensor *x, mxrt_tensor *y, const std::string &location) {
   mxrt_dtype type = mxrt_tensor_dtype(x);
   int64_t count = std::min(mxrt_tensor_elements(x), mxrt_tensor_elements(y));
   elements += static_cast<uint64_t>(count);
@@ -94,7 +94,7 @@ void Comparison::addTensors(mxrt_tensor *x, mxrt_tensor *y, const std::string &p
     double ulps = std::abs(a.value - b.value) / std::max(a.ulp, b.ulp);
     if (std::isnan(ulps) || ulps > largestUlps) {
       largestUlps = std::isnan(ulps) ? INFINITY : ulps;
-      where = place + ", element " + std::to_string(i);
+      where = location + ", element " + std::to_string(i);
       eager = a.value;
       graph = b.value;
     }
@@ -102,18 +102,18 @@ void Comparison::addTensors(mxrt_tensor *x, mxrt_tensor *y, const std::string &p
 }
 
 void Comparison::add(const mxrt::host::Value &x, const mxrt::host::Value &y,
-                     const std::string &place) {
+                     const std::string &location) {
   mxrt_tensor *a = mxrt::eager::tensorOf(x), *b = mxrt::eager::tensorOf(y);
   if (a && b)
-    return addTensors(a, b, place);
+    return addTensors(a, b, location);
   if (mxrt::host::isAggregate(x.kind) && x.kind == y.kind) {
     auto left = x.aggregate()->view(), right = y.aggregate()->view();
     for (size_t i = 0; i < left.size() && i < right.size(); ++i)
-      add(left[i], right[i], place + ", part " + std::to_string(i));
+      add(left[i], right[i], location + ", part " + std::to_string(i));
   }
 }
 
-void Comparison::addEndings(int32_t eagerCode, int32_t graphCode, const std::string &place) {
+void Comparison::addEndings(int32_t eagerCode, int32_t graphCode, const std::string &location) {
   if (eagerCode == graphCode) {
     ++failed;
     return;
@@ -124,16 +124,16 @@ void Comparison::addEndings(int32_t eagerCode, int32_t graphCode, const std::str
     return code ? "raises " + std::string(text) : std::string("gives a result");
   };
   if (endDifferently++ == 0)
-    firstEnding = place + ": eager " + ending(eagerCode) + ", graph " + ending(graphCode);
+    firstEnding = location + ": eager " + ending(eagerCode) + ", graph " + ending(graphCode);
 }
 
 mxrt_status waitForTensors(mxrt_runtime *runtime, const mxrt::host::Value &value,
-                           const mxrt_place &place) {
+                           const mxrt_location &location) {
   if (mxrt_tensor *tensor = mxrt::eager::tensorOf(value))
-    return mxrt_tensor_wait(runtime, tensor, &place);
+    return mxrt_tensor_wait(runtime, tensor, &location);
   if (mxrt::host::isAggregate(value.kind))
     for (const mxrt::host::Value &part : value.aggregate()->view())
-      if (mxrt_status status = waitForTensors(runtime, part, place))
+      if (mxrt_status status = waitForTensors(runtime, part, location))
         return status;
   return nullptr;
 }

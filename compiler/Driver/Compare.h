@@ -33,6 +33,6 @@ private:
 
 /// Waits for every tensor of a value; returns the first error.
 mxrt_status waitForTensors(mxrt_runtime *runtime, const mxrt::host::Value &value,
-                           const mxrt_place &place);
+                           const mxrt_location &location);
 
 } // namespace mx::driver

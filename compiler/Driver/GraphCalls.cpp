@@ -132,10 +132,10 @@ std::string GraphHost::dynamicType(const Graph &graph, const Sizes &now) const {
 }
 
 mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &sizes,
-                                   LoadedVariant *&out, const mxrt_place &place,
+                                   LoadedVariant *&out, const mxrt_location &location,
                                    std::span<Value> args) {
   std::vector<int64_t> key;
-  if (mxrt::Status status = variantKey(graph.call, sizes, place, key); !status.ok())
+  if (mxrt::Status status = variantKey(graph.call, sizes, location, key); !status.ok())
     return status;
   Timing::Span span(kernels.options().timing, "finding code of graphs");
   if (!graph.variants) {
@@ -161,7 +161,7 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
       entry += "_" + std::to_string(sizes[i]);
     }
   std::string problem, file;
-  mxrt_place where = place; // location of the op that cannot be compiled
+  mxrt_location where = location; // location of the op that cannot be compiled
   mlir::ScopedDiagnosticHandler handler(graph.op.getContext(), [&](mlir::Diagnostic &d) {
     if (d.getSeverity() == mlir::DiagnosticSeverity::Error && problem.empty()) {
       problem = d.str();
@@ -179,15 +179,15 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
                                      kernels.cache(), kernels.options());
   if (!made) {
     if (kernels.options().stopped())
-      return fail(MXRT_CANCELLED, place, "graph `" + graph.name + "` was cancelled");
+      return fail(MXRT_CANCELLED, location, "graph `" + graph.name + "` was cancelled");
     pipeline::Refusal refusal(problem);
     if (refusal.code)
       return fail(mxrt_code(refusal.code), where, refusal.text);
-    return fail(MXRT_UNSUPPORTED, place,
+    return fail(MXRT_UNSUPPORTED, location,
                 "graph `" + graph.name + "` could not be compiled: " + problem);
   }
   if (!made->figures.refusal.empty()) {
-    return fail(MXRT_OUT_OF_MEMORY, place, made->figures.refusal);
+    return fail(MXRT_OUT_OF_MEMORY, location, made->figures.refusal);
   }
   auto loaded = std::make_unique<LoadedVariant>();
   loaded->code = std::move(*made);
@@ -198,7 +198,7 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   loaded->call.entry =
       reinterpret_cast<mxrt_aot_entry>(kernels.load(loaded->code, loaded->held, problem));
   if (!loaded->call.entry) {
-    return fail(MXRT_INTERNAL, place, "graph `" + graph.name + "` could not be loaded: " + problem);
+    return fail(MXRT_INTERNAL, location, "graph `" + graph.name + "` could not be loaded: " + problem);
   }
   loaded->code.objects.clear();
   out = loaded.get();
@@ -212,7 +212,7 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
     return {};
   VariantEvent event;
   event.graph = graph.name;
-  event.place = place;
+  event.location = location;
   event.suggested = dynamicType(graph, values);
   event.sizes = values;
   event.before = variants.first;
@@ -229,7 +229,7 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
 }
 
 mxrt::Status GraphHost::bind(Graph &graph, const std::vector<int64_t> &sizes,
-                             const mxrt_place &place, std::span<Value> args,
+                             const mxrt_location &location, std::span<Value> args,
                              const BoundVariant *&out) {
   if (graph.variants)
     if (auto found = graph.variants->bound.find(sizes); found != graph.variants->bound.end()) {
@@ -238,7 +238,7 @@ mxrt::Status GraphHost::bind(Graph &graph, const std::vector<int64_t> &sizes,
       return {};
     }
   LoadedVariant *variant = nullptr;
-  if (mxrt::Status status = variantFor(graph, sizes, variant, place, args); !status.ok())
+  if (mxrt::Status status = variantFor(graph, sizes, variant, location, args); !status.ok())
     return status;
   // Another graph with the same code may have bound these sizes. Its entry stays: hosts hold
   // pointers to it.
@@ -287,10 +287,10 @@ mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
   auto count = static_cast<size_t>(graph.call.argumentCount);
   // The first error of a result or of a `mut` argument.
   auto errorOf = [&](const Value &result, std::span<Value> arguments) {
-    mxrt_status status = waitForTensors(runtime(), result, invocation.place);
+    mxrt_status status = waitForTensors(runtime(), result, invocation.location);
     for (size_t i = 0; i < count && !status; ++i)
       if (graph.call.isMut[i])
-        status = waitForTensors(runtime(), arguments[first + i], invocation.place);
+        status = waitForTensors(runtime(), arguments[first + i], invocation.location);
     return mxrt::Status(status);
   };
   mxrt_engine *engine = nullptr;
@@ -305,7 +305,7 @@ mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
     if (eager.ok())
       eager = errorOf(result, copies);
     // Errors of the eager run are not errors of the program.
-    status = mxrt::Status(mxrt_engine_notice_from(engine, before.pushed, invocation.place));
+    status = mxrt::Status(mxrt_engine_notice_from(engine, before.pushed, invocation.location));
   }
   bool ran = status.ok();
   if (ran && (eager.ok() || eager.code() != MXRT_CANCELLED)) {
@@ -318,10 +318,10 @@ mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
   }
   if (ran) {
     std::string where = "`" + graph.name + "`";
-    if (invocation.place.file)
-      where += std::string(" at ") + invocation.place.file + ":" +
-               std::to_string(invocation.place.line) + ":" +
-               std::to_string(invocation.place.column);
+    if (invocation.location.file)
+      where += std::string(" at ") + invocation.location.file + ":" +
+               std::to_string(invocation.location.line) + ":" +
+               std::to_string(invocation.location.column);
     ++comparison->calls;
     if (eager.ok() && status.ok()) {
       comparison->add(result, invocation.result, where);
@@ -342,7 +342,7 @@ mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
 mxrt::Status GraphHost::runGraph(Graph &graph, Invocation &invocation) {
   const BoundVariant *bound = nullptr;
   if (mxrt::Status status =
-          bind(graph, sizesOf(graph.call, invocation), invocation.place, invocation.args, bound);
+          bind(graph, sizesOf(graph.call, invocation), invocation.location, invocation.args, bound);
       !status.ok())
     return status;
   ++bound->variant->calls;

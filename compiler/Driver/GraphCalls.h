@@ -35,7 +35,7 @@ struct BoundVariant : run::BoundCode {
 /// A compiled graph, as reported to the user.
 struct VariantEvent {
   std::string graph;
-  mxrt_place place;      ///< location of the call
+  mxrt_location location;      ///< location of the call
   std::string suggested; ///< a parameter's type with a `dyn` size in it, or empty
   std::string loader;    ///< the data set whose last, smaller batch is an argument; or empty
   int64_t rows = 0;      ///< of that batch
@@ -65,7 +65,7 @@ public:
   /// The graph of this name that was added last, or null.
   Graph *find(std::string_view name) const;
   /// The variant of a graph for these sizes; compiled on first use.
-  mxrt::Status bind(Graph &graph, const std::vector<int64_t> &sizes, const mxrt_place &place,
+  mxrt::Status bind(Graph &graph, const std::vector<int64_t> &sizes, const mxrt_location &location,
                     std::span<mxrt::host::Value> args, const BoundVariant *&out);
 
   /// The program that holds the graphs' eager twins. With a comparison, each call runs both ways.
@@ -99,7 +99,7 @@ protected:
 private:
   struct Variants;
   mxrt::Status variantFor(Graph &graph, const std::vector<int64_t> &sizes, LoadedVariant *&out,
-                          const mxrt_place &place, std::span<mxrt::host::Value> args);
+                          const mxrt_location &location, std::span<mxrt::host::Value> args);
   using Sizes = std::vector<std::pair<std::string, int64_t>>;
   std::string dynamicType(const Graph &graph, const Sizes &now) const;
 

@@ -12,7 +12,7 @@ namespace mx::driver {
 namespace {
 
 const char *const kStages[] = {"source", "mx",   "bytecode", "mx-specialised", "mx-fused",
-                               "dot",    "mxrt", "linalg",   "llvm",           "asm"};
+                               "dot",    "mxrt", "loops",    "llvm",           "asm"};
 
 std::string textOf(mlir::Operation *op) {
   std::string text;

@@ -33,9 +33,9 @@ std::string findStdlib() {
     return given;
   std::string file = codeFile();
   std::string folder = file.substr(0, file.rfind('/'));
-  for (const char *place : {"/../share/mx/stdlib", "/stdlib", "/../stdlib"})
-    if (!file.empty() && isFolder(folder + place))
-      return folder + place;
+  for (const char *location : {"/../share/mx/stdlib", "/stdlib", "/../stdlib"})
+    if (!file.empty() && isFolder(folder + location))
+      return folder + location;
   return "";
 }
 

@@ -35,12 +35,12 @@ std::optional<double> KernelTimer::time(const std::string &object, const std::st
   for (const Room &room : buffers)
     bytes += llvm::alignTo(room.bytes, kLine);
   mxrt_device device = {};
-  mxrt_place place = {};
+  mxrt_location location = {};
   mxrt_context context;
   mxrt_arena arena = {};
-  mxrt_status status = mxrt_runtime_context(runtime, &device, &place, &context);
+  mxrt_status status = mxrt_runtime_context(runtime, &device, &location, &context);
   if (!status)
-    status = mxrt_arena_lease(runtime, &device, bytes, "tuning", &place, &arena);
+    status = mxrt_arena_lease(runtime, &device, bytes, "tuning", &location, &arena);
   std::vector<void *> addresses;
   char *next = static_cast<char *>(arena.base);
   for (size_t i = 0; i < buffers.size() && !status; ++i) {
@@ -66,7 +66,7 @@ std::optional<double> KernelTimer::time(const std::string &object, const std::st
 }
 
 void KernelTimer::found(const Found &kernel) {
-  out << "tuned " << kernel.place << ": " << showSeconds(kernel.now * 1e-6);
+  out << "tuned " << kernel.location << ": " << showSeconds(kernel.now * 1e-6);
   const lowering::Tiling &tiling = kernel.tiling;
   if (tiling == lowering::Tiling()) {
     out << ", as it was\n";

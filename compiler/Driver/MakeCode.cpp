@@ -12,16 +12,15 @@ namespace mx::driver {
 namespace {
 
 /// The source location of an op; inside of calls, the innermost.
-mlir::FileLineColLoc placeOf(mlir::Location location) {
+mlir::FileLineColLoc locationOf(mlir::Location location) {
   while (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(location))
     location = call.getCallee();
   return mlir::dyn_cast<mlir::FileLineColLoc>(location);
 }
 
 Span spanOf(mlir::Location location, const SourceManager &sources) {
-  mlir::FileLineColLoc place = placeOf(location);
-  return place ? sources.find(place.getFilename().str(), place.getLine(), place.getColumn())
-               : Span();
+  mlir::FileLineColLoc line = locationOf(location);
+  return line ? sources.find(line.getFilename().str(), line.getLine(), line.getColumn()) : Span();
 }
 
 } // namespace
@@ -40,7 +39,7 @@ bool prepareModule(mlir::ModuleOp module, const SourceManager &sources, Diagnost
       mlir::Location location = found.getLocation();
       while (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(location)) {
         location = call.getCaller();
-        if (mlir::FileLineColLoc caller = placeOf(location))
+        if (mlir::FileLineColLoc caller = locationOf(location))
           d.note("called from " + caller.getFilename().str() + ":" +
                  std::to_string(caller.getLine()) + ":" + std::to_string(caller.getColumn()));
       }

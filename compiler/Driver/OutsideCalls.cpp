@@ -14,8 +14,8 @@ struct Session::OutsideEntry {
   mlir::Operation *callee = nullptr; ///< a graph, or a function of `program`
   mxrt::host::Program *program = nullptr;
   GraphHost::Graph *graph = nullptr;
-  std::string file; ///< the file that `place` refers to
-  mxrt_place place = {};
+  std::string file; ///< the file that `location` refers to
+  mxrt_location location = {};
 };
 Session::OutsideEntries::OutsideEntries() = default;
 Session::OutsideEntries::~OutsideEntries() = default;
@@ -133,12 +133,12 @@ bool Session::resolve(const sema::ModuleInfo &module, const std::string &callee,
     out.result = info.result;
     out.resultType = results.back();
   }
-  out.place = entry->place;
+  out.location = entry->location;
   out.program = entry->program;
   out.symbol = entry->code.symbol;
   if (!entry->graph)
     return true;
-  mxrt_status status = host->bind(*entry->graph, out.sizes, out.place, {}, out.graph).release();
+  mxrt_status status = host->bind(*entry->graph, out.sizes, out.location, {}, out.graph).release();
   report(status, /*fromVm=*/false);
   return out.graph != nullptr;
 }
@@ -164,7 +164,7 @@ bool Session::generateOutside(const sema::ModuleInfo &module, const sema::CallIn
     const SourceFile &source = sources.file(span);
     LineColumn at = source.lineColumn(span.begin);
     made->file = source.name();
-    made->place = {made->file.c_str(), static_cast<int32_t>(at.line),
+    made->location = {made->file.c_str(), static_cast<int32_t>(at.line),
                    static_cast<int32_t>(at.column)};
   }
   out = std::move(made);

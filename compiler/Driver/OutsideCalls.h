@@ -31,7 +31,7 @@ struct OutsideTarget {
   std::vector<Input> inputs;
   mlir::Type resultType;              ///< null: no result
   const sema::Type *result = nullptr; ///< the same, as a type of the checker
-  mxrt_place place = {};              ///< location of the callee
+  mxrt_location location = {};              ///< location of the callee
 };
 
 } // namespace mx::driver

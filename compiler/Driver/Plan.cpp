@@ -27,8 +27,8 @@ with their bounds.
   --html FILE              also a page with a picture of the arena over time
   --max-bytes=512MiB       make values again until the arena is no larger; if nothing helps, say why and
                            exit with 1
-  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, block, panels, schedule,
-                           recompute, in-place, co-share
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, tile-chains, prepack,
+                           schedule, recompute, in-place, co-share
   -D name=value            a value for `option(name, default)`
   --error-format=text|short|json   --silence=CODE   --as NAME   --colour=auto|always|never
 )";
@@ -63,7 +63,7 @@ std::vector<std::string> linesOf(llvm::StringRef text) {
   return out;
 }
 
-Span placeOf(SourceManager &sources, mlir::Location loc) {
+Span locationOf(SourceManager &sources, mlir::Location loc) {
   Span span;
   loc->walk([&](mlir::Location part) {
     auto file = mlir::dyn_cast<mlir::FileLineColLoc>(part);
@@ -123,7 +123,7 @@ bool Session::planModule(irgen::Generated &generated, const PlanRequest &request
         << "\n";
     return false;
   }
-  Span span = placeOf(sources, graph.getLoc());
+  Span span = locationOf(sources, graph.getLoc());
   std::string symbol = graph.getSymName().str();
   if (!prepare(*generated.module))
     return false;
@@ -138,7 +138,7 @@ bool Session::planModule(irgen::Generated &generated, const PlanRequest &request
     shown += " " + size + "=" + std::to_string(value);
   std::optional<memory::PlanReport> report;
   // If its arguments are on other devices, the program calls a variant with placements (pass
-  // Place).
+  // Location).
   mlir::Operation *prepared = generated.module->lookupSymbol(symbol + ".placed");
   if (!prepared)
     prepared = generated.module->lookupSymbol(symbol);
@@ -197,7 +197,7 @@ int runPlan(const std::vector<std::string> &args, Streams streams) {
   request.htmlFile = line.value("--html").value_or("");
   std::string problem = readSettings(line, streams, settings);
   if (problem.empty())
-    problem = readDisabled(line, options.compile.disabled);
+    problem = readDisabled(line, streams.err, options.compile.disabled);
   if (problem.empty())
     problem = readSizes(line.value("--shapes").value_or(""), request);
   if (auto limit = line.value("--max-bytes"); limit && problem.empty()) {

@@ -44,7 +44,7 @@ int showProgramOptions(const std::string &path, const std::string &name, std::st
       std::string first = each.name + "=" + each.shown;
       streams.out << "  " << first << std::string(wide - first.size() + 3, ' ') << each.type
                   << std::string(wideType - each.type.size() + 3, ' ')
-                  << sources.placeLine(each.span) << "\n";
+                  << sources.locationLine(each.span) << "\n";
     }
   }
   streams.out << "\n`mxc run --help` lists the options of mxc itself\n";

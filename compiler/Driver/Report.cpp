@@ -172,7 +172,7 @@ private:
 
   bool addLog(const fs::path &file, const std::string &text) {
     std::vector<Curve> all;
-    std::map<std::string, size_t> places;
+    std::map<std::string, size_t> locations;
     llvm::StringRef rest(text);
     for (size_t line = 1; !rest.empty(); ++line) {
       auto [first, more] = rest.split('\n');
@@ -190,11 +190,11 @@ private:
       if (!name || !step || !value)
         return malformed(file, line, "a line is {\"name\": …, \"step\": …, \"value\": …}");
       auto number = value->getAsNumber();
-      auto [place, isNew] = places.try_emplace(name->str(), all.size());
+      auto [location, isNew] = locations.try_emplace(name->str(), all.size());
       if (isNew)
         all.push_back({name->str(), {}});
       double time = object->getNumber("time").value_or(0);
-      all[place->second].points.push_back({*step, time, number ? *number : std::nan("")});
+      all[location->second].points.push_back({*step, time, number ? *number : std::nan("")});
     }
     if (all.empty())
       return true;
@@ -284,7 +284,7 @@ private:
           return slice ? std::clamp(slice->getInteger(name).value_or(0), -most, most) : 0;
         };
         std::string what;
-        for (const char *part : {"type", "what", "place"})
+        for (const char *part : {"type", "what", "location"})
           if (auto found = slice ? slice->getString(part) : std::nullopt)
             what += (what.empty() ? "" : " ") + found->str();
         all.push_back(

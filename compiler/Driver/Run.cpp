@@ -41,11 +41,11 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --timing                 say at the end where the time went: stages of the compiler, running, slow kernels
   --perf-map               name compiled code for `perf record`, in /tmp/perf-PID.map
   --logdir=FOLDER          where `log` writes its curves (runs/NAME-DATE); see mxc report
-  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, block, panels, schedule,
-                           recompute, in-place, co-share
+  --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, tile-chains, prepack,
+                           schedule, recompute, in-place, co-share
   --explain-fusion         say which ops of a graph were not put into one kernel, and why
   --emit=STAGE             print a stage: tokens ast typed mx bytecode mx-specialised mx-fused dot mxrt
-                           linalg llvm asm; those behind mx are shown for each graph that runs
+                           loops llvm asm; those behind mx are shown for each graph that runs
   --target-cpu=NAME        make code for this CPU instead of this machine's: generic, x86-64-v2, …
   --cache=FOLDER           where compiled code is kept ($MX_CACHE_DIR, ~/.cache/mx)
   -D name=value            a value for `option(name, default)`
@@ -70,7 +70,7 @@ const std::set<std::string> &runOptions() {
     for (const char *more :
          {"-e", "--check", "--seed", "--max-memory", "--max-bytes", "--profile", "--disable",
           "--cache", "--filter", "--target-cpu", "--internal-mistake", "--internal-chunk",
-          "--internal-block", "--internal-tiling", "--internal-words", "--logdir"})
+          "--internal-block", "--internal-tiling", "--internal-bf16", "--logdir"})
       all.insert(more);
     return all;
   }();
@@ -100,7 +100,7 @@ std::string readSeed(const std::string &text, int64_t &seed) {
   return text.empty() || *end ? "`--seed " + text + "` is not a whole number" : "";
 }
 
-std::string readRunOptions(const CommandLine &line, const Settings &settings,
+std::string readRunOptions(const CommandLine &line, std::ostream &err, const Settings &settings,
                            SessionOptions &options) {
   options.check = settings.check;
   options.render = settings.render;
@@ -142,7 +142,7 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
     } else if (check != "index") // indices are always checked
       return "`" + check + "` cannot be checked; known are nan, index and memory";
   }
-  if (std::string problem = readDisabled(line, options.compile.disabled); !problem.empty())
+  if (std::string problem = readDisabled(line, err, options.compile.disabled); !problem.empty())
     return problem;
   // Fault injection for tests of the tests, hence not in the help.
   options.compile.mistake = line.value("--internal-mistake").value_or("");
@@ -164,7 +164,7 @@ std::string readRunOptions(const CommandLine &line, const Settings &settings,
     options.compile.kernels.tiling = *tiling;
   }
   if (auto block = line.value("--internal-block"))
-    options.compile.blockBytes = std::max(1ll, std::atoll(block->c_str()));
+    options.compile.tileBytes = std::max(1ll, std::atoll(block->c_str()));
   if (auto seed = line.value("--seed"))
     if (std::string problem = readSeed(*seed, options.seed); !problem.empty())
       return problem;
@@ -211,7 +211,7 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
   SessionOptions options;
   std::string problem = readSettings(line, streams, settings);
   if (problem.empty())
-    problem = readRunOptions(line, settings, options);
+    problem = readRunOptions(line, streams.err, settings, options);
   if (problem.empty() && line.has("--filter"))
     problem = "`--filter` is for `mxc test`";
   if (problem.empty() && !settings.emit.empty())
@@ -260,8 +260,8 @@ static bool runExamples(const std::string &name, const std::string &path, const 
       return false;
     run::Interruptible stop(session.runsOn());
     // A path next to the file, not the file itself: an example imports it.
-    std::string place = path.empty() ? "" : path + ":" + std::to_string(example.line);
-    bool ok = session.runProgram(name, place, std::move(example.text));
+    std::string location = path.empty() ? "" : path + ":" + std::to_string(example.line);
+    bool ok = session.runProgram(name, location, std::move(example.text));
     streams.out << (ok ? "pass  " : "FAIL  ") << name << ":" << example.line << "  " << title
                 << "\n";
     ++(ok ? passed : failed);
@@ -285,7 +285,7 @@ int runTests(const std::vector<std::string> &args, Streams streams) {
   SessionOptions options;
   std::string problem = readSettings(line, streams, settings);
   if (problem.empty())
-    problem = readRunOptions(line, settings, options);
+    problem = readRunOptions(line, streams.err, settings, options);
   for (const char *other : {"-e", "--emit", "--compare", "--timing", "--internal-bytes"})
     if (problem.empty() && line.has(other))
       problem = "`" + std::string(other) + "` is for `mxc run`";

@@ -11,7 +11,7 @@ namespace mx::driver {
 const std::set<std::string> &runOptions();
 const std::set<std::string> &runFlags();
 /// Fills `options`; returns an error message or an empty string.
-std::string readRunOptions(const CommandLine &line, const Settings &settings,
+std::string readRunOptions(const CommandLine &line, std::ostream &err, const Settings &settings,
                            SessionOptions &options);
 
 /// Parses `--seed`; returns an error message or an empty string.

@@ -95,7 +95,7 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   eager.checkNan = options.checkNan;
   eager.checkMemory = options.compile.guard;
   host = std::make_unique<GraphHost>(eager, *kernels, [this](const VariantEvent &event) {
-    Span span = reporter.spanOf(event.place);
+    Span span = reporter.spanOf(event.location);
     if (!event.again.empty()) {
       auto [first, rest] = llvm::StringRef(event.again).rtrim().split('\n');
       Diagnostic &d =
@@ -375,7 +375,7 @@ bool Session::runTests(const std::string &name, const std::string &path, std::st
     if (test.name.find(filter) == std::string::npos)
       continue;
     bool ok = call(test.symbol);
-    out << (ok ? "pass  " : "FAIL  ") << sources.placeLine(test.span) << "  " << test.name << "\n";
+    out << (ok ? "pass  " : "FAIL  ") << sources.locationLine(test.span) << "  " << test.name << "\n";
     ++(ok ? passed : failed);
     if (wasCancelled())
       return false;

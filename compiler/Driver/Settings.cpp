@@ -30,7 +30,7 @@ std::string readSettings(const CommandLine &line, Streams &streams, Settings &se
   if (colour != "auto" && colour != "always" && colour != "never")
     return "`" + colour + "` is not a choice for --colour; known are auto, always and never";
   settings.render.colour = colour == "always" || (colour == "auto" && streams.colour);
-  settings.emit = line.value("--emit").value_or("");
+  settings.emit = currentName(line.value("--emit").value_or(""), streams.err);
   for (const std::string &list : line.values("--silence"))
     for (size_t begin = 0; begin <= list.size();) {
       size_t end = std::min(list.find(',', begin), list.size());
@@ -89,8 +89,21 @@ std::vector<std::string> commaList(const std::string &text) {
   return out;
 }
 
-std::string readDisabled(const CommandLine &line, std::set<std::string> &disabled) {
-  for (const std::string &pass : commaList(line.value("--disable").value_or(""))) {
+std::string currentName(const std::string &name, std::ostream &err) {
+  static constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
+      {"linalg", "loops"}, {"block", "tile-chains"}, {"panels", "prepack"}};
+  for (auto [before, now] : kRenamed)
+    if (name == before) {
+      err << "mxc: note: `" << before << "` is called `" << now << "` now\n";
+      return std::string(now);
+    }
+  return name;
+}
+
+std::string readDisabled(const CommandLine &line, std::ostream &err,
+                         std::set<std::string> &disabled) {
+  for (const std::string &given : commaList(line.value("--disable").value_or(""))) {
+    std::string pass = currentName(given, err);
     if (std::find(std::begin(pipeline::kCanDisable), std::end(pipeline::kCanDisable), pass) ==
         std::end(pipeline::kCanDisable)) {
       std::string known;
@@ -104,10 +117,10 @@ std::string readDisabled(const CommandLine &line, std::set<std::string> &disable
 }
 
 std::string readWords(const CommandLine &line, pipeline::Options &compile) {
-  std::optional<std::string> name = line.value("--internal-words");
+  std::optional<std::string> name = line.value("--internal-bf16");
   if (!name)
     return "";
-  compile.words = lowering::WordUnit::parse(*name);
+  compile.words = lowering::Bf16Unit::parse(*name);
   // Native instructions require a CPU that has them.
   bool fits = compile.words && (compile.words->isImitated || !compile.words->kind);
   return fits ? "" : "`" + *name + "` is nothing that can be imitated";

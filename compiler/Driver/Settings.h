@@ -34,9 +34,12 @@ std::optional<std::string> readProgram(const std::string &path, Streams &streams
 std::string shownName(const Settings &settings, const std::string &path);
 /// The words of `a,b,c`.
 std::vector<std::string> commaList(const std::string &text);
+/// The current name of a stage or pass; names of earlier releases are accepted with a note.
+std::string currentName(const std::string &name, std::ostream &err);
 /// Passes named by `--disable`; returns an error message or an empty string.
-std::string readDisabled(const CommandLine &line, std::set<std::string> &disabled);
-/// Reads `--internal-words`: bf16 instructions (AVX512_BF16, AMX) that plain code emulates, for
+std::string readDisabled(const CommandLine &line, std::ostream &err,
+                         std::set<std::string> &disabled);
+/// Reads `--internal-bf16`: bf16 instructions (AVX512_BF16, AMX) that plain code emulates, for
 /// tests.
 std::string readWords(const CommandLine &line, pipeline::Options &compile);
 

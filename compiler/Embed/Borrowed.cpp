@@ -48,7 +48,7 @@ mxc_error *waitForAll(mxc_session &session) {
   mxrt_engine *engine = nullptr;
   if (mxrt_status status = mxrt_runtime_engine(session.runtime(), nullptr, &engine))
     return session.render(status);
-  mxrt_status_release(mxrt_engine_wait_all(engine, mxrt_place{}));
+  mxrt_status_release(mxrt_engine_wait_all(engine, mxrt_location{}));
   return nullptr;
 }
 

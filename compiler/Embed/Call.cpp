@@ -231,7 +231,7 @@ private:
       buffers.push_back(mxrt_tensor_data(outputs.back()));
     }
     mxrt_status status =
-        run::runGraphNow(session.runtime(), bound, buffers.data(), call.target.place);
+        run::runGraphNow(session.runtime(), bound, buffers.data(), call.target.location);
     return status ? session.render(status) : nullptr;
   }
 
@@ -254,7 +254,7 @@ private:
         return error;
     }
     mxrt_status status =
-        run::issueGraph(session.runtime(), bound, inputs, outputs, call.target.place).release();
+        run::issueGraph(session.runtime(), bound, inputs, outputs, call.target.location).release();
     return status ? session.render(status) : nullptr;
   }
 
@@ -300,11 +300,11 @@ private:
   /// The tensor of an output that overwrites an input (copy on write): the input itself if it is
   /// not shared, otherwise a copy, which the graph reads as well.
   mxc_error *takeOver(size_t index, mxrt_tensor *&input) {
-    mxrt_place place = call.target.place;
+    mxrt_location location = call.target.location;
     TensorValue *value = leaves[index].value->tensor();
     bool isAligned = reinterpret_cast<uintptr_t>(mxrt_tensor_data(input)) % MXRT_ALIGNMENT == 0;
     if (isAligned && value && isInPlace(index, *value)) {
-      mxrt_status status = mxrt_call_prepare_write(session.runtime(), &value->held, &place);
+      mxrt_status status = mxrt_call_prepare_write(session.runtime(), &value->held, &location);
       if (status)
         return session.render(status);
       input = value->held;
@@ -321,9 +321,9 @@ private:
     mxrt_tensor *copy = nullptr;
     mxrt_status status =
         mxrt_tensor_create(session.runtime(), &device, mxrt_tensor_dtype(input),
-                           mxrt_tensor_rank(input), mxrt_tensor_shape(input), &place, &copy);
+                           mxrt_tensor_rank(input), mxrt_tensor_shape(input), &location, &copy);
     if (!status)
-      status = mxrt_call_copy(session.runtime(), input, copy, &place);
+      status = mxrt_call_copy(session.runtime(), input, copy, &location);
     if (status) {
       mxrt_tensor_release(copy);
       return session.render(status);
@@ -336,7 +336,7 @@ private:
   mxc_error *makeOutput(size_t index) {
     mxrt_tensor *made = nullptr;
     mxrt::Status status =
-        run::makeGraphOutput(session.runtime(), bound, index, call.target.place, made);
+        run::makeGraphOutput(session.runtime(), bound, index, call.target.location, made);
     if (!status.ok())
       return session.render(status.release());
     outputs.push_back(made);

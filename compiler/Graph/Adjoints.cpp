@@ -70,10 +70,10 @@ Type Reverse::gradientType(Type type, Type wanted) {
 /// The position of part `i` in the aggregate's adjoint type; -1 if the part has no adjoint.
 static int64_t adjointPart(ArrayRef<Type> types, size_t i,
                            llvm::function_ref<Type(Type)> adjointType) {
-  int64_t place = 0;
+  int64_t position = 0;
   for (size_t k = 0; k < i; ++k)
-    place += adjointType(types[k]) ? 1 : 0;
-  return adjointType(types[i]) ? place : -1;
+    position += adjointType(types[k]) ? 1 : 0;
+  return adjointType(types[i]) ? position : -1;
 }
 
 bool Reverse::spread(Adjoint &adjoint, ir::ArrayType type) {

@@ -113,7 +113,7 @@ private:
   void sliceBack(ir::SliceOp op, mlir::Value g);
   void update(ir::UpdateOp op, mlir::Value g);
   void updateValue(ir::UpdateOp op, mlir::Value g);
-  mlir::Value stretchBack(mlir::Value g, ir::TensorType to, mlir::ArrayRef<int64_t> axes);
+  mlir::Value broadcastBack(mlir::Value g, ir::TensorType to, mlir::ArrayRef<int64_t> axes);
   // ---- GradientWindows.cpp
   void convolution(ir::ConvOp op, mlir::Value g);
   mlir::Value convolvedBack(ir::ConvOp op, mlir::Value g);
@@ -149,19 +149,19 @@ private:
   void erase(mlir::Operation *op);
   // ---- GradientRemat.cpp
   void cutIntoBlocks();
-  llvm::LogicalResult runAgain(ir::CallOp op);
+  llvm::LogicalResult rematerialise(ir::CallOp op);
   // ---- GradientLoops.cpp
   llvm::LogicalResult reverseLoop(mlir::Operation *loop);
   mlir::Value placeholder(mlir::Type type, int64_t &next);
-  mlir::Value turnOf(ir::ForOp back);
-  // ---- GradientTurns.cpp
-  llvm::SmallVector<mlir::Value> productsOfTurns(ir::ForOp back, unsigned first,
+  mlir::Value iterationOf(ir::ForOp back);
+  // ---- GradientIterations.cpp
+  llvm::SmallVector<mlir::Value> matmulsOfIterations(ir::ForOp back, unsigned first,
                                                  llvm::ArrayRef<Adjoint> before);
   // ---- GradientKept.cpp
   /// Marks the placeholder of a leaf of a carried value; holds the number of the leaf.
   static constexpr char kLeaf[] = "mx.leaf";
   std::optional<ir::SizeAttr> boundOf(mlir::Operation *op);
-  mlir::FailureOr<ir::SizeAttr> turnsOf(mlir::Operation *op);
+  mlir::FailureOr<ir::SizeAttr> iterationsOf(mlir::Operation *op);
   /// A value that the forward loop saves in each iteration: a leaf of a carried value, or the
   /// result of an op.
   struct Kept {
@@ -172,7 +172,7 @@ private:
   llvm::SmallVector<mlir::Operation *> partsOnly(ir::UndefOp leaf, const Originals &originals);
   llvm::LogicalResult keepStates(mlir::Operation *op, ir::ForOp back, mlir::Operation *pending,
                                  mlir::ArrayRef<Leaf> paths, const Originals &originals);
-  void keepProducts(mlir::Operation *op, ir::ForOp back, const Originals &originals,
+  void keepMatmuls(mlir::Operation *op, ir::ForOp back, const Originals &originals,
                     llvm::SmallVectorImpl<Kept> &needed);
 
   mlir::FunctionOpInterface function;

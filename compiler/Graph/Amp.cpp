@@ -17,7 +17,7 @@ namespace mx::graph {
 
 namespace {
 
-bool isWideProduct(Operation *op) {
+bool isWideMatmul(Operation *op) {
   return isa<ir::MatmulOp, ir::ConvOp>(op) &&
          cast<ir::TensorType>(op->getResult(0).getType()).getElement().isF32();
 }
@@ -35,7 +35,7 @@ void eachName(Operation *op, llvm::function_ref<StringAttr(StringAttr)> replace)
 
 class Narrower {
 public:
-  explicit Narrower(ModuleOp module) : symbols(module) { findProducts(module); }
+  explicit Narrower(ModuleOp module) : symbols(module) { findMatmuls(module); }
 
   /// Narrows the matmuls of a function and of its callees to `element`.
   void narrow(FunctionOpInterface function, Type element) {
@@ -45,8 +45,8 @@ public:
     function->walk([&](Operation *op) {
       if (op == function.getOperation())
         return;
-      if (isWideProduct(op))
-        narrowProduct(op, element, narrowed);
+      if (isWideMatmul(op))
+        narrowMatmul(op, element, narrowed);
       else
         eachName(op, replace);
     });
@@ -58,14 +58,14 @@ private:
   std::map<std::pair<void *, void *>, StringAttr> made;
 
   /// Finds the functions to narrow. Most functions have nothing to narrow and need no clone.
-  void findProducts(ModuleOp module) {
+  void findMatmuls(ModuleOp module) {
     llvm::DenseMap<StringAttr, SmallVector<StringAttr>> callers;
     SmallVector<StringAttr> work;
     for (auto function : module.getOps<FunctionOpInterface>()) {
       StringAttr name = function.getNameAttr();
       bool multiplies = false;
       function->walk([&](Operation *op) {
-        multiplies |= isWideProduct(op);
+        multiplies |= isWideMatmul(op);
         eachName(op, [&](StringAttr named) {
           callers[named].push_back(name);
           return named;
@@ -113,7 +113,7 @@ private:
     return known;
   }
 
-  static void narrowProduct(Operation *product, Type element,
+  static void narrowMatmul(Operation *product, Type element,
                             llvm::DenseMap<Value, Value> &narrowed) {
     Value result = product->getResult(0);
     auto wide = cast<ir::TensorType>(result.getType());

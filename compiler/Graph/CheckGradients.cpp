@@ -58,10 +58,10 @@ public:
 
   void run() {
     size_t own = grad.getNumResults() - grad.getWrt().size();
-    for (auto [k, place] : llvm::enumerate(grad.getWrt())) {
-      argument = static_cast<size_t>(place);
+    for (auto [k, position] : llvm::enumerate(grad.getWrt())) {
+      argument = static_cast<size_t>(position);
       SmallVector<Step> path;
-      std::string name = "argument " + std::to_string(place);
+      std::string name = "argument " + std::to_string(position);
       if (names && argument < names.size())
         if (auto found = cast<DictionaryAttr>(names[argument]).getAs<StringAttr>("mx.name"))
           name = found.getValue().str();
@@ -176,8 +176,8 @@ private:
     auto loop = ir::ForOp::create(b, TypeRange(), whole(0), looks, ValueRange());
     OpBuilder::InsertionGuard guard(b);
     Block *block = b.createBlock(&loop.getBody());
-    Value turn = block->addArgument(n.getType(), b.getLoc());
-    Value index = math("floordiv", {math("mul", {turn, n}), looks});
+    Value iteration = block->addArgument(n.getType(), b.getLoc());
+    Value index = math("floordiv", {math("mul", {iteration, n}), looks});
     auto one = leaf.withSizes({});
     auto at = [&](Value from) {
       return asHost(ir::SliceOp::create(b, one, from, ValueRange{index}, b.getStrArrayAttr({"i"})));

@@ -122,7 +122,7 @@ LogicalResult Reverse::reverse(Operation *op) {
   if (isa<ir::ForOp, ir::WhileOp>(op))
     return reverseLoop(op);
   if (auto call = dyn_cast<ir::CallOp>(op))
-    return ruleOf(call) ? handWritten(call) : runAgain(call);
+    return ruleOf(call) ? handWritten(call) : rematerialise(call);
   if (op->getNumResults() != 1)
     return withoutRule(op);
   Adjoint g = adjoints.lookup(op->getResult(0));
@@ -154,11 +154,11 @@ LogicalResult Reverse::reverse(ArrayRef<Operation *> ops) {
 }
 
 /// Emits one warning for all parts that the value does not depend on. Names only the first few.
-static void warnUnused(Location place, ArrayRef<std::string> paths) {
+static void warnUnused(Location location, ArrayRef<std::string> paths) {
   constexpr size_t most = 3;
   if (paths.empty())
     return;
-  InFlightDiagnostic warning = emitWarning(place) << "the value does not depend on ";
+  InFlightDiagnostic warning = emitWarning(location) << "the value does not depend on ";
   for (size_t i = 0; i < std::min(paths.size(), most); ++i)
     warning << (i == 0 ? "`" : i + 1 == paths.size() ? " and `" : ", `") << paths[i] << "`";
   if (paths.size() > most)

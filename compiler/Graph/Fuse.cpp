@@ -72,7 +72,7 @@ private:
   /// of them from memory.
   void pushNeeded(unsigned next, unsigned member, SmallVectorImpl<unsigned> &stack) const {
     const FusionGroup *group = groups.groupOf(next);
-    bool copies = !group || group->kind != KernelKind::Product;
+    bool copies = !group || group->kind != KernelKind::Matmul;
     for (unsigned needed : llvm::reverse(groups.before(member))) {
       if (isAbsorbed(needed) || (group && isRepeated(*group, groups.op(needed))) ||
           (copies && FusionGroups::absorbs(groups.op(member), groups.op(needed))))
@@ -143,10 +143,10 @@ private:
   void outline(const FusionGroup &group) {
     SetVector<Value> inputs = inputsOf(group);
     SmallVector<Value> outputs;
-    SmallVector<Location> places;
+    SmallVector<Location> locations;
     for (unsigned i : group.ops) {
       Operation *op = groups.op(i);
-      places.push_back(op->getLoc());
+      locations.push_back(op->getLoc());
       if (groups.isWritten(i))
         outputs.push_back(op->getResult(0));
     }
@@ -155,9 +155,9 @@ private:
     // Constants that MLIR folded or moved have no location any more; the kernel gets the graph's.
     if (llvm::all_of(group.ops,
                      [&](unsigned i) { return groups.op(i)->hasTrait<OpTrait::ConstantLike>(); }))
-      places.push_back(block.getParentOp()->getLoc());
+      locations.push_back(block.getParentOp()->getLoc());
     OpBuilder b(&block.back());
-    Location loc = b.getFusedLoc(places);
+    Location loc = b.getFusedLoc(locations);
     auto kernel = ir::KernelOp::create(b, loc, ValueRange(outputs).getTypes(), inputs.getArrayRef(),
                                        ArrayRef<NamedAttribute>());
     Block &body = kernel.getBody().emplaceBlock();

@@ -3,7 +3,7 @@
 // Part of Fuse: classification of ops (views, cheap ops, kernel kinds), the dependency graph of a
 // block, and greedy merging of fusion groups.
 #include "Graph/FusionGroups.h"
-#include "Graph/Places.h"
+#include "Graph/Regions.h"
 #include "dialects/mx/Marks.h"
 #include "dialects/mx/Table.h"
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -34,7 +34,7 @@ uint64_t elementsOf(ir::TensorType type) {
 bool isPartInPlace(Operation *op) {
   constexpr int kMostUsers = 16; // limits the search, which runs for every slice
   auto slice = dyn_cast<ir::SliceOp>(op);
-  if (!slice || slice.getX().getType().isHost() || !(partOf(slice) || turnsAxes(slice)))
+  if (!slice || slice.getX().getType().isHost() || !(partOf(slice) || reversesAxes(slice)))
     return false;
   // A matmul reads contiguous rows, through a transpose as well.
   for (Operation *user : op->getUsers())
@@ -81,7 +81,7 @@ bool isShapeInPlace(Operation *op) {
   return llvm::all_of(op->getUses(), [&](OpOperand &use) {
     auto product = dyn_cast<ir::MatmulOp>(use.getOwner());
     return use.getOwner()->getBlock() == op->getBlock() &&
-           (product ? !isOfCheap && !product.getPanels() && product.getBegin() != op->getResult(0)
+           (product ? !isOfCheap && !product.getPanels() && product.getInit() != op->getResult(0)
                     : isa<ir::TransposeOp>(use.getOwner()));
   });
 }
@@ -149,7 +149,7 @@ std::optional<KernelKind> kindOf(Operation *op) {
   if (op->hasTrait<ir::Reduction>())
     return KernelKind::Reduce;
   if (isa<ir::MatmulOp, ir::ConvOp>(op) || isTable(op))
-    return KernelKind::Product;
+    return KernelKind::Matmul;
   if (isa<ir::ReshapeOp, ir::ConcatOp, ir::SliceOp, ir::UpdateOp, ir::TakeOp, ir::ConstantOp,
           ir::RandomOp, ir::ScatterAddOp, ir::FoldOp, ir::RoutineOp>(op))
     return KernelKind::Single;
@@ -228,9 +228,9 @@ bool FusionGroups::absorbs(Operation *user, Operation *cheap) {
   if (isTable(user)) // its zeros are never stored
     return cast<ir::ScatterAddOp>(user).getX() == cheap->getResult(0);
   if (auto product = dyn_cast<ir::MatmulOp>(user);
-      product && product.getBegin() == cheap->getResult(0))
+      product && product.getInit() == cheap->getResult(0))
     return false;
-  if (kind == KernelKind::Product)
+  if (kind == KernelKind::Matmul)
     return swapsTwo(cheap, -2) || // packing reads either order
            (isa<ir::ReshapeOp>(cheap) && cheap->hasAttr(kView));
   return kind == KernelKind::Elementwise || kind == KernelKind::Reduce;
@@ -375,7 +375,7 @@ void FusionGroups::candidatesOf(Operation *op, SmallVectorImpl<unsigned> &out) c
 void FusionGroups::join(unsigned index) {
   KernelKind kind = *kindOf(ops[index]);
   unsigned own = start(index, kind);
-  if (kind == KernelKind::Single || kind == KernelKind::Product)
+  if (kind == KernelKind::Single || kind == KernelKind::Matmul)
     return;
   SmallVector<unsigned> candidates;
   candidatesOf(ops[index], candidates);

@@ -60,7 +60,7 @@ std::string FusionGroups::reasonAgainst(unsigned a, unsigned b) {
   if (x.ops.size() + y.ops.size() > options.maxOps)
     return "the kernel would have more than " + std::to_string(options.maxOps) + " ops";
   bool isPlain[] = {x.kind == KernelKind::Elementwise, y.kind == KernelKind::Elementwise};
-  if (!isPlain[0] && !isPlain[1] && (x.kind == KernelKind::Product || y.kind == KernelKind::Product))
+  if (!isPlain[0] && !isPlain[1] && (x.kind == KernelKind::Matmul || y.kind == KernelKind::Matmul))
     return "there is one product in a kernel, and no reduction with it";
   bool reduces = x.kind == KernelKind::Reduce || y.kind == KernelKind::Reduce;
   std::string reason = pathAgainst(a, b, /*throughCopies=*/!reduces);
@@ -68,8 +68,8 @@ std::string FusionGroups::reasonAgainst(unsigned a, unsigned b) {
     return reason;
   if (isPlain[0] && isPlain[1])
     return x.space == y.space ? "" : "their iteration spaces differ";
-  if (x.kind == KernelKind::Product || y.kind == KernelKind::Product)
-    return productAgainst(isPlain[0] ? y : x, isPlain[0] ? x : y);
+  if (x.kind == KernelKind::Matmul || y.kind == KernelKind::Matmul)
+    return matmulAgainst(isPlain[0] ? y : x, isPlain[0] ? x : y);
   bool xIsMain = isPlain[1] || (!isPlain[0] && x.space.size() >= y.space.size());
   const FusionGroup &other = xIsMain ? y : x;
   SmallVector<Form> before;
@@ -82,7 +82,7 @@ std::string FusionGroups::reasonAgainst(unsigned a, unsigned b) {
   return reason;
 }
 
-std::string FusionGroups::productAgainst(const FusionGroup &product,
+std::string FusionGroups::matmulAgainst(const FusionGroup &product,
                                          const FusionGroup &plain) const {
   if (plain.space != product.space)
     return "their iteration spaces differ";

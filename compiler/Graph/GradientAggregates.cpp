@@ -29,8 +29,8 @@ LogicalResult Reverse::aggregateRule(Operation *op, const Adjoint &g, bool &hand
     std::optional<int64_t> number = constantInt(index), count = type.getCount().constant();
     if (!number || !count)
       return std::nullopt;
-    int64_t place = *number < 0 ? *number + *count : *number;
-    return place >= 0 && place < *count ? std::optional(static_cast<size_t>(place)) : std::nullopt;
+    int64_t position = *number < 0 ? *number + *count : *number;
+    return position >= 0 && position < *count ? std::optional(static_cast<size_t>(position)) : std::nullopt;
   };
   if (auto make = dyn_cast<ir::MakeOp>(op)) {
     Adjoint parts = g;
@@ -52,8 +52,8 @@ LogicalResult Reverse::aggregateRule(Operation *op, const Adjoint &g, bool &hand
   }
   if (auto at = dyn_cast<ir::AtOp>(op)) {
     ir::ArrayType type = at.getArray().getType();
-    if (std::optional<size_t> place = known(at.getIndex(), type)) {
-      contribute(at.getArray(), onlyPart(*place, g));
+    if (std::optional<size_t> position = known(at.getIndex(), type)) {
+      contribute(at.getArray(), onlyPart(*position, g));
       return success();
     }
     if (!isActive(at.getArray()))
@@ -70,10 +70,10 @@ LogicalResult Reverse::aggregateRule(Operation *op, const Adjoint &g, bool &hand
   if (auto set = dyn_cast<ir::SetAtOp>(op)) {
     ir::ArrayType type = set.getArray().getType();
     Adjoint parts = g;
-    std::optional<size_t> place = known(set.getIndex(), type);
-    if (place && spread(parts, type)) {
-      contribute(set.getValue(), partOf(parts, *place));
-      contribute(set.getArray(), withoutPart(parts, *place));
+    std::optional<size_t> position = known(set.getIndex(), type);
+    if (position && spread(parts, type)) {
+      contribute(set.getValue(), partOf(parts, *position));
+      contribute(set.getArray(), withoutPart(parts, *position));
       return success();
     }
     Value all = whole(g, type);

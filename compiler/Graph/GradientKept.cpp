@@ -21,7 +21,7 @@ std::optional<ir::SizeAttr> Reverse::boundOf(Operation *op) {
   auto loop = dyn_cast<ir::ForOp>(op);
   Value from = loop ? loop.getFrom() : Value();
   Value to = loop ? loop.getTo() : cast<ir::WhileOp>(op).getLimit();
-  if (auto most = op->getAttrOfType<IntegerAttr>(ir::kTurns))
+  if (auto most = op->getAttrOfType<IntegerAttr>(ir::kIterations))
     return sizeOf(most.getInt());
   if (!to)
     return std::nullopt;
@@ -34,7 +34,7 @@ std::optional<ir::SizeAttr> Reverse::boundOf(Operation *op) {
 }
 
 /// The bound on the number of iterations as a size: the length of a stack.
-FailureOr<ir::SizeAttr> Reverse::turnsOf(Operation *op) {
+FailureOr<ir::SizeAttr> Reverse::iterationsOf(Operation *op) {
   if (std::optional<ir::SizeAttr> known = boundOf(op))
     return *known;
   auto loop = dyn_cast<ir::ForOp>(op);
@@ -51,9 +51,9 @@ FailureOr<ir::SizeAttr> Reverse::turnsOf(Operation *op) {
   for (Attribute name : sizesOf(function))
     used.insert(cast<StringAttr>(name));
   function->walk([&](ir::BindSizeOp bind) { used.insert(bind.getNameAttr()); });
-  std::string name = "turns";
+  std::string name = "iterations";
   for (int i = 1; used.contains(b.getStringAttr(name)); ++i)
-    name = "turns$" + std::to_string(i);
+    name = "iterations$" + std::to_string(i);
   ir::BindSizeOp::create(b, count, b.getStringAttr(name));
   ir::SizeTable &table = b.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
   std::lock_guard guard(table.lock);
@@ -79,7 +79,7 @@ SmallVector<Operation *> Reverse::partsOnly(ir::UndefOp leaf, const Originals &o
 }
 
 /// Whether each element of the op's result is a sum of many terms (large reduction dimension).
-static bool isLargeProduct(Operation *op) {
+static bool isLargeMatmul(Operation *op) {
   SmallVector<ir::SizeAttr> terms;
   if (auto product = dyn_cast<ir::MatmulOp>(op))
     terms = {cast<ir::TensorType>(product.getX().getType()).getSizes().back()};
@@ -117,7 +117,7 @@ static Operation *endOfChain(Operation *product, const Reverse::Originals &origi
 /// Matmuls and convolutions are saved, not recomputed. Each saved value gets a placeholder in
 /// `back`; ops that only they needed become dead. A stack that nothing else needs must have a known
 /// bound.
-void Reverse::keepProducts(Operation *op, ir::ForOp back, const Originals &originals,
+void Reverse::keepMatmuls(Operation *op, ir::ForOp back, const Originals &originals,
                            SmallVectorImpl<Kept> &needed) {
   Block &block = back.getBody().front();
   auto leaves = block.getOps<ir::UndefOp>();
@@ -125,7 +125,7 @@ void Reverse::keepProducts(Operation *op, ir::ForOp back, const Originals &origi
     return;
   SmallVector<Operation *> products;
   for (Operation &inner : block)
-    if (originals.contains(&inner) && isLargeProduct(&inner))
+    if (originals.contains(&inner) && isLargeMatmul(&inner))
       products.push_back(&inner);
   llvm::SmallPtrSet<Operation *, 8> gone;
   // In reverse order: saving a later one may make its operands dead.
@@ -151,7 +151,7 @@ LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pend
                                   ArrayRef<Leaf> paths, const Originals &originals) {
   // Each pairs a value of an iteration with its placeholder in `back`.
   SmallVector<Kept> needed;
-  keepProducts(op, back, originals, needed);
+  keepMatmuls(op, back, originals, needed);
   for (auto leaf : llvm::make_early_inc_range(back.getBody().front().getOps<ir::UndefOp>())) {
     if (!leaf->hasAttr(kLeaf))
       continue;
@@ -174,12 +174,12 @@ LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pend
   size_t own = carried.size();
   if (pending)
     carried.push_back(wholeNumber(0));
-  ir::SizeAttr turns;
+  ir::SizeAttr iterations;
   if (!needed.empty()) {
-    FailureOr<ir::SizeAttr> bound = turnsOf(op);
+    FailureOr<ir::SizeAttr> bound = iterationsOf(op);
     if (failed(bound))
       return failure();
-    turns = *bound;
+    iterations = *bound;
   }
   SmallVector<ir::TensorType> stacks;
   for (const Kept &value : needed) {
@@ -187,7 +187,7 @@ LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pend
     if (!type)
       return op->emitError() << "the gradient of this loop would have to keep a "
                              << value.back.getType();
-    SmallVector<ir::SizeAttr> sizes{turns};
+    SmallVector<ir::SizeAttr> sizes{iterations};
     llvm::append_range(sizes, type.getSizes());
     stacks.push_back((type.isHost() ? type.onDevice("") : type).withSizes(sizes));
     Value stack = zeros(stacks.back());
@@ -210,15 +210,15 @@ LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pend
   Operation *yield = body.getTerminator();
   SmallVector<Value> next(yield->getOperands());
   b.setInsertionPointToStart(&body);
-  Value turn;
+  Value iteration;
   unsigned argument = first + static_cast<unsigned>(own);
   if (pending) {
-    turn = body.getArgument(argument++);
-    next.push_back(elementwise("add", {turn, wholeNumber(1)}));
+    iteration = body.getArgument(argument++);
+    next.push_back(elementwise("add", {iteration, wholeNumber(1)}));
   } else {
-    turn = body.getArgument(0);
+    iteration = body.getArgument(0);
     if (constantInt(loop.getFrom()) != 0)
-      turn = elementwise("sub", {turn, loop.getFrom()});
+      iteration = elementwise("sub", {iteration, loop.getFrom()});
   }
   auto spec = [&](ir::TensorType stack) {
     SmallVector<StringRef> entries(stack.rank(), ":");
@@ -240,7 +240,7 @@ LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pend
                                wholeNumber(part));
     }
     next.push_back(make<ir::UpdateOp>(stack, body.getArgument(argument++), onDevice(value),
-                                      ValueRange{turn}, spec(stack)));
+                                      ValueRange{iteration}, spec(stack)));
   }
   yield->setOperands(next);
   op->replaceAllUsesWith(kept->getResults().take_front(own));
@@ -250,16 +250,16 @@ LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pend
     erase(pending);
   }
   b.setInsertionPointToStart(&back.getBody().front());
-  Value place = turnOf(back);
+  Value position = iterationOf(back);
   if (constantInt(back.getFrom()) != 0)
-    place = elementwise("sub", {place, back.getFrom()});
+    position = elementwise("sub", {position, back.getFrom()});
   SmallVector<Operation *> parts;
   llvm::SetVector<Operation *> leaves;
   for (auto [entry, stack] : llvm::zip_equal(needed, stacks)) {
     auto type = cast<ir::TensorType>(entry.back.getType());
     ir::TensorType device = type.isHost() ? type.onDevice("") : type;
     Value value =
-        make<ir::SliceOp>(device, kept->getResult(result++), ValueRange{place}, spec(stack));
+        make<ir::SliceOp>(device, kept->getResult(result++), ValueRange{position}, spec(stack));
     if (type.isHost())
       value = make<ir::ReadOp>(type, value);
     entry.back.replaceAllUsesWith(value);

@@ -48,18 +48,18 @@ static void leavesOf(Type type, unsigned carried, SmallVector<int64_t> path,
 }
 
 /// The iteration of the forward loop that an iteration of `back` reverses.
-Value Reverse::turnOf(ir::ForOp back) {
-  Value turn = back.getBody().front().getArgument(0), from = back.getFrom();
+Value Reverse::iterationOf(ir::ForOp back) {
+  Value iteration = back.getBody().front().getArgument(0), from = back.getFrom();
   Value one = make<ir::ConstantOp>(typeOf(from), b.getIntegerAttr(typeOf(from).getElement(), 1));
   if (wrongRule() == "order")
-    return turn;
-  Value done = constantInt(from) == 0 ? turn : elementwise("sub", {turn, from});
+    return iteration;
+  Value done = constantInt(from) == 0 ? iteration : elementwise("sub", {iteration, from});
   return elementwise("sub", {elementwise("sub", {back.getTo(), one}), done});
 }
 
 /// The adjoint after a loop. Where an iteration passes its input adjoint `given` through unchanged
 /// to its output `left`, this is the adjoint from before the loop, which may be empty.
-static Adjoint afterTurns(const Adjoint &before, const Adjoint &given, const Adjoint &left,
+static Adjoint afterIterations(const Adjoint &before, const Adjoint &given, const Adjoint &left,
                           const Adjoint &after) {
   if (given.value && given.value == left.value)
     return before;
@@ -67,7 +67,7 @@ static Adjoint afterTurns(const Adjoint &before, const Adjoint &given, const Adj
     return after;
   Adjoint out;
   for (size_t i = 0; i < given.parts.size(); ++i)
-    out.parts.push_back(afterTurns(i < before.parts.size() ? before.parts[i] : Adjoint(),
+    out.parts.push_back(afterIterations(i < before.parts.size() ? before.parts[i] : Adjoint(),
                                    given.parts[i], left.parts[i], after.parts[i]));
   return out;
 }
@@ -121,7 +121,7 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
       block->addArgument(type, loc);
     IRMapping mapping;
     if (loop)
-      mapping.map(body.getArgument(0), turnOf(back));
+      mapping.map(body.getArgument(0), iterationOf(back));
     for (auto [i, value] : llvm::enumerate(carried)) {
       Value argument = body.getArgument(first + static_cast<unsigned>(i));
       Value saved = placeholder(argument.getType(), next);
@@ -174,17 +174,17 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
   }
 
   // Otherwise a stack may be longer than the number of iterations.
-  bool isCounted = loop && !op->hasAttr(ir::kTurns);
+  bool isCounted = loop && !op->hasAttr(ir::kIterations);
   if (failed(keepStates(op, back, pending, paths, originals)))
     return failure();
   SmallVector<Value> products(captured.size());
   if (isCounted)
-    products = productsOfTurns(back, static_cast<unsigned>(slots.size()), before);
+    products = matmulsOfIterations(back, static_cast<unsigned>(slots.size()), before);
   for (auto [k, value] : llvm::enumerate(captured)) {
     Value after = back.getResult(static_cast<unsigned>(slots.size() + k));
     if (products[k]) // no iteration adds to it any more
       left[k] = given[k];
-    adjoints[value] = afterTurns(before[k], given[k], left[k], apart(after, value.getType()));
+    adjoints[value] = afterIterations(before[k], given[k], left[k], apart(after, value.getType()));
     if (products[k])
       contribute(value, products[k]);
   }

@@ -13,7 +13,7 @@ using namespace mlir;
 namespace mx::graph {
 
 /// The trip count of a loop as a size, if it is known before execution.
-static std::optional<ir::SizeAttr> knownTurns(ir::ForOp loop) {
+static std::optional<ir::SizeAttr> knownTripCount(ir::ForOp loop) {
   std::optional<int64_t> from = constantInt(loop.getFrom()), to = constantInt(loop.getTo());
   if (from && to)
     return ir::SizeAttr::get(loop.getContext(), *to > *from ? *to - *from : 0);
@@ -41,10 +41,10 @@ void Reverse::cutIntoBlocks() {
                                   b.getIntegerAttr(typeOf(from).getElement(), value));
     };
     Value zero = number(0), blocks;
-    if (std::optional<ir::SizeAttr> turns = knownTurns(loop);
-        turns && typeOf(from).getElement().isInteger(64)) {
+    if (std::optional<ir::SizeAttr> iterations = knownTripCount(loop);
+        iterations && typeOf(from).getElement().isInteger(64)) {
       ir::SizeTable &table = b.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
-      ir::SizeAttr most = turns->plus(sizeOf(every - 1));
+      ir::SizeAttr most = iterations->plus(sizeOf(every - 1));
       Dim count;
       {
         std::lock_guard guard(table.lock);
@@ -54,9 +54,9 @@ void Reverse::cutIntoBlocks() {
         blocks = make<ir::SizeOp>(from.getType(), ir::SizeAttr::get(b.getContext(), count));
     }
     if (!blocks) {
-      Value turns = elementwise("maximum", {elementwise("sub", {to, from}), zero});
+      Value iterations = elementwise("maximum", {elementwise("sub", {to, from}), zero});
       blocks =
-          elementwise("floordiv", {elementwise("add", {turns, number(every - 1)}), number(every)});
+          elementwise("floordiv", {elementwise("add", {iterations, number(every - 1)}), number(every)});
     }
     SmallVector<Type> types(loop.getResultTypes());
     auto outer = ir::ForOp::create(b, types, zero, blocks, loop.getCarried());
@@ -70,7 +70,7 @@ void Reverse::cutIntoBlocks() {
       begin = elementwise("add", {from, begin});
     Value end = elementwise("minimum", {elementwise("add", {begin, number(every)}), to});
     auto inner = ir::ForOp::create(b, types, begin, end, carried);
-    inner->setAttr(ir::kTurns, b.getI64IntegerAttr(every));
+    inner->setAttr(ir::kIterations, b.getI64IntegerAttr(every));
     inner.getBody().takeBody(loop.getBody());
     ir::YieldOp::create(b, inner.getResults());
     loop.replaceAllUsesWith(outer.getResults());
@@ -94,7 +94,7 @@ static Adjoint whereUsed(const Adjoint &inside, const Adjoint &after) {
 /// Puts the recomputed body and its adjoint into a loop of one iteration. The loop carries the
 /// arguments of the call, so that common subexpression elimination cannot merge the recomputed
 /// values with those of the first run.
-LogicalResult Reverse::runAgain(ir::CallOp op) {
+LogicalResult Reverse::rematerialise(ir::CallOp op) {
   auto callee = symbols.lookup<FunctionOpInterface>(op.getCallee());
   if (!callee || !callee->hasAttr(ir::kRemat))
     return withoutRule(op);
@@ -112,7 +112,7 @@ LogicalResult Reverse::runAgain(ir::CallOp op) {
   }
   SmallVector<Type> types(ValueRange(initial).getTypes());
   auto once = ir::ForOp::create(b, types, wholeNumber(0), wholeNumber(1), initial);
-  once->setAttr(ir::kAgain, b.getUnitAttr());
+  once->setAttr(ir::kRecomputed, b.getUnitAttr());
   {
     OpBuilder::InsertionGuard guard(b);
     Block *block = b.createBlock(&once.getBody());
@@ -122,7 +122,7 @@ LogicalResult Reverse::runAgain(ir::CallOp op) {
     ValueRange arguments = block->getArguments().slice(1, op.getArgs().size());
     auto call =
         ir::CallOp::create(b, op.getResultTypes(), op.getCallee(), arguments, op.getSizes());
-    call->setAttr(ir::kAgain, b.getUnitAttr());
+    call->setAttr(ir::kRecomputed, b.getUnitAttr());
     auto end = ir::YieldOp::create(b, call.getResults());
     if (failed(inlineCalls(function, symbols, limit, /*keepRules=*/true)) ||
         failed(refuseStale(*block)))

@@ -39,12 +39,12 @@ Value RoutineRules::counted(ir::SizeAttr count) {
 Value RoutineRules::shifted(Value x, double first) {
   ir::TensorType type = r.typeOf(x);
   auto axis = static_cast<size_t>(op.getAxis());
-  Value places = counted(type.getSizes()[axis]);
-  Value before = op2("maximum", op2("sub", places, r.wholeNumber(1)), r.wholeNumber(0));
+  Value positions = counted(type.getSizes()[axis]);
+  Value before = op2("maximum", op2("sub", positions, r.wholeNumber(1)), r.wholeNumber(0));
   Value moved = r.make<ir::TakeOp>(type, x, before, r.b.getI64IntegerAttr(op.getAxis()));
   SmallVector<ir::SizeAttr> sizes(type.rank(), r.sizeOf(1));
   sizes[axis] = type.getSizes()[axis];
-  Value along = r.make<ir::ReshapeOp>(r.typeOf(places).withSizes(sizes), places);
+  Value along = r.make<ir::ReshapeOp>(r.typeOf(positions).withSizes(sizes), positions);
   Value isFirst = r.elementwise("eq", {along, r.wholeNumber(0)}, r.b.getI1Type());
   return r.elementwise("select", {isFirst, r.number(x, first), moved});
 }

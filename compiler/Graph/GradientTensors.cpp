@@ -9,7 +9,7 @@ using namespace mlir;
 namespace mx::graph {
 
 /// The adjoint of a reduction over `axes`: broadcasts g to the shape of the reduced tensor.
-Value Reverse::stretchBack(Value g, ir::TensorType to, ArrayRef<int64_t> axes) {
+Value Reverse::broadcastBack(Value g, ir::TensorType to, ArrayRef<int64_t> axes) {
   SmallVector<ir::SizeAttr> kept(to.getSizes());
   for (int64_t axis : axes)
     kept[static_cast<size_t>(axis)] = sizeOf(1);
@@ -36,14 +36,14 @@ void Reverse::productOf(ir::ProdOp op, Value g) {
     left =
         make<ir::ProdOp>(type.withSizes(kept), left, b.getDenseI64ArrayAttr(axis), b.getUnitAttr());
   }
-  Value stretched = stretchBack(g, type, op.getAxes());
+  Value stretched = broadcastBack(g, type, op.getAxes());
   contribute(x, slope ? elementwise("mul", {stretched, slope}) : stretched);
 }
 
 void Reverse::extreme(Operation *op, Value g, ArrayRef<int64_t> axes, bool) {
   Value x = op->getOperand(0);
   ir::TensorType type = typeOf(x);
-  Value best = stretchBack(op->getResult(0), type, axes);
+  Value best = broadcastBack(op->getResult(0), type, axes);
   Value chosen = make<ir::CastOp>(type, elementwise("eq", {x, best}, b.getI1Type()));
   Value count = sum(chosen, axes, /*keep=*/true);
   SmallVector<ir::SizeAttr> kept(type.getSizes());
@@ -178,7 +178,7 @@ void Reverse::updateValue(ir::UpdateOp op, Value g) {
   ArrayRef<ir::SizeAttr> given = typeOf(value).getSizes();
   std::optional<SmallVector<ir::SpecEntry>> spec = ir::readSpec(op.getSpec());
   size_t kept = llvm::count_if(
-      *spec, [](const ir::SpecEntry &entry) { return entry.kind != ir::SpecEntry::Place; });
+      *spec, [](const ir::SpecEntry &entry) { return entry.kind != ir::SpecEntry::Index; });
   // The shape of the slice: whole axes unchanged, ranges as long as the value. A value without such
   // an axis is broadcast over the range; there the whole axis is taken, with zeros outside.
   SmallVector<ir::SizeAttr> sizes;
@@ -190,13 +190,13 @@ void Reverse::updateValue(ir::UpdateOp op, Value g) {
   for (auto [entry, word] : llvm::zip_equal(*spec, op.getSpec().getAsValueRange<StringAttr>())) {
     ir::SizeAttr whole = entry.kind == ir::SpecEntry::New ? sizeOf(1) : typeOf(g).getSizes()[axis];
     axis += entry.kind == ir::SpecEntry::New ? 0 : 1;
-    size_t count = entry.kind == ir::SpecEntry::Place
+    size_t count = entry.kind == ir::SpecEntry::Index
                        ? 1
                        : size_t(entry.from) + size_t(entry.to) + size_t(entry.step);
     ValueRange own = rest.take_front(count);
     rest = rest.drop_front(count);
     words.push_back(word);
-    if (entry.kind != ir::SpecEntry::Place) {
+    if (entry.kind != ir::SpecEntry::Index) {
       size_t back = kept - sizes.size();
       if (entry.kind == ir::SpecEntry::Range && back <= given.size()) {
         whole = given[given.size() - back];
@@ -224,7 +224,7 @@ void Reverse::tensorRule(Operation *op, Value g, bool &handled) {
   handled = true;
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](ir::SumOp sum) {
-        contribute(sum.getX(), stretchBack(g, typeOf(sum.getX()), sum.getAxes()));
+        contribute(sum.getX(), broadcastBack(g, typeOf(sum.getX()), sum.getAxes()));
       })
       .Case([&](ir::ProdOp prod) { productOf(prod, g); })
       .Case([&](ir::MaxOp max) { extreme(op, g, max.getAxes(), max.getKeep()); })

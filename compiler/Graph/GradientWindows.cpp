@@ -63,10 +63,10 @@ Value Reverse::convolvedBack(ir::ConvOp op, Value g) {
   for (size_t d = 0; d < spatial; ++d) {
     ir::SizeAttr reach =
         w.getSizes()[d + 2].minus(one).times(cast<ir::SizeAttr>(op.getDilation()[d]));
-    low.push_back(reach.minus(cast<ir::SizeAttr>(op.getLow()[d])));
+    low.push_back(reach.minus(cast<ir::SizeAttr>(op.getPaddingLow()[d])));
   }
   Value window = exchanged(backwards(op.getW(), spatial), groups, /*groupsFirst=*/true);
-  return make<ir::ConvOp>(x, g, window, /*stride=*/op.getHoles(), op.getDilation(),
+  return make<ir::ConvOp>(x, g, window, /*stride=*/op.getLhsDilation(), op.getDilation(),
                           b.getArrayAttr(low), /*holes=*/op.getStride(), groups);
 }
 
@@ -83,10 +83,10 @@ Value Reverse::convolvedBackApart(ir::ConvOp op, Value g) {
   bool hasStride = false;
   for (size_t d = 0; d < op.getStride().size(); ++d) {
     auto number = [](Attribute size) { return cast<ir::SizeAttr>(size).constant(); };
-    auto stride = number(op.getStride()[d]), low = number(op.getLow()[d]),
+    auto stride = number(op.getStride()[d]), low = number(op.getPaddingLow()[d]),
          window = w.getSizes()[d + 2].constant();
     if (!stride || !low || !window || number(op.getDilation()[d]) != 1 ||
-        number(op.getHoles()[d]) != 1)
+        number(op.getLhsDilation()[d]) != 1)
       return {};
     axes.push_back({*stride, *window, *low, 0});
     hasStride |= *stride > 1;
@@ -103,8 +103,8 @@ Value Reverse::convolvedBackApart(ir::ConvOp op, Value g) {
     return false;
   };
   do {
-    SmallVector<StringRef> ofWindow{":", ":"}, ofPlaces{":", ":"};
-    SmallVector<Value> windowAt, placesAt;
+    SmallVector<StringRef> ofWindow{":", ":"}, ofPositions{":", ":"};
+    SmallVector<Value> windowAt, positionsAt;
     SmallVector<Attribute> low, ones(axes.size(), sizeOf(1));
     Sizes windowSizes(w.getSizes().take_front(2)), sizes(x.getSizes().take_front(2));
     bool isSeen = true; // whether there are such positions
@@ -118,15 +118,15 @@ Value Reverse::convolvedBackApart(ir::ConvOp op, Value g) {
       ofWindow.push_back("rfs"); // reversed
       windowAt.push_back(wholeNumber(begin + (count - 1) * axis.stride));
       windowAt.push_back(wholeNumber(-axis.stride));
-      ofPlaces.push_back("rfs");
+      ofPositions.push_back("rfs");
       // x may be shorter than the stride: then the last phases start beyond its end.
       ir::SizeAttr size = x.getSizes()[d + 2];
       isSeen &= size.constant().value_or(axis.first + 1) > axis.first;
       Value first = wholeNumber(axis.first);
       if (!size.constant() && axis.first > 0)
         first = elementwise("minimum", {first, make<ir::SizeOp>(first.getType(), size)});
-      placesAt.push_back(first);
-      placesAt.push_back(wholeNumber(axis.stride));
+      positionsAt.push_back(first);
+      positionsAt.push_back(wholeNumber(axis.stride));
       sizes.push_back(size.plus(sizeOf(axis.stride - 1 - axis.first)).over(sizeOf(axis.stride)));
     }
     if (!isSeen)
@@ -137,7 +137,7 @@ Value Reverse::convolvedBackApart(ir::ConvOp op, Value g) {
     Value part = make<ir::ConvOp>(x.withSizes(sizes), g,
                                   exchanged(window, op.getGroups(), /*groupsFirst=*/true), one, one,
                                   b.getArrayAttr(low), one, op.getGroups());
-    into = make<ir::UpdateOp>(x, into, part, placesAt, b.getStrArrayAttr(ofPlaces));
+    into = make<ir::UpdateOp>(x, into, part, positionsAt, b.getStrArrayAttr(ofPositions));
   } while (next());
   return into;
 }
@@ -152,7 +152,7 @@ Value Reverse::convolvedWindow(ir::ConvOp op, Value g) {
   Value slope =
       make<ir::ConvOp>(w.withSizes(sizes), exchanged(op.getX(), groups, /*groupsFirst=*/false),
                        exchanged(g, one, /*groupsFirst=*/false), /*stride=*/op.getDilation(),
-                       /*dilation=*/op.getStride(), op.getLow(), op.getHoles(), groups);
+                       /*dilation=*/op.getStride(), op.getPaddingLow(), op.getLhsDilation(), groups);
   return exchanged(slope, one, /*groupsFirst=*/false);
 }
 

@@ -148,7 +148,7 @@ private:
     if (failed(callee))
       return failure();
     bool hasRule = (*callee)->hasAttr(ir::kVjp) || (*callee)->hasAttr(ir::kRemat);
-    if (keepRules && isa<ir::CallOp>(op) && hasRule && !op->hasAttr(ir::kAgain))
+    if (keepRules && isa<ir::CallOp>(op) && hasRule && !op->hasAttr(ir::kRecomputed))
       return success();
     SizeMap by;
     for (auto [name, value] : llvm::zip_equal(sizesOf(*callee), call->sizes))
@@ -175,7 +175,7 @@ private:
     if (failed(replaceSizes(copies, by)))
       return failure();
     for (Operation *copy : copies)
-      copy->walk([&](Operation *inner) { place(inner, op->getLoc()); });
+      copy->walk([&](Operation *inner) { locate(inner, op->getLoc()); });
 
     SmallVector<Value> results;
     for (auto [value, result] :
@@ -221,7 +221,7 @@ private:
     read.replaceAllUsesWith(read.getX());
     read.erase();
   }
-  static void place(Operation *op, Location caller) {
+  static void locate(Operation *op, Location caller) {
     op->setLoc(CallSiteLoc::get(op->getLoc(), caller));
     for (Region &region : op->getRegions())
       for (Block &block : region)

@@ -188,7 +188,7 @@ constexpr Mistake kMistakes[] = {
     {"square-transpose", squareTranspose},        // a transpose that keeps the type does nothing
     {"reshape-of-transpose", reshapeOfTranspose}, // elements keep their order
     {"first-branch", firstBranch},           // one branch's captured value is the result
-    {"turn-less", turnLess},                 // a loop skips its last iteration
+    {"iteration-less", turnLess},                 // a loop skips its last iteration
     {"hoisted-carried", hoistedCarried},     // an op on carried values is hoisted out of the loop
     {"concat-order", concatOrder},           // operands of equal types are swapped
     {"old-slice", oldSlice},                 // a slice of an updated tensor reads the old one

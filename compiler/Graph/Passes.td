@@ -46,17 +46,17 @@ def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
     - `floor`, `ceil`, `round`, `sign`, `floordiv` and comparisons have the gradient 0.
     - The blocks of `mx.if` and the bodies of loops run again in the reverse pass, on their saved
       inputs: a loop keeps those carried values that its adjoint needs, one stack each. The bodies of
-      functions marked `mx.remat` run again too, in a loop of one turn marked `mx.again`.
+      functions marked `mx.remat` run again too, in a loop of one turn marked `mx.recomputed`.
     An op without a rule is refused where it stands, if a gradient would have to pass through it.
   }];
   let options = [Option<"limit", "limit", "int64_t", "1000000",
                         "refuse gradients of more than this number of ops">];
 }
 
-def ReleaseAgain : Pass<"release-again", "::mx::ir::GraphOp"> {
+def DropRematBarriers : Pass<"drop-remat-barriers", "::mx::ir::GraphOp"> {
   let summary = "what runs again takes its inputs from outside";
   let description = [{
-    In: loops of one turn marked `mx.again`, which carry their inputs so that nothing finds them equal to
+    In: loops of one turn marked `mx.recomputed`, which carry their inputs so that nothing finds them equal to
     what ran before. Out: they use these inputs themselves, which are not copied then. No pass that joins
     equal ops may follow.
   }];
@@ -92,7 +92,7 @@ def FlattenAggregates : Pass<"flatten-aggregates", "::mx::ir::GraphOp"> {
                         "refuse values of more leaves, and unrolled loops of more ops">];
 }
 
-def Place : Pass<"place", "::mlir::ModuleOp"> {
+def AssignDevices : Pass<"assign-devices", "::mlir::ModuleOp"> {
   let summary = "gives tensors their devices";
   let description = [{
     In: ops and calls inside of `on d { }` have the attribute `mx.on`; all tensors are on the default
@@ -169,7 +169,7 @@ def Hoist : Pass<"hoist", "::mx::ir::GraphOp"> {
   }];
 }
 
-def Block : Pass<"block", "::mx::ir::GraphOp"> {
+def TileChains : Pass<"tile-chains", "::mx::ir::GraphOp"> {
   let summary = "computes large matrices between two products in blocks of rows that stay in the cache";
   let description = [{
     In and out: a flat graph, before `Panels` and `Fuse`. A chain is a product (q @ k.T), ops on its rows
@@ -184,13 +184,13 @@ def Block : Pass<"block", "::mx::ir::GraphOp"> {
     block would read more of other operands than is saved. Sums of 16 bits do not go on, so rows of those stay together.
   }];
   let options = [
-    Option<"leastBytes", "least-bytes", "int64_t", "4194304", "leave smaller matrices alone">,
-    Option<"blockBytes", "block-bytes", "int64_t", "262144", "of a matrix, in one turn of a loop">,
-    Option<"leastRows", "least-rows", "int64_t", "32", "of a block, if there are so many">,
+    Option<"minBytes", "min-bytes", "int64_t", "4194304", "leave smaller matrices alone">,
+    Option<"tileBytes", "tile-bytes", "int64_t", "262144", "of a matrix, in one turn of a loop">,
+    Option<"minRows", "min-rows", "int64_t", "32", "of a block, if there are so many">,
   ];
 }
 
-def Panels : Pass<"panels", "::mx::ir::GraphOp"> {
+def Prepack : Pass<"prepack", "::mx::ir::GraphOp"> {
   let summary = "copies a matrix that products in a loop read to panels once, before the loop";
   let description = [{
     In and out: a flat graph, before `Fuse`. The right operand of an `mx.matmul` in a loop, or what it is
@@ -234,7 +234,7 @@ def Fuse : Pass<"fuse", "::mx::ir::GraphOp"> {
   ];
 }
 
-def VerifyPlaces : Pass<"verify-places"> {
+def VerifyLocations : Pass<"verify-locations"> {
   let summary = "refuses ops without a place in the source";
   let description = [{
     Run between phases: an op whose location names no file and line cannot be explained to anyone.

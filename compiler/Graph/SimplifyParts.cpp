@@ -2,7 +2,7 @@
 //
 // Simplify patterns on slices and updates with known regions. Gradients of `split`, and of arrays
 // of which each loop iteration reads one row, consist of these.
-#include "Graph/Places.h"
+#include "Graph/Regions.h"
 #include "Graph/SimplifyRegions.h"
 #include "Graph/Sizes.h"
 #include "dialects/mx/Marks.h"
@@ -91,17 +91,17 @@ struct UpdatesOfAll : OpRewritePattern<ir::UpdateOp> {
 };
 
 /// Whether the index differs in all iterations: the induction variable, or a constant minus it.
-bool isOwnOfTurn(Value number, Value turn) {
-  if (number == turn)
+bool isOwnOfIteration(Value number, Value iteration) {
+  if (number == iteration)
     return true;
   auto minus = number.getDefiningOp<ir::SubOp>();
-  return minus && minus->getOperand(1) == turn && constantInt(minus->getOperand(0));
+  return minus && minus->getOperand(1) == iteration && constantInt(minus->getOperand(0));
 }
 
 /// A loop-carried tensor that starts as one scalar everywhere, of which each iteration reads and
 /// overwrites its own slice: the slice it reads is that scalar. If the iterations cover the whole
 /// tensor, its initial value is never read and it becomes scratch memory.
-struct OwnPlaces : OpRewritePattern<ir::ForOp> {
+struct OwnRegions : OpRewritePattern<ir::ForOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::ForOp loop, PatternRewriter &rewriter) const override {
     bool changed = false;
@@ -120,7 +120,7 @@ private:
       return false;
     std::optional<Part> part = partOf(update);
     if (!part || update.getAt().size() != 1 || update.getValue() == tensor ||
-        !isOwnOfTurn(update.getAt()[0], body.getArgument(0)))
+        !isOwnOfIteration(update.getAt()[0], body.getArgument(0)))
       return false;
     std::optional<size_t> axis;
     for (auto [i, span] : llvm::enumerate(*part))
@@ -161,7 +161,7 @@ private:
 } // namespace
 
 void addPartPatterns(RewritePatternSet &patterns) {
-  patterns.add<SliceBesideUpdate, SliceOfFull, UpdatesOfAll, OwnPlaces>(patterns.getContext());
+  patterns.add<SliceBesideUpdate, SliceOfFull, UpdatesOfAll, OwnRegions>(patterns.getContext());
 }
 
 } // namespace mx::graph

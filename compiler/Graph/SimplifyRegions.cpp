@@ -194,7 +194,7 @@ template <class LoopOp> LogicalResult dropUnchanged(LoopOp op, RewriterBase &rew
 template <class LoopOp> struct UnchangedCarried : OpRewritePattern<LoopOp> {
   using OpRewritePattern<LoopOp>::OpRewritePattern;
   LogicalResult matchAndRewrite(LoopOp op, PatternRewriter &rewriter) const override {
-    return op->hasAttr(ir::kAgain) ? failure() : dropUnchanged(op, rewriter);
+    return op->hasAttr(ir::kRecomputed) ? failure() : dropUnchanged(op, rewriter);
   }
 };
 

@@ -15,7 +15,7 @@ void addPartPatterns(mlir::RewritePatternSet &patterns);
 void addTablePatterns(mlir::RewritePatternSet &patterns);
 
 /// Removes loop-invariant carried values, also from loops that the patterns leave alone
-/// (`mx.again`).
+/// (`mx.recomputed`).
 void releaseUnchanged(ir::ForOp loop);
 
 } // namespace mx::graph

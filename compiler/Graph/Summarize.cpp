@@ -19,7 +19,7 @@ namespace {
 /// Maximum call depth, and maximum iterations of loops that take elements of arrays; beyond these,
 /// costs are unknown.
 constexpr unsigned kMostNested = 200;
-constexpr int64_t kMostTurns = 1000;
+constexpr int64_t kMaxIterations = 1000;
 constexpr int64_t kMostOps = 1'000'000;
 constexpr llvm::StringLiteral kLost = "lost$";
 
@@ -193,7 +193,7 @@ private:
     } else if (auto branch = dyn_cast<ir::IfOp>(op)) {
       either(branch, frame);
     } else if (auto loop = dyn_cast<ir::ForOp>(op)) {
-      turns(loop, frame);
+      iterations(loop, frame);
     } else if (auto loop = dyn_cast<ir::WhileOp>(op)) {
       // The trip count is unknown.
       Dim outer = std::exchange(scale, Dim());
@@ -265,7 +265,7 @@ private:
       rows.try_emplace(path, row);
   }
 
-  void turns(ir::ForOp loop, Frame &frame) {
+  void iterations(ir::ForOp loop, Frame &frame) {
     auto from = numberOf(loop.getFrom(), frame), to = numberOf(loop.getTo(), frame);
     Block &body = loop.getBody().front();
     ValueRange carried = body.getArguments().drop_front();
@@ -273,9 +273,9 @@ private:
     bool takes = false;
     loop.walk([&](Operation *op) { takes |= isa<ir::AtOp, ir::SetAtOp>(op); });
     // Visits each iteration separately, if the loop index matters.
-    if (from && to && takes && *to - *from <= kMostTurns) {
-      for (int64_t turn = *from; turn < *to; ++turn) {
-        frame.known[body.getArgument(0)].number = turn;
+    if (from && to && takes && *to - *from <= kMaxIterations) {
+      for (int64_t iteration = *from; iteration < *to; ++iteration) {
+        frame.known[body.getArgument(0)].number = iteration;
         block(body, frame);
         pass(body.getTerminator()->getOperands(), carried, frame);
       }

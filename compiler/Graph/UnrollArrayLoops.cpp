@@ -56,26 +56,26 @@ SmallVector<ir::ForOp> loopsBehind(Value index) {
 bool isKnown(ir::ForOp loop) { return constantInt(loop.getFrom()) && constantInt(loop.getTo()); }
 
 /// The trip count of a loop with constant bounds, if the unrolled loop has at most `limit` ops.
-std::optional<int64_t> turnsWithin(ir::ForOp loop, int64_t limit) {
+std::optional<int64_t> tripCountWithin(ir::ForOp loop, int64_t limit) {
   int64_t from = *constantInt(loop.getFrom()), to = *constantInt(loop.getTo());
-  int64_t turns = 0, ops = 0;
+  int64_t iterations = 0, ops = 0;
   loop.getBody().walk([&](Operation *) { ++ops; });
-  if (to > from && (llvm::SubOverflow(to, from, turns) || turns > limit / ops))
+  if (to > from && (llvm::SubOverflow(to, from, iterations) || iterations > limit / ops))
     return std::nullopt;
-  return turns;
+  return iterations;
 }
 
-LogicalResult unroll(ir::ForOp loop, int64_t turns, NamesInUse &names) {
+LogicalResult unroll(ir::ForOp loop, int64_t iterations, NamesInUse &names) {
   int64_t from = *constantInt(loop.getFrom());
   OpBuilder b(loop);
   auto indexType = cast<ir::TensorType>(loop.getFrom().getType());
   SmallVector<Value> carried(loop.getCarried());
   Block &body = loop.getBody().front();
-  for (int64_t turn = 0; turn < turns; ++turn) {
+  for (int64_t iteration = 0; iteration < iterations; ++iteration) {
     IRMapping mapping;
     mapping.map(body.getArgument(0),
                 ir::ConstantOp::create(b, loop.getLoc(), indexType,
-                                       b.getIntegerAttr(indexType.getElement(), from + turn))
+                                       b.getIntegerAttr(indexType.getElement(), from + iteration))
                     .getResult());
     mapping.map(body.getArguments().drop_front(), carried);
     SmallVector<Operation *> copies;
@@ -124,15 +124,15 @@ LogicalResult refuseOpenSizes(ir::GraphOp graph) {
   });
   if (!open)
     return success();
-  Location place = open.getLoc();
-  while (auto call = dyn_cast<CallSiteLoc>(place))
-    place = call.getCallee();
+  Location location = open.getLoc();
+  while (auto call = dyn_cast<CallSiteLoc>(location))
+    location = call.getCallee();
   std::string where;
-  if (auto line = dyn_cast<FileLineColLoc>(place))
+  if (auto line = dyn_cast<FileLineColLoc>(location))
     where = " at " + line.getFilename().str() + ":" + std::to_string(line.getLine());
   return open.emitError() << "R0214 the memory of what happens" << where
                           << " depends on a number that is known only when it runs\n"
-                             "note: a gradient keeps what a loop carries, for each of its turns\n"
+                             "note: a gradient keeps what a loop carries, for each of its iterations\n"
                              "help: make the number known: `static n: i64`, or a size";
 }
 
@@ -160,18 +160,18 @@ LogicalResult unrollArrayLoops(ir::GraphOp graph, int64_t limit) {
     if (known == llvm::reverse(loops).end()) {
       InFlightDiagnostic error =
           loops.front().emitError()
-          << "the number of turns must be a constant, because the loop takes elements of an array";
+          << "the number of iterations must be a constant, because the loop takes elements of an array";
       error.attachNote(access->getLoc()) << "it takes one here";
       return error;
     }
-    std::optional<int64_t> turns = turnsWithin(*known, limit);
-    if (!turns)
+    std::optional<int64_t> iterations = tripCountWithin(*known, limit);
+    if (!iterations)
       return (*known).emitError() << (isSize ? "R0214 " : "") << "written out, this loop "
                                   << (isSize ? "with tensors of different sizes"
                                              : "over array elements")
                                   << " has more than " << limit << " ops";
     NamesInUse names(graph);
-    if (failed(unroll(*known, *turns, names)))
+    if (failed(unroll(*known, *iterations, names)))
       return failure();
   }
 }
@@ -189,15 +189,15 @@ LogicalResult unrollWhereKnown(FunctionOpInterface function, int64_t limit) {
       return success();
     SmallVector<ir::ForOp> loops = loopsBehind(index);
     auto known = llvm::find_if(llvm::reverse(loops), isKnown);
-    std::optional<int64_t> turns;
+    std::optional<int64_t> iterations;
     if (known != llvm::reverse(loops).end() && !(*known)->hasAttr(ir::kRemat))
-      turns = turnsWithin(*known, limit);
-    if (!turns) {
+      iterations = tripCountWithin(*known, limit);
+    if (!iterations) {
       left.insert(access);
       continue;
     }
     NamesInUse names(function);
-    if (failed(unroll(*known, *turns, names)))
+    if (failed(unroll(*known, *iterations, names)))
       return failure();
     left.clear(); // the ops of the loop were erased
   }

@@ -9,16 +9,16 @@ namespace mx::irgen {
 using namespace ast;
 
 /// The root variable of an lvalue; the receiver's symbol for fields of the model.
-Symbol *Emitter::rootOf(const Expr *place) {
-  while (place) {
-    if (auto *m = as<Member>(place))
-      place = m->object;
-    else if (auto *i = as<Index>(place))
-      place = i->object;
+Symbol *Emitter::rootOf(const Expr *lvalue) {
+  while (lvalue) {
+    if (auto *m = as<Member>(lvalue))
+      lvalue = m->object;
+    else if (auto *i = as<Index>(lvalue))
+      lvalue = i->object;
     else
       break;
   }
-  auto *name = as<Name>(place);
+  auto *name = as<Name>(lvalue);
   if (!name || !name->symbol)
     return nullptr;
   return name->symbol->kind == sema::SymbolKind::Field ? selfSymbol() : name->symbol;
@@ -27,12 +27,12 @@ Symbol *Emitter::rootOf(const Expr *place) {
 void Emitter::assignedIn(const Expr *e, Variables &out) {
   if (!e)
     return;
-  auto add = [&](const Expr *place) {
-    if (auto *tuple = as<Tuple>(place)) {
+  auto add = [&](const Expr *lvalue) {
+    if (auto *tuple = as<Tuple>(lvalue)) {
       for (const Expr *part : tuple->elements)
         if (Symbol *root = rootOf(part))
           out.insert(root);
-    } else if (Symbol *root = rootOf(place)) {
+    } else if (Symbol *root = rootOf(lvalue)) {
       out.insert(root);
     }
   };
@@ -56,8 +56,8 @@ void Emitter::assignedIn(const Expr *e, Variables &out) {
 
 void Emitter::assignedIn(const Stmt *stmt, Variables &out) {
   if (auto *a = as<Assign>(stmt)) {
-    auto add = [&](const Expr *place) {
-      if (Symbol *root = rootOf(place))
+    auto add = [&](const Expr *lvalue) {
+      if (Symbol *root = rootOf(lvalue))
         out.insert(root);
     };
     if (auto *tuple = as<Tuple>(a->target))

@@ -140,27 +140,27 @@ mlir::Value Composer::widen(mlir::Value x, size_t axis, ir::SizeAttr before, ir:
 /// An out-of-bounds index of one axis may be in bounds of the flattened tensor, so each index is
 /// looked up in an iota of its axis: `take` rejects it there with its own number and axis, and
 /// handles negative indices.
-mlir::Value Composer::within(mlir::Value place, ir::SizeAttr count, int64_t axis) {
-  place = e.toDevice(place);
+mlir::Value Composer::within(mlir::Value position, ir::SizeAttr count, int64_t axis) {
+  position = e.toDevice(position);
   Sizes table(static_cast<size_t>(axis), size(1));
   table.push_back(count);
-  mlir::Value flat = reshape(place, product(sizesOf(place)));
+  mlir::Value flat = reshape(position, product(sizesOf(position)));
   mlir::Value found = take(reshape(counted(count), table), flat, static_cast<size_t>(axis));
-  return reshape(found, sizesOf(place));
+  return reshape(found, sizesOf(position));
 }
 
-mlir::Value Composer::takePlaces(mlir::Value x, ArrayRef<mlir::Value> places,
+mlir::Value Composer::gatherAt(mlir::Value x, ArrayRef<mlir::Value> positions,
                                  ArrayRef<int64_t> axes) {
   Sizes sizes = sizesOf(x);
-  ArrayRef<ir::SizeAttr> taken = ArrayRef(sizes).take_front(places.size());
+  ArrayRef<ir::SizeAttr> taken = ArrayRef(sizes).take_front(positions.size());
   mlir::Value linear;
-  for (auto [i, place] : llvm::enumerate(places)) {
-    mlir::Value at = axes.empty() ? place : within(place, taken[i], axes[i]);
+  for (auto [i, position] : llvm::enumerate(positions)) {
+    mlir::Value at = axes.empty() ? position : within(position, taken[i], axes[i]);
     mlir::Value scaled = e.elementwise("mul", {at, number(product(taken.drop_front(i + 1)))});
     linear = linear ? e.elementwise("add", {linear, scaled}) : scaled;
   }
   Sizes flat{product(taken)};
-  llvm::append_range(flat, ArrayRef(sizes).drop_front(places.size()));
+  llvm::append_range(flat, ArrayRef(sizes).drop_front(positions.size()));
   return take(reshape(x, flat), e.toDevice(linear), 0);
 }
 
@@ -169,13 +169,13 @@ mlir::Value Composer::takeAlong(mlir::Value x, mlir::Value index, size_t axis, b
   if (rank == 1)
     return take(x, index, 0);
   Sizes sizes = sizesOf(index);
-  SmallVector<mlir::Value> places;
+  SmallVector<mlir::Value> positions;
   for (size_t i = 0; i < rank; ++i)
-    places.push_back(countedAlong(sizes[i], i, rank));
-  places[axis] = e.cast(index, e.builder.getI64Type());
+    positions.push_back(countedAlong(sizes[i], i, rank));
+  positions[axis] = e.cast(index, e.builder.getI64Type());
   if (!safe)
-    places[axis] = within(places[axis], sizesOf(x)[axis], static_cast<int64_t>(axis));
-  return takePlaces(x, places);
+    positions[axis] = within(positions[axis], sizesOf(x)[axis], static_cast<int64_t>(axis));
+  return gatherAt(x, positions);
 }
 
 mlir::Value Composer::smallest(mlir::Type element) {

@@ -56,12 +56,12 @@ public:
                     mlir::Value value);
   /// `safe`: every index is in bounds and does not count from the end.
   mlir::Value takeAlong(mlir::Value x, mlir::Value index, size_t axis, bool safe = false);
-  /// Gathers elements of x: `places` holds one index tensor (i64) for each of the first axes of x,
+  /// Gathers elements of x: `positions` holds one index tensor (i64) for each of the first axes of x,
   /// of shapes that broadcast to each other. With `axes`, the axis numbers that users see, indices
   /// are bounds-checked and may count from the end.
-  mlir::Value takePlaces(mlir::Value x, ArrayRef<mlir::Value> places, ArrayRef<int64_t> axes = {});
+  mlir::Value gatherAt(mlir::Value x, ArrayRef<mlir::Value> positions, ArrayRef<int64_t> axes = {});
   /// Indices (i64) along an axis of `count` elements, bounds-checked and counted from the start.
-  mlir::Value within(mlir::Value place, ir::SizeAttr count, int64_t axis);
+  mlir::Value within(mlir::Value position, ir::SizeAttr count, int64_t axis);
   mlir::Value integer(int64_t value) { return e.constantInt(value); }
   mlir::Value smallest(mlir::Type element);
   mlir::Value routine(StringRef kind, ArrayRef<mlir::Value> inputs, ir::TensorType result,

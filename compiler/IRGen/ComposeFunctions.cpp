@@ -28,11 +28,11 @@ mlir::Value Composer::jvp(const Call &call) {
   const Type *type = e.concrete(call.info->result ? call.info->result : call.whole->checked->type);
   auto pair = mlir::cast<ir::AggregateType>(e.convert(type));
   SmallVector<mlir::Value> args(f.getCaptured());
-  auto place = static_cast<int64_t>(args.size());
+  auto position = static_cast<int64_t>(args.size());
   args.push_back(x);
   args.push_back(v);
   auto op = e.create<ir::GradOp>(TypeRange(pair.getParts()), f.getCallee(), args,
-                                 ArrayRef<int64_t>(place), f.getSizes());
+                                 ArrayRef<int64_t>(position), f.getSizes());
   op->setAttr(ir::kForward, e.builder.getUnitAttr());
   return e.create<ir::MakeOp>(pair, op.getResults());
 }
@@ -56,15 +56,15 @@ mlir::Value Composer::vmap(const Call &call) {
       e.create<ir::ForOp>(TypeRange(result), integer(0), number(sizesOf(x)[0]), ValueRange(out));
   OpBuilder::InsertionGuard guard(e.builder);
   mlir::Block *block = e.builder.createBlock(&loop.getBody());
-  mlir::Value turn = block->addArgument(integer(0).getType(), e.builder.getLoc());
+  mlir::Value iteration = block->addArgument(integer(0).getType(), e.builder.getLoc());
   mlir::Value so = block->addArgument(result, e.builder.getLoc());
   ir::TensorType entry = e.tensor(x).withSizes(e.tensor(x).getSizes().drop_front());
   SmallVector<mlir::Value> args(f.getCaptured());
-  args.push_back(e.create<ir::SliceOp>(entry, x, ValueRange{turn}, whole(rankOf(x))));
+  args.push_back(e.create<ir::SliceOp>(entry, x, ValueRange{iteration}, whole(rankOf(x))));
   ir::TensorType one = result.withSizes(result.getSizes().drop_front());
   mlir::Value y =
       e.create<ir::CallOp>(TypeRange(one), f.getCallee(), args, f.getSizes()).getResult(0);
-  y = e.create<ir::UpdateOp>(result, so, y, ValueRange{turn}, whole(result.rank()));
+  y = e.create<ir::UpdateOp>(result, so, y, ValueRange{iteration}, whole(result.rank()));
   e.create<ir::YieldOp>(y);
   return loop.getResult(0);
 }

@@ -85,18 +85,18 @@ mlir::Value Composer::nonzero(const Call &call) {
     return withOpenSize("mx.nonzero", mask, type);
   ir::SizeAttr max = sizeOption(call, "max");
   if (!max)
-    return fail(call, "a number of places that is not known");
+    return fail(call, "a number of positions that is not known");
   mlir::Type i32 = e.builder.getI32Type();
   mlir::Value count =
       e.elementwise("minimum", {e.reduce("sum", e.cast(mask, i32), {0}, /*keep=*/false),
                                 e.cast(number(max), i32)});
   // In descending order, true sorts before false. There may be fewer elements than the limit.
   mlir::Value zero = e.constantNumber(i32, 0, 0, /*isWhole=*/true);
-  mlir::Value places = widen(indicesOfTop(mask, 0, sizesOf(mask)[0]), 0, size(0), max, zero);
-  places = part(places, 0, integer(0), number(max), max);
-  mlir::Value isPlace =
+  mlir::Value positions = widen(indicesOfTop(mask, 0, sizesOf(mask)[0]), 0, size(0), max, zero);
+  positions = part(positions, 0, integer(0), number(max), max);
+  mlir::Value isIndex =
       e.elementwise("lt", {e.cast(counted(max), i32), count}, e.builder.getI1Type());
-  return several(call, {e.elementwise("select", {isPlace, places, zero}), count});
+  return several(call, {e.elementwise("select", {isIndex, positions, zero}), count});
 }
 
 } // namespace mx::irgen

@@ -103,8 +103,8 @@ Composer::Labelled Composer::withoutRepeats(Labelled x) {
         order.push_back(static_cast<int64_t>(k));
         out.labels.push_back(x.labels[k]);
       }
-    mlir::Value place = counted(sizesOf(x.value)[i]);
-    out.value = takePlaces(transpose(x.value, order), {place, place});
+    mlir::Value position = counted(sizesOf(x.value)[i]);
+    out.value = gatherAt(transpose(x.value, order), {position, position});
     return withoutRepeats(std::move(out));
   }
   return x;

@@ -98,17 +98,17 @@ mlir::Value Composer::pad(const Call &call) {
     }
     ir::SizeAttr n = e.tensor(x).getSizes()[axis];
     mlir::Value last = number(sub(n, size(1)));
-    mlir::Value place = e.elementwise("sub", {counted(add(n, add(left, right))), number(left)});
+    mlir::Value position = e.elementwise("sub", {counted(add(n, add(left, right))), number(left)});
     if (*mode == "edge") {
-      place = e.elementwise("minimum", {e.elementwise("maximum", {place, integer(0)}), last});
+      position = e.elementwise("minimum", {e.elementwise("maximum", {position, integer(0)}), last});
     } else {
       // Reflection: 0 1 2 1 0 1 2 …; a single element is its own mirror image.
       mlir::Value period =
           e.elementwise("maximum", {e.elementwise("mul", {last, integer(2)}), integer(1)});
-      place = e.elementwise("mod", {place, period});
-      place = e.elementwise("minimum", {place, e.elementwise("sub", {period, place})});
+      position = e.elementwise("mod", {position, period});
+      position = e.elementwise("minimum", {position, e.elementwise("sub", {period, position})});
     }
-    x = take(x, place, axis);
+    x = take(x, position, axis);
   }
   return finish(call, x);
 }

@@ -263,16 +263,16 @@ Comprehender::Maybe Comprehender::liftIndex(const Index *x) {
     }
     return Lifted{c.reshape(c.transpose(from, order), lifted), true};
   }
-  SmallVector<mlir::Value> places;
+  SmallVector<mlir::Value> positions;
   for (const Expr *value : varying) {
-    Maybe place = lift(value, e.builder.getI64Type());
-    if (!place || c.rankOf(place->value) != loops.size())
+    Maybe position = lift(value, e.builder.getI64Type());
+    if (!position || c.rankOf(position->value) != loops.size())
       return std::nullopt;
-    places.push_back(place->value);
+    positions.push_back(position->value);
   }
   SmallVector<int64_t> order(varyingAxes);
   llvm::append_range(order, otherAxes);
-  return Lifted{c.takePlaces(c.transpose(from, order), places, askedAxes), true};
+  return Lifted{c.gatherAt(c.transpose(from, order), positions, askedAxes), true};
 }
 
 Comprehender::Maybe Comprehender::liftCall(const Call *x) {
@@ -351,7 +351,7 @@ mlir::Value Comprehender::loop(const Comprehension *all, ir::TensorType type) {
   SmallVector<Symbol *> carried = e.carriedBy(assigned);
   auto names = e.sizeNames;
   mlir::Value filled = c.full(e.constantNumber(type.getElement(), 0, 0, true), type.getSizes());
-  SmallVector<mlir::Value> places;
+  SmallVector<mlir::Value> positions;
   std::function<mlir::Value(size_t, mlir::Value)> nest = [&](size_t depth,
                                                              mlir::Value so) -> mlir::Value {
     if (depth == all->clauses.size()) {
@@ -359,8 +359,8 @@ mlir::Value Comprehender::loop(const Comprehension *all, ir::TensorType type) {
       if (!value)
         return {};
       SmallVector<std::string> spec(type.rank(), ":");
-      std::fill_n(spec.begin(), places.size(), "i");
-      return e.create<ir::UpdateOp>(type, so, e.toDevice(value), places, e.specAttr(spec));
+      std::fill_n(spec.begin(), positions.size(), "i");
+      return e.create<ir::UpdateOp>(type, so, e.toDevice(value), positions, e.specAttr(spec));
     }
     const Comprehension::Clause &clause = all->clauses[depth];
     mlir::Value from = e.constantInt(0), to, array;
@@ -385,7 +385,7 @@ mlir::Value Comprehender::loop(const Comprehension *all, ir::TensorType type) {
       auto before = e.values;
       for (Symbol *symbol : carried)
         e.values[symbol] = block->addArgument(before[symbol].getType(), e.builder.getLoc());
-      places.push_back(e.elementwise("sub", {index, from}));
+      positions.push_back(e.elementwise("sub", {index, from}));
       e.bindPattern(
           clause.pattern,
           array ? e.create<ir::AtOp>(mlir::cast<ir::ArrayType>(array.getType()).getElement(), array,
@@ -393,7 +393,7 @@ mlir::Value Comprehender::loop(const Comprehension *all, ir::TensorType type) {
                       .getResult()
                 : index);
       inner = nest(depth + 1, inner);
-      places.pop_back();
+      positions.pop_back();
       if (!inner)
         return {};
       SmallVector<mlir::Value> yielded{inner};

@@ -23,10 +23,10 @@ void Emitter::emitEntry(Instance &target, const CallInfo &call) {
   signatureOf(target, inputs, results, isMut);
   bool drawsFirst = nominal && nominal->isModel; // its generator is the first argument
   const std::vector<ParamInfo> &params = paramsOf(call);
-  SmallVector<size_t> places; // of each parameter: its index among the arguments
+  SmallVector<size_t> positions; // of each parameter: its index among the arguments
   size_t next = drawsFirst ? 1 : 0;
   for (auto [p, param] : llvm::enumerate(params)) {
-    places.push_back(next);
+    positions.push_back(next);
     if (isDropped(param))
       continue;
     if (call.arguments[p]) {
@@ -51,7 +51,7 @@ void Emitter::emitEntry(Instance &target, const CallInfo &call) {
       continue;
     mlir::Value value;
     if (call.arguments[p]) {
-      if (isMut[places[p]])
+      if (isMut[positions[p]])
         function.setArgAttr(argument, "mx.mut", builder.getUnitAttr());
       function.setArgAttr(argument, "mx.name", builder.getStringAttr(param.name));
       value = function.getArgument(argument++);
@@ -66,7 +66,7 @@ void Emitter::emitEntry(Instance &target, const CallInfo &call) {
         value = param.type->isTensor() ? emitAs(usual, elementType(concrete(param.type)->elem))
                                        : emit(usual);
       if (value)
-        value = fit(value, inputs[places[p]]);
+        value = fit(value, inputs[positions[p]]);
     }
     if (!value) {
       if (!shared.failed)
@@ -82,7 +82,7 @@ void Emitter::emitEntry(Instance &target, const CallInfo &call) {
   if (drawsFirst)
     setAmbientRng(made.getResult(static_cast<unsigned>(changed++)));
   for (auto [p, param] : llvm::enumerate(params)) {
-    if (isDropped(param) || !isMut[places[p]])
+    if (isDropped(param) || !isMut[positions[p]])
       continue;
     mlir::Value now = made.getResult(static_cast<unsigned>(changed++));
     if (call.arguments[p])

@@ -216,7 +216,7 @@ mlir::Value Emitter::emitGrad(const Grad *e) {
   for (Symbol *symbol : assigned)
     if (llvm::is_contained(captured, symbol))
       changed.push_back(symbol);
-  auto place = [&](Symbol *symbol) {
+  auto lvalue = [&](Symbol *symbol) {
     return static_cast<size_t>(llvm::find(captured, symbol) - captured.begin());
   };
   // The differentiated arguments: captured variables, then parts of some.
@@ -228,7 +228,7 @@ mlir::Value Emitter::emitGrad(const Grad *e) {
   for (const Expr *target : e->targets) {
     auto *name = as<Name>(target);
     if (name && name->symbol && llvm::is_contained(captured, name->symbol)) {
-      size_t i = place(name->symbol);
+      size_t i = lvalue(name->symbol);
       args[i] = toDevice(args[i]);
       wrt.push_back(static_cast<int64_t>(i));
       continue;
@@ -253,7 +253,7 @@ mlir::Value Emitter::emitGrad(const Grad *e) {
     results.push_back(whole);
   size_t own = results.size();
   for (Symbol *symbol : changed)
-    results.push_back(args[place(symbol)].getType());
+    results.push_back(args[lvalue(symbol)].getType());
 
   std::string name = (instance.symbol.empty() ? std::string("grad") : instance.symbol + ".grad") +
                      "$" + std::to_string(shared.graphBlocks++);

@@ -193,13 +193,13 @@ size_t Emitter::gatherSource(const Indexing &plan) {
   return axis;
 }
 
-mlir::Value Emitter::emitUpdate(const Index *place, mlir::Value x, mlir::Value value) {
+mlir::Value Emitter::emitUpdate(const Index *lvalue, mlir::Value x, mlir::Value value) {
   x = toDevice(x);
-  auto plan = indexing(place, tensor(x));
+  auto plan = indexing(lvalue, tensor(x));
   if (!plan)
     return {};
   if (plan->gather)
-    return unsupported(place->span, "an assignment at places given by a tensor");
+    return unsupported(lvalue->span, "an assignment at indices given by a tensor");
   value = cast(value, elementOf(x));
   return create<ir::UpdateOp>(x.getType(), x, value, plan->at, specAttr(plan->spec));
 }

@@ -439,14 +439,14 @@ mlir::Value Emitter::emitMaking(const PrimitiveCall &call, bool &handled) {
                 stop = emitAs(argument(call, "stop"), f32);
     if (!start || !stop)
       return {};
-    mlir::Value place = create<ir::IotaOp>(result());
+    mlir::Value position = create<ir::IotaOp>(result());
     // A single value is the start.
     mlir::Value steps =
         elementwise("maximum", {elementwise("sub", {cast(sizeValue(type->shape[0].dim), f32),
                                                     constantNumber(f32, 1, 0, false)}),
                                 constantNumber(f32, 1, 0, false)});
     mlir::Value width = elementwise("sub", {stop, start});
-    mlir::Value at = elementwise("div", {elementwise("mul", {place, width}), steps}, f32);
+    mlir::Value at = elementwise("div", {elementwise("mul", {position, width}), steps}, f32);
     return elementwise("add", {at, start});
   }
   handled = false;

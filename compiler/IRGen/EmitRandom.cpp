@@ -56,11 +56,11 @@ mlir::Value Emitter::draw(const PrimitiveCall &call, StringRef kind, ir::TensorT
                           ArrayRef<mlir::Value> parameters) {
   if (const Expr *shape = argument(call, "shape"); shape && as<ListExpr>(shape))
     emitShape(concrete(shape->checked->type), shape);
-  const Expr *place = nullptr;
+  const Expr *lvalue = nullptr;
   for (size_t p = 0; p < call.info->function->params.size(); ++p)
     if (call.info->function->params[p].name == "rng")
-      place = call.info->arguments[p];
-  mlir::Value generator = place ? emit(place) : ambientRng();
+      lvalue = call.info->arguments[p];
+  mlir::Value generator = lvalue ? emit(lvalue) : ambientRng();
   if (!generator)
     return {};
   auto aggregate = mlir::cast<ir::AggregateType>(generator.getType());
@@ -86,8 +86,8 @@ mlir::Value Emitter::draw(const PrimitiveCall &call, StringRef kind, ir::TensorT
       "add", {create<ir::SizeOp>(ir::TensorType::host(builder.getI64Type()), elements), counter});
   mlir::Value next = create<ir::SetOp>(aggregate, generator, fit(moved, aggregate.getParts()[1]),
                                        builder.getI64IntegerAttr(1));
-  if (place)
-    assign(place, next);
+  if (lvalue)
+    assign(lvalue, next);
   else
     setAmbientRng(next);
   return drawn;

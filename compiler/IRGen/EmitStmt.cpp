@@ -286,7 +286,7 @@ size_t Emitter::fieldIndex(const NominalInfo &nominal, StringRef name) {
 // -------------------------------------------------------------------------------------------
 // lvalues
 
-void Emitter::assign(const Expr *place, mlir::Value value) {
+void Emitter::assign(const Expr *lvalue, mlir::Value value) {
   if (!value)
     return;
   auto setPart = [&](mlir::Value object, size_t part) -> mlir::Value {
@@ -294,7 +294,7 @@ void Emitter::assign(const Expr *place, mlir::Value value) {
     return create<ir::SetOp>(aggregate, object, fit(value, aggregate.getParts()[part]),
                              builder.getI64IntegerAttr(static_cast<int64_t>(part)));
   };
-  if (auto *name = as<Name>(place)) {
+  if (auto *name = as<Name>(lvalue)) {
     Symbol *symbol = name->symbol;
     if (symbol && symbol->kind == sema::SymbolKind::Field) {
       if (mlir::Value object = self())
@@ -305,7 +305,7 @@ void Emitter::assign(const Expr *place, mlir::Value value) {
       write(symbol, value);
     return;
   }
-  if (auto *tuple = as<Tuple>(place)) {
+  if (auto *tuple = as<Tuple>(lvalue)) {
     auto aggregate = dyn_cast<ir::AggregateType>(value.getType());
     for (auto [i, part] : llvm::enumerate(tuple->elements))
       if (aggregate)
@@ -313,7 +313,7 @@ void Emitter::assign(const Expr *place, mlir::Value value) {
                                        builder.getI64IntegerAttr(static_cast<int64_t>(i))));
     return;
   }
-  if (auto *member = as<Member>(place)) {
+  if (auto *member = as<Member>(lvalue)) {
     mlir::Value object = emit(member->object);
     const Type *type = concrete(member->object->checked->type);
     if (object && type->is(Kind::Nominal))
@@ -321,7 +321,7 @@ void Emitter::assign(const Expr *place, mlir::Value value) {
              setPart(object, fieldIndex(*type->nominal, StringRef(member->name.text))));
     return;
   }
-  if (auto *index = as<Index>(place)) {
+  if (auto *index = as<Index>(lvalue)) {
     mlir::Value object = emit(index->object);
     if (!object)
       return;
@@ -337,7 +337,7 @@ void Emitter::assign(const Expr *place, mlir::Value value) {
       return;
     }
   }
-  unsupported(place->span, "an assignment to this");
+  unsupported(lvalue->span, "an assignment to this");
 }
 
 void Emitter::emitAssign(const Assign *stmt) {

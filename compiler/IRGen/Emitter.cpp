@@ -22,8 +22,8 @@ Location Emitter::loc(Span span) {
   if (!span.valid())
     return builder.getLoc();
   const SourceFile &file = sema.sources.file(span);
-  LineColumn place = file.lineColumn(span.begin);
-  return FileLineColLoc::get(&shared.context, file.name(), place.line, place.column);
+  LineColumn location = file.lineColumn(span.begin);
+  return FileLineColLoc::get(&shared.context, file.name(), location.line, location.column);
 }
 
 Value Emitter::unsupported(Span span, const std::string &what) {

@@ -142,7 +142,7 @@ private:
   mlir::Type variableType(Symbol *symbol);
   mlir::Value read(Symbol *symbol);
   void write(Symbol *symbol, mlir::Value value);
-  void assign(const ast::Expr *place, mlir::Value value);
+  void assign(const ast::Expr *lvalue, mlir::Value value);
   mlir::Value self();
   void setSelf(mlir::Value value);
   size_t fieldIndex(const NominalInfo &nominal, StringRef name);
@@ -163,7 +163,7 @@ private:
   bool isUsedAsSize(AtomId atom);
   /// Whether the expression reads one of these.
   bool mentions(const ast::Expr *e, ArrayRef<Symbol *> symbols);
-  Symbol *rootOf(const ast::Expr *place);
+  Symbol *rootOf(const ast::Expr *lvalue);
   /// Those that are live outside of the code about to be generated.
   SmallVector<Symbol *> carriedBy(const Variables &assigned);
   mlir::Value emitIf(const ast::If *e, bool wanted);
@@ -289,7 +289,7 @@ private:
   };
   std::optional<Indexing> indexing(const ast::Index *e, ir::TensorType x);
   mlir::Value emitIndex(const ast::Index *e);
-  mlir::Value emitUpdate(const ast::Index *place, mlir::Value x, mlir::Value value);
+  mlir::Value emitUpdate(const ast::Index *lvalue, mlir::Value x, mlir::Value value);
   size_t gatherSource(const Indexing &plan);
   mlir::ArrayAttr specAttr(ArrayRef<std::string> spec);
 
@@ -352,7 +352,7 @@ private:
   List<ast::Stmt *> topLevel; ///< the statements, if this is not a function
   std::shared_ptr<std::set<AtomId>> sizesOfBody; ///< null until first queried
   bool inGraph = false;
-  /// Marks ops created inside of an `on`; the pass Place assigns devices to types (S16).
+  /// Marks ops created inside of an `on`; the pass AssignDevices assigns devices to types (S16).
   struct Marker : mlir::OpBuilder::Listener {
     mlir::StringAttr device; ///< of the innermost `on`, or null
     void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) override {

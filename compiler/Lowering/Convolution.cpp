@@ -15,7 +15,7 @@ bool ConvAxis::isWhole() const {
 }
 
 Convolution::Convolution(KernelEmitter &e, const OutputGroup &group)
-    : TileProduct(e, group), op(cast<ConvOp>(source)) {
+    : TiledMatmul(e, group), op(cast<ConvOp>(source)) {
   e.b.setLoc(op.getLoc());
   findAxes();
 }
@@ -57,13 +57,13 @@ void Convolution::findAxes() {
                      ys = e.sizesOf(op.getType());
   for (size_t d = 0; d < op.getStride().size(); ++d)
     axes.push_back({xs[d + 2], ws[d + 2], ys[d + 2], size(op.getStride()[d]),
-                    size(op.getDilation()[d]), size(op.getLow()[d]), size(op.getHoles()[d]),
+                    size(op.getDilation()[d]), size(op.getPaddingLow()[d]), size(op.getLhsDilation()[d]),
                     x.strides[d + 2]});
   bool isDense =
       order == llvm::to_vector(llvm::seq<int64_t>(0, order.size())) || !e.isStrided(argument);
-  places = e.number(1);
+  positions = e.number(1);
   for (const ConvAxis &axis : axes)
-    places = e.mul(places, axis.out);
+    positions = e.mul(positions, axis.out);
   // Merges adjacent axes whose filter has size 1.
   while (isDense && axes.size() > 1 && axes.back().isWhole() && axes[axes.size() - 2].isWhole()) {
     ConvAxis last = axes.pop_back_val();
@@ -160,7 +160,7 @@ void Convolution::along(const Spot &spot, Value fixed, Value step, Value from, V
       Value distance = e.sub(bound, fixed);
       if (e.known(step) != 1)
         distance = e.floorDivide(e.add(distance, e.sub(step, e.number(1))), step);
-      return e.least(arith::MaxSIOp::create(e.b, distance, from), to);
+      return e.min(arith::MaxSIOp::create(e.b, distance, from), to);
     };
     Value begin = firstFrom(e.number(0)), end = firstFrom(axis.size);
     if (spot.isInside)
@@ -199,12 +199,12 @@ void Convolution::copyAlong(const Spot &spot, Value fixed, Value step, Value fro
   auto vector = VectorType::get({width}, type);
   Value nothing =
       arith::ConstantOp::create(e.b, vector, DenseElementsAttr::get(vector, e.b.getZeroAttr(type)));
-  Value begin = e.sub(e.number(0), fixed), end = e.least(e.sub(axis.size, fixed), to);
+  Value begin = e.sub(e.number(0), fixed), end = e.min(e.sub(axis.size, fixed), to);
   if (spot.isInside)
     end = e.choose(spot.isInside, end, e.sub(from, e.number(1)));
-  auto lanesBefore = [&](Value place, Value p) {
-    Value count = arith::MaxSIOp::create(e.b, e.sub(place, p), e.number(0));
-    return firstLanes(width, e.least(count, e.number(width)));
+  auto lanesBefore = [&](Value at, Value p) {
+    Value count = arith::MaxSIOp::create(e.b, e.sub(at, p), e.number(0));
+    return firstLanes(width, e.min(count, e.number(width)));
   };
   auto copyVector = [&](Value p) {
     Value isThere = lanesBefore(end, p);
@@ -232,7 +232,7 @@ void Convolution::copyAlong(const Spot &spot, Value fixed, Value step, Value fro
 /// Splits `count` indices from `begin` at the ends of rows of `length`: body gets the row, and the
 /// start and end of the segment in it. `fromStart`: the first segment begins with its row, and
 /// either `count` is known, or the last segment ends with its row.
-void Convolution::eachStretch(Value begin, Value count, Value length, bool fromStart,
+void Convolution::eachSegment(Value begin, Value count, Value length, bool fromStart,
                               llvm::function_ref<void(Value, Value, Value)> body) {
   length = atLeastOne(length);
   if (fromStart) {
@@ -253,7 +253,7 @@ void Convolution::eachStretch(Value begin, Value count, Value length, bool fromS
   e.loop(first, last, 1, [&](Value index) {
     Value start = e.mul(index, length);
     body(index, e.sub(arith::MaxSIOp::create(e.b, begin, start), start),
-         e.sub(e.least(end, e.add(start, length)), start));
+         e.sub(e.min(end, e.add(start, length)), start));
   });
 }
 
@@ -300,32 +300,32 @@ bool Convolution::mayCountFlat() {
   return true;
 }
 
-SmallVector<Value> Convolution::resultPlace(Value image, Value output, Value position) {
-  SmallVector<Value> sizes = e.sizesOf(op.getType()), place{image, output};
+SmallVector<Value> Convolution::resultIndices(Value image, Value output, Value position) {
+  SmallVector<Value> sizes = e.sizesOf(op.getType()), indices{image, output};
   if (isFlat) {
     // The last axis that is not of size 1 counts all positions.
     size_t last = sizes.size();
     while (last > 3 && e.known(sizes[last - 1]) == 1)
       --last;
-    place.append(sizes.size() - 2, e.number(0));
-    place[last - 1] = position;
+    indices.append(sizes.size() - 2, e.number(0));
+    indices[last - 1] = position;
   } else {
-    llvm::append_range(place, split(position, ArrayRef(sizes).drop_front(2)));
+    llvm::append_range(indices, split(position, ArrayRef(sizes).drop_front(2)));
   }
   // In the form of the index of an operand that is broadcast to it.
-  for (auto [index, size] : llvm::zip_equal(place, sizes))
+  for (auto [index, size] : llvm::zip_equal(indices, sizes))
     if (e.known(size) == 1)
       index = e.number(0);
-  return place;
+  return indices;
 }
 
 void Convolution::storeAt(Value image, Value output, Value position, Value sum) {
   Evaluator::Scope scope(evaluator);
-  SmallVector<Value> place = resultPlace(image, output, position);
-  evaluator.bind(op.getResult(), place, sum);
-  SmallVector<Value> elements = evaluator.all(group.values(), place);
+  SmallVector<Value> indices = resultIndices(image, output, position);
+  evaluator.bind(op.getResult(), indices, sum);
+  SmallVector<Value> elements = evaluator.all(group.values(), indices);
   for (auto [to, value] : llvm::zip_equal(group.outputs, elements))
-    e.store(e.output(to.index), place, value);
+    e.store(e.output(to.index), indices, value);
 }
 
 } // namespace mx::lowering

@@ -2,7 +2,7 @@
 //
 // Base of all convolution algorithms: the axes, the addresses of elements, and the result.
 #pragma once
-#include "Lowering/TileProduct.h"
+#include "Lowering/TiledMatmul.h"
 
 namespace mx::lowering {
 
@@ -16,7 +16,7 @@ struct ConvAxis {
   bool isWhole() const;
 };
 
-class Convolution : public TileProduct {
+class Convolution : public TiledMatmul {
 public:
   Convolution(KernelEmitter &e, const OutputGroup &group);
 
@@ -30,7 +30,7 @@ protected:
   Buffer x, w;
   SmallVector<ConvAxis> axes;
   Value images, groups, channels, outputs; ///< the last two of a group
-  Value places;                            ///< positions of the window
+  Value positions;                            ///< positions of the window
 
   /// Called by the chosen algorithm before it emits anything.
   void begin();
@@ -55,7 +55,7 @@ protected:
   /// Splits `count` indices from `begin` at the ends of rows of `length`: body gets the row, and
   /// the start and end of the segment in it. `fromStart`: the first segment begins with its row,
   /// and either `count` is known, or the last segment ends with its row.
-  void eachStretch(Value begin, Value count, Value length, bool fromStart,
+  void eachSegment(Value begin, Value count, Value length, bool fromStart,
                    llvm::function_ref<void(Value, Value, Value)> body);
   /// The epilogue of a sum, and the outputs. `position` is the linear position of the window.
   void storeAt(Value image, Value output, Value position, Value sum);
@@ -75,7 +75,7 @@ private:
   void findAxes();
   Value atLeastOne(Value size);
   bool mayCountFlat();
-  SmallVector<Value> resultPlace(Value image, Value output, Value position);
+  SmallVector<Value> resultIndices(Value image, Value output, Value position);
 };
 
 } // namespace mx::lowering

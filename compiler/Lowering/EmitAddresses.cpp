@@ -120,19 +120,19 @@ FileLineColRange sourceOf(Location loc) {
   return found;
 }
 
-/// The address of an mxrt_place; null if the location is not known.
-Value ProgramEmitter::place(Location loc) {
+/// The address of an mxrt_location; null if the location is not known.
+Value ProgramEmitter::location(Location loc) {
   FileLineColRange source = sourceOf(loc);
   if (!source)
     return LLVM::ZeroOp::create(b, pointer);
-  LLVM::GlobalOp &global = places[source];
+  LLVM::GlobalOp &global = locations[source];
   if (!global) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(module.getBody());
     auto type =
         LLVM::LLVMStructType::getLiteral(b.getContext(), {pointer, b.getI32Type(), b.getI32Type()});
     global = LLVM::GlobalOp::create(b, type, /*isConstant=*/true, LLVM::Linkage::Internal,
-                                    "mx.place." + std::to_string(places.size() - 1), Attribute());
+                                    "mx.location." + std::to_string(locations.size() - 1), Attribute());
     b.createBlock(&global.getInitializer());
     Value value = LLVM::UndefOp::create(b, type);
     auto set = [&](Value part, int64_t at) {

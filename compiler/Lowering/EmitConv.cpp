@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Convolutions as implicit GEMM (TileProduct.h), with epilogue ops on the result: rows are the
+// Convolutions as implicit GEMM (TiledMatmul.h), with epilogue ops on the result: rows are the
 // outputs of a group, steps of k are (channel of the group, filter tap), columns are positions of
 // the window. The left operand is w in its own layout. The right operand, the im2col matrix of the
 // elements under the windows, is never materialised: only a copy for one panel exists at a time.
@@ -35,13 +35,13 @@ public:
   void emit();
 
 private:
-  static constexpr int64_t kLine = 1024, kLanes = 16, kPlaces = 4;
+  static constexpr int64_t kLine = 1024, kLanes = 16, kPositions = 4;
   Buffer sums;          ///< of a row
   Buffer seen, factors; ///< parts of rows of x and w
 
   void line(Indices at);
-  void placeByPlace(Indices at);
-  void places(Indices at, Value first, int64_t count);
+  void positionByPosition(Indices at);
+  void positions(Indices at, Value first, int64_t count);
   void give(Indices at, Value position, Value sum);
   void copy(const Panel &, Value, Value, Value) override {}
   void finish(Value, Value, Value, Value, Value) override {}
@@ -51,7 +51,7 @@ void OneOutput::emit() {
   begin();
   const ConvAxis &last = axes.back();
   sums = e.scratch(type, kLine);
-  seen = e.scratch(type, kLine + kLanes + kLanes * kPlaces + kBehind);
+  seen = e.scratch(type, kLine + kLanes + kLanes * kPositions + kBehind);
   factors = e.scratch(type, kLine + kLanes);
   SmallVector<Value> outer{images, groups};
   for (const ConvAxis &axis : ArrayRef(axes).drop_back())
@@ -61,12 +61,12 @@ void OneOutput::emit() {
     batch.assign(1, at[1]);
     std::optional<int64_t> window = e.known(last.window), out = e.known(last.out);
     if (window && out)
-      return *window > *out ? placeByPlace(at) : line(at);
+      return *window > *out ? positionByPosition(at) : line(at);
     e.when(
-        e.compare(CmpIPredicate::sgt, last.window, last.out), [&] { placeByPlace(at); },
+        e.compare(CmpIPredicate::sgt, last.window, last.out), [&] { positionByPosition(at); },
         [&] { line(at); });
   };
-  e.spread(outer, e.mul(last.out, deep), body, outer.size());
+  e.parallelFor(outer, e.mul(last.out, deep), body, outer.size());
 }
 
 /// Stores the sum at a position in the row of the result that `at` names.
@@ -84,7 +84,7 @@ void OneOutput::line(Indices at) {
   const ConvAxis &last = axes.back();
   SmallVector<Value> inner = stepSizes();
   e.loop(e.number(0), last.out, kLine, [&](Value from) {
-    Value to = e.least(e.add(from, e.number(kLine)), last.out);
+    Value to = e.min(e.add(from, e.number(kLine)), last.out);
     e.loop(from, to, 1, [&](Value p) { e.store(sums, e.sub(p, from), e.constantOf(type, 0)); });
     e.nest(inner, [&](Indices in) {
       Value k = e.number(0);
@@ -104,19 +104,19 @@ void OneOutput::line(Indices at) {
 
 /// Computes the positions of a row, a few at a time: the part of x that they read is copied once
 /// for all of them.
-void OneOutput::placeByPlace(Indices at) {
+void OneOutput::positionByPosition(Indices at) {
   const ConvAxis &last = axes.back();
   std::optional<int64_t> out = e.known(last.out), stride = e.known(last.stride);
   bool mayShare = out && stride && *stride <= kLanes && e.known(last.dilation) == 1;
-  int64_t few = mayShare ? std::clamp<int64_t>(*out, 1, kPlaces) : 1;
+  int64_t few = mayShare ? std::clamp<int64_t>(*out, 1, kPositions) : 1;
   int64_t rest = out ? *out % few : 0;
   e.loop(e.number(0), out ? e.number(*out - rest) : last.out, few,
-         [&](Value p) { places(at, p, few); });
+         [&](Value p) { positions(at, p, few); });
   if (rest)
-    places(at, e.number(*out - rest), rest);
+    positions(at, e.number(*out - rest), rest);
 }
 
-void OneOutput::places(Indices at, Value first, int64_t count) {
+void OneOutput::positions(Indices at, Value first, int64_t count) {
   const ConvAxis &last = axes.back();
   SmallVector<Value> inner = stepSizes();
   Value zero = e.number(0), none = e.constantOf(type, 0);
@@ -189,7 +189,7 @@ void OneOutput::places(Indices at, Value first, int64_t count) {
     if (std::optional<int64_t> window = e.known(last.window); window && *window <= kLine)
       return part(spot, k, zero, last.window);
     e.loop(zero, last.window, kLine, [&](Value from) {
-      part(spot, e.add(k, from), from, e.least(e.add(from, e.number(kLine)), last.window));
+      part(spot, e.add(k, from), from, e.min(e.add(from, e.number(kLine)), last.window));
     });
   });
   for (auto [p, total] : llvm::enumerate(totals)) {
@@ -262,21 +262,21 @@ bool WindowPanels::planImages() {
 bool WindowPanels::isBetterThan(PaddedImages &other) {
   if (!planImages())
     return false;
-  int64_t before = other.vectorCount(), now = vectorsOf(*e.known(images) * *e.known(places));
+  int64_t before = other.vectorCount(), now = vectorsOf(*e.known(images) * *e.known(positions));
   hasImages = (before - now) * *e.known(outputs) >= now * kCopy;
   return hasImages;
 }
 
 /// Max images that a panel has columns of.
 int64_t WindowPanels::mostImages() {
-  int64_t size = *e.known(places);
+  int64_t size = *e.known(positions);
   return std::min(*e.known(images), (size - 1 + kColumns - 1) / size + 1);
 }
 
 void WindowPanels::emit() {
   begin();
   rows = outputs;
-  columns = e.mul(images, places);
+  columns = e.mul(images, positions);
   deep = stepCount();
   if (hasImages) {
     int64_t lines = (kColumns - 1) / padded.back().out + 2;
@@ -316,7 +316,7 @@ void WindowPanels::copyAlongColumns(const Panel &panel, Value k0, Value steps) {
   e.loop(e.number(0), steps, 1, [&](Value k) {
     SmallVector<Value> in = split(e.add(k0, k), stepSizes());
     Value fixed = e.sub(e.mul(in.back(), last.dilation), last.low);
-    eachStretch(panel.begin, panel.width, last.out, false, [&](Value index, Value from, Value to) {
+    eachSegment(panel.begin, panel.width, last.out, false, [&](Value index, Value from, Value to) {
       SmallVector<Value> sizes = columnSizes();
       SmallVector<Value> out = split(index, ArrayRef(sizes).drop_back());
       Spot spot = spotOf(out[0], in[0], ArrayRef(out).drop_front(), distancesOf(in));
@@ -336,7 +336,7 @@ void WindowPanels::cutIntoTiles(const Panel &panel, Value k, int64_t from) {
   e.loop(e.number(0), filled, wide, [&](Value tile) {
     for (int64_t v = 0; v < wide; v += lanes)
       moveVector(e.addressAt(line, inLine(e.add(tile, e.number(v)))),
-                 e.addressAt(copied, copiedPlace(tile, k, e.number(v))));
+                 e.addressAt(copied, packedIndices(tile, k, e.number(v))));
   });
 }
 
@@ -347,7 +347,7 @@ void WindowPanels::copyFromImages(const Panel &panel, Value k0, Value steps) {
   Value begin = arith::DivUIOp::create(e.b, panel.begin, width);
   Value end =
       arith::DivUIOp::create(e.b, e.add(e.add(panel.begin, panel.width), e.number(out - 1)), width);
-  Value image = arith::DivUIOp::create(e.b, panel.begin, places);
+  Value image = arith::DivUIOp::create(e.b, panel.begin, positions);
   e.loop(begin, end, 1, [&](Value index) {
     SmallVector<Value> sizes = columnSizes(), at = split(index, ArrayRef(sizes).drop_back());
     Value inImage = zero;
@@ -383,14 +383,14 @@ void WindowPanels::copyImages(const Panel &panel, Value first, Value k0, Value s
   Value channel = arith::DivUIOp::create(e.b, k0, e.number(windows));
   Value count = arith::DivUIOp::create(e.b, steps, e.number(windows));
   const Padded &outer = padded.front();
-  Value last = arith::DivUIOp::create(e.b, e.sub(end, one), places);
+  Value last = arith::DivUIOp::create(e.b, e.sub(end, one), positions);
   e.loop(first, e.add(last, one), 1, [&](Value image) {
-    Value begin = e.mul(image, places), from = zero, to = one; // rows
+    Value begin = e.mul(image, positions), from = zero, to = one; // rows
     if (padded.size() > 1) {
       int64_t lines = outer.distance / padded.back().size; // rows per position on the first axis
-      Value apart = e.number(*e.known(places) / outer.out);
+      Value apart = e.number(*e.known(positions) / outer.out);
       Value low = arith::MaxSIOp::create(e.b, e.sub(panel.begin, begin), zero);
-      Value high = e.sub(e.least(e.sub(end, begin), places), one);
+      Value high = e.sub(e.min(e.sub(end, begin), positions), one);
       from = e.mul(arith::DivUIOp::create(e.b, low, apart), e.number(lines));
       to = e.mul(
           e.add(arith::DivUIOp::create(e.b, high, apart), e.number(outer.size - outer.out + 1)),
@@ -414,7 +414,7 @@ void WindowPanels::copyAlongSteps(const Panel &panel, Value k0, Value steps) {
   copyByColumns(panel, e.number(0), steps, [&](Value j, Value to) {
     SmallVector<Value> out = split(e.add(panel.begin, j), columnSizes());
     Value fixed = e.sub(e.mul(out.back(), last.stride), last.low);
-    eachStretch(k0, steps, last.window, false, [&](Value index, Value from, Value end) {
+    eachSegment(k0, steps, last.window, false, [&](Value index, Value from, Value end) {
       SmallVector<Value> sizes = stepSizes();
       SmallVector<Value> in = split(index, ArrayRef(sizes).drop_back());
       Spot spot = spotOf(out[0], in[0], ArrayRef(out).drop_front(), distancesOf(in));
@@ -425,8 +425,8 @@ void WindowPanels::copyAlongSteps(const Panel &panel, Value k0, Value steps) {
 }
 
 void WindowPanels::finish(Value row, Value i, Value count, Value begin, Value width) {
-  eachStretch(begin, width, places, false, [&](Value image, Value from, Value to) {
-    Value start = e.sub(e.mul(image, places), begin);
+  eachSegment(begin, width, positions, false, [&](Value image, Value from, Value to) {
+    Value start = e.sub(e.mul(image, positions), begin);
     e.loop(e.number(0), count, 1, [&](Value r) {
       e.loop(from, to, 1, [&](Value p) {
         storeAt(image, outputOf(e.add(i, r)), p, sumAt(e.add(row, r), e.add(start, p)));

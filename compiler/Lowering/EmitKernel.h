@@ -34,7 +34,7 @@ bool mayShareLoops(mlir::Operation *x, mlir::Operation *y);
 llvm::LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitPointwise(KernelEmitter &e, const OutputGroup &group);
 /// Emits a large transpose in tiles; false if the group is not one.
-bool emitCrossing(KernelEmitter &e, const OutputGroup &group);
+bool emitTiledTranspose(KernelEmitter &e, const OutputGroup &group);
 llvm::LogicalResult emitReduce(KernelEmitter &e, const OutputGroup &group);
 /// Row kernels: reductions over the last axes, which may use each other's results.
 llvm::LogicalResult emitRows(KernelEmitter &e, const OutputGroup &group);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Emits matmul (GEMM), with epilogue ops on the result. TileProduct.h has the packed GEMM,
-// WordProduct.h the bf16 GEMM for CPUs with AMX or AVX512-BF16.
-#include "Lowering/TileProduct.h"
-#include "Lowering/WordProduct.h"
+// Emits matmul (GEMM), with epilogue ops on the result. TiledMatmul.h has the packed GEMM,
+// Bf16Matmul.h the bf16 GEMM for CPUs with AMX or AVX512-BF16.
+#include "Lowering/TiledMatmul.h"
+#include "Lowering/Bf16Matmul.h"
 
 using namespace mlir;
 using namespace mx::ir;
@@ -12,10 +12,10 @@ using arith::CmpIPredicate;
 namespace mx::lowering {
 namespace {
 
-class Product : public TileProduct {
+class Matmul : public TiledMatmul {
 public:
-  Product(KernelEmitter &e, const OutputGroup &group)
-      : TileProduct(e, group), op(cast<MatmulOp>(source)) {}
+  Matmul(KernelEmitter &e, const OutputGroup &group)
+      : TiledMatmul(e, group), op(cast<MatmulOp>(source)) {}
   void emit();
 
 private:
@@ -32,8 +32,8 @@ private:
   /// One right matrix for the whole left batch: the batch is flattened into the rows of one matrix.
   bool isFlat = false;
   SmallVector<Value> matrixOf(TensorType operand);
-  SmallVector<Value> rowPlace(TensorType operand, Value i);
-  SmallVector<Value> rightPlace(Value k, Value j);
+  SmallVector<Value> rowIndices(TensorType operand, Value i);
+  SmallVector<Value> rightIndices(Value k, Value j);
 
   bool areWords();
   void emitWords(ArrayRef<Value> result);
@@ -47,12 +47,12 @@ private:
   std::optional<int64_t> rowPitch() override;
   bool maySumInPlace() override { return isOnlyOutput(); }
   Value resultAt(Value i, Value j) override;
-  bool hasBegin() override { return op.getBegin() != nullptr; }
-  Value beginAt(Value i, Value j) override;
-  SmallVector<Value> resultPlace(Value i, Value j);
+  bool hasInit() override { return op.getInit() != nullptr; }
+  Value initAt(Value i, Value j) override;
+  SmallVector<Value> resultIndices(Value i, Value j);
   BlockArgument denseMemoryOf(Value matrix);
   BlockArgument memoryOf(Value matrix);
-  Value addressIn(Value matrix, ArrayRef<Value> place);
+  Value addressIn(Value matrix, ArrayRef<Value> indices);
   bool areColumnsInMemory();
   bool mayReadInPlace() override;
   bool mayCopyOnTheWay() override;
@@ -62,57 +62,57 @@ private:
 };
 
 /// The batch index of the matrix in an operand: its batch axes broadcast to those of the result.
-SmallVector<Value> Product::matrixOf(TensorType operand) {
-  SmallVector<Value> place;
+SmallVector<Value> Matmul::matrixOf(TensorType operand) {
+  SmallVector<Value> indices;
   if (operand.rank() < 2)
-    return place;
+    return indices;
   size_t own = operand.rank() - 2, skip = batch.size() - own;
   for (size_t i = 0; i < own; ++i)
-    place.push_back(operand.getSizes()[i].constant() == 1 ? e.number(0) : batch[skip + i]);
-  return place;
+    indices.push_back(operand.getSizes()[i].constant() == 1 ? e.number(0) : batch[skip + i]);
+  return indices;
 }
 /// The index of row i in x or in the result.
-SmallVector<Value> Product::rowPlace(TensorType operand, Value i) {
+SmallVector<Value> Matmul::rowIndices(TensorType operand, Value i) {
   if (!isFlat) {
-    SmallVector<Value> place = operand == x() ? matrixOf(operand) : batch;
+    SmallVector<Value> indices = operand == x() ? matrixOf(operand) : batch;
     if (!leftIsVector())
-      place.push_back(operand.getSizes()[place.size()].constant() == 1 ? e.number(0) : i);
-    return place;
+      indices.push_back(operand.getSizes()[indices.size()].constant() == 1 ? e.number(0) : i);
+    return indices;
   }
-  SmallVector<Value> sizes = e.sizesOf(operand), place(sizes.size() - 1);
-  for (size_t axis = place.size(); axis-- > 1;) {
+  SmallVector<Value> sizes = e.sizesOf(operand), indices(sizes.size() - 1);
+  for (size_t axis = indices.size(); axis-- > 1;) {
     Value whole = arith::DivUIOp::create(e.b, i, sizes[axis]); // there is a row, so no size is 0
-    place[axis] = e.known(sizes[axis]) == 1 ? e.number(0) : e.sub(i, e.mul(whole, sizes[axis]));
+    indices[axis] = e.known(sizes[axis]) == 1 ? e.number(0) : e.sub(i, e.mul(whole, sizes[axis]));
     i = whole;
   }
-  place[0] = e.known(sizes[0]) == 1 ? e.number(0) : i;
-  return place;
+  indices[0] = e.known(sizes[0]) == 1 ? e.number(0) : i;
+  return indices;
 }
-Value Product::leftElement(Value i, Value k) {
+Value Matmul::leftElement(Value i, Value k) {
   auto argument = dyn_cast<BlockArgument>(op.getX());
   if (isFlat && argument && !e.isStrided(argument)) {
     Buffer flat = e.input(argument);
     flat.strides = {e.number(1)};
     return e.load(flat, e.add(e.mul(i, deep), k));
   }
-  SmallVector<Value> place = rowPlace(x(), i);
-  place.push_back(k);
-  return evaluator.at(op.getX(), place);
+  SmallVector<Value> indices = rowIndices(x(), i);
+  indices.push_back(k);
+  return evaluator.at(op.getX(), indices);
 }
-Value Product::rightElement(Value k, Value j) { return evaluator.at(op.getY(), rightPlace(k, j)); }
-SmallVector<Value> Product::rightPlace(Value k, Value j) {
+Value Matmul::rightElement(Value k, Value j) { return evaluator.at(op.getY(), rightIndices(k, j)); }
+SmallVector<Value> Matmul::rightIndices(Value k, Value j) {
   if (op.getPanels()) {
     Value panel = arith::DivUIOp::create(e.b, j, e.number(given));
     return {panel, k, e.sub(j, e.mul(panel, e.number(given)))};
   }
-  SmallVector<Value> place = matrixOf(y());
-  place.push_back(k);
+  SmallVector<Value> indices = matrixOf(y());
+  indices.push_back(k);
   if (!rightIsVector())
-    place.push_back(j);
-  return place;
+    indices.push_back(j);
+  return indices;
 }
 /// The sizes of rows and columns are 1 where an operand is a vector.
-void Product::emit() {
+void Matmul::emit() {
   prepare();
   SmallVector<Value> xs = e.sizesOf(x()), ys = e.sizesOf(y()), result = e.sizesOf(op.getType());
   deep = xs.back();
@@ -123,7 +123,7 @@ void Product::emit() {
     given = MatmulOp::kPanel;
   // K-blocks are of the same length: a short one would load and store all sums for little work.
   if (std::optional<int64_t> k = e.known(deep); k && *k > 0)
-    depth = stretch = llvm::alignTo(llvm::divideCeil(*k, llvm::divideCeil(*k, depth * 9 / 8)), 16);
+    depth = blockDepth = llvm::alignTo(llvm::divideCeil(*k, llvm::divideCeil(*k, depth * 9 / 8)), 16);
   if (areColumnsInMemory()) // others cannot be packed as fast
     mostColumns = std::max(kColumns, kCopied / (depth * type.getIntOrFloatBitWidth() / 8));
   isFlat =
@@ -135,7 +135,7 @@ void Product::emit() {
   }
   if (!areWords())
     return run(result);
-  if (e.options.words.kind != WordUnit::Tiles)
+  if (e.options.words.kind != Bf16Unit::Tiles)
     return emitWords(result);
   Value state = e.constantOf(e.b.getI32Type(), e.options.words.state);
   Value answer = e.call("mxrt_may_use_state", state), no = e.constantOf(e.b.getI32Type(), 0);
@@ -146,11 +146,11 @@ void Product::emit() {
 
 /// Depends on the CPU and on types alone. If it depended on sizes, the bits of a sum would depend
 /// on what a matmul was batched with.
-bool Product::areWords() {
-  return e.options.words.kind != WordUnit::None && op->getNumOperands() == 2 && !op.getPanels() &&
+bool Matmul::areWords() {
+  return e.options.words.kind != Bf16Unit::None && op->getNumOperands() == 2 && !op.getPanels() &&
          x().getElement().isBF16();
 }
-void Product::emitWords(ArrayRef<Value> result) {
+void Matmul::emitWords(ArrayRef<Value> result) {
   auto isSwapped = [](Value matrix) {
     return isa_and_nonnull<TransposeOp>(matrix.getDefiningOp());
   };
@@ -159,22 +159,22 @@ void Product::emitWords(ArrayRef<Value> result) {
   auto rowAddress = [&](Value i, Value k) {
     if (isFlat)
       return e.addressAt(e.input(denseMemoryOf(op.getX())), e.add(e.mul(i, deep), k));
-    SmallVector<Value> place = rowPlace(x(), i);
-    place.push_back(k);
-    return addressIn(op.getX(), place);
+    SmallVector<Value> indices = rowIndices(x(), i);
+    indices.push_back(k);
+    return addressIn(op.getX(), indices);
   };
   WordSide left{row, !isSwapped(op.getX()), {}, deep};
   WordSide right{column, isSwapped(op.getY()) || rightIsVector(), {}, {}};
   if (denseMemoryOf(op.getX()))
     left.address = rowAddress;
   auto enter = [&](Indices at) { batch.assign(at.begin(), at.end()); };
-  auto finishSums = [&](const WordProduct::Sums &made, Value row, Value i, Value count, Value j,
+  auto finishSums = [&](const Bf16Matmul::Sums &made, Value row, Value i, Value count, Value j,
                         Value width) {
     sums = made.memory;
     pitch = made.pitch;
     finish(row, i, count, j, width);
   };
-  WordProduct product(e, evaluator, left, right);
+  Bf16Matmul product(e, evaluator, left, right);
   product.rows = rows;
   product.columns = columns;
   product.deep = deep;
@@ -185,30 +185,30 @@ void Product::emitWords(ArrayRef<Value> result) {
 }
 
 /// The memory that holds the elements of a matrix in order; null if there is none.
-BlockArgument Product::denseMemoryOf(Value matrix) {
+BlockArgument Matmul::denseMemoryOf(Value matrix) {
   auto reshape = matrix.getDefiningOp<ReshapeOp>();
   auto argument = dyn_cast<BlockArgument>(reshape ? reshape.getX() : matrix);
   return argument && !e.isStrided(argument) ? argument : BlockArgument();
 }
 /// The same, if the elements have the type of the sums.
-BlockArgument Product::memoryOf(Value matrix) {
+BlockArgument Matmul::memoryOf(Value matrix) {
   Type element = e.memoryType(cast<TensorType>(matrix.getType()).getElement());
   return element == type ? denseMemoryOf(matrix) : BlockArgument();
 }
 /// The address of an element of a matrix in memory.
-Value Product::addressIn(Value matrix, ArrayRef<Value> place) {
+Value Matmul::addressIn(Value matrix, ArrayRef<Value> indices) {
   Buffer from = e.input(denseMemoryOf(matrix));
   if (isa<BlockArgument>(matrix))
-    return e.addressAt(from, e.offset(from, place));
+    return e.addressAt(from, e.offset(from, indices));
   Value at = e.number(0);
   SmallVector<Value> sizes = e.sizesOf(cast<TensorType>(matrix.getType()));
-  for (auto [index, size] : llvm::zip_equal(place, sizes))
+  for (auto [index, size] : llvm::zip_equal(indices, sizes))
     at = e.add(e.mul(at, size), index);
   return e.addressAt(from, at);
 }
 /// Columns are contiguous and have the type of the sums.
-bool Product::areColumnsInMemory() { return !rightIsVector() && memoryOf(op.getY()); }
-bool Product::mayReadInPlace() {
+bool Matmul::areColumnsInMemory() { return !rightIsVector() && memoryOf(op.getY()); }
+bool Matmul::mayReadInPlace() {
   if (given)
     return true;
   std::optional<int64_t> n = e.known(columns), k = e.known(deep);
@@ -220,20 +220,20 @@ bool Product::mayReadInPlace() {
 /// Reading a tile of rows that are pages apart, or that evict each other from L2, would be slower
 /// than reading whole rows of a panel. With many rows and 256-bit vectors, where a tile has less
 /// work to hide latency, whole rows are faster too.
-bool Product::mayCopyOnTheWay() {
+bool Matmul::mayCopyOnTheWay() {
   if (e.options.vectorBits < 512 && e.known(rows).value_or(0) >= kManyRows)
     return false;
   int64_t bytes = type.getIntOrFloatBitWidth() / 8;
   int64_t apart = e.known(columns).value_or(kPage + 1) * bytes;
   return apart <= kPage && areColumnsInMemory() && !mayReadInPlace() &&
-         mostInAPlace(depth, wide * bytes, apart, secondPlaces()) <= secondWays();
+         maxPerSet(depth, wide * bytes, apart, secondSets()) <= secondWays();
 }
 
-Value Product::columnsAt(Value k, Value j) { return addressIn(op.getY(), rightPlace(k, j)); }
+Value Matmul::columnsAt(Value k, Value j) { return addressIn(op.getY(), rightIndices(k, j)); }
 
 /// Steps of k are contiguous; others would conflict in the same cache sets. 16-bit floats are
 /// widened once for all columns of a panel, unless these are few.
-bool Product::mayReadRowsInPlace() {
+bool Matmul::mayReadRowsInPlace() {
   auto argument = dyn_cast<BlockArgument>(op.getX());
   bool isWide =
       e.memoryType(x().getElement()) == type || e.known(columns).value_or(kColumns) < kLeastWidened;
@@ -241,7 +241,7 @@ bool Product::mayReadRowsInPlace() {
          !isa_and_nonnull<TransposeOp>(op.getX().getDefiningOp());
 }
 
-void Product::copy(const Panel &panel, Value from, Value k0, Value steps) {
+void Matmul::copy(const Panel &panel, Value from, Value k0, Value steps) {
   auto right = [&](Value k, Value j) {
     return widen(rightElement(e.add(k0, k), e.add(panel.begin, j)));
   };
@@ -256,7 +256,7 @@ void Product::copy(const Panel &panel, Value from, Value k0, Value steps) {
     });
   auto element = [&](Value tile, Value k, Value j) {
     Evaluator::Scope scope(evaluator);
-    e.store(copied, copiedPlace(tile, k, j), right(k, e.add(tile, j)));
+    e.store(copied, packedIndices(tile, k, j), right(k, e.add(tile, j)));
   };
   // The CPU does not detect rows that are pages apart as a stream: prefetches a few steps ahead.
   int64_t bytes = type.getIntOrFloatBitWidth() / 8, line = kLine / bytes;
@@ -279,68 +279,68 @@ void Product::copy(const Panel &panel, Value from, Value k0, Value steps) {
     Value rest = e.sub(panel.width, whole);
     e.nest({steps, rest}, [&](Indices at) { element(whole, at[0], at[1]); });
     e.nest({steps, e.sub(e.number(wide), rest)}, [&](Indices at) {
-      e.store(copied, copiedPlace(whole, at[0], e.add(rest, at[1])), e.constantOf(type, 0));
+      e.store(copied, packedIndices(whole, at[0], e.add(rest, at[1])), e.constantOf(type, 0));
     });
   });
 }
 
 /// Rows of a transposed matrix are contiguous.
-Value Product::rowsAt(Value i, Value k) {
+Value Matmul::rowsAt(Value i, Value k) {
   auto transpose = op.getX().getDefiningOp<TransposeOp>();
   if (!transpose || !memoryOf(transpose.getX()))
     return {};
   ArrayRef<int64_t> order = transpose.getOrder();
   if (order[order.size() - 2] != static_cast<int64_t>(order.size()) - 1)
     return {};
-  SmallVector<Value> place = matrixOf(x()), own(order.size());
-  place.append({i, k});
-  for (auto [at, axis] : llvm::zip_equal(place, order))
+  SmallVector<Value> indices = matrixOf(x()), own(order.size());
+  indices.append({i, k});
+  for (auto [at, axis] : llvm::zip_equal(indices, order))
     own[static_cast<size_t>(axis)] = at;
   return addressIn(transpose.getX(), own);
 }
 
-Value Product::stepsAt(Value i, Value k) {
+Value Matmul::stepsAt(Value i, Value k) {
   BlockArgument memory = memoryOf(op.getX());
   if (!memory)
     return {};
   if (isFlat)
     return e.addressAt(e.input(memory), e.add(e.mul(i, deep), k));
-  SmallVector<Value> place = rowPlace(x(), i);
-  place.push_back(k);
-  return addressIn(op.getX(), place);
+  SmallVector<Value> indices = rowIndices(x(), i);
+  indices.push_back(k);
+  return addressIn(op.getX(), indices);
 }
-std::optional<int64_t> Product::rowPitch() {
+std::optional<int64_t> Matmul::rowPitch() {
   return memoryOf(op.getX()) ? e.known(deep) : std::nullopt;
 }
 
-SmallVector<Value> Product::resultPlace(Value i, Value j) {
-  SmallVector<Value> place = rowPlace(op.getType(), i);
+SmallVector<Value> Matmul::resultIndices(Value i, Value j) {
+  SmallVector<Value> indices = rowIndices(op.getType(), i);
   if (!rightIsVector())
-    place.push_back(op.getType().getSizes()[place.size()].constant() == 1 ? e.number(0) : j);
-  return place;
+    indices.push_back(op.getType().getSizes()[indices.size()].constant() == 1 ? e.number(0) : j);
+  return indices;
 }
-Value Product::resultAt(Value i, Value j) {
+Value Matmul::resultAt(Value i, Value j) {
   Buffer to = e.output(group.outputs[0].index);
   if (!isFlat)
-    return e.addressAt(to, e.offset(to, resultPlace(i, j)));
+    return e.addressAt(to, e.offset(to, resultIndices(i, j)));
   return e.addressAt(to, e.add(e.mul(i, columns), j));
 }
 
-Value Product::beginAt(Value i, Value j) {
-  Buffer from = e.input(cast<BlockArgument>(op.getBegin()));
+Value Matmul::initAt(Value i, Value j) {
+  Buffer from = e.input(cast<BlockArgument>(op.getInit()));
   if (!isFlat)
-    return e.addressAt(from, e.offset(from, resultPlace(i, j)));
+    return e.addressAt(from, e.offset(from, resultIndices(i, j)));
   return e.addressAt(from, e.add(e.mul(i, columns), j));
 }
 
-void Product::finish(Value row, Value i, Value count, Value begin, Value width) {
+void Matmul::finish(Value row, Value i, Value count, Value begin, Value width) {
   e.nest({count, width}, [&](Indices at) {
     Evaluator::Scope scope(evaluator);
-    SmallVector<Value> place = resultPlace(e.add(i, at[0]), e.add(begin, at[1]));
-    evaluator.bind(op.getResult(), place, sumAt(e.add(row, at[0]), at[1]));
-    SmallVector<Value> elements = evaluator.all(group.values(), place);
+    SmallVector<Value> indices = resultIndices(e.add(i, at[0]), e.add(begin, at[1]));
+    evaluator.bind(op.getResult(), indices, sumAt(e.add(row, at[0]), at[1]));
+    SmallVector<Value> elements = evaluator.all(group.values(), indices);
     for (auto [output, value] : llvm::zip_equal(group.outputs, elements))
-      e.store(e.output(output.index), place, value);
+      e.store(e.output(output.index), indices, value);
   });
 }
 
@@ -355,10 +355,10 @@ LogicalResult emitMatmul(KernelEmitter &e, const OutputGroup &group) {
       (!y || e.isStrided(y) ||
        (!op.getType().getElement().isF32() && !op.getType().getElement().isF64())))
     return op.emitOpError() << "reads panels of f32 or f64 from dense memory";
-  if (Value begin = op.getBegin())
+  if (Value begin = op.getInit())
     if (auto argument = dyn_cast<BlockArgument>(begin); !argument || e.isStrided(argument))
       return op.emitOpError() << "reads what its sums begin with from dense memory";
-  Product(e, group).emit();
+  Matmul(e, group).emit();
   return success();
 }
 

@@ -30,7 +30,7 @@ SmallVector<AxisPlan> planIndexing(KernelEmitter &e, TensorType x, ArrayAttr spe
       return value;
     };
     // Negative indices count from the end; all are in [-size, last].
-    auto placeOf = [&](Value index, Value last) {
+    auto locationOf = [&](Value index, Value last) {
       Value outside =
           arith::OrIOp::create(e.b, e.compare(CmpIPredicate::slt, index, e.sub(zero, size)),
                                e.compare(CmpIPredicate::sgt, index, last));
@@ -40,8 +40,8 @@ SmallVector<AxisPlan> planIndexing(KernelEmitter &e, TensorType x, ArrayAttr spe
       Value negative = e.compare(CmpIPredicate::slt, index, zero);
       return e.choose(negative, e.add(index, size), index);
     };
-    if (entry.kind == SpecEntry::Place) {
-      plans.push_back({placeOf(next(), e.sub(size, one)), Value(), Value()});
+    if (entry.kind == SpecEntry::Index) {
+      plans.push_back({locationOf(next(), e.sub(size, one)), Value(), Value()});
       continue;
     }
     if (entry.kind == SpecEntry::Whole || (!entry.from && !entry.to && !entry.step)) {
@@ -50,8 +50,8 @@ SmallVector<AxisPlan> planIndexing(KernelEmitter &e, TensorType x, ArrayAttr spe
     }
     Value from = entry.from ? next() : Value(), to = entry.to ? next() : Value();
     if (!entry.step) {
-      from = from ? placeOf(from, size) : zero;
-      to = to ? placeOf(to, size) : size;
+      from = from ? locationOf(from, size) : zero;
+      to = to ? locationOf(to, size) : size;
       Value distance = e.sub(to, from);
       Value empty = e.compare(CmpIPredicate::slt, distance, zero);
       plans.push_back({from, one, e.choose(empty, zero, distance)});
@@ -63,8 +63,8 @@ SmallVector<AxisPlan> planIndexing(KernelEmitter &e, TensorType x, ArrayAttr spe
     // A backward range begins at its last element, and ends before the first.
     Value back = e.compare(CmpIPredicate::slt, step, zero);
     Value last = e.choose(back, e.sub(size, one), size);
-    from = from ? placeOf(from, last) : e.choose(back, e.sub(size, one), zero);
-    to = to ? placeOf(to, last) : e.choose(back, minus, size);
+    from = from ? locationOf(from, last) : e.choose(back, e.sub(size, one), zero);
+    to = to ? locationOf(to, last) : e.choose(back, minus, size);
     Value distance = e.choose(back, e.sub(from, to), e.sub(to, from));
     Value stride = e.choose(back, e.sub(zero, step), step);
     Value count = e.add(arith::DivUIOp::create(e.b, e.sub(distance, one), stride), one);
@@ -82,11 +82,11 @@ static void emitConcat(KernelEmitter &e, ConcatOp op, const Output &output) {
   Value before = e.number(0);
   for (Value part : op.getParts()) {
     auto type = cast<TensorType>(part.getType());
-    e.spread(e.sizesOf(type), e.number(e.workOfElement()), [&](Indices place) {
+    e.parallelFor(e.sizesOf(type), e.number(e.workOfElement()), [&](Indices indices) {
       Evaluator::Scope scope(evaluator);
-      SmallVector<Value> to(place);
+      SmallVector<Value> to(indices);
       to[axis] = e.add(before, to[axis]);
-      e.store(e.output(output.index), to, evaluator.at(part, place));
+      e.store(e.output(output.index), to, evaluator.at(part, indices));
     });
     before = e.add(before, e.size(type.getSizes()[axis]));
   }
@@ -97,10 +97,10 @@ void copyFirst(KernelEmitter &e, Evaluator &evaluator, Value x, const Output &ou
   auto argument = dyn_cast<BlockArgument>(x);
   if (argument && output.index < over.size() && over[output.index] == argument.getArgNumber())
     return;
-  e.spread(e.sizesOf(cast<TensorType>(x.getType())), e.number(e.workOfElement()),
-           [&](Indices place) {
+  e.parallelFor(e.sizesOf(cast<TensorType>(x.getType())), e.number(e.workOfElement()),
+           [&](Indices indices) {
              Evaluator::Scope scope(evaluator);
-             e.store(e.output(output.index), place, evaluator.at(x, place));
+             e.store(e.output(output.index), indices, evaluator.at(x, indices));
            });
 }
 
@@ -125,7 +125,7 @@ static void emitUpdate(KernelEmitter &e, UpdateOp op, const Output &output) {
   }
   const Buffer &out = e.output(output.index);
   copyFirst(e, evaluator, op.getX(), output);
-  e.spread(counts, e.number(e.workOfElement()), [&](Indices place) {
+  e.parallelFor(counts, e.number(e.workOfElement()), [&](Indices indices) {
     Evaluator::Scope scope(evaluator);
     SmallVector<Value> to;
     size_t axis = 0;
@@ -135,9 +135,9 @@ static void emitUpdate(KernelEmitter &e, UpdateOp op, const Output &output) {
       else if (!plan.step)
         to.push_back(plan.start);
       else
-        to.push_back(e.add(plan.start, e.mul(place[axis++], plan.step)));
+        to.push_back(e.add(plan.start, e.mul(indices[axis++], plan.step)));
     }
-    e.store(out, to, evaluator.at(op.getValue(), stretchedFrom(e, value, place)));
+    e.store(out, to, evaluator.at(op.getValue(), broadcastFrom(e, value, indices)));
   });
 }
 
@@ -147,13 +147,13 @@ namespace {
 /// one element or run after the other, x is accessed on as many cache lines as the last moved axis
 /// is long, far apart. So that axis is cut into tiles, and each tile is traversed along the axis
 /// that is contiguous in x: a few streams, which the hardware prefetcher follows.
-struct Crossing {
-  static constexpr int64_t kPart = 16, kLeastBytes = 256 << 10;
+struct TiledTranspose {
+  static constexpr int64_t kPart = 16, kMinBytes = 256 << 10;
   size_t last = 0;   ///< the last permuted axis of the result; a contiguous run follows
   size_t stream = 0; ///< the axis of the result along which x is read
 };
 
-std::optional<Crossing> crossingOf(KernelEmitter &e, const OutputGroup &group) {
+std::optional<TiledTranspose> tiledTransposeOf(KernelEmitter &e, const OutputGroup &group) {
   Value root = group.outputs[0].value;
   auto transpose = root.getDefiningOp<TransposeOp>();
   if (group.outputs.size() != 1 || !transpose)
@@ -164,7 +164,7 @@ std::optional<Crossing> crossingOf(KernelEmitter &e, const OutputGroup &group) {
   TensorType type = transpose.getType();
   std::optional<int64_t> count = e.known(e.elementCount(type));
   int64_t bits = e.memoryType(type.getElement()).getIntOrFloatBitWidth();
-  if (!isa<BlockArgument>(from) || !count || *count / 8 * bits < Crossing::kLeastBytes)
+  if (!isa<BlockArgument>(from) || !count || *count / 8 * bits < TiledTranspose::kMinBytes)
     return std::nullopt;
   ArrayRef<int64_t> order = transpose.getOrder();
   size_t moved = order.size(); // axes before the run
@@ -173,45 +173,45 @@ std::optional<Crossing> crossingOf(KernelEmitter &e, const OutputGroup &group) {
   if (moved < 2)
     return std::nullopt;
   auto stream = llvm::find(order, static_cast<int64_t>(moved) - 1) - order.begin();
-  return Crossing{moved - 1, static_cast<size_t>(stream)};
+  return TiledTranspose{moved - 1, static_cast<size_t>(stream)};
 }
 
 } // namespace
 
-bool emitCrossing(KernelEmitter &e, const OutputGroup &group) {
-  std::optional<Crossing> crossing = crossingOf(e, group);
-  if (!crossing)
+bool emitTiledTranspose(KernelEmitter &e, const OutputGroup &group) {
+  std::optional<TiledTranspose> transpose = tiledTransposeOf(e, group);
+  if (!transpose)
     return false;
   Evaluator evaluator(e);
   Value root = group.outputs[0].value;
   evaluator.prepare(root);
   SmallVector<Value> sizes = e.sizesOf(cast<TensorType>(root.getType())), outer;
   SmallVector<size_t> axes;
-  int64_t run = 1, most = *e.known(sizes[crossing->last]);
-  for (size_t axis = 0; axis < crossing->last; ++axis)
-    if (axis != crossing->stream)
+  int64_t run = 1, most = *e.known(sizes[transpose->last]);
+  for (size_t axis = 0; axis < transpose->last; ++axis)
+    if (axis != transpose->stream)
       axes.push_back(axis);
-  axes.append({crossing->last, crossing->stream});
+  axes.append({transpose->last, transpose->stream});
   for (size_t axis : axes)
-    outer.push_back(axis == crossing->last ? e.number(llvm::divideCeil(most, Crossing::kPart))
+    outer.push_back(axis == transpose->last ? e.number(llvm::divideCeil(most, TiledTranspose::kPart))
                                            : sizes[axis]);
-  ArrayRef<Value> inner = ArrayRef(sizes).drop_front(crossing->last + 1);
+  ArrayRef<Value> inner = ArrayRef(sizes).drop_front(transpose->last + 1);
   for (Value size : inner)
     run *= *e.known(size);
-  e.spread(outer, e.number(e.workOfElement() * run * Crossing::kPart), [&](Indices at) {
-    SmallVector<Value> place(sizes.size());
+  e.parallelFor(outer, e.number(e.workOfElement() * run * TiledTranspose::kPart), [&](Indices at) {
+    SmallVector<Value> indices(sizes.size());
     for (auto [axis, index] : llvm::zip_equal(axes, at))
-      place[axis] = index;
-    Value begin = e.mul(place[crossing->last], e.number(Crossing::kPart));
-    Value end = e.add(begin, e.number(Crossing::kPart));
-    if (most % Crossing::kPart != 0)
-      end = e.least(end, e.number(most));
+      indices[axis] = index;
+    Value begin = e.mul(indices[transpose->last], e.number(TiledTranspose::kPart));
+    Value end = e.add(begin, e.number(TiledTranspose::kPart));
+    if (most % TiledTranspose::kPart != 0)
+      end = e.min(end, e.number(most));
     e.loop(begin, end, 1, [&](Value i) {
       e.nest(inner, [&](Indices behind) {
         Evaluator::Scope scope(evaluator);
-        SmallVector<Value> to(place);
-        to[crossing->last] = i;
-        llvm::copy(behind, to.begin() + static_cast<std::ptrdiff_t>(crossing->last) + 1);
+        SmallVector<Value> to(indices);
+        to[transpose->last] = i;
+        llvm::copy(behind, to.begin() + static_cast<std::ptrdiff_t>(transpose->last) + 1);
         e.store(e.output(group.outputs[0].index), to, evaluator.at(root, to));
       });
     });
@@ -232,7 +232,7 @@ LogicalResult emitMovement(KernelEmitter &e, const OutputGroup &group) {
     size_t rank = 0;
     std::optional<SmallVector<SpecEntry>> spec = readSpec(update.getSpec());
     for (const SpecEntry &entry : *spec)
-      rank += entry.kind != SpecEntry::Place;
+      rank += entry.kind != SpecEntry::Index;
     if (update.getValue().getType().rank() > rank)
       return update.emitOpError() << "its value has more axes than the part it replaces";
     emitUpdate(e, update, output);

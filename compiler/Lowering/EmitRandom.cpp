@@ -66,7 +66,7 @@ void Draw::inChunks(Type drawn, Value count, llvm::function_ref<Value(Value, Val
   e.loop(e.number(0), count, kChunk, [&](Value first) {
     Value fine = LLVM::ICmpOp::create(e.b, LLVM::ICmpPredicate::eq, e.read(status, pointer), null);
     e.when(fine, [&] {
-      Value left = e.least(e.number(kChunk), e.sub(count, first));
+      Value left = e.min(e.number(kChunk), e.sub(count, first));
       e.write(status, fill(first, left, chunk.address));
       e.loop(e.number(0), left, 1, [&](Value i) {
         Value element = emitCast(e, e.load(chunk, i), drawn, type.getElement());

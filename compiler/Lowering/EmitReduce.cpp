@@ -34,30 +34,30 @@ void Reducer::emit() {
   for (unsigned axis : sweep.kept)
     outer.push_back(sweep.sizes[axis]);
   e.b.setLoc(group.sources[0]->getLoc());
-  auto setPlace = [&](Indices at) {
+  auto setLocation = [&](Indices at) {
     for (auto [axis, index] : llvm::zip_equal(sweep.kept, at))
-      sweep.place[axis] = index;
+      sweep.indices[axis] = index;
   };
   if (!sweep.hasTile)
-    return e.spread(outer, work(sweep), [&](Indices at) {
-      setPlace(at);
+    return e.parallelFor(outer, work(sweep), [&](Indices at) {
+      setLocation(at);
       reduce(sweep, Value(), Value());
     });
   if (!spaceOf(group.sources[0]).back().constant())
-    return e.spread(outer, work(sweep), [&](Indices at) {
-      setPlace(at);
+    return e.parallelFor(outer, work(sweep), [&](Indices at) {
+      setLocation(at);
       columns(sweep);
     });
   // Several columns at once, each in its own lanes.
   Value size = sweep.sizes.back();
   outer.push_back(e.number(llvm::divideCeil(*KernelEmitter::known(size), kTile)));
-  e.spread(
+  e.parallelFor(
       outer, work(sweep),
       [&](Indices at) {
-        setPlace(at.drop_back());
+        setLocation(at.drop_back());
         Value from = e.mul(at.back(), e.number(kTile));
         bool isOne = *KernelEmitter::known(size) <= kTile;
-        reduce(sweep, from, isOne ? size : e.least(e.number(kTile), e.sub(size, from)));
+        reduce(sweep, from, isOne ? size : e.min(e.number(kTile), e.sub(size, from)));
       },
       outer.size());
 }
@@ -75,12 +75,12 @@ void Reducer::columns(Sweep &sweep) {
   Value size = sweep.sizes.back();
   auto tiles = [&] {
     e.loop(e.number(0), size, kTile,
-           [&](Value from) { reduce(sweep, from, e.least(e.number(kTile), e.sub(size, from))); });
+           [&](Value from) { reduce(sweep, from, e.min(e.number(kTile), e.sub(size, from))); });
   };
   e.when(
       e.compare(CmpIPredicate::eq, size, e.number(1)),
       [&] {
-        sweep.place.back() = e.number(0);
+        sweep.indices.back() = e.number(0);
         reduce(sweep, Value(), Value());
       },
       tiles);
@@ -92,9 +92,9 @@ void Reducer::reduce(Sweep &sweep, Value from, Value width) {
   sweep.eachColumn(width, [&](Value t) {
     Evaluator::Scope scope(evaluator);
     if (width)
-      sweep.place.back() = e.add(from, t);
+      sweep.indices.back() = e.add(from, t);
     sweep.bindResults(t);
-    SmallVector<Value> at = sweep.resultPlace(group.sources[0]);
+    SmallVector<Value> at = sweep.resultIndices(group.sources[0]);
     SmallVector<Value> elements = evaluator.all(group.values(), at);
     for (auto [output, element] : llvm::zip_equal(group.outputs, elements))
       e.store(e.output(output.index), at, element);

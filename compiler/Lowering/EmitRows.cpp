@@ -64,9 +64,9 @@ private:
   int64_t bytesOf(TensorType type) {
     return e.memoryType(type.getElement()).getIntOrFloatBitWidth() / 8;
   }
-  void useKept(size_t stage, Indices place, Value r);
+  void useKept(size_t stage, Indices indices, Value r);
   void row(Indices at);
-  void store(ArrayRef<Output> outputs, Indices place);
+  void store(ArrayRef<Output> outputs, Indices indices);
 };
 
 /// Whether sizes are those of one element per row, with or without axes of size 1 for the others.
@@ -132,14 +132,14 @@ LogicalResult Rows::analyse() {
 LogicalResult Rows::checkReads(Operation *op, const llvm::DenseMap<Operation *, size_t> &level) {
   if (op->hasTrait<OpTrait::IsTerminator>())
     return success();
-  bool keepsPlaces = op->hasTrait<Elementwise>() || isa<BroadcastOp>(op);
+  bool keepsIndices = op->hasTrait<Elementwise>() || isa<BroadcastOp>(op);
   size_t rank = cast<TensorType>(op->getResult(0).getType()).rank();
   for (Value operand : op->getOperands()) {
     if (!level.lookup(operand.getDefiningOp()))
       continue;
     // Broadcasting adds axes in front: a result without the reduced axes would lie along them.
     size_t from = cast<TensorType>(operand.getType()).rank();
-    if (!keepsPlaces || (from != 0 && from != rank))
+    if (!keepsIndices || (from != 0 && from != rank))
       return op->emitOpError() << "reads results of other rows";
   }
   return success();
@@ -199,12 +199,12 @@ void Rows::chooseKept() {
 }
 
 /// Called before the elements of a stage are computed at an index, which is number r of its row.
-void Rows::useKept(size_t stage, Indices place, Value r) {
+void Rows::useKept(size_t stage, Indices indices, Value r) {
   for (Kept &each : kept) {
     if (each.first == stage)
-      e.store(each.row, r, evaluator.at(each.value, place));
+      e.store(each.row, r, evaluator.at(each.value, indices));
     else if (each.first < stage && stage <= each.last)
-      evaluator.bind(each.value, place, e.load(each.row, r));
+      evaluator.bind(each.value, indices, e.load(each.row, r));
   }
 }
 
@@ -233,13 +233,13 @@ void Rows::fetchAhead() {
     return;
   for (size_t stage = sweeps.size() > 1; stage < sweeps.size(); ++stage)
     sweeps[stage].ahead = [=, this, isShort = rowBytes <= kFirstCache](Value r) {
-      SmallVector<Value> start(sweeps[stage].place);
+      SmallVector<Value> start(sweeps[stage].indices);
       llvm::fill(MutableArrayRef(start).drop_front(keptAxes), e.number(0));
       auto fetch = [&](const Buffer &buffer, int64_t behind, bool written) {
-        Value place = e.add(e.add(e.offset(buffer, start), r), e.number(behind));
+        Value indices = e.add(e.add(e.offset(buffer, start), r), e.number(behind));
         int64_t line = kCacheLine * 8 / e.memoryType(buffer.element).getIntOrFloatBitWidth();
         for (int64_t i = 0; i < kLanes; i += line)
-          e.prefetch(buffer, e.add(place, e.number(i)), isShort, written);
+          e.prefetch(buffer, e.add(indices, e.number(i)), isShort, written);
       };
       for (auto [i, input] : llvm::enumerate(inputs))
         if (sweeps.size() == 1 || 1 + i % (sweeps.size() - 1) == stage)
@@ -257,27 +257,27 @@ void Rows::emit() {
   chooseKept();
   fetchAhead();
   for (size_t stage = 0; stage < sweeps.size(); ++stage)
-    sweeps[stage].before = [this, stage](Value r) { useKept(stage, sweeps[stage].place, r); };
+    sweeps[stage].before = [this, stage](Value r) { useKept(stage, sweeps[stage].indices, r); };
   e.b.setLoc(group.sources[0]->getLoc());
   if (totals.empty()) {
     SmallVector<Value> outer(ArrayRef(sweeps[0].sizes).take_front(keptAxes));
     Value work = e.number(static_cast<int64_t>(levels.size() + 1) * e.workOfElement());
     for (Value size : ArrayRef(sweeps[0].sizes).drop_front(keptAxes))
       work = e.mul(work, size);
-    e.spread(outer, work, [&](Indices at) {
+    e.parallelFor(outer, work, [&](Indices at) {
       Evaluator::Scope scope(evaluator);
       row(at);
     });
     return;
   }
   Sweep all(e, evaluator, totals, /*tiled=*/false);
-  all.before = [&](Value) { row(Indices(all.place).take_front(keptAxes)); };
+  all.before = [&](Value) { row(Indices(all.indices).take_front(keptAxes)); };
   all.run();
   Evaluator::Scope scope(evaluator);
   all.bindResults(e.number(0));
   for (const Output &output : overall) {
-    SmallVector<Value> place(cast<TensorType>(output.value.getType()).rank(), e.number(0));
-    store(output, place);
+    SmallVector<Value> indices(cast<TensorType>(output.value.getType()).rank(), e.number(0));
+    store(output, indices);
   }
 }
 
@@ -285,36 +285,36 @@ void Rows::emit() {
 void Rows::row(Indices at) {
   for (Sweep &sweep : sweeps) {
     for (size_t axis = 0; axis < keptAxes; ++axis)
-      sweep.place[axis] = at[axis];
+      sweep.indices[axis] = at[axis];
     sweep.run();
     sweep.bindResults(e.number(0));
   }
   for (const Output &output : perRow) {
-    SmallVector<Value> place(at);
-    place.resize(cast<TensorType>(output.value.getType()).rank(), e.number(0));
-    store(output, place);
+    SmallVector<Value> indices(at);
+    indices.resize(cast<TensorType>(output.value.getType()).rank(), e.number(0));
+    store(output, indices);
   }
   if (whole.empty())
     return;
   e.nest(ArrayRef(sweeps[0].sizes).drop_front(keptAxes), [&](Indices inner) {
     Evaluator::Scope scope(evaluator);
-    SmallVector<Value> place(at);
-    llvm::append_range(place, inner);
+    SmallVector<Value> indices(at);
+    llvm::append_range(indices, inner);
     Value r = e.number(0);
     for (auto [index, size] : llvm::zip(inner, ArrayRef(sweeps[0].sizes).drop_front(keptAxes)))
       r = e.add(e.mul(r, size), index);
-    useKept(levels.size(), place, r);
-    store(whole, place);
+    useKept(levels.size(), indices, r);
+    store(whole, indices);
   });
 }
 
 /// Computes all elements at an index before one is stored.
-void Rows::store(ArrayRef<Output> outputs, Indices place) {
+void Rows::store(ArrayRef<Output> outputs, Indices indices) {
   SmallVector<Value> values;
   for (const Output &output : outputs)
     values.push_back(output.value);
-  for (auto [output, element] : llvm::zip_equal(outputs, evaluator.all(values, place)))
-    e.store(e.output(output.index), place, element);
+  for (auto [output, element] : llvm::zip_equal(outputs, evaluator.all(values, indices)))
+    e.store(e.output(output.index), indices, element);
 }
 
 } // namespace

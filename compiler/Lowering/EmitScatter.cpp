@@ -42,10 +42,10 @@ void emitDense(KernelEmitter &e, ScatterAddOp op, const Output &output) {
   TensorType x = op.getX().getType(), y = op.getY().getType();
   copyFirst(e, evaluator, op.getX(), output);
   const Buffer &out = e.output(output.index);
-  e.nest(e.sizesOf(y), [&](Indices place) {
+  e.nest(e.sizesOf(y), [&](Indices indices) {
     Evaluator::Scope scope(evaluator);
-    SmallVector<Value> to = evaluator.placeTaken(op.getIndex(), x, op.getAxis(), place);
-    e.store(out, to, plus(e, x.getElement(), e.load(out, to), evaluator.at(op.getY(), place)));
+    SmallVector<Value> to = evaluator.takenIndices(op.getIndex(), x, op.getAxis(), indices);
+    e.store(out, to, plus(e, x.getElement(), e.load(out, to), evaluator.at(op.getY(), indices)));
   });
 }
 
@@ -124,9 +124,9 @@ void TableRows::addUp(Value used) {
          [&](Value slot) { e.store(slots, slot, e.constantOf(i32, -1)); });
   e.nest(e.sizesOf(op.getIndex().getType()), [&](Indices entry) {
     Evaluator::Scope scope(evaluator);
-    SmallVector<Value> place(entry);
-    place.append(inner.size(), e.number(0));
-    Value row = evaluator.placeTaken(op.getIndex(), type, 0, place)[0], slot = slotOf(row);
+    SmallVector<Value> indices(entry);
+    indices.append(inner.size(), e.number(0));
+    Value row = evaluator.takenIndices(op.getIndex(), type, 0, indices)[0], slot = slotOf(row);
     e.when(e.compare(CmpIPredicate::slt, numberIn(slot), e.number(0)), [&] {
       Value number = e.read(used, i64);
       e.store(slots, slot, arith::TruncIOp::create(e.b, i32, number));
@@ -176,9 +176,9 @@ Value TableRows::isUnchanged(const Output &output) {
     llvm::append_range(work, made->getOperands());
   }
   Evaluator::Scope scope(evaluator);
-  SmallVector<Value> place(type.rank(), e.number(0));
-  evaluator.bind(op.getResult(), place, zero(type.getElement()));
-  SmallVector<Value> from = stretchedFrom(e, cast<TensorType>(c.getType()), place);
+  SmallVector<Value> indices(type.rank(), e.number(0));
+  evaluator.bind(op.getResult(), indices, zero(type.getElement()));
+  SmallVector<Value> from = broadcastFrom(e, cast<TensorType>(c.getType()), indices);
   Value element = evaluator.at(c, from);
   unsigned width = element.getType().getIntOrFloatBitWidth();
   Type bits = e.b.getIntegerType(width);
@@ -201,12 +201,12 @@ Value TableRows::areUnchanged() {
 void TableRows::outputsOf(Value row, llvm::function_ref<Value(Indices)> element) {
   e.nest(inner, [&](Indices at) {
     Evaluator::Scope scope(evaluator);
-    SmallVector<Value> place{row};
-    llvm::append_range(place, at);
-    evaluator.bind(op.getResult(), place, element(at));
-    SmallVector<Value> elements = evaluator.all(group.values(), place);
+    SmallVector<Value> indices{row};
+    llvm::append_range(indices, at);
+    evaluator.bind(op.getResult(), indices, element(at));
+    SmallVector<Value> elements = evaluator.all(group.values(), indices);
     for (auto [output, value] : llvm::zip_equal(group.outputs, elements))
-      e.store(e.output(output.index), place, value);
+      e.store(e.output(output.index), indices, value);
   });
 }
 
@@ -224,15 +224,15 @@ void TableRows::emit() {
   Value used = e.variable(i64, e.number(0));
   addUp(used);
   Value onlyNamed = areUnchanged();
-  Value turns = onlyNamed ? e.choose(onlyNamed, e.read(used, i64), sizes[0]) : sizes[0];
+  Value iterations = onlyNamed ? e.choose(onlyNamed, e.read(used, i64), sizes[0]) : sizes[0];
   Value work = e.number(table.width * e.workOfElement());
-  e.spread({turns}, work, [&](Indices turn) {
-    Value row = turn[0], number;
+  e.parallelFor({iterations}, work, [&](Indices iteration) {
+    Value row = iteration[0], number;
     if (onlyNamed) {
-      Value own = e.variable(i64, turn[0]), found = e.variable(i64, turn[0]);
+      Value own = e.variable(i64, iteration[0]), found = e.variable(i64, iteration[0]);
       e.when(
-          onlyNamed, [&] { e.write(own, e.load(numbers, turn[0])); },
-          [&] { e.write(found, numberIn(slotOf(turn[0]))); });
+          onlyNamed, [&] { e.write(own, e.load(numbers, iteration[0])); },
+          [&] { e.write(found, numberIn(slotOf(iteration[0]))); });
       row = e.read(own, i64);
       number = e.read(found, i64);
     } else {

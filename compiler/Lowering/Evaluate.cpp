@@ -36,25 +36,25 @@ SmallVector<Operation *> operationsBehind(ValueRange roots, bool pointwise) {
   return out;
 }
 
-SmallVector<Value> stretchedFrom(KernelEmitter &e, TensorType operand, Indices place) {
+SmallVector<Value> broadcastFrom(KernelEmitter &e, TensorType operand, Indices indices) {
   SmallVector<Value> out;
-  size_t skip = place.size() - operand.rank();
+  size_t skip = indices.size() - operand.rank();
   for (auto [i, size] : llvm::enumerate(operand.getSizes()))
-    out.push_back(size.constant() == 1 ? e.number(0) : place[skip + i]);
+    out.push_back(size.constant() == 1 ? e.number(0) : indices[skip + i]);
   return out;
 }
 
 /// An axis of size 1 has one index, however it is written.
-static std::pair<void *, std::vector<void *>> keyOf(Value value, Indices place) {
+static std::pair<void *, std::vector<void *>> keyOf(Value value, Indices indices) {
   ArrayRef<SizeAttr> sizes = cast<TensorType>(value.getType()).getSizes();
   std::vector<void *> parts;
-  for (auto [v, size] : llvm::zip_equal(place, sizes))
+  for (auto [v, size] : llvm::zip_equal(indices, sizes))
     parts.push_back(size.constant() == 1 ? nullptr : v.getAsOpaquePointer());
   return {value.getAsOpaquePointer(), std::move(parts)};
 }
 
-void Evaluator::bind(Value value, Indices place, Value element) {
-  known[keyOf(value, place)] = element;
+void Evaluator::bind(Value value, Indices indices, Value element) {
+  known[keyOf(value, indices)] = element;
 }
 
 void Evaluator::prepare(ValueRange roots) {
@@ -86,9 +86,9 @@ void Evaluator::prepare(ValueRange roots) {
       plans[op] =
           planIndexing(e, update.getX().getType(), update.getSpec(), numbersAt(update.getAt()));
     else if (auto take = dyn_cast<TakeOp>(op))
-      checkPlaces(take, take.getIndex(), take.getX().getType(), take.getAxis());
+      checkIndices(take, take.getIndex(), take.getX().getType(), take.getAxis());
     else if (auto scatter = dyn_cast<ScatterAddOp>(op))
-      checkPlaces(scatter, scatter.getIndex(), scatter.getX().getType(), scatter.getAxis());
+      checkIndices(scatter, scatter.getIndex(), scatter.getX().getType(), scatter.getAxis());
     if (auto slice = dyn_cast<SliceOp>(op)) {
       // The loops run over the type's sizes: these must match those of the ranges.
       size_t axis = 0;
@@ -107,7 +107,7 @@ void Evaluator::prepare(ValueRange roots) {
   }
 }
 
-SmallVector<Value> Evaluator::all(ValueRange roots, Indices place) {
+SmallVector<Value> Evaluator::all(ValueRange roots, Indices indices) {
   // Operands before users, so that long chains need no deep recursion.
   for (Operation *op : operationsBehind(roots, /*pointwise=*/true))
     if (op->hasTrait<Elementwise>() && op->getResult(0).getType() != Type() && !roots.empty() &&
@@ -115,74 +115,74 @@ SmallVector<Value> Evaluator::all(ValueRange roots, Indices place) {
             cast<TensorType>(roots[0].getType()).getSizes() &&
         llvm::all_of(op->getOperands(), [&](Value v) {
           return !v.getDefiningOp() ||
-                 known.contains(keyOf(v, stretchedFrom(e, cast<TensorType>(v.getType()), place))) ||
+                 known.contains(keyOf(v, broadcastFrom(e, cast<TensorType>(v.getType()), indices))) ||
                  !v.getDefiningOp()->hasTrait<Elementwise>();
         }))
-      at(op->getResult(0), place);
+      at(op->getResult(0), indices);
   SmallVector<Value> out;
   for (Value root : roots)
-    out.push_back(at(root, place));
+    out.push_back(at(root, indices));
   return out;
 }
 
-Value Evaluator::at(Value value, Indices place) {
-  auto key = keyOf(value, place);
+Value Evaluator::at(Value value, Indices indices) {
+  auto key = keyOf(value, indices);
   if (auto found = known.find(key); found != known.end())
     return found->second;
   Value element;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    element = e.load(e.input(argument), place);
+    element = e.load(e.input(argument), indices);
   } else {
     Location before = e.b.getLoc();
     e.b.setLoc(value.getLoc());
-    element = compute(value.getDefiningOp(), place);
+    element = compute(value.getDefiningOp(), indices);
     e.b.setLoc(before);
   }
   known[std::move(key)] = element;
   return element;
 }
 
-Value Evaluator::compute(Operation *op, Indices place) {
+Value Evaluator::compute(Operation *op, Indices indices) {
   auto type = cast<TensorType>(op->getResult(0).getType());
   if (op->hasTrait<Elementwise>()) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
-      operands.push_back(at(operand, stretchedFrom(e, cast<TensorType>(operand.getType()), place)));
+      operands.push_back(at(operand, broadcastFrom(e, cast<TensorType>(operand.getType()), indices)));
     return emitElementwise(e, op, operands);
   }
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
-    return at(broadcast.getX(), stretchedFrom(e, broadcast.getX().getType(), place));
+    return at(broadcast.getX(), broadcastFrom(e, broadcast.getX().getType(), indices));
   if (auto full = dyn_cast<FullOp>(op))
     return at(full.getValue(), {});
   if (isa<IotaOp>(op))
-    return emitCast(e, place[0], e.b.getI64Type(), type.getElement());
+    return emitCast(e, indices[0], e.b.getI64Type(), type.getElement());
   if (auto size = dyn_cast<SizeOp>(op))
     return e.size(size.getSize());
   if (auto to = dyn_cast<ToDeviceOp>(op))
-    return at(to.getX(), place);
+    return at(to.getX(), indices);
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
-    SmallVector<Value> from(place.size());
+    SmallVector<Value> from(indices.size());
     for (auto [i, axis] : llvm::enumerate(transpose.getOrder()))
-      from[axis] = place[i];
+      from[axis] = indices[i];
     return at(transpose.getX(), from);
   }
   if (auto constant = dyn_cast<ConstantOp>(op)) {
     if (isa<DenseElementsAttr>(constant.getValue()))
-      return e.load(e.constantBuffer(constant), place);
+      return e.load(e.constantBuffer(constant), indices);
     Type code = e.codeType(type.getElement());
     if (auto number = dyn_cast<IntegerAttr>(constant.getValue()))
       return e.constant(code, IntegerAttr::get(code, number.getValue()));
     return e.constant(code, constant.getValue());
   }
   if (auto reshape = dyn_cast<ReshapeOp>(op))
-    return reshaped(reshape, place);
+    return reshaped(reshape, indices);
   if (auto windows = dyn_cast<WindowsOp>(op))
-    return underWindow(windows, place);
+    return underWindow(windows, indices);
   if (auto fold = dyn_cast<FoldOp>(op))
-    return folded(fold, place);
+    return folded(fold, indices);
   if (auto take = dyn_cast<TakeOp>(op))
     return at(take.getX(),
-              placeTaken(take.getIndex(), take.getX().getType(), take.getAxis(), place));
+              takenIndices(take.getIndex(), take.getX().getType(), take.getAxis(), indices));
   auto slice = dyn_cast<SliceOp>(op);
   if (!slice) {
     op->emitOpError() << "is read before its loops have given it";
@@ -197,7 +197,7 @@ Value Evaluator::compute(Operation *op, Indices place) {
     } else if (!part.step) {
       from.push_back(part.start);
     } else {
-      Value index = place[axis++];
+      Value index = indices[axis++];
       from.push_back(part.step == e.number(1) && part.start == e.number(0)
                          ? index
                          : e.add(part.start, e.mul(index, part.step)));
@@ -207,13 +207,13 @@ Value Evaluator::compute(Operation *op, Indices place) {
 }
 
 /// The index of the same element in another shape: the last axes that both share keep theirs.
-Value Evaluator::reshaped(ReshapeOp op, Indices place) {
+Value Evaluator::reshaped(ReshapeOp op, Indices indices) {
   TensorType from = op.getX().getType(), to = op.getType();
   auto linearOf = [&](size_t axes) {
     Value linear;
     for (size_t i = 0; i < axes; ++i)
       if (SizeAttr size = to.getSizes()[i]; size.constant() != 1)
-        linear = linear ? e.add(e.mul(linear, e.size(size)), place[i]) : place[i];
+        linear = linear ? e.add(e.mul(linear, e.size(size)), indices[i]) : indices[i];
     return linear ? linear : e.number(0);
   };
   if (auto argument = dyn_cast<BlockArgument>(op.getX())) {
@@ -226,7 +226,7 @@ Value Evaluator::reshaped(ReshapeOp op, Indices place) {
   SmallVector<Value> at(from.rank(), e.number(0));
   size_t own = to.rank(), others = from.rank();
   for (; own > 0 && others > 0 && to.getSizes()[own - 1] == from.getSizes()[others - 1]; --own)
-    at[--others] = place[own - 1];
+    at[--others] = indices[own - 1];
   Value linear = linearOf(own);
   std::optional<size_t> first;
   for (size_t i = others; i-- > 0;)
@@ -248,19 +248,19 @@ Value Evaluator::reshaped(ReshapeOp op, Indices place) {
   return this->at(op.getX(), at);
 }
 
-Value Evaluator::underWindow(WindowsOp op, Indices place) {
+Value Evaluator::underWindow(WindowsOp op, Indices indices) {
   size_t spatial = op.getStride().size(), lead = op.getX().getType().rank() - spatial;
-  SmallVector<Value> from(place.take_front(lead));
+  SmallVector<Value> from(indices.take_front(lead));
   for (size_t d = 0; d < spatial; ++d) {
-    Value of = e.mul(place[lead + spatial + d], e.size(cast<SizeAttr>(op.getStride()[d])));
-    Value in = e.mul(place[lead + d], e.size(cast<SizeAttr>(op.getDilation()[d])));
+    Value of = e.mul(indices[lead + spatial + d], e.size(cast<SizeAttr>(op.getStride()[d])));
+    Value in = e.mul(indices[lead + d], e.size(cast<SizeAttr>(op.getDilation()[d])));
     from.push_back(e.add(of, in));
   }
   return at(op.getX(), from);
 }
 
 /// col2im: sums the contributions of all windows that cover the index.
-Value Evaluator::folded(FoldOp op, Indices place) {
+Value Evaluator::folded(FoldOp op, Indices indices) {
   TensorType x = op.getX().getType();
   size_t spatial = op.getStride().size(), lead = op.getType().rank() - spatial;
   Type element = e.codeType(x.getElement()), type = element;
@@ -273,7 +273,7 @@ Value Evaluator::folded(FoldOp op, Indices place) {
     size_t d = in.size();
     if (d == spatial) {
       Scope scope(*this);
-      SmallVector<Value> from(place.take_front(lead));
+      SmallVector<Value> from(indices.take_front(lead));
       from.append(in);
       from.append(of);
       Value more = at(op.getX(), from), before = e.read(sum, type);
@@ -294,7 +294,7 @@ Value Evaluator::folded(FoldOp op, Indices place) {
       of.pop_back();
     };
     auto visitUnder = [&](Value t) {
-      Value distance = e.sub(place[lead + d], e.mul(t, dilation));
+      Value distance = e.sub(indices[lead + d], e.mul(t, dilation));
       Value p = arith::DivUIOp::create(e.b, distance, stride);
       Value isUnder = arith::AndIOp::create(
           e.b, e.compare(arith::CmpIPredicate::sge, distance, e.number(0)),
@@ -310,10 +310,10 @@ Value Evaluator::folded(FoldOp op, Indices place) {
       e.loop(e.number(0), window, 1, visitUnder);
     } else if (e.known(window) == step && many && e.known(size) == *many * *step) {
       // Windows do not overlap: one window covers each index.
-      visit(arith::RemUIOp::create(e.b, place[lead + d], stride),
-            arith::DivUIOp::create(e.b, place[lead + d], stride));
+      visit(arith::RemUIOp::create(e.b, indices[lead + d], stride),
+            arith::DivUIOp::create(e.b, indices[lead + d], stride));
     } else {
-      e.loop(arith::RemUIOp::create(e.b, place[lead + d], stride), window, *step, visitUnder);
+      e.loop(arith::RemUIOp::create(e.b, indices[lead + d], stride), window, *step, visitUnder);
     }
   };
   deeper();
@@ -321,22 +321,22 @@ Value Evaluator::folded(FoldOp op, Indices place) {
   return isHalf ? Value(arith::TruncFOp::create(e.b, element, result)) : result;
 }
 
-SmallVector<Value> Evaluator::placeTaken(Value index, TensorType x, size_t axis, Indices place) {
+SmallVector<Value> Evaluator::takenIndices(Value index, TensorType x, size_t axis, Indices indices) {
   auto type = cast<TensorType>(index.getType());
   Value row =
-      emitCast(e, at(index, place.slice(axis, type.rank())), type.getElement(), e.b.getI64Type());
-  // Negative indices count from the end; checkPlaces has verified that they are in range.
+      emitCast(e, at(index, indices.slice(axis, type.rank())), type.getElement(), e.b.getI64Type());
+  // Negative indices count from the end; checkIndices has verified that they are in range.
   Value negative = e.compare(arith::CmpIPredicate::slt, row, e.number(0));
   row = e.choose(negative, e.add(row, e.size(x.getSizes()[axis])), row);
-  SmallVector<Value> from(place.take_front(axis));
+  SmallVector<Value> from(indices.take_front(axis));
   from.push_back(row);
-  llvm::append_range(from, place.drop_front(axis + type.rank()));
+  llvm::append_range(from, indices.drop_front(axis + type.rank()));
   return from;
 }
 
 /// A pass over the indices before anything is read with them.
-void Evaluator::checkPlaces(Operation *op, Value places, TensorType x, size_t axis) {
-  auto index = cast<TensorType>(places.getType());
+void Evaluator::checkIndices(Operation *op, Value indices, TensorType x, size_t axis) {
+  auto index = cast<TensorType>(indices.getType());
   Type i1 = e.b.getI1Type(), i64 = e.b.getI64Type();
   Value size = e.size(x.getSizes()[axis]);
   // Class numbers do not count from the end. Eager kernels are the same for both; a negative axis
@@ -348,9 +348,9 @@ void Evaluator::checkPlaces(Operation *op, Value places, TensorType x, size_t ax
   Value lowest = e.choose(isLabel, e.number(0), e.sub(e.number(0), size));
   Value bad = e.variable(i1, e.constantOf(i1, 0)), badIndex = e.variable(i64, e.number(0));
   // If there is nothing to read, no index is checked, as an empty result has no element.
-  e.nest(e.sizesOf(index), [&](Indices place) {
+  e.nest(e.sizesOf(index), [&](Indices position) {
     Scope scope(*this);
-    Value row = emitCast(e, at(places, place), index.getElement(), i64);
+    Value row = emitCast(e, at(indices, position), index.getElement(), i64);
     Value outside = arith::OrIOp::create(e.b, e.compare(arith::CmpIPredicate::slt, row, lowest),
                                          e.compare(arith::CmpIPredicate::sge, row, size));
     Value before = e.read(bad, i1);

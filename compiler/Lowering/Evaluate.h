@@ -34,11 +34,11 @@ public:
   /// function, before their elements are requested.
   void prepare(mlir::ValueRange roots);
   /// The element of `value` at an index, in code at the insertion point.
-  Value at(Value value, Indices place);
+  Value at(Value value, Indices indices);
   /// The elements of `roots`, which have one shape, at an index.
-  SmallVector<Value> all(mlir::ValueRange roots, Indices place);
+  SmallVector<Value> all(mlir::ValueRange roots, Indices indices);
   /// Binds the element from here to the end of the scope.
-  void bind(Value value, Indices place, Value element);
+  void bind(Value value, Indices indices, Value element);
 
   /// Discards the elements computed in a loop's body at its end.
   class Scope {
@@ -53,7 +53,7 @@ public:
 
   SmallVector<AxisPlan> plan(mlir::Operation *op) { return plans[op]; }
   /// The index in x of an element that `index` gathers along an axis of x.
-  SmallVector<Value> placeTaken(Value index, ir::TensorType x, size_t axis, Indices place);
+  SmallVector<Value> takenIndices(Value index, ir::TensorType x, size_t axis, Indices indices);
 
 private:
   friend class Scope;
@@ -61,15 +61,15 @@ private:
   std::map<std::pair<void *, std::vector<void *>>, Value> known;
   llvm::DenseMap<mlir::Operation *, SmallVector<AxisPlan>> plans;
 
-  Value compute(mlir::Operation *op, Indices place);
-  Value reshaped(ir::ReshapeOp op, Indices place);
-  Value underWindow(ir::WindowsOp op, Indices place);
-  Value folded(ir::FoldOp op, Indices place);
-  void checkPlaces(mlir::Operation *op, Value index, ir::TensorType x, size_t axis);
+  Value compute(mlir::Operation *op, Indices indices);
+  Value reshaped(ir::ReshapeOp op, Indices indices);
+  Value underWindow(ir::WindowsOp op, Indices indices);
+  Value folded(ir::FoldOp op, Indices indices);
+  void checkIndices(mlir::Operation *op, Value index, ir::TensorType x, size_t axis);
 };
 
 /// The index of a result as the index of an operand that is broadcast to it.
-SmallVector<Value> stretchedFrom(KernelEmitter &e, ir::TensorType operand, Indices place);
+SmallVector<Value> broadcastFrom(KernelEmitter &e, ir::TensorType operand, Indices indices);
 /// The ops that `roots` are computed from, including their own, in block order. With `pointwise`,
 /// without the operands of ops that have loops of their own.
 SmallVector<mlir::Operation *> operationsBehind(mlir::ValueRange roots, bool pointwise = false);

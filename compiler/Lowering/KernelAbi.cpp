@@ -67,7 +67,7 @@ Value KernelEmitter::sub(Value x, Value y) {
     return number(rest);
   return c == 0 ? x : Value(arith::SubIOp::create(b, x, y));
 }
-Value KernelEmitter::least(Value x, Value y) {
+Value KernelEmitter::min(Value x, Value y) {
   if (std::optional<int64_t> a = known(x), c = known(y); a && c)
     return number(std::min(*a, *c));
   return arith::MinSIOp::create(b, x, y);

@@ -67,7 +67,7 @@ public:
   Value add(Value x, Value y);
   Value mul(Value x, Value y);
   Value sub(Value x, Value y);
-  Value least(Value x, Value y);
+  Value min(Value x, Value y);
   Value compare(mlir::arith::CmpIPredicate p, Value x, Value y) {
     return mlir::arith::CmpIOp::create(b, p, x, y);
   }
@@ -114,10 +114,10 @@ public:
   void nest(ArrayRef<Value> sizes, llvm::function_ref<void(Indices)> body);
   /// The same, but iterations may run in parallel: none reads or writes what another one writes.
   /// The first `front` axes, and more if these are short, are cut into chunks for parallel_for
-  /// (Spread.cpp). `work` is that of one iteration, in simple ops on an element.
-  void spread(ArrayRef<Value> sizes, Value work, llvm::function_ref<void(Indices)> body,
+  /// (ParallelFor.cpp). `work` is that of one iteration, in simple ops on an element.
+  void parallelFor(ArrayRef<Value> sizes, Value work, llvm::function_ref<void(Indices)> body,
               size_t front = 1);
-  /// Cost of the kernel's pointwise ops for one element, in the unit of spread().
+  /// Cost of the kernel's pointwise ops for one element, in the unit of parallelFor().
   int64_t workOfElement();
   /// Branches to one of two parts of the function, which may have parallel loops. Not inside loops;
   /// values that a part computes are not known after it.
@@ -135,8 +135,8 @@ public:
   Value call(StringRef runtimeFunction, mlir::ValueRange arguments);
   /// Reports recorded faults and returns. Then loops that are worth it are split for threads.
   void finish();
-  /// The mxrt_place of the call.
-  Value place();
+  /// The mxrt_location of the call.
+  Value location();
 
 private:
   Value constantInMemory(mlir::DenseElementsAttr flat);
@@ -147,7 +147,7 @@ private:
     std::string message;
   };
   /// A loop whose iterations may run in parallel.
-  struct Spread {
+  struct ParallelLoop {
     mlir::scf::ForOp loop;
     Value work; ///< of one iteration
   };
@@ -159,7 +159,7 @@ private:
   llvm::DenseMap<int64_t, Value> numbers;
   llvm::DenseMap<mlir::Operation *, Buffer> globals;
   SmallVector<Fault> faults;
-  SmallVector<Spread> spreads;
+  SmallVector<ParallelLoop> parallelLoops;
   unsigned globalCount = 0;
 
   void makeBuffers();
@@ -169,8 +169,8 @@ private:
   Value textGlobal(StringRef text);
   Value message(ArrayRef<MessagePart> parts);
   mlir::LLVM::LLVMFuncOp numberWriter();
-  void cut(Spread &spread, Value grain);
-  void cutSpreads();
+  void outline(ParallelLoop &spread, Value grain);
+  void outlineParallelLoops();
   /// Calls `make` with the builder at the end of the entry block.
   template <class Make> auto inEntry(Make make) {
     mlir::OpBuilder::InsertionGuard guard(b);

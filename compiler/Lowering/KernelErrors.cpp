@@ -13,8 +13,8 @@ using namespace mx::ir;
 namespace mx::lowering {
 namespace {
 
-/// The byte offset of `place` in mxrt_context; part of the ABI.
-constexpr int32_t kContextPlace = 48;
+/// The byte offset of `location` in mxrt_context; part of the ABI.
+constexpr int32_t kContextLocation = 48;
 
 /// Writes a number in decimal digits and a terminating 0 byte; returns the address of that byte.
 /// Only used on error paths.
@@ -53,8 +53,8 @@ llvm.func internal @mx.write_number(%to: !llvm.ptr, %value: i64) -> !llvm.ptr at
     %char = arith.addi %digit, %digit0 : i64
     %byte = arith.trunci %char : i64 to i8
     %back = arith.subi %count#1, %i : i64
-    %place = arith.subi %back, %one : i64
-    %at = llvm.getelementptr %first[%place] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    %location = arith.subi %back, %one : i64
+    %at = llvm.getelementptr %first[%location] : (!llvm.ptr, i64) -> !llvm.ptr, i8
     llvm.store %byte, %at : i8, !llvm.ptr
     scf.yield %whole : i64
   }
@@ -117,9 +117,9 @@ Value KernelEmitter::message(ArrayRef<MessagePart> parts) {
 
 /// Equal kernels share their code, called from many locations, also by other programs through the
 /// cache: the caller passes the location.
-Value KernelEmitter::place() {
+Value KernelEmitter::location() {
   return LLVM::GEPOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(), context,
-                             ArrayRef<LLVM::GEPArg>{kContextPlace});
+                             ArrayRef<LLVM::GEPArg>{kContextLocation});
 }
 
 void KernelEmitter::failIf(Value condition, Code code, ArrayRef<MessagePart> parts) {
@@ -129,7 +129,7 @@ void KernelEmitter::failIf(Value condition, Code code, ArrayRef<MessagePart> par
   Value allocator = LLVM::LoadOp::create(b, context.getType(), context);
   Value number = constantOf(b.getI32Type(), static_cast<int32_t>(code));
   Value text = message(parts);
-  Value status = call("mxrt_status_text", {allocator, number, place(), text});
+  Value status = call("mxrt_status_text", {allocator, number, location(), text});
   LLVM::ReturnOp::create(b, status);
   Block *onward = b.createBlock(&body, body.end());
   b.setInsertionPointToEnd(from);
@@ -182,7 +182,7 @@ void KernelEmitter::finish() {
   }
   b.setLoc(kernel.getLoc());
   LLVM::ReturnOp::create(b, Value(LLVM::ZeroOp::create(b, context.getType())));
-  cutSpreads();
+  outlineParallelLoops();
 }
 
 } // namespace mx::lowering

@@ -24,8 +24,8 @@
 
 namespace mx::lowering {
 
-/// bf16 instructions: multiply words of two bf16 and accumulate in f32 (WordKernel.h).
-struct WordUnit {
+/// bf16 instructions: multiply words of two bf16 and accumulate in f32 (Bf16Kernel.h).
+struct Bf16Unit {
   enum Kind : uint8_t {
     None,
     Dots, ///< on vectors: AVX512_BF16 (VDPBF16PS)
@@ -38,13 +38,13 @@ struct WordUnit {
   int32_t state = kTileState;
   static constexpr int32_t kNoState = 0, kTileState = 18, kRefusedState = 63;
 
-  /// none, dots, tiles, imitated-dots, imitated-tiles, refused-tiles (imitated ones that are never
+  /// none, dots, tiles, emulated-avx512bf16, emulated-amx, refused-amx (imitated ones that are never
   /// granted); nullopt for another word.
-  static std::optional<WordUnit> parse(llvm::StringRef name);
+  static std::optional<Bf16Unit> parse(llvm::StringRef name);
   std::string text() const;
 };
 
-/// Cache blocking of GEMM, set by autotuning; 0: TileProduct chooses. Results have the same bits
+/// Cache blocking of GEMM, set by autotuning; 0: TiledMatmul chooses. Results have the same bits
 /// for any tiling.
 struct Tiling {
   int64_t columns = 0; ///< of a panel
@@ -68,7 +68,7 @@ struct KernelOptions {
   /// The CPU has FMA instructions.
   bool hasFma = false;
   /// The target's bf16 instructions; without them bf16 GEMM uses f32 multiply-adds.
-  WordUnit words{};
+  Bf16Unit words{};
   Tiling tiling{};
   /// Work of a thread's chunk, in simple ops on an element: about ten times the cost of
   /// parallel_for.

@@ -162,17 +162,17 @@ LogicalResult isAlone(const OutputGroup &group) {
 }
 
 LogicalResult emitPointwise(KernelEmitter &e, const OutputGroup &group) {
-  if (emitCrossing(e, group))
+  if (emitTiledTranspose(e, group))
     return success();
   Evaluator evaluator(e);
   SmallVector<Value> roots = group.values();
   evaluator.prepare(roots);
   auto type = cast<TensorType>(roots[0].getType());
-  e.spread(e.sizesOf(type), e.number(e.workOfElement()), [&](Indices place) {
+  e.parallelFor(e.sizesOf(type), e.number(e.workOfElement()), [&](Indices indices) {
     Evaluator::Scope scope(evaluator);
-    SmallVector<Value> elements = evaluator.all(roots, place);
+    SmallVector<Value> elements = evaluator.all(roots, indices);
     for (auto [output, element] : llvm::zip_equal(group.outputs, elements))
-      e.store(e.output(output.index), place, element);
+      e.store(e.output(output.index), indices, element);
   });
   return success();
 }

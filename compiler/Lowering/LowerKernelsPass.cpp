@@ -28,7 +28,7 @@ struct LowerKernelsPass : PassWrapper<LowerKernelsPass, OperationPass<ModuleOp>>
   Option<unsigned> vectorBits{*this, "vector-bits", llvm::cl::init(KernelOptions().vectorBits),
                               llvm::cl::desc("the widest vectors of the target")};
   Option<std::string> words{*this, "words", llvm::cl::init("none"),
-                            llvm::cl::desc("what multiplies bf16: tiles, imitated-dots, …")};
+                            llvm::cl::desc("what multiplies bf16: tiles, emulated-avx512bf16, …")};
 
   void runOnOperation() override {
     SmallVector<KernelOp> kernels;
@@ -41,7 +41,7 @@ struct LowerKernelsPass : PassWrapper<LowerKernelsPass, OperationPass<ModuleOp>>
       std::string text;
       KernelOptions options{unchecked, fastMath};
       options.vectorBits = vectorBits;
-      std::optional<WordUnit> unit = WordUnit::parse(words);
+      std::optional<Bf16Unit> unit = Bf16Unit::parse(words);
       if (!unit)
         return signalPassFailure();
       options.words = *unit;

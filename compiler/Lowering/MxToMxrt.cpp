@@ -137,7 +137,7 @@ FailureOr<Value> ProgramBuilder::slice(ir::TensorType type, Location loc) {
 }
 
 /// The buffer that a device result is written to.
-FailureOr<Value> ProgramBuilder::place(Value result) {
+FailureOr<Value> ProgramBuilder::destination(Value result) {
   if (Value known = destinations.lookup(result))
     return known;
   return slice(cast<ir::TensorType>(result.getType()), result.getLoc());
@@ -232,7 +232,7 @@ LogicalResult ProgramBuilder::lowerOp(Operation *op) {
         if (!ir::isScratch(full))
           return lowerHost(full);
         // Memory without any contents yet.
-        FailureOr<Value> room = place(full.getResult());
+        FailureOr<Value> room = destination(full.getResult());
         if (succeeded(room))
           values[full.getResult()] = *room;
         return room;
@@ -265,7 +265,7 @@ LogicalResult ProgramBuilder::lowerHost(Operation *op) {
     values[op->getResult(0)] = result;
     return success();
   }
-  FailureOr<Value> to = place(op->getResult(0));
+  FailureOr<Value> to = destination(op->getResult(0));
   if (failed(to))
     return failure();
   rt::StoreOp::create(builder, op->getLoc(), result, *to);
@@ -284,7 +284,7 @@ LogicalResult ProgramBuilder::lowerUndef(ir::UndefOp op) {
         arith::ConstantOp::create(builder, op.getLoc(), builder.getZeroAttr(number));
     return success();
   }
-  FailureOr<Value> to = place(op.getResult());
+  FailureOr<Value> to = destination(op.getResult());
   if (failed(to))
     return failure();
   values[op.getResult()] = *to;
@@ -298,7 +298,7 @@ LogicalResult ProgramBuilder::lowerMove(Operation *op) {
     values[result] = number(from, op->getLoc());
     return success();
   }
-  FailureOr<Value> to = place(result);
+  FailureOr<Value> to = destination(result);
   if (failed(to))
     return failure();
   if (isHost(from))
@@ -350,7 +350,7 @@ LogicalResult ProgramBuilder::lowerKernel(ir::KernelOp op) {
   for (Value output : op.getOutputs()) {
     if (isHost(output))
       return op.emitOpError() << "gives a number of the host; kernels write to devices";
-    FailureOr<Value> to = place(output);
+    FailureOr<Value> to = destination(output);
     if (failed(to))
       return failure();
     writes.push_back(*to);

@@ -24,7 +24,7 @@ using namespace mlir;
 namespace mx::lowering {
 
 /// Of mxrt_context (mxrt/parallel.h); part of the ABI.
-static constexpr int64_t kContextBytes = 64, kContextPlace = 48;
+static constexpr int64_t kContextBytes = 64, kContextLocation = 48;
 
 static BufferInfo describe(Type type) {
   auto buffer = dyn_cast<rt::BufferType>(type);
@@ -210,9 +210,9 @@ void ProgramEmitter::lowerCall(rt::CallOp op) {
     auto number = [&](unsigned n) -> Value {
       return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(n));
     };
-    LLVM::StoreOp::create(b, text(source.getFilename()), offset(context, kContextPlace));
-    LLVM::StoreOp::create(b, number(source.getStartLine()), offset(context, kContextPlace + 8));
-    LLVM::StoreOp::create(b, number(source.getStartColumn()), offset(context, kContextPlace + 12));
+    LLVM::StoreOp::create(b, text(source.getFilename()), offset(context, kContextLocation));
+    LLVM::StoreOp::create(b, number(source.getStartLine()), offset(context, kContextLocation + 8));
+    LLVM::StoreOp::create(b, number(source.getStartColumn()), offset(context, kContextLocation + 12));
   }
   LLVM::LLVMFuncOp code = kernel(op.getKernel());
   auto call = program->hasAttr(rt::kGuarded)
@@ -290,7 +290,7 @@ void ProgramEmitter::lowerFail(rt::FailOp op) {
   Value code = LLVM::ConstantOp::create(b, b.getI32Type(), op.getCodeAttr());
   auto status =
       LLVM::CallOp::create(b, runtime.get("mxrt_status_text"),
-                           ValueRange{allocator, code, place(op.getLoc()), text(op.getMessage())});
+                           ValueRange{allocator, code, location(op.getLoc()), text(op.getMessage())});
   LLVM::BrOp::create(b, status.getResult(), failed);
   b.setInsertionPointToEnd(block);
   LLVM::CondBrOp::create(b, op.getCondition(), raise, ValueRange{}, next, ValueRange{});

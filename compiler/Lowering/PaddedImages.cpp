@@ -52,7 +52,7 @@ bool PaddedConvolution::planAxes(bool isNarrow) {
   }
   if (!e.known(channels))
     return false;
-  chooseStretch();
+  chooseBlock();
   return true;
 }
 
@@ -66,13 +66,13 @@ int64_t PaddedConvolution::sharedZeros(const ConvAxis &axis, int64_t seen) {
 
 /// K-blocks of whole channels, the same number in each. With 512-bit vectors a K-block may be an
 /// eighth longer, if that makes one less; with others that was slower.
-void PaddedConvolution::chooseStretch() {
+void PaddedConvolution::chooseBlock() {
   int64_t all = std::max<int64_t>(*e.known(channels), 1);
   int64_t longest = e.options.vectorBits >= 512 ? usualDepth * 9 / 8 : usualDepth;
   auto parts = static_cast<int64_t>(llvm::divideCeil(all, longest / windows));
-  stretch = static_cast<int64_t>(llvm::divideCeil(all, parts)) * windows;
+  blockDepth = static_cast<int64_t>(llvm::divideCeil(all, parts)) * windows;
   // Blocks of steps are transposed: there must be room for whole blocks.
-  depth = llvm::alignTo(std::max(usualDepth, stretch), 16);
+  depth = llvm::alignTo(std::max(usualDepth, blockDepth), 16);
 }
 
 int64_t PaddedConvolution::vectorsOf(int64_t columns) {
@@ -82,7 +82,7 @@ int64_t PaddedConvolution::vectorsOf(int64_t columns) {
 }
 
 int64_t PaddedConvolution::mostChannels() {
-  return std::min(stretch / windows, std::max<int64_t>(*e.known(channels), 1));
+  return std::min(blockDepth / windows, std::max<int64_t>(*e.known(channels), 1));
 }
 
 SmallVector<int64_t> PaddedConvolution::distancesOfSteps(int64_t count, int64_t length) {
@@ -142,7 +142,7 @@ bool PaddedImages::maySumInPlace() {
 Value PaddedImages::resultAt(Value i, Value j) {
   Buffer to = e.output(group.outputs[0].index);
   Value image = e.add(e.mul(batch[1], e.mul(groups, outputs)), outputOf(i));
-  return e.addressAt(to, e.add(e.mul(image, places), j));
+  return e.addressAt(to, e.add(e.mul(image, positions), j));
 }
 
 int64_t PaddedImages::copiedRoom(int64_t columns) {
@@ -159,8 +159,8 @@ void PaddedImages::emit() {
     unit = padded.back().size;
   // No position of the first axis is past the last one.
   columns = e.number(columnCount());
-  int64_t bytes = type.getIntOrFloatBitWidth() / 8, firstCache = kLine * kPlaces * kWays;
-  if (e.options.vectorBits >= 512 && *e.known(deep) <= stretch &&
+  int64_t bytes = type.getIntOrFloatBitWidth() / 8, firstCache = kLine * kSets * kWays;
+  if (e.options.vectorBits >= 512 && *e.known(deep) <= blockDepth &&
       copiedRoom(kColumns) * bytes > firstCache && copiedRoom(kManyColumns) <= kRoom)
     mostColumns = kManyColumns;
   run({groups, images});
@@ -176,7 +176,7 @@ void PaddedImages::copy(const Panel &panel, Value, Value k0, Value steps) {
   e.loop(e.number(0), count, 1, [&](Value channel) {
     for (int64_t phase = 0; phase < phases; ++phase) {
       Value to = e.mul(e.add(e.mul(channel, e.number(phases)), e.number(phase)), e.number(length));
-      eachStretch(panel.begin, filled, e.number(padded.back().size), unit > 1,
+      eachSegment(panel.begin, filled, e.number(padded.back().size), unit > 1,
                   [&](Value line, Value from, Value end) {
                     Value begin = e.sub(e.mul(line, e.number(padded.back().size)), panel.begin);
                     copyLine(batch[1], e.add(first, channel), phase, line, from, end, copied,
@@ -191,7 +191,7 @@ void PaddedImages::finish(Value row, Value i, Value count, Value begin, Value wi
   for (const Padded &axis : ArrayRef(padded).drop_back())
     lines.push_back(e.number(axis.size));
   Value size = e.number(padded.back().size), out = e.number(padded.back().out);
-  eachStretch(begin, width, size, unit > 1, [&](Value index, Value from, Value to) {
+  eachSegment(begin, width, size, unit > 1, [&](Value index, Value from, Value to) {
     SmallVector<Value> at = split(index, lines);
     Value line = at.empty() ? e.number(0) : at[0], isSeen;
     for (size_t a = 1; a < at.size(); ++a) {
@@ -199,7 +199,7 @@ void PaddedImages::finish(Value row, Value i, Value count, Value begin, Value wi
       isSeen = isSeen ? Value(arith::AndIOp::create(e.b, isSeen, fits)) : fits;
       line = e.add(e.mul(line, e.number(padded[a].out)), at[a]);
     }
-    Value start = e.sub(e.mul(index, size), begin), end = e.least(to, out);
+    Value start = e.sub(e.mul(index, size), begin), end = e.min(to, out);
     if (isSeen)
       end = e.choose(isSeen, end, from);
     e.loop(e.number(0), count, 1, [&](Value r) {

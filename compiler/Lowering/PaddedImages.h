@@ -46,7 +46,7 @@ protected:
 private:
   const int64_t usualDepth = depth;
   int64_t sharedZeros(const ConvAxis &axis, int64_t seen);
-  void chooseStretch();
+  void chooseBlock();
 };
 
 /// Tiles read the copies directly. Positions at the end of a row read the next row, and are not

@@ -42,7 +42,7 @@ private:
 
   // Memory.
   mlir::FailureOr<mlir::Value> slice(ir::TensorType type, mlir::Location loc);
-  mlir::FailureOr<mlir::Value> place(mlir::Value result);
+  mlir::FailureOr<mlir::Value> destination(mlir::Value result);
   mlir::Value buffer(mlir::Value value, mlir::Location loc);
   mlir::Value number(mlir::Value value, mlir::Location loc);
   mlir::Value size(ir::SizeAttr size, mlir::Location loc);

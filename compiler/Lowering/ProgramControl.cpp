@@ -27,7 +27,7 @@ FailureOr<ProgramBuilder::Joined> ProgramBuilder::join(Operation *op) {
       joined.numberTypes.push_back(rt::scalarType(type.getElement()));
       continue;
     }
-    FailureOr<Value> to = place(result);
+    FailureOr<Value> to = destination(result);
     if (failed(to))
       return failure();
     joined.buffers.push_back(*to);
@@ -163,11 +163,11 @@ LogicalResult ProgramBuilder::lowerFor(ir::ForOp op) {
   Value to = math.widen(number(op.getTo(), loc), element);
   Value one = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(1));
   auto loop = scf::ForOp::create(builder, loc, from, to, one, initial);
-  Block &turn = *loop.getBody();
-  if (!turn.empty())
-    turn.back().erase(); // made for loops without results
+  Block &iteration = *loop.getBody();
+  if (!iteration.empty())
+    iteration.back().erase(); // made for loops without results
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(&turn);
+  builder.setInsertionPointToEnd(&iteration);
   rt::PollOp::create(builder, loc);
   Block &body = op.getBody().front();
   Value index = HostMath(builder, loc).narrow(loop.getInductionVar(), element);

@@ -37,7 +37,7 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> arguments;
   llvm::DenseMap<mlir::Value, mlir::Value> slots;
   llvm::StringMap<mlir::LLVM::GlobalOp> texts;
-  llvm::DenseMap<mlir::Attribute, mlir::LLVM::GlobalOp> places;
+  llvm::DenseMap<mlir::Attribute, mlir::LLVM::GlobalOp> locations;
   llvm::StringMap<mlir::LLVM::LLVMFuncOp> kernelFunctions;
   llvm::SmallVector<llvm::StringRef> kernelNames;
 
@@ -69,7 +69,7 @@ private:
   mlir::Value sizeOf(Dim dim, const DimContext &dims);
   mlir::Value floorDivide(mlir::Value x, mlir::Value y);
   mlir::Value text(llvm::StringRef value);
-  mlir::Value place(mlir::Location loc);
+  mlir::Value location(mlir::Location loc);
   mlir::Value stack(mlir::Type type, int64_t count);
   mlir::LLVM::LLVMFuncOp kernel(llvm::StringRef name);
   /// Ends the block; the ops after the insertion point go to a block that runs on success.

@@ -49,7 +49,7 @@ Sweep::Sweep(KernelEmitter &e, Evaluator &evaluator, ArrayRef<Operation *> ops, 
 
 void Sweep::classifyAxes(ArrayRef<int64_t> axes, bool tiled) {
   sizes = e.sizesOf(x);
-  place.assign(x.rank(), e.number(0));
+  indices.assign(x.rank(), e.number(0));
   std::optional<unsigned> before;
   for (unsigned axis = 0; axis < x.rank(); ++axis) {
     if (!llvm::is_contained(axes, axis)) {
@@ -85,21 +85,21 @@ void Sweep::setRun(ArrayRef<unsigned> run, Value r) {
     unsigned axis = run.back();
     run = run.drop_back();
     if (x.getSizes()[axis].constant() == 1) {
-      place[axis] = e.number(0);
+      indices[axis] = e.number(0);
       continue;
     }
     if (run.empty()) {
-      place[axis] = r;
+      indices[axis] = r;
       return;
     }
     if (std::optional<int64_t> number = e.known(r), size = e.known(sizes[axis]); number && size) {
-      place[axis] = e.number(*number % *size);
+      indices[axis] = e.number(*number % *size);
       r = e.number(*number / *size);
       continue;
     }
     // There is an element, so no size is 0.
     Value whole = arith::DivUIOp::create(e.b, r, sizes[axis]);
-    place[axis] = e.sub(r, e.mul(whole, sizes[axis]));
+    indices[axis] = e.sub(r, e.mul(whole, sizes[axis]));
     r = whole;
   }
 }
@@ -154,7 +154,7 @@ void Sweep::reduceInAnyOrder() {
       before(r);
     for (auto [c, part, sign] : llvm::zip_equal(combiners, parts, signs)) {
       e.b.setLoc(c.op->getLoc());
-      Partial next = c.first(evaluator.at(c.op->getOperand(0), place), Value());
+      Partial next = c.first(evaluator.at(c.op->getOperand(0), indices), Value());
       Partial all = part.load(e, zero);
       if (sign) {
         part.store(e, zero, {c.combineZeros(all.value, next.value)});
@@ -177,13 +177,13 @@ void Sweep::runFew(int64_t count, Value from, Value width) {
   eachColumn(width, [&](Value t) {
     Evaluator::Scope scope(evaluator);
     if (width)
-      place.back() = e.add(from, t);
+      indices.back() = e.add(from, t);
     for (auto [c, total] : llvm::zip_equal(combiners, totals)) {
       e.b.setLoc(c.op->getLoc());
       SmallVector<Partial> lane;
       for (int64_t r = 0; r < count; ++r) {
         setRun(runs.back(), e.number(r));
-        Value element = evaluator.at(c.op->getOperand(0), place);
+        Value element = evaluator.at(c.op->getOperand(0), indices);
         lane.push_back(
             c.combine(c.identity(isEmpty), c.first(element, c.hasIndex() ? e.number(r) : Value())));
       }
@@ -203,9 +203,9 @@ void Sweep::reduceRun(Value linear, Value from, Value width) {
   e.loop(e.number(0), size, kBlocks, [&](Value first) {
     for (auto [c, part] : llvm::zip_equal(combiners, parts))
       eachColumn(width, [&](Value t) { part.store(e, t, c.identity(isEmpty)); });
-    Value end = e.least(e.add(first, e.number(kBlocks)), size);
+    Value end = e.min(e.add(first, e.number(kBlocks)), size);
     e.loop(first, end, kBlock, [&](Value block) {
-      reduceBlock(linear, block, e.least(e.number(kBlock), e.sub(end, block)), from, width);
+      reduceBlock(linear, block, e.min(e.number(kBlock), e.sub(end, block)), from, width);
     });
     for (auto [c, part, total] : llvm::zip_equal(combiners, parts, totals))
       eachColumn(width,
@@ -214,7 +214,7 @@ void Sweep::reduceRun(Value linear, Value from, Value width) {
 }
 
 void Sweep::reduceBlock(Value linear, Value block, Value count, Value from, Value width) {
-  Value zero = e.number(0), used = e.least(e.number(kLanes), count);
+  Value zero = e.number(0), used = e.min(e.number(kLanes), count);
   bool tiled = static_cast<bool>(width);
   for (auto [c, lane] : llvm::zip_equal(combiners, lanes))
     e.loop(zero, used, 1, [&](Value l) {
@@ -224,7 +224,7 @@ void Sweep::reduceBlock(Value linear, Value block, Value count, Value from, Valu
   bool isEven = all && *all % kLanes == 0;
   e.loop(zero, count, kLanes, [&](Value step) {
     // Loops of a known length are vectorised without a remainder loop.
-    Value left = isEven ? e.number(kLanes) : e.least(e.number(kLanes), e.sub(count, step));
+    Value left = isEven ? e.number(kLanes) : e.min(e.number(kLanes), e.sub(count, step));
     Value base = e.add(block, step);
     if (ahead)
       ahead(base);
@@ -234,12 +234,12 @@ void Sweep::reduceBlock(Value linear, Value block, Value count, Value from, Valu
       eachColumn(width, [&](Value t) {
         Evaluator::Scope scope(evaluator);
         if (tiled)
-          place.back() = e.add(from, t);
+          indices.back() = e.add(from, t);
         if (before)
           before(r);
         for (auto [c, lane] : llvm::zip_equal(combiners, lanes)) {
           e.b.setLoc(c.op->getLoc());
-          Value element = evaluator.at(c.op->getOperand(0), place);
+          Value element = evaluator.at(c.op->getOperand(0), indices);
           Partial next = c.first(element, c.hasIndex() ? e.add(linear, r) : Value());
           Value at = slot(l, t, tiled);
           lane.store(e, at, c.combine(lane.load(e, at), next));
@@ -253,9 +253,9 @@ void Sweep::reduceBlock(Value linear, Value block, Value count, Value from, Valu
       continue;
     }
     // Halves of 32, 16, … 1 lanes; unused lanes are skipped, which changes nothing.
-    e.loop(zero, e.number(llvm::Log2_64(kLanes)), 1, [&](Value turn) {
-      Value half = arith::ShRUIOp::create(e.b, e.number(kLanes / 2), turn);
-      e.loop(zero, e.least(half, e.sub(used, half)), 1, [&](Value l) {
+    e.loop(zero, e.number(llvm::Log2_64(kLanes)), 1, [&](Value iteration) {
+      Value half = arith::ShRUIOp::create(e.b, e.number(kLanes / 2), iteration);
+      e.loop(zero, e.min(half, e.sub(used, half)), 1, [&](Value l) {
         eachColumn(width, [&](Value t) {
           Value low = slot(l, t, tiled), high = slot(e.add(l, half), t, tiled);
           lane.store(e, low, c.combine(lane.load(e, low), lane.load(e, high)));
@@ -281,22 +281,22 @@ Partial Sweep::reduceLanes(Combiner &c, const Slots &lane) {
   Value sum = vectors[0];
   for (int64_t half = width / 2; half > 0; half /= 2) {
     auto part = [&](int64_t from) -> Value {
-      SmallVector<int32_t> places;
+      SmallVector<int32_t> lanes;
       for (int64_t i = from; i < from + half; ++i)
-        places.push_back(static_cast<int32_t>(i));
-      return LLVM::ShuffleVectorOp::create(e.b, sum, sum, places);
+        lanes.push_back(static_cast<int32_t>(i));
+      return LLVM::ShuffleVectorOp::create(e.b, sum, sum, lanes);
     };
     sum = c.combine({part(0)}, {part(half)}).value;
   }
   return {LLVM::ExtractElementOp::create(e.b, sum, e.number(0))};
 }
 
-SmallVector<Value> Sweep::resultPlace(Operation *op) {
+SmallVector<Value> Sweep::resultIndices(Operation *op) {
   auto result = cast<TensorType>(op->getResult(0).getType());
   SmallVector<Value> at;
   for (unsigned axis = 0; axis < x.rank(); ++axis) {
     if (!llvm::is_contained(axesOf(op), axis))
-      at.push_back(result.getSizes()[at.size()].constant() == 1 ? e.number(0) : place[axis]);
+      at.push_back(result.getSizes()[at.size()].constant() == 1 ? e.number(0) : indices[axis]);
     else if (op->hasAttr("keep"))
       at.push_back(e.number(0));
   }
@@ -305,7 +305,7 @@ SmallVector<Value> Sweep::resultPlace(Operation *op) {
 
 void Sweep::bindResults(Value t) {
   for (auto [c, total] : llvm::zip_equal(combiners, totals))
-    evaluator.bind(c.op->getResult(0), resultPlace(c.op), c.result(total.load(e, t)));
+    evaluator.bind(c.op->getResult(0), resultIndices(c.op), c.result(total.load(e, t)));
 }
 
 } // namespace mx::lowering

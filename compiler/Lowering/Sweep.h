@@ -36,9 +36,9 @@ public:
   SmallVector<Value> sizes;   ///< of the space
   SmallVector<unsigned> kept; ///< axes, without the tile
   bool hasTile = false;       ///< the last axis is the tile
-  SmallVector<Value> place;   ///< index in the space; the caller sets the axes in `kept`
+  SmallVector<Value> indices;   ///< index in the space; the caller sets the axes in `kept`
 
-  /// Runs in each iteration of the innermost loop, before the elements at `place` are computed; `r`
+  /// Runs in each iteration of the innermost loop, before the elements at `indices` are computed; `r`
   /// is the number of the element among the last reduced axes.
   std::function<void(Value r)> before;
 
@@ -52,8 +52,8 @@ public:
   void bindResults(Value t);
   /// Calls body with each column of the tile; with 0 if there is no tile.
   void eachColumn(Value width, llvm::function_ref<void(Value)> body);
-  /// The index in the result of `op` of the element at `place`.
-  SmallVector<Value> resultPlace(mlir::Operation *op);
+  /// The index in the result of `op` of the element at `indices`.
+  SmallVector<Value> resultIndices(mlir::Operation *op);
 
 private:
   KernelEmitter &e;

@@ -41,7 +41,7 @@ public:
     // Guarantees termination: a schedule with that many runs is not worth having.
     runsLeft = 12 * static_cast<int64_t>(p.tasks.size()) + 1000;
     for (const Task &task : p.tasks)
-      mostCost += kMostAgain * task.cost;
+      mostCost += kMaxRecomputations * task.cost;
     looksLeft = 400'000'000;
   }
 
@@ -285,19 +285,19 @@ private:
         lock(stack.back(), 1);
         continue;
       }
-      bool isAgain = t != task;
-      if (!perform(t, isAgain))
+      bool isRecomputed = t != task;
+      if (!perform(t, isRecomputed))
         return false;
       stack.pop_back();
     }
     return true;
   }
 
-  bool perform(uint32_t t, bool isAgain) {
+  bool perform(uint32_t t, bool isRecomputed) {
     const Task &task = p.tasks[t];
     if (--runsLeft < 0)
       return false;
-    if (!isAgain)
+    if (!isRecomputed)
       for (uint32_t v : task.reads)
         if (values[v].nextUse < values[v].uses.size() && values[v].uses[values[v].nextUse] == t)
           ++values[v].nextUse;
@@ -329,7 +329,7 @@ private:
         return false;
     out.peak = std::max(out.peak, inUse + needed - saved);
     out.order.push_back(t);
-    if (isAgain && (out.cost += task.cost) > mostCost)
+    if (isRecomputed && (out.cost += task.cost) > mostCost)
       return false;
     for (uint32_t v : task.writes)
       enter(v);

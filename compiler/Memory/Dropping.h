@@ -35,7 +35,7 @@ struct Rerun {
 };
 
 /// Upper limit of rerun work, as a multiple of the work of all tasks.
-inline constexpr double kMostAgain = 4;
+inline constexpr double kMaxRecomputations = 4;
 
 /// Null if it finds no schedule. A value with several writers, or one that is read before it is
 /// written, is never dropped, and a task that reads it must not be marked repeatable.

@@ -70,10 +70,10 @@ Groups::Groups(rt::ProgramOp program, const Liveness &liveness) {
     auto slice = liveness.buffers()[i].getDefiningOp<rt::SliceOp>();
     if (!slice)
       continue;
-    auto [place, isNew] = at.try_emplace(classes[i], groups.size());
+    auto [position, isNew] = at.try_emplace(classes[i], groups.size());
     if (isNew)
       groups.emplace_back();
-    Group &group = groups[place->second];
+    Group &group = groups[position->second];
     group.slices.push_back(slice);
     llvm::append_range(group.segments, liveness.segments(i));
   }

@@ -116,7 +116,7 @@ public:
       }
       countChoice();
       decisions.push_back({*next, trail.size(), blame.size(), denials.size()});
-      fits = place(*next);
+      fits = position(*next);
       while (!fits && !gaveUp && !decisions.empty())
         fits = reverse();
     }
@@ -248,7 +248,7 @@ private:
   }
 
   /// Puts the block at its lower bound; no undecided block can be lower.
-  bool place(uint32_t i) {
+  bool position(uint32_t i) {
     int64_t top = bound(i) + blocks[i].bytes;
     offsets[i] = bound(i);
     placedAt[i] = trail.size();

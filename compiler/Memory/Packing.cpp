@@ -41,7 +41,7 @@ public:
       : blocks(blocks), conflicts(lives.conflicts) {}
 
   /// Stops early, with blocks left unplaced, once the packing exceeds `limit`.
-  Packing place(const Order &order, Gap wanted, int64_t limit, int64_t &steps) {
+  Packing position(const Order &order, Gap wanted, int64_t limit, int64_t &steps) {
     Packing out;
     out.offsets.assign(blocks.size(), -1);
     for (uint32_t index : order) {
@@ -294,7 +294,7 @@ Packing pack(const std::vector<Piece> &blocks, const PackOptions &options) {
     for (Gap wanted : {Gap::First, Gap::Best})
       for (const Order &order : orders)
         if (best.bytes > bound && steps > kept)
-          if (Packing next = greedy.place(order, wanted, best.bytes, steps);
+          if (Packing next = greedy.position(order, wanted, best.bytes, steps);
               next.bytes < best.bytes)
             best = std::move(next);
     if (isSearched) {

@@ -15,7 +15,7 @@ def PrintLiveness : Pass<"print-liveness", "::mlir::ModuleOp"> {
 }
 
 def Schedule : Pass<"schedule", "::mlir::ModuleOp"> {
-  let summary = "ops change places where less is in use at once then";
+  let summary = "ops change locations where less is in use at once then";
   let description = [{
     In: programs in which each buffer has a slice of its own. Out: the same programs with ops in an
     order in which less memory is in use at once, without sharing taken into account, or as they were.
@@ -29,7 +29,7 @@ def Recompute : Pass<"recompute", "::mlir::ModuleOp"> {
   let description = [{
     In: programs in which each buffer has a slice of its own. Out: the same programs in which no more
     than `budget` bytes are in use at once, before anything is packed: some values are dropped after a
-    use, and the calls that make them run again, marked `mxrt.again`, before the next. What costs
+    use, and the calls that make them run again, marked `mxrt.recomputed`, before the next. What costs
     least for the bytes and the time that it frees is dropped first. If there is no such way, or the
     program uses several devices, it stays as it is, with a remark.
 
@@ -51,7 +51,7 @@ def ReuseInPlace : Pass<"reuse-in-place", "::mlir::ModuleOp"> {
     output has the type of an input, and nobody reads that input's slice afterwards, both slices have
     one offset, and the call is of a copy of the kernel whose `mx.over` says so. The code of such a
     kernel has one address for both. A product may so be written over what is added to it. Reductions,
-    and kernels that read the input at any place but that of the element they write, stay as they are.
+    and kernels that read the input at any location but that of the element they write, stay as they are.
     Where the caller gives an input up for an output (`mxrt.given`) and nobody reads it any more once
     the output is written, both are one memory too: `mxrt.over` of the program lists them.
   }];
@@ -89,7 +89,7 @@ def ReportPlan : Pass<"report-plan", "::mlir::ModuleOp"> {
   let summary = "prints what a plan needs and why";
   let description = [{
     In and out: any program. For each device the bytes of its arena, what they would be without sharing,
-    what is in use at once where most is, tensor by tensor with its place in the source, and a picture of
+    what is in use at once where most is, tensor by tensor with its location in the source, and a picture of
     the bytes in use from the first op to the last.
   }];
 }

@@ -133,7 +133,7 @@ public:
       if (wasRun[task]) {
         op = op->clone();
         end->getBlock()->getOperations().insert(end->getIterator(), op);
-        op->setAttr(kAgain, UnitAttr::get(op->getContext()));
+        op->setAttr(kRecomputed, UnitAttr::get(op->getContext()));
         redirectReads(op, latest);
         for (uint32_t v : problem.tasks[task].writes)
           redirectWrite(op, buffers[v], latest);

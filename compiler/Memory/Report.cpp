@@ -18,7 +18,7 @@ using namespace mlir;
 namespace mx::memory {
 namespace {
 
-std::string placeOf(Location loc) {
+std::string locationOf(Location loc) {
   FileLineColLoc found;
   loc->walk([&](Location part) {
     auto file = dyn_cast<FileLineColLoc>(part);
@@ -74,7 +74,7 @@ Tensor describe(rt::SliceOp slice, Operation *writer) {
   Tensor out;
   out.type = typeOf(slice.getType().getTensor());
   out.bytes = static_cast<int64_t>(llvm::alignTo(slice.getBytes(), rt::kAlignment));
-  out.place = placeOf(slice.getLoc());
+  out.location = locationOf(slice.getLoc());
   if (auto call = dyn_cast_or_null<rt::CallOp>(writer)) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<rt::KernelOp>(call, call.getKernelAttr());
     bool isWorkspace = kernel && kernel.kernel() && kernel.kernel().getWorkspace() > 0 &&
@@ -196,7 +196,7 @@ static std::vector<DeviceReport> describeDevices(rt::ProgramOp program) {
                                    turns[own.last]});
       }
     if (report.bound > 0)
-      report.peakPlace = placeOf(liveness.ops()[peak]->getLoc());
+      report.peakLocation = locationOf(liveness.ops()[peak]->getLoc());
     for (size_t i = 0; i < groups.size() && report.bound > 0; ++i) {
       Span span = groups[i].span();
       if (span.first > peak || span.last < peak || groups[i].device() != device)
@@ -252,7 +252,7 @@ PlanReport describePlan(rt::ProgramOp program, const std::string &name) {
   PlanReport out;
   out.name = name;
   out.work = workOf(program);
-  out.again = workAgain(program);
+  out.again = recomputedWork(program);
   out.devices = describeDevices(program);
   auto plain = program->getAttrOfType<IntegerAttr>(kPlainBytes);
   out.plain = plain ? plain.getInt() : out.devices.empty() ? 0 : out.devices.front().arena;
@@ -260,23 +260,23 @@ PlanReport describePlan(rt::ProgramOp program, const std::string &name) {
     out.sourceBound = bound.getInt();
   if (auto limit = program->getAttrOfType<IntegerAttr>(kLimit))
     out.limit = limit.getInt();
-  std::map<std::pair<std::string, std::string>, AgainAt> places;
+  std::map<std::pair<std::string, std::string>, RecomputedAt> locations;
   OpWork each(program);
   program.walk([&](Operation *op) {
-    if (!op->hasAttr(kAgain))
+    if (!op->hasAttr(kRecomputed))
       return;
     auto call = dyn_cast<rt::CallOp>(op);
-    std::string place = placeOf(op->getLoc()), what = call ? opsOf(call) : "copy";
-    AgainAt &at = places[{place, what}];
-    at.place = place;
+    std::string location = locationOf(op->getLoc()), what = call ? opsOf(call) : "copy";
+    RecomputedAt &at = locations[{location, what}];
+    at.location = location;
     at.what = what;
     ++at.calls;
     at.operations += call ? static_cast<int64_t>(each.operations(call)) : 0;
   });
-  for (auto &[key, at] : places)
-    out.places.push_back(at);
-  std::sort(out.places.begin(), out.places.end(), [](const AgainAt &a, const AgainAt &b) {
-    return std::tuple(-a.operations, a.place, a.what) < std::tuple(-b.operations, b.place, b.what);
+  for (auto &[key, at] : locations)
+    out.locations.push_back(at);
+  std::sort(out.locations.begin(), out.locations.end(), [](const RecomputedAt &a, const RecomputedAt &b) {
+    return std::tuple(-a.operations, a.location, a.what) < std::tuple(-b.operations, b.location, b.what);
   });
   return out;
 }

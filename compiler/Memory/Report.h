@@ -18,7 +18,7 @@ const char *useName(Use use);
 struct Tensor {
   std::string what;  ///< the ops that compute it
   std::string type;  ///< f32[64, 256]
-  std::string place; ///< file:line:column, or empty
+  std::string location; ///< file:line:column, or empty
   int64_t bytes = 0;
   Use use = Use::Activation;
 };
@@ -40,14 +40,14 @@ struct DeviceReport {
   std::map<Use, int64_t> arguments; ///< `inputs` by use
   std::map<Use, int64_t> atPeak;    ///< `bound` by use
   std::vector<Tensor> peak;         ///< live at the peak, largest first
-  std::string peakPlace;            ///< source location of the op at the peak
+  std::string peakLocation;            ///< source location of the op at the peak
   std::vector<int64_t> inUse;       ///< bytes at each op
   std::vector<Placed> slices;       ///< all that are live at some op
 };
 
 /// Rematerialised values of one source location.
-struct AgainAt {
-  std::string place, what;
+struct RecomputedAt {
+  std::string location, what;
   int64_t calls = 0, operations = 0;
 };
 
@@ -58,7 +58,7 @@ struct PlanReport {
   int64_t plain;               ///< bytes of the arena without rematerialisation
   int64_t limit = 0;           ///< of an arena; 0: none
   int64_t sourceBound = 0;     ///< peak bytes in source order
-  std::vector<AgainAt> places; ///< most work first
+  std::vector<RecomputedAt> locations; ///< most work first
   std::vector<DeviceReport> devices;
 };
 PlanReport describePlan(rt::ProgramOp program, const std::string &name);
@@ -79,7 +79,7 @@ std::string showPlan(const PlanReport &plan);
 /// graph as a user writes it.
 std::string refusalOf(const PlanReport &plan, const std::string &where);
 /// The rematerialised values and their cost, as such lines; empty if there are none.
-std::string describeAgain(const PlanReport &plan);
+std::string describeRecomputed(const PlanReport &plan);
 
 /// As JSON for programs: one object with everything above.
 std::string planAsJson(const PlanReport &plan);

@@ -38,7 +38,7 @@ add(page, 'h1', 'plan of ' + plan.graph);
 add(page, 'p', commas(plan.operations) + ' operations, ' + commas(plan.moved_bytes) +
     ' bytes moved' + (plan.work_is_exact ? '' : ' (loops of unknown length count once)'));
 if (plan.again.length)
-  add(page, 'p', 'made again: ' + commas(plan.again_operations) + ' operations; without that ' +
+  add(page, 'p', 'made again: ' + commas(plan.recomputed_operations) + ' operations; without that ' +
       commas(plan.plain_bytes) + ' bytes are needed');
 for (const d of plan.devices) {
   add(page, 'h2', 'device ' + d.device);
@@ -59,10 +59,10 @@ for (const d of plan.devices) {
 }
 // What is the same but for its offset is one row.
 function peak(d) {
-  add(page, 'h2', 'in use at the peak' + (d.peak_place ? ', ' + d.peak_place : ''));
+  add(page, 'h2', 'in use at the peak' + (d.peak_location ? ', ' + d.peak_location : ''));
   const groups = new Map();
   for (const t of d.peak) {
-    const key = JSON.stringify([t.bytes, t.type, t.what, t.place]);
+    const key = JSON.stringify([t.bytes, t.type, t.what, t.location]);
     groups.set(key, {t, count: (groups.get(key)?.count ?? 0) + 1});
   }
   const all = [...groups.values()].sort((a, b) => b.t.bytes * b.count - a.t.bytes * a.count);
@@ -71,7 +71,7 @@ function peak(d) {
     const row = add(rows, 'tr');
     add(row, 'td', commas(t.bytes * count), 'n');
     add(row, 'td', count > 1 ? count + ' times' : '', 'n');
-    for (const text of [t.type, t.what, t.place]) add(row, 'td', text);
+    for (const text of [t.type, t.what, t.location]) add(row, 'td', text);
   }
   const rest = all.slice(most);
   if (rest.length)
@@ -93,7 +93,7 @@ function picture(d) {
   const top = Math.max(1, d.arena_bytes), context = canvas.getContext('2d');
   const left = 72, below = 22; // for the scales
   let view = {x: 0, y: 0, w: ops, h: top}, shown = null, held = null;
-  const hue = t => { let h = 7; for (const c of t.place + t.what) h = (h * 31 + c.charCodeAt(0)) % 360; return h; };
+  const hue = t => { let h = 7; for (const c of t.location + t.what) h = (h * 31 + c.charCodeAt(0)) % 360; return h; };
   function draw() {
     const scale = window.devicePixelRatio || 1, wide = canvas.clientWidth - left, high = canvas.clientHeight - below;
     canvas.width = canvas.clientWidth * scale;
@@ -168,7 +168,7 @@ function picture(d) {
     tip.style.display = found ? 'block' : 'none';
     if (!found) return;
     tip.textContent = found.type + '  ' + found.what + '\n' + commas(found.bytes) + ' bytes at ' +
-      commas(found.offset) + ', ops ' + found.first + ' to ' + found.last + '\n' + found.place;
+      commas(found.offset) + ', ops ' + found.first + ' to ' + found.last + '\n' + found.location;
     // Beside the pointer, and not outside of the window.
     const room = tip.getBoundingClientRect();
     tip.style.left = Math.max(0, Math.min(event.clientX + 14, window.innerWidth - room.width - 4)) + 'px';

@@ -9,7 +9,7 @@ namespace mx::memory {
 static void write(llvm::json::OStream &out, const Tensor &tensor) {
   out.attribute("what", tensor.what);
   out.attribute("type", tensor.type);
-  out.attribute("place", tensor.place);
+  out.attribute("location", tensor.location);
   out.attribute("bytes", tensor.bytes);
   out.attribute("use", useName(tensor.use));
 }
@@ -29,14 +29,14 @@ std::string planAsJson(const PlanReport &plan) {
     out.attribute("operations", plan.work.operations);
     out.attribute("moved_bytes", plan.work.bytes);
     out.attribute("work_is_exact", plan.work.isExact);
-    out.attribute("again_operations", plan.again.operations);
+    out.attribute("recomputed_operations", plan.again.operations);
     out.attribute("again_moved_bytes", plan.again.bytes);
     out.attribute("plain_bytes", plan.plain);
     out.attribute("source_bound_bytes", plan.sourceBound);
     out.attributeArray("again", [&] {
-      for (const AgainAt &at : plan.places)
+      for (const RecomputedAt &at : plan.locations)
         out.object([&] {
-          out.attribute("place", at.place);
+          out.attribute("location", at.location);
           out.attribute("what", at.what);
           out.attribute("calls", at.calls);
           out.attribute("operations", at.operations);
@@ -54,7 +54,7 @@ std::string planAsJson(const PlanReport &plan) {
           out.attribute("in_place_bytes", device.inPlace);
           write(out, "arguments", device.arguments);
           write(out, "at_peak", device.atPeak);
-          out.attribute("peak_place", device.peakPlace);
+          out.attribute("peak_location", device.peakLocation);
           out.attributeArray("peak", [&] {
             for (const Tensor &tensor : device.peak)
               out.object([&] { write(out, tensor); });

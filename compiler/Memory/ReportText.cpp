@@ -9,7 +9,7 @@
 namespace mx::memory {
 namespace {
 
-constexpr size_t kColumns = 64, kRows = 8, kMostTensors = 12, kMostPlaces = 6;
+constexpr size_t kColumns = 64, kRows = 8, kMaxTensors = 12, kMaxLocations = 6;
 
 /// Bar chart of the bytes in use over the program; each column is the max of its ops.
 std::string picture(const std::vector<int64_t> &inUse) {
@@ -62,11 +62,11 @@ std::string withCommas(int64_t number) {
   return text;
 }
 
-std::string describeAgain(const PlanReport &plan) {
-  if (plan.places.empty())
+std::string describeRecomputed(const PlanReport &plan) {
+  if (plan.locations.empty())
     return "";
   int64_t calls = 0;
-  for (const AgainAt &at : plan.places)
+  for (const RecomputedAt &at : plan.locations)
     calls += at.calls;
   int64_t before = plan.work.operations - plan.again.operations;
   int64_t moved = plan.work.bytes - plan.again.bytes;
@@ -76,13 +76,13 @@ std::string describeAgain(const PlanReport &plan) {
                      withCommas(plan.again.bytes) + " bytes moved (" +
                      percent(plan.again.bytes, moved) + " more); without that " +
                      withCommas(plan.plain) + " bytes are needed\n";
-  for (size_t i = 0; i < plan.places.size() && i < kMostPlaces; ++i) {
-    const AgainAt &at = plan.places[i];
+  for (size_t i = 0; i < plan.locations.size() && i < kMaxLocations; ++i) {
+    const RecomputedAt &at = plan.locations[i];
     text += (at.calls == 1 ? "once " : withCommas(at.calls) + " times ") + at.what +
-            (at.place.empty() ? "" : ", " + at.place) + "\n";
+            (at.location.empty() ? "" : ", " + at.location) + "\n";
   }
-  if (plan.places.size() > kMostPlaces)
-    text += "and at " + std::to_string(plan.places.size() - kMostPlaces) + " more places\n";
+  if (plan.locations.size() > kMaxLocations)
+    text += "and at " + std::to_string(plan.locations.size() - kMaxLocations) + " more locations\n";
   return text;
 }
 
@@ -101,7 +101,7 @@ std::string refusalOf(const PlanReport &plan, const std::string &where) {
     for (size_t i = 0; i < device.peak.size() && i < 3; ++i) {
       const Tensor &tensor = device.peak[i];
       text += withCommas(tensor.bytes) + " bytes at the peak: " + tensor.type + ", " + tensor.what +
-              (tensor.place.empty() ? "" : ", " + tensor.place) + "\n";
+              (tensor.location.empty() ? "" : ", " + tensor.location) + "\n";
     }
   }
   return text;
@@ -117,7 +117,7 @@ std::string showPlan(const PlanReport &plan) {
                           more.empty() ? "" : "   ", more)
                 .str();
   };
-  if (std::string again = describeAgain(plan); !again.empty())
+  if (std::string again = describeRecomputed(plan); !again.empty())
     text += "\nmade again to need less\n  " +
             llvm::join(llvm::split(llvm::StringRef(again).rtrim(), '\n'), "\n  ") + "\n";
   for (const DeviceReport &d : plan.devices) {
@@ -134,13 +134,13 @@ std::string showPlan(const PlanReport &plan) {
     row("in all", d.arena + d.inputs + d.outputs, "at the peak, with the caller's");
     if (d.peak.empty())
       continue;
-    text += "\nin use at the peak" + (d.peakPlace.empty() ? "" : ", " + d.peakPlace) + "\n";
-    for (size_t i = 0; i < d.peak.size() && i < kMostTensors; ++i)
+    text += "\nin use at the peak" + (d.peakLocation.empty() ? "" : ", " + d.peakLocation) + "\n";
+    for (size_t i = 0; i < d.peak.size() && i < kMaxTensors; ++i)
       text += llvm::formatv("  {0,16}  {1}  {2}{3}\n", withCommas(d.peak[i].bytes), d.peak[i].type,
-                            d.peak[i].what, d.peak[i].place.empty() ? "" : "  " + d.peak[i].place)
+                            d.peak[i].what, d.peak[i].location.empty() ? "" : "  " + d.peak[i].location)
                   .str();
-    if (d.peak.size() > kMostTensors)
-      text += "  and " + std::to_string(d.peak.size() - kMostTensors) + " more\n";
+    if (d.peak.size() > kMaxTensors)
+      text += "  and " + std::to_string(d.peak.size() - kMaxTensors) + " more\n";
     text += "  in all: " + byUse(d.atPeak) + "\n";
     text += "\nbytes in use over time\n" + picture(d.inUse);
   }

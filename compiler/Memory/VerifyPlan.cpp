@@ -80,12 +80,12 @@ private:
     auto bytes =
         rt::largestBytes(cast<rt::BufferType>(input.getType()).getTensor(), program.bounds())
             .value_or(1);
-    auto place = IntegerAttr::get(IndexType::get(program.getContext()), input.getArgNumber());
+    auto position = IntegerAttr::get(IndexType::get(program.getContext()), input.getArgNumber());
     given.push_back(static_cast<unsigned>(slices.size()));
     for (BlockArgument argument : {input, output}) {
       indices[argument] = static_cast<unsigned>(slices.size());
       slices.push_back(argument);
-      extents.push_back({place, 0, bytes});
+      extents.push_back({position, 0, bytes});
     }
     longest = std::max(longest, bytes);
   }

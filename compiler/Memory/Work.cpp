@@ -68,8 +68,8 @@ namespace {
 
 class Counter {
 public:
-  Counter(rt::ProgramOp program, bool onlyAgain)
-      : program(program), each(program), onlyAgain(onlyAgain) {}
+  Counter(rt::ProgramOp program, bool onlyRecomputed)
+      : program(program), each(program), onlyRecomputed(onlyRecomputed) {}
 
   Work run() {
     count(program.block(), 1);
@@ -79,7 +79,7 @@ public:
 private:
   rt::ProgramOp program;
   OpWork each;
-  bool onlyAgain;
+  bool onlyRecomputed;
   Work work;
 
   static void add(int64_t &to, double amount) {
@@ -90,21 +90,21 @@ private:
 
   void count(Block &block, double times) {
     for (Operation &op : block) {
-      if (!onlyAgain || op.hasAttr(kAgain)) {
+      if (!onlyRecomputed || op.hasAttr(kRecomputed)) {
         if (auto call = dyn_cast<rt::CallOp>(op))
           add(work.operations, times * each.operations(call));
         add(work.bytes, times * each.bytes(&op));
       }
       if (op.getNumRegions() == 0)
         continue;
-      double turns = turnsOf(&op);
+      double iterations = iterationsOf(&op);
       for (Region &region : op.getRegions())
         for (Block &inner : region)
-          count(inner, times * turns);
+          count(inner, times * iterations);
     }
   }
 
-  double turnsOf(Operation *op) {
+  double iterationsOf(Operation *op) {
     auto loop = dyn_cast<scf::ForOp>(op);
     APInt from, to, step;
     if (loop && matchPattern(loop.getLowerBound(), m_ConstantInt(&from)) &&
@@ -120,6 +120,6 @@ private:
 } // namespace
 
 Work workOf(rt::ProgramOp program) { return Counter(program, false).run(); }
-Work workAgain(rt::ProgramOp program) { return Counter(program, true).run(); }
+Work recomputedWork(rt::ProgramOp program) { return Counter(program, true).run(); }
 
 } // namespace mx::memory

@@ -20,7 +20,7 @@ struct Work {
 
 Work workOf(rt::ProgramOp program);
 /// Only the rematerialised work (`recompute`).
-Work workAgain(rt::ProgramOp program);
+Work recomputedWork(rt::ProgramOp program);
 
 /// Cost of single ops of a program; caches kernels.
 class OpWork {

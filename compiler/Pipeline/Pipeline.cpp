@@ -44,8 +44,8 @@ std::string Options::key() const {
     key += "-" + pass + " ";
   if (guard)
     key += "guard ";
-  if (blockBytes > 0)
-    key += "block=" + std::to_string(blockBytes) + " ";
+  if (tileBytes > 0)
+    key += "block=" + std::to_string(tileBytes) + " ";
   if (maxBytes > 0)
     key += "max-bytes=" + std::to_string(maxBytes) + " ";
   return mistake.empty() ? key : key + "mistake=" + mistake;
@@ -66,11 +66,11 @@ bool knowsMistake(StringRef name) {
   return graph::knowsMistake(name) || memory::knowsMistake(name);
 }
 
-static std::string textOf(Operation *op, bool places = false) {
+static std::string textOf(Operation *op, bool locations = false) {
   std::string text;
   llvm::raw_string_ostream out(text);
   OpPrintingFlags flags;
-  if (places)
+  if (locations)
     flags.enableDebugInfo(true, /*prettyForm=*/true);
   op->print(out, flags.useLocalScope());
   return text;
@@ -115,7 +115,7 @@ bool prepareModule(ModuleOp module) {
   // Reads code as it was written.
   passes.addPass(graph::createSummarize());
   // The device is part of a type, and derived code follows it.
-  passes.addPass(graph::createPlace());
+  passes.addPass(graph::createAssignDevices());
   // Reverse passes have the same precision as their forward pass, so it is chosen before.
   passes.addPass(graph::createAmp());
   // Eager code and graphs run the same derived code, so it is derived before either is compiled.
@@ -147,30 +147,30 @@ static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
   if (on("hoist"))
     passes.addNestedPass<ir::GraphOp>(graph::createHoist());
   passes.addPass(createCanonicalizerPass());
-  passes.addNestedPass<ir::GraphOp>(graph::createReleaseAgain());
+  passes.addNestedPass<ir::GraphOp>(graph::createDropRematBarriers());
   // Once the readers of a matrix are known.
-  if (on("block")) {
-    graph::BlockOptions block;
-    if (options.blockBytes > 0)
-      block = {options.blockBytes, options.blockBytes, 1}; // small ones too
-    passes.addNestedPass<ir::GraphOp>(graph::createBlock(block));
+  if (on("tile-chains")) {
+    graph::TileChainsOptions tiles;
+    if (options.tileBytes > 0)
+      tiles = {options.tileBytes, options.tileBytes, 1}; // small ones too
+    passes.addNestedPass<ir::GraphOp>(graph::createTileChains(tiles));
   }
   // No later pass folds reshapes and transposes.
-  if (on("panels"))
-    passes.addNestedPass<ir::GraphOp>(graph::createPanels());
+  if (on("prepack"))
+    passes.addNestedPass<ir::GraphOp>(graph::createPrepack());
   return passes.run(module);
 }
 
 /// "file.mx:3:9"; inside calls, the innermost location.
-static std::string shownPlace(Location location) {
+static std::string shownLocation(Location location) {
   while (auto call = dyn_cast<CallSiteLoc>(location))
     location = call.getCallee();
   if (auto fused = dyn_cast<FusedLoc>(location); fused && !fused.getLocations().empty())
-    return shownPlace(fused.getLocations().front());
+    return shownLocation(fused.getLocations().front());
   std::string text;
   llvm::raw_string_ostream out(text);
-  if (auto place = dyn_cast<FileLineColLoc>(location))
-    out << place.getFilename().getValue() << ":" << place.getLine() << ":" << place.getColumn();
+  if (auto line = dyn_cast<FileLineColLoc>(location))
+    out << line.getFilename().getValue() << ":" << line.getLine() << ":" << line.getColumn();
   else
     out << location;
   return text;
@@ -187,16 +187,16 @@ static LogicalResult runFusion(ModuleOp module, const Options &options) {
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &found) {
     if (found.getSeverity() != DiagnosticSeverity::Remark)
       return failure();
-    reasons += shownPlace(found.getLocation()) + ": " + found.str();
+    reasons += shownLocation(found.getLocation()) + ": " + found.str();
     for (Diagnostic &note : found.getNotes())
-      reasons += ", " + note.str() + " (" + shownPlace(note.getLocation()) + ")";
+      reasons += ", " + note.str() + " (" + shownLocation(note.getLocation()) + ")";
     reasons += "\n";
     return success();
   });
   // Fusion into kernels: the unit of code and of memory planning.
   passes.addNestedPass<ir::GraphOp>(graph::createFuse(fuse));
   // Every op must still have a source location: errors and profiles depend on it.
-  passes.addPass(graph::createVerifyPlaces());
+  passes.addPass(graph::createVerifyLocations());
   LogicalResult result = passes.run(module);
   if (options.wants("fusion") && !reasons.empty())
     options.observer("fusion", reasons);
@@ -206,9 +206,9 @@ static LogicalResult runFusion(ModuleOp module, const Options &options) {
 namespace {
 
 /// One code unit that must be compiled, or was found in the cache.
-struct Piece {
+struct CodeUnit {
   std::string name, key;
-  std::string place;    ///< location of a kernel in the program
+  std::string location;    ///< location of a kernel in the program
   lowering::Tiling tiling;
   bool isEntry = false; ///< the function that calls the kernels
   OwningOpRef<ModuleOp> module;
@@ -227,25 +227,25 @@ void store(target::ObjectCache &cache, const std::string &key, const std::string
 }
 
 /// Compiles code units as they come, and stores them in the cache.
-class Workshop {
+class ObjectCompiler {
 public:
-  Workshop(const target::TargetCpu &cpu, target::ObjectCache &cache, const Options &options)
+  ObjectCompiler(const target::TargetCpu &cpu, target::ObjectCache &cache, const Options &options)
       : queue(cpu, options.threads), cache(cache), options(options) {}
 
-  /// `piece` must stay valid until finish(); its module is released.
-  void begin(Piece &piece) {
+  /// `unit` must stay valid until finish(); its module is released.
+  void begin(CodeUnit &unit) {
     Timing::Span span(options.timing, "LLVM");
     target::CompileOptions how;
-    how.name = piece.name;
+    how.name = unit.name;
     how.wantIrAfter = options.wants("llvm");
     how.wantAssembly = options.wants("asm");
     // For readers of the code and for profiles; nothing else can use them.
     how.lineTables = how.wantIrAfter || how.wantAssembly || options.perfMap;
     how.isStopped = options.isStopped;
-    how.isPlain = piece.isEntry;
-    queue.add(*piece.module, how);
-    piece.module = nullptr;
-    begun.push_back(&piece);
+    how.isPlain = unit.isEntry;
+    queue.add(*unit.module, how);
+    unit.module = nullptr;
+    begun.push_back(&unit);
   }
 
   bool finish(std::string &error) {
@@ -255,17 +255,17 @@ public:
       error = compiled.message();
       return false;
     }
-    for (auto [piece, made] : llvm::zip_equal(begun, *compiled)) {
+    for (auto [unit, made] : llvm::zip_equal(begun, *compiled)) {
       if (options.wants("llvm"))
         options.observer("llvm", made.irAfter);
       if (options.wants("asm"))
         options.observer("asm", made.assembly);
       if (options.timing)
-        options.timing->add({piece->name + (piece->place.empty() ? "" : " at ") + piece->place,
+        options.timing->add({unit->name + (unit->location.empty() ? "" : " at ") + unit->location,
                              made.times.optimizeMs,
                              made.times.generateMs});
-      piece->object = std::move(made.object);
-      store(cache, piece->key, piece->object, options);
+      unit->object = std::move(made.object);
+      store(cache, unit->key, unit->object, options);
     }
     return true;
   }
@@ -274,7 +274,7 @@ private:
   target::CompileQueue queue;
   target::ObjectCache &cache;
   const Options &options;
-  std::vector<Piece *> begun;
+  std::vector<CodeUnit *> begun;
 };
 
 /// The requested options, and the features of the CPU.
@@ -283,7 +283,7 @@ lowering::KernelOptions kernelsFor(const target::TargetCpu &cpu, const Options &
   if (cpu.vectorBits())
     out.vectorBits = cpu.vectorBits();
   out.hasFma = cpu.hasFma();
-  using Words = lowering::WordUnit;
+  using Words = lowering::Bf16Unit;
   out.words.kind = cpu.hasTiles() ? Words::Tiles : cpu.hasDots() ? Words::Dots : Words::None;
   if (options.words)
     out.words = *options.words;
@@ -294,7 +294,7 @@ std::string pieceKey(std::string_view text, std::string_view name, const target:
                      const Options &options) {
   target::Hasher hasher;
   // The text already reflects the passes.
-  hasher.add("piece").add(name).add(text).add(cpu.text()).add(kernelKey(options));
+  hasher.add("unit").add(name).add(text).add(cpu.text()).add(kernelKey(options));
   return hasher.hex();
 }
 
@@ -311,19 +311,19 @@ Buffer plain(const lowering::BufferInfo &info) {
 /// Lowers the function that calls the kernels, and fills in what its callers must know; only the
 /// figures if the plan exceeds the limit. False after an error.
 bool lowerEntry(ModuleOp plan, StringRef name, const Options &options, Variant &out,
-                std::vector<Piece> &pieces) {
+                std::vector<CodeUnit> &units) {
   out.figures = figuresOf(plan, name.str());
   if (!out.figures.refusal.empty())
     return true;
   for (rt::ProgramOp program : plan.getOps<rt::ProgramOp>()) {
     lowering::ProgramInfo info;
-    Piece piece;
-    piece.name = program.getSymName().str();
-    piece.isEntry = true;
-    piece.module = lowering::lowerProgram(program, info);
-    if (!piece.module)
+    CodeUnit unit;
+    unit.name = program.getSymName().str();
+    unit.isEntry = true;
+    unit.module = lowering::lowerProgram(program, info);
+    if (!unit.module)
       return false;
-    pieces.push_back(std::move(piece));
+    units.push_back(std::move(unit));
     out.entry = info.entry;
     for (const lowering::BufferInfo &buffer : info.inputs)
       out.inputs.push_back(plain(buffer));
@@ -341,13 +341,13 @@ OwningOpRef<ModuleOp> lowerKernel(ir::KernelOp body, const std::string &name,
                                   const lowering::Tiling &tiling, const target::TargetCpu &cpu,
                                   const Options &options) {
   Timing::Span span(options.timing, "lowering kernels");
-  std::string linalg;
+  std::string loops;
   lowering::KernelOptions how = kernelsFor(cpu, options);
   how.tiling = tiling;
   OwningOpRef<ModuleOp> module =
-      lowering::lowerKernel(body, name, how, options.wants("linalg") ? &linalg : nullptr);
-  if (module && options.wants("linalg"))
-    options.observer("linalg", linalg);
+      lowering::lowerKernel(body, name, how, options.wants("loops") ? &loops : nullptr);
+  if (module && options.wants("loops"))
+    options.observer("loops", loops);
   return module;
 }
 
@@ -452,47 +452,47 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
   if (!plan)
     return std::nullopt;
   Variant out;
-  std::vector<Piece> pieces;
-  if (!lowerEntry(*plan, graph.getSymName(), options, out, pieces))
+  std::vector<CodeUnit> units;
+  if (!lowerEntry(*plan, graph.getSymName(), options, out, units))
     return std::nullopt;
   if (!out.figures.refusal.empty())
     return out;
   out.tuned = options.clock != nullptr;
-  std::vector<ir::KernelOp> bodies(pieces.size()); // of each code unit; the entry has none
-  for (Piece &piece : pieces)
-    piece.key = variantKey + " entry";
+  std::vector<ir::KernelOp> bodies(units.size()); // of each code unit; the entry has none
+  for (CodeUnit &unit : units)
+    unit.key = variantKey + " entry";
   for (rt::KernelOp kernel : plan->getOps<rt::KernelOp>()) {
-    Piece piece;
-    piece.name = kernel.getSymName().str();
+    CodeUnit unit;
+    unit.name = kernel.getSymName().str();
     bodies.push_back(*kernel.getOps<ir::KernelOp>().begin());
-    piece.place = shownPlace(bodies.back().getLoc());
-    piece.key = pieceKey(textOf(bodies.back()), piece.name, cpu, options);
-    piece.tiling = tilingOf(bodies.back(), piece.key, piece.place, kernelsFor(cpu, options), cpu,
+    unit.location = shownLocation(bodies.back().getLoc());
+    unit.key = pieceKey(textOf(bodies.back()), unit.name, cpu, options);
+    unit.tiling = tilingOf(bodies.back(), unit.key, unit.location, kernelsFor(cpu, options), cpu,
                             cache, options);
-    if (piece.tiling != lowering::Tiling())
-      piece.key += " tiled " + piece.tiling.text();
-    if (auto stored = options.observer ? std::nullopt : load(cache, piece.key, options))
-      piece.object = std::move(*stored);
-    pieces.push_back(std::move(piece));
+    if (unit.tiling != lowering::Tiling())
+      unit.key += " tiled " + unit.tiling.text();
+    if (auto stored = options.observer ? std::nullopt : load(cache, unit.key, options))
+      unit.object = std::move(*stored);
+    units.push_back(std::move(unit));
   }
-  Workshop workshop(cpu, cache, options);
+  ObjectCompiler objects(cpu, cache, options);
   for (size_t i : workOrder(bodies, options)) {
-    Piece &piece = pieces[i];
-    if (!piece.object.empty())
+    CodeUnit &unit = units[i];
+    if (!unit.object.empty())
       continue;
     if (bodies[i] && !options.stopped())
-      piece.module = lowerKernel(bodies[i], piece.name, piece.tiling, cpu, options);
-    if (!piece.module)
+      unit.module = lowerKernel(bodies[i], unit.name, unit.tiling, cpu, options);
+    if (!unit.module)
       return std::nullopt;
-    workshop.begin(piece);
+    objects.begin(unit);
   }
   std::string error;
-  if (!workshop.finish(error)) {
+  if (!objects.finish(error)) {
     graph.emitError() << error;
     return std::nullopt;
   }
-  for (Piece &piece : pieces)
-    out.objects.push_back({piece.name, std::move(piece.object)});
+  for (CodeUnit &unit : units)
+    out.objects.push_back({unit.name, std::move(unit.object)});
   store(cache, variantKey, out.serialise(), options);
   return out;
 }
@@ -505,11 +505,11 @@ std::optional<LoweredGraph> lowerGraph(ir::GraphOp graph,
   if (!plan)
     return std::nullopt;
   LoweredGraph out;
-  std::vector<Piece> pieces;
-  if (!lowerEntry(*plan, graph.getSymName(), options, out.variant, pieces))
+  std::vector<CodeUnit> units;
+  if (!lowerEntry(*plan, graph.getSymName(), options, out.variant, units))
     return std::nullopt;
-  for (Piece &piece : pieces)
-    out.modules.push_back({piece.name, std::move(piece.module)});
+  for (CodeUnit &unit : units)
+    out.modules.push_back({unit.name, std::move(unit.module)});
   if (!out.variant.figures.refusal.empty())
     return out;
   for (rt::KernelOp kernel : plan->getOps<rt::KernelOp>()) {
@@ -528,25 +528,25 @@ std::optional<std::string> compileEagerKernel(MLIRContext &context, StringRef ke
                                               const target::TargetCpu &cpu,
                                               target::ObjectCache &cache, const Options &options,
                                               std::string &error) {
-  Piece piece;
-  piece.name = entry;
-  piece.key = pieceKey(key, entry, cpu, options);
-  if (auto stored = load(cache, piece.key, options))
+  CodeUnit unit;
+  unit.name = entry;
+  unit.key = pieceKey(key, entry, cpu, options);
+  if (auto stored = load(cache, unit.key, options))
     return stored;
   OwningOpRef<ModuleOp> module = lowering::buildEagerKernel(&context, key, &error);
   if (!module)
     return std::nullopt;
-  piece.module =
+  unit.module =
       lowering::lowerKernel(lowering::kernelOf(*module), entry, kernelsFor(cpu, options));
-  if (!piece.module) {
+  if (!unit.module) {
     error = "the kernel `" + key.str() + "` could not be lowered";
     return std::nullopt;
   }
-  Workshop workshop(cpu, cache, options);
-  workshop.begin(piece);
-  if (!workshop.finish(error))
+  ObjectCompiler objects(cpu, cache, options);
+  objects.begin(unit);
+  if (!objects.finish(error))
     return std::nullopt;
-  return std::move(piece.object);
+  return std::move(unit.object);
 }
 
 } // namespace mx::pipeline

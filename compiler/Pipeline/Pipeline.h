@@ -21,17 +21,18 @@ class KernelClock; // Tune.h
 
 /// The phases that can be printed, in order.
 inline constexpr std::string_view kPhases[] = {"mx",   "mx-specialised", "mx-fused", "dot",
-                                               "mxrt", "linalg",         "llvm",     "asm"};
+                                               "mxrt", "loops",          "llvm",     "asm"};
 
 /// Passes that can be disabled; results are the same without them.
-inline constexpr std::string_view kCanDisable[] = {"fuse",     "simplify", "cse",      "hoist",
-                                                   "block",    "panels",   "schedule", "recompute",
-                                                   "in-place", "co-share"};
+inline constexpr std::string_view kCanDisable[] = {"fuse",        "simplify",  "cse",
+                                                   "hoist",       "tile-chains", "prepack",
+                                                   "schedule",    "recompute", "in-place",
+                                                   "co-share"};
 
 struct Options {
   lowering::KernelOptions kernels;
   /// Overrides the bf16 instructions of the CPU, for tests.
-  std::optional<lowering::WordUnit> words;
+  std::optional<lowering::Bf16Unit> words;
   /// Disabled passes, by their names: those of kCanDisable.
   std::set<std::string> disabled;
   /// A deliberate bug in a pass, for tests of the tests (mutation testing): one that knowsMistake()
@@ -42,7 +43,7 @@ struct Options {
   int64_t maxBytes = 0;
   /// Bytes of a matrix above which it is computed in blocks, and of a block; 0: the defaults of
   /// Block.
-  int64_t blockBytes = 0;
+  int64_t tileBytes = 0;
   /// Guards kernels: they may change nothing but their outputs.
   bool guard = false;
   /// Writes the symbols of loaded code to a file for `perf`.
@@ -83,7 +84,7 @@ struct Figures {
   int64_t activations = 0, workspace = 0; ///< of the arena, at the peak
   int64_t bound = 0;                      ///< live at once
   int64_t largestBytes = 0;               ///< of the largest tensor there
-  std::string largestPlace;               ///< file:line:column
+  std::string largestLocation;               ///< file:line:column
   std::string again;                      ///< what is rematerialised, in lines; empty: nothing
   std::string refusal;                    ///< why it exceeds the limit, in lines; empty: it fits
 };

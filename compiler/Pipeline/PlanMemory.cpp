@@ -298,7 +298,7 @@ void append(memory::DeviceReport &all, const memory::DeviceReport &next) {
   if (next.bound > all.bound) {
     all.bound = next.bound;
     all.peak = next.peak;
-    all.peakPlace = next.peakPlace;
+    all.peakLocation = next.peakLocation;
     all.atPeak = next.atPeak;
   }
 }
@@ -351,7 +351,7 @@ std::optional<memory::PlanReport> planSegments(ir::FuncOp function,
     out.again.bytes += part.again.bytes;
     out.plain = std::max(out.plain, part.plain);
     out.sourceBound = std::max(out.sourceBound, part.sourceBound);
-    out.places.insert(out.places.end(), part.places.begin(), part.places.end());
+    out.locations.insert(out.locations.end(), part.locations.begin(), part.locations.end());
     for (const memory::DeviceReport &device : part.devices)
       append(on(device.device), device);
   });
@@ -368,7 +368,7 @@ Figures figuresOf(ModuleOp plan, const std::string &name) {
   out.refusal = memory::refusalOf(report, name);
   // Rematerialisation that costs next to nothing is not reported.
   if (report.limit > 0 && report.plain > report.limit)
-    out.again = memory::describeAgain(report);
+    out.again = memory::describeRecomputed(report);
   for (const memory::DeviceReport &device : report.devices) {
     for (auto [use, bytes] : device.arguments)
       (use == memory::Use::Parameter || use == memory::Use::State ? out.parameters : out.data) +=
@@ -380,7 +380,7 @@ Figures figuresOf(ModuleOp plan, const std::string &name) {
     out.bound += device.bound;
     if (!device.peak.empty() && device.peak.front().bytes > out.largestBytes) {
       out.largestBytes = device.peak.front().bytes;
-      out.largestPlace = device.peak.front().place;
+      out.largestLocation = device.peak.front().location;
     }
   }
   return out;

@@ -11,11 +11,11 @@ using lowering::Tiling;
 namespace {
 
 constexpr int64_t kColumns[] = {64, 128, 256, 512}, kSteps[] = {128, 256, 512};
-constexpr int kTurns = 5, kLastTurns = 11; ///< rounds for all tilings, and for the last two
+constexpr int kIterations = 5, kLastRounds = 11; ///< rounds for all tilings, and for the last two
 /// A gain of less than a thirtieth may be noise.
 constexpr double kFaster = 29.0 / 30;
 
-/// Whether a kernel is a matmul or convolution with tiles of TileProduct, and all of its sizes are
+/// Whether a kernel is a matmul or convolution with tiles of TiledMatmul, and all of its sizes are
 /// known at compile time.
 bool isTunable(ir::KernelOp kernel, const lowering::KernelOptions &how) {
   bool isProduct = false, areHalfs = false;
@@ -26,7 +26,7 @@ bool isTunable(ir::KernelOp kernel, const lowering::KernelOptions &how) {
     }
   bool areDense = !kernel.getStrided() || !llvm::is_contained(*kernel.getStrided(), true);
   return isProduct && areDense && kernel.getSizes().empty() &&
-         !(areHalfs && how.words.kind != lowering::WordUnit::None);
+         !(areHalfs && how.words.kind != lowering::Bf16Unit::None);
 }
 
 std::optional<KernelClock::Room> roomOf(Type type) {
@@ -69,17 +69,17 @@ public:
     std::vector<Tiling> ways;
     for (int64_t columns : kColumns)
       ways.push_back({columns, 0});
-    if (!compile({Tiling()}) || !compile(ways) || !compare(kTurns))
+    if (!compile({Tiling()}) || !compile(ways) || !compare(kIterations))
       return false;
     int64_t columns = best().tiling.columns;
     ways.clear();
     for (int64_t steps : kSteps)
       ways.push_back({columns, steps});
     keepBest();
-    if (!compile(ways) || !compare(kTurns))
+    if (!compile(ways) || !compare(kIterations))
       return false;
     keepBest();
-    if (!compare(kLastTurns))
+    if (!compare(kLastRounds))
       return false;
     bool isFaster = best().ratio < kFaster;
     found.tiling = isFaster ? best().tiling : Tiling();
@@ -102,7 +102,7 @@ private:
   const target::TargetCpu &cpu;
   const Options &options;
   std::vector<KernelClock::Room> buffers;
-  std::vector<Way> tried; ///< the first is TileProduct's default
+  std::vector<Way> tried; ///< the first is TiledMatmul's default
 
   const Way &best() {
     return *llvm::min_element(tried, [](const Way &a, const Way &b) { return a.ratio < b.ratio; });
@@ -137,11 +137,11 @@ private:
     return true;
   }
 
-  bool compare(int turns) {
+  bool compare(int iterations) {
     if (tried.size() == 1) // nothing to compare with, but it needs a time
-      turns = 1;
+      iterations = 1;
     std::vector<std::vector<double>> ratios(tried.size());
-    for (int turn = 0; turn < turns; ++turn) {
+    for (int iteration = 0; iteration < iterations; ++iteration) {
       double usual = 0;
       for (auto [way, list] : llvm::zip_equal(tried, ratios)) {
         std::optional<double> time = options.clock->time(way.object, kName, buffers);
@@ -164,7 +164,7 @@ private:
 
 } // namespace
 
-Tiling tilingOf(ir::KernelOp kernel, const std::string &key, const std::string &place,
+Tiling tilingOf(ir::KernelOp kernel, const std::string &key, const std::string &location,
                 const lowering::KernelOptions &how, const target::TargetCpu &cpu,
                 target::ObjectCache &cache, const Options &options) {
   if (how.tiling != Tiling() || !isTunable(kernel, how))
@@ -177,7 +177,7 @@ Tiling tilingOf(ir::KernelOp kernel, const std::string &key, const std::string &
     return {};
   Timing::Span span(options.timing, "tuning");
   auto buffers = roomsOf(kernel);
-  KernelClock::Found found{place, {}, 0, 0};
+  KernelClock::Found found{location, {}, 0, 0};
   if (!buffers || !Tuner(kernel, how, cpu, options, std::move(*buffers)).run(found))
     return {};
   cache.store(saved, found.tiling.text());

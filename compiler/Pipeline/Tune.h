@@ -2,7 +2,7 @@
 //
 // Autotuning: measures which of a few tilings (cache blocking) of a GEMM or convolution is fastest
 // on this machine. The result is stored in the object cache, and used from then on. Every tiling
-// gives the same bits (TileProduct.h), so tuning changes nothing but time.
+// gives the same bits (TiledMatmul.h), so tuning changes nothing but time.
 #pragma once
 #include "Pipeline/Pipeline.h"
 
@@ -24,9 +24,9 @@ public:
 
   /// The result of tuning a kernel.
   struct Found {
-    std::string place;
+    std::string location;
     lowering::Tiling tiling;
-    double before, now; ///< microseconds; before: with TileProduct's default
+    double before, now; ///< microseconds; before: with TiledMatmul's default
   };
   virtual void found(const Found &kernel) = 0;
 };
@@ -34,7 +34,7 @@ public:
 /// The tiling of a kernel: the stored result (identified by `key`); with a clock in `options`, the
 /// result of tuning it now; else the default. Only matmuls and convolutions of known sizes are
 /// tuned.
-lowering::Tiling tilingOf(ir::KernelOp kernel, const std::string &key, const std::string &place,
+lowering::Tiling tilingOf(ir::KernelOp kernel, const std::string &key, const std::string &location,
                           const lowering::KernelOptions &how, const target::TargetCpu &cpu,
                           target::ObjectCache &cache, const Options &options);
 

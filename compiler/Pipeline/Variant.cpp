@@ -100,7 +100,7 @@ std::string Variant::serialise() const {
   for (int64_t bytes : {figures.parameters, figures.data, figures.activations, figures.workspace,
                         figures.bound, figures.largestBytes})
     w.number(static_cast<uint64_t>(bytes));
-  w.text(figures.largestPlace);
+  w.text(figures.largestLocation);
   w.text(figures.again);
   w.number(objects.size());
   for (auto &[name, bytes] : objects) {
@@ -137,7 +137,7 @@ std::optional<Variant> Variant::deserialise(std::string_view bytes) {
   for (int64_t *bytes : {&v.figures.parameters, &v.figures.data, &v.figures.activations,
                          &v.figures.workspace, &v.figures.bound, &v.figures.largestBytes})
     *bytes = static_cast<int64_t>(r.number());
-  v.figures.largestPlace = r.text();
+  v.figures.largestLocation = r.text();
   v.figures.again = r.text();
   v.objects.resize(r.count());
   for (auto &[name, object] : v.objects) {

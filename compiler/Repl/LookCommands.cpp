@@ -67,8 +67,8 @@ bool showDoc(Prompt &prompt, const std::string &rest) {
     prompt.out << meaning.title << "\n";
     if (!meaning.doc.empty())
       prompt.out << meaning.doc << "\n";
-    if (!meaning.place.empty())
-      prompt.out << "defined at " << meaning.place << "\n";
+    if (!meaning.location.empty())
+      prompt.out << "defined at " << meaning.location << "\n";
   }
   return true;
 }
@@ -85,7 +85,7 @@ bool showSource(Prompt &prompt, const std::string &rest) {
     if (meaning.source.empty())
       prompt.out << meaning.title << "   (built in)\n";
     else
-      prompt.out << "# " << meaning.place << "\n" << meaning.source << "\n";
+      prompt.out << "# " << meaning.location << "\n" << meaning.source << "\n";
   }
   return true;
 }

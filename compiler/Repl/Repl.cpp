@@ -33,29 +33,29 @@ bool isDumb() {
 struct Waits {
   double seconds = 0;
   int count = 0;
-  std::vector<std::pair<std::string, double>> places;
+  std::vector<std::pair<std::string, double>> locations;
 
   void add(driver::Session &session, double took) {
     ++count;
     seconds += took;
-    mxrt::host::Place at = session.machine().placeAt(0);
+    mxrt::host::Location at = session.machine().locationAt(0);
     constexpr size_t kMostShown = 5;
     if (!at.file)
       return;
-    std::string place = std::string(at.file->view()) + ":" + std::to_string(at.line) + ":" +
+    std::string location = std::string(at.file->view()) + ":" + std::to_string(at.line) + ":" +
                         std::to_string(at.column);
-    for (auto &[known, sum] : places)
-      if (known == place) {
+    for (auto &[known, sum] : locations)
+      if (known == location) {
         sum += took;
         return;
       }
-    if (places.size() < kMostShown)
-      places.push_back({place, took});
+    if (locations.size() < kMostShown)
+      locations.push_back({location, took});
   }
   void print(std::ostream &out) const {
     out << "waited " << count << (count == 1 ? " time, " : " times, ") << showSeconds(seconds);
-    for (auto &[place, took] : places)
-      out << "   " << place << " " << showSeconds(took);
+    for (auto &[location, took] : locations)
+      out << "   " << location << " " << showSeconds(took);
     out << "\n";
   }
 };
@@ -97,7 +97,7 @@ int runRepl(const std::vector<std::string> &args, driver::Streams streams) {
   driver::SessionOptions options;
   std::string problem = driver::readSettings(line, streams, settings);
   if (problem.empty())
-    problem = driver::readRunOptions(line, settings, options);
+    problem = driver::readRunOptions(line, streams.err, settings, options);
   // Options for whole programs have no effect here.
   for (auto [option, instead] : {std::pair("--emit", "`:ir NAME STAGE` shows stages at the prompt"),
                                  {"--compare", "`:compare EXPRESSION` does that at the prompt"},

@@ -116,19 +116,19 @@ public:
 private:
   mxrt::Status stop(mxrt::host::Vm &vm) {
     uint32_t depth = vm.depth();
-    mxrt::host::Place place = vm.placeAt(0);
-    if (depth > deepest || !place.file)
+    mxrt::host::Location location = vm.locationAt(0);
+    if (depth > deepest || !location.file)
       return {};
-    std::string here = std::string(place.file->view()) + ":" + std::to_string(place.line);
+    std::string here = std::string(location.file->view()) + ":" + std::to_string(location.line);
     if (here == lastHere && depth == lastDepth)
       return {};
     showChanges(vm, depth);
     lastHere = here;
     lastDepth = depth;
-    Span span = prompt.session.sourceTexts().find(place.file->view(), place.line, 1);
+    Span span = prompt.session.sourceTexts().find(location.file->view(), location.line, 1);
     std::string text;
     if (span.valid())
-      text = prompt.session.sourceTexts().file(span).line(place.line);
+      text = prompt.session.sourceTexts().file(span).line(location.line);
     prompt.out << here << "   " << text << "\n" << std::flush;
     for (;;) {
       std::optional<std::string> answer = prompt.reader.readLine("step> ");

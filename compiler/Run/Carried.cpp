@@ -82,12 +82,12 @@ protected:
     auto known = state.bound.find(sizes);
     if (known == state.bound.end()) {
       std::vector<int64_t> key;
-      if (mxrt::Status status = variantKey(graph, sizes, call.place, key); !status.ok())
+      if (mxrt::Status status = variantKey(graph, sizes, call.location, key); !status.ok())
         return status;
       BoundCode bound;
       if (const Code *code = find(graph, key))
         bindCode(*code, sizes, bound);
-      else if (mxrt::Status status = missing(graph, sizes, call.place); !status.ok())
+      else if (mxrt::Status status = missing(graph, sizes, call.location); !status.ok())
         return status;
       known = state.bound.emplace(std::move(sizes), std::move(bound)).first;
     }
@@ -112,7 +112,7 @@ private:
 
   /// Reports that these sizes have no code, as an error if the graph cannot run eagerly.
   mxrt::Status missing(const Graph &graph, const std::vector<int64_t> &sizes,
-                       const mxrt_place &place) {
+                       const mxrt_location &location) {
     std::string there;
     std::set<std::string> seen;
     for (int64_t i = 0; i < graph.codeCount; ++i)
@@ -125,10 +125,10 @@ private:
                        " --shapes " + showSizes(graph, sizes.data(), "=", ",") + "`";
     std::string what = "graph `" + std::string(graph.name) + "` ";
     if (!graph.eager)
-      return fail(MXRT_UNSUPPORTED, place,
+      return fail(MXRT_UNSUPPORTED, location,
                   what + "has no code for " + wanted + "\nnote: " + note + "\nhelp: " + help);
     reporter.diagnostics()
-        .report(mx::Code::N0504, reporter.spanOf(place), what + "runs op by op for " + wanted)
+        .report(mx::Code::N0504, reporter.spanOf(location), what + "runs op by op for " + wanted)
         .note(note)
         .help(help);
     reporter.flush();

@@ -75,14 +75,14 @@ struct GraphInput {
 /// Thread-safe.
 mxrt::Status issueGraph(mxrt_runtime *runtime, const BoundCode &bound,
                         std::span<const GraphInput> inputs, std::span<mxrt_tensor *const> outputs,
-                        const mxrt_place &place);
+                        const mxrt_location &location);
 /// Runs the call synchronously on this thread. `buffers` are the addresses of all inputs, then of
 /// all outputs; no output overwrites an input. Thread-safe.
 mxrt_status runGraphNow(mxrt_runtime *runtime, const BoundCode &bound, void *const *buffers,
-                        const mxrt_place &place);
+                        const mxrt_location &location);
 /// Creates a tensor for output `index`.
 mxrt::Status makeGraphOutput(mxrt_runtime *runtime, const BoundCode &bound, size_t index,
-                             const mxrt_place &place, mxrt_tensor *&out);
+                             const mxrt_location &location, mxrt_tensor *&out);
 
 /// The eager executor with calls of graphs; subclasses find the code.
 class GraphCaller : public mxrt::eager::EagerHost {
@@ -96,15 +96,15 @@ protected:
   /// An error if a size exceeds its bound; otherwise the key of the variant, with -1 for dynamic
   /// sizes.
   mxrt::Status variantKey(const Graph &graph, std::span<const int64_t> sizes,
-                          const mxrt_place &place, std::vector<int64_t> &key) const;
-  mxrt::Status fail(mxrt_code code, const mxrt_place &place, const std::string &message) const;
+                          const mxrt_location &location, std::vector<int64_t> &key) const;
+  mxrt::Status fail(mxrt_code code, const mxrt_location &location, const std::string &message) const;
 
 private:
   struct Call;
   mxrt::Status flatten(const Part &part, const mxrt::host::Value &value, Call &call, bool isOwned);
-  mxrt::Status makeOutputs(const BoundCode &bound, Call &call, const mxrt_place &place);
+  mxrt::Status makeOutputs(const BoundCode &bound, Call &call, const mxrt_location &location);
   mxrt::Status takeOver(mxrt_tensor *&input, mxrt::host::ForeignObject *owner, Call &call,
-                        const mxrt_place &place, mxrt_tensor *&out);
+                        const mxrt_location &location, mxrt_tensor *&out);
   mxrt::Status rebuild(const Part &part, Call &call, size_t &next, mxrt::host::Heap &heap,
                        mxrt::host::Value &out);
 };

@@ -67,7 +67,7 @@ mxrt_status explain(mxrt_runtime *runtime, const char *needs, mxrt_status status
   std::string what = message.substr(0, message.find(": "));
   std::string rest = message.substr(std::min(message.size(), what.size() + 2));
   mxrt_status out =
-      mxrt_status_make(mxrt_runtime_allocator(runtime), code, mxrt_status_place(status),
+      mxrt_status_make(mxrt_runtime_allocator(runtime), code, mxrt_status_location(status),
                        "%s\n%s\n%s", what.c_str(), rest.c_str(), needs);
   mxrt_status_release(status);
   return out;
@@ -102,7 +102,7 @@ mxrt_status runBuffers(const mxrt_context *context, const Code &code, CallBytes 
     int64_t guards = code.guarded ? 2 * MXRT_GUARD_BYTES : 0;
     if (bytes > 0 && !(spare && spare->take(arena)))
       status = mxrt_arena_lease(context->runtime, &context->device, bytes + guards, code.name,
-                                &context->place, &arena);
+                                &context->location, &arena);
     if (status) {
       status = explain(context->runtime, code.needs, status);
       break;
@@ -160,7 +160,7 @@ mxrt_status runFlight(const mxrt_context *context, const mxrt_tensor *const *ten
 
 mxrt::Status issueGraph(mxrt_runtime *runtime, const BoundCode &bound,
                         std::span<const GraphInput> inputs, std::span<mxrt_tensor *const> outputs,
-                        const mxrt_place &place) {
+                        const mxrt_location &location) {
   constexpr size_t kHead = sizeof(Flight) / sizeof(int64_t);
   static_assert(sizeof(Flight) % sizeof(int64_t) == 0);
   Room<1024> room;
@@ -200,29 +200,29 @@ mxrt::Status issueGraph(mxrt_runtime *runtime, const BoundCode &bound,
   push.argument_bytes = words.size() * sizeof(int64_t);
   push.flags = bound.isOver ? 0 : MXRT_OP_OVERWRITES;
   push.device = bound.code->device;
-  push.place = place;
+  push.location = location;
   return mxrt::Status(mxrt_call_push(runtime, &push));
 }
 
 mxrt_status runGraphNow(mxrt_runtime *runtime, const BoundCode &bound, void *const *buffers,
-                        const mxrt_place &place) {
+                        const mxrt_location &location) {
   mxrt_context context;
-  mxrt_status status = mxrt_runtime_context(runtime, &bound.code->device, &place, &context);
+  mxrt_status status = mxrt_runtime_context(runtime, &bound.code->device, &location, &context);
   if (!status)
     status = mxrt_poll(&context);
   if (!status)
     status =
         runBuffers(&context, *bound.code, bound.taken, bound.spare, buffers, bound.open.data());
-  return mxrt_status_issued(status, place);
+  return mxrt_status_issued(status, location);
 }
 
 mxrt::Status makeGraphOutput(mxrt_runtime *runtime, const BoundCode &bound, size_t index,
-                             const mxrt_place &place, mxrt_tensor *&out) {
+                             const mxrt_location &location, mxrt_tensor *&out) {
   const std::vector<int64_t> &shape = bound.shapes[index];
   auto element = static_cast<mxrt_dtype>(bound.code->outputs[index].dtype);
   mxrt_status status =
       mxrt_tensor_create(runtime, &bound.code->device, element, static_cast<int32_t>(shape.size()),
-                         shape.data(), &place, &out);
+                         shape.data(), &location, &out);
   return mxrt::Status(status ? explain(runtime, bound.code->needs, status) : nullptr);
 }
 

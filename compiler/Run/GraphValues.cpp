@@ -34,10 +34,10 @@ struct GraphCaller::Call {
   }
 };
 
-mxrt::Status GraphCaller::fail(mxrt_code code, const mxrt_place &place,
+mxrt::Status GraphCaller::fail(mxrt_code code, const mxrt_location &location,
                                const std::string &message) const {
   return mxrt::Status(
-      mxrt_status_make(mxrt_runtime_allocator(runtime()), code, place, "%s", message.c_str()));
+      mxrt_status_make(mxrt_runtime_allocator(runtime()), code, location, "%s", message.c_str()));
 }
 
 std::vector<int64_t> GraphCaller::sizesOf(const Graph &graph, const Invocation &call) {
@@ -48,10 +48,10 @@ std::vector<int64_t> GraphCaller::sizesOf(const Graph &graph, const Invocation &
 }
 
 mxrt::Status GraphCaller::variantKey(const Graph &graph, std::span<const int64_t> sizes,
-                                     const mxrt_place &place, std::vector<int64_t> &key) const {
+                                     const mxrt_location &location, std::vector<int64_t> &key) const {
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (graph.bounds[i] >= 0 && sizes[i] > graph.bounds[i])
-      return fail(MXRT_SHAPE, place,
+      return fail(MXRT_SHAPE, location,
                   std::string(graph.name) + ": " + graph.sizes[i] + " = " +
                       std::to_string(sizes[i]) + " is above its bound " +
                       std::to_string(graph.bounds[i]));
@@ -111,7 +111,7 @@ mxrt::Status GraphCaller::flatten(const Part &part, const Value &value, Call &ca
 /// The tensor of an output that overwrites an input (copy on write): the input itself if it is not
 /// shared, otherwise a copy. The graph reads the copy as well.
 mxrt::Status GraphCaller::takeOver(mxrt_tensor *&input, ForeignObject *owner, Call &call,
-                                   const mxrt_place &place, mxrt_tensor *&out) {
+                                   const mxrt_location &location, mxrt_tensor *&out) {
   auto *data = static_cast<const char *>(mxrt_tensor_data(input));
   bool isAligned = reinterpret_cast<uintptr_t>(data) % MXRT_ALIGNMENT == 0;
   bool isMade = std::find(call.made.begin(), call.made.end(), input) != call.made.end();
@@ -120,7 +120,7 @@ mxrt::Status GraphCaller::takeOver(mxrt_tensor *&input, ForeignObject *owner, Ca
     return {};
   }
   if (isAligned && owner && owner->payload == input) {
-    mxrt::Status status(mxrt_call_prepare_write(runtime(), &input, &place));
+    mxrt::Status status(mxrt_call_prepare_write(runtime(), &input, &location));
     owner->payload = input;
     if (!status.ok())
       return status;
@@ -130,28 +130,28 @@ mxrt::Status GraphCaller::takeOver(mxrt_tensor *&input, ForeignObject *owner, Ca
   }
   mxrt_device device = mxrt_tensor_device(input);
   mxrt::Status status(mxrt_tensor_create(runtime(), &device, mxrt_tensor_dtype(input),
-                                         mxrt_tensor_rank(input), mxrt_tensor_shape(input), &place,
+                                         mxrt_tensor_rank(input), mxrt_tensor_shape(input), &location,
                                          &out));
   if (!status.ok())
     return status;
   call.made.push_back(out);
-  mxrt::Status copied(mxrt_call_copy(runtime(), input, out, &place));
+  mxrt::Status copied(mxrt_call_copy(runtime(), input, out, &location));
   input = out;
   return copied;
 }
 
-mxrt::Status GraphCaller::makeOutputs(const BoundCode &bound, Call &call, const mxrt_place &place) {
+mxrt::Status GraphCaller::makeOutputs(const BoundCode &bound, Call &call, const mxrt_location &location) {
   for (size_t i = 0; i < bound.shapes.size(); ++i) {
     mxrt_tensor *made = nullptr;
     if (int64_t over = bound.code->outputs[i].over; over >= 0) {
       auto at = static_cast<size_t>(over);
-      mxrt::Status status = takeOver(call.inputs[at].tensor, call.owners[at], call, place, made);
+      mxrt::Status status = takeOver(call.inputs[at].tensor, call.owners[at], call, location, made);
       if (!status.ok())
         return status;
       call.outputs.push_back(made);
       continue;
     }
-    mxrt::Status status = makeGraphOutput(runtime(), bound, i, place, made);
+    mxrt::Status status = makeGraphOutput(runtime(), bound, i, location, made);
     if (!status.ok())
       return status;
     call.made.push_back(made);
@@ -218,12 +218,12 @@ mxrt::Status GraphCaller::callGraph(const Graph &graph, const BoundCode &bound,
         !status.ok())
       return status;
   if (call.inputs.size() != bound.outputOf.size())
-    return fail(MXRT_INTERNAL, invocation.place,
+    return fail(MXRT_INTERNAL, invocation.location,
                 std::string(graph.name) + ": the variant expects other arguments");
-  if (mxrt::Status status = makeOutputs(bound, call, invocation.place); !status.ok())
+  if (mxrt::Status status = makeOutputs(bound, call, invocation.location); !status.ok())
     return status;
   if (mxrt::Status status =
-          issueGraph(runtime(), bound, call.inputs, call.outputs, invocation.place);
+          issueGraph(runtime(), bound, call.inputs, call.outputs, invocation.location);
       !status.ok())
     return status;
 
@@ -246,7 +246,7 @@ mxrt::Status GraphCaller::callGraph(const Graph &graph, const BoundCode &bound,
     return rebuild(*result, call, next, heap, invocation.result);
   AggregateObject *tuple = makeAggregate(heap, static_cast<uint32_t>(rest), nullptr);
   if (!tuple)
-    return fail(MXRT_OUT_OF_MEMORY, invocation.place, "out of memory");
+    return fail(MXRT_OUT_OF_MEMORY, invocation.location, "out of memory");
   invocation.result = Value(Kind::Tuple, tuple);
   for (int64_t i = 0; i < rest; ++i) {
     Value item;

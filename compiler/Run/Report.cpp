@@ -14,9 +14,9 @@ void Reporter::flush() {
   diags.clear();
 }
 
-Span Reporter::spanOf(const mxrt_place &place) const {
-  return place.file ? sources.find(place.file, static_cast<uint32_t>(place.line),
-                                   static_cast<uint32_t>(place.column))
+Span Reporter::spanOf(const mxrt_location &location) const {
+  return location.file ? sources.find(location.file, static_cast<uint32_t>(location.line),
+                                   static_cast<uint32_t>(location.column))
                     : Span();
 }
 
@@ -43,7 +43,7 @@ void Reporter::report(mxrt_status status, const mxrt::host::Vm *vm, const std::s
     foundFault = true;
     notes.push_back("this is a fault of mx itself: please report it with the program and the command");
   }
-  Span at = spanOf(mxrt_status_place(status)), seen = spanOf(mxrt_status_noticed_place(status));
+  Span at = spanOf(mxrt_status_location(status)), seen = spanOf(mxrt_status_noticed_location(status));
   mxrt_status_release(status);
   if (!at.valid())
     std::swap(at, seen);
@@ -55,9 +55,9 @@ void Reporter::report(mxrt_status status, const mxrt::host::Vm *vm, const std::s
   }
   Diagnostic &d = diags.report(Code::E0901, at, message);
   d.runCode = number;
-  bool elsewhere = seen.valid() && sources.placeLine(seen) != sources.placeLine(at);
+  bool elsewhere = seen.valid() && sources.locationLine(seen) != sources.locationLine(at);
   if (elsewhere)
-    d.note("issued here, noticed at " + sources.place(seen));
+    d.note("issued here, noticed at " + sources.location(seen));
   for (const std::string &note : notes) {
     bool help = note.rfind("help: ", 0) == 0;
     std::string text = help || note.rfind("note: ", 0) == 0 ? note.substr(6) : note;
@@ -68,7 +68,7 @@ void Reporter::report(mxrt_status status, const mxrt::host::Vm *vm, const std::s
   }
   // Call stack, innermost first; the first entry is the location itself.
   if (vm) {
-    std::span<const mxrt::host::Place> stack = vm->traceback();
+    std::span<const mxrt::host::Location> stack = vm->traceback();
     for (size_t i = 1; i < stack.size() && i < 12; ++i)
       if (stack[i].file)
         d.note("called from " + std::string(stack[i].file->view()) + ":" +

@@ -20,7 +20,7 @@ public:
   /// differs. Takes ownership of `status`. `vm`: the VM it came from, or null. `more` are note
   /// lines.
   void report(mxrt_status status, const mxrt::host::Vm *vm, const std::string &more = "");
-  Span spanOf(const mxrt_place &place) const;
+  Span spanOf(const mxrt_location &location) const;
   /// Whether an error was a bug in mx itself, not in the program.
   bool sawFault() const { return foundFault; }
   Diagnostics &diagnostics() { return diags; }

@@ -67,7 +67,7 @@ bool Sema::matchArguments(const std::string &name, std::vector<ParamInfo> &param
                   std::to_string(args.size()) + (args.size() == 1 ? " is given" : " are given"));
           d.caret("one too many");
           if (declared.valid() && !isBuiltin(declared))
-            d.note("`" + name + "` is declared at " + sources.placeLine(declared));
+            d.note("`" + name + "` is declared at " + sources.locationLine(declared));
         }
         return false;
       }
@@ -88,7 +88,7 @@ bool Sema::matchArguments(const std::string &name, std::vector<ParamInfo> &param
             diags.report(Code::E0207, argsSpan, "`" + name + "` needs `" + params[p].name + "`");
         d.caret("`" + params[p].name + ": " + show(params[p].type) + "` is missing");
         if (declared.valid() && !isBuiltin(declared))
-          d.note("`" + name + "` is declared at " + sources.placeLine(declared));
+          d.note("`" + name + "` is declared at " + sources.locationLine(declared));
       }
       ok = false;
     }
@@ -114,7 +114,7 @@ bool Sema::checkMutArgument(const ParamInfo &param, Arg &arg, const std::string 
                                      "`; say so with `mut`");
     d.caret("write `mut " + textOf(arg.expr) + "`");
     if (declared.valid() && !isBuiltin(declared))
-      d.note("`" + callee + "` is declared at " + sources.placeLine(declared) + " with `" +
+      d.note("`" + callee + "` is declared at " + sources.locationLine(declared) + " with `" +
              textOf(param.span) + "`");
     return false;
   }
@@ -128,7 +128,7 @@ bool Sema::checkMutArgument(const ParamInfo &param, Arg &arg, const std::string 
   if (!arg.isMut)
     return true;
   const Value *v = arg.value;
-  if (v && !v->mutablePlace && !v->type->isError()) {
+  if (v && !v->isLvalue && !v->type->isError()) {
     Symbol *root = v->root;
     Diagnostic &d = diags.report(Code::E0204, arg.expr->outerSpan,
                                  root ? "`" + std::string(root->name) + "` cannot change"

@@ -94,11 +94,11 @@ void Sema::assignTo(Expr *target, const Value &value, Expr *valueExpr, const Ass
         .help("a `var`, a part of one (`x[i]`, `net.w`) or a tuple of these can");
     return;
   }
-  const Value *place = target->checked ? target->checked : check(target);
-  if (place->type->isError() || value.type->isError())
+  const Value *lvalue = target->checked ? target->checked : check(target);
+  if (lvalue->type->isError() || value.type->isError())
     return;
   Symbol *root = rootSymbol(target);
-  if (!place->mutablePlace) {
+  if (!lvalue->isLvalue) {
     std::string name(root ? root->name : std::string_view("it"));
     // `x.T` and `x.shape` of a `var` are computed, not stored. They are not lvalues.
     bool computed = root && root->kind == SymbolKind::Variable && root->bind == BindKind::Var;
@@ -127,32 +127,32 @@ void Sema::assignTo(Expr *target, const Value &value, Expr *valueExpr, const Ass
     return;
   }
   Mismatch mismatch;
-  if (!fits(value, place->type, &mismatch)) {
+  if (!fits(value, lvalue->type, &mismatch)) {
     auto *name = as<Name>(target);
     if (name && root && root->kind == SymbolKind::Variable &&
         context->loopDepth > root->scopeDepth && value.type->isTensor() &&
-        place->type->isTensor()) {
+        lvalue->type->isTensor()) {
       carryMismatch(root, value.type, valueExpr, whole);
       return;
     }
     Diagnostic &d = diags.report(Code::E0202, valueExpr->outerSpan,
-                                 "`" + textOf(target) + "` is " + show(*place) +
+                                 "`" + textOf(target) + "` is " + show(*lvalue) +
                                      ", it cannot become " + show(value));
     d.caret(show(value));
     if (mismatch.axis >= 0 && dims.print(mismatch.want) == dims.print(mismatch.have))
       d.note("dimension " + std::to_string(mismatch.axis) + ": " + dims.print(mismatch.want) +
              ownersNote(mismatch.want, mismatch.have));
     if (root && root->span.valid() && name)
-      d.label(root->span, show(*place) + " from here on");
-    if (place->type->isTensor() && value.type->isTensor() &&
-        !(place->type->elem == value.type->elem) && place->type->isScalar() &&
-        types.isInt(place->type->elem) && types.isFloat(value.type->elem) && root && root->initial)
+      d.label(root->span, show(*lvalue) + " from here on");
+    if (lvalue->type->isTensor() && value.type->isTensor() &&
+        !(lvalue->type->elem == value.type->elem) && lvalue->type->isScalar() &&
+        types.isInt(lvalue->type->elem) && types.isFloat(value.type->elem) && root && root->initial)
       d.help("start with a float: `var " + std::string(root->name) + " = " + textOf(root->initial) +
              ".0`");
-    else if (place->type->isTensor() && value.type->isTensor() &&
-             !(place->type->elem == value.type->elem) &&
-             place->type->shape.size() == value.type->shape.size())
-      d.help("convert it: `" + types.print(place->type->elem) + "(" + textOf(valueExpr) + ")`");
+    else if (lvalue->type->isTensor() && value.type->isTensor() &&
+             !(lvalue->type->elem == value.type->elem) &&
+             lvalue->type->shape.size() == value.type->shape.size())
+      d.help("convert it: `" + types.print(lvalue->type->elem) + "(" + textOf(valueExpr) + ")`");
     return;
   }
   // A variable of an earlier input is already compiled. It stays on the host, and an assignment

@@ -392,7 +392,7 @@ Meaning meaningOf(Sema &sema, FunctionInfo &f) {
     out.doc = plainDoc(f.primitive->doc);
   } else if (f.syntax) {
     out.doc = plainDoc(f.syntax->doc);
-    out.place = sema.sources.placeLine(f.syntax->name.span);
+    out.location = sema.sources.locationLine(f.syntax->name.span);
     out.source = sema.textOf(f.syntax->span);
   }
   return out;
@@ -425,7 +425,7 @@ std::vector<Meaning> meaningsOf(Sema &sema, std::string_view name) {
     for (const Field &field : syntax.fields)
       meaning.doc +=
           (meaning.doc.empty() ? "" : "\n") + std::string("  ") + sema.textOf(field.span);
-    meaning.place = sema.sources.placeLine(syntax.name.span);
+    meaning.location = sema.sources.locationLine(syntax.name.span);
     meaning.source = sema.textOf(syntax.span);
     return {meaning};
   }
@@ -444,7 +444,7 @@ std::vector<Meaning> meaningsOf(Sema &sema, std::string_view name) {
       meaning.doc = plainDoc(symbol->alias->doc);
     }
     if (symbol->span.valid())
-      meaning.place = sema.sources.placeLine(symbol->span);
+      meaning.location = sema.sources.locationLine(symbol->span);
     return {meaning};
   }
   // `net.fc1`, `x.mean`
@@ -465,7 +465,7 @@ std::vector<Meaning> meaningsOf(Sema &sema, std::string_view name) {
       const Value *value = look.valueOf(name);
       meaning.title = std::string(name) + ": " + (value ? sema.show(*value) : "");
       meaning.doc = plainDoc(f->syntax->doc);
-      meaning.place = sema.sources.placeLine(f->syntax->span);
+      meaning.location = sema.sources.locationLine(f->syntax->span);
       return {meaning};
     }
   }

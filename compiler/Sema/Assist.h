@@ -28,7 +28,7 @@ Completion complete(Sema &sema, std::string_view text);
 struct Meaning {
   std::string title; ///< `fn relu(x: T[...S]) -> T[...S]`
   std::string doc;
-  std::string place;  ///< `std/nn.mx:12`; empty for builtins
+  std::string location;  ///< `std/nn.mx:12`; empty for builtins
   std::string source; ///< its text; empty for builtins
 };
 

@@ -166,7 +166,7 @@ Value Sema::callExpr(Expr *callee, std::vector<Arg> args, Expr *whole, Span args
     case SymbolKind::Method: {
       // A method of the same model, called by its unqualified name.
       Value self = valueOf(symbol->nominal->self);
-      self.mutablePlace = context->function && context->function->isMutMethod();
+      self.isLvalue = context->function && context->function->isMutMethod();
       return callFunction(*symbol->functions[0], nullptr, &self, std::move(args), callee, whole,
                           argsSpan, slot, expected);
     }

@@ -189,7 +189,7 @@ Value Sema::checkKind(Expr *e, const Type *expected) {
     Value result = *v;
     result.type = types.onDevice(v->type, here);
     result.root = nullptr;
-    result.mutablePlace = false;
+    result.isLvalue = false;
     return result;
   }
   case ExprKind::Grad:
@@ -244,7 +244,7 @@ Value Sema::symbolValue(Symbol *symbol, Span span) {
     Value v = symbol->value;
     v.type = symbol->type;
     v.root = symbol;
-    v.mutablePlace = symbol->bind == BindKind::Var;
+    v.isLvalue = symbol->bind == BindKind::Var;
     return v;
   }
   case SymbolKind::DimParam:
@@ -281,7 +281,7 @@ Value Sema::symbolValue(Symbol *symbol, Span span) {
     resolveField(*symbol->nominal, *f);
     Value v = fieldValue(symbol->nominal->self, *f, nullptr);
     v.root = symbol;
-    v.mutablePlace =
+    v.isLvalue =
         context->function && (context->function->isMutMethod() || context->function->name.empty());
     return v;
   }
@@ -325,7 +325,7 @@ Value Sema::checkIf(If *e, const Type *expected) {
   Value result = *then;
   result.host = then->host && otherwise->host && condition && condition->host;
   result.root = nullptr;
-  result.mutablePlace = false;
+  result.isLvalue = false;
   result.constant = Value::NoConstant;
   if (!(then->dim == otherwise->dim))
     result.dim = {};

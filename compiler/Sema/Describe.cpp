@@ -23,7 +23,7 @@ private:
   size_t depth = 0;
 
   void line(Span at, const std::string &text) {
-    out += sema.sources.place(at) + "  " + std::string(2 * depth, ' ') + text + "\n";
+    out += sema.sources.location(at) + "  " + std::string(2 * depth, ' ') + text + "\n";
   }
   std::string of(const Expr *e) {
     if (!e || !e->checked)

@@ -102,7 +102,7 @@ void Sema::addCallEffects(FunctionInfo &f, Span span, const std::string &spelled
         diags.report(Code::E0504, span, "`" + std::string(ruleless->name) + "` has no gradient");
     d.label(context->grad->keyword, "everything inside is differentiated");
     if (f.withoutGradient)
-      d.note("`" + f.name + "` uses it at " + sources.place(f.withoutGradientSpan));
+      d.note("`" + f.name + "` uses it at " + sources.location(f.withoutGradientSpan));
     d.help("call it before `grad`");
   } else if (ruleless && context->function && !context->function->withoutGradient) {
     context->function->withoutGradient = ruleless;
@@ -118,7 +118,7 @@ void Sema::addCallEffects(FunctionInfo &f, Span span, const std::string &spelled
                   "`" + caller->name + "` is a `graph fn` and cannot see `" + name + "`")
           .label(f.outerVariable->span, "an outer variable")
           .caret("`" + f.name + "` uses it")
-          .note("at " + sources.place(f.outerSpan))
+          .note("at " + sources.location(f.outerSpan))
           .help("pass it to both as an argument, or make it a `const`");
     else if (!caller->outerVariable) {
       caller->outerVariable = f.outerVariable;
@@ -168,7 +168,7 @@ void Sema::forbidEffect(uint8_t effect, Span span, const std::string &callee,
     d.label(context->graphSpan, "a graph's results follow from its arguments");
     d.caret("needs an `Rng`");
     if (steps)
-      d.note("through: " + path + (deepest.valid() ? "   (" + sources.place(deepest) + ")" : ""));
+      d.note("through: " + path + (deepest.valid() ? "   (" + sources.location(deepest) + ")" : ""));
     d.help("take one as a parameter, `mut rng: Rng`, and pass it: `" + callee + "(mut rng, …)`");
     return;
   }
@@ -177,7 +177,7 @@ void Sema::forbidEffect(uint8_t effect, Span span, const std::string &callee,
         diags.report(Code::E0406, span, graph + " is a graph, but `" + last + "` calls itself");
     d.label(context->graphSpan, "a graph is compiled as a whole, with every call in its place");
     if (deepest.valid())
-      d.note("by calls of: " + path + "   (" + sources.place(deepest) + ")");
+      d.note("by calls of: " + path + "   (" + sources.location(deepest) + ")");
     d.help("write a loop, or drop `graph` from " + graphName);
     return;
   }
@@ -191,7 +191,7 @@ void Sema::forbidEffect(uint8_t effect, Span span, const std::string &callee,
   d.caret(std::string("has effect `") + effectName(effect) + "`");
   if (steps)
     d.note(std::string("effect `") + effectName(effect) + "` comes from: " + path +
-           (deepest.valid() ? "   (" + sources.place(deepest) + ")" : ""));
+           (deepest.valid() ? "   (" + sources.location(deepest) + ")" : ""));
   d.help("call it after " + graphName + ", or drop `graph` from " + graphName);
   d.note("`print` and `assert` are allowed in a graph and run on every call");
 }

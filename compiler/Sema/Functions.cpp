@@ -16,12 +16,12 @@ Value Sema::checkGrad(ast::Grad *e) {
       bad = true;
       continue;
     }
-    bool place = as<Name>(target) || as<Member>(target) || as<Index>(target);
+    bool lvalue = as<Name>(target) || as<Member>(target) || as<Index>(target);
     bool model = t->is(Kind::TypeVar) || (t->is(Kind::Nominal) && t->nominal->isModel);
     bool tensor = t->isTensor() && types.isFloat(t->elem) && !(v->literal != Value::NotLiteral);
-    if (!place || (!model && !tensor)) {
+    if (!lvalue || (!model && !tensor)) {
       Diagnostic &d = diags.report(Code::E0505, target->outerSpan,
-                                   place ? "`grad` cannot differentiate by " + show(t)
+                                   lvalue ? "`grad` cannot differentiate by " + show(t)
                                          : "`grad` needs the name of what to differentiate by");
       if (t->isTensor() && !types.isFloat(t->elem))
         d.caret("only floats have gradients");

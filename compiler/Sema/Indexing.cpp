@@ -78,7 +78,7 @@ Value Sema::indexSequence(const Value &object, Index *e) {
     Value r = valueOf(t->element);
     r.host = object.host;
     r.root = object.root;
-    r.mutablePlace = object.mutablePlace;
+    r.isLvalue = object.isLvalue;
     return r;
   }
   auto n = v->dim ? v->dim.constant() : std::nullopt;
@@ -107,7 +107,7 @@ Value Sema::indexSequence(const Value &object, Index *e) {
   Value r = valueOf(t->parts[static_cast<size_t>(i)]);
   r.host = object.host;
   r.root = object.root;
-  r.mutablePlace = object.mutablePlace;
+  r.isLvalue = object.isLvalue;
   return r;
 }
 
@@ -377,7 +377,7 @@ Value Sema::indexTensor(const Value &object, Index *e) {
   Value r = valueOf(types.tensor(t->elem, std::move(result), t->device));
   r.host = false;
   r.root = object.root;
-  r.mutablePlace = object.mutablePlace;
+  r.isLvalue = object.isLvalue;
   return r;
 }
 

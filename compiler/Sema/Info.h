@@ -39,7 +39,7 @@ struct Value {
   Device device = nullptr; ///< DeviceConstant
   /// The variable that contains this value (`net` for `net.fc1.w`), if any.
   Symbol *root = nullptr;
-  bool mutablePlace = false; ///< an lvalue: it may be assigned or passed as `mut`
+  bool isLvalue = false; ///< an lvalue: it may be assigned or passed as `mut`
 
   /// Literals and sizes adapt to the element type of the other operand (S11).
   bool adapts() const { return literal != NotLiteral || (host && dim); }

@@ -116,7 +116,7 @@ void Sema::keepResult() {
   symbol->value = *last->expr->checked;
   symbol->value.literal = Value::NotLiteral;
   symbol->value.root = nullptr;
-  symbol->value.mutablePlace = false;
+  symbol->value.isLvalue = false;
   // As for a `let`: a host number that is known only at run time is a size.
   if (symbol->type->isScalar() && symbol->type->elem.is(ElementType::I64) && symbol->value.host &&
       !symbol->value.dim)

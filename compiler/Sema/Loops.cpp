@@ -111,7 +111,7 @@ void Sema::checkFor(For *loop) {
       diags.report(Code::E0210, loop->iterable->span,
                    "`for mut` changes the elements of an array or moves a loader on, this is " +
                        show(*iterable));
-    else if (!iterable->mutablePlace)
+    else if (!iterable->isLvalue)
       diags
           .report(Code::E0204, loop->iterable->outerSpan,
                   "`" + textOf(loop->iterable) + "` cannot change")

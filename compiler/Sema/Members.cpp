@@ -89,7 +89,7 @@ Value Sema::memberOf(const Value &object, Member *e) {
       resolveField(n, *f);
       Value v = fieldValue(t, *f, &object);
       v.root = object.root;
-      v.mutablePlace = object.mutablePlace;
+      v.isLvalue = object.isLvalue;
       return v;
     }
     if (n.methods.count(name)) {
@@ -133,7 +133,7 @@ Value Sema::memberOf(const Value &object, Member *e) {
       else if (v.type->is(Kind::Array) && v.type->element->is(Kind::Nominal))
         v.type = types.array(types.grad(v.type->element), v.type->count);
       v.root = object.root;
-      v.mutablePlace = object.mutablePlace;
+      v.isLvalue = object.isLvalue;
       return v;
     }
     return missing(known);
@@ -143,9 +143,9 @@ Value Sema::memberOf(const Value &object, Member *e) {
       return hostInt(dims.newSymbolDim({textOf(e), SymbolRole::HostInt, true, e->span}));
     return missing({"epoch", "position"});
   case Kind::Error_:
-    if (name == "message" || name == "code" || name == "place")
+    if (name == "message" || name == "code" || name == "location")
       return hostValue(types.str());
-    return missing({"message", "code", "place"});
+    return missing({"message", "code", "location"});
   case Kind::TypeName:
     diags.report(Code::E0209, e->name.span, show(t) + " has no member `" + name + "`");
     return errorValue();

@@ -119,15 +119,15 @@ ModuleInfo *Sema::loadModule(const std::string &name, Span where, const std::str
   std::string file = name;
   std::replace(file.begin(), file.end(), '.', '/');
   // Search order: the importing file's folder, then the standard library.
-  std::vector<std::pair<std::string, bool>> places;
+  std::vector<std::pair<std::string, bool>> candidates;
   // A module of the library has one path inside the library's folders, however it was reached.
   if (options.stdlib.empty() || (folder != options.stdlib && !isWithin(folder, options.stdlib)))
-    places.push_back({folder + file + ".mx", false});
+    candidates.push_back({folder + file + ".mx", false});
   if (!options.stdlib.empty())
-    places.push_back(
+    candidates.push_back(
         {options.stdlib + (options.stdlib.back() == '/' ? "" : "/") + file + ".mx", true});
   std::string error;
-  for (auto &[path, isStd] : places) {
+  for (auto &[path, isStd] : candidates) {
     auto known = modules.find(path);
     if (known != modules.end()) {
       if (known->second->state == ModuleInfo::Loading) {
@@ -176,7 +176,7 @@ ModuleInfo *Sema::loadModule(const std::string &name, Span where, const std::str
   }
   if (!where.valid()) {
     diags.report(Code::E0802, {}, "the standard library is not found")
-        .note("looked for " + (places.empty() ? std::string("nothing") : places.back().first))
+        .note("looked for " + (candidates.empty() ? std::string("nothing") : candidates.back().first))
         .help("set MX_STDLIB to the folder that holds prelude.mx");
     return nullptr;
   }

@@ -53,16 +53,16 @@ bool Sema::changesReceiver(FunctionInfo &f, const std::map<std::string, bool> &s
 }
 
 /// The root name of an lvalue: `w` of `w.rows[i]`; null if there is none.
-static const Name *rootName(const Expr *place) {
-  while (as<Member>(place) || as<Index>(place))
-    place = as<Member>(place) ? as<Member>(place)->object : as<Index>(place)->object;
-  return as<Name>(place);
+static const Name *rootName(const Expr *lvalue) {
+  while (as<Member>(lvalue) || as<Index>(lvalue))
+    lvalue = as<Member>(lvalue) ? as<Member>(lvalue)->object : as<Index>(lvalue)->object;
+  return as<Name>(lvalue);
 }
 /// Whether an lvalue, or one element of a tuple of lvalues, is a field of the receiver.
-static bool isField(const Expr *place) {
-  if (auto *tuple = as<Tuple>(place))
+static bool isField(const Expr *lvalue) {
+  if (auto *tuple = as<Tuple>(lvalue))
     return std::any_of(tuple->elements.begin(), tuple->elements.end(), isField);
-  const Name *name = rootName(place);
+  const Name *name = rootName(lvalue);
   return name && name->symbol && name->symbol->kind == SymbolKind::Field;
 }
 
@@ -131,7 +131,7 @@ bool Sema::exprChanges(const Expr *e, FunctionInfo &f, const std::map<std::strin
 void Sema::checkReceiver(FunctionInfo &f, Expr *receiver, const Value &value,
                          const std::vector<ParamInfo> &params, const std::vector<Arg> &args,
                          const std::vector<int> &slots, Span at) {
-  if (!f.isMutMethod() || value.mutablePlace)
+  if (!f.isMutMethod() || value.isLvalue)
     return;
   // Fields of the receiver are mutable in a `mut fn` and immutable in a plain `fn`.
   std::map<std::string, bool> statics;

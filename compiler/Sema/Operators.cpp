@@ -24,7 +24,7 @@ Value Sema::checkUnary(Unary *e, const Type *expected) {
     }
     Value r = *v;
     r.root = nullptr;
-    r.mutablePlace = false;
+    r.isLvalue = false;
     if (r.constant == Value::BoolConstant)
       r.flag = !r.flag;
     return r;
@@ -37,7 +37,7 @@ Value Sema::checkUnary(Unary *e, const Type *expected) {
   }
   Value r = *v;
   r.root = nullptr;
-  r.mutablePlace = false;
+  r.isLvalue = false;
   r.number = -r.number;
   if (r.dim) {
     r.dim = dims.negate(r.dim);

@@ -176,7 +176,7 @@ Value Sema::optionValue(std::vector<Arg> &args, Expr *whole) {
   }
   Value v = *args[1].value;
   v.root = nullptr;
-  v.mutablePlace = false;
+  v.isLvalue = false;
   bool isText = v.type->is(Kind::Str);
   if (!isText && !(v.type->isScalar() && v.host && !v.type->elem.isVariable())) {
     diags.report(Code::E0202, args[1].span,

@@ -294,10 +294,10 @@ void Sema::demand(const Requirement &r, const Bindings &b, Span span, const std:
     for (size_t i = 0; i < r.path.size(); ++i)
       reached += (i ? " -> " : "") + r.path[i];
     d.note((r.isBound ? "required by `dyn " : "required by `where ") + r.text + "` of " + r.owner +
-           " at " + sources.place(r.span) +
+           " at " + sources.location(r.span) +
            (reached.empty() ? "" : "\nreached through " + reached));
   } else if (r.inferred && r.span.valid()) {
-    d.note("needed at " + sources.place(r.span) + " in `" + r.owner + "`");
+    d.note("needed at " + sources.location(r.span) + " in `" + r.owner + "`");
   }
   std::string work = involved.empty() ? valuesThatWork(r, b) : "";
   if (!work.empty())

@@ -134,7 +134,7 @@ void Sema::noteRunSizesOf(const FunctionInfo &f, Span span) {
                        (ofData ? "a size in it depends on data"
                                : "only its run knows the size `" + f.runSizeName + "` in it"));
   d.label(context->graphSpan, "a graph has all sizes before it runs");
-  d.note(show(f.runSize) + " at " + sources.place(f.runSizeSpan));
+  d.note(show(f.runSize) + " at " + sources.location(f.runSizeSpan));
   d.help("call it outside of the graph, or leave `graph` out: eager code may have such sizes");
 }
 

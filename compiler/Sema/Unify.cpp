@@ -337,7 +337,7 @@ void Sema::argumentMismatch(CallState &state, const ParamInfo &param, const Arg 
                                    ", this is " + show(v));
   d.caret(show(v));
   if (state.declared.valid() && !isBuiltin(state.declared) && param.span.valid())
-    d.note("`" + state.name + "` is declared at " + sources.placeLine(state.declared) + " with `" +
+    d.note("`" + state.name + "` is declared at " + sources.locationLine(state.declared) + " with `" +
            textOf(param.span) + "`");
   if (!want->isTensor() || !v.type->isTensor())
     return;

@@ -93,7 +93,7 @@ std::string Sema::effectsText(uint8_t effects) {
 std::string Sema::declaredNote(const FunctionInfo &f, const std::string &tail) const {
   if (!f.syntax || isBuiltin(f.syntax->name.span))
     return "";
-  return "`" + f.name + "` is declared at " + sources.placeLine(f.syntax->name.span) + tail;
+  return "`" + f.name + "` is declared at " + sources.locationLine(f.syntax->name.span) + tail;
 }
 
 /// The origin of an operand's type: a label on a field or annotated variable, a note for a
@@ -106,7 +106,7 @@ void Sema::noteOperand(Diagnostic &d, Expr *e, const Value &v, bool mayLabel) {
   std::string text(s->name);
   if (s->isParam && s->function) {
     d.note(text + ": " + show(v) + " is the parameter of `" + s->function->name + "` at " +
-           sources.place(s->span));
+           sources.location(s->span));
   } else if (mayLabel && s->typeSpan.valid() && s->typeSpan.file == d.span.file) {
     d.label(s->typeSpan, "`" + text + "` declared here");
   } else {
@@ -122,7 +122,7 @@ std::string Sema::why(const Symbol *symbol) const {
   auto *call = symbol ? as<Call>(symbol->initial) : nullptr;
   if (!call)
     return "";
-  std::string place = sources.placeLine(call->span);
+  std::string location = sources.locationLine(call->span);
   const FunctionInfo *f = call->info ? call->info->function : nullptr;
   const String *says = nullptr;
   if (f && f->syntax)
@@ -130,7 +130,7 @@ std::string Sema::why(const Symbol *symbol) const {
       if (a.name.text == "says" && a.args.size() == 1)
         says = as<String>(a.args[0].value);
   if (!says)
-    return "comes from " + place;
+    return "comes from " + location;
   std::string text(says->value);
   for (size_t i = 0; i < f->params.size(); ++i) {
     std::string key = "{" + f->params[i].name + "}";
@@ -144,7 +144,7 @@ std::string Sema::why(const Symbol *symbol) const {
           arg->checked->type->isTensor() && !arg->checked->host ? show(*arg->checked) : textOf(arg);
     text.replace(at, key.size(), shown);
   }
-  return "because " + place + " " + text;
+  return "because " + location + " " + text;
 }
 
 } // namespace mx::sema

@@ -46,7 +46,7 @@ public:
     out += paint(severityStyle(), header(d)) + paint("1", ": " + d.message) + "\n";
     if (d.severity == Severity::Note) { // it needs no action, so its output is short
       if (d.span.valid())
-        out += " " + paint("34", "-->") + " " + sources.place(d.span) + "\n";
+        out += " " + paint("34", "-->") + " " + sources.location(d.span) + "\n";
       gutter = 2;
     } else if (d.span.valid()) {
       snippets();
@@ -96,9 +96,9 @@ private:
       const SourceFile &source = sources.file(file);
       std::string pad(gutter, ' ');
       if (first)
-        out += pad + paint("34", "-->") + " " + sources.place(d.span) + "\n";
+        out += pad + paint("34", "-->") + " " + sources.location(d.span) + "\n";
       else
-        out += pad + paint("34", ":::") + " " + placeOfFirst(file) + "\n";
+        out += pad + paint("34", ":::") + " " + locationOfFirst(file) + "\n";
       first = false;
       out += bar() + "\n";
       uint32_t previous = 0;
@@ -113,10 +113,10 @@ private:
       out += bar() + "\n";
   }
 
-  std::string placeOfFirst(uint32_t file) const {
+  std::string locationOfFirst(uint32_t file) const {
     for (const Label &label : d.labels)
       if (label.span.file == file)
-        return sources.place(label.span);
+        return sources.location(label.span);
     return "";
   }
 
@@ -255,13 +255,13 @@ std::string renderJson(const Diagnostic &d, const SourceManager &sources) {
   };
   std::string out = "{\"severity\":\"" + std::string(severityName(d.severity)) + "\",\"code\":\"" +
                     codeOf(d) + "\",\"message\":" + jsonString(d.message) +
-                    ",\"place\":" + range(d.span) + ",\"labels\":[";
+                    ",\"location\":" + range(d.span) + ",\"labels\":[";
   bool first = true;
   for (const Label &label : d.labels) {
     if (label.text.empty() && !label.primary)
       continue;
     out += std::string(first ? "" : ",") + "{\"primary\":" + (label.primary ? "true" : "false") +
-           ",\"text\":" + jsonString(label.text) + ",\"place\":" + range(label.span) + "}";
+           ",\"text\":" + jsonString(label.text) + ",\"location\":" + range(label.span) + "}";
     first = false;
   }
   for (bool help : {false, true}) {
@@ -304,7 +304,7 @@ std::string render(const Diagnostic &d, const SourceManager &sources,
   case ErrorFormat::Json:
     return renderJson(d, sources);
   case ErrorFormat::Short:
-    return (d.span.valid() ? sources.place(d.span) + ": " : std::string()) + header(d) + ": " +
+    return (d.span.valid() ? sources.location(d.span) + ": " : std::string()) + header(d) + ": " +
            d.message + "\n";
   case ErrorFormat::Text:
     return TextRenderer(d, sources, options.colour).run();

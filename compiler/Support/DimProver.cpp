@@ -14,7 +14,7 @@ namespace {
 // Together these limit the work of a query: each linear system has at most kMaxKnown columns.
 constexpr size_t kMaxFacts = 24;
 constexpr size_t kMaxKnown = 48;
-constexpr size_t kMaxProducts = 16;
+constexpr size_t kMaxMatmuls = 16;
 constexpr size_t kMaxDivisions = 8;
 constexpr size_t kMaxRows = 96;
 constexpr int kMaxPivots = 200;
@@ -151,8 +151,8 @@ void DimProver::knowUnchanged(Dim d) {
 /// Multiplies known inequalities so that they contain a term of the goal: `i <= n - 1` by M if the
 /// goal has i*M, and pairs of inequalities if the goal has the monomial of their multiplied leading
 /// terms.
-void DimProver::knowProductsFor(Dim goal, std::vector<Dim> &columns) const {
-  size_t most = columns.size() + kMaxProducts;
+void DimProver::knowMatmulsFor(Dim goal, std::vector<Dim> &columns) const {
+  size_t most = columns.size() + kMaxMatmuls;
   auto add = [&](Dim product) {
     product = knowledge.simplify(product, dims);
     if (product && columns.size() < most && fitsLinearSystem(product) &&
@@ -233,7 +233,7 @@ bool DimProver::proveLinearly(Dim goal) {
   if (!fitsLinearSystem(goal))
     return false;
   std::vector<Dim> columns = known;
-  knowProductsFor(goal, columns);
+  knowMatmulsFor(goal, columns);
   // For each non-negative monomial, the goal's coefficient must be at least that of the
   // combination. For any other monomial they must be equal.
   struct Balance {

@@ -73,14 +73,14 @@ Span SourceManager::find(std::string_view name, uint32_t line, uint32_t column) 
   return {};
 }
 
-std::string SourceManager::place(Span span) const {
+std::string SourceManager::location(Span span) const {
   if (!span.valid())
     return "<builtin>";
   LineColumn at = file(span).lineColumn(span.begin);
   return file(span).name() + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
 }
 
-std::string SourceManager::placeLine(Span span) const {
+std::string SourceManager::locationLine(Span span) const {
   if (!span.valid())
     return "<builtin>";
   return file(span).name() + ":" + std::to_string(file(span).lineColumn(span.begin).line);

@@ -71,9 +71,9 @@ public:
   /// `name`; the unknown span if there is none.
   Span find(std::string_view name, uint32_t line, uint32_t column) const;
   /// `mlp.mx:7:11`
-  std::string place(Span span) const;
+  std::string location(Span span) const;
   /// `mlp.mx:7`
-  std::string placeLine(Span span) const;
+  std::string locationLine(Span span) const;
 
 private:
   std::deque<SourceFile> files;

@@ -53,11 +53,11 @@ bool isSimple(const Expr *e) {
   }
 }
 
-bool isSimpleProduct(const Expr *e) {
+bool isSimpleMatmul(const Expr *e) {
   auto *b = as<Binary>(e);
   if (!b || !isProduct(b->op) || !isSimple(b->right))
     return false;
-  return isSimple(b->left) || (b->left && !b->left->parens && isSimpleProduct(b->left));
+  return isSimple(b->left) || (b->left && !b->left->parens && isSimpleMatmul(b->left));
 }
 
 bool isSimpleSum(const Expr *e) {
@@ -66,7 +66,7 @@ bool isSimpleSum(const Expr *e) {
 }
 
 bool isNarrow(const Expr *e) {
-  return !e || isSimple(e) || (!e->parens && (isSimpleProduct(e) || isSimpleSum(e)));
+  return !e || isSimple(e) || (!e->parens && (isSimpleMatmul(e) || isSimpleSum(e)));
 }
 
 } // namespace mx::format

@@ -75,7 +75,7 @@ private:
         tightAll(side);
   }
   void size(const Expr *e) {
-    if (isSimpleProduct(e) || isSimpleSum(e))
+    if (isSimpleMatmul(e) || isSimpleSum(e))
       tightAll(e);
     else
       longSize(e);
@@ -85,7 +85,7 @@ private:
     if (!b || (!isSum(b->op) && !isProduct(b->op)))
       return;
     for (const Expr *side : {b->left, b->right}) {
-      if (side && !side->parens && isSum(b->op) && isSimpleProduct(side))
+      if (side && !side->parens && isSum(b->op) && isSimpleMatmul(side))
         tightAll(side);
       else
         longSize(side);

@@ -14,44 +14,44 @@ namespace {
 
 /// The file:line:column of a location: of inlined code where it was written, of fused operations
 /// the first that has one.
-FileLineColLoc placeOf(Location location) {
+FileLineColLoc locationOf(Location location) {
   if (auto file = dyn_cast<FileLineColLoc>(location))
     return file;
   if (auto name = dyn_cast<NameLoc>(location))
-    return placeOf(name.getChildLoc());
+    return locationOf(name.getChildLoc());
   if (auto opaque = dyn_cast<OpaqueLoc>(location))
-    return placeOf(opaque.getFallbackLocation());
+    return locationOf(opaque.getFallbackLocation());
   if (auto call = dyn_cast<CallSiteLoc>(location)) {
-    FileLineColLoc callee = placeOf(call.getCallee());
-    return callee ? callee : placeOf(call.getCaller());
+    FileLineColLoc callee = locationOf(call.getCallee());
+    return callee ? callee : locationOf(call.getCaller());
   }
   if (auto fused = dyn_cast<FusedLoc>(location))
     for (Location each : fused.getLocations())
-      if (FileLineColLoc place = placeOf(each))
-        return place;
+      if (FileLineColLoc location = locationOf(each))
+        return location;
   return {};
 }
 
-LLVM::DIFileAttr fileOf(FileLineColLoc place) {
-  StringRef path = place.getFilename().getValue();
-  return LLVM::DIFileAttr::get(place.getContext(), llvm::sys::path::filename(path),
+LLVM::DIFileAttr fileOf(FileLineColLoc location) {
+  StringRef path = location.getFilename().getValue();
+  return LLVM::DIFileAttr::get(location.getContext(), llvm::sys::path::filename(path),
                                llvm::sys::path::parent_path(path));
 }
 
-LLVM::DICompileUnitAttr makeUnit(FileLineColLoc place) {
-  MLIRContext *context = place.getContext();
+LLVM::DICompileUnitAttr makeUnit(FileLineColLoc location) {
+  MLIRContext *context = location.getContext();
   // DWARF has no code for mx; C makes gdb print addresses and call functions the usual way.
   return LLVM::DICompileUnitAttr::get(
-      DistinctAttr::create(UnitAttr::get(context)), llvm::dwarf::DW_LANG_C, fileOf(place),
+      DistinctAttr::create(UnitAttr::get(context)), llvm::dwarf::DW_LANG_C, fileOf(location),
       StringAttr::get(context, "mxc"), /*isOptimized=*/true, LLVM::DIEmissionKind::LineTablesOnly);
 }
 
 /// The function's own location, or else the first inside it.
-FileLineColLoc placeOfFunction(LLVM::LLVMFuncOp function) {
-  FileLineColLoc found = placeOf(function.getLoc());
+FileLineColLoc locationOfFunction(LLVM::LLVMFuncOp function) {
+  FileLineColLoc found = locationOf(function.getLoc());
   if (!found)
     function.walk([&](Operation *op) {
-      found = placeOf(op->getLoc());
+      found = locationOf(op->getLoc());
       return found ? WalkResult::interrupt() : WalkResult::advance();
     });
   return found;
@@ -69,15 +69,15 @@ void addScope(LLVM::LLVMFuncOp function, FileLineColLoc start, LLVM::DICompileUn
   function->setLoc(FusedLoc::get({start}, scope, context));
 
   function.getBody().walk([&](Operation *op) {
-    FileLineColLoc place = placeOf(op->getLoc());
+    FileLineColLoc location = locationOf(op->getLoc());
     // LLVM rejects a call without a location to a function that has them.
-    if (!place)
-      place = start;
-    if (place.getFilename() == start.getFilename()) {
-      op->setLoc(place);
+    if (!location)
+      location = start;
+    if (location.getFilename() == start.getFilename()) {
+      op->setLoc(location);
     } else {
-      auto block = LLVM::DILexicalBlockFileAttr::get(scope, fileOf(place), /*discriminator=*/0);
-      op->setLoc(FusedLoc::get({place}, block, context));
+      auto block = LLVM::DILexicalBlockFileAttr::get(scope, fileOf(location), /*discriminator=*/0);
+      op->setLoc(FusedLoc::get({location}, block, context));
     }
   });
 }
@@ -90,7 +90,7 @@ void addDebugScopes(ModuleOp module) {
     if (function.isExternal() ||
         function.getLoc()->findInstanceOf<FusedLocWith<LLVM::DISubprogramAttr>>())
       continue;
-    FileLineColLoc start = placeOfFunction(function);
+    FileLineColLoc start = locationOfFunction(function);
     if (!start)
       continue;
     if (!unit)

@@ -65,7 +65,7 @@ LogicalResult verifyElementwise(Operation *op) {
     auto type = cast<TensorType>(operand.getType());
     allHost &= type.isHost();
     if (!broadcastsTo(type, result))
-      return op->emitOpError() << "operand " << type << " does not stretch to " << result;
+      return op->emitOpError() << "operand " << type << " does not broadcast to " << result;
   }
   // Each size of the result comes from an operand.
   for (size_t back = 1; back <= result.rank(); ++back) {

@@ -15,12 +15,12 @@ inline constexpr llvm::StringLiteral kScratch = "mx.scratch";
 /// recomputes its body.
 inline constexpr llvm::StringLiteral kRemat = "mx.remat";
 /// On a loop: an upper bound on its iterations, if its bounds do not show one.
-inline constexpr llvm::StringLiteral kTurns = "mx.turns";
+inline constexpr llvm::StringLiteral kIterations = "mx.iterations";
 
 /// On a loop: rematerialisation barrier. Its single iteration recomputes values, so that they need
 /// not be saved. It carries its inputs; otherwise CSE would merge the recomputation with the
 /// original. On a call in it: the body is inlined there.
-inline constexpr llvm::StringLiteral kAgain = "mx.again";
+inline constexpr llvm::StringLiteral kRecomputed = "mx.recomputed";
 
 /// On `mx.if`: a branch that never runs. It calls the model that the next op, a native call of
 /// `mx.summary`, describes.

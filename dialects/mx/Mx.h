@@ -20,7 +20,7 @@
 
 namespace mx::ir {
 
-/// An attribute of ops and calls inside of `on d { }`, until the pass Place has run: the device.
+/// An attribute of ops and calls inside of `on d { }`, until the pass AssignDevices has run: the device.
 inline constexpr llvm::StringLiteral kOn = "mx.on";
 /// An attribute of a module: the types of variables that earlier REPL inputs defined, with their
 /// devices.
@@ -50,7 +50,7 @@ llvm::LogicalResult verifyReduction(mlir::Operation *op, llvm::ArrayRef<int64_t>
 
 /// One entry of the `spec` of mx.slice and mx.update.
 struct SpecEntry {
-  enum Kind : uint8_t { Place, Whole, Range, New } kind;
+  enum Kind : uint8_t { Index, Whole, Range, New } kind;
   bool from = false, to = false, step = false;
 };
 /// The entries of a `spec`, or nothing if it is malformed.

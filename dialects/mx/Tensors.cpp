@@ -93,7 +93,7 @@ LogicalResult MatmulOp::verify() {
       (getY().getType().rank() != 3 || getY().getType().getSizes()[2].constant() != kPanel))
     return emitOpError() << "panels are [N / " << kPanel << ", K, " << kPanel << "], not "
                          << getY().getType();
-  if (Value begin = getBegin();
+  if (Value begin = getInit();
       begin && (begin.getType() != getType() ||
                 !(getType().getElement().isF32() || getType().getElement().isF64())))
     return emitOpError() << "sums of f32 or f64 begin with a value of the result's type, not "
@@ -140,11 +140,11 @@ LogicalResult BroadcastOp::verify() {
   if (failed(sameElement(*this, x, result)))
     return failure();
   if (x.rank() > result.rank())
-    return emitOpError() << x << " does not stretch to " << result;
+    return emitOpError() << x << " does not broadcast to " << result;
   for (size_t i = 0; i < x.rank(); ++i) {
     SizeAttr part = x.getSizes()[i], whole = result.getSizes()[result.rank() - x.rank() + i];
     if (part != whole && part.constant() && *part.constant() != 1 && whole.constant())
-      return emitOpError() << x << " does not stretch to " << result;
+      return emitOpError() << x << " does not broadcast to " << result;
   }
   return success();
 }
@@ -178,7 +178,7 @@ std::optional<SmallVector<SpecEntry>> readSpec(ArrayAttr spec) {
     StringRef s = text.getValue();
     SpecEntry entry{SpecEntry::Whole};
     if (s == "i") {
-      entry.kind = SpecEntry::Place;
+      entry.kind = SpecEntry::Index;
     } else if (s == "n") {
       entry.kind = SpecEntry::New;
     } else if (s.consume_front("r")) {
@@ -205,8 +205,8 @@ static LogicalResult verifyIndexing(Operation *op, TensorType x, ArrayAttr spec,
   size_t axes = 0, rank = 0, numbers = 0;
   for (const SpecEntry &entry : *entries) {
     axes += entry.kind != SpecEntry::New;
-    rank += entry.kind != SpecEntry::Place;
-    numbers += entry.kind == SpecEntry::Place ? 1 : entry.from + entry.to + entry.step;
+    rank += entry.kind != SpecEntry::Index;
+    numbers += entry.kind == SpecEntry::Index ? 1 : entry.from + entry.to + entry.step;
   }
   if (axes != x.rank())
     return op->emitOpError() << "has " << axes << " entries for the " << x.rank() << " axes of "

@@ -37,15 +37,15 @@ def Mx_ArgminOp : Mx_ReduceOp<"argmin", "place of the smallest (i32), the first 
 // ---------------------------------------------------------------------------------------- products
 
 def Mx_MatmulOp : Mx_TensorOp<"matmul", "x @ y: the last two dims multiply as matrices, those before are broadcast; a vector is a row on the left and a column on the right"> {
-  let arguments = (ins Mx_TensorType:$x, Mx_TensorType:$y, Optional<Mx_TensorType>:$begin,
+  let arguments = (ins Mx_TensorType:$x, Mx_TensorType:$y, Optional<Mx_TensorType>:$init,
                        UnitAttr:$panels);
   let description = [{ With `panels` y is [N / P, K, P], a matrix of K rows and N columns of which each P
-    lie together, P = kPanel. Made by `Panels`. Sums begin with 0, or with the elements of `begin`, f32 or
+    lie together, P = kPanel. Made by `Panels`. Sums begin with 0, or with the elements of `init`, f32 or
     f64 of the result's type: then a product over some terms goes on with one over those before them, and
     both give the bits of one over all. Made by `Block`. }];
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$x, "::mlir::Value":$y),
       [{ build($_builder, $_state, result, x, y, ::mlir::Value(), /*panels=*/false); }]>];
-  let assemblyFormat = [{ $x `,` $y (`from` $begin^)? (`panels` $panels^)? attr-dict
+  let assemblyFormat = [{ $x `,` $y (`from` $init^)? (`panels` $panels^)? attr-dict
     `:` functional-type(operands, results) }];
   let extraClassDeclaration = [{
     /// Columns of a panel: a multiple of the columns of a tile on every CPU.
@@ -65,12 +65,12 @@ def Mx_Sizes : TypedArrayAttrBase<Mx_Size, "sizes">;
 
 def Mx_ConvOp : Mx_TensorOp<"conv", "convolution: x[B, C, spatial…] with w[O, C / groups, window…]"> {
   let description = [{
-    Position p of the result sees, at position t of the window, position p * stride + t * dilation - low
-    of x with `holes` - 1 zeros between its elements, and zeros all around it. The sizes of the result's
-    spatial axes are those of its type. With `holes` the gradients of a convolution are convolutions.
+    Position p of the result sees, at position t of the window, position p * stride + t * dilation - padding_low
+    of x with `lhs_dilation` - 1 zeros between its elements, and zeros all around it. The sizes of the result's
+    spatial axes are those of its type. With `lhs_dilation` the gradients of a convolution are convolutions.
   }];
   let arguments = (ins Mx_TensorType:$x, Mx_TensorType:$w, Mx_Sizes:$stride, Mx_Sizes:$dilation,
-                       Mx_Sizes:$low, Mx_Sizes:$holes, Mx_Size:$groups);
+                       Mx_Sizes:$padding_low, Mx_Sizes:$lhs_dilation, Mx_Size:$groups);
   let assemblyFormat = "$x `,` $w attr-dict `:` functional-type(operands, results)";
 }
 def Mx_WindowsOp : Mx_TensorOp<"windows", "the elements under each position of a window, not copied"> {

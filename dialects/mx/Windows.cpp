@@ -58,13 +58,13 @@ LogicalResult ConvOp::verify() {
     return emitOpError() << "operands and result have different elements";
   if (spatial == 0 || x.rank() != spatial + 2 || w.rank() != x.rank() || result.rank() != x.rank())
     return emitOpError() << "the ranks do not fit " << spatial << " spatial axes";
-  for (ArrayAttr sizes : {getDilation(), getLow(), getHoles()})
+  for (ArrayAttr sizes : {getDilation(), getPaddingLow(), getLhsDilation()})
     if (sizes.size() != spatial)
       return emitOpError() << "has sizes for " << sizes.size() << " of " << spatial
                            << " spatial axes";
   if (failed(verifyPositive(*this, getStride(), "a stride")) ||
       failed(verifyPositive(*this, getDilation(), "a dilation")) ||
-      failed(verifyPositive(*this, getHoles(), "a distance of elements")))
+      failed(verifyPositive(*this, getLhsDilation(), "a distance of elements")))
     return failure();
   if (differ(x.getSizes()[0], result.getSizes()[0]) ||
       differ(w.getSizes()[0], result.getSizes()[1]))

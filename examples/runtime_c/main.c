@@ -13,7 +13,7 @@
 
 // A place says where in the user's program work comes from. Compiled code has
 // it from the source text; this program makes it up with its own line.
-#define HERE ((mxrt_place){"main.c", __LINE__, 1})
+#define HERE ((mxrt_location){"main.c", __LINE__, 1})
 
 static const mxrt_device cpu = {MXRT_CPU, 0};
 
@@ -65,7 +65,7 @@ static mxrt_status mean(const mxrt_context *context,
   for (int64_t i = 0; i < count; ++i) {
     if (isnan(in[i]))
       return mxrt_status_make(context->allocator, MXRT_NAN_FOUND,
-                              context->place, "element %lld is NaN",
+                              context->location, "element %lld is NaN",
                               (long long)i);
     sum += in[i];
   }
@@ -76,7 +76,7 @@ static mxrt_status mean(const mxrt_context *context,
 /// Issues run(in) -> out.
 static mxrt_status issue(mxrt_runtime *runtime, const char *name,
                          mxrt_kernel run, mxrt_tensor *in, mxrt_tensor *out,
-                         mxrt_place place) {
+                         mxrt_location place) {
   mxrt_call call = {0};
   call.run = run;
   call.name = name;
@@ -86,7 +86,7 @@ static mxrt_status issue(mxrt_runtime *runtime, const char *name,
   call.write_count = 1;
   call.flags = MXRT_OP_OVERWRITES;
   call.device = cpu;
-  call.place = place;
+  call.location = place;
   return mxrt_call_push(runtime, &call);
 }
 
@@ -95,7 +95,7 @@ static int run(mxrt_runtime *runtime) {
   mxrt_tensor *x = NULL, *y = NULL, *m = NULL;
   mxrt_context context;
   mxrt_rng rng;
-  mxrt_place place = HERE;
+  mxrt_location place = HERE;
   int failed =
       report(mxrt_runtime_context(runtime, &cpu, &place, &context)) ||
       report(mxrt_tensor_create(runtime, &cpu, MXRT_F32, 1, &count, &place,

@@ -18,7 +18,7 @@ namespace {
 
 constexpr mxrt_device cpu = {MXRT_CPU, 0};
 
-#define HERE (mxrt_place{"main.cpp", __LINE__, 1})
+#define HERE (mxrt_location{"main.cpp", __LINE__, 1})
 
 /// An error becomes an exception on this side of the border.
 void check(mxrt_status status) {
@@ -40,7 +40,7 @@ Tensor borrow(mxrt_runtime *runtime, std::vector<float> values,
               std::vector<int64_t> shape) {
   auto *kept = new std::vector<float>(std::move(values));
   mxrt_tensor *tensor = nullptr;
-  mxrt_place place = HERE;
+  mxrt_location place = HERE;
   mxrt_status status = mxrt_tensor_borrow(
       runtime, &cpu, MXRT_F32, int32_t(shape.size()), shape.data(), nullptr,
       kept->data(), MXRT_BORROW_WRITABLE,
@@ -58,7 +58,7 @@ mxrt_status addKernel(const mxrt_context *context,
                       const void *arguments) {
   float amount = *static_cast<const float *>(arguments);
   if (amount < 0)
-    return mxrt_status_make(context->allocator, MXRT_RAISED, context->place,
+    return mxrt_status_make(context->allocator, MXRT_RAISED, context->location,
                             "cannot add %g", double(amount));
   auto *data = static_cast<float *>(mxrt_tensor_data(tensors[0]));
   for (int64_t i = 0; i < mxrt_tensor_elements(tensors[0]); ++i)
@@ -68,7 +68,7 @@ mxrt_status addKernel(const mxrt_context *context,
 
 /// tensor += amount, as the language means it: nobody else sees the change.
 void add(mxrt_runtime *runtime, Tensor &tensor, float amount,
-         mxrt_place place) {
+         mxrt_location place) {
   mxrt_tensor *raw = tensor.release();
   mxrt_status status = mxrt_call_prepare_write(runtime, &raw, &place);
   tensor = own(raw);
@@ -81,12 +81,12 @@ void add(mxrt_runtime *runtime, Tensor &tensor, float amount,
   call.arguments = &amount;
   call.argument_bytes = sizeof(amount);
   call.device = cpu;
-  call.place = place;
+  call.location = place;
   check(mxrt_call_push(runtime, &call));
 }
 
 void print(mxrt_runtime *runtime, const char *name, const Tensor &tensor,
-           mxrt_place place) {
+           mxrt_location place) {
   check(mxrt_tensor_wait(runtime, tensor.get(), &place));
   char shape[64];
   mxrt_tensor_describe(tensor.get(), shape, sizeof(shape));
@@ -98,7 +98,7 @@ void run(mxrt_runtime *runtime) {
   Tensor a = borrow(runtime, {1, 2, 3, 4, 5, 6}, {2, 3});
   // A row shares the elements of `a` until one of them is written.
   mxrt_tensor *raw = nullptr;
-  mxrt_place place = HERE;
+  mxrt_location place = HERE;
   check(mxrt_tensor_select(a.get(), 0, 1, &place, &raw));
   Tensor row = own(raw);
   for (int i = 0; i < 10; ++i)

@@ -37,7 +37,7 @@ struct Flight {
   const void *arguments;
   const char *name;
   mxrt_device device;
-  mxrt_place place;
+  mxrt_location location;
   uint32_t holdsThread; // the lane's workers count in the thread budget
   Announcements *announcements; // null: the kernel announces nothing
 };
@@ -117,7 +117,7 @@ Result<Flight *> makeFlight(mxrt_runtime *runtime, const mxrt_call &call,
   size_t bytes = aligned(sizeof(Flight)) + aligned(count * sizeof(void *)) +
                  aligned(count * sizeof(mxrt_var)) +
                  aligned(call.argument_bytes) + textBytes(call.name) +
-                 textBytes(call.place.file);
+                 textBytes(call.location.file);
   if (options.announces)
     bytes += announcementBytes(call.write_count);
   auto tensorAt = [&](size_t i) {
@@ -127,7 +127,7 @@ Result<Flight *> makeFlight(mxrt_runtime *runtime, const mxrt_call &call,
     bytes += describedBytes(tensorAt(i));
   void *block = allocateBytes(&runtime->alloc, bytes, blockAlign);
   if (!block)
-    return outOfMemory(&runtime->alloc, call.place);
+    return outOfMemory(&runtime->alloc, call.location);
   Cutter cutter(block);
   auto *flight = ::new (cutter.cut(sizeof(Flight))) Flight{};
   flight->runtime = runtime;
@@ -135,7 +135,7 @@ Result<Flight *> makeFlight(mxrt_runtime *runtime, const mxrt_call &call,
   flight->bytes = bytes;
   flight->tensorCount = count;
   flight->device = call.device;
-  flight->place = call.place;
+  flight->location = call.location;
   flight->tensors =
       static_cast<const mxrt_tensor **>(cutter.cut(count * sizeof(void *)));
   for (size_t i = 0; i < count; ++i)
@@ -147,7 +147,7 @@ Result<Flight *> makeFlight(mxrt_runtime *runtime, const mxrt_call &call,
     memcpy(const_cast<void *>(flight->arguments), call.arguments,
            call.argument_bytes);
   flight->name = cutter.text(call.name);
-  flight->place.file = cutter.text(call.place.file);
+  flight->location.file = cutter.text(call.location.file);
   flight->holdsThread = options.lane == MXRT_LANE_COMPUTE ? MXRT_CONTEXT_HOLDS_THREAD : 0;
   if (options.announces)
     flight->announcements = makeAnnouncements(cutter, call.write_count);
@@ -165,7 +165,7 @@ void dropFlight(void *payload) {
 mxrt_status runFlight(mxrt_op_context *, void *payload) {
   auto *flight = static_cast<Flight *>(payload);
   mxrt_context context =
-      flight->runtime->context(flight->device, flight->place);
+      flight->runtime->context(flight->device, flight->location);
   context.holds_thread = flight->holdsThread;
   return flight->run(&context, flight->tensors, flight->arguments);
 }
@@ -180,13 +180,13 @@ struct Announcer {
     const mxrt_allocator *alloc = &flight->runtime->alloc;
     const char *name = flight->name ? flight->name : "?";
     if (output < 0 || static_cast<uint64_t>(output) >= all.outputs)
-      return error(alloc, MXRT_ENGINE_USAGE, flight->place,
+      return error(alloc, MXRT_ENGINE_USAGE, flight->location,
                    "call '%s' says that result %lld is complete, but has %zu", name,
                    static_cast<long long>(output), all.outputs);
     uint32_t slot =
         all.slots[output].fetch_or(Announcements::said, std::memory_order_relaxed);
     if (slot & Announcements::said)
-      return error(alloc, MXRT_ENGINE_USAGE, flight->place,
+      return error(alloc, MXRT_ENGINE_USAGE, flight->location,
                    "call '%s' says twice that result %lld is complete", name,
                    static_cast<long long>(output));
     // acq_rel: the releasing thread has seen what the others wrote to the buffer.
@@ -200,7 +200,7 @@ mxrt_status runAnnouncing(mxrt_op_context *op, void *payload) {
   auto *flight = static_cast<Flight *>(payload);
   Announcer announcer = {op, flight};
   mxrt_context context =
-      flight->runtime->context(flight->device, flight->place);
+      flight->runtime->context(flight->device, flight->location);
   context.holds_thread = flight->holdsThread | MXRT_CONTEXT_READY;
   context.ready = [](void *user, int64_t output) {
     return static_cast<const Announcer *>(user)->announce(output).release();
@@ -257,9 +257,9 @@ uint64_t newBytes(const mxrt_call &call) {
 }
 
 Status checkCall(mxrt_runtime *runtime, const mxrt_call &call) {
-  (void)MXRT_TRY(runtime->device(call.device, call.place));
+  (void)MXRT_TRY(runtime->device(call.device, call.location));
   if (!call.run)
-    return error(&runtime->alloc, MXRT_INVALID_ARGUMENT, call.place,
+    return error(&runtime->alloc, MXRT_INVALID_ARGUMENT, call.location,
                  "a call without a kernel");
   for (size_t i = 0; i < call.read_count + call.write_count; ++i) {
     const mxrt_tensor *tensor = i < call.read_count
@@ -267,7 +267,7 @@ Status checkCall(mxrt_runtime *runtime, const mxrt_call &call) {
                                     : call.writes[i - call.read_count];
     mxrt_device where = tensor->buffer->device;
     if (where.kind != call.device.kind || where.index != call.device.index)
-      return error(&runtime->alloc, MXRT_WRONG_DEVICE, call.place,
+      return error(&runtime->alloc, MXRT_WRONG_DEVICE, call.location,
                    "%s is on %s, but the call is on %s",
                    shapeText(tensor->shape()).text, deviceText(where).text,
                    deviceText(call.device).text);
@@ -308,7 +308,7 @@ Status pushCall(mxrt_runtime *runtime, const mxrt_call &call,
   op.flags = call.flags | (flight->announcements ? uint32_t{MXRT_OP_RELEASES} : 0);
   op.lane = options.lane;
   op.name = flight->name;
-  op.place = flight->place;
+  op.location = flight->location;
   op.bytes = bytes;
   Status pushed(mxrt_engine_push(link->target(), &op));
   if (pushed.failed())
@@ -326,7 +326,7 @@ mxrt_status copyKernel(const mxrt_context *context,
 extern "C" {
 
 mxrt_status mxrt_call_push(mxrt_runtime *runtime, const mxrt_call *call) {
-  return pushCall(runtime, *call).issuedAt(call->place).release();
+  return pushCall(runtime, *call).issuedAt(call->location).release();
 }
 
 mxrt_status mxrt_call_push_with(mxrt_runtime *runtime, const mxrt_call *call,
@@ -334,11 +334,11 @@ mxrt_status mxrt_call_push_with(mxrt_runtime *runtime, const mxrt_call *call,
   mxrt_call_options options = defaultOptions;
   if (given) // an older caller has a shorter struct; other fields keep defaults
     memcpy(&options, given, std::min<size_t>(given->struct_size, sizeof(options)));
-  return pushCall(runtime, *call, options).issuedAt(call->place).release();
+  return pushCall(runtime, *call, options).issuedAt(call->location).release();
 }
 
 mxrt_status mxrt_call_copy(mxrt_runtime *runtime, mxrt_tensor *from,
-                           mxrt_tensor *to, const mxrt_place *place) {
+                           mxrt_tensor *to, const mxrt_location *location) {
   mxrt_call call = {};
   call.run = copyKernel;
   call.name = "copy";
@@ -347,19 +347,19 @@ mxrt_status mxrt_call_copy(mxrt_runtime *runtime, mxrt_tensor *from,
   call.writes = &to;
   call.write_count = 1;
   call.device = to->buffer->device;
-  call.place = placeOf(place);
-  return pushCall(runtime, call).issuedAt(call.place).release();
+  call.location = locationOf(location);
+  return pushCall(runtime, call).issuedAt(call.location).release();
 }
 
 mxrt_status mxrt_call_prepare_write(mxrt_runtime *runtime, mxrt_tensor **tensor,
-                                    const mxrt_place *place) {
+                                    const mxrt_location *location) {
   mxrt_tensor *old = nullptr;
   if (mxrt_status failure =
-          mxrt_tensor_prepare_write(runtime, tensor, place, &old))
+          mxrt_tensor_prepare_write(runtime, tensor, location, &old))
     return failure;
   if (!old)
     return nullptr;
-  if (mxrt_status failure = mxrt_call_copy(runtime, old, *tensor, place)) {
+  if (mxrt_status failure = mxrt_call_copy(runtime, old, *tensor, location)) {
     mxrt_tensor_release(*tensor);
     *tensor = old;
     return failure;

@@ -10,13 +10,13 @@ using namespace mxrt;
 namespace {
 
 Status lease(mxrt_runtime *runtime, mxrt_device where, int64_t bytes,
-             const char *what, mxrt_place place, mxrt_arena *out) {
-  Device *device = MXRT_TRY(runtime->device(where, place));
+             const char *what, mxrt_location location, mxrt_arena *out) {
+  Device *device = MXRT_TRY(runtime->device(where, location));
   if (bytes < 0 || bytes > INT64_MAX - 4096)
-    return error(&runtime->alloc, MXRT_SIZE_OVERFLOW, place,
+    return error(&runtime->alloc, MXRT_SIZE_OVERFLOW, location,
                  "%s needs %lld bytes", what, static_cast<long long>(bytes));
   PoolBlock block = MXRT_TRY(device->pool().allocate(
-      bytes, Pool::Kind::Arena, NamedPurpose(what), place));
+      bytes, Pool::Kind::Arena, NamedPurpose(what), location));
   out->base = block.data;
   out->bytes = bytes;
   out->owner = &device->pool();
@@ -29,7 +29,7 @@ Status lease(mxrt_runtime *runtime, mxrt_device where, int64_t bytes,
 template <typename Use>
 mxrt_status withPool(mxrt_runtime *runtime, const mxrt_device *device,
                      Use use) {
-  auto found = runtime->device(*device, noPlace);
+  auto found = runtime->device(*device, noLocation);
   if (found.failed())
     return found.takeStatus().release();
   use((*found)->pool());
@@ -42,10 +42,10 @@ extern "C" {
 
 mxrt_status mxrt_arena_lease(mxrt_runtime *runtime, const mxrt_device *device,
                              int64_t bytes, const char *what,
-                             const mxrt_place *place, mxrt_arena *out) {
+                             const mxrt_location *location, mxrt_arena *out) {
   *out = mxrt_arena{};
   return lease(runtime, *device, bytes, what ? what : "an arena",
-               place ? *place : noPlace, out)
+               location ? *location : noLocation, out)
       .release();
 }
 

@@ -20,14 +20,14 @@ constexpr int32_t mostThreads = 1024;
 
 Status settingError(const mxrt_allocator *alloc, const char *name,
                     const char *value, const char *wanted) {
-  return error(alloc, MXRT_BAD_SETTING, noPlace, "%s is \"%.64s\", not %s",
+  return error(alloc, MXRT_BAD_SETTING, noLocation, "%s is \"%.64s\", not %s",
                name, value, wanted);
 }
 
 Result<int32_t> threadCount(const mxrt_options &options,
                             const mxrt_allocator *alloc) {
   if (options.threads < 0 || options.threads > mostThreads)
-    return error(alloc, MXRT_BAD_SETTING, noPlace,
+    return error(alloc, MXRT_BAD_SETTING, noLocation,
                  "%d threads asked for, not 1 to %d", options.threads,
                  mostThreads);
   if (options.threads > 0)
@@ -45,7 +45,7 @@ Result<int32_t> threadCount(const mxrt_options &options,
 Result<int64_t> memoryLimit(const mxrt_options &options,
                             const mxrt_allocator *alloc) {
   if (options.memory_limit < 0)
-    return error(alloc, MXRT_BAD_SETTING, noPlace,
+    return error(alloc, MXRT_BAD_SETTING, noLocation,
                  "a memory limit of %lld bytes",
                  static_cast<long long>(options.memory_limit));
   if (options.memory_limit > 0)
@@ -73,7 +73,7 @@ Status fill(mxrt_runtime *runtime, const mxrt_options &options) {
   runtime->memory = MXRT_TRY(MemoryBudget::create(alloc, limit, os::usableMemory()));
   int32_t devices = options.cpu_devices == 0 ? 2 : options.cpu_devices;
   if (devices < 1 || devices > maxCpuDevices)
-    return error(alloc, MXRT_BAD_SETTING, noPlace,
+    return error(alloc, MXRT_BAD_SETTING, noLocation,
                  "%d CPU devices asked for, not 1 to %d", devices,
                  maxCpuDevices);
   for (int32_t i = 0; i < devices; ++i) {
@@ -104,15 +104,15 @@ void *mxrt_runtime::partIfMade(Part which) const {
   return slots[static_cast<int>(which)].object.load(std::memory_order_acquire);
 }
 
-Result<Device *> mxrt_runtime::device(mxrt_device which, mxrt_place place) {
+Result<Device *> mxrt_runtime::device(mxrt_device which, mxrt_location location) {
   if (which.kind == MXRT_CPU && which.index >= 0 && which.index < cpuDevices)
     return cpu[which.index];
-  return error(&alloc, MXRT_NO_DEVICE, place,
+  return error(&alloc, MXRT_NO_DEVICE, location,
                "no device %s: there are cpu:0 to cpu:%d",
                deviceText(which).text, cpuDevices - 1);
 }
 
-mxrt_context mxrt_runtime::context(mxrt_device which, mxrt_place place) {
+mxrt_context mxrt_runtime::context(mxrt_device which, mxrt_location location) {
   mxrt_context context{};
   context.allocator = &alloc;
   bool known = which.kind == MXRT_CPU && which.index >= 0 &&
@@ -122,7 +122,7 @@ mxrt_context mxrt_runtime::context(mxrt_device which, mxrt_place place) {
   context.cancelled = reinterpret_cast<const uint32_t *>(&cancelled);
   context.runtime = this;
   context.device = which;
-  context.place = place;
+  context.location = location;
   return context;
 }
 
@@ -132,7 +132,7 @@ mxrt_status mxrt_abi_check(uint32_t abi_version) {
   if (abi_version >> 16 == MXRT_ABI_MAJOR &&
       (abi_version & 0xFFFF) <= MXRT_ABI_MINOR)
     return nullptr;
-  return error(nullptr, MXRT_ABI_MISMATCH, noPlace,
+  return error(nullptr, MXRT_ABI_MISMATCH, noLocation,
                "compiled for ABI %u.%u, but this runtime has %d.%d",
                abi_version >> 16, abi_version & 0xFFFF, MXRT_ABI_MAJOR,
                MXRT_ABI_MINOR)
@@ -197,8 +197,8 @@ int32_t mxrt_runtime_cpu_devices(const mxrt_runtime *runtime) {
 
 mxrt_status mxrt_runtime_context(mxrt_runtime *runtime,
                                  const mxrt_device *device,
-                                 const mxrt_place *place, mxrt_context *out) {
-  mxrt_place where = place ? *place : noPlace;
+                                 const mxrt_location *location, mxrt_context *out) {
+  mxrt_location where = location ? *location : noLocation;
   mxrt_context made = runtime->context(*device, where);
   memcpy(out, &made, contextBaseBytes); // a caller built for ABI 2.0 has no more fields
   auto known = runtime->device(*device, where);

@@ -48,9 +48,9 @@ struct mxrt_runtime {
   void *partIfMade(mxrt::Part which) const;
 
   /// The device, or R0401.
-  mxrt::Result<mxrt::Device *> device(mxrt_device which, mxrt_place place);
+  mxrt::Result<mxrt::Device *> device(mxrt_device which, mxrt_location location);
   /// A context for work on a device of this runtime.
-  mxrt_context context(mxrt_device which, mxrt_place place);
+  mxrt_context context(mxrt_device which, mxrt_location location);
 
   struct Slot {
     std::atomic<void *> object{nullptr};

@@ -101,7 +101,7 @@ extern "C" mxrt_status mxrt_tensor_variable(mxrt_runtime *runtime,
 
 extern "C" mxrt_status mxrt_tensor_wait(mxrt_runtime *runtime,
                                         const mxrt_tensor *tensor,
-                                        const mxrt_place *place) {
+                                        const mxrt_location *location) {
   // Without a variable nothing was ever issued on it.
   if (!mxrt_buffer_variable(tensor->buffer))
     return nullptr;
@@ -111,5 +111,5 @@ extern "C" mxrt_status mxrt_tensor_wait(mxrt_runtime *runtime,
   auto link = engineLink(runtime);
   if (link.failed())
     return link.takeStatus().release();
-  return mxrt_engine_wait((*link)->target(), variable, placeOf(place));
+  return mxrt_engine_wait((*link)->target(), variable, locationOf(location));
 }

@@ -37,7 +37,7 @@ Status makeValue(const mxrt_allocator *alloc, const mxrt_aot_type &type, mxrt_ao
     bytes += aligned(static_cast<size_t>(bytesOf(type.tensors[i])));
   auto *memory = static_cast<char *>(allocateBytes(alloc, bytes, MXRT_ALIGNMENT));
   if (!memory)
-    return error(alloc, MXRT_OUT_OF_MEMORY, noPlace, "out of memory: `%s` needs %zu bytes",
+    return error(alloc, MXRT_OUT_OF_MEMORY, noLocation, "out of memory: `%s` needs %zu bytes",
                  type.name, bytes);
   std::memset(memory, 0, bytes);
   auto **tensors = reinterpret_cast<void **>(memory + sizeof(mxrt_aot_value));
@@ -143,7 +143,7 @@ Status checkAll(const mxrt_aot_type &type, Finder &finder, const io::Input &inpu
     return success();
   if (wrong > mostShown)
     add(std::snprintf(text + used, sizeof text - used, "\nand %d more", wrong - mostShown));
-  return error(input.alloc, MXRT_CHECKPOINT, noPlace, "`%.*s` does not fit `%s`%.*s",
+  return error(input.alloc, MXRT_CHECKPOINT, noLocation, "`%.*s` does not fit `%s`%.*s",
                int(input.name.size()), input.name.data(), type.name, int(used), text);
 }
 

@@ -24,8 +24,8 @@ struct mxrt_status_object {
   mxrt_allocator allocator; // a copy: an error may outlive its runtime; it holds
                             // a reference to its reserve
   const char *message; // points into text, or to static text of a constant
-  mxrt_place issued;   // files point into text
-  mxrt_place noticed;
+  mxrt_location issued;   // files point into text
+  mxrt_location noticed;
   uint32_t capacity; // bytes of text that follow this header
   uint32_t used;
 
@@ -43,7 +43,7 @@ constexpr mxrt_allocator noAllocator = {nullptr, nullptr, nullptr, nullptr};
 constinit mxrt_status_object constants[] = {
 #define MXRT_CODE(name, number, text)                                          \
   {{1},     Home::Constant, MXRT_##name, noAllocator, text,                    \
-   noPlace, noPlace,        0,           0},
+   noLocation, noLocation,        0,           0},
 #include "mxrt/codes.def"
 };
 
@@ -65,7 +65,7 @@ char *append(mxrt_status_object *object, const char *bytes, size_t length,
 mxrt_status_object *initialise(void *memory, size_t textBytes, Home home,
                                mxrt_code code) {
   auto *object = ::new (memory) mxrt_status_object{
-      {1}, home, code, noAllocator, "", noPlace, noPlace, 0, 0};
+      {1}, home, code, noAllocator, "", noLocation, noLocation, 0, 0};
   object->capacity = static_cast<uint32_t>(textBytes);
   return object;
 }
@@ -96,21 +96,21 @@ mxrt_status_object *obtain(const mxrt_allocator *alloc, mxrt_code code,
   return nullptr;
 }
 
-size_t fileLength(const mxrt_place &place) {
-  return place.file ? strlen(place.file) : 0;
+size_t fileLength(const mxrt_location &location) {
+  return location.file ? strlen(location.file) : 0;
 }
 
 /// Sets one of the two source locations, copying the file name if there is room; without room,
 /// line and column are still kept.
-void setPlace(mxrt_status_object *object, mxrt_place mxrt_status_object::*slot,
-              const mxrt_place &place) {
-  mxrt_place &other = slot == &mxrt_status_object::issued ? object->noticed
+void setLocation(mxrt_status_object *object, mxrt_location mxrt_status_object::*slot,
+              const mxrt_location &location) {
+  mxrt_location &other = slot == &mxrt_status_object::issued ? object->noticed
                                                           : object->issued;
-  mxrt_place kept = place;
-  if (place.file && other.file && strcmp(place.file, other.file) == 0)
+  mxrt_location kept = location;
+  if (location.file && other.file && strcmp(location.file, other.file) == 0)
     kept.file = other.file;
-  else if (place.file)
-    kept.file = append(object, place.file, fileLength(place), false);
+  else if (location.file)
+    kept.file = append(object, location.file, fileLength(location), false);
   object->*slot = kept;
 }
 
@@ -125,8 +125,8 @@ mxrt_status_object *copyOf(const mxrt_status_object *from, size_t extra) {
   if (!object)
     return nullptr;
   object->message = append(object, from->message, length, true);
-  setPlace(object, &mxrt_status_object::issued, from->issued);
-  setPlace(object, &mxrt_status_object::noticed, from->noticed);
+  setLocation(object, &mxrt_status_object::issued, from->issued);
+  setLocation(object, &mxrt_status_object::noticed, from->noticed);
   return object;
 }
 
@@ -160,7 +160,7 @@ mxrt_status mxrt_status_constant(mxrt_code code) {
 }
 
 mxrt_status mxrt_status_text(const mxrt_allocator *allocator, mxrt_code code,
-                             const mxrt_place *place, const char *message) {
+                             const mxrt_location *location, const char *message) {
   if (!allocator)
     allocator = mxrt_system_allocator();
   if (code == MXRT_OK)
@@ -168,13 +168,13 @@ mxrt_status mxrt_status_text(const mxrt_allocator *allocator, mxrt_code code,
   if (!message)
     message = mxrt_status_constant(code)->message;
   size_t length = strnlen(message, longestMessage);
-  size_t files = place ? fileLength(*place) + 1 : 0;
+  size_t files = location ? fileLength(*location) + 1 : 0;
   auto *object = obtain(allocator, code, length + 1 + files + slack);
   if (!object)
     return mxrt_status_constant(code);
   // Store the location first: if room is short, the end of the message is cut.
-  if (place)
-    setPlace(object, &mxrt_status_object::issued, *place);
+  if (location)
+    setLocation(object, &mxrt_status_object::issued, *location);
   object->message = append(object, message, length, true);
   if (!object->message)
     object->message = "";
@@ -182,7 +182,7 @@ mxrt_status mxrt_status_text(const mxrt_allocator *allocator, mxrt_code code,
 }
 
 mxrt_status mxrt_status_make(const mxrt_allocator *allocator, mxrt_code code,
-                             mxrt_place place, const char *format, ...) {
+                             mxrt_location location, const char *format, ...) {
   if (!allocator)
     allocator = mxrt_system_allocator();
   // Nearly all messages fit here; only longer ones are formatted twice.
@@ -192,19 +192,19 @@ mxrt_status mxrt_status_make(const mxrt_allocator *allocator, mxrt_code code,
   int needed = vsnprintf(small, sizeof(small), format, arguments);
   va_end(arguments);
   if (needed < 0)
-    return mxrt_status_text(allocator, code, &place, format);
+    return mxrt_status_text(allocator, code, &location, format);
   size_t length = static_cast<size_t>(needed);
   if (length < sizeof(small))
-    return mxrt_status_text(allocator, code, &place, small);
+    return mxrt_status_text(allocator, code, &location, small);
   if (length > longestMessage)
     length = longestMessage;
   void *large = allocator->allocate(allocator->user, length + 1, 1);
   if (!large)
-    return mxrt_status_text(allocator, code, &place, small);
+    return mxrt_status_text(allocator, code, &location, small);
   va_start(arguments, format);
   vsnprintf(static_cast<char *>(large), length + 1, format, arguments);
   va_end(arguments);
-  mxrt_status status = mxrt_status_text(allocator, code, &place,
+  mxrt_status status = mxrt_status_text(allocator, code, &location,
                                         static_cast<char *>(large));
   allocator->release(allocator->user, large, length + 1, 1);
   return status;
@@ -231,21 +231,21 @@ void mxrt_status_release(mxrt_status status) {
   releaseReserve(allocator.reserve);
 }
 
-mxrt_status mxrt_status_issued(mxrt_status status, mxrt_place place) {
+mxrt_status mxrt_status_issued(mxrt_status status, mxrt_location location) {
   if (!status || status->issued.file || status->issued.line > 0)
     return status;
-  if (auto *object = changeable(status, fileLength(place) + 1)) {
-    setPlace(object, &mxrt_status_object::issued, place);
+  if (auto *object = changeable(status, fileLength(location) + 1)) {
+    setLocation(object, &mxrt_status_object::issued, location);
     return object;
   }
   return status;
 }
 
-mxrt_status mxrt_status_noticed(mxrt_status status, mxrt_place place) {
+mxrt_status mxrt_status_noticed(mxrt_status status, mxrt_location location) {
   if (!status)
     return status;
-  if (auto *object = changeable(status, fileLength(place) + 1)) {
-    setPlace(object, &mxrt_status_object::noticed, place);
+  if (auto *object = changeable(status, fileLength(location) + 1)) {
+    setLocation(object, &mxrt_status_object::noticed, location);
     return object;
   }
   return status;
@@ -278,11 +278,11 @@ mxrt_code mxrt_status_code(mxrt_status status) {
 const char *mxrt_status_message(mxrt_status status) {
   return status ? status->message : "";
 }
-mxrt_place mxrt_status_place(mxrt_status status) {
-  return status ? status->issued : noPlace;
+mxrt_location mxrt_status_location(mxrt_status status) {
+  return status ? status->issued : noLocation;
 }
-mxrt_place mxrt_status_noticed_place(mxrt_status status) {
-  return status ? status->noticed : noPlace;
+mxrt_location mxrt_status_noticed_location(mxrt_status status) {
+  return status ? status->noticed : noLocation;
 }
 
 size_t mxrt_status_format(mxrt_status status, char *buffer, size_t capacity) {
@@ -292,16 +292,16 @@ size_t mxrt_status_format(mxrt_status status, char *buffer, size_t capacity) {
       if (length + 1 < capacity)
         buffer[length] = text[i];
   };
-  auto putPlace = [&](const char *lead, const mxrt_place &place) {
-    if (!place.file && place.line <= 0)
+  auto putLocation = [&](const char *lead, const mxrt_location &location) {
+    if (!location.file && location.line <= 0)
       return;
     char numbers[40];
-    int digits = snprintf(numbers, sizeof(numbers), ":%d:%d", place.line,
-                          place.column);
+    int digits = snprintf(numbers, sizeof(numbers), ":%d:%d", location.line,
+                          location.column);
     put(lead, strlen(lead));
-    const char *file = place.file ? place.file : "<unknown>";
+    const char *file = location.file ? location.file : "<unknown>";
     put(file, strlen(file));
-    if (place.line > 0)
+    if (location.line > 0)
       put(numbers, static_cast<size_t>(digits));
   };
   if (!status) {
@@ -313,8 +313,8 @@ size_t mxrt_status_format(mxrt_status status, char *buffer, size_t capacity) {
     const char *notes = strchr(status->message, '\n');
     put(status->message, notes ? static_cast<size_t>(notes - status->message)
                                : strlen(status->message));
-    putPlace("\n --> ", status->issued);
-    putPlace("\n noticed at ", status->noticed);
+    putLocation("\n --> ", status->issued);
+    putLocation("\n noticed at ", status->noticed);
     while (notes) {
       const char *line = notes + 1;
       notes = strchr(line, '\n');

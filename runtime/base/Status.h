@@ -45,8 +45,8 @@ public:
   bool failed() const { return raw != nullptr; }
   mxrt_code code() const { return mxrt_status_code(raw); }
   const char *message() const { return mxrt_status_message(raw); }
-  mxrt_place place() const { return mxrt_status_place(raw); }
-  mxrt_place noticedPlace() const { return mxrt_status_noticed_place(raw); }
+  mxrt_location location() const { return mxrt_status_location(raw); }
+  mxrt_location noticedPlace() const { return mxrt_status_noticed_location(raw); }
 
   /// A second owner of the same error.
   Status share() const { return Status(mxrt_status_retain(raw)); }
@@ -54,11 +54,11 @@ public:
   mxrt_status release() { return std::exchange(raw, nullptr); }
   mxrt_status get() const { return raw; }
 
-  Status issuedAt(mxrt_place place) && {
-    return Status(mxrt_status_issued(release(), place));
+  Status issuedAt(mxrt_location location) && {
+    return Status(mxrt_status_issued(release(), location));
   }
-  Status noticedAt(mxrt_place place) && {
-    return Status(mxrt_status_noticed(release(), place));
+  Status noticedAt(mxrt_location location) && {
+    return Status(mxrt_status_noticed(release(), location));
   }
   Status withNote(const char *note) && {
     return Status(mxrt_status_note(release(), note));
@@ -70,19 +70,19 @@ private:
 
 inline Status success() { return Status(); }
 
-inline constexpr mxrt_place noPlace = {nullptr, 0, 0};
+inline constexpr mxrt_location noLocation = {nullptr, 0, 0};
 
-/// error(alloc, MXRT_SHAPE, place, "rows %d and %d differ", a, b)
+/// error(alloc, MXRT_SHAPE, location, "rows %d and %d differ", a, b)
 template <typename... Args>
-Status error(const mxrt_allocator *alloc, mxrt_code code, mxrt_place place,
+Status error(const mxrt_allocator *alloc, mxrt_code code, mxrt_location location,
              const char *format, Args... args) {
   if constexpr (sizeof...(args) == 0)
-    return Status(mxrt_status_text(alloc, code, &place, format));
+    return Status(mxrt_status_text(alloc, code, &location, format));
   else {
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wformat-nonliteral"
 #pragma clang diagnostic ignored "-Wformat-security"
-    return Status(mxrt_status_make(alloc, code, place, format, args...));
+    return Status(mxrt_status_make(alloc, code, location, format, args...));
 #pragma clang diagnostic pop
   }
 }
@@ -91,11 +91,11 @@ Status error(const mxrt_allocator *alloc, mxrt_code code, mxrt_place place,
 /// With the allocator that failed, the error can still carry a source location (its reserve
 /// provides the memory); without, it is the constant error.
 inline Status outOfMemory(const mxrt_allocator *alloc = nullptr,
-                          mxrt_place place = noPlace) {
+                          mxrt_location location = noLocation) {
   if (!alloc)
     return Status(mxrt_status_constant(MXRT_OUT_OF_MEMORY));
   return Status(
-      mxrt_status_text(alloc, MXRT_OUT_OF_MEMORY, &place, "out of memory"));
+      mxrt_status_text(alloc, MXRT_OUT_OF_MEMORY, &location, "out of memory"));
 }
 
 /// A value or an error, never both. Move-only like its contents.

@@ -204,7 +204,7 @@ mxrt_status mxrt_poll(const mxrt_context *context) {
   if (!context->cancelled ||
       __atomic_load_n(context->cancelled, __ATOMIC_RELAXED) == 0) [[likely]]
     return nullptr;
-  return mxrt_status_text(context->allocator, MXRT_CANCELLED, &context->place,
+  return mxrt_status_text(context->allocator, MXRT_CANCELLED, &context->location,
                           "cancelled");
 }
 
@@ -216,7 +216,7 @@ mxrt_status mxrt_parallel_for(const mxrt_context *context, int64_t count,
                               int64_t grain, mxrt_range_body body,
                               void *user) {
   if (count < 0 || grain < 0)
-    return error(context->allocator, MXRT_INVALID_ARGUMENT, context->place,
+    return error(context->allocator, MXRT_INVALID_ARGUMENT, context->location,
                  "parallel_for over %lld elements with grain %lld",
                  static_cast<long long>(count), static_cast<long long>(grain))
         .release();

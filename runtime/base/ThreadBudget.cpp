@@ -24,7 +24,7 @@ mxrt_status mxrt_thread_budget_create(const mxrt_allocator *allocator,
   if (!allocator)
     allocator = mxrt_system_allocator();
   if (threads < 1)
-    return error(allocator, MXRT_INVALID_ARGUMENT, noPlace,
+    return error(allocator, MXRT_INVALID_ARGUMENT, noLocation,
                  "a thread budget needs at least 1 thread, not %d", threads)
         .release();
   *out = newObject<mxrt_thread_budget>(allocator, *allocator, threads);

@@ -116,7 +116,7 @@ Status sizeAfter(const mxrt_allocator *alloc, const PictureChange &change, Pictu
   case Change::Crop:
     if (change.height > size.height + 2 * change.pad || change.width > size.width + 2 * change.pad)
       return error(
-          alloc, MXRT_SHAPE, noPlace,
+          alloc, MXRT_SHAPE, noLocation,
           "crop: a part of %lld x %lld of pictures of %lld x %lld\nhelp: pad=%lld on each "
           "side makes room",
           does(change.height), does(change.width), does(size.height), does(size.width),
@@ -125,12 +125,12 @@ Status sizeAfter(const mxrt_allocator *alloc, const PictureChange &change, Pictu
   case Change::Resize:
   case Change::Zoom:
     if (size.height < 1 || size.width < 1)
-      return error(alloc, MXRT_SHAPE, noPlace, "pictures of %lld x %lld have no pixels to scale",
+      return error(alloc, MXRT_SHAPE, noLocation, "pictures of %lld x %lld have no pixels to scale",
                    does(size.height), does(size.width));
     break;
   case Change::Normalise:
     if (change.channels != 1 && change.channels != size.channels)
-      return error(alloc, MXRT_SHAPE, noPlace,
+      return error(alloc, MXRT_SHAPE, noLocation,
                    "normalise: %lld means and deviations, pictures have %lld channels",
                    does(change.channels), does(size.channels));
     break;
@@ -145,8 +145,8 @@ Status sizeAfter(const mxrt_allocator *alloc, const PictureChange &change, Pictu
   return success();
 }
 
-uint64_t drawsOf(int64_t epoch, int64_t place) {
-  return (static_cast<uint64_t>(epoch) << 40) + static_cast<uint64_t>(place) * blocksOfItem;
+uint64_t drawsOf(int64_t epoch, int64_t position) {
+  return (static_cast<uint64_t>(epoch) << 40) + static_cast<uint64_t>(position) * blocksOfItem;
 }
 
 Status changePicture(const mxrt_context *context, std::span<const PictureChange> changes,

@@ -31,7 +31,7 @@ Status sizeOf(void *context, const Invocation &call, const char *what, PictureCh
   change.height = call.args[1].i;
   change.width = call.args[2].i;
   if (change.height < 1 || change.width < 1 || change.width > io::maxPixels / change.height)
-    return error(hostOf(context).allocator(), MXRT_INVALID_ARGUMENT, noPlace,
+    return error(hostOf(context).allocator(), MXRT_INVALID_ARGUMENT, noLocation,
                  "%s: a picture of %lld x %lld pixels is not possible", what,
                  static_cast<long long>(change.height), static_cast<long long>(change.width));
   return success();
@@ -43,7 +43,7 @@ Status shareOf(void *context, const Invocation &call, size_t i, const char *what
   out = call.args[i].f;
   if (double(out) >= low && double(out) <= high)
     return success();
-  return error(hostOf(context).allocator(), MXRT_INVALID_ARGUMENT, noPlace,
+  return error(hostOf(context).allocator(), MXRT_INVALID_ARGUMENT, noLocation,
                "%s is %g to %g, this is %g", what, low, high, double(out));
 }
 
@@ -62,7 +62,7 @@ Status crop(void *context, Invocation &call) {
   change.pad = call.args[3].i;
   change.random = call.args[4].i;
   if (change.pad < 0 || change.pad > io::maxPixels)
-    return error(hostOf(context).allocator(), MXRT_INVALID_ARGUMENT, noPlace,
+    return error(hostOf(context).allocator(), MXRT_INVALID_ARGUMENT, noLocation,
                  "crop: pad is a number of pixels on each side, this is %lld",
                  static_cast<long long>(change.pad));
   return giveChanged(context, call, change);
@@ -100,17 +100,17 @@ Status normalise(void *context, Invocation &call) {
   PictureChange change;
   change.kind = Change::Normalise;
   Vec<double> means(host.allocator()), deviations(host.allocator());
-  MXRT_CHECK(readNumbers(host, eager::tensorOf(call.args[1]), call.place, means));
-  MXRT_CHECK(readNumbers(host, eager::tensorOf(call.args[2]), call.place, deviations));
+  MXRT_CHECK(readNumbers(host, eager::tensorOf(call.args[1]), call.location, means));
+  MXRT_CHECK(readNumbers(host, eager::tensorOf(call.args[2]), call.location, deviations));
   if (means.empty() || means.size() != deviations.size() || means.size() > maxChannels)
-    return error(host.allocator(), MXRT_SHAPE, noPlace,
+    return error(host.allocator(), MXRT_SHAPE, noLocation,
                  "normalise: %zu means and %zu deviations; there is one of each for a channel, or "
                  "for all, and %zu at most",
                  means.size(), deviations.size(), maxChannels);
   change.channels = static_cast<int64_t>(means.size());
   for (size_t i = 0; i < means.size(); ++i) {
     if (!(deviations[i] > 0) || !std::isfinite(deviations[i]) || !std::isfinite(means[i]))
-      return error(host.allocator(), MXRT_INVALID_ARGUMENT, noPlace,
+      return error(host.allocator(), MXRT_INVALID_ARGUMENT, noLocation,
                    "normalise: a deviation is above 0, this is %g with mean %g", deviations[i],
                    means[i]);
     change.values[i] = static_cast<float>(means[i]);

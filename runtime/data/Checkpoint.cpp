@@ -93,7 +93,7 @@ public:
     if (!host::isAggregate(value.kind))
       return success();
     if (nesting == maxNesting)
-      return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "values are nested deeper than %u",
+      return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "values are nested deeper than %u",
                    maxNesting);
     for (uint32_t i = 0; i < value.aggregate()->count; ++i) {
       size_t before = path.size();
@@ -141,8 +141,8 @@ struct Collected {
 Status collectTensor(Walker &walker, Collected &out, mxrt_tensor *tensor, io::SafeEntry &entry) {
   mxrt_runtime *runtime = walker.host.options.runtime;
   TensorRef dense;
-  MXRT_CHECK(denseOf(walker.host, tensor, walker.call.place, dense));
-  MXRT_CHECK(Status(mxrt_tensor_wait(runtime, dense.get(), &walker.call.place)));
+  MXRT_CHECK(denseOf(walker.host, tensor, walker.call.location, dense));
+  MXRT_CHECK(Status(mxrt_tensor_wait(runtime, dense.get(), &walker.call.location)));
   entry.data = dense->data();
   entry.bytes = mxrt_tensor_bytes(dense.get());
   entry.sizes = dense->sizes();
@@ -198,7 +198,7 @@ Status save(void *context, Invocation &call) {
             [](const io::SafeEntry &a, const io::SafeEntry &b) { return a.name < b.name; });
   for (size_t i = 1; i < collected.entries.size(); ++i)
     if (collected.entries[i].name == collected.entries[i - 1].name)
-      return error(host.allocator(), MXRT_CHECKPOINT, noPlace,
+      return error(host.allocator(), MXRT_CHECKPOINT, noLocation,
                    "two values would be saved as `%.*s`", int(collected.entries[i].name.size()),
                    collected.entries[i].name.data());
   return io::writeSafetensors(host.allocator(), path, collected.entries);
@@ -286,7 +286,7 @@ Status rebuild(Walker &walker, io::SafetensorsIndex &index, const Value &old, Va
       mxrt_tensor *made = nullptr;
       mxrt_device device = mxrt_tensor_device(tensorOf(old));
       MXRT_CHECK(Status(mxrt_tensor_create(walker.host.options.runtime, &device, leaf.type,
-                                           leaf.rank, leaf.sizes, &walker.call.place, &made)));
+                                           leaf.rank, leaf.sizes, &walker.call.location, &made)));
       TensorRef owner(made);
       MXRT_CHECK(index.readTensor(found, made->data()));
       MXRT_CHECK(checkBools(index, found, made->data()));
@@ -352,7 +352,7 @@ Status restore(void *context, Invocation &call) {
     char more[64] = "";
     if (found.count > maxListed)
       std::snprintf(more, sizeof more, "\nand %zu more", found.count - maxListed);
-    return error(host.allocator(), MXRT_CHECKPOINT, noPlace,
+    return error(host.allocator(), MXRT_CHECKPOINT, noLocation,
                  "`%s` does not fit what is restored from it%.*s%s", path, int(found.text.size()),
                  found.text.data(), more);
   }

@@ -87,7 +87,7 @@ Status pathOf(const DataHost &host, const Value &text, const char *&path) {
   host::StrObject *str = text.str();
   path = str->text();
   if (std::strlen(path) != str->size)
-    return error(host.allocator(), MXRT_FILE_ACCESS, noPlace,
+    return error(host.allocator(), MXRT_FILE_ACCESS, noLocation,
                  "the name of a file has a zero in it: `%s...`", path);
   return success();
 }

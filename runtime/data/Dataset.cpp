@@ -113,23 +113,23 @@ Status placeItem(DataHost &host, Invocation &call, const Value &item, int64_t ro
   for (size_t p = 0; p < given.size(); ++p) {
     mxrt_tensor *tensor = tensorOf(given[p]);
     if (!tensor)
-      return error(host.allocator(), MXRT_HOST_TYPE, noPlace,
+      return error(host.allocator(), MXRT_HOST_TYPE, noLocation,
                    "map: the function gives %s, items are tensors", host::kindName(given[p].kind));
     if (row == 0)
       MXRT_CHECK(
-          parts.add(runtime, tensor->type, &rows, tensor->rank, tensor->sizes(), call.place));
-    mxrt_tensor *batch = tensorOf(parts.list[p]), *target = nullptr, *place = nullptr;
+          parts.add(runtime, tensor->type, &rows, tensor->rank, tensor->sizes(), call.location));
+    mxrt_tensor *batch = tensorOf(parts.list[p]), *target = nullptr, *position = nullptr;
     bool same = batch->rank == tensor->rank + 1 && batch->type == tensor->type &&
                 std::equal(tensor->sizes(), tensor->sizes() + tensor->rank, batch->sizes() + 1);
     if (!same)
-      return error(host.allocator(), MXRT_SHAPE, noPlace,
+      return error(host.allocator(), MXRT_SHAPE, noLocation,
                    "map: item %lld is %s, the first of the batch has another shape",
                    static_cast<long long>(row), shapeText(tensor->shape()).text);
     MXRT_CHECK(Status(mxrt_tensor_target(batch, &target)));
     TensorRef targetOwner(target);
-    MXRT_CHECK(Status(mxrt_tensor_select(target, 0, row, &call.place, &place)));
-    TensorRef placeOwner(place);
-    MXRT_CHECK(Status(mxrt_call_copy(runtime, tensor, place, &call.place)));
+    MXRT_CHECK(Status(mxrt_tensor_select(target, 0, row, &call.location, &position)));
+    TensorRef placeOwner(position);
+    MXRT_CHECK(Status(mxrt_call_copy(runtime, tensor, position, &call.location)));
   }
   return success();
 }
@@ -139,11 +139,11 @@ Status changeParts(DataHost &host, Invocation &call, std::span<const PictureChan
                    const ItemRequest &request, Parts &parts) {
   mxrt_tensor *batch = tensorOf(parts.list[0]);
   if (!batch)
-    return error(host.allocator(), MXRT_HOST_TYPE, noPlace,
+    return error(host.allocator(), MXRT_HOST_TYPE, noLocation,
                  "the items begin with %s, pictures are tensors",
                  host::kindName(parts.list[0].kind));
   Column column;
-  MXRT_CHECK(denseOf(host, batch, call.place, column.rows));
+  MXRT_CHECK(denseOf(host, batch, call.location, column.rows));
   column.type = batch->type;
   int32_t lead = request.single ? 0 : 1;
   column.rank = batch->rank - lead;
@@ -186,7 +186,7 @@ Status callOnItem(DataHost &host, Invocation &call, Dataset *set, const Value &f
   Vec<mxrt_tensor *> unused(set->alloc);
   ItemRequest one = request;
   one.numbers = request.numbers.subspan(r, 1);
-  one.places = request.places.subspan(r, 1);
+  one.positions = request.positions.subspan(r, 1);
   one.single = true;
   MXRT_CHECK(issueItems(host, call, set, one, item, unused));
   std::span<Value> args(&item, 1);
@@ -207,7 +207,7 @@ Status issueItems(DataHost &host, Invocation &call, Dataset *set, const ItemRequ
   std::copy(request.numbers.begin(), request.numbers.end(), below.begin());
   while (set->below && !set->function.isSet()) {
     if (set->changes && changes.size() == maxChanges)
-      return error(set->alloc, MXRT_INVALID_ARGUMENT, noPlace,
+      return error(set->alloc, MXRT_INVALID_ARGUMENT, noLocation,
                    "pictures are changed %zu times at most on their way", maxChanges);
     if (set->changes && !changes.push(set->change))
       return outOfMemory(set->alloc);

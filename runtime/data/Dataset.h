@@ -78,7 +78,7 @@ Status addColumn(Dataset &set, mxrt_tensor *rows, mxrt_dtype type, float scale);
 /// The requested items and the state of their random stream.
 struct ItemRequest {
   std::span<const int64_t> numbers; // indices in the data set
-  std::span<const int64_t> places;  // positions in the loaded data set
+  std::span<const int64_t> positions;  // positions in the loaded data set
   bool single = false;              // one item, not a batch
   int64_t length = -1;              // of sequences; -1: the length of the longest
   mxrt_rng stream = {};

@@ -26,17 +26,17 @@ Status numbersOf(DataHost &host, const Invocation &call, const char *what, int32
                  int32_t high, const mxrt_tensor *&tensor, Vec<double> &numbers) {
   mxrt_tensor *given = eager::tensorOf(call.args[0]);
   if (!given)
-    return error(host.allocator(), MXRT_HOST_TYPE, noPlace, "%s draws a tensor, this is %s", what,
+    return error(host.allocator(), MXRT_HOST_TYPE, noLocation, "%s draws a tensor, this is %s", what,
                  host::kindName(call.args[0].kind));
   if (given->rank < low || given->rank > high)
-    return error(host.allocator(), MXRT_SHAPE, noPlace, "%s draws a tensor of rank %s, this is %s",
+    return error(host.allocator(), MXRT_SHAPE, noLocation, "%s draws a tensor of rank %s, this is %s",
                  what,
                  low == 2   ? "2"
                  : low == 1 ? "1 or 2"
                             : "any",
                  shapeText(given->shape()).text);
   tensor = given;
-  return readNumbers(host, given, call.place, numbers);
+  return readNumbers(host, given, call.location, numbers);
 }
 
 Status printText(Invocation &call, const Vec<char> &text) {
@@ -193,7 +193,7 @@ Status hist(void *context, Invocation &call) {
   MXRT_CHECK(numbersOf(host, call, "hist", 0, MXRT_MAX_RANK, tensor, numbers));
   int64_t bins = call.args[1].i;
   if (bins < 1 || bins > 1000)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "hist: 1 to 1000 bins, not %lld",
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "hist: 1 to 1000 bins, not %lld",
                  static_cast<long long>(bins));
   double low = 0, high = 0;
   Vec<char> text(alloc);

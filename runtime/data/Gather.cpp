@@ -45,14 +45,14 @@ struct Op {
         columns(reinterpret_cast<const ColumnHead *>(head + 1)),
         changes(reinterpret_cast<const PictureChange *>(columns + head->columns)),
         numbers(reinterpret_cast<const int64_t *>(changes + head->changes)),
-        places(numbers + head->rows), starts(places + head->rows), lengths(starts + head->rows),
+        locations(numbers + head->rows), starts(locations + head->rows), lengths(starts + head->rows),
         name(reinterpret_cast<const char *>(head->sequences ? lengths + head->rows : starts),
              static_cast<size_t>(head->nameBytes)) {}
   const mxrt_tensor *const *tensors; // inputs, then outputs
   const Head *head;
   const ColumnHead *columns;
   const PictureChange *changes;
-  const int64_t *numbers, *places, *starts, *lengths;
+  const int64_t *numbers, *locations, *starts, *lengths;
   std::string_view name;
 };
 
@@ -115,7 +115,7 @@ mxrt_status gatherRows(void *user, int64_t begin, int64_t end, int64_t,
       }
       if (head.changes) {
         mxrt_rng stream = head.stream;
-        stream.position = drawsOf(head.epoch, op.places[row]);
+        stream.position = drawsOf(head.epoch, op.locations[row]);
         MXRT_CHECK(changePicture(context, {op.changes, static_cast<size_t>(head.changes)}, stream,
                                  head.before, before.data(), picture, room));
       }
@@ -156,7 +156,7 @@ Parts::~Parts() {
 }
 
 Status Parts::add(mxrt_runtime *runtime, mxrt_dtype type, const int64_t *rows, int32_t rank,
-                  const int64_t *sizes, const mxrt_place &place) {
+                  const int64_t *sizes, const mxrt_location &location) {
   int64_t shape[MXRT_MAX_RANK + 1] = {};
   int32_t count = 0;
   if (rows)
@@ -165,7 +165,7 @@ Status Parts::add(mxrt_runtime *runtime, mxrt_dtype type, const int64_t *rows, i
     shape[count++] = sizes[i];
   mxrt_tensor *made = nullptr;
   mxrt_device device = {MXRT_CPU, 0};
-  MXRT_CHECK(Status(mxrt_tensor_create(runtime, &device, type, count, shape, &place, &made)));
+  MXRT_CHECK(Status(mxrt_tensor_create(runtime, &device, type, count, shape, &location, &made)));
   Value value = makeTensorValue(heap, made);
   if (!value.isSet() || !list.push(value)) {
     if (value.isSet())
@@ -216,7 +216,7 @@ Status pushGather(DataHost &host, Invocation &call, const GatherSource &source,
     std::copy(column.sizes, column.sizes + column.rank, sizes);
     if (c == 0 && (pictures || !changes.empty())) {
       if (column.rank != 3 || column.type != MXRT_F32)
-        return error(alloc, MXRT_SHAPE, noPlace,
+        return error(alloc, MXRT_SHAPE, noLocation,
                      "pictures are f32[channels, height, width], the items are %s",
                      shapeText({column.type, column.rank, column.sizes}).text);
       PictureSize size = {sizes[0], sizes[1], sizes[2]};
@@ -229,7 +229,7 @@ Status pushGather(DataHost &host, Invocation &call, const GatherSource &source,
     if (c == 0 && sequences)
       sizes[0] = std::max(request.length, longest);
     MXRT_CHECK(parts.add(runtime, column.type, request.single ? nullptr : &rows, column.rank, sizes,
-                         call.place));
+                         call.location));
     ColumnHead entry = {column.elements, column.scale};
     end = put(end, &entry, sizeof entry);
     if (!reads.push(column.rows.get()) || !writes.push(tensorOf(parts.list[parts.list.size() - 1])))
@@ -238,7 +238,7 @@ Status pushGather(DataHost &host, Invocation &call, const GatherSource &source,
   std::memcpy(words.data(), &head, sizeof head);
   end = put(end, changes.data(), changes.size_bytes());
   end = put(end, request.numbers.data(), request.numbers.size_bytes());
-  end = put(end, request.places.data(), request.places.size_bytes());
+  end = put(end, request.positions.data(), request.positions.size_bytes());
   for (size_t r = 0; r < request.numbers.size() && sequences; ++r) {
     auto *starts = static_cast<int64_t *>(end);
     starts[r] = source.starts[static_cast<size_t>(request.numbers[r])];
@@ -256,7 +256,7 @@ Status pushGather(DataHost &host, Invocation &call, const GatherSource &source,
   push.arguments = words.data();
   push.argument_bytes = words.size() * 8;
   push.flags = MXRT_OP_OVERWRITES;
-  push.place = call.place;
+  push.location = call.location;
   return Status(mxrt_call_push(runtime, &push));
 }
 

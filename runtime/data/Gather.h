@@ -19,7 +19,7 @@ struct Parts {
   ~Parts();
   /// A new tensor [rows, sizes...] or, without `rows`, [sizes...].
   Status add(mxrt_runtime *runtime, mxrt_dtype type, const int64_t *rows, int32_t rank,
-             const int64_t *sizes, const mxrt_place &place);
+             const int64_t *sizes, const mxrt_location &location);
   host::Heap &heap;
   Vec<host::Value> list;
 };

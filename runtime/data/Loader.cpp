@@ -67,7 +67,7 @@ Plan *planOf(const Value &value) { return static_cast<Plan *>(value.foreign()->p
 
 struct Cursor {
   Cursor(host::Heap &heap, const mxrt_allocator *alloc)
-      : heap(heap), alloc(alloc), order(alloc), ready(alloc), numbers(alloc), places(alloc),
+      : heap(heap), alloc(alloc), order(alloc), ready(alloc), numbers(alloc), positions(alloc),
         dealt(alloc), begins(alloc), buckets(alloc) {}
   ~Cursor() {
     for (size_t i = given; i < ready.size(); ++i)
@@ -86,7 +86,7 @@ struct Cursor {
   int64_t next = 0, end = 0; // range of batches to issue
   Vec<Value> ready;          // issued; those before `given` are consumed
   size_t given = 0;
-  Vec<int64_t> numbers, places;
+  Vec<int64_t> numbers, positions;
   /// With buckets: the positions of the epoch batch by batch, the start of each batch and its
   /// bucket.
   Vec<int64_t> dealt, begins;
@@ -105,14 +105,14 @@ Status readBuckets(DataHost &host, Invocation &call, const Value &value, Plan &p
   if (!tensor)
     return success();
   Vec<double> bounds(plan.alloc);
-  MXRT_CHECK(readNumbers(host, tensor, call.place, bounds));
+  MXRT_CHECK(readNumbers(host, tensor, call.location, bounds));
   if (bounds.empty())
-    return error(plan.alloc, MXRT_INVALID_ARGUMENT, noPlace,
+    return error(plan.alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "loader: there is at least one bucket");
   for (size_t b = 0; b < bounds.size(); ++b) {
     auto bound = static_cast<int64_t>(bounds[b]);
     if (bound < (b == 0 ? 1 : plan.bounds[b - 1] + 1))
-      return error(plan.alloc, MXRT_INVALID_ARGUMENT, noPlace,
+      return error(plan.alloc, MXRT_INVALID_ARGUMENT, noLocation,
                    "loader: buckets rise from 1 on, number %zu is %lld", b,
                    static_cast<long long>(bound));
     if (!plan.bounds.push(bound) || !plan.counts.push(0))
@@ -122,10 +122,10 @@ Status readBuckets(DataHost &host, Invocation &call, const Value &value, Plan &p
   for (int64_t i = 0; i < plan.set->length; ++i) {
     int64_t length = lengthOf(plan.set, i);
     if (length < 0)
-      return error(plan.alloc, MXRT_INVALID_ARGUMENT, noPlace,
+      return error(plan.alloc, MXRT_INVALID_ARGUMENT, noLocation,
                    "loader: buckets are for data sets of sequences, without a function on top");
     if (length > largest)
-      return error(plan.alloc, MXRT_INVALID_ARGUMENT, noPlace,
+      return error(plan.alloc, MXRT_INVALID_ARGUMENT, noLocation,
                    "loader: sequence %lld has length %lld, the largest bucket is %lld",
                    static_cast<long long>(i), static_cast<long long>(length),
                    static_cast<long long>(largest));
@@ -139,8 +139,8 @@ Status readBuckets(DataHost &host, Invocation &call, const Value &value, Plan &p
 Status deal(Cursor &cursor) {
   const Plan &plan = *cursor.plan;
   size_t buckets = plan.bounds.size();
-  auto numberAt = [&](int64_t place) {
-    return cursor.order.empty() ? place : cursor.order[static_cast<size_t>(place)];
+  auto numberAt = [&](int64_t position) {
+    return cursor.order.empty() ? position : cursor.order[static_cast<size_t>(position)];
   };
   // The positions of each bucket, and how many of them are assigned.
   Vec<int64_t> sorted(cursor.alloc), seen(cursor.alloc), first(cursor.alloc);
@@ -159,9 +159,9 @@ Status deal(Cursor &cursor) {
         return false;
     return true;
   };
-  for (int64_t place = 0; place < plan.set->length; ++place) {
-    size_t b = plan.bucketOf(numberAt(place));
-    sorted[static_cast<size_t>(first[b] + seen[b]++)] = place;
+  for (int64_t position = 0; position < plan.set->length; ++position) {
+    size_t b = plan.bucketOf(numberAt(position));
+    sorted[static_cast<size_t>(first[b] + seen[b]++)] = position;
     if (seen[b] % plan.batch == 0 && !emit(b, plan.batch))
       return outOfMemory(cursor.alloc);
   }
@@ -177,11 +177,11 @@ Status makePlan(void *context, Invocation &call) {
   const mxrt_allocator *alloc = hostOf(context).allocator();
   int64_t batch = call.args[2].i, prefetch = call.args[4].i;
   if (batch < 1)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "loader: a batch has at least one row, this is %lld",
                  static_cast<long long>(batch));
   if (prefetch < 0)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "loader: prefetch is not negative, this is %lld",
                  static_cast<long long>(prefetch));
   Plan *plan = newObject<Plan>(alloc, alloc);
@@ -232,7 +232,7 @@ Status begin(void *context, Invocation &call) {
   Plan *plan = planOf(call.args[0]);
   int64_t epoch = call.args[3].i, position = call.args[4].i, total = plan->batches();
   if (epoch < 0 || position < 0 || (position >= total && position > 0))
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "loader: position %lld of epoch %lld, but there are %lld batches; was it saved "
                  "with another data set?",
                  static_cast<long long>(position), static_cast<long long>(epoch),
@@ -258,7 +258,7 @@ Status begin(void *context, Invocation &call) {
     if (!cursor->order.resize(static_cast<size_t>(plan->set->length)))
       status = outOfMemory(alloc);
     if (status.ok())
-      status = Status(mxrt_runtime_context(host.options.runtime, &device, &call.place, &now));
+      status = Status(mxrt_runtime_context(host.options.runtime, &device, &call.location, &now));
     if (status.ok())
       status = Status(
           mxrt_random_permutation_i64(&now, &child, plan->set->length, cursor->order.data()));
@@ -298,14 +298,14 @@ Status chooseNext(Cursor &cursor, bool &whole) {
     rows = set->length - first;
   }
   if (!cursor.numbers.resize(static_cast<size_t>(rows)) ||
-      !cursor.places.resize(static_cast<size_t>(rows)))
+      !cursor.positions.resize(static_cast<size_t>(rows)))
     return outOfMemory(cursor.alloc);
   for (int64_t r = 0; r < rows; ++r) {
     // Wraps around to the start of the epoch: those rows pad the last batch.
     int64_t at = dealt ? cursor.dealt[static_cast<size_t>(first + r)] : (first + r) % set->length;
     cursor.numbers[static_cast<size_t>(r)] =
         cursor.order.empty() ? at : cursor.order[static_cast<size_t>(at)];
-    cursor.places[static_cast<size_t>(r)] = first + r;
+    cursor.positions[static_cast<size_t>(r)] = first + r;
   }
   return success();
 }
@@ -319,7 +319,7 @@ Status issueNext(DataHost &host, Invocation &call, Cursor &cursor) {
   Vec<mxrt_tensor *> tensors(cursor.alloc);
   ItemRequest request;
   request.numbers = {cursor.numbers.data(), cursor.numbers.size()};
-  request.places = {cursor.places.data(), cursor.places.size()};
+  request.positions = {cursor.positions.data(), cursor.positions.size()};
   request.single = !plan;
   request.stream = cursor.draws;
   request.epoch = cursor.epoch;
@@ -344,7 +344,7 @@ Status next(void *context, Invocation &call) {
   while (cursor.next < cursor.end && cursor.ready.size() - cursor.given <= ahead)
     MXRT_CHECK(issueNext(hostOf(context), call, cursor));
   if (cursor.given == cursor.ready.size())
-    return error(cursor.alloc, MXRT_INTERNAL, noPlace, "loader: there are no more batches");
+    return error(cursor.alloc, MXRT_INTERNAL, noLocation, "loader: there are no more batches");
   call.result = cursor.ready[cursor.given++];
   // Consumed batches are erased in bulk, so the amortised cost is low.
   if (cursor.given > 64 || cursor.given == cursor.ready.size()) {

@@ -102,7 +102,7 @@ Result<size_t> RunLog::curveOf(std::string_view name) {
   return curves.size() - 1;
 }
 
-Status RunLog::add(std::string_view name, int64_t step, Number number, const mxrt_place &place) {
+Status RunLog::add(std::string_view name, int64_t step, Number number, const mxrt_location &location) {
   if (!isOpen)
     MXRT_CHECK(open());
   Line line;
@@ -115,7 +115,7 @@ Status RunLog::add(std::string_view name, int64_t step, Number number, const mxr
   if (!waiting.push(std::move(line)))
     return outOfMemory(alloc);
   curve.step = reached;
-  return write(place, false);
+  return write(location, false);
 }
 
 Status RunLog::append(const Line &line) {
@@ -149,12 +149,12 @@ Status RunLog::flush() {
                  : success();
 }
 
-Status RunLog::write(const mxrt_place &place, bool last) {
+Status RunLog::write(const mxrt_location &location, bool last) {
   if (!isOpen)
     return success();
   while (begin < waiting.size()) {
     Line &line = waiting[begin];
-    MXRT_CHECK(last ? awaitNumber(host, place, line.number) : pollNumber(host, place, line.number));
+    MXRT_CHECK(last ? awaitNumber(host, location, line.number) : pollNumber(host, location, line.number));
     if (!line.number.known)
       break;
     MXRT_CHECK(append(line));
@@ -202,11 +202,11 @@ Status log(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
   host::StrObject *name = call.args[0].str();
   if (name->size == 0)
-    return error(host.allocator(), MXRT_INVALID_ARGUMENT, noPlace, "log: a curve has a name");
+    return error(host.allocator(), MXRT_INVALID_ARGUMENT, noLocation, "log: a curve has a name");
   Number number;
   MXRT_CHECK(takeNumber(host, call.args[1], name->text(), "logged", number));
   RunLog *log = MXRT_TRY(host.openLog());
-  return log->add(name->view(), call.args[2].i, std::move(number), call.place);
+  return log->add(name->view(), call.args[2].i, std::move(number), call.location);
 }
 
 } // namespace

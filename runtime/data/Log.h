@@ -19,9 +19,9 @@ public:
   ~RunLog();
 
   /// A negative step: one after the curve's latest step.
-  Status add(std::string_view name, int64_t step, Number number, const mxrt_place &place);
+  Status add(std::string_view name, int64_t step, Number number, const mxrt_location &location);
   /// Writes the numbers that are ready; with `last`, waits for all of them.
-  Status write(const mxrt_place &place, bool last);
+  Status write(const mxrt_location &location, bool last);
   /// A table of the curves.
   Status summarise(Vec<char> &text) const;
 

@@ -11,15 +11,15 @@
 namespace mxrt::data {
 
 /// Issues a contiguous copy of a tensor. Does not wait.
-Status copyOf(DataHost &host, mxrt_tensor *tensor, const mxrt_place &place, TensorRef &out);
+Status copyOf(DataHost &host, mxrt_tensor *tensor, const mxrt_location &location, TensorRef &out);
 /// The same tensor if it is contiguous, else a copy.
-Status denseOf(DataHost &host, mxrt_tensor *tensor, const mxrt_place &place, TensorRef &out);
+Status denseOf(DataHost &host, mxrt_tensor *tensor, const mxrt_location &location, TensorRef &out);
 
 /// Element `i` of a dense tensor whose data is ready.
 double elementOf(const mxrt_tensor *tensor, int64_t i = 0);
 
 /// All elements of a tensor, in order; waits for them.
-Status readNumbers(DataHost &host, mxrt_tensor *tensor, const mxrt_place &place, Vec<double> &out);
+Status readNumbers(DataHost &host, mxrt_tensor *tensor, const mxrt_location &location, Vec<double> &out);
 
 /// A scalar of the program: known, or being computed.
 struct Number {
@@ -32,9 +32,9 @@ Status takeNumber(DataHost &host, const host::Value &value, const char *name, co
                   Number &out);
 /// Polls whether a number is ready, and never waits. Returns the error of the op that should have
 /// computed it.
-Status pollNumber(DataHost &host, const mxrt_place &place, Number &number);
+Status pollNumber(DataHost &host, const mxrt_location &location, Number &number);
 /// Waits for it.
-Status awaitNumber(DataHost &host, const mxrt_place &place, Number &number);
+Status awaitNumber(DataHost &host, const mxrt_location &location, Number &number);
 
 } // namespace mxrt::data
 

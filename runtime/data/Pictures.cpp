@@ -43,18 +43,18 @@ Status mapTensor(DataHost &host, const Invocation &call, const char *path, Tenso
   Status status;
   if (size == 0) {
     status = Status(
-        mxrt_tensor_create(host.options.runtime, &device, MXRT_U8, 1, &size, &call.place, &tensor));
+        mxrt_tensor_create(host.options.runtime, &device, MXRT_U8, 1, &size, &call.location, &tensor));
   } else {
     Mapping *mapping = newObject<Mapping>(alloc);
     const void *memory = mapping ? os::mapFile(descriptor, static_cast<size_t>(size)) : nullptr;
     if (!memory) {
-      status = mapping ? error(alloc, MXRT_FILE_ACCESS, noPlace, "cannot map `%s`", path)
+      status = mapping ? error(alloc, MXRT_FILE_ACCESS, noLocation, "cannot map `%s`", path)
                        : outOfMemory(alloc);
       deleteObject(alloc, mapping);
     } else {
       *mapping = {alloc, memory, static_cast<size_t>(size)};
       status = Status(mxrt_tensor_borrow(host.options.runtime, &device, MXRT_U8, 1, &size, nullptr,
-                                         const_cast<void *>(memory), 0, unmap, mapping, &call.place,
+                                         const_cast<void *>(memory), 0, unmap, mapping, &call.location,
                                          &tensor));
       if (!status.ok())
         unmap(mapping);
@@ -67,7 +67,7 @@ Status mapTensor(DataHost &host, const Invocation &call, const char *path, Tenso
 
 /// Offsets of all records, from the index file if there is one.
 Status findRecords(DataHost &host, const char *path, const mxrt_tensor *file,
-                   Vec<io::RecordPlace> &places) {
+                   Vec<io::RecordPosition> &positions) {
   const mxrt_allocator *alloc = host.allocator();
   char index[4096];
   size_t length = std::strlen(path);
@@ -80,10 +80,10 @@ Status findRecords(DataHost &host, const char *path, const mxrt_tensor *file,
     if (!text.resize(static_cast<size_t>(input.size)))
       return outOfMemory(alloc);
     MXRT_CHECK(input.read(0, text.data(), text.size()));
-    return io::readRecordIndex(input, {text.data(), text.size()}, places);
+    return io::readRecordIndex(input, {text.data(), text.size()}, positions);
   }
   io::MemoryInput records(alloc, path, file->data(), static_cast<size_t>(file->elements));
-  return io::makeRecordIndex(records, places);
+  return io::makeRecordIndex(records, positions);
 }
 
 /// images(path, height, width)
@@ -94,21 +94,21 @@ Status readImages(void *context, Invocation &call) {
   MXRT_CHECK(pathOf(host, call.args[0], path));
   int64_t height = call.args[1].i, width = call.args[2].i;
   if (height < 1 || width < 1 || width > io::maxPixels / height)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "images: a picture of %lld x %lld pixels is not possible",
                  static_cast<long long>(height), static_cast<long long>(width));
   TensorRef file;
   MXRT_CHECK(mapTensor(host, call, path, file));
-  Vec<io::RecordPlace> places(alloc);
-  MXRT_CHECK(findRecords(host, path, file.get(), places));
-  auto count = static_cast<int64_t>(places.size());
+  Vec<io::RecordPosition> positions(alloc);
+  MXRT_CHECK(findRecords(host, path, file.get(), positions));
+  auto count = static_cast<int64_t>(positions.size());
   mxrt_device device = {MXRT_CPU, 0};
   mxrt_tensor *offsets = nullptr;
   MXRT_CHECK(Status(mxrt_tensor_create(host.options.runtime, &device, MXRT_I64, 1, &count,
-                                       &call.place, &offsets)));
+                                       &call.location, &offsets)));
   TensorRef owner(offsets);
   for (int64_t i = 0; i < count; ++i)
-    reinterpret_cast<int64_t *>(offsets->data())[i] = places[static_cast<size_t>(i)].offset;
+    reinterpret_cast<int64_t *>(offsets->data())[i] = positions[static_cast<size_t>(i)].offset;
   Dataset *set = MXRT_TRY(makeDataset(call.vm.heap(), alloc));
   Status status;
   Column pictures, labels;

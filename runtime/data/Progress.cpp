@@ -32,7 +32,7 @@ struct Shown {
 };
 
 Status poll(DataHost &host, const Invocation &call, Shown &shown) {
-  MXRT_CHECK(pollNumber(host, call.place, shown.latest));
+  MXRT_CHECK(pollNumber(host, call.location, shown.latest));
   if (shown.latest.known) {
     shown.value = shown.latest.value;
     shown.known = true;
@@ -40,7 +40,7 @@ Status poll(DataHost &host, const Invocation &call, Shown &shown) {
     shown.latest = Number();
     return success();
   }
-  MXRT_CHECK(pollNumber(host, call.place, shown.waiting));
+  MXRT_CHECK(pollNumber(host, call.location, shown.waiting));
   if (shown.waiting.known) {
     shown.value = shown.waiting.value;
     shown.known = true;
@@ -209,7 +209,7 @@ Status end(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
   for (size_t i = 0; i < bar.count && bar.visible; ++i) {
     Shown &shown = bar.values[i];
-    MXRT_CHECK(awaitNumber(host, call.place, shown.latest.coming ? shown.latest : shown.waiting));
+    MXRT_CHECK(awaitNumber(host, call.location, shown.latest.coming ? shown.latest : shown.waiting));
   }
   MXRT_CHECK(pollAll(host, call, bar));
   draw(host, bar, true);
@@ -227,7 +227,7 @@ Status show(void *context, Invocation &call) {
     while (at < bar.count && name != bar.values[at].name)
       ++at;
     if (at == maxShown)
-      return error(host.allocator(), MXRT_INVALID_ARGUMENT, noPlace,
+      return error(host.allocator(), MXRT_INVALID_ARGUMENT, noLocation,
                    "show: a bar shows %zu values at most", maxShown);
     if (at == bar.count) {
       std::memcpy(bar.values[at].name, name.data(), name.size());

@@ -24,7 +24,7 @@ Result<mxrt_tensor *> makeTensor(DataHost &host, const Invocation &call, mxrt_dt
   mxrt_tensor *made = nullptr;
   mxrt_device device = {MXRT_CPU, 0};
   MXRT_CHECK(Status(
-      mxrt_tensor_create(host.options.runtime, &device, type, rank, sizes, &call.place, &made)));
+      mxrt_tensor_create(host.options.runtime, &device, type, rank, sizes, &call.location, &made)));
   return made;
 }
 
@@ -43,7 +43,7 @@ Status expectShape(const io::Input &input, const io::ArrayHead &head, mxrt_dtype
                    int64_t rank) {
   if (head.type != type || head.rank != rank) {
     ShapeRef shape = {head.type, head.rank, head.sizes};
-    return error(input.alloc, head.type != type ? MXRT_DTYPE : MXRT_SHAPE, noPlace,
+    return error(input.alloc, head.type != type ? MXRT_DTYPE : MXRT_SHAPE, noLocation,
                  "%.*s holds %s\nhelp: write `dtype=%s, rank=%d`", int(input.name.size()),
                  input.name.data(), shapeText(shape).text, mxrt_dtype_name(head.type), head.rank);
   }
@@ -61,13 +61,13 @@ Status findFile(DataHost &host, const char *folder, const char *name, Path &path
   for (const char *ending : {"", ".gz"}) {
     int length = std::snprintf(path.text, sizeof path.text, "%s/%s%s", folder, name, ending);
     if (length < 0 || size_t(length) >= sizeof path.text)
-      return error(host.allocator(), MXRT_FILE_ACCESS, noPlace, "the path of `%s` is too long",
+      return error(host.allocator(), MXRT_FILE_ACCESS, noLocation, "the path of `%s` is too long",
                    name);
     io::FileInput input(host.allocator(), path.text);
     if (input.open().ok())
       return success();
   }
-  return error(host.allocator(), MXRT_FILE_ACCESS, noPlace,
+  return error(host.allocator(), MXRT_FILE_ACCESS, noLocation,
                "there is no `%s` in `%s`, nor `%s.gz`\nhelp: the folder of a data set in the form "
                "of MNIST has four idx files; Debian's dataset-fashion-mnist puts such ones into "
                "`/usr/share/datasets/fashion-mnist`",
@@ -109,7 +109,7 @@ Status readMnistPart(DataHost &host, Invocation &call, const char *folder, const
   MXRT_CHECK(readIdxBytes(host, call, folder, images, 3, 784, x));
   MXRT_CHECK(readIdxBytes(host, call, folder, labels, 1, 1, y));
   if (x->sizes()[0] != y->sizes()[0])
-    return error(host.allocator(), MXRT_FILE_FORMAT, noPlace,
+    return error(host.allocator(), MXRT_FILE_FORMAT, noLocation,
                  "`%s`: %lld pictures, but %lld labels", folder,
                  static_cast<long long>(x->sizes()[0]), static_cast<long long>(y->sizes()[0]));
   Dataset *set = MXRT_TRY(makeDataset(call.vm.heap(), host.allocator()));
@@ -201,7 +201,7 @@ Status readCsv(void *context, Invocation &call) {
   MXRT_CHECK(pathOf(host, call.args[0], path));
   std::string_view separator = call.args[2].str()->view();
   if (separator.size() != 1 || separator[0] == '"' || separator[0] == '\n')
-    return error(host.allocator(), MXRT_INVALID_ARGUMENT, noPlace,
+    return error(host.allocator(), MXRT_INVALID_ARGUMENT, noLocation,
                  "csv: a separator is one character, this is `%.*s`", int(separator.size()),
                  separator.data());
   io::FileInput input(host.allocator(), path);
@@ -259,7 +259,7 @@ Status readSafetensor(DataHost &host, Invocation &call, io::Input &input, std::s
         index.tensors.empty() ? 0 : int(std::min<size_t>(index.tensors[0].name.size(), 80)),
         index.tensors.empty() ? "" : index.tensors[0].name.data());
   if (found->type == MXRT_DTYPE_COUNT)
-    return error(host.allocator(), MXRT_UNSUPPORTED, noPlace,
+    return error(host.allocator(), MXRT_UNSUPPORTED, noLocation,
                  "%.*s: `%.*s` has elements that mx has not", int(input.name.size()),
                  input.name.data(), int(std::min<size_t>(found->name.size(), 80)),
                  found->name.data());
@@ -294,7 +294,7 @@ Status readArray(void *context, Invocation &call) {
     MXRT_CHECK(io::openNpz(input, name, stream));
   } else {
     if (!name.empty())
-      return error(host.allocator(), MXRT_INVALID_ARGUMENT, noPlace,
+      return error(host.allocator(), MXRT_INVALID_ARGUMENT, noLocation,
                    "`%s` holds one array, which has no name", path);
     MXRT_CHECK(stream.openWhole());
   }

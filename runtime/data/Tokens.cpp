@@ -71,8 +71,8 @@ Status readChars(void *context, Invocation &call) {
 Status readMerges(DataHost &host, const Invocation &call, size_t i, io::Bpe &bpe) {
   TensorRef dense;
   mxrt_tensor *given = eager::tensorOf(call.args[i]);
-  MXRT_CHECK(denseOf(host, given, call.place, dense));
-  MXRT_CHECK(Status(mxrt_tensor_wait(host.options.runtime, dense.get(), &call.place)));
+  MXRT_CHECK(denseOf(host, given, call.location, dense));
+  MXRT_CHECK(Status(mxrt_tensor_wait(host.options.runtime, dense.get(), &call.location)));
   static_assert(sizeof(io::Merge) == 2 * sizeof(int32_t));
   auto *merges = reinterpret_cast<const io::Merge *>(dense->data());
   return bpe.set({merges, static_cast<size_t>(dense->elements / 2)});
@@ -132,31 +132,31 @@ Status giveText(Invocation &call, const Vec<char> &text) {
 
 /// The ids in argument 0, dense and ready.
 Status readIds(DataHost &host, const Invocation &call, TensorRef &ids) {
-  MXRT_CHECK(denseOf(host, eager::tensorOf(call.args[0]), call.place, ids));
-  return Status(mxrt_tensor_wait(host.options.runtime, ids.get(), &call.place));
+  MXRT_CHECK(denseOf(host, eager::tensorOf(call.args[0]), call.location, ids));
+  return Status(mxrt_tensor_wait(host.options.runtime, ids.get(), &call.location));
 }
 
 /// spell(ids, vocabulary)
 Status spell(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
   std::string_view vocabulary = call.args[1].str()->view();
-  Vec<size_t> places(host.allocator()); // offsets of characters, and the end
+  Vec<size_t> positions(host.allocator()); // offsets of characters, and the end
   Vec<char> text(host.allocator());
   TensorRef ids;
   MXRT_CHECK(readIds(host, call, ids));
   for (size_t at = 0;; io::nextCharacter(vocabulary, at)) {
-    if (!places.push(at))
+    if (!positions.push(at))
       return outOfMemory(host.allocator());
     if (at >= vocabulary.size())
       break;
   }
   for (int64_t i = 0; i < ids->elements; ++i) {
     int32_t id = reinterpret_cast<const int32_t *>(ids->data())[i];
-    if (id < 0 || static_cast<size_t>(id) + 1 >= places.size())
-      return error(host.allocator(), MXRT_INVALID_ARGUMENT, noPlace,
-                   "character %d at place %lld, the vocabulary has %zu of them", id,
-                   static_cast<long long>(i), places.size() - 1);
-    size_t from = places[static_cast<size_t>(id)], to = places[static_cast<size_t>(id) + 1];
+    if (id < 0 || static_cast<size_t>(id) + 1 >= positions.size())
+      return error(host.allocator(), MXRT_INVALID_ARGUMENT, noLocation,
+                   "character %d at position %lld, the vocabulary has %zu of them", id,
+                   static_cast<long long>(i), positions.size() - 1);
+    size_t from = positions[static_cast<size_t>(id)], to = positions[static_cast<size_t>(id) + 1];
     if (!io::append(text, vocabulary.substr(from, to - from)))
       return outOfMemory(host.allocator());
   }

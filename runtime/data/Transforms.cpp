@@ -29,7 +29,7 @@ Status makeAbove(void *context, Invocation &call, Dataset *&made) {
 namespace {
 
 Status refuse(void *context, const char *format, int64_t number) {
-  return error(hostOf(context).allocator(), MXRT_INVALID_ARGUMENT, noPlace, format,
+  return error(hostOf(context).allocator(), MXRT_INVALID_ARGUMENT, noLocation, format,
                static_cast<long long>(number));
 }
 
@@ -91,7 +91,7 @@ Status askAbout(DataHost &host, Invocation &call, int64_t begin, int64_t end, Da
   for (size_t i = 0; i < count; ++i)
     numbers[i] = begin + static_cast<int64_t>(i);
   ItemRequest request;
-  request.numbers = request.places = {numbers.data(), numbers.size()};
+  request.numbers = request.positions = {numbers.data(), numbers.size()};
   auto run = [&]() -> Status {
     for (size_t i = 0; i < count; ++i) {
       Value answer;
@@ -105,7 +105,7 @@ Status askAbout(DataHost &host, Invocation &call, int64_t begin, int64_t end, Da
     for (size_t i = 0; i < count; ++i) {
       Number number;
       MXRT_CHECK(takeNumber(host, answers[i], "filter", "kept", number));
-      MXRT_CHECK(awaitNumber(host, call.place, number));
+      MXRT_CHECK(awaitNumber(host, call.location, number));
       if (number.value != 0 && !set.kept.push(numbers[i]))
         return outOfMemory(set.alloc);
     }
@@ -135,10 +135,10 @@ Status addRows(DataHost &host, Invocation &call, size_t begin, Dataset &set) {
   for (size_t i = begin; i < call.args.size(); ++i) {
     mxrt_tensor *tensor = eager::tensorOf(call.args[i]);
     if (!tensor || tensor->rank == 0)
-      return error(host.allocator(), MXRT_SHAPE, noPlace,
+      return error(host.allocator(), MXRT_SHAPE, noLocation,
                    "rows: value %zu is not a tensor with rows", i + 1);
     if (i > begin && tensor->sizes()[0] != set.length)
-      return error(host.allocator(), MXRT_SHAPE, noPlace,
+      return error(host.allocator(), MXRT_SHAPE, noLocation,
                    "rows: value %zu is %s, the first has %lld rows", i + 1,
                    shapeText(tensor->shape()).text, static_cast<long long>(set.length));
     // A tensor that is used as a column twice is copied, since an op lists each variable once.
@@ -146,8 +146,8 @@ Status addRows(DataHost &host, Invocation &call, size_t begin, Dataset &set) {
     for (const Column &column : set.columns)
       again |= column.rows->buffer == tensor->buffer;
     TensorRef dense;
-    MXRT_CHECK(again ? copyOf(host, tensor, call.place, dense)
-                     : denseOf(host, tensor, call.place, dense));
+    MXRT_CHECK(again ? copyOf(host, tensor, call.location, dense)
+                     : denseOf(host, tensor, call.location, dense));
     MXRT_CHECK(addColumn(set, dense.release(), tensor->type, 1));
   }
   return success();
@@ -163,18 +163,18 @@ Status rows(void *context, Invocation &call) {
 Status readStarts(DataHost &host, Invocation &call, Dataset &set) {
   mxrt_tensor *values = eager::tensorOf(call.args[0]);
   Vec<double> lengths(host.allocator());
-  MXRT_CHECK(readNumbers(host, eager::tensorOf(call.args[1]), call.place, lengths));
+  MXRT_CHECK(readNumbers(host, eager::tensorOf(call.args[1]), call.location, lengths));
   if (!set.starts.resize(lengths.size() + 1))
     return outOfMemory(host.allocator());
   set.starts[0] = 0;
   for (size_t i = 0; i < lengths.size(); ++i) {
     if (lengths[i] < 0)
-      return error(host.allocator(), MXRT_INVALID_ARGUMENT, noPlace,
+      return error(host.allocator(), MXRT_INVALID_ARGUMENT, noLocation,
                    "sequences: length %zu is %lld", i, static_cast<long long>(lengths[i]));
     set.starts[i + 1] = set.starts[i] + static_cast<int64_t>(lengths[i]);
   }
   if (set.starts[lengths.size()] != values->elements)
-    return error(host.allocator(), MXRT_SHAPE, noPlace,
+    return error(host.allocator(), MXRT_SHAPE, noLocation,
                  "sequences: the lengths sum to %lld, there are %lld values",
                  static_cast<long long>(set.starts[lengths.size()]),
                  static_cast<long long>(values->elements));
@@ -188,7 +188,7 @@ Status sequences(void *context, Invocation &call) {
   auto fill = [&]() -> Status {
     mxrt_tensor *values = eager::tensorOf(call.args[0]);
     TensorRef dense;
-    MXRT_CHECK(denseOf(host, values, call.place, dense));
+    MXRT_CHECK(denseOf(host, values, call.location, dense));
     MXRT_CHECK(addColumn(*set, dense.release(), values->type, 1));
     set->columns[0].rank = 1; // its size is that of a batch
     MXRT_CHECK(readStarts(host, call, *set));

@@ -11,12 +11,12 @@ namespace mxrt::eager {
 
 Status OpCall::copyInto(mxrt_tensor *from, mxrt_tensor *to) const {
   host.issued = true;
-  return Status(mxrt_call_copy(runtime, from, to, &place));
+  return Status(mxrt_call_copy(runtime, from, to, &location));
 }
 
 Status OpCall::prepareWrite(mxrt_tensor *&tensor) const {
   host.issued = true;
-  return Status(mxrt_call_prepare_write(runtime, &tensor, &place));
+  return Status(mxrt_call_prepare_write(runtime, &tensor, &location));
 }
 
 Result<TensorRef> OpCall::denseCopy(mxrt_tensor *from) const {
@@ -27,7 +27,7 @@ Result<TensorRef> OpCall::denseCopy(mxrt_tensor *from) const {
 
 Result<TensorRef> OpCall::denseCopy(mxrt_tensor *from, int32_t rank, const int64_t *sizes) const {
   mxrt_tensor *wide = nullptr;
-  MXRT_CHECK(named(mxrt_tensor_broadcast(from, rank, sizes, &place, &wide)));
+  MXRT_CHECK(named(mxrt_tensor_broadcast(from, rank, sizes, &location, &wide)));
   TensorRef owner(wide);
   return denseCopy(wide);
 }
@@ -99,14 +99,14 @@ struct DeviceCopy {
   mxrt_runtime *runtime;
   TensorRef from, to;
   size_t bytes;
-  mxrt_place place;
+  mxrt_location location;
   char file[1];
 
   static mxrt_status run(mxrt_op_context *, void *payload) {
     auto *copy = static_cast<DeviceCopy *>(payload);
     mxrt_device device = copy->to->buffer->device;
     mxrt_context context;
-    if (mxrt_status failure = mxrt_runtime_context(copy->runtime, &device, &copy->place, &context))
+    if (mxrt_status failure = mxrt_runtime_context(copy->runtime, &device, &copy->location, &context))
       return failure;
     context.holds_thread = 1;
     return mxrt_tensor_copy(&context, copy->from.get(), copy->to.get());
@@ -128,14 +128,14 @@ Status OpCall::fill(mxrt_tensor *to, uint64_t bits) const {
 
 Result<TensorRef> OpCall::moved(mxrt_tensor *from, mxrt_device device) const {
   TensorRef made = MXRT_TRY(create(from->type, from->rank, from->sizes(), device));
-  size_t fileBytes = place.file ? strlen(place.file) + 1 : 1;
+  size_t fileBytes = location.file ? strlen(location.file) + 1 : 1;
   size_t bytes = sizeof(DeviceCopy) + fileBytes;
   void *memory = allocateBytes(alloc(), bytes, alignof(DeviceCopy));
   if (!memory)
-    return outOfMemory(alloc(), place);
-  auto *copy = ::new (memory) DeviceCopy{runtime, {}, {}, bytes, place, {}};
-  if (place.file)
-    copy->place.file = static_cast<char *>(memcpy(copy->file, place.file, fileBytes));
+    return outOfMemory(alloc(), location);
+  auto *copy = ::new (memory) DeviceCopy{runtime, {}, {}, bytes, location, {}};
+  if (location.file)
+    copy->location.file = static_cast<char *>(memcpy(copy->file, location.file, fileBytes));
   auto push = [&]() -> Status {
     mxrt_tensor *view = nullptr;
     MXRT_CHECK(Status(mxrt_tensor_target(from, &view)));
@@ -158,7 +158,7 @@ Result<TensorRef> OpCall::moved(mxrt_tensor *from, mxrt_device device) const {
     pushed.device = device;
     pushed.lane = MXRT_LANE_COPY;
     pushed.name = "to";
-    pushed.place = copy->place;
+    pushed.location = copy->location;
     pushed.bytes = uint64_t(mxrt_tensor_bytes(made.get()));
     host.issued = true;
     return Status(mxrt_engine_push(engine, &pushed));

@@ -25,7 +25,7 @@ EagerHost::EagerHost(const EagerOptions &options)
 EagerHost::~EagerHost() {
   mxrt_engine *engine = nullptr;
   if (issued && Status(mxrt_runtime_engine(owner, nullptr, &engine)).ok())
-    mxrt_status_release(mxrt_engine_wait_all(engine, noPlace));
+    mxrt_status_release(mxrt_engine_wait_all(engine, noLocation));
   for (Operation *operation : operations) {
     releaseBytes(operations.allocator(), operation->text, operation->textSize, 1);
     deleteObject(operations.allocator(), operation);
@@ -35,7 +35,7 @@ EagerHost::~EagerHost() {
 Status EagerHost::print(std::string_view text) {
   if (printer)
     return printer(printContext, text);
-  return error(operations.allocator(), MXRT_UNSUPPORTED, noPlace, "this host has no output");
+  return error(operations.allocator(), MXRT_UNSUPPORTED, noLocation, "this host has no output");
 }
 
 //===-- Operations ----------------------------------------------------------===//
@@ -59,7 +59,7 @@ Status EagerHost::resolve(ImportKind sort, std::string_view name, const host::Si
   operation->firstIsMut = firstIsMut;
   if (!host::fits(Kind::Tensor, signature.result) && signature.result != Kind::Unit)
     return error(
-        alloc, MXRT_HOST_BYTECODE, noPlace, "tensor operation '%.*s' gives a tensor, not %s",
+        alloc, MXRT_HOST_BYTECODE, noLocation, "tensor operation '%.*s' gives a tensor, not %s",
         int(std::min<size_t>(name.size(), 200)), name.data(), host::kindName(signature.result));
   auto *text = static_cast<char *>(allocateBytes(alloc, name.size(), 1));
   if (!text || !operations.push(operation.get())) {
@@ -141,11 +141,11 @@ Status EagerHost::invoke(ImportKind sort, void *target, host::Invocation &call) 
 }
 
 Status EagerHost::resolveGraph(std::string_view name, const host::Signature &, void *&) {
-  return error(operations.allocator(), MXRT_UNSUPPORTED, noPlace, "this host has no graph '%.*s'",
+  return error(operations.allocator(), MXRT_UNSUPPORTED, noLocation, "this host has no graph '%.*s'",
                int(std::min<size_t>(name.size(), 200)), name.data());
 }
 Status EagerHost::invokeGraph(void *, host::Invocation &) {
-  return error(operations.allocator(), MXRT_UNSUPPORTED, noPlace, "this host runs no graphs");
+  return error(operations.allocator(), MXRT_UNSUPPORTED, noLocation, "this host runs no graphs");
 }
 
 //===-- Reading -------------------------------------------------------------===//
@@ -154,14 +154,14 @@ Status EagerHost::readScalar(const Value &value, Kind wanted, Value &out) {
   const mxrt_allocator *alloc = operations.allocator();
   const mxrt_tensor *tensor = tensorOf(value);
   if (!tensor)
-    return error(alloc, MXRT_HOST_TYPE, noPlace, "%s is not a tensor", host::kindName(value.kind));
+    return error(alloc, MXRT_HOST_TYPE, noLocation, "%s is not a tensor", host::kindName(value.kind));
   if (tensor->rank != 0)
-    return error(alloc, MXRT_SHAPE, noPlace, "%s is not a single value, as is needed here",
+    return error(alloc, MXRT_SHAPE, noLocation, "%s is not a single value, as is needed here",
                  shapeText(tensor->shape()).text);
   // The VM adds the location of notice.
   MXRT_CHECK(Status(mxrt_tensor_wait(owner, tensor, nullptr)));
   if (!convertNumber(fromElement(tensor->type, tensor->data()), wanted, out))
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "the value of %s does not fit %s",
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "the value of %s does not fit %s",
                  shapeText(tensor->shape()).text, host::kindName(wanted));
   return success();
 }
@@ -172,7 +172,7 @@ Status EagerHost::show(const Value &foreign, std::string_view spec, host::Text &
     return HostInterface::show(foreign, spec, out);
   MXRT_CHECK(Status(mxrt_tensor_wait(owner, tensor, nullptr)));
   if (const char *wrong = showTensor(tensor, spec, out))
-    return error(operations.allocator(), MXRT_INVALID_ARGUMENT, noPlace, "format '%.*s' for %s: %s",
+    return error(operations.allocator(), MXRT_INVALID_ARGUMENT, noLocation, "format '%.*s' for %s: %s",
                  int(std::min<size_t>(spec.size(), 100)), spec.data(),
                  shapeText(tensor->shape()).text, wrong);
   return out.failed() ? out.owner().exhausted() : success();

@@ -12,7 +12,7 @@ namespace mxrt::eager {
 namespace {
 
 /// The indexed region of a tensor: a view, and an optional gather.
-struct Place {
+struct Region {
   int64_t offset = 0;
   int32_t rank = 0;
   int64_t sizes[MXRT_MAX_RANK];
@@ -27,13 +27,13 @@ class Indexer {
 public:
   Indexer(OpCall &call, const mxrt_tensor *x) : call(call), x(x) {}
 
-  Status run(Place &out) {
-    place = Place();
+  Status run(Region &out) {
+    region = Region();
     for (int32_t i = 0; i < call.op.itemCount; ++i)
       MXRT_CHECK(item(call.op.items[i]));
     while (axis < x->rank)
       MXRT_CHECK(whole());
-    out = place;
+    out = region;
     return success();
   }
 
@@ -50,9 +50,9 @@ private:
       return range(item);
     case 'l':
     case 't':
-      place.gatherAxis = place.rank;
-      place.shownAxis = item.sort == 'l' ? -1 : item.shown >= 0 ? item.shown : place.rank;
-      place.gather = MXRT_TRY(call.tensor(operand++));
+      region.gatherAxis = region.rank;
+      region.shownAxis = item.sort == 'l' ? -1 : item.shown >= 0 ? item.shown : region.rank;
+      region.gather = MXRT_TRY(call.tensor(operand++));
       return whole();
     default:
       return whole();
@@ -60,10 +60,10 @@ private:
   }
 
   Status keep(int64_t size, int64_t stride) {
-    if (place.rank == MXRT_MAX_RANK)
+    if (region.rank == MXRT_MAX_RANK)
       return call.fail(MXRT_RANK_LIMIT, "the result has more than %d dimensions", MXRT_MAX_RANK);
-    place.sizes[place.rank] = size;
-    place.strides[place.rank++] = stride;
+    region.sizes[region.rank] = size;
+    region.strides[region.rank++] = stride;
     return success();
   }
   Status whole() {
@@ -83,7 +83,7 @@ private:
     int64_t number = given < 0 ? given + size : given;
     if (number < 0 || number >= size)
       return outside("index", given);
-    place.offset += number * x->strides()[axis++];
+    region.offset += number * x->strides()[axis++];
     return success();
   }
 
@@ -119,7 +119,7 @@ private:
     int64_t length = distance <= 0 ? 0 : int64_t((uint64_t(distance) - 1) / pace) + 1;
     int64_t stride = x->strides()[axis];
     if (length > 0)
-      place.offset += from * stride;
+      region.offset += from * stride;
     ++axis;
     // With at most one element a step may be arbitrarily large.
     return keep(length, length > 1 ? stride * step : stride);
@@ -127,7 +127,7 @@ private:
 
   OpCall &call;
   const mxrt_tensor *x;
-  Place place;
+  Region region;
   int32_t axis = 0;   // current axis of x
   size_t operand = 1; // next operand to use
 };
@@ -135,27 +135,27 @@ private:
 } // namespace
 
 /// Gather: x[A, N, B] at index[I] gives [A, I, B].
-static Status gather(OpCall &call, const mxrt_tensor *base, const Place &place) {
-  mxrt_tensor *index = place.gather;
+static Status gather(OpCall &call, const mxrt_tensor *base, const Region &region) {
+  mxrt_tensor *index = region.gather;
   if (index->type != MXRT_I32 && index->type != MXRT_I64)
     return call.fail(MXRT_DTYPE, "an index of %s; it must be i32 or i64",
                      shapeText(index->shape()).text);
   MXRT_CHECK(call.onDevice(base));
   MXRT_CHECK(call.onDevice(index));
-  int32_t rank = place.rank - 1 + index->rank;
+  int32_t rank = region.rank - 1 + index->rank;
   if (rank > MXRT_MAX_RANK)
     return call.fail(MXRT_RANK_LIMIT, "the result has more than %d dimensions", MXRT_MAX_RANK);
   int64_t sizes[MXRT_MAX_RANK];
   int32_t used = 0;
-  for (int32_t i = 0; i < place.rank; ++i) {
-    if (i != place.gatherAxis) {
-      sizes[used++] = place.sizes[i];
+  for (int32_t i = 0; i < region.rank; ++i) {
+    if (i != region.gatherAxis) {
+      sizes[used++] = region.sizes[i];
       continue;
     }
     for (int32_t k = 0; k < index->rank; ++k)
       sizes[used++] = index->sizes()[k];
   }
-  TensorRef x = MXRT_TRY(call.view(base, place.offset, place.rank, place.sizes, place.strides));
+  TensorRef x = MXRT_TRY(call.view(base, region.offset, region.rank, region.sizes, region.strides));
   TensorRef heldIndex;
   if (!mxrt_tensor_is_dense(index)) {
     heldIndex = MXRT_TRY(call.denseCopy(index));
@@ -164,18 +164,18 @@ static Status gather(OpCall &call, const mxrt_tensor *base, const Place &place) 
   TensorRef result = MXRT_TRY(call.create(base->type, rank, sizes));
 
   AxisGroup before, after;
-  AxisGroup along = {place.sizes[place.gatherAxis], place.strides[place.gatherAxis]};
+  AxisGroup along = {region.sizes[region.gatherAxis], region.strides[region.gatherAxis]};
   bool folds = x->elements > 0;
-  for (int32_t i = 0; folds && i < place.rank; ++i)
-    if (i != place.gatherAxis)
-      folds = (i < place.gatherAxis ? before : after).add(place.sizes[i], place.strides[i]);
+  for (int32_t i = 0; folds && i < region.rank; ++i)
+    if (i != region.gatherAxis)
+      folds = (i < region.gatherAxis ? before : after).add(region.sizes[i], region.strides[i]);
   if (!folds) {
     if (x->elements > 0)
       x = MXRT_TRY(call.denseCopy(x.get()));
     before = after = AxisGroup();
-    for (int32_t i = 0; i < place.rank; ++i)
-      if (i != place.gatherAxis)
-        (i < place.gatherAxis ? before : after).size *= place.sizes[i];
+    for (int32_t i = 0; i < region.rank; ++i)
+      if (i != region.gatherAxis)
+        (i < region.gatherAxis ? before : after).size *= region.sizes[i];
     after.stride = 1;
     along.stride = after.size;
     before.stride = along.size * after.size;
@@ -188,7 +188,7 @@ static Status gather(OpCall &call, const mxrt_tensor *base, const Place &place) 
   kernel.size(along.size);
   kernel.size(after.size);
   kernel.size(index->elements);
-  kernel.size(place.shownAxis);
+  kernel.size(region.shownAxis);
   addStrides3(kernel, layout, before, along, after);
   uint32_t form = uint32_t(layout) << 8 | uint32_t(base->type) << 4 | uint32_t(index->type);
   kernel.arguments.kernel = MXRT_TRY(call.kernel(form, [&](KeyText &key) {
@@ -204,11 +204,11 @@ static Status gather(OpCall &call, const mxrt_tensor *base, const Place &place) 
 Status runIndex(OpCall &call) {
   MXRT_CHECK(call.operandCount(1 + size_t(call.op.indexOperands)));
   mxrt_tensor *x = MXRT_TRY(call.tensor(0));
-  Place place;
-  MXRT_CHECK(Indexer(call, x).run(place));
-  if (place.gather)
-    return gather(call, x, place);
-  return call.give(MXRT_TRY(call.view(x, place.offset, place.rank, place.sizes, place.strides)));
+  Region region;
+  MXRT_CHECK(Indexer(call, x).run(region));
+  if (region.gather)
+    return gather(call, x, region);
+  return call.give(MXRT_TRY(call.view(x, region.offset, region.rank, region.sizes, region.strides)));
 }
 
 //===-- update --------------------------------------------------------------===//
@@ -240,14 +240,14 @@ static Status prepareTarget(OpCall &call, TensorRef &owned) {
 }
 
 static Status checkValue(OpCall &call, const mxrt_tensor *x, const mxrt_tensor *value,
-                         const Place &place) {
+                         const Region &region) {
   if (value->type != x->type)
     return call.fail(MXRT_DTYPE, "%s for a part of %s", shapeText(value->shape()).text,
                      shapeText(x->shape()).text);
-  if (!broadcastsTo(value, place.rank, place.sizes))
+  if (!broadcastsTo(value, region.rank, region.sizes))
     return call.fail(
         MXRT_SHAPE, "%s does not fit the part %s of %s", shapeText(value->shape()).text,
-        shapeText({x->type, place.rank, place.sizes}).text, shapeText(x->shape()).text);
+        shapeText({x->type, region.rank, region.sizes}).text, shapeText(x->shape()).text);
   return success();
 }
 
@@ -258,12 +258,12 @@ Status runUpdate(OpCall &call) {
   MXRT_CHECK(call.operandCount(valueAt + 1));
   mxrt_tensor *x = MXRT_TRY(call.tensor(0));
   // All checks come before the first change.
-  Place place;
-  MXRT_CHECK(Indexer(call, x).run(place));
+  Region region;
+  MXRT_CHECK(Indexer(call, x).run(region));
   TensorRef value;
   uint64_t bits = 0;
   if (mxrt_tensor *given = tensorOf(call.call.args[valueAt])) {
-    MXRT_CHECK(checkValue(call, x, given, place));
+    MXRT_CHECK(checkValue(call, x, given, region));
     mxrt_device where = given->buffer->device, wanted = x->buffer->device;
     bool elsewhere = where.kind != wanted.kind || where.index != wanted.index;
     if (elsewhere && given->rank > 0)
@@ -276,13 +276,13 @@ Status runUpdate(OpCall &call) {
 
   TensorRef target;
   MXRT_CHECK(prepareTarget(call, target));
-  MXRT_CHECK(Indexer(call, target.get()).run(place)); // strides may have changed
+  MXRT_CHECK(Indexer(call, target.get()).run(region)); // strides may have changed
   TensorRef part =
-      MXRT_TRY(call.view(target.get(), place.offset, place.rank, place.sizes, place.strides));
+      MXRT_TRY(call.view(target.get(), region.offset, region.rank, region.sizes, region.strides));
   if (part->elements > 0 && value) {
     mxrt_tensor *wide = nullptr;
     MXRT_CHECK(call.named(
-        mxrt_tensor_broadcast(value.get(), place.rank, place.sizes, &call.place, &wide)));
+        mxrt_tensor_broadcast(value.get(), region.rank, region.sizes, &call.location, &wide)));
     value = TensorRef(wide);
     MXRT_CHECK(call.copyInto(wide, part.get()));
   } else if (part->elements > 0) {

@@ -24,7 +24,7 @@ Status OpCall::fail(mxrt_code code, const char *format, ...) const {
   va_start(list, format);
   vsnprintf(text, sizeof(text), format, list);
   va_end(list);
-  return error(alloc(), code, noPlace, "%s: %s", op.info->name, static_cast<const char *>(text));
+  return error(alloc(), code, noLocation, "%s: %s", op.info->name, static_cast<const char *>(text));
 }
 
 Status OpCall::named(mxrt_status failure) const {
@@ -111,7 +111,7 @@ Status OpCall::onDevice(const mxrt_tensor *tensor) const {
 Result<TensorRef> OpCall::create(mxrt_dtype type, int32_t rank, const int64_t *sizes,
                                  mxrt_device device) const {
   mxrt_tensor *made = nullptr;
-  MXRT_CHECK(named(mxrt_tensor_create(runtime, &device, type, rank, sizes, &place, &made)));
+  MXRT_CHECK(named(mxrt_tensor_create(runtime, &device, type, rank, sizes, &location, &made)));
   if (host.checkMemory)
     memset(made->data(), MXRT_POISON_BYTE, size_t(made->elements * mxrt_dtype_size(type)));
   return TensorRef(made);
@@ -120,7 +120,7 @@ Result<TensorRef> OpCall::create(mxrt_dtype type, int32_t rank, const int64_t *s
 Result<TensorRef> OpCall::view(const mxrt_tensor *base, int64_t offset, int32_t rank,
                                const int64_t *sizes, const int64_t *strides) const {
   base->buffer->retain();
-  mxrt_tensor *made = MXRT_TRY(makeTensor(base->buffer, base->type, rank, base->owner, place));
+  mxrt_tensor *made = MXRT_TRY(makeTensor(base->buffer, base->type, rank, base->owner, location));
   made->elements = 1;
   for (int32_t i = 0; i < rank; ++i) {
     made->sizes()[i] = sizes[i];
@@ -175,7 +175,7 @@ static mxrt_status runGuardedKernel(const mxrt_context *context, const mxrt_tens
   int64_t at = firstPoison(result->data(), result->elements, mxrt_dtype_size(result->type));
   if (at < 0)
     return nullptr;
-  return error(context->allocator, MXRT_INTERNAL, context->place,
+  return error(context->allocator, MXRT_INTERNAL, context->location,
                "%s: element %lld of the result %s was not written", arguments.name,
                static_cast<long long>(at), shapeText(result->shape()).text)
       .release();
@@ -231,7 +231,7 @@ Status OpCall::issue(mxrt_kernel run, mxrt_tensor *const *reads, size_t readCoun
   issued.arguments = arguments;
   issued.argument_bytes = argumentBytes;
   issued.device = device;
-  issued.place = place;
+  issued.location = location;
   host.issued = true;
   return Status(mxrt_call_push(runtime, &issued));
 }

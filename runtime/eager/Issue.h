@@ -98,7 +98,7 @@ struct AxisGroup {
 /// One call of an operation.
 struct OpCall {
   OpCall(EagerHost &host, Operation &op, host::Invocation &call)
-      : host(host), op(op), call(call), runtime(host.owner), place(call.place) {}
+      : host(host), op(op), call(call), runtime(host.owner), location(call.location) {}
 
   // -- errors: the operation's name, a colon, the text. The VM adds the source location, since it
   // raises them where the operation is issued.
@@ -182,7 +182,7 @@ struct OpCall {
   Operation &op;
   host::Invocation &call;
   mxrt_runtime *runtime;
-  mxrt_place place;
+  mxrt_location location;
 
 private:
   Result<mxrt_compiled_kernel> newKernel(uint32_t form, std::string_view key) const;

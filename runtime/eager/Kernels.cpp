@@ -30,9 +30,9 @@ Result<mxrt_compiled_kernel> KernelTable::find(KernelSource *source, std::string
   const mxrt_allocator *alloc = rows.allocator();
   Row row = {nullptr, key.size(), hash, nullptr};
   MXRT_CHECK(source ? source->find(key, row.kernel)
-                    : error(alloc, MXRT_UNSUPPORTED, noPlace, "there are no kernels"));
+                    : error(alloc, MXRT_UNSUPPORTED, noLocation, "there are no kernels"));
   if (!row.kernel)
-    return error(alloc, MXRT_UNSUPPORTED, noPlace, "no kernel for '%.*s'", int(key.size()),
+    return error(alloc, MXRT_UNSUPPORTED, noLocation, "no kernel for '%.*s'", int(key.size()),
                  key.data());
   row.key = static_cast<char *>(allocateBytes(alloc, key.size(), 1));
   if (!row.key || !rows.push(row)) {

@@ -51,7 +51,7 @@ mxrt_status checkNan(const mxrt_context *context, const char *name, const mxrt_t
   for (int32_t i = 0; i < tensor->rank; ++i)
     used += size_t(snprintf(index + used, sizeof(index) - used, i ? ", %lld" : "%lld",
                             static_cast<long long>(numbers[i])));
-  return error(context->allocator, MXRT_NAN_FOUND, context->place,
+  return error(context->allocator, MXRT_NAN_FOUND, context->location,
                "%s: the result %s has nan at [%s]", name, shapeText(tensor->shape()).text,
                static_cast<char *>(index))
       .release();

@@ -24,14 +24,14 @@ static mxrt_runtime *runtimeOf(void *context) {
 }
 
 static Status notATensor(void *context, const Invocation &call) {
-  return error(mxrt_runtime_allocator(runtimeOf(context)), MXRT_HOST_TYPE, noPlace,
+  return error(mxrt_runtime_allocator(runtimeOf(context)), MXRT_HOST_TYPE, noLocation,
                "%.*s: the tensor is of another host", int(call.name.size()), call.name.data());
 }
 
 static Status sync(void *context, Invocation &call) {
   mxrt_engine *engine = nullptr;
   MXRT_CHECK(Status(mxrt_runtime_engine(runtimeOf(context), nullptr, &engine)));
-  return Status(mxrt_engine_wait_all(engine, call.place));
+  return Status(mxrt_engine_wait_all(engine, call.location));
 }
 
 /// Number of ops pushed so far: marks the start of a `try`.
@@ -49,7 +49,7 @@ static Status issuedSoFar(void *context, Invocation &call) {
 static Status caughtError(void *context, Invocation &call) {
   mxrt_engine *engine = nullptr;
   MXRT_CHECK(Status(mxrt_runtime_engine(runtimeOf(context), nullptr, &engine)));
-  return Status(mxrt_engine_notice_from(engine, uint64_t(call.args[0].i), call.place));
+  return Status(mxrt_engine_notice_from(engine, uint64_t(call.args[0].i), call.location));
 }
 
 /// Maximum nesting of values, as when they are shown.
@@ -57,15 +57,15 @@ static constexpr unsigned maxNesting = 200;
 
 static Status waitFor(void *context, const Invocation &call, const Value &value, unsigned nesting) {
   if (const mxrt_tensor *tensor = tensorOf(value))
-    return Status(mxrt_tensor_wait(runtimeOf(context), tensor, &call.place));
+    return Status(mxrt_tensor_wait(runtimeOf(context), tensor, &call.location));
   if (!host::isAggregate(value.kind))
     return success();
   const mxrt_allocator *alloc = mxrt_runtime_allocator(runtimeOf(context));
   if (nesting == maxNesting)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "wait: values are nested deeper than %u",
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "wait: values are nested deeper than %u",
                  maxNesting);
   if (call.vm.cancelRequested()) // shared parts are visited repeatedly
-    return error(alloc, MXRT_CANCELLED, noPlace, "cancelled");
+    return error(alloc, MXRT_CANCELLED, noLocation, "cancelled");
   for (const Value &part : value.aggregate()->view())
     MXRT_CHECK(waitFor(context, call, part, nesting + 1));
   return success();
@@ -113,7 +113,7 @@ static Status dim(void *context, Invocation &call) {
   int64_t axis = call.args[1].i;
   int64_t resolved = axis < 0 ? axis + tensor->rank : axis;
   if (resolved < 0 || resolved >= tensor->rank)
-    return error(mxrt_runtime_allocator(runtimeOf(context)), MXRT_INDEX, noPlace,
+    return error(mxrt_runtime_allocator(runtimeOf(context)), MXRT_INDEX, noLocation,
                  "axis %lld of %s, which has %d", static_cast<long long>(axis),
                  shapeText(tensor->shape()).text, tensor->rank);
   call.result = Value::integer(tensor->sizes()[resolved]);

@@ -290,7 +290,7 @@ Status parseOpName(const mxrt_allocator *alloc, std::string_view name, Operation
   if (!wrong)
     return success();
   int shown = int(name.size() < 200 ? name.size() : 200);
-  return error(alloc, MXRT_HOST_BYTECODE, noPlace, "tensor operation '%.*s': %s", shown,
+  return error(alloc, MXRT_HOST_BYTECODE, noLocation, "tensor operation '%.*s': %s", shown,
                name.data(), wrong);
 }
 

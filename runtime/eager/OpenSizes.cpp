@@ -32,27 +32,27 @@ struct Operand {
   Status take(const Invocation &call, const char *name) {
     tensor = tensorOf(call.args[0]);
     if (!tensor || tensor->rank != 1)
-      return error(alloc(), MXRT_SHAPE, noPlace, "%s: %s is no vector", name,
+      return error(alloc(), MXRT_SHAPE, noLocation, "%s: %s is no vector", name,
                    tensor ? shapeText(tensor->shape()).text : "the operand");
     if (tensor->elements > INT32_MAX)
-      return error(alloc(), MXRT_SHAPE, noPlace, "%s: %s has more elements than i32 can count",
+      return error(alloc(), MXRT_SHAPE, noLocation, "%s: %s has more elements than i32 can count",
                    name, shapeText(tensor->shape()).text);
     if (!mxrt_tensor_is_dense(tensor)) {
       mxrt_tensor *dense = nullptr;
       MXRT_CHECK(Status(mxrt_tensor_create(runtime, &tensor->buffer->device, tensor->type, 1,
-                                           tensor->sizes(), &call.place, &dense)));
+                                           tensor->sizes(), &call.location, &dense)));
       copy = TensorRef(dense);
-      MXRT_CHECK(Status(mxrt_call_copy(runtime, tensor, dense, &call.place)));
+      MXRT_CHECK(Status(mxrt_call_copy(runtime, tensor, dense, &call.location)));
       tensor = dense;
     }
-    return Status(mxrt_tensor_wait(runtime, tensor, &call.place));
+    return Status(mxrt_tensor_wait(runtime, tensor, &call.location));
   }
 
   /// A tensor of `count` elements on the same device; not visible to others yet.
   Result<TensorRef> result(const Invocation &call, mxrt_dtype type, int64_t count) const {
     mxrt_tensor *made = nullptr;
     MXRT_CHECK(Status(
-        mxrt_tensor_create(runtime, &tensor->buffer->device, type, 1, &count, &call.place, &made)));
+        mxrt_tensor_create(runtime, &tensor->buffer->device, type, 1, &count, &call.location, &made)));
     return TensorRef(made);
   }
 };
@@ -88,10 +88,10 @@ Status nonzero(void *context, Invocation &call) {
   for (int64_t i = 0; i < mask.size(); ++i)
     count += flags[i] != 0;
   TensorRef result = MXRT_TRY(mask.result(call, MXRT_I32, count));
-  auto *places = reinterpret_cast<int32_t *>(result->data());
+  auto *positions = reinterpret_cast<int32_t *>(result->data());
   for (int64_t i = 0; i < mask.size(); ++i)
     if (flags[i])
-      *places++ = int32_t(i);
+      *positions++ = int32_t(i);
   return giveTensor(call, std::move(result));
 }
 
@@ -102,22 +102,22 @@ Status unique(void *context, Invocation &call) {
   auto bytes = size_t(mxrt_dtype_size(type));
   mxrt_context here = {};
   MXRT_CHECK(
-      Status(mxrt_runtime_context(x.runtime, &x.tensor->buffer->device, &call.place, &here)));
+      Status(mxrt_runtime_context(x.runtime, &x.tensor->buffer->device, &call.location, &here)));
   const void *inputs[] = {x.tensor->data()};
   const int64_t sizes[] = {1, x.size(), 1};
   const mxrt_workspace layout = mxrt_argsort_workspace(int64_t(bytes), sizes);
-  TensorRef places = MXRT_TRY(x.result(call, MXRT_I32, x.size()));
+  TensorRef positions = MXRT_TRY(x.result(call, MXRT_I32, x.size()));
   TensorRef workspace = MXRT_TRY(x.result(call, MXRT_U8, mxrt_workspace_bytes(&layout)));
-  auto *order = reinterpret_cast<int32_t *>(places->data());
+  auto *order = reinterpret_cast<int32_t *>(positions->data());
   MXRT_CHECK(Status(mxrt_argsort(&here, type, sizes, inputs, order, workspace->data())));
 
   auto *from = static_cast<const char *>(inputs[0]);
   int64_t count = 0; // the first of each value moves to the front
   for (int64_t i = 0; i < x.size(); ++i) {
-    int32_t place = order[i];
+    int32_t position = order[i];
     if (count == 0 ||
-        !isSame(type, from + size_t(order[count - 1]) * bytes, from + size_t(place) * bytes, bytes))
-      order[count++] = place;
+        !isSame(type, from + size_t(order[count - 1]) * bytes, from + size_t(position) * bytes, bytes))
+      order[count++] = position;
   }
   TensorRef result = MXRT_TRY(x.result(call, type, count));
   char *to = result->data();

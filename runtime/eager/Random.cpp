@@ -69,7 +69,7 @@ mxrt_status categoricalKernel(const mxrt_context *context, const mxrt_tensor *co
   size_t bytes = size_t(rows) * sizeof(int64_t);
   auto *wide = static_cast<int64_t *>(allocateBytes(context->allocator, bytes));
   if (!wide)
-    return outOfMemory(context->allocator, context->place).release();
+    return outOfMemory(context->allocator, context->location).release();
   mxrt_status failure = mxrt_random_categorical_logits_f32(
       context, &rng, rows, classes, reinterpret_cast<const float *>(logits->data()), wide);
   auto *narrow = reinterpret_cast<int32_t *>(to->data());

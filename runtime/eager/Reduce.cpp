@@ -53,7 +53,7 @@ static Result<TensorRef> reorderedCopy(OpCall &call, mxrt_tensor *x, uint32_t ax
       if ((axes >> i & 1) == reduced)
         order[used++] = i;
   mxrt_tensor *view = nullptr;
-  MXRT_CHECK(call.named(mxrt_tensor_permute(x, order, &call.place, &view)));
+  MXRT_CHECK(call.named(mxrt_tensor_permute(x, order, &call.location, &view)));
   TensorRef owner(view);
   return call.denseCopy(view);
 }

@@ -23,7 +23,7 @@ Status runScatterAdd(OpCall &call) {
     fits = y->sizes()[i] == (isIndex ? index->sizes()[i - axis] : x->sizes()[own]);
   }
   if (!fits)
-    return call.fail(MXRT_SHAPE, "%s at places %s of axis %d does not fit %s",
+    return call.fail(MXRT_SHAPE, "%s at positions %s of axis %d does not fit %s",
                      shapeText(y->shape()).text, shapeText(index->shape()).text, int(axis),
                      shapeText(x->shape()).text);
   TensorRef held[3];

@@ -14,11 +14,11 @@ Status runReshape(OpCall &call) {
   int32_t rank = 0;
   MXRT_CHECK(call.shape(1, sizes, rank));
   mxrt_tensor *view = nullptr;
-  MXRT_CHECK(call.named(mxrt_tensor_reshape(x, rank, sizes, &call.place, &view)));
+  MXRT_CHECK(call.named(mxrt_tensor_reshape(x, rank, sizes, &call.location, &view)));
   if (view)
     return call.give(TensorRef(view));
   TensorRef dense = MXRT_TRY(call.denseCopy(x));
-  MXRT_CHECK(call.named(mxrt_tensor_reshape(dense.get(), rank, sizes, &call.place, &view)));
+  MXRT_CHECK(call.named(mxrt_tensor_reshape(dense.get(), rank, sizes, &call.location, &view)));
   return call.give(TensorRef(view));
 }
 
@@ -28,7 +28,7 @@ Status runBroadcast(OpCall &call) {
   int32_t rank = 0;
   MXRT_CHECK(call.shape(1, sizes, rank));
   mxrt_tensor *view = nullptr;
-  MXRT_CHECK(call.named(mxrt_tensor_broadcast(x, rank, sizes, &call.place, &view)));
+  MXRT_CHECK(call.named(mxrt_tensor_broadcast(x, rank, sizes, &call.location, &view)));
   return call.give(TensorRef(view));
 }
 
@@ -42,7 +42,7 @@ Status runTranspose(OpCall &call) {
   for (int32_t i = 0; i < x->rank; ++i)
     order[i] = call.op.sizes[i] < x->rank ? int32_t(call.op.sizes[i]) : x->rank;
   mxrt_tensor *view = nullptr;
-  MXRT_CHECK(call.named(mxrt_tensor_permute(x, order, &call.place, &view)));
+  MXRT_CHECK(call.named(mxrt_tensor_permute(x, order, &call.location, &view)));
   return call.give(TensorRef(view));
 }
 
@@ -63,7 +63,7 @@ Status runTo(OpCall &call) {
 Status runWait(OpCall &call) {
   MXRT_CHECK(call.operandCount(1));
   mxrt_tensor *x = MXRT_TRY(call.tensor(0));
-  MXRT_CHECK(Status(mxrt_tensor_wait(call.runtime, x, &call.place)));
+  MXRT_CHECK(Status(mxrt_tensor_wait(call.runtime, x, &call.location)));
   return call.give(TensorRef(mxrt_tensor_retain(x)));
 }
 
@@ -126,7 +126,7 @@ Status runConcat(OpCall &call) {
       int64_t end = begin + x->sizes()[call.op.axis];
       mxrt_tensor *part = nullptr;
       MXRT_CHECK(call.named(
-          mxrt_tensor_slice(result.get(), call.op.axis, begin, end, 1, &call.place, &part)));
+          mxrt_tensor_slice(result.get(), call.op.axis, begin, end, 1, &call.location, &part)));
       parts[count] = TensorRef(part);
       reads[count] = x;
       writes[count++] = part;

@@ -170,7 +170,7 @@ Status summarize(void *context, Invocation &call) {
   auto &host = *static_cast<EagerHost *>(context);
   Table table(call.args);
   if (!table.wellFormed())
-    return error(mxrt_runtime_allocator(host.runtime()), MXRT_HOST_TYPE, noPlace,
+    return error(mxrt_runtime_allocator(host.runtime()), MXRT_HOST_TYPE, noLocation,
                  "%.*s: these are no rows of a table", int(call.name.size()), call.name.data());
   Text out(call.vm.heap());
   table.write(out);

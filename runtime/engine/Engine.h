@@ -22,9 +22,9 @@ struct mxrt_engine {
   virtual mxrt::Status push(const mxrt_op &op) = 0;
   virtual mxrt::Status pushMany(const mxrt_op *ops, size_t count,
                                 size_t *pushed) = 0;
-  virtual mxrt::Status wait(mxrt_var var, mxrt_place place) = 0;
-  virtual mxrt::Status waitAll(mxrt_place place) = 0;
-  virtual mxrt::Status noticeFrom(uint64_t first, mxrt_place place) = 0;
+  virtual mxrt::Status wait(mxrt_var var, mxrt_location location) = 0;
+  virtual mxrt::Status waitAll(mxrt_location location) = 0;
+  virtual mxrt::Status noticeFrom(uint64_t first, mxrt_location location) = 0;
   /// Waits until nothing is in flight. Errors stay for later waits. False if nothing was in
   /// flight, or if the caller runs inside an op.
   virtual bool settle() = 0;
@@ -86,20 +86,20 @@ Result<uint32_t> laneIndexOf(const mxrt_allocator *alloc, const mxrt_op &op);
 
 /// Adds the source location that issued the failed op and the op's name to its status, before
 /// the status poisons anything.
-Status issuedBy(Status status, const char *name, mxrt_place place);
+Status issuedBy(Status status, const char *name, mxrt_location location);
 Status cancelledStatus(const mxrt_allocator *alloc, const char *name,
-                       mxrt_place place);
+                       mxrt_location location);
 
 // Usage errors (R0501); `what` names the call.
 Status badHandle(const mxrt_allocator *alloc, const char *what,
-                 mxrt_place place);
+                 mxrt_location location);
 Status duplicateVar(const mxrt_allocator *alloc, const char *name, bool bothSets,
-                    mxrt_place place);
+                    mxrt_location location);
 Status insideOp(const mxrt_allocator *alloc, const char *what,
-                mxrt_place place);
-Status badOp(const mxrt_allocator *alloc, const char *why, mxrt_place place);
+                mxrt_location location);
+Status badOp(const mxrt_allocator *alloc, const char *why, mxrt_location location);
 Status badRelease(const mxrt_allocator *alloc, const char *name, const char *why,
-                  mxrt_place place);
+                  mxrt_location location);
 
 } // namespace mxrt::engine
 

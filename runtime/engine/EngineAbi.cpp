@@ -53,17 +53,17 @@ mxrt_status mxrt_engine_push_many(mxrt_engine *engine, const mxrt_op *ops,
 }
 
 mxrt_status mxrt_engine_wait(mxrt_engine *engine, mxrt_var var,
-                             mxrt_place place) {
-  return engine->wait(var, place).release();
+                             mxrt_location location) {
+  return engine->wait(var, location).release();
 }
 
-mxrt_status mxrt_engine_wait_all(mxrt_engine *engine, mxrt_place place) {
-  return engine->waitAll(place).release();
+mxrt_status mxrt_engine_wait_all(mxrt_engine *engine, mxrt_location location) {
+  return engine->waitAll(location).release();
 }
 
 mxrt_status mxrt_engine_notice_from(mxrt_engine *engine, uint64_t first,
-                                    mxrt_place place) {
-  return engine->noticeFrom(first, place).release();
+                                    mxrt_location location) {
+  return engine->noticeFrom(first, location).release();
 }
 
 mxrt_status mxrt_engine_poll(mxrt_engine *engine, mxrt_var var,

@@ -19,7 +19,7 @@ static Result<int32_t> kindFromEnvironment(const mxrt_allocator *alloc) {
     return static_cast<int32_t>(MXRT_ENGINE_THREADED);
   if (std::strcmp(wanted, "naive") == 0)
     return static_cast<int32_t>(MXRT_ENGINE_NAIVE);
-  return error(alloc, MXRT_BAD_SETTING, noPlace,
+  return error(alloc, MXRT_BAD_SETTING, noLocation,
                "MX_ENGINE is '%s'; it can be naive or threaded", wanted);
 }
 

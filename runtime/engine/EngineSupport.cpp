@@ -59,7 +59,7 @@ Result<Engine *> createEngine(const EngineOptions &options) {
     return createNaive(options);
   if (options.kind == MXRT_ENGINE_THREADED)
     return createThreaded(options);
-  return error(options.allocator, MXRT_BAD_SETTING, noPlace,
+  return error(options.allocator, MXRT_BAD_SETTING, noLocation,
                "no engine of kind %d", static_cast<int>(options.kind));
 }
 
@@ -72,21 +72,21 @@ Result<uint32_t> laneIndexOf(const mxrt_allocator *alloc, const mxrt_op &op) {
   case MXRT_LANE_COMPUTE:
     break;
   default:
-    return error(alloc, MXRT_ENGINE_USAGE, op.place, "op '%s': no lane %d",
+    return error(alloc, MXRT_ENGINE_USAGE, op.location, "op '%s': no lane %d",
                  op.name ? op.name : "?", static_cast<int>(op.lane));
   }
   auto kind = static_cast<uint32_t>(op.device.kind);
   auto index = static_cast<uint32_t>(op.device.index);
   if (kind >= deviceKinds || index >= devicesPerKind)
-    return error(alloc, MXRT_NO_DEVICE, op.place,
+    return error(alloc, MXRT_NO_DEVICE, op.location,
                  "op '%s': no device of kind %d with index %d",
                  op.name ? op.name : "?", static_cast<int>(op.device.kind),
                  static_cast<int>(op.device.index));
   return kind * devicesPerKind + index;
 }
 
-Status issuedBy(Status status, const char *name, mxrt_place place) {
-  status = std::move(status).issuedAt(place);
+Status issuedBy(Status status, const char *name, mxrt_location location) {
+  status = std::move(status).issuedAt(location);
   if (!name)
     return status;
   char note[128];
@@ -95,21 +95,21 @@ Status issuedBy(Status status, const char *name, mxrt_place place) {
 }
 
 Status cancelledStatus(const mxrt_allocator *alloc, const char *name,
-                       mxrt_place place) {
-  return error(alloc, MXRT_CANCELLED, place, "op '%s' was cancelled",
+                       mxrt_location location) {
+  return error(alloc, MXRT_CANCELLED, location, "op '%s' was cancelled",
                name ? name : "?");
 }
 
 Status badHandle(const mxrt_allocator *alloc, const char *what,
-                 mxrt_place place) {
-  return error(alloc, MXRT_ENGINE_USAGE, place,
+                 mxrt_location location) {
+  return error(alloc, MXRT_ENGINE_USAGE, location,
                "%s: no such engine variable; it was deleted or never existed",
                what);
 }
 
 Status duplicateVar(const mxrt_allocator *alloc, const char *name,
-                    bool bothSets, mxrt_place place) {
-  return error(alloc, MXRT_ENGINE_USAGE, place,
+                    bool bothSets, mxrt_location location) {
+  return error(alloc, MXRT_ENGINE_USAGE, location,
                bothSets ? "op '%s' both reads and writes one variable; name it "
                           "in the write set only"
                         : "op '%s' names one variable twice in a set",
@@ -117,20 +117,20 @@ Status duplicateVar(const mxrt_allocator *alloc, const char *name,
 }
 
 Status insideOp(const mxrt_allocator *alloc, const char *what,
-                mxrt_place place) {
-  return error(alloc, MXRT_ENGINE_USAGE, place,
+                mxrt_location location) {
+  return error(alloc, MXRT_ENGINE_USAGE, location,
                "%s inside an op would wait for itself; push an op that reads "
                "the variable",
                what);
 }
 
-Status badOp(const mxrt_allocator *alloc, const char *why, mxrt_place place) {
-  return error(alloc, MXRT_ENGINE_USAGE, place, "%s", why);
+Status badOp(const mxrt_allocator *alloc, const char *why, mxrt_location location) {
+  return error(alloc, MXRT_ENGINE_USAGE, location, "%s", why);
 }
 
 Status badRelease(const mxrt_allocator *alloc, const char *name, const char *why,
-                  mxrt_place place) {
-  return error(alloc, MXRT_ENGINE_USAGE, place,
+                  mxrt_location location) {
+  return error(alloc, MXRT_ENGINE_USAGE, location,
                "op '%s' cannot release a variable %s", name ? name : "?", why);
 }
 

@@ -72,7 +72,7 @@ void FailureLog::forgetNoticed() {
   }
 }
 
-Status FailureLog::takeFirst(mxrt_place place, bool repeat) {
+Status FailureLog::takeFirst(mxrt_location location, bool repeat) {
   FailureRef earliest;
   uint64_t others;
   {
@@ -94,7 +94,7 @@ Status FailureLog::takeFirst(mxrt_place place, bool repeat) {
   }
   if (!earliest)
     return success();
-  Status status = earliest->notice(place);
+  Status status = earliest->notice(location);
   if (others > 1) {
     char note[64];
     std::snprintf(note, sizeof note, "note: %llu more failed",

@@ -33,10 +33,10 @@ public:
       deleteObject(failure->alloc, failure);
   }
 
-  /// The error for a thread that waits at source location `place`; marks it as noticed.
-  Status notice(mxrt_place place) {
+  /// The error for a thread that waits at source location `location`; marks it as noticed.
+  Status notice(mxrt_location location) {
     noticed.store(true, std::memory_order_relaxed);
-    return status.share().noticedAt(place);
+    return status.share().noticedAt(location);
   }
 
   const Status status;
@@ -93,10 +93,10 @@ public:
   FailureRef make(Status status, uint64_t sequence);
   /// Makes the failure visible to wait_all.
   void add(Failure *failure);
-  /// The earliest unnoticed failure, as an error noticed at source location `place`; all others
+  /// The earliest unnoticed failure, as an error noticed at source location `location`; all others
   /// are marked as noticed. Success if there is none. `repeat` (a test fault) returns noticed
   /// failures as well.
-  Status takeFirst(mxrt_place place, bool repeat);
+  Status takeFirst(mxrt_location location, bool repeat);
   /// Marks the failures of ops with this sequence number or a later one as noticed.
   void noticeFrom(uint64_t sequence);
 

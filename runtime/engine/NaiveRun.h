@@ -93,7 +93,7 @@ Status NaiveEngine<Sync>::deleteVar(mxrt_var handle, void (*drop)(void *),
     }
   }
   if (!var)
-    return badHandle(alloc, "delete", noPlace);
+    return badHandle(alloc, "delete", noLocation);
   if (idle)
     finishDeletion(var);
   return success();
@@ -120,22 +120,22 @@ Result<uint64_t> NaiveEngine<Sync>::version(mxrt_var handle) {
   Guard<Sync> guard(mutex);
   if (Var *var = findUsable(handle))
     return var->version;
-  return badHandle(alloc, "version", noPlace);
+  return badHandle(alloc, "version", noLocation);
 }
 
 template <typename Sync> Result<bool> NaiveEngine<Sync>::poll(mxrt_var handle) {
   Guard<Sync> guard(mutex);
   if (Var *var = findUsable(handle))
     return var->activeReaders == 0;
-  return badHandle(alloc, "poll", noPlace);
+  return badHandle(alloc, "poll", noLocation);
 }
 
 // -- waiting -----------------------------------------------------------------
 
 template <typename Sync>
-Status NaiveEngine<Sync>::wait(mxrt_var handle, mxrt_place place) {
+Status NaiveEngine<Sync>::wait(mxrt_var handle, mxrt_location location) {
   if (isInside<Sync>(this))
-    return insideOp(alloc, "wait", place);
+    return insideOp(alloc, "wait", location);
   FailureRef poison;
   Var *var;
   bool doomed = false;
@@ -143,7 +143,7 @@ Status NaiveEngine<Sync>::wait(mxrt_var handle, mxrt_place place) {
     Guard<Sync> guard(mutex);
     var = findUsable(handle);
     if (!var)
-      return badHandle(alloc, "wait", place);
+      return badHandle(alloc, "wait", location);
     if (var->activeReaders) {
       // Another thread is draining. Ops run in push order: once `target` ops are complete, so
       // are those on this variable. A release may end them sooner: then only waits are left.
@@ -160,24 +160,24 @@ Status NaiveEngine<Sync>::wait(mxrt_var handle, mxrt_place place) {
   }
   if (doomed)
     finishDeletion(var);
-  return poison ? poison->notice(place) : success();
+  return poison ? poison->notice(location) : success();
 }
 
-template <typename Sync> Status NaiveEngine<Sync>::waitAll(mxrt_place place) {
+template <typename Sync> Status NaiveEngine<Sync>::waitAll(mxrt_location location) {
   if (isInside<Sync>(this))
-    return insideOp(alloc, "wait_all", place);
+    return insideOp(alloc, "wait_all", location);
   {
     Guard<Sync> guard(mutex);
     while (completed != pushed)
       sleep();
   }
-  return host.log.takeFirst(place, Sync::fault(Fault::ErrorRaisedTwice));
+  return host.log.takeFirst(location, Sync::fault(Fault::ErrorRaisedTwice));
 }
 
 template <typename Sync>
-Status NaiveEngine<Sync>::noticeFrom(uint64_t first, mxrt_place place) {
+Status NaiveEngine<Sync>::noticeFrom(uint64_t first, mxrt_location location) {
   if (isInside<Sync>(this))
-    return insideOp(alloc, "notice_from", place);
+    return insideOp(alloc, "notice_from", location);
   {
     Guard<Sync> guard(mutex);
     while (completed != pushed)
@@ -233,9 +233,9 @@ template <typename Sync> Status NaiveEngine<Sync>::push(const mxrt_op &desc) {
   if (stopped || !usable) {
     abandonOp(pool, op);
     if (stopped)
-      return error(alloc, MXRT_ENGINE_STOPPED, desc.place,
+      return error(alloc, MXRT_ENGINE_STOPPED, desc.location,
                    "the engine has been stopped");
-    return badHandle(alloc, desc.name ? desc.name : "push", desc.place);
+    return badHandle(alloc, desc.name ? desc.name : "push", desc.location);
   }
   if (drainHere)
     drain();

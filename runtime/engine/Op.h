@@ -98,7 +98,7 @@ template <typename Sync> struct alignas(64) Op {
   // Second cache line.
   uint64_t bytes = 0;
   const char *name = nullptr;
-  mxrt_place place = {};
+  mxrt_location location = {};
   union {
     uint64_t stamp = 0; // order of becoming ready on its lane; valid in a ready queue
     Failure *inherited; // poison of the inputs, one reference; valid once deferred

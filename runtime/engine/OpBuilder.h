@@ -29,7 +29,7 @@ Status listAccesses(const mxrt_allocator *alloc, const VarTable<Sync> &table,
     Node &node = nodes[i];
     node.variable = table.find(handle);
     if (!node.variable)
-      return badHandle(alloc, desc.name ? desc.name : "push", desc.place);
+      return badHandle(alloc, desc.name ? desc.name : "push", desc.location);
     node.generation = table.generationOf(handle);
     node.kind = write ? Node::Kind::Write : Node::Kind::Read;
     node.op = op;
@@ -44,7 +44,7 @@ Status listAccesses(const mxrt_allocator *alloc, const VarTable<Sync> &table,
     if (nodes[i].variable == nodes[i - 1].variable &&
         !Sync::fault(Fault::DuplicateAccepted))
       return duplicateVar(alloc, desc.name, nodes[i].kind != nodes[i - 1].kind,
-                          desc.place);
+                          desc.location);
   return success();
 }
 
@@ -54,15 +54,15 @@ template <typename Sync>
 Result<Op<Sync> *> buildOp(const mxrt_allocator *alloc, OpPool<Sync> &pool,
                            const VarTable<Sync> &table, const mxrt_op &desc) {
   if (!desc.run)
-    return badOp(alloc, "an op needs a function", desc.place);
+    return badOp(alloc, "an op needs a function", desc.location);
   size_t accesses = desc.read_count + desc.write_count;
   if (desc.read_count > UINT16_MAX || accesses > UINT16_MAX)
-    return badOp(alloc, "an op has at most 65535 variables", desc.place);
+    return badOp(alloc, "an op has at most 65535 variables", desc.location);
   if (desc.payload_bytes > UINT32_MAX)
-    return badOp(alloc, "a copied payload has at most 4 GiB", desc.place);
+    return badOp(alloc, "a copied payload has at most 4 GiB", desc.location);
   Op<Sync> *op = pool.acquire(accesses, desc.payload_bytes);
   if (!op)
-    return outOfMemory(alloc, desc.place);
+    return outOfMemory(alloc, desc.location);
   Status status = listAccesses(alloc, table, desc, op);
   if (status.failed()) {
     pool.giveBack(op);
@@ -80,7 +80,7 @@ Result<Op<Sync> *> buildOp(const mxrt_allocator *alloc, OpPool<Sync> &pool,
   op->cancel = desc.cancel ? mxrt_cancel_retain(desc.cancel) : nullptr;
   op->bytes = desc.bytes;
   op->name = desc.name;
-  op->place = desc.place;
+  op->location = desc.location;
   return op;
 }
 

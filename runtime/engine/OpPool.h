@@ -24,7 +24,7 @@ public:
     }
   }
 
-  static size_t blockBytes(size_t accesses, size_t payloadBytes) {
+  static size_t tileBytes(size_t accesses, size_t payloadBytes) {
     return sizeof(Op<Sync>) + accesses * sizeof(Access<Sync>) +
            ((payloadBytes + 15) & ~size_t{15});
   }
@@ -32,7 +32,7 @@ public:
   /// An op with room for this many accesses and payload bytes, or nullptr without memory.
   /// Accesses are constructed; everything else is as in a new Op.
   Op<Sync> *acquire(size_t accesses, size_t payloadBytes) {
-    size_t bytes = blockBytes(accesses, payloadBytes);
+    size_t bytes = tileBytes(accesses, payloadBytes);
     uint32_t sizeClass = classOf(bytes);
     void *memory = sizeClass == oversize ? acquireOversize(bytes)
                                          : acquireBlock(sizeClass);

@@ -120,13 +120,13 @@ private:
 template <typename Sync> Status Running<Sync>::release(mxrt_var var) {
   using Kind = typename Access<Sync>::Kind;
   if (!op)
-    return badRelease(host.alloc, nullptr, "outside of an op", noPlace);
+    return badRelease(host.alloc, nullptr, "outside of an op", noLocation);
   // A deferred op may be complete already: it must not be accessed.
   if (deferred && !Sync::fault(Fault::ReleaseAfterDefer))
-    return badRelease(host.alloc, nullptr, "after it was deferred", noPlace);
+    return badRelease(host.alloc, nullptr, "after it was deferred", noLocation);
   Access<Sync> *node = find(var);
   if (!node || (node->kind != Kind::Write && !Sync::fault(Fault::ReleaseOfRead)))
-    return badRelease(host.alloc, op->name, "that it does not write", op->place);
+    return badRelease(host.alloc, op->name, "that it does not write", op->location);
   if (Sync::fault(Fault::ReleaseOfWrongVariable))
     for (size_t i = 0; i < op->accessCount; ++i)
       if (op->accesses()[i].kind == Kind::Write)
@@ -135,7 +135,7 @@ template <typename Sync> Status Running<Sync>::release(mxrt_var var) {
   if (Sync::fault(Fault::ReleasedAtStart) && !first)
     return success();
   if (!first && !Sync::fault(Fault::ReleaseTwice))
-    return badRelease(host.alloc, op->name, "twice", op->place);
+    return badRelease(host.alloc, op->name, "twice", op->location);
   op->missing.fetch_add(1, std::memory_order_relaxed);
   if (Sync::fault(Fault::ReleaseLostOnCancel) && host.isCancelled(op))
     return success();
@@ -194,7 +194,7 @@ template <typename Sync> Outcome runOrSkip(Host<Sync> &host, Op<Sync> *op) {
     if (outcome.inherited)
       return outcome;
     if (cancelled && !Sync::fault(Fault::CancelIgnoredAtStart)) {
-      outcome.status = cancelledStatus(host.alloc, op->name, op->place);
+      outcome.status = cancelledStatus(host.alloc, op->name, op->location);
       return outcome;
     }
   }
@@ -207,7 +207,7 @@ template <typename Sync> Outcome runOrSkip(Host<Sync> &host, Op<Sync> *op) {
         op->missing.fetch_add(1, std::memory_order_relaxed);
         host.giveBackEarly(host.engine, node, FailureRef());
       }
-  profile::Span span(host.profile, profile::Category::Op, op->name, op->place,
+  profile::Span span(host.profile, profile::Category::Op, op->name, op->location,
                      op->laneId);
   outcome.status = Status(op->run(&running, op->payload));
   outcome.deferred = running.deferred;
@@ -222,7 +222,7 @@ FailureRef poisonAfter(Host<Sync> &host, Op<Sync> *op, Outcome &outcome) {
   if (outcome.status.failed()) [[unlikely]] {
     bool cancelled = outcome.status.code() == MXRT_CANCELLED;
     if (outcome.ran) {
-      outcome.status = issuedBy(std::move(outcome.status), op->name, op->place);
+      outcome.status = issuedBy(std::move(outcome.status), op->name, op->location);
       host.failedOps.fetch_add(1, std::memory_order_relaxed);
     }
     FailureRef failure =

@@ -44,9 +44,9 @@ public:
   Result<uint64_t> version(mxrt_var var) override;
   Status push(const mxrt_op &op) override;
   Status pushMany(const mxrt_op *ops, size_t count, size_t *pushed) override;
-  Status wait(mxrt_var var, mxrt_place place) override;
-  Status waitAll(mxrt_place place) override;
-  Status noticeFrom(uint64_t first, mxrt_place place) override;
+  Status wait(mxrt_var var, mxrt_location location) override;
+  Status waitAll(mxrt_location location) override;
+  Status noticeFrom(uint64_t first, mxrt_location location) override;
   bool settle() override;
   Result<bool> poll(mxrt_var var) override;
   void cancelAll() override;

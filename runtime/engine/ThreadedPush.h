@@ -86,7 +86,7 @@ Status ThreadedEngine<Sync>::deleteVar(mxrt_var handle, void (*drop)(void *),
     }
   }
   if (!found)
-    return badHandle(alloc, "delete", noPlace);
+    return badHandle(alloc, "delete", noLocation);
   if (granted)
     finishDeletion(var, 0);
   return success();
@@ -99,7 +99,7 @@ Result<uint64_t> ThreadedEngine<Sync>::version(mxrt_var handle) {
     if (table.usable(*var, table.generationOf(handle)))
       return var->version;
   }
-  return badHandle(alloc, "version", noPlace);
+  return badHandle(alloc, "version", noLocation);
 }
 
 template <typename Sync>
@@ -109,15 +109,15 @@ Result<bool> ThreadedEngine<Sync>::poll(mxrt_var handle) {
     if (table.usable(*var, table.generationOf(handle)))
       return !var->writerActive && !var->head;
   }
-  return badHandle(alloc, "poll", noPlace);
+  return badHandle(alloc, "poll", noLocation);
 }
 
 // -- waiting -----------------------------------------------------------------
 
 template <typename Sync>
-Status ThreadedEngine<Sync>::wait(mxrt_var handle, mxrt_place place) {
+Status ThreadedEngine<Sync>::wait(mxrt_var handle, mxrt_location location) {
   if (isInside<Sync>(this))
-    return insideOp(alloc, "wait", place);
+    return insideOp(alloc, "wait", location);
   Waiter<Sync> waiter;
   waiter.kind = Kind::Wait;
   Var *var = table.find(handle);
@@ -130,34 +130,34 @@ Status ThreadedEngine<Sync>::wait(mxrt_var handle, mxrt_place place) {
       waiter.poison = FailureRef::share(var->poison);
   }
   if (!found)
-    return badHandle(alloc, "wait", place);
+    return badHandle(alloc, "wait", location);
   if (!granted) {
-    profile::Span span(options.profile, profile::Category::Wait, "wait", place);
+    profile::Span span(options.profile, profile::Category::Wait, "wait", location);
     runWriterOf(handle);
     waiter.sleepUntilDone(spinNanoseconds);
   }
-  return waiter.poison ? waiter.poison->notice(place) : success();
+  return waiter.poison ? waiter.poison->notice(location) : success();
 }
 
 template <typename Sync>
-Status ThreadedEngine<Sync>::waitAll(mxrt_place place) {
+Status ThreadedEngine<Sync>::waitAll(mxrt_location location) {
   if (isInside<Sync>(this))
-    return insideOp(alloc, "wait_all", place);
+    return insideOp(alloc, "wait_all", location);
   {
     profile::Span span(options.profile, profile::Category::Wait, "wait_all",
-                       place);
+                       location);
     flow.waitUntilIdle();
   }
-  return host.log.takeFirst(place, Sync::fault(Fault::ErrorRaisedTwice));
+  return host.log.takeFirst(location, Sync::fault(Fault::ErrorRaisedTwice));
 }
 
 template <typename Sync>
-Status ThreadedEngine<Sync>::noticeFrom(uint64_t first, mxrt_place place) {
+Status ThreadedEngine<Sync>::noticeFrom(uint64_t first, mxrt_location location) {
   if (isInside<Sync>(this))
-    return insideOp(alloc, "notice_from", place);
+    return insideOp(alloc, "notice_from", location);
   {
     profile::Span span(options.profile, profile::Category::Wait, "notice_from",
-                       place);
+                       location);
     flow.waitUntilIdle();
   }
   host.log.noticeFrom(first);
@@ -201,7 +201,7 @@ template <typename Sync>
 Status ThreadedEngine<Sync>::pushInto(const mxrt_op &desc,
                                       Grants<Sync> &grants) {
   if (closing.load(std::memory_order_relaxed))
-    return error(alloc, MXRT_ENGINE_STOPPED, desc.place,
+    return error(alloc, MXRT_ENGINE_STOPPED, desc.location,
                  "the engine has been stopped");
   Crew *crew = MXRT_TRY(crewFor(desc));
   OpT *op = MXRT_TRY(buildOp(alloc, pool, table, desc));
@@ -215,7 +215,7 @@ Status ThreadedEngine<Sync>::pushInto(const mxrt_op &desc,
     if (!Sync::fault(Fault::BatchHeldWhileThrottled))
       dispatch(grants);
     profile::Span span(options.profile, profile::Category::Wait, "push",
-                       desc.place);
+                       desc.location);
     flow.waitForRoom(ticket);
   }
 
@@ -227,7 +227,7 @@ Status ThreadedEngine<Sync>::pushInto(const mxrt_op &desc,
     abandonOp(pool, op);
     if (!Sync::fault(Fault::ThrottleForgetsFailed))
       flow.leave(0, desc.bytes);
-    return badHandle(alloc, desc.name ? desc.name : "push", desc.place);
+    return badHandle(alloc, desc.name ? desc.name : "push", desc.location);
   }
   if (missing)
     return success(); // the op may be running or complete by now
@@ -301,7 +301,7 @@ auto ThreadedEngine<Sync>::crewFor(const mxrt_op &op) -> Result<Crew *> {
     return crew;
   auto started = startCrew(lane);
   if (started.failed())
-    return started.takeStatus().issuedAt(op.place);
+    return started.takeStatus().issuedAt(op.location);
   return started;
 }
 
@@ -337,7 +337,7 @@ auto ThreadedEngine<Sync>::startCrew(uint32_t lane) -> Result<Crew *> {
   if (crew->workerCount == 0) {
     crew->~Crew();
     releaseBytes(alloc, memory, bytes, alignof(Crew));
-    return error(alloc, MXRT_SYSTEM, noPlace,
+    return error(alloc, MXRT_SYSTEM, noLocation,
                  "cannot start a worker thread for %s (errno %d)", name,
                  errorNumber);
   }

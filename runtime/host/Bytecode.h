@@ -121,7 +121,7 @@ inline constexpr bool isCatchable(mxrt_code code) {
 bool isKnownCode(unsigned number);
 
 /// In the location table: the instruction begins a statement, so a stepper stops there.
-inline constexpr uint32_t placeIsStatement = 1;
+inline constexpr uint32_t locationIsStatement = 1;
 
 enum class ImportKind : uint8_t { Native = 0, TensorOp = 1, Graph = 2 };
 inline constexpr unsigned importKindCount = 3;

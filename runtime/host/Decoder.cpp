@@ -69,7 +69,7 @@ private:
       finding->rule = rule;
       finding->byte = at;
     }
-    return error(heap.baseAllocator(), MXRT_HOST_BYTECODE, noPlace,
+    return error(heap.baseAllocator(), MXRT_HOST_BYTECODE, noLocation,
                  "bytecode refused at byte %zu: %s\nrule: %s", at,
                  ruleName(rule), ruleDoc(rule));
   }
@@ -259,12 +259,12 @@ private:
     return number(out.error);
   }
 
-  Status place(PlaceData &out) {
+  Status location(LocationData &out) {
     MXRT_CHECK(number(out.offset));
     MXRT_CHECK(number(out.line));
     MXRT_CHECK(number(out.column));
     MXRT_CHECK(number(out.flags));
-    if (out.flags & ~placeIsStatement || out.line > INT32_MAX ||
+    if (out.flags & ~locationIsStatement || out.line > INT32_MAX ||
         out.column > INT32_MAX)
       return refuse(Rule::FlagBits);
     return success();
@@ -279,7 +279,7 @@ private:
     MXRT_CHECK(table(out.lists, 2, &Decoder::list));
     MXRT_CHECK(table(out.code, 8, &Decoder::instruction, maxCode));
     MXRT_CHECK(table(out.handlers, 14, &Decoder::handler));
-    return table(out.places, 16, &Decoder::place, maxCode);
+    return table(out.locations, 16, &Decoder::location, maxCode);
   }
 
   Heap &heap;

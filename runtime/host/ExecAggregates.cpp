@@ -46,7 +46,7 @@ static bool position(Machine &m, const Value &aggregate, int64_t index,
   uint32_t count = aggregate.aggregate()->count;
   int64_t at = index < 0 ? index + int64_t(count) : index;
   if (at < 0 || at >= int64_t(count))
-    return m.raise(error(m.heap.baseAllocator(), MXRT_INDEX, noPlace,
+    return m.raise(error(m.heap.baseAllocator(), MXRT_INDEX, noLocation,
                          "index %lld is outside of %u parts",
                          static_cast<long long>(index), count));
   out = uint32_t(at);

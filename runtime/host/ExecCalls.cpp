@@ -53,7 +53,7 @@ static bool callOut(Machine &m, Value *r, Instr instr) {
       source = Value();
   }
   Invocation call = {m.face, import.name->view(), {args, list.size()},
-                     Value::unit(), m.currentPlace()};
+                     Value::unit(), m.currentLocation()};
   Status status =
       import.native
           ? import.native->function(import.native->context, call)
@@ -70,7 +70,7 @@ static bool callOut(Machine &m, Value *r, Instr instr) {
   if (!argsValid || !fits(call.result.kind, import.data->result) ||
       !call.result.isSet()) {
     release(m.heap, call.result);
-    return m.raise(error(m.heap.baseAllocator(), MXRT_INTERNAL, noPlace,
+    return m.raise(error(m.heap.baseAllocator(), MXRT_INTERNAL, noLocation,
                          "%s left a value of the wrong kind",
                          import.name->text()));
   }

@@ -79,7 +79,7 @@ bool execSetGlobal(Machine &m, Value *r, Instr instr) {
     return m.raiseUnset();
   Global &global = *m.frame->fn->program->globals[instr.a];
   if (global.dropped)
-    return m.raise(error(m.heap.baseAllocator(), MXRT_INVALID_ARGUMENT, noPlace,
+    return m.raise(error(m.heap.baseAllocator(), MXRT_INVALID_ARGUMENT, noLocation,
                          "variable '%s' was removed", global.name->text()));
   retain(value);
   replace(m.heap, global.value, value);
@@ -91,9 +91,9 @@ bool execMakeError(Machine &m, Value *r, Instr instr) {
     return m.raiseUnset();
   // Literal text: no formatting, so `%` has no meaning in it.
   Status status(mxrt_status_text(m.heap.baseAllocator(), mxrt_code(instr.c),
-                                 &noPlace, r[instr.b].str()->text()));
+                                 &noLocation, r[instr.b].str()->text()));
   ErrorObject *error =
-      makeError(m.heap, std::move(status), std::span<const Place>(), 0);
+      makeError(m.heap, std::move(status), std::span<const Location>(), 0);
   if (!error)
     return m.raiseMemory();
   replace(m.heap, r[instr.a], Value(Kind::Error, error));
@@ -125,18 +125,18 @@ bool execErrCodeText(Machine &m, Value *r, Instr instr) {
   return storeStr(m, r[instr.a], text);
 }
 
-bool execErrPlace(Machine &m, Value *r, Instr instr) {
+bool execErrLocation(Machine &m, Value *r, Instr instr) {
   if (!r[instr.b].isSet())
     return m.raiseUnset();
   ErrorObject *error = r[instr.b].error();
   Text text(m.heap);
   if (error->count) {
-    const Place &place = error->places()[0];
-    text.append(place.file->view());
+    const Location &location = error->locations()[0];
+    text.append(location.file->view());
     text.append(':');
-    text.appendInt(place.line);
+    text.appendInt(location.line);
     text.append(':');
-    text.appendInt(place.column);
+    text.appendInt(location.column);
   }
   if (text.failed())
     return m.raiseMemory();

@@ -11,7 +11,7 @@ namespace mxrt::host {
 static constexpr unsigned maxNesting = 200;
 
 static bool tooDeep(Machine &m) {
-  return m.raise(error(m.heap.baseAllocator(), MXRT_INVALID_ARGUMENT, noPlace,
+  return m.raise(error(m.heap.baseAllocator(), MXRT_INVALID_ARGUMENT, noLocation,
                        "values are nested deeper than %u", maxNesting));
 }
 
@@ -21,7 +21,7 @@ static bool showForeign(Machine &m, const Value &value, std::string_view spec,
                         Text &out) {
   Status status = m.options.host
                       ? m.options.host->show(value, spec, out)
-                      : error(m.heap.baseAllocator(), MXRT_UNSUPPORTED, noPlace,
+                      : error(m.heap.baseAllocator(), MXRT_UNSUPPORTED, noLocation,
                               "this host cannot show a %s",
                               value.foreign()->type->name);
   return status.ok() ? true : m.raise(std::move(status));
@@ -169,7 +169,7 @@ bool Machine::formatValue(const Value &value, std::string_view text,
     }
   }
   if (wrong)
-    return raise(error(heap.baseAllocator(), MXRT_INVALID_ARGUMENT, noPlace,
+    return raise(error(heap.baseAllocator(), MXRT_INVALID_ARGUMENT, noLocation,
                        "format '%.*s' for a value of %s: %s",
                        int(text.size() < 100 ? text.size() : 100), text.data(),
                        kindName(value.kind), wrong));

@@ -40,7 +40,7 @@ static bool nextSegment(Machine &m, size_t bytes) {
 
 Frame *Machine::pushFrame(const Function &fn, ClosureObject *owner) {
   if (depth >= options.maxDepth) [[unlikely]] {
-    raise(error(heap.baseAllocator(), MXRT_HOST_STACK, noPlace,
+    raise(error(heap.baseAllocator(), MXRT_HOST_STACK, noLocation,
                 "calls are nested deeper than %u", options.maxDepth));
     return nullptr;
   }
@@ -148,20 +148,20 @@ Status Machine::enter(const Function &fn, ClosureObject *owner,
   uint32_t captured = owner ? owner->count : 0;
   std::span<const ParamData> params = fn.data->params.subspan(captured);
   if (args.size() != params.size()) {
-    raise(error(heap.baseAllocator(), MXRT_HOST_TYPE, noPlace,
+    raise(error(heap.baseAllocator(), MXRT_HOST_TYPE, noLocation,
                 "%s takes %zu arguments, %zu were given", fn.name->text(),
                 params.size(), args.size()));
     return pending.status.share();
   }
   for (size_t i = 0; i < args.size(); ++i)
     if (!args[i].isSet() || !fits(args[i].kind, params[i].kind)) {
-      raise(error(heap.baseAllocator(), MXRT_HOST_TYPE, noPlace,
+      raise(error(heap.baseAllocator(), MXRT_HOST_TYPE, noLocation,
                   "argument %zu of %s is %s, not %s", i + 1, fn.name->text(),
                   kindName(params[i].kind), kindName(args[i].kind)));
       return pending.status.share();
     }
   if (nativeDepth >= options.maxNativeDepth) {
-    raise(error(heap.baseAllocator(), MXRT_HOST_STACK, noPlace,
+    raise(error(heap.baseAllocator(), MXRT_HOST_STACK, noLocation,
                 "native functions call back deeper than %u",
                 options.maxNativeDepth));
     return pending.status.share();

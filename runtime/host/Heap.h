@@ -44,7 +44,7 @@ public:
   Status exhausted() const {
     if (!limitHit)
       return outOfMemory(base);
-    return error(base, MXRT_MEMORY_LIMIT, noPlace,
+    return error(base, MXRT_MEMORY_LIMIT, noLocation,
                  "host values would need more than the limit of %zu bytes",
                  limit);
   }

@@ -41,7 +41,7 @@ static bool acceptsCall(Machine &m, const Function &callee, uint32_t captured,
                         std::span<const Kind> kinds, Kind destination) {
   std::span<const ParamData> params = callee.data->params.subspan(captured);
   if (params.size() != list.size())
-    return m.raise(error(m.heap.baseAllocator(), MXRT_HOST_TYPE, noPlace,
+    return m.raise(error(m.heap.baseAllocator(), MXRT_HOST_TYPE, noLocation,
                          "%s takes %zu arguments, %zu were given",
                          callee.name->text(), params.size(), list.size()));
   for (size_t i = 0; i < list.size(); ++i) {
@@ -49,7 +49,7 @@ static bool acceptsCall(Machine &m, const Function &callee, uint32_t captured,
     bool isMut = list[i] & mutBit;
     if (isMut != params[i].isMut ||
         (isMut ? kind != params[i].kind : !fits(kind, params[i].kind)))
-      return m.raise(error(m.heap.baseAllocator(), MXRT_HOST_TYPE, noPlace,
+      return m.raise(error(m.heap.baseAllocator(), MXRT_HOST_TYPE, noLocation,
                            "argument %zu of %s is %s%s, not %s%s", i + 1,
                            callee.name->text(), params[i].isMut ? "mut " : "",
                            kindName(params[i].kind), isMut ? "mut " : "",

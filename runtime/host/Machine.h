@@ -37,11 +37,11 @@ struct Frame {
 static_assert(sizeof(Frame) % alignof(Value) == 0);
 
 struct PendingError {
-  static constexpr uint32_t maxPlaces = 32;
+  static constexpr uint32_t maxLocations = 32;
   Status status;
   uint32_t count = 0;
   uint32_t elided = 0;
-  Place places[maxPlaces]; // strings retained
+  Location locations[maxLocations]; // strings retained
 };
 
 /// A table sorted by name. Rows are pointers to structs with a `name`.
@@ -119,8 +119,8 @@ struct Machine {
   /// true: the top frame's pc is at the handler.
   bool unwind();
   void clearPending();
-  Place placeOf(const Frame &frame) const;
-  mxrt_place currentPlace() const;
+  Location locationOf(const Frame &frame) const;
+  mxrt_location currentLocation() const;
 
   // Hooks and budget (Interpreter.cpp calls these off its fast path).
 

@@ -77,7 +77,7 @@ struct HandlerData {
   uint32_t target;
   uint16_t error; // the register of the error, or noRegister
 };
-struct PlaceData {
+struct LocationData {
   uint32_t offset;
   uint32_t line, column;
   uint32_t flags;
@@ -91,7 +91,7 @@ struct FunctionData {
   std::span<const std::span<const uint16_t>> lists;
   std::span<const Instr> code;
   std::span<const HandlerData> handlers; // innermost first
-  std::span<const PlaceData> places;
+  std::span<const LocationData> locations;
 };
 
 struct Module {

@@ -96,20 +96,20 @@ ForeignObject *makeForeign(Heap &heap, const ForeignType *type,
 }
 
 ErrorObject *makeError(Heap &heap, Status status,
-                       std::span<const Place> places, uint32_t elided) {
+                       std::span<const Location> locations, uint32_t elided) {
   auto *error = make<ErrorObject>(heap, ObjectTag::Error,
-                                  places.size() * sizeof(Place));
+                                  locations.size() * sizeof(Location));
   if (!error)
     return nullptr;
   error->status = status.release();
-  error->count = uint32_t(places.size());
+  error->count = uint32_t(locations.size());
   error->elided = elided;
-  for (size_t i = 0; i < places.size(); ++i) {
-    error->places()[i] = places[i];
-    if (places[i].function)
-      retain(places[i].function);
-    if (places[i].file)
-      retain(places[i].file);
+  for (size_t i = 0; i < locations.size(); ++i) {
+    error->locations()[i] = locations[i];
+    if (locations[i].function)
+      retain(locations[i].function);
+    if (locations[i].file)
+      retain(locations[i].file);
   }
   return error;
 }
@@ -178,12 +178,12 @@ static void finish(Heap &heap, Object *object) {
     auto *error = static_cast<ErrorObject *>(object);
     mxrt_status_release(error->status);
     for (uint32_t i = 0; i < error->count; ++i) {
-      if (error->places()[i].function)
-        release(heap, error->places()[i].function);
-      if (error->places()[i].file)
-        release(heap, error->places()[i].file);
+      if (error->locations()[i].function)
+        release(heap, error->locations()[i].function);
+      if (error->locations()[i].file)
+        release(heap, error->locations()[i].file);
     }
-    return free(error, size_t(error->count) * sizeof(Place));
+    return free(error, size_t(error->count) * sizeof(Location));
   }
   case ObjectTag::StructType: {
     auto *type = static_cast<StructTypeObject *>(object);

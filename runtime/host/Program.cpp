@@ -46,7 +46,7 @@ private:
   Status refuse(Rule rule, const char *what, std::string_view name) {
     if (finding)
       finding->rule = rule;
-    return error(m.heap.baseAllocator(), MXRT_HOST_BYTECODE, noPlace,
+    return error(m.heap.baseAllocator(), MXRT_HOST_BYTECODE, noLocation,
                  "bytecode refused: %s: %s '%.*s'\nrule: %s", ruleName(rule),
                  what, int(name.size() < 200 ? name.size() : 200), name.data(),
                  ruleDoc(rule));

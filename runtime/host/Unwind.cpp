@@ -7,57 +7,57 @@
 
 namespace mxrt::host {
 
-static const PlaceData *findPlace(const FunctionData &fn, uint32_t offset) {
-  size_t low = 0, high = fn.places.size();
+static const LocationData *findPlace(const FunctionData &fn, uint32_t offset) {
+  size_t low = 0, high = fn.locations.size();
   while (low < high) { // first location after the instruction
     size_t middle = (low + high) / 2;
-    if (fn.places[middle].offset <= offset)
+    if (fn.locations[middle].offset <= offset)
       low = middle + 1;
     else
       high = middle;
   }
-  return low ? &fn.places[low - 1] : nullptr;
+  return low ? &fn.locations[low - 1] : nullptr;
 }
 
 static uint32_t offsetOf(const Frame &frame) {
   return uint32_t(frame.pc - frame.fn->code) - 1;
 }
 
-Place Machine::placeOf(const Frame &frame) const {
-  Place place = {frame.fn->name, frame.fn->file, 0, 0};
-  if (const PlaceData *data = findPlace(*frame.fn->data, offsetOf(frame))) {
-    place.line = data->line;
-    place.column = data->column;
+Location Machine::locationOf(const Frame &frame) const {
+  Location location = {frame.fn->name, frame.fn->file, 0, 0};
+  if (const LocationData *data = findPlace(*frame.fn->data, offsetOf(frame))) {
+    location.line = data->line;
+    location.column = data->column;
   }
-  return place;
+  return location;
 }
 
-static mxrt_place toStatusPlace(const Place &place) {
-  return {place.file ? place.file->text() : nullptr, int32_t(place.line),
-          int32_t(place.column)};
+static mxrt_location toStatusLocation(const Location &location) {
+  return {location.file ? location.file->text() : nullptr, int32_t(location.line),
+          int32_t(location.column)};
 }
 
-mxrt_place Machine::currentPlace() const {
-  return frame ? toStatusPlace(placeOf(*frame)) : noPlace;
+mxrt_location Machine::currentLocation() const {
+  return frame ? toStatusLocation(locationOf(*frame)) : noLocation;
 }
 
 void Machine::clearPending() {
   pending.status = success();
   for (uint32_t i = 0; i < pending.count; ++i) {
-    release(heap, pending.places[i].function);
-    release(heap, pending.places[i].file);
+    release(heap, pending.locations[i].function);
+    release(heap, pending.locations[i].file);
   }
   pending.count = pending.elided = 0;
 }
 
-static void addPlace(PendingError &pending, const Place &place) {
-  if (pending.count == PendingError::maxPlaces) {
+static void addLocation(PendingError &pending, const Location &location) {
+  if (pending.count == PendingError::maxLocations) {
     ++pending.elided;
     return;
   }
-  retain(place.function);
-  retain(place.file);
-  pending.places[pending.count++] = place;
+  retain(location.function);
+  retain(location.file);
+  pending.locations[pending.count++] = location;
 }
 
 bool Machine::raise(Status status) {
@@ -67,19 +67,19 @@ bool Machine::raise(Status status) {
     return false;
   clearPending();
   if (frame) {
-    mxrt_place here = currentPlace();
-    bool issuedElsewhere = status.place().line > 0;
+    mxrt_location here = currentLocation();
+    bool issuedElsewhere = status.location().line > 0;
     status = issuedElsewhere ? std::move(status).noticedAt(here)
                              : std::move(status).issuedAt(here);
   }
   pending.status = std::move(status);
   for (Frame *f = frame; f; f = f->caller)
-    addPlace(pending, placeOf(*f));
+    addLocation(pending, locationOf(*f));
   return false;
 }
 
 bool Machine::raise(mxrt_code code, const char *message) {
-  return raise(error(heap.baseAllocator(), code, noPlace, message));
+  return raise(error(heap.baseAllocator(), code, noLocation, message));
 }
 
 bool Machine::raiseValue(ErrorObject *error) {
@@ -90,7 +90,7 @@ bool Machine::raiseValue(ErrorObject *error) {
   clearPending();
   pending.status = std::move(status);
   for (uint32_t i = 0; i < error->count; ++i)
-    addPlace(pending, error->places()[i]);
+    addLocation(pending, error->locations()[i]);
   pending.elided = error->elided;
   release(heap, error);
   return false;
@@ -102,7 +102,7 @@ bool Machine::raiseUnset() {
 }
 
 bool Machine::raiseKind(Kind wanted, Kind found) {
-  return raise(error(heap.baseAllocator(), MXRT_HOST_TYPE, noPlace,
+  return raise(error(heap.baseAllocator(), MXRT_HOST_TYPE, noLocation,
                      "a value of %s is needed here, this one is %s",
                      kindName(wanted), kindName(found)));
 }
@@ -128,7 +128,7 @@ bool Machine::unwind() {
     }
     if (handler->error != noRegister) {
       ErrorObject *caught = makeError(heap, pending.status.share(),
-                                      {pending.places, pending.count},
+                                      {pending.locations, pending.count},
                                       pending.elided);
       if (!caught) {
         caught = memoryError;
@@ -152,8 +152,8 @@ bool Machine::watch() {
   if (!hook)
     return true;
   uint32_t offset = offsetOf(*frame);
-  const PlaceData *place = findPlace(*frame->fn->data, offset);
-  if (!place || place->offset != offset || !(place->flags & placeIsStatement))
+  const LocationData *location = findPlace(*frame->fn->data, offset);
+  if (!location || location->offset != offset || !(location->flags & locationIsStatement))
     return true;
   Status status = hook(hookContext, face);
   return status.ok() ? true : raise(std::move(status));

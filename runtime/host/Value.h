@@ -153,7 +153,7 @@ struct ForeignObject : Object {
 };
 
 /// One entry of a traceback. Both strings are reference-counted; may be null.
-struct Place {
+struct Location {
   StrObject *function;
   StrObject *file;
   uint32_t line;   // from 1, 0 unknown
@@ -163,7 +163,7 @@ struct ErrorObject : Object {
   mxrt_status status; // owned
   uint32_t count;     // number of locations, innermost first
   uint32_t elided;    // number of locations beyond those kept
-  Place *places() { return reinterpret_cast<Place *>(this + 1); }
+  Location *locations() { return reinterpret_cast<Location *>(this + 1); }
 };
 
 // Constructors: nullptr if out of memory, else an object with one reference that the caller owns.
@@ -182,8 +182,8 @@ ClosureObject *makeClosure(Heap &heap, Program *program, uint32_t function,
                            uint32_t count);
 /// Takes over the payload's reference; on failure the caller keeps it.
 ForeignObject *makeForeign(Heap &heap, const ForeignType *type, void *payload);
-/// Takes over `status`, also on failure. Retains the strings of `places`.
-ErrorObject *makeError(Heap &heap, Status status, std::span<const Place> places,
+/// Takes over `status`, also on failure. Retains the strings of `locations`.
+ErrorObject *makeError(Heap &heap, Status status, std::span<const Location> locations,
                        uint32_t elided);
 
 /// Makes `slot` (an aggregate) the only owner of its object (copy on write), with room for `extra`

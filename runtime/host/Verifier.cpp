@@ -52,11 +52,11 @@ private:
         fn->code[offset].op < opcodeCount)
       mnemonic = opcodeInfo(Opcode(fn->code[offset].op)).mnemonic;
     if (offset == noEntry)
-      return error(heap.baseAllocator(), MXRT_HOST_BYTECODE, noPlace,
+      return error(heap.baseAllocator(), MXRT_HOST_BYTECODE, noLocation,
                    "bytecode refused in function '%.*s': %s: %s\nrule: %s",
                    nameSize(name), name.data(), ruleName(rule), detail,
                    ruleDoc(rule));
-    return error(heap.baseAllocator(), MXRT_HOST_BYTECODE, noPlace,
+    return error(heap.baseAllocator(), MXRT_HOST_BYTECODE, noLocation,
                  "bytecode refused in function '%.*s' at instruction %u (%s): "
                  "%s: %s\nrule: %s",
                  nameSize(name), name.data(), offset, mnemonic, ruleName(rule),
@@ -78,10 +78,10 @@ private:
       return refuse(Rule::FallsOff, "%zu instructions", fn->code.size());
     for (const HandlerData &handler : fn->handlers)
       MXRT_CHECK(verifyHandler(handler));
-    for (size_t i = 0; i < fn->places.size(); ++i) {
-      uint32_t here = fn->places[i].offset;
-      if (here >= fn->code.size() || (i && fn->places[i - 1].offset >= here))
-        return refuse(Rule::PlaceOrder, "place %zu", i);
+    for (size_t i = 0; i < fn->locations.size(); ++i) {
+      uint32_t here = fn->locations[i].offset;
+      if (here >= fn->code.size() || (i && fn->locations[i - 1].offset >= here))
+        return refuse(Rule::LocationOrder, "location %zu", i);
     }
     MXRT_CHECK(verifyLists());
     for (offset = 0; offset < fn->code.size(); ++offset)

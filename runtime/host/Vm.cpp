@@ -13,22 +13,22 @@ namespace mxrt::host {
 
 Status HostInterface::resolve(ImportKind, std::string_view name,
                               const Signature &, void *&) {
-  return error(nullptr, MXRT_UNSUPPORTED, noPlace,
+  return error(nullptr, MXRT_UNSUPPORTED, noLocation,
                "this host has no operation '%.*s'",
                int(std::min<size_t>(name.size(), 200)), name.data());
 }
 Status HostInterface::invoke(ImportKind, void *, Invocation &call) {
-  return error(call.vm.heap().baseAllocator(), MXRT_UNSUPPORTED, noPlace,
+  return error(call.vm.heap().baseAllocator(), MXRT_UNSUPPORTED, noLocation,
                "this host runs no tensor operations");
 }
 Status HostInterface::readScalar(const Value &, Kind, Value &) {
-  return error(nullptr, MXRT_UNSUPPORTED, noPlace,
+  return error(nullptr, MXRT_UNSUPPORTED, noLocation,
                "this host cannot read tensors");
 }
 Status HostInterface::show(const Value &foreign, std::string_view spec,
                            Text &out) {
   if (!spec.empty())
-    return error(out.owner().baseAllocator(), MXRT_UNSUPPORTED, noPlace,
+    return error(out.owner().baseAllocator(), MXRT_UNSUPPORTED, noLocation,
                  "this host cannot format a %s", foreign.foreign()->type->name);
   out.append('<');
   out.append(foreign.foreign()->type->name);
@@ -51,7 +51,7 @@ Machine::Machine(const VmOptions &options)
 
 Status Machine::prepare() {
   memoryError =
-      makeError(heap, outOfMemory(), std::span<const Place>(), 0);
+      makeError(heap, outOfMemory(), std::span<const Location>(), 0);
   return memoryError ? success() : heap.exhausted();
 }
 
@@ -109,7 +109,7 @@ Status Vm::registerNative(std::string_view name, Signature signature,
                           NativeFunction function, void *context) {
   Heap &heap = machine.heap;
   if (machine.natives.find(name))
-    return error(heap.baseAllocator(), MXRT_INVALID_ARGUMENT, noPlace,
+    return error(heap.baseAllocator(), MXRT_INVALID_ARGUMENT, noLocation,
                  "native function '%.*s' is registered already",
                  int(std::min<size_t>(name.size(), 200)), name.data());
   auto *entry = newObject<NativeEntry>(heap.allocator());
@@ -157,14 +157,14 @@ Status Vm::call(Program *program, std::string_view function,
   for (size_t i = 0; i < program->module.functions.size(); ++i)
     if (program->module.functionName(uint32_t(i)) == function)
       return machine.enter(program->functions[i], nullptr, args, result);
-  return error(machine.heap.baseAllocator(), MXRT_INVALID_ARGUMENT, noPlace,
+  return error(machine.heap.baseAllocator(), MXRT_INVALID_ARGUMENT, noLocation,
                "the program has no function '%.*s'",
                int(std::min<size_t>(function.size(), 200)), function.data());
 }
 
 Status Vm::call(const Value &function, std::span<Value> args, Value &result) {
   if (function.kind != Kind::Fn)
-    return error(machine.heap.baseAllocator(), MXRT_HOST_TYPE, noPlace,
+    return error(machine.heap.baseAllocator(), MXRT_HOST_TYPE, noLocation,
                  "a value of %s cannot be called", kindName(function.kind));
   ClosureObject *closure = function.closure();
   return machine.enter(closure->program->functions[closure->function], closure,
@@ -207,7 +207,7 @@ Value Vm::global(std::string_view name) const {
 Status Vm::setGlobal(std::string_view name, Value value) {
   Global *global = machine.globals.find(name);
   if (!global || !fits(value.kind, global->kind))
-    return error(machine.heap.baseAllocator(), MXRT_INVALID_ARGUMENT, noPlace,
+    return error(machine.heap.baseAllocator(), MXRT_INVALID_ARGUMENT, noLocation,
                  global ? "variable '%.*s' is of another kind"
                         : "there is no variable '%.*s'",
                  int(std::min<size_t>(name.size(), 200)), name.data());
@@ -222,10 +222,10 @@ void Vm::dropGlobal(std::string_view name) {
   }
 }
 
-std::span<const Place> Vm::traceback() const {
-  return {machine.pending.places, machine.pending.count};
+std::span<const Location> Vm::traceback() const {
+  return {machine.pending.locations, machine.pending.count};
 }
-uint32_t Vm::elidedPlaces() const { return machine.pending.elided; }
+uint32_t Vm::elidedLocations() const { return machine.pending.elided; }
 
 uint32_t Vm::depth() const { return machine.depth; }
 
@@ -235,9 +235,9 @@ static Frame *frameAt(Machine &machine, uint32_t depth) {
     frame = frame->caller;
   return frame;
 }
-Place Vm::placeAt(uint32_t depth) const {
+Location Vm::locationAt(uint32_t depth) const {
   Frame *frame = frameAt(machine, depth);
-  return frame ? machine.placeOf(*frame) : Place{nullptr, nullptr, 0, 0};
+  return frame ? machine.locationOf(*frame) : Location{nullptr, nullptr, 0, 0};
 }
 std::span<const Value> Vm::registersAt(uint32_t depth) const {
   Frame *frame = frameAt(machine, depth);

@@ -39,7 +39,7 @@ struct Invocation {
   /// Set by the callee, which passes on its reference. Starts as unit.
   Value result;
   /// Source location of the calling statement.
-  mxrt_place place;
+  mxrt_location location;
 };
 
 struct Signature {
@@ -145,12 +145,12 @@ public:
 
   /// The traceback (source locations) of the last returned error, innermost first, and how many
   /// more there were. Valid until the next call into the VM.
-  std::span<const Place> traceback() const;
-  uint32_t elidedPlaces() const;
+  std::span<const Location> traceback() const;
+  uint32_t elidedLocations() const;
 
   /// For a stepper: the running function calls, innermost first (depth 0).
   uint32_t depth() const;
-  Place placeAt(uint32_t depth) const;
+  Location locationAt(uint32_t depth) const;
   std::span<const Value> registersAt(uint32_t depth) const;
 
   /// Appends `value` in the form that print shows.

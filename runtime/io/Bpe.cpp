@@ -79,7 +79,7 @@ private:
 class Trainer {
 public:
   explicit Trainer(const mxrt_allocator *alloc)
-      : alloc(alloc), pairs(alloc), symbols(alloc), places(alloc), heap(alloc) {}
+      : alloc(alloc), pairs(alloc), symbols(alloc), positions(alloc), heap(alloc) {}
 
   Status read(std::string_view text) {
     Table<Piece> pieces(alloc);
@@ -137,7 +137,7 @@ private:
     int32_t before, after;
     int64_t count; // frequency of its piece
   };
-  struct Place {
+  struct Position {
     int32_t symbol, next;
   };
   struct Candidate {
@@ -168,16 +168,16 @@ private:
       return outOfMemory(alloc);
     pair->count += count;
     if (count > 0) {
-      if (!places.push({left, pair->first}))
+      if (!positions.push({left, pair->first}))
         return outOfMemory(alloc);
-      pair->first = int32_t(places.size() - 1);
+      pair->first = int32_t(positions.size() - 1);
     }
     return changed ? offer(pair->key, pair->count) : success();
   }
 
   Status add(std::string_view piece, int64_t count) {
     if (symbols.size() + piece.size() > size_t(INT32_MAX) / 2)
-      return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+      return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                    "the distinct words of the text have more than %d bytes", INT32_MAX / 2);
     auto begin = int32_t(symbols.size()), end = int32_t(begin + int32_t(piece.size()));
     for (int32_t i = begin; i < end; ++i)
@@ -194,8 +194,8 @@ private:
   /// Replaces all remaining occurrences of a pair, left to right in each piece.
   Status replace(Pair &pair, const Merge &merged, int32_t token) {
     Vec<int32_t> where(alloc);
-    for (int32_t i = pair.first; i >= 0; i = places[size_t(i)].next)
-      if (!where.push(places[size_t(i)].symbol))
+    for (int32_t i = pair.first; i >= 0; i = positions[size_t(i)].next)
+      if (!where.push(positions[size_t(i)].symbol))
         return outOfMemory(alloc);
     pair.first = -1;
     std::sort(where.begin(), where.end());
@@ -222,7 +222,7 @@ private:
   const mxrt_allocator *alloc;
   Table<Pair> pairs;
   Vec<Symbol> symbols;
-  Vec<Place> places;
+  Vec<Position> positions;
   Vec<Candidate> heap;
 };
 
@@ -250,7 +250,7 @@ std::string_view nextPiece(std::string_view text, size_t &at) {
 Status trainBpe(std::string_view text, int64_t tokens, Vec<Merge> &merges) {
   const mxrt_allocator *alloc = merges.allocator();
   if (tokens < byteTokens || tokens > maxTokens)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "a vocabulary has %lld to %lld tokens, the bytes among them, not %lld",
                  static_cast<long long>(byteTokens), static_cast<long long>(maxTokens),
                  static_cast<long long>(tokens));
@@ -270,7 +270,7 @@ Status trainBpe(std::string_view text, int64_t tokens, Vec<Merge> &merges) {
 
 Status Bpe::set(std::span<const Merge> given) {
   if (int64_t(given.size()) > maxTokens - byteTokens)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "%zu merges, at most %lld are possible",
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "%zu merges, at most %lld are possible",
                  given.size(), static_cast<long long>(maxTokens - byteTokens));
   merges.clear();
   table.clear();
@@ -281,7 +281,7 @@ Status Bpe::set(std::span<const Merge> given) {
     auto next = int32_t(byteTokens + int64_t(i));
     bool fits = merge.left >= 0 && merge.left < next && merge.right >= 0 && merge.right < next;
     if (!fits || rankOf(merge.left, merge.right) >= 0)
-      return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "merge %zu, of tokens %d and %d, %s", i,
+      return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "merge %zu, of tokens %d and %d, %s", i,
                    merge.left, merge.right, fits ? "is there twice" : "needs tokens before it");
     uint64_t pair = pairOf(merge.left, merge.right);
     size_t mask = table.size() - 1, slot = hashOf(pair) & mask;
@@ -311,11 +311,11 @@ Status Bpe::encodePiece(std::string_view piece, Vec<int32_t> &tokens) const {
   };
   struct Candidate {
     int32_t rank;
-    int64_t place;
+    int64_t position;
     int32_t left, right; // to detect stale entries
   };
   auto later = [](const Candidate &a, const Candidate &b) {
-    return a.rank != b.rank ? a.rank > b.rank : a.place > b.place;
+    return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
   };
   auto size = static_cast<int64_t>(piece.size());
   Vec<Symbol> symbols(alloc);
@@ -326,15 +326,15 @@ Status Bpe::encodePiece(std::string_view piece, Vec<int32_t> &tokens) const {
     if (!symbols.push(
             {static_cast<unsigned char>(piece[size_t(i)]), i - 1, i + 1 < size ? i + 1 : -1}))
       return outOfMemory(alloc);
-  auto offer = [&](int64_t place) {
-    int64_t after = place < 0 ? -1 : symbols[size_t(place)].after;
+  auto offer = [&](int64_t position) {
+    int64_t after = position < 0 ? -1 : symbols[size_t(position)].after;
     if (after < 0)
       return true;
-    int32_t left = symbols[size_t(place)].token, right = symbols[size_t(after)].token;
+    int32_t left = symbols[size_t(position)].token, right = symbols[size_t(after)].token;
     int32_t rank = rankOf(left, right);
     if (rank < 0)
       return true;
-    if (!heap.push({rank, place, left, right}))
+    if (!heap.push({rank, position, left, right}))
       return false;
     std::push_heap(heap.begin(), heap.end(), later);
     return true;
@@ -346,7 +346,7 @@ Status Bpe::encodePiece(std::string_view piece, Vec<int32_t> &tokens) const {
     std::pop_heap(heap.begin(), heap.end(), later);
     Candidate next = heap[heap.size() - 1];
     heap.pop();
-    Symbol &symbol = symbols[size_t(next.place)];
+    Symbol &symbol = symbols[size_t(next.position)];
     if (symbol.token != next.left || symbol.after < 0 ||
         symbols[size_t(symbol.after)].token != next.right)
       continue;
@@ -355,8 +355,8 @@ Status Bpe::encodePiece(std::string_view piece, Vec<int32_t> &tokens) const {
     symbol.after = right.after;
     right.token = -1;
     if (symbol.after >= 0)
-      symbols[size_t(symbol.after)].before = next.place;
-    if (!offer(symbol.before) || !offer(next.place))
+      symbols[size_t(symbol.after)].before = next.position;
+    if (!offer(symbol.before) || !offer(next.position))
       return outOfMemory(alloc);
   }
   for (const Symbol &symbol : symbols)
@@ -376,8 +376,8 @@ Status Bpe::decode(std::span<const int32_t> tokens, Vec<char> &text) const {
   for (size_t i = 0; i < tokens.size(); ++i) {
     int32_t token = tokens[i];
     if (token < 0 || int64_t(token) >= byteTokens + int64_t(merges.size()))
-      return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
-                   "token %d at place %zu, there are %zu of them", token, i,
+      return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
+                   "token %d at position %zu, there are %zu of them", token, i,
                    size_t(byteTokens) + merges.size());
     if (!rest.push(token))
       return outOfMemory(alloc);
@@ -387,7 +387,7 @@ Status Bpe::decode(std::span<const int32_t> tokens, Vec<char> &text) const {
       bool room = true;
       if (next < byteTokens) {
         if (text.size() >= maxDecoded)
-          return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "the text has more than 2^31 bytes");
+          return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "the text has more than 2^31 bytes");
         room = text.push(static_cast<char>(next));
       } else {
         const Merge &merge = merges[size_t(next - byteTokens)];

@@ -195,7 +195,7 @@ Status encodeJpeg(const unsigned char *rgb, ImageSize size, int quality, Vec<cha
   const mxrt_allocator *alloc = out.allocator();
   if (size.width < 1 || size.height < 1 || size.width > JPEG_MAX_DIMENSION ||
       size.height > JPEG_MAX_DIMENSION)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "a JPEG has 1 to %ld pixels a side, this is %lld x %lld", JPEG_MAX_DIMENSION,
                  static_cast<long long>(size.width), static_cast<long long>(size.height));
   JpegErrors errors;
@@ -203,7 +203,7 @@ Status encodeJpeg(const unsigned char *rgb, ImageSize size, int quality, Vec<cha
   unsigned long bytes = 0;
   Status status;
   if (!compress(rgb, size, quality, errors, memory, bytes))
-    status = error(alloc, MXRT_INTERNAL, noPlace, "libjpeg: %s", errors.text);
+    status = error(alloc, MXRT_INTERNAL, noLocation, "libjpeg: %s", errors.text);
   else if (size_t before = out.size(); out.resize(before + bytes))
     std::memcpy(out.data() + before, memory, bytes);
   else

@@ -24,7 +24,7 @@ Status Input::malformed(int64_t offset, const char *rule, const char *format, ..
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  return error(alloc, MXRT_FILE_FORMAT, noPlace, "%.*s: byte %lld: %s\nrule: %s", int(name.size()),
+  return error(alloc, MXRT_FILE_FORMAT, noLocation, "%.*s: byte %lld: %s\nrule: %s", int(name.size()),
                name.data(), static_cast<long long>(offset), text, rule);
 }
 
@@ -39,7 +39,7 @@ Status Input::truncated(int64_t offset, const char *what, int64_t wanted, int64_
 
 Status fileError(const mxrt_allocator *alloc, const char *verb, const char *path, int number) {
   char buffer[128];
-  return error(alloc, MXRT_FILE_ACCESS, noPlace, "cannot %s `%s`: %s", verb, path,
+  return error(alloc, MXRT_FILE_ACCESS, noLocation, "cannot %s `%s`: %s", verb, path,
                os::errorText(number, buffer, sizeof buffer));
 }
 

@@ -48,7 +48,7 @@ Status appendRecord(Vec<char> &file, std::string_view payload) {
   size_t begin = 0;
   auto add = [&](Part part, size_t end) -> Status {
     if (end - begin >= maxRecordPart)
-      return error(file.allocator(), MXRT_INVALID_ARGUMENT, noPlace,
+      return error(file.allocator(), MXRT_INVALID_ARGUMENT, noLocation,
                    "a record of %zu bytes, at most %zu are possible", end - begin,
                    maxRecordPart - 1);
     if (!appendPart(file, part, payload.substr(begin, end - begin)))
@@ -133,37 +133,37 @@ Status RecordReader::seek(int64_t offset) {
 
 // -- the index ----------------------------------------------------------------
 
-Status readRecordIndex(const Input &input, std::string_view text, Vec<RecordPlace> &places) {
+Status readRecordIndex(const Input &input, std::string_view text, Vec<RecordPosition> &positions) {
   for (size_t begin = 0; begin < text.size();) {
     size_t end = std::min(text.find('\n', begin), text.size());
     std::string_view line = text.substr(begin, end - begin);
-    RecordPlace place = {};
+    RecordPosition position = {};
     const char *first = line.data(), *last = first + line.size();
-    auto key = std::from_chars(first, last, place.key);
+    auto key = std::from_chars(first, last, position.key);
     bool fine = key.ec == std::errc() && key.ptr != last && *key.ptr == '\t';
     if (fine) {
-      auto offset = std::from_chars(key.ptr + 1, last, place.offset);
-      fine = offset.ec == std::errc() && offset.ptr == last && place.offset >= 0;
+      auto offset = std::from_chars(key.ptr + 1, last, position.offset);
+      fine = offset.ec == std::errc() && offset.ptr == last && position.offset >= 0;
     }
     if (!fine)
       return input.malformed(static_cast<int64_t>(begin), "line",
                              "line %zu of an index is `key<TAB>offset`, this is `%.*s`",
-                             places.size() + 1, int(std::min<size_t>(line.size(), 60)),
+                             positions.size() + 1, int(std::min<size_t>(line.size(), 60)),
                              line.data());
-    if (!places.push(place))
+    if (!positions.push(position))
       return outOfMemory(input.alloc);
     begin = end + 1;
   }
   return success();
 }
 
-Status makeRecordIndex(Input &input, Vec<RecordPlace> &places) {
+Status makeRecordIndex(Input &input, Vec<RecordPosition> &positions) {
   RecordReader reader(input);
   Vec<char> payload(input.alloc);
   while (!reader.atEnd()) {
-    RecordPlace place = {static_cast<int64_t>(places.size()), reader.offset()};
+    RecordPosition position = {static_cast<int64_t>(positions.size()), reader.offset()};
     MXRT_CHECK(reader.next(payload));
-    if (!places.push(place))
+    if (!positions.push(position))
       return outOfMemory(input.alloc);
   }
   return success();

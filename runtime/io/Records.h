@@ -42,13 +42,13 @@ private:
 };
 
 /// A line of an index: `key<TAB>offset`.
-struct RecordPlace {
+struct RecordPosition {
   int64_t key, offset;
 };
 /// Parses the lines of an index, in order. R0602 names an invalid line.
-Status readRecordIndex(const Input &input, std::string_view text, Vec<RecordPlace> &places);
+Status readRecordIndex(const Input &input, std::string_view text, Vec<RecordPosition> &positions);
 /// Builds the index of a file: keys count from 0.
-Status makeRecordIndex(Input &input, Vec<RecordPlace> &places);
+Status makeRecordIndex(Input &input, Vec<RecordPosition> &positions);
 
 /// The header of an image record: struct "IfQQ", then the labels if there are several.
 struct ImageRecord {

@@ -24,10 +24,10 @@ Status readVocabulary(const Input &input, std::string_view text, Vec<uint32_t> &
     uint32_t *found = std::lower_bound(vocabulary.begin(), vocabulary.end(), wanted);
     if (found != vocabulary.end() && *found == wanted)
       continue;
-    auto place = found - vocabulary.begin();
+    auto position = found - vocabulary.begin();
     if (!vocabulary.push(wanted))
       return outOfMemory(input.alloc);
-    std::rotate(vocabulary.begin() + place, vocabulary.end() - 1, vocabulary.end());
+    std::rotate(vocabulary.begin() + position, vocabulary.end() - 1, vocabulary.end());
   }
   return success();
 }

@@ -187,15 +187,15 @@ const char *codecName(Kind kind) {
 
 Status Codec::check(const mxrt_allocator *alloc) const {
   if (kind > Kind::TopK)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "there is no codec %d", int(kind));
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "there is no codec %d", int(kind));
   if (kind == Kind::Bit2 && !(std::isfinite(threshold) && threshold > 0))
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "the threshold of bit2 must be finite and above 0, not %g", double(threshold));
   if (kind == Kind::Bit1 && (block == 0 || block % 8 != 0))
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "a block of bit1 must be a multiple of 8 elements, not %u", block);
   if (kind == Kind::TopK && !(ratio > 0 && ratio <= 1))
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "the ratio of topk must be above 0 and at most 1, not %g", ratio);
   return success();
 }
@@ -209,7 +209,7 @@ size_t Codec::kept(size_t count) const {
 Result<size_t> encodedBytes(const mxrt_allocator *alloc, const Codec &codec, size_t count) {
   MXRT_CHECK(codec.check(alloc));
   if (count > UINT32_MAX)
-    return error(alloc, MXRT_SIZE_OVERFLOW, noPlace,
+    return error(alloc, MXRT_SIZE_OVERFLOW, noLocation,
                  "%zu elements are too many for one encoding: split the key", count);
   return sizeof(Header) + payloadBytes(codec, count);
 }
@@ -220,14 +220,14 @@ Status encode(const mxrt_allocator *alloc, const Codec &codec, std::span<const f
   size_t bytes = MXRT_TRY(encodedBytes(alloc, codec, count));
   bool none = codec.kind == Kind::None;
   if (out.size() != bytes || (residual.size() != count && !(none && residual.empty())))
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "%zu elements have an encoding of %zu bytes, not %zu, and as many residuals",
                  count, bytes, out.size());
   Sum v = {gradient.data(), residual.data()};
   if (codec.kind == Kind::Bit1 || codec.kind == Kind::Bit2)
     for (size_t i = 0; i < count; ++i)
       if (!std::isfinite(v[i]))
-        return error(alloc, MXRT_NAN_FOUND, noPlace,
+        return error(alloc, MXRT_NAN_FOUND, noLocation,
                      "element %zu of a gradient is %g, which %s cannot send", i, double(v[i]),
                      codecName(codec.kind));
   char *payload = out.data() + sizeof(Header);
@@ -265,7 +265,7 @@ Status encode(const mxrt_allocator *alloc, const Codec &codec, std::span<const f
 namespace {
 
 Status refused(const mxrt_allocator *alloc, const Codec &codec, const char *what) {
-  return error(alloc, MXRT_KVSTORE, noPlace, "an encoded gradient (%s) is refused: %s",
+  return error(alloc, MXRT_KVSTORE, noLocation, "an encoded gradient (%s) is refused: %s",
                codecName(codec.kind), what);
 }
 

@@ -30,13 +30,13 @@ Status Collective::start() {
   const mxrt_allocator *alloc = transport.allocator();
   size_t bytes = exchange.dtype == MXRT_F32 ? 4 : exchange.dtype == MXRT_F64 ? 8 : 0;
   if (!bytes)
-    return error(alloc, MXRT_DTYPE, noPlace, "sums are of f32 or f64, not of %s",
+    return error(alloc, MXRT_DTYPE, noLocation, "sums are of f32 or f64, not of %s",
                  mxrt_dtype_name(exchange.dtype));
   if (started || plan.elementBytes != bytes || plan.rank != transport.rank() ||
       plan.ranks != transport.size())
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "the plan is for another exchange");
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "the plan is for another exchange");
   if (exchange.mean && !(std::isfinite(exchange.weight) && exchange.weight >= 0))
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "a weight must be finite and not negative, not %g", exchange.weight);
   bool weighted = exchange.mean && plan.count > 0;
   size_t ranks = size_t(plan.ranks), steps = plan.steps.size();
@@ -193,7 +193,7 @@ void Collective::received(void *user, net::View view, Status status) {
     size_t wanted = step.range.count * self.plan.elementBytes;
     if (view.bytes != wanted) {
       (void)self.transport.release(view);
-      self.fail(error(self.transport.allocator(), MXRT_KVSTORE, noPlace,
+      self.fail(error(self.transport.allocator(), MXRT_KVSTORE, noLocation,
                       "rank %d sent %zu bytes for key %u, chunk %u; %zu were expected", step.peer,
                       view.bytes, self.exchange.tag.key, step.chunk, wanted));
     } else {
@@ -239,7 +239,7 @@ void Collective::weightArrived(int peer, net::View view) {
   if (!transport.release(view))
     return; // as with a fold
   if (!(std::isfinite(weight) && weight >= 0))
-    return fail(error(alloc, MXRT_KVSTORE, noPlace, "rank %d sent an invalid weight", peer));
+    return fail(error(alloc, MXRT_KVSTORE, noLocation, "rank %d sent an invalid weight", peer));
   weights[size_t(peer)] = weight;
   if (--weightsLeft > 0)
     return;
@@ -252,7 +252,7 @@ void Collective::weightArrived(int peer, net::View view) {
     usable &= std::isfinite(float(totalWeight)) && float(totalWeight) > 0;
   if (!usable)
     return fail(
-        error(alloc, MXRT_KVSTORE, noPlace, "the weights of all ranks add up to %g", totalWeight),
+        error(alloc, MXRT_KVSTORE, noLocation, "the weights of all ranks add up to %g", totalWeight),
         true);
   for (uint32_t i = 0; i < plan.steps.size(); ++i)
     if (plan.steps[i].final && --states[i].waits == 0)

@@ -194,15 +194,15 @@ namespace {
 Status checkLayout(const mxrt_allocator *alloc, const Layout &layout, int rank, int ranks,
                    size_t count, size_t elementBytes) {
   if (ranks < 1 || rank < 0 || rank >= ranks)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "there is no rank %d of %d", rank, ranks);
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "there is no rank %d of %d", rank, ranks);
   if (layout.topology > Topology::Levels || layout.outer >= Topology::Levels || layout.inner < 1)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "there is no such topology");
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "there is no such topology");
   if (elementBytes == 0 || layout.pieceBytes < elementBytes)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "a piece of %zu bytes holds no element of %zu", layout.pieceBytes, elementBytes);
   size_t pieces = count / (layout.pieceBytes / elementBytes) + size_t(ranks);
   if (count > SIZE_MAX / 2 / elementBytes || pieces > UINT32_MAX / (8 * size_t(ranks)))
-    return error(alloc, MXRT_SIZE_OVERFLOW, noPlace,
+    return error(alloc, MXRT_SIZE_OVERFLOW, noLocation,
                  "%zu elements are too many for pieces of %zu bytes", count, layout.pieceBytes);
   return success();
 }

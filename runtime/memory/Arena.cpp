@@ -18,7 +18,7 @@ mxrt_status mxrt_arena_open(const mxrt_allocator *allocator, int64_t bytes,
     allocator = mxrt_system_allocator();
   int64_t rounded;
   if (bytes < 0 || !checkedAlign(bytes, MXRT_ALIGNMENT, rounded))
-    return error(allocator, MXRT_SIZE_OVERFLOW, noPlace,
+    return error(allocator, MXRT_SIZE_OVERFLOW, noLocation,
                  "an arena of %lld bytes", static_cast<long long>(bytes))
         .release();
   if (rounded == 0)
@@ -26,7 +26,7 @@ mxrt_status mxrt_arena_open(const mxrt_allocator *allocator, int64_t bytes,
   void *memory = allocateBytes(allocator, static_cast<size_t>(rounded),
                                MXRT_ALIGNMENT);
   if (!memory)
-    return error(allocator, MXRT_OUT_OF_MEMORY, noPlace,
+    return error(allocator, MXRT_OUT_OF_MEMORY, noLocation,
                  "out of memory: an arena needs %s (%lld bytes)",
                  formatBytes(bytes).text, static_cast<long long>(bytes))
         .release();
@@ -49,7 +49,7 @@ mxrt_status mxrt_arena_wrap(const mxrt_context *context, void *memory,
   *out = mxrt_arena{};
   if (bytes < 0 || (!memory && bytes > 0) ||
       reinterpret_cast<uintptr_t>(memory) % MXRT_ALIGNMENT != 0)
-    return error(context->allocator, MXRT_INVALID_ARGUMENT, context->place,
+    return error(context->allocator, MXRT_INVALID_ARGUMENT, context->location,
                  "workspace of %lld bytes at %p: it must start at a multiple "
                  "of %d",
                  static_cast<long long>(bytes), memory, MXRT_ALIGNMENT)
@@ -66,7 +66,7 @@ mxrt_status mxrt_arena_slice(const mxrt_context *context,
   if (offset < 0 || bytes < 0 || offset % MXRT_ALIGNMENT != 0 ||
       !checkedAdd(offset, bytes, end) || end > arena->bytes) {
     *out = nullptr;
-    return error(context->allocator, MXRT_INTERNAL, context->place,
+    return error(context->allocator, MXRT_INTERNAL, context->location,
                  "memory plan asks for bytes %lld+%lld of an arena of %lld",
                  static_cast<long long>(offset), static_cast<long long>(bytes),
                  static_cast<long long>(arena->bytes))

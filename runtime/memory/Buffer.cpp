@@ -9,14 +9,14 @@ using namespace mxrt;
 Result<mxrt_buffer *> mxrt_buffer::allocate(Pool *pool, mxrt_device device,
                                             int64_t bytes,
                                             const Purpose &purpose,
-                                            mxrt_place place) {
+                                            mxrt_location location) {
   PoolBlock block =
-      MXRT_TRY(pool->allocate(bytes, Pool::Kind::Tensor, purpose, place));
+      MXRT_TRY(pool->allocate(bytes, Pool::Kind::Tensor, purpose, location));
   auto *buffer =
       newObject<mxrt_buffer>(pool->allocator(), *pool->allocator(), device);
   if (!buffer) {
     pool->release(block, Pool::Kind::Tensor);
-    return outOfMemory(pool->allocator(), place);
+    return outOfMemory(pool->allocator(), location);
   }
   buffer->pool = pool;
   buffer->block = block;

@@ -21,7 +21,7 @@ struct mxrt_buffer {
   static mxrt::Result<mxrt_buffer *> allocate(mxrt::Pool *pool,
                                               mxrt_device device, int64_t bytes,
                                               const mxrt::Purpose &purpose,
-                                              mxrt_place place);
+                                              mxrt_location location);
   /// Borrowed memory; releaseMemory (may be null) returns it to its owner.
   static mxrt::Result<mxrt_buffer *>
   borrow(const mxrt_allocator *alloc, mxrt_device device, void *data,

@@ -99,7 +99,7 @@ extern "C" mxrt_status mxrt_tensor_copy(const mxrt_context *context,
                                         const mxrt_tensor *from,
                                         const mxrt_tensor *to) {
   if (from->type != to->type)
-    return error(context->allocator, MXRT_DTYPE, context->place,
+    return error(context->allocator, MXRT_DTYPE, context->location,
                  "copy from %s to %s: the element types differ",
                  shapeText(from->shape()).text, shapeText(to->shape()).text)
         .release();
@@ -107,7 +107,7 @@ extern "C" mxrt_status mxrt_tensor_copy(const mxrt_context *context,
   for (int32_t i = 0; same && i < from->rank; ++i)
     same = from->sizes()[i] == to->sizes()[i];
   if (!same)
-    return error(context->allocator, MXRT_SHAPE, context->place,
+    return error(context->allocator, MXRT_SHAPE, context->location,
                  "copy from %s to %s: the shapes differ",
                  shapeText(from->shape()).text, shapeText(to->shape()).text)
         .release();

@@ -52,11 +52,11 @@ template <typename Managed> void deleteExport(Managed *managed) {
 }
 
 template <typename Managed>
-Result<Managed *> exportTensor(mxrt_tensor *tensor, mxrt_place place) {
+Result<Managed *> exportTensor(mxrt_tensor *tensor, mxrt_location location) {
   const mxrt_allocator *alloc = &tensor->buffer->alloc;
   auto *box = newObject<Export<Managed>>(alloc);
   if (!box)
-    return outOfMemory(alloc, place);
+    return outOfMemory(alloc, location);
   box->alloc = *alloc;
   box->tensor = mxrt_tensor_retain(tensor);
   box->managed.manager = box;
@@ -89,7 +89,7 @@ template <typename Managed> void releaseImport(void *user) {
 
 Status importTensor(mxrt_runtime *runtime, const mxrt_dl_tensor &foreign,
                     bool writable, void (*release)(void *), void *managed,
-                    mxrt_place place, mxrt_tensor **out) {
+                    mxrt_location location, mxrt_tensor **out) {
   const mxrt_allocator *alloc = &runtime->alloc;
   const TypePair *found = nullptr;
   for (const TypePair &pair : types)
@@ -97,19 +97,19 @@ Status importTensor(mxrt_runtime *runtime, const mxrt_dl_tensor &foreign,
         pair.foreign.bits == foreign.dtype.bits && foreign.dtype.lanes == 1)
       found = &pair;
   if (!found)
-    return error(alloc, MXRT_DTYPE, place,
+    return error(alloc, MXRT_DTYPE, location,
                  "DLPack element type (code %d, %d bits, %d lanes) has no "
                  "counterpart",
                  foreign.dtype.code, foreign.dtype.bits, foreign.dtype.lanes);
   if (foreign.device.type != MXRT_DL_CPU)
-    return error(alloc, MXRT_NO_DEVICE, place,
+    return error(alloc, MXRT_NO_DEVICE, location,
                  "DLPack tensor on a device of type %d", foreign.device.type);
   if (foreign.rank < 0 || foreign.rank > MXRT_MAX_RANK)
-    return error(alloc, MXRT_RANK_LIMIT, place,
+    return error(alloc, MXRT_RANK_LIMIT, location,
                  "DLPack tensor of rank %d: the limit is %d dimensions",
                  foreign.rank, MXRT_MAX_RANK);
   if (foreign.rank > 0 && !foreign.shape)
-    return error(alloc, MXRT_INVALID_ARGUMENT, place,
+    return error(alloc, MXRT_INVALID_ARGUMENT, location,
                  "DLPack tensor without a shape");
   char *data = static_cast<char *>(foreign.data);
   if (data)
@@ -118,7 +118,7 @@ Status importTensor(mxrt_runtime *runtime, const mxrt_dl_tensor &foreign,
   return Status(mxrt_tensor_borrow(
       runtime, &host, found->type, foreign.rank, foreign.shape,
       foreign.strides, data, writable ? MXRT_BORROW_WRITABLE : 0, release,
-      managed, &place, out));
+      managed, &location, out));
 }
 
 } // namespace
@@ -126,12 +126,12 @@ Status importTensor(mxrt_runtime *runtime, const mxrt_dl_tensor &foreign,
 extern "C" {
 
 mxrt_status mxrt_tensor_to_dlpack(mxrt_tensor *tensor, int32_t versioned,
-                                  const mxrt_place *place, void **out) {
+                                  const mxrt_location *location, void **out) {
   *out = nullptr;
   bool readOnly = mxrt_tensor_is_shared(tensor) != 0;
   if (versioned) {
     auto made =
-        exportTensor<mxrt_dl_managed_versioned>(tensor, placeOf(place));
+        exportTensor<mxrt_dl_managed_versioned>(tensor, locationOf(location));
     if (made.failed())
       return made.takeStatus().release();
     (*made)->version = {MXRT_DL_MAJOR, MXRT_DL_MINOR};
@@ -140,12 +140,12 @@ mxrt_status mxrt_tensor_to_dlpack(mxrt_tensor *tensor, int32_t versioned,
     return nullptr;
   }
   if (readOnly)
-    return error(&tensor->buffer->alloc, MXRT_UNSUPPORTED, placeOf(place),
+    return error(&tensor->buffer->alloc, MXRT_UNSUPPORTED, locationOf(location),
                  "%s is shared: only the versioned form of DLPack can say that "
                  "it must not be written",
                  shapeText(tensor->shape()).text)
         .release();
-  auto made = exportTensor<mxrt_dl_managed>(tensor, placeOf(place));
+  auto made = exportTensor<mxrt_dl_managed>(tensor, locationOf(location));
   if (made.failed())
     return made.takeStatus().release();
   *out = *made;
@@ -153,7 +153,7 @@ mxrt_status mxrt_tensor_to_dlpack(mxrt_tensor *tensor, int32_t versioned,
 }
 
 mxrt_status mxrt_tensor_from_dlpack(mxrt_runtime *runtime, void *managed,
-                                    int32_t versioned, const mxrt_place *place,
+                                    int32_t versioned, const mxrt_location *location,
                                     mxrt_tensor **out) {
   *out = nullptr;
   if (!versioned) {
@@ -161,13 +161,13 @@ mxrt_status mxrt_tensor_from_dlpack(mxrt_runtime *runtime, void *managed,
     // The unversioned struct cannot promise exclusive access: treat it as read-only, so that our
     // writes copy.
     return importTensor(runtime, plain->tensor, false,
-                        releaseImport<mxrt_dl_managed>, managed, placeOf(place),
+                        releaseImport<mxrt_dl_managed>, managed, locationOf(location),
                         out)
         .release();
   }
   auto *modern = static_cast<mxrt_dl_managed_versioned *>(managed);
   if (modern->version.major != MXRT_DL_MAJOR)
-    return error(&runtime->alloc, MXRT_UNSUPPORTED, placeOf(place),
+    return error(&runtime->alloc, MXRT_UNSUPPORTED, locationOf(location),
                  "DLPack version %u.%u: version %d is supported",
                  modern->version.major, modern->version.minor, MXRT_DL_MAJOR)
         .release();
@@ -175,7 +175,7 @@ mxrt_status mxrt_tensor_from_dlpack(mxrt_runtime *runtime, void *managed,
                   (modern->flags & MXRT_DL_FLAG_READ_ONLY) == 0;
   return importTensor(runtime, modern->tensor, writable,
                       releaseImport<mxrt_dl_managed_versioned>, managed,
-                      placeOf(place), out)
+                      locationOf(location), out)
       .release();
 }
 

@@ -90,14 +90,14 @@ mxrt_status mxrt_guard_call(const mxrt_context *context, mxrt_compiled_kernel ke
   }
   Shadow shadow(context->allocator, begin, whole);
   if (whole > 0 && !shadow.isThere())
-    return outOfMemory(context->allocator, context->place).release();
+    return outOfMemory(context->allocator, context->location).release();
   if (mxrt_status status = kernel(context, buffers, sizes))
     return status;
   for (size_t i = 0; operands[i].bytes >= 0; ++i)
     if (operands[i].flags & MXRT_GUARD_WRITES)
       shadow.accept(static_cast<const char *>(buffers[i]), operands[i].bytes);
   if (int64_t at = whole > 0 ? shadow.firstChange() : -1; at >= 0)
-    return error(context->allocator, MXRT_INTERNAL, context->place,
+    return error(context->allocator, MXRT_INTERNAL, context->location,
                  "kernel `%s` changed byte %lld of its arena of %lld, which is "
                  "in none of its outputs",
                  name, static_cast<long long>(at - guard), static_cast<long long>(arena_bytes))
@@ -106,7 +106,7 @@ mxrt_status mxrt_guard_call(const mxrt_context *context, mxrt_compiled_kernel ke
     bool isFresh = (operands[i].flags & MXRT_GUARD_WRITES) &&
                    !(operands[i].flags & MXRT_GUARD_OVER) && !readsPoison;
     if (int64_t at = isFresh ? poisonIn(operands[i], buffers[i]) : -1; at >= 0)
-      return error(context->allocator, MXRT_INTERNAL, context->place,
+      return error(context->allocator, MXRT_INTERNAL, context->location,
                    "kernel `%s` did not write element %lld of its operand %zu", name,
                    static_cast<long long>(at), i)
           .release();

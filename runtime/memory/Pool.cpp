@@ -160,12 +160,12 @@ void Pool::dropSuperseded(int64_t rounded) {
     }
 }
 
-Status Pool::refusal(mxrt_code code, int64_t bytes, const Purpose &purpose, mxrt_place place) {
+Status Pool::refusal(mxrt_code code, int64_t bytes, const Purpose &purpose, mxrt_location location) {
   char what[256];
   purpose.describe(what, sizeof(what));
   int64_t live = counts.live.load(std::memory_order_relaxed);
   if (code == MXRT_MEMORY_LIMIT)
-    return error(&alloc, code, place,
+    return error(&alloc, code, location,
                  "memory limit reached on %s: %s needs %s (%lld bytes); the "
                  "limit is %s (%lld bytes) and %s are live here",
                  name, what, formatBytes(bytes).text, static_cast<long long>(bytes),
@@ -173,12 +173,12 @@ Status Pool::refusal(mxrt_code code, int64_t bytes, const Purpose &purpose, mxrt
                  static_cast<long long>(budget->limitBytes()), formatBytes(live).text);
   int64_t machine = budget->machineBytes();
   if (machine > 0 && bytes > machine - live)
-    return error(&alloc, code, place,
+    return error(&alloc, code, location,
                  "out of memory on %s: %s needs %s (%lld bytes); the machine has %s of memory "
                  "and swap, and %s are live here",
                  name, what, formatBytes(bytes).text, static_cast<long long>(bytes),
                  formatBytes(machine).text, formatBytes(live).text);
-  return error(&alloc, code, place,
+  return error(&alloc, code, location,
                "out of memory on %s: %s needs %s (%lld bytes); %s are live "
                "here",
                name, what, formatBytes(bytes).text, static_cast<long long>(bytes),
@@ -189,7 +189,7 @@ Status Pool::refusal(mxrt_code code, int64_t bytes, const Purpose &purpose, mxrt
 /// pools, then waits for issued work, which may hold memory that it will free. Retries as long
 /// as that changes something.
 Result<Pool::Cached> Pool::obtain(int64_t bytes, int64_t rounded, const Purpose &purpose,
-                                  mxrt_place place) {
+                                  mxrt_location location) {
   for (;;) {
     bool allowed = budget->hold(rounded);
     if (allowed) {
@@ -205,15 +205,15 @@ Result<Pool::Cached> Pool::obtain(int64_t bytes, int64_t rounded, const Purpose 
         continue;
     }
     bool byUser = !allowed && budget->limitBytes() > 0;
-    return refusal(byUser ? MXRT_MEMORY_LIMIT : MXRT_OUT_OF_MEMORY, bytes, purpose, place);
+    return refusal(byUser ? MXRT_MEMORY_LIMIT : MXRT_OUT_OF_MEMORY, bytes, purpose, location);
   }
 }
 
 Result<PoolBlock> Pool::allocate(int64_t bytes, Kind kind, const Purpose &purpose,
-                                 mxrt_place place) {
+                                 mxrt_location location) {
   int64_t rounded;
   if (bytes < 0 || !roundSize(bytes, rounded))
-    return refusal(MXRT_OUT_OF_MEMORY, bytes, purpose, place);
+    return refusal(MXRT_OUT_OF_MEMORY, bytes, purpose, location);
   Cached found{nullptr, 0};
   uint32_t number = shelfFor(rounded);
   Shelf &shelf = *shelves[number];
@@ -222,15 +222,15 @@ Result<PoolBlock> Pool::allocate(int64_t bytes, Kind kind, const Purpose &purpos
     if (takeCached(shelf, rounded, kind, found)) {
       shelf.figures.cached_bytes -= found.held;
       shelf.figures.reused += 1;
-      return counted(number, found, bytes, kind, place);
+      return counted(number, found, bytes, kind, location);
     }
   }
   if (kind == Kind::Arena)
     dropSuperseded(rounded);
-  found = MXRT_TRY(obtain(bytes, rounded, purpose, place));
+  found = MXRT_TRY(obtain(bytes, rounded, purpose, location));
   Lock lock(shelf.mutex);
   shelf.figures.held_bytes += found.held;
-  return counted(number, found, bytes, kind, place);
+  return counted(number, found, bytes, kind, location);
 }
 
 /// A site number has its shelf's number in the upper bits.
@@ -238,10 +238,10 @@ static constexpr uint32_t siteBits = 28;
 static_assert(SiteTable::mostSites < (1u << siteBits));
 
 PoolBlock Pool::counted(uint32_t number, const Cached &found, int64_t bytes, Kind kind,
-                        mxrt_place place) {
+                        mxrt_location location) {
   MXRT_UNPOISON(found.data, found.held);
   Shelf &shelf = *shelves[number];
-  uint32_t site = shelf.sites.find(place);
+  uint32_t site = shelf.sites.find(location);
   shelf.sites.add(site, bytes);
   shelf.figures.live_bytes += bytes;
   shelf.figures.live_blocks += 1;
@@ -328,19 +328,19 @@ void Pool::resetPeak() {
 void Pool::visitSites(void (*visit)(void *, const mxrt_memory_site *), void *user) {
   for (Box<Shelf> &shelf : shelves)
     shelf->mutex.lock();
-  auto others = [&](size_t first, size_t last, const mxrt_place &place, auto &&use) {
+  auto others = [&](size_t first, size_t last, const mxrt_location &location, auto &&use) {
     for (size_t i = first; i < last; ++i)
-      if (const mxrt_memory_site *site = shelves[i]->sites.lookUp(place))
+      if (const mxrt_memory_site *site = shelves[i]->sites.lookUp(location))
         use(*site);
   };
   for (size_t i = 0; i < shelfCount; ++i)
     shelves[i]->sites.visit([&](const mxrt_memory_site &site) {
       bool isKnown = false;
-      others(0, i, site.place, [&](const mxrt_memory_site &) { isKnown = true; });
+      others(0, i, site.location, [&](const mxrt_memory_site &) { isKnown = true; });
       if (isKnown)
         return;
       mxrt_memory_site sum = site;
-      others(i + 1, shelfCount, site.place, [&](const mxrt_memory_site &more) {
+      others(i + 1, shelfCount, site.location, [&](const mxrt_memory_site &more) {
         sum.live_bytes += more.live_bytes;
         sum.peak_bytes += more.peak_bytes;
         sum.live_blocks += more.live_blocks;

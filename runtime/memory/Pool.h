@@ -57,7 +57,7 @@ public:
 
   enum class Kind { Tensor, Arena };
   /// At least `bytes` (>= 0), aligned. R0101 or R0102 name purpose and bytes.
-  Result<PoolBlock> allocate(int64_t bytes, Kind kind, const Purpose &purpose, mxrt_place place);
+  Result<PoolBlock> allocate(int64_t bytes, Kind kind, const Purpose &purpose, mxrt_location location);
   void release(const PoolBlock &block, Kind kind);
 
   /// Frees cached blocks; returns the number of bytes.
@@ -106,12 +106,12 @@ private:
   static bool takeCached(Shelf &shelf, int64_t rounded, Kind kind, Cached &found);
   /// Accounts for a block that leaves the pool. Under the shelf's lock.
   PoolBlock counted(uint32_t shelf, const Cached &found, int64_t bytes, Kind kind,
-                    mxrt_place place);
+                    mxrt_location location);
   bool keep(Shelf &shelf, void *data, int64_t held, Kind kind);
   void dropSuperseded(int64_t rounded);
   void giveBack(Shelf &shelf, const Cached &cached);
-  Result<Cached> obtain(int64_t bytes, int64_t rounded, const Purpose &purpose, mxrt_place place);
-  Status refusal(mxrt_code code, int64_t bytes, const Purpose &purpose, mxrt_place place);
+  Result<Cached> obtain(int64_t bytes, int64_t rounded, const Purpose &purpose, mxrt_location location);
+  Status refusal(mxrt_code code, int64_t bytes, const Purpose &purpose, mxrt_location location);
   void dropRef();
 
   mxrt_allocator alloc;

@@ -39,13 +39,13 @@ size_t formatShape(const ShapeRef &shape, char *buffer, size_t capacity) {
 }
 
 Status measureShape(const mxrt_allocator *alloc, const ShapeRef &shape,
-                    mxrt_place place, int64_t &elements, int64_t &bytes) {
+                    mxrt_location location, int64_t &elements, int64_t &bytes) {
   int64_t elementBytes = mxrt_dtype_size(shape.type);
   if (elementBytes == 0)
-    return error(alloc, MXRT_INVALID_ARGUMENT, place,
+    return error(alloc, MXRT_INVALID_ARGUMENT, location,
                  "unknown element type %d", static_cast<int>(shape.type));
   if (shape.rank < 0 || shape.rank > MXRT_MAX_RANK)
-    return error(alloc, MXRT_RANK_LIMIT, place,
+    return error(alloc, MXRT_RANK_LIMIT, location,
                  "a tensor of rank %d: the limit is %d dimensions", shape.rank,
                  MXRT_MAX_RANK);
   // Zeros are left out of the multiplication, so that [0, 2^62, 2^62] is an error and strides of
@@ -55,7 +55,7 @@ Status measureShape(const mxrt_allocator *alloc, const ShapeRef &shape,
   for (int32_t i = 0; i < shape.rank; ++i) {
     int64_t size = shape.sizes[i];
     if (size < 0)
-      return error(alloc, MXRT_SHAPE, place,
+      return error(alloc, MXRT_SHAPE, location,
                    "%s has the negative size %lld in dimension %d",
                    shapeText(shape).text, static_cast<long long>(size), i);
     if (size == 0)
@@ -67,7 +67,7 @@ Status measureShape(const mxrt_allocator *alloc, const ShapeRef &shape,
   // A page of slack keeps every later rounding in range.
   if (!fits || !checkedMul(product, elementBytes, total) ||
       total > INT64_MAX - 4096)
-    return error(alloc, MXRT_SIZE_OVERFLOW, place,
+    return error(alloc, MXRT_SIZE_OVERFLOW, location,
                  "%s needs more than 2^63 bytes (%lld bytes an element)",
                  shapeText(shape).text, static_cast<long long>(elementBytes));
   elements = empty ? 0 : product;

@@ -31,7 +31,7 @@ inline ShapeText shapeText(const ShapeRef &shape) {
 /// negative size, R0103 when bytes do not fit in 63 bits. A size of 0 makes 0 elements only if
 /// the others multiply without overflow: 0 times 2^63 is an error too.
 Status measureShape(const mxrt_allocator *alloc, const ShapeRef &shape,
-                    mxrt_place place, int64_t &elements, int64_t &bytes);
+                    mxrt_location location, int64_t &elements, int64_t &bytes);
 
 /// Row-major strides for a shape that measureShape has accepted.
 void denseStrides(int32_t rank, const int64_t *sizes, int64_t *strides);

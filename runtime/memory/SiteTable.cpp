@@ -10,14 +10,14 @@ namespace mxrt {
 
 /// Does not hash the file name: it would be read for each allocation, and few locations of two
 /// files share line and column.
-static uint64_t hashPlace(const mxrt_place &place) {
-  uint64_t hash = static_cast<uint64_t>(static_cast<uint32_t>(place.line)) << 32 |
-                  static_cast<uint32_t>(place.column);
+static uint64_t hashLocation(const mxrt_location &location) {
+  uint64_t hash = static_cast<uint64_t>(static_cast<uint32_t>(location.line)) << 32 |
+                  static_cast<uint32_t>(location.column);
   hash *= 0x9E3779B97F4A7C15ull;
   return (hash ^ hash >> 29) * 0x9E3779B97F4A7C15ull;
 }
 
-static bool samePlace(const mxrt_place &a, const mxrt_place &b) {
+static bool sameLocation(const mxrt_location &a, const mxrt_location &b) {
   if (a.line != b.line || a.column != b.column || !a.file != !b.file)
     return false;
   return a.file == b.file || strcmp(a.file, b.file) == 0;
@@ -25,37 +25,37 @@ static bool samePlace(const mxrt_place &a, const mxrt_place &b) {
 
 SiteTable::~SiteTable() {
   for (Entry &entry : sites)
-    if (const char *file = entry.figures.place.file)
+    if (const char *file = entry.figures.location.file)
       releaseBytes(alloc, const_cast<char *>(file), strlen(file) + 1, 1);
 }
 
-static bool isUnknown(const mxrt_place &place) { return !place.file && place.line <= 0; }
+static bool isUnknown(const mxrt_location &location) { return !location.file && location.line <= 0; }
 
 /// 0 if it is not in the table.
-uint32_t SiteTable::numberOf(const mxrt_place &place, uint64_t hash) const {
+uint32_t SiteTable::numberOf(const mxrt_location &location, uint64_t hash) const {
   if (slots.empty())
     return 0;
   size_t mask = slots.size() - 1;
   for (size_t i = hash & mask; slots[i] != 0; i = (i + 1) & mask) {
     const Entry &entry = sites[slots[i] - 1];
-    if (entry.hash == hash && samePlace(entry.figures.place, place))
+    if (entry.hash == hash && sameLocation(entry.figures.location, location))
       return slots[i];
   }
   return 0;
 }
 
-uint32_t SiteTable::find(const mxrt_place &place) {
-  if (isUnknown(place))
+uint32_t SiteTable::find(const mxrt_location &location) {
+  if (isUnknown(location))
     return 0;
-  uint64_t hash = hashPlace(place);
-  uint32_t known = numberOf(place, hash);
-  return known ? known : insert(place, hash);
+  uint64_t hash = hashLocation(location);
+  uint32_t known = numberOf(location, hash);
+  return known ? known : insert(location, hash);
 }
 
-const mxrt_memory_site *SiteTable::lookUp(const mxrt_place &place) const {
-  if (isUnknown(place))
+const mxrt_memory_site *SiteTable::lookUp(const mxrt_location &location) const {
+  if (isUnknown(location))
     return unknown.allocations > 0 ? &unknown : nullptr;
-  uint32_t known = numberOf(place, hashPlace(place));
+  uint32_t known = numberOf(location, hashLocation(location));
   return known ? &sites[known - 1].figures : nullptr;
 }
 
@@ -75,23 +75,23 @@ bool SiteTable::grow() {
   return true;
 }
 
-uint32_t SiteTable::insert(const mxrt_place &place, uint64_t hash) {
+uint32_t SiteTable::insert(const mxrt_location &location, uint64_t hash) {
   if (sites.size() >= mostSites)
     return 0;
   if ((sites.size() + 1) * 2 > slots.size() && !grow())
     return 0;
   Entry entry;
   entry.hash = hash;
-  entry.figures.place = place;
+  entry.figures.location = location;
   size_t length = 0;
   char *file = nullptr;
-  if (place.file) {
-    length = strlen(place.file) + 1;
+  if (location.file) {
+    length = strlen(location.file) + 1;
     file = static_cast<char *>(allocateBytes(alloc, length, 1));
     if (!file)
       return 0;
-    memcpy(file, place.file, length);
-    entry.figures.place.file = file;
+    memcpy(file, location.file, length);
+    entry.figures.location.file = file;
   }
   if (!sites.push(entry)) {
     releaseBytes(alloc, file, length, 1);

@@ -21,7 +21,7 @@ public:
   SiteTable &operator=(const SiteTable &) = delete;
 
   /// The number of a source location; 0 for an unknown one or when memory is short.
-  uint32_t find(const mxrt_place &place);
+  uint32_t find(const mxrt_location &location);
   void add(uint32_t site, int64_t bytes);
   void remove(uint32_t site, int64_t bytes);
   void resetPeaks();
@@ -33,13 +33,13 @@ public:
       visitor(entry.figures);
   }
   /// The statistics of a location that has allocated, or null.
-  const mxrt_memory_site *lookUp(const mxrt_place &place) const;
+  const mxrt_memory_site *lookUp(const mxrt_location &location) const;
 
   static constexpr size_t mostSites = 1 << 14;
 
 private:
-  uint32_t numberOf(const mxrt_place &place, uint64_t hash) const;
-  uint32_t insert(const mxrt_place &place, uint64_t hash);
+  uint32_t numberOf(const mxrt_location &location, uint64_t hash) const;
+  uint32_t insert(const mxrt_location &location, uint64_t hash);
   bool grow();
 
   struct Entry {

@@ -16,11 +16,11 @@ static size_t tensorBytes(int32_t rank) {
 }
 
 Result<mxrt_tensor *> makeTensor(mxrt_buffer *buffer, mxrt_dtype type,
-                                 int32_t rank, bool owner, mxrt_place place) {
+                                 int32_t rank, bool owner, mxrt_location location) {
   void *memory =
       allocateBytes(&buffer->alloc, tensorBytes(rank), alignof(mxrt_tensor));
   if (!memory) {
-    Status failure = outOfMemory(&buffer->alloc, place);
+    Status failure = outOfMemory(&buffer->alloc, location);
     buffer->release();
     return failure;
   }
@@ -64,15 +64,15 @@ bool overlapsItself(int32_t rank, const int64_t *sizes,
 }
 
 static Status createTensor(mxrt_runtime *runtime, mxrt_device where,
-                           const ShapeRef &shape, mxrt_place place,
+                           const ShapeRef &shape, mxrt_location location,
                            mxrt_tensor **out) {
   int64_t elements, bytes;
-  MXRT_CHECK(measureShape(&runtime->alloc, shape, place, elements, bytes));
-  Device *device = MXRT_TRY(runtime->device(where, place));
+  MXRT_CHECK(measureShape(&runtime->alloc, shape, location, elements, bytes));
+  Device *device = MXRT_TRY(runtime->device(where, location));
   mxrt_buffer *buffer = MXRT_TRY(mxrt_buffer::allocate(
-      &device->pool(), where, bytes, ShapePurpose(shape), place));
+      &device->pool(), where, bytes, ShapePurpose(shape), location));
   mxrt_tensor *tensor =
-      MXRT_TRY(makeTensor(buffer, shape.type, shape.rank, true, place));
+      MXRT_TRY(makeTensor(buffer, shape.type, shape.rank, true, location));
   tensor->elements = elements;
   if (shape.rank > 0)
     memcpy(tensor->sizes(), shape.sizes,
@@ -109,16 +109,16 @@ static Status borrowTensor(mxrt_runtime *runtime, mxrt_device where,
                            const ShapeRef &shape, const int64_t *givenStrides,
                            void *data, uint32_t flags,
                            void (*releaseMemory)(void *), void *user,
-                           mxrt_place place, mxrt_tensor **out) {
+                           mxrt_location location, mxrt_tensor **out) {
   const mxrt_allocator *alloc = &runtime->alloc;
   int64_t elements, bytes;
-  MXRT_CHECK(measureShape(alloc, shape, place, elements, bytes));
-  (void)MXRT_TRY(runtime->device(where, place));
+  MXRT_CHECK(measureShape(alloc, shape, location, elements, bytes));
+  (void)MXRT_TRY(runtime->device(where, location));
   int64_t elementBytes = mxrt_dtype_size(shape.type);
   if ((!data && elements > 0) || reinterpret_cast<uintptr_t>(data) %
                                          static_cast<uintptr_t>(elementBytes) !=
                                      0)
-    return error(alloc, MXRT_INVALID_ARGUMENT, place,
+    return error(alloc, MXRT_INVALID_ARGUMENT, location,
                  "borrowed memory for %s at %p is not aligned to %lld bytes",
                  shapeText(shape).text, data,
                  static_cast<long long>(elementBytes));
@@ -130,7 +130,7 @@ static Status borrowTensor(mxrt_runtime *runtime, mxrt_device where,
     denseStrides(shape.rank, shape.sizes, strides);
   int64_t lowest, highest;
   if (!viewExtent(shape, strides, lowest, highest))
-    return error(alloc, MXRT_SIZE_OVERFLOW, place,
+    return error(alloc, MXRT_SIZE_OVERFLOW, location,
                  "strides of borrowed %s reach beyond 2^63 bytes",
                  shapeText(shape).text);
   mxrt_buffer *buffer = MXRT_TRY(mxrt_buffer::borrow(
@@ -138,7 +138,7 @@ static Status borrowTensor(mxrt_runtime *runtime, mxrt_device where,
       elements ? highest - lowest + elementBytes : 0,
       (flags & MXRT_BORROW_WRITABLE) != 0, nullptr, nullptr));
   mxrt_tensor *tensor =
-      MXRT_TRY(makeTensor(buffer, shape.type, shape.rank, true, place));
+      MXRT_TRY(makeTensor(buffer, shape.type, shape.rank, true, location));
   // Set last: on failure the caller still owns the memory.
   buffer->releaseMemory = releaseMemory;
   buffer->releaseUser = user;
@@ -170,10 +170,10 @@ extern "C" {
 
 mxrt_status mxrt_tensor_create(mxrt_runtime *runtime, const mxrt_device *device,
                                mxrt_dtype type, int32_t rank,
-                               const int64_t *shape, const mxrt_place *place,
+                               const int64_t *shape, const mxrt_location *location,
                                mxrt_tensor **out) {
   *out = nullptr;
-  return createTensor(runtime, *device, {type, rank, shape}, placeOf(place),
+  return createTensor(runtime, *device, {type, rank, shape}, locationOf(location),
                       out)
       .release();
 }
@@ -183,10 +183,10 @@ mxrt_status mxrt_tensor_borrow(mxrt_runtime *runtime, const mxrt_device *device,
                                const int64_t *shape, const int64_t *strides,
                                void *data, uint32_t flags,
                                void (*release)(void *), void *user,
-                               const mxrt_place *place, mxrt_tensor **out) {
+                               const mxrt_location *location, mxrt_tensor **out) {
   *out = nullptr;
   return borrowTensor(runtime, *device, {type, rank, shape}, strides, data,
-                      flags, release, user, placeOf(place), out)
+                      flags, release, user, locationOf(location), out)
       .release();
 }
 
@@ -253,7 +253,7 @@ size_t mxrt_tensor_describe(const mxrt_tensor *tensor, char *buffer,
 
 mxrt_status mxrt_tensor_prepare_write(mxrt_runtime *runtime,
                                       mxrt_tensor **tensor,
-                                      const mxrt_place *place,
+                                      const mxrt_location *location,
                                       mxrt_tensor **copy_from) {
   *copy_from = nullptr;
   mxrt_tensor *old = *tensor;
@@ -262,7 +262,7 @@ mxrt_status mxrt_tensor_prepare_write(mxrt_runtime *runtime,
   mxrt_tensor *fresh = nullptr;
   if (mxrt_status failure =
           createTensor(runtime, old->buffer->device, old->shape(),
-                       placeOf(place), &fresh)
+                       locationOf(location), &fresh)
               .release())
     return failure;
   *tensor = fresh;

@@ -36,7 +36,7 @@ namespace mxrt {
 /// A tensor object of `rank` with uninitialised sizes and strides; takes ownership of the
 /// caller's reference to `buffer` (also on failure).
 Result<mxrt_tensor *> makeTensor(mxrt_buffer *buffer, mxrt_dtype type,
-                                 int32_t rank, bool owner, mxrt_place place);
+                                 int32_t rank, bool owner, mxrt_location location);
 
 /// Owns one reference.
 class TensorRef {
@@ -67,8 +67,8 @@ private:
 /// view cannot be written in place.
 bool overlapsItself(int32_t rank, const int64_t *sizes, const int64_t *strides);
 
-inline mxrt_place placeOf(const mxrt_place *place) {
-  return place ? *place : noPlace;
+inline mxrt_location locationOf(const mxrt_location *location) {
+  return location ? *location : noLocation;
 }
 
 } // namespace mxrt

@@ -16,26 +16,26 @@ const mxrt_allocator *allocatorOf(const mxrt_tensor *tensor) {
 
 /// A tensor of `rank` on the same buffer and offset; sizes are uninitialised.
 Result<mxrt_tensor *> makeView(const mxrt_tensor *base, int32_t rank,
-                               bool owner, mxrt_place place) {
+                               bool owner, mxrt_location location) {
   base->buffer->retain();
   mxrt_tensor *view =
-      MXRT_TRY(makeTensor(base->buffer, base->type, rank, owner, place));
+      MXRT_TRY(makeTensor(base->buffer, base->type, rank, owner, location));
   view->offset = base->offset;
   view->elements = base->elements;
   return view;
 }
 
 Result<mxrt_tensor *> makeView(const mxrt_tensor *base, int32_t rank,
-                               mxrt_place place) {
-  return makeView(base, rank, base->owner, place);
+                               mxrt_location location) {
+  return makeView(base, rank, base->owner, location);
 }
 
 /// Converts a negative axis to one counted from the front. `limit` axes exist.
 Status resolveAxis(const mxrt_tensor *tensor, int32_t &axis, int32_t limit,
-                   mxrt_place place) {
+                   mxrt_location location) {
   int32_t resolved = axis < 0 ? axis + limit : axis;
   if (resolved < 0 || resolved >= limit)
-    return error(allocatorOf(tensor), MXRT_INDEX, place,
+    return error(allocatorOf(tensor), MXRT_INDEX, location,
                  "axis %d of %s: it has %d", axis,
                  shapeText(tensor->shape()).text, tensor->rank);
   axis = resolved;
@@ -57,20 +57,20 @@ int64_t countElements(const mxrt_tensor *tensor) {
 }
 
 Status slice(mxrt_tensor *base, int32_t axis, int64_t begin, int64_t end,
-             int64_t step, mxrt_place place, mxrt_tensor **out) {
-  MXRT_CHECK(resolveAxis(base, axis, base->rank, place));
+             int64_t step, mxrt_location location, mxrt_tensor **out) {
+  MXRT_CHECK(resolveAxis(base, axis, base->rank, location));
   int64_t size = base->sizes()[axis];
   bool inside = step > 0 ? begin >= 0 && begin <= end && end <= size
                          : end >= -1 && end <= begin && begin < size;
   if (step == 0 || step == INT64_MIN || !inside)
-    return error(allocatorOf(base), MXRT_INDEX, place,
+    return error(allocatorOf(base), MXRT_INDEX, location,
                  "slice %lld:%lld:%lld of axis %d of %s is out of range",
                  static_cast<long long>(begin), static_cast<long long>(end),
                  static_cast<long long>(step), axis,
                  shapeText(base->shape()).text);
   int64_t length = step > 0 ? ceilDiv(end - begin, step)
                             : ceilDiv(begin - end, -step);
-  mxrt_tensor *view = MXRT_TRY(makeView(base, base->rank, place));
+  mxrt_tensor *view = MXRT_TRY(makeView(base, base->rank, location));
   copyDims(base, view);
   int64_t stride = base->strides()[axis];
   view->sizes()[axis] = length;
@@ -83,15 +83,15 @@ Status slice(mxrt_tensor *base, int32_t axis, int64_t begin, int64_t end,
   return success();
 }
 
-Status select(mxrt_tensor *base, int32_t axis, int64_t index, mxrt_place place,
+Status select(mxrt_tensor *base, int32_t axis, int64_t index, mxrt_location location,
               mxrt_tensor **out) {
-  MXRT_CHECK(resolveAxis(base, axis, base->rank, place));
+  MXRT_CHECK(resolveAxis(base, axis, base->rank, location));
   if (index < 0 || index >= base->sizes()[axis])
-    return error(allocatorOf(base), MXRT_INDEX, place,
+    return error(allocatorOf(base), MXRT_INDEX, location,
                  "index %lld of axis %d of %s is out of range",
                  static_cast<long long>(index), axis,
                  shapeText(base->shape()).text);
-  mxrt_tensor *view = MXRT_TRY(makeView(base, base->rank - 1, place));
+  mxrt_tensor *view = MXRT_TRY(makeView(base, base->rank - 1, location));
   for (int32_t from = 0, to = 0; from < base->rank; ++from) {
     if (from == axis)
       continue;
@@ -105,14 +105,14 @@ Status select(mxrt_tensor *base, int32_t axis, int64_t index, mxrt_place place,
   return success();
 }
 
-Status expand(mxrt_tensor *base, int32_t axis, mxrt_place place,
+Status expand(mxrt_tensor *base, int32_t axis, mxrt_location location,
               mxrt_tensor **out) {
   if (base->rank == MXRT_MAX_RANK)
-    return error(allocatorOf(base), MXRT_RANK_LIMIT, place,
+    return error(allocatorOf(base), MXRT_RANK_LIMIT, location,
                  "a new axis for %s: the limit is %d dimensions",
                  shapeText(base->shape()).text, MXRT_MAX_RANK);
-  MXRT_CHECK(resolveAxis(base, axis, base->rank + 1, place));
-  mxrt_tensor *view = MXRT_TRY(makeView(base, base->rank + 1, place));
+  MXRT_CHECK(resolveAxis(base, axis, base->rank + 1, location));
+  mxrt_tensor *view = MXRT_TRY(makeView(base, base->rank + 1, location));
   for (int32_t to = 0, from = 0; to < view->rank; ++to) {
     bool inserted = to == axis;
     view->sizes()[to] = inserted ? 1 : base->sizes()[from];
@@ -123,19 +123,19 @@ Status expand(mxrt_tensor *base, int32_t axis, mxrt_place place,
   return success();
 }
 
-Status permute(mxrt_tensor *base, const int32_t *axes, mxrt_place place,
+Status permute(mxrt_tensor *base, const int32_t *axes, mxrt_location location,
                mxrt_tensor **out) {
   uint32_t seen = 0;
   for (int32_t i = 0; i < base->rank; ++i) {
     int32_t axis = axes[i];
     if (axis < 0 || axis >= base->rank || (seen & 1u << axis))
-      return error(allocatorOf(base), MXRT_INDEX, place,
+      return error(allocatorOf(base), MXRT_INDEX, location,
                    "axis %d in a permutation of %s is out of range or there "
                    "twice",
                    axis, shapeText(base->shape()).text);
     seen |= 1u << axis;
   }
-  mxrt_tensor *view = MXRT_TRY(makeView(base, base->rank, place));
+  mxrt_tensor *view = MXRT_TRY(makeView(base, base->rank, location));
   for (int32_t i = 0; i < base->rank; ++i) {
     view->sizes()[i] = base->sizes()[axes[i]];
     view->strides()[i] = base->strides()[axes[i]];
@@ -144,20 +144,20 @@ Status permute(mxrt_tensor *base, const int32_t *axes, mxrt_place place,
   return success();
 }
 
-Status broadcast(mxrt_tensor *base, const ShapeRef &shape, mxrt_place place,
+Status broadcast(mxrt_tensor *base, const ShapeRef &shape, mxrt_location location,
                  mxrt_tensor **out) {
   int64_t elements, bytes;
   MXRT_CHECK(
-      measureShape(allocatorOf(base), shape, place, elements, bytes));
+      measureShape(allocatorOf(base), shape, location, elements, bytes));
   int32_t added = shape.rank - base->rank;
   bool fits = added >= 0;
   for (int32_t i = 0; fits && i < base->rank; ++i)
     fits = base->sizes()[i] == shape.sizes[added + i] || base->sizes()[i] == 1;
   if (!fits)
-    return error(allocatorOf(base), MXRT_SHAPE, place,
+    return error(allocatorOf(base), MXRT_SHAPE, location,
                  "%s cannot be broadcast to %s", shapeText(base->shape()).text,
                  shapeText(shape).text);
-  mxrt_tensor *view = MXRT_TRY(makeView(base, shape.rank, place));
+  mxrt_tensor *view = MXRT_TRY(makeView(base, shape.rank, location));
   view->elements = elements;
   for (int32_t i = 0; i < shape.rank; ++i) {
     bool repeated = i < added || base->sizes()[i - added] != shape.sizes[i];
@@ -207,13 +207,13 @@ bool reshapeStrides(const mxrt_tensor *base, const ShapeRef &shape,
   return true;
 }
 
-Status reshape(mxrt_tensor *base, const ShapeRef &shape, mxrt_place place,
+Status reshape(mxrt_tensor *base, const ShapeRef &shape, mxrt_location location,
                mxrt_tensor **out) {
   int64_t elements, bytes;
   MXRT_CHECK(
-      measureShape(allocatorOf(base), shape, place, elements, bytes));
+      measureShape(allocatorOf(base), shape, location, elements, bytes));
   if (elements != base->elements)
-    return error(allocatorOf(base), MXRT_SHAPE, place,
+    return error(allocatorOf(base), MXRT_SHAPE, location,
                  "%s has %lld elements and cannot become %s with %lld",
                  shapeText(base->shape()).text,
                  static_cast<long long>(base->elements), shapeText(shape).text,
@@ -223,7 +223,7 @@ Status reshape(mxrt_tensor *base, const ShapeRef &shape, mxrt_place place,
     denseStrides(shape.rank, shape.sizes, strides);
   else if (!reshapeStrides(base, shape, strides))
     return success();
-  mxrt_tensor *view = MXRT_TRY(makeView(base, shape.rank, place));
+  mxrt_tensor *view = MXRT_TRY(makeView(base, shape.rank, location));
   for (int32_t i = 0; i < shape.rank; ++i) {
     view->sizes()[i] = shape.sizes[i];
     view->strides()[i] = strides[i];
@@ -233,7 +233,7 @@ Status reshape(mxrt_tensor *base, const ShapeRef &shape, mxrt_place place,
 }
 
 Status target(mxrt_tensor *base, mxrt_tensor **out) {
-  mxrt_tensor *view = MXRT_TRY(makeView(base, base->rank, false, noPlace));
+  mxrt_tensor *view = MXRT_TRY(makeView(base, base->rank, false, noLocation));
   copyDims(base, view);
   *out = view;
   return success();
@@ -248,42 +248,42 @@ extern "C" {
 
 mxrt_status mxrt_tensor_slice(mxrt_tensor *tensor, int32_t axis, int64_t begin,
                               int64_t end, int64_t step,
-                              const mxrt_place *place, mxrt_tensor **out) {
+                              const mxrt_location *location, mxrt_tensor **out) {
   *out = nullptr;
-  return slice(tensor, axis, begin, end, step, placeOf(place), out).release();
+  return slice(tensor, axis, begin, end, step, locationOf(location), out).release();
 }
 
 mxrt_status mxrt_tensor_select(mxrt_tensor *tensor, int32_t axis, int64_t index,
-                               const mxrt_place *place, mxrt_tensor **out) {
+                               const mxrt_location *location, mxrt_tensor **out) {
   *out = nullptr;
-  return mxrt::select(tensor, axis, index, placeOf(place), out).release();
+  return mxrt::select(tensor, axis, index, locationOf(location), out).release();
 }
 
 mxrt_status mxrt_tensor_expand(mxrt_tensor *tensor, int32_t axis,
-                               const mxrt_place *place, mxrt_tensor **out) {
+                               const mxrt_location *location, mxrt_tensor **out) {
   *out = nullptr;
-  return expand(tensor, axis, placeOf(place), out).release();
+  return expand(tensor, axis, locationOf(location), out).release();
 }
 
 mxrt_status mxrt_tensor_permute(mxrt_tensor *tensor, const int32_t *axes,
-                                const mxrt_place *place, mxrt_tensor **out) {
+                                const mxrt_location *location, mxrt_tensor **out) {
   *out = nullptr;
-  return permute(tensor, axes, placeOf(place), out).release();
+  return permute(tensor, axes, locationOf(location), out).release();
 }
 
 mxrt_status mxrt_tensor_broadcast(mxrt_tensor *tensor, int32_t rank,
-                                  const int64_t *shape, const mxrt_place *place,
+                                  const int64_t *shape, const mxrt_location *location,
                                   mxrt_tensor **out) {
   *out = nullptr;
-  return broadcast(tensor, {tensor->type, rank, shape}, placeOf(place), out)
+  return broadcast(tensor, {tensor->type, rank, shape}, locationOf(location), out)
       .release();
 }
 
 mxrt_status mxrt_tensor_reshape(mxrt_tensor *tensor, int32_t rank,
-                                const int64_t *shape, const mxrt_place *place,
+                                const int64_t *shape, const mxrt_location *location,
                                 mxrt_tensor **out) {
   *out = nullptr;
-  return reshape(tensor, {tensor->type, rank, shape}, placeOf(place), out)
+  return reshape(tensor, {tensor->type, rank, shape}, locationOf(location), out)
       .release();
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 Status diskError(const mxrt_allocator *alloc, const char *verb, const char *path, int number) {
   char buffer[128];
-  return error(alloc, MXRT_FILE_ACCESS, noPlace, "cannot %s `%s`: %s", verb, path,
+  return error(alloc, MXRT_FILE_ACCESS, noLocation, "cannot %s `%s`: %s", verb, path,
                os::errorText(number, buffer, sizeof buffer));
 }
 
@@ -21,14 +21,14 @@ Status diskError(const mxrt_allocator *alloc, const char *verb, const char *path
 
 Status checkDiskName(const mxrt_allocator *alloc, const char *name) {
   if (!*name || std::strchr(name, '/') || !std::strcmp(name, ".") || !std::strcmp(name, ".."))
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "`%s` is not a plain file name", name);
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "`%s` is not a plain file name", name);
   return success();
 }
 
 Status FolderDisk::pathOf(const char *name, char *path, size_t capacity) const {
   MXRT_CHECK(checkDiskName(alloc, name));
   if (std::snprintf(path, capacity, "%s/%s", folder, name) >= int(capacity))
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "the path of `%s` is too long", name);
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "the path of `%s` is too long", name);
   return success();
 }
 
@@ -80,7 +80,7 @@ Status FolderDisk::read(const char *name, size_t maxBytes, Vec<char> &into) {
   size_t got = 0;
   into.clear();
   if (uint64_t(size) > maxBytes)
-    status = error(alloc, MXRT_SIZE_OVERFLOW, noPlace, "`%s` has %lld bytes, the limit is %zu",
+    status = error(alloc, MXRT_SIZE_OVERFLOW, noLocation, "`%s` has %lld bytes, the limit is %zu",
                    path, static_cast<long long>(size), maxBytes);
   else if (!into.resize(size_t(size)))
     status = outOfMemory(alloc);

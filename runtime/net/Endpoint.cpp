@@ -8,7 +8,7 @@ namespace mxrt::net {
 
 Status Endpoint::openEndpoint() {
   if (ranks < 1 || self < 0 || self >= ranks)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "there is no rank %d of %d", self, ranks);
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "there is no rank %d of %d", self, ranks);
   if (!losses.resize(size_t(ranks)) || !lossTold.resize(size_t(ranks)))
     return outOfMemory(alloc);
   return success();
@@ -60,7 +60,7 @@ bool Endpoint::matches(int peer, const Tag &tag, int otherPeer, const Tag &other
 
 Result<Op *> Endpoint::newOp(Op::Kind kind, int peer, const Tag &tag) {
   if (peer < 0 || peer >= ranks || peer == self)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "rank %d of %d has no peer %d", self, ranks,
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "rank %d of %d has no peer %d", self, ranks,
                  peer);
   Op *op = newObject<Op>(alloc);
   if (!op)
@@ -78,7 +78,7 @@ Result<Op *> Endpoint::newOp(Op::Kind kind, int peer, const Tag &tag) {
 Result<Op *> Endpoint::send(int peer, const Tag &tag, const void *data, size_t bytes,
                             SendDone done) {
   if (bytes > limits.maxMessageBytes)
-    return error(alloc, MXRT_SIZE_OVERFLOW, noPlace,
+    return error(alloc, MXRT_SIZE_OVERFLOW, noLocation,
                  "a message of %zu bytes to rank %d is over the limit of %zu", bytes, peer,
                  limits.maxMessageBytes);
   Op *op = MXRT_TRY(newOp(Op::Kind::Send, peer, tag));
@@ -151,7 +151,7 @@ void Endpoint::unlinkPosted(Op &op) {
 
 void Endpoint::refuseTooLong(Op &op, size_t bytes) {
   unlinkPosted(op);
-  makeReady(op, error(alloc, MXRT_KVSTORE, noPlace,
+  makeReady(op, error(alloc, MXRT_KVSTORE, noLocation,
                       "rank %d sent %zu bytes for key %u, chunk %u of step %u; at most %zu were "
                       "expected",
                       op.peer, bytes, op.tag.key, op.tag.chunk, op.tag.step, op.bytes));

@@ -17,7 +17,7 @@ struct LocalMessage : Message {
 
 Status LocalHub::open() {
   if (ranks < 1)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "a hub of %d ranks", ranks);
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "a hub of %d ranks", ranks);
   return boxes.resize(size_t(ranks)) ? success() : outOfMemory(alloc);
 }
 
@@ -42,7 +42,7 @@ Status Local::open() {
   Lock lock(hub.mutex);
   LocalHub::Box &box = hub.boxes[size_t(self)];
   if (box.taken)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "rank %d joined before", self);
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "rank %d joined before", self);
   box.taken = true;
   box.changed = &changed;
   opened = true;
@@ -168,7 +168,7 @@ bool Local::poll() {
     bool left = end == LocalHub::End::Left;
     if (end != LocalHub::End::No)
       declareLost(peer,
-                  error(alloc, MXRT_KVSTORE, noPlace, "rank %d is lost: it %s", peer,
+                  error(alloc, MXRT_KVSTORE, noLocation, "rank %d is lost: it %s", peer,
                         left ? "left" : "gave up after an error of its own"),
                   left);
   }

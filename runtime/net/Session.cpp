@@ -42,7 +42,7 @@ Status Session::open() {
   MXRT_CHECK(openEndpoint());
   if (options.fragmentBytes == 0 || options.fragmentBytes > UINT32_MAX || options.beatNs <= 0 ||
       options.retryNs <= 0 || options.lostAfterNs <= options.beatNs || options.incarnation == 0)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "a session's options are out of range");
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "a session's options are out of range");
   if (!peers.resize(size_t(ranks)) || !bitmap.resize(size_t(ranks + 7) / 8))
     return outOfMemory(alloc);
   polledAt = clock.now();
@@ -63,7 +63,7 @@ Session::~Session() {
 }
 
 Status Session::loss(int peer, const char *reason) {
-  return error(alloc, MXRT_KVSTORE, noPlace, "rank %d is lost: %s", peer, reason);
+  return error(alloc, MXRT_KVSTORE, noLocation, "rank %d is lost: %s", peer, reason);
 }
 
 // -- sending ------------------------------------------------------------------
@@ -187,7 +187,7 @@ void Session::confirm(int from, uint64_t next, uint64_t mask) {
       continue; // only with a planted fault
     bool changed = options.verifyBuffers && crc32(0, op->data, op->bytes) != op->checksum;
     (void)cancelSend(*op, true); // no slot names it any more
-    finishSend(*op, changed ? error(alloc, MXRT_INTERNAL, noPlace,
+    finishSend(*op, changed ? error(alloc, MXRT_INTERNAL, noLocation,
                                     "bytes for rank %d changed while they were sent", from)
                             : success());
   }
@@ -308,7 +308,7 @@ void Session::hearLosses(int from, const char *lost) {
       continue;
     removed = true;
     for (int other = 0; other < ranks; ++other)
-      declareLost(other, error(alloc, MXRT_KVSTORE, noPlace,
+      declareLost(other, error(alloc, MXRT_KVSTORE, noLocation,
                                "rank %d is lost: rank %d declared this process lost", self, from));
   }
 }

@@ -50,7 +50,7 @@ Result<void *> Shm::allocate(size_t bytes) {
       return static_cast<void *>(segment + block.offset);
     }
   }
-  return error(alloc, MXRT_MEMORY_LIMIT, noPlace,
+  return error(alloc, MXRT_MEMORY_LIMIT, noLocation,
                "rank %d has no %zu bytes of shared memory left in a segment of %zu", self, bytes,
                options.segmentBytes);
 }
@@ -97,7 +97,7 @@ void Shm::spreadEnd() {
 
 Status Shm::startSend(Op &op) {
   if (op.bytes > options.segmentBytes)
-    return error(alloc, MXRT_MEMORY_LIMIT, noPlace,
+    return error(alloc, MXRT_MEMORY_LIMIT, noLocation,
                  "a message of %zu bytes does not fit in a segment of %zu", op.bytes,
                  options.segmentBytes);
   if (!waitingFirst) {
@@ -324,7 +324,7 @@ void Shm::readStandings() {
   uint32_t own = rankOf(self).standing.load();
   if (standingOf(own) == Standing::Lost) {
     for (int rank = 0; rank < ranks; ++rank)
-      declareLost(rank, error(alloc, MXRT_KVSTORE, noPlace,
+      declareLost(rank, error(alloc, MXRT_KVSTORE, noLocation,
                               "rank %d is lost: rank %d declared this process lost", self,
                               noticedBy(own)));
     return;
@@ -347,7 +347,7 @@ void Shm::readStandings() {
     (void)takeReturns(rank);
     (void)takeAnnouncements(rank);
     finishSendsTo(rank);
-    declareLost(rank, error(alloc, MXRT_KVSTORE, noPlace, "rank %d is lost: it left", rank), true);
+    declareLost(rank, error(alloc, MXRT_KVSTORE, noLocation, "rank %d is lost: it left", rank), true);
   }
 }
 
@@ -363,7 +363,7 @@ void Shm::readStanding(int peer, uint32_t word) {
                   static_cast<long long>(options.lostAfterNs / millisecond));
     why = text;
   }
-  declareLost(peer, error(alloc, MXRT_KVSTORE, noPlace, "rank %d is lost: %s", peer, why));
+  declareLost(peer, error(alloc, MXRT_KVSTORE, noLocation, "rank %d is lost: %s", peer, why));
 }
 
 bool Shm::poll() {

@@ -18,7 +18,7 @@ using namespace shm;
 
 Status Shm::systemError(const char *what, int number) const {
   char buffer[128];
-  return error(alloc, MXRT_SYSTEM, noPlace, "cannot %s of job `%s`: %s", what, options.job,
+  return error(alloc, MXRT_SYSTEM, noLocation, "cannot %s of job `%s`: %s", what, options.job,
                os::errorText(number, buffer, sizeof buffer));
 }
 
@@ -29,15 +29,15 @@ Status Shm::checkOptions() const {
     named = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
             (*at >= '0' && *at <= '9') || *at == '-' || *at == '_';
   if (!named)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "the name of a job is up to 64 letters, digits, `-` and `_`, not `%s`",
                  options.job);
   if (ranks > maxRanks)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace,
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "shared memory serves at most %d ranks, not %d", maxRanks, ranks);
   if (options.segmentBytes < os::pageSize() || options.segmentBytes > SIZE_MAX / 4 ||
       options.beatNs <= 0 || options.lostAfterNs < 2 * options.beatNs || options.connectNs <= 0)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "options of job `%s` are out of range",
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "options of job `%s` are out of range",
                  options.job);
   return success();
 }
@@ -63,7 +63,7 @@ Status Shm::openControl(int64_t deadline) {
   }
   if (bytes != wanted) {
     os::closeFile(file);
-    return error(alloc, MXRT_KVSTORE, noPlace, "job `%s` has another number of ranks than %d",
+    return error(alloc, MXRT_KVSTORE, noLocation, "job `%s` has another number of ranks than %d",
                  options.job, ranks);
   }
   int failure = self == 0 ? os::reserveShared(file, 0, bytes) : 0;
@@ -81,12 +81,12 @@ Status Shm::openControl(int64_t deadline) {
   }
   while (control->ready.load(std::memory_order_acquire) != magic) {
     if (clock.now() >= deadline)
-      return error(alloc, MXRT_KVSTORE, noPlace, "rank 0 of job `%s` did not get ready",
+      return error(alloc, MXRT_KVSTORE, noLocation, "rank 0 of job `%s` did not get ready",
                    options.job);
     os::sleepNs(millisecond);
   }
   if (control->ranks != uint32_t(ranks) || control->segmentBytes != options.segmentBytes)
-    return error(alloc, MXRT_KVSTORE, noPlace,
+    return error(alloc, MXRT_KVSTORE, noLocation,
                  "rank %d of job `%s` has other ranks or segment sizes than rank 0", self,
                  options.job);
   return success();
@@ -99,7 +99,7 @@ Status Shm::waitForAll(const std::atomic<uint32_t> &counter, int64_t deadline, c
       return success();
     for (int rank = 0; rank < ranks; ++rank)
       if (standingOf(rankOf(rank).standing.load()) == Standing::GaveUp)
-        return error(alloc, MXRT_KVSTORE, noPlace,
+        return error(alloc, MXRT_KVSTORE, noLocation,
                      "rank %d is lost: it gave up after an error of its own", rank);
     int64_t left = deadline - clock.now();
     if (left > 0) {
@@ -111,7 +111,7 @@ Status Shm::waitForAll(const std::atomic<uint32_t> &counter, int64_t deadline, c
     for (int rank = 0; rank < ranks && at < sizeof missing - 8; ++rank)
       if (standingOf(rankOf(rank).standing.load()) == Standing::Absent)
         at += size_t(std::snprintf(missing + at, sizeof missing - at, " %d", rank));
-    return error(alloc, MXRT_KVSTORE, noPlace,
+    return error(alloc, MXRT_KVSTORE, noLocation,
                  "%u of %d ranks of job `%s` %s within %lld ms; absent:%s", there, ranks,
                  options.job, what, static_cast<long long>(options.connectNs / millisecond),
                  at ? missing : " none");
@@ -131,7 +131,7 @@ Status Shm::openSegments(int64_t deadline) {
   own.process.store(os::processId());
   uint32_t absent = uint32_t(Standing::Absent);
   if (!own.standing.compare_exchange_strong(absent, uint32_t(Standing::Present)))
-    return error(alloc, MXRT_KVSTORE, noPlace, "rank %d of job `%s` is there twice", self,
+    return error(alloc, MXRT_KVSTORE, noLocation, "rank %d of job `%s` is there twice", self,
                  options.job);
   control->attached.fetch_add(1);
   os::futexWakeShared(control->attached, UINT32_MAX);

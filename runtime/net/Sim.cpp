@@ -11,7 +11,7 @@ namespace mxrt::net {
 
 Status Sim::open() {
   if (ranks < 1 || ranks > 4096)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noPlace, "a simulation has 1 to 4096 ranks, not %d",
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "a simulation has 1 to 4096 ranks, not %d",
                  ranks);
   if (!nodes.resize(size_t(ranks)) || !severed.resize(size_t(ranks) * size_t(ranks)))
     return outOfMemory(alloc);

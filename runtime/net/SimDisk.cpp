@@ -14,7 +14,7 @@ size_t SimDisk::find(const char *name) const {
 }
 
 Status SimDisk::missing(const char *name) const {
-  return error(alloc, MXRT_FILE_ACCESS, noPlace, "there is no file `%s`", name);
+  return error(alloc, MXRT_FILE_ACCESS, noLocation, "there is no file `%s`", name);
 }
 
 Status SimDisk::append(const char *name, const void *data, size_t bytes) {
@@ -69,7 +69,7 @@ Status SimDisk::read(const char *name, size_t maxBytes, Vec<char> &into) {
     return missing(name);
   const Vec<char> &content = files[at].bytes;
   if (content.size() > maxBytes)
-    return error(alloc, MXRT_SIZE_OVERFLOW, noPlace, "`%s` has %zu bytes, the limit is %zu", name,
+    return error(alloc, MXRT_SIZE_OVERFLOW, noLocation, "`%s` has %zu bytes, the limit is %zu", name,
                  content.size(), maxBytes);
   into.clear();
   if (!into.resize(content.size()))

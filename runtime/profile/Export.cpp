@@ -109,11 +109,11 @@ void writeEvent(Writer &out, const Event &event) {
             static_cast<double>(event.end - event.begin) / 1e3);
   const char *comma = "";
   if (event.file[0]) {
-    char place[96];
-    std::snprintf(place, sizeof place, "%s:%d:%d", event.file, event.line,
+    char location[96];
+    std::snprintf(location, sizeof location, "%s:%d:%d", event.file, event.line,
                   event.column);
-    out.put("\"place\":");
-    out.quoted(place);
+    out.put("\"location\":");
+    out.quoted(location);
     comma = ",";
   }
   if (event.lane >= 0) {

@@ -35,7 +35,7 @@ static uint32_t threadNumber() {
   return number;
 }
 
-void mxrt_profile::record(Category category, const char *name, mxrt_place place,
+void mxrt_profile::record(Category category, const char *name, mxrt_location location,
                           int32_t lane, int64_t begin, int64_t end,
                           int64_t bytes) {
   uint64_t index = used.fetch_add(1, std::memory_order_relaxed);
@@ -45,13 +45,13 @@ void mxrt_profile::record(Category category, const char *name, mxrt_place place,
   event.begin = begin;
   event.end = std::max(begin, end);
   event.bytes = bytes;
-  event.line = place.line;
-  event.column = place.column;
+  event.line = location.line;
+  event.column = location.column;
   event.thread = threadNumber();
   event.lane = static_cast<int16_t>(lane);
   event.category = static_cast<uint8_t>(category);
   copyTail(event.name, sizeof event.name, name ? name : "?");
-  copyTail(event.file, sizeof event.file, place.file);
+  copyTail(event.file, sizeof event.file, location.file);
   event.complete.store(1, std::memory_order_release);
 }
 
@@ -130,10 +130,10 @@ void mxrt_profile_reset(mxrt_profile *profile) {
 int64_t mxrt_profile_now(void) { return os::monotonicNs(); }
 
 void mxrt_profile_record(mxrt_profile *profile, mxrt_profile_category category,
-                         const char *name, mxrt_place place, int32_t lane,
+                         const char *name, mxrt_location location, int32_t lane,
                          int64_t begin_ns, int64_t end_ns, int64_t bytes) {
   if (profile && profile->enabled())
-    profile->record(static_cast<Category>(category), name, place, lane,
+    profile->record(static_cast<Category>(category), name, location, lane,
                     begin_ns, end_ns, bytes);
 }
 

@@ -47,7 +47,7 @@ struct mxrt_profile {
 
   bool enabled() const { return on.load(std::memory_order_relaxed); }
   void record(mxrt::profile::Category category, const char *name,
-              mxrt_place place, int32_t lane, int64_t begin, int64_t end,
+              mxrt_location location, int32_t lane, int64_t begin, int64_t end,
               int64_t bytes);
 
   const mxrt_allocator *const alloc;
@@ -67,19 +67,19 @@ namespace mxrt::profile {
 class Span {
 public:
   Span(mxrt_profile *profile, Category category, const char *name,
-       mxrt_place place, uint32_t lane = static_cast<uint32_t>(noLane)) {
+       mxrt_location location, uint32_t lane = static_cast<uint32_t>(noLane)) {
     if (profile && profile->enabled()) [[unlikely]] {
       this->profile = profile;
       this->category = category;
       this->name = name;
-      this->place = place;
+      this->location = location;
       this->lane = static_cast<int32_t>(lane);
       begin = os::monotonicNs();
     }
   }
   ~Span() {
     if (profile) [[unlikely]]
-      profile->record(category, name, place, lane, begin, os::monotonicNs(), 0);
+      profile->record(category, name, location, lane, begin, os::monotonicNs(), 0);
   }
   Span(const Span &) = delete;
   Span &operator=(const Span &) = delete;
@@ -90,7 +90,7 @@ private:
   Category category;
   int32_t lane;
   const char *name;
-  mxrt_place place;
+  mxrt_location location;
   int64_t begin;
 };
 

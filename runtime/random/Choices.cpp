@@ -19,7 +19,7 @@ uint64_t bitsAt(const mxrt_rng &rng, uint64_t index) {
 
 mxrt_status badRow(const mxrt_context *context, int64_t row,
                    const char *reason) {
-  return error(context->allocator, MXRT_INVALID_ARGUMENT, context->place,
+  return error(context->allocator, MXRT_INVALID_ARGUMENT, context->location,
                "categorical draw, row %lld: %s", static_cast<long long>(row),
                reason)
       .release();
@@ -29,7 +29,7 @@ mxrt_status badRow(const mxrt_context *context, int64_t row,
 mxrt_status checkRows(const mxrt_context *context, int64_t rows,
                       int64_t classes, int64_t *elements) {
   if (rows < 0 || classes < 0 || !checkedMul(rows, classes, *elements))
-    return error(context->allocator, MXRT_INVALID_ARGUMENT, context->place,
+    return error(context->allocator, MXRT_INVALID_ARGUMENT, context->location,
                  "categorical draw from %lld rows of %lld classes",
                  static_cast<long long>(rows), static_cast<long long>(classes))
         .release();
@@ -129,7 +129,7 @@ template <typename T>
 mxrt_status permute(const mxrt_context *context, mxrt_rng *rng, int64_t count,
                     T *out) {
   if (count < 0 || (sizeof(T) == 4 && count > int64_t(1) << 31))
-    return error(context->allocator, MXRT_INVALID_ARGUMENT, context->place,
+    return error(context->allocator, MXRT_INVALID_ARGUMENT, context->location,
                  "permutation of %lld elements", static_cast<long long>(count))
         .release();
   constexpr int64_t pollEvery = 1 << 16;

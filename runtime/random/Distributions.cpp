@@ -18,7 +18,7 @@ uint64_t half(const Block &block, int lane) {
 }
 
 /// low + (high - low) * u, kept below high where rounding would reach it.
-template <typename T> T place(T low, T high, T below, T unit) {
+template <typename T> T position(T low, T high, T below, T unit) {
   T x = low + (high - low) * unit;
   return x < high ? x : below;
 }
@@ -58,7 +58,7 @@ mxrt_status mxrt_random_uniform_f32(const mxrt_context *context, mxrt_rng *rng,
     return badArgument(context, badRange);
   float below = before(high);
   return fill<4>(context, rng, count, out, [=](const Block &block, int lane) {
-    return place(low, high, below, unitFloat(block.word[lane]));
+    return position(low, high, below, unitFloat(block.word[lane]));
   });
 }
 
@@ -70,7 +70,7 @@ mxrt_status mxrt_random_uniform_f64(const mxrt_context *context, mxrt_rng *rng,
     return badArgument(context, badRange);
   double below = before(high);
   return fill<2>(context, rng, count, out, [=](const Block &block, int lane) {
-    return place(low, high, below, unitDouble(half(block, lane)));
+    return position(low, high, below, unitDouble(half(block, lane)));
   });
 }
 

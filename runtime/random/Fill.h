@@ -18,7 +18,7 @@ constexpr int64_t blocksPerChunk = 2048;
 inline mxrt_status badArgument(const mxrt_context *context,
                                const char *message) {
   return mxrt_status_text(context->allocator, MXRT_INVALID_ARGUMENT,
-                          &context->place, message);
+                          &context->location, message);
 }
 
 /// Fills out[0..count) with make(block, lane) and advances rng. On failure (cancellation, a

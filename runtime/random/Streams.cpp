@@ -25,7 +25,7 @@ void mxrt_rng_seed(mxrt_rng *rng, uint64_t seed) {
 mxrt_status mxrt_rng_split(const mxrt_context *context, mxrt_rng *rng,
                            int64_t count, mxrt_rng *children) {
   if (count < 0 || count > int64_t(1) << 48)
-    return error(context->allocator, MXRT_INVALID_ARGUMENT, context->place,
+    return error(context->allocator, MXRT_INVALID_ARGUMENT, context->location,
                  "cannot split a stream of random numbers into %lld",
                  static_cast<long long>(count))
         .release();

@@ -70,7 +70,7 @@ Status ready(const mxrt_context *context) {
   loaded.tried = true;
   if (!loaded.missing[0])
     return success();
-  return error(context->allocator, MXRT_NO_LIBRARY, context->place,
+  return error(context->allocator, MXRT_NO_LIBRARY, context->location,
                "linear algebra needs OpenBLAS, but %s was not found; install it (on Debian: "
                "apt install libopenblas0-pthread), or name another library in %s",
                static_cast<const char *>(loaded.missing), libraryVariable);

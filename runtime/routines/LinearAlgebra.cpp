@@ -58,7 +58,7 @@ template <typename T> struct Work {
     va_end(list);
     if (isBatch)
       snprintf(which, sizeof(which), " number %lld", static_cast<long long>(number));
-    return error(context->allocator, MXRT_SINGULAR, context->place, "%s: matrix%s %s", name,
+    return error(context->allocator, MXRT_SINGULAR, context->location, "%s: matrix%s %s", name,
                  static_cast<const char *>(which), static_cast<const char *>(text))
         .release();
   }
@@ -166,7 +166,7 @@ mxrt_status overBatch(const mxrt_context *context, const char *name, const int64
   if (batch == 0 || m == 0 || n == 0)
     return nullptr;
   if (!isCountable(m, n, layout, sizeof(T)))
-    return error(context->allocator, MXRT_SHAPE, context->place, "%s: %lld by %lld is too large",
+    return error(context->allocator, MXRT_SHAPE, context->location, "%s: %lld by %lld is too large",
                  name, static_cast<long long>(m), static_cast<long long>(n))
         .release();
   Result<const Lapack<T> *> library = lapack<T>(context);

@@ -33,7 +33,7 @@ private:
 };
 
 inline mxrt_status wrongType(const mxrt_context *context, const char *name, mxrt_dtype type) {
-  return error(context->allocator, MXRT_DTYPE, context->place, "%s has no code for %s", name,
+  return error(context->allocator, MXRT_DTYPE, context->location, "%s has no code for %s", name,
                mxrt_dtype_name(type))
       .release();
 }

@@ -24,10 +24,10 @@ struct Job {
   int64_t row(int64_t k) const { return index[k] < 0 ? index[k] + rows : index[k]; }
 };
 
-mxrt_status checkPlaces(const mxrt_context *context, const Job &job) {
+mxrt_status checkIndices(const mxrt_context *context, const Job &job) {
   for (int64_t k = 0; k < job.count; ++k)
     if (job.index[k] < -job.rows || job.index[k] >= job.rows)
-      return error(context->allocator, MXRT_INDEX, context->place,
+      return error(context->allocator, MXRT_INDEX, context->location,
                    "index %lld is out of range for axis 0 of size %lld",
                    static_cast<long long>(job.index[k]), static_cast<long long>(job.rows))
           .release();
@@ -116,7 +116,7 @@ template <Join join>
 mxrt_status scatterTyped(const mxrt_context *context, mxrt_dtype type, const char *name,
                          const int64_t *sizes, const void *const *inputs, void *out, void *work) {
   Job job = {sizes[0], sizes[1], sizes[2], static_cast<const int64_t *>(inputs[1])};
-  if (mxrt_status bad = checkPlaces(context, job))
+  if (mxrt_status bad = checkIndices(context, job))
     return bad;
   if (job.rows == 0 || job.width == 0)
     return nullptr;

@@ -17,7 +17,7 @@ namespace {
 
 template <typename Key> struct Item {
   Key key;
-  uint32_t place;
+  uint32_t position;
 };
 
 /// Flips the sign bit of positive numbers and all bits of negative ones; both zeros have the same
@@ -132,7 +132,7 @@ mxrt_status sortRows(const mxrt_context *context, Reader<Key> read, const int64_
           Item<Key> *sorted = sortRow<Key>(items, other, counts, n,
                                            [&](int64_t i) { return read(x + base + i * inner); });
           for (int64_t i = 0; i < n; ++i)
-            out[base + i * inner] = int32_t(sorted[i].place);
+            out[base + i * inner] = int32_t(sorted[i].position);
         }
         return nullptr;
       });
@@ -143,7 +143,7 @@ mxrt_status sortRows(const mxrt_context *context, Reader<Key> read, const int64_
 template <typename Key, typename ReadAt>
 void selectFirst(Item<Key> *items, int64_t room, int64_t wanted, int64_t n, const ReadAt &readAt) {
   auto before = [](const Item<Key> &a, const Item<Key> &b) {
-    return a.key < b.key || (a.key == b.key && a.place < b.place);
+    return a.key < b.key || (a.key == b.key && a.position < b.position);
   };
   int64_t count = 0;
   Key last =
@@ -189,7 +189,7 @@ mxrt_status topOfRows(const mxrt_context *context, Reader<Key> read, const int64
           else
             sorted = sortRow<Key>(items, other, counts, n, readAt);
           for (int64_t i = 0; i < wanted; ++i)
-            to[i * inner] = int32_t(sorted[i].place);
+            to[i * inner] = int32_t(sorted[i].position);
         }
         return nullptr;
       });
@@ -201,7 +201,7 @@ bool isDone(const mxrt_context *context, const int64_t *sizes, mxrt_status &fail
   if (sizes[0] == 0 || sizes[1] == 0 || sizes[2] == 0)
     return true;
   if (sizes[1] > INT32_MAX)
-    failure = error(context->allocator, MXRT_SHAPE, context->place,
+    failure = error(context->allocator, MXRT_SHAPE, context->location,
                     "%lld elements are more than the indices of an order, which are i32, can count",
                     static_cast<long long>(sizes[1]))
                   .release();

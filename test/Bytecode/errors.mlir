@@ -58,7 +58,7 @@ mx.func @raises(%m: !mx.str) {
 // CHECK-NEXT: L9:
 // CHECK-NEXT: drop r0
 // CHECK-NEXT: native _, mx.caught, [r4]
-// CHECK-NEXT: err.place r6, r5
+// CHECK-NEXT: err.location r6, r5
 // CHECK-NEXT: err.code r7, r5
 // CHECK-NEXT: drop r5
 // CHECK-NEXT: print [r6, r7, r1]

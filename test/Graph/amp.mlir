@@ -128,7 +128,7 @@ mx.func @back(%x: !m, %g: !m) -> !m attributes {sizes = ["N"]} {
 // CHECK-NEXT: mx.cast %[[Y]] : {{.*}} -> !mx.tensor<f32[2, 4, 6]>
 mx.func @convolution(%x: !mx.tensor<f32[2, 3, 8]>, %w: !mx.tensor<f32[4, 3, 3]>) -> !mx.tensor<f32[2, 4, 6]>
     attributes {sizes = [], mx.amp = bf16} {
-  %y = mx.conv %x, %w {stride = [#mx.size<1>], dilation = [#mx.size<1>], low = [#mx.size<0>], holes = [#mx.size<1>], groups = #mx.size<1>}
+  %y = mx.conv %x, %w {stride = [#mx.size<1>], dilation = [#mx.size<1>], padding_low = [#mx.size<0>], lhs_dilation = [#mx.size<1>], groups = #mx.size<1>}
       : (!mx.tensor<f32[2, 3, 8]>, !mx.tensor<f32[4, 3, 3]>) -> !mx.tensor<f32[2, 4, 6]>
   mx.return %y : !mx.tensor<f32[2, 4, 6]>
 }

@@ -1,5 +1,5 @@
-// RUN: mxc-opt %s --pass-pipeline="builtin.module(mx.graph(fuse,verify-places))" | FileCheck %s
-// RUN: mxc-opt %s --pass-pipeline="builtin.module(mx.graph(fuse{repeats=false},verify-places))" | FileCheck %s --check-prefix=OFF
+// RUN: mxc-opt %s --pass-pipeline="builtin.module(mx.graph(fuse,verify-locations))" | FileCheck %s
+// RUN: mxc-opt %s --pass-pipeline="builtin.module(mx.graph(fuse{repeats=false},verify-locations))" | FileCheck %s --check-prefix=OFF
 // What kernels make again from values that are in memory anyway, instead of reading it; then twins where they must not.
 
 !m = !mx.tensor<f32[64, 64]>

@@ -1,4 +1,4 @@
-// RUN: mxc-opt %s --pass-pipeline="builtin.module(mx.graph(fuse,verify-places))" | FileCheck %s
+// RUN: mxc-opt %s --pass-pipeline="builtin.module(mx.graph(fuse,verify-locations))" | FileCheck %s
 // Which ops become one kernel. Kernels are counted; fuse-refused.mlir has the twins.
 
 !v = !mx.tensor<f32[N]>

@@ -115,14 +115,14 @@ mx.graph @endless(%c: !mx.tensor<bool[]>, %n: !n) {
   mx.return
 }
 
-// What runs again keeps its inputs apart, until release-again.
+// What runs again keeps its inputs apart, until drop-remat-barriers.
 // CHECK-LABEL: mx.graph @again
 // CHECK: mx.for {{.*}} carries(%arg0, 
 mx.graph @again(%x: !f) -> !f {
   %zero = mx.constant 0 : i64 -> !n
   %one = mx.constant 1 : i64 -> !n
   %u = mx.undef : !f
-  %0:2 = mx.for %zero to %one carries (%x, %u) {mx.again} : (!n, !n, !f, !f) -> (!f, !f) {
+  %0:2 = mx.for %zero to %one carries (%x, %u) {mx.recomputed} : (!n, !n, !f, !f) -> (!f, !f) {
   ^bb0(%i: !n, %a: !f, %g: !f):
     %1 = mx.exp %a : (!f) -> !f
     mx.yield %a, %1 : !f, !f

@@ -1,4 +1,4 @@
-// RUN: mxc-opt %s --pass-pipeline="builtin.module(mx.graph(simplify,verify-places))" | FileCheck %s
+// RUN: mxc-opt %s --pass-pipeline="builtin.module(mx.graph(simplify,verify-locations))" | FileCheck %s
 // Each rewrite once; the twins that must stay are in simplify-not.mlir.
 
 !f = !mx.tensor<f32[4]>

@@ -24,19 +24,19 @@ mxrt.kernel @join(%x: !mx.tensor<f32[16]>, %y: !mx.tensor<f32[16]>) {
 // CHECK-LABEL: mxrt.program @chain
 // CHECK-SAME: arenas [#mxrt.arena<"" 192>]
 // CHECK-COUNT-4: call @step
-// CHECK: mxrt.again
+// CHECK: mxrt.recomputed
 // CHECK: mxrt.return
 // OFF-LABEL: mxrt.program @chain
 // OFF-SAME: arenas [#mxrt.arena<"" 256>]
-// OFF-NOT: mxrt.again
+// OFF-NOT: mxrt.recomputed
 // NONE: remark: no way was found to use at most 128 bytes at once
 // One call of eight may run again, for a tenth of the time.
 // CHEAP-LABEL: mxrt.program @chain
 // CHEAP-SAME: arenas [#mxrt.arena<"" 192>]
-// CHEAP: mxrt.again
+// CHEAP: mxrt.recomputed
 // CHEAP: mxrt.return
 // DEAR-LABEL: mxrt.program @chain
-// DEAR-NOT: mxrt.again
+// DEAR-NOT: mxrt.recomputed
 // DEAR: mxrt.return
 mxrt.program @chain(%x: !mxrt.buffer<f32[16]>) writes (%out: !mxrt.buffer<f32[16]>) arenas [#mxrt.arena<"" 448>] {
   %a = mxrt.slice 0 bytes 64 : <f32[16]>
@@ -75,7 +75,7 @@ mxrt.kernel @join(%x: !mx.tensor<f32[16]>, %y: !mx.tensor<f32[16]>) {
 
 // Its twin: what the first value is made of is written over later, so it cannot be made again.
 // CHECK-LABEL: mxrt.program @changed
-// CHECK-NOT: reads(%0 {{.*}}mxrt.again
+// CHECK-NOT: reads(%0 {{.*}}mxrt.recomputed
 // CHECK: mxrt.return
 // NONE: remark: no way was found to use at most 128 bytes at once
 mxrt.program @changed(%x: !mxrt.buffer<f32[16]>) writes (%out: !mxrt.buffer<f32[16]>) arenas [#mxrt.arena<"" 320>] {
@@ -112,7 +112,7 @@ mxrt.kernel @join(%x: !mx.tensor<f32[64, 64]>, %y: !mx.tensor<f32[64, 64]>) {
 
 // The twin of cheap ones: products compute for longer than they move bytes.
 // CHEAP-LABEL: mxrt.program @products
-// CHEAP-NOT: mxrt.again
+// CHEAP-NOT: mxrt.recomputed
 // CHEAP: mxrt.return
 mxrt.program @products(%x: !mxrt.buffer<f32[64, 64]>) writes (%out: !mxrt.buffer<f32[64, 64]>) arenas [#mxrt.arena<"" 114688>] {
   %a = mxrt.slice 0 bytes 16384 : <f32[64, 64]>

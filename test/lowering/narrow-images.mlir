@@ -13,7 +13,7 @@
 mx.func @narrow(%x: !mx.tensor<f32[2, 4, 14, 14]>, %w: !mx.tensor<f32[48, 4, 3, 3]>) -> !mx.tensor<f32[2, 48, 14, 14]> {
   %k = mx.kernel(%x, %w) attributes {sizes = []} : (!mx.tensor<f32[2, 4, 14, 14]>, !mx.tensor<f32[48, 4, 3, 3]>) -> !mx.tensor<f32[2, 48, 14, 14]> {
   ^bb0(%a: !mx.tensor<f32[2, 4, 14, 14]>, %b: !mx.tensor<f32[48, 4, 3, 3]>):
-    %c = mx.conv %a, %b {dilation = [#mx.size<1>, #mx.size<1>], groups = #mx.size<1>, holes = [#mx.size<1>, #mx.size<1>], low = [#mx.size<1>, #mx.size<1>], stride = [#mx.size<1>, #mx.size<1>]} : (!mx.tensor<f32[2, 4, 14, 14]>, !mx.tensor<f32[48, 4, 3, 3]>) -> !mx.tensor<f32[2, 48, 14, 14]>
+    %c = mx.conv %a, %b {dilation = [#mx.size<1>, #mx.size<1>], groups = #mx.size<1>, lhs_dilation = [#mx.size<1>, #mx.size<1>], padding_low = [#mx.size<1>, #mx.size<1>], stride = [#mx.size<1>, #mx.size<1>]} : (!mx.tensor<f32[2, 4, 14, 14]>, !mx.tensor<f32[48, 4, 3, 3]>) -> !mx.tensor<f32[2, 48, 14, 14]>
     mx.yield %c : !mx.tensor<f32[2, 48, 14, 14]>
   }
   mx.return %k : !mx.tensor<f32[2, 48, 14, 14]>
@@ -23,7 +23,7 @@ mx.func @narrow(%x: !mx.tensor<f32[2, 4, 14, 14]>, %w: !mx.tensor<f32[48, 4, 3, 
 mx.func @few(%x: !mx.tensor<f32[2, 4, 14, 14]>, %w: !mx.tensor<f32[47, 4, 3, 3]>) -> !mx.tensor<f32[2, 47, 14, 14]> {
   %k = mx.kernel(%x, %w) attributes {sizes = []} : (!mx.tensor<f32[2, 4, 14, 14]>, !mx.tensor<f32[47, 4, 3, 3]>) -> !mx.tensor<f32[2, 47, 14, 14]> {
   ^bb0(%a: !mx.tensor<f32[2, 4, 14, 14]>, %b: !mx.tensor<f32[47, 4, 3, 3]>):
-    %c = mx.conv %a, %b {dilation = [#mx.size<1>, #mx.size<1>], groups = #mx.size<1>, holes = [#mx.size<1>, #mx.size<1>], low = [#mx.size<1>, #mx.size<1>], stride = [#mx.size<1>, #mx.size<1>]} : (!mx.tensor<f32[2, 4, 14, 14]>, !mx.tensor<f32[47, 4, 3, 3]>) -> !mx.tensor<f32[2, 47, 14, 14]>
+    %c = mx.conv %a, %b {dilation = [#mx.size<1>, #mx.size<1>], groups = #mx.size<1>, lhs_dilation = [#mx.size<1>, #mx.size<1>], padding_low = [#mx.size<1>, #mx.size<1>], stride = [#mx.size<1>, #mx.size<1>]} : (!mx.tensor<f32[2, 4, 14, 14]>, !mx.tensor<f32[47, 4, 3, 3]>) -> !mx.tensor<f32[2, 47, 14, 14]>
     mx.yield %c : !mx.tensor<f32[2, 47, 14, 14]>
   }
   mx.return %k : !mx.tensor<f32[2, 47, 14, 14]>
@@ -33,7 +33,7 @@ mx.func @few(%x: !mx.tensor<f32[2, 4, 14, 14]>, %w: !mx.tensor<f32[47, 4, 3, 3]>
 mx.func @wide(%x: !mx.tensor<f32[2, 4, 30, 30]>, %w: !mx.tensor<f32[48, 4, 3, 3]>) -> !mx.tensor<f32[2, 48, 30, 30]> {
   %k = mx.kernel(%x, %w) attributes {sizes = []} : (!mx.tensor<f32[2, 4, 30, 30]>, !mx.tensor<f32[48, 4, 3, 3]>) -> !mx.tensor<f32[2, 48, 30, 30]> {
   ^bb0(%a: !mx.tensor<f32[2, 4, 30, 30]>, %b: !mx.tensor<f32[48, 4, 3, 3]>):
-    %c = mx.conv %a, %b {dilation = [#mx.size<1>, #mx.size<1>], groups = #mx.size<1>, holes = [#mx.size<1>, #mx.size<1>], low = [#mx.size<1>, #mx.size<1>], stride = [#mx.size<1>, #mx.size<1>]} : (!mx.tensor<f32[2, 4, 30, 30]>, !mx.tensor<f32[48, 4, 3, 3]>) -> !mx.tensor<f32[2, 48, 30, 30]>
+    %c = mx.conv %a, %b {dilation = [#mx.size<1>, #mx.size<1>], groups = #mx.size<1>, lhs_dilation = [#mx.size<1>, #mx.size<1>], padding_low = [#mx.size<1>, #mx.size<1>], stride = [#mx.size<1>, #mx.size<1>]} : (!mx.tensor<f32[2, 4, 30, 30]>, !mx.tensor<f32[48, 4, 3, 3]>) -> !mx.tensor<f32[2, 48, 30, 30]>
     mx.yield %c : !mx.tensor<f32[2, 48, 30, 30]>
   }
   mx.return %k : !mx.tensor<f32[2, 48, 30, 30]>
@@ -45,7 +45,7 @@ mx.func @wide(%x: !mx.tensor<f32[2, 4, 30, 30]>, %w: !mx.tensor<f32[48, 4, 3, 3]
 mx.func @followed(%x: !mx.tensor<f32[2, 4, 14, 14]>, %w: !mx.tensor<f32[48, 4, 3, 3]>) -> !mx.tensor<f32[2, 48, 14, 14]> {
   %k = mx.kernel(%x, %w) attributes {sizes = []} : (!mx.tensor<f32[2, 4, 14, 14]>, !mx.tensor<f32[48, 4, 3, 3]>) -> !mx.tensor<f32[2, 48, 14, 14]> {
   ^bb0(%a: !mx.tensor<f32[2, 4, 14, 14]>, %b: !mx.tensor<f32[48, 4, 3, 3]>):
-    %c = mx.conv %a, %b {dilation = [#mx.size<1>, #mx.size<1>], groups = #mx.size<1>, holes = [#mx.size<1>, #mx.size<1>], low = [#mx.size<1>, #mx.size<1>], stride = [#mx.size<1>, #mx.size<1>]} : (!mx.tensor<f32[2, 4, 14, 14]>, !mx.tensor<f32[48, 4, 3, 3]>) -> !mx.tensor<f32[2, 48, 14, 14]>
+    %c = mx.conv %a, %b {dilation = [#mx.size<1>, #mx.size<1>], groups = #mx.size<1>, lhs_dilation = [#mx.size<1>, #mx.size<1>], padding_low = [#mx.size<1>, #mx.size<1>], stride = [#mx.size<1>, #mx.size<1>]} : (!mx.tensor<f32[2, 4, 14, 14]>, !mx.tensor<f32[48, 4, 3, 3]>) -> !mx.tensor<f32[2, 48, 14, 14]>
     %d = mx.neg %c : (!mx.tensor<f32[2, 48, 14, 14]>) -> !mx.tensor<f32[2, 48, 14, 14]>
     mx.yield %d : !mx.tensor<f32[2, 48, 14, 14]>
   }
@@ -61,7 +61,7 @@ mx.func @followed(%x: !mx.tensor<f32[2, 4, 14, 14]>, %w: !mx.tensor<f32[48, 4, 3
 mx.func @shared(%x: !mx.tensor<f32[8, 4, 7, 7]>, %w: !mx.tensor<f32[256, 4, 3, 3]>) -> !mx.tensor<f32[8, 256, 7, 7]> {
   %k = mx.kernel(%x, %w) attributes {sizes = []} : (!mx.tensor<f32[8, 4, 7, 7]>, !mx.tensor<f32[256, 4, 3, 3]>) -> !mx.tensor<f32[8, 256, 7, 7]> {
   ^bb0(%a: !mx.tensor<f32[8, 4, 7, 7]>, %b: !mx.tensor<f32[256, 4, 3, 3]>):
-    %c = mx.conv %a, %b {dilation = [#mx.size<1>, #mx.size<1>], groups = #mx.size<1>, holes = [#mx.size<1>, #mx.size<1>], low = [#mx.size<1>, #mx.size<1>], stride = [#mx.size<1>, #mx.size<1>]} : (!mx.tensor<f32[8, 4, 7, 7]>, !mx.tensor<f32[256, 4, 3, 3]>) -> !mx.tensor<f32[8, 256, 7, 7]>
+    %c = mx.conv %a, %b {dilation = [#mx.size<1>, #mx.size<1>], groups = #mx.size<1>, lhs_dilation = [#mx.size<1>, #mx.size<1>], padding_low = [#mx.size<1>, #mx.size<1>], stride = [#mx.size<1>, #mx.size<1>]} : (!mx.tensor<f32[8, 4, 7, 7]>, !mx.tensor<f32[256, 4, 3, 3]>) -> !mx.tensor<f32[8, 256, 7, 7]>
     mx.yield %c : !mx.tensor<f32[8, 256, 7, 7]>
   }
   mx.return %k : !mx.tensor<f32[8, 256, 7, 7]>
@@ -72,7 +72,7 @@ mx.func @shared(%x: !mx.tensor<f32[8, 4, 7, 7]>, %w: !mx.tensor<f32[256, 4, 3, 3
 mx.func @alone(%x: !mx.tensor<f32[8, 4, 7, 7]>, %w: !mx.tensor<f32[48, 4, 3, 3]>) -> !mx.tensor<f32[8, 48, 7, 7]> {
   %k = mx.kernel(%x, %w) attributes {sizes = []} : (!mx.tensor<f32[8, 4, 7, 7]>, !mx.tensor<f32[48, 4, 3, 3]>) -> !mx.tensor<f32[8, 48, 7, 7]> {
   ^bb0(%a: !mx.tensor<f32[8, 4, 7, 7]>, %b: !mx.tensor<f32[48, 4, 3, 3]>):
-    %c = mx.conv %a, %b {dilation = [#mx.size<1>, #mx.size<1>], groups = #mx.size<1>, holes = [#mx.size<1>, #mx.size<1>], low = [#mx.size<1>, #mx.size<1>], stride = [#mx.size<1>, #mx.size<1>]} : (!mx.tensor<f32[8, 4, 7, 7]>, !mx.tensor<f32[48, 4, 3, 3]>) -> !mx.tensor<f32[8, 48, 7, 7]>
+    %c = mx.conv %a, %b {dilation = [#mx.size<1>, #mx.size<1>], groups = #mx.size<1>, lhs_dilation = [#mx.size<1>, #mx.size<1>], padding_low = [#mx.size<1>, #mx.size<1>], stride = [#mx.size<1>, #mx.size<1>]} : (!mx.tensor<f32[8, 4, 7, 7]>, !mx.tensor<f32[48, 4, 3, 3]>) -> !mx.tensor<f32[8, 48, 7, 7]>
     mx.yield %c : !mx.tensor<f32[8, 48, 7, 7]>
   }
   mx.return %k : !mx.tensor<f32[8, 48, 7, 7]>

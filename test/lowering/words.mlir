@@ -2,7 +2,7 @@
 // permission. Other types, and CPUs without such instructions, have neither.
 // RUN: mxc-opt %s "--mx-lower-kernels=vector-bits=512 words=tiles" | FileCheck %s --check-prefixes=TILES
 // RUN: mxc-opt %s "--mx-lower-kernels=vector-bits=512 words=dots" | FileCheck %s --check-prefixes=DOTS
-// RUN: mxc-opt %s "--mx-lower-kernels=vector-bits=512 words=imitated-tiles" | FileCheck %s --check-prefixes=IMITATED
+// RUN: mxc-opt %s "--mx-lower-kernels=vector-bits=512 words=emulated-amx" | FileCheck %s --check-prefixes=IMITATED
 // RUN: mxc-opt %s "--mx-lower-kernels=vector-bits=512" | FileCheck %s --check-prefixes=NONE
 // RUN: not mxc-opt %s "--mx-lower-kernels=words=some"
 

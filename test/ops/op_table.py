@@ -27,7 +27,7 @@ OPERATORS = [("//", r" // "), ("**", r" \*\* "), ("+", r" \+ "), ("-", r" - |^-x
              ("x[…]", r"\bx\d+\["), ("x[…] = v", r"^changed\("), ("comprehensions", r" for \w+ in ")]
 # What NumPy has nothing to say about: the test that calls each and looks at what it gives.
 NAMED = {
-    "test/ops/draws.test": "normal uniform truncated_normal bernoulli categorical randint permutation",
+    "test/ops/samples.test": "normal uniform truncated_normal bernoulli categorical randint permutation",
     "test/run/host.mx": "print len str device to wait sync fan_in fan_out seed exists Error",
     "test/run/options.mx": "option",
     "test/run/rules-and-leaves.mx": "leaves zeros_like_grad",

@@ -40,8 +40,8 @@ GRAPH = Mode("graph", [])
 CUT = "--internal-chunk=1"  # each turn of a loop is a piece of work for a thread
 MODES = [GRAPH, Mode("eager", ["--eager"]), Mode("two threads", [CUT], threads=2, same_bits=True),
          Mode("eager, two threads", ["--eager", CUT], threads=2)]
-MODES += [Mode(f"without {p}", [f"--disable={p}"], same_bits=p in ("hoist", "block", "panels", "schedule", "in-place", "co-share"))
-          for p in ("fuse", "simplify", "cse", "hoist", "block", "panels", "schedule", "in-place", "co-share")]
+MODES += [Mode(f"without {p}", [f"--disable={p}"], same_bits=p in ("hoist", "tile-chains", "prepack", "schedule", "in-place", "co-share"))
+          for p in ("fuse", "simplify", "cse", "hoist", "tile-chains", "prepack", "schedule", "in-place", "co-share")]
 # Matrices between products in blocks of a few rows, with room of their own and watched below.
 MODES += [Mode("blocks", ["--internal-block=64", CUT], threads=2, same_bits=True)]
 AHEAD = Mode("built ahead", ["--target-cpu", "native"], same_bits=True, ahead=True)

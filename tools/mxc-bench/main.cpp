@@ -8,7 +8,7 @@
 #include "EagerBench.h"
 #include "EmbedBench.h"
 #include "MemoryBench.h"
-#include "ProductBench.h"
+#include "MatmulBench.h"
 #include "PromptBench.h"
 #include "SpineBench.h"
 #include "VmBench.h"
@@ -35,7 +35,7 @@ const Command commands[] = {
     {"products",
      "matrix products beside OpenBLAS and oneDNN; [--threads=N] [--blocks=N] [--only=512x] "
      "[--bf16]",
-     runProductBench},
+     runMatmulBench},
     {"prompt", "what a person at the prompt waits for, Ctrl-C too", runPromptBench},
     {"spine", "start, compilation, the cache, calls of graphs and eager ops", runSpineBench},
     {"vm", "nanoseconds per instruction of the host VM", runVmBench},

@@ -9,7 +9,7 @@
  *
  * Errors. A function that can fail returns an error, NULL if all is well. The
  * caller owns it and gives it back with mxc_error_release. Its text is what
- * the command `mxc` would print, with the place in the source. The library
+ * the command `mxc` would print, with the location in the source. The library
  * never ends the process, prints nothing and touches no signal.
  *
  * Threads. Any function may be called from any thread at any time, except that

@@ -239,7 +239,7 @@ private:
       if (!number(line, 0, INT32_MAX) || !expect(':') ||
           !number(column, 0, INT32_MAX))
         return false;
-      fn->place(uint32_t(line), uint32_t(column), takeWord("stmt"));
+      fn->location(uint32_t(line), uint32_t(column), takeWord("stmt"));
       return endOfLine();
     }
     if (first.text == "try")

@@ -156,15 +156,15 @@ private:
         labels.insert(jumpTarget(fn.code[i], i));
     for (const HandlerData &handler : fn.handlers)
       labels.insert({handler.begin, handler.end, handler.target});
-    size_t place = 0;
+    size_t location = 0;
     for (uint32_t i = 0; i < fn.code.size(); ++i) {
       if (labels.count(i))
         out += 'L' + std::to_string(i) + ":\n";
-      for (; place < fn.places.size() && fn.places[place].offset <= i; ++place)
-        if (fn.places[place].offset == i)
-          out += "  line " + std::to_string(fn.places[place].line) + ':' +
-                 std::to_string(fn.places[place].column) +
-                 (fn.places[place].flags & placeIsStatement ? " stmt\n" : "\n");
+      for (; location < fn.locations.size() && fn.locations[location].offset <= i; ++location)
+        if (fn.locations[location].offset == i)
+          out += "  line " + std::to_string(fn.locations[location].line) + ':' +
+                 std::to_string(fn.locations[location].column) +
+                 (fn.locations[location].flags & locationIsStatement ? " stmt\n" : "\n");
       out += "  ";
       instruction(fn, i);
       out += '\n';

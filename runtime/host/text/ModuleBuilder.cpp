@@ -51,13 +51,13 @@ bool FunctionBuilder::patchJump(uint32_t from, uint32_t to) {
   return distance == int32_t(distance);
 }
 
-void FunctionBuilder::place(uint32_t line, uint32_t column, bool statement) {
-  PlaceData place = {uint32_t(code.size()), line, column,
-                     statement ? placeIsStatement : 0};
-  if (!places.empty() && places.back().offset == place.offset)
-    places.back() = place;
+void FunctionBuilder::location(uint32_t line, uint32_t column, bool statement) {
+  LocationData location = {uint32_t(code.size()), line, column,
+                     statement ? locationIsStatement : 0};
+  if (!locations.empty() && locations.back().offset == location.offset)
+    locations.back() = location;
   else
-    places.push_back(place);
+    locations.push_back(location);
 }
 
 uint32_t ModuleBuilder::string(std::string_view text) {
@@ -138,12 +138,12 @@ static void writeFunction(Writer &out, const FunctionBuilder &fn,
     out.number(handler.target);
     out.number(handler.error);
   }
-  out.count(fn.places.size());
-  for (const PlaceData &place : fn.places) {
-    out.number(place.offset);
-    out.number(place.line);
-    out.number(place.column);
-    out.number(place.flags);
+  out.count(fn.locations.size());
+  for (const LocationData &location : fn.locations) {
+    out.number(location.offset);
+    out.number(location.line);
+    out.number(location.column);
+    out.number(location.flags);
   }
 }
 

@@ -26,7 +26,7 @@ struct FunctionBuilder {
   std::vector<std::vector<uint16_t>> lists;
   std::vector<Instr> code;
   std::vector<HandlerData> handlers;
-  std::vector<PlaceData> places;
+  std::vector<LocationData> locations;
 
   uint16_t addParam(Kind kind, bool isMut = false);
   uint16_t addRegister(Kind kind);
@@ -39,7 +39,7 @@ struct FunctionBuilder {
   /// Sets the target of the jump at `from` to `to`. false: too far for its 16 bits.
   bool patchJump(uint32_t from, uint32_t to);
   /// Sets the source location of the next instruction.
-  void place(uint32_t line, uint32_t column, bool statement);
+  void location(uint32_t line, uint32_t column, bool statement);
 };
 
 struct TypeDecl {

@@ -39,7 +39,7 @@ typedef struct mxrt_call {
   mxrt_device device;
   int32_t priority;
   uint32_t flags; // MXRT_OP_*; MXRT_OP_OVERWRITES if old contents are irrelevant
-  mxrt_place place;
+  mxrt_location location;
 } mxrt_call;
 
 /// Additional options of a call. Fill with mxrt_call_options_init, then change fields.
@@ -73,19 +73,19 @@ MXRT_EXPORT mxrt_status mxrt_call_push_with(mxrt_runtime *runtime,
 /// Issues a copy of the elements of `from` to `to` (same type and shape).
 MXRT_EXPORT mxrt_status mxrt_call_copy(mxrt_runtime *runtime, mxrt_tensor *from,
                                        mxrt_tensor *to,
-                                       const mxrt_place *place);
+                                       const mxrt_location *location);
 
 /// mxrt_tensor_prepare_write and, if it made a new tensor, the copy: *tensor can then be the
 /// destination of a call. On error it is unchanged.
 MXRT_EXPORT mxrt_status mxrt_call_prepare_write(mxrt_runtime *runtime,
                                                 mxrt_tensor **tensor,
-                                                const mxrt_place *place);
+                                                const mxrt_location *location);
 
 /// Waits until the elements are computed: success, or the error of the call that should have
-/// computed them, with `place` as the location of notice.
+/// computed them, with `location` as the location of notice.
 MXRT_EXPORT mxrt_status mxrt_tensor_wait(mxrt_runtime *runtime,
                                          const mxrt_tensor *tensor,
-                                         const mxrt_place *place);
+                                         const mxrt_location *location);
 
 /// The engine's variable of the tensor's buffer, created on first use. For ops that are pushed
 /// by hand; it is deleted with the buffer.

@@ -109,7 +109,7 @@ typedef struct mxrt_op {
   /// Name and file must live until the op is complete: literals, or text that the session
   /// keeps. (Copying them would cost more than the push.)
   const char *name;
-  mxrt_place place;
+  mxrt_location location;
   /// Bytes of output that the op keeps alive while in flight.
   uint64_t bytes;
   /// May be NULL. The engine takes a reference of its own.
@@ -193,17 +193,17 @@ MXRT_EXPORT mxrt_status mxrt_engine_push_many(mxrt_engine *engine,
 /// Waits until all writes pushed on `var` before this call are complete. R0501 from inside an
 /// op (push an op that reads the variable instead).
 MXRT_EXPORT mxrt_status mxrt_engine_wait(mxrt_engine *engine, mxrt_var var,
-                                         mxrt_place place);
+                                         mxrt_location location);
 /// Waits until nothing is in flight, including ops pushed by ops. R0501 inside an op.
 MXRT_EXPORT mxrt_status mxrt_engine_wait_all(mxrt_engine *engine,
-                                             mxrt_place place);
+                                             mxrt_location location);
 /// Waits until nothing is in flight, then marks the errors of ops pushed as number `first` or
 /// later (`first` was read from mxrt_engine_stats.pushed) as noticed. For a caller that handled
 /// one of several errors: wait_all does not return the others. Poisoned variables stay
 /// poisoned. R0501 inside an op.
 MXRT_EXPORT mxrt_status mxrt_engine_notice_from(mxrt_engine *engine,
                                                 uint64_t first,
-                                                mxrt_place place);
+                                                mxrt_location location);
 /// *ready = 1 if a wait would return at once. Does not mark errors as noticed.
 MXRT_EXPORT mxrt_status mxrt_engine_poll(mxrt_engine *engine, mxrt_var var,
                                          int32_t *ready);

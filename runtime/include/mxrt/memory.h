@@ -32,7 +32,7 @@ MXRT_EXPORT mxrt_status mxrt_memory_get_stats(mxrt_runtime *runtime,
 
 /// Statistics of one source location. An unknown location has file NULL.
 typedef struct mxrt_memory_site {
-  mxrt_place place;
+  mxrt_location location;
   int64_t live_bytes;
   int64_t peak_bytes;
   int64_t live_blocks;
@@ -40,7 +40,7 @@ typedef struct mxrt_memory_site {
 } mxrt_memory_site;
 
 /// Calls visit for every source location that has allocated on the device, in order of first
-/// use. visit must not call the runtime; place.file is valid during the call.
+/// use. visit must not call the runtime; location.file is valid during the call.
 MXRT_EXPORT mxrt_status mxrt_memory_visit_sites(
     mxrt_runtime *runtime, const mxrt_device *device,
     void (*visit)(void *user, const mxrt_memory_site *site), void *user);
@@ -68,7 +68,7 @@ typedef struct mxrt_arena {
 MXRT_EXPORT mxrt_status mxrt_arena_lease(mxrt_runtime *runtime,
                                          const mxrt_device *device,
                                          int64_t bytes, const char *what,
-                                         const mxrt_place *place,
+                                         const mxrt_location *location,
                                          mxrt_arena *out);
 /// Returns a lease; an arena that is all zero is allowed. Thread-safe.
 MXRT_EXPORT void mxrt_arena_return(mxrt_arena *arena);

@@ -42,7 +42,7 @@ typedef struct mxrt_context {
   /// does). Bit 1 (MXRT_CONTEXT_READY): `ready` exists.
   uint32_t holds_thread;
   /// Source location of the running op, for errors. May be all zero.
-  mxrt_place place;
+  mxrt_location location;
   /// Callback for a complete result; see mxrt_ready. May be NULL.
   mxrt_status (*ready)(void *user, int64_t output);
   void *ready_user;

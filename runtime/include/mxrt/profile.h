@@ -55,7 +55,7 @@ MXRT_EXPORT int64_t mxrt_profile_now(void);
 /// copied or allocated (negative: freed).
 MXRT_EXPORT void mxrt_profile_record(mxrt_profile *profile,
                                      mxrt_profile_category category,
-                                     const char *name, mxrt_place place,
+                                     const char *name, mxrt_location location,
                                      int32_t lane, int64_t begin_ns,
                                      int64_t end_ns, int64_t bytes);
 

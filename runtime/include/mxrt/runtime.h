@@ -61,10 +61,10 @@ MXRT_EXPORT int32_t mxrt_runtime_threads(const mxrt_runtime *runtime);
 MXRT_EXPORT int32_t mxrt_runtime_cpu_devices(const mxrt_runtime *runtime);
 
 /// A context for calling kernels, parallel_for and random ops directly on a device of the
-/// runtime. R0401 for an unknown device. Valid as long as the runtime and place->file.
+/// runtime. R0401 for an unknown device. Valid as long as the runtime and location->file.
 MXRT_EXPORT mxrt_status mxrt_runtime_context(mxrt_runtime *runtime,
                                              const mxrt_device *device,
-                                             const mxrt_place *place,
+                                             const mxrt_location *location,
                                              mxrt_context *out);
 
 /// Requests cancellation: it is polled between kernels, loop iterations and parallel_for chunks

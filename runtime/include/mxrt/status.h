@@ -38,7 +38,7 @@ typedef struct mxrt_status_object *mxrt_status;
 /// `allocator` itself, which must outlive it. `code` MXRT_OK is a usage error and becomes
 /// MXRT_INTERNAL.
 MXRT_EXPORT mxrt_status mxrt_status_make(const mxrt_allocator *allocator,
-                                         mxrt_code code, mxrt_place place,
+                                         mxrt_code code, mxrt_location location,
                                          const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 4, 5)))
@@ -48,7 +48,7 @@ MXRT_EXPORT mxrt_status mxrt_status_make(const mxrt_allocator *allocator,
 /// As mxrt_status_make with literal text, for compiled code. No formatting.
 MXRT_EXPORT mxrt_status mxrt_status_text(const mxrt_allocator *allocator,
                                          mxrt_code code,
-                                         const mxrt_place *place,
+                                         const mxrt_location *location,
                                          const char *message);
 
 /// The constant object of `code`: never allocates, needs no release (though releasing is
@@ -63,11 +63,11 @@ MXRT_EXPORT void mxrt_status_release(mxrt_status status);
 /// Consumes `status`; sets the location that issued the error if none is set yet (the innermost
 /// location wins). NULL in, NULL out.
 MXRT_EXPORT mxrt_status mxrt_status_issued(mxrt_status status,
-                                           mxrt_place place);
+                                           mxrt_location location);
 /// Consumes `status`; sets the location that noticed the error, replacing an earlier one. NULL
 /// in, NULL out.
 MXRT_EXPORT mxrt_status mxrt_status_noticed(mxrt_status status,
-                                            mxrt_place place);
+                                            mxrt_location location);
 /// Consumes `status`; adds a line of text after the message. It is shown as a
 /// note unless it begins with "note: " or "help: " itself.
 MXRT_EXPORT mxrt_status mxrt_status_note(mxrt_status status, const char *note);
@@ -78,9 +78,9 @@ MXRT_EXPORT mxrt_code mxrt_status_code(mxrt_status status);
 /// locations below.
 MXRT_EXPORT const char *mxrt_status_message(mxrt_status status);
 /// Where the failing work was issued; all zero if unknown.
-MXRT_EXPORT mxrt_place mxrt_status_place(mxrt_status status);
+MXRT_EXPORT mxrt_location mxrt_status_location(mxrt_status status);
 /// Where the error was noticed; all zero if not (yet) noticed elsewhere.
-MXRT_EXPORT mxrt_place mxrt_status_noticed_place(mxrt_status status);
+MXRT_EXPORT mxrt_location mxrt_status_noticed_location(mxrt_status status);
 
 /// Writes "error[R0101]: message\n --> file:line:col\n ..." into `buffer` (always terminated if
 /// capacity > 0) and returns the required length without the terminator, like snprintf.

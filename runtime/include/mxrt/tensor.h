@@ -35,7 +35,7 @@ MXRT_EXPORT mxrt_status mxrt_tensor_create(mxrt_runtime *runtime,
                                            const mxrt_device *device,
                                            mxrt_dtype type, int32_t rank,
                                            const int64_t *shape,
-                                           const mxrt_place *place,
+                                           const mxrt_location *location,
                                            mxrt_tensor **out);
 
 enum {
@@ -52,7 +52,7 @@ MXRT_EXPORT mxrt_status mxrt_tensor_borrow(
     mxrt_runtime *runtime, const mxrt_device *device, mxrt_dtype type,
     int32_t rank, const int64_t *shape, const int64_t *strides, void *data,
     uint32_t flags, void (*release)(void *user), void *user,
-    const mxrt_place *place, mxrt_tensor **out);
+    const mxrt_location *location, mxrt_tensor **out);
 
 MXRT_EXPORT mxrt_tensor *mxrt_tensor_retain(mxrt_tensor *tensor);
 /// NULL is allowed.
@@ -89,32 +89,32 @@ MXRT_EXPORT size_t mxrt_tensor_describe(const mxrt_tensor *tensor, char *buffer,
 /// clamped.
 MXRT_EXPORT mxrt_status mxrt_tensor_slice(mxrt_tensor *tensor, int32_t axis,
                                           int64_t begin, int64_t end,
-                                          int64_t step, const mxrt_place *place,
+                                          int64_t step, const mxrt_location *location,
                                           mxrt_tensor **out);
 /// One index of an axis; the axis is removed.
 MXRT_EXPORT mxrt_status mxrt_tensor_select(mxrt_tensor *tensor, int32_t axis,
                                            int64_t index,
-                                           const mxrt_place *place,
+                                           const mxrt_location *location,
                                            mxrt_tensor **out);
 /// Inserts an axis of size 1 before `axis` (-1: at the end).
 MXRT_EXPORT mxrt_status mxrt_tensor_expand(mxrt_tensor *tensor, int32_t axis,
-                                           const mxrt_place *place,
+                                           const mxrt_location *location,
                                            mxrt_tensor **out);
 /// Permutes the axes; `axes` is a permutation of 0 .. rank-1.
 MXRT_EXPORT mxrt_status mxrt_tensor_permute(mxrt_tensor *tensor,
                                             const int32_t *axes,
-                                            const mxrt_place *place,
+                                            const mxrt_location *location,
                                             mxrt_tensor **out);
 /// Broadcasts: aligns the shapes at the right and repeats axes of size 1 (stride 0).
 MXRT_EXPORT mxrt_status mxrt_tensor_broadcast(mxrt_tensor *tensor, int32_t rank,
                                               const int64_t *shape,
-                                              const mxrt_place *place,
+                                              const mxrt_location *location,
                                               mxrt_tensor **out);
 /// The same elements in row-major order under another shape. Success with *out NULL means that
 /// no strides can express it: copy to a dense tensor first.
 MXRT_EXPORT mxrt_status mxrt_tensor_reshape(mxrt_tensor *tensor, int32_t rank,
                                             const int64_t *shape,
-                                            const mxrt_place *place,
+                                            const mxrt_location *location,
                                             mxrt_tensor **out);
 
 // -- writing -----------------------------------------------------------------
@@ -126,7 +126,7 @@ MXRT_EXPORT mxrt_status mxrt_tensor_reshape(mxrt_tensor *tensor, int32_t rank,
 /// (*copy_from NULL).
 MXRT_EXPORT mxrt_status mxrt_tensor_prepare_write(mxrt_runtime *runtime,
                                                   mxrt_tensor **tensor,
-                                                  const mxrt_place *place,
+                                                  const mxrt_location *location,
                                                   mxrt_tensor **copy_from);
 /// A view that does not count as an owner: views of it describe the destination of a prepared
 /// write. It must not outlive, as a value of the program, the tensor it was made from.
@@ -166,14 +166,14 @@ MXRT_EXPORT void *mxrt_buffer_variable(const mxrt_buffer *buffer);
 /// since its consumer could write.
 MXRT_EXPORT mxrt_status mxrt_tensor_to_dlpack(mxrt_tensor *tensor,
                                               int32_t versioned,
-                                              const mxrt_place *place,
+                                              const mxrt_location *location,
                                               void **out);
 /// A tensor over such a struct. On success the tensor owns the struct and will call its
 /// deleter; on error the caller still owns it.
 MXRT_EXPORT mxrt_status mxrt_tensor_from_dlpack(mxrt_runtime *runtime,
                                                 void *managed,
                                                 int32_t versioned,
-                                                const mxrt_place *place,
+                                                const mxrt_location *location,
                                                 mxrt_tensor **out);
 
 #ifdef __cplusplus

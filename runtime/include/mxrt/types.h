@@ -63,11 +63,11 @@ MXRT_EXPORT const char *mxrt_dtype_name(mxrt_dtype type);
 /// A source location. file may be NULL (unknown); line and column count from 1, 0 means
 /// unknown. Functions that take a location copy what they keep: file need only live for the
 /// call.
-typedef struct mxrt_place {
+typedef struct mxrt_location {
   const char *file;
   int32_t line;
   int32_t column;
-} mxrt_place;
+} mxrt_location;
 
 /// Kinds of device. Numbers are part of the ABI.
 typedef enum mxrt_device_kind MXRT_ENUM_INT32 {

@@ -3,7 +3,7 @@
 // ranks must fit.
 
 mx.func @f(%x: !mx.tensor<f32[2, 3]>, %y: !mx.tensor<f32[4]>) attributes {sizes = []} {
-  // expected-error @+1 {{operand '!mx.tensor<f32[4]>' does not stretch to '!mx.tensor<f32[2, 3]>'}}
+  // expected-error @+1 {{operand '!mx.tensor<f32[4]>' does not broadcast to '!mx.tensor<f32[2, 3]>'}}
   %0 = mx.add %x, %y : (!mx.tensor<f32[2, 3]>, !mx.tensor<f32[4]>) -> !mx.tensor<f32[2, 3]>
   mx.return
 }

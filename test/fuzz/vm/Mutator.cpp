@@ -78,7 +78,7 @@ static ModuleBuilder lift(const Module &module) {
       fn.lists.emplace_back(list.begin(), list.end());
     fn.code.assign(data.code.begin(), data.code.end());
     fn.handlers.assign(data.handlers.begin(), data.handlers.end());
-    fn.places.assign(data.places.begin(), data.places.end());
+    fn.locations.assign(data.locations.begin(), data.locations.end());
   }
   out.entry = module.entry;
   return out;

@@ -236,7 +236,7 @@ end:
 caught:
   err.message r2, r1
   err.code r3, r1
-  err.place r4, r1
+  err.location r4, r1
   print [r2, r3, r4, r1, r5]
 again:
   int r0, 0

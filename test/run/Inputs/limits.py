@@ -24,7 +24,7 @@ def plan(limit):
         return -int(refused.group(1).replace(",", "")), 0
     report = json.loads(done.stdout)
     device, = report["devices"]
-    return device["arena_bytes"], report["again_operations"] / max(report["operations"], 1)
+    return device["arena_bytes"], report["recomputed_operations"] / max(report["operations"], 1)
 
 
 peak, _ = plan(0)

@@ -6,7 +6,7 @@
 
 using namespace mxrt::host;
 using mxrt::error;
-using mxrt::noPlace;
+using mxrt::noLocation;
 using mxrt::Result;
 using mxrt::Status;
 using mxrt::success;
@@ -56,7 +56,7 @@ Status FakeHost::resolve(ImportKind, std::string_view, const Signature &, void *
 }
 
 static Status outside(Invocation &call, int64_t index) {
-  return error(call.vm.heap().baseAllocator(), MXRT_INDEX, noPlace, "index %lld is outside",
+  return error(call.vm.heap().baseAllocator(), MXRT_INDEX, noLocation, "index %lld is outside",
                static_cast<long long>(index));
 }
 
@@ -143,7 +143,7 @@ Status FakeHost::invoke(ImportKind sort, void *, Invocation &call) {
   }
   if (name == "update")
     return update(call);
-  return error(heap.baseAllocator(), MXRT_UNSUPPORTED, noPlace, "no such operation");
+  return error(heap.baseAllocator(), MXRT_UNSUPPORTED, noLocation, "no such operation");
 }
 
 Status FakeHost::readScalar(const Value &tensor, Kind wanted, Value &out) {
@@ -261,11 +261,11 @@ std::string BytecodeFixture::failure(Program *program, std::string_view function
   return status.message();
 }
 
-std::string BytecodeFixture::places() const {
+std::string BytecodeFixture::locations() const {
   std::string out;
-  for (const Place &place : vm->traceback())
-    out += (out.empty() ? "" : "; ") + std::to_string(place.line) + ':' +
-           std::to_string(place.column) + ' ' + std::string(place.function->view());
+  for (const Location &location : vm->traceback())
+    out += (out.empty() ? "" : "; ") + std::to_string(location.line) + ':' +
+           std::to_string(location.column) + ' ' + std::string(location.function->view());
   return out;
 }
 

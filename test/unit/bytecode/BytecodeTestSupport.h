@@ -57,8 +57,8 @@ protected:
   double callFloat(host::Program *program, std::string_view function, std::vector<float> args);
   /// The error's message.
   std::string failure(host::Program *program, std::string_view function, std::vector<int64_t> args);
-  /// "line:column function" of each place of the last error, innermost first, "; " between.
-  std::string places() const;
+  /// "line:column function" of each location of the last error, innermost first, "; " between.
+  std::string locations() const;
 
   mlir::MLIRContext context;
   FakeHost fake;

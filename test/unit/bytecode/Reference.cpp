@@ -96,7 +96,7 @@ void Reference::op(Operation &op, Values &values) {
     for (size_t i = 0; i < in[0].tensor.size(); ++i)
       out.tensor.push_back(compute(in[0].tensor[i], in[1].tensor[i]));
   };
-  auto place = [&](const Plain &index, size_t count) {
+  auto location = [&](const Plain &index, size_t count) {
     if (index.number < 0 || index.number >= int64_t(count))
       throw Raised{"index " + std::to_string(index.number) + " is outside"};
     return size_t(index.number);
@@ -130,7 +130,7 @@ void Reference::op(Operation &op, Values &values) {
   } else if (isa<ir::FullOp>(op)) {
     out.tensor.assign(4, double(in[0].number));
   } else if (isa<ir::UpdateOp>(op)) {
-    size_t at = place(in[2], in[0].tensor.size());
+    size_t at = location(in[2], in[0].tensor.size());
     out = in[0];
     out.tensor[at] = double(in[1].number);
   } else if (isa<ir::MakeOp>(op)) {

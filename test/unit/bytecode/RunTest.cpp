@@ -91,7 +91,7 @@ mx.func @collatz(%n: !i64, %limit: !i64) -> !i64 {
   EXPECT_EQ(callInt(program, "collatz", {27, 111}), 111);
   EXPECT_EQ(callInt(program, "collatz", {1, 0}), 0);
   EXPECT_EQ(failure(program, "collatz", {27, 110}), "loop limit reached");
-  EXPECT_EQ(places(), "9:5 collatz");
+  EXPECT_EQ(locations(), "9:5 collatz");
 }
 
 /// Loops whose body is longer than a short jump.
@@ -244,7 +244,7 @@ mx.func @caught(%n: !i64) -> !i64 {
     mx.yield %one : !i64
   } catch {
   ^bb0(%e: !mx.error):
-    %p = mx.error_part "place" %e : (!mx.error) -> !mx.str
+    %p = mx.error_part "location" %e : (!mx.error) -> !mx.str
     %c = mx.error_part "code" %e : (!mx.error) -> !mx.str
     %m = mx.error_part "message" %e : (!mx.error) -> !mx.str
     mx.print %p, %c, %m : !mx.str, !mx.str, !mx.str
@@ -266,14 +266,14 @@ mx.func @again(%n: !i64) {
 } loc("e.mx":19:1)
 )");
   EXPECT_EQ(failure(program, "outer", {-1}), "assertion failed: n >= 0");
-  EXPECT_EQ(places(), "3:3 inner; 8:2 outer");
+  EXPECT_EQ(locations(), "3:3 inner; 8:2 outer");
   EXPECT_EQ(failure(program, "outer", {1}), "too small");
-  EXPECT_EQ(places(), "5:9 inner; 8:2 outer");
+  EXPECT_EQ(locations(), "5:9 inner; 8:2 outer");
   EXPECT_EQ(callInt(program, "caught", {1}), 10);
   EXPECT_EQ(fake.output, "e.mx:5:9 R0303 too small\n");
-  // An error that is raised again keeps its places.
+  // An error that is raised again keeps its locations.
   EXPECT_EQ(failure(program, "again", {-1}), "assertion failed: n >= 0");
-  EXPECT_EQ(places(), "3:3 inner; 8:2 outer; 20:4 again");
+  EXPECT_EQ(locations(), "3:3 inner; 8:2 outer; 20:4 again");
 }
 
 TEST_F(RunTest, Sizes) {

@@ -34,7 +34,7 @@ public:
     mxrt_context_init(&context);
     mxrt_status status = function(&context, buffers.data(), sizes.data());
     Outcome out{static_cast<int>(mxrt_status_code(status)), mxrt_status_message(status),
-                mxrt_status_place(status).line};
+                mxrt_status_location(status).line};
     mxrt_status_release(status);
     return out;
   }

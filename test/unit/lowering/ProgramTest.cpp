@@ -38,7 +38,7 @@ mxrt_status scale(const mxrt_context *, void *const *buffers, const int64_t *siz
   return nullptr;
 }
 mxrt_status broken(const mxrt_context *context, void *const *, const int64_t *) {
-  return mxrt_status_text(context->allocator, MXRT_INDEX, &context->place, "no such place");
+  return mxrt_status_text(context->allocator, MXRT_INDEX, &context->location, "no such location");
 }
 
 const std::map<std::string, Kernel> kKernels = {
@@ -63,14 +63,14 @@ const std::string kTypes = R"(
 struct Outcome {
   mxrt_code code;
   std::string message;
-  mxrt_place place;
+  mxrt_location location;
 };
-/// Takes the status apart and gives it back. The file of `place` is not kept.
+/// Takes the status apart and gives it back. The file of `location` is not kept.
 Outcome outcome(mxrt_status status) {
-  Outcome out = {mxrt_status_code(status), mxrt_status_message(status), mxrt_status_place(status)};
-  if (out.code != MXRT_OK && out.place.file)
-    EXPECT_STREQ(out.place.file, "graph.mx");
-  out.place.file = nullptr;
+  Outcome out = {mxrt_status_code(status), mxrt_status_message(status), mxrt_status_location(status)};
+  if (out.code != MXRT_OK && out.location.file)
+    EXPECT_STREQ(out.location.file, "graph.mx");
+  out.location.file = nullptr;
   mxrt_status_release(status);
   return out;
 }
@@ -100,9 +100,9 @@ TEST(Program, ReturnsTheErrorOfAKernel) {
   Vector x = {1, 2, 3, 4}, y = {};
   Outcome error = outcome((*program)({&x, &y}));
   EXPECT_EQ(error.code, MXRT_INDEX);
-  EXPECT_EQ(error.message, "no such place");
+  EXPECT_EQ(error.message, "no such location");
   // The kernel knows where it is called from.
-  EXPECT_EQ(error.place.line, 12);
+  EXPECT_EQ(error.location.line, 12);
   EXPECT_EQ(y, Vector{});
 }
 
@@ -233,7 +233,7 @@ TEST(Program, RepeatsUntilAndUpToALimit) {
   Outcome error = outcome((*program)({&x, &limit, &y}));
   EXPECT_EQ(error.code, MXRT_LOOP_LIMIT);
   EXPECT_EQ(error.message, "loop limit reached");
-  EXPECT_EQ(error.place.line, 8);
+  EXPECT_EQ(error.location.line, 8);
 }
 
 TEST(Program, Asserts) {
@@ -253,8 +253,8 @@ TEST(Program, Asserts) {
   Outcome error = outcome((*program)({&n, &c}));
   EXPECT_EQ(error.code, MXRT_ASSERTION);
   EXPECT_EQ(error.message, "assertion failed: n < 5");
-  EXPECT_EQ(error.place.line, 10);
-  EXPECT_EQ(error.place.column, 3);
+  EXPECT_EQ(error.location.line, 10);
+  EXPECT_EQ(error.location.column, 3);
   n = 4;
   c = false;
   EXPECT_EQ(outcome((*program)({&n, &c})).message, "assertion failed: c");
@@ -290,7 +290,7 @@ TEST(Program, DividesAsTheLanguageDoes) {
   int64_t x = 1, zero = 0, out = 0;
   Outcome error = outcome((*program)({&x, &zero, &out, &out}));
   EXPECT_EQ(error.code, MXRT_DIVISION_BY_ZERO);
-  EXPECT_EQ(error.place.line, 8);
+  EXPECT_EQ(error.location.line, 8);
 }
 
 TEST(Program, DividesFloatsAsTheLanguageDoes) {

@@ -96,7 +96,7 @@ TEST_F(Tune, TakesTheFastestAndKeepsIt) {
   Tiling found = product();
   EXPECT_NE(found, Tiling());
   ASSERT_TRUE(clock.last);
-  EXPECT_EQ(clock.last->place, "a.mx:1:2");
+  EXPECT_EQ(clock.last->location, "a.mx:1:2");
   EXPECT_EQ(clock.last->tiling, found);
   EXPECT_EQ(clock.last->before, 100.0);
   EXPECT_EQ(clock.last->now, 50.0);

@@ -125,9 +125,9 @@ TEST(Source, LinesAndColumns) {
   EXPECT_EQ(at(1000), std::pair(4u, 4u));
   for (uint32_t o = 0; o <= f.text().size(); ++o)
     EXPECT_EQ(f.lineNumber(o), f.lineColumn(o).line) << o;
-  EXPECT_EQ(sources.place({f.id(), 5, 6}), "t.mx:2:2");
-  EXPECT_EQ(sources.placeLine({f.id(), 5, 6}), "t.mx:2");
-  EXPECT_EQ(sources.place({}), "<builtin>");
+  EXPECT_EQ(sources.location({f.id(), 5, 6}), "t.mx:2:2");
+  EXPECT_EQ(sources.locationLine({f.id(), 5, 6}), "t.mx:2");
+  EXPECT_EQ(sources.location({}), "<builtin>");
 }
 
 TEST(Source, SpansJoin) {

@@ -17,7 +17,7 @@ mxrt_status addKernel(const mxrt_context *context,
   memcpy(&added, arguments, sizeof(added));
   for (int64_t i = 0; i < mxrt_tensor_elements(tensors[0]); ++i) {
     if (from[i] < 0)
-      return mxrt_status_make(context->allocator, MXRT_INDEX, context->place,
+      return mxrt_status_make(context->allocator, MXRT_INDEX, context->location,
                               "element %d is negative", int(i));
     to[i] = from[i] + added;
   }
@@ -27,7 +27,7 @@ mxrt_status addKernel(const mxrt_context *context,
 class CallTest : public MemoryTest {
 protected:
   mxrt_status add(const Ref &from, const Ref &to, int32_t added,
-                  mxrt_place place = here) {
+                  mxrt_location location = here) {
     mxrt_tensor *reads[] = {from.get()}, *writes[] = {to.get()};
     mxrt_call call = {};
     call.run = addKernel;
@@ -38,12 +38,12 @@ protected:
     call.write_count = 1;
     call.arguments = &added;
     call.argument_bytes = sizeof(added);
-    call.place = place;
+    call.location = location;
     return mxrt_call_push(runtime, &call);
   }
   mxrt_status wait(const Ref &tensor) {
-    mxrt_place place = {"test.mx", 40, 1};
-    return mxrt_tensor_wait(runtime, tensor.get(), &place);
+    mxrt_location location = {"test.mx", 40, 1};
+    return mxrt_tensor_wait(runtime, tensor.get(), &location);
   }
 };
 
@@ -85,9 +85,9 @@ TEST_F(CallTest, ErrorsCarryThePlaceOfIssueAndOfNotice) {
   mxrt_status status = wait(c);
   ASSERT_NE(status, nullptr);
   EXPECT_EQ(mxrt_status_code(status), MXRT_INDEX);
-  EXPECT_STREQ(mxrt_status_place(status).file, "issued.mx");
-  EXPECT_EQ(mxrt_status_place(status).line, 31);
-  EXPECT_EQ(mxrt_status_noticed_place(status).line, 40);
+  EXPECT_STREQ(mxrt_status_location(status).file, "issued.mx");
+  EXPECT_EQ(mxrt_status_location(status).line, 31);
+  EXPECT_EQ(mxrt_status_noticed_location(status).line, 40);
   mxrt_status_release(status);
   EXPECT_EQ(wait(a), nullptr); // an input is not poisoned
 }

@@ -154,7 +154,7 @@ TEST(ParallelFor, ReportsTheLowestFailingChunk) {
               return nullptr;
             ++made;
             return mxrt_status_make(inner->allocator, MXRT_RAISED,
-                                    inner->place, "chunk %d", int(b));
+                                    inner->location, "chunk %d", int(b));
           });
       ASSERT_NE(status, nullptr);
       ASSERT_STREQ(mxrt_status_message(status), "chunk 37");

@@ -76,7 +76,7 @@ protected:
     call.write_count = writes.size();
     call.arguments = &argument;
     call.argument_bytes = sizeof argument;
-    call.place = here;
+    call.location = here;
     return mxrt_call_push_with(runtime, &call, options);
   }
   mxrt_code wait(const Ref &tensor) {
@@ -100,7 +100,7 @@ TEST_P(ReadyTest, LaterFailureSparesWhatWasAnnounced) {
       dataOf(tensors[0])[i] = 10 + i;
     if (mxrt_status failure = mxrt_ready(context, 0))
       return failure;
-    return mxrt_status_make(context->allocator, MXRT_INDEX, context->place, "too late");
+    return mxrt_status_make(context->allocator, MXRT_INDEX, context->location, "too late");
   };
   Body add = [](const mxrt_context *, const mxrt_tensor *const *tensors) -> mxrt_status {
     for (int i = 0; i < 3; ++i)

@@ -13,8 +13,8 @@ using namespace mxrt;
 
 namespace {
 
-constexpr mxrt_place somewhere = {"train.mx", 31, 23};
-constexpr mxrt_place elsewhere = {"other.mx", 36, 9};
+constexpr mxrt_location somewhere = {"train.mx", 31, 23};
+constexpr mxrt_location elsewhere = {"other.mx", 36, 9};
 
 std::string format(mxrt_status status) {
   std::string text(mxrt_status_format(status, nullptr, 0) + 1, '\0');
@@ -44,8 +44,8 @@ TEST(Status, CarriesCodeMessageAndBothPlaces) {
                            "rows %d and %d differ", 3, 4);
     EXPECT_EQ(failure.code(), MXRT_SHAPE);
     EXPECT_STREQ(failure.message(), "rows 3 and 4 differ");
-    EXPECT_STREQ(failure.place().file, "train.mx");
-    EXPECT_EQ(failure.place().line, 31);
+    EXPECT_STREQ(failure.location().file, "train.mx");
+    EXPECT_EQ(failure.location().line, 31);
     EXPECT_EQ(failure.noticedPlace().file, nullptr);
     failure = std::move(failure).noticedAt(elsewhere).withNote("a note");
     failure = std::move(failure).withNote("help: do this");
@@ -61,17 +61,17 @@ TEST(Status, CopiesFileNames) {
   char file[] = "gone.mx";
   Status failure = error(nullptr, MXRT_INDEX, {file, 1, 2}, "x");
   file[0] = 'X';
-  EXPECT_STREQ(failure.place().file, "gone.mx");
+  EXPECT_STREQ(failure.location().file, "gone.mx");
 }
 
 TEST(Status, InnermostIssuePlaceWins) {
   Status failure = error(nullptr, MXRT_INDEX, somewhere, "x");
   failure = std::move(failure).issuedAt(elsewhere);
-  EXPECT_EQ(failure.place().line, 31);
-  Status unplaced = error(nullptr, MXRT_INDEX, noPlace, "x");
+  EXPECT_EQ(failure.location().line, 31);
+  Status unplaced = error(nullptr, MXRT_INDEX, noLocation, "x");
   unplaced = std::move(unplaced).issuedAt(elsewhere);
-  EXPECT_EQ(unplaced.place().line, 36);
-  EXPECT_STREQ(unplaced.place().file, "other.mx");
+  EXPECT_EQ(unplaced.location().line, 36);
+  EXPECT_STREQ(unplaced.location().file, "other.mx");
 }
 
 TEST(Status, SharedErrorIsCopiedBeforeAChange) {
@@ -84,7 +84,7 @@ TEST(Status, SharedErrorIsCopiedBeforeAChange) {
     EXPECT_NE(first.get(), second.get());
     EXPECT_EQ(first.noticedPlace().line, 0);
     EXPECT_EQ(second.noticedPlace().line, 36);
-    EXPECT_EQ(second.place().line, 31);
+    EXPECT_EQ(second.location().line, 31);
     EXPECT_STREQ(second.message(), "NaN");
   }
   EXPECT_EQ(alloc.liveBlocks(), 0);
@@ -97,12 +97,12 @@ TEST(Status, NoticingAgainManyTimesKeepsTheLast) {
     failure = std::move(failure).noticedAt({file.c_str(), i, 1});
   }
   EXPECT_STREQ(failure.noticedPlace().file, "file1000.mx");
-  EXPECT_STREQ(failure.place().file, "train.mx");
+  EXPECT_STREQ(failure.location().file, "train.mx");
 }
 
 TEST(Status, LongMessagesAreWhole) {
   std::string text(5000, 'y');
-  Status failure = error(nullptr, MXRT_RAISED, noPlace, "%s!", text.c_str());
+  Status failure = error(nullptr, MXRT_RAISED, noLocation, "%s!", text.c_str());
   EXPECT_EQ(std::string(failure.message()), text + "!");
 }
 
@@ -121,7 +121,7 @@ TEST(Status, FormatNeverWritesPastTheBuffer) {
 }
 
 TEST(Status, OkAsAnErrorCodeBecomesInternal) {
-  Status failure = error(nullptr, MXRT_OK, noPlace, "impossible");
+  Status failure = error(nullptr, MXRT_OK, noLocation, "impossible");
   EXPECT_EQ(failure.code(), MXRT_INTERNAL);
 }
 
@@ -154,7 +154,7 @@ TEST(Status, WithoutMemoryTheReserveKeepsMessageAndPlace) {
         error(&table, MXRT_OUT_OF_MEMORY, somewhere, "f32[%d] needs %d bytes",
               10, 40);
     EXPECT_STREQ(failure.message(), "f32[10] needs 40 bytes");
-    EXPECT_EQ(failure.place().column, 23);
+    EXPECT_EQ(failure.location().column, 23);
     failure = std::move(failure).noticedAt(elsewhere).withNote("and more");
     EXPECT_STREQ(failure.noticedPlace().file, "other.mx");
     EXPECT_STREQ(failure.message(), "f32[10] needs 40 bytes\nand more");
@@ -163,12 +163,12 @@ TEST(Status, WithoutMemoryTheReserveKeepsMessageAndPlace) {
     int withMessage = 0;
     for (int i = 0; i < 20; ++i) {
       many.push_back(error(&table, MXRT_OUT_OF_MEMORY, somewhere, "here"));
-      withMessage += many.back().place().line == 31;
+      withMessage += many.back().location().line == 31;
       EXPECT_EQ(many.back().code(), MXRT_OUT_OF_MEMORY);
     }
     EXPECT_EQ(withMessage, reserveSlots - 1);
     many.clear();
-    EXPECT_STREQ(error(&table, MXRT_SHAPE, noPlace, "again").message(),
+    EXPECT_STREQ(error(&table, MXRT_SHAPE, noLocation, "again").message(),
                  "again");
     // An error may outlive the owner of the reserve.
     releaseReserve(table.reserve);
@@ -193,7 +193,7 @@ TEST(Status, SharedErrorsAreCopiedIntoTheReserveToo) {
     EXPECT_STREQ(first.message(), "rows differ\nnote: here");
     Status second = first.share().noticedAt({"third.mx", 7, 1});
     EXPECT_EQ(second.noticedPlace().line, 7);
-    EXPECT_EQ(second.place().line, 31);
+    EXPECT_EQ(second.location().line, 31);
     EXPECT_STREQ(first.noticedPlace().file, "other.mx");
     EXPECT_EQ(failure.noticedPlace().line, 0);
   }
@@ -211,7 +211,7 @@ TEST(Status, LongTextInTheReserveIsCut) {
     Status failure = error(&table, MXRT_RAISED, somewhere, "%s",
                            longText.c_str());
     EXPECT_GT(strlen(failure.message()), 300u);
-    EXPECT_EQ(failure.place().line, 31);
+    EXPECT_EQ(failure.location().line, 31);
   }
   releaseReserve(table.reserve);
   EXPECT_EQ(alloc.liveBlocks(), 0);
@@ -228,7 +228,7 @@ TEST(Status, ManyThreadsShareOneError) {
           Status mine = failure.share();
           mine = std::move(mine).noticedAt({"t.mx", t + 1, i + 1});
           ASSERT_EQ(mine.noticedPlace().line, t + 1);
-          ASSERT_EQ(mine.place().line, 31);
+          ASSERT_EQ(mine.location().line, 31);
         }
       });
     for (std::thread &thread : threads)
@@ -243,7 +243,7 @@ TEST(Result, HoldsAValueOrAnError) {
   ASSERT_TRUE(good.ok());
   EXPECT_EQ(*good, 7);
   EXPECT_TRUE(good.takeStatus().ok());
-  Result<int> bad = error(nullptr, MXRT_INDEX, noPlace, "no");
+  Result<int> bad = error(nullptr, MXRT_INDEX, noLocation, "no");
   EXPECT_TRUE(bad.failed());
   EXPECT_EQ(bad.takeStatus().code(), MXRT_INDEX);
 }

@@ -167,7 +167,7 @@ TEST_P(ElementwiseTest, NanCheck) {
   Status status(mxrt_tensor_wait(runtime, raw(after), nullptr));
   EXPECT_EQ(status.code(), MXRT_NAN_FOUND);
   EXPECT_STREQ(status.message(), "log: the result f32[2, 3] has nan at [1, 1]\nnote: in op 'log'");
-  EXPECT_EQ(status.place().line, 3);
+  EXPECT_EQ(status.location().line, 3);
   host->setCheckNan(false);
   EXPECT_EQ(show(op("log:f32", {tensor({MXRT_F32, {1}, {-1}})})), "f32[1]\n[nan]");
 }
@@ -186,7 +186,7 @@ TEST_P(GuardedTest, ResultsThatAreNotWritten) {
   EXPECT_EQ(status.code(), MXRT_INTERNAL);
   EXPECT_STREQ(status.message(),
                "abs: element 0 of the result f32[2, 3] was not written\nnote: in op 'abs'");
-  EXPECT_EQ(status.place().line, 3);
+  EXPECT_EQ(status.location().line, 3);
   // Integers may have any bits: they are poison, and nobody looks.
   EXPECT_EQ(read(op("abs:i32", {tensor({MXRT_I32, {1}, {7}})})).values[0], -1);
 }

@@ -45,11 +45,11 @@ TEST_P(EagerErrorTest, LateFailuresKeepTheirPlace) {
   auto x = tensor(Array::iota(MXRT_F32, {3}));
   auto bad = op("index(t)", {x, tensor({MXRT_I32, {1}, {7}})}); // found by the kernel
   auto after = op("mul:f32", {op("add:f32", {bad, num(1)}), num(2)});
-  mxrt_place place = {"notice.mx", 9, 1};
-  Status status(mxrt_tensor_wait(runtime, raw(after), &place));
+  mxrt_location location = {"notice.mx", 9, 1};
+  Status status(mxrt_tensor_wait(runtime, raw(after), &location));
   EXPECT_EQ(status.code(), MXRT_INDEX);
-  EXPECT_STREQ(status.place().file, "test.mx");
-  EXPECT_EQ(status.place().line, 3);
+  EXPECT_STREQ(status.location().file, "test.mx");
+  EXPECT_EQ(status.location().line, 3);
   EXPECT_EQ(status.noticedPlace().line, 9);
   EXPECT_EQ(show(after).substr(0, 6), "! take");
   EXPECT_EQ(read(op("add:f32", {x, num(1)})).values[0], 1); // others go on

@@ -55,7 +55,7 @@ public:
     Value there = MXRT_TRY(op("to(device=cpu:1)", {sum}));
     (void)MXRT_TRY(op("uniform:f16", {num(1), num(0), num(0), num(1), num(4)}));
     (void)MXRT_TRY(op("categorical:f32", {num(1), num(0), x}));
-    MXRT_CHECK(Status(mxrt_engine_wait_all(engine, noPlace)));
+    MXRT_CHECK(Status(mxrt_engine_wait_all(engine, noLocation)));
     host::Text text(vm->heap());
     MXRT_CHECK(host->show(there, {}, text));
     EXPECT_EQ(text.view(), "f32[2, 3]\n[[ 2.  5.  8.]\n [ 6.  9. 12.]]");

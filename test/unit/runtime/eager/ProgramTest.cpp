@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whole programs of bytecode: operations, natives, printing, places.
+// Whole programs of bytecode: operations, natives, printing, locations.
 
 #include "EagerFixture.h"
 #include "host/text/Assembler.h"

@@ -219,7 +219,7 @@ mxrt_status take(const mxrt_context *context, const Spec &spec, void *const *buf
     auto n = int64_t(loadElement(spec.inputs[1].type, buffers[1], k));
     n += n < 0 ? N : 0;
     if (n < 0 || n >= N)
-      return mxrt_status_make(context->allocator, MXRT_INDEX, context->place,
+      return mxrt_status_make(context->allocator, MXRT_INDEX, context->location,
                               "take: index %d is out of range for %d", int(n), int(N));
     for (int64_t a = 0; a < A; ++a)
       for (int64_t b = 0; b < B; ++b)
@@ -271,7 +271,7 @@ Status TestKernels::find(std::string_view key, mxrt_compiled_kernel &out) {
   if (isNew)
     specs[row->second] = readKey(row->first);
   if (refuse || row->second >= slots || !specs[row->second].good)
-    return error(nullptr, MXRT_UNSUPPORTED, noPlace, "no kernel for '%s'", row->first.c_str());
+    return error(nullptr, MXRT_UNSUPPORTED, noLocation, "no kernel for '%s'", row->first.c_str());
   out = all[row->second];
   if (idle)
     out = [](const mxrt_context *, void *const *, const int64_t *) -> mxrt_status {

@@ -59,7 +59,7 @@ TEST_P(Contract, DuplicatesAreRefusedAndNothingIsPushed) {
     EXPECT_EQ(status.code(), MXRT_ENGINE_USAGE);
     EXPECT_NE(std::strstr(status.message(), test.text), nullptr)
         << status.message();
-    EXPECT_EQ(status.place().line, 3);
+    EXPECT_EQ(status.location().line, 3);
   }
   ASSERT_EQ(code(mxrt_engine_wait_all(engine, here)), MXRT_OK);
   EXPECT_EQ(value, 0);
@@ -111,15 +111,15 @@ TEST_P(Contract, ErrorNamesIssueAndNoticeAndOp) {
   mxrt_op op = opOn(
       &var, 1,
       [](mxrt_op_context *, void *) -> mxrt_status {
-        return error(nullptr, MXRT_OUT_OF_MEMORY, noPlace, "3.1 GiB wanted")
+        return error(nullptr, MXRT_OUT_OF_MEMORY, noLocation, "3.1 GiB wanted")
             .release();
       },
       nullptr);
   ASSERT_EQ(code(mxrt_engine_push(engine, &op)), MXRT_OK); // silent until read
   Status status(mxrt_engine_wait(engine, var, here));
   EXPECT_EQ(status.code(), MXRT_OUT_OF_MEMORY);
-  EXPECT_STREQ(status.place().file, "push.mx");
-  EXPECT_EQ(status.place().line, 3);
+  EXPECT_STREQ(status.location().file, "push.mx");
+  EXPECT_EQ(status.location().line, 3);
   EXPECT_STREQ(status.noticedPlace().file, "wait.mx");
   EXPECT_EQ(status.noticedPlace().line, 77);
   EXPECT_NE(std::strstr(status.message(), "3.1 GiB wanted"), nullptr);

@@ -54,7 +54,7 @@ protected:
   }
 
   mxrt_engine *engine = nullptr;
-  static constexpr mxrt_place here = {"wait.mx", 77, 7};
+  static constexpr mxrt_location here = {"wait.mx", 77, 7};
 };
 
 inline std::string
@@ -82,7 +82,7 @@ inline mxrt_op opOn(const mxrt_var *writes, size_t count, mxrt_op_fn run,
   op.writes = writes;
   op.write_count = count;
   op.name = "test op";
-  op.place = {"push.mx", 3, 4};
+  op.location = {"push.mx", 3, 4};
   return op;
 }
 

@@ -130,7 +130,7 @@ mxrt_op Subject::describe(int index) {
   op.priority = spec.priority;
   op.flags = spec.flags;
   op.name = "op";
-  op.place = {"push.mx", index + 1, 1};
+  op.location = {"push.mx", index + 1, 1};
   op.bytes = spec.bytes;
   op.cancel = commonSwitch;
   if (spec.cancelled) {
@@ -294,7 +294,7 @@ mxrt_status Subject::run(mxrt_op_context *context, int index) {
   end(index);
   if (!op.fails)
     return nullptr;
-  return error(errorAllocator, MXRT_RAISED, noPlace, "op %d fails", index)
+  return error(errorAllocator, MXRT_RAISED, noLocation, "op %d fails", index)
       .release();
 }
 
@@ -303,7 +303,7 @@ void Subject::complete(int index, mxrt_op_token *token) {
   end(index);
   mxrt_op_complete(
       token, op.fails
-                 ? error(errorAllocator, MXRT_RAISED, noPlace, "op %d fails",
+                 ? error(errorAllocator, MXRT_RAISED, noLocation, "op %d fails",
                          index)
                        .release()
                  : nullptr);

@@ -105,11 +105,11 @@ public:
   void createVar(int var);
   /// After this the variable must not be used.
   Status deleteVar(int var);
-  /// The op that a status blames; -1 for success, -2 if it has no place.
+  /// The op that a status blames; -1 for success, -2 if it has no location.
   static int blamed(const Status &status) {
     if (status.ok())
       return -1;
-    return status.place().line ? status.place().line - 1 : -2;
+    return status.location().line ? status.location().line - 1 : -2;
   }
   /// Compares values, versions, runs and payloads with a finished model run.
   /// Deleted variables are left out.
@@ -117,7 +117,7 @@ public:
 
   mxrt_op describe(int index);
 
-  static constexpr mxrt_place waitPlace = {"wait.mx", 77, 7};
+  static constexpr mxrt_location waitPlace = {"wait.mx", 77, 7};
 
   struct Var {
     std::atomic<int> readers{0};

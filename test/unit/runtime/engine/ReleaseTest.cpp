@@ -93,7 +93,7 @@ TEST_P(Release, ErrorsOfUseHaveACodeAPlaceAndAReason) {
              {self->read, self->other, mxrt_var{0}, ~mxrt_var{0}, self->written, self->written}) {
           Status status(mxrt_op_release(context, var));
           self->codes[i] = status.code();
-          self->lines[i] = status.place().line;
+          self->lines[i] = status.location().line;
           self->texts[i++] = status.message();
         }
         return nullptr;

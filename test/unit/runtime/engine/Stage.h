@@ -70,7 +70,7 @@ public:
     if (status.code() != MXRT_ENGINE_USAGE)
       fail("not refused");
   }
-  /// The status must blame `op` (-1: nobody) and name the place of the wait.
+  /// The status must blame `op` (-1: nobody) and name the location of the wait.
   void expectBlamed(Status status, int op) {
     if (Subject::blamed(status) != op)
       fail("blames " + std::to_string(Subject::blamed(status)) + ", not " +

@@ -121,11 +121,11 @@ struct Stepper {
   size_t failAt = SIZE_MAX;
   static Status step(void *context, Vm &vm) {
     auto *self = static_cast<Stepper *>(context);
-    Place place = vm.placeAt(0);
-    self->stops.push_back(std::to_string(place.line) + ":" + std::to_string(vm.depth()) + ":" +
+    Location location = vm.locationAt(0);
+    self->stops.push_back(std::to_string(location.line) + ":" + std::to_string(vm.depth()) + ":" +
                           std::to_string(vm.registersAt(0).empty() ? -1 : vm.registersAt(0)[0].i));
     if (self->stops.size() > self->failAt)
-      return error(vm.heap().baseAllocator(), MXRT_CANCELLED, noPlace, "stopped by the stepper");
+      return error(vm.heap().baseAllocator(), MXRT_CANCELLED, noLocation, "stopped by the stepper");
     return success();
   }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// raise, try, places.
+// raise, try, locations.
 
 #include "VmTestSupport.h"
 
@@ -29,14 +29,14 @@ TEST_F(ErrorTest, TheStatusKnowsWhereItWasRaised) {
   Value args[] = {Value::integer(0)};
   Value result;
   Status status = vm->call(program, "middle", args, result);
-  EXPECT_EQ(status.place().line, 2);
-  EXPECT_STREQ(status.place().file, "a.mx");
+  EXPECT_EQ(status.location().line, 2);
+  EXPECT_STREQ(status.location().file, "a.mx");
 }
 
 TEST_F(ErrorTest, CatchBindsMessageCodeAndPlace) {
   EXPECT_EQ(output(library + "entry m\nfunc m() {\n reg i64, error, str, str, str\nbegin:\n"
                              " call r0, middle, [r0]\nend:\n retu\ncaught:\n err.message r2, r1\n"
-                             " err.code r3, r1\n err.place r4, r1\n print [r2, r3, r4]\n retu\n"
+                             " err.code r3, r1\n err.location r4, r1\n print [r2, r3, r4]\n retu\n"
                              " try begin, end, caught, r1\n}\n"),
             "integer division by zero R0301 a.mx:2:7\n");
 }
@@ -96,7 +96,7 @@ TEST_F(ErrorTest, AnErrorOutlivesItsProgram) {
   vm->unload(programs.back());
   programs.pop_back();
   EXPECT_EQ(output("global e: error\nentry m\nfunc m() {\n reg error, str\n gget r0, e\n"
-                   " err.place r1, r0\n print [r1, r0]\n retu\n}\n"),
+                   " err.location r1, r0\n print [r1, r0]\n retu\n}\n"),
             "gone.mx:3:4 integer division by zero\n");
 }
 
@@ -108,7 +108,7 @@ TEST_F(ErrorTest, PoisonKeepsIssueAndNoticePlace) {
   Program *program = load("native wait()\nentry m\nfunc m() in \"notice.mx\" {\n line 40:2\n"
                           " native _, wait, []\n retu\n}\n");
   Status status = vm->run(program);
-  EXPECT_EQ(status.place().line, 12);
+  EXPECT_EQ(status.location().line, 12);
   EXPECT_EQ(status.noticedPlace().line, 40);
 }
 

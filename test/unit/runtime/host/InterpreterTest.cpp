@@ -158,9 +158,9 @@ TEST_F(InterpreterTest, RecursionAndItsLimit) {
   Value result;
   Status status = vm->call(program, "endless", args, result);
   EXPECT_EQ(status.code(), MXRT_HOST_STACK);
-  EXPECT_EQ(status.place().line, 7);
+  EXPECT_EQ(status.location().line, 7);
   EXPECT_EQ(vm->traceback().size(), 32u);
-  EXPECT_EQ(vm->elidedPlaces(), 10000u - 32u);
+  EXPECT_EQ(vm->elidedLocations(), 10000u - 32u);
   EXPECT_EQ(callInt(program, "fib", {10}), 55) << "the VM is usable afterwards";
 }
 

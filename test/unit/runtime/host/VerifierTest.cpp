@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each rule of Rules.def refuses what breaks it, and names the place.
+// Each rule of Rules.def refuses what breaks it, and names the location.
 
 #include "VmTestSupport.h"
 
@@ -156,11 +156,11 @@ TEST_F(VerifierTest, TablesOfAFunction) {
   EXPECT_EQ(ruleOfHandler({0, 1, 2, noRegister}), Rule::HandlerRange);
   EXPECT_EQ(ruleOfHandler({0, 1, 0, 1}), Rule::RegisterRange);
   EXPECT_EQ(ruleOfHandler({0, 1, 0, 0}), Rule::RegisterKind);
-  fn.places = {{2, 1, 1, 0}};
-  EXPECT_EQ(ruleOf(module.finish()), Rule::PlaceOrder);
-  fn.places = {{1, 1, 1, 0}, {1, 2, 1, 0}};
-  EXPECT_EQ(ruleOf(module.finish()), Rule::PlaceOrder);
-  fn.places.clear();
+  fn.locations = {{2, 1, 1, 0}};
+  EXPECT_EQ(ruleOf(module.finish()), Rule::LocationOrder);
+  fn.locations = {{1, 1, 1, 0}, {1, 2, 1, 0}};
+  EXPECT_EQ(ruleOf(module.finish()), Rule::LocationOrder);
+  fn.locations.clear();
   fn.params = {{S, false}};
   EXPECT_EQ(ruleOf(module.finish()), Rule::Parameters);
   fn.params = {{I, false}, {I, false}};
@@ -243,7 +243,7 @@ TEST_F(VerifierTest, DecodingRules) {
   EXPECT_EQ(with([](M &, F &fn) { fn.registers = {Kind::Unit}; }), Rule::KindCode);
   EXPECT_EQ(with([](M &, F &fn) { fn.result = Kind(200); }), Rule::KindCode);
   EXPECT_EQ(with([](M &m, F &) { m.imports.push_back({ImportKind(3), "x", false, I, {}}); }), Rule::KindCode);
-  EXPECT_EQ(with([](M &, F &fn) { fn.places = {{0, 1, 1, 2}}; }), Rule::FlagBits);
+  EXPECT_EQ(with([](M &, F &fn) { fn.locations = {{0, 1, 1, 2}}; }), Rule::FlagBits);
   EXPECT_EQ(with([](M &, F &fn) { fn.registers.resize(maxRegisters + 1, I); }), Rule::TableLimit);
   EXPECT_EQ(with([](M &m, F &) { m.globals.resize(maxTableRows + 1); }), Rule::TableLimit);
   // A name beyond the string table: the last string is the function's file.

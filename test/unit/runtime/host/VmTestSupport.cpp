@@ -72,7 +72,7 @@ Status TestHost::invoke(ImportKind sort, void *target, Invocation &call) {
     break;
   }
   case FakeOp::Broken:
-    return error(heap.baseAllocator(), MXRT_SHAPE, noPlace, "shapes do not fit");
+    return error(heap.baseAllocator(), MXRT_SHAPE, noLocation, "shapes do not fit");
   }
   return call.result.isSet() ? success() : heap.exhausted();
 }
@@ -93,7 +93,7 @@ Status TestHost::readScalar(const Value &tensor, Kind wanted, Value &out) {
     out = Value::f64(number);
     break;
   default:
-    return error(nullptr, MXRT_DTYPE, noPlace, "no such element");
+    return error(nullptr, MXRT_DTYPE, noLocation, "no such element");
   }
   return success();
 }
@@ -170,9 +170,9 @@ int64_t VmFixture::callInt(Program *program, std::string_view function,
 
 std::string placesOf(const Vm &vm) {
   std::string out;
-  for (const Place &place : vm.traceback())
-    out += (out.empty() ? "" : "; ") + std::to_string(place.line) + ':' +
-           std::to_string(place.column) + ' ' + std::string(place.function->view());
+  for (const Location &location : vm.traceback())
+    out += (out.empty() ? "" : "; ") + std::to_string(location.line) + ':' +
+           std::to_string(location.column) + ' ' + std::string(location.function->view());
   return out;
 }
 

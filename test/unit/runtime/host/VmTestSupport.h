@@ -64,7 +64,7 @@ protected:
   std::vector<Program *> programs;
 };
 
-/// "line:column function" of each place, innermost first, "; " between.
+/// "line:column function" of each location, innermost first, "; " between.
 std::string placesOf(const Vm &vm);
 
 } // namespace mxrt::host

@@ -138,9 +138,9 @@ inline Status readRecords(io::Input &input, std::string &summary) {
     else if (status.code() != MXRT_FILE_FORMAT)
       return status;
   }
-  Vec<io::RecordPlace> places(input.alloc);
-  MXRT_CHECK(io::makeRecordIndex(input, places));
-  summary += std::to_string(places.size()) + " records";
+  Vec<io::RecordPosition> locations(input.alloc);
+  MXRT_CHECK(io::makeRecordIndex(input, locations));
+  summary += std::to_string(locations.size()) + " records";
   return success();
 }
 
@@ -163,7 +163,7 @@ inline Status decodePicture(const io::Input &input, int64_t offset, std::string_
                  .run(rgb.data(), small, io::middleOf(small, 3, 2), 3, 2, middle));
   for (float value : middle)
     if (!(value >= 0 && value < 1.001f))
-      return error(input.alloc, MXRT_INTERNAL, noPlace, "a pixel is %g", double(value));
+      return error(input.alloc, MXRT_INTERNAL, noLocation, "a pixel is %g", double(value));
   summarise(summary, "rgb", static_cast<int64_t>(rgb.size()),
             reinterpret_cast<const char *>(rgb.data()));
   return success();
@@ -192,11 +192,11 @@ inline Status readImageRecords(io::Input &input, std::string &summary) {
 
 inline Status readIndex(io::Input &input, std::string &summary) {
   Vec<char> text(input.alloc);
-  Vec<io::RecordPlace> places(input.alloc);
+  Vec<io::RecordPosition> locations(input.alloc);
   MXRT_CHECK(readText(input, text));
-  MXRT_CHECK(io::readRecordIndex(input, {text.data(), text.size()}, places));
-  for (const io::RecordPlace &place : places)
-    summary += std::to_string(place.key) + "@" + std::to_string(place.offset) + " ";
+  MXRT_CHECK(io::readRecordIndex(input, {text.data(), text.size()}, locations));
+  for (const io::RecordPosition &location : locations)
+    summary += std::to_string(location.key) + "@" + std::to_string(location.offset) + " ";
   return success();
 }
 
@@ -215,7 +215,7 @@ inline Status readBpe(io::Input &input, std::string &summary) {
   MXRT_CHECK(bpe.encode(view, tokens));
   MXRT_CHECK(bpe.decode({tokens.data(), tokens.size()}, back));
   if (view != std::string_view(back.data(), back.size()) || tokens.size() > text.size())
-    return error(input.alloc, MXRT_INTERNAL, noPlace, "the text did not come back");
+    return error(input.alloc, MXRT_INTERNAL, noLocation, "the text did not come back");
   summary +=
       std::to_string(merges.size()) + " merges, " + std::to_string(tokens.size()) + " tokens";
   return success();

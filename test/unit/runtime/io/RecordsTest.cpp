@@ -60,11 +60,11 @@ TEST(Records, AnyBytesComeBack) {
     EXPECT_EQ(readNext(reader), payload);
   }
   EXPECT_TRUE(reader.atEnd());
-  Vec<io::RecordPlace> places(alloc);
-  ASSERT_TRUE(io::makeRecordIndex(input, places).ok());
-  ASSERT_EQ(places.size(), payloads.size());
-  for (size_t i = 0; i < places.size(); ++i)
-    EXPECT_EQ(places[i].offset, offsets[i]);
+  Vec<io::RecordPosition> locations(alloc);
+  ASSERT_TRUE(io::makeRecordIndex(input, locations).ok());
+  ASSERT_EQ(locations.size(), payloads.size());
+  for (size_t i = 0; i < locations.size(); ++i)
+    EXPECT_EQ(locations[i].offset, offsets[i]);
   // From any byte on, the next record is found.
   for (int64_t from = 0; from <= int64_t(file.size()); from += 3) {
     ASSERT_TRUE(reader.seek(from).ok());
@@ -115,13 +115,13 @@ TEST(Records, SaysWhatIsWrong) {
 TEST(Records, Index) {
   std::string text = "0\t0\n7\t128\n-1\t3";
   io::MemoryInput input(alloc, "file.idx", text.data(), text.size());
-  Vec<io::RecordPlace> places(alloc);
-  ASSERT_TRUE(io::readRecordIndex(input, text, places).ok());
-  ASSERT_EQ(places.size(), 3u);
-  EXPECT_EQ(places[1].key, 7);
-  EXPECT_EQ(places[1].offset, 128);
+  Vec<io::RecordPosition> locations(alloc);
+  ASSERT_TRUE(io::readRecordIndex(input, text, locations).ok());
+  ASSERT_EQ(locations.size(), 3u);
+  EXPECT_EQ(locations[1].key, 7);
+  EXPECT_EQ(locations[1].offset, 128);
   for (const char *bad : {"0 0\n", "a\t1\n", "1\t\n", "1\t-5\n", "1\t2 \n", "\n"}) {
-    Status status = io::readRecordIndex(input, bad, places);
+    Status status = io::readRecordIndex(input, bad, locations);
     EXPECT_FALSE(status.ok()) << bad;
   }
 }

@@ -21,8 +21,8 @@ std::string next(const std::string &file, size_t &at, size_t count) {
 uint64_t numberAt(const std::string &bytes, size_t at, int width, bool bigEndian) {
   uint64_t value = 0;
   for (int i = 0; i < width; ++i) {
-    size_t place = at + size_t(bigEndian ? i : width - 1 - i);
-    value = value << 8 | (place < bytes.size() ? uint8_t(bytes[place]) : 0);
+    size_t location = at + size_t(bigEndian ? i : width - 1 - i);
+    value = value << 8 | (location < bytes.size() ? uint8_t(bytes[location]) : 0);
   }
   return value;
 }
@@ -441,29 +441,29 @@ std::string mutate(const Structure &structure, const std::string &file, std::min
   }
   Pieces pieces = structure.split(file);
   for (size_t changes = 1 + below(4); changes > 0; --changes) {
-    size_t place = below(pieces.size());
+    size_t location = below(pieces.size());
     if (pieces.empty()) {
       pieces.push_back(structure.words[below(structure.words.size())]);
       continue;
     }
     switch (below(6)) {
     case 0:
-      pieces.erase(pieces.begin() + long(place));
+      pieces.erase(pieces.begin() + long(location));
       break;
     case 1:
-      pieces.insert(pieces.begin() + long(place), std::string(pieces[below(pieces.size())]));
+      pieces.insert(pieces.begin() + long(location), std::string(pieces[below(pieces.size())]));
       break;
     case 2:
-      std::swap(pieces[place], pieces[below(pieces.size())]);
+      std::swap(pieces[location], pieces[below(pieces.size())]);
       break;
     case 3:
-      pieces[place] = structure.words[below(structure.words.size())];
+      pieces[location] = structure.words[below(structure.words.size())];
       break;
     case 4:
-      pieces.insert(pieces.begin() + long(place), structure.words[below(structure.words.size())]);
+      pieces.insert(pieces.begin() + long(location), structure.words[below(structure.words.size())]);
       break;
     default:
-      changePart(pieces[place], random, changeBytes);
+      changePart(pieces[location], random, changeBytes);
     }
   }
   return structure.join(pieces);
@@ -472,15 +472,15 @@ std::string mutate(const Structure &structure, const std::string &file, std::min
 void changeSomeBytes(std::string &text, std::minstd_rand &random) {
   auto below = [&](size_t count) { return count ? random() % count : 0; };
   for (size_t changes = 1 + below(3); changes > 0; --changes) {
-    size_t place = below(text.size());
+    size_t location = below(text.size());
     if (text.empty() || below(4) == 0)
-      text.insert(text.begin() + long(place), char(random()));
+      text.insert(text.begin() + long(location), char(random()));
     else if (below(4) == 0)
-      text.erase(place, 1 + below(4));
+      text.erase(location, 1 + below(4));
     else if (below(2) == 0)
-      text[place] = char(text[place] ^ (1 << below(8)));
+      text[location] = char(text[location] ^ (1 << below(8)));
     else
-      text[place] = "\0\1\x7f\x80\xff"[below(5)];
+      text[location] = "\0\1\x7f\x80\xff"[below(5)];
   }
 }
 

@@ -13,7 +13,7 @@
 
 constexpr mxrt_device cpu0 = {MXRT_CPU, 0};
 constexpr mxrt_device cpu1 = {MXRT_CPU, 1};
-constexpr mxrt_place here = {"test.mx", 12, 5};
+constexpr mxrt_location here = {"test.mx", 12, 5};
 
 inline mxrt_code codeOf(mxrt_status status) {
   mxrt_code code = mxrt_status_code(status);

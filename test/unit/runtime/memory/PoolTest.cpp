@@ -78,16 +78,16 @@ TEST_F(PoolTest, DevicesHaveSeparatePools) {
 }
 
 TEST_F(PoolTest, CountsPerPlace) {
-  auto at = [&](mxrt_place place, int64_t size) {
+  auto at = [&](mxrt_location location, int64_t size) {
     mxrt_tensor *tensor = nullptr;
-    EXPECT_EQ(mxrt_tensor_create(runtime, &cpu0, MXRT_U8, 1, &size, &place,
+    EXPECT_EQ(mxrt_tensor_create(runtime, &cpu0, MXRT_U8, 1, &size, &location,
                                  &tensor),
               nullptr);
     return Ref(tensor);
   };
   char file[] = "a.mx";
   Ref a = at({file, 1, 1}, 10);
-  Ref b = at({"a.mx", 1, 1}, 20); // the same place by content
+  Ref b = at({"a.mx", 1, 1}, 20); // the same location by content
   Ref c = at({"a.mx", 1, 2}, 40);
   Ref d = at({nullptr, 0, 0}, 80);
   file[0] = 'X';
@@ -97,8 +97,8 @@ TEST_F(PoolTest, CountsPerPlace) {
                 runtime, &cpu0,
                 [](void *user, const mxrt_memory_site *site) {
                   std::string key =
-                      std::string(site->place.file ? site->place.file : "?") +
-                      ":" + std::to_string(site->place.column);
+                      std::string(site->location.file ? site->location.file : "?") +
+                      ":" + std::to_string(site->location.column);
                   (*static_cast<decltype(sites) *>(user))[key] = *site;
                 },
                 &sites),
@@ -114,10 +114,10 @@ TEST_F(PoolTest, CountsPerPlace) {
 TEST_F(PoolTest, ManyPlaces) {
   std::vector<Ref> kept;
   for (int line = 1; line <= 1000; ++line) {
-    mxrt_place place = {"many.mx", line, 1};
+    mxrt_location location = {"many.mx", line, 1};
     int64_t size = line;
     mxrt_tensor *tensor = nullptr;
-    ASSERT_EQ(mxrt_tensor_create(runtime, &cpu0, MXRT_U8, 1, &size, &place,
+    ASSERT_EQ(mxrt_tensor_create(runtime, &cpu0, MXRT_U8, 1, &size, &location,
                                  &tensor),
               nullptr);
     kept.emplace_back(tensor);
@@ -127,7 +127,7 @@ TEST_F(PoolTest, ManyPlaces) {
                 runtime, &cpu0,
                 [](void *user, const mxrt_memory_site *site) {
                   *static_cast<int64_t *>(user) +=
-                      site->live_bytes != site->place.line;
+                      site->live_bytes != site->location.line;
                 },
                 &wrong),
             nullptr);
@@ -145,7 +145,7 @@ TEST_F(PoolTest, TheLimitIsAnErrorNamingShapeAndBytes) {
                "memory limit reached on cpu:0: f32[1024, 1024] needs 4.0 MiB "
                "(4194304 bytes); the limit is 1.0 MiB (1048576 bytes) and 3.9 "
                "KiB are live here");
-  EXPECT_EQ(mxrt_status_place(status).line, 12);
+  EXPECT_EQ(mxrt_status_location(status).line, 12);
   EXPECT_EQ(codeOf(status), MXRT_MEMORY_LIMIT);
   EXPECT_EQ(tensor, nullptr);
   // The limit is one for all devices, and caches make way.
@@ -196,16 +196,16 @@ TEST_F(PoolTest, ManyThreads) {
   EXPECT_EQ(stats(cpu0).held_bytes, stats(cpu0).cached_bytes);
 }
 
-/// Threads have shelves of their own for small blocks: figures are those of all, each place is
+/// Threads have shelves of their own for small blocks: figures are those of all, each location is
 /// visited once, and blocks go back to where they came from.
 TEST_F(PoolTest, FiguresOfAllThreads) {
   std::vector<Ref> tensors(12);
-  mxrt_place place{"a.mx", 3, 4};
+  mxrt_location location{"a.mx", 3, 4};
   for (Ref &tensor : tensors)
     std::thread([&] {
       mxrt_tensor *made = nullptr;
       int64_t size = 100;
-      ASSERT_EQ(mxrt_tensor_create(runtime, &cpu0, MXRT_U8, 1, &size, &place, &made), nullptr);
+      ASSERT_EQ(mxrt_tensor_create(runtime, &cpu0, MXRT_U8, 1, &size, &location, &made), nullptr);
       tensor = Ref(made);
     }).join();
   EXPECT_EQ(stats().live_bytes, 1200);

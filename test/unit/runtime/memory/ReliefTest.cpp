@@ -47,7 +47,7 @@ protected:
     call.argument_bytes = sizeof work;
     call.device = cpu0;
     call.flags = MXRT_OP_OVERWRITES;
-    call.place = here;
+    call.location = here;
     ASSERT_EQ(mxrt_call_push(runtime, &call), nullptr);
   }
 };
@@ -115,7 +115,7 @@ TEST_F(ReliefTest, AnOpDoesNotWaitForItself) {
   call.writes = &tensor;
   call.write_count = 1;
   call.device = cpu0;
-  call.place = here;
+  call.location = here;
   ASSERT_EQ(mxrt_call_push(runtime, &call), nullptr);
   EXPECT_EQ(codeOf(mxrt_tensor_wait(runtime, tensor, &here)), MXRT_MEMORY_LIMIT);
   mxrt_tensor_release(tensor);
@@ -130,7 +130,7 @@ TEST_F(ReliefTest, ErrorsOfOpsAreLeftToThoseWhoWaitForThem) {
   call.writes = &tensor;
   call.write_count = 1;
   call.device = cpu0;
-  call.place = here;
+  call.location = here;
   ASSERT_EQ(mxrt_call_push(runtime, &call), nullptr);
   mxrt_tensor_release(tensor);
   EXPECT_EQ(createCode(MXRT_U8, {7 * mib}), MXRT_OK); // waits for the op, whose tensor goes

@@ -78,7 +78,7 @@ TEST_F(ViewsTest, SlicesAreNeverClamped) {
   mxrt_status status = mxrt_tensor_slice(a.get(), 0, 2, 9, 1, &here, &out);
   EXPECT_STREQ(mxrt_status_message(status),
                "slice 2:9:1 of axis 0 of i32[5] is out of range");
-  EXPECT_EQ(mxrt_status_place(status).line, 12);
+  EXPECT_EQ(mxrt_status_location(status).line, 12);
   mxrt_status_release(status);
   Ref scalar = iota({});
   EXPECT_EQ(sliceCode(scalar, 0, 0, 1, 1), MXRT_INDEX);

@@ -164,7 +164,7 @@ TEST_F(ProfileTest, TraceHasNamePlaceLaneAndTimes) {
   EXPECT_NE(text.find(R"("name":"matmul \"x\"\\\u000a")"), std::string::npos)
       << text;
   EXPECT_NE(text.find("\"ts\":1.500,\"dur\":3.250"), std::string::npos) << text;
-  EXPECT_NE(text.find("\"place\":\"dir/a.mx:3:9\""), std::string::npos);
+  EXPECT_NE(text.find("\"location\":\"dir/a.mx:3:9\""), std::string::npos);
   EXPECT_NE(text.find("\"lane\":\"cpu:0\""), std::string::npos);
   EXPECT_NE(text.find("\"args\":{\"bytes\":4000}"), std::string::npos)
       << "live bytes after the second";
@@ -272,7 +272,7 @@ TEST_F(ProfileTest, EngineRecordsOpsAndWaits) {
   op.writes = &var;
   op.write_count = 1;
   op.name = "slow";
-  op.place = {"train.mx", 12, 5};
+  op.location = {"train.mx", 12, 5};
   op.lane = MXRT_LANE_COPY;
   ASSERT_EQ(mxrt_engine_push(engine, &op), nullptr);
   ASSERT_EQ(mxrt_engine_wait(engine, var, {"train.mx", 13, 1}), nullptr);
@@ -280,7 +280,7 @@ TEST_F(ProfileTest, EngineRecordsOpsAndWaits) {
   std::string text = trace();
   EXPECT_NE(text.find("\"name\":\"slow\",\"cat\":\"op\""), std::string::npos)
       << text;
-  EXPECT_NE(text.find("\"place\":\"train.mx:12:5\",\"lane\":\"copy\""),
+  EXPECT_NE(text.find("\"location\":\"train.mx:12:5\",\"lane\":\"copy\""),
             std::string::npos);
   EXPECT_NE(text.find("\"cat\":\"wait\""), std::string::npos);
   EXPECT_NE(text.find("train.mx:13:1"), std::string::npos);

@@ -87,9 +87,9 @@ TEST(Scatter, NanWinsAndIntegersWrap) {
 }
 
 TEST(Scatter, PlacesOutsideAreRefused) {
-  for (int64_t place : {int64_t(3), int64_t(-4), INT64_MAX, INT64_MIN}) {
+  for (int64_t location : {int64_t(3), int64_t(-4), INT64_MAX, INT64_MIN}) {
     Data data(3, 2, 2);
-    data.index[1] = place;
+    data.index[1] = location;
     EXPECT_EQ(data.run(mxrt_scatter_add, 1), MXRT_INDEX);
   }
 }

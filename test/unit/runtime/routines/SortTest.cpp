@@ -55,11 +55,11 @@ void check(int64_t outer, int64_t n, int64_t inner, int range, bool down, int64_
   wanted = wanted < 0 ? n : wanted;
   Machine machine(3);
   std::vector<T> x = someValues<T>(outer * n * inner, range);
-  std::vector<int32_t> places(size_t(outer * wanted * inner), -1);
+  std::vector<int32_t> locations(size_t(outer * wanted * inner), -1);
   const int64_t sizes[] = {outer, n, inner, wanted};
   const void *inputs[] = {x.data()};
   ASSERT_EQ(call(down ? mxrt_argsort_top : mxrt_argsort, machine.context, typeOf<T>(), sizes,
-                 inputs, places.data()),
+                 inputs, locations.data()),
             nullptr);
   auto less = [&](T a, T b) {
     auto p = number(a), q = number(b);
@@ -78,8 +78,8 @@ void check(int64_t outer, int64_t n, int64_t inner, int range, bool down, int64_
         return less(p, q) || (!less(q, p) && a < b);
       });
       for (int64_t k = 0; k < wanted; ++k)
-        ASSERT_EQ(places[size_t((o * wanted + k) * inner + i)], want[size_t(k)])
-            << "row " << o << ", " << i << ", place " << k;
+        ASSERT_EQ(locations[size_t((o * wanted + k) * inner + i)], want[size_t(k)])
+            << "row " << o << ", " << i << ", location " << k;
     }
 }
 

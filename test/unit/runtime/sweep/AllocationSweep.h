@@ -32,7 +32,7 @@ namespace mxrt::test {
 
 constexpr mxrt_device cpu0 = {MXRT_CPU, 0};
 constexpr mxrt_device cpu1 = {MXRT_CPU, 1};
-constexpr mxrt_place here = {"sweep.mx", 12, 5};
+constexpr mxrt_location here = {"sweep.mx", 12, 5};
 
 /// What a program works with.
 class Stage {
@@ -48,7 +48,7 @@ public:
   void saw(const char *what, int64_t number) { saw(what + (" " + std::to_string(number))); }
   /// An error that the program provokes on purpose. Another one, such as "out
   /// of memory", is handed on; its absence is a mistake. Message, notes and
-  /// both places count, with memory or without.
+  /// both locations count, with memory or without.
   Status provoked(Status status, mxrt_code wanted);
   /// What must hold in any run; a failure of the test if not.
   void check(bool holds, const char *what) { EXPECT_TRUE(holds) << what; }

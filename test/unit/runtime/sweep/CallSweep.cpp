@@ -21,7 +21,7 @@ mxrt_status addKernel(const mxrt_context *context, const mxrt_tensor *const *ten
     auto *from = static_cast<int32_t *>(mxrt_tensor_data(tensors[t]));
     for (int64_t i = 0; i < mxrt_tensor_elements(tensors[count]); ++i) {
       if (from[i] < 0)
-        return mxrt_status_make(context->allocator, MXRT_INDEX, context->place,
+        return mxrt_status_make(context->allocator, MXRT_INDEX, context->location,
                                 "element %d is negative", int(i));
       to[i] += from[i];
     }
@@ -66,9 +66,9 @@ public:
     call.write_count = 1;
     call.arguments = &count;
     call.argument_bytes = sizeof(count);
-    call.place = here;
+    call.location = here;
     Status status(mxrt_call_push(stage.runtime, &call));
-    stage.check(status.ok() || status.place().line == here.line, "an error must name who called");
+    stage.check(status.ok() || status.location().line == here.line, "an error must name who called");
     return status;
   }
   Status prepareWrite(TensorRef &tensor) {
@@ -156,7 +156,7 @@ Status announcingCalls(Stage &stage) {
   call.name = "announce";
   call.writes = writes;
   call.write_count = 2;
-  call.place = here;
+  call.location = here;
   mxrt_call_options options;
   mxrt_call_options_init(&options);
   options.lane = MXRT_LANE_COMMUNICATION;
@@ -169,7 +169,7 @@ Status announcingCalls(Stage &stage) {
 }
 
 const char *const figures =
-    "the table of places counts what it cannot name for the unknown place; a "
+    "the table of locations counts what it cannot name for the unknown location; a "
     "released block that cannot be noted goes back to the system; an error "
     "needs no memory";
 

@@ -44,7 +44,7 @@ Status statuses(Stage &stage) {
   other = std::move(other).noticedAt({"other.mx", 31, 2});
   other = std::move(other).withNote("note: the shapes are of the same batch");
   stage.check(failure.noticedPlace().line == 0, "a shared error was changed");
-  stage.saw("line", failure.place().line);
+  stage.saw("line", failure.location().line);
   // Still shared by nobody, and still changeable.
   failure = std::move(failure).noticedAt({"third.mx", 32, 2});
   MXRT_CHECK(stage.provoked(std::move(other), MXRT_SHAPE));
@@ -56,7 +56,7 @@ Status statuses(Stage &stage) {
   stage.check(strlen(longer.message()) > 300, "too little of a long text");
   longer = std::move(longer).issuedAt(here).withNote(text.c_str());
   stage.saw("code", longer.code());
-  stage.saw("column", longer.place().column);
+  stage.saw("column", longer.location().column);
 
   // Without a reserve an error keeps at least its code.
   stage.saw("code", error(stage.memory.get(), MXRT_SHAPE, here, "x").code());
@@ -71,7 +71,7 @@ struct Sum {
                            const mxrt_context *context) {
     auto *sum = static_cast<Sum *>(user);
     if (sum->refused >= begin && sum->refused < end)
-      return mxrt_status_make(context->allocator, MXRT_INDEX, context->place, "%d is refused",
+      return mxrt_status_make(context->allocator, MXRT_INDEX, context->location, "%d is refused",
                               int(sum->refused));
     for (int64_t i = begin; i < end; ++i)
       sum->total += i;
@@ -91,7 +91,7 @@ Status loops(Stage &stage) {
   mxrt_context_init(&context);
   context.allocator = mxrt_runtime_allocator(stage.runtime);
   context.team = team;
-  context.place = here;
+  context.location = here;
   Sum sum;
   MXRT_CHECK(Status(mxrt_parallel_for(&context, 1000, 7, Sum::chunk, &sum)));
   stage.saw("sum", sum.total);

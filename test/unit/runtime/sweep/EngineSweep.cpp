@@ -14,7 +14,7 @@
 namespace mxrt::test {
 namespace {
 
-constexpr mxrt_place waits = {"wait.mx", 9, 1};
+constexpr mxrt_location waits = {"wait.mx", 9, 1};
 
 /// The engine of a runtime during one program. However the program ends:
 /// nothing is in flight then, no variable is left, no error unnoticed.
@@ -50,12 +50,12 @@ public:
     op.writes = &vars[var];
     op.write_count = 1;
     op.name = "op";
-    op.place = {"push.mx", 3, 4};
+    op.location = {"push.mx", 3, 4};
     return op;
   }
   Status push(const mxrt_op &op) {
     Status status(mxrt_engine_push(engine, &op));
-    EXPECT_TRUE(status.ok() || status.place().line == op.place.line)
+    EXPECT_TRUE(status.ok() || status.location().line == op.location.line)
         << "an error must name who pushed: " << status.message();
     return status;
   }
@@ -71,7 +71,7 @@ mxrt_status addOne(mxrt_op_context *, void *payload) {
   return nullptr;
 }
 mxrt_status refuse(mxrt_op_context *, void *payload) {
-  return mxrt_status_make(static_cast<const mxrt_allocator *>(payload), MXRT_ASSERTION, noPlace,
+  return mxrt_status_make(static_cast<const mxrt_allocator *>(payload), MXRT_ASSERTION, noLocation,
                           "number %d", 1);
 }
 
@@ -184,7 +184,7 @@ struct Releasing {
     for (size_t var : {0, 0, 2}) // once, again, and one that it does not write
       self->codes = self->codes * 1000 +
                     Status(mxrt_op_release(context, self->use->vars[var])).code();
-    return mxrt_status_make(self->alloc, MXRT_ASSERTION, noPlace, "after release %d", 1);
+    return mxrt_status_make(self->alloc, MXRT_ASSERTION, noLocation, "after release %d", 1);
   }
 };
 

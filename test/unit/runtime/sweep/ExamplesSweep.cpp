@@ -46,7 +46,7 @@ Status runExample(Stage &stage, int (*example)()) {
 }
 
 const char *const figures =
-    "the table of places counts what it cannot name for the unknown place; a "
+    "the table of locations counts what it cannot name for the unknown location; a "
     "released block that cannot be noted goes back to the system; an error "
     "needs no memory";
 

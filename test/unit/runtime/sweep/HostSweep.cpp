@@ -119,7 +119,7 @@ caught:
   jf r14, unexpected
   err.message r12, r11
   print [r12, r2, r7]
-  err.place r12, r11
+  err.location r12, r11
   print [r12]
   retu
 unexpected:

@@ -16,10 +16,10 @@ namespace {
 using Shape = std::vector<int64_t>;
 
 Status make(Stage &stage, mxrt_dtype type, const Shape &shape, TensorRef &out,
-            mxrt_device device = cpu0, mxrt_place place = here) {
+            mxrt_device device = cpu0, mxrt_location location = here) {
   mxrt_tensor *raw = nullptr;
   Status status(mxrt_tensor_create(stage.runtime, &device, type, int32_t(shape.size()),
-                                   shape.data(), &place, &raw));
+                                   shape.data(), &location, &raw));
   stage.check((raw != nullptr) == status.ok(), "a tensor and an error");
   out = TensorRef(raw);
   return status;
@@ -107,19 +107,19 @@ Status limits(Stage &stage) {
   return success();
 }
 
-/// Many sizes, many places, blocks that are kept and blocks given back.
+/// Many sizes, many locations, blocks that are kept and blocks given back.
 Status pool(Stage &stage) {
   std::vector<TensorRef> tensors(40);
   for (int i = 0; i < 40; ++i) {
-    mxrt_place place = {i % 2 ? "one.mx" : "two.mx", i + 1, 1};
+    mxrt_location location = {i % 2 ? "one.mx" : "two.mx", i + 1, 1};
     MXRT_CHECK(make(stage, MXRT_U8, {int64_t(100) * (i % 9 + 1) * (i % 9 + 1)}, tensors[size_t(i)],
-                    cpu0, place));
+                    cpu0, location));
   }
   mxrt_memory_stats stats;
   MXRT_CHECK(Status(mxrt_memory_get_stats(stage.runtime, &cpu0, &stats)));
   stage.saw("live", stats.live_bytes);
   stage.saw("blocks", stats.live_blocks);
-  int64_t visited = 0; // places may be unknown, bytes may not
+  int64_t visited = 0; // locations may be unknown, bytes may not
   MXRT_CHECK(Status(mxrt_memory_visit_sites(
       stage.runtime, &cpu0,
       [](void *user, const mxrt_memory_site *site) {
@@ -231,7 +231,7 @@ Status dlpack(Stage &stage) {
 }
 
 const char *const figures =
-    "the table of places counts what it cannot name for the unknown place; a "
+    "the table of locations counts what it cannot name for the unknown location; a "
     "released block that cannot be noted goes back to the system; a request "
     "is tried again after kept blocks were given back; an error needs no memory";
 

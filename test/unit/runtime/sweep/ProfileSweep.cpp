@@ -64,7 +64,7 @@ Status ofTheRuntime(Stage &stage) {
   op.writes = &var;
   op.write_count = 1;
   op.name = "op-1";
-  op.place = here;
+  op.location = here;
   Status pushed(mxrt_engine_push(engine, &op));
   (void)Status(mxrt_engine_delete_var(engine, var, nullptr, nullptr));
   Status waited(mxrt_engine_wait_all(engine, here));

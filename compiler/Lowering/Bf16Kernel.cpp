@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // bf16 GEMM microkernel: AMX tiles, VDPBF16PS, and their emulation.
-#include "Lowering/WordKernel.h"
+#include "Lowering/Bf16Kernel.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
 namespace mx::lowering {
 
-std::optional<WordUnit> WordUnit::parse(StringRef name) {
-  return llvm::StringSwitch<std::optional<WordUnit>>(name)
-      .Case("none", WordUnit{None, false, kTileState})
-      .Case("dots", WordUnit{Dots, false, kTileState})
-      .Case("tiles", WordUnit{Tiles, false, kTileState})
-      .Case("imitated-dots", WordUnit{Dots, true, kNoState})
-      .Case("imitated-tiles", WordUnit{Tiles, true, kNoState})
-      .Case("refused-tiles", WordUnit{Tiles, true, kRefusedState})
+std::optional<Bf16Unit> Bf16Unit::parse(StringRef name) {
+  return llvm::StringSwitch<std::optional<Bf16Unit>>(name)
+      .Case("none", Bf16Unit{None, false, kTileState})
+      .Case("dots", Bf16Unit{Dots, false, kTileState})
+      .Case("tiles", Bf16Unit{Tiles, false, kTileState})
+      .Case("emulated-avx512bf16", Bf16Unit{Dots, true, kNoState})
+      .Case("emulated-amx", Bf16Unit{Tiles, true, kNoState})
+      .Case("refused-amx", Bf16Unit{Tiles, true, kRefusedState})
       .Default(std::nullopt);
 }
-std::string WordUnit::text() const {
+std::string Bf16Unit::text() const {
   return std::to_string(kind) + (isImitated ? " imitated " : " ") + std::to_string(state);
 }
 
 namespace {
 
-constexpr int64_t kWords = WordKernel::kWords, kBytes = WordKernel::kBytes;
+constexpr int64_t kWords = Bf16Kernel::kWords, kBytes = Bf16Kernel::kBytes;
 
 /// Builder of the function's code: numbers, addresses, vectors of 16 words.
 struct Code {
@@ -46,7 +46,7 @@ struct Code {
   Value zeros(VectorType type) {
     return arith::ConstantOp::create(b, type, cast<TypedAttr>(b.getZeroAttr(type)));
   }
-  Value spread(Value word) {
+  Value splat(Value word) {
     Value none = LLVM::PoisonOp::create(b, words);
     Value first = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
     Value one = LLVM::InsertElementOp::create(b, none, word, first);
@@ -172,7 +172,7 @@ public:
           c.loop(c.number(kWords), {c.zeros(c.floats), c.zeros(c.floats)},
                  [&](Value k, ValueRange until) -> SmallVector<Value> {
                    Value factor =
-                       c.spread(c.load(c.b.getI32Type(), c.behind(factors, c.times(k, 4))));
+                       c.splat(c.load(c.b.getI32Type(), c.behind(factors, c.times(k, 4))));
                    Value columns = c.load(c.words, rowOf(y, k));
                    return {pairs.multiplyAdd(pairs.even(factor), pairs.even(columns), until[0]),
                            pairs.multiplyAdd(pairs.odd(factor), pairs.odd(columns), until[1])};
@@ -194,12 +194,12 @@ private:
   Block &entry;
   Value rowOf(Value tile, Value row) { return c.behind(tile, c.times(row, kBytes)); }
   void eachRow(llvm::function_ref<void(Value)> body) {
-    c.loop(c.number(WordKernel::kTileRows), body);
+    c.loop(c.number(Bf16Kernel::kTileRows), body);
   }
   Value make() {
     OpBuilder::InsertionGuard guard(c.b);
     c.b.setInsertionPointToStart(&entry);
-    return LLVM::AllocaOp::create(c.b, c.pointer, c.words, c.number(WordKernel::kTileRows),
+    return LLVM::AllocaOp::create(c.b, c.pointer, c.words, c.number(Bf16Kernel::kTileRows),
                                   /*alignment=*/64);
   }
 };
@@ -209,7 +209,7 @@ private:
 /// Writes the body of the function.
 class Writer {
 public:
-  Writer(ImplicitLocOpBuilder &b, const WordUnit &unit, Block &entry, int64_t rows)
+  Writer(ImplicitLocOpBuilder &b, const Bf16Unit &unit, Block &entry, int64_t rows)
       : c{b}, unit(unit), entry(entry), rows(rows), left(entry.getArgument(0)),
         leftApart(entry.getArgument(1)), right(entry.getArgument(2)),
         rightApart(entry.getArgument(3)), sums(entry.getArgument(4)),
@@ -220,7 +220,7 @@ public:
     c.loop(groups, [&](Value group) {
       Value columns = c.behind(right, arith::MulIOp::create(c.b, group, rightApart));
       Value at = c.behind(sums, c.times(group, 2 * kBytes));
-      if (unit.kind == WordUnit::Tiles)
+      if (unit.kind == Bf16Unit::Tiles)
         tiles(columns, at);
       else
         c.loop(c.number(rows / kDotRows), [&](Value part) {
@@ -235,7 +235,7 @@ private:
   /// With two vectors of columns, 16 accumulators are in registers: enough to hide the latency.
   static constexpr int64_t kDotRows = 8;
   Code c;
-  const WordUnit &unit;
+  const Bf16Unit &unit;
   Block &entry;
   int64_t rows;
   Value left, leftApart, right, rightApart, sums, sumsApart, steps, groups, isFirst;
@@ -258,14 +258,14 @@ private:
     AmxTiles real(c);
     ImitatedTiles imitated(c, entry);
     TileOps &ops = unit.isImitated ? static_cast<TileOps &>(imitated) : real;
-    SmallVector<Value> places;
-    for (int64_t row = 0; row < rows; row += WordKernel::kTileRows)
+    SmallVector<Value> addresses;
+    for (int64_t row = 0; row < rows; row += Bf16Kernel::kTileRows)
       for (int64_t column : {int64_t(0), kBytes})
-        places.push_back(c.behind(c.behind(at, c.times(sumsApart, row)), column));
+        addresses.push_back(c.behind(c.behind(at, c.times(sumsApart, row)), column));
     auto each = [&](llvm::function_ref<Value(Value)> make) {
       SmallVector<Value> out;
-      for (Value place : places)
-        out.push_back(make(place));
+      for (Value address : addresses)
+        out.push_back(make(address));
       return out;
     };
     SmallVector<Value> begin =
@@ -280,15 +280,15 @@ private:
                                  ops.load(c.behind(column, kBytes), columnsApart)};
           // All loads come first: no tile is in use by a multiplication when it is loaded.
           SmallVector<Value> rowTiles, next;
-          for (int64_t first = 0; first < rows; first += WordKernel::kTileRows)
+          for (int64_t first = 0; first < rows; first += Bf16Kernel::kTileRows)
             rowTiles.push_back(ops.load(c.behind(row, c.times(leftApart, first)), leftApart));
           for (Value rowTile : rowTiles)
             for (Value columnTile : columnTiles)
               next.push_back(ops.multiply(until[next.size()], rowTile, columnTile));
           return next;
         });
-    for (auto [tile, place] : llvm::zip_equal(end, places))
-      ops.store(tile, place, sumsApart);
+    for (auto [tile, address] : llvm::zip_equal(end, addresses))
+      ops.store(tile, address, sumsApart);
   }
 
   /// sum + the dot product of each word's two factors (VDPBF16PS).
@@ -306,18 +306,18 @@ private:
         .getResult(0);
   }
   void dots(Value rowsAt, Value columns, Value at) {
-    SmallVector<Value> places, lines;
+    SmallVector<Value> addresses, lines;
     for (int64_t row = 0; row < kDotRows; ++row) {
       lines.push_back(c.behind(rowsAt, c.times(leftApart, row)));
       for (int64_t column : {int64_t(0), kBytes})
-        places.push_back(c.behind(c.behind(at, c.times(sumsApart, row)), column));
+        addresses.push_back(c.behind(c.behind(at, c.times(sumsApart, row)), column));
     }
     SmallVector<Value> begin =
-        choose([&] { return SmallVector<Value>(places.size(), c.zeros(c.floats)); },
+        choose([&] { return SmallVector<Value>(addresses.size(), c.zeros(c.floats)); },
                [&] {
                  SmallVector<Value> out;
-                 for (Value place : places)
-                   out.push_back(c.load(c.floats, place));
+                 for (Value address : addresses)
+                   out.push_back(c.load(c.floats, address));
                  return out;
                });
     SmallVector<Value> end = c.loop(
@@ -326,14 +326,14 @@ private:
           Value vectors[] = {c.load(c.words, column), c.load(c.words, c.behind(column, kBytes))};
           SmallVector<Value> next;
           for (Value line : lines) {
-            Value factor = c.spread(c.load(c.b.getI32Type(), c.behind(line, c.times(word, 4))));
+            Value factor = c.splat(c.load(c.b.getI32Type(), c.behind(line, c.times(word, 4))));
             for (Value vector : vectors)
               next.push_back(dot(until[next.size()], factor, vector));
           }
           return next;
         });
-    for (auto [sum, place] : llvm::zip_equal(end, places))
-      c.store(sum, place);
+    for (auto [sum, address] : llvm::zip_equal(end, addresses))
+      c.store(sum, address);
   }
 };
 

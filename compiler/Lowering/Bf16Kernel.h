@@ -25,7 +25,7 @@
 
 namespace mx::lowering {
 
-struct WordKernel {
+struct Bf16Kernel {
   static constexpr int64_t kWords = 16;   ///< of a step
   static constexpr int64_t kColumns = 32; ///< of a group
   static constexpr int64_t kBytes = 64;   ///< of 16 words, in all operands

@@ -4,7 +4,7 @@
 // libmxc into host memory. Libraries that are not installed are skipped. All contenders use the
 // same operands, and their results are compared before anything is timed.
 
-#include "ProductBench.h"
+#include "MatmulBench.h"
 #include "Measure.h"
 #include "routines/OpenBlas.h"
 
@@ -133,14 +133,14 @@ int callsOf(int threads, double flops) {
 }
 
 #if defined(__x86_64__)
-constexpr int kPeakTurns = 200000;
+constexpr int kPeakIterations = 200000;
 /// Independent FMA chains on vectors of `bytes`, enough of them to hide the FMA latency, all in
 /// registers: any of them ("v"; "x" would be the first 16 of 32).
 #define PEAK(name, features, bytes, count)                                                         \
   __attribute__((target(features), noinline)) double name() {                                      \
     typedef float Vector __attribute__((vector_size(bytes)));                                      \
     Vector sums[count] = {}, factor = Vector{} + 0.999f, more = Vector{} + 1e-4f;                  \
-    for (int turn = 0; turn < kPeakTurns; ++turn) {                                                \
+    for (int turn = 0; turn < kPeakIterations; ++turn) {                                                \
       _Pragma("GCC unroll 32") for (Vector & sum : sums) {                                         \
         sum = sum * factor + more;                                                                 \
         asm volatile("" : "+v"(sum));                                                              \
@@ -148,7 +148,7 @@ constexpr int kPeakTurns = 200000;
     }                                                                                              \
     volatile float used = sums[0][0];                                                              \
     (void)used;                                                                                    \
-    return 2.0 * kPeakTurns * count * bytes / 4;                                                   \
+    return 2.0 * kPeakIterations * count * bytes / 4;                                                   \
   }
 PEAK(peakOf256, "avx2,fma", 32, 12)
 PEAK(peakOf512, "avx512f", 64, 24)
@@ -246,13 +246,13 @@ bool measureHalfs(const Case &given, int threads, const mx::Module &program,
   mx::Value x = mx::Value::borrow(a.data(), {m, k}), y = mx::Value::borrow(b.data(), {k, n});
   mx::Function half = program.function("halfs").value(),
                round = program.function("rounded").value(),
-               narrowProduct = program.function("ofHalfs").value(),
-               wideProduct = program.function("plain").value();
+               narrowMatmul = program.function("ofHalfs").value(),
+               wideMatmul = program.function("plain").value();
   mx::Value narrowX = half(x).value(), narrowY = half(y).value(), wideX = round(x).value(),
             wideY = round(y).value();
   std::pair<std::string, std::function<void()>> sides[] = {
-      {"mx", [&] { narrowProduct.into(std::span<uint16_t>(narrow), narrowX, narrowY).value(); }},
-      {"f32", [&] { wideProduct.into(std::span<float>(wide), wideX, wideY).value(); }}};
+      {"mx", [&] { narrowMatmul.into(std::span<uint16_t>(narrow), narrowX, narrowY).value(); }},
+      {"f32", [&] { wideMatmul.into(std::span<float>(wide), wideX, wideY).value(); }}};
   int calls = callsOf(threads, 2.0 * m * n * k);
   std::vector<Contender> contenders;
   for (auto &[name, call] : sides) {
@@ -273,7 +273,7 @@ bool measureHalfs(const Case &given, int threads, const mx::Module &program,
 
 } // namespace
 
-int runProductBench(int argc, char **argv) {
+int runMatmulBench(int argc, char **argv) {
   const char *json = mx::bench::takeJson(argc, argv);
   int threads = 1, blocks = 15;
   bool halfs = multipliesHalfs();

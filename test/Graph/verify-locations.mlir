@@ -1,4 +1,4 @@
-// RUN: not mxc-opt %s --verify-places 2>&1 | FileCheck %s
+// RUN: not mxc-opt %s --verify-locations 2>&1 | FileCheck %s
 // An op that names no file and line is refused; constants may have lost theirs.
 
 // CHECK-NOT: error

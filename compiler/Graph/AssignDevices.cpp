@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Place: device placement (S16). Assigns a device to each tensor.
+// AssignDevices: device placement (S16). Assigns a device to each tensor.
 //
 // Ops in an `on` region run on its device, and so do the functions called there; all other ops run
 // where their operands are. Operands on other devices are copied, each once per block. A function
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace mx::graph {
 
-#define GEN_PASS_DEF_PLACE
+#define GEN_PASS_DEF_ASSIGNDEVICES
 #include "Graph/Passes.h.inc"
 
 namespace {
@@ -46,9 +46,9 @@ Type withDevices(Type type, Type by) {
   return ir::AggregateType::get(type.getContext(), parts.getName(), parts.getFields(), made);
 }
 
-class Placer {
+class DeviceAssigner {
 public:
-  explicit Placer(ModuleOp module)
+  explicit DeviceAssigner(ModuleOp module)
       : module(module), original(cast<ModuleOp>(module->clone())), symbols(module),
         originals(*original) {
     if (auto held = module->getAttrOfType<DictionaryAttr>(ir::kHeld))
@@ -61,7 +61,7 @@ public:
     SmallVector<FunctionOpInterface> functions(module.getOps<FunctionOpInterface>());
     for (FunctionOpInterface function : functions)
       if (!function.isExternal())
-        place(function.getNameAttr(), llvm::to_vector(function.getArgumentTypes()), {});
+        assign(function.getNameAttr(), llvm::to_vector(function.getArgumentTypes()), {});
     return failure(failed);
   }
 
@@ -85,7 +85,7 @@ private:
 
   /// The function specialised for arguments of these types, called inside of an `on` or, if
   /// `ambient` is null, outside of all.
-  Made &place(StringAttr name, ArrayRef<Type> given, StringAttr ambient,
+  Made &assign(StringAttr name, ArrayRef<Type> given, StringAttr ambient,
               ArrayRef<Type> wanted = {}) {
     auto first = originals.lookup<FunctionOpInterface>(name);
     SmallVector<Type> arguments;
@@ -114,7 +114,7 @@ private:
     Block &body = out.function.getFunctionBody().front();
     for (auto [argument, type] : llvm::zip_equal(body.getArguments(), arguments))
       argument.setType(type);
-    place(body, ambient);
+    assign(body, ambient);
 
     Operation *end = body.getTerminator();
     size_t mutCount = 0;
@@ -131,7 +131,7 @@ private:
     return out;
   }
 
-  void place(Block &block, StringAttr ambient) {
+  void assign(Block &block, StringAttr ambient) {
     for (Operation &op : llvm::make_early_inc_range(block))
       visit(&op, ambient);
   }
@@ -199,13 +199,13 @@ private:
         .Case<ir::ForOp, ir::WhileOp>([&](Operation *) { placeLoop(op, ambient); })
         .Case([&](ir::CallOp call) {
           moveArguments(op, call.getCalleeAttr().getAttr(), ambient);
-          Made &callee = place(call.getCalleeAttr().getAttr(), typesOf(call.getArgs()), ambient);
+          Made &callee = assign(call.getCalleeAttr().getAttr(), typesOf(call.getArgs()), ambient);
           call.setCallee(callee.function.getName());
           setDevices(op, callee.results);
         })
         .Case([&](ir::GradOp grad) {
           moveArguments(op, grad.getCalleeAttr().getAttr(), ambient);
-          Made &callee = place(grad.getCalleeAttr().getAttr(), typesOf(grad.getArgs()), ambient);
+          Made &callee = assign(grad.getCalleeAttr().getAttr(), typesOf(grad.getArgs()), ambient);
           grad.setCallee(callee.function.getName());
           SmallVector<Type> types(callee.results);
           for (auto [result, by] :
@@ -218,7 +218,7 @@ private:
           SmallVector<Type> types = typesOf(closure.getCaptured());
           llvm::append_range(types, type.getInputs());
           Made &callee =
-              place(closure.getCalleeAttr().getAttr(), types, ambient, type.getResults());
+              assign(closure.getCalleeAttr().getAttr(), types, ambient, type.getResults());
           closure.setCallee(callee.function.getName());
         })
         .Case([&](ir::CallValueOp call) {
@@ -325,7 +325,7 @@ private:
   /// of the second.
   void placeBranches(Operation *op, StringAttr ambient) {
     for (Region &region : op->getRegions())
-      place(region.front(), ambient);
+      assign(region.front(), ambient);
     Operation *first = op->getRegion(0).front().getTerminator();
     Operation *second = op->getRegion(1).front().getTerminator();
     for (auto [i, result] : llvm::enumerate(op->getResults())) {
@@ -346,7 +346,7 @@ private:
       for (auto [argument, value] :
            llvm::zip_equal(region.front().getArguments().take_back(carried.size()), carried))
         argument.setType(withDevices(argument.getType(), value.getType()));
-      place(region.front(), ambient);
+      assign(region.front(), ambient);
     }
     Operation *end = op->getRegions().back().front().getTerminator();
     for (auto [i, value] : llvm::enumerate(carried)) {
@@ -357,7 +357,7 @@ private:
   }
 };
 
-struct Place : impl::PlaceBase<Place> {
+struct AssignDevices : impl::AssignDevicesBase<AssignDevices> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -368,7 +368,7 @@ struct Place : impl::PlaceBase<Place> {
                                      : WalkResult::advance();
                         })
                         .wasInterrupted();
-    if (isPlaced && mlir::failed(Placer(getOperation()).run()))
+    if (isPlaced && mlir::failed(DeviceAssigner(getOperation()).run()))
       signalPassFailure();
   }
 };

@@ -2,7 +2,7 @@
 //
 // Packed GEMM with a register-tile microkernel, for any two operands: result[i, j] = sum over k of
 // left[i, k] * right[k, j], with an epilogue of ops on the result. No other file knows how such a
-// sum is computed; WordProduct.h has the bf16 instructions. Convolutions use this file as an
+// sum is computed; Bf16Matmul.h has the bf16 instructions. Convolutions use this file as an
 // implicit GEMM (EmitConv.cpp).
 //
 // Each element is accumulated in the order of k, one multiply-add after the other, whatever the
@@ -26,14 +26,14 @@
 
 namespace mx::lowering {
 
-class TileProduct {
+class TiledMatmul {
 public:
-  TileProduct(KernelEmitter &e, const OutputGroup &group)
+  TiledMatmul(KernelEmitter &e, const OutputGroup &group)
       : e(e), group(group), evaluator(e), source(group.sources[0]),
         depth(e.options.tiling.steps        ? e.options.tiling.steps
               : e.options.vectorBits >= 512 ? 512
                                             : 256) {}
-  virtual ~TileProduct() = default;
+  virtual ~TiledMatmul() = default;
 
 protected:
   /// Columns of the result: of a panel, and of a tile in it.
@@ -59,10 +59,10 @@ protected:
   static constexpr int64_t kRowsCopied = 8, kTilesCopied = 8;
   /// L1: bytes of a cache line, sets, and ways. The L2 sets and ways are those of CPUs with 256-bit
   /// vectors, and with 512-bit vectors.
-  static constexpr int64_t kLine = 64, kPlaces = 64, kWays = 8;
-  int64_t secondPlaces() { return e.options.vectorBits >= 512 ? 2048 : 1024; }
+  static constexpr int64_t kLine = 64, kSets = 64, kWays = 8;
+  int64_t secondSets() { return e.options.vectorBits >= 512 ? 2048 : 1024; }
   int64_t secondWays() { return e.options.vectorBits >= 512 ? 16 : 8; }
-  static int64_t mostInAPlace(int64_t count, int64_t bytes, int64_t apart, int64_t places);
+  static int64_t maxPerSet(int64_t count, int64_t bytes, int64_t apart, int64_t sets);
 
   KernelEmitter &e;
   const OutputGroup &group;
@@ -77,7 +77,7 @@ protected:
   int64_t given = 0;         ///< columns of each panel of a prepacked right operand, else 0
   int64_t pitch = kColumns;  ///< elements from one row of sums to the next
   int64_t depth;             ///< max steps of k in a packed panel
-  int64_t stretch = depth;   ///< steps of k in a K-block
+  int64_t blockDepth = depth;   ///< steps of k in a K-block
   Value rows, columns, deep; ///< sizes
   SmallVector<Value> batch;  ///< index of the matrix in the batch
   Buffer copied, copiedRows; ///< packed columns of a panel; packed rows of a tile
@@ -98,14 +98,14 @@ protected:
   virtual bool maySumInPlace() { return false; }
   virtual Value resultAt(Value, Value) { return {}; }
   /// Address of the initial accumulator of a row and column, if it is not 0.
-  virtual bool hasBegin() { return false; }
-  virtual Value beginAt(Value, Value) { return {}; }
+  virtual bool hasInit() { return false; }
+  virtual Value initAt(Value, Value) { return {}; }
   /// Whole tiles of columns are read unpacked, at the address from columnsAt().
   virtual bool mayReadInPlace() { return false; }
   /// Whole tiles of columns are packed by the first tile of rows, while it uses them.
   virtual bool mayCopyOnTheWay() { return false; }
   virtual Value columnsAt(Value, Value) { return {}; }
-  /// Packs the columns of the panel from `from` on, tile after tile: to copiedPlace().
+  /// Packs the columns of the panel from `from` on, tile after tile: to packedIndices().
   virtual void copy(const Panel &panel, Value from, Value k0, Value steps) = 0;
   /// Elements that packing this many columns needs, and the offset of a tile's columns in them. The
   /// columns of each step follow those of the previous step, or are at the distance copiedAfter()
@@ -132,7 +132,7 @@ protected:
   /// The columns in whole tiles.
   Value wholeTiles(Value width);
   /// Offset in the packed panel of column j of the tile that begins at `tile`, at step k.
-  Value copiedPlace(Value tile, Value k, Value j);
+  Value packedIndices(Value tile, Value k, Value j);
   /// Packs the columns of the panel from `from` on, if the steps of a column are contiguous in
   /// memory: `line` writes the steps of column j to `lines` from `to` on. A few columns at a time
   /// are transposed in registers.
@@ -157,7 +157,7 @@ private:
   unsigned alignment() { return type.getIntOrFloatBitWidth() / 8; }
   mlir::Type vectorType() { return mlir::VectorType::get({lanes}, type); }
   /// All of k is one K-block, so the epilogue of a tile's rows runs right after the tile.
-  bool isShallow() { return e.known(deep) && *e.known(deep) <= stretch; }
+  bool isShallow() { return e.known(deep) && *e.known(deep) <= blockDepth; }
   bool isAllInPlace();
   bool copiesOnTheWay();
   /// A tile begins by loading the sums so far; it would stall if the result is not in a cache.
@@ -165,7 +165,7 @@ private:
   bool fetchesSums() { return isInPlace && !isShallow() && e.options.vectorBits == 256; }
   bool doRowsCollide();
   bool doCopiesOfRowsPay();
-  Value spreadOut(Value element);
+  Value splat(Value element);
   Value parts(Value size, int64_t part);
 
   void chooseTiles(ArrayRef<Value> others);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Packed bf16 GEMM: blocking, and packing of rows and columns into words.
-#include "Lowering/WordProduct.h"
-#include "Lowering/WordKernel.h"
+#include "Lowering/Bf16Matmul.h"
+#include "Lowering/Bf16Kernel.h"
 
 using namespace mlir;
 using arith::CmpIPredicate;
@@ -12,20 +12,20 @@ namespace {
 
 /// Factors of a word, so steps of k in one; lines and steps of a block that is packed at a time.
 constexpr int64_t kPerWord = 2, kFactorBits = 32 / kPerWord;
-constexpr int64_t kLines = 16, kSteps = WordKernel::kWords * kPerWord;
+constexpr int64_t kLines = 16, kSteps = Bf16Kernel::kWords * kPerWord;
 constexpr int64_t kBytes = kFactorBits / 8;
 /// Panels are made narrower, then blocks lower, if there would be too few for the threads.
-constexpr int64_t kEnoughBlocks = 4, kLeastColumns = 64, kLeastRows = 64;
+constexpr int64_t kEnoughBlocks = 4, kMinColumns = 64, kLeastRows = 64;
 
 } // namespace
 
-bool WordProduct::isShallow() { return e.known(deep) && *e.known(deep) <= depth; }
+bool Bf16Matmul::isShallow() { return e.known(deep) && *e.known(deep) <= depth; }
 /// Not a power of two: rows would map to the same cache sets.
-int64_t WordProduct::rowPitch() const { return depth + kSteps; }
+int64_t Bf16Matmul::rowPitch() const { return depth + kSteps; }
 
-void WordProduct::chooseBlocks(ArrayRef<Value> others) {
+void Bf16Matmul::chooseBlocks(ArrayRef<Value> others) {
   std::optional<int64_t> m = e.known(rows), n = e.known(columns), k = e.known(deep);
-  height = m && *m <= WordKernel::kTileRows ? WordKernel::kTileRows : WordKernel::kMostRows;
+  height = m && *m <= Bf16Kernel::kTileRows ? Bf16Kernel::kTileRows : Bf16Kernel::kMostRows;
   if (k)
     depth = std::min<int64_t>(depth, llvm::alignTo(std::max<int64_t>(*k, 1), kSteps));
   int64_t products = 1;
@@ -35,7 +35,7 @@ void WordProduct::chooseBlocks(ArrayRef<Value> others) {
     return products * static_cast<int64_t>(llvm::divideCeil(*m, blockRows) *
                                            llvm::divideCeil(*n, panelColumns));
   };
-  while (m && n && blocks() < kEnoughBlocks && panelColumns > kLeastColumns && *n > kLeastColumns)
+  while (m && n && blocks() < kEnoughBlocks && panelColumns > kMinColumns && *n > kMinColumns)
     panelColumns /= 2;
   while (m && n && blocks() < kEnoughBlocks && blockRows > kLeastRows && *m > kLeastRows)
     blockRows /= 2;
@@ -43,12 +43,12 @@ void WordProduct::chooseBlocks(ArrayRef<Value> others) {
     blockRows = std::min<int64_t>(blockRows, llvm::alignTo(std::max<int64_t>(*m, 1), height));
   if (n)
     panelColumns = std::min<int64_t>(panelColumns,
-                                     llvm::alignTo(std::max<int64_t>(*n, 1), WordKernel::kColumns));
+                                     llvm::alignTo(std::max<int64_t>(*n, 1), Bf16Kernel::kColumns));
 }
 
 /// Scratch memory with an alias scope of its own, apart from all inputs and outputs. The
 /// microkernel is passed its address, so LLVM could not infer that.
-Buffer WordProduct::room(Type type, int64_t count) {
+Buffer Bf16Matmul::room(Type type, int64_t count) {
   Buffer out = e.scratch(type, count);
   const Buffer &output = e.output(0);
   auto domain = cast<LLVM::AliasScopeAttr>(output.scopes[0]).getDomain();
@@ -59,13 +59,13 @@ Buffer WordProduct::room(Type type, int64_t count) {
   return out;
 }
 
-void WordProduct::run(ArrayRef<Value> others) {
+void Bf16Matmul::run(ArrayRef<Value> others) {
   chooseBlocks(others);
   Type factor = e.b.getIntegerType(kFactorBits);
   copiedColumns = room(factor, panelColumns * depth);
   copiedRows = room(factor, height * rowPitch());
   staged = room(factor, kLines * kSteps);
-  sums.pitch = panelColumns + WordKernel::kWords;
+  sums.pitch = panelColumns + Bf16Kernel::kWords;
   sums.memory = room(e.b.getF32Type(), (isShallow() ? height : blockRows) * sums.pitch);
 
   auto parts = [&](Value size, int64_t part) -> Value {
@@ -76,7 +76,7 @@ void WordProduct::run(ArrayRef<Value> others) {
   auto part = [&](Value size, Value begin, int64_t most) -> Value {
     if (e.known(size) && *e.known(size) <= most)
       return size;
-    return e.least(e.sub(size, begin), e.number(most));
+    return e.min(e.sub(size, begin), e.number(most));
   };
   SmallVector<Value> sizes(others);
   sizes.push_back(parts(rows, blockRows));
@@ -84,7 +84,7 @@ void WordProduct::run(ArrayRef<Value> others) {
   // 64 multiply-adds cost as much as one simple op.
   Value work =
       e.mul(e.mul(deep, e.number(blockRows)), e.number(std::max<int64_t>(1, panelColumns / 64)));
-  e.spread(
+  e.parallelFor(
       sizes, work,
       [&](Indices at) {
         Evaluator::Scope scope(evaluator);
@@ -96,41 +96,41 @@ void WordProduct::run(ArrayRef<Value> others) {
       sizes.size());
 }
 
-Value WordProduct::groupsOf(Value width) {
-  return arith::DivUIOp::create(e.b, e.add(width, e.number(WordKernel::kColumns - 1)),
-                                e.number(WordKernel::kColumns));
+Value Bf16Matmul::groupsOf(Value width) {
+  return arith::DivUIOp::create(e.b, e.add(width, e.number(Bf16Kernel::kColumns - 1)),
+                                e.number(Bf16Kernel::kColumns));
 }
 
-void WordProduct::block(Value i, Value count, Value j, Value width) {
+void Bf16Matmul::block(Value i, Value count, Value j, Value width) {
   Value zero = e.number(0), one = e.number(1);
   Type bit = e.b.getI1Type();
   LLVM::LLVMFuncOp kernel = wordKernel(e, height);
   Value groups = groupsOf(width);
-  auto stretch = [&](Value k0, Value steps, Value isFirst) {
+  auto kBlock = [&](Value k0, Value steps, Value isFirst) {
     copyColumns(j, width, k0, steps);
     Value wholeSteps =
         arith::DivUIOp::create(e.b, e.add(steps, e.number(kSteps - 1)), e.number(kSteps));
     e.loop(zero, count, height, [&](Value row) {
       Evaluator::Scope scope(evaluator);
-      Value first = e.add(i, row), here = e.least(e.number(height), e.sub(count, row));
+      Value first = e.add(i, row), here = e.min(e.number(height), e.sub(count, row));
       auto [from, apart] = rowsAt(first, here, k0, steps);
       Value to = isShallow() ? sums.memory.address
                              : e.addressAt(sums.memory, e.mul(row, e.number(sums.pitch)));
       LLVM::CallOp::create(e.b, kernel,
                            ValueRange{from, apart, copiedColumns.address,
-                                      e.number(WordKernel::kColumns * depth * kBytes), to,
+                                      e.number(Bf16Kernel::kColumns * depth * kBytes), to,
                                       e.number(sums.pitch * 4), wholeSteps, groups, isFirst});
       if (isShallow())
         finish(sums, zero, first, here, j, width);
     });
   };
   if (isShallow())
-    return stretch(zero, deep, e.constantOf(bit, 1));
+    return kBlock(zero, deep, e.constantOf(bit, 1));
   // With zero steps there is still one K-block: sums are 0.
   e.loop(zero, e.known(deep) ? deep : Value(arith::MaxSIOp::create(e.b, deep, one)), depth,
          [&](Value k0) {
            Evaluator::Scope scope(evaluator);
-           stretch(k0, e.least(e.number(depth), e.sub(deep, k0)),
+           kBlock(k0, e.min(e.number(depth), e.sub(deep, k0)),
                    e.compare(CmpIPredicate::eq, k0, zero));
          });
   finish(sums, zero, i, count, j, width);
@@ -138,8 +138,8 @@ void WordProduct::block(Value i, Value count, Value j, Value width) {
 
 // --------------------------------------------------------------------------------------- copies
 
-void WordProduct::copyColumns(Value j, Value width, Value k0, Value steps) {
-  constexpr int64_t columns = WordKernel::kColumns;
+void Bf16Matmul::copyColumns(Value j, Value width, Value k0, Value steps) {
+  constexpr int64_t columns = Bf16Kernel::kColumns;
   e.nest({groupsOf(width), e.number(columns / kLines)}, [&](Indices part) {
     Value group = e.mul(part[0], e.number(columns)), inside = e.mul(part[1], e.number(kLines));
     Value first = e.add(group, inside);
@@ -153,7 +153,7 @@ void WordProduct::copyColumns(Value j, Value width, Value k0, Value steps) {
   });
 }
 
-std::pair<Value, Value> WordProduct::rowsAt(Value i, Value count, Value k0, Value steps) {
+std::pair<Value, Value> Bf16Matmul::rowsAt(Value i, Value count, Value k0, Value steps) {
   Value copied = copiedRows.address, pitch = e.number(rowPitch() * kBytes);
   std::optional<int64_t> m = e.known(rows), k = e.known(deep);
   // The microkernel would read past the end of partial blocks.
@@ -181,7 +181,7 @@ std::pair<Value, Value> WordProduct::rowsAt(Value i, Value count, Value k0, Valu
   return {choice.getResult(0), choice.getResult(1)};
 }
 
-void WordProduct::copyRows(Value i, Value count, Value k0, Value steps) {
+void Bf16Matmul::copyRows(Value i, Value count, Value k0, Value steps) {
   e.loop(e.number(0), e.number(height), kLines, [&](Value first) {
     e.loop(e.number(0), steps, kSteps, [&](Value k) {
       copySquare(left, /*toRows=*/true, rows, e.add(i, first), e.sub(count, first), e.add(k0, k),
@@ -193,10 +193,10 @@ void WordProduct::copyRows(Value i, Value count, Value k0, Value steps) {
 
 /// Writes the elements of `lines` lines and `steps` steps, at most 16 and 32, as factors to `at`,
 /// in their memory order. `size` is the number of all lines.
-void WordProduct::fill(const WordSide &side, Value size, Value line, Value lines, Value k,
+void Bf16Matmul::fill(const WordSide &side, Value size, Value line, Value lines, Value k,
                        Value steps, const Buffer &to, Value at, int64_t pitch) {
   Type factor = to.element;
-  auto place = [&](Value outer, Value inner) {
+  auto indices = [&](Value outer, Value inner) {
     return e.add(at, e.add(e.mul(outer, e.number(pitch)), inner));
   };
   auto copy = [&](Value lineCount, Value stepCount) {
@@ -207,7 +207,7 @@ void WordProduct::fill(const WordSide &side, Value size, Value line, Value lines
       Evaluator::Scope scope(evaluator);
       Value element =
           side.element(e.add(line, n[side.isAlongK ? 0 : 1]), e.add(k, n[side.isAlongK ? 1 : 0]));
-      e.store(to, place(n[0], n[1]), arith::BitcastOp::create(e.b, factor, element));
+      e.store(to, indices(n[0], n[1]), arith::BitcastOp::create(e.b, factor, element));
     });
   };
   Value allLines = e.number(kLines), allSteps = e.number(kSteps);
@@ -215,13 +215,13 @@ void WordProduct::fill(const WordSide &side, Value size, Value line, Value lines
     return e.known(of) && *e.known(of) % number == 0;
   };
   // The second half of a group of columns may be empty.
-  bool linesFit = isMultiple(size, WordKernel::kColumns), stepsFit = isMultiple(deep, kSteps);
+  bool linesFit = isMultiple(size, Bf16Kernel::kColumns), stepsFit = isMultiple(deep, kSteps);
   if (linesFit && stepsFit)
     return copy(allLines, allSteps);
   auto some = [&] {
     e.nest({side.isAlongK ? allLines : allSteps, side.isAlongK ? allSteps : allLines},
-           [&](Indices n) { e.store(to, place(n[0], n[1]), e.constantOf(factor, 0)); });
-    copy(e.least(lines, allLines), e.least(steps, allSteps));
+           [&](Indices n) { e.store(to, indices(n[0], n[1]), e.constantOf(factor, 0)); });
+    copy(e.min(lines, allLines), e.min(steps, allSteps));
   };
   Value isWhole = arith::AndIOp::create(e.b, e.compare(CmpIPredicate::sge, lines, allLines),
                                         e.compare(CmpIPredicate::sge, steps, allSteps));
@@ -231,7 +231,7 @@ void WordProduct::fill(const WordSide &side, Value size, Value line, Value lines
 
 /// Packs 16 lines of 16 words to `at`, in rows `apart` factors from each other: one row per line,
 /// or else one row per word of k.
-void WordProduct::copySquare(const WordSide &side, bool toRows, Value size, Value line, Value lines,
+void Bf16Matmul::copySquare(const WordSide &side, bool toRows, Value size, Value line, Value lines,
                              Value k, Value steps, const Buffer &to, Value at, int64_t apart) {
   if (side.isAlongK && toRows)
     return fill(side, size, line, lines, k, steps, to, at, apart);
@@ -240,10 +240,10 @@ void WordProduct::copySquare(const WordSide &side, bool toRows, Value size, Valu
   auto load = [&](Type type, int64_t from) -> Value {
     return LLVM::LoadOp::create(e.b, type, e.addressAt(staged, e.number(from)), /*alignment=*/4);
   };
-  auto words = VectorType::get({WordKernel::kWords}, e.b.getI32Type());
+  auto words = VectorType::get({Bf16Kernel::kWords}, e.b.getI32Type());
   auto factors = VectorType::get({kLines}, to.element);
   SmallVector<Value> rows;
-  for (int64_t row = 0; row < WordKernel::kWords; ++row) {
+  for (int64_t row = 0; row < Bf16Kernel::kWords; ++row) {
     if (side.isAlongK) {
       rows.push_back(load(words, row * pitch));
       continue;
@@ -263,7 +263,7 @@ void WordProduct::copySquare(const WordSide &side, bool toRows, Value size, Valu
 
 /// Interleaves vectors: the first elements of all, then the second ones, and so on. For four
 /// vectors, the even ones and the odd ones are interleaved first.
-Value WordProduct::interleave(ArrayRef<Value> lines) {
+Value Bf16Matmul::interleave(ArrayRef<Value> lines) {
   if (lines.size() == 1)
     return lines[0];
   SmallVector<Value> even, odd;
@@ -279,7 +279,7 @@ Value WordProduct::interleave(ArrayRef<Value> lines) {
 
 /// Each iteration interleaves the upper half of the rows with the lower half; after four iterations
 /// the 16 x 16 block is transposed.
-SmallVector<Value> WordProduct::transpose(SmallVector<Value> rows) {
+SmallVector<Value> Bf16Matmul::transpose(SmallVector<Value> rows) {
   auto size = static_cast<int32_t>(rows.size());
   for (int32_t turn = 1; turn < size; turn *= 2) {
     SmallVector<Value> next;

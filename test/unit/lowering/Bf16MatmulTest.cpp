@@ -73,11 +73,11 @@ struct Unit {
   const char *name;
   float (*sum)(const Vector &, const Vector &);
 };
-constexpr Unit kUnits[] = {{"imitated-tiles", byTiles}, {"imitated-dots", byDots}};
+constexpr Unit kUnits[] = {{"emulated-amx", byTiles}, {"emulated-avx512bf16", byDots}};
 
 KernelOptions with(const char *unit) {
   KernelOptions options;
-  options.words = WordUnit::parse(unit).value();
+  options.words = Bf16Unit::parse(unit).value();
   return options;
 }
 int64_t i64(size_t v) { return static_cast<int64_t>(v); }
@@ -85,7 +85,7 @@ int64_t i64(size_t v) { return static_cast<int64_t>(v); }
 // ------------------------------------------------------------------------------------- kernels
 
 /// Open sizes, as eager code has them: dense operands, and both transposed.
-TEST(WordProduct, OfAllSizesAndStrides) {
+TEST(Bf16Matmul, OfAllSizesAndStrides) {
   struct {
     size_t g, m, n, k;
   } sizes[] = {{1, 1, 1, 1},     {2, 3, 5, 7},     {1, 17, 33, 19},   {1, 4, 300, 8},
@@ -170,7 +170,7 @@ std::string layer(size_t a, size_t m, size_t n, size_t k, bool swapX, bool swapY
          arguments + ") -> " + R + " {\n" + body + "}\nmx.return %k : " + R + "\n}";
 }
 
-TEST(WordProduct, OfKnownSizesWithOpsAfter) {
+TEST(Bf16Matmul, OfKnownSizesWithOpsAfter) {
   struct {
     size_t a, m, n, k;
     bool swapX, swapY, many;
@@ -208,7 +208,7 @@ TEST(WordProduct, OfKnownSizesWithOpsAfter) {
     }
 }
 
-TEST(WordProduct, OfVectors) {
+TEST(Bf16Matmul, OfVectors) {
   auto text = [](const std::string &x, const std::string &y, const std::string &r) {
     std::string X = "!mx.tensor<bf16" + x + ">", Y = "!mx.tensor<bf16" + y + ">",
                 R = "!mx.tensor<bf16" + r + ">";
@@ -245,7 +245,7 @@ TEST(WordProduct, OfVectors) {
 
 /// Denormal numbers are zeros, on both ends; infinities and NaN are what they are elsewhere, and
 /// stay in their row and column.
-TEST(WordProduct, OfExtremeNumbers) {
+TEST(Bf16Matmul, OfExtremeNumbers) {
   const double tiny = 0x1p-130, least = 0x1p-126,
                infinity = std::numeric_limits<double>::infinity(),
                nan = std::numeric_limits<double>::quiet_NaN();
@@ -279,7 +279,7 @@ TEST(WordProduct, OfExtremeNumbers) {
 }
 
 /// Where the system refuses tiles the product is computed as on a CPU without them.
-TEST(WordProduct, IsWidenedWhereTilesAreRefused) {
+TEST(Bf16Matmul, IsWidenedWhereTilesAreRefused) {
   const size_t M = 50, N = 70, K = 600;
   Vector x = numbers(M * K, 1), y = numbers(K * N, 2);
   // A denormal number, which tiles take for 0.
@@ -294,18 +294,18 @@ TEST(WordProduct, IsWidenedWhereTilesAreRefused) {
               std::string(unit).find("tiles") != std::string::npos);
     return got;
   };
-  Vector widened = run("none"), refused = run("refused-tiles"), tiles = run("imitated-tiles");
+  Vector widened = run("none"), refused = run("refused-amx"), tiles = run("emulated-amx");
   for (size_t i = 0; i < widened.size(); ++i)
     ASSERT_TRUE(same(widened[i], refused[i]));
   EXPECT_EQ(static_cast<double>(refused[0]), 0x1p-30);
   EXPECT_EQ(static_cast<double>(tiles[0]), 0);
 }
 
-TEST(WordProduct, IsOfBf16Alone) {
+TEST(Bf16Matmul, IsOfBf16Alone) {
   for (const char *type : {"f16", "f32", "i8"}) {
     std::string t = type;
     ASSERT_TRUE(compiler().fromKey("matmul " + t + ":3c," + t + ":3c -> " + t + ":3c",
-                                   with("imitated-tiles")));
+                                   with("emulated-amx")));
     EXPECT_EQ(compiler().code.find(".words"), std::string::npos) << type;
   }
 }

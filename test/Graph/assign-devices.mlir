@@ -1,4 +1,4 @@
-// RUN: mxc-opt %s --place | FileCheck %s
+// RUN: mxc-opt %s --assign-devices | FileCheck %s
 // What stands in an `on` is placed there with all it calls; copies are made once, and only where needed.
 
 !v = !mx.tensor<f32[N]>

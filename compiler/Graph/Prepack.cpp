@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Panels: prepacking. A matrix that is the loop-invariant right-hand operand of matmuls in a loop
+// Prepack: packing ahead. A matrix that is the loop-invariant right-hand operand of matmuls in a loop
 // is packed into panels once, before the loop, so that the columns of a register tile are
-// contiguous. Otherwise each matmul packs B itself (TileProduct.h).
+// contiguous. Otherwise each matmul packs B itself (TiledMatmul.h).
 #include "Graph/Passes.h"
 #include "dialects/mx/Mx.h"
 
@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace mx::graph {
 
-#define GEN_PASS_DEF_PANELS
+#define GEN_PASS_DEF_PREPACK
 #include "Graph/Passes.h.inc"
 
 namespace {
@@ -79,7 +79,7 @@ private:
   }
 };
 
-struct Panels : impl::PanelsBase<Panels> {
+struct Prepack : impl::PrepackBase<Prepack> {
   using Base::Base;
 
   void runOnOperation() override {

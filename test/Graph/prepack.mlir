@@ -1,4 +1,4 @@
-// RUN: mxc-opt %s --panels | FileCheck %s
+// RUN: mxc-opt %s --prepack | FileCheck %s
 // A matrix that a product in a loop reads in each turn is copied to panels once, before the loop; not if
 // the matrix is of the turn, if its columns are not a number of panels, or if few rows read it as it is.
 

@@ -22,7 +22,7 @@ using namespace mlir;
 namespace mx::lowering {
 
 /// Axes are merged until there are this many iterations, enough to share them evenly.
-constexpr int64_t kEnoughTurns = 32;
+constexpr int64_t kEnoughIterations = 32;
 
 int64_t KernelEmitter::workOfElement() {
   int64_t work = 0;
@@ -31,23 +31,23 @@ int64_t KernelEmitter::workOfElement() {
   return work / 4 + 1;
 }
 
-void KernelEmitter::spread(ArrayRef<Value> sizes, Value work,
+void KernelEmitter::parallelFor(ArrayRef<Value> sizes, Value work,
                            llvm::function_ref<void(Indices)> body, size_t front) {
   front = std::min(front, sizes.size());
-  auto turnsOf = [&](ArrayRef<Value> axes) {
-    Value turns = number(1);
+  auto iterationsOf = [&](ArrayRef<Value> axes) {
+    Value iterations = number(1);
     for (Value size : axes)
-      turns = mul(turns, size);
-    return turns;
+      iterations = mul(iterations, size);
+    return iterations;
   };
   // The innermost axis stays whole if there are others: it is the one that is vectorised.
-  Value count = turnsOf(sizes.take_front(front));
-  while (front < sizes.size() && known(count) && *known(count) < kEnoughTurns &&
+  Value count = iterationsOf(sizes.take_front(front));
+  while (front < sizes.size() && known(count) && *known(count) < kEnoughIterations &&
          (front + 1 < sizes.size() || known(count) == 1))
-    count = turnsOf(sizes.take_front(++front));
-  Value turn = mul(turnsOf(sizes.drop_front(front)), work);
+    count = iterationsOf(sizes.take_front(++front));
+  Value iteration = mul(iterationsOf(sizes.drop_front(front)), work);
   auto op = scf::ForOp::create(b, number(0), count, number(1));
-  spreads.push_back({op, turn});
+  parallelLoops.push_back({op, iteration});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(op.getBody());
   SmallVector<Value> at(front, number(0));
@@ -66,9 +66,9 @@ void KernelEmitter::spread(ArrayRef<Value> sizes, Value work,
     rest = whole;
   }
   nest(sizes.drop_front(front), [&](Indices inner) {
-    SmallVector<Value> place(at);
-    llvm::append_range(place, inner);
-    body(place);
+    SmallVector<Value> indices(at);
+    llvm::append_range(indices, inner);
+    body(indices);
   });
 }
 
@@ -167,10 +167,10 @@ LLVM::LLVMFuncOp Outliner::make(StringRef name) {
   }
   for (Operation *op : again)
     b.clone(*op, map);
-  auto turns = cast<scf::ForOp>(b.clone(*loop, map));
-  turns.setLowerBound(entry->getArgument(1));
-  turns.setUpperBound(entry->getArgument(2));
-  turns.setStep(one);
+  auto iterations = cast<scf::ForOp>(b.clone(*loop, map));
+  iterations.setLowerBound(entry->getArgument(1));
+  iterations.setUpperBound(entry->getArgument(2));
+  iterations.setStep(one);
   for (auto [flag, to] : llvm::zip_equal(flagged, outside)) {
     auto noted = scf::IfOp::create(b, LLVM::LoadOp::create(b, bit, map.lookup(flag)), false);
     OpBuilder::InsertionGuard guard(b);
@@ -188,10 +188,10 @@ LLVM::LLVMFuncOp Outliner::make(StringRef name) {
 } // namespace
 
 /// Replaces the loop with a call of parallel_for.
-void KernelEmitter::cut(Spread &spread, Value grain) {
+void KernelEmitter::outline(ParallelLoop &spread, Value grain) {
   scf::ForOp loop = spread.loop;
   SmallVector<scf::ForOp> loops;
-  for (Spread &each : spreads)
+  for (ParallelLoop &each : parallelLoops)
     if (each.loop)
       loops.push_back(each.loop);
   SmallVector<Value> flags;
@@ -200,7 +200,7 @@ void KernelEmitter::cut(Spread &spread, Value grain) {
   Outliner outliner(function, loops, loop, context);
   if (!outliner.analyse(flags))
     return;
-  std::string name = function.getName().str() + ".part" + std::to_string(&spread - spreads.data());
+  std::string name = function.getName().str() + ".part" + std::to_string(&spread - parallelLoops.data());
   LLVM::LLVMFuncOp part = outliner.make(name);
 
   OpBuilder::InsertionGuard guard(b);
@@ -228,26 +228,26 @@ void KernelEmitter::cut(Spread &spread, Value grain) {
   after->erase();
 }
 
-void KernelEmitter::cutSpreads() {
-  for (Spread &spread : spreads) {
+void KernelEmitter::outlineParallelLoops() {
+  for (ParallelLoop &loop : parallelLoops) {
     // Inside another loop or a branch, the function cannot return.
-    if (!isa<LLVM::LLVMFuncOp>(spread.loop->getParentOp()))
+    if (!isa<LLVM::LLVMFuncOp>(loop.loop->getParentOp()))
       continue;
-    b.setInsertionPoint(spread.loop);
-    std::optional<int64_t> count = known(spread.loop.getUpperBound()), work = known(spread.work);
+    b.setInsertionPoint(loop.loop);
+    std::optional<int64_t> count = known(loop.loop.getUpperBound()), work = known(loop.work);
     Value grain;
     if (work) {
-      int64_t turns = std::max<int64_t>(1, options.chunkWork / std::max<int64_t>(1, *work));
-      if (count && *count <= turns)
+      int64_t iterations = std::max<int64_t>(1, options.chunkWork / std::max<int64_t>(1, *work));
+      if (count && *count <= iterations)
         continue;
-      grain = number(turns);
+      grain = number(iterations);
     } else {
       Value one = number(1);
-      Value turns = arith::DivUIOp::create(b, number(options.chunkWork),
-                                           arith::MaxSIOp::create(b, spread.work, one));
-      grain = arith::MaxSIOp::create(b, turns, one);
+      Value iterations = arith::DivUIOp::create(b, number(options.chunkWork),
+                                           arith::MaxSIOp::create(b, loop.work, one));
+      grain = arith::MaxSIOp::create(b, iterations, one);
     }
-    cut(spread, grain);
+    outline(loop, grain);
   }
 }
 

@@ -1,5 +1,5 @@
-// RUN: mxc-opt %s --block="least-bytes=1 block-bytes=256 least-rows=1" | FileCheck %s
-// RUN: mxc-opt %s --block | FileCheck %s --check-prefix=SMALL
+// RUN: mxc-opt %s --tile-chains="min-bytes=1 tile-bytes=256 min-rows=1" | FileCheck %s
+// RUN: mxc-opt %s --tile-chains | FileCheck %s --check-prefix=SMALL
 // Matrices between two products are computed in blocks of rows; not if they are small, if others read them, or if rows
 // are not along the last axis.
 

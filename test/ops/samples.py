@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random draws are spread as they should be, and the same op by op, in a graph and on any number of threads.
 
-Usage: draws.py MXC
+Usage: samples.py MXC
 
 Each draw is made by a function and by a graph from the same seed, on 1, 2 and 4 threads: the bits must be the
 same, and so must those of what the generator gives next. The numbers are then held against their law: ranges,

@@ -10,9 +10,9 @@ using namespace mlir;
 
 namespace mx::graph {
 
-/// Whether an index in `back` is the reversed iteration of the forward loop (turnOf), counted from
+/// Whether an index in `back` is the reversed iteration of the forward loop (iterationOf), counted from
 /// 0.
-static bool isTurnOf(Value number, ir::ForOp back) {
+static bool isIterationOf(Value number, ir::ForOp back) {
   auto minus = number.getDefiningOp<ir::SubOp>();
   if (!minus || constantInt(back.getFrom()) != 0 ||
       minus->getOperand(1) != back.getBody().front().getArgument(0))
@@ -35,12 +35,12 @@ static std::optional<size_t> ownAxis(ArrayAttr spec, ValueRange at, ir::ForOp ba
       return std::nullopt;
     axis = i;
   }
-  return axis && at.size() == 1 && isTurnOf(at[0], back) ? axis : std::nullopt;
+  return axis && at.size() == 1 && isIterationOf(at[0], back) ? axis : std::nullopt;
 }
 
 /// A gradient that is zero before the loop, of which each iteration updates its own slice: stores
 /// instead of accumulating.
-static void writeOwnPlace(BlockArgument sum, Value yielded, ir::ForOp back) {
+static void writeOwnRegion(BlockArgument sum, Value yielded, ir::ForOp back) {
   auto update = yielded.getDefiningOp<ir::UpdateOp>();
   auto add = update ? update.getValue().getDefiningOp<ir::AddOp>() : ir::AddOp();
   auto slice = add ? add->getOperand(0).getDefiningOp<ir::SliceOp>() : ir::SliceOp();
@@ -55,7 +55,7 @@ static void writeOwnPlace(BlockArgument sum, Value yielded, ir::ForOp back) {
 
 /// For each captured value, the one matmul that equals the sum of the iterations' contributions to
 /// its gradient; null if there is none. Then no iteration adds to it any more.
-SmallVector<Value> Reverse::productsOfTurns(ir::ForOp back, unsigned first,
+SmallVector<Value> Reverse::matmulsOfIterations(ir::ForOp back, unsigned first,
                                             ArrayRef<Adjoint> before) {
   Block &block = back.getBody().front();
   Operation *yield = block.getTerminator();
@@ -63,7 +63,7 @@ SmallVector<Value> Reverse::productsOfTurns(ir::ForOp back, unsigned first,
   auto sumOf = [&](size_t k) { return block.getArgument(1 + first + static_cast<unsigned>(k)); };
   for (size_t k = 0; k < before.size(); ++k)
     if (before[k].isZero())
-      writeOwnPlace(sumOf(k), yield->getOperand(first + static_cast<unsigned>(k)), back);
+      writeOwnRegion(sumOf(k), yield->getOperand(first + static_cast<unsigned>(k)), back);
   dropUnused(block);
   /// The loop's result that stacks the value of each iteration, and the axis of the iterations.
   auto writtenOf = [&](Value value) -> std::pair<Value, size_t> {

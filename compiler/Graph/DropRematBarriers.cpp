@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ReleaseAgain: drops rematerialisation barriers. Loops that recompute values (`mx.again`) carried
+// DropRematBarriers: drops rematerialisation barriers. Loops that recompute values (`mx.recomputed`) carried
 // their inputs, so that CSE could not merge the recomputation; they now read them from outside.
 #include "Graph/Passes.h"
 #include "Graph/SimplifyRegions.h"
@@ -8,18 +8,18 @@
 
 namespace mx::graph {
 
-#define GEN_PASS_DEF_RELEASEAGAIN
+#define GEN_PASS_DEF_DROPREMATBARRIERS
 #include "Graph/Passes.h.inc"
 
 namespace {
 
-struct ReleaseAgain : impl::ReleaseAgainBase<ReleaseAgain> {
+struct DropRematBarriers : impl::DropRematBarriersBase<DropRematBarriers> {
   using Base::Base;
 
   void runOnOperation() override {
     llvm::SmallVector<ir::ForOp> loops;
     getOperation().walk([&](ir::ForOp loop) {
-      if (loop->hasAttr(ir::kAgain))
+      if (loop->hasAttr(ir::kRecomputed))
         loops.push_back(loop);
     });
     for (ir::ForOp loop : loops)

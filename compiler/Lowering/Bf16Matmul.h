@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Packed bf16 GEMM with VDPBF16PS or AMX tiles. TileProduct.h handles all other CPUs and types;
-// WordKernel.h has the microkernel, and defines how a sum is computed.
+// Packed bf16 GEMM with VDPBF16PS or AMX tiles. TiledMatmul.h handles all other CPUs and types;
+// Bf16Kernel.h has the microkernel, and defines how a sum is computed.
 //
 // The columns of a panel are packed for up to `kDepth` steps of k: pairs of steps become 32-bit
 // words, and the words of 32 columns are contiguous. Rows are read unpacked if whole blocks of them
@@ -30,7 +30,7 @@ struct WordSide {
   Value apart;
 };
 
-class WordProduct {
+class Bf16Matmul {
 public:
   /// The memory of sums: rows of f32, `pitch` apart.
   struct Sums {
@@ -38,7 +38,7 @@ public:
     int64_t pitch = 0;
   };
 
-  WordProduct(KernelEmitter &e, Evaluator &evaluator, const WordSide &left, const WordSide &right)
+  Bf16Matmul(KernelEmitter &e, Evaluator &evaluator, const WordSide &left, const WordSide &right)
       : e(e), evaluator(evaluator), left(left), right(right) {}
 
   Value rows, columns, deep; ///< sizes

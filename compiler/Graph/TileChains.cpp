@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Block: FlashAttention-style tiling of matmul chains. Large matrices between two matmuls are
+// TileChains: FlashAttention-style tiling of matmul chains. Large matrices between two matmuls are
 // computed in blocks of rows that stay in the cache. A block has all columns, so softmax needs no
-// online rescaling. BlockChains.h finds the chains; this file emits the loops:
+// online rescaling. MatmulChains.h finds the chains; this file emits the loops:
 //
 //   for each index of the outer batch axes:
 //     slice the operands that all rows share
 //     for each block of rows:
 //       slice the operands of these rows, run the ops of the chain
 //       store the rows of the results; matmuls that reduce over rows accumulate
-#include "Graph/BlockChains.h"
+#include "Graph/MatmulChains.h"
 #include "Graph/Passes.h"
 #include "Graph/Zeros.h"
 #include "dialects/mx/Marks.h"
@@ -20,7 +20,7 @@ using namespace mlir;
 
 namespace mx::graph {
 
-#define GEN_PASS_DEF_BLOCK
+#define GEN_PASS_DEF_TILECHAINS
 #include "Graph/Passes.h.inc"
 
 namespace {
@@ -65,7 +65,7 @@ private:
   Cut cut;
   const llvm::DenseMap<Value, Value> &kept; ///< per-row results of earlier rounds
   ImplicitLocOpBuilder b;
-  SmallVector<Value> places; ///< indices along the looped batch axes
+  SmallVector<Value> positions; ///< indices along the looped batch axes
   Value from, to;            ///< the rows of this block; null if it has all
   int64_t height = chain.rows();
   /// Slices that all rows share, and slices of this block, keyed by the tensor and its row axis.
@@ -85,32 +85,32 @@ private:
 
   // --------------------------------------------------------------------------------------- loops
 
-  /// Emits a loop of `turns` iterations; `body` builds its body from the induction variable and the
+  /// Emits a loop of `iterations` iterations; `body` builds its body from the induction variable and the
   /// carried values.
-  SmallVector<Value> loop(int64_t turns, ArrayRef<Value> carried,
+  SmallVector<Value> loop(int64_t iterations, ArrayRef<Value> carried,
                           llvm::function_ref<SmallVector<Value>(Value, SmallVector<Value>)> body) {
     Value from = number(0);
-    if (turns == 1)
+    if (iterations == 1)
       return body(from, SmallVector<Value>(carried));
-    auto made = ir::ForOp::create(b, ValueRange(carried).getTypes(), from, number(turns), carried);
+    auto made = ir::ForOp::create(b, ValueRange(carried).getTypes(), from, number(iterations), carried);
     mlir::Block &block = made.getBody().emplaceBlock();
-    Value turn = block.addArgument(from.getType(), b.getLoc());
+    Value iteration = block.addArgument(from.getType(), b.getLoc());
     SmallVector<Value> own;
     for (Value value : carried)
       own.push_back(block.addArgument(value.getType(), b.getLoc()));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&block);
-    ir::YieldOp::create(b, body(turn, std::move(own)));
+    ir::YieldOp::create(b, body(iteration, std::move(own)));
     return SmallVector<Value>(made.getResults());
   }
 
   SmallVector<Value> loops(size_t axis, SmallVector<Value> carried) {
     if (axis == cut.axes)
       return matrix(std::move(carried));
-    return loop(chain.space[axis], carried, [&](Value turn, SmallVector<Value> own) {
-      places.push_back(turn);
+    return loop(chain.space[axis], carried, [&](Value iteration, SmallVector<Value> own) {
+      positions.push_back(iteration);
       SmallVector<Value> out = loops(axis + 1, std::move(own));
-      places.pop_back();
+      positions.pop_back();
       return out;
     });
   }
@@ -134,9 +134,9 @@ private:
         values.push_back(value);
     size_t next = 0, sum = values.size();
     llvm::append_range(values, sums);
-    int64_t turns = chain.rows() / cut.rows, rest = chain.rows() % cut.rows;
-    values = loop(turns, values, [&](Value turn, SmallVector<Value> own) {
-      Value first = ir::MulOp::create(b, turn.getType(), turn, number(cut.rows));
+    int64_t iterations = chain.rows() / cut.rows, rest = chain.rows() % cut.rows;
+    values = loop(iterations, values, [&](Value iteration, SmallVector<Value> own) {
+      Value first = ir::MulOp::create(b, iteration.getType(), iteration, number(cut.rows));
       return rows(first, cut.rows, std::move(own));
     });
     if (rest)
@@ -178,7 +178,7 @@ private:
       bool isOne = type.getSizes()[i].constant() == 1;
       size_t fromEnd = type.rank() - i;
       if (i + missing < cut.axes) {
-        out.first.push_back(isOne ? number(0) : places[i + missing]);
+        out.first.push_back(isOne ? number(0) : positions[i + missing]);
         out.second.push_back("i");
       } else if (from && fromEnd <= 2 && axes[2 - fromEnd] == Along::Rows && !isOne) {
         out.first.append({from, to});
@@ -321,7 +321,7 @@ private:
   }
 };
 
-struct Block : impl::BlockBase<Block> {
+struct TileChains : impl::TileChainsBase<TileChains> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -330,7 +330,7 @@ struct Block : impl::BlockBase<Block> {
     llvm::DenseSet<Operation *> gone;
     for (ir::MatmulOp op : products) {
       if (gone.contains(op) || !op.getType().isStatic() ||
-          bytesOf(op.getType().getElement(), op.getType().numbers()) < leastBytes)
+          bytesOf(op.getType().getElement(), op.getType().numbers()) < minBytes)
         continue;
       std::optional<Chain> chain = chainFrom(op);
       if (!chain)
@@ -354,7 +354,7 @@ private:
     ArrayRef<int64_t> space = chain.space;
     size_t batch = space.size() - 2;
     Cut cut{0, chain.rows()};
-    while (cut.axes < batch && bytesOf(element, space.drop_front(cut.axes)) > blockBytes)
+    while (cut.axes < batch && bytesOf(element, space.drop_front(cut.axes)) > tileBytes)
       ++cut.axes;
     // 16-bit sums are rounded at their end: they cannot continue across blocks.
     bool mayCut = llvm::all_of(round.ends, [](const ChainEnd &end) {
@@ -362,7 +362,7 @@ private:
       return !end.sums() || own.isF32() || own.isF64();
     });
     int64_t row = std::max<int64_t>(1, bytesOf(element, space.take_back(1)));
-    int64_t most = std::max<int64_t>(leastRows, blockBytes / row);
+    int64_t most = std::max<int64_t>(minRows, tileBytes / row);
     if (mayCut && cut.axes == batch && most < chain.rows()) {
       cut.rows = most;
       // Prefers a few rows less to a remainder block.
@@ -393,7 +393,7 @@ private:
       add(end.op, end.result[0] == Along::Other ? 2 : 1);
     double each = double(deep) / double(products), rows = double(chain.rows()),
            columns = double(chain.columns());
-    bool always = leastRows == 1; // single-row blocks are for tests
+    bool always = minRows == 1; // single-row blocks are for tests
     return always || (2 * each * (rows + columns) <= rows * columns &&
                       (cut.rows == chain.rows() || each <= 2 * double(cut.rows)));
   }
@@ -427,9 +427,9 @@ private:
         gone.insert(end.op);
         end.op->erase();
         for (Value operand : operands)
-          if (Operation *turn = operand.getDefiningOp();
-              isa_and_nonnull<ir::TransposeOp>(turn) && turn->use_empty())
-            turn->erase();
+          if (Operation *transposed = operand.getDefiningOp();
+              isa_and_nonnull<ir::TransposeOp>(transposed) && transposed->use_empty())
+            transposed->erase();
       }
     for (Operation *member : llvm::reverse(chain.members)) {
       gone.insert(member);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Packed GEMM: choice of tiles, packing of A and B, and the register-tile microkernel.
-#include "Lowering/TileProduct.h"
+#include "Lowering/TiledMatmul.h"
 
 using namespace mlir;
 using namespace mx::ir;
@@ -11,17 +11,17 @@ namespace mx::lowering {
 namespace {
 
 /// Panels are made narrower, then blocks lower, if there would be too few for the threads.
-constexpr int64_t kEnoughBlocks = 4, kLeastColumns = 64;
+constexpr int64_t kEnoughBlocks = 4, kMinColumns = 64;
 
 } // namespace
 
 std::optional<Tiling> Tiling::parse(llvm::StringRef text) {
-  constexpr int64_t most = 512, leastSteps = 64;
+  constexpr int64_t most = 512, minSteps = 64;
   auto [columns, steps] = text.split(',');
   Tiling out;
   if (columns.getAsInteger(10, out.columns) || steps.getAsInteger(10, out.steps) ||
-      out.columns < 0 || out.columns > most || out.columns % kLeastColumns != 0 ||
-      out.steps > most || out.steps % 16 != 0 || (out.steps != 0 && out.steps < leastSteps))
+      out.columns < 0 || out.columns > most || out.columns % kMinColumns != 0 ||
+      out.steps > most || out.steps % 16 != 0 || (out.steps != 0 && out.steps < minSteps))
     return std::nullopt;
   return out;
 }
@@ -29,10 +29,10 @@ std::string Tiling::text() const { return std::to_string(columns) + "," + std::t
 
 // ------------------------------------------------------------------------------------- elements
 
-Value TileProduct::widen(Value element) {
+Value TiledMatmul::widen(Value element) {
   return element.getType() == type ? element : Value(arith::ExtFOp::create(e.b, type, element));
 }
-Value TileProduct::multiplyAdd(Value sum, Value a, Value b) {
+Value TiledMatmul::multiplyAdd(Value sum, Value a, Value b) {
   if (!isa<FloatType>(type))
     return arith::AddIOp::create(e.b, sum, arith::MulIOp::create(e.b, a, b));
   // An explicit FMA: LLVM would not fuse what it can fold to constants, and such constants would be
@@ -45,35 +45,35 @@ Value TileProduct::multiplyAdd(Value sum, Value a, Value b) {
   return arith::AddFOp::create(e.b, sum, arith::MulFOp::create(e.b, a, b, flags), flags);
 }
 /// Broadcasts an element to a vector.
-Value TileProduct::spreadOut(Value element) {
+Value TiledMatmul::splat(Value element) {
   Value none = LLVM::PoisonOp::create(e.b, vectorType());
   Value first = e.constant(e.b.getI32Type(), e.b.getI32IntegerAttr(0));
   Value one = LLVM::InsertElementOp::create(e.b, none, element, first);
   return LLVM::ShuffleVectorOp::create(e.b, one, none,
                                        SmallVector<int32_t>(static_cast<size_t>(lanes), 0));
 }
-Value TileProduct::parts(Value size, int64_t part) {
+Value TiledMatmul::parts(Value size, int64_t part) {
   if (std::optional<int64_t> number = e.known(size))
     return e.number(llvm::divideCeil(*number, part));
   return arith::DivUIOp::create(e.b, e.add(size, e.number(part - 1)), e.number(part));
 }
-Value TileProduct::smaller(Value size, int64_t most) {
+Value TiledMatmul::smaller(Value size, int64_t most) {
   if (std::optional<int64_t> number = e.known(size))
     return e.number(std::min(*number, most));
-  return e.least(size, e.number(most));
+  return e.min(size, e.number(most));
 }
 
 /// The columns in whole tiles.
-Value TileProduct::wholeTiles(Value width) {
+Value TiledMatmul::wholeTiles(Value width) {
   if (std::optional<int64_t> number = e.known(width))
     return e.number(*number / wide * wide);
   return e.sub(width, arith::RemUIOp::create(e.b, width, e.number(wide)));
 }
 
-Value TileProduct::copiedPlace(Value tile, Value k, Value j) {
+Value TiledMatmul::packedIndices(Value tile, Value k, Value j) {
   return e.add(e.mul(tile, e.number(depth)), e.add(e.mul(k, e.number(wide)), j));
 }
-Value TileProduct::sumAt(Value row, Value column) {
+Value TiledMatmul::sumAt(Value row, Value column) {
   Type element = e.codeType(cast<TensorType>(source->getResult(0).getType()).getElement());
   Value sum = e.load(sums, e.add(e.mul(row, e.number(pitch)), column));
   return sum.getType() == element ? sum : Value(arith::TruncFOp::create(e.b, element, sum));
@@ -83,7 +83,7 @@ Value TileProduct::sumAt(Value row, Value column) {
 
 /// The sums of a tile, the vectors of one step and one broadcast factor must fit into the
 /// registers. `others` are the batch sizes: more matrices for threads to share.
-void TileProduct::chooseTiles(ArrayRef<Value> others) {
+void TiledMatmul::chooseTiles(ArrayRef<Value> others) {
   unsigned bits = e.options.vectorBits;
   lanes = std::max<int64_t>(1, bits / type.getIntOrFloatBitWidth());
   std::optional<int64_t> m = e.known(rows), n = e.known(columns);
@@ -121,7 +121,7 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
   if (e.options.tiling.columns)
     panelColumns = std::min(e.options.tiling.columns, mostColumns);
   else
-    while (m && n && blocks() < enough && *n > kLeastColumns && panelColumns > kLeastColumns)
+    while (m && n && blocks() < enough && *n > kMinColumns && panelColumns > kMinColumns)
       panelColumns /= 2;
   if (mayReadInPlace()) // a panel whose last tile is narrower is for the end of a row
     panelColumns = std::max(panelColumns / wide, int64_t(1)) * wide;
@@ -142,7 +142,7 @@ void TileProduct::chooseTiles(ArrayRef<Value> others) {
 
 /// Whole units, up to `most` columns. Chooses the number that gives the fewest vectors in total:
 /// the last vector of a panel is rarely full.
-int64_t TileProduct::columnsOfUnits(int64_t most) {
+int64_t TiledMatmul::columnsOfUnits(int64_t most) {
   std::optional<int64_t> n = e.known(columns);
   int64_t best = std::max(most / unit * unit, unit);
   if (!n || *n == 0)
@@ -156,13 +156,13 @@ int64_t TileProduct::columnsOfUnits(int64_t most) {
   return best;
 }
 
-bool TileProduct::isOnlyOutput() {
+bool TiledMatmul::isOnlyOutput() {
   Value result = source->getResult(0);
   return group.outputs.size() == 1 && group.outputs[0].value == result &&
          e.memoryType(cast<TensorType>(result.getType()).getElement()) == type;
 }
 
-void TileProduct::prepare() {
+void TiledMatmul::prepare() {
   SmallVector<Value> roots = group.values();
   roots.push_back(source->getResult(0));
   evaluator.prepare(roots);
@@ -171,7 +171,7 @@ void TileProduct::prepare() {
     type = e.b.getF32Type();
 }
 
-void TileProduct::run(SmallVector<Value> result) {
+void TiledMatmul::run(SmallVector<Value> result) {
   chooseTiles(result);
   int64_t room = llvm::alignTo(
       std::clamp<int64_t>(e.known(columns).value_or(panelColumns), 1, panelColumns), wide);
@@ -189,7 +189,7 @@ void TileProduct::run(SmallVector<Value> result) {
   // Eight multiply-adds cost as much as one simple op.
   Value work = e.mul(e.mul(deep, smaller(rows, blockRows)),
                      e.number(std::max<int64_t>(1, std::min(room, panelColumns) / 8)));
-  e.spread(
+  e.parallelFor(
       result, work,
       [&](Indices at) {
         Evaluator::Scope scope(evaluator);
@@ -204,7 +204,7 @@ void TileProduct::run(SmallVector<Value> result) {
 
 /// If the row count is known, rows are split evenly among tiles, since a tile of one row would be
 /// slow; the first tiles have one more.
-TileProduct::Block TileProduct::blockOf(Value number) {
+TiledMatmul::Block TiledMatmul::blockOf(Value number) {
   if (!tileCount) {
     Value first = e.mul(number, e.number(blockRows));
     return {first, smaller(e.sub(rows, first), blockRows), {}, {}};
@@ -212,15 +212,15 @@ TileProduct::Block TileProduct::blockOf(Value number) {
   if (blockTiles == tileCount)
     return {e.number(0), rows, e.number(0), e.number(tileCount)};
   auto rowOf = [&](Value tile) {
-    return e.add(e.mul(tile, e.number(lowRows)), e.least(tile, e.number(tallTiles)));
+    return e.add(e.mul(tile, e.number(lowRows)), e.min(tile, e.number(tallTiles)));
   };
   Value from = e.mul(number, e.number(blockTiles));
-  Value to = e.least(e.add(from, e.number(blockTiles)), e.number(tileCount));
+  Value to = e.min(e.add(from, e.number(blockTiles)), e.number(tileCount));
   Value first = rowOf(from);
   return {first, e.sub(rowOf(to), first), from, to};
 }
 
-void TileProduct::panel(const Block &block, const Panel &panel) {
+void TiledMatmul::panel(const Block &block, const Panel &panel) {
   Value zero = e.number(0);
   auto copyPanel = [&](Value k0, Value steps) {
     if (!isAllInPlace())
@@ -238,9 +238,9 @@ void TileProduct::panel(const Block &block, const Panel &panel) {
   }
   // With zero steps there is still one K-block: sums are 0.
   e.loop(zero, e.known(deep) ? deep : Value(arith::MaxSIOp::create(e.b, deep, e.number(1))),
-         stretch, [&](Value k0) {
+         blockDepth, [&](Value k0) {
            Evaluator::Scope inner(evaluator);
-           Value steps = e.least(e.number(stretch), e.sub(deep, k0));
+           Value steps = e.min(e.number(blockDepth), e.sub(deep, k0));
            copyPanel(k0, steps);
            tiles(block, k0, steps, [&](const Lines &lines) {
              eachTile(panel, [&](const Tile &tile) { sumUp(lines, panel, tile, k0, steps); });
@@ -252,7 +252,7 @@ void TileProduct::panel(const Block &block, const Panel &panel) {
 
 // -------------------------------------------------------------------------------------- columns
 
-void TileProduct::copyByColumns(const Panel &panel, Value from, Value steps,
+void TiledMatmul::copyByColumns(const Panel &panel, Value from, Value steps,
                                 llvm::function_ref<void(Value, Value)> line) {
   int64_t size = std::clamp<int64_t>(lanes, 4, 16);
   if (!lines.address)
@@ -260,7 +260,7 @@ void TileProduct::copyByColumns(const Panel &panel, Value from, Value steps,
   Value zero = e.number(0);
   auto lineAt = [&](Value c) { return e.mul(c, e.number(apart())); };
   e.loop(from, panel.width, size, [&](Value first) {
-    Value count = e.least(e.number(size), e.sub(panel.width, first));
+    Value count = e.min(e.number(size), e.sub(panel.width, first));
     e.loop(zero, count, 1, [&](Value c) {
       Evaluator::Scope scope(evaluator);
       line(e.add(first, c), lineAt(c));
@@ -276,14 +276,14 @@ void TileProduct::copyByColumns(const Panel &panel, Value from, Value steps,
       SmallVector<Value> from;
       for (int64_t c = 0; c < size; ++c)
         from.push_back(e.addressAt(lines, e.add(k, e.number(c * apart()))));
-      transposeBlock(from, e.addressAt(copied, copiedPlace(tile, k, column)), wide);
+      transposeBlock(from, e.addressAt(copied, packedIndices(tile, k, column)), wide);
     });
   });
 }
 
 /// Transposes the square block whose rows are at `from` to `to`, with rows `pitch` apart. First
 /// transposes 4 x 4 blocks inside vectors, then exchanges the blocks as a whole.
-void TileProduct::transposeBlock(ArrayRef<Value> from, Value to, int64_t pitch) {
+void TiledMatmul::transposeBlock(ArrayRef<Value> from, Value to, int64_t pitch) {
   size_t n = from.size();
   auto size = static_cast<int64_t>(n);
   auto vector = VectorType::get({size}, type);
@@ -335,11 +335,11 @@ void TileProduct::transposeBlock(ArrayRef<Value> from, Value to, int64_t pitch) 
 
 /// A vector must not read past the last column: the load is masked there, if the CPU has masked
 /// loads. Prepacked panels have no such column.
-bool TileProduct::isAllInPlace() {
+bool TiledMatmul::isAllInPlace() {
   return given ||
          (mayReadInPlace() && e.options.vectorBits >= 256 && type.getIntOrFloatBitWidth() >= 32);
 }
-bool TileProduct::copiesOnTheWay() {
+bool TiledMatmul::copiesOnTheWay() {
   // The first tiles of all blocks have the same number of rows.
   bool areAlike = !tallTiles || (tileCount - 1) / blockTiles * blockTiles < tallTiles;
   return tileCount > 1 && areAlike && mayCopyOnTheWay();
@@ -347,34 +347,34 @@ bool TileProduct::copiesOnTheWay() {
 
 /// Of `count` memory segments of `bytes` each, `apart` from each other: the max number of cache
 /// lines that share one set of a cache with this many sets.
-int64_t TileProduct::mostInAPlace(int64_t count, int64_t bytes, int64_t apart, int64_t places) {
-  SmallVector<int64_t> lines(static_cast<size_t>(places), 0);
+int64_t TiledMatmul::maxPerSet(int64_t count, int64_t bytes, int64_t apart, int64_t sets) {
+  SmallVector<int64_t> lines(static_cast<size_t>(sets), 0);
   for (int64_t i = 0; i < count; ++i)
     for (int64_t line = i * apart / kLine; line * kLine < i * apart + bytes; ++line)
-      ++lines[static_cast<size_t>(line % places)];
+      ++lines[static_cast<size_t>(line % sets)];
   return *llvm::max_element(lines);
 }
 /// Whether the rows of a tile, read unpacked, would evict each other from L1 while the columns
 /// stream through it.
-bool TileProduct::doRowsCollide() {
-  int64_t bytes = alignment(), passing = llvm::divideCeil(depth * wide * bytes, kLine * kPlaces);
+bool TiledMatmul::doRowsCollide() {
+  int64_t bytes = alignment(), passing = llvm::divideCeil(depth * wide * bytes, kLine * kSets);
   int64_t own =
-      mostInAPlace(std::min(e.known(rows).value_or(kRows), kRows),
-                   std::min(*e.known(deep), stretch) * bytes, *rowPitch() * bytes, kPlaces);
+      maxPerSet(std::min(e.known(rows).value_or(kRows), kRows),
+                   std::min(*e.known(deep), blockDepth) * bytes, *rowPitch() * bytes, kSets);
   return own + passing > kWays;
 }
 /// Whether to pack rows that could be read unpacked: they conflict in L1, and enough is computed
 /// with them. If even the columns of one tile leave no room for them in L1, as with long vectors,
 /// packing gains nothing.
-bool TileProduct::doCopiesOfRowsPay() {
+bool TiledMatmul::doCopiesOfRowsPay() {
   constexpr int64_t tiles = 8; // of columns
   std::optional<int64_t> m = e.known(rows), n = e.known(columns);
-  bool leaveRoom = depth * wide * alignment() <= kLine * kPlaces * kWays / 2;
+  bool leaveRoom = depth * wide * alignment() <= kLine * kSets * kWays / 2;
   return leaveRoom && m && *m >= kManyRows && n && *n >= tiles * wide && e.known(deep) &&
          rowPitch() && doRowsCollide();
 }
 
-void TileProduct::tiles(const Block &block, Value k0, Value steps,
+void TiledMatmul::tiles(const Block &block, Value k0, Value steps,
                         llvm::function_ref<void(Lines)> body) {
   auto run = [&](Value from, Value to, int64_t height) { // rows of the block
     auto each = [&](Value begin, Value end) {
@@ -390,7 +390,7 @@ void TileProduct::tiles(const Block &block, Value k0, Value steps,
     if (!areRowsCopied)
       return each(from, to);
     e.loop(from, to, height * kTilesCopied, [&](Value begin) {
-      Value end = e.least(e.add(begin, e.number(height * kTilesCopied)), to);
+      Value end = e.min(e.add(begin, e.number(height * kTilesCopied)), to);
       Value count = arith::DivUIOp::create(e.b, e.sub(end, begin), e.number(height));
       copyRows(e.add(block.first, begin), height, count, k0, steps);
       each(begin, end);
@@ -421,7 +421,7 @@ void TileProduct::tiles(const Block &block, Value k0, Value steps,
     return;
   }
   Value tall = e.number(tallTiles);
-  Value end = e.mul(e.sub(arith::MaxSIOp::create(e.b, e.least(block.toTile, tall), block.fromTile),
+  Value end = e.mul(e.sub(arith::MaxSIOp::create(e.b, e.min(block.toTile, tall), block.fromTile),
                           block.fromTile),
                     e.number(lowRows + 1));
   if (tallTiles)
@@ -431,7 +431,7 @@ void TileProduct::tiles(const Block &block, Value k0, Value steps,
 
 /// Packs the rows of `count` tiles, each into its own segment of the buffer. Contiguous steps are
 /// transposed in blocks, the last ones one by one.
-void TileProduct::copyRows(Value i, int64_t height, Value count, Value k0, Value steps) {
+void TiledMatmul::copyRows(Value i, int64_t height, Value count, Value k0, Value steps) {
   if (mayReadRowsInPlace())
     return e.loop(e.number(0), count, 1, [&](Value tile) {
       Evaluator::Scope scope(evaluator);
@@ -469,10 +469,10 @@ void TileProduct::copyRows(Value i, int64_t height, Value count, Value k0, Value
 
 /// Packs the rows of one tile, one cache line of each row at a time, and prefetches the rows of the
 /// next tile.
-void TileProduct::copySteps(Value i, int64_t height, Value to, Value k0, Value steps) {
+void TiledMatmul::copySteps(Value i, int64_t height, Value to, Value k0, Value steps) {
   int64_t size = std::clamp<int64_t>(lanes, 4, kRowsCopied), line = kLine / alignment();
   Value zero = e.number(0), whole = zero;
-  auto placeOf = [&](Value step) { return e.add(to, e.mul(step, e.number(kRowsCopied))); };
+  auto locationOf = [&](Value step) { return e.add(to, e.mul(step, e.number(kRowsCopied))); };
   if (stepsAt(i, k0)) {
     whole = e.sub(steps, arith::RemUIOp::create(e.b, steps, e.number(line)));
     e.loop(zero, whole, line, [&](Value first) {
@@ -487,7 +487,7 @@ void TileProduct::copySteps(Value i, int64_t height, Value to, Value k0, Value s
           SmallVector<Value> from; // missing rows repeat the last one
           for (int64_t each = r; each < r + size; ++each)
             from.push_back(rowAt(std::min(each, height - 1), step));
-          transposeBlock(from, e.addressAt(copiedRows, e.add(placeOf(step), e.number(r))),
+          transposeBlock(from, e.addressAt(copiedRows, e.add(locationOf(step), e.number(r))),
                          kRowsCopied);
         }
     });
@@ -495,11 +495,11 @@ void TileProduct::copySteps(Value i, int64_t height, Value to, Value k0, Value s
   e.nest({e.sub(steps, whole), e.number(height)}, [&](Indices at) {
     Evaluator::Scope scope(evaluator);
     Value step = e.add(whole, at[0]);
-    e.store(copiedRows, e.add(placeOf(step), at[1]), left(e.add(i, at[1]), e.add(k0, step)));
+    e.store(copiedRows, e.add(locationOf(step), at[1]), left(e.add(i, at[1]), e.add(k0, step)));
   });
 }
 
-void TileProduct::eachTile(const Panel &panel, llvm::function_ref<void(const Tile &)> body) {
+void TiledMatmul::eachTile(const Panel &panel, llvm::function_ref<void(const Tile &)> body) {
   bool inPlace = mayReadInPlace();
   std::optional<int64_t> width = e.known(panel.width);
   Value whole = wholeTiles(panel.width);
@@ -525,11 +525,11 @@ void TileProduct::eachTile(const Panel &panel, llvm::function_ref<void(const Til
   });
 }
 
-Value TileProduct::behind(Value address, Value elements) {
+Value TiledMatmul::behind(Value address, Value elements) {
   return LLVM::GEPOp::create(e.b, address.getType(), type, address, elements);
 }
 
-void TileProduct::moveVector(Value from, Value to) {
+void TiledMatmul::moveVector(Value from, Value to) {
   Value vector = LLVM::LoadOp::create(e.b, vectorType(), from, alignment());
   LLVM::StoreOp::create(e.b, vector, to, alignment());
 }
@@ -538,7 +538,7 @@ void TileProduct::moveVector(Value from, Value to) {
 /// Memory packed in the order of the steps is read through pointers that advance with the loop, so
 /// no LLVM pass must discover that. Prefetches the sums of the next tile, by its last column: where
 /// tiles are not aligned to cache lines, its first columns share a line with this tile.
-void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile, Value k0,
+void TiledMatmul::sumUp(const Lines &lines, const Panel &panel, const Tile &tile, Value k0,
                         Value steps) {
   Value row = lines.row, i = lines.i;
   int64_t height = lines.height;
@@ -553,7 +553,7 @@ void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
   // Neither the result nor an unpacked operand has room past its last column. No mask where all
   // lanes are known to be valid.
   SmallVector<Value> isThere(static_cast<size_t>(tile.vectors));
-  for (int64_t v = 0; v < tile.vectors && (isInPlace || hasBegin() || !tile.copied); ++v)
+  for (int64_t v = 0; v < tile.vectors && (isInPlace || hasInit() || !tile.copied); ++v)
     if (e.known(tile.width).value_or(0) < (v + 1) * lanes)
       isThere[static_cast<size_t>(v)] = firstLanes(lanes, e.sub(tile.width, e.number(v * lanes)));
   auto eachSum = [&](llvm::function_ref<void(Value address, Value mask)> body) {
@@ -571,11 +571,11 @@ void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
   };
   auto begun = [&] {
     SmallVector<Value> out(static_cast<size_t>(height * tile.vectors), nothing);
-    for (int64_t at = 0; at < height * tile.vectors && hasBegin(); ++at) {
+    for (int64_t at = 0; at < height * tile.vectors && hasInit(); ++at) {
       int64_t r = at / tile.vectors, v = at % tile.vectors;
       Value column = e.add(e.add(panel.begin, tile.column), e.number(v * lanes));
       out[static_cast<size_t>(at)] =
-          load(beginAt(e.add(i, e.number(r)), column), isThere[static_cast<size_t>(v)]);
+          load(initAt(e.add(i, e.number(r)), column), isThere[static_cast<size_t>(v)]);
     }
     return out;
   };
@@ -630,7 +630,7 @@ void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
           areRowsCopied
               ? Value(LLVM::LoadOp::create(e.b, type, behind(factors, e.number(r)), alignment()))
               : left(e.add(i, e.number(r)), e.add(k0, k));
-      for (Value all = spreadOut(factor); Value vector : vectors)
+      for (Value all = splat(factor); Value vector : vectors)
         next.push_back(multiplyAdd(loop.getRegionIterArgs()[next.size()], all, vector));
     }
     if (isAlong)
@@ -649,7 +649,7 @@ void TileProduct::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
   });
 }
 
-Value TileProduct::firstLanes(int64_t size, Value count) {
+Value TiledMatmul::firstLanes(int64_t size, Value count) {
   Type narrow = e.b.getI32Type(), vector = VectorType::get({size}, narrow);
   auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(size)));
   Value lanes = arith::ConstantOp::create(

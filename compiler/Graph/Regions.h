@@ -23,7 +23,7 @@ std::optional<Part> partOf(mlir::ArrayAttr spec, mlir::ValueRange at, ir::Tensor
 std::optional<Part> partOf(ir::SliceOp op);
 std::optional<Part> partOf(ir::UpdateOp op);
 /// A slice of all elements that only reverses axes; that cannot fail either.
-bool turnsAxes(ir::SliceOp op);
+bool reversesAxes(ir::SliceOp op);
 
 /// Whether the regions are disjoint.
 bool areApart(llvm::ArrayRef<Span> a, llvm::ArrayRef<Span> b);

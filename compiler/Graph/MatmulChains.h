@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Block: finds the op chains to tile (matmul, row-wise ops, matmul).
+// Part of TileChains: finds the op chains to tile (matmul, row-wise ops, matmul).
 //
 // A chain lies between matmuls that produce large matrices and matmuls that consume them, as in
 // attention: q @ k.T, then ops on its rows, then @ v. All its values have the axes of one space:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Interval analysis of host integers, and the regions that slices and updates access.
-#include "Graph/Places.h"
+#include "Graph/Regions.h"
 #include "Graph/Sizes.h"
 
 using namespace mlir;
@@ -76,7 +76,7 @@ std::optional<Part> partOf(ArrayAttr spec, ValueRange at, ir::TensorType x) {
       out.push_back({0, *size, true, false, *size});
       continue;
     }
-    if (entry.kind == ir::SpecEntry::Place) {
+    if (entry.kind == ir::SpecEntry::Index) {
       auto range = rangeOf(at[next++]);
       if (!range || range->first < 0 || range->second >= *size)
         return std::nullopt;
@@ -144,7 +144,7 @@ std::optional<Part> partOf(ir::UpdateOp op) {
   return part;
 }
 
-bool turnsAxes(ir::SliceOp op) {
+bool reversesAxes(ir::SliceOp op) {
   std::optional<SmallVector<ir::SpecEntry>> entries = ir::readSpec(op.getSpec());
   size_t next = 0;
   return entries && op.getType() == op.getX().getType() &&

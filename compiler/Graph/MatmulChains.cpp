@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Block: pattern matching of tileable chains, and their partition into rounds.
-#include "Graph/BlockChains.h"
+// Part of TileChains: pattern matching of tileable chains, and their partition into rounds.
+#include "Graph/MatmulChains.h"
 #include "Graph/FusionGroups.h"
 #include "dialects/mx/Marks.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -106,7 +106,7 @@ private:
   /// A matmul of other operands whose result has the sizes of the space.
   bool isSource(Operation *op) const {
     auto product = dyn_cast<ir::MatmulOp>(op);
-    if (!product || product->getBlock() != block || product.getPanels() || product.getBegin() ||
+    if (!product || product->getBlock() != block || product.getPanels() || product.getInit() ||
         !isWhole(product.getResult()))
       return false;
     return llvm::all_of(product->getOperands(), [&](Value operand) {
@@ -170,7 +170,7 @@ private:
   bool areAllEnds() {
     for (Operation *op : ends) {
       auto product = dyn_cast<ir::MatmulOp>(op);
-      if (!product || op->getBlock() != block || product.getPanels() || product.getBegin() ||
+      if (!product || op->getBlock() != block || product.getPanels() || product.getInit() ||
           chain.members.contains(op) || !endOf(product))
         return false;
     }
@@ -365,7 +365,7 @@ private:
 
 std::optional<Chain> chainFrom(ir::MatmulOp first) {
   ir::TensorType type = plainType(first.getType());
-  if (!type || type.rank() < 2 || first.getPanels() || first.getBegin())
+  if (!type || type.rank() < 2 || first.getPanels() || first.getInit())
     return std::nullopt;
   for (Value operand : first->getOperands()) {
     ir::TensorType own = plainType(operand.getType());

@@ -1,4 +1,4 @@
-// RUN: mxc-opt %s --pass-pipeline="builtin.module(cse,mx.graph(release-again))" | FileCheck %s
+// RUN: mxc-opt %s --pass-pipeline="builtin.module(cse,mx.graph(drop-remat-barriers))" | FileCheck %s
 // Equal ops are not joined across the loop that runs again; then it uses its inputs themselves.
 
 !f = !mx.tensor<f32[4]>
@@ -6,7 +6,7 @@
 
 // CHECK-LABEL: mx.graph @again
 // CHECK: mx.exp %arg0
-// CHECK: mx.for {{.*}} carries(%[[U:.*]]) {mx.again}
+// CHECK: mx.for {{.*}} carries(%[[U:.*]]) {mx.recomputed}
 // CHECK-NEXT: ^bb0(
 // CHECK-NEXT: mx.exp %arg0
 // CHECK: mx.for {{.*}} carries(%arg0)
@@ -15,7 +15,7 @@ mx.graph @again(%x: !f) -> (!f, !f, !f) {
   %one = mx.constant 1 : i64 -> !n
   %before = mx.exp %x : (!f) -> !f
   %u = mx.undef : !f
-  %0:2 = mx.for %zero to %one carries (%x, %u) {mx.again} : (!n, !n, !f, !f) -> (!f, !f) {
+  %0:2 = mx.for %zero to %one carries (%x, %u) {mx.recomputed} : (!n, !n, !f, !f) -> (!f, !f) {
   ^bb0(%i: !n, %a: !f, %g: !f):
     %1 = mx.exp %a : (!f) -> !f
     mx.yield %a, %1 : !f, !f

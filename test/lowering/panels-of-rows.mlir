@@ -10,7 +10,7 @@
 mx.func @lines(%x: !x, %w: !w) -> !x {
   %k = mx.kernel(%x, %w) attributes {sizes = []} : (!x, !w) -> !x {
   ^bb0(%a: !x, %b: !w):
-    %c = mx.conv %a, %b {dilation = [#mx.size<1>, #mx.size<1>], groups = #mx.size<1>, holes = [#mx.size<1>, #mx.size<1>], low = [#mx.size<1>, #mx.size<1>], stride = [#mx.size<1>, #mx.size<1>]} : (!x, !w) -> !x
+    %c = mx.conv %a, %b {dilation = [#mx.size<1>, #mx.size<1>], groups = #mx.size<1>, lhs_dilation = [#mx.size<1>, #mx.size<1>], padding_low = [#mx.size<1>, #mx.size<1>], stride = [#mx.size<1>, #mx.size<1>]} : (!x, !w) -> !x
     mx.yield %c : !x
   }
   mx.return %k : !x
@@ -23,7 +23,7 @@ mx.func @lines(%x: !x, %w: !w) -> !x {
 mx.func @deeper(%x: !y, %w: !v) -> !x {
   %k = mx.kernel(%x, %w) attributes {sizes = []} : (!y, !v) -> !x {
   ^bb0(%a: !y, %b: !v):
-    %c = mx.conv %a, %b {dilation = [#mx.size<1>, #mx.size<1>], groups = #mx.size<1>, holes = [#mx.size<1>, #mx.size<1>], low = [#mx.size<1>, #mx.size<1>], stride = [#mx.size<1>, #mx.size<1>]} : (!y, !v) -> !x
+    %c = mx.conv %a, %b {dilation = [#mx.size<1>, #mx.size<1>], groups = #mx.size<1>, lhs_dilation = [#mx.size<1>, #mx.size<1>], padding_low = [#mx.size<1>, #mx.size<1>], stride = [#mx.size<1>, #mx.size<1>]} : (!y, !v) -> !x
     mx.yield %c : !x
   }
   mx.return %k : !x

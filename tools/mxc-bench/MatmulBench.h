@@ -4,4 +4,4 @@
 #pragma once
 
 /// `mxc-bench products`: matmul (GEMM) compared with OpenBLAS and oneDNN. Returns the exit code.
-int runProductBench(int argc, char **argv);
+int runMatmulBench(int argc, char **argv);
