@@ -1,4 +1,4 @@
-/* Calls a network from C. See docs/deploying.md. */
+/* Calls a network from C. See docs/guides/deploying.md. */
 #include "digits.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""Calls a network from Python. See docs/deploying.md."""
+"""Calls a network from Python. See docs/guides/deploying.md."""
 import sys
 
 import digits

@@ -2,7 +2,7 @@
 
 `translate(node, arrays, names, wanted)` gives the text of one expression for each output. Arrays are
 the inputs of the case (None where one is left out), names the mx variables that hold them. What mx
-cannot say is a NotApplicable with the reason, which ends up in the table of docs/onnx.md.
+cannot say is a NotApplicable with the reason, which ends up in the table of docs/reference/onnx.md.
 """
 
 import numpy as np

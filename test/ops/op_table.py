@@ -48,9 +48,9 @@ LEAST = 3000
 
 
 def primitives():
-    """Name: how programs spell it, from docs/primitives.md, which a test compares with primitives.def."""
+    """Name: how programs spell it, from docs/reference/primitives.md, which a test compares with primitives.def."""
     out = {}
-    with open(os.path.join(ROOT, "docs", "primitives.md")) as f:
+    with open(os.path.join(ROOT, "docs", "reference", "primitives.md")) as f:
         for line in f:
             if match := re.match(r"\| `(\w+)` \|", line):
                 spelled = re.search(r"; spelled ([\w.]+)", line)

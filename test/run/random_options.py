@@ -4,7 +4,7 @@
 Usage: random_options.py MXC FOLDER [--count N] [--seed N] [--built N]
 
 A program declares options of all types and prints their values. For each command line the outcome is worked out here,
-from the rules of docs/running.md alone: the values, or the options that are given wrongly and the names that are not
+from the rules of docs/reference/command-line.md alone: the values, or the options that are given wrongly and the names that are not
 known. With --built, that many programs are built as executables with the same values and must print the same.
 """
 

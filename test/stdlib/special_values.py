@@ -6,7 +6,7 @@ values and gradients against what PyTorch gave when record_special.py ran, eager
 Usage: special_values.py MXC [TYPE]
 
 A value is right if it is within the bounds of its type of what PyTorch gives in that type, or of what it gives in f64 for
-the same inputs. Where both say that the value is NaN, gradients mean nothing and are not compared. What differs on purpose is in DIFFERENCES, with the reason; docs/library.md has the same table.
+the same inputs. Where both say that the value is NaN, gradients mean nothing and are not compared. What differs on purpose is in DIFFERENCES, with the reason; docs/reference/library.md has the same table.
 """
 import os
 import re

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes docs/dialects.md: every type and op of our dialects, from their definitions.
+"""Writes docs/internals/dialects.md: every type and op of our dialects, from their definitions.
 
-Usage: dialect-docs.py MLIR_TBLGEN MLIR_INCLUDE ROOT > docs/dialects.md
+Usage: dialect-docs.py MLIR_TBLGEN MLIR_INCLUDE ROOT > docs/internals/dialects.md
 """
 
 import re

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// docs/runtime.md has every instruction and every rule, in the words of the
+// docs/internals/runtime.md has every instruction and every rule, in the words of the
 // tables.
 
 #include "host/Module.h"
@@ -15,7 +15,7 @@ namespace mxrt::host {
 namespace {
 
 TEST(DocsTest, RuntimeMdHasTheTables) {
-  std::ifstream file(MX_SOURCE_DIR "/docs/runtime.md");
+  std::ifstream file(MX_SOURCE_DIR "/docs/internals/runtime.md");
   ASSERT_TRUE(file);
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   for (unsigned op = 0; op < opcodeCount; ++op) {
