@@ -169,13 +169,25 @@ void Library::resolve(Module &module, std::set<const Module *> &open) {
         continue;
       }
       resolve(**found, open);
-      for (const ast::Identifier &name : import->names)
-        if (auto target = (*found)->offers.find(name.text); target != (*found)->offers.end())
-          module.offers[std::string(name.text)] = target->second;
+      for (const ast::Identifier &name : import->names) {
+        // The name and, behind it in the map, its members.
+        std::string member = std::string(name.text) + ".";
+        for (auto target = (*found)->offers.lower_bound(name.text);
+             target != (*found)->offers.end() &&
+             (target->first == name.text || target->first.rfind(member, 0) == 0);
+             ++target)
+          module.offers[target->first] = target->second;
+      }
     }
   }
-  for (const Item &item : module.items)
-    module.offers[item.name] = pageOf(module.name) + "#" + item.name;
+  for (const Item &item : module.items) {
+    std::string target = module.offers[item.name] = pageOf(module.name) + "#" + item.name;
+    if (auto *nominal = ast::as<ast::Nominal>(item.syntax))
+      for (const ast::Func *func : nominal->funcs)
+        if (isPublic(func->name.text))
+          module.offers[item.name + "." + std::string(func->name.text)] =
+              target + "." + std::string(func->name.text);
+  }
 }
 
 std::string Library::linkOf(const Module *from, std::string_view name) const {
@@ -185,7 +197,7 @@ std::string Library::linkOf(const Module *from, std::string_view name) const {
     auto found = module->offers.find(word);
     return found == module->offers.end() ? "" : found->second;
   };
-  // The longest prefix that is a module, then a name in it, then a member of that.
+  // The longest prefix that is a module, then a name in it.
   for (size_t dot = name.rfind('.'); dot != std::string_view::npos && dot > 0;
        dot = name.rfind('.', dot - 1)) {
     std::string_view head = name.substr(0, dot), rest = name.substr(dot + 1);
@@ -196,13 +208,8 @@ std::string Library::linkOf(const Module *from, std::string_view name) const {
     if (!module)
       module = find(head);
     if (module)
-      return rest.find('.') == std::string_view::npos ? in(module, rest) : "";
-    if (std::string owner = linkOf(from, head);
-        !owner.empty() && owner.rfind("primitives.html", 0) != 0)
-      return owner + "." + std::string(rest);
+      return in(module, rest);
   }
-  if (name.find('.') != std::string_view::npos)
-    return "";
   if (std::string own = in(from, name); !own.empty())
     return own;
   if (std::string known = in(find("prelude"), name); !known.empty())

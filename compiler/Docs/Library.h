@@ -34,7 +34,7 @@ struct Module {
   const ast::Module *tree = nullptr;
   std::string doc;
   std::vector<Item> items; ///< in the order of the file; names with `_` are private
-  /// Exported names and their link targets: `nn.conv.html#Conv`.
+  /// Exported names and their methods, with link targets: `nn.conv.html#Conv`.
   std::map<std::string, std::string, std::less<>> offers;
   /// Its names of other modules.
   std::map<std::string, const Module *, std::less<>> imports;

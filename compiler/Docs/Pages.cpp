@@ -11,8 +11,6 @@
 namespace mx::docs {
 namespace {
 
-std::string quoted(std::string_view text) { return "\"" + escapedForPage(text) + "\""; }
-
 /// The lines of a span of a file, without the indentation of its first line.
 std::string dedented(const Module &module, Span span) {
   uint32_t column = span.begin - module.file->lineStart(module.file->lineNumber(span.begin));
@@ -71,15 +69,6 @@ bool hasWord(std::string_view text, std::string_view word) {
   return false;
 }
 
-/// One entry of the search index: name, kind, module, link, first sentence.
-std::string entry(std::string_view name, std::string_view kind, std::string_view module,
-                  std::string_view link, std::string_view doc) {
-  std::string out = "[";
-  for (std::string_view part : {name, kind, module, link, doc})
-    out += (out.size() > 1 ? "," : "") + jsonString(part);
-  return out + "],\n";
-}
-
 // ------------------------------------------------------------------------------- a module's page
 
 class ModulePage {
@@ -108,16 +97,17 @@ public:
     return out.empty() ? "" : "<ul>\n" + out + "</ul>\n";
   }
 
-  std::string entries() {
+  /// Links of the search index begin with `folder`.
+  std::string entries(const std::string &folder) {
     std::string out;
     for (const Item &item : module.items) {
-      std::string link = pageOf(module.name) + "#" + item.name;
-      out += entry(item.name, kindOf(item.syntax), module.name, link, firstSentence(item.doc));
+      std::string link = folder + pageOf(module.name) + "#" + item.name;
+      out += searchEntry(item.name, kindOf(item.syntax), module.name, link, firstSentence(item.doc));
       if (auto *nominal = ast::as<ast::Nominal>(item.syntax))
         for (const ast::Func *func : nominal->funcs)
           if (isShown(*func))
-            out += entry(item.name + "." + std::string(func->name.text), "fn", module.name,
-                         link + "." + std::string(func->name.text), firstSentence(func->doc));
+            out += searchEntry(item.name + "." + std::string(func->name.text), "fn", module.name,
+                               link + "." + std::string(func->name.text), firstSentence(func->doc));
     }
     return out;
   }
@@ -281,110 +271,99 @@ std::string primitiveSection(const PrimitiveInfo &p, const Writer &writer, bool 
   return out + "</p>\n</section>\n";
 }
 
-class Site {
-public:
-  Site(const Library &library, const PageOptions &options) : library(library), options(options) {
-    for (auto &module : library.modules())
-      sorted.push_back(module.get());
-    std::sort(sorted.begin(), sorted.end(),
-              [](const Module *a, const Module *b) { return a->name < b->name; });
-  }
-
-  std::vector<File> write() {
-    std::vector<File> out;
-    std::string names;
-    for (const Module *module : sorted) {
-      ModulePage page(library, *module);
-      names += page.entries();
-      out.push_back({pageOf(module->name),
-                     whole(module->name, margin(module->name, page.outline()), page.main())});
-    }
-    if (options.primitives) {
-      out.push_back({"primitives.html", primitives()});
-      for (const PrimitiveInfo &p : allPrimitives())
-        names +=
-            entry(p.name, "primitive", p.family, "primitives.html#" + std::string(p.name), p.doc);
-    }
-    out.push_back({"index.html", index()});
-    out.push_back({"names.js", "const NAMES = [\n" + names + "];\n"});
-    return out;
-  }
-
-private:
-  const Library &library;
-  const PageOptions &options;
+std::vector<const Module *> sortedModules(const Library &library) {
   std::vector<const Module *> sorted;
+  for (auto &module : library.modules())
+    sorted.push_back(module.get());
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Module *a, const Module *b) { return a->name < b->name; });
+  return sorted;
+}
 
-  std::string whole(std::string_view title, const std::string &margin, const std::string &main) {
-    std::string shown = escapedForPage(
-        title == options.title ? options.title : std::string(title) + " - " + options.title);
-    return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-           shown + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n<nav>\n" + margin +
-           "</nav>\n<main>\n" + main + "</main>\n<script src=\"names.js\"></script>\n<script>" +
-           kScript + "</script>\n</body>\n</html>\n";
-  }
-
-  std::string margin(std::string_view current, const std::string &outline) {
-    std::string out = "<a class=\"home\" href=\"index.html\">" + escapedForPage(options.title) +
-                      "</a>\n<label for=\"search\">Search</label>\n<input id=\"search\" "
-                      "type=\"search\" placeholder=\"name or word   /\" autocomplete=\"off\">\n"
-                      "<ol id=\"found\" hidden></ol>\n<ul class=\"modules\">\n";
-    for (const Module *module : sorted) {
-      bool isHere = module->name == current;
-      out += std::string("<li") + (isHere ? " class=\"here\"" : "") +
-             "><a href=" + quoted(pageOf(module->name)) + ">" + escapedForPage(module->name) +
-             "</a>" + (isHere ? outline : "") + "</li>\n";
-    }
-    if (options.primitives)
-      out += std::string("<li") + (current == "primitives" ? " class=\"here\"" : "") +
-             "><a href=\"primitives.html\">primitives</a>" +
-             (current == "primitives" ? outline : "") + "</li>\n";
-    return out + "</ul>\n";
-  }
-
-  std::string primitives() {
-    Writer writer(library, nullptr);
-    std::string main = "<h1>Primitives</h1>\n<p>Everything a program can use that is not written "
-                       "in mx, without an import. In signatures <code>shape[...S]</code> is a list "
-                       "of sizes, <code>dtype[T]</code> an element type, <code>axes</code> an axis "
-                       "or a list of axes, <code>any</code> every value, and <code>= _</code> a "
-                       "parameter that the context may give.</p>\n";
-    std::string outline;
-    std::vector<std::string_view> families; // in the order of the table, where a family may recur
+std::string primitivesPage(const Library &library, std::string &outline) {
+  Writer writer(library, nullptr);
+  std::string main = "<h1>Primitives</h1>\n<p>Everything a program can use that is not written "
+                     "in mx, without an import. In signatures <code>shape[...S]</code> is a list "
+                     "of sizes, <code>dtype[T]</code> an element type, <code>axes</code> an axis "
+                     "or a list of axes, <code>any</code> every value, and <code>= _</code> a "
+                     "parameter that the context may give.</p>\n";
+  std::vector<std::string_view> families; // in the order of the table, where a family may recur
+  for (const PrimitiveInfo &p : allPrimitives())
+    if (std::find(families.begin(), families.end(), p.family) == families.end())
+      families.push_back(p.family);
+  std::set<std::string_view> seen;
+  for (std::string_view family : families) {
+    std::string id = "family-" + std::string(family);
+    std::replace(id.begin(), id.end(), ' ', '-');
+    main += "<h2 id=" + quoted(id) + " class=\"shelf\">" + escapedForPage(family) + "</h2>\n";
+    outline += "<li><a href=" + quoted("#" + id) + ">" + escapedForPage(family) + "</a></li>\n";
     for (const PrimitiveInfo &p : allPrimitives())
-      if (std::find(families.begin(), families.end(), p.family) == families.end())
-        families.push_back(p.family);
-    std::set<std::string_view> seen;
-    for (std::string_view family : families) {
-      std::string id = "family-" + std::string(family);
-      std::replace(id.begin(), id.end(), ' ', '-');
-      main += "<h2 id=" + quoted(id) + " class=\"shelf\">" + escapedForPage(family) + "</h2>\n";
-      outline += "<li><a href=" + quoted("#" + id) + ">" + escapedForPage(family) + "</a></li>\n";
-      for (const PrimitiveInfo &p : allPrimitives())
-        if (p.family == family)
-          main += primitiveSection(p, writer, seen.insert(p.name).second);
-    }
-    return whole("primitives", margin("primitives", "<ul>\n" + outline + "</ul>\n"), main);
+      if (p.family == family)
+        main += primitiveSection(p, writer, seen.insert(p.name).second);
   }
+  outline = "<ul>\n" + outline + "</ul>\n";
+  return main;
+}
 
-  std::string index() {
-    std::string main = "<h1>" + escapedForPage(options.title) + "</h1>\n<table class=\"names\">\n";
-    for (const Module *module : sorted)
-      main += "<tr><td><a href=" + quoted(pageOf(module->name)) + "><code>" +
-              escapedForPage(module->name) + "</code></a></td><td>" +
-              Writer(library, module).line(firstSentence(module->doc)) + "</td></tr>\n";
-    if (options.primitives)
-      main += "<tr><td><a href=\"primitives.html\"><code>primitives</code></a></td><td>What every "
-              "program knows and is not written in mx.</td></tr>\n";
-    return whole(options.title, margin("", ""), main + "</table>\n");
-  }
-};
+std::string indexPage(const Library &library, const PageOptions &options,
+                      const std::string &title) {
+  std::string main = "<h1>" + escapedForPage(title) + "</h1>\n<table class=\"names\">\n";
+  for (const Module *module : sortedModules(library))
+    main += "<tr><td><a href=" + quoted(pageOf(module->name)) + "><code>" +
+            escapedForPage(module->name) + "</code></a></td><td>" +
+            Writer(library, module).line(firstSentence(module->doc)) + "</td></tr>\n";
+  if (options.primitives)
+    main += "<tr><td><a href=\"primitives.html\"><code>primitives</code></a></td><td>What every "
+            "program knows and is not written in mx.</td></tr>\n";
+  return main + "</table>\n";
+}
 
 } // namespace
 
+NavSection navigationOf(const Library &library, const PageOptions &options) {
+  NavSection section;
+  if (!options.folder.empty()) {
+    section.title = "Library";
+    section.entries.push_back({"All modules", options.folder + "index.html"});
+  }
+  for (const Module *module : sortedModules(library))
+    section.entries.push_back({module->name, options.folder + pageOf(module->name)});
+  if (options.primitives)
+    section.entries.push_back({"primitives", options.folder + "primitives.html"});
+  return section;
+}
+
+std::vector<File> pagesIn(const Shell &shell, const Library &library, const PageOptions &options,
+                          std::string &searchEntries) {
+  std::vector<File> out;
+  auto add = [&](const std::string &name, const std::string &title, const std::string &outline,
+                 const std::string &main) {
+    std::string file = options.folder + name;
+    out.push_back({file, shell.page(file, title, outline, main)});
+  };
+  for (const Module *module : sortedModules(library)) {
+    ModulePage page(library, *module);
+    searchEntries += page.entries(options.folder);
+    add(pageOf(module->name), module->name, page.outline(), page.main());
+  }
+  if (options.primitives) {
+    std::string outline, main = primitivesPage(library, outline);
+    add("primitives.html", "primitives", outline, main);
+    for (const PrimitiveInfo &p : allPrimitives())
+      searchEntries += searchEntry(p.name, "primitive", p.family,
+                                   options.folder + "primitives.html#" + std::string(p.name), p.doc);
+  }
+  std::string title = options.folder.empty() ? options.title : "Library";
+  add("index.html", title, "", indexPage(library, options, title));
+  return out;
+}
+
 std::vector<File> pagesOf(const Library &library, const PageOptions &options) {
-  return Site(library, options).write();
+  Shell shell{options.title, {navigationOf(library, options)}};
+  std::string entries;
+  std::vector<File> out = pagesIn(shell, library, options, entries);
+  out.push_back({"names.js", searchIndex(entries)});
+  return out;
 }
 
 } // namespace mx::docs

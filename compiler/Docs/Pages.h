@@ -4,22 +4,22 @@
 // the search index. Pages need no network and no server.
 #pragma once
 #include "Docs/Library.h"
+#include "Docs/Shell.h"
 
 namespace mx::docs {
-
-struct File {
-  std::string name, text;
-};
 
 struct PageOptions {
   std::string title = "mx";
   bool primitives = true; ///< primitives, which are not written in mx, have a page too
+  std::string folder;     ///< where the pages are among others, with a `/` at its end
 };
 
+/// The pages of a library alone, with their search index.
 std::vector<File> pagesOf(const Library &library, const PageOptions &options);
 
-/// Style and script of every page (Style.cpp).
-extern const char *const kStyle;
-extern const char *const kScript;
+/// The same as a part of other pages: the navigation, then the pages, with their search entries.
+NavSection navigationOf(const Library &library, const PageOptions &options);
+std::vector<File> pagesIn(const Shell &shell, const Library &library, const PageOptions &options,
+                          std::string &searchEntries);
 
 } // namespace mx::docs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Syntax highlighting and rendering of doc comments to HTML.
+// Syntax highlighting, and HTML of doc comments and pages.
 #include "Docs/Text.h"
 #include "Support/ElementType.h"
 #include "Support/Page.h"
@@ -26,6 +26,10 @@ std::string_view spokenOf(std::string_view code) {
              ? code.substr(0, end)
              : std::string_view();
 }
+
+/// Names in documents are not longer.
+constexpr size_t kMaxNameBytes = 200;
+constexpr int kMaxNameParts = 8;
 
 /// Whether a link is a web or relative address, and not a script.
 bool isAddress(std::string_view link) {
@@ -55,7 +59,7 @@ Writer::importedIn(std::string_view text, const std::vector<Token> &tokens) cons
     std::string path;
     for (++i; tokens[i].kind == Tok::Name || tokens[i].kind == Tok::Dot; ++i)
       path += textOf(tokens[i]);
-    if (tokens[i].kind != Tok::KwImport)
+    if (tokens[i].kind != Tok::KwImport || path.size() > kMaxNameBytes)
       continue;
     for (++i; tokens[i].kind == Tok::Name || tokens[i].kind == Tok::Comma; ++i)
       if (tokens[i].kind == Tok::Name)
@@ -68,7 +72,8 @@ Writer::importedIn(std::string_view text, const std::vector<Token> &tokens) cons
 std::string Writer::linked(std::string_view target, std::string_view shown) const {
   if (target.empty())
     return escapedForPage(shown);
-  return "<a href=\"" + escapedForPage(target) + "\">" + escapedForPage(shown) + "</a>";
+  return "<a href=\"" + escapedForPage((page ? page->library : "") + std::string(target)) + "\">" +
+         escapedForPage(shown) + "</a>";
 }
 
 std::string Writer::code(std::string_view text, const OwnNames &own) const {
@@ -116,8 +121,9 @@ std::string Writer::code(std::string_view text, const OwnNames &own) const {
     // `nn.Conv` is one name if its prefix is a module.
     size_t last = i;
     std::string path(word);
-    while (!afterDot && last + 2 < tokens.size() && tokens[last + 1].kind == Tok::Dot &&
-           tokens[last + 2].kind == Tok::Name) {
+    for (int parts = 1; parts < kMaxNameParts && !afterDot && last + 2 < tokens.size() &&
+                        tokens[last + 1].kind == Tok::Dot && tokens[last + 2].kind == Tok::Name;
+         ++parts) {
       path += "." + std::string(textOf(tokens[last + 2]));
       last += 2;
     }
@@ -150,79 +156,141 @@ std::string Writer::code(std::string_view text, const OwnNames &own) const {
   return out;
 }
 
-std::string Writer::line(std::string_view text, const OwnNames &own) const {
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    size_t end = std::string_view::npos;
-    if (text[i] == '`' && (end = text.find('`', i + 1)) != std::string_view::npos) {
-      std::string_view inside = text.substr(i + 1, end - i - 1), name = spokenOf(inside);
-      bool leads = !name.empty() && own.count(name.substr(0, name.find('.'))) == 0;
-      out += "<code>" +
-             (leads ? linked(library.linkOf(module, name), inside) : escapedForPage(inside)) +
-             "</code>";
-      i = end + 1;
-    } else if (text.substr(i, 2) == "**" && text.substr(i + 2, 1) != " " &&
-               (end = text.find("**", i + 2)) != std::string_view::npos) {
-      out += "<strong>" + escapedForPage(text.substr(i + 2, end - i - 2)) + "</strong>";
-      i = end + 2;
-    } else if (text[i] == '[' && (end = text.find("](", i)) != std::string_view::npos &&
-               text.find(')', end) != std::string_view::npos &&
-               isAddress(text.substr(end + 2, text.find(')', end) - end - 2))) {
-      size_t close = text.find(')', end);
-      out += "<a href=\"" + escapedForPage(text.substr(end + 2, close - end - 2)) + "\">" +
-             escapedForPage(text.substr(i + 1, end - i - 1)) + "</a>";
-      i = close + 1;
-    } else {
-      out += escapedForPage(text.substr(i++, 1));
-    }
+InlineHooks Writer::hooks(const OwnNames &own) const {
+  InlineHooks hooks;
+  hooks.code = [this, &own](std::string_view inside) -> Inline {
+    std::string_view name = spokenOf(inside);
+    bool leads = !name.empty() && name.size() <= kMaxNameBytes &&
+                 own.count(name.substr(0, name.find('.'))) == 0;
+    std::string bare = "<code>" + escapedForPage(inside) + "</code>";
+    if (!leads)
+      return {bare, bare};
+    return {"<code>" + linked(library.linkOf(module, name), inside) + "</code>", bare};
+  };
+  if (page) {
+    hooks.link = page->link;
+    hooks.image = page->image;
+    return hooks;
   }
+  hooks.link = [](std::string_view address,
+                  uint32_t) -> std::optional<std::pair<std::string, std::string>> {
+    if (!isAddress(address))
+      return std::nullopt;
+    return std::pair<std::string, std::string>("<a href=\"" + escapedForPage(address) + "\">",
+                                               "</a>");
+  };
+  // The pages of modules have no images beside them.
+  hooks.image = [](std::string_view address, std::string_view alternative,
+                   uint32_t) -> std::optional<Inline> {
+    if (!isAddress(address))
+      return std::nullopt;
+    std::string bare = escapedForPage(alternative);
+    return Inline{"<a href=\"" + escapedForPage(address) + "\">" + bare + "</a>", bare};
+  };
+  return hooks;
+}
+
+std::string Writer::line(std::string_view text, const OwnNames &own) const {
+  BlockText block;
+  block.addLine(text, 0);
+  return inlineHtml(block, hooks(own));
+}
+
+void Writer::writeItem(std::string &out, const Block &item, bool isTight,
+                       Document &document) const {
+  out += "<li>";
+  bool isFirst = true;
+  for (const Block &part : item.parts) {
+    if (isTight && part.kind == Block::Kind::Paragraph) {
+      out += (isFirst ? "" : "\n") + inlineHtml(part.text, document.hooks);
+    } else {
+      out += isFirst || out.back() != '\n' ? "\n" : "";
+      write(out, part, document);
+    }
+    isFirst = false;
+  }
+  out += "</li>\n";
+}
+
+void Writer::writeTable(std::string &out, const Block &table, Document &document) const {
+  static constexpr const char *kClasses[] = {"", " class=\"left\"", " class=\"center\"",
+                                             " class=\"right\""};
+  out += "<table class=\"plain\">\n";
+  const char *cell = "th";
+  for (const std::vector<BlockText> &row : table.rows) {
+    out += "<tr>";
+    for (size_t i = 0; i < row.size(); ++i)
+      out += std::string("<") + cell + kClasses[static_cast<size_t>(table.columns[i])] + ">" +
+             inlineHtml(row[i], document.hooks) + "</" + cell + ">";
+    out += "</tr>\n";
+    cell = "td";
+  }
+  out += "</table>\n";
+}
+
+/// Recurses into lists and quotes, which nest at most kMaxMarkdownDepth levels.
+void Writer::write(std::string &out, const Block &block, Document &document) const {
+  switch (block.kind) {
+  case Block::Kind::Heading: {
+    std::string text = inlineHtml(block.text, document.hooks);
+    if (!page) { // the headings of the page are names of the library
+      out += "<h4>" + text + "</h4>\n";
+      return;
+    }
+    std::string level = "h" + std::to_string(block.number);
+    std::string anchor = escapedForPage(page->anchors[document.headings++]);
+    out += "<" + level + " id=\"" + anchor + "\">" + text + " <a class=\"anchor\" href=\"#" + anchor +
+           "\" aria-label=\"link to this section\">#</a></" + level + ">\n";
+    return;
+  }
+  case Block::Kind::Paragraph:
+    out += "<p>" + inlineHtml(block.text, document.hooks) + "</p>\n";
+    return;
+  case Block::Kind::Code:
+    out += "<pre class=\"example\">" +
+           (block.language == "mx" ? code(block.text.text) : escapedForPage(block.text.text)) +
+           "</pre>\n";
+    return;
+  case Block::Kind::Rule:
+    out += "<hr>\n";
+    return;
+  case Block::Kind::Quote:
+    out += "<blockquote>\n";
+    for (const Block &part : block.parts)
+      write(out, part, document);
+    out += "</blockquote>\n";
+    return;
+  case Block::Kind::List: {
+    const char *tag = block.number < 0 ? "ul" : "ol";
+    out += std::string("<") + tag +
+           (block.number > 1 || block.number == 0
+                ? " start=\"" + std::to_string(block.number) + "\""
+                : "") +
+           ">\n";
+    for (const Block &item : block.parts)
+      writeItem(out, item, block.isTight, document);
+    out += std::string("</") + tag + ">\n";
+    return;
+  }
+  case Block::Kind::Item: // written by its list
+    return;
+  case Block::Kind::Table:
+    writeTable(out, block, document);
+    return;
+  }
+}
+
+std::string Writer::prose(const std::vector<Block> &blocks, const OwnNames &own) const {
+  InlineHooks known = hooks(own);
+  Document document{known};
+  std::string out;
+  for (const Block &block : blocks)
+    write(out, block, document);
   return out;
 }
 
 std::string Writer::prose(std::string_view doc, const OwnNames &own) const {
-  std::string out, paragraph;
-  bool inList = false;
-  auto flush = [&] {
-    if (!paragraph.empty())
-      out += inList ? line(paragraph, own) + "</li>\n" : "<p>" + line(paragraph, own) + "</p>\n";
-    paragraph.clear();
-  };
-  auto endList = [&] {
-    flush();
-    if (inList)
-      out += "</ul>\n";
-    inList = false;
-  };
-  while (!doc.empty()) {
-    size_t end = std::min(doc.find('\n'), doc.size());
-    std::string_view text = doc.substr(0, end);
-    doc.remove_prefix(std::min(end + 1, doc.size()));
-    if (text.substr(0, 3) == "```") {
-      endList();
-      size_t close = doc.substr(0, 3) == "```" ? 0 : doc.find("\n```");
-      std::string_view block = doc.substr(0, std::min(close, doc.size()));
-      bool isCode = text.substr(0, 5) == "```mx";
-      out +=
-          "<pre class=\"example\">" + (isCode ? code(block) : escapedForPage(block)) + "</pre>\n";
-      size_t next = close == std::string_view::npos ? close : doc.find('\n', close + 1);
-      doc.remove_prefix(next == std::string_view::npos ? doc.size() : next + 1);
-    } else if (text.empty()) {
-      endList();
-    } else if (text.substr(0, 2) == "- ") {
-      flush();
-      if (!inList)
-        out += "<ul>\n";
-      inList = true;
-      out += "<li>";
-      paragraph = text.substr(2);
-    } else {
-      while (!text.empty() && text.front() == ' ')
-        text.remove_prefix(1);
-      paragraph += (paragraph.empty() ? "" : " ") + std::string(text);
-    }
-  }
-  endList();
-  return out;
+  return prose(parseMarkdown(doc), own);
 }
 
 } // namespace mx::docs

@@ -3,12 +3,12 @@
 // `mxc doc`: the API reference of the library or of programs, as pages.
 #include "Docs/Pages.h"
 #include "Driver/Commands.h"
+#include "Driver/DocSite.h"
 #include "Driver/Installed.h"
 #include "Driver/Settings.h"
 #include "Support/Limits.h"
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 namespace mx::driver {
 namespace {
@@ -21,12 +21,13 @@ usage: mxc doc [OPTIONS]                 the standard library and the primitives
        mxc doc [OPTIONS] FILE|FOLDER…    your own modules
 
   -o FOLDER         where the pages go (doc); open FOLDER/index.html
+  --site FOLDER     with the Markdown pages below FOLDER, and the README.md beside it as the start page
   --library         pages of the standard library too, so that its names are links
   --title TEXT      what the pages are of (mx, or the name of the first file)
   --error-format=text|short|json   --colour=auto|always|never
 
 `##` lines above a function, model, struct, field, type or constant say what it is; those that begin a file are
-about the module. They may hold paragraphs, `code`, lists with `- `, **strong** words, [links](address) and blocks:
+about the module. They are Markdown: paragraphs, `code`, lists with `- `, **strong** words, [links](address), blocks:
 
   ## Half of x.
   ##
@@ -38,6 +39,10 @@ about the module. They may hold paragraphs, `code`, lists with `- `, **strong** 
 
 A block of mx is a whole program, and `mxc test FILE` runs it. Names that begin with `_` are left out. A page shows
 the tests that use a name, and the source. Pages need no network and no server.
+
+With --site the comments and the pages are one site, with one navigation and one search. Links between pages (x.md,
+../guides/y.md#anchor) and images are checked: if one leads nowhere, nothing is written and the exit code is 1. Links
+to other files of the repository are text. HTML in a page is shown as text.
 )";
 
 struct Input {
@@ -77,16 +82,10 @@ void addFiles(const std::vector<fs::path> &files, std::vector<Input> &out) {
                    file.string()});
 }
 
-bool writeFile(const fs::path &path, const std::string &text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  return bool(out.flush());
-}
-
 } // namespace
 
 int runDoc(const std::vector<std::string> &args, Streams streams) {
-  CommandLine line(args, {"-o", "--title", "--error-format", "--colour"},
+  CommandLine line(args, {"-o", "--site", "--title", "--error-format", "--colour"},
                    {"--library", "--help", "-h"});
   if (!line.problem().empty())
     return wrongUse(streams, line.problem(), "doc");
@@ -146,14 +145,18 @@ int runDoc(const std::vector<std::string> &args, Streams streams) {
   library.resolve(options.primitives);
 
   fs::path folder = line.value("-o").value_or("doc");
-  fs::create_directories(folder, ignored);
+  if (auto site = line.value("--site")) {
+    if (ofLibrary && !line.value("--title"))
+      options.title.clear(); // that of the start page
+    return writeSite(*site, folder.string(), library, std::move(options), settings.render, streams);
+  }
   size_t names = 0;
   for (auto &module : library.modules())
     names += module->items.size();
   std::vector<docs::File> pages = docs::pagesOf(library, options);
   for (const docs::File &page : pages)
-    if (!writeFile(folder / page.name, page.text))
-      return wrongUse(streams, "cannot write `" + (folder / page.name).string() + "`", "doc");
+    if (std::string path = (folder / page.name).string(); !writePage(path, page.text))
+      return wrongUse(streams, "cannot write `" + path + "`", "doc");
   streams.out << library.modules().size()
               << (library.modules().size() == 1 ? " module, " : " modules, ") << names
               << (names == 1 ? " name: " : " names: ") << (folder / "index.html").string() << "\n";
