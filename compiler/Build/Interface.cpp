@@ -322,7 +322,7 @@ bool Describer::addResults(mlir::Type type, const std::string &name, Names &name
 /// A size comes before the first argument that has it.
 void Describer::orderParameters() {
   std::set<size_t> placed;
-  auto place = [&](const Argument &argument) {
+  auto addSizesOf = [&](const Argument &argument) {
     for (const std::string &text : argument.sizes)
       for (auto [i, size] : llvm::enumerate(function->sizes))
         if (text == size.size && placed.insert(i).second)
@@ -334,7 +334,7 @@ void Describer::orderParameters() {
         function->parameters.push_back({Parameter::Size, i});
   };
   for (auto [i, argument] : llvm::enumerate(function->arguments)) {
-    place(argument);
+    addSizesOf(argument);
     function->parameters.push_back({Parameter::Argument, i});
   }
   rest();

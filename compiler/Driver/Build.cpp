@@ -37,12 +37,12 @@ With --exe it is the whole program: what `mxc run` would run, in one file.
   --target-cpu LIST        what CPUs there is code for; the best one is chosen where it runs. native,
                            generic, sapphirerapids, x86-64-v2, x86-64-v3, x86-64-v4 (the last three)
   --embed-params FILE      parameters from a safetensors file become part of the artefact
-  --max-bytes=512KiB       make values again rather than need more of the workspace for values in
+  --max-bytes=512KiB       rematerialise values rather than need more of the workspace for values in
                            between; error if that is not enough
   --unchecked              integer division by zero gives 0 instead of an error
   --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, tile-chains, prepack,
                            schedule, recompute, in-place, co-share
-  --seed N                 of --exe: seed of the generator that draws without one use (0)
+  --seed N                 of --exe: seed of the default random generator (0)
   --cache=FOLDER           where compiled kernels are kept ($MX_CACHE_DIR, ~/.cache/mx)
   -D name=value            a value for `option(name, default)`
   --error-format=text|short|json   --silence=CODE   --as NAME   --colour=auto|always|never

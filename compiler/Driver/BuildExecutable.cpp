@@ -218,9 +218,9 @@ bool Session::buildExecutable(const std::string &name, const std::string &path, 
   if (!generated.module || !prepare(*generated.module))
     return false;
   std::vector<irgen::Generated> modules;
-  bool draws = false;
-  generated.module->walk([&](ir::GlobalLoadOp op) { draws |= op.getName() == "$rng"; });
-  if (draws) {
+  bool usesRng = false;
+  generated.module->walk([&](ir::GlobalLoadOp op) { usesRng |= op.getName() == "$rng"; });
+  if (usesRng) {
     modules.push_back(generateSeed());
     if (!modules.back().module || !prepare(*modules.back().module))
       return false;

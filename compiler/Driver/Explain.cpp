@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `mxc explain`: the long explanation of an error code, or all of them as docs/errors.md.
+// `mxc explain`: the long explanation of an error code, or all of them as docs/reference/errors.md.
 #include "Driver/Commands.h"
 #include "Support/Diagnostic.h"
 #include "Support/Primitives.h"
@@ -133,8 +133,8 @@ int runExplain(const std::vector<std::string> &args, Streams streams) {
         << "mxc explain - what a message means\n\nusage: mxc explain CODE      for example `mxc "
            "explain E0304`\n"
            "       mxc explain --list    every code with its title\n"
-           "       mxc explain --markdown        all of them, as docs/errors.md\n"
-           "       mxc explain --primitives      the table of builtins, as docs/primitives.md\n"
+           "       mxc explain --markdown        all of them, as docs/reference/errors.md\n"
+           "       mxc explain --primitives      the table of builtins, as docs/reference/primitives.md\n"
            "       mxc explain CODE --example wrong|right   only the example program\n";
     return kFine;
   }

@@ -106,7 +106,7 @@ bool Session::showStage(const std::string &function, const std::string &stage,
   }
   auto graph = mlir::dyn_cast_or_null<ir::GraphOp>(generated.module->lookupSymbol(function));
   if (!graph) {
-    err << "`" << function << "` is no graph: it has the stages source, mx and bytecode\n";
+    err << "`" << function << "` is not a graph: it has the stages source, mx and bytecode\n";
     return false;
   }
   // Missing sizes default to those of the most used variant.

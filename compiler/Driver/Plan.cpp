@@ -25,8 +25,8 @@ with their bounds.
   --shapes NAME=NUMBER,…   values of the sizes in the types of its parameters
   --json                   everything as one JSON object
   --html FILE              also a page with a picture of the arena over time
-  --max-bytes=512MiB       make values again until the arena is no larger; if nothing helps, say why and
-                           exit with 1
+  --max-bytes=512MiB       rematerialise values until the arena fits; if nothing helps, say why and exit
+                           with 1
   --disable=PASS[,PASS]    leave out passes: fuse, simplify, cse, hoist, tile-chains, prepack,
                            schedule, recompute, in-place, co-share
   -D name=value            a value for `option(name, default)`

@@ -31,13 +31,13 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --check=nan              stop at the first op that makes a NaN; graphs run op by op
   --check=memory           graphs: no kernel changes memory that is not its own; what is not in use is poison
   --unchecked              integer division by zero gives 0 instead of an error
-  --seed N                 seed of the generator that draws without one use (0)
+  --seed N                 seed of the default random generator (0)
   --max-memory=512MiB      error instead of using more for tensors
-  --max-bytes=512MiB       graphs make values again rather than need a larger arena; error if that is not
-                           enough
+  --max-bytes=512MiB       graphs rematerialise values rather than need a larger arena; error if that is
+                           not enough
   --profile=trace.json     write a trace for Perfetto or chrome://tracing
-  --tune                   time a few ways to compute each product and convolution; the fastest is kept with
-                           the compiled code and used from then on, with the same results
+  --tune                   autotuning: time a few tilings of each matmul and convolution; the fastest is kept
+                           with the compiled code and used from then on, with the same results
   --timing                 say at the end where the time went: stages of the compiler, running, slow kernels
   --perf-map               name compiled code for `perf record`, in /tmp/perf-PID.map
   --logdir=FOLDER          where `log` writes its curves (runs/NAME-DATE); see mxc report
@@ -160,7 +160,7 @@ std::string readRunOptions(const CommandLine &line, std::ostream &err, const Set
   if (auto text = line.value("--internal-tiling")) {
     auto tiling = lowering::Tiling::parse(*text);
     if (!tiling)
-      return "`" + *text + "` is no way to cut a product into pieces";
+      return "`" + *text + "` is not a tiling of a matmul";
     options.compile.kernels.tiling = *tiling;
   }
   if (auto block = line.value("--internal-block"))

@@ -261,9 +261,9 @@ bool Session::load(irgen::Generated &generated) {
     out << text << "\n";
     return true;
   }
-  bool draws = false;
-  generated.module->walk([&](ir::GlobalLoadOp op) { draws |= op.getName() == "$rng"; });
-  if (draws && options.emit != "bytecode" && !prepareRng())
+  bool usesRng = false;
+  generated.module->walk([&](ir::GlobalLoadOp op) { usesRng |= op.getName() == "$rng"; });
+  if (usesRng && options.emit != "bytecode" && !prepareRng())
     return false;
   host->addModule(*generated.module);
   std::string found;

@@ -252,7 +252,7 @@ Value Reverse::shaped(Value value, ir::TensorType type) {
   return typeOf(value) == type ? value : make<ir::ReshapeOp>(type, value);
 }
 
-/// The adjoint of a broadcast: sums over the broadcast axes. Broadcasts what is too small.
+/// The adjoint of a broadcast: sums over the broadcast axes. Broadcasts a value that is too small.
 Value Reverse::sumTo(Value value, ir::TensorType type) {
   value = onDevice(value);
   ArrayRef<ir::SizeAttr> have = typeOf(value).getSizes(), want = type.getSizes();
@@ -261,15 +261,15 @@ Value Reverse::sumTo(Value value, ir::TensorType type) {
         type, shaped(value, typeOf(value).onDevice(type.getDevice().getValue())));
   SmallVector<int64_t> axes;
   size_t skip = have.size() - want.size();
-  bool stretch = false;
+  bool isBroadcast = false;
   for (size_t i = 0; i < have.size(); ++i) {
     if (i < skip || (want[i - skip].constant() == 1 && have[i].constant() != 1))
       axes.push_back(static_cast<int64_t>(i));
     else
-      stretch |= have[i].constant() == 1 && want[i - skip].constant() != 1;
+      isBroadcast |= have[i].constant() == 1 && want[i - skip].constant() != 1;
   }
   value = sum(value, axes, /*keep=*/false);
-  if (stretch)
+  if (isBroadcast)
     return make<ir::BroadcastOp>(
         type, shaped(value, typeOf(value).onDevice(type.getDevice().getValue())));
   return shaped(value, type);

@@ -113,16 +113,16 @@ private:
     return known;
   }
 
-  static void narrowMatmul(Operation *product, Type element,
-                            llvm::DenseMap<Value, Value> &narrowed) {
-    Value result = product->getResult(0);
+  static void narrowMatmul(Operation *matmul, Type element,
+                           llvm::DenseMap<Value, Value> &narrowed) {
+    Value result = matmul->getResult(0);
     auto wide = cast<ir::TensorType>(result.getType());
-    for (OpOperand &operand : product->getOpOperands())
-      operand.set(cast16(operand.get(), element, product->getLoc(), narrowed));
+    for (OpOperand &operand : matmul->getOpOperands())
+      operand.set(cast16(operand.get(), element, matmul->getLoc(), narrowed));
     result.setType(wide.withElement(element));
-    OpBuilder b(product->getContext());
-    b.setInsertionPointAfter(product);
-    Value back = ir::CastOp::create(b, product->getLoc(), wide, result);
+    OpBuilder b(matmul->getContext());
+    b.setInsertionPointAfter(matmul);
+    Value back = ir::CastOp::create(b, matmul->getLoc(), wide, result);
     result.replaceAllUsesExcept(back, back.getDefiningOp());
   }
 };

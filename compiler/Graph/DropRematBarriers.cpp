@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DropRematBarriers: drops rematerialisation barriers. Loops that recompute values (`mx.recomputed`) carried
-// their inputs, so that CSE could not merge the recomputation; they now read them from outside.
+// DropRematBarriers: drops rematerialisation barriers. Loops that recompute values
+// (`mx.recomputed`) carried their inputs, so that common subexpression elimination could not merge
+// the recomputation; they now read them from outside.
 #include "Graph/Passes.h"
 #include "Graph/SimplifyRegions.h"
 #include "dialects/mx/Marks.h"

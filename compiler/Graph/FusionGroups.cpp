@@ -79,9 +79,9 @@ bool isShapeInPlace(Operation *op) {
   if (isOfCheap && !(isa<ir::SliceOp>(from) && onlySplits(reshape)))
     return false;
   return llvm::all_of(op->getUses(), [&](OpOperand &use) {
-    auto product = dyn_cast<ir::MatmulOp>(use.getOwner());
+    auto matmul = dyn_cast<ir::MatmulOp>(use.getOwner());
     return use.getOwner()->getBlock() == op->getBlock() &&
-           (product ? !isOfCheap && !product.getPanels() && product.getInit() != op->getResult(0)
+           (matmul ? !isOfCheap && !matmul.getPanels() && matmul.getInit() != op->getResult(0)
                     : isa<ir::TransposeOp>(use.getOwner()));
   });
 }
@@ -219,16 +219,16 @@ bool FusionGroups::absorbs(Operation *user, Operation *cheap) {
     return swapsTwo(cheap, 0) && isOfMemory(cheap) && x != w &&
            (swapped == x || isLongWindow(conv));
   }
-  if (auto product = dyn_cast<ir::MatmulOp>(user);
-      product && product.getPanels() && product.getY() == cheap->getResult(0))
+  if (auto matmul = dyn_cast<ir::MatmulOp>(user);
+      matmul && matmul.getPanels() && matmul.getY() == cheap->getResult(0))
     return false; // packed once, for all iterations of a loop
   if (auto reshape = dyn_cast<ir::ReshapeOp>(user))
     if (auto transpose = dyn_cast<ir::TransposeOp>(cheap))
       return moveLines(transpose, reshape);
   if (isTable(user)) // its zeros are never stored
     return cast<ir::ScatterAddOp>(user).getX() == cheap->getResult(0);
-  if (auto product = dyn_cast<ir::MatmulOp>(user);
-      product && product.getInit() == cheap->getResult(0))
+  if (auto matmul = dyn_cast<ir::MatmulOp>(user);
+      matmul && matmul.getInit() == cheap->getResult(0))
     return false;
   if (kind == KernelKind::Matmul)
     return swapsTwo(cheap, -2) || // packing reads either order

@@ -98,7 +98,7 @@ private:
   // Fusion rules (FusionRules.cpp). Each returns the reason against fusion, or nothing.
   /// Whether groups a and b may be merged. If so, the forms of their ops have been set.
   std::string reasonAgainst(unsigned a, unsigned b);
-  std::string matmulAgainst(const FusionGroup &product, const FusionGroup &plain) const;
+  std::string matmulAgainst(const FusionGroup &matmul, const FusionGroup &plain) const;
   std::string reduceAgainst(const FusionGroup &main, const FusionGroup &other);
   bool formIn(const FusionGroup &main, const Sizes &sizes, Form &out) const;
   std::string readsAgainst(const FusionGroup &main, const FusionGroup &other,

@@ -82,14 +82,14 @@ std::string FusionGroups::reasonAgainst(unsigned a, unsigned b) {
   return reason;
 }
 
-std::string FusionGroups::matmulAgainst(const FusionGroup &product,
-                                         const FusionGroup &plain) const {
-  if (plain.space != product.space)
+std::string FusionGroups::matmulAgainst(const FusionGroup &matmul,
+                                        const FusionGroup &plain) const {
+  if (plain.space != matmul.space)
     return "their iteration spaces differ";
-  for (unsigned producer : preds[product.hub])
+  for (unsigned producer : preds[matmul.hub])
     if (groups[group[producer]].get() == &plain)
       return "a product reads its operands from memory";
-  Operation *op = ops[product.hub];
+  Operation *op = ops[matmul.hub];
   if (isa<ir::ScatterAddOp>(op))
     return "";
   if (llvm::any_of(op->getUsers(), [&](Operation *user) { return user != *op->user_begin(); }))

@@ -10,8 +10,8 @@ using namespace mlir;
 
 namespace mx::graph {
 
-/// Whether an index in `back` is the reversed iteration of the forward loop (iterationOf), counted from
-/// 0.
+/// Whether an index in `back` is the reversed iteration of the forward loop (iterationOf), counted
+/// from 0.
 static bool isIterationOf(Value number, ir::ForOp back) {
   auto minus = number.getDefiningOp<ir::SubOp>();
   if (!minus || constantInt(back.getFrom()) != 0 ||
@@ -88,15 +88,15 @@ SmallVector<Value> Reverse::matmulsOfIterations(ir::ForOp back, unsigned first,
     auto add = yield->getOperand(slot).getDefiningOp<ir::AddOp>();
     if (!add || !add->hasOneUse() || add->getOperand(0) != sumOf(k) || !sumOf(k).hasOneUse())
       continue;
-    auto product = add->getOperand(1).getDefiningOp<ir::MatmulOp>();
-    auto turned = product ? product.getX().getDefiningOp<ir::TransposeOp>() : ir::TransposeOp();
-    if (!turned || !product->hasOneUse() || product.getType() != sumOf(k).getType() ||
-        turned.getOrder() != ArrayRef<int64_t>{1, 0})
+    auto gemm = add->getOperand(1).getDefiningOp<ir::MatmulOp>();
+    auto transposed = gemm ? gemm.getX().getDefiningOp<ir::TransposeOp>() : ir::TransposeOp();
+    if (!transposed || !gemm->hasOneUse() || gemm.getType() != sumOf(k).getType() ||
+        transposed.getOrder() != ArrayRef<int64_t>{1, 0})
       continue;
-    auto kept = turned.getX().getDefiningOp<ir::SliceOp>();
+    auto kept = transposed.getX().getDefiningOp<ir::SliceOp>();
     bool isKept = kept && kept.getX().getParentBlock() != &block &&
                   ownAxis(kept.getSpec(), kept.getAt(), back) == 0;
-    auto [written, axis] = isKept ? writtenOf(product.getY()) : std::pair<Value, size_t>();
+    auto [written, axis] = isKept ? writtenOf(gemm.getY()) : std::pair<Value, size_t>();
     // Some slices of a longer tensor belong to no iteration.
     if (!written || axis > 1 ||
         typeOf(written).getSizes()[axis] != typeOf(kept.getX()).getSizes()[0])
@@ -111,7 +111,7 @@ SmallVector<Value> Reverse::matmulsOfIterations(ir::ForOp back, unsigned first,
     ArrayRef<ir::SizeAttr> sizes = typeOf(left).getSizes();
     Value across = make<ir::TransposeOp>(typeOf(left).withSizes({sizes[1], sizes[0]}), left,
                                          b.getDenseI64ArrayAttr({1, 0}));
-    out[k] = make<ir::MatmulOp>(product.getType(), across, right);
+    out[k] = make<ir::MatmulOp>(gemm.getType(), across, right);
     yield->setOperand(slot, sumOf(k));
   }
   dropUnused(block);

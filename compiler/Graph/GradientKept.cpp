@@ -81,8 +81,8 @@ SmallVector<Operation *> Reverse::partsOnly(ir::UndefOp leaf, const Originals &o
 /// Whether each element of the op's result is a sum of many terms (large reduction dimension).
 static bool isLargeMatmul(Operation *op) {
   SmallVector<ir::SizeAttr> terms;
-  if (auto product = dyn_cast<ir::MatmulOp>(op))
-    terms = {cast<ir::TensorType>(product.getX().getType()).getSizes().back()};
+  if (auto matmul = dyn_cast<ir::MatmulOp>(op))
+    terms = {cast<ir::TensorType>(matmul.getX().getType()).getSizes().back()};
   else if (auto conv = dyn_cast<ir::ConvOp>(op))
     terms.append(
         llvm::to_vector(cast<ir::TensorType>(conv.getW().getType()).getSizes().drop_front()));
@@ -100,8 +100,8 @@ static bool isLargeMatmul(Operation *op) {
 
 /// The value to save for a matmul recomputed in `back`: the end of the chain of elementwise ops on
 /// it, so that other operands of these ops are not needed either.
-static Operation *endOfChain(Operation *product, const Reverse::Originals &originals) {
-  Operation *last = product;
+static Operation *endOfChain(Operation *matmul, const Reverse::Originals &originals) {
+  Operation *last = matmul;
   while (last->hasOneUse()) {
     Operation *user = *last->getUsers().begin();
     bool follows = user->getBlock() == last->getBlock() && originals.contains(user) &&
@@ -123,16 +123,16 @@ void Reverse::keepMatmuls(Operation *op, ir::ForOp back, const Originals &origin
   auto leaves = block.getOps<ir::UndefOp>();
   if (!boundOf(op) && llvm::none_of(leaves, [](ir::UndefOp leaf) { return !leaf.use_empty(); }))
     return;
-  SmallVector<Operation *> products;
+  SmallVector<Operation *> matmuls;
   for (Operation &inner : block)
     if (originals.contains(&inner) && isLargeMatmul(&inner))
-      products.push_back(&inner);
+      matmuls.push_back(&inner);
   llvm::SmallPtrSet<Operation *, 8> gone;
   // In reverse order: saving a later one may make its operands dead.
-  for (Operation *product : llvm::reverse(products)) {
-    if (gone.contains(product))
+  for (Operation *each : llvm::reverse(matmuls)) {
+    if (gone.contains(each))
       continue;
-    Operation *kept = endOfChain(product, originals), *first = originals.lookup(kept);
+    Operation *kept = endOfChain(each, originals), *first = originals.lookup(kept);
     auto type = dyn_cast<ir::TensorType>(kept->getResult(0).getType());
     if (!type || type.isHost() || first->getResult(0).getType() != type)
       continue; // its size depends on the iteration

@@ -177,16 +177,16 @@ LogicalResult Reverse::reverseLoop(Operation *op) {
   bool isCounted = loop && !op->hasAttr(ir::kIterations);
   if (failed(keepStates(op, back, pending, paths, originals)))
     return failure();
-  SmallVector<Value> products(captured.size());
+  SmallVector<Value> matmuls(captured.size());
   if (isCounted)
-    products = matmulsOfIterations(back, static_cast<unsigned>(slots.size()), before);
+    matmuls = matmulsOfIterations(back, static_cast<unsigned>(slots.size()), before);
   for (auto [k, value] : llvm::enumerate(captured)) {
     Value after = back.getResult(static_cast<unsigned>(slots.size() + k));
-    if (products[k]) // no iteration adds to it any more
+    if (matmuls[k]) // no iteration adds to it any more
       left[k] = given[k];
     adjoints[value] = afterIterations(before[k], given[k], left[k], apart(after, value.getType()));
-    if (products[k])
-      contribute(value, products[k]);
+    if (matmuls[k])
+      contribute(value, matmuls[k]);
   }
   for (auto [k, slot] : llvm::enumerate(slots))
     contribute(carried[slot],

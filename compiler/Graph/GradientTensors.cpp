@@ -17,7 +17,7 @@ Value Reverse::broadcastBack(Value g, ir::TensorType to, ArrayRef<int64_t> axes)
   return make<ir::BroadcastOp>(type, shaped(g, type.withSizes(kept)));
 }
 
-/// The gradient of `prod`: multiplies the other elements. There is no division, so it is exact to
+/// The gradient of `prod`: multiplies the other elements. It does not divide, so it is exact to
 /// any order where factors are 0.
 void Reverse::productOf(ir::ProdOp op, Value g) {
   Value x = op.getX(), slope;
@@ -36,8 +36,8 @@ void Reverse::productOf(ir::ProdOp op, Value g) {
     left =
         make<ir::ProdOp>(type.withSizes(kept), left, b.getDenseI64ArrayAttr(axis), b.getUnitAttr());
   }
-  Value stretched = broadcastBack(g, type, op.getAxes());
-  contribute(x, slope ? elementwise("mul", {stretched, slope}) : stretched);
+  Value broadcast = broadcastBack(g, type, op.getAxes());
+  contribute(x, slope ? elementwise("mul", {broadcast, slope}) : broadcast);
 }
 
 void Reverse::extreme(Operation *op, Value g, ArrayRef<int64_t> axes, bool) {
@@ -184,7 +184,7 @@ void Reverse::updateValue(ir::UpdateOp op, Value g) {
   SmallVector<ir::SizeAttr> sizes;
   SmallVector<StringRef> words;
   SmallVector<Value> at;
-  bool stretched = false;
+  bool isBroadcast = false;
   size_t axis = 0;
   ValueRange rest = op.getAt();
   for (auto [entry, word] : llvm::zip_equal(*spec, op.getSpec().getAsValueRange<StringAttr>())) {
@@ -201,7 +201,7 @@ void Reverse::updateValue(ir::UpdateOp op, Value g) {
       if (entry.kind == ir::SpecEntry::Range && back <= given.size()) {
         whole = given[given.size() - back];
       } else if (entry.kind == ir::SpecEntry::Range) {
-        stretched = true;
+        isBroadcast = true;
         words.back() = ":";
         own = {};
       }
@@ -209,7 +209,7 @@ void Reverse::updateValue(ir::UpdateOp op, Value g) {
     }
     llvm::append_range(at, own);
   }
-  if (stretched) {
+  if (isBroadcast) {
     ir::TensorType flags = typeOf(g).withElement(b.getI1Type());
     Value on = make<ir::ToDeviceOp>(
         ir::TensorType::get(b.getContext(), b.getI1Type(), ArrayRef<ir::SizeAttr>()),
@@ -229,7 +229,7 @@ void Reverse::tensorRule(Operation *op, Value g, bool &handled) {
       .Case([&](ir::ProdOp prod) { productOf(prod, g); })
       .Case([&](ir::MaxOp max) { extreme(op, g, max.getAxes(), max.getKeep()); })
       .Case([&](ir::MinOp min) { extreme(op, g, min.getAxes(), min.getKeep()); })
-      .Case([&](ir::MatmulOp product) { matmul(product, g); })
+      .Case([&](ir::MatmulOp of) { matmul(of, g); })
       .Case([&](ir::ConvOp conv) { convolution(conv, g); })
       .Case([&](ir::WindowsOp of) {
         contribute(of.getX(),

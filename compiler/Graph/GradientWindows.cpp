@@ -51,8 +51,8 @@ Value Reverse::backwards(Value x, size_t spatial) {
 }
 
 /// Input gradient (transposed convolution). dx[i] sums over each output position p that sees i:
-/// p * stride = i * holes + low - t * dilation. With the filter reversed, t' = T - 1 - t, it is the
-/// convolution of g with the stride as input dilation (`holes`).
+/// p * stride = i * lhs_dilation + padding_low - t * dilation. With the filter reversed,
+/// t' = T - 1 - t, it is the convolution of g with the stride as lhs_dilation.
 Value Reverse::convolvedBack(ir::ConvOp op, Value g) {
   if (Value apart = convolvedBackApart(op, g))
     return apart;
@@ -67,10 +67,10 @@ Value Reverse::convolvedBack(ir::ConvOp op, Value g) {
   }
   Value window = exchanged(backwards(op.getW(), spatial), groups, /*groupsFirst=*/true);
   return make<ir::ConvOp>(x, g, window, /*stride=*/op.getLhsDilation(), op.getDilation(),
-                          b.getArrayAttr(low), /*holes=*/op.getStride(), groups);
+                          b.getArrayAttr(low), /*lhs_dilation=*/op.getStride(), groups);
 }
 
-/// Strided input gradient without input dilation, whose inserted zeros would dominate the
+/// Strided input gradient without lhs_dilation, whose inserted zeros would dominate the
 /// multiplications. Positions of x that are a stride apart see every stride-th tap of the filter
 /// and no zeros: one convolution per phase (first position). Null if all strides are 1, if there is
 /// a dilation, or if sizes are not constant.
@@ -142,8 +142,8 @@ Value Reverse::convolvedBackApart(ir::ConvOp op, Value g) {
   return into;
 }
 
-/// Filter gradient: dw[t] = sum over b and p of g[p] * x[p * stride + t * dilation - low]. It is x
-/// with batch and channels swapped, convolved with g as the filter.
+/// Filter gradient: dw[t] = sum over b and p of g[p] * x[p * stride + t * dilation -
+/// padding_low]. It is x with batch and channels swapped, convolved with g as the filter.
 Value Reverse::convolvedWindow(ir::ConvOp op, Value g) {
   ir::TensorType w = typeOf(op.getW());
   Sizes sizes{w.getSizes()[1], w.getSizes()[0]};

@@ -34,12 +34,12 @@ bool Chain::isOfRows(Value value) const {
 }
 
 Value turnedFrom(Value value) {
-  auto turn = value.getDefiningOp<ir::TransposeOp>();
-  if (!turn || turn.getOrder().size() < 2)
+  auto transpose = value.getDefiningOp<ir::TransposeOp>();
+  if (!transpose || transpose.getOrder().size() < 2)
     return {};
-  SmallVector<int64_t> order(turn.getOrder());
+  SmallVector<int64_t> order(transpose.getOrder());
   std::swap(order[order.size() - 1], order[order.size() - 2]);
-  return llvm::equal(order, llvm::seq<int64_t>(0, order.size())) ? turn.getX() : Value();
+  return llvm::equal(order, llvm::seq<int64_t>(0, order.size())) ? transpose.getX() : Value();
 }
 
 namespace {
@@ -83,7 +83,7 @@ private:
     return turned && isMember(turned) ? turned : Value();
   }
 
-  /// Whether the op is row-wise: an element depends on the same position of the operands, or on its
+  /// Whether the op is row-wise: an element depends on the same index of the operands, or on its
   /// row.
   bool goesAlong(Operation *op) const {
     if (op->getBlock() != block || op->getNumResults() != 1 || !isMemoryEffectFree(op) ||
@@ -105,11 +105,11 @@ private:
   }
   /// A matmul of other operands whose result has the sizes of the space.
   bool isSource(Operation *op) const {
-    auto product = dyn_cast<ir::MatmulOp>(op);
-    if (!product || product->getBlock() != block || product.getPanels() || product.getInit() ||
-        !isWhole(product.getResult()))
+    auto matmul = dyn_cast<ir::MatmulOp>(op);
+    if (!matmul || matmul->getBlock() != block || matmul.getPanels() || matmul.getInit() ||
+        !isWhole(matmul.getResult()))
       return false;
-    return llvm::all_of(product->getOperands(), [&](Value operand) {
+    return llvm::all_of(matmul->getOperands(), [&](Value operand) {
       ir::TensorType type = plainType(operand.getType());
       return type && type.rank() >= 2 && !memberOf(operand);
     });
@@ -169,9 +169,9 @@ private:
   /// Whether every end is a matmul that can be computed block by block.
   bool areAllEnds() {
     for (Operation *op : ends) {
-      auto product = dyn_cast<ir::MatmulOp>(op);
-      if (!product || op->getBlock() != block || product.getPanels() || product.getInit() ||
-          chain.members.contains(op) || !endOf(product))
+      auto matmul = dyn_cast<ir::MatmulOp>(op);
+      if (!matmul || op->getBlock() != block || matmul.getPanels() || matmul.getInit() ||
+          chain.members.contains(op) || !endOf(matmul))
         return false;
     }
     return true;

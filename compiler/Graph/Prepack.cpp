@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prepack: packing ahead. A matrix that is the loop-invariant right-hand operand of matmuls in a loop
-// is packed into panels once, before the loop, so that the columns of a register tile are
+// Prepack: weight prepacking. A matrix that is the loop-invariant right-hand operand (B) of matmuls
+// in a loop is packed into panels once, before the loop, so that the columns of a register tile are
 // contiguous. Otherwise each matmul packs B itself (TiledMatmul.h).
 #include "Graph/Passes.h"
 #include "dialects/mx/Mx.h"

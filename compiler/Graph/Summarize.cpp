@@ -134,9 +134,9 @@ private:
   void cost(Operation *op, Frame &frame) {
     if (op->getNumResults() == 0 || op->getNumOperands() == 0 || !isFloat(op->getOperand(0)))
       return;
-    if (auto product = dyn_cast<ir::MatmulOp>(op)) {
-      auto sizes = cast<ir::TensorType>(product.getX().getType()).getSizes();
-      charge(times(times(elements(frame, product.getResult()), sizeIn(frame, sizes.back())),
+    if (auto matmul = dyn_cast<ir::MatmulOp>(op)) {
+      auto sizes = cast<ir::TensorType>(matmul.getX().getType()).getSizes();
+      charge(times(times(elements(frame, matmul.getResult()), sizeIn(frame, sizes.back())),
                    constant(2)));
     } else if (auto conv = dyn_cast<ir::ConvOp>(op)) {
       Dim work = times(elements(frame, conv.getResult()), constant(2));

@@ -66,7 +66,7 @@ private:
   const llvm::DenseMap<Value, Value> &kept; ///< per-row results of earlier rounds
   ImplicitLocOpBuilder b;
   SmallVector<Value> positions; ///< indices along the looped batch axes
-  Value from, to;            ///< the rows of this block; null if it has all
+  Value from, to;               ///< the rows of this block; null if it has all
   int64_t height = chain.rows();
   /// Slices that all rows share, and slices of this block, keyed by the tensor and its row axis.
   std::map<std::pair<void *, int>, Value> whole, ofRows;
@@ -85,8 +85,8 @@ private:
 
   // --------------------------------------------------------------------------------------- loops
 
-  /// Emits a loop of `iterations` iterations; `body` builds its body from the induction variable and the
-  /// carried values.
+  /// Emits a loop with trip count `iterations`; `body` builds its body from the induction variable
+  /// and the carried values.
   SmallVector<Value> loop(int64_t iterations, ArrayRef<Value> carried,
                           llvm::function_ref<SmallVector<Value>(Value, SmallVector<Value>)> body) {
     Value from = number(0);
@@ -252,9 +252,9 @@ private:
         visit(turned, {axes[1], axes[0]});
     };
     for (Operation *op : round.ops) {
-      if (auto product = dyn_cast<ir::MatmulOp>(op)) {
-        visitOperand(product.getX(), kLeft);
-        visitOperand(product.getY(), kRight);
+      if (auto matmul = dyn_cast<ir::MatmulOp>(op)) {
+        visitOperand(matmul.getX(), kLeft);
+        visitOperand(matmul.getY(), kRight);
         continue;
       }
       for (Value value : op->getOperands())
@@ -285,8 +285,8 @@ private:
       b.setLoc(op->getLoc());
       auto type = partType(cast<ir::TensorType>(op->getResult(0).getType()), kNormal, height);
       SmallVector<Value> operands;
-      if (auto product = dyn_cast<ir::MatmulOp>(op)) {
-        operands = {operand(product.getX(), kLeft, map), operand(product.getY(), kRight, map)};
+      if (auto matmul = dyn_cast<ir::MatmulOp>(op)) {
+        operands = {operand(matmul.getX(), kLeft, map), operand(matmul.getY(), kRight, map)};
       } else {
         for (Value value : op->getOperands()) {
           Value own = map.lookupOrNull(value);
@@ -325,10 +325,10 @@ struct TileChains : impl::TileChainsBase<TileChains> {
   using Base::Base;
 
   void runOnOperation() override {
-    SmallVector<ir::MatmulOp> products;
-    getOperation()->walk([&](ir::MatmulOp op) { products.push_back(op); });
+    SmallVector<ir::MatmulOp> matmuls;
+    getOperation()->walk([&](ir::MatmulOp op) { matmuls.push_back(op); });
     llvm::DenseSet<Operation *> gone;
-    for (ir::MatmulOp op : products) {
+    for (ir::MatmulOp op : matmuls) {
       if (gone.contains(op) || !op.getType().isStatic() ||
           bytesOf(op.getType().getElement(), op.getType().numbers()) < minBytes)
         continue;
@@ -380,18 +380,18 @@ private:
   /// there is little to save. Each block rereads every operand without rows, K elements per column;
   /// that must be less than writing and reading a matrix.
   bool isWorthIt(const Chain &chain, const ChainRound &round, const Cut &cut) {
-    int64_t deep = 0, products = 0;
+    int64_t deep = 0, matmuls = 0;
     auto add = [&](Value value, size_t back) {
       auto sizes = cast<ir::TensorType>(value.getType()).getSizes();
       deep += *sizes[sizes.size() - back].constant();
-      ++products;
+      ++matmuls;
     };
     for (Operation *op : round.ops)
-      if (auto product = dyn_cast<ir::MatmulOp>(op))
-        add(product.getX(), 1);
+      if (auto matmul = dyn_cast<ir::MatmulOp>(op))
+        add(matmul.getX(), 1);
     for (const ChainEnd &end : round.ends)
       add(end.op, end.result[0] == Along::Other ? 2 : 1);
-    double each = double(deep) / double(products), rows = double(chain.rows()),
+    double each = double(deep) / double(matmuls), rows = double(chain.rows()),
            columns = double(chain.columns());
     bool always = minRows == 1; // single-row blocks are for tests
     return always || (2 * each * (rows + columns) <= rows * columns &&

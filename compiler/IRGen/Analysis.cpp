@@ -117,7 +117,7 @@ void Emitter::usedIn(const Expr *whole, Variables &out) {
   expr(whole);
 }
 
-/// Size names in the types of an AST subtree, and in the bindings of its calls.
+/// Size names in the types and expressions of an AST subtree, and in the bindings of its calls.
 void Emitter::sizesIn(const Expr *whole, std::set<AtomId> &out) {
   std::vector<AtomId> found;
   auto add = [&](Dim dim) {
@@ -132,6 +132,9 @@ void Emitter::sizesIn(const Expr *whole, std::set<AtomId> &out) {
   expr = [&](const Expr *e) {
     if (e->checked && e->checked->type)
       shared.instances.symbolsIn(e->checked->type, found);
+    if (auto *name = as<Name>(e);
+        name && name->symbol && name->symbol->kind == sema::SymbolKind::DimParam)
+      add(name->symbol->dim); // a size that is used as a number
     if (const sema::CallInfo *info = callOf(e)) {
       for (auto &[atom, dim] : info->bindings.dims)
         add(dim);

@@ -28,12 +28,12 @@ void Bf16Matmul::chooseBlocks(ArrayRef<Value> others) {
   height = m && *m <= Bf16Kernel::kTileRows ? Bf16Kernel::kTileRows : Bf16Kernel::kMostRows;
   if (k)
     depth = std::min<int64_t>(depth, llvm::alignTo(std::max<int64_t>(*k, 1), kSteps));
-  int64_t products = 1;
+  int64_t batchCount = 1;
   for (Value size : others)
-    products *= std::clamp<int64_t>(e.known(size).value_or(1), 1, kEnoughBlocks);
+    batchCount *= std::clamp<int64_t>(e.known(size).value_or(1), 1, kEnoughBlocks);
   auto blocks = [&] {
-    return products * static_cast<int64_t>(llvm::divideCeil(*m, blockRows) *
-                                           llvm::divideCeil(*n, panelColumns));
+    return batchCount * static_cast<int64_t>(llvm::divideCeil(*m, blockRows) *
+                                             llvm::divideCeil(*n, panelColumns));
   };
   while (m && n && blocks() < kEnoughBlocks && panelColumns > kMinColumns && *n > kMinColumns)
     panelColumns /= 2;
@@ -281,7 +281,7 @@ Value Bf16Matmul::interleave(ArrayRef<Value> lines) {
 /// the 16 x 16 block is transposed.
 SmallVector<Value> Bf16Matmul::transpose(SmallVector<Value> rows) {
   auto size = static_cast<int32_t>(rows.size());
-  for (int32_t turn = 1; turn < size; turn *= 2) {
+  for (int32_t round = 1; round < size; round *= 2) {
     SmallVector<Value> next;
     for (int32_t row = 0; row < size / 2; ++row)
       for (int32_t part : {0, size / 2}) {

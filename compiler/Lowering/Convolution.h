@@ -30,7 +30,7 @@ protected:
   Buffer x, w;
   SmallVector<ConvAxis> axes;
   Value images, groups, channels, outputs; ///< the last two of a group
-  Value positions;                            ///< positions of the window
+  Value positions;                            ///< number of window positions
 
   /// Called by the chosen algorithm before it emits anything.
   void begin();

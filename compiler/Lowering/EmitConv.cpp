@@ -94,8 +94,8 @@ void OneOutput::line(Indices at) {
       Spot spot = spotOf(at[0], in[0], at.drop_front(2), distancesOf(in));
       Value fixed = e.sub(e.mul(in.back(), last.dilation), last.low);
       along(spot, fixed, last.stride, from, to, [&](Value p, Value value) {
-        Value place = e.sub(p, from);
-        e.store(sums, place, multiplyAdd(e.load(sums, place), factor, value));
+        Value index = e.sub(p, from);
+        e.store(sums, index, multiplyAdd(e.load(sums, index), factor, value));
       });
     });
     e.loop(from, to, 1, [&](Value p) { give(at, p, e.load(sums, e.sub(p, from))); });
@@ -129,15 +129,15 @@ void OneOutput::positions(Indices at, Value first, int64_t count) {
   Value fixed = e.sub(e.mul(first, last.stride), last.low);
   Value further = e.mul(e.number(count - 1), last.stride); // reach of the last position
   auto alignment = static_cast<unsigned>(type.getIntOrFloatBitWidth() / 8);
-  auto loadAt = [&](const Buffer &from, Value place) {
-    return LLVM::LoadOp::create(e.b, vector, e.addressAt(from, place), alignment);
+  auto loadAt = [&](const Buffer &from, Value index) {
+    return LLVM::LoadOp::create(e.b, vector, e.addressAt(from, index), alignment);
   };
   // Lanes past the end of a row read zeros, not elements of another position: these may be
   // infinite.
   auto step = [&](Value t, Value factor, Value isInside) {
     for (auto [p, total] : llvm::enumerate(totals)) {
-      Value place = e.add(t, e.mul(e.number(static_cast<int64_t>(p)), last.stride));
-      Value value = loadAt(seen, place);
+      Value index = e.add(t, e.mul(e.number(static_cast<int64_t>(p)), last.stride));
+      Value value = loadAt(seen, index);
       if (isInside)
         value = e.choose(isInside, value, nothing);
       e.write(total, multiplyAdd(e.read(total, vector), factor, value));

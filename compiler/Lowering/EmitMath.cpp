@@ -52,7 +52,7 @@ private:
   Value mul(Value x, Value y) { return arith::MulFOp::create(e.b, x, y, flags); }
   /// Fuses a multiplication and the addition or subtraction of its result, if the CPU has FMA. LLVM
   /// would fuse them as well, but not where it folds constants: these would have other bits. Null
-  /// if `product` is not one of ours: those of the program are rounded (decision 10).
+  /// if the multiplication is not ours: those of the program are rounded (decision 10).
   Value multiplyAdd(Value product, Value sum, bool isNegative) {
     auto made = product.getDefiningOp<arith::MulFOp>();
     if (!made || !e.options.hasFma || made.getFastmathAttr() != flags)

@@ -174,14 +174,14 @@ void Matmul::emitWords(ArrayRef<Value> result) {
     pitch = made.pitch;
     finish(row, i, count, j, width);
   };
-  Bf16Matmul product(e, evaluator, left, right);
-  product.rows = rows;
-  product.columns = columns;
-  product.deep = deep;
-  product.enter = enter;
-  product.finish = finishSums;
+  Bf16Matmul matmul(e, evaluator, left, right);
+  matmul.rows = rows;
+  matmul.columns = columns;
+  matmul.deep = deep;
+  matmul.enter = enter;
+  matmul.finish = finishSums;
   e.b.setLoc(source->getLoc());
-  product.run(result);
+  matmul.run(result);
 }
 
 /// The memory that holds the elements of a matrix in order; null if there is none.

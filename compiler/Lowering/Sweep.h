@@ -50,7 +50,7 @@ public:
   void run(Value from = {}, Value width = {});
   /// Binds the results in the evaluator, at the index of column t.
   void bindResults(Value t);
-  /// Calls body with each column of the tile; with 0 if there is no tile.
+  /// Calls body with each column of the tile; with 0 without a tile.
   void eachColumn(Value width, llvm::function_ref<void(Value)> body);
   /// The index in the result of `op` of the element at `indices`.
   SmallVector<Value> resultIndices(mlir::Operation *op);

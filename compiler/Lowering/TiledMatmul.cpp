@@ -100,12 +100,12 @@ void TiledMatmul::chooseTiles(ArrayRef<Value> others) {
   if (n) // the smallest block that is transposed is 4 x 4
     wide = std::min<int64_t>(wide,
                              llvm::alignTo(std::max<int64_t>(*n, 1), std::max<int64_t>(lanes, 4)));
-  int64_t products = 1;
+  int64_t batchCount = 1;
   for (Value size : others)
-    products *= std::clamp<int64_t>(e.known(size).value_or(1), 1, kEnoughBlocks);
+    batchCount *= std::clamp<int64_t>(e.known(size).value_or(1), 1, kEnoughBlocks);
   auto blocks = [&] {
-    return products * static_cast<int64_t>(llvm::divideCeil(*m, blockRows) *
-                                           llvm::divideCeil(*n, panelColumns));
+    return batchCount * static_cast<int64_t>(llvm::divideCeil(*m, blockRows) *
+                                             llvm::divideCeil(*n, panelColumns));
   };
   // Packed rows serve the columns of one panel only, so the panel should be wide.
   if (pays && (isInPlace || isShallow()))
@@ -317,7 +317,7 @@ void TiledMatmul::transposeBlock(ArrayRef<Value> from, Value to, int64_t pitch) 
     return LLVM::ShuffleVectorOp::create(e.b, x, y, mask);
   };
   // rows[4 * b + c] holds column c of each 4 x 4 block in block row b.
-  for (size_t squares = n / 4, turn = 1; turn < squares; turn *= 2) {
+  for (size_t squares = n / 4, round = 1; round < squares; round *= 2) {
     SmallVector<Value> next(n);
     for (size_t b = 0; b < squares; b += 2)
       for (size_t c = 0; c < 4; ++c)

@@ -8,7 +8,7 @@ namespace mx::lowering {
 
 /// Bytes that a kernel needs for the rows of a table, or for the runtime routines in it, for any
 /// values of the open sizes. Routines run one after the other, so this is the max over them.
-/// INT64_MAX if there is no bound.
+/// INT64_MAX: unbounded.
 int64_t workspaceOf(ir::KernelOp kernel, const rt::SizeBounds &bounds);
 
 } // namespace mx::lowering

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In-location reuse: which outputs of a kernel may overwrite which inputs. A property of the kernel's
+// In-place reuse: which outputs of a kernel may overwrite which inputs. A property of the kernel's
 // body.
 #pragma once
 #include "dialects/mxrt/Mxrt.h"

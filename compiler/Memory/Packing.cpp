@@ -150,11 +150,11 @@ std::vector<Order> ordersOf(const std::vector<Piece> &blocks, const Lives &lives
       values.push_back(key(i));
     // Breaks ties by first step, so that every machine finds the same plan.
     Order order = byFirstStep(blocks);
-    std::vector<uint32_t> turn(order.size());
+    std::vector<uint32_t> rank(order.size());
     for (uint32_t n = 0; n < order.size(); ++n)
-      turn[order[n]] = n;
+      rank[order[n]] = n;
     std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return values[a] != values[b] ? values[a] > values[b] : turn[a] < turn[b];
+      return values[a] != values[b] ? values[a] > values[b] : rank[a] < rank[b];
     });
     out.push_back(std::move(order));
   }
@@ -217,7 +217,7 @@ public:
       // Below a small height a search fails early; below a large one it succeeds more often.
       for (int tenths : target > 0 ? std::vector{0} : std::vector{5, 2, 8, 0})
         for (bool again = true; again;) {
-          // The remaining steps would not suffice to position each block.
+          // The remaining steps would not suffice to give each block an offset.
           if (isDone() || steps <= descent / 2 || (isLate && isLate()))
             return;
           int64_t height =
@@ -232,14 +232,14 @@ private:
   const Lives &lives;
   Packing &best;
   int64_t bound, target, enough, unit = 0;
-  int64_t descent; ///< approximate steps of a search that positions each block once
+  int64_t descent; ///< approximate steps of a search that puts each block once
 
   bool isDone() const { return best.bytes <= std::max(bound, enough); }
 
   bool attempt(int64_t height, const Order &ranks, int64_t limit, int64_t &steps,
                const std::function<bool()> &isLate) {
-    // One height may use only a share of the remaining steps, but a share that cannot position each
-    // block is useless.
+    // One height may use only a share of the remaining steps, but a share too small to reach
+    // each block is useless.
     int64_t share = std::min(std::max(steps / 6, 2 * descent), steps), left = share;
     Fit fit = detail::fitUnder(height, blocks, lives, ranks, limit, left, isLate);
     steps -= share - left;

@@ -175,10 +175,10 @@ static std::vector<DeviceReport> describeDevices(rt::ProgramOp program) {
       changes[span.last + 1] -= length;
     }
     int64_t now = 0, peak = 0;
-    std::vector<int64_t> turns; // of each op: its index in `inUse`, or that of the next op there
+    std::vector<int64_t> indices; // of each op: its index in `inUse`, or that of the next op there
     for (size_t i = 0; i + 1 < changes.size(); ++i) {
       now += changes[i];
-      turns.push_back(static_cast<int64_t>(report.inUse.size()));
+      indices.push_back(static_cast<int64_t>(report.inUse.size()));
       if (isa<rt::SliceOp, rt::SlotOp, rt::SizeOp>(liveness.ops()[i]))
         continue; // they only name memory
       report.inUse.push_back(now);
@@ -192,8 +192,8 @@ static std::vector<DeviceReport> describeDevices(rt::ProgramOp program) {
         Span own = liveness.span(*liveness.indexOf(member.getResult()));
         if (groups[i].device() == device && own.first <= own.last)
           report.slices.push_back({describe(member, writers.lookup(member.getResult())),
-                                   static_cast<int64_t>(member.getOffset()), turns[own.first],
-                                   turns[own.last]});
+                                   static_cast<int64_t>(member.getOffset()), indices[own.first],
+                                   indices[own.last]});
       }
     if (report.bound > 0)
       report.peakLocation = locationOf(liveness.ops()[peak]->getLoc());

@@ -16,8 +16,8 @@ const char *useName(Use use);
 
 /// One tensor, or a workspace, in the arena.
 struct Tensor {
-  std::string what;  ///< the ops that compute it
-  std::string type;  ///< f32[64, 256]
+  std::string what;     ///< the ops that compute it
+  std::string type;     ///< f32[64, 256]
   std::string location; ///< file:line:column, or empty
   int64_t bytes = 0;
   Use use = Use::Activation;
@@ -40,7 +40,7 @@ struct DeviceReport {
   std::map<Use, int64_t> arguments; ///< `inputs` by use
   std::map<Use, int64_t> atPeak;    ///< `bound` by use
   std::vector<Tensor> peak;         ///< live at the peak, largest first
-  std::string peakLocation;            ///< source location of the op at the peak
+  std::string peakLocation;         ///< source location of the op at the peak
   std::vector<int64_t> inUse;       ///< bytes at each op
   std::vector<Placed> slices;       ///< all that are live at some op
 };
@@ -54,10 +54,10 @@ struct RecomputedAt {
 struct PlanReport {
   std::string name; ///< of the graph, with its sizes
   Work work;
-  Work again;                  ///< the rematerialised part of `work`
-  int64_t plain;               ///< bytes of the arena without rematerialisation
-  int64_t limit = 0;           ///< of an arena; 0: none
-  int64_t sourceBound = 0;     ///< peak bytes in source order
+  Work again;                          ///< the rematerialised part of `work`
+  int64_t plain;                       ///< bytes of the arena without rematerialisation
+  int64_t limit = 0;                   ///< of an arena; 0: none
+  int64_t sourceBound = 0;             ///< peak bytes in source order
   std::vector<RecomputedAt> locations; ///< most work first
   std::vector<DeviceReport> devices;
 };

@@ -57,7 +57,7 @@ for (const d of plan.devices) {
   if (d.slices.length) picture(d);
   if (d.peak.length) peak(d);
 }
-// What is the same but for its offset is one row.
+// Tensors that differ only in their offset share one row.
 function peak(d) {
   add(page, 'h2', 'in use at the peak' + (d.peak_location ? ', ' + d.peak_location : ''));
   const groups = new Map();
@@ -118,7 +118,7 @@ function picture(d) {
       context.fillStyle = `hsl(${hue(s)} 60% ${s === shown ? 45 : 72}%)`;
       context.fillRect(x, y, Math.max(w, 1), Math.max(h, 1));
       if (w > 4 && h > 4) { context.strokeStyle = '#fff'; context.strokeRect(x, y, w, h); }
-      // In the part of it that is seen.
+      // In its visible part.
       const x0 = Math.max(x, left), x1 = Math.min(x + w, left + wide), y0 = Math.max(y, 0), y1 = Math.min(y + h, high);
       if (x1 - x0 > 70 && y1 - y0 > 15) {
         context.fillStyle = '#000'; context.font = '12px sans-serif';
@@ -127,7 +127,7 @@ function picture(d) {
         context.restore();
       }
     }
-    // What is in use.
+    // Bytes in use.
     context.strokeStyle = '#000'; context.beginPath();
     const begin = Math.max(0, Math.floor(view.x)), end = Math.min(d.in_use.length, Math.ceil(view.x + view.w));
     for (let op = begin; op < end; ++op) {

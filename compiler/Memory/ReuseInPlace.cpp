@@ -82,9 +82,9 @@ bool isReadInPlace(BlockArgument input, bool rows) {
       if (rows && user->hasTrait<ir::Reduction>())
         continue;
       // The accumulator of a matmul starts with the element at the same index.
-      auto product = dyn_cast<ir::MatmulOp>(user);
-      bool begins = product && product.getX() != value && product.getY() != value;
-      if (!(user->hasTrait<ir::Elementwise>() || begins) || user->getNumResults() != 1 ||
+      auto matmul = dyn_cast<ir::MatmulOp>(user);
+      bool isInit = matmul && matmul.getX() != value && matmul.getY() != value;
+      if (!(user->hasTrait<ir::Elementwise>() || isInit) || user->getNumResults() != 1 ||
           sizesOf(user->getResult(0)) != sizesOf(input))
         return false;
       work.push_back(user->getResult(0));
@@ -96,23 +96,23 @@ bool isReadInPlace(BlockArgument input, bool rows) {
 /// The shape of the result if the kernel is a single matmul, convolution or scatter-add of rows
 /// into a table, with an elementwise epilogue. Each element is stored once, after all reads of the
 /// epilogue at its index. Empty for other kernels.
-ArrayRef<ir::SizeAttr> productSpace(ir::KernelOp kernel) {
+ArrayRef<ir::SizeAttr> matmulSpace(ir::KernelOp kernel) {
   Block &body = kernel.getBody().front();
-  Operation *product = nullptr;
+  Operation *matmul = nullptr;
   std::optional<ir::Table> table = ir::tableOf(kernel);
   for (Operation &op : body.without_terminator())
     if (isa<ir::MatmulOp, ir::ConvOp>(op) || (table && table->op == &op)) {
-      if (product)
+      if (matmul)
         return {};
-      product = &op;
+      matmul = &op;
     } else if (op.hasTrait<ir::Reduction>()) {
       return {};
     }
-  if (!product || !llvm::all_of(body.getTerminator()->getOperands(), [&](Value value) {
-        return sizesOf(value) == sizesOf(product->getResult(0));
+  if (!matmul || !llvm::all_of(body.getTerminator()->getOperands(), [&](Value value) {
+        return sizesOf(value) == sizesOf(matmul->getResult(0));
       }))
     return {};
-  return sizesOf(product->getResult(0));
+  return sizesOf(matmul->getResult(0));
 }
 
 /// The input that the kernel's only output is an updated copy of, if everything else it reads is
@@ -141,13 +141,13 @@ Choices choicesOf(ir::KernelOp kernel) {
     out[0].push_back(*changed);
     return out;
   }
-  ArrayRef<ir::SizeAttr> rows = rowSpace(kernel), product = productSpace(kernel);
-  if (rows.empty() && product.empty() && !isOneNest(kernel))
+  ArrayRef<ir::SizeAttr> rows = rowSpace(kernel), matmul = matmulSpace(kernel);
+  if (rows.empty() && matmul.empty() && !isOneNest(kernel))
     return out;
   for (BlockArgument input : kernel.getBody().getArguments()) {
     bool fits = llvm::is_contained(kernel.getResultTypes(), input.getType()) &&
                 (rows.empty() || sizesOf(input) == rows) &&
-                (product.empty() || sizesOf(input) == product);
+                (matmul.empty() || sizesOf(input) == matmul);
     if (!fits || !isReadInPlace(input, !rows.empty()))
       continue;
     for (auto [index, type] : llvm::enumerate(kernel.getResultTypes()))

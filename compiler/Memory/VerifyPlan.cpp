@@ -222,17 +222,17 @@ private:
     // Fixed point: the set of intact slices at a loop header only shrinks from iteration to
     // iteration.
     for (;;) {
-      State turn = state, out = state;
+      State body = state, out = state;
       if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-        follow(loop.getBefore().front(), turn);
-        out = turn;
-        follow(loop.getAfter().front(), turn);
+        follow(loop.getBefore().front(), body);
+        out = body;
+        follow(loop.getAfter().front(), body);
       } else {
         for (Region &region : op->getRegions())
           for (Block &block : region)
-            follow(block, turn);
+            follow(block, body);
       }
-      State head = meet(state, turn);
+      State head = meet(state, body);
       if (head == state) {
         state = isa<scf::WhileOp>(op) ? std::move(out) : std::move(head);
         return;

@@ -151,13 +151,13 @@ public:
   /// Plans whose peak exceeds the limit are packed only to report how little would be enough.
   LogicalResult findSmallest() {
     // Ties go to the first order with larger budgets, which recomputes less.
-    std::vector<size_t> turns(skipped.size());
-    std::iota(turns.begin(), turns.end(), size_t(0));
-    llvm::sort(turns, [&](size_t a, size_t b) {
+    std::vector<size_t> byPeak(skipped.size());
+    std::iota(byPeak.begin(), byPeak.end(), size_t(0));
+    llvm::sort(byPeak, [&](size_t a, size_t b) {
       return std::pair(skipped[a].first.peak, a) < std::pair(skipped[b].first.peak, b);
     });
-    for (size_t turn : turns)
-      if (auto &[rung, order] = skipped[turn];
+    for (size_t at : byPeak)
+      if (auto &[rung, order] = skipped[at];
           (!best || rung.peak < arenaBytes(*best)) && failed(tryBudget(order, rung.budget)))
         return failure();
     return success();

@@ -168,7 +168,7 @@ void Sema::carryMismatch(Symbol *variable, const Type *have, Expr *value, const 
       diags.report(Code::E0501, value->outerSpan,
                    "`" + std::string(variable->name) + "` changes its type in the loop");
   d.label(variable->span, show(variable->type) + " when the loop starts");
-  d.caret(show(have) + " at the end of the first turn");
+  d.caret(show(have) + " at the end of the first iteration");
   const Stmt *loop = nullptr;
   for (const Stmt *l : context->loops)
     if (l->span.begin > variable->span.begin) {
@@ -177,7 +177,7 @@ void Sema::carryMismatch(Symbol *variable, const Type *have, Expr *value, const 
     }
   if (loop)
     d.show({loop->span.file, loop->span.begin, loop->span.begin});
-  d.note("a variable that lives across turns keeps one type, so that its memory can be planned");
+  d.note("a loop-carried variable keeps one type, so that its memory can be planned");
   // `h = concat(h, piece, axis=…)` in `for t in 0..T`: suggests a tensor that is allocated before
   // the loop.
   auto *call = as<Call>(value);
@@ -193,8 +193,8 @@ void Sema::carryMismatch(Symbol *variable, const Type *have, Expr *value, const 
       std::string sizes = textOf(range->to);
       for (const Axis &axis : s)
         sizes += ", " + (axis.isPack() ? "..." : dims.print(axis.dim));
-      d.help("collect the turns instead: `var " + name + " = zeros([" + sizes + "])` and `" + name +
-             "[" + std::string(over->pattern->name.text) + "] = " + textOf(piece) + "`");
+      d.help("collect the iterations instead: `var " + name + " = zeros([" + sizes + "])` and `" +
+             name + "[" + std::string(over->pattern->name.text) + "] = " + textOf(piece) + "`");
     }
   }
   (void)whole;

@@ -182,14 +182,14 @@ std::optional<Shape> Sema::broadcast(const std::string &op, const Value &l, cons
     for (const Axis &axis : low.type->shape)
       sizes += (sizes.empty() ? "" : ", ") + dims.print(axis.dim);
     // Whether right-aligned broadcasting would broadcast a dimension of size 1.
-    std::string stretched;
+    std::string broadcasted;
     for (size_t i = 0; i < low.type->shape.size(); ++i)
       if (high.type->shape[extra + i].dim.isConstant(1) && !low.type->shape[i].dim.isConstant(1))
-        stretched = std::to_string(extra + i);
+        broadcasted = std::to_string(extra + i);
     Elem elem = l.adapts() ? r.type->elem : l.type->elem;
-    if (!stretched.empty())
+    if (!broadcasted.empty())
       d.caret(sizes + " fits dimension " + std::to_string(p.axis) +
-              ", and also stretches dimension " + stretched + " to " +
+              ", and also broadcasts dimension " + broadcasted + " to " +
               show(types.tensor(elem, result.shape)));
     else
       d.caret(sizes + " fits dimension " + std::to_string(extra) + ", and also dimension " +

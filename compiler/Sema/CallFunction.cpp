@@ -173,14 +173,14 @@ Value Sema::callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverV
         found = d;
       }
     }
-    bool places = receiverValue && receiverValue->type->device;
-    if (mixed && (f.primitive || places) && from) {
+    bool onDevice = receiverValue && receiverValue->type->device;
+    if (mixed && (f.primitive || onDevice) && from) {
       diags
           .report(Code::E0601, calleeSpan,
                   "operands of `" + spelled + "` live on different devices")
           .label(from->expr->outerSpan, "on " + from->value->type->device->name)
           .caret("on " + found->name)
-          .help("compute in one place: `on " +
+          .help("compute on one device: `on " +
                 (found->spelled.empty() ? "device(\"" + found->name + "\")" : found->spelled) +
                 " { … }`");
       return errorValue();

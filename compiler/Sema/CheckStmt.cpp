@@ -76,9 +76,9 @@ static void checkRemat(Sema &sema, For *loop) {
       continue;
     sema.diags
         .report(Code::E0806, a.span,
-                number ? "`@remat` cannot keep one state in " + std::to_string(*number) + " turns"
+                number ? "`@remat` cannot keep one state in " + std::to_string(*number) + " iterations"
                        : "`@remat` of a loop needs a number")
-        .help("write `@remat(every=16)`: one state in 16 turns is kept");
+        .help("write `@remat(every=16)`: one state in 16 iterations is kept");
   }
 }
 

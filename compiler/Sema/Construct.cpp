@@ -26,7 +26,7 @@ Value Sema::construct(NominalInfo &n, const Type *type, std::vector<Arg> args, E
   if (n.isHandle && !n.module->isStd)
     return checkRest();
   // Construction samples initial values. A generator may be the last argument; it is optional.
-  bool draws = n.isModel;
+  bool usesRng = n.isModel;
   if (n.isModel)
     for (size_t i = 0; i < args.size(); ++i) {
       bool isRng = args[i].isMut || args[i].name == "rng";
@@ -43,7 +43,7 @@ Value Sema::construct(NominalInfo &n, const Type *type, std::vector<Arg> args, E
       rng.isMut = true;
       rng.type = v->type;
       args[i].value = v;
-      draws = false;
+      usesRng = false;
       if (!checkMutArgument(rng, args[i], n.name, {}))
         return checkRest();
       args.erase(args.begin() + static_cast<std::ptrdiff_t>(i));
@@ -185,7 +185,7 @@ Value Sema::construct(NominalInfo &n, const Type *type, std::vector<Arg> args, E
     demandType(made, as<Index>(callee) ? callee->span : callee->outerSpan);
   if (diags.errorCount() != reports)
     return errorValue();
-  if (draws && !inferringField && !insideNominal())
+  if (usesRng && !inferringField && !insideNominal())
     addEffect(kRand, callee->span, textOf(callee), "", nullptr);
   CallInfo &info = callOf(types.onDevice(made, context->device));
   info.bindings = state.bindings;

@@ -156,7 +156,7 @@ static void checkAmp(Sema &sema, FunctionInfo &f) {
     if (isKnown && a.args.size() == 1 && !a.args[0].name.valid())
       continue;
     sema.diags.report(Code::E0806, a.span, "`@amp` takes bf16, f16 or f32, or nothing")
-        .note("products compute in it; weights, sums and gradients stay f32")
+        .note("matmuls compute in it; weights, sums and gradients stay f32")
         .help("write `@amp` for bf16 or `@amp(f16)`; `@amp(f32)` keeps a function from rounding");
   }
 }
@@ -183,7 +183,7 @@ static void checkMaxBytes(Sema &sema, FunctionInfo &f) {
                 "`, or put it before the graph that calls it");
     else if (!maxBytesOf(a))
       sema.diags.report(Code::E0806, a.span, "`@max_bytes` takes a number of bytes")
-          .note("where a call needs more, values are made again")
+          .note("where a call needs more, values are rematerialised")
           .help("write `@max_bytes(\"512MiB\")` or `@max_bytes(536870912)`");
   }
 }
@@ -219,7 +219,7 @@ void Sema::resolveSignature(FunctionInfo &f) {
   for (const ast::Attribute &a : f.syntax->attributes)
     if (a.name.text == "remat" && a.args.size() > 0)
       diags.report(Code::E0806, a.span, "`@remat` of a function takes no arguments")
-          .note("what a call was given is kept, all else is computed again")
+          .note("the arguments of a call are kept, all else is recomputed")
           .help("write `@remat`");
   checkAmp(*this, f);
   checkMaxBytes(*this, f);

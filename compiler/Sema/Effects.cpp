@@ -129,8 +129,8 @@ void Sema::addCallEffects(FunctionInfo &f, Span span, const std::string &spelled
   if (f.unboundedWhile) {
     if (context->grad) {
       diags.report(Code::E0502, span, "`grad` needs a bound on a `while` loop in `" + f.name + "`")
-          .label(context->grad->keyword, "the reverse pass stores one state a turn")
-          .label(f.unboundedSpan, "number of turns is not known when the loop starts")
+          .label(context->grad->keyword, "the reverse pass stores one state per iteration")
+          .label(f.unboundedSpan, "the number of iterations is not known when the loop starts")
           .help("add a bound there: `while … limit 100 {`");
     } else if (context->function && !context->function->unboundedWhile) {
       context->function->unboundedWhile = true;
@@ -164,7 +164,7 @@ void Sema::forbidEffect(uint8_t effect, Span span, const std::string &callee,
   if (effect == kRand) {
     Diagnostic &d =
         diags.report(Code::E0405, span,
-                     graph + " is a graph, but it draws random numbers from the ambient generator");
+                     graph + " is a graph, but it samples from the ambient random generator");
     d.label(context->graphSpan, "a graph's results follow from its arguments");
     d.caret("needs an `Rng`");
     if (steps)
@@ -175,7 +175,7 @@ void Sema::forbidEffect(uint8_t effect, Span span, const std::string &callee,
   if (effect == kRecursion) {
     Diagnostic &d =
         diags.report(Code::E0406, span, graph + " is a graph, but `" + last + "` calls itself");
-    d.label(context->graphSpan, "a graph is compiled as a whole, with every call in its place");
+    d.label(context->graphSpan, "a graph is compiled as a whole, with every call inlined");
     if (deepest.valid())
       d.note("by calls of: " + path + "   (" + sources.location(deepest) + ")");
     d.help("write a loop, or drop `graph` from " + graphName);
@@ -233,8 +233,8 @@ void Sema::noteUnboundedWhile(const While *loop) {
   }
   Diagnostic &d =
       diags.report(Code::E0502, loop->keyword, "`grad` needs a bound on this `while` loop");
-  d.label(context->grad->keyword, "the reverse pass stores one state a turn");
-  d.caret("number of turns is not known when the loop starts");
+  d.label(context->grad->keyword, "the reverse pass stores one state per iteration");
+  d.caret("the number of iterations is not known when the loop starts");
   d.help("add a bound: `while " + textOf(loop->condition) + " limit 100 {`");
   std::vector<const Name *> names;
   assignedNames(loop->body, names);

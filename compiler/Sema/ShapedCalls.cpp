@@ -159,11 +159,11 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
     Diagnostic &d = diags.report(Code::E0306, to->expr->outerSpan, message);
     const ShapeProblem &p = r.problem;
     if (p.kind == ShapeProblem::Elements || p.kind == ShapeProblem::Indivisible) {
-      std::string product;
+      std::string factors;
       for (const Axis &a : v->type->shape)
-        product += (product.empty() ? "" : "*") + dims.printFactor(a.dim);
+        factors += (factors.empty() ? "" : "*") + dims.printFactor(a.dim);
       std::string total = dims.print(p.left);
-      std::string have = product == total || product.empty() ? total : product + " = " + total;
+      std::string have = factors == total || factors.empty() ? total : factors + " = " + total;
       if (p.kind == ShapeProblem::Elements)
         d.caret(have + " elements, but " + dims.print(p.right) + " are asked for");
       else
@@ -212,7 +212,7 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
     bool grows = r.ok() && !sameShape(r.shape, target, facts()).ok();
     if (!r.ok() || grows || target.size() < v->type->shape.size()) {
       diags.report(Code::E0308, to->expr->outerSpan,
-                   show(*v) + " cannot be stretched to " + types.print(target));
+                   show(*v) + " cannot be broadcast to " + types.print(target));
       return errorValue();
     }
     return tensorWith(target);

@@ -73,18 +73,18 @@ struct Walk {
   std::function<void(const Stmt *, bool)> stmt;
   std::function<void(const Expr *, bool)> expr;
 
-  void block(const Block *block, bool turns) const {
+  void block(const Block *block, bool inLoop) const {
     for (const Stmt *s : block->stmts) {
-      stmt(s, turns);
-      bool inside = turns || s->kind == StmtKind::For || s->kind == StmtKind::While;
+      stmt(s, inLoop);
+      bool inside = inLoop || s->kind == StmtKind::For || s->kind == StmtKind::While;
       children(
           s, [&](const Expr *e) { visit(e, inside); },
           [&](const Block *b) { this->block(b, inside); });
     }
   }
-  void visit(const Expr *e, bool turns) const {
-    expr(e, turns);
-    bool inside = turns || e->kind == ExprKind::Comprehension;
+  void visit(const Expr *e, bool inLoop) const {
+    expr(e, inLoop);
+    bool inside = inLoop || e->kind == ExprKind::Comprehension;
     children(
         e, [&](const Expr *x) { visit(x, inside); }, [&](const Block *b) { block(b, inside); });
   }
@@ -127,9 +127,9 @@ std::vector<Sema::Inner> Sema::findInner(FunctionInfo &f, const Wanted &wanted,
   checkBody(f);
   uint32_t file = f.syntax->body->span.file;
   auto lineOf = [&](Span span) { return sources.file(file).lineNumber(span.begin); };
-  auto ask = [&](const Expr *call, const CallInfo &info, Wanted rest, bool turns) {
+  auto ask = [&](const Expr *call, const CallInfo &info, Wanted rest, bool inLoop) {
     if (!findInner(*info.function, rest, outer).empty())
-      found.push_back({nullptr, call, &info, std::move(rest), turns, calleeOf(call)});
+      found.push_back({nullptr, call, &info, std::move(rest), inLoop, calleeOf(call)});
     return !found.empty() && found.back().expr == call;
   };
   auto within = [&](const Path &begin, Path front) {
@@ -140,18 +140,18 @@ std::vector<Sema::Inner> Sema::findInner(FunctionInfo &f, const Wanted &wanted,
     return rest;
   };
   Walk walk;
-  walk.stmt = [&](const Stmt *stmt, bool turns) {
+  walk.stmt = [&](const Stmt *stmt, bool inLoop) {
     auto *let = as<Let>(stmt);
     std::vector<const Pattern *> names;
     if (let && let->bind == BindKind::Let)
       namesOf(let->pattern, names);
     for (const Pattern *name : names)
       if (wanted.path.size() == 1 && name->name.text == wanted.path[0])
-        found.push_back({name->symbol, nullptr, nullptr, {}, turns, name->name.span});
+        found.push_back({name->symbol, nullptr, nullptr, {}, inLoop, name->name.span});
     if (!wanted.line || stmt->span.file != file || lineOf(stmt->span) != wanted.line)
       return;
     if (names.size() == 1)
-      return found.push_back({names[0]->symbol, nullptr, nullptr, {}, turns, stmt->span});
+      return found.push_back({names[0]->symbol, nullptr, nullptr, {}, inLoop, stmt->span});
     const Expr *value = nullptr;
     if (auto *alone = as<ExprStmt>(stmt))
       value = alone->expr;
@@ -160,9 +160,9 @@ std::vector<Sema::Inner> Sema::findInner(FunctionInfo &f, const Wanted &wanted,
     else if (auto *assign = as<Assign>(stmt); assign && assign->op == Tok::Equal)
       value = assign->value;
     if (value)
-      found.push_back({nullptr, value, nullptr, {}, turns, stmt->span});
+      found.push_back({nullptr, value, nullptr, {}, inLoop, stmt->span});
   };
-  walk.expr = [&](const Expr *e, bool turns) {
+  walk.expr = [&](const Expr *e, bool inLoop) {
     const CallInfo *info = callOf(e);
     if (!info || info->target != CallInfo::Function || !info->function || !info->function->syntax ||
         !info->function->syntax->body)
@@ -170,24 +170,24 @@ std::vector<Sema::Inner> Sema::findInner(FunctionInfo &f, const Wanted &wanted,
     FunctionInfo &callee = *info->function;
     if (wanted.line) { // of the same file
       if (callee.syntax->body->span.file == file)
-        ask(e, *info, wanted, turns);
+        ask(e, *info, wanted, inLoop);
       return;
     }
     Path path = pathOfCall(*info);
     if (path == wanted.path)
-      return found.push_back({nullptr, e, nullptr, {}, turns, calleeOf(e)});
+      return found.push_back({nullptr, e, nullptr, {}, inLoop, calleeOf(e)});
     // In the callee, names refer to its own model, or to the parameters that received the values.
     bool isOwn = callee.owner && !info->receiver;
-    if (!path.empty() && isPrefix(path, wanted.path) && ask(e, *info, within(path, {}), turns))
+    if (!path.empty() && isPrefix(path, wanted.path) && ask(e, *info, within(path, {}), inLoop))
       return;
-    if (isOwn && ask(e, *info, wanted, turns))
+    if (isOwn && ask(e, *info, wanted, inLoop))
       return;
     for (size_t i = 0; i < callee.params.size() && i < info->arguments.size(); ++i) {
       const Type *type = callee.params[i].type;
       Path given = partsOf(info->arguments[i]);
       bool isModel = type->is(Kind::Nominal) || type->is(Kind::TypeVar);
       if (isModel && !given.empty() && isPrefix(given, wanted.path) &&
-          ask(e, *info, within(given, {callee.params[i].name}), turns))
+          ask(e, *info, within(given, {callee.params[i].name}), inLoop))
         return;
     }
   };
@@ -261,7 +261,7 @@ std::optional<Sema::Inner> Sema::innerValue(FunctionInfo &f, const Wanted &wante
   }
   const Inner &one = found[0];
   if (one.turns) {
-    report("`" + text + "` is in a loop of " + name + ", which has one for each turn")
+    report("`" + text + "` is in a loop of " + name + ", which has one for each iteration")
         .label(one.span, "it is here")
         .help("keep what you want in a variable, and fetch that after the loop");
     return std::nullopt;

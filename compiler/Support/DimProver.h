@@ -3,7 +3,7 @@
 // Proves that sizes are non-negative. Monomials are treated as independent variables. A goal is
 // proved if it is a non-negative linear combination of expressions known to be >= 0, plus a
 // constant above -1 (sizes are integers). Known are the facts, the bounds of the remainder of each
-// floor division, and some products of these.
+// floor division, and some of these multiplied with each other.
 #pragma once
 #include "Support/DimSolver.h"
 

@@ -58,7 +58,7 @@ ShapeResult broadcastShapes(const Shape &a, const Shape &b, const DimFacts &fact
   const Shape &high = a.size() >= b.size() ? a : b;
   const Shape &low = a.size() >= b.size() ? b : a;
   size_t extra = high.size() - low.size();
-  bool stretches = false;
+  bool broadcasts = false;
   result.shape = high;
   for (size_t i = low.size(); i-- > 0;) {
     const Axis &l = low[i];
@@ -75,7 +75,7 @@ ShapeResult broadcastShapes(const Shape &a, const Shape &b, const DimFacts &fact
       continue;
     if (isOne(h)) {
       h = l;
-      stretches = true;
+      broadcasts = true;
       continue;
     }
     Answer answer = facts.equal(l.dim, h.dim);
@@ -93,7 +93,7 @@ ShapeResult broadcastShapes(const Shape &a, const Shape &b, const DimFacts &fact
     bool concrete;
     if (!fitsAt(low, high, offset, facts, concrete))
       continue;
-    if (concrete && !stretches) {
+    if (concrete && !broadcasts) {
       result.coincidence = true;
       result.problem.axis = static_cast<int>(offset);
       continue;

@@ -59,7 +59,7 @@ void Timing::print(std::ostream &out) const {
   if (slowest.size() > kShown)
     slowest.resize(kShown);
   if (!slowest.empty())
-    text << pieces.size() << " pieces of code were compiled; the slowest:\n";
+    text << pieces.size() << " code units were compiled; the slowest:\n";
   for (const Piece &piece : slowest)
     text << std::setw(10) << all(piece) << " ms  " << piece.name << " (optimising "
          << piece.optimizeMs << ", generating " << piece.generateMs << ")\n";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The `mx` dialect: what a program means. docs/dialects/mx.md is generated from these files;
+// The `mx` dialect: SSA values with symbolic sizes. docs/dialects/mx.md is generated from these files;
 // Rationale.md says why they are as they are.
 #ifndef MX_DIALECT_TD
 #define MX_DIALECT_TD
@@ -44,9 +44,9 @@ def Mx_Size : AttrDef<Mx_Dialect, "Size"> {
     static SizeAttr get(::mlir::MLIRContext *context, ::mx::Dim dim);
     /// In terms of the context's SizeTable.
     ::mx::Dim dim() const;
-    /// Names replaced by sizes, all at once. Null if the result is no size: it overflowed, or divides by 0.
+    /// Names replaced by sizes, all at once. Null if the result is not a size: it overflows, or divides by 0.
     SizeAttr substitute(const ::llvm::DenseMap<::mlir::StringAttr, SizeAttr> &by) const;
-    /// 0 where the result is too large for a number: whoever makes the value says so.
+    /// 0 on overflow: the code that computes the value reports it.
     SizeAttr plus(SizeAttr other) const;
     SizeAttr minus(SizeAttr other) const;
     SizeAttr times(SizeAttr other) const;

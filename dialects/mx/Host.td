@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What only host code does: text, printing, errors, variables of modules, functions as values.
+// Ops of host code only: text, printing, errors, variables of modules, functions as values.
 #ifndef MX_HOST_TD
 #define MX_HOST_TD
 include "dialects/mx/Dialect.td"
@@ -36,7 +36,7 @@ def Mx_PrintOp : Mx_Op<"print"> {
   let assemblyFormat = "$values attr-dict (`:` type($values)^)?";
 }
 def Mx_CompareOp : Mx_Op<"compare", [Pure]> {
-  let summary = "== < <= of texts and other values that are no tensors; gives a bool of the host";
+  let summary = "== < <= of texts and other values that are not tensors; gives a bool of the host";
   let arguments = (ins StrAttr:$relation, Mx_Value:$x, Mx_Value:$y);
   let results = (outs Mx_Scalar:$result);
   let assemblyFormat = "$relation $x `,` $y attr-dict `:` functional-type(operands, results)";
@@ -63,7 +63,7 @@ def Mx_MakeErrorOp : Mx_Op<"make_error", [Pure]> {
   let assemblyFormat = "$message attr-dict `:` functional-type(operands, results)";
 }
 def Mx_ErrorPartOp : Mx_Op<"error_part", [Pure]> {
-  let summary = "message, code or place of an error";
+  let summary = "message, code or location of an error";
   let arguments = (ins Mx_ErrorType:$error, StrAttr:$part);
   let results = (outs Mx_StrType:$result);
   let assemblyFormat = "$part $error attr-dict `:` functional-type(operands, results)";

@@ -15,7 +15,7 @@ Dim SizeTable::named(llvm::StringRef name) {
 
 namespace {
 
-/// sum = product { (+|-) product };  product = factor { (*|//|%) factor };  factor = [-] atom
+/// sum = term { (+|-) term };  term = factor { (*|//|%) factor };  factor = [-] atom
 class Reader {
 public:
   Reader(SizeTable &table, llvm::StringRef text) : table(table), rest(text) {}
@@ -40,18 +40,18 @@ private:
     return rest.consume_front(what);
   }
   Dim sum() {
-    Dim left = product();
+    Dim left = term();
     while (left) {
       if (eat("+"))
-        left = both(left, product(), &DimContext::add);
+        left = both(left, term(), &DimContext::add);
       else if (eat("-"))
-        left = both(left, product(), &DimContext::sub);
+        left = both(left, term(), &DimContext::sub);
       else
         return left;
     }
     return {};
   }
-  Dim product() {
+  Dim term() {
     Dim left = factor();
     while (left) {
       if (eat("*"))

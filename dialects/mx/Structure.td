@@ -71,7 +71,7 @@ def Mx_GradOp : Mx_Op<"grad"> {
 
 def Mx_KernelOp : Mx_Op<"kernel", [IsolatedFromAbove, RecursiveMemoryEffects,
                                    SingleBlockImplicitTerminator<"YieldOp">]> {
-  let summary = "ops that become one piece of code, between memory and memory";
+  let summary = "fused ops that become one function from buffers to buffers";
   let description = [{
     The body's arguments are the inputs. It yields the outputs, each written once to a buffer that the
     caller names. `workspace` is the number of bytes the code needs besides. `sizes` are the size names
@@ -106,9 +106,9 @@ def Mx_IfOp : Mx_Op<"if", [RecursiveMemoryEffects, RecursivelySpeculatable]> {
   let hasCanonicalizer = 1;
 }
 def Mx_ForOp : Mx_Op<"for", [RecursiveMemoryEffects]> {
-  let summary = "counts from one number up to another, which is left out; carries values";
+  let summary = "counted loop over [from, to) with loop-carried values";
   let description = [{ The body has the index (of the type of `from`) and the carried values as its
-    arguments, and yields the carried values of the next turn. }];
+    arguments, and yields the carried values of the next iteration. }];
   let arguments = (ins Mx_Scalar:$from, Mx_Scalar:$to, Variadic<Mx_Value>:$carried);
   let results = (outs Variadic<Mx_Value>:$outs);
   let regions = (region SizedRegion<1>:$body);
@@ -116,9 +116,9 @@ def Mx_ForOp : Mx_Op<"for", [RecursiveMemoryEffects]> {
   let hasVerifier = 1;
 }
 def Mx_WhileOp : Mx_Op<"while", [RecursiveMemoryEffects, AttrSizedOperandSegments]> {
-  let summary = "repeats while a condition holds; carries values";
+  let summary = "loop while a condition holds, with loop-carried values";
   let description = [{ The first block yields the condition and nothing else; both have the carried
-    values as arguments. With `limit`, more turns than that are an error, R0305. }];
+    values as arguments. With `limit`, more iterations than that are an error, R0305. }];
   let arguments = (ins Variadic<Mx_Value>:$carried, Optional<Mx_Scalar>:$limit);
   let results = (outs Variadic<Mx_Value>:$outs);
   let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
@@ -142,7 +142,7 @@ def Mx_BindSizeOp : Mx_Op<"bind_size"> {
   let assemblyFormat = "$name `=` $value attr-dict `:` type($value)";
 }
 def Mx_UndefOp : Mx_Op<"undef", [Pure]> {
-  let summary = "a value that nobody looks at: what a branch that was not taken would have given";
+  let summary = "an undefined value that is never read: the result of a branch that was not taken";
   let results = (outs Mx_Value:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }

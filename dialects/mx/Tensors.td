@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reductions, products, shapes, indexing and making of tensors. The result type says the result's
-// sizes; verifiers compare it with the shape rules of compiler/Support.
+// Reductions, matmul, convolutions, shapes, indexing and constructors of tensors. The result type
+// has the sizes of the result; verifiers compare it with the shape rules of compiler/Support.
 #ifndef MX_TENSORS_TD
 #define MX_TENSORS_TD
 include "dialects/mx/Elementwise.td"
@@ -19,30 +19,30 @@ def Mx_Reduction : NativeOpTrait<"Reduction"> { let cppNamespace = "::mx::ir"; }
 class Mx_ReduceOp<string name, string doc> : Mx_TensorOp<name, doc, [Pure, Mx_Reduction]> {
   let arguments = (ins Mx_TensorType:$x, DenseI64ArrayAttr:$axes, UnitAttr:$keep);
   let description = [{ `axes` are counted from the front, sorted, each once; with `keep` their sizes
-    become 1 instead of going. }];
+    become 1 instead of being removed. }];
   let extraClassDefinition = [{
     ::llvm::LogicalResult $cppClass::verify() { return ::mx::ir::verifyReduction(*this, getAxes(), getKeep()); }
   }];
   let assemblyFormat = [{ $x `over` $axes (`keep` $keep^)? attr-dict `:` type($x) `->` type($result) }];
 }
 def Mx_SumOp : Mx_ReduceOp<"sum", "sum; 0 for no elements">;
-def Mx_ProdOp : Mx_ReduceOp<"prod", "product; 1 for no elements">;
+def Mx_ProdOp : Mx_ReduceOp<"prod", "elements multiplied; 1 for no elements">;
 def Mx_MaxOp : Mx_ReduceOp<"max", "largest; NaN if one is; fails for no elements">;
 def Mx_MinOp : Mx_ReduceOp<"min", "smallest; NaN if one is; fails for no elements">;
 def Mx_AnyOp : Mx_ReduceOp<"any", "true if one is not 0">;
 def Mx_AllOp : Mx_ReduceOp<"all", "true if none is 0">;
-def Mx_ArgmaxOp : Mx_ReduceOp<"argmax", "place of the largest (i32), the first of equals, NaN counts as largest">;
-def Mx_ArgminOp : Mx_ReduceOp<"argmin", "place of the smallest (i32), the first of equals, NaN counts as smallest">;
+def Mx_ArgmaxOp : Mx_ReduceOp<"argmax", "index of the largest (i32), the first of equals, NaN counts as largest">;
+def Mx_ArgminOp : Mx_ReduceOp<"argmin", "index of the smallest (i32), the first of equals, NaN counts as smallest">;
 
-// ---------------------------------------------------------------------------------------- products
+// ------------------------------------------------------------------------------------------ matmul
 
 def Mx_MatmulOp : Mx_TensorOp<"matmul", "x @ y: the last two dims multiply as matrices, those before are broadcast; a vector is a row on the left and a column on the right"> {
   let arguments = (ins Mx_TensorType:$x, Mx_TensorType:$y, Optional<Mx_TensorType>:$init,
                        UnitAttr:$panels);
-  let description = [{ With `panels` y is [N / P, K, P], a matrix of K rows and N columns of which each P
-    lie together, P = kPanel. Made by `Panels`. Sums begin with 0, or with the elements of `init`, f32 or
-    f64 of the result's type: then a product over some terms goes on with one over those before them, and
-    both give the bits of one over all. Made by `Block`. }];
+  let description = [{ With `panels` y is prepacked as [N / P, K, P]: a matrix of K rows and N columns in
+    panels of P = kPanel contiguous columns. Made by `Prepack`. The accumulators start at 0, or at the
+    elements of `init`, f32 or f64 as the result: then a matmul over a K-block continues the one over the
+    steps before it, and both give the bits of one matmul over all of K. Made by `TileChains`. }];
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$x, "::mlir::Value":$y),
       [{ build($_builder, $_state, result, x, y, ::mlir::Value(), /*panels=*/false); }]>];
   let assemblyFormat = [{ $x `,` $y (`from` $init^)? (`panels` $panels^)? attr-dict
@@ -50,10 +50,10 @@ def Mx_MatmulOp : Mx_TensorOp<"matmul", "x @ y: the last two dims multiply as ma
   let extraClassDeclaration = [{
     /// Columns of a panel: a multiple of the columns of a tile on every CPU.
     static constexpr int64_t kPanel = 64;
-    /// With up to so many rows copying columns costs more than it saves: they are read where they are,
-    /// if they lie together.
+    /// With up to this many rows, packing of columns costs more than it saves: columns are read
+    /// unpacked if they are contiguous.
     static constexpr int64_t kFewRows = 12;
-    /// The type of the matrix on the right, however it lies in memory.
+    /// The type of the right matrix, whatever its memory layout.
     TensorType rightType();
   }];
 }
@@ -79,7 +79,7 @@ def Mx_WindowsOp : Mx_TensorOp<"windows", "the elements under each position of a
   let arguments = (ins Mx_TensorType:$x, Mx_Sizes:$stride, Mx_Sizes:$dilation);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
 }
-def Mx_FoldOp : Mx_TensorOp<"fold", "what `windows` took, given back: elements that came from one place are added"> {
+def Mx_FoldOp : Mx_TensorOp<"fold", "col2im, the adjoint of `windows`: adds the elements that came from the same index"> {
   let arguments = (ins Mx_TensorType:$x, Mx_Sizes:$stride, Mx_Sizes:$dilation);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
 }
@@ -96,7 +96,7 @@ def Mx_TransposeOp : Mx_TensorOp<"transpose", "dim i of the result is dim order[
   let assemblyFormat = "$x `by` $order attr-dict `:` type($x) `->` type($result)";
   let hasFolder = 1;
 }
-def Mx_BroadcastOp : Mx_TensorOp<"broadcast", "stretched to the shape of the result"> {
+def Mx_BroadcastOp : Mx_TensorOp<"broadcast", "broadcast to the shape of the result"> {
   let arguments = (ins Mx_TensorType:$x);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
   let hasFolder = 1;
@@ -109,10 +109,10 @@ def Mx_ConcatOp : Mx_TensorOp<"concat", "one after the other along an axis"> {
 // ---------------------------------------------------------------------------------------- indexing
 
 defvar specDoc = [{
-    `spec` has one entry for each axis of x, and one for each new axis: `i` one place (the axis goes; a
+    `spec` has one entry for each axis of x, and one for each new axis: `i` one index (the axis is removed; a
     negative one counts from the end), `:` all of the axis, `r` a range followed by those of `f t s`
     (from, to, step) that are given, `n` a new axis of size 1. `at` are the numbers they name, in order:
-    rank-0 integers of the host or the device. Places outside are an error at run time, R0204.
+    rank-0 integers of the host or the device. Indices out of range are an error at run time, R0204.
 }];
 def Mx_SliceOp : Mx_TensorOp<"slice", "x[…]", [NoMemoryEffect, Mx_MayFail]> {
   let description = specDoc;
@@ -132,14 +132,14 @@ def Mx_TakeOp : Mx_TensorOp<"take", "entries of one axis by number: the axis is 
   let assemblyFormat = "$x `,` $index `along` $axis attr-dict `:` functional-type(operands, results)";
 }
 
-def Mx_ScatterAddOp : Mx_TensorOp<"scatter_add", "x with y added to the entries of one axis that the index names, in its order: what `take` took, given back",
+def Mx_ScatterAddOp : Mx_TensorOp<"scatter_add", "x with y added to the entries of one axis that the index names, in its order: the adjoint of `take`",
                                   [NoMemoryEffect, Mx_MayFail]> {
-  let description = [{ y has the shape of `take x, index`. An entry that is named twice gets both. }];
+  let description = [{ y has the shape of `take x, index`. Duplicate indices accumulate. }];
   let arguments = (ins Mx_TensorType:$x, Mx_TensorType:$index, Mx_TensorType:$y, I64Attr:$axis);
   let assemblyFormat = "$x `,` $index `,` $y `along` $axis attr-dict `:` functional-type(operands, results)";
 }
 
-// ------------------------------------------------------------------------------------------ making
+// ------------------------------------------------------------------------------------ constructors
 
 def Mx_ConstantOp : Mx_TensorOp<"constant", "a number, or a tensor of numbers", [Pure, ConstantLike]> {
   let description = [{ `value` is an IntegerAttr or FloatAttr for rank 0 (bool as i1), or a
@@ -156,17 +156,17 @@ def Mx_IotaOp : Mx_TensorOp<"iota", "0, 1, 2, … along the one axis"> {
   let arguments = (ins);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
-def Mx_RandomOp : Mx_TensorOp<"random", "a draw: a function of seed and counter"> {
+def Mx_RandomOp : Mx_TensorOp<"random", "random samples: a function of seed and counter (counter-based RNG)"> {
   let description = [{
     `kind` is uniform (low, high), normal (mean, deviation), bernoulli (p), randint (low, high),
-    permutation () or categorical (logits). The same seed and counter give the same draw; the program
-    moves the counter on by the number of elements.
+    permutation () or categorical (logits). The same seed and counter give the same samples; the
+    program advances the counter by the number of elements.
   }];
   let arguments = (ins StrAttr:$kind, Mx_Scalar:$seed, Mx_Scalar:$counter,
                        Variadic<Mx_TensorType>:$parameters);
   let assemblyFormat = "$kind `(` $seed `,` $counter (`,` $parameters^)? `)` attr-dict `:` functional-type(operands, results)";
 }
-def Mx_RoutineOp : Mx_TensorOp<"routine", "work on whole tensors by a function of the runtime",
+def Mx_RoutineOp : Mx_TensorOp<"routine", "a library routine of the runtime on whole tensors",
                                [NoMemoryEffect, Mx_MayFail]> {
   let description = [{
     `kind` is argsort (indices, i32), argsort_top (of as many of the largest as the result has), cumsum, cumprod (x), recurrence (a, b) along `axis`;
@@ -180,7 +180,7 @@ def Mx_RoutineOp : Mx_TensorOp<"routine", "work on whole tensors by a function o
   let assemblyFormat = "$kind `(` $inputs `)` (`along` $axis^)? attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = [{
     bool worksAlongAxis();
-    /// The sizes that the runtime's function gets, three or four; each the product of some axes.
+    /// The sizes that the runtime's function gets, three or four; each the number of elements of some axes.
     ::llvm::SmallVector<::llvm::SmallVector<SizeAttr>, 3> callSizes();
   }];
 }

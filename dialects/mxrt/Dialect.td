@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The `mxrt` dialect: what the runtime is asked to do. docs/dialects/mxrt.md is generated from
+// The `mxrt` dialect: buffers, arenas and kernel calls. docs/dialects/mxrt.md is generated from
 // these files.
 #ifndef MXRT_DIALECT_TD
 #define MXRT_DIALECT_TD
@@ -15,7 +15,7 @@ def Mxrt_Dialect : Dialect {
     One `mxrt.program` is one compiled variant of a graph. Between its ops control flows through
     `scf`, and numbers of the host are builtin `i1`, `i64`, `f32`, …, computed by `arith`. Buffers are
     memory, not values: each is an argument, a slice or a slot, and none passes through `scf`.
-    A memory plan is the set of `mxrt.slice` ops; the verifier holds it against the types.
+    A memory plan is the set of `mxrt.slice` ops; the verifier checks it against the types.
   }];
   let cppNamespace = "::mx::rt";
   let useDefaultTypePrinterParser = 1;

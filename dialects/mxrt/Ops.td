@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs and kernels, memory, and what a program does with them.
+// Programs and kernels, memory, and calls.
 #ifndef MXRT_OPS_TD
 #define MXRT_OPS_TD
 include "dialects/mxrt/Dialect.td"
@@ -16,8 +16,8 @@ def Mxrt_ProgramOp : Mxrt_Op<"program", [IsolatedFromAbove, Symbol,
   let description = [{
     `mxrt.program @name(%x: !mxrt.buffer<f32[N]>, %n: i64) writes (%y: !mxrt.buffer<f32[N]>)`.
     Arguments are the inputs, buffers or numbers of the host, and then the buffers of the outputs.
-    Inputs are only read. An output is no input: the caller gives distinct memory, except where
-    `mxrt.over` names the input that an output is in the place of. `sizes` are the
+    Inputs are only read. Outputs do not alias inputs: the caller gives distinct memory, except where
+    `mxrt.over` names the input that an output overwrites in place. `sizes` are the
     open sizes, in the order in which a call gives their values; `arenas` the memory of each device.
     Slices may share memory; `verify-plan` proves that no read sees what another slice wrote.
   }];
@@ -96,7 +96,7 @@ def Mxrt_CopyOp : Mxrt_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-// ------------------------------------------------------------------------------------------ doing
+// ------------------------------------------------------------------------------------------ calls
 
 def Mxrt_SizeOp : Mxrt_Op<"size", [Pure]> {
   let summary = "the value of a size in this call";
@@ -108,8 +108,8 @@ def Mxrt_CallOp : Mxrt_Op<"call", [AttrSizedOperandSegments, MemoryEffects<[MemR
   let summary = "runs a kernel; an error ends the program";
   let description = [{
     `reads` are the kernel's inputs; `writes` its outputs and, if it has a workspace, a buffer of as many
-    u8; `sizes` the values of its open sizes. What is written is not written twice, and read only where
-    the kernel writes over an input (`mx.over`): then both are one memory.
+    u8; `sizes` the values of its open sizes. Each output is written once. It aliases an input only
+    where the kernel works in place (`mx.over`).
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Mxrt_BufferType>:$reads,
                        Variadic<Mxrt_BufferType>:$writes, Variadic<I64>:$sizes);
@@ -119,7 +119,7 @@ def Mxrt_CallOp : Mxrt_Op<"call", [AttrSizedOperandSegments, MemoryEffects<[MemR
 }
 def Mxrt_FailOp : Mxrt_Op<"fail", []> {
   let summary = "ends the program with an error if a condition holds";
-  let description = [{ `code` is 302 for R0302; the place is the op's location. }];
+  let description = [{ `code` is 302 for R0302; the error has the op's location. }];
   let arguments = (ins I1:$condition, I32Attr:$code, StrAttr:$message);
   let assemblyFormat = "`if` $condition `with` $code $message attr-dict";
   let hasVerifier = 1;

@@ -131,8 +131,8 @@ mxrt_status_object *copyOf(const mxrt_status_object *from, size_t extra) {
 }
 
 /// An error that the caller may change, with `extra` bytes of capacity: `status` itself if it is
-/// not shared and has the capacity, else a copy that replaces it. nullptr if there is no memory
-/// for the copy (then `status` is unchanged).
+/// not shared and has the capacity, else a copy that replaces it. nullptr if the copy
+/// cannot be allocated (then `status` is unchanged).
 mxrt_status_object *changeable(mxrt_status status, size_t extra) {
   bool alone = status->home != Home::Constant &&
                status->refs.load(std::memory_order_acquire) == 1;

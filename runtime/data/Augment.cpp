@@ -18,15 +18,15 @@ constexpr int64_t drawsOfChange = 8, blocksOfItem = maxChanges * drawsOfChange /
 
 io::ImageSize planeOf(const PictureSize &size) { return {size.width, size.height}; }
 
-void crop(const PictureChange &change, const float *draws, const PictureSize &size,
+void crop(const PictureChange &change, const float *samples, const PictureSize &size,
           const float *from, float *to) {
   // Position of the crop in the source image, which has `pad` zeros on each side.
   int64_t freeY = size.height + 2 * change.pad - change.height;
   int64_t freeX = size.width + 2 * change.pad - change.width;
   int64_t top = freeY / 2, left = freeX / 2;
   if (change.random) {
-    top = std::min(static_cast<int64_t>(double(draws[0]) * double(freeY + 1)), freeY);
-    left = std::min(static_cast<int64_t>(double(draws[1]) * double(freeX + 1)), freeX);
+    top = std::min(static_cast<int64_t>(double(samples[0]) * double(freeY + 1)), freeY);
+    left = std::min(static_cast<int64_t>(double(samples[1]) * double(freeX + 1)), freeX);
   }
   top -= change.pad;
   left -= change.pad;
@@ -44,23 +44,23 @@ void crop(const PictureChange &change, const float *draws, const PictureSize &si
 
 /// Random resized crop: a region with an area fraction from `smallest` to 1 and an aspect ratio of
 /// 3:4 to 4:3 relative to the image, clipped to the image.
-Status zoom(const mxrt_allocator *alloc, const PictureChange &change, const float *draws,
+Status zoom(const mxrt_allocator *alloc, const PictureChange &change, const float *samples,
             const PictureSize &size, const float *from, float *to) {
   double smallest = double(change.values[0]);
-  double area = smallest + (1 - smallest) * double(draws[0]);
-  double ratio = std::exp((2 * double(draws[1]) - 1) * std::log(4.0 / 3.0));
+  double area = smallest + (1 - smallest) * double(samples[0]);
+  double ratio = std::exp((2 * double(samples[1]) - 1) * std::log(4.0 / 3.0));
   io::ImageBox box;
   box.width = std::min(1.0, std::sqrt(area * ratio)) * double(size.width);
   box.height = std::min(1.0, std::sqrt(area / ratio)) * double(size.height);
-  box.left = double(draws[2]) * (double(size.width) - box.width);
-  box.top = double(draws[3]) * (double(size.height) - box.height);
+  box.left = double(samples[2]) * (double(size.width) - box.width);
+  box.top = double(samples[3]) * (double(size.height) - box.height);
   return io::resamplePlanes(alloc, from, size.channels, planeOf(size), box, size.height, size.width,
                             to);
 }
 
-void flip(const PictureChange &change, const float *draws, const PictureSize &size,
+void flip(const PictureChange &change, const float *samples, const PictureSize &size,
           const float *from, float *to) {
-  bool mirrored = draws[0] < change.values[0];
+  bool mirrored = samples[0] < change.values[0];
   for (int64_t row = 0; row < size.channels * size.height; ++row) {
     const float *source = from + row * size.width;
     if (mirrored)
@@ -70,11 +70,11 @@ void flip(const PictureChange &change, const float *draws, const PictureSize &si
   }
 }
 
-void colour(const PictureChange &change, const float *draws, const PictureSize &size,
+void colour(const PictureChange &change, const float *samples, const PictureSize &size,
             const float *from, float *to) {
   float factors[3];
   for (int i = 0; i < 3; ++i)
-    factors[i] = 1 + (2 * draws[i] - 1) * change.values[i];
+    factors[i] = 1 + (2 * samples[i] - 1) * change.values[i];
   int64_t plane = size.height * size.width, all = size.elements();
   bool coloured = size.channels == 3;
   // Luma weights of red, green and blue (BT.601).
@@ -165,8 +165,8 @@ Status changePicture(const mxrt_context *context, std::span<const PictureChange>
   float *rooms[] = {room.data(), room.data() + each};
   for (size_t i = 0; i < changes.size(); ++i) {
     const PictureChange &change = changes[i];
-    float draws[drawsOfChange];
-    MXRT_CHECK(Status(mxrt_random_uniform_f32(context, &stream, 0, 1, drawsOfChange, draws)));
+    float samples[drawsOfChange];
+    MXRT_CHECK(Status(mxrt_random_uniform_f32(context, &stream, 0, 1, drawsOfChange, samples)));
     float *out = i + 1 == changes.size() ? to : rooms[i % 2];
     switch (change.kind) {
     case Change::Resize:
@@ -175,16 +175,16 @@ Status changePicture(const mxrt_context *context, std::span<const PictureChange>
                                     change.width, out));
       break;
     case Change::Crop:
-      crop(change, draws, size, from, out);
+      crop(change, samples, size, from, out);
       break;
     case Change::Zoom:
-      MXRT_CHECK(zoom(alloc, change, draws, size, from, out));
+      MXRT_CHECK(zoom(alloc, change, samples, size, from, out));
       break;
     case Change::Flip:
-      flip(change, draws, size, from, out);
+      flip(change, samples, size, from, out);
       break;
     case Change::Colour:
-      colour(change, draws, size, from, out);
+      colour(change, samples, size, from, out);
       break;
     case Change::Normalise:
       normalise(change, size, from, out);

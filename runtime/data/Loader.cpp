@@ -81,7 +81,7 @@ struct Cursor {
   Plan *plan = nullptr;
   Dataset *items = nullptr; // instead of a plan: one item per iteration
   Vec<int64_t> order;       // permutation of a shuffled epoch
-  mxrt_rng draws = {};      // stream of the items' random samples
+  mxrt_rng itemStream = {}; // stream of the items' random samples
   int64_t epoch = 0;
   int64_t next = 0, end = 0; // range of batches to issue
   Vec<Value> ready;          // issued; those before `given` are consumed
@@ -249,7 +249,7 @@ Status begin(void *context, Invocation &call) {
   mxrt_rng rng = {static_cast<uint64_t>(call.args[1].i), static_cast<uint64_t>(call.args[2].i)};
   mxrt_rng child;
   mxrt_rng_fork(&rng, "loader", 6, &child);
-  mxrt_rng_fork(&rng, "items", 5, &cursor->draws);
+  mxrt_rng_fork(&rng, "items", 5, &cursor->itemStream);
   if (plan->shuffled) {
     // A permutation uses less than one Philox block per item, so epochs do not overlap.
     child.position = static_cast<uint64_t>(epoch) << 40;
@@ -321,7 +321,7 @@ Status issueNext(DataHost &host, Invocation &call, Cursor &cursor) {
   request.numbers = {cursor.numbers.data(), cursor.numbers.size()};
   request.positions = {cursor.positions.data(), cursor.positions.size()};
   request.single = !plan;
-  request.stream = cursor.draws;
+  request.stream = cursor.itemStream;
   request.epoch = cursor.epoch;
   if (!cursor.buckets.empty())
     request.length = plan->bounds[cursor.buckets[static_cast<size_t>(cursor.next)]];

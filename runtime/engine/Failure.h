@@ -33,7 +33,7 @@ public:
       deleteObject(failure->alloc, failure);
   }
 
-  /// The error for a thread that waits at source location `location`; marks it as noticed.
+  /// The error for a thread that waits at `location` in the source; marks it as noticed.
   Status notice(mxrt_location location) {
     noticed.store(true, std::memory_order_relaxed);
     return status.share().noticedAt(location);
@@ -93,7 +93,7 @@ public:
   FailureRef make(Status status, uint64_t sequence);
   /// Makes the failure visible to wait_all.
   void add(Failure *failure);
-  /// The earliest unnoticed failure, as an error noticed at source location `location`; all others
+  /// The earliest unnoticed failure, as an error noticed at `location` in the source; all others
   /// are marked as noticed. Success if there is none. `repeat` (a test fault) returns noticed
   /// failures as well.
   Status takeFirst(mxrt_location location, bool repeat);

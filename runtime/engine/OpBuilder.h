@@ -36,7 +36,7 @@ Status listAccesses(const mxrt_allocator *alloc, const VarTable<Sync> &table,
     sorted &= i == 0 || nodes[i - 1].variable->index < node.variable->index;
   }
   if (sorted)
-    return success(); // strictly increasing, so there are no duplicates
+    return success(); // strictly increasing, so without duplicates
   std::sort(nodes, nodes + count, [](const Node &a, const Node &b) {
     return a.variable->index < b.variable->index;
   });

@@ -102,7 +102,7 @@ struct OpcodeInfo {
   const char *doc;
 };
 const OpcodeInfo &opcodeInfo(Opcode op);
-/// opcodeCount if there is no such mnemonic.
+/// opcodeCount for an unknown mnemonic.
 unsigned opcodeFromMnemonic(std::string_view text);
 
 /// In OptOut: the result is discarded.

@@ -156,7 +156,7 @@ struct Machine {
   char *top = nullptr;
 
   PendingError pending;
-  /// Bound by a catch when there is no memory for a new error object.
+  /// Bound by a catch when a new error object cannot be allocated.
   ErrorObject *memoryError = nullptr;
 
   StatementHook hook = nullptr;

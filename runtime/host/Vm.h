@@ -9,8 +9,8 @@
 //   Vm::destroy(vm);
 //
 // Thread safety: a VM, its programs and its values belong to one thread at a time. Only cancel()
-// may be called from any thread, and from a signal handler. There is no global state: any number of
-// VMs can exist at the same time.
+// may be called from any thread, and from a signal handler. No state is global: any number of VMs
+// can exist at the same time.
 
 #ifndef MXRT_HOST_VM_H
 #define MXRT_HOST_VM_H
@@ -130,13 +130,13 @@ public:
   /// nullptr removes the hook. Costs nothing while there is none.
   void setStatementHook(StatementHook hook, void *context);
   /// Runs at most `instructions` more; then R0804, which a program cannot catch. Costs nothing
-  /// while there is no budget.
+  /// without a budget.
   void setBudget(uint64_t instructions);
   void clearBudget();
   /// The remaining budget; 0 if there is none.
   uint64_t budget() const;
 
-  /// A module variable by name. The value is borrowed; unset if there is no such variable.
+  /// A module variable by name. The value is borrowed; unset for an unknown name.
   Value global(std::string_view name) const;
   /// Takes over `value` on success. The variable must exist and have its kind.
   Status setGlobal(std::string_view name, Value value);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Gradient codecs: fp16, bf16, 1-bit and 2-bit quantisation, and top-k sparsification.
 
 #include "kvstore/Codec.h"
 
@@ -69,7 +71,7 @@ template <typename T> T load(const char *at) {
 }
 template <typename T> void store(char *at, T value) { std::memcpy(at, &value, sizeof value); }
 
-/// What is sent and kept of one element that has its own 16 bits.
+/// Rounds one element to 16 bits, and gives the residual.
 template <bool isF16> uint16_t roundHalf(float v, float &residual) {
   uint16_t bits = isF16 ? roundToF16(v) : roundToBf16(v);
   constexpr uint16_t infinity = isF16 ? 0x7C00 : 0x7F80;
@@ -128,11 +130,11 @@ void encodeBit2(const Codec &codec, Sum v, size_t count, float *residual, char *
   }
 }
 
-/// Orders magnitudes, NaN above all.
+/// Key in the order of magnitudes, NaN last.
 uint32_t magnitude(float value) { return std::bit_cast<uint32_t>(value) & 0x7FFFFFFF; }
 
 /// The magnitude of the k-th largest, and how many of exactly that are among the
-/// k. By digits of 11, 10 and 10 bits, from the top.
+/// k. Radix selection by digits of 11, 10 and 10 bits, from the top.
 void selectLargest(Sum v, size_t count, size_t k, uint32_t &limit, size_t &equal) {
   uint32_t prefix = 0, known = 0; // bits of the limit that are known
   constexpr int shifts[] = {20, 10, 0}, widths[] = {11, 10, 10};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gradients in fewer bytes, with error feedback: encode() adds the residual of
+// Gradient compression with error feedback: encode() adds the residual of
 // earlier steps to the gradient, writes an approximation of the sum, and keeps
-// what the approximation lost as the new residual.
+// the approximation error as the new residual.
 //
 //   v        = gradient + residual              (f32, rounded once)
 //   residual = v - decode(encode(v))            (f32)

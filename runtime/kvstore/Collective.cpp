@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All-reduce: executes the steps of a plan as messages arrive.
 
 #include "kvstore/Collective.h"
 
@@ -109,8 +111,8 @@ void Collective::run(uint32_t index) {
   ++outstanding;
 }
 
-/// False if a sender took its message back while it was read. It does so when it
-/// knows of a lost rank, of which this one will hear: the step waits for that.
+/// False if a sender retracted its message while it was read. It does so when it
+/// knows of a lost rank, which will be reported here too: the step waits for that.
 template <typename T> bool Collective::fold(const Step &step) {
   T *out = static_cast<T *>(exchange.data) + step.range.begin;
   const uint32_t *inputs = plan.inputs.data() + step.firstInput;
@@ -148,7 +150,7 @@ void Collective::finishStep(uint32_t index) {
   }
 }
 
-/// Runs what is ready. Not entered twice: steps are finished inside of it.
+/// Runs all ready steps. Not re-entrant: steps are finished inside of it.
 void Collective::drain() {
   if (draining || over)
     return;
@@ -259,7 +261,7 @@ void Collective::weightArrived(int peer, net::View view) {
       (void)ready.push(i); // reserved
 }
 
-// -- the end ------------------------------------------------------------------
+// -- completion ---------------------------------------------------------------
 
 void Collective::peerLost(int, const Status &why) {
   if (net::planted(net::Fault::LossIgnored))
@@ -272,8 +274,8 @@ void Collective::peerLost(int, const Status &why) {
 void Collective::fail(Status why, bool everywhere) {
   if (failure.failed())
     return;
-  // Others wait for this rank. They hear of lost ranks from the transport, but
-  // not of an error that only this rank has, or of one that left too early.
+  // Other ranks wait for this one. The transport reports lost ranks to them, but
+  // not an error that only this rank has, or a rank that left too early.
   bool known = everywhere;
   for (int peer = 0; peer < plan.ranks && !known; ++peer)
     known = peer != plan.rank && transport.isLost(peer) && !transport.hasLeft(peer);
@@ -282,7 +284,7 @@ void Collective::fail(Status why, bool everywhere) {
     transport.giveUp(failure.share());
   ready.clear();
   for (State &state : states) {
-    // The others find the error by the weights: those still go out.
+    // The other ranks find the error by the weights: these are still sent.
     bool weightSend = &state >= states.data() + plan.steps.size();
     if (state.op && !(everywhere && weightSend))
       transport.cancel(state.op);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One all-reduce of one key: executes a Plan over a transport. It moves on in
-// the callbacks of the transport, so it never blocks and any number of them may
-// be under way, started in any order at each rank.
+// One all-reduce of one key: executes a Plan over a transport. It progresses in
+// the callbacks of the transport, so it never blocks, and any number of them may
+// be in flight, started in any order at each rank.
 //
 // The elements are summed in place. From start() until the callback they belong
 // to the collective; after a failure their values are undefined. It fails as a
 // whole when any rank is lost, with R0701 that names it, and ends only when the
-// transport reads its memory no longer. After an error that only this rank has
+// transport no longer reads its memory. After an error that only this rank has
 // (no memory, a message of the wrong size) the rank gives up: no peer waits for it.
 
 #ifndef MXRT_KVSTORE_COLLECTIVE_H

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Elementwise sums and scaling, vectorised by the compiler.
 
 #include "kvstore/Fold.h"
 
@@ -23,8 +25,8 @@ template <typename T> void addBefore(T *__restrict out, const T *__restrict a, s
   for (size_t i = 0; i < count; ++i)
     out[i] = a[i] + out[i];
 }
-/// Three loops, so that the compiler knows what is the same memory and what is
-/// not, and uses vectors.
+/// One loop for each kind of aliasing, so that the compiler can vectorise them
+/// all.
 template <typename T> void addTwo(T *out, const T *a, const T *b, size_t count) {
   if (out == a)
     addBehind(out, b, count);
@@ -47,7 +49,7 @@ void foldInto(T *out, const T *const *inputs, size_t inputCount, size_t count) {
     addTwo(out, inputs[0], inputs[1], count);
     return;
   }
-  // Sums of a block stay in the cache; `out` may be an input that comes late.
+  // Sums of a block stay in the cache; `out` may alias a later input.
   constexpr size_t block = 4096 / sizeof(T);
   T sums[block];
   for (size_t begin = 0; begin < count; begin += block) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sums of several arrays, element by element, from the first input to the last.
+// Elementwise sums of several arrays (the reduction of all-reduce), in input order.
 
 #ifndef MXRT_KVSTORE_FOLD_H
 #define MXRT_KVSTORE_FOLD_H

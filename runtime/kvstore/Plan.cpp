@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Schedules of all-reduce: direct exchange, ring, tree, and groups of ranks (hierarchical).
 
 #include "kvstore/Plan.h"
 
@@ -27,7 +29,7 @@ Range chunkOf(size_t count, int chunks, int index) {
   return {each * at + std::min(at, more), each + (at < more ? 1 : 0)};
 }
 
-/// Writes the steps of one rank, a piece at a time.
+/// Builds the steps of one rank, a piece at a time.
 class Planner {
 public:
   explicit Planner(Plan &plan) : plan(plan) {}
@@ -158,7 +160,7 @@ private:
     return made;
   }
   uint32_t receive(int peer, Local local) { return step(Step::Kind::Receive, peer, local, false); }
-  /// Takes over a received sum once this rank's own elements have been sent.
+  /// Overwrites the elements with a received sum, once this rank's own were sent.
   uint32_t copy(uint32_t received, uint32_t sent) {
     uint32_t fold = step(Step::Kind::Fold, -1, 0, false);
     input(fold, received);
@@ -249,7 +251,7 @@ Status Plan::make(const Layout &layout, int ownRank, int allRanks, size_t elemen
     }
   }
 
-  // From "waits for" to "is waited for by".
+  // Inverts the edges: from dependencies to dependents.
   if (planner.failed || !nexts.resize(waiting.size()))
     return outOfMemory(alloc);
   for (const Wait &wait : waiting) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What one rank does in an all-reduce: a graph of sends, receives and folds,
-// made from topology, ranks and element count alone. Collective.h executes it,
-// over any transport.
+// The schedule of one rank in an all-reduce (direct, ring, tree, hierarchical): a
+// graph of sends, receives and folds that depends on topology, ranks and element
+// count alone. Collective.h executes it over any transport.
 //
 // The elements are divided into chunks (one for each rank of a direct exchange
-// or ring, else one), and chunks into pieces of at most `pieceBytes` that travel
-// one after the other. The order in which an element is summed depends on its
+// or ring, else one), and chunks into pieces of at most `pieceBytes` that are
+// sent one after the other (pipelining). The order in which an element is summed depends on its
 // chunk and never on pieces. Reference.h is that order as plain loops.
 
 #ifndef MXRT_KVSTORE_PLAN_H

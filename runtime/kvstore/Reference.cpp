@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reference implementation of all-reduce, and formulas of its traffic.
 
 #include "kvstore/Reference.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The promise about sums, as plain loops over the inputs of all ranks. A job's
-// result has these bits at every rank (a NaN is a NaN; its payload is not
-// promised). Shares no code with the plans.
+// Reference implementation of all-reduce: plain loops over the inputs of all
+// ranks. A job's result has these bits at every rank (NaN payloads may differ).
+// Shares no code with the plans.
 
 #ifndef MXRT_KVSTORE_REFERENCE_H
 #define MXRT_KVSTORE_REFERENCE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Time as transports see it. Everything that waits, retransmits or declares a
-// peer lost measures on a Clock, so that the simulator decides what time it is.
+// Time source of the transports. Timeouts, retransmission and failure detection
+// use a Clock, so that the simulator can run in virtual time.
 
 #ifndef MXRT_NET_CLOCK_H
 #define MXRT_NET_CLOCK_H

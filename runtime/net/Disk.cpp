@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Files of a folder: append, fsync, atomic rename, read.
 
 #include "net/Disk.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The few file operations that a replicated log needs, behind an interface so
-// that the simulator can lose what was not synced. Names are plain file names
+// File operations of a replicated log, behind an interface so that the
+// simulator can lose writes that were not synced. Names are plain file names
 // inside of the disk's folder; anything with a slash is refused.
 //
 // Thread rule: one thread at a time for each object.

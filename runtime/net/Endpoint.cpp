@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Message matching (posted and unexpected), callbacks, and lost peers of all transports.
 
 #include "net/Endpoint.h"
 
@@ -266,7 +268,7 @@ bool Endpoint::progress() {
     any = true;
     tellLosses();
   }
-  // Only those that are ready now: callbacks may make more of them.
+  // Only those that are ready now: callbacks may add more.
   Op *last = readyLast;
   while (Op *op = readyFirst) {
     any = true;

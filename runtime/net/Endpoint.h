@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all transports share: operations under way, matching of messages by tag,
-// lost peers, callbacks. A transport adds how bytes travel.
+// Base class of the transports: pending operations, message matching by tag,
+// lost peers, callbacks. A transport implements the transfer of bytes.
 
 #ifndef MXRT_NET_ENDPOINT_H
 #define MXRT_NET_ENDPOINT_H
@@ -13,7 +13,7 @@ namespace mxrt::net {
 struct Op {
   enum class Kind : uint8_t { Send, Receive };
   Kind kind;
-  bool ready = false;     // its callback is due
+  bool ready = false;     // its callback is pending
   bool cancelled = false; // by the caller; it ends as soon as it can
   int peer;
   Tag tag;
@@ -72,7 +72,7 @@ protected:
   /// destructors of transports call it first.
   void dropAll();
 
-  // -- what a transport does -------------------------------------------------
+  // -- implemented by a transport --------------------------------------------
   /// Begins to send. The bytes are the caller's until finishSend.
   virtual Status startSend(Op &op) = 0;
   /// Forgets a send. False if the bytes are still read: finishSend comes later,
@@ -83,19 +83,19 @@ protected:
   virtual bool takeMessage(Message &message) = 0;
   /// The end of a message, taken or not. What release() returns.
   virtual bool dropMessage(Message &message, bool taken) = 0;
-  /// Tells the others that this rank gave up.
+  /// Tells the other ranks that this one gave up.
   virtual void spreadEnd() = 0;
-  /// Looks for messages and confirmations. False if there were none.
+  /// Polls for messages and acknowledgements. False if there were none.
   virtual bool poll() = 0;
 
-  // -- what a transport tells ------------------------------------------------
+  // -- called by a transport -------------------------------------------------
   void finishSend(Op &op, Status status);
   void arrived(Message &message);
   /// The posted receive that a message with this tag would match, or nullptr.
   Op *postedFor(int peer, const Tag &tag);
   /// Ends a posted receive with R0701 because the message has too many bytes.
   void refuseTooLong(Op &op, size_t bytes);
-  /// `left`: in good order, once all that it sent was taken.
+  /// `left`: an orderly exit, after all its messages were received.
   void declareLost(int peer, Status why, bool left = false);
 
   const mxrt_allocator *const alloc;
@@ -114,7 +114,7 @@ private:
   void tellLosses();
 
   Vec<Status> losses;
-  int untold = 0; // losses that the watchers have not heard of
+  int untold = 0; // losses that the watchers were not told
   static constexpr uint8_t told = 1, toldLeft = 2;
   Vec<uint8_t> lossTold{alloc};
   Op *active = nullptr;

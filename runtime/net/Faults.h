@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Mistakes that can be switched on, one at a time, to show that the simulator
-// would notice them. Only sources that are compiled for tests with
-// MXRT_NET_FAULTS ask; in the product `planted(...)` is a constant and no code
-// is left of it.
+// Fault injection: bugs that can be switched on, one at a time, to show that the
+// simulator would catch them. Only sources compiled for tests with
+// MXRT_NET_FAULTS check for them; in the production build `planted(...)` is a
+// constant and compiles to no code.
 
 #ifndef MXRT_NET_FAULTS_H
 #define MXRT_NET_FAULTS_H
@@ -13,17 +13,17 @@ namespace mxrt::net {
 enum class Fault {
   None,
   // of the session
-  DuplicateAccepted,       // a packet that arrived before is taken again
+  DuplicateAccepted,       // a duplicate packet is delivered again
   DamageAccepted,          // the checksum is not compared
-  NoRetransmission,        // a lost packet is not sent again
+  NoRetransmission,        // a lost packet is not retransmitted
   FragmentsInArrivalOrder, // the offset of a fragment is ignored
   CompletedAtFirstAck,     // a send completes when one of its packets arrived
   RestartUnnoticed,        // a new incarnation continues the old session
-  LossNotSpread,           // a rank keeps to itself whom it lost
+  LossNotSpread,           // a rank does not report the ranks it lost
   SilenceIgnored,          // a silent peer is never declared lost
   // of matching
-  MatchIgnoresKey,   // messages of different keys are exchanged
-  MatchIgnoresChunk, // messages of different chunks are exchanged
+  MatchIgnoresKey,   // messages of different keys are swapped
+  MatchIgnoresChunk, // messages of different chunks are swapped
   // of the collectives
   FoldInArrivalOrder,     // sums depend on which message came first
   OverwritesWhileSending, // a result is written where a send still reads

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// In-process transport: an inbox for each rank, under one mutex.
 
 #include "net/Local.h"
 
 namespace mxrt::net {
 
-/// Made by the sender. It comes back when the receiver is done with it; if the
-/// sender has ended by then, the receiver deletes it.
+/// Created by the sender. The receiver returns it after use; if the sender has
+/// ended by then, the receiver deletes it.
 struct LocalMessage : Message {
   enum class State : uint8_t { Posted, Taken, Withdrawn };
   State state = State::Posted; // guarded by the hub's mutex, like all below
@@ -141,7 +143,7 @@ bool Local::poll() {
     inbox = std::exchange(box.inboxFirst, nullptr);
     box.inboxLast = nullptr;
     returned = std::exchange(box.returned, nullptr);
-    // In the same moment: all that a rank sent before it left is here.
+    // Under the same lock: all messages sent before a rank left are here.
     for (size_t peer = 0; peer < ends.size(); ++peer)
       ends[peer] = hub.boxes[peer].end;
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ranks that are threads of one process. A receiver reads the sender's memory:
-// nothing is copied. The reference for bits, and the transport between devices
-// of a process.
+// In-process transport: ranks are threads. Zero copy: a receiver reads the
+// sender's memory. The bitwise reference of the other transports, and the
+// transport between devices of a process.
 //
 // A rank whose transport ends, or that gives up, is lost for the others.
-// Operations that are under way when a transport is destroyed have no callback;
+// Operations that are pending when a transport is destroyed have no callback;
 // the memory of its sends must outlive the views of them.
 //
 // Thread rule: the hub may be used by all threads, each Local by one at a time.

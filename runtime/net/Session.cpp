@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sliding window, selective acknowledgement, retransmission and heartbeats over datagrams.
 
 #include "net/Session.h"
 
@@ -28,7 +30,7 @@ uint32_t checksumOf(const PacketHeader &header, const void *payload) {
 
 } // namespace
 
-/// A message of which some packets arrived, and later the whole of it.
+/// A message in reassembly, and later the complete one.
 struct Session::Fragments : Message {
   uint64_t number = 0;
   size_t stored = 0;
@@ -218,7 +220,7 @@ void Session::deleteFragments(Fragments *fragments) {
   deleteObject(alloc, fragments);
 }
 
-/// False if the packet cannot be kept now: it is not confirmed and comes again.
+/// False if the packet cannot be kept now: unacknowledged, it is retransmitted.
 bool Session::store(int from, const PacketHeader &header, const char *payload) {
   Peer &peer = peers[size_t(from)];
   Fragments **at = &peer.partial;
@@ -313,7 +315,7 @@ void Session::hearLosses(int from, const char *lost) {
   }
 }
 
-/// False for a datagram that was damaged.
+/// False for a corrupted datagram.
 bool Session::handle(const char *data, size_t bytes) {
   PacketHeader header;
   if (bytes < sizeof header)
@@ -374,7 +376,7 @@ bool Session::handle(const char *data, size_t bytes) {
 
 void Session::checkSilence() {
   int64_t now = clock.now();
-  // A process that was itself stopped must not blame the others.
+  // A process that was itself stopped must not declare its peers lost.
   int64_t stalled = now - polledAt - 2 * options.beatNs;
   polledAt = now;
   for (int peer = 0; peer < ranks; ++peer) {
@@ -412,7 +414,7 @@ bool Session::poll() {
       continue;
     if (!isLost(peer))
       transmit(peer);
-    // Lost peers hear it too: one that lives on learns that it was given up.
+    // Sent to lost peers too: one that still runs learns that it was declared lost.
     if (beat || peers[size_t(peer)].ackDue)
       sendBeat(peer);
   }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reliable messages over datagrams that may be lost, doubled, delayed, exchanged
-// or damaged. Each message is cut into packets with a checksum; packets between
-// two ranks are numbered, confirmed one by one, sent again until confirmed, and
-// taken once.
+// Reliable messages over datagrams that may be lost, duplicated, delayed,
+// reordered or corrupted. Each message is split into packets with a checksum;
+// packets between two ranks are numbered, acknowledged selectively, retransmitted
+// until acknowledged, and delivered once.
 //
-// A peer is lost when nothing was heard of it for `lostAfterNs` on the clock,
-// when it restarted (its incarnation grew), when it breaks the protocol, or when
-// another rank says so: every heartbeat carries the set of lost ranks. A rank
-// that finds itself in that set loses all of its peers and falls silent; one that
-// gave up itself is in its own set and blames nobody else.
+// Failure detection: a peer is lost when it was silent for `lostAfterNs` on the
+// clock, restarted (its incarnation grew), broke the protocol, or is reported by
+// another rank: every heartbeat carries the set of lost ranks. A rank that finds
+// itself in that set loses all of its peers and stops sending; one that gave up
+// itself is in its own set and reports no other rank.
 
 #ifndef MXRT_NET_SESSION_H
 #define MXRT_NET_SESSION_H
@@ -41,7 +41,7 @@ struct SessionOptions {
   Limits limits;
 };
 
-/// What travels in front of each payload.
+/// Precedes each payload on the wire.
 struct PacketHeader {
   uint32_t magic, checksum; // of all that follows
   uint32_t kind, from, to;
@@ -64,7 +64,7 @@ public:
   void wait(int64_t timeoutNs) override;
   /// When progress() should be called, if nothing arrives before.
   int64_t nextDeadline() const;
-  /// Whether all that was sent has been confirmed.
+  /// Whether all sent packets were acknowledged.
   bool quiet() const;
 
 private:

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shared-memory transport: segment allocation, sending and receiving over rings.
 
 #include "net/Shm.h"
 
@@ -110,7 +112,7 @@ Status Shm::startSend(Op &op) {
   return success();
 }
 
-/// A header that is not in use. More are made when there is none.
+/// A free header. Allocates a chunk of them if the free list is empty.
 Status Shm::freeHeader(uint32_t &number) {
   constexpr size_t chunk = 256;
   if (!firstFree) {
@@ -128,8 +130,8 @@ Status Shm::freeHeader(uint32_t &number) {
   return success();
 }
 
-/// Not started if there is no room in the ring or in the segment: it is tried
-/// again when a message comes back. If none will, that is an error.
+/// Deferred if the ring or the segment is full: it is retried when a message is
+/// returned. If none is in flight, that is an error.
 Status Shm::post(Op &op) {
   auto waits = [&](Status status) {
     bool later = status.code() == MXRT_MEMORY_LIMIT && inFlight > 0;
@@ -204,7 +206,7 @@ bool Shm::cancelSend(Op &op, bool) {
       }
     return true;
   }
-  // A receiver that reads at this moment finds out when it releases its view.
+  // A receiver that is reading now detects this when it releases its view.
   Record &record = records[op.number];
   record.header->valid.store(0);
   record.op = nullptr;
@@ -235,8 +237,8 @@ bool Shm::takeReturns(int peer) {
   return any;
 }
 
-/// A rank that left in good order is done with all messages that it took, also
-/// if the ring had no room to say so.
+/// After an orderly exit a rank is done with all messages that it received, even
+/// if the ring had no room to return them.
 void Shm::finishSendsTo(int left) {
   const Ring<uint64_t> &announced = pair(self, left).announced;
   uint32_t head = announced.head.load(), tail = announced.tail.load();
@@ -275,7 +277,7 @@ bool Shm::takeMessage(Message &raw) {
 bool Shm::dropMessage(Message &raw, bool) {
   auto &message = static_cast<ShmMessage &>(raw);
   // All reads of the bytes come before this: a sender changes them only after it
-  // took the message back, or saw this rank as lost.
+  // retracted the message, or saw this rank as lost.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   bool intact =
       message.header->valid.load() && standingOf(rankOf(self).standing.load()) != Standing::Lost;
@@ -292,7 +294,7 @@ bool Shm::takeAnnouncements(int peer) {
     bool sound = where % alignof(Header) == 0 && where <= options.segmentBytes - sizeof(Header);
     const auto *header =
         reinterpret_cast<const Header *>(peers[size_t(peer)].segment + (sound ? where : 0));
-    // Copied before it is checked: it is the peer's memory.
+    // Copied before validation: the peer may change its memory at any time.
     Tag tag = header->tag;
     uint64_t offset = header->offset, bytes = header->bytes;
     uint32_t number = header->number;
@@ -329,7 +331,7 @@ void Shm::readStandings() {
                               noticedBy(own)));
     return;
   }
-  // Ranks leave after another was lost. Those that left are looked at first and
+  // Ranks leave after another was lost. Those that left are read first and
   // handled last, so that the error names the rank that was lost.
   uint64_t left = 0;
   for (int rank = 0; rank < ranks; ++rank)
@@ -343,7 +345,7 @@ void Shm::readStandings() {
   for (int rank = 0; rank < ranks; ++rank) {
     if (rank == self || isLost(rank) || !(left >> rank & 1))
       continue;
-    // All that it sent and gave back before it left is here now.
+    // All messages that it sent and returned before it left are here now.
     (void)takeReturns(rank);
     (void)takeAnnouncements(rank);
     finishSendsTo(rank);
@@ -374,7 +376,7 @@ bool Shm::poll() {
       continue;
     any |= takeReturns(peer);
     any |= takeAnnouncements(peer);
-    // Those that found the ring full.
+    // Returns deferred because the ring was full.
     ShmMessage *waiting = std::exchange(peers[size_t(peer)].unreturned, nullptr);
     while (ShmMessage *message = waiting) {
       waiting = message->next;
@@ -388,7 +390,7 @@ bool Shm::poll() {
 
 void Shm::wait(int64_t timeoutNs) {
   Rank &own = rankOf(self);
-  // Answers of busy peers take microseconds.
+  // Spins first: busy peers answer within microseconds.
   for (int i = 0; i < 200; ++i) {
     if (own.doorbell.load() != ticket)
       return;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ranks that are processes of one machine. Tensors live in shared memory that
-// allocate() gives: a receiver reads them where they are. Other memory is copied
-// once, into the sender's segment.
+// Shared-memory transport between processes of one machine. Zero copy for memory
+// from allocate(): a receiver reads it in place. Other memory is copied once,
+// into the sender's segment.
 //
-// Segments are created exclusively, for this user only, and lose their names as
-// soon as all ranks have them: a job that is killed leaves nothing behind.
+// Segments are created exclusively, for this user only, and are unlinked as soon
+// as all ranks have mapped them: a killed job leaves no files.
 //
-// A thread of each rank beats every `beatNs` and looks after the others. A
-// process that ended is reported within two beats, one that is stopped after
-// `lostAfterNs`; its standing is in shared memory, so all ranks see the same and
-// a process that comes back learns that it was given up.
+// Failure detection: a thread of each rank sends a heartbeat every `beatNs` and
+// monitors the others. An exited process is reported within two beats, a stopped
+// one after `lostAfterNs`. Its state is in shared memory, so all ranks agree, and
+// a process that resumes finds out that it was declared lost.
 //
-// What a peer's messages say is checked against the segments. Payloads have no
-// checksum: they are read from memory, not from a wire.
+// Fields of a peer's messages are validated against the segments. Payloads have
+// no checksum: they are read from memory, not from a wire.
 //
 // Thread rule: as Transport. allocate() and release count as calls.
 
@@ -42,7 +42,7 @@ public:
   Shm(const mxrt_allocator *alloc, const ShmOptions &options, Clock &clock)
       : Endpoint(alloc, options.rank, options.ranks, options.limits), options(options),
         clock(clock), peers(alloc), records(alloc), blocks(alloc) {}
-  /// Says goodbye: the others hear that this rank left.
+  /// An orderly exit: the other ranks see that this one left.
   ~Shm() override;
   /// Waits for all ranks. R0002 for options, R0006 for what the system refuses,
   /// R0701 with the ranks that did not come in time.
@@ -63,7 +63,7 @@ private:
   /// Of a header of this rank.
   struct Record {
     shm::Header *header = nullptr;
-    Op *op = nullptr; // nullptr: nobody waits for it
+    Op *op = nullptr; // nullptr: no operation waits for it
     void *staged = nullptr;
     int peer = -1;         // -1: free
     uint32_t nextFree = 0; // number + 1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The beginning and the end of a job over shared memory, and the heartbeat.
+// Start-up and shutdown of a shared-memory job, and the heartbeat thread.
 
 #include "base/CheckedMath.h"
 #include "base/Files.h"
@@ -71,7 +71,7 @@ Status Shm::openControl(int64_t deadline) {
   os::closeFile(file);
   if (!memory)
     return systemError("map the control segment", failure);
-  // Zeros are what the fields begin with.
+  // New pages are zero: the initial value of all fields.
   control = static_cast<Control *>(memory);
   pairs = reinterpret_cast<Pair *>(static_cast<char *>(memory) + sizeof(Control));
   if (self == 0) {
@@ -181,7 +181,7 @@ Status Shm::connect() {
   int failure = 0;
   if (status.ok() && ranks > 1 && !os::startThread(heart, beat, this, "mx-heart", &failure))
     status = systemError("start the heartbeat", failure);
-  // The others need not wait for it.
+  // So that the other ranks do not wait for this one.
   if (status.failed() && owns)
     rankOf(self).standing.store(uint32_t(Standing::GaveUp));
   return status;
@@ -217,7 +217,7 @@ Shm::~Shm() {
     os::closeFile(segmentFile);
 }
 
-// -- the heart ----------------------------------------------------------------
+// -- heartbeat ----------------------------------------------------------------
 
 void Shm::beat(void *user) {
   auto &self = *static_cast<Shm *>(user);
@@ -232,8 +232,8 @@ void Shm::beat(void *user) {
 }
 
 void Shm::lookAfterOthers(int64_t elapsed) {
-  // If this process was stopped, the time does not count: the others could not
-  // be heard.
+  // If this process was stopped, that time does not count: it could not observe
+  // the others.
   elapsed = std::min(elapsed, 2 * options.beatNs);
   for (int rank = 0; rank < ranks; ++rank) {
     if (rank == self || standingOf(rankOf(rank).standing.load()) != Standing::Present)
@@ -251,7 +251,7 @@ void Shm::lookAfterOthers(int64_t elapsed) {
 
 void Shm::lose(int peer, Reason reason) {
   uint32_t present = uint32_t(Standing::Present);
-  // A rank that is given up itself has no say.
+  // A rank that was itself declared lost must not declare others lost.
   if (standingOf(rankOf(self).standing.load()) != Standing::Present)
     return;
   if (rankOf(peer).standing.compare_exchange_strong(present, lostWord(reason, self)))

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the processes of a job share: one control segment, and a data segment of
-// each rank that the others map for reading only.
+// Layout of the shared memory of a job: one control segment, and a data segment
+// of each rank that the others map read-only.
 //
 // A message begins with a header in the sender's segment. The sender puts the
 // header's offset into the ring of announcements of the pair; the receiver reads
-// the bytes where they are, and puts the header's number into the ring of
-// returns. Receivers empty their rings whenever they look, whether they wait for
-// the messages or not, so that no order of keys can block. A ring has one writer
-// and one reader. Offsets and lengths that are read here are checked, also
-// against a peer that went wrong.
+// the bytes in place, and puts the header's number into the ring of
+// returns. Receivers drain their rings at every poll, whether they wait for
+// the messages or not, so that no order of keys can block. A ring has a single
+// producer and a single consumer. Offsets and lengths that are read here are
+// validated, in case a peer corrupted them.
 
 #ifndef MXRT_NET_SHMLAYOUT_H
 #define MXRT_NET_SHMLAYOUT_H
@@ -24,7 +24,7 @@ inline constexpr int maxRanks = 64;
 inline constexpr uint32_t ringEntries = 256;
 inline constexpr uint64_t magic = 0x31304D48534D584D; // "MXMSHM01"
 
-/// In the data segment of the sender, who alone writes it.
+/// In the data segment of the sender, its only writer.
 struct alignas(64) Header {
   /// 0 when the sender took the message back: what was read of it is void.
   std::atomic<uint32_t> valid;
@@ -40,7 +40,7 @@ template <typename T> struct Ring {
   std::atomic<uint32_t> roomWanted;       // the writer waits for room
   alignas(64) T entries[ringEntries];
 
-  /// False if it is full: the reader will ring.
+  /// False if it is full: the reader will ring the doorbell.
   bool push(T entry) {
     uint32_t at = tail.load(std::memory_order_relaxed);
     if (at - head.load(std::memory_order_acquire) >= ringEntries) {
@@ -56,7 +56,7 @@ template <typename T> struct Ring {
   bool empty() const {
     return head.load(std::memory_order_relaxed) == tail.load(std::memory_order_acquire);
   }
-  /// Only if not empty. Any number, if the writer went wrong.
+  /// Only if not empty. Any number, if the writer corrupted it.
   T front() const { return entries[head.load(std::memory_order_relaxed) % ringEntries]; }
   void pop() { head.store(head.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
   /// After entries were taken: whether the writer must be woken.
@@ -72,8 +72,8 @@ struct Pair {
   Ring<uint32_t> returned;  // numbers of headers, written by the receiver
 };
 
-/// How a rank stands with the job, in one word: state, and of Lost the reason
-/// and the rank that noticed.
+/// The state of a rank in one word; for Lost with the reason and the rank that
+/// noticed.
 enum class Standing : uint32_t { Absent, Present, Left, GaveUp, Lost };
 enum class Reason : uint32_t { Silent, Ended, Malformed };
 inline uint32_t lostWord(Reason reason, int by) {
@@ -84,7 +84,7 @@ inline Reason reasonOf(uint32_t word) { return Reason(word >> 8 & 0xFF); }
 inline int noticedBy(uint32_t word) { return int(word >> 16); }
 
 struct alignas(64) Rank {
-  std::atomic<uint32_t> doorbell; // counts whatever the rank should look at
+  std::atomic<uint32_t> doorbell; // counts events that the rank should poll for
   std::atomic<uint32_t> sleeping;
   std::atomic<uint32_t> standing;
   std::atomic<uint32_t> heartbeat;

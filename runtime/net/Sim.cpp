@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Discrete-event simulation of a network.
 
 #include "net/Sim.h"
 
@@ -111,7 +113,7 @@ void Sim::post(int from, int to, const void *header, size_t headerBytes, const v
   int copies = random.chance(faults.duplicate) ? 2 : 1;
   for (int copy = 0; copy < copies; ++copy) {
     size_t bytes = headerBytes + payloadBytes;
-    // A datagram that there is no memory for is one that was dropped.
+    // Without memory for it, a datagram counts as dropped.
     void *memory = allocateBytes(alloc, sizeof(Letter) + bytes);
     if (!memory)
       return;

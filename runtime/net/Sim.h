@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A network of ranks in one thread, in virtual time. Everything that happens is
-// a function of the seed and of the calls made: a run is repeated by its seed,
-// and digest() shows that it was the same one.
+// Deterministic simulation of a network of ranks, in one thread and in virtual
+// time. Every event is a function of the seed and of the calls: a run is
+// reproduced by its seed, and digest() verifies that it was the same.
 //
 //   Sim sim(alloc, seed, ranks);            // then a Session for each rank over
 //   while ((rank = sim.next(limit)) >= 0) { // sim.datagrams(rank), sim.clock()
@@ -10,8 +10,8 @@
 //     sim.wake(rank, sessions[rank]->nextDeadline());
 //   }
 //
-// Datagrams are delayed, dropped, doubled, exchanged and damaged at the given
-// rates; ranks crash, restart, stop for a while or are slow; links are cut.
+// Faults: datagrams are delayed, dropped, duplicated, reordered and corrupted at
+// the given rates; ranks crash, restart, pause or are slow; links are cut.
 
 #ifndef MXRT_NET_SIM_H
 #define MXRT_NET_SIM_H
@@ -58,13 +58,13 @@ public:
   SimFaults faults;
   /// Datagrams from one rank to another vanish from now on, or no longer.
   void cut(int from, int to, bool severed);
-  /// Loses all that is on the way to the rank; until restart() it hears nothing
-  /// and what it says vanishes.
+  /// Drops all datagrams in flight to the rank; until restart() those from and
+  /// to it are dropped.
   void crash(int rank);
   void restart(int rank);
   /// The rank does nothing until then; what arrives meanwhile waits for it.
   void stop(int rank, int64_t until);
-  /// Everything reaches this rank so much later.
+  /// Additional delay of all datagrams to this rank.
   void slow(int rank, int64_t extraNs) { nodes[size_t(rank)].extraNs = extraNs; }
   bool alive(int rank) const { return nodes[size_t(rank)].alive; }
 
@@ -73,7 +73,7 @@ public:
   /// Moves time to the next event and returns the rank that has something to do;
   /// -1 if there is none up to `limit`, which time then is.
   int next(int64_t limit);
-  /// Of all that happened so far.
+  /// Hash of all events so far.
   uint64_t digest() const { return history; }
 
 private:

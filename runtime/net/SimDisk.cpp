@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Simulated disk with crash semantics.
 
 #include "net/SimDisk.h"
 

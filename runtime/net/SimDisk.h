@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A disk in memory that loses what was not synced when its rank crashes: of the
-// bytes behind the last sync() a prefix remains, of any length, as the seed
-// decides; a file that was never synced may be gone.
+// Simulated disk that loses unsynced writes when its rank crashes: of the bytes
+// after the last sync() a prefix of random length remains, chosen by the seed; a
+// file that was never synced may be gone.
 
 #ifndef MXRT_NET_SIMDISK_H
 #define MXRT_NET_SIMDISK_H

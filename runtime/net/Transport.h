@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Point-to-point messages between the ranks of a job, matched by tag. What a
-// rank sends with a tag is received under the same tag; messages with different
+// Point-to-point messages between the ranks of a job, matched by tag. A
+// message is received under the tag that it was sent with; messages with different
 // tags have no order, so ranks may start their exchanges in any order.
 //
 // Memory: the bytes of a send belong to the transport until its callback has
 // run. A received message is a View that the transport owns until release().
 // Transports that share memory (Local, Shm) hand out the sender's own bytes:
-// nothing is copied on the way, and the send completes when the view is
+// nothing is copied, and the send completes when the view is
 // released.
 //
 // Callbacks run inside of progress(), never inside of another call. Each send
@@ -17,9 +17,9 @@
 // Failures: a peer is lost when the transport says so, once and for all. Every
 // operation with it ends with R0701 that names the rank and the reason, and so
 // does every later one. A loss that one rank notices spreads to all of them. A
-// rank that hears that it was itself declared lost loses all of its peers. A rank
-// that left in good order is lost too, but only for those that still want
-// something of it: what it sent before still arrives, and watchers are not told.
+// rank that was itself declared lost loses all of its peers. A rank that left in
+// an orderly exit is lost too, but only for ranks with pending operations on it:
+// its earlier messages still arrive, and watchers are not told.
 //
 // Thread rule: one thread at a time for each object.
 
@@ -54,7 +54,7 @@ struct ReceiveDone {
   void *user = nullptr;
 };
 
-/// An operation under way; no longer valid when its callback runs.
+/// A pending operation; no longer valid when its callback runs.
 struct Op;
 
 /// Payload is counted once a message: as sent when the transport accepts it, as
@@ -77,8 +77,8 @@ struct Limits {
   size_t maxUnexpectedBytes = size_t(256) << 20;
 };
 
-/// Hears of lost peers, inside of progress(). A member of a list of its own
-/// making: it must leave before it ends.
+/// Observer of lost peers, called inside of progress(). An intrusive list node:
+/// it must be removed before it is destroyed.
 class Watcher {
 public:
   virtual void peerLost(int peer, const Status &why) = 0;
@@ -121,7 +121,7 @@ public:
   /// wait for its messages would wait for ever otherwise.
   virtual void giveUp(Status why) = 0;
   virtual bool isLost(int peer) const = 0;
-  /// A lost peer that ended its transport in good order.
+  /// A lost peer that ended its transport with an orderly exit.
   virtual bool hasLeft(int peer) const = 0;
   /// Why a peer is lost; success if it is not.
   virtual Status lossOf(int peer) const = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * mx inside of another program: the C interface of libmxc. mxc.hpp is the same
- * for C++. docs/embedding.md is a guide with examples.
+ * for C++. docs/guides/embedding.md is a guide with examples.
  *
  * A session compiles and runs mx. It reads programs (mxc_load_file), finds
  * their functions, graphs and types (mxc_module_function) and calls them with
@@ -15,12 +15,12 @@
  * Threads. Any function may be called from any thread at any time, except that
  * mxc_session_destroy must be the last call that names its session, module or
  * function. Calls of graphs run at the same time. Loading, calls of plain
- * functions and the compilation for new sizes take turns, one session at a
- * time; sessions share nothing but the cache on disk.
+ * functions and the compilation for new sizes are serialised within a session;
+ * sessions share nothing but the cache on disk.
  *
- * Ownership. Values and errors are counted: who gets one through `out` or as a
- * result releases it. Modules, functions and texts belong to what they came
- * from: the session, the value or the error.
+ * Ownership. Values and errors are reference-counted: the receiver of one,
+ * through `out` or as a result, releases it. Modules, functions and texts are
+ * owned by the session, value or error that returned them.
  */
 #ifndef MXC_MXC_H
 #define MXC_MXC_H
@@ -67,9 +67,9 @@ typedef struct mxc_options {
   /* Threads that may compute at the same time, the caller's included. 0: all
    * processors. */
   int32_t threads;
-  /* Most bytes of tensors and arenas at any time. 0: no limit. */
+  /* Max bytes of tensors and arenas at any time. 0: no limit. */
   int64_t memory_limit;
-  /* Graphs make values again rather than need a larger arena; 0: no limit. */
+  /* Graphs rematerialise values to keep the arena below; 0: no limit. */
   int64_t arena_limit;
   /* Where compiled code is kept. NULL: $MX_CACHE_DIR, or ~/.cache/mx. */
   const char *cache_folder;
@@ -77,7 +77,7 @@ typedef struct mxc_options {
   const char *stdlib_folder;
   /* Where `log` writes. NULL: a program that logs fails. */
   const char *log_folder;
-  /* Seed of the generator that draws without one use. */
+  /* Seed of the default random generator. */
   int64_t seed;
   const mxc_setting *settings;
   size_t setting_count;
@@ -85,15 +85,15 @@ typedef struct mxc_options {
   int32_t eager;
   /* Non-zero: an op that makes a NaN is an error; graphs run op by op. */
   int32_t check_nan;
-  /* What programs print, a line at a time with its newline; without it nobody
-   * sees that. Called on the thread that runs the program; it must not call
-   * the session. */
+  /* Output of programs, a line at a time with its newline; NULL: discarded.
+   * Called on the thread that runs the program; it must not call the
+   * session. */
   void (*print)(void *user, const char *text, size_t size);
   /* Warnings and notes, as text. The same rules. */
   void (*notice)(void *user, const char *text, size_t size);
   void *user;
-  /* Non-zero: products and convolutions of graphs are timed in a few ways when
-   * they are compiled, and the fastest is kept with the code. */
+  /* Non-zero: autotuning. A few tilings of each GEMM and convolution of a graph
+   * are timed when it is compiled, and the fastest is stored with the code. */
   int32_t tune;
 } mxc_options;
 
@@ -104,8 +104,8 @@ static inline void mxc_options_init(mxc_options *options) {
 }
 /* `options` may be NULL. */
 MXC_API mxc_error *mxc_session_create(const mxc_options *options, mxc_session **out);
-/* Waits for what is running, then frees code and memory. Values that are left
- * keep their own memory; those that nobody has waited for are errors. */
+/* Waits for running calls, then frees code and memory. Remaining values keep
+ * their own memory; those that were never waited for are errors. */
 MXC_API void mxc_session_destroy(mxc_session *session);
 
 /* Ends all that runs with R0004, and whatever is started until
@@ -115,8 +115,8 @@ MXC_API void mxc_session_resume(mxc_session *session);
 
 typedef struct mxc_memory {
   int64_t live_bytes;  /* of tensors and arenas */
-  int64_t peak_bytes;  /* the most that ever was */
-  int64_t held_bytes;  /* with what is kept for reuse */
+  int64_t peak_bytes;  /* max of live_bytes */
+  int64_t held_bytes;  /* live and cached for reuse */
   int64_t limit_bytes; /* 0: none */
 } mxc_memory;
 MXC_API mxc_error *mxc_session_memory(mxc_session *session, mxc_memory *out);
@@ -171,16 +171,16 @@ typedef struct mxc_argument {
 
 enum {
   /* Returns as soon as the call is issued. Its results can be passed on at
-   * once; whoever looks at their elements waits, and gets the error if the
+   * once; reading their elements waits, and gives the error if the
    * call failed. Borrowed memory must stay as it is until then. */
   MXC_ASYNC = 1
 };
 
 /* Calls a function. `value` of an MXC_MUT argument is taken over and replaced
- * by what it was changed to, in place if nobody else has it. `*result` is NULL
+ * by its new value, in place if it has no other reference. `*result` is NULL
  * if the function gives nothing; `result` may be NULL. On an error found
  * before the call nothing has changed; if the call itself fails, its MXC_MUT
- * arguments are lost: to look at one is the error again. */
+ * arguments are lost: reading one gives the error again. */
 MXC_API mxc_error *mxc_call(mxc_function *function, mxc_argument *arguments, size_t count,
                             uint32_t flags, mxc_value **result);
 
@@ -277,7 +277,7 @@ MXC_API const char *mxc_value_as_text(const mxc_value *value, size_t *size);
 /* Parts of tuples, arrays, structs and models. */
 MXC_API size_t mxc_value_count(const mxc_value *value);
 MXC_API mxc_error *mxc_value_item(mxc_value *value, size_t index, mxc_value **out);
-/* By path: "fc1.w", "blocks.3.w". E0209 if there is no such part. */
+/* By path: "fc1.w", "blocks.3.w". E0209 for an unknown part. */
 MXC_API mxc_error *mxc_value_field(mxc_value *value, const char *path, mxc_value **out);
 /* The name of a part; "" in tuples and arrays. */
 MXC_API const char *mxc_value_field_name(const mxc_value *value, size_t index);

@@ -77,7 +77,7 @@ namespace detail {
 }
 } // namespace detail
 
-/// A T, or the Error that stands in its place.
+/// A T or an Error.
 template <class T> class [[nodiscard]] Result {
 public:
   Result(T value) : mValue(std::move(value)) {}
@@ -168,7 +168,7 @@ public:
   }
 
   /// A tensor over memory of the host, which stays valid and unchanged as long as a Value or a
-  /// call uses it; `release` is called once nobody does.
+  /// call uses it; `release` is called after the last use.
   template <class T>
   static Result<Value> tryBorrow(const T *data, const Shape &shape,
                                  std::function<void()> release = {}) {
@@ -220,7 +220,7 @@ public:
 
   /// Waits until it is there.
   Result<void> wait() const { return detail::done(mxc_value_wait(mHandle)); }
-  /// Waits; the elements in row-major order, valid as long as this value is held by somebody.
+  /// Waits; the elements in row-major order, valid as long as a reference to this value exists.
   template <class T> Result<std::span<const T>> elements() const {
     static_assert(detail::dtype<T> >= 0, "tensors have no such elements");
     const void *data = nullptr;
@@ -305,8 +305,8 @@ struct Mut {
 };
 inline Mut mut(Value &value) { return {value}; }
 
-/// An argument of a call, in its place or by name. It may refer to a Value of the caller, so it is
-/// made where it is used: in the call.
+/// An argument of a call, by position or by name. It may refer to a Value of the caller, so it is
+/// created in the call expression.
 class Argument {
 public:
   Argument(const Value &value) : mGiven(&value) {}
@@ -368,7 +368,7 @@ public:
   template <class... Args> Result<Value> operator()(Args &&...args) const {
     return call({Argument(std::forward<Args>(args))...}, 0);
   }
-  /// Returns as soon as the call is issued; whoever looks at its results waits.
+  /// Returns as soon as the call is issued; reading its results waits.
   template <class... Args> Result<Value> start(Args &&...args) const {
     return call({Argument(std::forward<Args>(args))...}, MXC_ASYNC);
   }
@@ -469,7 +469,7 @@ private:
 struct Options {
   int threads = 0;         ///< 0: all processors
   int64_t memoryLimit = 0; ///< bytes of tensors and arenas; 0: no limit
-  int64_t arenaLimit = 0;  ///< of one graph: values are made again to stay below; 0: no limit
+  int64_t arenaLimit = 0;  ///< of one graph: rematerialises values to stay below; 0: no limit
   std::string cacheFolder; ///< empty: $MX_CACHE_DIR, or ~/.cache/mx
   std::string stdlibFolder, logFolder;
   int64_t seed = 0;
@@ -477,12 +477,12 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> settings;
   bool eager = false;    ///< graphs run op by op
   bool checkNan = false; ///< an op that makes a NaN is an error
-  bool tune = false;     ///< the fastest of a few ways to compute products is found out and kept
-  /// What programs print; and warnings. Must not call the session.
+  bool tune = false;     ///< autotuning of GEMM and convolution tilings
+  /// Output of programs, and warnings. Must not call the session.
   std::function<void(std::string_view)> print, notice;
 };
 
-/// Compiles and runs mx. Several may live side by side.
+/// Compiles and runs mx. Several sessions may exist at a time.
 class Session {
 public:
   Session() : Session(Options()) {}

@@ -56,7 +56,7 @@ MXRT_EXPORT int mxrt_aot_load_memory(const mxrt_aot_type *type,
                                      const void *bytes, size_t size,
                                      mxrt_aot_value **out);
 /// The elements of the tensor `name`, dense in row-major order, and their size in bytes
-/// (`bytes` may be NULL). NULL if there is no such tensor.
+/// (`bytes` may be NULL). NULL for an unknown name.
 MXRT_EXPORT void *mxrt_aot_data(const mxrt_aot_value *value, const char *name,
                                 size_t *bytes);
 /// NULL is allowed, and so is a value that is part of the artefact.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compiled kernels: plain functions over addresses and sizes. The meaning of `sizes` follows
-// from the kernel's key; see runtime/eager/Kernels.h and docs/runtime.md.
+// from the kernel's key; see runtime/eager/Kernels.h and docs/internals/runtime.md.
 
 #ifndef MXRT_KERNEL_H
 #define MXRT_KERNEL_H

@@ -83,8 +83,8 @@ typedef mxrt_status (*mxrt_range_body)(void *user, int64_t begin, int64_t end,
 /// not started are skipped, and the error of the lowest failing chunk is returned, so the error
 /// does not depend on the threads either. Cancellation is polled before each chunk.
 ///
-/// Runs inline when there is one chunk, when context->nested is set, when there is no team, or
-/// when no thread is available. Thread-safe; several threads may share a team.
+/// Runs inline with a single chunk, when context->nested is set, without a team, or when no
+/// thread is available. Thread-safe; several threads may share a team.
 MXRT_EXPORT mxrt_status mxrt_parallel_for(const mxrt_context *context,
                                           int64_t count, int64_t grain,
                                           mxrt_range_body body, void *user);

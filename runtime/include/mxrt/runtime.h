@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The runtime object: owner of devices, pools, thread teams, the engine and everything else
-// with state. There are no globals; two runtimes in one process share nothing but the machine.
+// with state. No state is global; two runtimes in one process share nothing but the machine.
 
 #ifndef MXRT_RUNTIME_H
 #define MXRT_RUNTIME_H
