@@ -32,7 +32,7 @@ mx.graph @openIndex(%a: !three, %i: !host) -> !mx.tensor<f32[]> {
 !three = !mx.array<!mx.tensor<f32[]>, <3>>
 mx.graph @outside(%a: !three) -> !mx.tensor<f32[]> {
   %i = mx.constant 3 : i64 -> !host
-  // expected-error@+1 {{there is no element 3 in an array of 3}}
+  // expected-error@+1 {{index 3 is out of range for an array of 3 elements}}
   %e = mx.at %a[%i] : (!three, !host) -> !mx.tensor<f32[]>
   mx.return %e : !mx.tensor<f32[]>
 }
