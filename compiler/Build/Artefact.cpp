@@ -19,7 +19,7 @@ struct Move {
   int64_t output = 0, over = -1, goesTo = -1, offset = -1, bytes = 0;
   std::vector<int64_t> factors;
 };
-constexpr size_t kMostFactors = 4;
+constexpr size_t kMaxFactors = 4;
 
 class Maker {
 public:
@@ -142,7 +142,7 @@ bool Maker::findMoves(const Function &function, const pipeline::Variant &variant
       if (!llvm::StringRef(text).getAsInteger(10, number)) {
         move.bytes *= number;
         factor = number;
-      } else if (open != function.sizes.end() && move.factors.size() < kMostFactors) {
+      } else if (open != function.sizes.end() && move.factors.size() < kMaxFactors) {
         move.factors.push_back(open - function.sizes.begin());
         factor = open->bound;
       } else {
@@ -165,9 +165,9 @@ llvm::Constant *Maker::writeMoves(const std::vector<Move> &moves) {
   std::vector<llvm::Constant *> rows;
   for (const Move &move : moves) {
     std::vector<llvm::Constant *> factors;
-    for (size_t i = 0; i < kMostFactors; ++i)
+    for (size_t i = 0; i < kMaxFactors; ++i)
       factors.push_back(tables.i32(i < move.factors.size() ? move.factors[i] : 0));
-    auto *list = llvm::ConstantArray::get(llvm::ArrayType::get(factors[0]->getType(), kMostFactors),
+    auto *list = llvm::ConstantArray::get(llvm::ArrayType::get(factors[0]->getType(), kMaxFactors),
                                           factors);
     rows.push_back(
         tables.record({tables.i32(move.output), tables.i32(move.over), tables.i32(move.goesTo),

@@ -175,9 +175,9 @@ bool Describer::settleSizes() {
         .help("or declare a bound in the parameter's type, as in `dyn N <= 64`");
     return false;
   }
-  if (variants > kMostVariants) {
+  if (variants > kMaxVariants) {
     error(Code::E1002, "would have " + std::to_string(variants) + " variants; there may be " +
-                           std::to_string(kMostVariants))
+                           std::to_string(kMaxVariants))
         .help("give fewer values, or declare bounds, as in `dyn N <= 64`");
     return false;
   }

@@ -216,7 +216,7 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   event.before = variants.first;
   event.variants = variants.loaded.size();
   event.ms = out->compileMs;
-  event.again = out->code.figures.again;
+  event.recomputed = out->code.figures.recomputed;
   data::ShortBatch batch;
   if (batches && event.variants > 1 && batches->findShortBatch(args, batch)) {
     event.loader = batch.set;

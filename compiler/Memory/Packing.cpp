@@ -118,11 +118,11 @@ Packing sweep(const std::vector<Piece> &blocks) {
 /// Greedy orders: largest, longest-lived or most contended blocks first. No order is best
 /// everywhere.
 std::vector<Order> ordersOf(const std::vector<Piece> &blocks, const Lives &lives) {
-  std::vector<int64_t> most = lives.mostAlive(blocks);
+  std::vector<int64_t> maxLiveOf = lives.maxLive(blocks);
   auto length = [&](uint32_t i) { return double(blocks[i].last - blocks[i].first + 1); };
   auto width = [&](uint32_t i) { return double(lives.ranges[i].end - lives.ranges[i].begin); };
   auto bytes = [&](uint32_t i) { return double(blocks[i].bytes); };
-  auto alive = [&](uint32_t i) { return double(most[i]); };
+  auto alive = [&](uint32_t i) { return double(maxLiveOf[i]); };
   auto area = [&](uint32_t i) { return bytes(i) * width(i); };
   using Key = std::array<double, 3>;
   std::vector<std::function<Key(uint32_t)>> keys{
@@ -263,10 +263,10 @@ int64_t liveBound(const std::vector<Piece> &blocks) {
     changes[block.first] += block.bytes;
     changes[block.last + 1] -= block.bytes;
   }
-  int64_t now = 0, most = 0;
+  int64_t now = 0, peak = 0;
   for (auto &[step, change] : changes)
-    most = std::max(most, now += change);
-  return most;
+    peak = std::max(peak, now += change);
+  return peak;
 }
 
 Packing packApart(const std::vector<Piece> &blocks) {

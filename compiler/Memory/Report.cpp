@@ -228,17 +228,17 @@ int64_t boundOf(rt::ProgramOp program) {
       changes[span.first] += length;
       changes[span.last + 1] -= length;
     }
-  int64_t now = 0, most = 0;
+  int64_t now = 0, peak = 0;
   for (int64_t change : changes)
-    most = std::max(most, now += change);
-  return most;
+    peak = std::max(peak, now += change);
+  return peak;
 }
 
 PlanReport describePlan(rt::ProgramOp program, const std::string &name) {
   PlanReport out;
   out.name = name;
   out.work = workOf(program);
-  out.again = recomputedWork(program);
+  out.recomputed = recomputedWork(program);
   out.devices = describeDevices(program);
   auto plain = program->getAttrOfType<IntegerAttr>(kPlainBytes);
   out.plain = plain ? plain.getInt() : out.devices.empty() ? 0 : out.devices.front().arena;
@@ -261,9 +261,11 @@ PlanReport describePlan(rt::ProgramOp program, const std::string &name) {
   });
   for (auto &[key, at] : locations)
     out.locations.push_back(at);
-  std::sort(out.locations.begin(), out.locations.end(), [](const RecomputedAt &a, const RecomputedAt &b) {
-    return std::tuple(-a.operations, a.location, a.what) < std::tuple(-b.operations, b.location, b.what);
-  });
+  std::sort(out.locations.begin(), out.locations.end(),
+            [](const RecomputedAt &a, const RecomputedAt &b) {
+              return std::tuple(-a.operations, a.location, a.what) <
+                     std::tuple(-b.operations, b.location, b.what);
+            });
   return out;
 }
 

@@ -11,7 +11,7 @@ namespace mx::repl {
 namespace {
 
 /// Splits the words of a command; `N=32` and `N=32,T=7` go into `request`.
-bool readWords(Prompt &prompt, const std::string &rest, std::vector<std::string> &words,
+bool readBf16Unit(Prompt &prompt, const std::string &rest, std::vector<std::string> &words,
                driver::PlanRequest &request) {
   std::istringstream in(rest);
   for (std::string word; in >> word;) {
@@ -108,7 +108,7 @@ bool showNames(Prompt &prompt, const std::string &rest) {
 bool showStage(Prompt &prompt, const std::string &rest) {
   std::vector<std::string> words;
   driver::PlanRequest request;
-  if (!readWords(prompt, rest, words, request))
+  if (!readBf16Unit(prompt, rest, words, request))
     return false;
   if (words.empty() || words.size() > 2) {
     prompt.err << "of which function? `:ir step`, `:ir step llvm N=32`\n";
@@ -120,7 +120,7 @@ bool showStage(Prompt &prompt, const std::string &rest) {
 bool showPlan(Prompt &prompt, const std::string &rest) {
   std::vector<std::string> words;
   driver::PlanRequest request;
-  if (!readWords(prompt, rest, words, request))
+  if (!readBf16Unit(prompt, rest, words, request))
     return false;
   if (words.size() != 1) {
     prompt.err << "of which graph? `:plan step N=32`\n";

@@ -186,7 +186,7 @@ int runCarried(const Program &program, int argc, char **argv) {
     return kWrongUse;
   }
   int32_t level = mxrt_aot_cpu_level();
-  if (level < program.leastLevel) {
+  if (level < program.minLevel) {
     std::cerr << self << ": there is no code for this CPU, only for " << program.cpus << "\n"
               << "  = help: build it for this one: `" << program.command
               << " --target-cpu generic`\n";

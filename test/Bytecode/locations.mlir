@@ -1,4 +1,4 @@
-// RUN: mxc-opt --mx-emit-bytecode=places=true %s -o /dev/null | FileCheck %s
+// RUN: mxc-opt --mx-emit-bytecode=locations=true %s -o /dev/null | FileCheck %s
 // Instructions know their place; ops with mx.statement begin a statement.
 
 !i64 = !mx.tensor<i64[] on host>

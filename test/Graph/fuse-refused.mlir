@@ -87,7 +87,7 @@ mx.graph @transposed(%x: !q) -> !q attributes {sizes = ["N"]} {
 // CHECK: mx.kernel
 // CHECK: mx.matmul
 // CHECK: mx.kernel
-// WHY: remark: {{.*}} not fused: the product has more than one use
+// WHY: remark: {{.*}} not fused: the matmul has more than one use
 mx.graph @product(%x: !q) -> (!q, !q) attributes {sizes = ["N"]} {
   %e = mx.exp %x : (!q) -> !q
   %p = mx.matmul %e, %x : (!q, !q) -> !q

@@ -2,8 +2,8 @@
 // An op that names no file and line is refused; constants may have lost theirs.
 
 // CHECK-NOT: error
-// CHECK: error: 'mx.neg' op has no place in the source
-// CHECK: error: 'mx.exp' op has no place in the source
+// CHECK: error: 'mx.neg' op has no location in the source
+// CHECK: error: 'mx.exp' op has no location in the source
 // CHECK-NOT: error
 
 mx.graph @places(%x: !mx.tensor<f32[]>) -> !mx.tensor<f32[]> {

@@ -2,7 +2,7 @@
 // The function of a program: addresses, calls, errors.
 
 // CHECK-DAG: llvm.mlir.global internal constant @[[FILE:mx.text.[0-9]+]]("net.mx\00")
-// CHECK-DAG: llvm.mlir.global internal constant @[[PLACE:mx.place.[0-9]+]]() {{.*}} : !llvm.struct<(ptr, i32, i32)>
+// CHECK-DAG: llvm.mlir.global internal constant @[[LOCATION:mx.location.[0-9]+]]() {{.*}} : !llvm.struct<(ptr, i32, i32)>
 // CHECK-DAG: llvm.mlir.constant(7 : i32)
 // CHECK-DAG: llvm.mlir.constant(3 : i32)
 // CHECK-DAG: llvm.mlir.global internal constant @[[EMPTY:mx.text.[0-9]+]]("x is empty\00")
@@ -46,7 +46,7 @@
 // CHECK: llvm.call @mxrt_status_text(
 // CHECK: %[[ALLOCATOR:.*]] = llvm.load %[[MINE]]
 // CHECK-NEXT: llvm.mlir.constant(302 : i32)
-// CHECK: llvm.mlir.addressof @[[PLACE]]
+// CHECK: llvm.mlir.addressof @[[LOCATION]]
 // CHECK: llvm.mlir.addressof @[[EMPTY]]
 // CHECK: %[[MADE:.*]] = llvm.call @mxrt_status_text(%[[ALLOCATOR]],
 // CHECK-NEXT: llvm.br ^[[FAILED]](%[[MADE]] : !llvm.ptr)

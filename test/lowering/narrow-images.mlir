@@ -53,7 +53,7 @@ mx.func @followed(%x: !mx.tensor<f32[2, 4, 14, 14]>, %w: !mx.tensor<f32[48, 4, 3
 }
 
 // Vectors of 16 floats are shared by images of 49 places, so that 25 do instead of 32: positions in the window are columns of a matrix,
-// copied from images of some channels. lineBegins has room for the lines of a panel.
+// copied from images of some channels. rowStarts has room for the lines of a panel.
 // Twin: with 48 outputs the copies do not pay.
 // LONG: mx.constant{{.*}}dense<[0, 1, 2, 8, 9, 10, 16, 17, 18, 112,
 // LONG: llvm.func @shared(

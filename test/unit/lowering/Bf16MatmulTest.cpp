@@ -21,7 +21,7 @@ float factor(BF16 x) { return flush(static_cast<float>(static_cast<double>(x)));
 float multiplyAdd(float x, float y, float z) { return flush(std::fma(x, y, z)); }
 
 /// TDPBF16PS on steps of 32.
-float byTiles(const Vector &x, const Vector &y) {
+float byAmx(const Vector &x, const Vector &y) {
   float sum = 0;
   for (size_t k0 = 0; k0 < x.size(); k0 += 32) {
     float parts[2] = {};
@@ -32,7 +32,7 @@ float byTiles(const Vector &x, const Vector &y) {
   return sum;
 }
 /// VDPBF16PS on pairs.
-float byDots(const Vector &x, const Vector &y) {
+float byAvx512Bf16(const Vector &x, const Vector &y) {
   float sum = 0;
   for (size_t k = 0; k < x.size(); k += 2) {
     if (k + 1 < x.size())
@@ -73,11 +73,11 @@ struct Unit {
   const char *name;
   float (*sum)(const Vector &, const Vector &);
 };
-constexpr Unit kUnits[] = {{"emulated-amx", byTiles}, {"emulated-avx512bf16", byDots}};
+constexpr Unit kUnits[] = {{"emulated-amx", byAmx}, {"emulated-avx512bf16", byAvx512Bf16}};
 
 KernelOptions with(const char *unit) {
   KernelOptions options;
-  options.words = Bf16Unit::parse(unit).value();
+  options.bf16 = Bf16Unit::parse(unit).value();
   return options;
 }
 int64_t i64(size_t v) { return static_cast<int64_t>(v); }
@@ -291,7 +291,7 @@ TEST(Bf16Matmul, IsWidenedWhereTilesAreRefused) {
     Kernel kernel = compiler().fromKey("matmul bf16:3c,bf16:3c -> bf16:3c", with(unit));
     EXPECT_EQ(kernel({address(x), address(y), address(got)}, {1, M, N, K}).code, 0);
     EXPECT_EQ(compiler().code.find("mxrt_may_use_state") != std::string::npos,
-              std::string(unit).find("tiles") != std::string::npos);
+              std::string(unit).find("amx") != std::string::npos);
     return got;
   };
   Vector widened = run("none"), refused = run("refused-amx"), tiles = run("emulated-amx");
@@ -306,7 +306,7 @@ TEST(Bf16Matmul, IsOfBf16Alone) {
     std::string t = type;
     ASSERT_TRUE(compiler().fromKey("matmul " + t + ":3c," + t + ":3c -> " + t + ":3c",
                                    with("emulated-amx")));
-    EXPECT_EQ(compiler().code.find(".words"), std::string::npos) << type;
+    EXPECT_EQ(compiler().code.find(".bf16gemm"), std::string::npos) << type;
   }
 }
 
@@ -358,8 +358,8 @@ std::string loopOf(const std::string &function, const std::string &word) {
 
 TEST(WordProductCode, HasTilesInRegisters) {
   std::string code = functionOf(
-      assemblyOf(layer(1, 128, 128, 512, false, false, false), "tiles", "sapphirerapids"),
-      "k.words32");
+      assemblyOf(layer(1, 128, 128, 512, false, false, false), "amx", "sapphirerapids"),
+      "k.bf16gemm32");
   ASSERT_FALSE(code.empty());
   EXPECT_EQ(count(code, "ldtilecfg"), 1u);
   EXPECT_EQ(count(code, "tilerelease"), 1u);
@@ -372,14 +372,14 @@ TEST(WordProductCode, HasTilesInRegisters) {
   for (const char *other : {"tilestored", "tilezero", "ldtilecfg", "call"})
     EXPECT_EQ(count(loop, other), 0u) << loop;
   std::string low =
-      functionOf(assemblyOf(layer(1, 9, 128, 512, false, false, false), "tiles", "sapphirerapids"),
-                 "k.words16");
+      functionOf(assemblyOf(layer(1, 9, 128, 512, false, false, false), "amx", "sapphirerapids"),
+                 "k.bf16gemm16");
   EXPECT_EQ(count(low, "tdpbf16ps"), 2u);
 }
 
 TEST(WordProductCode, HasDotsInRegisters) {
   std::string code = functionOf(
-      assemblyOf(layer(1, 128, 128, 512, false, false, false), "dots", "znver4"), "k.words32");
+      assemblyOf(layer(1, 128, 128, 512, false, false, false), "avx512bf16", "znver4"), "k.bf16gemm32");
   ASSERT_FALSE(code.empty());
   EXPECT_EQ(count(code, "vdpbf16ps"), 16u);
   EXPECT_EQ(count(loopOf(code, "vdpbf16ps"), "call"), 0u);
