@@ -8,6 +8,7 @@ Usage: check-sources.py CHECK [ROOT]
   runs    every lit test has a RUN line
   modes   files that start with #! are executable, and only those
   links   links between Markdown files lead somewhere
+  width   prose of the documentation has at most 100 columns
 
 In a working tree of git only the files that it tracks count.
 Prints each finding as file:line or file; exits with 1 if there is any.
@@ -102,12 +103,33 @@ def check_links(root):
                         yield f"{path}:{number}: there is no {link}"
 
 
+# Written by programs, so nobody wraps them.
+GENERATED = ("docs/reference/errors.md", "docs/reference/primitives.md", "docs/reference/onnx.md", "docs/internals/dialects.md",
+             "docs/benchmarks/")
+MAX_COLUMNS = 100
+
+
+def check_width(root):
+    for path in files_under(root):
+        if not path.endswith(".md") or path.startswith(GENERATED) or os.sep in path and not path.startswith("docs/"):
+            continue
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            fenced = False
+            for number, line in enumerate(file, 1):
+                fenced ^= line.startswith("```")
+                prose = not fenced and not line.startswith(("|", "<!--", "```"))
+                # A single long word, such as a link, cannot be wrapped.
+                if prose and len(line.rstrip("\n")) > MAX_COLUMNS and len(line.lstrip(" -*").split()) > 1:
+                    yield f"{path}:{number}: {len(line.rstrip())} columns, but {MAX_COLUMNS} is the most for prose"
+
+
 CHECKS = {
     "shell": check_shell,
     "size": check_size,
     "runs": check_runs,
     "modes": check_modes,
     "links": check_links,
+    "width": check_width,
 }
 
 
