@@ -35,7 +35,7 @@ static void checkTags(std::string_view html) {
       continue;
     require(isOneOf(name, {"a",  "p",  "h1", "h2", "h3", "h4", "h5",    "h6",   "ul",
                            "ol", "li", "tr", "th", "td", "em", "strong", "code", "pre",
-                           "table", "blockquote", "span"}));
+                           "table", "blockquote", "span", "div"}));
     if (!closes) {
       // A link is not in a link.
       require(name != "a" || std::find(open.begin(), open.end(), "a") == open.end());
