@@ -88,7 +88,7 @@ private:
 
   // SiteLinks.cpp
   Target resolve(const Page &page, std::string_view address) const;
-  std::string suggestionFor(const Page &page, const Target &target) const;
+  std::string suggestionFor(const Page &page, std::string_view address) const;
   std::optional<std::pair<std::string, std::string>> link(const Page &page,
                                                           std::string_view address, uint32_t at);
   std::optional<Inline> image(const Page &page, std::string_view address,

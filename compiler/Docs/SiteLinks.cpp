@@ -6,6 +6,7 @@
 #include "Support/Limits.h"
 #include "Support/Page.h"
 #include "Support/Suggest.h"
+#include <algorithm>
 
 namespace mx::docs {
 namespace {
@@ -66,18 +67,21 @@ Site::Target Site::resolve(const Page &page, std::string_view address) const {
 
 /// The address of the page that a dead link may mean: one of the same name in another folder, or
 /// of a similar name.
-std::string Site::suggestionFor(const Page &page, const Target &target) const {
-  std::string_view folder = folderOf(page.path);
-  std::vector<std::string> names;
-  for (const Page &each : pages) {
-    if (nameOf(each.path) == nameOf(target.path) && !isIndexPage(each.path))
-      return relativePath(each.path, folder);
-    names.emplace_back(nameOf(each.path));
-  }
-  std::string similar = similarTo(nameOf(target.path), names);
+std::string Site::suggestionFor(const Page &page, std::string_view address) const {
+  auto stemOf = [](std::string_view path) {
+    std::string_view name = nameOf(path);
+    return std::string(name.substr(0, name.rfind(".md")));
+  };
+  std::string stem = stemOf(localAddress(address).path);
+  std::vector<std::string> stems;
   for (const Page &each : pages)
-    if (!similar.empty() && nameOf(each.path) == similar)
-      return relativePath(each.path, folder);
+    if (!isIndexPage(each.path))
+      stems.push_back(stemOf(each.path));
+  bool isKnown = std::find(stems.begin(), stems.end(), stem) != stems.end();
+  std::string meant = isKnown ? stem : similarTo(stem, stems);
+  for (const Page &each : pages)
+    if (!meant.empty() && !isIndexPage(each.path) && stemOf(each.path) == meant)
+      return relativePath(each.path, folderOf(page.path));
   return "";
 }
 
@@ -92,7 +96,7 @@ Site::link(const Page &page, std::string_view address, uint32_t at) {
   Target target = resolve(page, address);
   if (!target.page) {
     if (!target.isFile && (target.path.empty() || !options.isFolder(target.path)) && !isFull()) {
-      std::string similar = suggestionFor(page, target);
+      std::string similar = suggestionFor(page, address);
       report(page, at,
              "the link " + shownAddress(address) + " leads to no page and no file" +
                  (similar.empty() ? "" : "; did you mean `" + similar + "`?"));
