@@ -78,7 +78,7 @@ std::string Shell::tree(const std::string &file, const std::string &outline) con
 }
 
 /// Links to the pages before and behind a page.
-std::string Shell::turn(const std::string &file) const {
+std::string Shell::pager(const std::string &file) const {
   std::string root = rootOf(file);
   std::vector<const NavSection::Entry *> all;
   std::vector<const NavSection *> in;
@@ -100,7 +100,7 @@ std::string Shell::turn(const std::string &file) const {
            (isElsewhere ? escapedForPage(in[to]->title) + ": " : "") +
            escapedForPage(all[to]->title) + "</a>\n";
   };
-  return "<footer class=\"turn\">\n" + (at > 0 ? link(at - 1, "prev", "Previous") : "") +
+  return "<footer class=\"pager\">\n" + (at > 0 ? link(at - 1, "prev", "Previous") : "") +
          (at + 1 < all.size() ? link(at + 1, "next", "Next") : "") + "</footer>\n";
 }
 
@@ -131,7 +131,7 @@ std::string Shell::page(const std::string &file, const std::string &pageTitle,
          "<kbd>/</kbd>\n<ol id=\"found\" hidden></ol></div>\n"
          "<button id=\"theme\" type=\"button\" aria-label=\"Light or dark\" hidden></button>\n"
          "</header>\n<nav aria-label=\"Contents\">\n" +
-         tree(file, outline) + "</nav>\n<main id=\"main\">\n" + crumb + main + turn(file) +
+         tree(file, outline) + "</nav>\n<main id=\"main\">\n" + crumb + main + pager(file) +
          "</main>\n" + aside + "<script>" + kScript + "</script>\n</body>\n</html>\n";
 }
 

@@ -31,7 +31,7 @@ struct Shell {
 
 private:
   std::string tree(const std::string &file, const std::string &outline) const;
-  std::string turn(const std::string &file) const;
+  std::string pager(const std::string &file) const;
 };
 
 /// `../` for each folder of a file: the way from it to the folder of all pages.

@@ -181,25 +181,33 @@ std::string Site::sectionOf(std::string_view path) const {
   return isInside && rankOf(name) < std::size(kSections) ? name : std::string(kProject);
 }
 
-/// By section, then by folder; in a folder the index page, then the pages in the order of its
-/// links, then the others by name.
+/// By section, then by folder; in a folder the index page, then the pages in the order of the links
+/// of the nearest index page that has any: that of the folder, or of a folder above it. The others
+/// follow by name.
 void Site::sortPages() {
   std::map<std::string_view, const Page *> indexes;
   for (const Page &page : pages)
     if (isIndexPage(page.path))
       indexes.emplace(folderOf(page.path), &page);
-  using Key = std::tuple<size_t, std::string, std::string, bool, size_t, std::string>;
+  /// How far above a folder the index page with a link to a page is, and the number of the link.
+  using Position = std::pair<size_t, size_t>;
+  auto positionOf = [&](const Page &page, std::string_view folder) {
+    for (size_t above = 0;; ++above, folder = folderOf(folder)) {
+      if (auto index = indexes.find(folder); index != indexes.end())
+        if (auto link = index->second->order.find(page.path); link != index->second->order.end())
+          return Position(above, link->second);
+      if (folder.empty())
+        return Position(SIZE_MAX, 0);
+    }
+  };
+  using Key = std::tuple<size_t, std::string, std::string, bool, Position, std::string>;
   std::vector<std::pair<Key, size_t>> keys;
   for (const Page &page : pages) {
     // The pages of the project are in two folders; the start page orders both.
     bool isProject = page.section == kProject;
     std::string_view folder = isProject ? std::string_view() : folderOf(page.path);
-    size_t position = SIZE_MAX;
-    if (auto index = indexes.find(folder); index != indexes.end())
-      if (auto found = index->second->order.find(page.path); found != index->second->order.end())
-        position = found->second;
     keys.push_back({{rankOf(page.section), page.section, std::string(folder),
-                     !isIndexPage(page.path), position, page.path},
+                     !isIndexPage(page.path), positionOf(page, folder), page.path},
                     keys.size()});
   }
   std::sort(keys.begin(), keys.end());

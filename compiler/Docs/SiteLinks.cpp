@@ -135,7 +135,7 @@ std::optional<Inline> Site::image(const Page &page, std::string_view address,
            target.isFile || target.page
                ? "the image " + shownAddress(address) +
                      " is not a file of a known kind: png, jpg, jpeg, gif, svg or webp"
-               : "there is no image " + shownAddress(address));
+               : "the image " + shownAddress(address) + " does not exist");
     return Inline{bare, bare};
   }
   std::string &name = images[target.path];

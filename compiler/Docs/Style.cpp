@@ -40,7 +40,7 @@ header { grid-column: 1 / -1; position: sticky; top: 0; z-index: 3; display: fle
 #found a.at { background: var(--raised); } #found b { font-weight: 600; color: var(--link); } #found small { display: block; color: var(--quiet); font-size: 13px; line-height: 1.4; }
 #found mark { color: inherit; background: light-dark(#ffe38a, #6b5510); border-radius: 2px; }
 #found .of { font-size: 13px; color: var(--quiet); margin-left: 8px; }
-header button, .menu > summary { flex: none; width: 36px; height: 36px; display: grid; place-items: center; font: 18px/1 system-ui, sans-serif; color: var(--ink);
+header button, .menu > summary { flex: none; width: 36px; height: 36px; display: flex; align-items: center; justify-content: center; font: 18px/1 system-ui, sans-serif; color: var(--ink);
   background: none; border: 1px solid var(--line); border-radius: 8px; cursor: pointer; }
 header button:hover, .menu > summary:hover { background: var(--soft); } header button[hidden] { display: none; }
 .menu { display: none; margin: 0; } .menu > summary { list-style: none; } .menu > summary::-webkit-details-marker { display: none; }
@@ -99,19 +99,19 @@ main ul, main ol { padding-left: 26px; margin: 12px 0; } main li { margin: 4px 0
 details { margin: 8px 0; } summary { cursor: pointer; color: var(--quiet); font-size: 14px; }
 .k { color: var(--key); } .s { color: var(--text); } .n { color: var(--number); } .c { color: var(--quiet); font-style: italic; }
 .t { color: var(--type); } td.k { font: 13px var(--mono); }
-.turn { display: grid; grid-template-columns: 1fr 1fr; gap: 14px; margin-top: 64px; }
-.turn a { padding: 10px 16px; border: 1px solid var(--line); border-radius: 8px; font-weight: 600; } .turn a:hover { background: var(--soft); text-decoration: none; }
-.turn small { display: block; font-weight: 400; color: var(--quiet); } .turn [rel=next] { grid-column: 2; text-align: right; }
+.pager { display: grid; grid-template-columns: 1fr 1fr; gap: 14px; margin-top: 64px; }
+.pager a { padding: 10px 16px; border: 1px solid var(--line); border-radius: 8px; font-weight: 600; } .pager a:hover { background: var(--soft); text-decoration: none; }
+.pager small { display: block; font-weight: 400; color: var(--quiet); } .pager [rel=next] { grid-column: 2; text-align: right; }
 
 @media (max-width: 1199px) { body { grid-template-columns: 250px minmax(0, 1fr); } aside { display: none; }
   nav .here > ul { display: block; margin: 2px 0 8px 10px; padding-left: 6px; border-left: 2px solid var(--line); } nav .here li.sub { display: none; } }
 @media (max-width: 820px) { body { display: block; } .menu { display: block; } header { gap: 10px; padding: 0 12px; } #search { font-size: 16px; }
   .search { flex: 1 1 auto; } .search kbd { display: none; } #found { position: fixed; left: 12px; right: 12px; top: var(--bar); width: auto; }
   nav { display: none; } header:has(.menu[open]) + nav { display: block; position: fixed; z-index: 2; inset: var(--bar) 0 0 0; height: auto;
-  max-height: none; align-self: stretch; border: 0; font-size: 16px; } nav li a, .part > summary { padding: 8px; font-size: 16px; }
+  max-height: none; align-self: auto; border: 0; font-size: 16px; } nav li a, .part > summary { padding: 8px; font-size: 16px; }
   body:has(.menu[open]) { overflow: hidden; } main { padding: 20px 16px 48px; } h1 { font-size: 27px; } h2 { font-size: 21px; }
   .copy { display: none; } .method { margin-left: 8px; } .plain { width: max-content; min-width: 100%; } .plain td { max-width: 62vw; } .anchor { display: none; } }
-@media print { header, nav, aside, .turn, .copy, .anchor { display: none; } body { display: block; } pre { white-space: pre-wrap; } }
+@media print { header, nav, aside, .pager, .copy, .anchor { display: none; } body { display: block; } pre { white-space: pre-wrap; } }
 )";
 
 } // namespace mx::docs

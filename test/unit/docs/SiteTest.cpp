@@ -111,6 +111,20 @@ TEST(Site, SectionsAndPagesHaveAnOrder) {
                                         "</small>A</a>"));
 }
 
+TEST(Site, IndexPagesOfFoldersAboveOrderPages) {
+  Made made = siteOf({{"docs/guides/README.md", "# G\n[d](d.md)"},
+                      {"docs/guides/a.md", "# A"},
+                      {"docs/guides/b.md", "# B"},
+                      {"docs/guides/c.md", "# C"},
+                      {"docs/guides/d.md", "# D"},
+                      {"docs/guides/e.md", "# E"},
+                      {"docs/README.md", "# All pages\n[c](guides/c.md) [a](guides/a.md#a)"},
+                      {"README.md", "# R\n[a](docs/guides/a.md) [b](docs/guides/b.md)"}});
+  EXPECT_EQ(navigationOf(made.page("index.html")),
+            (std::vector<std::string>{"Home", "All pages", "# Guides", "Overview", "D", "C", "A",
+                                      "B", "E", "# Library", "All modules"}));
+}
+
 TEST(Site, LinksLeadToPagesAndAnchors) {
   Made made =
       siteOf({{"docs/guides/a.md", "# A\n[b](../b.md#two) [r](../../README.md) [g](/docs/b.md)\n"
@@ -166,7 +180,7 @@ TEST(Site, Images) {
   Made dead = siteOf({{"docs/a.md", "![a](b.png)\n![c](../src/a.cpp)"}});
   EXPECT_EQ(dead.problems(),
             (std::vector<std::string>{
-                "docs/a.md:1:1 there is no image `b.png`",
+                "docs/a.md:1:1 the image `b.png` does not exist",
                 "docs/a.md:2:1 the image `../src/a.cpp` is not a file of a known kind: png, jpg, "
                 "jpeg, gif, svg or webp"}));
 }
