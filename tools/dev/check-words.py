@@ -30,7 +30,7 @@ RETIRED = {
     "crossing": (r"\bcrossing\b", "tiled transpose"),
     "lies together": (r"\blies? together\b", "contiguous, innermost dimension"),
     "who": (r"\bwho (waits?|works?|worked|reads?|calls?|asks?|writes?|uses?|is|has|wants?)\b", "the noun: the waiting thread, the caller"),
-    "is no": (r"\b(is|are) no (?!longer\b)", "is not a"),
+    "is no": (r"(?<!\bthere )\b(is|are) no (?!longer\b)", "is not a"),
     "least, most": (r"\bthe (least|most)\b(?= (of|that|elements|bytes|time))", "min, max, smallest, largest"),
     "in thought": (r"\bin thought\b", "simulates"),
 }
