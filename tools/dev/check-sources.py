@@ -8,6 +8,7 @@ Usage: check-sources.py CHECK [ROOT]
   runs    every lit test has a RUN line
   modes   files that start with #! are executable, and only those
   links   links between Markdown files lead to files and headings that exist
+  names   files that the internals and the decisions name exist
   width   prose of the documentation has at most 100 columns
 
 In a working tree of git only the files that it tracks count.
@@ -133,6 +134,16 @@ def check_links(root):
                         yield f"{path}:{number}: {page or 'the page'} has no heading #{heading}"
 
 
+def check_names(root):
+    known = {os.path.basename(path) for path in files_under(root)} | {"cuda.h"}  # of the CUDA toolkit
+    for folder in ("docs/internals", "docs/decisions"):
+        for path in markdown(root, folder):
+            for number, line in lines_of(root, path):
+                for name in re.findall(r"(?<![\w/*-])(?:[\w.-]+/)*([A-Za-z][\w-]*\.(?:cpp|h|td|def|py|mx|test|sh|ebnf))\b", line):
+                    if name not in known:
+                        yield f"{path}:{number}: {name} does not exist"
+
+
 # Written by programs, so nobody wraps them.
 GENERATED = ("docs/reference/errors.md", "docs/reference/primitives.md", "docs/reference/onnx.md", "docs/internals/dialects.md",
              "docs/benchmarks/")
@@ -155,6 +166,7 @@ CHECKS = {
     "runs": check_runs,
     "modes": check_modes,
     "links": check_links,
+    "names": check_names,
     "width": check_width,
 }
 
