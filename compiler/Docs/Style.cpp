@@ -99,8 +99,8 @@ main ul, main ol { padding-left: 26px; margin: 12px 0; } main li { margin: 4px 0
 details { margin: 8px 0; } summary { cursor: pointer; color: var(--quiet); font-size: 14px; }
 .k { color: var(--key); } .s { color: var(--text); } .n { color: var(--number); } .c { color: var(--quiet); font-style: italic; }
 .t { color: var(--type); } td.k { font: 13px var(--mono); }
-.pager { display: grid; grid-template-columns: 1fr 1fr; gap: 14px; margin-top: 64px; }
-.pager a { padding: 10px 16px; border: 1px solid var(--line); border-radius: 8px; font-weight: 600; } .pager a:hover { background: var(--soft); text-decoration: none; }
+.pager { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 14px; margin-top: 64px; }
+.pager a { overflow-wrap: anywhere; padding: 10px 16px; border: 1px solid var(--line); border-radius: 8px; font-weight: 600; } .pager a:hover { background: var(--soft); text-decoration: none; }
 .pager small { display: block; font-weight: 400; color: var(--quiet); } .pager [rel=next] { grid-column: 2; text-align: right; }
 
 @media (max-width: 1199px) { body { grid-template-columns: 250px minmax(0, 1fr); } aside { display: none; }
