@@ -54,6 +54,21 @@ assert report.limit(recorded, half) == 0.5 and report.limit({}, half) is None
 assert tables.quantity(1234.5, "us") == "1.23 ms" and tables.quantity(0.4, "us") == "0.40 us" and tables.quantity(2.5e6, "us") == "2.50 s"
 assert tables.quantity(0.0123, "us") == "0.012 us" and tables.quantity(1500, "ms") == "1.50 s" and tables.quantity(1200.4, "MB") == "1,200 MB"
 
+# Wall time on a machine that others use is an upper bound; rows with quartiles are not, nor are bytes.
+assert [tables.at_most(recorded, r) for r in recorded["results"][:5]] == [False, False, False, True, True]
+assert not tables.at_most({**recorded, "load": [0.3, 1.1]}, recorded["results"][4])
+assert not tables.at_most(recorded, {**recorded["results"][4], "unit": "MB"})
+
+# Rows measured again replace those of an older file and say of which commit they are; others stay.
+again = {"commit": "4567def", "versions": {"torch": "10", "iree": "3"}, "load": [2.0], "results": [
+    {**recorded["results"][0], "mx": 100.0}, {**recorded["results"][0], "threads": 2}]}
+both = report.joined(recorded, again)
+assert [(r["row"], r["threads"], r.get("commit")) for r in both["results"]] == [
+    ("MLP step", 1, "4567def"), *((r["row"], r["threads"], None) for r in recorded["results"][1:]), ("MLP step", 2, "4567def")]
+assert both["results"][0]["mx"] == 100.0 and both["versions"] == {"torch": "9.9", "jax": "0.9", "iree": "3"}
+assert "Measured at commit 4567def: MLP step; MLP step, 2 threads." in tables.page(both, "some.json")
+assert "commit" not in report.joined(recorded, {**again, "commit": "0123abc"})["results"][0]
+
 # Old names of rows and parts, with a note.
 notes = []
 assert old_names.renamed("conv .* by window|softmax", notes.append) == "conv .* filter gradient|softmax"

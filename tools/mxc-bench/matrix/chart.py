@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 import report
 
-WIDTH, LEFT, RIGHT, LINE, TOP, BOTTOM = 880, 300, 250, 24, 84, 48
+WIDTH, LEFT, RIGHT, LINE, TOP, BOTTOM = 880, 330, 220, 24, 84, 48
 NETWORKS = ("training", "inference", "memory")  # groups whose rows have lines of their own
 STYLE = """<style>
 .card { fill: #ffffff; stroke: #d0d7de } .text { fill: #1f2328 } .weak { fill: #59636e } .grid { stroke: #d8dee4 }
@@ -30,8 +30,10 @@ def short(name, longest=46):
 
 
 def lines_of(run):
-    """What the picture has, top down: a heading, a row of a network, or a group of kernels."""
-    with_ratio = [r for r in run["results"] if report.verdict(r) not in (None, "noisy")]
+    """What the picture has, top down: a heading, a row of a network, or a group of kernels. Of the numbers of threads only
+    the smallest."""
+    fewest = min((r["threads"] for r in run["results"] if r["threads"]), default=1)
+    with_ratio = [r for r in run["results"] if report.verdict(r) not in (None, "noisy") and r["threads"] in ("", fewest)]
     networks = [r for group in NETWORKS for r in with_ratio if r["group"] == group]
     if networks:
         yield "heading", "Networks"

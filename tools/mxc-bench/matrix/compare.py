@@ -18,6 +18,7 @@ import faulthandler
 import json
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -78,6 +79,17 @@ def seconds(run, times, clock):
     return clock() - started
 
 
+def cpu_seconds():
+    """CPU time of this process and of the compilers that it ran."""
+    used = [resource.getrusage(which) for which in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
+
+
+def clock_of_first(threads):
+    """What first results are measured with, as blocks are: CPU time on one thread, else wall time."""
+    return cpu_seconds if threads == 1 else time.perf_counter
+
+
 def calls_in_a_block(run, clock):
     times = 1
     while True:
@@ -110,15 +122,16 @@ class Ours:
 
     def __init__(self, row, library, threads, arrays, cache=None):
         self.library = library
-        started = time.perf_counter()
+        clock = clock_of_first(threads)
+        started = clock()
         self.cache = None if cache else tempfile.TemporaryDirectory()
         self.session = Session(library, threads, cache or self.cache.name)
         function = self.session.function(self.session.load(row.name, row.source), "run")
-        loaded = time.perf_counter() - started
+        loaded = clock() - started
         self.call = Call(self.session, function, [library.value(a) for a in arrays], row.changed)
-        started = time.perf_counter()
+        started = clock()
         self.first = self.numbers()
-        self.first_ms = 1e3 * (loaded + time.perf_counter() - started)
+        self.first_ms = 1e3 * (loaded + clock() - started)
 
     def close(self):
         self.call.release()
@@ -149,12 +162,13 @@ def measure(row, library, threads, there, without, journal, given):
             continue
         journal.trying(row, peer.name)
         try:
-            started = time.perf_counter()
+            clock = clock_of_first(threads)
+            started = clock()
             step = peer.step(row, arrays)
             if not step:
                 continue
             theirs = [peer.numbers(step())]
-            first[peer.name] = 1e3 * (time.perf_counter() - started)
+            first[peer.name] = 1e3 * (clock() - started)
             theirs += [peer.numbers(step()) for _ in made[1:]]
         except Exception as failure:  # whatever a library raises
             result["notes"][peer.name] = peers.said(failure)

@@ -51,6 +51,18 @@ def machine_name(run):
     return re.sub(r"[^a-z0-9]+", "-", run["machine"]["cpu"].lower()).strip("-")
 
 
+def joined(older, run):
+    """The older run with the results of this one, which replace those of the same rows and say of which commit they are."""
+    def key(result):
+        return result["row"], result["threads"]
+    added = {key(result): {**result, **({"commit": run["commit"]} if run["commit"] != older["commit"] else {})}
+             for result in run["results"]}
+    known = [key(result) for result in older["results"]]
+    results = [added.get(key(result), result) for result in older["results"]]
+    return {**older, "versions": {**run["versions"], **older["versions"]}, "load": older.get("load", []) + run.get("load", []),
+            "results": results + [result for row, result in added.items() if row not in known]}
+
+
 def measured_of(result):
     """What the goal is about; None where it was not measured."""
     goal = result.get("goal")

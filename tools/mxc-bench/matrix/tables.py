@@ -38,7 +38,8 @@ def cells(run, result):
     quartiles = "{:.2f} to {:.2f}".format(*result["quartiles"]) if "quartiles" in result else ""
     share = report.limit(run, result)
     limit = "" if share is None else f"{100 * share:.0f} %" + " of memcpy" * ("of_memcpy" in result)
-    return [name, quantity(result["mx"], result["unit"]), peer, ratio_cell(result) if "ratio" in result else "", quartiles,
+    ours = "≤ " * at_most(run, result) + quantity(result["mx"], result["unit"])
+    return [name, ours, peer, ratio_cell(result) if "ratio" in result else "", quartiles,
             limit]
 
 
@@ -57,14 +58,24 @@ def limits(run):
     return "; ".join(out)
 
 
+def is_shared(run):
+    """Whether other programs used the machine: more load than the benchmark's own 1."""
+    return max(run.get("load") or [0]) > 1.5
+
+
+def at_most(run, result):
+    """Whether the figure is wall time without quartiles on a shared machine, which other programs made longer."""
+    return result["threads"] == "" and result["unit"] in SCALES and "mx_quartiles" not in result and is_shared(run)
+
+
 def shared(run):
     """What else the machine did, as the run recorded it."""
     load = run.get("load")
     if not load:
         return "The load of the machine was not recorded."
     cores, low, high = run["machine"]["cores"], min(load), max(load)
-    text = f"load average {low:.1f} to {high:.1f} on {cores} cores, the benchmark's own load of 1 included"
-    if low > 1.5 or high > cores:
+    text = f"load average {low:.1f} to {high:.1f} on {cores} cores, of which 1 is the benchmark's own"
+    if is_shared(run):
         return f"The machine was shared with other programs: {text}."
     return f"The machine was otherwise idle: {text}."
 
@@ -91,6 +102,8 @@ def page(run, source):
             "  above 1 mx is faster. Bold: slower than the best peer.",
             f"- In parentheses: the quartiles are more than {100 * report.NOISY:.0f} % of the ratio apart, too noisy to say anything.",
             "- No quartiles: a single measurement, the best of several runs, or bytes.",
+            *(["- ≤: the best wall time of a few runs while other programs used the machine, so an upper bound."]
+              if any("error" not in result and at_most(run, result) for result in run["results"]) else []),
             "- Of the limit: GFLOP/s / the peak of the threads, or memcpy's time for as many bytes / mx's.",
             "  Above 100 % of memcpy is possible: NumPy's copy is not the fastest one at every size.", ""]
     for title, results in report.grouped(run):
@@ -102,4 +115,7 @@ def page(run, source):
         notes = [f"- {plain(result['row'])}: {report.PEERS.get(peer, peer)}: {plain(word)}"
                  for result in results for peer, word in result.get("notes", {}).items()]
         out += [""] + (["Without a figure:", "", *notes, ""] if notes else [])
+        for commit in sorted({result["commit"] for result in results if "commit" in result}):
+            names = [cells(run, result)[0] for result in results if result.get("commit") == commit]
+            out += wrapped(f"Measured at commit {commit}: {'; '.join(names)}.")
     return "\n".join(out).rstrip() + "\n"
