@@ -330,8 +330,8 @@ OwningOpRef<ModuleOp> Builder::build() {
     op.addAttribute("dilation", each('D'));
   }
   if (key.op == "conv") {
-    op.addAttribute("low", each('L'));
-    op.addAttribute("holes", each('N'));
+    op.addAttribute("padding_low", each('L'));
+    op.addAttribute("lhs_dilation", each('N'));
     op.addAttribute("groups", size("G"));
   }
   if (key.op == "take" || key.op == "scatter_add") {
