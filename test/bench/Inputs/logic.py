@@ -35,19 +35,22 @@ recorded = json.loads(pathlib.Path(sys.argv[2]).read_text())
 assert json.loads(pathlib.Path(sys.argv[3]).read_text()) == recorded
 picture = xml.dom.minidom.parse(sys.argv[4])
 titles = [t.firstChild.data for t in picture.getElementsByTagName("title")]
-assert titles == ["MLP step"] and len(picture.getElementsByTagName("circle")) == 1, titles
+assert titles == ["MLP step"] and len(picture.getElementsByTagName("circle")) == 1, titles  # the other ratio is noisy
 xml.dom.minidom.parseString(chart.drawn({**recorded, "results": []}))
-both = [recorded["results"][3], {**recorded["results"][3], "row": "a <second> op", "ratio": 100.0}]
-picture = xml.dom.minidom.parseString(chart.drawn({**recorded, "results": both}))
-assert len(picture.getElementsByTagName("circle")) == 2
-assert all(0 < float(c.getAttribute("cx")) < chart.WIDTH - chart.RIGHT + 1 for c in picture.getElementsByTagName("circle"))
+ops = [{**recorded["results"][3], "row": f"an <op> {ratio}", "ratio": ratio, "quartiles": [ratio] * 2} for ratio in (1.25, 100.0, 0.01, 2.0 ** 3)]
+picture = xml.dom.minidom.parseString(chart.drawn({**recorded, "results": ops}))
+circles = picture.getElementsByTagName("circle")
+assert [t.parentNode.tagName for t in picture.getElementsByTagName("title")] == ["circle", "path", "path", "circle"]
+assert all(chart.LEFT <= float(c.getAttribute("cx")) <= chart.WIDTH - chart.RIGHT for c in circles)
 assert [report.met(r) for r in recorded["results"]] == [True, False, True, False, None, None]
 
 # What a ratio says, and the share of the limit.
 assert [report.verdict(r) for r in recorded["results"]] == ["faster", "noisy", None, "faster", None, None]
-assert report.verdict({"ratio": 0.9, "quartiles": [0.8, 0.95], "best": "torch"}) == "slower"
-assert report.verdict({"ratio": 1.0, "quartiles": [0.95, 1.05], "best": "torch"}) == "even"
-assert report.verdict({"ratio": 1.8, "quartiles": [1.8, 1.8], "best": report.OWN}) is None
+assert report.verdict({"ratio": 0.9, "quartiles": [0.8, 0.95], "best": "torch", "threads": 1}) == "slower"
+assert report.verdict({"ratio": 1.0, "quartiles": [0.95, 1.05], "best": "torch", "threads": 1}) == "even"
+assert report.verdict({"ratio": 2.0, "best": "jax", "threads": 1}) == "faster"  # a single CPU time
+assert report.verdict({"ratio": 2.0, "best": "python3", "threads": ""}) is None  # single wall times
+assert report.verdict({"ratio": 1.8, "quartiles": [1.8, 1.8], "best": report.OWN, "threads": 1}) is None
 assert [report.limit(recorded, r) for r in recorded["results"]] == [None, 0.44, 0.7, None, None, None]
 half = {"row": "matmul bf16", "unit": "us", "mx": 10.0, "threads": 1, "flops": 10 ** 6}
 assert report.limit(recorded, half) == 0.5 and report.limit({}, half) is None

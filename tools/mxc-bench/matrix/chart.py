@@ -8,6 +8,7 @@ from xml.sax.saxutils import escape
 import report
 
 WIDTH, LEFT, RIGHT, LINE, TOP, BOTTOM = 880, 330, 220, 24, 84, 48
+SCALE = (-2, 3)  # powers of two
 NETWORKS = ("training", "inference", "memory")  # groups whose rows have lines of their own
 STYLE = """<style>
 .card { fill: #ffffff; stroke: #d0d7de } .text { fill: #1f2328 } .weak { fill: #59636e } .grid { stroke: #d8dee4 }
@@ -47,11 +48,8 @@ def lines_of(run):
 
 
 def drawn(run):
-    """An SVG. The scale is logarithmic; ratios beyond its ends are drawn at them."""
-    lines = list(lines_of(run))
-    values = [r["ratio"] for kind, what in lines if kind != "heading" for r in ([what] if kind == "row" else what[1])]
-    low = max(-3, min([-1] + [math.floor(math.log2(v)) for v in values]))
-    high = min(5, max([2] + [math.ceil(math.log2(v)) for v in values]))
+    """An SVG. The scale is logarithmic; ratios beyond its ends are drawn as arrows at them."""
+    lines, (low, high) = list(lines_of(run)), SCALE
     height = TOP + LINE * max(len(lines), 1) + BOTTOM
     step = (WIDTH - LEFT - RIGHT) / (high - low)
 
@@ -82,28 +80,39 @@ def drawn(run):
             out += of_group(*what, y, across)
     if not lines:
         out.append(text(WIDTH / 2, TOP + LINE / 2, "no row has a peer", "weak", "middle"))
-    out.append(text(20, height - 12, "Ratio of the best peer's time (memory: bytes) to that of mx; lines are quartiles. "
-                    "Rows too noisy to say are left out.", "weak", more=' font-size="12"'))
+    out.append(text(20, height - 12, "Ratio of the best peer's time (memory: bytes) to that of mx; lines are quartiles, arrows are "
+                    "beyond the scale. Noisy rows are left out.", "weak", more=' font-size="12"'))
     return "\n".join(out + ["</svg>"]) + "\n"
+
+
+def ratio_text(value):
+    return f"{value:.2f}×" if value < 10 else f"{value:.0f}×"
+
+
+def dot(result, across, y, size, more=""):
+    """A circle, or an arrow for a ratio beyond the scale."""
+    x, kind, title = across(result["ratio"]), report.verdict(result), f"<title>{escape(result['row'])}</title>"
+    beyond = (math.log2(result["ratio"]) > SCALE[1]) - (math.log2(result["ratio"]) < SCALE[0])
+    if beyond:
+        return f'<path d="M{x:.1f} {y - 5:.1f}l{8 * beyond} 5l{-8 * beyond} 5z" class="{kind}"{more}>{title}</path>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" class="{kind}"{more}>{title}</circle>'
 
 
 def of_row(result, y, across):
     kind, x = report.verdict(result), across(result["ratio"])
     name = result["row"] + (f" ({result['threads']} threads)" if result["threads"] not in ("", 1) else "")
-    out = [f"<g><title>{escape(name)}</title>", text(20, y + 4.5, short(name)),
+    out = ["<g>", text(20, y + 4.5, short(name)),
            f'<path d="M{across(1):.1f} {y:.1f}H{x:.1f}" class="{kind}" stroke-width="8" stroke-opacity="0.3"/>']
     if "quartiles" in result:
         low, high = map(across, result["quartiles"])
         out.append(f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" class="{kind}" stroke-width="2"/>')
     peer = report.PEERS.get(result["best"], result["best"])
-    return out + [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" class="{kind}"/>',
-                  text(WIDTH - RIGHT + 20, y + 4.5, f"{result['ratio']:.2f}×  {peer}", "weak"), "</g>"]
+    return out + [dot(result, across, y, 4.5), text(WIDTH - RIGHT + 20, y + 4.5, f"{ratio_text(result['ratio'])}  {peer}", "weak"),
+                  "</g>"]
 
 
 def of_group(title, results, y, across):
-    out = [f"<g><title>{escape(title)}</title>", text(20, y + 4.5, title)]
-    for result in results:
-        out.append(f'<circle cx="{across(result["ratio"]):.1f}" cy="{y:.1f}" r="4" class="{report.verdict(result)}" '
-                   f'fill-opacity="0.45"><title>{escape(result["row"])}</title></circle>')
+    out = ["<g>", text(20, y + 4.5, title)]
+    out += [dot(result, across, y, 4, ' fill-opacity="0.45"') for result in results]
     median = statistics.median(result["ratio"] for result in results)
-    return out + [text(WIDTH - RIGHT + 20, y + 4.5, f"{median:.2f}×  median of {len(results)}", "weak"), "</g>"]
+    return out + [text(WIDTH - RIGHT + 20, y + 4.5, f"{ratio_text(median)}  median of {len(results)}", "weak"), "</g>"]

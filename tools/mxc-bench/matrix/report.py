@@ -88,8 +88,10 @@ def noisy(result):
 
 def verdict(result):
     """`faster` or `slower` than the best peer, `even` where the quartiles are on both sides of 1, `noisy`; None without a
-    ratio."""
+    ratio, and where it is one of single wall times."""
     if "error" in result or "ratio" not in result or result["best"] == OWN:
+        return None
+    if result["threads"] == "" and "quartiles" not in result:
         return None
     if noisy(result):
         return "noisy"

@@ -25,7 +25,7 @@ def plain(text):
 
 
 def ratio_cell(result):
-    text = f"{result['ratio']:.2f}"
+    text = f"{result['ratio']:.2f}" if result["ratio"] < 10 else f"{result['ratio']:.1f}"
     return {"noisy": f"({text})", "slower": f"**{text}**"}.get(report.verdict(result), text)
 
 
