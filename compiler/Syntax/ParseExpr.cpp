@@ -109,15 +109,15 @@ Expr *Parser::parseRange() {
 }
 
 Expr *Parser::parseSum() {
-  Expr *left = parseProduct();
+  Expr *left = parseMultiplicative();
   while ((at(Tok::Plus) || at(Tok::Minus)) && !fatal) {
     const Token &op = take();
-    left = binary(left, op.kind, spanOf(op), parseProduct());
+    left = binary(left, op.kind, spanOf(op), parseMultiplicative());
   }
   return left;
 }
 
-Expr *Parser::parseProduct() {
+Expr *Parser::parseMultiplicative() {
   Expr *left = parseUnary();
   while (
       (at(Tok::Star) || at(Tok::Slash) || at(Tok::SlashSlash) || at(Tok::Percent) || at(Tok::At)) &&
