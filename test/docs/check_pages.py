@@ -4,7 +4,7 @@
 
 Usage: check_pages.py FOLDER [FOLDER-OF-SOURCES]
 
-With sources, every public name of them must have its place, with its doc comment. Prints what is wrong and one line of counts.
+With sources, every public name of them must have an anchor, with its doc comment. Prints what is wrong and one line of counts.
 """
 import html.parser
 import json
@@ -64,19 +64,19 @@ for page in pages.values():
         if re.match(r"https?://", link):
             continue
         links += 1
-        target, _, place = link.partition("#")
+        target, _, anchor = link.partition("#")
         target = target or page.name
         if target not in pages:
             wrong.append(f"{page.name}: {link} leads to no page")
-        elif place and place not in pages[target].ids:
-            wrong.append(f"{page.name}: {link} leads to no place")
+        elif anchor and anchor not in pages[target].ids:
+            wrong.append(f"{page.name}: {link} leads nowhere")
 
 names = json.loads(re.sub(r"^const NAMES = |,?\n\];\n$", lambda m: "]" if "]" in m[0] else "",
                           (folder / "names.js").read_text()))
 for name, kind, module, link, doc in names:
-    target, _, place = link.partition("#")
-    if target not in pages or place not in pages[target].ids:
-        wrong.append(f"names.js: {name} leads to no place")
+    target, _, anchor = link.partition("#")
+    if target not in pages or anchor not in pages[target].ids:
+        wrong.append(f"names.js: {name} leads nowhere")
 
 if len(sys.argv) > 2:
     item = re.compile(r"(?:export |mut |graph )*(?:fn|model|struct|type|const) ([A-Za-z]\w*)")

@@ -73,7 +73,7 @@ TEST(ParserErrors, AnIndentedProgramGivesOneErrorABlock) {
   EXPECT_NE(p.dump().find("let x"), std::string::npos);
 }
 
-TEST(ParserErrors, MissingBracketPointsAtBothPlaces) {
+TEST(ParserErrors, MissingBracketPointsAtBothLocations) {
   Parsed p("let a = f(1,\n  2\nlet b = 3\n");
   ASSERT_EQ(p.diagnostics.errorCount(), 1u) << p.rendered();
   EXPECT_NE(p.rendered().find("opened here"), std::string::npos) << p.rendered();
