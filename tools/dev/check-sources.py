@@ -94,7 +94,7 @@ def check_links(root):
             fenced = False
             for number, line in enumerate(file, 1):
                 fenced ^= line.startswith("```")
-                # `Mlp[D](x)` in code is no link.
+                # `Mlp[D](x)` in code is not a link.
                 text = "" if fenced else re.sub(r"`[^`]*`", "", line)
                 for link in re.findall(r"\]\(([^)#\s]+)", text):
                     target = os.path.join(root, os.path.dirname(path), link)
