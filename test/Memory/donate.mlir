@@ -60,7 +60,7 @@ mxrt.program @turned(%w: !mxrt.buffer<f32[4, 4]>) writes (%n: !mxrt.buffer<f32[4
 // What a matmul is subtracted from, each element at its index.
 // CHECK-LABEL: mxrt.program @epilogue
 // CHECK-SAME: mxrt.over = array<i64: 2>
-// CHECK: call @product_over_2
+// CHECK: call @matmul_over_2
 mxrt.program @epilogue(%x: !mxrt.buffer<f32[4, 8]>, %y: !mxrt.buffer<f32[8, 4]>, %w: !mxrt.buffer<f32[4, 4]>) writes (%n: !mxrt.buffer<f32[4, 4]>) attributes {mxrt.given = array<i64: 2>} {
   mxrt.call @matmul reads(%x, %y, %w : !mxrt.buffer<f32[4, 8]>, !mxrt.buffer<f32[8, 4]>, !mxrt.buffer<f32[4, 4]>) writes(%n : !mxrt.buffer<f32[4, 4]>)
 }

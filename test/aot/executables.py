@@ -36,9 +36,9 @@ def main():
         path, *defines = program.split(":")
         name = os.path.splitext(os.path.basename(path))[0]
         folders = {way: os.path.join(folder, name + "." + way) for way in ("run", "exe")}
-        for folder in folders.values():
-            shutil.rmtree(folder, ignore_errors=True)
-            os.makedirs(folder)
+        for each in folders.values():
+            shutil.rmtree(each, ignore_errors=True)
+            os.makedirs(each)
         options = [word for define in defines for word in ("-D", define)]
         target = os.path.join(folders["exe"], name)
         built = subprocess.run([mxc, "build", "--exe", path, "-o", target, "--target-cpu", cpu, *options],

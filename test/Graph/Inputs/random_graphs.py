@@ -241,11 +241,10 @@ def indices(shape):
 
 def at(value, index):
     shape, numbers = value
-    index = index[len(index) - len(shape):]
-    index = 0
-    for n, i in zip(shape, index):
-        index = index * n + (0 if n == 1 else i)
-    return numbers[index]
+    offset = 0
+    for n, i in zip(shape, index[len(index) - len(shape):]):
+        offset = offset * n + (0 if n == 1 else i)
+    return numbers[offset]
 
 
 def floordiv(x, y):
