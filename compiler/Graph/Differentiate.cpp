@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Differentiate: source-to-source autodiff on the IR. `mx.grad` becomes a call of derived code.
-// Also holds the activity analysis. The gradient rules are in Gradient*.cpp, forward mode is in
-// Forward.cpp, and shared helpers are in Adjoints.cpp.
+// Differentiate: automatic differentiation (autodiff), source to source on the IR. `mx.grad`
+// becomes a call of derived code. Also holds the activity analysis. The gradient rules are in
+// Gradient*.cpp, forward mode is in Forward.cpp, and shared helpers are in Adjoints.cpp.
 #include "Graph/Adjoints.h"
 #include "Graph/GradientRoutines.h"
 #include "Graph/InlineCalls.h"

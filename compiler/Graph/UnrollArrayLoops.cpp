@@ -7,6 +7,7 @@
 #include "Graph/UnrollArrayLoops.h"
 #include "Graph/Sizes.h"
 #include "dialects/mx/Marks.h"
+#include "dialects/mx/Locations.h"
 #include "mlir/IR/IRMapping.h"
 #include <map>
 
@@ -124,11 +125,8 @@ LogicalResult refuseOpenSizes(ir::GraphOp graph) {
   });
   if (!open)
     return success();
-  Location location = open.getLoc();
-  while (auto call = dyn_cast<CallSiteLoc>(location))
-    location = call.getCallee();
   std::string where;
-  if (auto line = dyn_cast<FileLineColLoc>(location))
+  if (auto line = ir::sourceLocation(open.getLoc()))
     where = " at " + line.getFilename().str() + ":" + std::to_string(line.getLine());
   return open.emitError()
          << "R0214 the memory of what happens" << where

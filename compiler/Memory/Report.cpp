@@ -6,6 +6,7 @@
 #include "Memory/Donation.h"
 #include "Memory/Groups.h"
 #include "Memory/Recompute.h"
+#include "dialects/mx/Locations.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -17,21 +18,6 @@ using namespace mlir;
 
 namespace mx::memory {
 namespace {
-
-std::string locationOf(Location loc) {
-  FileLineColLoc found;
-  loc->walk([&](Location part) {
-    auto file = dyn_cast<FileLineColLoc>(part);
-    if (!file || file.getLine() == 0)
-      return WalkResult::advance();
-    found = file;
-    return WalkResult::interrupt();
-  });
-  if (!found)
-    return "";
-  return found.getFilename().str() + ":" + std::to_string(found.getLine()) + ":" +
-         std::to_string(found.getColumn());
-}
 
 std::string typeOf(ir::TensorType type) {
   std::string text(elementInfo(ir::elementFromMlir(type.getElement())).name);
@@ -74,7 +60,7 @@ Tensor describe(rt::SliceOp slice, Operation *writer) {
   Tensor out;
   out.type = typeOf(slice.getType().getTensor());
   out.bytes = static_cast<int64_t>(llvm::alignTo(slice.getBytes(), rt::kAlignment));
-  out.location = locationOf(slice.getLoc());
+  out.location = ir::locationText(slice.getLoc());
   if (auto call = dyn_cast_or_null<rt::CallOp>(writer)) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<rt::KernelOp>(call, call.getKernelAttr());
     bool isWorkspace = kernel && kernel.kernel() && kernel.kernel().getWorkspace() > 0 &&
@@ -196,7 +182,7 @@ static std::vector<DeviceReport> describeDevices(rt::ProgramOp program) {
                                    indices[own.last]});
       }
     if (report.bound > 0)
-      report.peakLocation = locationOf(liveness.ops()[peak]->getLoc());
+      report.peakLocation = ir::locationText(liveness.ops()[peak]->getLoc());
     for (size_t i = 0; i < groups.size() && report.bound > 0; ++i) {
       Span span = groups[i].span();
       if (span.first > peak || span.last < peak || groups[i].device() != device)
@@ -266,7 +252,7 @@ PlanReport describePlan(rt::ProgramOp program, const std::string &name) {
     if (!op->hasAttr(kRecomputed))
       return;
     auto call = dyn_cast<rt::CallOp>(op);
-    std::string location = locationOf(op->getLoc()), what = call ? opsOf(call) : "copy";
+    std::string location = ir::locationText(op->getLoc()), what = call ? opsOf(call) : "copy";
     RecomputedAt &at = locations[{location, what}];
     at.location = location;
     at.what = what;

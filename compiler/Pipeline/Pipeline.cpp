@@ -14,6 +14,7 @@
 #include "Target/CompileQueue.h"
 #include "Target/Hasher.h"
 #include "dialects/mx/Marks.h"
+#include "dialects/mx/Locations.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -161,21 +162,6 @@ static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
   return passes.run(module);
 }
 
-/// "file.mx:3:9"; inside calls, the innermost location.
-static std::string shownLocation(Location location) {
-  while (auto call = dyn_cast<CallSiteLoc>(location))
-    location = call.getCallee();
-  if (auto fused = dyn_cast<FusedLoc>(location); fused && !fused.getLocations().empty())
-    return shownLocation(fused.getLocations().front());
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  if (auto line = dyn_cast<FileLineColLoc>(location))
-    out << line.getFilename().getValue() << ":" << line.getLine() << ":" << line.getColumn();
-  else
-    out << location;
-  return text;
-}
-
 static LogicalResult runFusion(ModuleOp module, const Options &options) {
   PassManager passes(module.getContext());
   graph::FuseOptions fuse;
@@ -187,9 +173,9 @@ static LogicalResult runFusion(ModuleOp module, const Options &options) {
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &found) {
     if (found.getSeverity() != DiagnosticSeverity::Remark)
       return failure();
-    reasons += shownLocation(found.getLocation()) + ": " + found.str();
+    reasons += ir::locationText(found.getLocation()) + ": " + found.str();
     for (Diagnostic &note : found.getNotes())
-      reasons += ", " + note.str() + " (" + shownLocation(note.getLocation()) + ")";
+      reasons += ", " + note.str() + " (" + ir::locationText(note.getLocation()) + ")";
     reasons += "\n";
     return success();
   });
@@ -466,7 +452,7 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
     CodeUnit unit;
     unit.name = kernel.getSymName().str();
     bodies.push_back(*kernel.getOps<ir::KernelOp>().begin());
-    unit.location = shownLocation(bodies.back().getLoc());
+    unit.location = ir::locationText(bodies.back().getLoc());
     unit.key = unitKey(textOf(bodies.back()), unit.name, cpu, options);
     unit.tiling = tilingOf(bodies.back(), unit.key, unit.location, kernelsFor(cpu, options), cpu,
                            cache, options);

@@ -79,7 +79,7 @@ bool timeInput(Prompt &prompt, const std::string &rest) {
         prompt.out << showSeconds(runs.front()) << " (min of " << runs.size() << ", median "
                    << showSeconds(runs[runs.size() / 2]) << ")";
       }
-      prompt.out << "   peak " << showBytes(peak) << "\n";
+      prompt.out << "   peak " << formatBytes(peak) << "\n";
     }
   }
   prompt.undo.end(fine && !result.summary.isExpression, rest + "\n");

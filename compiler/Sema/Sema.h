@@ -504,7 +504,6 @@ public:
   std::string example(const Answer &answer) const; ///< "N = 2, D = 3"
   std::string mayDiffer(Dim a, Dim b, const Answer &answer) const;
   std::string ownersNote(Dim a, Dim b) const;
-  std::string bytesText(double bytes) const;
   std::string declaredNote(const FunctionInfo &f, const std::string &tail) const;
   std::string signatureText(const FunctionInfo &f) const; ///< (x: f32[N]) -> f32[N]
   void noteWait(const Value &value); ///< host code reads it

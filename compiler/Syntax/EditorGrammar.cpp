@@ -239,7 +239,7 @@ std::string tokenTableMarkdown() {
     if (info.keyword)
       out += "| `" + std::string(info.spelling) + "` | " + (info.startsStmt ? "yes" : "no") +
              " | " + (info.continues ? "yes" : "no") + " |\n";
-  out += "\nWords with meaning only in place:";
+  out += "\nWords that are reserved only in some contexts:";
   for (std::string_view word : contextualWords())
     out += " `" + std::string(word) + "`";
   return out + "\n";
