@@ -30,7 +30,7 @@ inline std::vector<Piece> cutRectangle(uint64_t seed, size_t count, int64_t heig
     }
     parts.push_back(other);
   }
-  std::shuffle(parts.begin(), parts.end(), draw);
+  std::shuffle(parts.begin(), parts.end(), random);
   return parts;
 }
 
