@@ -288,6 +288,9 @@ public:
   Value checkBinary(ast::Binary *e, const Type *expected);
   Value arithmetic(Tok op, Expr *left, Expr *right, Span opSpan, Span whole);
   Value arithmeticOn(Tok op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
+  static std::optional<double> constantNumber(const Value &v);
+  static void foldFloat(Tok op, const Value &l, const Value &r, bool literal, bool dividesIntegers,
+                        Value &v);
   Value compare(Tok op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
   Value logic(Tok op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
   Value matmul(const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
