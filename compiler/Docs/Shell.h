@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all pages share: head, navigation, search and style.
+// The frame of every page: head, navigation, search and style.
 #pragma once
 #include <string>
 #include <string_view>

@@ -133,7 +133,8 @@ int runExplain(const std::vector<std::string> &args, Streams streams) {
            "explain E0304`\n"
            "       mxc explain --list    every code with its title\n"
            "       mxc explain --markdown        all of them, as docs/reference/errors.md\n"
-           "       mxc explain --primitives      the table of builtins, as docs/reference/primitives.md\n"
+           "       mxc explain --primitives      the table of builtins, as "
+           "docs/reference/primitives.md\n"
            "       mxc explain CODE --example wrong|right   only the example program\n";
     return kFine;
   }

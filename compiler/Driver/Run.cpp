@@ -189,7 +189,7 @@ namespace {
 std::string filesProblem(const CommandLine &line, bool isCode) {
   for (const std::string &word : line.files())
     if (word.find('=') != std::string::npos && (isCode || &word != &line.files()[0]))
-      return "values of options stand behind `--`: `-- " + word + "`";
+      return "values of options follow `--`: `-- " + word + "`";
   return isCode ? "`-e` takes the program itself, and no file" : "one file, please";
 }
 

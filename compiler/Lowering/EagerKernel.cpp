@@ -146,9 +146,9 @@ bool Builder::readKnownSizes(StringRef values, SmallVectorImpl<StringRef> &names
   for (auto [name, word] : llvm::zip_equal(names, words))
     if (word.getAsInteger(10, known[name]) || (name[0] != 'L' && known[name] < 0))
       return refuse("`" + word + "` is not a size"); // padding (L) may be negative
-  int64_t product = 0;
+  int64_t channels = 0;
   for (StringRef other : {"I", "O"})
-    if (llvm::MulOverflow(known.lookup("G"), known.lookup(other), product))
+    if (llvm::MulOverflow(known.lookup("G"), known.lookup(other), channels))
       return refuse("`" + values + "` has more channels than can be counted");
   names.clear();
   return true;

@@ -164,10 +164,10 @@ std::vector<Order> ordersOf(const std::vector<Piece> &blocks, const Lives &lives
 /// Tie-breaking ranks for the search: longest lifetime, largest area or most bytes first.
 /// Randomised after the first three rounds.
 Order ranksOf(const std::vector<Piece> &blocks, const Lives &lives, size_t round,
-              std::mt19937_64 &draw) {
+              std::mt19937_64 &random) {
   std::vector<double> values;
   for (uint32_t i = 0; i < blocks.size(); ++i) {
-    double chance = round < 3 ? 1 : 1 + 0.5 * double(draw() % 1024) / 1024;
+    double chance = round < 3 ? 1 : 1 + 0.5 * double(random() % 1024) / 1024;
     double width = double(lives.ranges[i].end - lives.ranges[i].begin);
     double bytes = double(blocks[i].bytes);
     values.push_back(chance * (round % 3 == 0 ? width : round % 3 == 1 ? width * bytes : bytes));
@@ -210,9 +210,9 @@ public:
   bool isProven() const { return best.bytes <= bound; }
 
   void run(int64_t steps, const std::function<bool()> &isLate) {
-    std::mt19937_64 draw(1);
+    std::mt19937_64 random(1);
     for (size_t round = 0;; ++round) {
-      Order ranks = ranksOf(blocks, lives, round, draw);
+      Order ranks = ranksOf(blocks, lives, round, random);
       int64_t nodes = longerNowAndThen(round) * 3 * int64_t(blocks.size());
       // Below a small height a search fails early; below a large one it succeeds more often.
       for (int tenths : target > 0 ? std::vector{0} : std::vector{5, 2, 8, 0})

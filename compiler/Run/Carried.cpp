@@ -205,7 +205,7 @@ int runCarried(const Program &program, int argc, char **argv) {
   MachineOptions options;
   options.uncheckedDivision = program.uncheckedDivision != 0;
   options.onTerminal = terminal.bars;
-  options.drawsOnTerminal = terminal.draws;
+  options.drawsOnTerminal = terminal.isInteractive;
   options.logFolder = defaultLogFolder(program.name);
   Machine machine(options, reporter);
   if (!machine.runtime())

@@ -329,7 +329,7 @@ public:
     const Expr *expr = nullptr;
     const CallInfo *info = nullptr;
     Wanted rest;
-    bool turns = false; ///< in a loop
+    bool isInLoop = false; ///< in a loop
     Span span;
   };
   std::optional<Wanted> wantedIn(Expr *written) const;

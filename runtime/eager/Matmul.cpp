@@ -82,7 +82,7 @@ Status runMatmul(OpCall &call) {
   MXRT_CHECK(call.onDevice(a.tensor));
   MXRT_CHECK(call.onDevice(b.tensor));
   if (a.tensor->rank == 0 || b.tensor->rank == 0)
-    return misfit(call, a, b, "a single value is no matrix");
+    return misfit(call, a, b, "a single value is not a matrix");
   a.readMatrix(true);
   b.readMatrix(false);
   if (a.columns.size != b.rows.size) {

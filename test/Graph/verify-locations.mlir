@@ -6,7 +6,7 @@
 // CHECK: error: 'mx.exp' op has no location in the source
 // CHECK-NOT: error
 
-mx.graph @places(%x: !mx.tensor<f32[]>) -> !mx.tensor<f32[]> {
+mx.graph @locations(%x: !mx.tensor<f32[]>) -> !mx.tensor<f32[]> {
   %two = mx.constant 2.0 : f32 -> !mx.tensor<f32[]> loc(unknown)
   %a = mx.add %x, %two : (!mx.tensor<f32[]>, !mx.tensor<f32[]>) -> !mx.tensor<f32[]> loc("net.mx":3:4)
   %b = mx.neg %a : (!mx.tensor<f32[]>) -> !mx.tensor<f32[]> loc("gradient of"("net.mx":3:4))

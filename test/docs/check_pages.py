@@ -4,7 +4,7 @@
 
 Usage: check_pages.py FOLDER [FOLDER-OF-SOURCES]
 
-With sources, every public name of them must have its place, with its doc comment. Prints what is wrong and one line of counts.
+With sources, every public name of them must have an anchor, with its doc comment. Prints what is wrong and one line of counts.
 """
 import html.parser
 import json

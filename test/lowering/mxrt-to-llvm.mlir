@@ -9,7 +9,7 @@
 // CHECK-LABEL: llvm.func @step(
 // CHECK-SAME: %[[CONTEXT:arg0]]: !llvm.ptr, %[[BUFFERS:arg1]]: !llvm.ptr, %[[SIZES:arg2]]: !llvm.ptr, %[[ARENAS:arg3]]: !llvm.ptr) -> !llvm.ptr
 
-// Kernels get a copy of the context, in which their place is set.
+// Kernels get a copy of the context, in which the location of the call is set.
 // CHECK: "llvm.intr.memcpy"(%[[MINE:[0-9]+]], %[[CONTEXT]], %{{.*}})
 // CHECK: %[[N:.*]] = llvm.load %[[SIZES]] invariant : !llvm.ptr -> i64
 // CHECK: %[[ARENA0:.*]] = llvm.load %[[ARENAS]] invariant

@@ -396,8 +396,8 @@ def hardmax(c):
     if axis != c.x.ndim - 1:
         order = [i for i in range(c.x.ndim) if i != axis]
         back = order + [axis]
-        place = [back.index(i) for i in range(c.x.ndim)]
-        return f"one_hot(argmax({c.names[0]}, axis={axis}), {c.x.shape[axis]}).transpose({place})"
+        order = [back.index(i) for i in range(c.x.ndim)]
+        return f"one_hot(argmax({c.names[0]}, axis={axis}), {c.x.shape[axis]}).transpose({order})"
     return f"one_hot(argmax({c.names[0]}, axis={axis}), {c.x.shape[axis]})"
 
 

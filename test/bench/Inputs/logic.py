@@ -127,7 +127,7 @@ def failing(_):
 
 
 class Mx:
-    """NumPy in mx's place, so that nothing is compiled here."""
+    """NumPy instead of mx, so that nothing is compiled."""
 
     def __init__(self, row, library, threads, arrays):
         self.step, self.first_ms, self.call, self.session = peers.NumPy(1).step(row, arrays), 1.0, self, self

@@ -45,7 +45,7 @@ TEST(TargetCpu, LevelsHaveTheirVectors) {
   EXPECT_EQ(TargetCpu::parse("x86-64-v4")->vectorBits(), 512u);
 }
 
-TEST(TargetCpu, ProductsOfBf16AreOfSomeCpus) {
+TEST(TargetCpu, Bf16InstructionsDependOnTheCpu) {
   for (const char *level : {"generic", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
     EXPECT_FALSE(TargetCpu::parse(level)->hasAmxBf16()) << level;
     EXPECT_FALSE(TargetCpu::parse(level)->hasAvx512Bf16()) << level;

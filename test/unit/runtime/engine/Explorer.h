@@ -133,7 +133,7 @@ struct ExplorerSync {
   public:
     constexpr Atomic(T value = T()) : value(value) {}
     // Relaxed accesses are counters and hints by the engine's own rules: no
-    // protocol depends on them, so they are no steps.
+    // protocol depends on them, so they are not steps.
     T load(std::memory_order order = std::memory_order_seq_cst) const {
       if (order != std::memory_order_relaxed)
         Explorer::current().step();

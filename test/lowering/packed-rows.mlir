@@ -1,7 +1,7 @@
 // RUN: mxc-opt %s --mx-lower-kernels="loops=1 vector-bits=512" | FileCheck %s
-// Rows of a transposed left operand are copied for the columns of a panel. So two threads share 784 rows, not 128 columns: one
-// panel has all of these, 128 by 64 steps, and two blocks of rows are the turns.
-// Twin: with rows that are read where they are, panels of 64 columns are the turns.
+// Rows of a transposed left operand are packed for each panel of columns. So two threads split the 784 rows, not the 128 columns: one
+// panel has all columns, 128 by 64 steps, and the parallel loop has two blocks of rows.
+// Twin: with rows that are read unpacked, the parallel loop is over panels of 64 columns.
 !x = !mx.tensor<f32[64, 784]>
 !t = !mx.tensor<f32[784, 64]>
 !y = !mx.tensor<f32[64, 128]>

@@ -1,5 +1,5 @@
 // RUN: mxc-opt %s --mx-lower-kernels="loops=1 vector-bits=256" | FileCheck %s
-// A product of few rows reads the columns of its right operand where they are, the last ones with a mask:
+// A matmul of few rows reads the columns of its right operand where they are, the last ones with a mask:
 // a copy would cost more than it saves. Sums are kept in the result, so there is no memory besides.
 
 !row = !mx.tensor<f32[1, 64]>

@@ -2,7 +2,7 @@
 """Every reader of the language on a file that is cut at each of its bytes: an error of a known code that names the file, a byte
 of it and the rule.
 
-usage: cut_files.py MXC FOLDER      (with NumPy)"""
+usage: truncated_files.py MXC FOLDER      (with NumPy)"""
 import gzip
 import io
 import os

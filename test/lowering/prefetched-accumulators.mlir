@@ -35,7 +35,7 @@ mx.func @followed(%x: !x, %w: !w) -> !out {
   mx.return %k : !out
 }
 
-// One stretch of k begins with nothing.
+// The first K-block starts from zero.
 !y = !mx.tensor<f32[40, 256]>
 !v = !mx.tensor<f32[256, 64]>
 // CHECK-LABEL: llvm.func @shallow(

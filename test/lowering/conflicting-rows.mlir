@@ -1,7 +1,7 @@
 // RUN: mxc-opt %s --mx-lower-kernels="loops=1 vector-bits=256" | FileCheck %s
 // RUN: mxc-opt %s --mx-lower-kernels="loops=1 vector-bits=512" | FileCheck %s --check-prefix=LONG
-// Rows of the left operand that are 4 KB apart fight for the same places in the first cache: they are copied,
-// those of the next tile being fetched meanwhile. With long vectors not even columns would stay there.
+// Rows of the left operand that are 4 KB apart conflict in the same L1 sets: they are packed,
+// while those of the next tile are prefetched. With 512-bit vectors not even the columns would stay in L1.
 
 !x = !mx.tensor<f32[400, 1024]>
 !w = !mx.tensor<f32[1024, 160]>
@@ -21,7 +21,7 @@ mx.func @colliding(%x: !x, %w: !w) -> !out {
   mx.return %k : !out
 }
 
-// Rows that are 3 KB apart share few places, and few rows do not make up for a copy.
+// Rows that are 3 KB apart share few sets, and few rows do not make up for a copy.
 !y = !mx.tensor<f32[400, 768]>
 !v = !mx.tensor<f32[768, 160]>
 // CHECK-LABEL: llvm.func @apart(

@@ -1,6 +1,6 @@
 // RUN: mxc-opt %s --mx-lower-kernels=loops=1 | FileCheck %s
-// Outputs of one shape share their loops, also those that do not come from the product: what is written
-// over an input is then written after all that is read at its place.
+// Outputs of one shape share their loops, also those that do not come from the matmul: what overwrites
+// an input is then written after every read of the element.
 
 !m = !mx.tensor<f32[4, 4]>
 

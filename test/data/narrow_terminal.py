@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Draws a progress bar on terminals of several widths.
 
-Usage: narrow.py MXC FOLDER
+Usage: narrow_terminal.py MXC FOLDER
 """
 
 import fcntl

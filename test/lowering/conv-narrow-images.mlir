@@ -1,10 +1,9 @@
 // RUN: mxc-opt %s --mx-lower-kernels="loops=1 vector-bits=256" | FileCheck %s
 // RUN: mxc-opt %s --mx-lower-kernels="loops=1 vector-bits=512" | FileCheck %s --check-prefix=LONG
-// Convolutions with many outputs on narrow images have an image for each position of the window along a line: steps of
-// a window are as far apart as images, and none of its columns is thrown away. Sums are kept in the result.
-// A zero at the end of a line is the one before the next.
-// Twins: with few outputs more copies do not pay, and wide images have little to throw away; then the steps along a line are neighbours. With
-// an op on the sums these are not kept in the result.
+// Convolutions with many outputs on narrow images pack one copy of the image for each filter tap along a row, so that no
+// column is wasted. Sums are accumulated in the result. The zero that ends a row is also the one before the next row.
+// Twins: with few outputs the copies do not pay off, and wide images waste few columns; then the taps along a row are neighbours in
+// one copy. With an epilogue, sums are not accumulated in the result.
 
 // CHECK: mx.constant{{.*}}dense<[0, 160, 320, 14, 174, 334,
 // CHECK: llvm.func @narrow(
@@ -52,7 +51,7 @@ mx.func @followed(%x: !mx.tensor<f32[2, 4, 14, 14]>, %w: !mx.tensor<f32[48, 4, 3
   mx.return %k : !mx.tensor<f32[2, 48, 14, 14]>
 }
 
-// Vectors of 16 floats are shared by images of 49 places, so that 25 do instead of 32: positions in the window are columns of a matrix,
+// Vectors of 16 floats are shared by images of 49 positions, so that 25 do instead of 32: positions in the window are columns of a matrix,
 // copied from images of some channels. rowStarts has room for the lines of a panel.
 // Twin: with 48 outputs the copies do not pay.
 // LONG: mx.constant{{.*}}dense<[0, 1, 2, 8, 9, 10, 16, 17, 18, 112,
