@@ -13,13 +13,20 @@ namespace mx::graph {
 
 namespace {
 
+/// Of inlined code its own location counts, not that of the call.
+bool hasLocation(Location location) {
+  while (auto call = dyn_cast<CallSiteLoc>(location))
+    location = call.getCallee();
+  return bool(ir::sourceLocation(location));
+}
+
 struct VerifyLocations : impl::VerifyLocationsBase<VerifyLocations> {
   using Base::Base;
 
   void runOnOperation() override {
     getOperation()->walk([&](Operation *op) {
       if (isa<ModuleOp>(op) || op->hasTrait<OpTrait::ConstantLike>() ||
-          op->hasTrait<OpTrait::IsTerminator>() || ir::sourceLocation(op->getLoc()))
+          op->hasTrait<OpTrait::IsTerminator>() || hasLocation(op->getLoc()))
         return;
       op->emitOpError() << "has no location in the source";
       signalPassFailure();

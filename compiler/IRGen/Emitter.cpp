@@ -219,8 +219,11 @@ std::optional<int64_t> Emitter::number(Dim dim) {
 }
 
 bool Emitter::isBound(Dim dim) {
+  Dim here = sema.dims.substitute(dim, instance.bindings.dims);
+  if (!here) // undefined for these sizes, such as `8 // n` for `static n` of 0: left to the code
+    return false;
   std::vector<AtomId> atoms;
-  sema.dims.symbols(sema.dims.substitute(dim, instance.bindings.dims), atoms);
+  sema.dims.symbols(here, atoms);
   return llvm::all_of(
       atoms, [&](AtomId atom) { return sizeNames.count(atom) != 0 && !awaited.count(atom); });
 }
