@@ -31,6 +31,7 @@ enum class Action : uint8_t {
   Gather,  // the values of all ranks one after the other, along the first axis
   Scatter, // a sum, of which each rank gets its part of the first axis
 };
+inline constexpr int actionCount = 7;
 /// As programs spell it: `average`.
 const char *actionName(Action action);
 
@@ -45,20 +46,23 @@ enum class Form : uint8_t {
 struct KeySpec {
   std::string_view name; // such as `net.fc1.w`; unique in its table
   mxrt_dtype dtype = MXRT_F32;
-  std::span<const int64_t> shape;
+  std::span<const int64_t> shape; // of this rank's tensor
   Form form = Form::Dense;
 };
 
 struct Key {
   uint32_t name = 0, nameBytes = 0; // in KeyTable::text
+  uint32_t shape = 0, rank = 0;     // in KeyTable::sizes
   mxrt_dtype dtype = MXRT_F32;
   Form form = Form::Dense;
-  uint32_t shape = 0, rank = 0; // in KeyTable::sizes
   uint32_t bucket = 0;
   size_t elements = 0; // of this rank's tensor
-  size_t offset = 0;   // of its elements among those of a rank's part of the bucket
+  /// Of a part of the bucket (see there), in the bucket's elements.
+  size_t offset = 0, part = 0;
 };
 
+/// The memory of a bucket has one part, or one for each rank: the tensors of all
+/// ranks (Gather), the slices of the sum (Scatter). A part has those of all keys.
 struct Bucket {
   uint32_t first = 0, count = 0; // keys
   /// Larger goes first: the front layers.
@@ -66,10 +70,9 @@ struct Bucket {
   /// Element type of the exchange: sums of f16 and bf16 are of f32, what is only
   /// moved is bytes (u8).
   mxrt_dtype dtype = MXRT_F32;
-  /// Elements of all keys of one rank, and of the memory that the exchange needs.
-  /// They differ for Gather only, where that of rank r begins at r * elements.
-  size_t elements = 0, memory = 0;
-  size_t bytes() const { return memory * mxrt_dtype_size(dtype); }
+  size_t part = 0, parts = 1;
+  size_t elements() const { return part * parts; }
+  size_t bytes() const { return elements() * size_t(mxrt_dtype_size(dtype)); }
 };
 
 struct BucketSizes {
@@ -79,9 +82,9 @@ struct BucketSizes {
 class KeyTable {
 public:
   explicit KeyTable(const mxrt_allocator *alloc)
-      : keys(alloc), buckets(alloc), plans(alloc), text(alloc), sizes(alloc) {}
+      : keys(alloc), buckets(alloc), plans(alloc), alloc(alloc), text(alloc), sizes(alloc) {}
   /// R0203 for a type that is not summed, R0201 for a shape that the action does
-  /// not take, R0702 for a name that is there twice, R0005 for a form that does
+  /// not take, R0706 for a name that is there twice, R0005 for a form that does
   /// not travel yet; all name the key.
   Status make(Action action, std::span<const KeySpec> given, const Layout &layout, int rank,
               int ranks, const BucketSizes &bucketSizes = {});
@@ -95,19 +98,26 @@ public:
   /// Whether a table made of `given` would be the same.
   bool matches(Action action, std::span<const KeySpec> given) const;
 
-  /// The keys as bytes, for the ranks to compare when hashes differ.
+  /// The action and the keys as bytes, for the ranks to compare when hashes differ.
   Status describe(Vec<char> &out) const;
-  /// The first difference between this table and the description that a peer
-  /// sent, as an R0702 that names both ranks; R0701 if the bytes are malformed.
+  /// The first difference between this table, of `rank`, and the description that
+  /// `peer` sent: an R0702 that names both. R0701 if the bytes are malformed or
+  /// there is no difference.
   Status difference(int rank, int peer, std::span<const char> description) const;
 
   Action action = Action::Sum;
-  uint64_t hash = 0; // of the action and of all keys
+  uint64_t hash = 0; // of the description
   Vec<Key> keys;
   Vec<Bucket> buckets; // those of the last keys first
   Vec<Plan> plans;     // of the buckets
 
 private:
+  Status add(const KeySpec &spec, int ranks);
+  Status pack(const Layout &layout, int rank, int ranks, const BucketSizes &bucketSizes);
+  Status uniqueNames() const;
+  mxrt_dtype exchanged(mxrt_dtype dtype) const;
+
+  const mxrt_allocator *alloc;
   Vec<char> text;
   Vec<int64_t> sizes;
 };
