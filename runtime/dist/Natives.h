@@ -16,7 +16,7 @@
 //   mx.dist.barrier(kv)
 //   mx.dist.stats(kv) -> (sent_bytes: i64, received_bytes: i64, sent_messages: i64,
 //                         received_messages: i64, calls: i64, wait_seconds: f64)
-//   mx.dist.table(kv) -> str
+//   mx.dist.table(kv, key: str) -> str        one row a key; all keys for ""
 //   mx.dist.close(kv)
 //
 // A value is a tensor, or an aggregate whose leaves are tensors (a model, a gradient,

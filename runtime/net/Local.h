@@ -54,6 +54,7 @@ public:
   /// R0002 if the rank is there already.
   Status open();
   void wait(int64_t timeoutNs) override;
+  void wake() override { changed.wakeAll(); }
 
 private:
   Status startSend(Op &op) override;
