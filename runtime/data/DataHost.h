@@ -97,6 +97,7 @@ struct NativeGroup {
 };
 extern "C" const NativeGroup mxrt_natives_changes,
     mxrt_natives_checkpoints,
+    mxrt_natives_dist,
     mxrt_natives_drawing,
     mxrt_natives_loaders,
     mxrt_natives_log,

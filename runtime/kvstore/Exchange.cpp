@@ -144,17 +144,23 @@ void Exchange::described(Call &call, Call::Peer &peer, net::View view) {
   decide(call);
 }
 
-/// Once everything is known about all ranks. A mismatch is not told before: by then
-/// every rank has what it needs to find it by itself.
-void Exchange::decide(Call &call) {
-  if (call.missing > 0 || call.differing > 0 || call.failure.failed())
-    return;
-  if (call.mismatch.failed())
-    return breakFrom(call.number, call.mismatch, true);
-  if (call.table.action == Action::Average)
-    if (Status status = sumWeights(call); status.failed())
-      return failCall(call, status);
-  agree(call);
+/// Once everything is known about all ranks, and the calls before are decided. A
+/// mismatch is not told before: by then every rank has what it needs to find it by itself.
+void Exchange::decide(Call &first) {
+  for (Call *call = &first; call; call = call->next) {
+    bool isNext = !call->previous || call->previous->isOver;
+    if (!isNext || call->isOver || call->missing > 0 || call->differing > 0)
+      return;
+    if (call->mismatch.failed())
+      return breakFrom(call->number, call->mismatch, true);
+    Status status;
+    if (call->table.action == Action::Average)
+      status = sumWeights(*call);
+    if (status.failed())
+      failCall(*call, status);
+    else
+      agree(*call);
+  }
 }
 
 Status Exchange::sumWeights(Call &call) {

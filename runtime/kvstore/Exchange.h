@@ -132,7 +132,7 @@ private:
   void send(Call::Peer &peer, int which, const void *data, size_t bytes);
   void announced(Call &call, Call::Peer &peer, net::View view);
   void described(Call &call, Call::Peer &peer, net::View view);
-  void decide(Call &call);
+  void decide(Call &first);
   Status sumWeights(Call &call);
   void start(Call::Flight &flight);
   void end(Call::Flight &flight, Status status);

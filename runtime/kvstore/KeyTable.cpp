@@ -31,6 +31,9 @@ KeyText textOf(std::string_view name, mxrt_dtype dtype, std::span<const int64_t>
   return out;
 }
 
+/// For `%.*s`.
+int shownBytes(std::string_view name) { return int(std::min<size_t>(name.size(), 120)); }
+
 /// Reads what describe() wrote; a peer sent it.
 class Reader {
 public:
@@ -117,10 +120,11 @@ Status KeyTable::add(const KeySpec &spec, int ranks) {
   if (spec.form != Form::Dense)
     return error(alloc, MXRT_UNSUPPORTED, noLocation, "%s: %s travels as all of its elements only",
                  what, shown().text);
+  bool isConnect = action == Action::Connect; // its keys are settings
   bool isFloat = spec.dtype == MXRT_F16 || spec.dtype == MXRT_BF16 || spec.dtype == MXRT_F32 ||
                  spec.dtype == MXRT_F64;
   bool moves = action == Action::Init || action == Action::Gather;
-  if (!isFloat && !moves)
+  if (!isFloat && !moves && !isConnect)
     return error(alloc, MXRT_DTYPE, noLocation,
                  "%s: %s cannot be added; sums are of f16, bf16, f32 and f64", what, shown().text);
   if ((action == Action::Gather || action == Action::Scatter) && spec.shape.empty())
@@ -196,7 +200,7 @@ Status KeyTable::make(Action what, std::span<const KeySpec> given, const Layout 
 Status KeyTable::pack(const Layout &layout, int rank, int ranks, const BucketSizes &bucketSizes) {
   bool isDivided = action == Action::Gather || action == Action::Scatter;
   size_t parts = isDivided ? size_t(ranks) : 1;
-  for (size_t i = keys.size(); i-- > 0;) {
+  for (size_t i = action == Action::Connect ? 0 : keys.size(); i-- > 0;) {
     Key &key = keys[i];
     mxrt_dtype dtype = exchanged(key.dtype);
     Bucket *open = buckets.empty() ? nullptr : &buckets.back();
@@ -299,6 +303,13 @@ Status KeyTable::difference(int rank, int peer, std::span<const char> descriptio
         keys[i].form == read.form &&
         std::equal(shape.begin(), shape.end(), read.shape, read.shape + read.rank))
       continue;
+    if (action == Action::Connect && has[0] && has[1])
+      return error(alloc, MXRT_KVSTORE_MISMATCH, noLocation,
+                   "the ranks connect with different settings: `%.*s` at rank %d, `%.*s` at rank %d",
+                   shownBytes(first ? nameOf(keys[i]) : read.name),
+                   (first ? nameOf(keys[i]) : read.name).data(), low,
+                   shownBytes(first ? read.name : nameOf(keys[i])),
+                   (first ? read.name : nameOf(keys[i])).data(), high);
     auto side = [&](bool own) {
       return has[own ? 0 : 1] ? texts[own ? 0 : 1].text : "missing";
     };
