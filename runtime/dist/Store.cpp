@@ -83,12 +83,11 @@ void Store::close() {
   os::joinThread(thread);
 }
 
+/// Wakes under the lock: when a worker posts, the store may be closed as soon as the letter is read.
 void Store::post(Letter &letter) {
-  {
-    Lock lock(mutex);
-    (lastLetter ? lastLetter->next : firstLetter) = &letter;
-    lastLetter = &letter;
-  }
+  Lock lock(mutex);
+  (lastLetter ? lastLetter->next : firstLetter) = &letter;
+  lastLetter = &letter;
   transport->wake();
 }
 

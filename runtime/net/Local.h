@@ -9,7 +9,8 @@
 // the memory of its sends must outlive the views of them.
 //
 // Thread rule: the hub may be used by all threads, each Local by one at a time.
-// The hub outlives its ranks.
+// The hub and its allocator outlive the ranks; the allocators of ranks need not
+// outlive each other.
 
 #ifndef MXRT_NET_LOCAL_H
 #define MXRT_NET_LOCAL_H
