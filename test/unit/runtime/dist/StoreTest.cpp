@@ -6,6 +6,7 @@
 #include "StoreFixture.h"
 
 #include "base/Halfs.h"
+#include "net/Delayed.h"
 
 #include <atomic>
 
@@ -413,6 +414,40 @@ TEST(Store, BucketsTravelWhileTheBackwardPassRuns) {
     for (size_t i = 0; i < layers; ++i)
       EXPECT_EQ(peer.values(results[i]), std::vector<float>(count, float(i + 1)));
   });
+}
+
+TEST(Store, SlowLinksChangeNoBit) {
+  // A test double for a network: a shared link of 40 MB/s with a latency.
+  net::MonotonicClock clock;
+  World fast, slow;
+  fast.ranks = slow.ranks = 3;
+  slow.wrap = [&](Box<net::Transport> inner) {
+    const mxrt_allocator *alloc = inner->allocator();
+    auto *delayed = newObject<net::Delayed>(alloc, std::move(inner), clock,
+                                            net::Link{40e6, 300 * net::microsecond});
+    return Box<net::Transport>(alloc, delayed);
+  };
+  std::vector<float> got[2];
+  for (const World *world : {&fast, &slow})
+    meet(*world, [&](Peer &peer) {
+      auto x = peer.floats({50000}, gradient<float>(peer.rank, 50000));
+      auto y = peer.floats({350000}, gradient<float>(peer.rank + 9, 350000));
+      Item items[] = {{"x", x.get()}, {"y", y.get()}};
+      TensorRef results[2];
+      for (int step = 0; step < 3; ++step)
+        ASSERT_TRUE(
+            peer.store->issue(Action::Average, 1 + peer.rank, items, noLocation, results).ok());
+      std::vector<float> all = peer.values(results[0]), more = peer.values(results[1]);
+      all.insert(all.end(), more.begin(), more.end());
+      if (peer.rank == 1)
+        got[world == &slow] = all;
+      // A failure does not wait for the link.
+      if (peer.rank == 2)
+        return;
+      (void)peer.store->issue(Action::Average, 1, items, noLocation, results);
+      EXPECT_EQ(peer.wait(results[1]).code(), MXRT_KVSTORE);
+    });
+  EXPECT_EQ(got[0], got[1]);
 }
 
 TEST(Store, TraceHasTheLaneOfTheExchange) {
