@@ -224,7 +224,8 @@ Status Store::pushBucket(BucketOp &op, mxrt_location location, std::span<TensorR
   // It runs in any case, because the other ranks must hear of an error. It is not throttled: what
   // is in flight may be buckets of the same call at other ranks.
   description.flags = MXRT_OP_ALWAYS_RUN | MXRT_OP_OVERWRITES | MXRT_OP_NO_THROTTLE;
-  description.name = op.name.data();
+  // Static: the worker's span ends after the op, which may be complete and freed by then.
+  description.name = actionName(op.keys().action);
   description.location = location;
   description.bytes = bytes;
   return Status(mxrt_engine_push(engine, &description));
