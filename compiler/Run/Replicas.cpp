@@ -3,6 +3,7 @@
 // Instances of a program as ranks of one process: threads, output, ends.
 #include "Run/Replicas.h"
 #include "Run/Machine.h"
+#include "abi/Runtime.h"
 #include "base/Os.h"
 #include <algorithm>
 #include <cstdlib>
@@ -131,6 +132,11 @@ Status Replicas::start(int workers, mxrt_location location) {
   for (int rank = 1; rank < workers; ++rank)
     ranks.push_back(std::make_unique<Replica>(*this, rank));
   ends.resize(static_cast<size_t>(workers));
+  // The threads are divided: rank 0 keeps its workers, and its loops take no more than its part.
+  if (Machine *machine = ranks[0]->machine.load()) {
+    int32_t total = mxrt_runtime_threads(machine->runtime());
+    mxrt_thread_budget_take(machine->runtime()->budget, total - std::max(1, total / workers));
+  }
   count = workers;
   for (int rank = 1; rank < workers; ++rank) {
     Replica &replica = *ranks[static_cast<size_t>(rank)];

@@ -7,6 +7,7 @@
 #include "DataBench.h"
 #include "EagerBench.h"
 #include "EmbedBench.h"
+#include "ExchangeBench.h"
 #include "MemoryBench.h"
 #include "MatmulBench.h"
 #include "PromptBench.h"
@@ -31,6 +32,8 @@ const Command commands[] = {
     {"data", "pictures decoded and changed, beside Pillow; a loader's cost a batch", runDataBench},
     {"eager", "microseconds per operation on a tiny tensor", runEagerBench},
     {"embed", "calls through libmxc: overhead, threads, sessions", runEmbedBench},
+    {"exchange", "step time beside max(compute, exchange), over a simulated link",
+     runExchangeBench},
     {"memory", "how close memory plans come to the bound; [--seconds=S] [FILE...]", runMemoryBench},
     {"products",
      "matrix products beside OpenBLAS and oneDNN; [--threads=N] [--blocks=N] [--only=512x] "
