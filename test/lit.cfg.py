@@ -45,5 +45,7 @@ if shutil.which("strace"):
     config.available_features.add("strace")
 if os.path.exists(os.path.join(bindir, "mxc")):
     config.available_features.add("mxc")
+if os.path.isdir("/usr/share/datasets/fashion-mnist"):
+    config.available_features.add("fashion-mnist")
 if os.path.isdir("/usr/share/libonnx-testdata/data/node"):
     config.available_features.add("onnx-testdata")

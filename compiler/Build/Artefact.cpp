@@ -19,7 +19,7 @@ struct Move {
   int64_t output = 0, over = -1, goesTo = -1, offset = -1, bytes = 0;
   std::vector<int64_t> factors;
 };
-constexpr size_t kMostFactors = 4;
+constexpr size_t kMaxFactors = 4;
 
 class Maker {
 public:
@@ -90,7 +90,7 @@ bool Maker::addType(const ValueType &type) {
         tables.record({tables.text(leaf.path), tables.i32(static_cast<int64_t>(leaf.element)),
                        tables.i32(static_cast<int64_t>(leaf.sizes.size())), tables.row(sizes)}));
   }
-  types.push_back(tables.place(
+  types.push_back(tables.global(
       tables.record({tables.text(type.parameter), tables.i64(static_cast<int64_t>(rows.size())),
                      tables.row(rows)})));
   if (!type.embedded) {
@@ -100,7 +100,7 @@ bool Maker::addType(const ValueType &type) {
   std::vector<llvm::Constant *> addresses;
   for (const std::string &bytes : *type.embedded)
     addresses.push_back(tables.bytes(bytes, kAlignment));
-  values.push_back(tables.place(
+  values.push_back(tables.global(
       tables.record({types.back(), tables.row(addresses), tables.null(), tables.i64(0)})));
   return true;
 }
@@ -142,7 +142,7 @@ bool Maker::findMoves(const Function &function, const pipeline::Variant &variant
       if (!llvm::StringRef(text).getAsInteger(10, number)) {
         move.bytes *= number;
         factor = number;
-      } else if (open != function.sizes.end() && move.factors.size() < kMostFactors) {
+      } else if (open != function.sizes.end() && move.factors.size() < kMaxFactors) {
         move.factors.push_back(open - function.sizes.begin());
         factor = open->bound;
       } else {
@@ -165,10 +165,10 @@ llvm::Constant *Maker::writeMoves(const std::vector<Move> &moves) {
   std::vector<llvm::Constant *> rows;
   for (const Move &move : moves) {
     std::vector<llvm::Constant *> factors;
-    for (size_t i = 0; i < kMostFactors; ++i)
+    for (size_t i = 0; i < kMaxFactors; ++i)
       factors.push_back(tables.i32(i < move.factors.size() ? move.factors[i] : 0));
-    auto *list = llvm::ConstantArray::get(llvm::ArrayType::get(factors[0]->getType(), kMostFactors),
-                                          factors);
+    auto *list =
+        llvm::ConstantArray::get(llvm::ArrayType::get(factors[0]->getType(), kMaxFactors), factors);
     rows.push_back(
         tables.record({tables.i32(move.output), tables.i32(move.over), tables.i32(move.goesTo),
                        tables.i32(static_cast<int64_t>(move.factors.size())), list,
@@ -245,7 +245,7 @@ llvm::Constant *Maker::writeGraph(const Function &function) {
   for (const Cpu &cpu : cpus)
     known += (known.empty() ? "" : ", ") + cpu.name;
   auto count = [&](size_t number) { return tables.i32(static_cast<int64_t>(number)); };
-  return tables.place(tables.record(
+  return tables.global(tables.record(
       {tables.text(function.name), tables.row(arguments), count(function.arguments.size()),
        count(function.results.size()), count(function.inputCount()), count(replaced.size()),
        tables.row(replaces), tables.row(names), tables.row(open), count(names.size()),

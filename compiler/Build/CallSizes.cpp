@@ -67,7 +67,7 @@ public:
   }
 
 private:
-  static constexpr size_t kMost = kMostVariants;
+  static constexpr size_t kMost = kMaxVariants;
 
   /// Whether host code refers to the graph in a way that this analysis does not follow.
   bool isUsedByHost(ir::GraphOp graph) const {
@@ -231,12 +231,12 @@ bool addShapes(std::vector<CalledGraph> &graphs, const Shapes &shapes, Span prog
     if (!isNamed || !isKnown)
       continue;
     called.sizes.insert(all.begin(), all.end());
-    if (called.sizes.size() > kMostVariants) {
+    if (called.sizes.size() > kMaxVariants) {
       diags
           .report(Code::E1002, program,
                   "`" + called.graph.getSymName().str() + "` would have " +
                       std::to_string(called.sizes.size()) + " variants; there may be " +
-                      std::to_string(kMostVariants))
+                      std::to_string(kMaxVariants))
           .help("give fewer values");
       return false;
     }

@@ -2,9 +2,10 @@
 //
 // Describes compiled graphs as plain data for their callers, including notes on memory needs.
 #include "Build/Callables.h"
+#include "Support/Bytes.h"
+#include "dialects/mx/Locations.h"
 #include "dialects/mx/Marks.h"
 #include "mxrt/types.h"
-#include <cstdio>
 
 namespace mx::build {
 namespace {
@@ -26,47 +27,26 @@ mxrt_device deviceOf(const pipeline::Variant &code) {
   return deviceNamed("");
 }
 
-/// 3.1 GiB; `unit` is that of the largest of the figures shown together.
-std::string inUnit(int64_t bytes, int unit) {
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f" : "%.1f",
-                double(bytes) / double(int64_t(1) << (10 * unit)));
-  return text;
-}
-
-/// The source location of an op, in the file that it was first written in.
-mlir::FileLineColLoc locationOf(mlir::Location where) {
-  mlir::FileLineColLoc out;
-  where->walk([&](mlir::Location part) {
-    out = mlir::dyn_cast<mlir::FileLineColLoc>(part);
-    return out ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
-  });
-  return out;
-}
-
 /// The memory needs of a variant and how to learn more, for an error.
 std::string describeNeeds(llvm::StringRef name, llvm::StringRef file,
                           llvm::ArrayRef<std::pair<std::string, int64_t>> sizes,
                           const pipeline::Figures &figures) {
-  static constexpr const char *kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
   int64_t all = figures.parameters + figures.data + figures.activations + figures.workspace;
-  int unit = 0;
-  while (unit < 4 && all >> (10 * (unit + 1)) > 0)
-    ++unit;
+  int unit = byteUnitOf(double(all));
   std::string shapes;
   for (auto &[size, value] : sizes)
     shapes += (shapes.empty() ? "" : ",") + size + "=" + std::to_string(value);
   std::string text = "note: graph `" + name.str() + "`" + (shapes.empty() ? "" : " for " + shapes) +
-                     " needs " + inUnit(all, unit) + " " + kUnits[unit] + " (plan: params " +
-                     inUnit(figures.parameters, unit) + ", arguments " +
-                     inUnit(figures.data, unit) + ", activations " +
-                     inUnit(figures.activations, unit) + ", workspace " +
-                     inUnit(figures.workspace, unit) + ")\n";
+                     " needs " + formatBytes(double(all)) + " (plan: params " +
+                     bytesIn(double(figures.parameters), unit) + ", arguments " +
+                     bytesIn(double(figures.data), unit) + ", activations " +
+                     bytesIn(double(figures.activations), unit) + ", workspace " +
+                     bytesIn(double(figures.workspace), unit) + ")\n";
   text += "help: `mxc plan " + file.str() + " " + name.str() +
           (shapes.empty() ? "" : " --shapes " + shapes) + "` shows what is alive at the peak";
   if (figures.largestBytes > 0 && !figures.largestLocation.empty())
-    text += " (" + figures.largestLocation + ", " + inUnit(figures.largestBytes, unit) + " " +
-            kUnits[unit] + ")";
+    text += " (" + figures.largestLocation + ", " + bytesIn(double(figures.largestBytes), unit) +
+            " " + kByteUnits[unit] + ")";
   return text;
 }
 
@@ -172,7 +152,7 @@ run::Graph Callables::describe(ir::GraphOp graph) {
   out.sizeCount = static_cast<int64_t>(names.size());
   if (auto twin = graph->getAttrOfType<mlir::StringAttr>(ir::kEager))
     out.eager = text(twin.getValue());
-  if (mlir::FileLineColLoc location = locationOf(graph.getLoc())) {
+  if (mlir::FileLineColLoc location = ir::sourceLocation(graph.getLoc())) {
     out.file = text(location.getFilename());
     out.line = location.getLine();
     out.column = location.getColumn();

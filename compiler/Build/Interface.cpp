@@ -175,9 +175,9 @@ bool Describer::settleSizes() {
         .help("or declare a bound in the parameter's type, as in `dyn N <= 64`");
     return false;
   }
-  if (variants > kMostVariants) {
+  if (variants > kMaxVariants) {
     error(Code::E1002, "would have " + std::to_string(variants) + " variants; there may be " +
-                           std::to_string(kMostVariants))
+                           std::to_string(kMaxVariants))
         .help("give fewer values, or declare bounds, as in `dyn N <= 64`");
     return false;
   }
@@ -228,7 +228,7 @@ bool Describer::collectLeaves(mlir::Type type, const std::string &path, std::vec
         return false;
     return count.has_value();
   }
-  error(Code::E1003, "cannot be called from C: `" + path + "` of a parameter is no tensor")
+  error(Code::E1003, "cannot be called from C: `" + path + "` of a parameter is not a tensor")
       .help("pass the tensors that it needs");
   return false;
 }
@@ -309,7 +309,7 @@ bool Describer::addResults(mlir::Type type, const std::string &name, Names &name
     for (int64_t i = 0; i < count.value_or(0); ++i)
       parts.push_back({std::to_string(i), array.getElement()});
   } else {
-    error(Code::E1003, "cannot be called from C: a part of its result is no tensor")
+    error(Code::E1003, "cannot be called from C: a part of its result is not a tensor")
         .help("give back tensors");
     return false;
   }

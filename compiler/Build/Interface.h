@@ -89,7 +89,7 @@ struct Interface {
 using Shapes = std::vector<std::pair<std::string, std::vector<int64_t>>>;
 
 /// Max number of variants of a graph: each is code.
-inline constexpr size_t kMostVariants = 64;
+inline constexpr size_t kMaxVariants = 64;
 
 /// Nothing after an error, which has been reported: a size without a value, or a parameter that C
 /// cannot express.

@@ -22,7 +22,7 @@ public:
     return llvm::ConstantStruct::getAnon(context, fields);
   }
   /// The address of one value, or of several as an array; null if there are none.
-  llvm::Constant *place(llvm::Constant *value) {
+  llvm::Constant *global(llvm::Constant *value) {
     auto *made = new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
                                           llvm::GlobalValue::PrivateLinkage, value, "");
     return made;
@@ -30,19 +30,19 @@ public:
   llvm::Constant *row(llvm::ArrayRef<llvm::Constant *> values) {
     if (values.empty())
       return null();
-    return place(llvm::ConstantArray::get(
+    return global(llvm::ConstantArray::get(
         llvm::ArrayType::get(values.front()->getType(), values.size()), values));
   }
   llvm::Constant *text(llvm::StringRef text) {
     llvm::Constant *&known = texts[text];
     if (!known)
-      known = place(llvm::ConstantDataArray::getString(context, text));
+      known = global(llvm::ConstantDataArray::getString(context, text));
     return known;
   }
   /// Bytes aligned to `alignment`.
   llvm::Constant *bytes(llvm::StringRef content, unsigned alignment) {
     auto *at = llvm::cast<llvm::GlobalVariable>(
-        place(llvm::ConstantDataArray::getString(context, content, /*AddNull=*/content.empty())));
+        global(llvm::ConstantDataArray::getString(context, content, /*AddNull=*/content.empty())));
     at->setAlignment(llvm::Align(alignment));
     return at;
   }

@@ -155,7 +155,7 @@ void FunctionEmitter::emitWindows(Operation *op) {
   for (Value operand : op->getOperands())
     operands.push_back(useTensor(operand));
   SmallVector<ArrayAttr> attributes;
-  for (StringRef name : {"stride", "dilation", "low", "holes"})
+  for (StringRef name : {"stride", "dilation", "padding_low", "lhs_dilation"})
     if (auto sizes = op->getAttrOfType<ArrayAttr>(name))
       attributes.push_back(sizes);
   ArrayRef<ir::SizeAttr> sizes = cast<ir::TensorType>(op->getResult(0).getType()).getSizes();

@@ -3,6 +3,7 @@
 // Instructions, values and blocks: register allocation and parallel moves; the header describes how
 // they work together.
 #include "Bytecode/FunctionEmitter.h"
+#include "dialects/mx/Locations.h"
 
 using namespace mlir;
 
@@ -36,39 +37,21 @@ InFlightDiagnostic FunctionEmitter::error(Operation *op) {
 // ------------------------------------------------------------------------------------------------
 // source locations
 
-/// The source locations in a location, the function's own before that of a call it was inlined
-/// into.
-static void collectLocations(Location loc, SmallVectorImpl<FileLineColLoc> &out) {
-  if (auto location = dyn_cast<FileLineColLoc>(loc)) {
-    out.push_back(location);
-  } else if (auto named = dyn_cast<NameLoc>(loc)) {
-    collectLocations(named.getChildLoc(), out);
-  } else if (auto call = dyn_cast<CallSiteLoc>(loc)) {
-    collectLocations(call.getCallee(), out);
-    collectLocations(call.getCaller(), out);
-  } else if (auto fused = dyn_cast<FusedLoc>(loc)) {
-    for (Location part : fused.getLocations())
-      collectLocations(part, out);
-  }
-}
-
 void FunctionEmitter::locationAt(Operation *op, bool mayBegin) {
   if (!locations)
     return;
   // Stays set over ops without instructions: the statement begins with the first instruction.
   statement |= mayBegin && op->hasAttr("mx.statement");
-  SmallVector<FileLineColLoc> found;
-  collectLocations(op->getLoc(), found);
-  for (FileLineColLoc location : found) {
+  ir::findSourceLocation(op->getLoc(), [&](FileLineColLoc location) {
     if (code.file.empty())
       code.file = location.getFilename().str();
     // A VM function is in one file.
     if (location.getFilename() != code.file)
-      continue;
+      return false;
     line = location.getLine();
     column = location.getColumn();
-    return;
-  }
+    return true;
+  });
 }
 
 void FunctionEmitter::writeLocation() {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Register allocation within a function. A register has one kind for the whole function, so a free
-// one can be reused for any later value of its kind. Reuse is LIFO, which often makes the result of
-// an instruction replace the operand that ended there.
+// Register allocation within a function, in the one walk that emits it, as in linear-scan
+// allocators. A register has one kind for the whole function, so a free one can be reused for any
+// later value of its kind. Reuse is LIFO, which often makes the result of an instruction replace
+// the operand that ended there.
 //
 // A register can be reserved: it is kept for one purpose (the result of an `if`, a loop-carried
 // value) while it is empty or holds a value on its way there.

@@ -234,7 +234,7 @@ private:
   }
 
   /// Pairs the delimiters behind `bottom` and removes them from the list. `floors` remembers below
-  /// which delimiter there is no opener for a kind of closer, so that the search stays linear.
+  /// which delimiter a kind of closer has no opener, so that the search stays linear.
   void pairDelimiters(int bottom) {
     std::array<int, 12> floors;
     floors.fill(bottom);

@@ -102,7 +102,8 @@ public:
     std::string out;
     for (const Item &item : module.items) {
       std::string link = folder + pageOf(module.name) + "#" + item.name;
-      out += searchEntry(item.name, kindOf(item.syntax), module.name, link, firstSentence(item.doc));
+      out +=
+          searchEntry(item.name, kindOf(item.syntax), module.name, link, firstSentence(item.doc));
       if (auto *nominal = ast::as<ast::Nominal>(item.syntax))
         for (const ast::Func *func : nominal->funcs)
           if (isShown(*func))
@@ -133,11 +134,11 @@ private:
   }
 
   std::string overview() {
-    std::string out = "<table class=\"names\">\n";
+    std::string out = "<div class=\"wide\"><table class=\"names\">\n";
     for (const Item &item : module.items)
       out += row(item.name, "#" + item.name,
                  writer.line(firstSentence(item.doc), ownNames(item.syntax)));
-    return out + "</table>\n";
+    return out + "</table></div>\n";
   }
 
   /// A module that only re-exports names lists them by origin.
@@ -163,7 +164,8 @@ private:
       }
       if (!rows.empty())
         out += "<h2 class=\"shelf\"><a href=" + quoted(pageOf(path)) + ">" + escapedForPage(path) +
-               "</a></h2>\n<table class=\"names\">\n" + rows + "</table>\n";
+               "</a></h2>\n<div class=\"wide\"><table class=\"names\">\n" + rows +
+               "</table></div>\n";
     }
     return out;
   }
@@ -217,9 +219,10 @@ private:
              writer.line(field.doc, own) + "</td></tr>\n";
     }
     return out.empty() ? ""
-                       : "<table class=\"fields\">\n<tr><th></th><th>field</th><th>type</th>"
+                       : "<div class=\"wide\"><table "
+                         "class=\"fields\">\n<tr><th></th><th>field</th><th>type</th>"
                          "<th>begins as</th><th></th></tr>\n" +
-                             out + "</table>\n";
+                             out + "</table></div>\n";
   }
 
   std::string methods(const Item &item, const ast::Nominal &nominal, const OwnNames &outer) {
@@ -307,7 +310,8 @@ std::string primitivesPage(const Library &library, std::string &outline) {
 
 std::string indexPage(const Library &library, const PageOptions &options,
                       const std::string &title) {
-  std::string main = "<h1>" + escapedForPage(title) + "</h1>\n<table class=\"names\">\n";
+  std::string main =
+      "<h1>" + escapedForPage(title) + "</h1>\n<div class=\"wide\"><table class=\"names\">\n";
   for (const Module *module : sortedModules(library))
     main += "<tr><td><a href=" + quoted(pageOf(module->name)) + "><code>" +
             escapedForPage(module->name) + "</code></a></td><td>" +
@@ -315,7 +319,7 @@ std::string indexPage(const Library &library, const PageOptions &options,
   if (options.primitives)
     main += "<tr><td><a href=\"primitives.html\"><code>primitives</code></a></td><td>What every "
             "program knows and is not written in mx.</td></tr>\n";
-  return main + "</table>\n";
+  return main + "</table></div>\n";
 }
 
 } // namespace
@@ -350,8 +354,9 @@ std::vector<File> pagesIn(const Shell &shell, const Library &library, const Page
     std::string outline, main = primitivesPage(library, outline);
     add("primitives.html", "primitives", outline, main);
     for (const PrimitiveInfo &p : allPrimitives())
-      searchEntries += searchEntry(p.name, "primitive", p.family,
-                                   options.folder + "primitives.html#" + std::string(p.name), p.doc);
+      searchEntries +=
+          searchEntry(p.name, "primitive", p.family,
+                      options.folder + "primitives.html#" + std::string(p.name), p.doc);
   }
   std::string title = options.folder.empty() ? options.title : "Library";
   add("index.html", title, "", indexPage(library, options, title));

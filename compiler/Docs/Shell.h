@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all pages share: head, navigation, search and style.
+// The frame of every page: head, navigation, search and style.
 #pragma once
 #include <string>
 #include <string_view>
@@ -28,6 +28,10 @@ struct Shell {
   /// A whole page. `outline` is the list of its own sections.
   std::string page(const std::string &file, const std::string &title, const std::string &outline,
                    const std::string &main) const;
+
+private:
+  std::string tree(const std::string &file, const std::string &outline) const;
+  std::string pager(const std::string &file) const;
 };
 
 /// `../` for each folder of a file: the way from it to the folder of all pages.
@@ -38,12 +42,14 @@ std::string addressOf(std::string_view path);
 std::string quoted(std::string_view text);
 /// The search index, names.js.
 std::string searchIndex(const std::string &entries);
-/// One entry of the search index: name, kind, module or page, link, first sentence.
+/// One entry of the search index: name, kind, module or page, link, text.
 std::string searchEntry(std::string_view name, std::string_view kind, std::string_view module,
                         std::string_view link, std::string_view doc);
 
-/// Style and script of every page (Style.cpp).
+/// Style (Style.cpp) and scripts (Script.cpp) of every page. The theme's script runs before
+/// anything is shown.
 extern const char *const kStyle;
+extern const char *const kThemeScript;
 extern const char *const kScript;
 
 } // namespace mx::docs

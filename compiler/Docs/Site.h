@@ -47,13 +47,18 @@ private:
   struct Heading {
     int64_t level;
     std::string text, anchor;
+    std::string below; ///< the text up to the next heading, for the search
   };
   struct Page {
     std::string path, output, title;
+    std::string section; ///< a folder of pages, or one of the names in Site.cpp
     const SourceFile *file;
     std::vector<Block> blocks;
+    std::string above; ///< the text above the first heading
     std::vector<Heading> headings;
     std::set<std::string> anchors;
+    /// Paths of an index page's links: their order is that of the pages in its folder.
+    std::map<std::string, size_t> order;
   };
   /// A link within the repository: the page or file it leads to.
   struct Target {
@@ -70,17 +75,26 @@ private:
   std::set<std::string> taken;               ///< file names of the site
   SiteResult result;
 
+  // Site.cpp
+  void readHeadings(Page &page) const;
+  void readOrder(Page &page) const;
+  std::string sectionOf(std::string_view path) const;
+  void sortPages();
   void nameOutputs();
   std::vector<NavSection> navigation() const;
-  std::string sectionOf(const Page &page) const;
+  std::string outlineOf(const Page &page) const;
+  std::string entriesOf(const Page &page) const;
+  std::string contents(const Shell &shell) const;
+
+  // SiteLinks.cpp
   Target resolve(const Page &page, std::string_view address) const;
+  std::string suggestionFor(const Page &page, std::string_view address) const;
   std::optional<std::pair<std::string, std::string>> link(const Page &page,
                                                           std::string_view address, uint32_t at);
   std::optional<Inline> image(const Page &page, std::string_view address,
                               std::string_view alternative, uint32_t at);
+  bool isFull() const;
   void report(const Page &page, uint32_t at, std::string message);
-  std::string outlineOf(const Page &page) const;
-  std::string entriesOf(const Page &page) const;
 };
 
 } // namespace mx::docs

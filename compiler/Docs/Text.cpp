@@ -2,6 +2,7 @@
 //
 // Syntax highlighting, and HTML of doc comments and pages.
 #include "Docs/Text.h"
+#include "Docs/Highlight.h"
 #include "Support/ElementType.h"
 #include "Support/Page.h"
 #include "Syntax/Lexer.h"
@@ -215,7 +216,7 @@ void Writer::writeItem(std::string &out, const Block &item, bool isTight,
 void Writer::writeTable(std::string &out, const Block &table, Document &document) const {
   static constexpr const char *kClasses[] = {"", " class=\"left\"", " class=\"center\"",
                                              " class=\"right\""};
-  out += "<table class=\"plain\">\n";
+  out += "<div class=\"wide\"><table class=\"plain\">\n";
   const char *cell = "th";
   for (const std::vector<BlockText> &row : table.rows) {
     out += "<tr>";
@@ -225,7 +226,7 @@ void Writer::writeTable(std::string &out, const Block &table, Document &document
     out += "</tr>\n";
     cell = "td";
   }
-  out += "</table>\n";
+  out += "</table></div>\n";
 }
 
 /// Recurses into lists and quotes, which nest at most kMaxMarkdownDepth levels.
@@ -239,8 +240,8 @@ void Writer::write(std::string &out, const Block &block, Document &document) con
     }
     std::string level = "h" + std::to_string(block.number);
     std::string anchor = escapedForPage(page->anchors[document.headings++]);
-    out += "<" + level + " id=\"" + anchor + "\">" + text + " <a class=\"anchor\" href=\"#" + anchor +
-           "\" aria-label=\"link to this section\">#</a></" + level + ">\n";
+    out += "<" + level + " id=\"" + anchor + "\">" + text + " <a class=\"anchor\" href=\"#" +
+           anchor + "\" aria-label=\"link to this section\">#</a></" + level + ">\n";
     return;
   }
   case Block::Kind::Paragraph:
@@ -248,7 +249,8 @@ void Writer::write(std::string &out, const Block &block, Document &document) con
     return;
   case Block::Kind::Code:
     out += "<pre class=\"example\">" +
-           (block.language == "mx" ? code(block.text.text) : escapedForPage(block.text.text)) +
+           (block.language == "mx" ? code(block.text.text)
+                                   : highlighted(block.text.text, block.language)) +
            "</pre>\n";
     return;
   case Block::Kind::Rule:
@@ -262,11 +264,11 @@ void Writer::write(std::string &out, const Block &block, Document &document) con
     return;
   case Block::Kind::List: {
     const char *tag = block.number < 0 ? "ul" : "ol";
-    out += std::string("<") + tag +
-           (block.number > 1 || block.number == 0
-                ? " start=\"" + std::to_string(block.number) + "\""
-                : "") +
-           ">\n";
+    out +=
+        std::string("<") + tag +
+        (block.number > 1 || block.number == 0 ? " start=\"" + std::to_string(block.number) + "\""
+                                               : "") +
+        ">\n";
     for (const Block &item : block.parts)
       writeItem(out, item, block.isTight, document);
     out += std::string("</") + tag + ">\n";

@@ -268,7 +268,7 @@ int runBuild(const std::vector<std::string> &args, Streams streams) {
   if (problem.empty())
     problem = readDisabled(line, streams.err, options.compile.disabled);
   if (problem.empty())
-    problem = readWords(line, options.compile);
+    problem = readBf16Unit(line, options.compile);
   if (auto limit = line.value("--max-bytes"); limit && problem.empty()) {
     auto bytes = parseBytes(*limit);
     if (!bytes)

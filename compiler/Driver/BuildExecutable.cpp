@@ -10,6 +10,7 @@
 #include "Driver/Session.h"
 #include "dialects/mx/Marks.h"
 #include "eager/CarriedKeys.h"
+#include "dialects/mx/Locations.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -261,10 +262,9 @@ bool Session::buildExecutable(const std::string &name, const std::string &path, 
     if (!readImports(*bytes, elementTypes(*each.module), imports))
       return false;
     each.module->walk([&](mlir::Operation *op) {
-      op->getLoc()->walk([&](mlir::Location part) {
-        if (auto at = mlir::dyn_cast<mlir::FileLineColLoc>(part))
-          files.insert(at.getFilename().str());
-        return mlir::WalkResult::advance();
+      ir::findSourceLocation(op->getLoc(), [&](mlir::FileLineColLoc at) {
+        files.insert(at.getFilename().str());
+        return false;
       });
     });
     parts.modules.push_back(std::move(*bytes));

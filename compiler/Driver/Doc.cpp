@@ -21,7 +21,7 @@ usage: mxc doc [OPTIONS]                 the standard library and the primitives
        mxc doc [OPTIONS] FILE|FOLDER…    your own modules
 
   -o FOLDER         where the pages go (doc); open FOLDER/index.html
-  --site FOLDER     with the Markdown pages below FOLDER, and the README.md beside it as the start page
+  --site FOLDER     with the Markdown pages below FOLDER and beside it; the README.md beside it is the start page
   --library         pages of the standard library too, so that its names are links
   --title TEXT      what the pages are of (mx, or the name of the first file)
   --error-format=text|short|json   --colour=auto|always|never
@@ -40,9 +40,10 @@ about the module. They are Markdown: paragraphs, `code`, lists with `- `, **stro
 A block of mx is a whole program, and `mxc test FILE` runs it. Names that begin with `_` are left out. A page shows
 the tests that use a name, and the source. Pages need no network and no server.
 
-With --site the comments and the pages are one site, with one navigation and one search. Links between pages (x.md,
-../guides/y.md#anchor) and images are checked: if one leads nowhere, nothing is written and the exit code is 1. Links
-to other files of the repository are text. HTML in a page is shown as text.
+With --site the comments and the pages are one site, with one navigation and one search. The README.md of a folder
+orders its pages by its links. Links between pages (x.md, ../guides/y.md#anchor) and images are checked: if one leads
+nowhere, nothing is written and the exit code is 1. Links to other files of the repository are text. HTML in a page is
+shown as text.
 )";
 
 struct Input {

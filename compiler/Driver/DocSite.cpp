@@ -12,16 +12,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool isPage(const fs::directory_entry &entry) {
+  std::error_code failed;
+  return entry.path().extension() == ".md" && entry.is_regular_file(failed) &&
+         entry.path().filename().string().rfind('.', 0) != 0;
+}
+
 /// The pages below a folder, relative to it. Names that begin with a dot are skipped.
 bool findPages(const fs::path &folder, std::vector<std::string> &out) {
   std::error_code failed;
   for (fs::recursive_directory_iterator it(folder, failed), end; !failed && it != end;
        it.increment(failed)) {
-    std::error_code ignored;
-    std::string name = it->path().filename().string();
-    if (name.rfind('.', 0) == 0)
+    if (it->path().filename().string().rfind('.', 0) == 0)
       it.disable_recursion_pending();
-    else if (it->path().extension() == ".md" && it->is_regular_file(ignored))
+    else if (isPage(*it))
       out.push_back(it->path().lexically_relative(folder).generic_string());
   }
   std::sort(out.begin(), out.end());
@@ -66,7 +70,7 @@ int writeSite(const std::string &given, const std::string &output, const docs::L
     folder = folder.parent_path();
   fs::path repository = folder.parent_path();
   std::vector<std::string> found;
-  if (!fs::is_directory(folder, ignored) || !findPages(folder, found))
+  if (!folder.has_filename() || !fs::is_directory(folder, ignored) || !findPages(folder, found))
     return wrongUse(streams, "cannot read the folder `" + given + "`", "doc");
   if (found.empty())
     return wrongUse(streams, "there are no .md files in `" + given + "`", "doc");
@@ -87,9 +91,10 @@ int writeSite(const std::string &given, const std::string &output, const docs::L
   std::vector<std::pair<std::string, fs::path>> inputs;
   for (const std::string &path : found)
     inputs.emplace_back(site.folder + "/" + path, fs::path(given) / path);
-  if (site.isFile("README.md"))
-    inputs.emplace_back("README.md",
-                        (fs::path(given) / "" / ".." / "README.md").lexically_normal());
+  for (fs::directory_iterator it(repository, ignored), end; !ignored && it != end;
+       it.increment(ignored))
+    if (std::string name = it->path().filename().string(); isPage(*it))
+      inputs.emplace_back(name, (fs::path(given) / "" / ".." / name).lexically_normal());
   SourceManager sources;
   docs::Site pages(library, std::move(site));
   for (const auto &[path, file] : inputs) {

@@ -4,6 +4,7 @@
 #include "Driver/GraphCalls.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mxrt/engine.h"
+#include "dialects/mx/Locations.h"
 #include <algorithm>
 #include <chrono>
 
@@ -165,10 +166,7 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   mlir::ScopedDiagnosticHandler handler(graph.op.getContext(), [&](mlir::Diagnostic &d) {
     if (d.getSeverity() == mlir::DiagnosticSeverity::Error && problem.empty()) {
       problem = d.str();
-      mlir::Location at = d.getLocation();
-      while (auto call = dyn_cast<mlir::CallSiteLoc>(at))
-        at = call.getCallee();
-      if (auto line = dyn_cast<mlir::FileLineColLoc>(at)) {
+      if (auto line = ir::sourceLocation(d.getLocation())) {
         file = line.getFilename().str();
         where = {file.c_str(), int32_t(line.getLine()), int32_t(line.getColumn())};
       }
@@ -219,7 +217,7 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
   event.before = variants.first;
   event.variants = variants.loaded.size();
   event.ms = out->compileMs;
-  event.again = out->code.figures.again;
+  event.recomputed = out->code.figures.recomputed;
   data::ShortBatch batch;
   if (batches && event.variants > 1 && batches->findShortBatch(args, batch)) {
     event.loader = batch.set;

@@ -42,7 +42,7 @@ struct VariantEvent {
   std::vector<std::pair<std::string, int64_t>> sizes, before; ///< before: of the first variant
   size_t variants = 0;
   double ms = 0;
-  std::string again; ///< rematerialised values, in lines; or empty
+  std::string recomputed; ///< rematerialised values, in lines; or empty
 };
 
 class GraphHost : public run::GraphCaller {

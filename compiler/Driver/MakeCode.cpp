@@ -4,26 +4,17 @@
 #include "Driver/MakeCode.h"
 #include "Bytecode/Bytecode.h"
 #include "Pipeline/Pipeline.h"
+#include "dialects/mx/Locations.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include <set>
 
 namespace mx::driver {
-namespace {
-
-/// The source location of an op; inside of calls, the innermost.
-mlir::FileLineColLoc locationOf(mlir::Location location) {
-  while (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(location))
-    location = call.getCallee();
-  return mlir::dyn_cast<mlir::FileLineColLoc>(location);
-}
-
 Span spanOf(mlir::Location location, const SourceManager &sources) {
-  mlir::FileLineColLoc line = locationOf(location);
-  return line ? sources.find(line.getFilename().str(), line.getLine(), line.getColumn()) : Span();
+  mlir::FileLineColLoc source = ir::sourceLocation(location);
+  return source ? sources.find(source.getFilename().str(), source.getLine(), source.getColumn())
+                : Span();
 }
-
-} // namespace
 
 bool prepareModule(mlir::ModuleOp module, const SourceManager &sources, Diagnostics &diags) {
   std::set<std::pair<uint32_t, std::string>> warned; // a body may exist for several sizes
@@ -39,9 +30,8 @@ bool prepareModule(mlir::ModuleOp module, const SourceManager &sources, Diagnost
       mlir::Location location = found.getLocation();
       while (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(location)) {
         location = call.getCaller();
-        if (mlir::FileLineColLoc caller = locationOf(location))
-          d.note("called from " + caller.getFilename().str() + ":" +
-                 std::to_string(caller.getLine()) + ":" + std::to_string(caller.getColumn()));
+        if (mlir::FileLineColLoc caller = ir::sourceLocation(location))
+          d.note("called from " + ir::locationText(caller));
       }
     }
     return mlir::success();

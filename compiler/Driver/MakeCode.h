@@ -18,6 +18,9 @@ namespace mx::driver {
 /// The injected fault that makes a program's code invalid, for tests of the later stages (Run.cpp).
 inline constexpr const char *kWrongCode = "code";
 
+/// Where in the sources an op comes from; invalid if unknown.
+Span spanOf(mlir::Location location, const SourceManager &sources);
+
 /// Assigns devices to tensors and derives gradients (autodiff); a function without a gradient is an
 /// error of the program.
 bool prepareModule(mlir::ModuleOp module, const SourceManager &sources, Diagnostics &diags);

@@ -83,7 +83,7 @@ int runMxc(const std::vector<std::string> &args, Streams streams) {
     if (first != command.name)
       continue;
     if (!command.takesValues && std::find(rest.begin(), rest.end(), "--") != rest.end()) {
-      streams.err << "mxc " << first << ": nothing may stand behind `--` here\n";
+      streams.err << "mxc " << first << ": no arguments are allowed after `--` here\n";
       return kWrongUse;
     }
     return command.run(rest, streams);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `mxc plan`: the static memory plan of a graph, known before it runs.
+#include "Driver/MakeCode.h"
 #include "Driver/Session.h"
 #include "Driver/Settings.h"
-#include "Support/Bytes.h"
 #include "Pipeline/PlanMemory.h"
+#include "Support/Bytes.h"
 #include "Support/Limits.h"
 #include "Support/Suggest.h"
 #include "mlir/IR/Diagnostics.h"
@@ -63,18 +64,6 @@ std::vector<std::string> linesOf(llvm::StringRef text) {
   return out;
 }
 
-Span locationOf(SourceManager &sources, mlir::Location loc) {
-  Span span;
-  loc->walk([&](mlir::Location part) {
-    auto file = mlir::dyn_cast<mlir::FileLineColLoc>(part);
-    if (!file || file.getLine() == 0)
-      return mlir::WalkResult::advance();
-    span = sources.find(file.getFilename().getValue(), file.getLine(), file.getColumn());
-    return mlir::WalkResult::interrupt();
-  });
-  return span;
-}
-
 } // namespace
 
 Diagnostic &Session::planError(Span span, const std::string &message) {
@@ -123,7 +112,7 @@ bool Session::planModule(irgen::Generated &generated, const PlanRequest &request
         << "\n";
     return false;
   }
-  Span span = locationOf(sources, graph.getLoc());
+  Span span = spanOf(graph.getLoc(), sources);
   std::string symbol = graph.getSymName().str();
   if (!prepare(*generated.module))
     return false;

@@ -155,7 +155,7 @@ std::string readRunOptions(const CommandLine &line, std::ostream &err, const Set
   options.tune = line.has("--tune");
   if (auto chunk = line.value("--internal-chunk"))
     options.compile.kernels.chunkWork = std::max(1ll, std::atoll(chunk->c_str()));
-  if (std::string problem = readWords(line, options.compile); !problem.empty())
+  if (std::string problem = readBf16Unit(line, options.compile); !problem.empty())
     return problem;
   if (auto text = line.value("--internal-tiling")) {
     auto tiling = lowering::Tiling::parse(*text);
@@ -189,7 +189,7 @@ namespace {
 std::string filesProblem(const CommandLine &line, bool isCode) {
   for (const std::string &word : line.files())
     if (word.find('=') != std::string::npos && (isCode || &word != &line.files()[0]))
-      return "values of options stand behind `--`: `-- " + word + "`";
+      return "values of options follow `--`: `-- " + word + "`";
   return isCode ? "`-e` takes the program itself, and no file" : "one file, please";
 }
 

@@ -99,8 +99,8 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   eager.checkMemory = options.compile.guard;
   host = std::make_unique<GraphHost>(eager, *kernels, [this](const VariantEvent &event) {
     Span span = reporter.spanOf(event.location);
-    if (!event.again.empty()) {
-      auto [first, rest] = llvm::StringRef(event.again).rtrim().split('\n');
+    if (!event.recomputed.empty()) {
+      auto [first, rest] = llvm::StringRef(event.recomputed).rtrim().split('\n');
       Diagnostic &d =
           diags.report(Code::N0503, span, "graph `" + event.graph + "`: " + first.str());
       for (llvm::StringRef line : llvm::split(rest, '\n'))

@@ -116,14 +116,14 @@ std::string readDisabled(const CommandLine &line, std::ostream &err,
   return "";
 }
 
-std::string readWords(const CommandLine &line, pipeline::Options &compile) {
+std::string readBf16Unit(const CommandLine &line, pipeline::Options &compile) {
   std::optional<std::string> name = line.value("--internal-bf16");
   if (!name)
     return "";
-  compile.words = lowering::Bf16Unit::parse(*name);
+  compile.bf16 = lowering::Bf16Unit::parse(*name);
   // Native instructions require a CPU that has them.
-  bool fits = compile.words && (compile.words->isImitated || !compile.words->kind);
-  return fits ? "" : "`" + *name + "` is nothing that can be imitated";
+  bool fits = compile.bf16 && (compile.bf16->isEmulated || !compile.bf16->kind);
+  return fits ? "" : "`" + *name + "` is not a bf16 unit that can be emulated";
 }
 
 const std::set<std::string> &programOptions() {

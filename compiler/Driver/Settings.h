@@ -41,6 +41,6 @@ std::string readDisabled(const CommandLine &line, std::ostream &err,
                          std::set<std::string> &disabled);
 /// Reads `--internal-bf16`: bf16 instructions (AVX512_BF16, AMX) that plain code emulates, for
 /// tests.
-std::string readWords(const CommandLine &line, pipeline::Options &compile);
+std::string readBf16Unit(const CommandLine &line, pipeline::Options &compile);
 
 } // namespace mx::driver

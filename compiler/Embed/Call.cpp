@@ -448,7 +448,7 @@ extern "C" mxc_error *mxc_call_into(mxc_function *function, mxc_argument *argume
                                     const mxc_room *rooms, size_t room_count) {
   return guarded([&]() -> mxc_error * {
     if (!function->isGraph)
-      return wrongUse("`" + function->name + "` is no graph: its results are values");
+      return wrongUse("`" + function->name + "` is not a graph: its results are values");
     const ReadyCall *call = nullptr;
     if (mxc_error *error = findReady(*function, arguments, count, call))
       return error;

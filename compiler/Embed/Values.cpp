@@ -62,7 +62,7 @@ static mxc_error *waitForTensor(TensorValue &value) {
     return nullptr;
   mxrt_runtime *runtime = value.life->runtime.load(std::memory_order_acquire);
   if (!runtime)
-    return wrongUse("the session has ended, and nobody had waited for this value of it");
+    return wrongUse("the session has ended before this value was computed");
   if (mxrt_status status = mxrt_tensor_wait(runtime, value.held, nullptr))
     return value.life->session->render(status);
   value.ready.store(true, std::memory_order_release);

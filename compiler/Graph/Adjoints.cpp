@@ -76,7 +76,7 @@ static int64_t adjointPart(ArrayRef<Type> types, size_t i,
   return adjointType(types[i]) ? position : -1;
 }
 
-bool Reverse::spread(Adjoint &adjoint, ir::ArrayType type) {
+bool Reverse::splitElements(Adjoint &adjoint, ir::ArrayType type) {
   if (!adjoint.value)
     return true;
   std::optional<int64_t> count = type.getCount().constant();
@@ -104,7 +104,7 @@ void Reverse::add(Adjoint &into, const Adjoint &more, Type type) {
   }
   Adjoint other = more;
   if (auto array = dyn_cast<ir::ArrayType>(type))
-    if (!spread(into, array) || !spread(other, array)) {
+    if (!splitElements(into, array) || !splitElements(other, array)) {
       failedAt = function;
       return;
     }
@@ -183,7 +183,7 @@ Value Reverse::asGradient(const Adjoint &adjoint, Type type, Type wanted, const 
   if (auto array = dyn_cast<ir::ArrayType>(wanted)) {
     Adjoint elements = adjoint;
     std::optional<int64_t> count = array.getCount().constant();
-    if (!count || !spread(elements, cast<ir::ArrayType>(type))) {
+    if (!count || !splitElements(elements, cast<ir::ArrayType>(type))) {
       failedAt = function;
       return {};
     }

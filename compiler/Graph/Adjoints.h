@@ -63,7 +63,7 @@ private:
   mlir::Value whole(const Adjoint &adjoint, mlir::Type type);
   Adjoint apart(mlir::Value value, mlir::Type type);
   /// Splits the adjoint of an array into its elements; fails if their number is not known.
-  bool spread(Adjoint &adjoint, ir::ArrayType type);
+  bool splitElements(Adjoint &adjoint, ir::ArrayType type);
   /// Converts an adjoint to a gradient: only the parts that `wanted` names.
   mlir::Value asGradient(const Adjoint &adjoint, mlir::Type type, mlir::Type wanted,
                          const std::string &path, llvm::SmallVectorImpl<std::string> &unused);
@@ -156,7 +156,7 @@ private:
   mlir::Value iterationOf(ir::ForOp back);
   // ---- GradientIterations.cpp
   llvm::SmallVector<mlir::Value> matmulsOfIterations(ir::ForOp back, unsigned first,
-                                                 llvm::ArrayRef<Adjoint> before);
+                                                     llvm::ArrayRef<Adjoint> before);
   // ---- GradientKept.cpp
   /// Marks the placeholder of a leaf of a carried value; holds the number of the leaf.
   static constexpr char kLeaf[] = "mx.leaf";
@@ -173,7 +173,7 @@ private:
   llvm::LogicalResult keepStates(mlir::Operation *op, ir::ForOp back, mlir::Operation *pending,
                                  mlir::ArrayRef<Leaf> paths, const Originals &originals);
   void keepMatmuls(mlir::Operation *op, ir::ForOp back, const Originals &originals,
-                    llvm::SmallVectorImpl<Kept> &needed);
+                   llvm::SmallVectorImpl<Kept> &needed);
 
   mlir::FunctionOpInterface function;
   mlir::SymbolTable &symbols;

@@ -86,7 +86,7 @@ private:
   /// The function specialised for arguments of these types, called inside of an `on` or, if
   /// `ambient` is null, outside of all.
   Made &assign(StringAttr name, ArrayRef<Type> given, StringAttr ambient,
-              ArrayRef<Type> wanted = {}) {
+               ArrayRef<Type> wanted = {}) {
     auto first = originals.lookup<FunctionOpInterface>(name);
     SmallVector<Type> arguments;
     for (auto [type, value] : llvm::zip_equal(first.getArgumentTypes(), given))

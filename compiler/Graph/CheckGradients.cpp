@@ -51,8 +51,9 @@ struct Step {
 
 class Comparer {
 public:
-  Comparer(ir::GradOp grad, StringRef quiet, ArrayAttr names, int64_t most)
-      : grad(grad), quiet(quiet), names(names), most(most), b(grad.getLoc(), grad.getContext()) {
+  Comparer(ir::GradOp grad, StringRef quiet, ArrayAttr names, int64_t maxElements)
+      : grad(grad), quiet(quiet), names(names), maxElements(maxElements),
+        b(grad.getLoc(), grad.getContext()) {
     b.setInsertionPointAfter(grad);
   }
 
@@ -73,7 +74,7 @@ private:
   ir::GradOp grad;
   StringRef quiet;
   ArrayAttr names;
-  int64_t most;
+  int64_t maxElements;
   ImplicitLocOpBuilder b;
   size_t argument = 0;
 
@@ -172,7 +173,7 @@ private:
     Value slopes = ir::ReshapeOp::create(b, line, gradient);
     Value n = ir::SizeOp::create(b, ir::TensorType::host(b.getI64Type()), count);
     // Samples large tensors at evenly spaced elements.
-    Value looks = math("minimum", {n, whole(most)});
+    Value looks = math("minimum", {n, whole(maxElements)});
     auto loop = ir::ForOp::create(b, TypeRange(), whole(0), looks, ValueRange());
     OpBuilder::InsertionGuard guard(b);
     Block *block = b.createBlock(&loop.getBody());
@@ -206,7 +207,7 @@ private:
 
 } // namespace
 
-int compareGradients(ModuleOp module, int64_t most) {
+int compareGradients(ModuleOp module, int64_t maxElements) {
   SymbolTable symbols(module);
   SmallVector<ir::GradOp> grads;
   module.walk([&](ir::GradOp grad) {
@@ -229,7 +230,8 @@ int compareGradients(ModuleOp module, int64_t most) {
     });
     for (Operation *op : loud)
       op->erase();
-    Comparer(grad, SymbolTable::getSymbolName(quiet).getValue(), body.getAllArgAttrs(), most).run();
+    Comparer(grad, SymbolTable::getSymbolName(quiet).getValue(), body.getAllArgAttrs(), maxElements)
+        .run();
   }
   return static_cast<int>(grads.size());
 }

@@ -10,8 +10,8 @@ namespace mx::graph {
 void widenFloats(mlir::ModuleOp module);
 
 /// Inserts a comparison with central differences of the function after every `mx.grad` of host
-/// code: one assertion per checked element, at most `most` per tensor. Returns how many gradients
-/// are compared. Must run before `Differentiate`.
-int compareGradients(mlir::ModuleOp module, int64_t most = 64);
+/// code: one assertion per checked element, at most `maxElements` per tensor. Returns how many
+/// gradients are compared. Must run before `Differentiate`.
+int compareGradients(mlir::ModuleOp module, int64_t maxElements = 64);
 
 } // namespace mx::graph

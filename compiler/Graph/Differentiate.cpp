@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Differentiate: source-to-source autodiff on the IR. `mx.grad` becomes a call of derived code.
-// Also holds the activity analysis. The gradient rules are in Gradient*.cpp, forward mode is in
-// Forward.cpp, and shared helpers are in Adjoints.cpp.
+// Differentiate: automatic differentiation (autodiff), source to source on the IR. `mx.grad`
+// becomes a call of derived code. Also holds the activity analysis. The gradient rules are in
+// Gradient*.cpp, forward mode is in Forward.cpp, and shared helpers are in Adjoints.cpp.
 #include "Graph/Adjoints.h"
 #include "Graph/GradientRoutines.h"
 #include "Graph/InlineCalls.h"
@@ -155,14 +155,14 @@ LogicalResult Reverse::reverse(ArrayRef<Operation *> ops) {
 
 /// Emits one warning for all parts that the value does not depend on. Names only the first few.
 static void warnUnused(Location location, ArrayRef<std::string> paths) {
-  constexpr size_t most = 3;
+  constexpr size_t maxNamed = 3;
   if (paths.empty())
     return;
   InFlightDiagnostic warning = emitWarning(location) << "the value does not depend on ";
-  for (size_t i = 0; i < std::min(paths.size(), most); ++i)
+  for (size_t i = 0; i < std::min(paths.size(), maxNamed); ++i)
     warning << (i == 0 ? "`" : i + 1 == paths.size() ? " and `" : ", `") << paths[i] << "`";
-  if (paths.size() > most)
-    warning << " and " << paths.size() - most << " more";
+  if (paths.size() > maxNamed)
+    warning << " and " << paths.size() - maxNamed << " more";
 }
 
 LogicalResult Reverse::run(ArrayRef<int64_t> wrt, TypeRange wanted) {
@@ -177,7 +177,7 @@ LogicalResult Reverse::run(ArrayRef<int64_t> wrt, TypeRange wanted) {
   Operation *end = body.getTerminator();
   Value result = end->getOperand(0);
   if (!ir::isScalarTensor(result.getType()) || !adjointType(result.getType()))
-    return end->emitError() << "what is differentiated is no float";
+    return end->emitError() << "the differentiated result is not a float scalar";
   SmallVector<Operation *> ops;
   for (Operation &op : body.without_terminator())
     ops.push_back(&op);
@@ -215,7 +215,7 @@ LogicalResult Reverse::run(ArrayRef<int64_t> wrt, TypeRange wanted) {
 namespace {
 
 /// Loops over sub-models are not unrolled to more ops than this.
-constexpr int64_t kMostWrittenOut = 20000;
+constexpr int64_t kMaxUnrolled = 20000;
 
 struct Differentiate : impl::DifferentiateBase<Differentiate> {
   using Base::Base;
@@ -304,7 +304,7 @@ private:
     auto derived = cast<FunctionOpInterface>(copy);
     seen.insert(copy);
     if (failed(inlineCalls(derived, symbols, limit, /*keepRules=*/!isForward)) ||
-        failed(unrollWhereKnown(derived, kMostWrittenOut)))
+        failed(unrollWhereKnown(derived, kMaxUnrolled)))
       return failure();
     TypeRange wanted(grad.getResultTypes());
     Reverse pass(derived, symbols, limit);

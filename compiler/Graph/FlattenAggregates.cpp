@@ -207,7 +207,8 @@ private:
     int64_t count = *cast<ir::ArrayType>(array.getType()).getCount().constant();
     int64_t i = *constantInt(index);
     if (i < -count || i >= count)
-      return op->emitError() << "there is no element " << i << " in an array of " << count;
+      return op->emitError() << "index " << i << " is out of range for an array of " << count
+                             << " elements";
     return i < 0 ? i + count : i;
   }
   /// Rebuilds the value from its leaves, for ops that only print it.
@@ -275,7 +276,7 @@ private:
         }
       return success();
     } else if (isa<ir::CallOp, ir::CallValueOp>(op)) {
-      return op->emitError() << "calls have to be inlined before aggregates are taken apart";
+      return op->emitError() << "calls have to be inlined before aggregates are flattened";
     } else if (llvm::any_of(op->getOperands(), [](Value v) { return isStructured(v); }) ||
                llvm::any_of(op->getResults(), [](Value v) { return isStructured(v); })) {
       return op->emitError() << "a graph cannot do this with an aggregate";

@@ -294,7 +294,7 @@ LogicalResult Reverse::runForward(ArrayRef<int64_t> wrt) {
   SmallVector<Value> results(end->getOperands());
   Value first = results[0];
   if (!adjointType(first.getType()))
-    return end->emitError() << "what is differentiated is no float";
+    return end->emitError() << "the differentiated result is not a float scalar";
   results.push_back(whole(isActive(first) ? adjoints.lookup(first) : Adjoint(), first.getType()));
   end->setOperands(results);
   if (auto attributes = function.getAllArgAttrs()) {

@@ -32,7 +32,7 @@ uint64_t elementsOf(ir::TensorType type) {
 /// holds if the tensor comes from outside of a loop, or if its slices together are as large as it
 /// is. The tensor must not be updated in place in the meantime.
 bool isPartInPlace(Operation *op) {
-  constexpr int kMostUsers = 16; // limits the search, which runs for every slice
+  constexpr int kMaxUsers = 16; // limits the search, which runs for every slice
   auto slice = dyn_cast<ir::SliceOp>(op);
   if (!slice || slice.getX().getType().isHost() || !(partOf(slice) || reversesAxes(slice)))
     return false;
@@ -48,7 +48,7 @@ bool isPartInPlace(Operation *op) {
   int users = 0;
   for (OpOperand &use : x.getUses()) {
     Operation *user = use.getOwner();
-    if (++users > kMostUsers ||
+    if (++users > kMaxUsers ||
         (isa<ir::UpdateOp, ir::ScatterAddOp>(user) && use.getOperandNumber() == 0) ||
         (!isOutside && (user->hasTrait<OpTrait::IsTerminator>() || user->getNumRegions() > 0)))
       return false;
@@ -82,7 +82,7 @@ bool isShapeInPlace(Operation *op) {
     auto matmul = dyn_cast<ir::MatmulOp>(use.getOwner());
     return use.getOwner()->getBlock() == op->getBlock() &&
            (matmul ? !isOfCheap && !matmul.getPanels() && matmul.getInit() != op->getResult(0)
-                    : isa<ir::TransposeOp>(use.getOwner()));
+                   : isa<ir::TransposeOp>(use.getOwner()));
   });
 }
 /// Costs nothing to recompute: an index, a stride or a scalar.
@@ -227,8 +227,7 @@ bool FusionGroups::absorbs(Operation *user, Operation *cheap) {
       return moveLines(transpose, reshape);
   if (isTable(user)) // its zeros are never stored
     return cast<ir::ScatterAddOp>(user).getX() == cheap->getResult(0);
-  if (auto matmul = dyn_cast<ir::MatmulOp>(user);
-      matmul && matmul.getInit() == cheap->getResult(0))
+  if (auto matmul = dyn_cast<ir::MatmulOp>(user); matmul && matmul.getInit() == cheap->getResult(0))
     return false;
   if (kind == KernelKind::Matmul)
     return swapsTwo(cheap, -2) || // packing reads either order

@@ -18,7 +18,7 @@ namespace {
 /// Smaller values stay in the L1 cache.
 constexpr int64_t kFewBytes = 4096;
 /// Maximum number of ops recomputed for one value.
-constexpr size_t kMostOps = 8;
+constexpr size_t kMaxOps = 8;
 
 /// One or two instructions per vector.
 bool isQuick(Operation *op) {
@@ -46,7 +46,7 @@ std::optional<int64_t> bytesOf(Type type) {
 
 } // namespace
 
-/// How one value is recomputed from values in memory.
+/// The recomputation of one value from values in memory.
 struct FusionGroups::Recipe {
   SmallVector<unsigned, 4> readers; ///< groups that will recompute it
   bool goesOn = false; ///< also past values in memory, up to those that the readers load anyway
@@ -57,7 +57,7 @@ struct FusionGroups::Recipe {
 bool FusionGroups::follow(unsigned index, Recipe &recipe) const {
   if (llvm::is_contained(recipe.ops, index))
     return true;
-  if (!isQuick(ops[index]) || recipe.ops.size() == kMostOps)
+  if (!isQuick(ops[index]) || recipe.ops.size() == kMaxOps)
     return false;
   recipe.ops.push_back(index);
   return followOperands(index, recipe);

@@ -61,7 +61,7 @@ std::string FusionGroups::reasonAgainst(unsigned a, unsigned b) {
     return "the kernel would have more than " + std::to_string(options.maxOps) + " ops";
   bool isPlain[] = {x.kind == KernelKind::Elementwise, y.kind == KernelKind::Elementwise};
   if (!isPlain[0] && !isPlain[1] && (x.kind == KernelKind::Matmul || y.kind == KernelKind::Matmul))
-    return "there is one product in a kernel, and no reduction with it";
+    return "a kernel has at most one matmul, and no reduction beside it";
   bool reduces = x.kind == KernelKind::Reduce || y.kind == KernelKind::Reduce;
   std::string reason = pathAgainst(a, b, /*throughCopies=*/!reduces);
   if (!reason.empty())
@@ -82,18 +82,17 @@ std::string FusionGroups::reasonAgainst(unsigned a, unsigned b) {
   return reason;
 }
 
-std::string FusionGroups::matmulAgainst(const FusionGroup &matmul,
-                                        const FusionGroup &plain) const {
+std::string FusionGroups::matmulAgainst(const FusionGroup &matmul, const FusionGroup &plain) const {
   if (plain.space != matmul.space)
     return "their iteration spaces differ";
   for (unsigned producer : preds[matmul.hub])
     if (groups[group[producer]].get() == &plain)
-      return "a product reads its operands from memory";
+      return "a matmul reads its operands from memory";
   Operation *op = ops[matmul.hub];
   if (isa<ir::ScatterAddOp>(op))
     return "";
   if (llvm::any_of(op->getUsers(), [&](Operation *user) { return user != *op->user_begin(); }))
-    return "the product has more than one use";
+    return "the matmul has more than one use";
   return "";
 }
 

@@ -30,12 +30,13 @@ LogicalResult Reverse::aggregateRule(Operation *op, const Adjoint &g, bool &hand
     if (!number || !count)
       return std::nullopt;
     int64_t position = *number < 0 ? *number + *count : *number;
-    return position >= 0 && position < *count ? std::optional(static_cast<size_t>(position)) : std::nullopt;
+    return position >= 0 && position < *count ? std::optional(static_cast<size_t>(position))
+                                              : std::nullopt;
   };
   if (auto make = dyn_cast<ir::MakeOp>(op)) {
     Adjoint parts = g;
     if (auto array = dyn_cast<ir::ArrayType>(make.getType()))
-      if (!spread(parts, array))
+      if (!splitElements(parts, array))
         return withoutRule(op);
     for (auto [i, part] : llvm::enumerate(make.getParts()))
       contribute(part, partOf(parts, i));
@@ -71,7 +72,7 @@ LogicalResult Reverse::aggregateRule(Operation *op, const Adjoint &g, bool &hand
     ir::ArrayType type = set.getArray().getType();
     Adjoint parts = g;
     std::optional<size_t> position = known(set.getIndex(), type);
-    if (position && spread(parts, type)) {
+    if (position && splitElements(parts, type)) {
       contribute(set.getValue(), partOf(parts, *position));
       contribute(set.getArray(), withoutPart(parts, *position));
       return success();

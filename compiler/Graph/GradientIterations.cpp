@@ -56,7 +56,7 @@ static void writeOwnRegion(BlockArgument sum, Value yielded, ir::ForOp back) {
 /// For each captured value, the one matmul that equals the sum of the iterations' contributions to
 /// its gradient; null if there is none. Then no iteration adds to it any more.
 SmallVector<Value> Reverse::matmulsOfIterations(ir::ForOp back, unsigned first,
-                                            ArrayRef<Adjoint> before) {
+                                                ArrayRef<Adjoint> before) {
   Block &block = back.getBody().front();
   Operation *yield = block.getTerminator();
   SmallVector<Value> out(before.size());

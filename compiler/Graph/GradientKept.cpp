@@ -11,7 +11,7 @@ using namespace mlir;
 namespace mx::graph {
 
 /// A leaf read in more slices than this is saved whole.
-static constexpr size_t kMostParts = 4;
+static constexpr size_t kMaxParts = 4;
 /// A matmul or convolution with fewer terms is recomputed: saving an element costs a write and a
 /// read, eight bytes, and a byte is counted like eight operations (Memory/Work.cpp).
 static constexpr int64_t kFewTerms = 32;
@@ -21,8 +21,8 @@ std::optional<ir::SizeAttr> Reverse::boundOf(Operation *op) {
   auto loop = dyn_cast<ir::ForOp>(op);
   Value from = loop ? loop.getFrom() : Value();
   Value to = loop ? loop.getTo() : cast<ir::WhileOp>(op).getLimit();
-  if (auto most = op->getAttrOfType<IntegerAttr>(ir::kIterations))
-    return sizeOf(most.getInt());
+  if (auto limit = op->getAttrOfType<IntegerAttr>(ir::kIterations))
+    return sizeOf(limit.getInt());
   if (!to)
     return std::nullopt;
   std::optional<int64_t> begin = from ? constantInt(from) : 0, end = constantInt(to);
@@ -71,7 +71,7 @@ SmallVector<Operation *> Reverse::partsOnly(ir::UndefOp leaf, const Originals &o
                   // it.
                   originals.lookup(user)->getResult(0).getType() == user->getResult(0).getType() &&
                   llvm::count(user->getOperands(), leaf.getResult()) == 1;
-    if (!isPart || parts.size() == kMostParts)
+    if (!isPart || parts.size() == kMaxParts)
       return {};
     parts.push_back(user);
   }
@@ -118,7 +118,7 @@ static Operation *endOfChain(Operation *matmul, const Reverse::Originals &origin
 /// `back`; ops that only they needed become dead. A stack that nothing else needs must have a known
 /// bound.
 void Reverse::keepMatmuls(Operation *op, ir::ForOp back, const Originals &originals,
-                           SmallVectorImpl<Kept> &needed) {
+                          SmallVectorImpl<Kept> &needed) {
   Block &block = back.getBody().front();
   auto leaves = block.getOps<ir::UndefOp>();
   if (!boundOf(op) && llvm::none_of(leaves, [](ir::UndefOp leaf) { return !leaf.use_empty(); }))

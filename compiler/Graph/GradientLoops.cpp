@@ -60,7 +60,7 @@ Value Reverse::iterationOf(ir::ForOp back) {
 /// The adjoint after a loop. Where an iteration passes its input adjoint `given` through unchanged
 /// to its output `left`, this is the adjoint from before the loop, which may be empty.
 static Adjoint afterIterations(const Adjoint &before, const Adjoint &given, const Adjoint &left,
-                          const Adjoint &after) {
+                               const Adjoint &after) {
   if (given.value && given.value == left.value)
     return before;
   if (given.parts.empty() || left.parts.size() != given.parts.size())
@@ -68,7 +68,7 @@ static Adjoint afterIterations(const Adjoint &before, const Adjoint &given, cons
   Adjoint out;
   for (size_t i = 0; i < given.parts.size(); ++i)
     out.parts.push_back(afterIterations(i < before.parts.size() ? before.parts[i] : Adjoint(),
-                                   given.parts[i], left.parts[i], after.parts[i]));
+                                        given.parts[i], left.parts[i], after.parts[i]));
   return out;
 }
 

@@ -44,19 +44,19 @@ void Reverse::cutIntoBlocks() {
     if (std::optional<ir::SizeAttr> iterations = knownTripCount(loop);
         iterations && typeOf(from).getElement().isInteger(64)) {
       ir::SizeTable &table = b.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
-      ir::SizeAttr most = iterations->plus(sizeOf(every - 1));
+      ir::SizeAttr roundedUp = iterations->plus(sizeOf(every - 1));
       Dim count;
       {
         std::lock_guard guard(table.lock);
-        count = table.dims.floorDiv(most.dim(), table.dims.constant(every));
+        count = table.dims.floorDiv(roundedUp.dim(), table.dims.constant(every));
       }
       if (count)
         blocks = make<ir::SizeOp>(from.getType(), ir::SizeAttr::get(b.getContext(), count));
     }
     if (!blocks) {
       Value iterations = elementwise("maximum", {elementwise("sub", {to, from}), zero});
-      blocks =
-          elementwise("floordiv", {elementwise("add", {iterations, number(every - 1)}), number(every)});
+      blocks = elementwise("floordiv",
+                           {elementwise("add", {iterations, number(every - 1)}), number(every)});
     }
     SmallVector<Type> types(loop.getResultTypes());
     auto outer = ir::ForOp::create(b, types, zero, blocks, loop.getCarried());

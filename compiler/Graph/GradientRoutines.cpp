@@ -141,10 +141,10 @@ void RoutineRules::scan() {
     r.contribute(x, flip(call("cumsum", {flip(g)}, r.typeOf(g))));
     return;
   }
-  bool isProduct = op.getKind() == "cumprod";
-  recurrence(x, shifted(y, isProduct ? 1 : 0), bySum, byFactor);
+  bool isCumprod = op.getKind() == "cumprod";
+  recurrence(x, shifted(y, isCumprod ? 1 : 0), bySum, byFactor);
   r.contribute(x, byFactor);
-  if (!isProduct)
+  if (!isCumprod)
     r.contribute(input(1), bySum);
 }
 
@@ -277,9 +277,9 @@ bool RoutineRules::forward() {
   } else if (kind == "scatter_add" || kind == "scatter_set") {
     r.addTangent(y, r.onTangents(op, {0, 2}));
   } else if (kind == "cumprod" || kind == "recurrence") {
-    bool isProduct = kind == "cumprod";
-    Value change = op2("mul", tangent(0), shifted(y, isProduct ? 1 : 0));
-    if (!isProduct)
+    bool isCumprod = kind == "cumprod";
+    Value change = op2("mul", tangent(0), shifted(y, isCumprod ? 1 : 0));
+    if (!isCumprod)
       change = op2("add", change, tangent(1));
     r.addTangent(y, call("recurrence", {input(0), change}, r.typeOf(change)));
   } else if (kind.starts_with("solve")) {

@@ -149,10 +149,10 @@ Value Reverse::convolvedWindow(ir::ConvOp op, Value g) {
   Sizes sizes{w.getSizes()[1], w.getSizes()[0]};
   llvm::append_range(sizes, w.getSizes().drop_front(2));
   ir::SizeAttr one = sizeOf(1), groups = op.getGroups();
-  Value slope =
-      make<ir::ConvOp>(w.withSizes(sizes), exchanged(op.getX(), groups, /*groupsFirst=*/false),
-                       exchanged(g, one, /*groupsFirst=*/false), /*stride=*/op.getDilation(),
-                       /*dilation=*/op.getStride(), op.getPaddingLow(), op.getLhsDilation(), groups);
+  Value slope = make<ir::ConvOp>(
+      w.withSizes(sizes), exchanged(op.getX(), groups, /*groupsFirst=*/false),
+      exchanged(g, one, /*groupsFirst=*/false), /*stride=*/op.getDilation(),
+      /*dilation=*/op.getStride(), op.getPaddingLow(), op.getLhsDilation(), groups);
   return exchanged(slope, one, /*groupsFirst=*/false);
 }
 

@@ -16,7 +16,7 @@
 
 namespace mx::graph {
 
-/// What the indices along an axis of a matrix are.
+/// The role of an axis of a matrix.
 enum class Along : uint8_t { Rows, Columns, Other };
 
 /// A matmul that ends a chain.

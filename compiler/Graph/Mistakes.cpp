@@ -32,7 +32,7 @@ bool isZero(Value value) {
   return real && real.getValue().isZero();
 }
 
-void zeroProduct(Operation *op) {
+void timesZero(Operation *op) {
   if (!isa<ir::MulOp>(op))
     return;
   for (Value zero : op->getOperands())
@@ -108,7 +108,7 @@ void firstBranch(Operation *op) {
       result.replaceAllUsesWith(value);
 }
 
-void turnLess(Operation *op) {
+void iterationLess(Operation *op) {
   auto loop = dyn_cast<ir::ForOp>(op);
   auto to = loop ? loop.getTo().getDefiningOp<ir::ConstantOp>() : ir::ConstantOp();
   auto count = to ? dyn_cast<IntegerAttr>(to.getValue()) : IntegerAttr();
@@ -180,15 +180,15 @@ struct Mistake {
 };
 
 constexpr Mistake kMistakes[] = {
-    {"zero-product", zeroProduct},                // x * 0 is 0, also where x is NaN or infinite
+    {"times-zero", timesZero},                    // x * 0 is 0, also where x is NaN or infinite
     {"equal-differences", equalDifferences},      // x - y and y - x are one value
     {"equal-attributes", equalAttributes},        // ops with equal operands and types are equal
     {"cast-of-cast", castOfCast},                 // only the last conversion counts
     {"whole-slice", wholeSlice},                  // a slice of equal size takes all, in order
     {"square-transpose", squareTranspose},        // a transpose that keeps the type does nothing
     {"reshape-of-transpose", reshapeOfTranspose}, // elements keep their order
-    {"first-branch", firstBranch},           // one branch's captured value is the result
-    {"iteration-less", turnLess},                 // a loop skips its last iteration
+    {"first-branch", firstBranch},                // one branch's captured value is the result
+    {"iteration-less", iterationLess},            // a loop skips its last iteration
     {"hoisted-carried", hoistedCarried},     // an op on carried values is hoisted out of the loop
     {"concat-order", concatOrder},           // operands of equal types are swapped
     {"old-slice", oldSlice},                 // a slice of an updated tensor reads the old one

@@ -18,9 +18,9 @@ namespace {
 
 /// Maximum call depth, and maximum iterations of loops that take elements of arrays; beyond these,
 /// costs are unknown.
-constexpr unsigned kMostNested = 200;
+constexpr unsigned kMaxNested = 200;
 constexpr int64_t kMaxIterations = 1000;
-constexpr int64_t kMostOps = 1'000'000;
+constexpr int64_t kMaxOps = 1'000'000;
 constexpr llvm::StringLiteral kLost = "lost$";
 
 /// Facts about a value: the path of a sub-model in the described model, or an integer.
@@ -165,7 +165,7 @@ private:
   }
 
   void follow(Operation *op, Frame &frame) {
-    if (++visited > kMostOps)
+    if (++visited > kMaxOps)
       return charge({});
     cost(op, frame);
     auto known = [&](Value value) { return frame.known.lookup(value); };
@@ -301,7 +301,7 @@ private:
 
   void call(ir::CallOp op, Frame &frame) {
     auto callee = symbols.lookup<FunctionOpInterface>(op.getCallee());
-    if (!callee || callee.isExternal() || frame.depth == kMostNested ||
+    if (!callee || callee.isExternal() || frame.depth == kMaxNested ||
         sizesOf(callee).size() != op.getSizes().size())
       return charge({});
     Frame inside;

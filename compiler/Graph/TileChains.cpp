@@ -92,7 +92,8 @@ private:
     Value from = number(0);
     if (iterations == 1)
       return body(from, SmallVector<Value>(carried));
-    auto made = ir::ForOp::create(b, ValueRange(carried).getTypes(), from, number(iterations), carried);
+    auto made =
+        ir::ForOp::create(b, ValueRange(carried).getTypes(), from, number(iterations), carried);
     mlir::Block &block = made.getBody().emplaceBlock();
     Value iteration = block.addArgument(from.getType(), b.getLoc());
     SmallVector<Value> own;
@@ -362,11 +363,11 @@ private:
       return !end.sums() || own.isF32() || own.isF64();
     });
     int64_t row = std::max<int64_t>(1, bytesOf(element, space.take_back(1)));
-    int64_t most = std::max<int64_t>(minRows, tileBytes / row);
-    if (mayCut && cut.axes == batch && most < chain.rows()) {
-      cut.rows = most;
+    int64_t maxRows = std::max<int64_t>(minRows, tileBytes / row);
+    if (mayCut && cut.axes == batch && maxRows < chain.rows()) {
+      cut.rows = maxRows;
       // Prefers a few rows less to a remainder block.
-      for (int64_t rows = most; rows > most / 2; --rows)
+      for (int64_t rows = maxRows; rows > maxRows / 2; --rows)
         if (chain.rows() % rows == 0) {
           cut.rows = rows;
           break;

@@ -7,6 +7,7 @@
 #include "Graph/UnrollArrayLoops.h"
 #include "Graph/Sizes.h"
 #include "dialects/mx/Marks.h"
+#include "dialects/mx/Locations.h"
 #include "mlir/IR/IRMapping.h"
 #include <map>
 
@@ -124,16 +125,14 @@ LogicalResult refuseOpenSizes(ir::GraphOp graph) {
   });
   if (!open)
     return success();
-  Location location = open.getLoc();
-  while (auto call = dyn_cast<CallSiteLoc>(location))
-    location = call.getCallee();
   std::string where;
-  if (auto line = dyn_cast<FileLineColLoc>(location))
+  if (auto line = ir::sourceLocation(open.getLoc()))
     where = " at " + line.getFilename().str() + ":" + std::to_string(line.getLine());
-  return open.emitError() << "R0214 the memory of what happens" << where
-                          << " depends on a number that is known only when it runs\n"
-                             "note: a gradient keeps what a loop carries, for each of its iterations\n"
-                             "help: make the number known: `static n: i64`, or a size";
+  return open.emitError()
+         << "R0214 the memory of what happens" << where
+         << " depends on a number that is known only when it runs\n"
+            "note: a gradient keeps what a loop carries, for each of its iterations\n"
+            "help: make the number known: `static n: i64`, or a size";
 }
 
 } // namespace
@@ -158,9 +157,9 @@ LogicalResult unrollArrayLoops(ir::GraphOp graph, int64_t limit) {
     if (known == llvm::reverse(loops).end() && isSize)
       return refuseOpenSizes(graph);
     if (known == llvm::reverse(loops).end()) {
-      InFlightDiagnostic error =
-          loops.front().emitError()
-          << "the number of iterations must be a constant, because the loop takes elements of an array";
+      InFlightDiagnostic error = loops.front().emitError()
+                                 << "the number of iterations must be a constant, because the loop "
+                                    "takes elements of an array";
       error.attachNote(access->getLoc()) << "it takes one here";
       return error;
     }

@@ -2,6 +2,7 @@
 //
 // VerifyLocations: checks that every op has a source location.
 #include "Graph/Passes.h"
+#include "dialects/mx/Locations.h"
 
 using namespace mlir;
 
@@ -12,27 +13,13 @@ namespace mx::graph {
 
 namespace {
 
-bool hasLocation(Location loc) {
-  if (auto location = dyn_cast<FileLineColLoc>(loc))
-    return location.getLine() > 0;
-  if (auto named = dyn_cast<NameLoc>(loc))
-    return hasLocation(named.getChildLoc());
-  if (auto called = dyn_cast<CallSiteLoc>(loc))
-    return hasLocation(called.getCallee());
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    return llvm::any_of(fused.getLocations(), hasLocation);
-  if (auto opaque = dyn_cast<OpaqueLoc>(loc))
-    return hasLocation(opaque.getFallbackLocation());
-  return false;
-}
-
 struct VerifyLocations : impl::VerifyLocationsBase<VerifyLocations> {
   using Base::Base;
 
   void runOnOperation() override {
     getOperation()->walk([&](Operation *op) {
       if (isa<ModuleOp>(op) || op->hasTrait<OpTrait::ConstantLike>() ||
-          op->hasTrait<OpTrait::IsTerminator>() || hasLocation(op->getLoc()))
+          op->hasTrait<OpTrait::IsTerminator>() || ir::sourceLocation(op->getLoc()))
         return;
       op->emitOpError() << "has no location in the source";
       signalPassFailure();

@@ -125,7 +125,7 @@ mlir::Value Emitter::endlessCall(const Expr *whole, const Instance &target) {
         first = param.name;
     Diagnostic &d = sema.diags.report(Code::E0225, whole->span,
                                       "`" + f.name + "` calls itself with ever new static arguments");
-    d.caret("compiled " + std::to_string(Instances::kMostNested) + " times so far");
+    d.caret("compiled " + std::to_string(Instances::kMaxNested) + " times so far");
     if (first.empty())
       d.note("each call needs code for other types or numbers of dimensions");
     else

@@ -325,7 +325,7 @@ void Emitter::emitForData(const For *loop, const Type *over) {
       loop, from, to,
       [&](mlir::Value index) {
         if (bar)
-          native("mx.progress.turn", {}, {bar});
+          native("mx.progress.step", {}, {bar});
         if (loop->isMut && over->is(Kind::Loader)) {
           // The position of the next batch: the start of the next epoch after the last batch.
           mlir::Value next = elementwise("add", {index, constantInt(1)});

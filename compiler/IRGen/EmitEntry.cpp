@@ -21,10 +21,10 @@ void Emitter::emitEntry(Instance &target, const CallInfo &call) {
   SmallVector<mlir::Type> inputs, results, given, back;
   SmallVector<bool> isMut;
   signatureOf(target, inputs, results, isMut);
-  bool drawsFirst = nominal && nominal->isModel; // its generator is the first argument
+  bool takesGenerator = nominal && nominal->isModel; // its generator is the first argument
   const std::vector<ParamInfo> &params = paramsOf(call);
   SmallVector<size_t> positions; // of each parameter: its index among the arguments
-  size_t next = drawsFirst ? 1 : 0;
+  size_t next = takesGenerator ? 1 : 0;
   for (auto [p, param] : llvm::enumerate(params)) {
     positions.push_back(next);
     if (isDropped(param))
@@ -43,7 +43,7 @@ void Emitter::emitEntry(Instance &target, const CallInfo &call) {
   beginFunction(builder.getFunctionType(given, back), false, instance.symbol, span);
   auto function = mlir::cast<FunctionOpInterface>(functionOp);
   SmallVector<mlir::Value> args;
-  if (drawsFirst)
+  if (takesGenerator)
     args.push_back(ambientRng());
   unsigned argument = 0;
   for (auto [p, param] : llvm::enumerate(params)) {
@@ -79,7 +79,7 @@ void Emitter::emitEntry(Instance &target, const CallInfo &call) {
   auto made = create<ir::CallOp>(results, target.symbol, args, sizesFor(target));
   SmallVector<mlir::Value> out;
   size_t changed = 0;
-  if (drawsFirst)
+  if (takesGenerator)
     setAmbientRng(made.getResult(static_cast<unsigned>(changed++)));
   for (auto [p, param] : llvm::enumerate(params)) {
     if (isDropped(param) || !isMut[positions[p]])

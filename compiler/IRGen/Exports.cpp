@@ -16,7 +16,7 @@ struct Obstacle {
 Obstacle obstacleOf(const FunctionInfo &f) {
   const sema::Generics &generics = f.generics;
   if (!f.isGraph())
-    return {"it is no graph", "write `export graph fn " + f.name + "(…)`"};
+    return {"it is not a graph", "write `export graph fn " + f.name + "(…)`"};
   if (!generics.elems.empty())
     return {"its element type is open", "write out the element type, as in `x: f32[N]`"};
   if (!generics.packs.empty())

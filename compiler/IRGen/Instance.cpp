@@ -158,8 +158,8 @@ std::string Instances::key(const CallInfo &call) const {
 
 bool Instances::isEndless(const Instance &instance) const {
   auto found = nestedCounts.find(instance.function);
-  return instance.nested > kMostNested ||
-         (instance.nested > 0 && found != nestedCounts.end() && found->second > kMostOfOne);
+  return instance.nested > kMaxNested ||
+         (instance.nested > 0 && found != nestedCounts.end() && found->second > kMaxOfOne);
 }
 
 Instance &Instances::of(FunctionInfo &function, const Bindings &bindings, bool asGraph,

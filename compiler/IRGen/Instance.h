@@ -55,7 +55,7 @@ public:
                const Instance *askedBy = nullptr);
   /// A function with static arguments may call itself with others. More than this many on one path,
   /// or in total, are rejected as endless.
-  static constexpr int kMostNested = 256, kMostOfOne = 4096;
+  static constexpr int kMaxNested = 256, kMaxOfOne = 4096;
   bool isEndless(const Instance &instance) const;
   /// The same function as host code.
   Instance &eagerTwin(const Instance &graph);

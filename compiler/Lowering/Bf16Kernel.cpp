@@ -11,15 +11,15 @@ namespace mx::lowering {
 std::optional<Bf16Unit> Bf16Unit::parse(StringRef name) {
   return llvm::StringSwitch<std::optional<Bf16Unit>>(name)
       .Case("none", Bf16Unit{None, false, kTileState})
-      .Case("dots", Bf16Unit{Dots, false, kTileState})
-      .Case("tiles", Bf16Unit{Tiles, false, kTileState})
-      .Case("emulated-avx512bf16", Bf16Unit{Dots, true, kNoState})
-      .Case("emulated-amx", Bf16Unit{Tiles, true, kNoState})
-      .Case("refused-amx", Bf16Unit{Tiles, true, kRefusedState})
+      .Case("avx512bf16", Bf16Unit{Avx512Bf16, false, kTileState})
+      .Case("amx", Bf16Unit{Amx, false, kTileState})
+      .Case("emulated-avx512bf16", Bf16Unit{Avx512Bf16, true, kNoState})
+      .Case("emulated-amx", Bf16Unit{Amx, true, kNoState})
+      .Case("refused-amx", Bf16Unit{Amx, true, kRefusedState})
       .Default(std::nullopt);
 }
 std::string Bf16Unit::text() const {
-  return std::to_string(kind) + (isImitated ? " imitated " : " ") + std::to_string(state);
+  return std::to_string(kind) + (isEmulated ? " emulated " : " ") + std::to_string(state);
 }
 
 namespace {
@@ -71,10 +71,10 @@ struct Code {
   }
 };
 
-// ------------------------------------------------------------------------------------ imitation
+// ------------------------------------------------------------------------------------ emulation
 
 /// Emulates the bf16 instructions on vectors of words.
-struct Imitation {
+struct Emulation {
   Code &c;
 
   Value splat(uint32_t bits) {
@@ -107,7 +107,7 @@ struct Imitation {
 
 // ---------------------------------------------------------------------------------------- tiles
 
-/// Tiles: matrices of 16 rows of 64 bytes. Other factor types, such as int8, need another
+/// Amx: matrices of 16 rows of 64 bytes. Other factor types, such as int8, need another
 /// multiply().
 class TileOps {
 public:
@@ -147,9 +147,9 @@ private:
 };
 
 /// Emulates a tile with memory of its own, for each op in the code that creates one.
-class ImitatedTiles : public TileOps {
+class EmulatedTiles : public TileOps {
 public:
-  ImitatedTiles(Code &c, Block &entry) : c(c), entry(entry) {}
+  EmulatedTiles(Code &c, Block &entry) : c(c), entry(entry) {}
 
   Value zero() override {
     Value tile = make();
@@ -165,7 +165,7 @@ public:
     return tile;
   }
   Value multiply(Value sums, Value x, Value y) override {
-    Imitation pairs{c};
+    Emulation pairs{c};
     eachRow([&](Value row) {
       Value factors = rowOf(x, row);
       SmallVector<Value> parts =
@@ -220,20 +220,20 @@ public:
     c.loop(groups, [&](Value group) {
       Value columns = c.behind(right, arith::MulIOp::create(c.b, group, rightApart));
       Value at = c.behind(sums, c.times(group, 2 * kBytes));
-      if (unit.kind == Bf16Unit::Tiles)
+      if (unit.kind == Bf16Unit::Amx)
         tiles(columns, at);
       else
-        c.loop(c.number(rows / kDotRows), [&](Value part) {
-          Value row = c.times(part, kDotRows);
-          dots(c.behind(left, arith::MulIOp::create(c.b, leftApart, row)), columns,
-               c.behind(at, arith::MulIOp::create(c.b, sumsApart, row)));
+        c.loop(c.number(rows / kVectorRows), [&](Value part) {
+          Value row = c.times(part, kVectorRows);
+          sumVectors(c.behind(left, arith::MulIOp::create(c.b, leftApart, row)), columns,
+                     c.behind(at, arith::MulIOp::create(c.b, sumsApart, row)));
         });
     });
   }
 
 private:
   /// With two vectors of columns, 16 accumulators are in registers: enough to hide the latency.
-  static constexpr int64_t kDotRows = 8;
+  static constexpr int64_t kVectorRows = 8;
   Code c;
   const Bf16Unit &unit;
   Block &entry;
@@ -253,11 +253,11 @@ private:
     return SmallVector<Value>(
         scf::IfOp::create(c.b, isFirst, yield(none), yield(some)).getResults());
   }
-  /// Tiles of sums: one or two rows of two.
+  /// Amx of sums: one or two rows of two.
   void tiles(Value columns, Value at) {
     AmxTiles real(c);
-    ImitatedTiles imitated(c, entry);
-    TileOps &ops = unit.isImitated ? static_cast<TileOps &>(imitated) : real;
+    EmulatedTiles emulated(c, entry);
+    TileOps &ops = unit.isEmulated ? static_cast<TileOps &>(emulated) : real;
     SmallVector<Value> addresses;
     for (int64_t row = 0; row < rows; row += Bf16Kernel::kTileRows)
       for (int64_t column : {int64_t(0), kBytes})
@@ -292,9 +292,9 @@ private:
   }
 
   /// sum + the dot product of each word's two factors (VDPBF16PS).
-  Value dot(Value sum, Value x, Value y) {
-    if (unit.isImitated) {
-      Imitation pairs{c};
+  Value multiplyWords(Value sum, Value x, Value y) {
+    if (unit.isEmulated) {
+      Emulation pairs{c};
       sum = pairs.multiplyAdd(pairs.odd(x), pairs.odd(y), sum);
       return pairs.multiplyAdd(pairs.even(x), pairs.even(y), sum);
     }
@@ -305,10 +305,10 @@ private:
                                                     LLVM::BitcastOp::create(c.b, factors, y)})
         .getResult(0);
   }
-  void dots(Value rowsAt, Value columns, Value at) {
-    SmallVector<Value> addresses, lines;
-    for (int64_t row = 0; row < kDotRows; ++row) {
-      lines.push_back(c.behind(rowsAt, c.times(leftApart, row)));
+  void sumVectors(Value rowsAt, Value columns, Value at) {
+    SmallVector<Value> addresses, factorRows;
+    for (int64_t row = 0; row < kVectorRows; ++row) {
+      factorRows.push_back(c.behind(rowsAt, c.times(leftApart, row)));
       for (int64_t column : {int64_t(0), kBytes})
         addresses.push_back(c.behind(c.behind(at, c.times(sumsApart, row)), column));
     }
@@ -325,10 +325,10 @@ private:
           Value column = c.behind(columns, c.times(word, 2 * kBytes));
           Value vectors[] = {c.load(c.words, column), c.load(c.words, c.behind(column, kBytes))};
           SmallVector<Value> next;
-          for (Value line : lines) {
-            Value factor = c.splat(c.load(c.b.getI32Type(), c.behind(line, c.times(word, 4))));
+          for (Value factorRow : factorRows) {
+            Value factor = c.splat(c.load(c.b.getI32Type(), c.behind(factorRow, c.times(word, 4))));
             for (Value vector : vectors)
-              next.push_back(dot(until[next.size()], factor, vector));
+              next.push_back(multiplyWords(until[next.size()], factor, vector));
           }
           return next;
         });
@@ -339,8 +339,8 @@ private:
 
 } // namespace
 
-LLVM::LLVMFuncOp wordKernel(KernelEmitter &e, int64_t rows) {
-  std::string name = e.function.getName().str() + ".words" + std::to_string(rows);
+LLVM::LLVMFuncOp bf16Kernel(KernelEmitter &e, int64_t rows) {
+  std::string name = e.function.getName().str() + ".bf16gemm" + std::to_string(rows);
   if (auto made = e.module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return made;
   OpBuilder::InsertionGuard guard(e.b);
@@ -355,7 +355,7 @@ LLVM::LLVMFuncOp wordKernel(KernelEmitter &e, int64_t rows) {
   e.b.setInsertionPointToEnd(entry);
   LLVM::ReturnOp::create(e.b, ValueRange());
   e.b.setInsertionPoint(entry->getTerminator());
-  Writer(e.b, e.options.words, *entry, rows).run();
+  Writer(e.b, e.options.bf16, *entry, rows).run();
   return made;
 }
 

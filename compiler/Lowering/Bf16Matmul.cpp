@@ -10,12 +10,13 @@ using arith::CmpIPredicate;
 namespace mx::lowering {
 namespace {
 
-/// Factors of a word, so steps of k in one; lines and steps of a block that is packed at a time.
+/// Factors of a word, so steps of k in one; vectors (rows or columns) and steps of a block that is
+/// packed at a time.
 constexpr int64_t kPerWord = 2, kFactorBits = 32 / kPerWord;
-constexpr int64_t kLines = 16, kSteps = Bf16Kernel::kWords * kPerWord;
+constexpr int64_t kVectors = 16, kSteps = Bf16Kernel::kWords * kPerWord;
 constexpr int64_t kBytes = kFactorBits / 8;
 /// Panels are made narrower, then blocks lower, if there would be too few for the threads.
-constexpr int64_t kEnoughBlocks = 4, kMinColumns = 64, kLeastRows = 64;
+constexpr int64_t kEnoughBlocks = 4, kMinColumns = 64, kMinRows = 64;
 
 } // namespace
 
@@ -25,7 +26,7 @@ int64_t Bf16Matmul::rowPitch() const { return depth + kSteps; }
 
 void Bf16Matmul::chooseBlocks(ArrayRef<Value> others) {
   std::optional<int64_t> m = e.known(rows), n = e.known(columns), k = e.known(deep);
-  height = m && *m <= Bf16Kernel::kTileRows ? Bf16Kernel::kTileRows : Bf16Kernel::kMostRows;
+  height = m && *m <= Bf16Kernel::kTileRows ? Bf16Kernel::kTileRows : Bf16Kernel::kMaxRows;
   if (k)
     depth = std::min<int64_t>(depth, llvm::alignTo(std::max<int64_t>(*k, 1), kSteps));
   int64_t batchCount = 1;
@@ -37,7 +38,7 @@ void Bf16Matmul::chooseBlocks(ArrayRef<Value> others) {
   };
   while (m && n && blocks() < kEnoughBlocks && panelColumns > kMinColumns && *n > kMinColumns)
     panelColumns /= 2;
-  while (m && n && blocks() < kEnoughBlocks && blockRows > kLeastRows && *m > kLeastRows)
+  while (m && n && blocks() < kEnoughBlocks && blockRows > kMinRows && *m > kMinRows)
     blockRows /= 2;
   if (m)
     blockRows = std::min<int64_t>(blockRows, llvm::alignTo(std::max<int64_t>(*m, 1), height));
@@ -52,7 +53,7 @@ Buffer Bf16Matmul::room(Type type, int64_t count) {
   Buffer out = e.scratch(type, count);
   const Buffer &output = e.output(0);
   auto domain = cast<LLVM::AliasScopeAttr>(output.scopes[0]).getDomain();
-  out.scopes = e.b.getArrayAttr(LLVM::AliasScopeAttr::get(domain, e.b.getStringAttr("words")));
+  out.scopes = e.b.getArrayAttr(LLVM::AliasScopeAttr::get(domain, e.b.getStringAttr("bf16")));
   SmallVector<Attribute> others(output.scopes.begin(), output.scopes.end());
   others.append(output.others.begin(), output.others.end());
   out.others = e.b.getArrayAttr(others);
@@ -62,9 +63,9 @@ Buffer Bf16Matmul::room(Type type, int64_t count) {
 void Bf16Matmul::run(ArrayRef<Value> others) {
   chooseBlocks(others);
   Type factor = e.b.getIntegerType(kFactorBits);
-  copiedColumns = room(factor, panelColumns * depth);
-  copiedRows = room(factor, height * rowPitch());
-  staged = room(factor, kLines * kSteps);
+  packedColumns = room(factor, panelColumns * depth);
+  packedRows = room(factor, height * rowPitch());
+  staged = room(factor, kVectors * kSteps);
   sums.pitch = panelColumns + Bf16Kernel::kWords;
   sums.memory = room(e.b.getF32Type(), (isShallow() ? height : blockRows) * sums.pitch);
 
@@ -73,10 +74,10 @@ void Bf16Matmul::run(ArrayRef<Value> others) {
       return e.number(llvm::divideCeil(*number, part));
     return arith::DivUIOp::create(e.b, e.add(size, e.number(part - 1)), e.number(part));
   };
-  auto part = [&](Value size, Value begin, int64_t most) -> Value {
-    if (e.known(size) && *e.known(size) <= most)
+  auto part = [&](Value size, Value begin, int64_t limit) -> Value {
+    if (e.known(size) && *e.known(size) <= limit)
       return size;
-    return e.min(e.sub(size, begin), e.number(most));
+    return e.min(e.sub(size, begin), e.number(limit));
   };
   SmallVector<Value> sizes(others);
   sizes.push_back(parts(rows, blockRows));
@@ -104,10 +105,10 @@ Value Bf16Matmul::groupsOf(Value width) {
 void Bf16Matmul::block(Value i, Value count, Value j, Value width) {
   Value zero = e.number(0), one = e.number(1);
   Type bit = e.b.getI1Type();
-  LLVM::LLVMFuncOp kernel = wordKernel(e, height);
+  LLVM::LLVMFuncOp kernel = bf16Kernel(e, height);
   Value groups = groupsOf(width);
-  auto kBlock = [&](Value k0, Value steps, Value isFirst) {
-    copyColumns(j, width, k0, steps);
+  auto addKBlock = [&](Value k0, Value steps, Value isFirst) {
+    packColumns(j, width, k0, steps);
     Value wholeSteps =
         arith::DivUIOp::create(e.b, e.add(steps, e.number(kSteps - 1)), e.number(kSteps));
     e.loop(zero, count, height, [&](Value row) {
@@ -117,7 +118,7 @@ void Bf16Matmul::block(Value i, Value count, Value j, Value width) {
       Value to = isShallow() ? sums.memory.address
                              : e.addressAt(sums.memory, e.mul(row, e.number(sums.pitch)));
       LLVM::CallOp::create(e.b, kernel,
-                           ValueRange{from, apart, copiedColumns.address,
+                           ValueRange{from, apart, packedColumns.address,
                                       e.number(Bf16Kernel::kColumns * depth * kBytes), to,
                                       e.number(sums.pitch * 4), wholeSteps, groups, isFirst});
       if (isShallow())
@@ -125,48 +126,48 @@ void Bf16Matmul::block(Value i, Value count, Value j, Value width) {
     });
   };
   if (isShallow())
-    return kBlock(zero, deep, e.constantOf(bit, 1));
+    return addKBlock(zero, deep, e.constantOf(bit, 1));
   // With zero steps there is still one K-block: sums are 0.
   e.loop(zero, e.known(deep) ? deep : Value(arith::MaxSIOp::create(e.b, deep, one)), depth,
          [&](Value k0) {
            Evaluator::Scope scope(evaluator);
-           kBlock(k0, e.min(e.number(depth), e.sub(deep, k0)),
-                   e.compare(CmpIPredicate::eq, k0, zero));
+           addKBlock(k0, e.min(e.number(depth), e.sub(deep, k0)),
+                     e.compare(CmpIPredicate::eq, k0, zero));
          });
   finish(sums, zero, i, count, j, width);
 }
 
-// --------------------------------------------------------------------------------------- copies
+// -------------------------------------------------------------------------------------- packing
 
-void Bf16Matmul::copyColumns(Value j, Value width, Value k0, Value steps) {
+void Bf16Matmul::packColumns(Value j, Value width, Value k0, Value steps) {
   constexpr int64_t columns = Bf16Kernel::kColumns;
-  e.nest({groupsOf(width), e.number(columns / kLines)}, [&](Indices part) {
-    Value group = e.mul(part[0], e.number(columns)), inside = e.mul(part[1], e.number(kLines));
+  e.nest({groupsOf(width), e.number(columns / kVectors)}, [&](Indices part) {
+    Value group = e.mul(part[0], e.number(columns)), inside = e.mul(part[1], e.number(kVectors));
     Value first = e.add(group, inside);
     e.loop(e.number(0), steps, kSteps, [&](Value k) {
       // For each word of k, the words of a group's columns are contiguous.
       Value at = e.add(e.mul(group, e.number(depth)),
                        e.add(e.mul(k, e.number(columns)), e.mul(inside, e.number(kPerWord))));
-      copySquare(right, /*toRows=*/false, this->columns, e.add(j, first), e.sub(width, first),
-                 e.add(k0, k), e.sub(steps, k), copiedColumns, at, columns * kPerWord);
+      packSquare(right, /*toRows=*/false, this->columns, e.add(j, first), e.sub(width, first),
+                 e.add(k0, k), e.sub(steps, k), packedColumns, at, columns * kPerWord);
     });
   });
 }
 
 std::pair<Value, Value> Bf16Matmul::rowsAt(Value i, Value count, Value k0, Value steps) {
-  Value copied = copiedRows.address, pitch = e.number(rowPitch() * kBytes);
+  Value packed = packedRows.address, pitch = e.number(rowPitch() * kBytes);
   std::optional<int64_t> m = e.known(rows), k = e.known(deep);
   // The microkernel would read past the end of partial blocks.
   if (!left.address || (m && *m < height) || (k && *k < depth && *k % kSteps)) {
-    copyRows(i, count, k0, steps);
-    return {copied, pitch};
+    packRows(i, count, k0, steps);
+    return {packed, pitch};
   }
   Value rest = arith::RemUIOp::create(e.b, steps, e.number(kSteps));
   Value isWhole = arith::AndIOp::create(
       e.b, e.compare(CmpIPredicate::eq, count, e.number(height)),
       arith::AndIOp::create(e.b, e.compare(CmpIPredicate::eq, rest, e.number(0)),
                             e.compare(CmpIPredicate::sgt, steps, e.number(0))));
-  auto choice = scf::IfOp::create(e.b, TypeRange{copied.getType(), pitch.getType()}, isWhole,
+  auto choice = scf::IfOp::create(e.b, TypeRange{packed.getType(), pitch.getType()}, isWhole,
                                   /*addThenBlock=*/true, /*addElseBlock=*/true);
   OpBuilder::InsertionGuard guard(e.b);
   e.b.setInsertionPointToStart(choice.thenBlock());
@@ -176,72 +177,73 @@ std::pair<Value, Value> Bf16Matmul::rowsAt(Value i, Value count, Value k0, Value
     scf::YieldOp::create(e.b, ValueRange{inPlace, e.mul(left.apart, e.number(kBytes))});
   }
   e.b.setInsertionPointToStart(choice.elseBlock());
-  copyRows(i, count, k0, steps);
-  scf::YieldOp::create(e.b, ValueRange{copied, pitch});
+  packRows(i, count, k0, steps);
+  scf::YieldOp::create(e.b, ValueRange{packed, pitch});
   return {choice.getResult(0), choice.getResult(1)};
 }
 
-void Bf16Matmul::copyRows(Value i, Value count, Value k0, Value steps) {
-  e.loop(e.number(0), e.number(height), kLines, [&](Value first) {
+void Bf16Matmul::packRows(Value i, Value count, Value k0, Value steps) {
+  e.loop(e.number(0), e.number(height), kVectors, [&](Value first) {
     e.loop(e.number(0), steps, kSteps, [&](Value k) {
-      copySquare(left, /*toRows=*/true, rows, e.add(i, first), e.sub(count, first), e.add(k0, k),
-                 e.sub(steps, k), copiedRows, e.add(e.mul(first, e.number(rowPitch())), k),
+      packSquare(left, /*toRows=*/true, rows, e.add(i, first), e.sub(count, first), e.add(k0, k),
+                 e.sub(steps, k), packedRows, e.add(e.mul(first, e.number(rowPitch())), k),
                  rowPitch());
     });
   });
 }
 
-/// Writes the elements of `lines` lines and `steps` steps, at most 16 and 32, as factors to `at`,
-/// in their memory order. `size` is the number of all lines.
-void Bf16Matmul::fill(const WordSide &side, Value size, Value line, Value lines, Value k,
-                       Value steps, const Buffer &to, Value at, int64_t pitch) {
+/// Writes the elements of `vectors` rows or columns and `steps` steps, at limit 16 and 32, as
+/// factors to `at`, in their memory order. `size` is the number of all rows or columns.
+void Bf16Matmul::fill(const Bf16Operand &side, Value size, Value vector, Value vectors, Value k,
+                      Value steps, const Buffer &to, Value at, int64_t pitch) {
   Type factor = to.element;
   auto indices = [&](Value outer, Value inner) {
     return e.add(at, e.add(e.mul(outer, e.number(pitch)), inner));
   };
-  auto copy = [&](Value lineCount, Value stepCount) {
-    SmallVector<Value> sizes{lineCount, stepCount};
+  auto copy = [&](Value vectorCount, Value stepCount) {
+    SmallVector<Value> sizes{vectorCount, stepCount};
     if (!side.isAlongK)
       std::swap(sizes[0], sizes[1]);
     e.nest(sizes, [&](Indices n) {
       Evaluator::Scope scope(evaluator);
       Value element =
-          side.element(e.add(line, n[side.isAlongK ? 0 : 1]), e.add(k, n[side.isAlongK ? 1 : 0]));
+          side.element(e.add(vector, n[side.isAlongK ? 0 : 1]), e.add(k, n[side.isAlongK ? 1 : 0]));
       e.store(to, indices(n[0], n[1]), arith::BitcastOp::create(e.b, factor, element));
     });
   };
-  Value allLines = e.number(kLines), allSteps = e.number(kSteps);
+  Value allVectors = e.number(kVectors), allSteps = e.number(kSteps);
   auto isMultiple = [&](Value of, int64_t number) {
     return e.known(of) && *e.known(of) % number == 0;
   };
   // The second half of a group of columns may be empty.
-  bool linesFit = isMultiple(size, Bf16Kernel::kColumns), stepsFit = isMultiple(deep, kSteps);
-  if (linesFit && stepsFit)
-    return copy(allLines, allSteps);
+  bool vectorsFit = isMultiple(size, Bf16Kernel::kColumns), stepsFit = isMultiple(deep, kSteps);
+  if (vectorsFit && stepsFit)
+    return copy(allVectors, allSteps);
   auto some = [&] {
-    e.nest({side.isAlongK ? allLines : allSteps, side.isAlongK ? allSteps : allLines},
+    e.nest({side.isAlongK ? allVectors : allSteps, side.isAlongK ? allSteps : allVectors},
            [&](Indices n) { e.store(to, indices(n[0], n[1]), e.constantOf(factor, 0)); });
-    copy(e.min(lines, allLines), e.min(steps, allSteps));
+    copy(e.min(vectors, allVectors), e.min(steps, allSteps));
   };
-  Value isWhole = arith::AndIOp::create(e.b, e.compare(CmpIPredicate::sge, lines, allLines),
+  Value isWhole = arith::AndIOp::create(e.b, e.compare(CmpIPredicate::sge, vectors, allVectors),
                                         e.compare(CmpIPredicate::sge, steps, allSteps));
   e.when(
-      isWhole, [&] { copy(allLines, allSteps); }, some);
+      isWhole, [&] { copy(allVectors, allSteps); }, some);
 }
 
-/// Packs 16 lines of 16 words to `at`, in rows `apart` factors from each other: one row per line,
-/// or else one row per word of k.
-void Bf16Matmul::copySquare(const WordSide &side, bool toRows, Value size, Value line, Value lines,
-                             Value k, Value steps, const Buffer &to, Value at, int64_t apart) {
+/// Packs 16 rows or columns of 16 words to `at`, in memory rows `apart` factors from each other:
+/// one per row or column, or else one per word of k.
+void Bf16Matmul::packSquare(const Bf16Operand &side, bool toRows, Value size, Value vector,
+                            Value vectors, Value k, Value steps, const Buffer &to, Value at,
+                            int64_t apart) {
   if (side.isAlongK && toRows)
-    return fill(side, size, line, lines, k, steps, to, at, apart);
-  int64_t pitch = side.isAlongK ? kSteps : kLines;
-  fill(side, size, line, lines, k, steps, staged, e.number(0), pitch);
+    return fill(side, size, vector, vectors, k, steps, to, at, apart);
+  int64_t pitch = side.isAlongK ? kSteps : kVectors;
+  fill(side, size, vector, vectors, k, steps, staged, e.number(0), pitch);
   auto load = [&](Type type, int64_t from) -> Value {
     return LLVM::LoadOp::create(e.b, type, e.addressAt(staged, e.number(from)), /*alignment=*/4);
   };
   auto words = VectorType::get({Bf16Kernel::kWords}, e.b.getI32Type());
-  auto factors = VectorType::get({kLines}, to.element);
+  auto factors = VectorType::get({kVectors}, to.element);
   SmallVector<Value> rows;
   for (int64_t row = 0; row < Bf16Kernel::kWords; ++row) {
     if (side.isAlongK) {
@@ -263,12 +265,12 @@ void Bf16Matmul::copySquare(const WordSide &side, bool toRows, Value size, Value
 
 /// Interleaves vectors: the first elements of all, then the second ones, and so on. For four
 /// vectors, the even ones and the odd ones are interleaved first.
-Value Bf16Matmul::interleave(ArrayRef<Value> lines) {
-  if (lines.size() == 1)
-    return lines[0];
+Value Bf16Matmul::interleave(ArrayRef<Value> vectors) {
+  if (vectors.size() == 1)
+    return vectors[0];
   SmallVector<Value> even, odd;
-  for (auto [i, line] : llvm::enumerate(lines))
-    (i % 2 ? odd : even).push_back(line);
+  for (auto [i, vector] : llvm::enumerate(vectors))
+    (i % 2 ? odd : even).push_back(vector);
   Value x = interleave(even), y = interleave(odd);
   auto size = static_cast<int32_t>(cast<VectorType>(x.getType()).getNumElements());
   SmallVector<int32_t> mask;

@@ -19,14 +19,14 @@
 namespace mx::lowering {
 
 /// An operand: the rows of the left one, or the columns of the right one.
-struct WordSide {
-  /// Element of a line (row or column) at a step of k; bf16.
-  llvm::function_ref<Value(Value line, Value k)> element;
-  /// Steps of a line are contiguous in memory, not lines at a step.
+struct Bf16Operand {
+  /// Element of a row or column at a step of k; bf16.
+  llvm::function_ref<Value(Value vector, Value k)> element;
+  /// The steps of a row or column are contiguous in memory.
   bool isAlongK = false;
-  /// Address of the contiguous elements of a line from a step on, and the distance in elements to
-  /// the next line; null: not contiguous everywhere.
-  llvm::function_ref<Value(Value line, Value k)> address;
+  /// Address of the contiguous elements of a row or column from a step on, and the distance in
+  /// elements to the next; null: not contiguous everywhere.
+  llvm::function_ref<Value(Value vector, Value k)> address;
   Value apart;
 };
 
@@ -38,7 +38,8 @@ public:
     int64_t pitch = 0;
   };
 
-  Bf16Matmul(KernelEmitter &e, Evaluator &evaluator, const WordSide &left, const WordSide &right)
+  Bf16Matmul(KernelEmitter &e, Evaluator &evaluator, const Bf16Operand &left,
+             const Bf16Operand &right)
       : e(e), evaluator(evaluator), left(left), right(right) {}
 
   Value rows, columns, deep; ///< sizes
@@ -55,12 +56,12 @@ private:
   static constexpr int64_t kDepth = 512, kBlockRows = 256, kPanel = 256;
   KernelEmitter &e;
   Evaluator &evaluator;
-  WordSide left, right;
+  Bf16Operand left, right;
   int64_t height = 0; ///< rows that the microkernel computes
   int64_t blockRows = kBlockRows, panelColumns = kPanel;
   int64_t depth = kDepth; ///< max steps of k of a packed panel
   Sums sums;
-  Buffer copiedRows, copiedColumns, staged;
+  Buffer packedRows, packedColumns, staged;
 
   void chooseBlocks(ArrayRef<Value> others);
   Buffer room(mlir::Type type, int64_t count);
@@ -68,15 +69,15 @@ private:
   int64_t rowPitch() const;
   void block(Value i, Value count, Value j, Value width);
   Value groupsOf(Value width);
-  void copyColumns(Value j, Value width, Value k0, Value steps);
+  void packColumns(Value j, Value width, Value k0, Value steps);
   /// The address of rows for the microkernel, and the bytes from one to the next.
   std::pair<Value, Value> rowsAt(Value i, Value count, Value k0, Value steps);
-  void copyRows(Value i, Value count, Value k0, Value steps);
-  void copySquare(const WordSide &side, bool toRows, Value size, Value line, Value lines, Value k,
-                  Value steps, const Buffer &to, Value at, int64_t apart);
-  void fill(const WordSide &side, Value size, Value line, Value lines, Value k, Value steps,
+  void packRows(Value i, Value count, Value k0, Value steps);
+  void packSquare(const Bf16Operand &side, bool toRows, Value size, Value vector, Value vectors,
+                  Value k, Value steps, const Buffer &to, Value at, int64_t apart);
+  void fill(const Bf16Operand &side, Value size, Value vector, Value vectors, Value k, Value steps,
             const Buffer &to, Value at, int64_t pitch);
-  Value interleave(ArrayRef<Value> lines);
+  Value interleave(ArrayRef<Value> vectors);
   SmallVector<Value> transpose(SmallVector<Value> rows);
 };
 

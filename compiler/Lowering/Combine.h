@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How reductions combine two elements. 16-bit floats are accumulated in f32 and rounded at the end.
+// The combining functions of reductions. 16-bit floats are accumulated in f32 and rounded at the
+// end.
 #pragma once
 #include "Lowering/Evaluate.h"
 
@@ -29,10 +30,10 @@ public:
   Partial combine(Partial x, Partial y);
   /// Max or min of f32, for which zeros need care: 0.0 counts as larger than -0.0.
   bool hasZeros() const;
-  /// The same as combine(), but for 0.0 and -0.0 it gives either: two instructions fewer.
+  /// The same as combine(), but 0.0 and -0.0 count as equal: two instructions fewer.
   Value combineZeros(Value x, Value y);
-  /// What the signs of all elements together imply for the sign of the result, for combineZeros():
-  /// the max is negative if all are, the min if one is.
+  /// Sign of the result of combineZeros(), from the signs of all elements: the max is negative if
+  /// all elements are, the min if one is.
   Value noSigns();
   Value combineSigns(Value signs, Value x);
   Value withSign(Value x, Value signs);

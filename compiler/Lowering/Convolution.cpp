@@ -11,7 +11,7 @@ namespace mx::lowering {
 
 bool ConvAxis::isWhole() const {
   auto is = [](Value number, int64_t wanted) { return KernelEmitter::known(number) == wanted; };
-  return is(window, 1) && is(stride, 1) && is(low, 0) && is(holes, 1) && size == out;
+  return is(window, 1) && is(stride, 1) && is(paddingLow, 0) && is(lhsDilation, 1) && size == out;
 }
 
 Convolution::Convolution(KernelEmitter &e, const OutputGroup &group)
@@ -57,8 +57,8 @@ void Convolution::findAxes() {
                      ys = e.sizesOf(op.getType());
   for (size_t d = 0; d < op.getStride().size(); ++d)
     axes.push_back({xs[d + 2], ws[d + 2], ys[d + 2], size(op.getStride()[d]),
-                    size(op.getDilation()[d]), size(op.getPaddingLow()[d]), size(op.getLhsDilation()[d]),
-                    x.strides[d + 2]});
+                    size(op.getDilation()[d]), size(op.getPaddingLow()[d]),
+                    size(op.getLhsDilation()[d]), x.strides[d + 2]});
   bool isDense =
       order == llvm::to_vector(llvm::seq<int64_t>(0, order.size())) || !e.isStrided(argument);
   positions = e.number(1);
@@ -128,12 +128,12 @@ Convolution::Spot Convolution::spotOf(Value image, Value channel, Indices outs, 
   for (size_t a = 0; a + 1 < axes.size(); ++a) {
     const ConvAxis &axis = axes[a];
     Value at = e.add(e.mul(outs[a], axis.stride), distances[a]);
-    if (e.known(axis.low) != 0)
-      at = e.sub(at, axis.low);
-    if (e.known(axis.holes) != 1) {
+    if (e.known(axis.paddingLow) != 0)
+      at = e.sub(at, axis.paddingLow);
+    if (e.known(axis.lhsDilation) != 1) {
       require(e.compare(CmpIPredicate::sge, at, e.number(0)));
-      Value whole = arith::DivUIOp::create(e.b, at, axis.holes);
-      require(e.compare(CmpIPredicate::eq, at, e.mul(whole, axis.holes)));
+      Value whole = arith::DivUIOp::create(e.b, at, axis.lhsDilation);
+      require(e.compare(CmpIPredicate::eq, at, e.mul(whole, axis.lhsDilation)));
       at = whole;
     }
     if (!axis.isWhole())
@@ -154,7 +154,7 @@ void Convolution::along(const Spot &spot, Value fixed, Value step, Value from, V
     flat.strides = {e.number(1)};
     return widen(e.load(flat, e.add(spot.offset, e.mul(at, axis.step))));
   };
-  if (e.known(axis.holes) == 1) {
+  if (e.known(axis.lhsDilation) == 1) {
     // The positions whose elements are in x form one contiguous range.
     auto firstFrom = [&](Value bound) {
       Value distance = e.sub(bound, fixed);
@@ -172,10 +172,10 @@ void Convolution::along(const Spot &spot, Value fixed, Value step, Value from, V
   }
   e.loop(from, to, 1, [&](Value p) {
     Value at = e.add(e.mul(p, step), fixed);
-    Value whole = arith::DivUIOp::create(e.b, at, axis.holes);
+    Value whole = arith::DivUIOp::create(e.b, at, axis.lhsDilation);
     Value isInside = arith::AndIOp::create(
         e.b, e.compare(CmpIPredicate::sge, at, e.number(0)),
-        arith::AndIOp::create(e.b, e.compare(CmpIPredicate::eq, at, e.mul(whole, axis.holes)),
+        arith::AndIOp::create(e.b, e.compare(CmpIPredicate::eq, at, e.mul(whole, axis.lhsDilation)),
                               e.compare(CmpIPredicate::ult, whole, axis.size)));
     if (spot.isInside)
       isInside = arith::AndIOp::create(e.b, spot.isInside, isInside);
@@ -193,7 +193,7 @@ void Convolution::copyAlong(const Spot &spot, Value fixed, Value step, Value fro
   int64_t bits = type.getIntOrFloatBitWidth(), width = e.options.vectorBits / bits;
   bool isShort = e.known(axis.size).value_or(kShort + 1) <= kShort;
   if (!isShort || e.options.vectorBits < 256 || bits < 32 || e.memoryType(x.element) != type ||
-      e.known(step) != 1 || e.known(axis.step) != 1 || e.known(axis.holes) != 1)
+      e.known(step) != 1 || e.known(axis.step) != 1 || e.known(axis.lhsDilation) != 1)
     return along(spot, fixed, step, from, to,
                  [&](Value p, Value element) { e.store(into, e.add(at, p), element); });
   auto vector = VectorType::get({width}, type);

@@ -9,10 +9,10 @@ namespace mx::lowering {
 /// A spatial axis.
 struct ConvAxis {
   Value size, window, out; ///< of x, w and the result
-  Value stride, dilation, low, holes; ///< low: low padding; holes: lhs dilation (1: none)
+  Value stride, dilation, paddingLow, lhsDilation;
   Value step; ///< from one element of x to the next
 
-  /// The filter has size 1, and reads the elements one after the other.
+  /// A pointwise convolution along this axis: filter of size 1, stride 1, no padding.
   bool isWhole() const;
 };
 
@@ -30,7 +30,7 @@ protected:
   Buffer x, w;
   SmallVector<ConvAxis> axes;
   Value images, groups, channels, outputs; ///< the last two of a group
-  Value positions;                            ///< number of window positions
+  Value positions;                         ///< number of window positions
 
   /// Called by the chosen algorithm before it emits anything.
   void begin();

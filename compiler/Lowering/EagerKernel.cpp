@@ -83,7 +83,7 @@ bool Builder::readOperand(StringRef word, KeyOperand &out) {
   auto [dtype, layout] = word.split(':');
   std::optional<ElementType> element = elementNamed({dtype.data(), dtype.size()});
   if (!element)
-    return refuse("`" + dtype + "` is no element type");
+    return refuse("`" + dtype + "` is not an element type");
   out.element = *element;
   if (layout.empty() || !llvm::isDigit(layout[0]))
     return refuse("`" + word + "` has no rank");
@@ -102,7 +102,7 @@ bool Builder::readOperand(StringRef word, KeyOperand &out) {
 bool Builder::read() {
   auto [left, right] = text.split("->");
   if (left.size() == text.size())
-    return refuse("there is no `->`");
+    return refuse("`->` is missing");
   size_t end = left.find_first_of(" (");
   key.op = left.substr(0, end);
   StringRef rest = end == StringRef::npos ? StringRef() : left.substr(end);
@@ -115,13 +115,13 @@ bool Builder::read() {
     for (StringRef part : parts) {
       auto [name, value] = part.split('=');
       if (name.trim().empty() || value.trim().empty())
-        return refuse("`" + part + "` is no attribute");
+        return refuse("`" + part + "` is not an attribute");
       key.attributes.emplace_back(name.trim(), value.trim());
     }
     rest = rest.drop_front(close + 1);
   }
   if (key.op.empty() || !llvm::all_of(key.op, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
-    return refuse("`" + key.op + "` is no op");
+    return refuse("`" + key.op + "` is not the name of an op");
   rest = rest.trim();
   if (!rest.empty()) {
     SmallVector<StringRef> words;
@@ -146,9 +146,9 @@ bool Builder::readKnownSizes(StringRef values, SmallVectorImpl<StringRef> &names
   for (auto [name, word] : llvm::zip_equal(names, words))
     if (word.getAsInteger(10, known[name]) || (name[0] != 'L' && known[name] < 0))
       return refuse("`" + word + "` is not a size"); // padding (L) may be negative
-  int64_t product = 0;
+  int64_t channels = 0;
   for (StringRef other : {"I", "O"})
-    if (llvm::MulOverflow(known.lookup("G"), known.lookup(other), product))
+    if (llvm::MulOverflow(known.lookup("G"), known.lookup(other), channels))
       return refuse("`" + values + "` has more channels than can be counted");
   names.clear();
   return true;
@@ -211,7 +211,7 @@ bool Builder::shapes(SmallVectorImpl<SmallVector<StringRef>> &operands,
   }
   if (key.op == "take") {
     if (key.operands.size() == 2 && elementInfo(key.operands[1].element).kind != ElementClass::Int)
-      return refuse("an index is an integer");
+      return refuse("an index must be an integer");
     names = {"A", "N", "B", "I", kShownAxisSize};
     operands.push_back({"A", "N", "B"});
     operands.push_back({"I"});
@@ -220,7 +220,7 @@ bool Builder::shapes(SmallVectorImpl<SmallVector<StringRef>> &operands,
   }
   if (key.op == "scatter_add") {
     if (key.operands.size() == 3 && elementInfo(key.operands[1].element).kind != ElementClass::Int)
-      return refuse("an index is an integer");
+      return refuse("an index must be an integer");
     names = {"A", "N", "B", "I", kShownAxisSize};
     operands.push_back({"A", "N", "B"});
     operands.push_back({"I"});
@@ -281,7 +281,7 @@ OwningOpRef<ModuleOp> Builder::build() {
   if (!name ||
       !(isElementwise || isReduction() || key.op == "matmul" || key.op == "conv" ||
         key.op == "fold" || key.op == "take" || key.op == "scatter_add" || key.op == "iota")) {
-    refuse("there is no kernel of `" + key.op + "`");
+    refuse("`" + key.op + "` has no kernel");
     return nullptr;
   }
   SmallVector<Type> types;
@@ -330,8 +330,8 @@ OwningOpRef<ModuleOp> Builder::build() {
     op.addAttribute("dilation", each('D'));
   }
   if (key.op == "conv") {
-    op.addAttribute("low", each('L'));
-    op.addAttribute("holes", each('N'));
+    op.addAttribute("padding_low", each('L'));
+    op.addAttribute("lhs_dilation", each('N'));
     op.addAttribute("groups", size("G"));
   }
   if (key.op == "take" || key.op == "scatter_add") {

@@ -131,8 +131,9 @@ Value ProgramEmitter::location(Location loc) {
     b.setInsertionPointToStart(module.getBody());
     auto type =
         LLVM::LLVMStructType::getLiteral(b.getContext(), {pointer, b.getI32Type(), b.getI32Type()});
-    global = LLVM::GlobalOp::create(b, type, /*isConstant=*/true, LLVM::Linkage::Internal,
-                                    "mx.location." + std::to_string(locations.size() - 1), Attribute());
+    global =
+        LLVM::GlobalOp::create(b, type, /*isConstant=*/true, LLVM::Linkage::Internal,
+                               "mx.location." + std::to_string(locations.size() - 1), Attribute());
     b.createBlock(&global.getInitializer());
     Value value = LLVM::UndefOp::create(b, type);
     auto set = [&](Value part, int64_t at) {

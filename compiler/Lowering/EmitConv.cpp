@@ -39,7 +39,7 @@ private:
   Buffer sums;          ///< of a row
   Buffer seen, factors; ///< parts of rows of x and w
 
-  void line(Indices at);
+  void row(Indices at);
   void positionByPosition(Indices at);
   void positions(Indices at, Value first, int64_t count);
   void give(Indices at, Value position, Value sum);
@@ -61,26 +61,26 @@ void OneOutput::emit() {
     batch.assign(1, at[1]);
     std::optional<int64_t> window = e.known(last.window), out = e.known(last.out);
     if (window && out)
-      return *window > *out ? positionByPosition(at) : line(at);
+      return *window > *out ? positionByPosition(at) : row(at);
     e.when(
         e.compare(CmpIPredicate::sgt, last.window, last.out), [&] { positionByPosition(at); },
-        [&] { line(at); });
+        [&] { row(at); });
   };
   e.parallelFor(outer, e.mul(last.out, deep), body, outer.size());
 }
 
 /// Stores the sum at a position in the row of the result that `at` names.
 void OneOutput::give(Indices at, Value position, Value sum) {
-  Value line = e.number(0);
+  Value rowIndex = e.number(0);
   for (auto [index, axis] : llvm::zip_equal(at.drop_front(2), ArrayRef(axes).drop_back()))
-    line = e.add(e.mul(line, axis.out), index);
+    rowIndex = e.add(e.mul(rowIndex, axis.out), index);
   Type element = e.codeType(op.getType().getElement());
   if (sum.getType() != element)
     sum = arith::TruncFOp::create(e.b, element, sum);
-  storeAt(at[0], at[1], e.add(e.mul(line, axes.back().out), position), sum);
+  storeAt(at[0], at[1], e.add(e.mul(rowIndex, axes.back().out), position), sum);
 }
 
-void OneOutput::line(Indices at) {
+void OneOutput::row(Indices at) {
   const ConvAxis &last = axes.back();
   SmallVector<Value> inner = stepSizes();
   e.loop(e.number(0), last.out, kLine, [&](Value from) {
@@ -92,7 +92,7 @@ void OneOutput::line(Indices at) {
         k = e.add(e.mul(k, size), index);
       Value factor = left(e.number(0), k);
       Spot spot = spotOf(at[0], in[0], at.drop_front(2), distancesOf(in));
-      Value fixed = e.sub(e.mul(in.back(), last.dilation), last.low);
+      Value fixed = e.sub(e.mul(in.back(), last.dilation), last.paddingLow);
       along(spot, fixed, last.stride, from, to, [&](Value p, Value value) {
         Value index = e.sub(p, from);
         e.store(sums, index, multiplyAdd(e.load(sums, index), factor, value));
@@ -126,7 +126,7 @@ void OneOutput::positions(Indices at, Value first, int64_t count) {
   SmallVector<Value> totals;
   for (int64_t p = 0; p < count; ++p)
     totals.push_back(e.variable(vector, nothing));
-  Value fixed = e.sub(e.mul(first, last.stride), last.low);
+  Value fixed = e.sub(e.mul(first, last.stride), last.paddingLow);
   Value further = e.mul(e.number(count - 1), last.stride); // reach of the last position
   auto alignment = static_cast<unsigned>(type.getIntOrFloatBitWidth() / 8);
   auto loadAt = [&](const Buffer &from, Value index) {
@@ -179,10 +179,10 @@ void OneOutput::positions(Indices at, Value first, int64_t count) {
     e.when(e.compare(CmpIPredicate::ne, rest, zero), lastStep);
   };
   e.nest(ArrayRef(inner).drop_back(), [&](Indices in) {
-    Value line = e.number(0);
+    Value rowIndex = e.number(0);
     for (auto [index, size] : llvm::zip_equal(in, ArrayRef(inner).drop_back()))
-      line = e.add(e.mul(line, size), index);
-    Value k = e.mul(line, last.window);
+      rowIndex = e.add(e.mul(rowIndex, size), index);
+    Value k = e.mul(rowIndex, last.window);
     SmallVector<Value> atFirst(in);
     atFirst.push_back(zero);
     Spot spot = spotOf(at[0], in[0], at.drop_front(2), distancesOf(atFirst));
@@ -227,15 +227,15 @@ private:
   /// Elements of padded images, which should stay in L1.
   static constexpr int64_t kSeen = 8192;
 
-  Buffer line;
+  Buffer rowBuffer;
   /// With images: the images, where rows of the panel begin in them, and distances of steps.
   bool hasImages = false;
-  Buffer seen, lineBegins, distances;
+  Buffer seen, rowStarts, distances;
   int64_t area = 0; ///< elements of a phase of a channel of an image
   int64_t some = 1; ///< channels whose images are copied at a time
 
   bool planImages();
-  int64_t mostImages();
+  int64_t maxImages();
   /// Elements that the windows of a row read along it, including zeros shared with the next row.
   int64_t seenAlong() { return padded.back().out + padded.back().at.back(); }
   SmallVector<Value> columnSizes();
@@ -255,8 +255,8 @@ bool WindowPanels::planImages() {
   if (!fits)
     return false;
   area = llvm::alignTo(padded[0].size * padded[0].distance + seenAlong() + kBehind, 16);
-  some = std::clamp<int64_t>(kSeen / (mostImages() * phases * area), 1, mostChannels());
-  return mostImages() * some * phases * area <= kRoom;
+  some = std::clamp<int64_t>(kSeen / (maxImages() * phases * area), 1, maxChannels());
+  return maxImages() * some * phases * area <= kRoom;
 }
 
 bool WindowPanels::isBetterThan(PaddedImages &other) {
@@ -268,7 +268,7 @@ bool WindowPanels::isBetterThan(PaddedImages &other) {
 }
 
 /// Max images that a panel has columns of.
-int64_t WindowPanels::mostImages() {
+int64_t WindowPanels::maxImages() {
   int64_t size = *e.known(positions);
   return std::min(*e.known(images), (size - 1 + kColumns - 1) / size + 1);
 }
@@ -279,9 +279,9 @@ void WindowPanels::emit() {
   columns = e.mul(images, positions);
   deep = stepCount();
   if (hasImages) {
-    int64_t lines = (kColumns - 1) / padded.back().out + 2;
-    seen = e.scratch(type, mostImages() * some * phases * area + kBehind);
-    lineBegins = e.scratch(e.b.getI64Type(), lines);
+    int64_t rowCount = (kColumns - 1) / padded.back().out + 2;
+    seen = e.scratch(type, maxImages() * some * phases * area + kBehind);
+    rowStarts = e.scratch(e.b.getI64Type(), rowCount);
     distances = e.table(distancesOfSteps(some, area));
   }
   run({groups});
@@ -295,10 +295,10 @@ SmallVector<Value> WindowPanels::columnSizes() {
 }
 
 void WindowPanels::copy(const Panel &panel, Value, Value k0, Value steps) {
-  if (!line.address) { // the tile width is known now: the last tile is padded
+  if (!rowBuffer.address) { // the tile width is known now: the last tile is padded
     int64_t filled = llvm::alignTo(panelColumns, wide);
     // With images, rows begin before the columns of a panel and end after them.
-    line = e.scratch(type, (hasImages ? 2 * kColumns : 0) + filled + kBehind);
+    rowBuffer = e.scratch(type, (hasImages ? 2 * kColumns : 0) + filled + kBehind);
   }
   if (hasImages)
     return copyFromImages(panel, k0, steps);
@@ -315,28 +315,29 @@ void WindowPanels::copyAlongColumns(const Panel &panel, Value k0, Value steps) {
   const ConvAxis &last = axes.back();
   e.loop(e.number(0), steps, 1, [&](Value k) {
     SmallVector<Value> in = split(e.add(k0, k), stepSizes());
-    Value fixed = e.sub(e.mul(in.back(), last.dilation), last.low);
+    Value fixed = e.sub(e.mul(in.back(), last.dilation), last.paddingLow);
     eachSegment(panel.begin, panel.width, last.out, false, [&](Value index, Value from, Value to) {
       SmallVector<Value> sizes = columnSizes();
       SmallVector<Value> out = split(index, ArrayRef(sizes).drop_back());
       Spot spot = spotOf(out[0], in[0], ArrayRef(out).drop_front(), distancesOf(in));
       Value begin = e.sub(e.mul(index, last.out), panel.begin); // of the row, in the panel
-      copyAlong(spot, fixed, last.stride, from, to, line, begin);
+      copyAlong(spot, fixed, last.stride, from, to, rowBuffer, begin);
     });
     cutIntoTiles(panel, k, 0);
   });
 }
 
-/// Copies one step of all columns, which is in `line` from `from` on, to tiles; pads the last tile
-/// with zeros.
+/// Copies one step of all columns, which is in `rowBuffer` from `from` on, to tiles; pads the last
+/// tile with zeros.
 void WindowPanels::cutIntoTiles(const Panel &panel, Value k, int64_t from) {
   Value filled = wholeTiles(e.add(panel.width, e.number(wide - 1)));
-  auto inLine = [&](Value column) { return e.add(column, e.number(from)); };
-  e.loop(panel.width, filled, 1, [&](Value j) { e.store(line, inLine(j), e.constantOf(type, 0)); });
+  auto inBuffer = [&](Value column) { return e.add(column, e.number(from)); };
+  e.loop(panel.width, filled, 1,
+         [&](Value j) { e.store(rowBuffer, inBuffer(j), e.constantOf(type, 0)); });
   e.loop(e.number(0), filled, wide, [&](Value tile) {
     for (int64_t v = 0; v < wide; v += lanes)
-      moveVector(e.addressAt(line, inLine(e.add(tile, e.number(v)))),
-                 e.addressAt(copied, packedIndices(tile, k, e.number(v))));
+      moveVector(e.addressAt(rowBuffer, inBuffer(e.add(tile, e.number(v)))),
+                 e.addressAt(packed, packedIndex(tile, k, e.number(v))));
   });
 }
 
@@ -354,7 +355,7 @@ void WindowPanels::copyFromImages(const Panel &panel, Value k0, Value steps) {
     for (size_t a = 0; a + 1 < padded.size(); ++a)
       inImage = e.add(e.mul(inImage, e.number(padded[a].size)), at[a + 1]);
     Value of = e.mul(e.sub(at[0], image), e.number(some * phases * area));
-    e.store(lineBegins, e.sub(index, begin), e.add(of, e.mul(inImage, size)));
+    e.store(rowStarts, e.sub(index, begin), e.add(of, e.mul(inImage, size)));
   });
   // The first row may begin before the panel does.
   Value count = e.sub(end, begin);
@@ -365,11 +366,11 @@ void WindowPanels::copyFromImages(const Panel &panel, Value k0, Value steps) {
     e.loop(zero, now, 1, [&](Value k) {
       Value distance = e.load(distances, k);
       e.loop(zero, count, 1, [&](Value index) {
-        Value from = e.add(e.load(lineBegins, index), distance);
+        Value from = e.add(e.load(rowStarts, index), distance);
         Value to = e.add(first, e.mul(index, width));
         for (int64_t p = 0; p < out; p += lanes)
           moveVector(e.addressAt(seen, e.add(from, e.number(p))),
-                     e.addressAt(line, e.add(to, e.number(p))));
+                     e.addressAt(rowBuffer, e.add(to, e.number(p))));
       });
       cutIntoTiles(panel, e.add(begun, k), kColumns);
     });
@@ -387,14 +388,14 @@ void WindowPanels::copyImages(const Panel &panel, Value first, Value k0, Value s
   e.loop(first, e.add(last, one), 1, [&](Value image) {
     Value begin = e.mul(image, positions), from = zero, to = one; // rows
     if (padded.size() > 1) {
-      int64_t lines = outer.distance / padded.back().size; // rows per position on the first axis
+      int64_t rowCount = outer.distance / padded.back().size; // rows per position on the first axis
       Value apart = e.number(*e.known(positions) / outer.out);
       Value low = arith::MaxSIOp::create(e.b, e.sub(panel.begin, begin), zero);
       Value high = e.sub(e.min(e.sub(end, begin), positions), one);
-      from = e.mul(arith::DivUIOp::create(e.b, low, apart), e.number(lines));
+      from = e.mul(arith::DivUIOp::create(e.b, low, apart), e.number(rowCount));
       to = e.mul(
           e.add(arith::DivUIOp::create(e.b, high, apart), e.number(outer.size - outer.out + 1)),
-          e.number(lines));
+          e.number(rowCount));
     }
     Value slot = e.mul(e.sub(image, first), e.number(some * phases * area));
     for (int64_t phase = 0; phase < phases; ++phase)
@@ -402,8 +403,8 @@ void WindowPanels::copyImages(const Panel &panel, Value first, Value k0, Value s
         Value inImage = e.add(slot, e.mul(index, e.number(padded.back().size)));
         e.loop(zero, count, 1, [&](Value c) {
           Value at = e.mul(e.add(e.mul(c, e.number(phases)), e.number(phase)), e.number(area));
-          copyLine(image, e.add(channel, c), phase, index, zero, e.number(seenAlong()), seen,
-                   e.add(at, inImage));
+          copyRow(image, e.add(channel, c), phase, index, zero, e.number(seenAlong()), seen,
+                  e.add(at, inImage));
         });
       });
   });
@@ -411,15 +412,15 @@ void WindowPanels::copyImages(const Panel &panel, Value first, Value k0, Value s
 
 void WindowPanels::copyAlongSteps(const Panel &panel, Value k0, Value steps) {
   const ConvAxis &last = axes.back();
-  copyByColumns(panel, e.number(0), steps, [&](Value j, Value to) {
+  packByColumns(panel, e.number(0), steps, [&](Value j, Value to) {
     SmallVector<Value> out = split(e.add(panel.begin, j), columnSizes());
-    Value fixed = e.sub(e.mul(out.back(), last.stride), last.low);
+    Value fixed = e.sub(e.mul(out.back(), last.stride), last.paddingLow);
     eachSegment(k0, steps, last.window, false, [&](Value index, Value from, Value end) {
       SmallVector<Value> sizes = stepSizes();
       SmallVector<Value> in = split(index, ArrayRef(sizes).drop_back());
       Spot spot = spotOf(out[0], in[0], ArrayRef(out).drop_front(), distancesOf(in));
       Value begin = e.add(to, e.sub(e.mul(index, last.window), k0));
-      copyAlong(spot, fixed, last.dilation, from, end, lines, begin);
+      copyAlong(spot, fixed, last.dilation, from, end, staged, begin);
     });
   });
 }

@@ -2,8 +2,8 @@
 //
 // Emits matmul (GEMM), with epilogue ops on the result. TiledMatmul.h has the packed GEMM,
 // Bf16Matmul.h the bf16 GEMM for CPUs with AMX or AVX512-BF16.
-#include "Lowering/TiledMatmul.h"
 #include "Lowering/Bf16Matmul.h"
+#include "Lowering/TiledMatmul.h"
 
 using namespace mlir;
 using namespace mx::ir;
@@ -21,8 +21,8 @@ public:
 private:
   static constexpr int64_t kPage = 4096;
   static constexpr int64_t kNear = 16 * 1024;    ///< bytes of a matrix that fits into L1
-  static constexpr int64_t kCopied = 512 * 1024; ///< max bytes of a packed panel, on the stack
-  static constexpr int64_t kLeastWidened = 64;
+  static constexpr int64_t kPackedBytes = 512 * 1024; ///< max bytes of a packed panel, on the stack
+  static constexpr int64_t kMinWidened = 64;
   MatmulOp op;
 
   TensorType x() { return op.getX().getType(); }
@@ -35,8 +35,8 @@ private:
   SmallVector<Value> rowIndices(TensorType operand, Value i);
   SmallVector<Value> rightIndices(Value k, Value j);
 
-  bool areWords();
-  void emitWords(ArrayRef<Value> result);
+  bool usesBf16Unit();
+  void emitBf16(ArrayRef<Value> result);
   Value leftElement(Value i, Value k);
   Value rightElement(Value k, Value j);
 
@@ -55,7 +55,7 @@ private:
   Value addressIn(Value matrix, ArrayRef<Value> indices);
   bool areColumnsInMemory();
   bool mayReadInPlace() override;
-  bool mayCopyOnTheWay() override;
+  bool mayPackOnTheFly() override;
   Value columnsAt(Value k, Value j) override;
   void copy(const Panel &panel, Value from, Value k0, Value steps) override;
   void finish(Value row, Value i, Value count, Value begin, Value width) override;
@@ -123,9 +123,10 @@ void Matmul::emit() {
     given = MatmulOp::kPanel;
   // K-blocks are of the same length: a short one would load and store all sums for little work.
   if (std::optional<int64_t> k = e.known(deep); k && *k > 0)
-    depth = blockDepth = llvm::alignTo(llvm::divideCeil(*k, llvm::divideCeil(*k, depth * 9 / 8)), 16);
+    depth = blockDepth =
+        llvm::alignTo(llvm::divideCeil(*k, llvm::divideCeil(*k, depth * 9 / 8)), 16);
   if (areColumnsInMemory()) // others cannot be packed as fast
-    mostColumns = std::max(kColumns, kCopied / (depth * type.getIntOrFloatBitWidth() / 8));
+    maxColumns = std::max(kColumns, kPackedBytes / (depth * type.getIntOrFloatBitWidth() / 8));
   isFlat =
       y().rank() == 2 && x().rank() > 2 && !isa_and_nonnull<TransposeOp>(op.getX().getDefiningOp());
   if (isFlat) {
@@ -133,24 +134,24 @@ void Matmul::emit() {
       rows = e.mul(size, rows);
     result.clear();
   }
-  if (!areWords())
+  if (!usesBf16Unit())
     return run(result);
-  if (e.options.words.kind != Bf16Unit::Tiles)
-    return emitWords(result);
-  Value state = e.constantOf(e.b.getI32Type(), e.options.words.state);
+  if (e.options.bf16.kind != Bf16Unit::Amx)
+    return emitBf16(result);
+  Value state = e.constantOf(e.b.getI32Type(), e.options.bf16.state);
   Value answer = e.call("mxrt_may_use_state", state), no = e.constantOf(e.b.getI32Type(), 0);
   Value mayUse = e.compare(CmpIPredicate::ne, answer, no);
   e.fork(
-      mayUse, [&] { emitWords(result); }, [&] { run(result); });
+      mayUse, [&] { emitBf16(result); }, [&] { run(result); });
 }
 
 /// Depends on the CPU and on types alone. If it depended on sizes, the bits of a sum would depend
 /// on what a matmul was batched with.
-bool Matmul::areWords() {
-  return e.options.words.kind != Bf16Unit::None && op->getNumOperands() == 2 && !op.getPanels() &&
+bool Matmul::usesBf16Unit() {
+  return e.options.bf16.kind != Bf16Unit::None && op->getNumOperands() == 2 && !op.getPanels() &&
          x().getElement().isBF16();
 }
-void Matmul::emitWords(ArrayRef<Value> result) {
+void Matmul::emitBf16(ArrayRef<Value> result) {
   auto isSwapped = [](Value matrix) {
     return isa_and_nonnull<TransposeOp>(matrix.getDefiningOp());
   };
@@ -163,8 +164,8 @@ void Matmul::emitWords(ArrayRef<Value> result) {
     indices.push_back(k);
     return addressIn(op.getX(), indices);
   };
-  WordSide left{row, !isSwapped(op.getX()), {}, deep};
-  WordSide right{column, isSwapped(op.getY()) || rightIsVector(), {}, {}};
+  Bf16Operand left{row, !isSwapped(op.getX()), {}, deep};
+  Bf16Operand right{column, isSwapped(op.getY()) || rightIsVector(), {}, {}};
   if (denseMemoryOf(op.getX()))
     left.address = rowAddress;
   auto enter = [&](Indices at) { batch.assign(at.begin(), at.end()); };
@@ -220,7 +221,7 @@ bool Matmul::mayReadInPlace() {
 /// Reading a tile of rows that are pages apart, or that evict each other from L2, would be slower
 /// than reading whole rows of a panel. With many rows and 256-bit vectors, where a tile has less
 /// work to hide latency, whole rows are faster too.
-bool Matmul::mayCopyOnTheWay() {
+bool Matmul::mayPackOnTheFly() {
   if (e.options.vectorBits < 512 && e.known(rows).value_or(0) >= kManyRows)
     return false;
   int64_t bytes = type.getIntOrFloatBitWidth() / 8;
@@ -236,7 +237,7 @@ Value Matmul::columnsAt(Value k, Value j) { return addressIn(op.getY(), rightInd
 bool Matmul::mayReadRowsInPlace() {
   auto argument = dyn_cast<BlockArgument>(op.getX());
   bool isWide =
-      e.memoryType(x().getElement()) == type || e.known(columns).value_or(kColumns) < kLeastWidened;
+      e.memoryType(x().getElement()) == type || e.known(columns).value_or(kColumns) < kMinWidened;
   return isWide && !(argument && e.isStrided(argument)) &&
          !isa_and_nonnull<TransposeOp>(op.getX().getDefiningOp());
 }
@@ -248,15 +249,15 @@ void Matmul::copy(const Panel &panel, Value from, Value k0, Value steps) {
   Value whole = wholeTiles(panel.width), zero = e.number(0);
   // In the memory order of y.
   if (isa_and_nonnull<TransposeOp>(op.getY().getDefiningOp()))
-    return copyByColumns(panel, from, steps, [&](Value j, Value to) {
+    return packByColumns(panel, from, steps, [&](Value j, Value to) {
       e.loop(zero, steps, 1, [&](Value k) {
         Evaluator::Scope scope(evaluator);
-        e.store(lines, e.add(to, k), right(k, j));
+        e.store(staged, e.add(to, k), right(k, j));
       });
     });
   auto element = [&](Value tile, Value k, Value j) {
     Evaluator::Scope scope(evaluator);
-    e.store(copied, packedIndices(tile, k, j), right(k, e.add(tile, j)));
+    e.store(packed, packedIndex(tile, k, j), right(k, e.add(tile, j)));
   };
   // The CPU does not detect rows that are pages apart as a stream: prefetches a few steps ahead.
   int64_t bytes = type.getIntOrFloatBitWidth() / 8, line = kLine / bytes;
@@ -279,7 +280,7 @@ void Matmul::copy(const Panel &panel, Value from, Value k0, Value steps) {
     Value rest = e.sub(panel.width, whole);
     e.nest({steps, rest}, [&](Indices at) { element(whole, at[0], at[1]); });
     e.nest({steps, e.sub(e.number(wide), rest)}, [&](Indices at) {
-      e.store(copied, packedIndices(whole, at[0], e.add(rest, at[1])), e.constantOf(type, 0));
+      e.store(packed, packedIndex(whole, at[0], e.add(rest, at[1])), e.constantOf(type, 0));
     });
   });
 }
@@ -354,10 +355,10 @@ LogicalResult emitMatmul(KernelEmitter &e, const OutputGroup &group) {
   if (op.getPanels() &&
       (!y || e.isStrided(y) ||
        (!op.getType().getElement().isF32() && !op.getType().getElement().isF64())))
-    return op.emitOpError() << "reads panels of f32 or f64 from dense memory";
+    return op.emitOpError() << "needs panels of f32 or f64 in dense memory";
   if (Value begin = op.getInit())
     if (auto argument = dyn_cast<BlockArgument>(begin); !argument || e.isStrided(argument))
-      return op.emitOpError() << "reads what its sums begin with from dense memory";
+      return op.emitOpError() << "needs an initial accumulator in dense memory";
   Matmul(e, group).emit();
   return success();
 }

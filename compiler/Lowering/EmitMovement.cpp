@@ -30,7 +30,7 @@ SmallVector<AxisPlan> planIndexing(KernelEmitter &e, TensorType x, ArrayAttr spe
       return value;
     };
     // Negative indices count from the end; all are in [-size, last].
-    auto locationOf = [&](Value index, Value last) {
+    auto wrapped = [&](Value index, Value last) {
       Value outside =
           arith::OrIOp::create(e.b, e.compare(CmpIPredicate::slt, index, e.sub(zero, size)),
                                e.compare(CmpIPredicate::sgt, index, last));
@@ -41,7 +41,7 @@ SmallVector<AxisPlan> planIndexing(KernelEmitter &e, TensorType x, ArrayAttr spe
       return e.choose(negative, e.add(index, size), index);
     };
     if (entry.kind == SpecEntry::Index) {
-      plans.push_back({locationOf(next(), e.sub(size, one)), Value(), Value()});
+      plans.push_back({wrapped(next(), e.sub(size, one)), Value(), Value()});
       continue;
     }
     if (entry.kind == SpecEntry::Whole || (!entry.from && !entry.to && !entry.step)) {
@@ -50,8 +50,8 @@ SmallVector<AxisPlan> planIndexing(KernelEmitter &e, TensorType x, ArrayAttr spe
     }
     Value from = entry.from ? next() : Value(), to = entry.to ? next() : Value();
     if (!entry.step) {
-      from = from ? locationOf(from, size) : zero;
-      to = to ? locationOf(to, size) : size;
+      from = from ? wrapped(from, size) : zero;
+      to = to ? wrapped(to, size) : size;
       Value distance = e.sub(to, from);
       Value empty = e.compare(CmpIPredicate::slt, distance, zero);
       plans.push_back({from, one, e.choose(empty, zero, distance)});
@@ -63,8 +63,8 @@ SmallVector<AxisPlan> planIndexing(KernelEmitter &e, TensorType x, ArrayAttr spe
     // A backward range begins at its last element, and ends before the first.
     Value back = e.compare(CmpIPredicate::slt, step, zero);
     Value last = e.choose(back, e.sub(size, one), size);
-    from = from ? locationOf(from, last) : e.choose(back, e.sub(size, one), zero);
-    to = to ? locationOf(to, last) : e.choose(back, minus, size);
+    from = from ? wrapped(from, last) : e.choose(back, e.sub(size, one), zero);
+    to = to ? wrapped(to, last) : e.choose(back, minus, size);
     Value distance = e.choose(back, e.sub(from, to), e.sub(to, from));
     Value stride = e.choose(back, e.sub(zero, step), step);
     Value count = e.add(arith::DivUIOp::create(e.b, e.sub(distance, one), stride), one);
@@ -98,10 +98,10 @@ void copyFirst(KernelEmitter &e, Evaluator &evaluator, Value x, const Output &ou
   if (argument && output.index < over.size() && over[output.index] == argument.getArgNumber())
     return;
   e.parallelFor(e.sizesOf(cast<TensorType>(x.getType())), e.number(e.workOfElement()),
-           [&](Indices indices) {
-             Evaluator::Scope scope(evaluator);
-             e.store(e.output(output.index), indices, evaluator.at(x, indices));
-           });
+                [&](Indices indices) {
+                  Evaluator::Scope scope(evaluator);
+                  e.store(e.output(output.index), indices, evaluator.at(x, indices));
+                });
 }
 
 /// Copies x, then writes the replaced part.
@@ -187,14 +187,15 @@ bool emitTiledTranspose(KernelEmitter &e, const OutputGroup &group) {
   evaluator.prepare(root);
   SmallVector<Value> sizes = e.sizesOf(cast<TensorType>(root.getType())), outer;
   SmallVector<size_t> axes;
-  int64_t run = 1, most = *e.known(sizes[transpose->last]);
+  int64_t run = 1, extent = *e.known(sizes[transpose->last]);
   for (size_t axis = 0; axis < transpose->last; ++axis)
     if (axis != transpose->stream)
       axes.push_back(axis);
   axes.append({transpose->last, transpose->stream});
   for (size_t axis : axes)
-    outer.push_back(axis == transpose->last ? e.number(llvm::divideCeil(most, TiledTranspose::kPart))
-                                           : sizes[axis]);
+    outer.push_back(axis == transpose->last
+                        ? e.number(llvm::divideCeil(extent, TiledTranspose::kPart))
+                        : sizes[axis]);
   ArrayRef<Value> inner = ArrayRef(sizes).drop_front(transpose->last + 1);
   for (Value size : inner)
     run *= *e.known(size);
@@ -204,8 +205,8 @@ bool emitTiledTranspose(KernelEmitter &e, const OutputGroup &group) {
       indices[axis] = index;
     Value begin = e.mul(indices[transpose->last], e.number(TiledTranspose::kPart));
     Value end = e.add(begin, e.number(TiledTranspose::kPart));
-    if (most % TiledTranspose::kPart != 0)
-      end = e.min(end, e.number(most));
+    if (extent % TiledTranspose::kPart != 0)
+      end = e.min(end, e.number(extent));
     e.loop(begin, end, 1, [&](Value i) {
       e.nest(inner, [&](Indices behind) {
         Evaluator::Scope scope(evaluator);

@@ -80,7 +80,7 @@ void Draw::inChunks(Type drawn, Value count, llvm::function_ref<Value(Value, Val
 LogicalResult Draw::floats() {
   Type element = type.getElement();
   if (!isa<FloatType>(element))
-    return refuse("draws floats");
+    return refuse("generates floats");
   std::string name = "mxrt_random_" + op.getKind().str() + (element.isF64() ? "_f64" : "_f32");
   Type drawn = element.isF64() ? element : Type(e.b.getF32Type());
   Value first = parameter(0, drawn), second = parameter(1, drawn);
@@ -102,7 +102,7 @@ LogicalResult Draw::categorical() {
   if (!argument || e.isStrided(argument) || !from.getElement().isF32())
     return refuse("needs dense f32 logits");
   if (!type.getElement().isInteger())
-    return refuse("draws integers");
+    return refuse("generates integers");
   Value classes = e.size(from.getSizes().back());
   Buffer rows = e.input(argument);
   rows.strides = {e.number(1)};
@@ -128,14 +128,14 @@ LogicalResult Draw::emit() {
   Value count = e.elementCount(type);
   if (kind == "bernoulli") {
     if (!element.isInteger(1))
-      return refuse("draws bools");
+      return refuse("generates bools");
     e.failWith(e.call("mxrt_random_bernoulli",
                       {e.context, stream, parameter(0, e.b.getF64Type()), count, out.address}));
     return success();
   }
   bool isLong = element.isInteger(64);
   if (!isLong && !element.isInteger(32))
-    return refuse("draws i32 or i64");
+    return refuse("generates i32 or i64");
   std::string ending = isLong ? "_i64" : "_i32";
   if (kind == "randint") {
     e.failWith(e.call("mxrt_random_uniform" + ending, {e.context, stream, parameter(0, element),
@@ -144,7 +144,7 @@ LogicalResult Draw::emit() {
   }
   if (kind == "fork") {
     if (!isLong || type.rank() != 0)
-      return refuse("gives one seed");
+      return refuse("returns one seed");
     // The number serves as the name; the seed is the first word of the child.
     Buffer name = e.scratch(element, 1), child = e.scratch(element, 2);
     e.store(name, e.number(0), parameter(0, element));

@@ -34,18 +34,18 @@ void Reducer::emit() {
   for (unsigned axis : sweep.kept)
     outer.push_back(sweep.sizes[axis]);
   e.b.setLoc(group.sources[0]->getLoc());
-  auto setLocation = [&](Indices at) {
+  auto setIndices = [&](Indices at) {
     for (auto [axis, index] : llvm::zip_equal(sweep.kept, at))
       sweep.indices[axis] = index;
   };
   if (!sweep.hasTile)
     return e.parallelFor(outer, work(sweep), [&](Indices at) {
-      setLocation(at);
+      setIndices(at);
       reduce(sweep, Value(), Value());
     });
   if (!spaceOf(group.sources[0]).back().constant())
     return e.parallelFor(outer, work(sweep), [&](Indices at) {
-      setLocation(at);
+      setIndices(at);
       columns(sweep);
     });
   // Several columns at once, each in its own lanes.
@@ -54,7 +54,7 @@ void Reducer::emit() {
   e.parallelFor(
       outer, work(sweep),
       [&](Indices at) {
-        setLocation(at.drop_back());
+        setIndices(at.drop_back());
         Value from = e.mul(at.back(), e.number(kTile));
         bool isOne = *KernelEmitter::known(size) <= kTile;
         reduce(sweep, from, isOne ? size : e.min(e.number(kTile), e.sub(size, from)));

@@ -29,10 +29,10 @@ Value emitRemainder(KernelEmitter &e, Value x, Value y) {
   }
   // Also for an infinite y, whose multiple by 0 would be NaN.
   rest = f.choose(f.is(Is::OLT, f.abs(x), f.abs(y)), x, rest);
-  double most = isShort ? 0x1p28 : 0x1p52;
+  double limit = isShort ? 0x1p28 : 0x1p52;
   rest = unlessRare(
       e, isShort ? "fmodf" : "fmod", rest, {x, y, quotient},
-      [&](Real &r, ArrayRef<Value> of) { return r.is(Is::OGE, r.abs(of[2]), most); },
+      [&](Real &r, ArrayRef<Value> of) { return r.is(Is::OGE, r.abs(of[2]), limit); },
       [&](Real &r, ArrayRef<Value> of) -> Value {
         auto function = mathFunction(e.module, "fmod", r.type, 2);
         return LLVM::CallOp::create(r.b, function, of.take_front(2)).getResult();

@@ -32,7 +32,7 @@ LogicalResult emitCall(KernelEmitter &e, RoutineOp op, const Output &output) {
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
     Value address = addressOf(e, input);
     if (!address)
-      return op.emitOpError() << op.getKind() << " needs inputs that lie densely in memory";
+      return op.emitOpError() << op.getKind() << " needs dense inputs";
     Value slot = LLVM::GEPOp::create(e.b, pointer, e.b.getI64Type(), inputs,
                                      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
     LLVM::StoreOp::create(e.b, address, slot);

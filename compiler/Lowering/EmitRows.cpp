@@ -24,10 +24,10 @@ namespace mx::lowering {
 namespace {
 
 /// Values are kept on the stack for rows of at most this many elements, and this many values.
-constexpr int64_t kLongestKept = 4096, kMostKept = 4;
+constexpr int64_t kLongestKept = 4096, kMaxKept = 4;
 /// Smaller inputs (bytes) stay in L2 anyway. Rows, all inputs together, that fit into a part of L1
 /// are prefetched there, longer ones into L2; much longer ones not at all.
-constexpr int64_t kLeastFetched = 1 << 20, kFirstCache = 16 << 10, kSecondCache = 256 << 10;
+constexpr int64_t kMinFetched = 1 << 20, kFirstCache = 16 << 10, kSecondCache = 256 << 10;
 constexpr int64_t kCacheLine = 64;
 
 class Rows {
@@ -191,7 +191,7 @@ void Rows::chooseKept() {
     }
   }
   for (auto &[op, range] : stages)
-    if (range.first < range.second && kept.size() < kMostKept) {
+    if (range.first < range.second && kept.size() < kMaxKept) {
       Value value = op->getResult(0);
       Type type = e.codeType(cast<TensorType>(value.getType()).getElement());
       kept.push_back({value, range.first, range.second, e.scratch(type, *length)});
@@ -216,7 +216,7 @@ void Rows::fetchAhead() {
   auto isWorthIt = [&](TensorType type) {
     int64_t bytes = bytesOf(type);
     std::optional<int64_t> count = KernelEmitter::known(e.elementCount(type));
-    if (type.getSizes() != ArrayRef(space) || (count && *count < kLeastFetched / bytes))
+    if (type.getSizes() != ArrayRef(space) || (count && *count < kMinFetched / bytes))
       return false;
     rowBytes += *length * bytes;
     return true;

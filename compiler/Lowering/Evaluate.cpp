@@ -115,7 +115,8 @@ SmallVector<Value> Evaluator::all(ValueRange roots, Indices indices) {
             cast<TensorType>(roots[0].getType()).getSizes() &&
         llvm::all_of(op->getOperands(), [&](Value v) {
           return !v.getDefiningOp() ||
-                 known.contains(keyOf(v, broadcastFrom(e, cast<TensorType>(v.getType()), indices))) ||
+                 known.contains(
+                     keyOf(v, broadcastFrom(e, cast<TensorType>(v.getType()), indices))) ||
                  !v.getDefiningOp()->hasTrait<Elementwise>();
         }))
       at(op->getResult(0), indices);
@@ -147,7 +148,8 @@ Value Evaluator::compute(Operation *op, Indices indices) {
   if (op->hasTrait<Elementwise>()) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
-      operands.push_back(at(operand, broadcastFrom(e, cast<TensorType>(operand.getType()), indices)));
+      operands.push_back(
+          at(operand, broadcastFrom(e, cast<TensorType>(operand.getType()), indices)));
     return emitElementwise(e, op, operands);
   }
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
@@ -185,7 +187,7 @@ Value Evaluator::compute(Operation *op, Indices indices) {
               takenIndices(take.getIndex(), take.getX().getType(), take.getAxis(), indices));
   auto slice = dyn_cast<SliceOp>(op);
   if (!slice) {
-    op->emitOpError() << "is read before its loops have given it";
+    op->emitOpError() << "is read before its loops have computed it";
     e.isBroken = true;
     return e.constantOf(e.codeType(type.getElement()), 0);
   }
@@ -321,7 +323,8 @@ Value Evaluator::folded(FoldOp op, Indices indices) {
   return isHalf ? Value(arith::TruncFOp::create(e.b, element, result)) : result;
 }
 
-SmallVector<Value> Evaluator::takenIndices(Value index, TensorType x, size_t axis, Indices indices) {
+SmallVector<Value> Evaluator::takenIndices(Value index, TensorType x, size_t axis,
+                                           Indices indices) {
   auto type = cast<TensorType>(index.getType());
   Value row =
       emitCast(e, at(index, indices.slice(axis, type.rank())), type.getElement(), e.b.getI64Type());

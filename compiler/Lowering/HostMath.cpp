@@ -137,10 +137,10 @@ Value HostMath::lowerInts(Operation *op, ValueRange x) {
     return arith::XOrIOp::create(b, x[0], number(x[0].getType(), -1));
   if (isa<ir::ShiftLeftOp, ir::ShiftRightOp>(op)) {
     // Shifts by more than the width, or by a negative number, shift all bits out.
-    Value most = number(x[0].getType(), 63), zero = number(x[0].getType(), 0);
-    Value beyond = compareInts(CmpIPredicate::ugt, x[1], most);
+    Value maxShift = number(x[0].getType(), 63), zero = number(x[0].getType(), 0);
+    Value beyond = compareInts(CmpIPredicate::ugt, x[1], maxShift);
     if (isa<ir::ShiftRightOp>(op))
-      return arith::ShRSIOp::create(b, x[0], select(beyond, most, x[1]));
+      return arith::ShRSIOp::create(b, x[0], select(beyond, maxShift, x[1]));
     return select(beyond, zero, arith::ShLIOp::create(b, x[0], select(beyond, zero, x[1])));
   }
   if (isa<ir::FloorOp, ir::CeilOp, ir::RoundOp>(op))

@@ -24,7 +24,7 @@ namespace {
 /// Float ops from which on LLVM leaves a loop alone: about those of one exponential.
 constexpr int64_t kManyOps = 16;
 /// Interleaved vectors: for loops of many ops, and of few.
-constexpr int64_t kSideBySide = 4, kMostTogether = 8;
+constexpr int64_t kInterleaved = 4, kMaxInterleaved = 8;
 /// If the size is not a multiple of the interleaved step, there are so many steps that the
 /// remainder is small.
 constexpr int64_t kManySteps = 4;
@@ -49,7 +49,7 @@ void interleaveLoops(ModuleOp module, unsigned vectorBits) {
   Builder b(module.getContext());
   int64_t width = vectorBits / 32;
   module.walk([&](scf::ForOp loop) {
-    int64_t ops = countOps(loop), together = kSideBySide;
+    int64_t ops = countOps(loop), together = kInterleaved;
     if (ops == 0 || getConstantIntValue(loop.getStep()) != 1)
       return;
     std::optional<int64_t> from = getConstantIntValue(loop.getLowerBound()),
@@ -57,7 +57,7 @@ void interleaveLoops(ModuleOp module, unsigned vectorBits) {
     if (from && to)
       count = *to - *from;
     if (ops < kManyOps) {
-      if (!count || *count % width != 0 || *count > kMostTogether * width)
+      if (!count || *count % width != 0 || *count > kMaxInterleaved * width)
         return;
       together = *count / width;
     }

@@ -116,7 +116,7 @@ public:
   /// The first `front` axes, and more if these are short, are cut into chunks for parallel_for
   /// (ParallelFor.cpp). `work` is that of one iteration, in simple ops on an element.
   void parallelFor(ArrayRef<Value> sizes, Value work, llvm::function_ref<void(Indices)> body,
-              size_t front = 1);
+                   size_t front = 1);
   /// Cost of the kernel's pointwise ops for one element, in the unit of parallelFor().
   int64_t workOfElement();
   /// Branches to one of two parts of the function, which may have parallel loops. Not inside loops;
@@ -169,7 +169,7 @@ private:
   Value textGlobal(StringRef text);
   Value message(ArrayRef<MessagePart> parts);
   mlir::LLVM::LLVMFuncOp numberWriter();
-  void outline(ParallelLoop &spread, Value grain);
+  void outline(ParallelLoop &loop, Value grain);
   void outlineParallelLoops();
   /// Calls `make` with the builder at the end of the entry block.
   template <class Make> auto inEntry(Make make) {

@@ -53,8 +53,8 @@ llvm.func internal @mx.write_number(%to: !llvm.ptr, %value: i64) -> !llvm.ptr at
     %char = arith.addi %digit, %digit0 : i64
     %byte = arith.trunci %char : i64 to i8
     %back = arith.subi %count#1, %i : i64
-    %location = arith.subi %back, %one : i64
-    %at = llvm.getelementptr %first[%location] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    %offset = arith.subi %back, %one : i64
+    %at = llvm.getelementptr %first[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
     llvm.store %byte, %at : i8, !llvm.ptr
     scf.yield %whole : i64
   }

@@ -24,22 +24,22 @@
 
 namespace mx::lowering {
 
-/// bf16 instructions: multiply words of two bf16 and accumulate in f32 (Bf16Kernel.h).
+/// bf16 matmul instructions: multiply pairs of bf16 and accumulate in f32 (Bf16Kernel.h).
 struct Bf16Unit {
   enum Kind : uint8_t {
     None,
-    Dots, ///< on vectors: AVX512_BF16 (VDPBF16PS)
-    Tiles ///< on tiles of 16 x 16: AMX (TDPBF16PS)
+    Avx512Bf16, ///< VDPBF16PS, on vectors
+    Amx         ///< TDPBF16PS, on tiles of 16 x 16
   } kind = None;
   /// Plain code emulates the documented behaviour of the instructions: for tests on other CPUs.
-  bool isImitated = false;
+  bool isEmulated = false;
   /// The permission requested from the operating system before tiles are used (mxrt/cpu.h). For
   /// tests also one that is always granted, and one that never is.
   int32_t state = kTileState;
   static constexpr int32_t kNoState = 0, kTileState = 18, kRefusedState = 63;
 
-  /// none, dots, tiles, emulated-avx512bf16, emulated-amx, refused-amx (imitated ones that are never
-  /// granted); nullopt for another word.
+  /// none, avx512bf16, amx, emulated-avx512bf16, emulated-amx, refused-amx (emulated, and never
+  /// granted); nullopt for another name.
   static std::optional<Bf16Unit> parse(llvm::StringRef name);
   std::string text() const;
 };
@@ -68,7 +68,7 @@ struct KernelOptions {
   /// The CPU has FMA instructions.
   bool hasFma = false;
   /// The target's bf16 instructions; without them bf16 GEMM uses f32 multiply-adds.
-  Bf16Unit words{};
+  Bf16Unit bf16{};
   Tiling tiling{};
   /// Work of a thread's chunk, in simple ops on an element: about ten times the cost of
   /// parallel_for.

@@ -20,7 +20,7 @@ LogicalResult checkSizes(KernelOp kernel) {
   auto check = [&](Operation *op, SizeAttr size) -> LogicalResult {
     Dim dim = size.dim();
     if (!dim)
-      return op->emitOpError() << "has a size that is none: " << size;
+      return op->emitOpError() << "has an invalid size: " << size;
     std::vector<AtomId> symbols;
     table.dims.symbols(dim, symbols);
     for (AtomId id : symbols) {

@@ -27,8 +27,9 @@ struct LowerKernelsPass : PassWrapper<LowerKernelsPass, OperationPass<ModuleOp>>
   Option<bool> fastMath{*this, "fast-math", llvm::cl::desc("sums may be reordered")};
   Option<unsigned> vectorBits{*this, "vector-bits", llvm::cl::init(KernelOptions().vectorBits),
                               llvm::cl::desc("the widest vectors of the target")};
-  Option<std::string> words{*this, "words", llvm::cl::init("none"),
-                            llvm::cl::desc("what multiplies bf16: tiles, emulated-avx512bf16, …")};
+  Option<std::string> bf16{
+      *this, "bf16", llvm::cl::init("none"),
+      llvm::cl::desc("instructions of bf16 matmul: amx, emulated-avx512bf16, …")};
 
   void runOnOperation() override {
     SmallVector<KernelOp> kernels;
@@ -41,10 +42,10 @@ struct LowerKernelsPass : PassWrapper<LowerKernelsPass, OperationPass<ModuleOp>>
       std::string text;
       KernelOptions options{unchecked, fastMath};
       options.vectorBits = vectorBits;
-      std::optional<Bf16Unit> unit = Bf16Unit::parse(words);
+      std::optional<Bf16Unit> unit = Bf16Unit::parse(bf16);
       if (!unit)
         return signalPassFailure();
-      options.words = *unit;
+      options.bf16 = *unit;
       OwningOpRef<ModuleOp> lowered = lowerKernel(kernel, name, options, loops ? &text : nullptr);
       if (!lowered)
         return signalPassFailure();

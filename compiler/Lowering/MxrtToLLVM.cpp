@@ -78,19 +78,19 @@ void ProgramEmitter::makeFunction() {
       LLVM::LLVMFunctionType::get(pointer, {pointer, pointer, pointer, pointer}));
   entry = function.addEntryBlock(b);
   b.setInsertionPointToEnd(entry);
-  size_t mostBuffers = 0, mostSizes = 0;
+  size_t maxBuffers = 0, maxSizes = 0;
   program.getBody().walk([&](rt::CallOp call) {
-    mostBuffers = std::max(mostBuffers, call.getReads().size() + call.getWrites().size());
-    mostSizes = std::max<size_t>(mostSizes, call.getSizes().size());
+    maxBuffers = std::max(maxBuffers, call.getReads().size() + call.getWrites().size());
+    maxSizes = std::max<size_t>(maxSizes, call.getSizes().size());
     if (kernelFunctions.try_emplace(call.getKernel()).second)
       kernelNames.push_back(call.getKernel());
   });
   // Kernels get a context of their own, in which the location changes from call to call.
   context = stack(b.getI8Type(), kContextBytes);
-  pointers = stack(pointer, mostBuffers);
-  sizeValues = stack(b.getI64Type(), mostSizes);
+  pointers = stack(pointer, maxBuffers);
+  sizeValues = stack(b.getI64Type(), maxSizes);
   if (program->hasAttr(rt::kGuarded))
-    operands = stack(b.getI64Type(), 2 * (mostBuffers + 1));
+    operands = stack(b.getI64Type(), 2 * (maxBuffers + 1));
   LLVM::MemcpyOp::create(b, context, function.getArgument(0), number(kContextBytes),
                          /*isVolatile=*/false);
   for (auto [index, open] : llvm::enumerate(program.getSizes().getAsRange<rt::OpenAttr>()))
@@ -212,7 +212,8 @@ void ProgramEmitter::lowerCall(rt::CallOp op) {
     };
     LLVM::StoreOp::create(b, text(source.getFilename()), offset(context, kContextLocation));
     LLVM::StoreOp::create(b, number(source.getStartLine()), offset(context, kContextLocation + 8));
-    LLVM::StoreOp::create(b, number(source.getStartColumn()), offset(context, kContextLocation + 12));
+    LLVM::StoreOp::create(b, number(source.getStartColumn()),
+                          offset(context, kContextLocation + 12));
   }
   LLVM::LLVMFuncOp code = kernel(op.getKernel());
   auto call = program->hasAttr(rt::kGuarded)
@@ -288,9 +289,9 @@ void ProgramEmitter::lowerFail(rt::FailOp op) {
   // The first field of the context is its allocator.
   Value allocator = LLVM::LoadOp::create(b, pointer, context);
   Value code = LLVM::ConstantOp::create(b, b.getI32Type(), op.getCodeAttr());
-  auto status =
-      LLVM::CallOp::create(b, runtime.get("mxrt_status_text"),
-                           ValueRange{allocator, code, location(op.getLoc()), text(op.getMessage())});
+  auto status = LLVM::CallOp::create(
+      b, runtime.get("mxrt_status_text"),
+      ValueRange{allocator, code, location(op.getLoc()), text(op.getMessage())});
   LLVM::BrOp::create(b, status.getResult(), failed);
   b.setInsertionPointToEnd(block);
   LLVM::CondBrOp::create(b, op.getCondition(), raise, ValueRange{}, next, ValueRange{});

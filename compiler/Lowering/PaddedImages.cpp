@@ -15,16 +15,16 @@ bool PaddedConvolution::planAxes(bool isNarrow) {
   padded.clear();
   phases = windows = 1;
   reach = 0;
-  int64_t distance = 1, most = 1;
+  int64_t distance = 1, largest = 1;
   for (const ConvAxis &axis : llvm::reverse(axes)) {
     SmallVector<int64_t> numbers;
-    for (Value number : {axis.out, axis.window, axis.stride, axis.dilation, axis.holes})
+    for (Value number : {axis.out, axis.window, axis.stride, axis.dilation, axis.lhsDilation})
       numbers.push_back(e.known(number).value_or(0));
-    auto [out, window, stride, dilation, holes] =
+    auto [out, window, stride, dilation, lhsDilation] =
         std::tuple(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]);
     // The filter is longer than the result: most of the copy would not be read.
-    if (out < 1 || window < 1 || stride < 1 || dilation < 1 || holes != 1 || window > usualDepth ||
-        (window - 1) * dilation / stride > std::max<int64_t>(out, 2))
+    if (out < 1 || window < 1 || stride < 1 || dilation < 1 || lhsDilation != 1 ||
+        window > usualDepth || (window - 1) * dilation / stride > std::max<int64_t>(out, 2))
       return false;
     bool isLast = padded.empty(), areApart = isNarrow && isLast;
     Padded each;
@@ -45,8 +45,8 @@ bool PaddedConvolution::planAxes(bool isNarrow) {
     distance *= each.size;
     phases *= static_cast<int64_t>(each.starts.size());
     windows *= window;
-    most = std::max(most, distance);
-    if (windows > usualDepth || most > (int64_t(1) << 40))
+    largest = std::max(largest, distance);
+    if (windows > usualDepth || largest > (int64_t(1) << 40))
       return false;
     padded.insert(padded.begin(), std::move(each));
   }
@@ -60,7 +60,7 @@ bool PaddedConvolution::planAxes(bool isNarrow) {
 /// is wider than the filter reaches, positions of their own read some of them, and a row must have
 /// room for these: the caller shares no more than the filter reaches.
 int64_t PaddedConvolution::sharedZeros(const ConvAxis &axis, int64_t seen) {
-  int64_t low = e.known(axis.low).value_or(0), size = e.known(axis.size).value_or(seen);
+  int64_t low = e.known(axis.paddingLow).value_or(0), size = e.known(axis.size).value_or(seen);
   return std::max<int64_t>(std::min(low, seen - low - size), 0);
 }
 
@@ -81,7 +81,7 @@ int64_t PaddedConvolution::vectorsOf(int64_t columns) {
   return static_cast<int64_t>(llvm::divideCeil(columns, count));
 }
 
-int64_t PaddedConvolution::mostChannels() {
+int64_t PaddedConvolution::maxChannels() {
   return std::min(blockDepth / windows, std::max<int64_t>(*e.known(channels), 1));
 }
 
@@ -102,25 +102,25 @@ SmallVector<int64_t> PaddedConvolution::distancesOfSteps(int64_t count, int64_t 
   return out;
 }
 
-void PaddedConvolution::copyLine(Value image, Value channel, int64_t phase, Value line, Value from,
-                                 Value end, const Buffer &into, Value at) {
-  SmallVector<Value> starts(padded.size()), lines;
+void PaddedConvolution::copyRow(Value image, Value channel, int64_t phase, Value row, Value from,
+                                Value end, const Buffer &into, Value at) {
+  SmallVector<Value> starts(padded.size()), outer;
   for (size_t a = padded.size(); a-- > 0;) {
     auto many = static_cast<int64_t>(padded[a].starts.size());
     starts[a] = e.number(padded[a].starts[static_cast<size_t>(phase % many)]);
     phase /= many;
   }
   for (const Padded &axis : ArrayRef(padded).drop_back())
-    lines.push_back(e.number(axis.size));
+    outer.push_back(e.number(axis.size));
   const ConvAxis &last = axes.back();
-  Spot spot = spotOf(image, channel, split(line, lines), starts);
-  copyAlong(spot, e.sub(starts.back(), last.low), last.stride, from, end, into, at);
+  Spot spot = spotOf(image, channel, split(row, outer), starts);
+  copyAlong(spot, e.sub(starts.back(), last.paddingLow), last.stride, from, end, into, at);
 }
 
 // --------------------------------------------------------------------------------- implicit GEMM
 
 void PaddedImages::plan() {
-  auto mayCopy = [&](bool isNarrow) { return planAxes(isNarrow) && copiedRoom(kColumns) <= kRoom; };
+  auto mayCopy = [&](bool isNarrow) { return planAxes(isNarrow) && packedSize(kColumns) <= kRoom; };
   isPlanned = mayCopy(/*isNarrow=*/false);
   if (!isPlanned || e.known(outputs).value_or(0) < kManyOutputs)
     return;
@@ -145,9 +145,9 @@ Value PaddedImages::resultAt(Value i, Value j) {
   return e.addressAt(to, e.add(e.mul(image, positions), j));
 }
 
-int64_t PaddedImages::copiedRoom(int64_t columns) {
+int64_t PaddedImages::packedSize(int64_t columns) {
   length = llvm::alignTo(columns + reach, 16);
-  return mostChannels() * phases * length + 64; // kBehind of them for copyAlong()
+  return maxChannels() * phases * length + 64; // kBehind of them for copyAlong()
 }
 
 void PaddedImages::emit() {
@@ -161,14 +161,14 @@ void PaddedImages::emit() {
   columns = e.number(columnCount());
   int64_t bytes = type.getIntOrFloatBitWidth() / 8, firstCache = kLine * kSets * kWays;
   if (e.options.vectorBits >= 512 && *e.known(deep) <= blockDepth &&
-      copiedRoom(kColumns) * bytes > firstCache && copiedRoom(kManyColumns) <= kRoom)
-    mostColumns = kManyColumns;
+      packedSize(kColumns) * bytes > firstCache && packedSize(kManyColumns) <= kRoom)
+    maxColumns = kManyColumns;
   run({groups, images});
 }
 
 void PaddedImages::copy(const Panel &panel, Value, Value k0, Value steps) {
   if (!distances.address) // the size of an image is known now
-    distances = e.table(distancesOfSteps(mostChannels(), length));
+    distances = e.table(distancesOfSteps(maxChannels(), length));
   Value first = arith::DivUIOp::create(e.b, k0, e.number(windows));
   Value count = arith::DivUIOp::create(e.b, steps, e.number(windows));
   Value filled =
@@ -179,8 +179,8 @@ void PaddedImages::copy(const Panel &panel, Value, Value k0, Value steps) {
       eachSegment(panel.begin, filled, e.number(padded.back().size), unit > 1,
                   [&](Value line, Value from, Value end) {
                     Value begin = e.sub(e.mul(line, e.number(padded.back().size)), panel.begin);
-                    copyLine(batch[1], e.add(first, channel), phase, line, from, end, copied,
-                             e.add(to, begin));
+                    copyRow(batch[1], e.add(first, channel), phase, line, from, end, packed,
+                            e.add(to, begin));
                   });
     }
   });

@@ -18,7 +18,7 @@ protected:
   struct Padded {
     int64_t out, size, distance;    ///< positions of the window; size and pitch of the copy
     SmallVector<int64_t> phase, at; ///< of each filter tap: which image, offset in it
-    SmallVector<int64_t> starts;    ///< of each phase: its first position in x, but for `low`
+    SmallVector<int64_t> starts;    ///< of each phase: its first position in x, before low padding
   };
   static constexpr int64_t kRoom = 98304; ///< max elements of a copy: it should stay in the cache
   /// With this many outputs, more copies pay off.
@@ -34,14 +34,14 @@ protected:
   /// Number of vectors for so many columns, whatever the tiles will be.
   int64_t vectorsOf(int64_t columns);
   /// Max channels of a copy.
-  int64_t mostChannels();
+  int64_t maxChannels();
   /// Offset of each step, (channel, filter tap), from the first element of its window, for so many
   /// channels, with `length` elements for a phase of each.
   SmallVector<int64_t> distancesOfSteps(int64_t count, int64_t length);
   /// Copies the elements at positions `from` to `end` of a row of a phase, that of position p to
   /// `at` + p.
-  void copyLine(Value image, Value channel, int64_t phase, Value line, Value from, Value end,
-                const Buffer &into, Value at);
+  void copyRow(Value image, Value channel, int64_t phase, Value row, Value from, Value end,
+               const Buffer &into, Value at);
 
 private:
   const int64_t usualDepth = depth;
@@ -75,10 +75,10 @@ private:
   int64_t columnCount() { return padded[0].out * padded[0].distance; }
   bool maySumInPlace() override;
   Value resultAt(Value i, Value j) override;
-  int64_t copiedRoom(int64_t columns) override;
-  Value copiedBegin(const Tile &tile) override { return tile.column; }
-  bool areCopiedInOrder() override { return false; }
-  Value copiedAfter(Value k) override { return e.load(distances, k); }
+  int64_t packedSize(int64_t columns) override;
+  Value packedBegin(const Tile &tile) override { return tile.column; }
+  bool isPackedInOrder() override { return false; }
+  Value packedStepOffset(Value k) override { return e.load(distances, k); }
   void copy(const Panel &panel, Value from, Value k0, Value steps) override;
   void finish(Value row, Value i, Value count, Value begin, Value width) override;
 };

@@ -32,7 +32,7 @@ int64_t KernelEmitter::workOfElement() {
 }
 
 void KernelEmitter::parallelFor(ArrayRef<Value> sizes, Value work,
-                           llvm::function_ref<void(Indices)> body, size_t front) {
+                                llvm::function_ref<void(Indices)> body, size_t front) {
   front = std::min(front, sizes.size());
   auto iterationsOf = [&](ArrayRef<Value> axes) {
     Value iterations = number(1);
@@ -92,7 +92,7 @@ private:
   Value context;
   ImplicitLocOpBuilder b;
   SmallVector<Value> variables, flagged;
-  SmallVector<Operation *> again; ///< ops outside of the loop that are cheaper to clone
+  SmallVector<Operation *> recomputed; ///< ops outside of the loop that are cheaper to clone
   llvm::SmallPtrSet<Operation *, 16> seen;
   bool isFine = true;
 
@@ -127,7 +127,7 @@ void Outliner::need(Value value, ArrayRef<Value> flags) {
   }
   for (Value operand : op->getOperands())
     need(operand, flags);
-  again.push_back(op);
+  recomputed.push_back(op);
 }
 
 bool Outliner::analyse(ArrayRef<Value> flags) {
@@ -165,7 +165,7 @@ LLVM::LLVMFuncOp Outliner::make(StringRef name) {
     LLVM::StoreOp::create(b, no, own);
     map.map(flag, own);
   }
-  for (Operation *op : again)
+  for (Operation *op : recomputed)
     b.clone(*op, map);
   auto iterations = cast<scf::ForOp>(b.clone(*loop, map));
   iterations.setLowerBound(entry->getArgument(1));
@@ -188,8 +188,8 @@ LLVM::LLVMFuncOp Outliner::make(StringRef name) {
 } // namespace
 
 /// Replaces the loop with a call of parallel_for.
-void KernelEmitter::outline(ParallelLoop &spread, Value grain) {
-  scf::ForOp loop = spread.loop;
+void KernelEmitter::outline(ParallelLoop &parallel, Value grain) {
+  scf::ForOp loop = parallel.loop;
   SmallVector<scf::ForOp> loops;
   for (ParallelLoop &each : parallelLoops)
     if (each.loop)
@@ -200,7 +200,8 @@ void KernelEmitter::outline(ParallelLoop &spread, Value grain) {
   Outliner outliner(function, loops, loop, context);
   if (!outliner.analyse(flags))
     return;
-  std::string name = function.getName().str() + ".part" + std::to_string(&spread - parallelLoops.data());
+  std::string name =
+      function.getName().str() + ".part" + std::to_string(&parallel - parallelLoops.data());
   LLVM::LLVMFuncOp part = outliner.make(name);
 
   OpBuilder::InsertionGuard guard(b);
@@ -219,7 +220,7 @@ void KernelEmitter::outline(ParallelLoop &spread, Value grain) {
   Value status = call("mxrt_parallel_for", {context, loop.getUpperBound(), grain, body, user});
   Block *before = loop->getBlock(), *after = before->splitBlock(loop);
   loop.erase();
-  spread.loop = {};
+  parallel.loop = {};
   b.setInsertionPointToEnd(before);
   failWith(status);
   // failWith() left an empty block to continue in.
@@ -244,7 +245,7 @@ void KernelEmitter::outlineParallelLoops() {
     } else {
       Value one = number(1);
       Value iterations = arith::DivUIOp::create(b, number(options.chunkWork),
-                                           arith::MaxSIOp::create(b, loop.work, one));
+                                                arith::MaxSIOp::create(b, loop.work, one));
       grain = arith::MaxSIOp::create(b, iterations, one);
     }
     outline(loop, grain);

@@ -33,7 +33,7 @@ struct BufferInfo {
   bool host = false;  ///< one host number
 };
 
-/// What a caller of the function must know.
+/// The signature and memory of a program, for its callers.
 struct ProgramInfo {
   std::string entry;
   llvm::SmallVector<BufferInfo> inputs, outputs;

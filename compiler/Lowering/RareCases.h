@@ -12,7 +12,7 @@
 
 namespace mx::lowering {
 
-/// How rare arguments are computed: lane by lane, or all lanes of the vector at once.
+/// Evaluation of rare arguments: lane by lane, or all lanes of the vector at once.
 enum class Rarely { Lanes, Vectors };
 
 /// `usual`, or for rare arguments `slow` of them. Arguments and result have one type, f32 or f64.

@@ -36,10 +36,10 @@ public:
   SmallVector<Value> sizes;   ///< of the space
   SmallVector<unsigned> kept; ///< axes, without the tile
   bool hasTile = false;       ///< the last axis is the tile
-  SmallVector<Value> indices;   ///< index in the space; the caller sets the axes in `kept`
+  SmallVector<Value> indices; ///< index in the space; the caller sets the axes in `kept`
 
-  /// Runs in each iteration of the innermost loop, before the elements at `indices` are computed; `r`
-  /// is the number of the element among the last reduced axes.
+  /// Runs in each iteration of the innermost loop, before the elements at `indices` are computed;
+  /// `r` is the number of the element among the last reduced axes.
   std::function<void(Value r)> before;
 
   /// Runs before each step of kLanes elements, of which `r` is the first; not if the order does not

@@ -16,12 +16,12 @@ constexpr int64_t kEnoughBlocks = 4, kMinColumns = 64;
 } // namespace
 
 std::optional<Tiling> Tiling::parse(llvm::StringRef text) {
-  constexpr int64_t most = 512, minSteps = 64;
+  constexpr int64_t maxSize = 512, minSteps = 64;
   auto [columns, steps] = text.split(',');
   Tiling out;
   if (columns.getAsInteger(10, out.columns) || steps.getAsInteger(10, out.steps) ||
-      out.columns < 0 || out.columns > most || out.columns % kMinColumns != 0 ||
-      out.steps > most || out.steps % 16 != 0 || (out.steps != 0 && out.steps < minSteps))
+      out.columns < 0 || out.columns > maxSize || out.columns % kMinColumns != 0 ||
+      out.steps > maxSize || out.steps % 16 != 0 || (out.steps != 0 && out.steps < minSteps))
     return std::nullopt;
   return out;
 }
@@ -57,10 +57,10 @@ Value TiledMatmul::parts(Value size, int64_t part) {
     return e.number(llvm::divideCeil(*number, part));
   return arith::DivUIOp::create(e.b, e.add(size, e.number(part - 1)), e.number(part));
 }
-Value TiledMatmul::smaller(Value size, int64_t most) {
+Value TiledMatmul::smaller(Value size, int64_t limit) {
   if (std::optional<int64_t> number = e.known(size))
-    return e.number(std::min(*number, most));
-  return e.min(size, e.number(most));
+    return e.number(std::min(*number, limit));
+  return e.min(size, e.number(limit));
 }
 
 /// The columns in whole tiles.
@@ -70,7 +70,7 @@ Value TiledMatmul::wholeTiles(Value width) {
   return e.sub(width, arith::RemUIOp::create(e.b, width, e.number(wide)));
 }
 
-Value TiledMatmul::packedIndices(Value tile, Value k, Value j) {
+Value TiledMatmul::packedIndex(Value tile, Value k, Value j) {
   return e.add(e.mul(tile, e.number(depth)), e.add(e.mul(k, e.number(wide)), j));
 }
 Value TiledMatmul::sumAt(Value row, Value column) {
@@ -92,8 +92,8 @@ void TiledMatmul::chooseTiles(ArrayRef<Value> others) {
   if (m && (isInPlace || isShallow()))
     blockRows = std::max<int64_t>(blockRows, llvm::alignTo(*m, kRows));
   wide = lanes * (bits >= 512 ? 4 : 2); // of 32 registers, or of 16
-  bool pays = mayReadRowsInPlace() && doCopiesOfRowsPay();
-  areRowsCopied = pays || !mayReadRowsInPlace();
+  bool pays = mayReadRowsInPlace() && doesPackingRowsPay();
+  areRowsPacked = pays || !mayReadRowsInPlace();
   // With few rows, registers are left for more columns, and each factor is used more often.
   if (m && *m >= 1 && *m < kRows && !given)
     wide *= kRows / std::max<int64_t>(*m, 2);
@@ -109,17 +109,17 @@ void TiledMatmul::chooseTiles(ArrayRef<Value> others) {
   };
   // Packed rows serve the columns of one panel only, so the panel should be wide.
   if (pays && (isInPlace || isShallow()))
-    panelColumns = mostColumns;
+    panelColumns = maxColumns;
   auto lowerBlocks = [&] {
     while (m && n && blocks() < kEnoughBlocks / 2 && *m > 8 * kRows && blockRows > 8 * kRows)
       blockRows = llvm::alignTo(blockRows / 2, kRows);
   };
-  int64_t enough = areRowsCopied ? kEnoughBlocks / 2 : kEnoughBlocks;
+  int64_t enough = areRowsPacked ? kEnoughBlocks / 2 : kEnoughBlocks;
   // Narrower panels would pack rows again.
-  if (areRowsCopied && m && *m >= kManyRows)
+  if (areRowsPacked && m && *m >= kManyRows)
     lowerBlocks();
   if (e.options.tiling.columns)
-    panelColumns = std::min(e.options.tiling.columns, mostColumns);
+    panelColumns = std::min(e.options.tiling.columns, maxColumns);
   else
     while (m && n && blocks() < enough && *n > kMinColumns && panelColumns > kMinColumns)
       panelColumns /= 2;
@@ -127,7 +127,7 @@ void TiledMatmul::chooseTiles(ArrayRef<Value> others) {
     panelColumns = std::max(panelColumns / wide, int64_t(1)) * wide;
   if (unit > 1) {
     bool isChosen = e.options.tiling.columns || panelColumns < kColumns;
-    panelColumns = columnsOfUnits(isChosen ? panelColumns : mostColumns);
+    panelColumns = columnsOfUnits(isChosen ? panelColumns : maxColumns);
   }
   pitch = llvm::alignTo(panelColumns, wide);
   lowerBlocks();
@@ -140,17 +140,17 @@ void TiledMatmul::chooseTiles(ArrayRef<Value> others) {
   blockRows = std::min(*m, blockTiles * (lowRows + (tallTiles > 0)));
 }
 
-/// Whole units, up to `most` columns. Chooses the number that gives the fewest vectors in total:
+/// Whole units, up to `limit` columns. Chooses the number that gives the fewest vectors in total:
 /// the last vector of a panel is rarely full.
-int64_t TiledMatmul::columnsOfUnits(int64_t most) {
+int64_t TiledMatmul::columnsOfUnits(int64_t limit) {
   std::optional<int64_t> n = e.known(columns);
-  int64_t best = std::max(most / unit * unit, unit);
+  int64_t best = std::max(limit / unit * unit, unit);
   if (!n || *n == 0)
     return best;
   auto vectorsWith = [&](int64_t width) {
     return *n / width * llvm::divideCeil(width, lanes) + llvm::divideCeil(*n % width, lanes);
   };
-  for (int64_t width = best - unit; width >= most / 2; width -= unit)
+  for (int64_t width = best - unit; width >= limit / 2; width -= unit)
     if (vectorsWith(width) < vectorsWith(best))
       best = width;
   return best;
@@ -176,9 +176,9 @@ void TiledMatmul::run(SmallVector<Value> result) {
   int64_t room = llvm::alignTo(
       std::clamp<int64_t>(e.known(columns).value_or(panelColumns), 1, panelColumns), wide);
   if (!isAllInPlace())
-    copied = e.scratch(type, copiedRoom(room));
-  if (areRowsCopied)
-    copiedRows = e.scratch(type, kTilesCopied * rowsApart());
+    packed = e.scratch(type, packedSize(room));
+  if (areRowsPacked)
+    packedRows = e.scratch(type, kPackedTiles * rowsApart());
   if (!isInPlace)
     sums = e.scratch(type, (isShallow() ? kRows : blockRows) * pitch);
 
@@ -224,15 +224,15 @@ void TiledMatmul::panel(const Block &block, const Panel &panel) {
   Value zero = e.number(0);
   auto copyPanel = [&](Value k0, Value steps) {
     if (!isAllInPlace())
-      copy(panel, mayReadInPlace() || copiesOnTheWay() ? wholeTiles(panel.width) : zero, k0, steps);
+      copy(panel, mayReadInPlace() || packsOnTheFly() ? wholeTiles(panel.width) : zero, k0, steps);
   };
   if (isShallow()) {
     copyPanel(zero, deep);
-    tiles(block, zero, deep, [&](Lines lines) {
-      lines.row = zero;
-      eachTile(panel, [&](const Tile &tile) { sumUp(lines, panel, tile, zero, deep); });
+    tiles(block, zero, deep, [&](TileRows tileRows) {
+      tileRows.row = zero;
+      eachTile(panel, [&](const Tile &tile) { sumUp(tileRows, panel, tile, zero, deep); });
       if (!isInPlace)
-        finish(zero, lines.i, e.number(lines.height), panel.begin, panel.width);
+        finish(zero, tileRows.i, e.number(tileRows.height), panel.begin, panel.width);
     });
     return;
   }
@@ -242,8 +242,8 @@ void TiledMatmul::panel(const Block &block, const Panel &panel) {
            Evaluator::Scope inner(evaluator);
            Value steps = e.min(e.number(blockDepth), e.sub(deep, k0));
            copyPanel(k0, steps);
-           tiles(block, k0, steps, [&](const Lines &lines) {
-             eachTile(panel, [&](const Tile &tile) { sumUp(lines, panel, tile, k0, steps); });
+           tiles(block, k0, steps, [&](const TileRows &tileRows) {
+             eachTile(panel, [&](const Tile &tile) { sumUp(tileRows, panel, tile, k0, steps); });
            });
          });
   if (!isInPlace)
@@ -252,31 +252,31 @@ void TiledMatmul::panel(const Block &block, const Panel &panel) {
 
 // -------------------------------------------------------------------------------------- columns
 
-void TiledMatmul::copyByColumns(const Panel &panel, Value from, Value steps,
-                                llvm::function_ref<void(Value, Value)> line) {
+void TiledMatmul::packByColumns(const Panel &panel, Value from, Value steps,
+                                llvm::function_ref<void(Value, Value)> column) {
   int64_t size = std::clamp<int64_t>(lanes, 4, 16);
-  if (!lines.address)
-    lines = e.scratch(type, size * apart());
+  if (!staged.address)
+    staged = e.scratch(type, size * apart());
   Value zero = e.number(0);
-  auto lineAt = [&](Value c) { return e.mul(c, e.number(apart())); };
+  auto offsetAt = [&](Value c) { return e.mul(c, e.number(apart())); };
   e.loop(from, panel.width, size, [&](Value first) {
     Value count = e.min(e.number(size), e.sub(panel.width, first));
     e.loop(zero, count, 1, [&](Value c) {
       Evaluator::Scope scope(evaluator);
-      line(e.add(first, c), lineAt(c));
+      column(e.add(first, c), offsetAt(c));
     });
     e.loop(count, e.number(size), 1, [&](Value c) {
       e.loop(zero, steps, 1,
-             [&](Value k) { e.store(lines, e.add(lineAt(c), k), e.constantOf(type, 0)); });
+             [&](Value k) { e.store(staged, e.add(offsetAt(c), k), e.constantOf(type, 0)); });
     });
-    Value column = arith::RemUIOp::create(e.b, first, e.number(wide));
-    Value tile = e.sub(first, column);
-    // Steps past the last one are copied too, into padding.
+    Value inTile = arith::RemUIOp::create(e.b, first, e.number(wide));
+    Value tile = e.sub(first, inTile);
+    // Steps past the last one are packed too, into padding.
     e.loop(zero, steps, size, [&](Value k) {
       SmallVector<Value> from;
       for (int64_t c = 0; c < size; ++c)
-        from.push_back(e.addressAt(lines, e.add(k, e.number(c * apart()))));
-      transposeBlock(from, e.addressAt(copied, packedIndices(tile, k, column)), wide);
+        from.push_back(e.addressAt(staged, e.add(k, e.number(c * apart()))));
+      transposeBlock(from, e.addressAt(packed, packedIndex(tile, k, inTile)), wide);
     });
   });
 }
@@ -339,10 +339,10 @@ bool TiledMatmul::isAllInPlace() {
   return given ||
          (mayReadInPlace() && e.options.vectorBits >= 256 && type.getIntOrFloatBitWidth() >= 32);
 }
-bool TiledMatmul::copiesOnTheWay() {
+bool TiledMatmul::packsOnTheFly() {
   // The first tiles of all blocks have the same number of rows.
   bool areAlike = !tallTiles || (tileCount - 1) / blockTiles * blockTiles < tallTiles;
-  return tileCount > 1 && areAlike && mayCopyOnTheWay();
+  return tileCount > 1 && areAlike && mayPackOnTheFly();
 }
 
 /// Of `count` memory segments of `bytes` each, `apart` from each other: the max number of cache
@@ -356,43 +356,42 @@ int64_t TiledMatmul::maxPerSet(int64_t count, int64_t bytes, int64_t apart, int6
 }
 /// Whether the rows of a tile, read unpacked, would evict each other from L1 while the columns
 /// stream through it.
-bool TiledMatmul::doRowsCollide() {
+bool TiledMatmul::doRowsConflict() {
   int64_t bytes = alignment(), passing = llvm::divideCeil(depth * wide * bytes, kLine * kSets);
-  int64_t own =
-      maxPerSet(std::min(e.known(rows).value_or(kRows), kRows),
-                   std::min(*e.known(deep), blockDepth) * bytes, *rowPitch() * bytes, kSets);
+  int64_t own = maxPerSet(std::min(e.known(rows).value_or(kRows), kRows),
+                          std::min(*e.known(deep), blockDepth) * bytes, *rowPitch() * bytes, kSets);
   return own + passing > kWays;
 }
 /// Whether to pack rows that could be read unpacked: they conflict in L1, and enough is computed
 /// with them. If even the columns of one tile leave no room for them in L1, as with long vectors,
 /// packing gains nothing.
-bool TiledMatmul::doCopiesOfRowsPay() {
+bool TiledMatmul::doesPackingRowsPay() {
   constexpr int64_t tiles = 8; // of columns
   std::optional<int64_t> m = e.known(rows), n = e.known(columns);
   bool leaveRoom = depth * wide * alignment() <= kLine * kSets * kWays / 2;
   return leaveRoom && m && *m >= kManyRows && n && *n >= tiles * wide && e.known(deep) &&
-         rowPitch() && doRowsCollide();
+         rowPitch() && doRowsConflict();
 }
 
 void TiledMatmul::tiles(const Block &block, Value k0, Value steps,
-                        llvm::function_ref<void(Lines)> body) {
+                        llvm::function_ref<void(TileRows)> body) {
   auto run = [&](Value from, Value to, int64_t height) { // rows of the block
     auto each = [&](Value begin, Value end) {
       e.loop(begin, end, height, [&](Value row) {
         Evaluator::Scope scope(evaluator);
-        Value copied = areRowsCopied
+        Value packed = areRowsPacked
                            ? e.mul(arith::DivUIOp::create(e.b, e.sub(row, begin), e.number(height)),
                                    e.number(rowsApart()))
                            : Value();
-        body({height, row, e.add(block.first, row), copied});
+        body({height, row, e.add(block.first, row), packed});
       });
     };
-    if (!areRowsCopied)
+    if (!areRowsPacked)
       return each(from, to);
-    e.loop(from, to, height * kTilesCopied, [&](Value begin) {
-      Value end = e.min(e.add(begin, e.number(height * kTilesCopied)), to);
+    e.loop(from, to, height * kPackedTiles, [&](Value begin) {
+      Value end = e.min(e.add(begin, e.number(height * kPackedTiles)), to);
       Value count = arith::DivUIOp::create(e.b, e.sub(end, begin), e.number(height));
-      copyRows(e.add(block.first, begin), height, count, k0, steps);
+      packRows(e.add(block.first, begin), height, count, k0, steps);
       each(begin, end);
     });
   };
@@ -403,12 +402,12 @@ void TiledMatmul::tiles(const Block &block, Value k0, Value steps,
     return;
   }
   int64_t first = 0;
-  if (copiesOnTheWay()) {
+  if (packsOnTheFly()) {
     first = tallTiles ? lowRows + 1 : lowRows;
     Evaluator::Scope scope(evaluator);
     Value zero = e.number(0);
-    if (areRowsCopied)
-      copyRows(block.first, first, e.number(1), k0, steps);
+    if (areRowsPacked)
+      packRows(block.first, first, e.number(1), k0, steps);
     body({first, zero, block.first, zero, true});
   }
   Value from = e.number(first);
@@ -421,9 +420,9 @@ void TiledMatmul::tiles(const Block &block, Value k0, Value steps,
     return;
   }
   Value tall = e.number(tallTiles);
-  Value end = e.mul(e.sub(arith::MaxSIOp::create(e.b, e.min(block.toTile, tall), block.fromTile),
-                          block.fromTile),
-                    e.number(lowRows + 1));
+  Value end = e.mul(
+      e.sub(arith::MaxSIOp::create(e.b, e.min(block.toTile, tall), block.fromTile), block.fromTile),
+      e.number(lowRows + 1));
   if (tallTiles)
     run(from, end, lowRows + 1);
   run(tallTiles ? end : from, block.count, lowRows);
@@ -431,48 +430,48 @@ void TiledMatmul::tiles(const Block &block, Value k0, Value steps,
 
 /// Packs the rows of `count` tiles, each into its own segment of the buffer. Contiguous steps are
 /// transposed in blocks, the last ones one by one.
-void TiledMatmul::copyRows(Value i, int64_t height, Value count, Value k0, Value steps) {
+void TiledMatmul::packRows(Value i, int64_t height, Value count, Value k0, Value steps) {
   if (mayReadRowsInPlace())
     return e.loop(e.number(0), count, 1, [&](Value tile) {
       Evaluator::Scope scope(evaluator);
-      copySteps(e.add(i, e.mul(tile, e.number(height))), height, e.mul(tile, e.number(rowsApart())),
+      packSteps(e.add(i, e.mul(tile, e.number(height))), height, e.mul(tile, e.number(rowsApart())),
                 k0, steps);
     });
-  auto copyTile = [&](Value step, Value tile) {
+  auto packTile = [&](Value step, Value tile) {
     Evaluator::Scope scope(evaluator);
     Value k = e.add(k0, step), first = e.add(i, e.mul(tile, e.number(height)));
-    Value to = e.add(e.mul(tile, e.number(rowsApart())), e.mul(step, e.number(kRowsCopied)));
+    Value to = e.add(e.mul(tile, e.number(rowsApart())), e.mul(step, e.number(kPackedRows)));
     if (Value from = rowsAt(first, k)) {
-      auto vector = VectorType::get({kRowsCopied}, type);
-      Value mask = firstLanes(kRowsCopied, e.number(height));
+      auto vector = VectorType::get({kPackedRows}, type);
+      Value mask = firstLanes(kPackedRows, e.number(height));
       Value none = LLVM::PoisonOp::create(e.b, vector);
       Value rows = LLVM::MaskedLoadOp::create(e.b, vector, from, mask, none, alignment());
-      LLVM::StoreOp::create(e.b, rows, e.addressAt(copiedRows, to), alignment());
+      LLVM::StoreOp::create(e.b, rows, e.addressAt(packedRows, to), alignment());
       return;
     }
     e.loop(e.number(0), e.number(height), 1, [&](Value r) {
       Evaluator::Scope inner(evaluator);
-      e.store(copiedRows, e.add(to, r), left(e.add(first, r), k));
+      e.store(packedRows, e.add(to, r), left(e.add(first, r), k));
     });
   };
-  auto some = [&] { e.nest({steps, count}, [&](Indices at) { copyTile(at[0], at[1]); }); };
+  auto some = [&] { e.nest({steps, count}, [&](Indices at) { packTile(at[0], at[1]); }); };
   if (e.known(count))
     return some();
   auto all = [&] {
     e.loop(e.number(0), steps, 1, [&](Value step) {
-      for (int64_t tile = 0; tile < kTilesCopied; ++tile)
-        copyTile(step, e.number(tile));
+      for (int64_t tile = 0; tile < kPackedTiles; ++tile)
+        packTile(step, e.number(tile));
     });
   };
-  e.when(e.compare(CmpIPredicate::eq, count, e.number(kTilesCopied)), all, some);
+  e.when(e.compare(CmpIPredicate::eq, count, e.number(kPackedTiles)), all, some);
 }
 
 /// Packs the rows of one tile, one cache line of each row at a time, and prefetches the rows of the
 /// next tile.
-void TiledMatmul::copySteps(Value i, int64_t height, Value to, Value k0, Value steps) {
-  int64_t size = std::clamp<int64_t>(lanes, 4, kRowsCopied), line = kLine / alignment();
+void TiledMatmul::packSteps(Value i, int64_t height, Value to, Value k0, Value steps) {
+  int64_t size = std::clamp<int64_t>(lanes, 4, kPackedRows), line = kLine / alignment();
   Value zero = e.number(0), whole = zero;
-  auto locationOf = [&](Value step) { return e.add(to, e.mul(step, e.number(kRowsCopied))); };
+  auto offsetOf = [&](Value step) { return e.add(to, e.mul(step, e.number(kPackedRows))); };
   if (stepsAt(i, k0)) {
     whole = e.sub(steps, arith::RemUIOp::create(e.b, steps, e.number(line)));
     e.loop(zero, whole, line, [&](Value first) {
@@ -487,15 +486,15 @@ void TiledMatmul::copySteps(Value i, int64_t height, Value to, Value k0, Value s
           SmallVector<Value> from; // missing rows repeat the last one
           for (int64_t each = r; each < r + size; ++each)
             from.push_back(rowAt(std::min(each, height - 1), step));
-          transposeBlock(from, e.addressAt(copiedRows, e.add(locationOf(step), e.number(r))),
-                         kRowsCopied);
+          transposeBlock(from, e.addressAt(packedRows, e.add(offsetOf(step), e.number(r))),
+                         kPackedRows);
         }
     });
   }
   e.nest({e.sub(steps, whole), e.number(height)}, [&](Indices at) {
     Evaluator::Scope scope(evaluator);
     Value step = e.add(whole, at[0]);
-    e.store(copiedRows, e.add(locationOf(step), at[1]), left(e.add(i, at[1]), e.add(k0, step)));
+    e.store(packedRows, e.add(offsetOf(step), at[1]), left(e.add(i, at[1]), e.add(k0, step)));
   });
 }
 
@@ -538,11 +537,11 @@ void TiledMatmul::moveVector(Value from, Value to) {
 /// Memory packed in the order of the steps is read through pointers that advance with the loop, so
 /// no LLVM pass must discover that. Prefetches the sums of the next tile, by its last column: where
 /// tiles are not aligned to cache lines, its first columns share a line with this tile.
-void TiledMatmul::sumUp(const Lines &lines, const Panel &panel, const Tile &tile, Value k0,
+void TiledMatmul::sumUp(const TileRows &tileRows, const Panel &panel, const Tile &tile, Value k0,
                         Value steps) {
-  Value row = lines.row, i = lines.i;
-  int64_t height = lines.height;
-  bool copies = lines.copiesColumns && e.known(tile.width) == wide; // the tile is full
+  Value row = tileRows.row, i = tileRows.i;
+  int64_t height = tileRows.height;
+  bool packs = tileRows.packsColumns && e.known(tile.width) == wide; // the tile is full
   auto sumAt = [&](int64_t r, int64_t v) {
     if (isInPlace)
       return resultAt(e.add(i, e.number(r)),
@@ -553,7 +552,7 @@ void TiledMatmul::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
   // Neither the result nor an unpacked operand has room past its last column. No mask where all
   // lanes are known to be valid.
   SmallVector<Value> isThere(static_cast<size_t>(tile.vectors));
-  for (int64_t v = 0; v < tile.vectors && (isInPlace || hasInit() || !tile.copied); ++v)
+  for (int64_t v = 0; v < tile.vectors && (isInPlace || hasInit() || !tile.packed); ++v)
     if (e.known(tile.width).value_or(0) < (v + 1) * lanes)
       isThere[static_cast<size_t>(v)] = firstLanes(lanes, e.sub(tile.width, e.number(v * lanes)));
   auto eachSum = [&](llvm::function_ref<void(Value address, Value mask)> body) {
@@ -593,14 +592,14 @@ void TiledMatmul::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
     auto choice = scf::IfOp::create(e.b, isFirst, nothingYet, sumsUntilHere);
     before.assign(choice.getResults().begin(), choice.getResults().end());
   }
-  Value begin = tile.copied ? e.addressAt(copied, copiedBegin(tile))
+  Value begin = tile.packed ? e.addressAt(packed, packedBegin(tile))
                 : given     ? columnsAt(k0, e.add(panel.begin, tile.column))
                             : Value();
-  bool isAlong = begin && areCopiedInOrder();
+  bool isAlong = begin && isPackedInOrder();
   if (isAlong)
     before.push_back(begin);
-  if (areRowsCopied)
-    before.push_back(e.addressAt(copiedRows, lines.copied));
+  if (areRowsPacked)
+    before.push_back(e.addressAt(packedRows, tileRows.packed));
   if (fetchesSums())
     for (int64_t r = 0; r < height; ++r)
       LLVM::Prefetch::create(e.b, behind(sumAt(r, 2 * tile.vectors), e.number(-1)), /*rw=*/1,
@@ -612,22 +611,22 @@ void TiledMatmul::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
     Evaluator::Scope scope(evaluator);
     Value k = loop.getInductionVar(), factors = loop.getRegionIterArgs().back();
     Value column = isAlong ? loop.getRegionIterArgs()[static_cast<size_t>(height * tile.vectors)]
-                   : begin ? behind(begin, copiedAfter(k))
+                   : begin ? behind(begin, packedStepOffset(k))
                            : Value();
     Value inPlace;
-    if (!begin || copies)
+    if (!begin || packs)
       inPlace = columnsAt(e.add(k0, k), e.add(panel.begin, tile.column));
     SmallVector<Value> next, vectors;
     for (int64_t v = 0; v < tile.vectors; ++v) {
       Value from = behind(inPlace ? inPlace : column, e.number(v * lanes));
       vectors.push_back(load(from, begin ? Value() : isThere[static_cast<size_t>(v)]));
-      if (copies)
+      if (packs)
         LLVM::StoreOp::create(e.b, vectors.back(), behind(column, e.number(v * lanes)),
                               alignment());
     }
     for (int64_t r = 0; r < height; ++r) {
       Value factor =
-          areRowsCopied
+          areRowsPacked
               ? Value(LLVM::LoadOp::create(e.b, type, behind(factors, e.number(r)), alignment()))
               : left(e.add(i, e.number(r)), e.add(k0, k));
       for (Value all = splat(factor); Value vector : vectors)
@@ -635,8 +634,8 @@ void TiledMatmul::sumUp(const Lines &lines, const Panel &panel, const Tile &tile
     }
     if (isAlong)
       next.push_back(behind(column, e.number(given ? given : wide)));
-    if (areRowsCopied)
-      next.push_back(behind(factors, e.number(kRowsCopied)));
+    if (areRowsPacked)
+      next.push_back(behind(factors, e.number(kPackedRows)));
     scf::YieldOp::create(e.b, next);
   }
   unsigned sum = 0;

@@ -44,7 +44,7 @@ protected:
     int64_t vectors;
     Value column; ///< in the panel
     Value width;
-    Value copied; ///< where its columns begin in the packed panel; null: they are not packed
+    Value packed; ///< where its columns begin in the packed panel; null: they are not packed
   };
   /// Rows of a block, from `first` on; if the row count is known, these tiles of it.
   struct Block {
@@ -56,7 +56,7 @@ protected:
   static constexpr int64_t kManyRows = 64 * kRows;
   /// Elements from one step of a tile's packed rows to the next. Tiles whose rows are packed
   /// together: contiguous memory holds rows of several tiles.
-  static constexpr int64_t kRowsCopied = 8, kTilesCopied = 8;
+  static constexpr int64_t kPackedRows = 8, kPackedTiles = 8;
   /// L1: bytes of a cache line, sets, and ways. The L2 sets and ways are those of CPUs with 256-bit
   /// vectors, and with 512-bit vectors.
   static constexpr int64_t kLine = 64, kSets = 64, kWays = 8;
@@ -72,16 +72,16 @@ protected:
   int64_t lanes = 1; ///< of a vector
   int64_t wide = 1;  ///< columns of a tile
   int64_t blockRows = kBlock, panelColumns = kColumns;
-  int64_t mostColumns = kColumns; ///< max columns of a panel, if more pay off
-  int64_t unit = 1;               ///< the columns of a panel are a multiple of it
-  int64_t given = 0;         ///< columns of each panel of a prepacked right operand, else 0
-  int64_t pitch = kColumns;  ///< elements from one row of sums to the next
-  int64_t depth;             ///< max steps of k in a packed panel
-  int64_t blockDepth = depth;   ///< steps of k in a K-block
-  Value rows, columns, deep; ///< sizes
-  SmallVector<Value> batch;  ///< index of the matrix in the batch
-  Buffer copied, copiedRows; ///< packed columns of a panel; packed rows of a tile
-  Buffer sums;               ///< of a panel, for the rows of a tile or of a block
+  int64_t maxColumns = kColumns; ///< max columns of a panel, if more pay off
+  int64_t unit = 1;              ///< the columns of a panel are a multiple of it
+  int64_t given = 0;             ///< columns of each panel of a prepacked right operand, else 0
+  int64_t pitch = kColumns;      ///< elements from one row of sums to the next
+  int64_t depth;                 ///< max steps of k in a packed panel
+  int64_t blockDepth = depth;    ///< steps of k in a K-block
+  Value rows, columns, deep;     ///< sizes
+  SmallVector<Value> batch;      ///< index of the matrix in the batch
+  Buffer packed, packedRows;     ///< packed columns of a panel; packed rows of a tile
+  Buffer sums;                   ///< of a panel, for the rows of a tile or of a block
 
   // ---- the operands
   /// An element of the left operand, in the type of the sums.
@@ -102,18 +102,18 @@ protected:
   virtual Value initAt(Value, Value) { return {}; }
   /// Whole tiles of columns are read unpacked, at the address from columnsAt().
   virtual bool mayReadInPlace() { return false; }
-  /// Whole tiles of columns are packed by the first tile of rows, while it uses them.
-  virtual bool mayCopyOnTheWay() { return false; }
+  /// Whole tiles of columns are packed on the fly by the first tile of rows.
+  virtual bool mayPackOnTheFly() { return false; }
   virtual Value columnsAt(Value, Value) { return {}; }
-  /// Packs the columns of the panel from `from` on, tile after tile: to packedIndices().
+  /// Packs the columns of the panel from `from` on, tile after tile: to packedIndex().
   virtual void copy(const Panel &panel, Value from, Value k0, Value steps) = 0;
   /// Elements that packing this many columns needs, and the offset of a tile's columns in them. The
-  /// columns of each step follow those of the previous step, or are at the distance copiedAfter()
-  /// from the first.
-  virtual int64_t copiedRoom(int64_t columns) { return columns * depth; }
-  virtual Value copiedBegin(const Tile &tile) { return tile.copied; }
-  virtual bool areCopiedInOrder() { return true; }
-  virtual Value copiedAfter(Value) { return {}; }
+  /// columns of each step follow those of the previous step, or are at the distance
+  /// packedStepOffset() from the first.
+  virtual int64_t packedSize(int64_t columns) { return columns * depth; }
+  virtual Value packedBegin(const Tile &tile) { return tile.packed; }
+  virtual bool isPackedInOrder() { return true; }
+  virtual Value packedStepOffset(Value) { return {}; }
   /// Epilogue: the ops on sums, and the outputs, for `count` rows from i and `width` columns from
   /// `begin`. Their sums are at sumAt(), counted from `row` and 0.
   virtual void finish(Value row, Value i, Value count, Value begin, Value width) = 0;
@@ -128,17 +128,17 @@ protected:
   void run(SmallVector<Value> result);
   Value widen(Value element);
   Value multiplyAdd(Value sum, Value a, Value b);
-  Value smaller(Value size, int64_t most);
+  Value smaller(Value size, int64_t limit);
   /// The columns in whole tiles.
   Value wholeTiles(Value width);
   /// Offset in the packed panel of column j of the tile that begins at `tile`, at step k.
-  Value packedIndices(Value tile, Value k, Value j);
+  Value packedIndex(Value tile, Value k, Value j);
   /// Packs the columns of the panel from `from` on, if the steps of a column are contiguous in
-  /// memory: `line` writes the steps of column j to `lines` from `to` on. A few columns at a time
-  /// are transposed in registers.
-  void copyByColumns(const Panel &panel, Value from, Value steps,
-                     llvm::function_ref<void(Value j, Value to)> line);
-  Buffer lines;
+  /// memory: `column` writes the steps of column j to `staged` from `to` on. A few columns at a
+  /// time are transposed in registers.
+  void packByColumns(const Panel &panel, Value from, Value steps,
+                     llvm::function_ref<void(Value j, Value to)> column);
+  Buffer staged; ///< these columns, before they are transposed
   /// A sum as an element of the result.
   Value sumAt(Value row, Value column);
 
@@ -149,7 +149,7 @@ protected:
 
 private:
   bool isInPlace = false; ///< sums are accumulated in the output
-  bool areRowsCopied = false;
+  bool areRowsPacked = false;
   /// If the row count is known: number of tiles; tiles with one row more than the others; rows of
   /// these others; tiles of a block.
   int64_t tileCount = 0, tallTiles = 0, lowRows = 0, blockTiles = 0;
@@ -159,37 +159,37 @@ private:
   /// All of k is one K-block, so the epilogue of a tile's rows runs right after the tile.
   bool isShallow() { return e.known(deep) && *e.known(deep) <= blockDepth; }
   bool isAllInPlace();
-  bool copiesOnTheWay();
+  bool packsOnTheFly();
   /// A tile begins by loading the sums so far; it would stall if the result is not in a cache.
   /// Measured for 256-bit vectors only.
   bool fetchesSums() { return isInPlace && !isShallow() && e.options.vectorBits == 256; }
-  bool doRowsCollide();
-  bool doCopiesOfRowsPay();
+  bool doRowsConflict();
+  bool doesPackingRowsPay();
   Value splat(Value element);
   Value parts(Value size, int64_t part);
 
   void chooseTiles(ArrayRef<Value> others);
-  int64_t columnsOfUnits(int64_t most);
+  int64_t columnsOfUnits(int64_t limit);
   void panel(const Block &block, const Panel &panel);
   Block blockOf(Value number);
-  /// Rows that a tile reads: index in the block, and in the result; offset of the packed rows.
-  struct Lines {
+  /// The rows of a tile: index in the block, and in the result; offset of the packed rows.
+  struct TileRows {
     int64_t height;
-    Value row, i, copied;
-    bool copiesColumns = false; ///< packs columns on the way, for the tiles after it
+    Value row, i, packed;
+    bool packsColumns = false; ///< packs the columns on the fly, for the tiles after it
   };
   /// Calls body with each tile of a block. Before that, packs the rows for the steps from k0 on.
-  void tiles(const Block &block, Value k0, Value steps, llvm::function_ref<void(Lines)> body);
-  void copyRows(Value i, int64_t height, Value count, Value k0, Value steps);
-  void copySteps(Value i, int64_t height, Value to, Value k0, Value steps);
+  void tiles(const Block &block, Value k0, Value steps, llvm::function_ref<void(TileRows)> body);
+  void packRows(Value i, int64_t height, Value count, Value k0, Value steps);
+  void packSteps(Value i, int64_t height, Value to, Value k0, Value steps);
   void eachTile(const Panel &panel, llvm::function_ref<void(const Tile &)> body);
-  void sumUp(const Lines &lines, const Panel &panel, const Tile &tile, Value k0, Value steps);
+  void sumUp(const TileRows &tileRows, const Panel &panel, const Tile &tile, Value k0, Value steps);
   Value behind(Value address, Value elements);
   void transposeBlock(ArrayRef<Value> from, Value to, int64_t pitch);
-  /// Elements from one of `lines`, or one tile of `copiedRows`, to the next: not a power of two,
-  /// which would map to the same cache sets.
+  /// Elements from one column in `staged`, or one tile of `packedRows`, to the next: not a power of
+  /// two, which would map to the same cache sets.
   int64_t apart() { return depth + 16; }
-  int64_t rowsApart() { return kRowsCopied * depth + 16; }
+  int64_t rowsApart() { return kPackedRows * depth + 16; }
 };
 
 } // namespace mx::lowering

@@ -22,10 +22,10 @@ static int64_t workspaceOf(ir::RoutineOp op, const rt::SizeBounds &bounds) {
   int64_t sizes[4] = {1, 1, 1, 1};
   for (auto [i, part] : llvm::enumerate(op.callSizes()))
     for (ir::SizeAttr size : part) {
-      std::optional<int64_t> most = rt::largest(size, bounds);
-      if (!most)
+      std::optional<int64_t> largest = rt::largest(size, bounds);
+      if (!largest)
         return INT64_MAX;
-      sizes[i] = mxrt_workspace_times(sizes[i], *most);
+      sizes[i] = mxrt_workspace_times(sizes[i], *largest);
     }
   Type element = cast<ir::TensorType>(op.getInputs()[0].getType()).getElement();
   mxrt_workspace layout = needed(elementInfo(ir::elementFromMlir(element)).bytes, sizes);
@@ -35,9 +35,9 @@ static int64_t workspaceOf(ir::RoutineOp op, const rt::SizeBounds &bounds) {
 int64_t workspaceOf(ir::KernelOp kernel, const rt::SizeBounds &bounds) {
   if (std::optional<ir::Table> table = ir::tableOf(kernel))
     return table->bytes();
-  int64_t most = 0;
-  kernel.walk([&](ir::RoutineOp op) { most = std::max(most, workspaceOf(op, bounds)); });
-  return most;
+  int64_t largest = 0;
+  kernel.walk([&](ir::RoutineOp op) { largest = std::max(largest, workspaceOf(op, bounds)); });
+  return largest;
 }
 
 } // namespace mx::lowering

@@ -41,7 +41,7 @@ public:
     // Guarantees termination: a schedule with that many runs is not worth having.
     runsLeft = 12 * static_cast<int64_t>(p.tasks.size()) + 1000;
     for (const Task &task : p.tasks)
-      mostCost += kMaxRecomputations * task.cost;
+      maxCost += kMaxRecomputations * task.cost;
     looksLeft = 400'000'000;
   }
 
@@ -78,7 +78,7 @@ private:
   std::vector<uint32_t> there;   ///< candidates for eviction
   uint32_t now = 0;
   int64_t inUse = 0, runsLeft = 0, looksLeft = 0;
-  double mostCost = 0;
+  double maxCost = 0;
   Rerun out;
 
   bool isUsedLater(const Value &value) const { return value.nextUse < value.uses.size(); }
@@ -329,7 +329,7 @@ private:
         return false;
     out.peak = std::max(out.peak, inUse + needed - saved);
     out.order.push_back(t);
-    if (isRecomputed && (out.cost += task.cost) > mostCost)
+    if (isRecomputed && (out.cost += task.cost) > maxCost)
       return false;
     for (uint32_t v : task.writes)
       enter(v);

@@ -12,10 +12,10 @@ namespace mx::memory {
 StringAttr Group::device() const { return rt::SliceOp(slices.front()).getType().getDevice(); }
 
 int64_t Group::bytes() const {
-  int64_t most = 0;
+  int64_t largest = 0;
   for (rt::SliceOp slice : slices)
-    most = std::max<int64_t>(most, slice.getBytes());
-  return most;
+    largest = std::max<int64_t>(largest, slice.getBytes());
+  return largest;
 }
 
 Span Group::span() const {

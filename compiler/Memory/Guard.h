@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Guarded programs: calls that know which of their buffers are dead afterwards.
+// Guarded programs: each call lists its buffers that are dead afterwards, for checks at run time.
 #pragma once
 #include "dialects/mxrt/Mxrt.h"
 

@@ -49,13 +49,13 @@ Lives::Lives(const std::vector<Piece> &blocks) {
   });
 }
 
-bool Lives::findConflicts(std::size_t most) {
+bool Lives::findConflicts(std::size_t maxPairs) {
   conflicts.assign(ranges.size(), {});
   std::size_t pairs = 0;
   std::vector<uint32_t> alive;
   for (uint32_t next : byBegin) {
     std::erase_if(alive, [&](uint32_t i) { return ranges[i].end <= ranges[next].begin; });
-    if ((pairs += alive.size() + (ranges[next].end - ranges[next].begin)) > most) {
+    if ((pairs += alive.size() + (ranges[next].end - ranges[next].begin)) > maxPairs) {
       conflicts.clear();
       at.clear();
       return false;
@@ -71,7 +71,7 @@ bool Lives::findConflicts(std::size_t most) {
   return true;
 }
 
-std::vector<int64_t> Lives::mostAlive(const std::vector<Piece> &blocks) const {
+std::vector<int64_t> Lives::maxLive(const std::vector<Piece> &blocks) const {
   std::vector<int64_t> out(blocks.size(), 0);
   for (const std::vector<uint32_t> &alive : at) {
     int64_t bytes = 0;
@@ -304,16 +304,16 @@ private:
 
   /// A block above its denied offset must lie on top of an undecided block.
   bool findSupport(uint32_t i) {
-    int64_t least = INT64_MAX;
+    int64_t minOffset = INT64_MAX;
     work(lives.conflicts[i].size() / 4);
     for (uint32_t other : lives.conflicts[i])
       if (offsets[other] < 0)
-        least = std::min(
-            least, std::max(bound(other) + blocks[other].bytes, denials[denied[i]].offset + 1));
-    if (least <= bound(i))
+        minOffset = std::min(
+            minOffset, std::max(bound(other) + blocks[other].bytes, denials[denied[i]].offset + 1));
+    if (minOffset <= bound(i))
       return true;
-    if (least <= height - blocks[i].bytes) {
-      raise(i, least, Why::NeedsSupport, denied[i]);
+    if (minOffset <= height - blocks[i].bytes) {
+      raise(i, minOffset, Why::NeedsSupport, denied[i]);
       return true;
     }
     beginConflict();

@@ -19,10 +19,10 @@ struct Lives {
   std::vector<std::vector<uint32_t>> at;        ///< blocks of each step
   std::vector<std::vector<uint32_t>> conflicts; ///< of each block; empty until findConflicts()
   std::vector<uint32_t> byBegin;                ///< all blocks with a nonzero length
-  /// False if there are more than `most` pairs; `conflicts` is then empty.
-  bool findConflicts(std::size_t most);
+  /// False if there are more than `maxPairs` pairs; `conflicts` is then empty.
+  bool findConflicts(std::size_t maxPairs);
   /// For each block, the max of the live bytes over its steps.
-  std::vector<int64_t> mostAlive(const std::vector<Piece> &blocks) const;
+  std::vector<int64_t> maxLive(const std::vector<Piece> &blocks) const;
 };
 
 enum class Verdict : uint8_t { Fits, Impossible, GaveUp };

@@ -118,11 +118,11 @@ Packing sweep(const std::vector<Piece> &blocks) {
 /// Greedy orders: largest, longest-lived or most contended blocks first. No order is best
 /// everywhere.
 std::vector<Order> ordersOf(const std::vector<Piece> &blocks, const Lives &lives) {
-  std::vector<int64_t> most = lives.mostAlive(blocks);
+  std::vector<int64_t> maxLiveOf = lives.maxLive(blocks);
   auto length = [&](uint32_t i) { return double(blocks[i].last - blocks[i].first + 1); };
   auto width = [&](uint32_t i) { return double(lives.ranges[i].end - lives.ranges[i].begin); };
   auto bytes = [&](uint32_t i) { return double(blocks[i].bytes); };
-  auto alive = [&](uint32_t i) { return double(most[i]); };
+  auto alive = [&](uint32_t i) { return double(maxLiveOf[i]); };
   auto area = [&](uint32_t i) { return bytes(i) * width(i); };
   using Key = std::array<double, 3>;
   std::vector<std::function<Key(uint32_t)>> keys{
@@ -164,10 +164,10 @@ std::vector<Order> ordersOf(const std::vector<Piece> &blocks, const Lives &lives
 /// Tie-breaking ranks for the search: longest lifetime, largest area or most bytes first.
 /// Randomised after the first three rounds.
 Order ranksOf(const std::vector<Piece> &blocks, const Lives &lives, size_t round,
-              std::mt19937_64 &draw) {
+              std::mt19937_64 &random) {
   std::vector<double> values;
   for (uint32_t i = 0; i < blocks.size(); ++i) {
-    double chance = round < 3 ? 1 : 1 + 0.5 * double(draw() % 1024) / 1024;
+    double chance = round < 3 ? 1 : 1 + 0.5 * double(random() % 1024) / 1024;
     double width = double(lives.ranges[i].end - lives.ranges[i].begin);
     double bytes = double(blocks[i].bytes);
     values.push_back(chance * (round % 3 == 0 ? width : round % 3 == 1 ? width * bytes : bytes));
@@ -210,9 +210,9 @@ public:
   bool isProven() const { return best.bytes <= bound; }
 
   void run(int64_t steps, const std::function<bool()> &isLate) {
-    std::mt19937_64 draw(1);
+    std::mt19937_64 random(1);
     for (size_t round = 0;; ++round) {
-      Order ranks = ranksOf(blocks, lives, round, draw);
+      Order ranks = ranksOf(blocks, lives, round, random);
       int64_t nodes = longerNowAndThen(round) * 3 * int64_t(blocks.size());
       // Below a small height a search fails early; below a large one it succeeds more often.
       for (int tenths : target > 0 ? std::vector{0} : std::vector{5, 2, 8, 0})
@@ -263,10 +263,10 @@ int64_t liveBound(const std::vector<Piece> &blocks) {
     changes[block.first] += block.bytes;
     changes[block.last + 1] -= block.bytes;
   }
-  int64_t now = 0, most = 0;
+  int64_t now = 0, peak = 0;
   for (auto &[step, change] : changes)
-    most = std::max(most, now += change);
-  return most;
+    peak = std::max(peak, now += change);
+  return peak;
 }
 
 Packing packApart(const std::vector<Piece> &blocks) {

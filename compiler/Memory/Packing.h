@@ -2,7 +2,7 @@
 //
 // Arena packing (dynamic storage allocation) as an abstract problem: blocks of known length and
 // lifetime get offsets such that blocks live at the same time do not overlap and the total length
-// is minimal.
+// is minimal. It is a kind of bin packing: offsets are one axis, time is the other and is given.
 //
 // Limits count steps, not time, unless the caller sets a time limit: the same blocks get the same
 // offsets on every machine.

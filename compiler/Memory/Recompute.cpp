@@ -60,16 +60,16 @@ public:
 
   int64_t plainPeak() const { return peakOf(problem); }
   /// Lower bound of the peak: a call's reads and writes are in memory at the same time.
-  int64_t leastPeak() const {
-    int64_t most = 0;
+  int64_t minPeak() const {
+    int64_t largest = 0;
     for (const Task &task : problem.tasks)
       for (const std::vector<uint32_t> *values : {&task.reads, &task.writes}) {
         int64_t bytes = 0;
         for (uint32_t v : *values)
           bytes += problem.bytes[v];
-        most = std::max(most, bytes);
+        largest = std::max(largest, bytes);
       }
-    return most;
+    return largest;
   }
   /// Of the schedule found by fit().
   int64_t chosenPeak() const { return chosen->peak; }
@@ -81,12 +81,12 @@ public:
     if ((chosen = dropToFit(problem, budget)))
       return true;
     for (double share : kInnerShares) {
-      auto most = static_cast<int64_t>(share * double(budget));
+      auto limit = static_cast<int64_t>(share * double(budget));
       Schedulable smaller = problem;
       bool isSmaller = false;
       for (auto &inner : inners) {
         int64_t &extra = smaller.tasks[inner.task].extra;
-        if (inner.peak <= most || !inner.plan->fit(most))
+        if (inner.peak <= limit || !inner.plan->fit(limit))
           continue;
         // The op's other blocks keep their peaks.
         int64_t now = 0;
@@ -109,13 +109,13 @@ public:
     inners.clear();
   }
 
-  /// The smallest budget whose reruns cost at most `most` (binary search).
-  int64_t leastFor(double most) {
+  /// The smallest budget whose reruns cost at most `maxCost` (binary search).
+  int64_t minBudgetFor(double maxCost) {
     int64_t plain = plainPeak(), high = plain, low = 0;
     while (high - low > plain / kCheapSteps + rt::kAlignment) {
       int64_t middle = low + (high - low) / 2;
       std::optional<Rerun> found = dropToFit(problem, middle);
-      (found && found->cost <= most ? high : low) = middle;
+      (found && found->cost <= maxCost ? high : low) = middle;
     }
     return high;
   }
@@ -353,8 +353,8 @@ struct Recompute : impl::RecomputeBase<Recompute> {
   void runOnOperation() override {
     for (auto program : getOperation().getOps<rt::ProgramOp>())
       if (percent > 0) {
-        if (std::optional<int64_t> least = cheapBudget(program, percent))
-          recomputeCheap(program, *least);
+        if (std::optional<int64_t> minBudget = cheapBudget(program, percent))
+          recomputeCheap(program, *minBudget);
       } else if (!recompute(program, budget)) {
         program.emitRemark() << "no way was found to use at most " << int64_t(budget)
                              << " bytes at once";
@@ -383,8 +383,8 @@ std::optional<int64_t> cheapBudget(rt::ProgramOp program, double percent) {
   plan.makeCheap();
   Work work = workOf(program);
   double all = double(work.operations) + kOperationsPerByte * double(work.bytes);
-  int64_t plain = plan.plainPeak(), least = plan.leastFor(all * percent / 100);
-  return least <= plain - plain / kCheapGain ? std::optional(least) : std::nullopt;
+  int64_t plain = plan.plainPeak(), minBudget = plan.minBudgetFor(all * percent / 100);
+  return minBudget <= plain - plain / kCheapGain ? std::optional(minBudget) : std::nullopt;
 }
 
 bool recomputeCheap(rt::ProgramOp program, int64_t budget) {
@@ -400,7 +400,7 @@ bool recomputeCheap(rt::ProgramOp program, int64_t budget) {
 struct BudgetLadder::State {
   explicit State(rt::ProgramOp program)
       : shared(program), plan(program.block(), shared),
-        budget(hasOneDevice(program) ? plan.plainPeak() : 0), floor(plan.leastPeak()) {}
+        budget(hasOneDevice(program) ? plan.plainPeak() : 0), floor(plan.minPeak()) {}
   Shared shared;
   BlockPlan plan;
   int64_t budget; ///< the last budget tried

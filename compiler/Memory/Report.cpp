@@ -6,6 +6,7 @@
 #include "Memory/Donation.h"
 #include "Memory/Groups.h"
 #include "Memory/Recompute.h"
+#include "dialects/mx/Locations.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -17,21 +18,6 @@ using namespace mlir;
 
 namespace mx::memory {
 namespace {
-
-std::string locationOf(Location loc) {
-  FileLineColLoc found;
-  loc->walk([&](Location part) {
-    auto file = dyn_cast<FileLineColLoc>(part);
-    if (!file || file.getLine() == 0)
-      return WalkResult::advance();
-    found = file;
-    return WalkResult::interrupt();
-  });
-  if (!found)
-    return "";
-  return found.getFilename().str() + ":" + std::to_string(found.getLine()) + ":" +
-         std::to_string(found.getColumn());
-}
 
 std::string typeOf(ir::TensorType type) {
   std::string text(elementInfo(ir::elementFromMlir(type.getElement())).name);
@@ -74,7 +60,7 @@ Tensor describe(rt::SliceOp slice, Operation *writer) {
   Tensor out;
   out.type = typeOf(slice.getType().getTensor());
   out.bytes = static_cast<int64_t>(llvm::alignTo(slice.getBytes(), rt::kAlignment));
-  out.location = locationOf(slice.getLoc());
+  out.location = ir::locationText(slice.getLoc());
   if (auto call = dyn_cast_or_null<rt::CallOp>(writer)) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<rt::KernelOp>(call, call.getKernelAttr());
     bool isWorkspace = kernel && kernel.kernel() && kernel.kernel().getWorkspace() > 0 &&
@@ -196,7 +182,7 @@ static std::vector<DeviceReport> describeDevices(rt::ProgramOp program) {
                                    indices[own.last]});
       }
     if (report.bound > 0)
-      report.peakLocation = locationOf(liveness.ops()[peak]->getLoc());
+      report.peakLocation = ir::locationText(liveness.ops()[peak]->getLoc());
     for (size_t i = 0; i < groups.size() && report.bound > 0; ++i) {
       Span span = groups[i].span();
       if (span.first > peak || span.last < peak || groups[i].device() != device)
@@ -242,17 +228,17 @@ int64_t boundOf(rt::ProgramOp program) {
       changes[span.first] += length;
       changes[span.last + 1] -= length;
     }
-  int64_t now = 0, most = 0;
+  int64_t now = 0, peak = 0;
   for (int64_t change : changes)
-    most = std::max(most, now += change);
-  return most;
+    peak = std::max(peak, now += change);
+  return peak;
 }
 
 PlanReport describePlan(rt::ProgramOp program, const std::string &name) {
   PlanReport out;
   out.name = name;
   out.work = workOf(program);
-  out.again = recomputedWork(program);
+  out.recomputed = recomputedWork(program);
   out.devices = describeDevices(program);
   auto plain = program->getAttrOfType<IntegerAttr>(kPlainBytes);
   out.plain = plain ? plain.getInt() : out.devices.empty() ? 0 : out.devices.front().arena;
@@ -266,7 +252,7 @@ PlanReport describePlan(rt::ProgramOp program, const std::string &name) {
     if (!op->hasAttr(kRecomputed))
       return;
     auto call = dyn_cast<rt::CallOp>(op);
-    std::string location = locationOf(op->getLoc()), what = call ? opsOf(call) : "copy";
+    std::string location = ir::locationText(op->getLoc()), what = call ? opsOf(call) : "copy";
     RecomputedAt &at = locations[{location, what}];
     at.location = location;
     at.what = what;
@@ -275,9 +261,11 @@ PlanReport describePlan(rt::ProgramOp program, const std::string &name) {
   });
   for (auto &[key, at] : locations)
     out.locations.push_back(at);
-  std::sort(out.locations.begin(), out.locations.end(), [](const RecomputedAt &a, const RecomputedAt &b) {
-    return std::tuple(-a.operations, a.location, a.what) < std::tuple(-b.operations, b.location, b.what);
-  });
+  std::sort(out.locations.begin(), out.locations.end(),
+            [](const RecomputedAt &a, const RecomputedAt &b) {
+              return std::tuple(-a.operations, a.location, a.what) <
+                     std::tuple(-b.operations, b.location, b.what);
+            });
   return out;
 }
 

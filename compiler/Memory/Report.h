@@ -54,7 +54,7 @@ struct RecomputedAt {
 struct PlanReport {
   std::string name; ///< of the graph, with its sizes
   Work work;
-  Work again;                          ///< the rematerialised part of `work`
+  Work recomputed;                     ///< the rematerialised part of `work`
   int64_t plain;                       ///< bytes of the arena without rematerialisation
   int64_t limit = 0;                   ///< of an arena; 0: none
   int64_t sourceBound = 0;             ///< peak bytes in source order

@@ -37,8 +37,8 @@ const page = document.getElementById('page');
 add(page, 'h1', 'plan of ' + plan.graph);
 add(page, 'p', commas(plan.operations) + ' operations, ' + commas(plan.moved_bytes) +
     ' bytes moved' + (plan.work_is_exact ? '' : ' (loops of unknown length count once)'));
-if (plan.again.length)
-  add(page, 'p', 'made again: ' + commas(plan.recomputed_operations) + ' operations; without that ' +
+if (plan.recomputed.length)
+  add(page, 'p', 'rematerialised: ' + commas(plan.recomputed_operations) + ' operations; without that ' +
       commas(plan.plain_bytes) + ' bytes are needed');
 for (const d of plan.devices) {
   add(page, 'h2', 'device ' + d.device);
@@ -66,14 +66,14 @@ function peak(d) {
     groups.set(key, {t, count: (groups.get(key)?.count ?? 0) + 1});
   }
   const all = [...groups.values()].sort((a, b) => b.t.bytes * b.count - a.t.bytes * a.count);
-  const rows = add(add(page, 'div', undefined, 'wide'), 'table'), most = 40;
-  for (const {t, count} of all.slice(0, most)) {
+  const rows = add(add(page, 'div', undefined, 'wide'), 'table'), limit = 40;
+  for (const {t, count} of all.slice(0, limit)) {
     const row = add(rows, 'tr');
     add(row, 'td', commas(t.bytes * count), 'n');
     add(row, 'td', count > 1 ? count + ' times' : '', 'n');
     for (const text of [t.type, t.what, t.location]) add(row, 'td', text);
   }
-  const rest = all.slice(most);
+  const rest = all.slice(limit);
   if (rest.length)
     add(page, 'p', 'and ' + commas(rest.reduce((n, g) => n + g.count, 0)) + ' smaller ones, ' +
         commas(rest.reduce((n, g) => n + g.count * g.t.bytes, 0)) + ' bytes together');

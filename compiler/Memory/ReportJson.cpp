@@ -29,11 +29,11 @@ std::string planAsJson(const PlanReport &plan) {
     out.attribute("operations", plan.work.operations);
     out.attribute("moved_bytes", plan.work.bytes);
     out.attribute("work_is_exact", plan.work.isExact);
-    out.attribute("recomputed_operations", plan.again.operations);
-    out.attribute("again_moved_bytes", plan.again.bytes);
+    out.attribute("recomputed_operations", plan.recomputed.operations);
+    out.attribute("recomputed_moved_bytes", plan.recomputed.bytes);
     out.attribute("plain_bytes", plan.plain);
     out.attribute("source_bound_bytes", plan.sourceBound);
-    out.attributeArray("again", [&] {
+    out.attributeArray("recomputed", [&] {
       for (const RecomputedAt &at : plan.locations)
         out.object([&] {
           out.attribute("location", at.location);

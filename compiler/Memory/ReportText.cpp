@@ -16,16 +16,16 @@ std::string picture(const std::vector<int64_t> &inUse) {
   if (inUse.empty())
     return "";
   size_t columns = std::min(kColumns, inUse.size());
-  std::vector<int64_t> most(columns, 0);
+  std::vector<int64_t> columnPeaks(columns, 0);
   for (size_t i = 0; i < inUse.size(); ++i) {
-    int64_t &column = most[i * columns / inUse.size()];
+    int64_t &column = columnPeaks[i * columns / inUse.size()];
     column = std::max(column, inUse[i]);
   }
-  int64_t top = std::max<int64_t>(1, *std::max_element(most.begin(), most.end()));
+  int64_t top = std::max<int64_t>(1, *std::max_element(columnPeaks.begin(), columnPeaks.end()));
   std::string text;
   for (size_t row = kRows; row-- > 0;) {
     std::string line = "  |";
-    for (int64_t bytes : most) {
+    for (int64_t bytes : columnPeaks) {
       double height = static_cast<double>(bytes) / static_cast<double>(top) * kRows;
       double above = height - static_cast<double>(row);
       line += above >= 0.75 ? '#' : above > 0 ? (above >= 0.4 ? '+' : '.') : ' ';
@@ -68,13 +68,13 @@ std::string describeRecomputed(const PlanReport &plan) {
   int64_t calls = 0;
   for (const RecomputedAt &at : plan.locations)
     calls += at.calls;
-  int64_t before = plan.work.operations - plan.again.operations;
-  int64_t moved = plan.work.bytes - plan.again.bytes;
+  int64_t before = plan.work.operations - plan.recomputed.operations;
+  int64_t moved = plan.work.bytes - plan.recomputed.bytes;
   std::string text = withCommas(calls) + (calls == 1 ? " call runs" : " calls run") +
-                     " again: " + withCommas(plan.again.operations) + " operations (" +
-                     percent(plan.again.operations, before) + " more) and " +
-                     withCommas(plan.again.bytes) + " bytes moved (" +
-                     percent(plan.again.bytes, moved) + " more); without that " +
+                     " again: " + withCommas(plan.recomputed.operations) + " operations (" +
+                     percent(plan.recomputed.operations, before) + " more) and " +
+                     withCommas(plan.recomputed.bytes) + " bytes moved (" +
+                     percent(plan.recomputed.bytes, moved) + " more); without that " +
                      withCommas(plan.plain) + " bytes are needed\n";
   for (size_t i = 0; i < plan.locations.size() && i < kMaxLocations; ++i) {
     const RecomputedAt &at = plan.locations[i];
@@ -94,10 +94,10 @@ std::string refusalOf(const PlanReport &plan, const std::string &where) {
     text = "a call of `" + where + "` needs at least " + withCommas(device.arena) + " bytes on " +
            deviceName(device) + ", more than the " + withCommas(plan.limit) + " allowed\n";
     if (plan.plain > device.arena)
-      text += "that is with values made again; without, it needs " + withCommas(plan.plain) +
+      text += "that is with rematerialisation; without, it needs " + withCommas(plan.plain) +
               " bytes\n";
     else
-      text += "making values again does not help\n";
+      text += "rematerialisation does not help\n";
     for (size_t i = 0; i < device.peak.size() && i < 3; ++i) {
       const Tensor &tensor = device.peak[i];
       text += withCommas(tensor.bytes) + " bytes at the peak: " + tensor.type + ", " + tensor.what +
@@ -117,9 +117,9 @@ std::string showPlan(const PlanReport &plan) {
                           more.empty() ? "" : "   ", more)
                 .str();
   };
-  if (std::string again = describeRecomputed(plan); !again.empty())
-    text += "\nmade again to need less\n  " +
-            llvm::join(llvm::split(llvm::StringRef(again).rtrim(), '\n'), "\n  ") + "\n";
+  if (std::string recomputed = describeRecomputed(plan); !recomputed.empty())
+    text += "\nrematerialised to need less memory\n  " +
+            llvm::join(llvm::split(llvm::StringRef(recomputed).rtrim(), '\n'), "\n  ") + "\n";
   for (const DeviceReport &d : plan.devices) {
     text += "\ndevice " + deviceName(d) + "\n";
     row("arena", d.arena, "leased by each call");
@@ -136,9 +136,10 @@ std::string showPlan(const PlanReport &plan) {
       continue;
     text += "\nin use at the peak" + (d.peakLocation.empty() ? "" : ", " + d.peakLocation) + "\n";
     for (size_t i = 0; i < d.peak.size() && i < kMaxTensors; ++i)
-      text += llvm::formatv("  {0,16}  {1}  {2}{3}\n", withCommas(d.peak[i].bytes), d.peak[i].type,
-                            d.peak[i].what, d.peak[i].location.empty() ? "" : "  " + d.peak[i].location)
-                  .str();
+      text +=
+          llvm::formatv("  {0,16}  {1}  {2}{3}\n", withCommas(d.peak[i].bytes), d.peak[i].type,
+                        d.peak[i].what, d.peak[i].location.empty() ? "" : "  " + d.peak[i].location)
+              .str();
     if (d.peak.size() > kMaxTensors)
       text += "  and " + std::to_string(d.peak.size() - kMaxTensors) + " more\n";
     text += "  in all: " + byUse(d.atPeak) + "\n";

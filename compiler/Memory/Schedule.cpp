@@ -25,7 +25,7 @@ namespace mx::memory {
 namespace {
 
 /// Above this limit a block keeps its order: planning must not take longer than the program.
-constexpr int64_t kMostSteps = 50'000'000;
+constexpr int64_t kMaxSteps = 50'000'000;
 
 bool isFloat(Type type) {
   auto tensor = dyn_cast<ir::TensorType>(type);
@@ -249,7 +249,7 @@ private:
         if (units[n].uses.empty())
           break; // costs nothing, and others may wait for it
       }
-      if (steps > kMostSteps)
+      if (steps > kMaxSteps)
         return std::nullopt;
       ready.erase(*best);
       out.push_back(*best);

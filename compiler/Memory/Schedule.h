@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scheduling of a program's ops.
+// List scheduling of a program's ops for low peak memory.
 #pragma once
 #include "dialects/mxrt/Mxrt.h"
 

@@ -14,6 +14,7 @@
 #include "Target/CompileQueue.h"
 #include "Target/Hasher.h"
 #include "dialects/mx/Marks.h"
+#include "dialects/mx/Locations.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -29,8 +30,8 @@ void registerDialects(DialectRegistry &registry) {
 static std::string kernelKey(const Options &options) {
   const lowering::KernelOptions &kernels = options.kernels;
   std::string key = kernels.unchecked ? "unchecked " : "";
-  if (options.words)
-    key += "words=" + options.words->text() + " ";
+  if (options.bf16)
+    key += "bf16=" + options.bf16->text() + " ";
   if (kernels.tiling != lowering::Tiling())
     key += "tiling=" + kernels.tiling.text() + " ";
   if (kernels.chunkWork != lowering::KernelOptions().chunkWork)
@@ -56,7 +57,7 @@ Options Options::ofEagerKernels() const {
   out.kernels = kernels;
   out.kernels.chunkWork = lowering::KernelOptions().chunkWork;
   out.kernels.tiling = {};
-  out.words = words;
+  out.bf16 = bf16;
   out.threads = threads;
   out.isStopped = isStopped;
   return out;
@@ -161,21 +162,6 @@ static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
   return passes.run(module);
 }
 
-/// "file.mx:3:9"; inside calls, the innermost location.
-static std::string shownLocation(Location location) {
-  while (auto call = dyn_cast<CallSiteLoc>(location))
-    location = call.getCallee();
-  if (auto fused = dyn_cast<FusedLoc>(location); fused && !fused.getLocations().empty())
-    return shownLocation(fused.getLocations().front());
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  if (auto line = dyn_cast<FileLineColLoc>(location))
-    out << line.getFilename().getValue() << ":" << line.getLine() << ":" << line.getColumn();
-  else
-    out << location;
-  return text;
-}
-
 static LogicalResult runFusion(ModuleOp module, const Options &options) {
   PassManager passes(module.getContext());
   graph::FuseOptions fuse;
@@ -187,9 +173,9 @@ static LogicalResult runFusion(ModuleOp module, const Options &options) {
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &found) {
     if (found.getSeverity() != DiagnosticSeverity::Remark)
       return failure();
-    reasons += shownLocation(found.getLocation()) + ": " + found.str();
+    reasons += ir::locationText(found.getLocation()) + ": " + found.str();
     for (Diagnostic &note : found.getNotes())
-      reasons += ", " + note.str() + " (" + shownLocation(note.getLocation()) + ")";
+      reasons += ", " + note.str() + " (" + ir::locationText(note.getLocation()) + ")";
     reasons += "\n";
     return success();
   });
@@ -208,7 +194,7 @@ namespace {
 /// One code unit that must be compiled, or was found in the cache.
 struct CodeUnit {
   std::string name, key;
-  std::string location;    ///< location of a kernel in the program
+  std::string location; ///< location of a kernel in the program
   lowering::Tiling tiling;
   bool isEntry = false; ///< the function that calls the kernels
   OwningOpRef<ModuleOp> module;
@@ -262,8 +248,7 @@ public:
         options.observer("asm", made.assembly);
       if (options.timing)
         options.timing->add({unit->name + (unit->location.empty() ? "" : " at ") + unit->location,
-                             made.times.optimizeMs,
-                             made.times.generateMs});
+                             made.times.optimizeMs, made.times.generateMs});
       unit->object = std::move(made.object);
       store(cache, unit->key, unit->object, options);
     }
@@ -283,15 +268,17 @@ lowering::KernelOptions kernelsFor(const target::TargetCpu &cpu, const Options &
   if (cpu.vectorBits())
     out.vectorBits = cpu.vectorBits();
   out.hasFma = cpu.hasFma();
-  using Words = lowering::Bf16Unit;
-  out.words.kind = cpu.hasTiles() ? Words::Tiles : cpu.hasDots() ? Words::Dots : Words::None;
-  if (options.words)
-    out.words = *options.words;
+  using Unit = lowering::Bf16Unit;
+  out.bf16.kind = cpu.hasAmxBf16()      ? Unit::Amx
+                  : cpu.hasAvx512Bf16() ? Unit::Avx512Bf16
+                                        : Unit::None;
+  if (options.bf16)
+    out.bf16 = *options.bf16;
   return out;
 }
 
-std::string pieceKey(std::string_view text, std::string_view name, const target::TargetCpu &cpu,
-                     const Options &options) {
+std::string unitKey(std::string_view text, std::string_view name, const target::TargetCpu &cpu,
+                    const Options &options) {
   target::Hasher hasher;
   // The text already reflects the passes.
   hasher.add("unit").add(name).add(text).add(cpu.text()).add(kernelKey(options));
@@ -465,10 +452,10 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
     CodeUnit unit;
     unit.name = kernel.getSymName().str();
     bodies.push_back(*kernel.getOps<ir::KernelOp>().begin());
-    unit.location = shownLocation(bodies.back().getLoc());
-    unit.key = pieceKey(textOf(bodies.back()), unit.name, cpu, options);
+    unit.location = ir::locationText(bodies.back().getLoc());
+    unit.key = unitKey(textOf(bodies.back()), unit.name, cpu, options);
     unit.tiling = tilingOf(bodies.back(), unit.key, unit.location, kernelsFor(cpu, options), cpu,
-                            cache, options);
+                           cache, options);
     if (unit.tiling != lowering::Tiling())
       unit.key += " tiled " + unit.tiling.text();
     if (auto stored = options.observer ? std::nullopt : load(cache, unit.key, options))
@@ -530,14 +517,13 @@ std::optional<std::string> compileEagerKernel(MLIRContext &context, StringRef ke
                                               std::string &error) {
   CodeUnit unit;
   unit.name = entry;
-  unit.key = pieceKey(key, entry, cpu, options);
+  unit.key = unitKey(key, entry, cpu, options);
   if (auto stored = load(cache, unit.key, options))
     return stored;
   OwningOpRef<ModuleOp> module = lowering::buildEagerKernel(&context, key, &error);
   if (!module)
     return std::nullopt;
-  unit.module =
-      lowering::lowerKernel(lowering::kernelOf(*module), entry, kernelsFor(cpu, options));
+  unit.module = lowering::lowerKernel(lowering::kernelOf(*module), entry, kernelsFor(cpu, options));
   if (!unit.module) {
     error = "the kernel `" + key.str() + "` could not be lowered";
     return std::nullopt;

@@ -24,15 +24,14 @@ inline constexpr std::string_view kPhases[] = {"mx",   "mx-specialised", "mx-fus
                                                "mxrt", "loops",          "llvm",     "asm"};
 
 /// Passes that can be disabled; results are the same without them.
-inline constexpr std::string_view kCanDisable[] = {"fuse",        "simplify",  "cse",
-                                                   "hoist",       "tile-chains", "prepack",
-                                                   "schedule",    "recompute", "in-place",
-                                                   "co-share"};
+inline constexpr std::string_view kCanDisable[] = {
+    "fuse",    "simplify", "cse",       "hoist",    "tile-chains",
+    "prepack", "schedule", "recompute", "in-place", "co-share"};
 
 struct Options {
   lowering::KernelOptions kernels;
   /// Overrides the bf16 instructions of the CPU, for tests.
-  std::optional<lowering::Bf16Unit> words;
+  std::optional<lowering::Bf16Unit> bf16;
   /// Disabled passes, by their names: those of kCanDisable.
   std::set<std::string> disabled;
   /// A deliberate bug in a pass, for tests of the tests (mutation testing): one that knowsMistake()
@@ -84,8 +83,8 @@ struct Figures {
   int64_t activations = 0, workspace = 0; ///< of the arena, at the peak
   int64_t bound = 0;                      ///< live at once
   int64_t largestBytes = 0;               ///< of the largest tensor there
-  std::string largestLocation;               ///< file:line:column
-  std::string again;                      ///< what is rematerialised, in lines; empty: nothing
+  std::string largestLocation;            ///< file:line:column
+  std::string recomputed;                 ///< what is rematerialised, in lines; empty: nothing
   std::string refusal;                    ///< why it exceeds the limit, in lines; empty: it fits
 };
 

@@ -347,8 +347,8 @@ std::optional<memory::PlanReport> planSegments(ir::FuncOp function,
     out.work.operations += part.work.operations;
     out.work.bytes += part.work.bytes;
     out.work.isExact &= part.work.isExact && call->getParentOp() == function;
-    out.again.operations += part.again.operations;
-    out.again.bytes += part.again.bytes;
+    out.recomputed.operations += part.recomputed.operations;
+    out.recomputed.bytes += part.recomputed.bytes;
     out.plain = std::max(out.plain, part.plain);
     out.sourceBound = std::max(out.sourceBound, part.sourceBound);
     out.locations.insert(out.locations.end(), part.locations.begin(), part.locations.end());
@@ -368,7 +368,7 @@ Figures figuresOf(ModuleOp plan, const std::string &name) {
   out.refusal = memory::refusalOf(report, name);
   // Rematerialisation that costs next to nothing is not reported.
   if (report.limit > 0 && report.plain > report.limit)
-    out.again = memory::describeRecomputed(report);
+    out.recomputed = memory::describeRecomputed(report);
   for (const memory::DeviceReport &device : report.devices) {
     for (auto [use, bytes] : device.arguments)
       (use == memory::Use::Parameter || use == memory::Use::State ? out.parameters : out.data) +=

@@ -18,15 +18,15 @@ constexpr double kFaster = 29.0 / 30;
 /// Whether a kernel is a matmul or convolution with tiles of TiledMatmul, and all of its sizes are
 /// known at compile time.
 bool isTunable(ir::KernelOp kernel, const lowering::KernelOptions &how) {
-  bool isProduct = false, areHalfs = false;
+  bool isMatmul = false, areHalfs = false;
   for (Operation &op : kernel.getBody().front())
     if (isa<ir::MatmulOp, ir::ConvOp>(op)) {
-      isProduct = true;
+      isMatmul = true;
       areHalfs |= cast<ir::TensorType>(op.getOperand(0).getType()).getElement().isBF16();
     }
   bool areDense = !kernel.getStrided() || !llvm::is_contained(*kernel.getStrided(), true);
-  return isProduct && areDense && kernel.getSizes().empty() &&
-         !(areHalfs && how.words.kind != lowering::Bf16Unit::None);
+  return isMatmul && areDense && kernel.getSizes().empty() &&
+         !(areHalfs && how.bf16.kind != lowering::Bf16Unit::None);
 }
 
 std::optional<KernelClock::Room> roomOf(Type type) {

@@ -101,7 +101,7 @@ std::string Variant::serialise() const {
                         figures.bound, figures.largestBytes})
     w.number(static_cast<uint64_t>(bytes));
   w.text(figures.largestLocation);
-  w.text(figures.again);
+  w.text(figures.recomputed);
   w.number(objects.size());
   for (auto &[name, bytes] : objects) {
     w.text(name);
@@ -138,7 +138,7 @@ std::optional<Variant> Variant::deserialise(std::string_view bytes) {
                          &v.figures.workspace, &v.figures.bound, &v.figures.largestBytes})
     *bytes = static_cast<int64_t>(r.number());
   v.figures.largestLocation = r.text();
-  v.figures.again = r.text();
+  v.figures.recomputed = r.text();
   v.objects.resize(r.count());
   for (auto &[name, object] : v.objects) {
     name = r.text();

@@ -26,7 +26,7 @@ bool help(Prompt &prompt, const std::string &rest) {
   if (wanted.empty())
     prompt.out
         << "  ?name  ??name           the same as :doc and :source\n"
-           "An input goes on over lines while a bracket is open or the line ends in an\n"
+           "An input continues on the next line while a bracket is open or the line ends in an\n"
            "operator; Alt-Enter begins a line in any case. `_` is the last value; `;` at the\n"
            "end shows none. Tab completes, Ctrl-R looks back, Ctrl-C stops, Ctrl-D leaves.\n";
   return true;

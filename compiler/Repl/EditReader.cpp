@@ -256,15 +256,15 @@ private:
 
   /// One suggestion per line, with as much of its type as fits the width.
   void show(const std::vector<sema::Suggestion> &list) const {
-    constexpr size_t kMostShown = 40;
+    constexpr size_t kMaxShown = 40;
     winsize size{};
     size_t width =
         ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
     size_t widest = 0;
-    for (size_t i = 0; i < std::min(list.size(), kMostShown); ++i)
+    for (size_t i = 0; i < std::min(list.size(), kMaxShown); ++i)
       widest = std::max(widest, list[i].text.size());
     std::string out = "\n";
-    for (size_t i = 0; i < std::min(list.size(), kMostShown); ++i) {
+    for (size_t i = 0; i < std::min(list.size(), kMaxShown); ++i) {
       std::string line = "  " + list[i].text;
       if (!list[i].type.empty())
         line += std::string(widest - list[i].text.size() + 2, ' ') + list[i].type;
@@ -272,8 +272,8 @@ private:
         line = line.substr(0, width - 4) + "...";
       out += line + "\n";
     }
-    if (list.size() > kMostShown)
-      out += "  and " + std::to_string(list.size() - kMostShown) + " more\n";
+    if (list.size() > kMaxShown)
+      out += "  and " + std::to_string(list.size() - kMaxShown) + " more\n";
     std::fputs(out.c_str(), stdout);
     std::fflush(stdout);
   }

@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Formatting of bytes and tables.
+// Tables with aligned columns.
 #include "Repl/Figures.h"
 #include "Support/Unicode.h"
 #include <algorithm>
-#include <cstdio>
 
 namespace mx::repl {
-
-std::string showBytes(int64_t bytes) {
-  static constexpr const char *kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes);
-  int unit = 0;
-  for (; value >= 1024 && unit < 4; ++unit)
-    value /= 1024;
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
-  return text;
-}
 
 std::string table(const std::vector<std::vector<std::string>> &rows, const std::string &none) {
   if (rows.empty())

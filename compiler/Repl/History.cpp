@@ -12,8 +12,8 @@
 namespace mx::repl {
 namespace {
 
-constexpr size_t kMostEntries = 5000;
-constexpr uint64_t kMostBytes = 16 << 20;
+constexpr size_t kMaxEntries = 5000;
+constexpr uint64_t kMaxBytes = 16 << 20;
 
 std::string escaped(const std::string &input) {
   std::string line;
@@ -50,7 +50,7 @@ History::History(std::string file) : path(std::move(file)) {
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   std::string error;
-  std::optional<std::string> text = readFile(path, kMostBytes, error);
+  std::optional<std::string> text = readFile(path, kMaxBytes, error);
   if (!text)
     return;
   for (size_t at = 0; at < text->size();) {
@@ -59,10 +59,10 @@ History::History(std::string file) : path(std::move(file)) {
       list.push_back(unescaped(std::string_view(*text).substr(at, end - at)));
     at = end + 1;
   }
-  if (list.size() <= 2 * kMostEntries && text->size() < kMostBytes)
+  if (list.size() <= 2 * kMaxEntries && text->size() < kMaxBytes)
     return;
   list.erase(list.begin(),
-             list.end() - static_cast<ptrdiff_t>(std::min(list.size(), kMostEntries)));
+             list.end() - static_cast<ptrdiff_t>(std::min(list.size(), kMaxEntries)));
   std::string shorter;
   for (const std::string &entry : list)
     shorter += escaped(entry) + "\n";

@@ -11,7 +11,7 @@ namespace mx::repl {
 namespace {
 
 /// Splits the words of a command; `N=32` and `N=32,T=7` go into `request`.
-bool readWords(Prompt &prompt, const std::string &rest, std::vector<std::string> &words,
+bool readBf16Unit(Prompt &prompt, const std::string &rest, std::vector<std::string> &words,
                driver::PlanRequest &request) {
   std::istringstream in(rest);
   for (std::string word; in >> word;) {
@@ -108,7 +108,7 @@ bool showNames(Prompt &prompt, const std::string &rest) {
 bool showStage(Prompt &prompt, const std::string &rest) {
   std::vector<std::string> words;
   driver::PlanRequest request;
-  if (!readWords(prompt, rest, words, request))
+  if (!readBf16Unit(prompt, rest, words, request))
     return false;
   if (words.empty() || words.size() > 2) {
     prompt.err << "of which function? `:ir step`, `:ir step llvm N=32`\n";
@@ -120,7 +120,7 @@ bool showStage(Prompt &prompt, const std::string &rest) {
 bool showPlan(Prompt &prompt, const std::string &rest) {
   std::vector<std::string> words;
   driver::PlanRequest request;
-  if (!readWords(prompt, rest, words, request))
+  if (!readBf16Unit(prompt, rest, words, request))
     return false;
   if (words.size() != 1) {
     prompt.err << "of which graph? `:plan step N=32`\n";
@@ -142,7 +142,7 @@ bool showMemory(Prompt &prompt, const std::string &rest) {
   std::vector<std::vector<std::string>> rows;
   for (auto &[name, value] : session.variables())
     if (int64_t bytes = driver::tensorBytes(value))
-      rows.push_back({name, types[name], showBytes(bytes)});
+      rows.push_back({name, types[name], formatBytes(bytes)});
   prompt.out << table(rows, "no variable holds a tensor\n");
   for (int32_t index = 0; index < mxrt_runtime_cpu_devices(session.runtimeOf()); ++index) {
     mxrt_device device = {MXRT_CPU, index};
@@ -151,10 +151,10 @@ bool showMemory(Prompt &prompt, const std::string &rest) {
     bool known = !status;
     mxrt_status_release(status);
     if (known && (index == 0 || stats.allocations > 0))
-      prompt.out << "cpu:" << index << "   live " << showBytes(stats.live_bytes) << " in "
+      prompt.out << "cpu:" << index << "   live " << formatBytes(stats.live_bytes) << " in "
                  << stats.live_blocks << (stats.live_blocks == 1 ? " block" : " blocks")
-                 << "   cached " << showBytes(stats.cached_bytes) << "   peak "
-                 << showBytes(stats.peak_bytes) << "\n";
+                 << "   cached " << formatBytes(stats.cached_bytes) << "   peak "
+                 << formatBytes(stats.peak_bytes) << "\n";
   }
   return true;
 }
@@ -175,7 +175,7 @@ bool showGraphs(Prompt &prompt, const std::string &rest) {
     for (auto &[device, arena] : variant.code.arenas)
       bytes += arena;
     rows.push_back({variant.name, sizes, "compiled in " + showSeconds(variant.compileMs * 1e-3),
-                    "arena " + showBytes(bytes),
+                    "arena " + formatBytes(bytes),
                     std::to_string(variant.calls) + (variant.calls == 1 ? " call" : " calls")});
   });
   prompt.out << table(rows, "no graph is compiled yet\n");

@@ -39,7 +39,7 @@ struct Waits {
     ++count;
     seconds += took;
     mxrt::host::Location at = session.machine().locationAt(0);
-    constexpr size_t kMostShown = 5;
+    constexpr size_t kMaxShown = 5;
     if (!at.file)
       return;
     std::string location = std::string(at.file->view()) + ":" + std::to_string(at.line) + ":" +
@@ -49,7 +49,7 @@ struct Waits {
         sum += took;
         return;
       }
-    if (locations.size() < kMostShown)
+    if (locations.size() < kMaxShown)
       locations.push_back({location, took});
   }
   void print(std::ostream &out) const {

@@ -58,13 +58,13 @@ bool timeInput(Prompt &prompt, const std::string &rest) {
     // An input with side effects runs only once.
     constexpr uint8_t kOnce = sema::kFile | sema::kNet | sema::kPrint | sema::kExtern;
     constexpr double kEnough = 0.5;
-    constexpr size_t kMostRuns = 10000;
+    constexpr size_t kMaxRuns = 10000;
     std::vector<double> runs;
     mxrt_status_release(mxrt_memory_reset_peak(session.runtimeOf(), &kDefault));
     int64_t live = memoryNow(session).live_bytes;
     if (result.summary.isExpression && !(result.summary.effects & kOnce))
       for (auto start = Clock::now();
-           fine && runs.size() < kMostRuns && (runs.empty() || secondsSince(start) < kEnough);) {
+           fine && runs.size() < kMaxRuns && (runs.empty() || secondsSince(start) < kEnough);) {
         auto one = Clock::now();
         fine = session.runCompiled(program);
         runs.push_back(secondsSince(one));
@@ -79,7 +79,7 @@ bool timeInput(Prompt &prompt, const std::string &rest) {
         prompt.out << showSeconds(runs.front()) << " (min of " << runs.size() << ", median "
                    << showSeconds(runs[runs.size() / 2]) << ")";
       }
-      prompt.out << "   peak " << showBytes(peak) << "\n";
+      prompt.out << "   peak " << formatBytes(peak) << "\n";
     }
   }
   prompt.undo.end(fine && !result.summary.isExpression, rest + "\n");

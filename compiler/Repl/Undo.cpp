@@ -6,9 +6,9 @@
 namespace mx::repl {
 namespace {
 
-constexpr size_t kMostSteps = 16;
+constexpr size_t kMaxSteps = 16;
 /// Above this limit, tensors that only `:undo` could restore are released.
-constexpr int64_t kMostBytes = int64_t(256) << 20;
+constexpr int64_t kMaxBytes = int64_t(256) << 20;
 
 bool sameNames(const sema::NamesMark &a, const sema::NamesMark &b) { return a.names == b.names; }
 
@@ -25,7 +25,7 @@ void Undo::end(bool wasFine, const std::string &text) {
     session.release(steps.back().before);
     steps.pop_back();
   }
-  while (steps.size() > kMostSteps) {
+  while (steps.size() > kMaxSteps) {
     session.release(steps.front().before);
     steps.pop_front();
   }
@@ -41,7 +41,7 @@ void Undo::collect() {
     std::vector<const driver::Checkpoint *> kept;
     for (const Step &step : steps)
       kept.push_back(&step.before);
-    if (session.collect(kept) <= kMostBytes || steps.empty())
+    if (session.collect(kept) <= kMaxBytes || steps.empty())
       return;
     session.release(steps.front().before);
     steps.pop_front();

@@ -29,7 +29,7 @@ void *CountedContext::allocate(void *user, size_t bytes, size_t align) {
   auto *self = static_cast<CountedContext *>(user);
   void *memory = self->inner->allocate(self->inner->user, bytes, align);
   if (memory)
-    raise(self->mostBytes, self->now += static_cast<int64_t>(bytes));
+    raise(self->maxBytes, self->now += static_cast<int64_t>(bytes));
   return memory;
 }
 

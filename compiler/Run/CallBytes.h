@@ -22,13 +22,13 @@ public:
   explicit CountedContext(const mxrt_context &context);
   CountedContext(const CountedContext &) = delete;
   const mxrt_context *get() const { return &context; }
-  int64_t most() const { return mostBytes; }
+  int64_t most() const { return maxBytes; }
 
 private:
   const mxrt_allocator *inner;
   mxrt_allocator counting;
   mxrt_context context;
-  std::atomic<int64_t> now{0}, mostBytes{0};
+  std::atomic<int64_t> now{0}, maxBytes{0};
 
   static void *allocate(void *user, size_t bytes, size_t align);
   static void release(void *user, void *memory, size_t bytes, size_t align);

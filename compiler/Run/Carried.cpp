@@ -189,7 +189,7 @@ int runInstance(const Program &program, const InstanceOptions &given, Replica &r
   MachineOptions options;
   options.uncheckedDivision = program.uncheckedDivision != 0;
   options.onTerminal = given.terminal.bars;
-  options.drawsOnTerminal = given.terminal.draws;
+  options.drawsOnTerminal = given.terminal.isInteractive;
   options.logFolder = given.logFolder;
   options.threads = given.threads;
   options.showsProgress = isFirst;
@@ -238,7 +238,7 @@ int runCarried(const Program &program, int argc, char **argv) {
     return kWrongUse;
   }
   int32_t level = mxrt_aot_cpu_level();
-  if (level < program.leastLevel) {
+  if (level < program.minLevel) {
     std::cerr << self << ": there is no code for this CPU, only for " << program.cpus << "\n"
               << "  = help: build it for this one: `" << program.command
               << " --target-cpu generic`\n";

@@ -3,6 +3,7 @@
 // Runs bound graph code, asynchronously through the engine or synchronously. Independent of the VM;
 // does not modify state that calls share.
 #include "Run/GraphCalls.h"
+#include "Support/CheckedMath.h"
 #include "mxrt/call.h"
 #include "mxrt/guard.h"
 #include "mxrt/memory.h"
@@ -29,10 +30,8 @@ int64_t valueOf(const Size &size, std::span<const int64_t> sizes) {
       left = static_cast<int64_t>(static_cast<uint64_t>(left) + static_cast<uint64_t>(right));
     else if (step == Size::Multiply)
       left = static_cast<int64_t>(static_cast<uint64_t>(left) * static_cast<uint64_t>(right));
-    else if (right == 0 || (right == -1 && left == INT64_MIN))
-      return 0;
     else
-      left = left / right - (left % right != 0 && (left < 0) != (right < 0));
+      left = checkedFloorDiv(left, right).value_or(0);
   }
   return stack.back();
 }

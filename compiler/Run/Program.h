@@ -32,7 +32,7 @@ struct Program {
   const char *name;    ///< of its file
   const char *command; ///< that rebuilds it
   const char *cpus;    ///< that there is code for
-  int64_t leastLevel;  ///< the lowest of them
+  int64_t minLevel;  ///< the lowest of them
   const Bytecode *modules;
   int64_t moduleCount; ///< modules run in this order
   const Graph *graphs;

@@ -14,14 +14,14 @@ namespace mx::run {
 struct Terminal {
   bool colour = false; ///< messages in colours
   bool bars = false;   ///< progress bars are redrawn on one line
-  bool draws = false;  ///< a person sees what is printed
+  bool isInteractive = false; ///< standard output is a terminal
 
   static Terminal look() {
     const char *noColour = std::getenv("NO_COLOR"), *term = std::getenv("TERM");
     bool dumb = term && std::strcmp(term, "dumb") == 0;
     Terminal out;
     out.bars = isatty(STDERR_FILENO) && !dumb;
-    out.draws = isatty(STDOUT_FILENO) && !dumb;
+    out.isInteractive = isatty(STDOUT_FILENO) && !dumb;
     out.colour = out.bars && !(noColour && *noColour);
     return out;
   }

@@ -3,6 +3,7 @@
 // Broadcasting and promotion: shapes, devices and element types of two operands, with the
 // diagnostics of a mismatch (S11, S12, S16).
 #include "Sema/Sema.h"
+#include "Support/Bytes.h"
 #include <algorithm>
 
 namespace mx::sema {
@@ -248,7 +249,7 @@ Device Sema::commonDevice(const std::string &op, const Value &l, const Value &r,
   Dim count = elementCount(l.type->shape, dims);
   std::string bytes;
   if (auto n = count ? count.constant() : std::nullopt; n && !l.type->elem.isVariable())
-    bytes = ", " + bytesText(static_cast<double>(*n) * elementInfo(l.type->elem.type()).bytes);
+    bytes = ", " + formatBytes(static_cast<double>(*n) * elementInfo(l.type->elem.type()).bytes);
   auto deviceText = [](Device x) {
     return x->spelled.empty() ? "device(\"" + x->name + "\")" : x->spelled;
   };

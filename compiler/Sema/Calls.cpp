@@ -303,12 +303,12 @@ Value Sema::convertElement(Elem elem, std::vector<Arg> &args, Expr *whole) {
   r.host = v->host;
   if (types.isInt(elem) && v->dim)
     r.dim = elem.is(ElementType::I64) ? v->dim : Dim();
-  if (types.isFloat(elem) && v->constant == Value::FloatConstant) {
+  // `number` is not rounded yet: what a narrower type would round is left to the code.
+  bool isExact = v->literal != Value::NotLiteral || v->dim || v->type->elem.is(ElementType::F64) ||
+                 v->type->elem == elem;
+  if (auto number = constantNumber(*v); number && types.isFloat(elem) && isExact) {
     r.constant = Value::FloatConstant;
-    r.number = v->number;
-  } else if (types.isFloat(elem) && v->dim && v->dim.constant()) {
-    r.constant = Value::FloatConstant;
-    r.number = static_cast<double>(*v->dim.constant());
+    r.number = *number;
   }
   return r;
 }

@@ -111,7 +111,7 @@ void Sema::checkStmt(Stmt *stmt) {
     if (context->loopDepth == 0)
       diags.report(Code::E0503, stmt->span,
                    std::string(stmt->kind == StmtKind::Break ? "`break`" : "`continue`") +
-                       " stands outside of a loop");
+                       " outside of a loop");
     return;
   case StmtKind::Raise: {
     auto *r = as<Raise>(stmt);
@@ -279,7 +279,7 @@ void Sema::checkLet(Let *let) {
   if (want && !want->isError())
     require(*value, want, let->value->outerSpan, "the value", let->type->span);
   if (value->type->is(Kind::Nothing) && !want) {
-    diags.report(Code::E0222, let->value->span, "this gives no value").caret("nothing to bind");
+    diags.report(Code::E0222, let->value->span, "this has no value").caret("nothing to bind");
     value = arena.make<Value>(errorValue());
   }
   if (!isAValue(*value, let->value))
@@ -312,7 +312,7 @@ void Sema::checkResult(const Value &value, Span span, Expr *expr) {
                          ? "`" + context->function->name + "`"
                          : "the function";
   if (value.type->is(Kind::Nothing) && !want->is(Kind::Nothing)) {
-    diags.report(Code::E0222, span, name + " declares " + show(want) + ", but gives no value")
+    diags.report(Code::E0222, span, name + " declares " + show(want) + ", but returns no value")
         .label(context->resultSpan, "declared here")
         .help("end the block with the value, or write `return …`");
     return;
@@ -342,7 +342,7 @@ void Sema::checkResult(const Value &value, Span span, Expr *expr) {
 
 void Sema::checkReturn(Return *r) {
   if (!context->function && !context->outer) {
-    diags.report(Code::E0503, r->span, "`return` stands outside of a function");
+    diags.report(Code::E0503, r->span, "`return` outside of a function");
     if (r->value)
       check(r->value);
     return;

@@ -255,7 +255,7 @@ static void checkVjp(Sema &sema, FunctionInfo &f) {
       sema.diags
           .report(Code::E0505, a.span,
                   "`@vjp` is for a function from tensors to one tensor of floats")
-          .label(f.syntax->name.span, "this is none");
+          .label(f.syntax->name.span, "this is not one");
       return;
     }
     Scope *outer = sema.context->scope;

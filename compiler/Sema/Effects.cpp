@@ -3,6 +3,7 @@
 // Effect inference: side effects of functions (S6). Effects are inferred from bodies. A graph
 // rejects effects that it does not support and reports the calls that cause them.
 #include "Sema/Sema.h"
+#include "Support/Bytes.h"
 #include <algorithm>
 
 namespace mx::sema {
@@ -259,7 +260,7 @@ void Sema::noteUnboundedWhile(const While *loop) {
   }
   std::string tail = states.empty() ? ""
                                     : "\n(100 states of " + states +
-                                          (known ? " = " + bytesText(100 * bytes) + " here)" : ")");
+                                          (known ? " = " + formatBytes(100 * bytes) + " here)" : ")");
   d.note("the loop still stops as soon as the condition is false; the bound sizes the memory" +
          tail);
 }

@@ -74,7 +74,7 @@ Value Sema::checkList(ListExpr *e, const Type *expected) {
     if (v->type->isError())
       return errorValue();
     if (v->type->is(Kind::Nothing)) {
-      diags.report(Code::E0222, x->outerSpan, "this gives no value");
+      diags.report(Code::E0222, x->outerSpan, "this has no value");
       return errorValue();
     }
     if (wantElement && !require(*v, wantElement, x->outerSpan, "the element"))
@@ -90,7 +90,7 @@ Value Sema::checkList(ListExpr *e, const Type *expected) {
     if (afterNumbers) {
       diags
           .report(Code::E0201, x->outerSpan,
-                  "a list has one element type: a bool stands among numbers")
+                  "a list has one element type: a bool is among numbers")
           .caret(show(*v))
           .help("convert it: `f32(" + textOf(x) + ")`");
       return errorValue();

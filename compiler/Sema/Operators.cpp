@@ -144,8 +144,14 @@ Value Sema::arithmeticOn(Tok op, const Value &l, const Value &r, Expr *left, Exp
   if (!shape)
     return errorValue();
   Device device = commonDevice(name, l, r, left, right, opSpan);
-  if (op == Tok::Slash && types.isInt(elem))
+  bool dividesIntegers = op == Tok::Slash && types.isInt(elem);
+  if (dividesIntegers) {
+    if (l.host && r.host && r.dim && r.dim.isConstant(0)) {
+      diags.report(Code::E0310, right->outerSpan, "division by zero");
+      return errorValue();
+    }
     elem = ElementType::F32;
+  }
   Value v = valueOf(types.tensor(elem, *shape, device));
   v.host = l.host && r.host;
   bool literal = l.literal != Value::NotLiteral && r.literal != Value::NotLiteral && shape->empty();
@@ -189,25 +195,70 @@ Value Sema::arithmeticOn(Tok op, const Value &l, const Value &r, Expr *left, Exp
     if (!v.dim && (op != Tok::Slash))
       return sizeProblem(opSpan);
   }
-  auto asNumber = [&](const Value &x) -> std::optional<double> {
-    if (x.constant == Value::FloatConstant)
-      return x.number;
-    if (x.dim && x.dim.constant())
-      return static_cast<double>(*x.dim.constant());
-    return std::nullopt;
-  };
-  auto x = asNumber(l), y = asNumber(r);
-  if (v.host && types.isFloat(elem) && x && y) {
-    v.constant = Value::FloatConstant;
-    v.number = op == Tok::Plus    ? *x + *y
-               : op == Tok::Minus ? *x - *y
-               : op == Tok::Star  ? *x * *y
-               : op == Tok::Slash ? *x / *y
-                                  : std::pow(*x, *y);
-    if (op == Tok::SlashSlash || op == Tok::Percent)
-      v.constant = Value::NoConstant;
-  }
+  if (v.host && types.isFloat(elem))
+    foldFloat(op, l, r, literal, dividesIntegers, v);
   return v;
+}
+
+/// A float as its element type holds it. Nothing for 16 bits and type parameters, which are left to
+/// the code that runs.
+static std::optional<double> rounded(double number, Elem elem) {
+  if (elem.is(ElementType::F64))
+    return number;
+  if (elem.is(ElementType::F32))
+    return static_cast<double>(static_cast<float>(number));
+  return std::nullopt;
+}
+
+std::optional<double> Sema::constantNumber(const Value &v) {
+  if (v.constant == Value::FloatConstant)
+    return v.number;
+  if (v.dim && v.dim.constant())
+    return static_cast<double>(*v.dim.constant());
+  return std::nullopt;
+}
+
+/// Computes what is known at compile time, with the bits that the code would give: operands and
+/// result are rounded to the element type. Literals have no type yet, so they are exact up to f64;
+/// powers of others are left to the code, which has a `pow` of its own.
+void Sema::foldFloat(Tok op, const Value &l, const Value &r, bool literal, bool dividesIntegers,
+                     Value &v) {
+  Elem elem = v.type->elem;
+  auto operand = [&](const Value &given) -> std::optional<double> {
+    std::optional<double> number = constantNumber(given);
+    // The quotient of two integers is that of two f64, rounded once.
+    return !number || literal || dividesIntegers ? number : rounded(*number, elem);
+  };
+  auto x = operand(l), y = operand(r);
+  if (!x || !y)
+    return;
+  std::optional<double> result;
+  switch (op) {
+  case Tok::Plus:
+    result = *x + *y;
+    break;
+  case Tok::Minus:
+    result = *x - *y;
+    break;
+  case Tok::Star:
+    result = *x * *y;
+    break;
+  case Tok::Slash:
+    result = *x / *y;
+    break;
+  case Tok::StarStar:
+    if (literal)
+      result = std::pow(*x, *y);
+    break;
+  default:
+    break;
+  }
+  if (result && !literal)
+    result = rounded(*result, elem);
+  if (!result)
+    return;
+  v.constant = Value::FloatConstant;
+  v.number = *result;
 }
 
 Value Sema::compare(Tok op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan) {

@@ -178,11 +178,11 @@ Value Sema::checkEinsum(std::vector<Arg> &args, Expr *callee, Expr *whole) {
     if (group.size() != 1 || !sizes.count(group[0])) {
       diags.report(Code::E0313, at,
                    group.empty() ? "the output has a name for each dimension"
-                                 : "`" + group[0] + "` of the output stands in no input");
+                                 : "`" + group[0] + "` of the output is not in any input");
       return errorValue();
     }
     if (std::find(used.begin(), used.end(), group[0]) != used.end()) {
-      diags.report(Code::E0313, at, "`" + group[0] + "` stands twice in the output");
+      diags.report(Code::E0313, at, "`" + group[0] + "` appears twice in the output");
       return errorValue();
     }
     used.push_back(group[0]);
@@ -227,7 +227,7 @@ Value Sema::checkRearrange(std::vector<Arg> &args, Expr *callee, Expr *whole) {
   for (const auto &group : in)
     for (const std::string &name : group) {
       if (std::find(inputNames.begin(), inputNames.end(), name) != inputNames.end()) {
-        diags.report(Code::E0313, at, "`" + name + "` stands twice on the left");
+        diags.report(Code::E0313, at, "`" + name + "` appears twice on the left");
         return errorValue();
       }
       inputNames.push_back(name);
@@ -315,7 +315,7 @@ Value Sema::checkRearrange(std::vector<Arg> &args, Expr *callee, Expr *whole) {
       if (!sizes.count(name) || std::find(used.begin(), used.end(), name) != used.end()) {
         diags.report(Code::E0313, at,
                      sizes.count(name)
-                         ? "`" + name + "` stands twice on the right"
+                         ? "`" + name + "` appears twice on the right"
                          : "`" + name + "` of the right side does not stand on the left");
         return errorValue();
       }

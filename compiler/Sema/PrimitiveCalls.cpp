@@ -105,7 +105,7 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
       return errorValue();
     for (Arg &a : args) {
       if (a.value->type->is(Kind::Nothing)) {
-        diags.report(Code::E0202, a.span, "this gives no value");
+        diags.report(Code::E0202, a.span, "this has no value");
         return errorValue();
       }
       if (!isAValue(*a.value, a.expr))

@@ -39,7 +39,7 @@ private:
   std::vector<SessionName> waiting;
   /// Keyed by the input that defines them, oldest first: an input sees the names of earlier inputs.
   std::map<uint32_t, std::set<SessionName>> wanted;
-  std::set<uint32_t> checkedAgain;
+  std::set<uint32_t> rechecked;
   std::map<const Symbol *, Symbol *> made;
 
   bool collect();
@@ -106,7 +106,7 @@ bool Renewal::collect() {
       return false;
     uint32_t input = by->second;
     if (!wanted[input].insert(name).second || isPlain(*name.second) ||
-        !checkedAgain.insert(input).second)
+        !rechecked.insert(input).second)
       continue;
     for (SessionName mentioned : from.inputMentions[input])
       if (auto other = from.definedBy.find(mentioned);
@@ -144,7 +144,7 @@ bool Renewal::run() {
     return false;
   to->openSession();
   for (auto &[input, names] : wanted) {
-    bool again = checkedAgain.count(input) != 0, complete = true;
+    bool again = rechecked.count(input) != 0, complete = true;
     if (again && !to->checkInput(from.sources.file(input), complete, /*isWhole=*/true))
       return false;
     for (SessionName name : names) {

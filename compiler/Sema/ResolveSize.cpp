@@ -115,8 +115,18 @@ Dim Sema::dimFromExpr(const Expr *e) {
   }
   case ast::ExprKind::Name: {
     auto *name = ast::as<ast::Name>(e);
-    if (name->text == "_")
+    bool binds = (signature && sizesMayBind) || (bindingSizes && !signature);
+    SymbolRole role = signature ? SymbolRole::Generic : SymbolRole::HostInt;
+    if (name->text == "_" && !binds)
       return dims.newSymbolDim({"_", SymbolRole::HostInt, true, e->span});
+    if (name->text == "_") { // any size: each has a name of its own
+      std::string free;
+      for (int n = 1; free.empty() || lookup(free); ++n)
+        free = "_" + std::to_string(n);
+      Symbol *symbol = newSizeName(arena.copy(free), e->span, role);
+      symbol->used = true;
+      return symbol->dim;
+    }
     Symbol *symbol = lookup(name->text);
     if (symbol && symbol->kind == SymbolKind::DimParam) {
       if (signature) {
@@ -150,9 +160,8 @@ Dim Sema::dimFromExpr(const Expr *e) {
     }
     if (symbol && symbol->type && symbol->type->isError())
       return {};
-    if ((signature && sizesMayBind) || (bindingSizes && !signature))
-      return newSizeName(name->text, e->span, signature ? SymbolRole::Generic : SymbolRole::HostInt)
-          ->dim;
+    if (binds)
+      return newSizeName(name->text, e->span, role)->dim;
     if (symbol) {
       diags.report(Code::E0217, e->span, "`" + std::string(name->text) + "` is not a size");
       return {};

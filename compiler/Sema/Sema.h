@@ -288,6 +288,9 @@ public:
   Value checkBinary(ast::Binary *e, const Type *expected);
   Value arithmetic(Tok op, Expr *left, Expr *right, Span opSpan, Span whole);
   Value arithmeticOn(Tok op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
+  static std::optional<double> constantNumber(const Value &v);
+  static void foldFloat(Tok op, const Value &l, const Value &r, bool literal, bool dividesIntegers,
+                        Value &v);
   Value compare(Tok op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
   Value logic(Tok op, const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
   Value matmul(const Value &l, const Value &r, Expr *left, Expr *right, Span opSpan);
@@ -329,7 +332,7 @@ public:
     const Expr *expr = nullptr;
     const CallInfo *info = nullptr;
     Wanted rest;
-    bool turns = false; ///< in a loop
+    bool isInLoop = false; ///< in a loop
     Span span;
   };
   std::optional<Wanted> wantedIn(Expr *written) const;
@@ -504,7 +507,6 @@ public:
   std::string example(const Answer &answer) const; ///< "N = 2, D = 3"
   std::string mayDiffer(Dim a, Dim b, const Answer &answer) const;
   std::string ownersNote(Dim a, Dim b) const;
-  std::string bytesText(double bytes) const;
   std::string declaredNote(const FunctionInfo &f, const std::string &tail) const;
   std::string signatureText(const FunctionInfo &f) const; ///< (x: f32[N]) -> f32[N]
   void noteWait(const Value &value); ///< host code reads it

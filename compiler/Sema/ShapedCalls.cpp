@@ -88,7 +88,7 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
       // `flip` and `roll` along several axes apply to one axis after the other.
       if (list->size() != 1 && f.name != "flip" && f.name != "roll") {
         diags.report(Code::E0311, axis->expr->outerSpan, "`" + f.name + "` goes along one axis")
-            .caret(list->empty() ? "this is none" : "these are " + std::to_string(list->size()))
+            .caret(list->empty() ? "this list is empty" : "these are " + std::to_string(list->size()))
             .help("write `axis=" + std::to_string(list->empty() ? -1 : list->front()) + "`");
         return errorValue();
       }
@@ -198,7 +198,7 @@ Value Sema::finishPrimitive(FunctionInfo &f, CallState &state, std::vector<Arg> 
                  text("_") + "`");
           break;
         }
-    } else if (p.kind == ShapeProblem::TwoHoles) {
+    } else if (p.kind == ShapeProblem::TwoInferred) {
       d.caret("only one `_` can be counted");
     } else {
       d.caret("the number of elements is not known here");

@@ -260,7 +260,7 @@ std::optional<Sema::Inner> Sema::innerValue(FunctionInfo &f, const Wanted &wante
     return std::nullopt;
   }
   const Inner &one = found[0];
-  if (one.turns) {
+  if (one.isInLoop) {
     report("`" + text + "` is in a loop of " + name + ", which has one for each iteration")
         .label(one.span, "it is here")
         .help("keep what you want in a variable, and fetch that after the loop");

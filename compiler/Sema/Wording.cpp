@@ -51,21 +51,6 @@ std::string Sema::ownersNote(Dim a, Dim b) const {
          " of `" + oy->second + "`";
 }
 
-/// 512 KB, 1.6 MB, 24 GB: binary units, one decimal unless it is zero.
-std::string Sema::bytesText(double bytes) const {
-  static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
-  int unit = 0;
-  while (bytes >= 1024 && unit < 6) {
-    bytes /= 1024;
-    ++unit;
-  }
-  char buffer[40];
-  double tenth = std::round(bytes * 10) / 10;
-  std::snprintf(buffer, sizeof buffer, tenth == std::floor(tenth) ? "%.0f %s" : "%.1f %s", tenth,
-                units[unit]);
-  return buffer;
-}
-
 bool Sema::isBuiltin(Span span) const {
   return !span.valid() || sources.file(span).name() == "<primitives>";
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parsing of byte counts with units.
+// Parsing and formatting of byte counts with units.
 #include "Support/Bytes.h"
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -22,6 +23,25 @@ std::optional<int64_t> parseBytes(const std::string &text) {
     if (std::strcmp(end, unit) == 0 && number * factor < 9e18)
       return static_cast<int64_t>(number * factor);
   return std::nullopt;
+}
+
+int byteUnitOf(double bytes) {
+  int unit = 0;
+  for (; bytes >= 1024 && unit < 6; ++unit)
+    bytes /= 1024;
+  return unit;
+}
+
+std::string bytesIn(double bytes, int unit) {
+  // By integers: the decimal point of printf is the locale's.
+  auto tenths = static_cast<int64_t>(std::round(std::ldexp(bytes, -10 * unit) * 10));
+  std::string text = std::to_string(tenths / 10);
+  return tenths % 10 ? text + "." + std::to_string(tenths % 10) : text;
+}
+
+std::string formatBytes(double bytes) {
+  int unit = byteUnitOf(bytes);
+  return bytesIn(bytes, unit) + " " + kByteUnits[unit];
 }
 
 } // namespace mx

@@ -81,10 +81,10 @@ void Diagnostics::truncate(size_t count) {
 
 std::vector<const Diagnostic *> Diagnostics::sorted() const {
   std::vector<const Diagnostic *> out;
-  std::map<std::tuple<uint32_t, uint32_t, size_t>, const Diagnostic *> byPlace;
+  std::map<std::tuple<uint32_t, uint32_t, size_t>, const Diagnostic *> byLocation;
   for (const Diagnostic &d : list)
-    byPlace[{d.span.file, d.span.begin, byPlace.size()}] = &d;
-  for (const auto &entry : byPlace)
+    byLocation[{d.span.file, d.span.begin, byLocation.size()}] = &d;
+  for (const auto &entry : byLocation)
     out.push_back(entry.second);
   return out;
 }

@@ -393,6 +393,15 @@ std::optional<int64_t> DimContext::evaluate(Dim d, const std::map<AtomId, int64_
   return sum;
 }
 
+void DimContext::collectDivisions(Dim d, std::set<AtomId> &out) const {
+  for (const DimTerm &t : d->terms)
+    for (AtomId a : t.atoms)
+      if (!atoms[a].isSymbol && out.insert(a).second) {
+        collectDivisions(atoms[a].numerator, out);
+        collectDivisions(atoms[a].denominator, out);
+      }
+}
+
 void DimContext::symbols(Dim d, std::vector<AtomId> &out) const {
   if (!d)
     return;

@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -119,6 +120,8 @@ public:
   std::optional<int64_t> evaluate(Dim d, const std::map<AtomId, int64_t> &values) const;
   /// Appends the symbols in `d` (also those inside floor divisions), each once.
   void symbols(Dim d, std::vector<AtomId> &out) const;
+  /// Adds the floor divisions in `d`, also those inside of others.
+  void collectDivisions(Dim d, std::set<AtomId> &out) const;
   std::string print(Dim d) const;
   /// Like print, but parenthesises a sum: `16*(H + 1)`.
   std::string printFactor(Dim d) const;

@@ -22,15 +22,6 @@ bool overlaps(const std::vector<AtomId> &some, const std::vector<AtomId> &others
   });
 }
 
-void collectDivisions(const DimContext &dims, Dim d, std::set<AtomId> &out) {
-  for (const DimTerm &t : d->terms)
-    for (AtomId a : t.atoms)
-      if (!dims.isSymbol(a) && out.insert(a).second) {
-        collectDivisions(dims, dims.numerator(a), out);
-        collectDivisions(dims, dims.denominator(a), out);
-      }
-}
-
 } // namespace
 
 ExampleSearch::ExampleSearch(const DimContext &context, const std::vector<DimCondition> &facts,
@@ -80,7 +71,7 @@ ExampleSearch::ExampleSearch(const DimContext &context, const std::vector<DimCon
   std::set<int64_t> constants;
   size_t terms = 0;
   auto enter = [&](Dim d) {
-    collectDivisions(dims, d, divisions);
+    dims.collectDivisions(d, divisions);
     terms += d->terms.size();
     for (const DimTerm &t : d->terms)
       if (constants.size() < kMaxConstants)

@@ -21,15 +21,6 @@ constexpr int kMaxPivots = 200;
 /// Larger coefficients overflow in the first pivots of a linear system.
 constexpr int64_t kMaxCoefficient = int64_t{1} << 48;
 
-void collectDivisions(const DimContext &dims, Dim d, std::set<AtomId> &out) {
-  for (const DimTerm &t : d->terms)
-    for (AtomId a : t.atoms)
-      if (!dims.isSymbol(a) && out.insert(a).second) {
-        collectDivisions(dims, dims.numerator(a), out);
-        collectDivisions(dims, dims.denominator(a), out);
-      }
-}
-
 /// Selects facts: first those about the symbols of `about` alone, then those that lead to further
 /// symbols. Ties go to the newest fact, which a program needs most often.
 std::vector<Dim> relevantTo(Dim about, const std::vector<Dim> &facts, const DimContext &dims) {
@@ -90,9 +81,9 @@ DimProver::DimProver(DimContext &context, const DimKnowledge &facts, Dim about)
       nonNegativeAtoms.push_back(lead->atoms[0]);
 
   std::set<AtomId> divisions;
-  collectDivisions(dims, about, divisions);
+  dims.collectDivisions(about, divisions);
   for (Dim k : known)
-    collectDivisions(dims, k, divisions);
+    dims.collectDivisions(k, divisions);
   Dim one = dims.constant(1);
   for (AtomId a : divisions) { // in order of creation, inner divisions first
     if (divided.size() == kMaxDivisions)

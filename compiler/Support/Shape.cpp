@@ -194,14 +194,14 @@ ShapeResult reshapeShape(const Shape &from, const Shape &to, const DimFacts &fac
   ShapeResult result;
   result.shape = to;
   Dim have = elementCount(from, dims), want = dims.constant(1);
-  int hole = -1;
+  int inferred = -1;
   for (size_t i = 0; i < to.size(); ++i) {
     if (to[i].isPack())
       return failed(ShapeProblem::PackInTheWay, static_cast<int64_t>(i));
     if (!to[i].dim) {
-      if (hole >= 0)
-        return failed(ShapeProblem::TwoHoles, static_cast<int64_t>(i));
-      hole = static_cast<int>(i);
+      if (inferred >= 0)
+        return failed(ShapeProblem::TwoInferred, static_cast<int64_t>(i));
+      inferred = static_cast<int>(i);
       continue;
     }
     // Two negative sizes could multiply to the right number of elements.
@@ -215,7 +215,7 @@ ShapeResult reshapeShape(const Shape &from, const Shape &to, const DimFacts &fac
     return failed(ShapeProblem::Overflow);
   have = facts.simplify(have);
   want = facts.simplify(want);
-  if (hole < 0) {
+  if (inferred < 0) {
     Answer answer = facts.equal(have, want);
     if (answer.refuted())
       return failed(ShapeProblem::Elements, 0, have, want, answer);
@@ -224,7 +224,7 @@ ShapeResult reshapeShape(const Shape &from, const Shape &to, const DimFacts &fac
     return result;
   }
   if (want.isConstant(0))
-    return failed(ShapeProblem::Indivisible, hole, have, want);
+    return failed(ShapeProblem::Indivisible, inferred, have, want);
   Dim quotient = facts.simplify(dims.floorDiv(have, want));
   if (!quotient)
     return failed(ShapeProblem::Overflow);
@@ -233,10 +233,10 @@ ShapeResult reshapeShape(const Shape &from, const Shape &to, const DimFacts &fac
     return failed(ShapeProblem::Overflow);
   Answer exact = facts.equal(back, have);
   if (exact.refuted())
-    return failed(ShapeProblem::Indivisible, hole, have, want, exact);
+    return failed(ShapeProblem::Indivisible, inferred, have, want, exact);
   if (!exact.proved())
     result.conditions.push_back({Relation::Equal, back, have, {}});
-  result.shape[hole] = axisOf(quotient);
+  result.shape[inferred] = axisOf(quotient);
   return result;
 }
 

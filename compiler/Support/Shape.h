@@ -33,7 +33,7 @@ struct ShapeProblem {
     Overflow,
     Indivisible,
     PackInTheWay, ///< an axis of unknown position
-    TwoHoles,     ///< more than one `_` in a reshape
+    TwoInferred,  ///< more than one `_` in a reshape
   } kind = None;
   int axis = 0; ///< in the result, or the given axis
   Dim left, right;

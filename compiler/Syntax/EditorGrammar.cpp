@@ -225,7 +225,7 @@ module.exports = grammar({
 }
 
 std::string tokenTableMarkdown() {
-  std::string out = "| operator or mark | a line that ends in it goes on |\n|---|---|\n";
+  std::string out = "| operator or mark | a line that ends in it continues |\n|---|---|\n";
   for (const TokenInfo &info : allTokens())
     if (info.fixed && !info.keyword) {
       std::string spelling;
@@ -234,12 +234,12 @@ std::string tokenTableMarkdown() {
       out += "| `" + spelling + "` | " + (info.continues ? "yes" : "no") + " |\n";
     }
   out +=
-      "\n| reserved word | starts a statement | a line that ends in it goes on |\n|---|---|---|\n";
+      "\n| reserved word | starts a statement | a line that ends in it continues |\n|---|---|---|\n";
   for (const TokenInfo &info : allTokens())
     if (info.keyword)
       out += "| `" + std::string(info.spelling) + "` | " + (info.startsStmt ? "yes" : "no") +
              " | " + (info.continues ? "yes" : "no") + " |\n";
-  out += "\nWords with meaning only in place:";
+  out += "\nWords that are reserved only in some contexts:";
   for (std::string_view word : contextualWords())
     out += " `" + std::string(word) + "`";
   return out + "\n";

@@ -7,7 +7,7 @@ namespace mx::format {
 using namespace ast;
 
 bool isSum(Tok op) { return op == Tok::Plus || op == Tok::Minus; }
-bool isProduct(Tok op) {
+bool isMultiplicative(Tok op) {
   return op == Tok::Star || op == Tok::Slash || op == Tok::SlashSlash || op == Tok::Percent;
 }
 
@@ -25,7 +25,7 @@ int8_t levelOf(Tok op) {
   case Tok::SlashSlash:
   case Tok::Percent:
   case Tok::At:
-    return kProduct;
+    return kMultiplicative;
   case Tok::StarStar:
     return kPower;
   default:
@@ -55,7 +55,7 @@ bool isSimple(const Expr *e) {
 
 bool isSimpleMatmul(const Expr *e) {
   auto *b = as<Binary>(e);
-  if (!b || !isProduct(b->op) || !isSimple(b->right))
+  if (!b || !isMultiplicative(b->op) || !isSimple(b->right))
     return false;
   return isSimple(b->left) || (b->left && !b->left->parens && isSimpleMatmul(b->left));
 }

@@ -67,7 +67,7 @@ private:
   }
   void tightAll(const Expr *e) {
     auto *b = as<Binary>(e);
-    if (!b || (!isSum(b->op) && !isProduct(b->op)))
+    if (!b || (!isSum(b->op) && !isMultiplicative(b->op)))
       return;
     tightAt(b);
     for (const Expr *side : {b->left, b->right})
@@ -82,7 +82,7 @@ private:
   }
   void longSize(const Expr *e) {
     auto *b = as<Binary>(e);
-    if (!b || (!isSum(b->op) && !isProduct(b->op)))
+    if (!b || (!isSum(b->op) && !isMultiplicative(b->op)))
       return;
     for (const Expr *side : {b->left, b->right}) {
       if (side && !side->parens && isSum(b->op) && isSimpleMatmul(side))

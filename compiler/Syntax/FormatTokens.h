@@ -27,7 +27,7 @@ enum BreakLevel : int8_t {
   kAnd,
   kComparison,
   kSum,
-  kProduct,
+  kMultiplicative,
   kPower,
   kBeforeDot,
   kAfterOpen,
@@ -132,7 +132,7 @@ TreeFacts markTokens(FormatTokens &program, const ast::Module &module);
 bool spaceBetween(const FormatToken &left, const FormatToken &right);
 
 bool isSum(Tok op);
-bool isProduct(Tok op); ///< `* / // %`, the operators of sizes
+bool isMultiplicative(Tok op); ///< `* / // %`, the operators of sizes
 int8_t levelOf(Tok op);
 /// An operand without inner spaces: a name, a number, a call, and these with a sign.
 bool isSimple(const ast::Expr *e);

@@ -83,14 +83,14 @@ private:
       }
       if (c.value == 0) {
         diags.report(Code::E0003, span(i, i + 1), "a NUL character is not allowed in a program")
-            .note("it stands at byte " + std::to_string(i) + "; is this a binary file?");
+            .note("it is at byte " + std::to_string(i) + "; is this a binary file?");
         return false;
       }
       if (isBidiControl(c.value)) {
         diags
             .report(Code::E0003, span(i, i + c.bytes),
                     "a character that changes the direction of text is not allowed")
-            .caret("such text reads differently from what is compiled")
+            .caret("such text looks different from what is compiled")
             .help("write it in a string as an escape: `\\u{" + hex(c.value) + "}`");
         return false;
       }
@@ -529,7 +529,7 @@ private:
     else if (c.value == '$' || c.value == '`')
       d.help("values go into a string as `f\"{x}\"`");
     else if (c.value == '\\')
-      d.help("a statement goes on after an operator, a `,` or inside brackets; no `\\` is needed");
+      d.help("a statement continues after an operator, a `,` or inside brackets; no `\\` is needed");
     else if (c.value >= 0x80)
       d.help("names use the letters a-z, A-Z, digits and `_`; other characters belong in strings "
              "and comments");

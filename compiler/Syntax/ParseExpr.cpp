@@ -109,15 +109,15 @@ Expr *Parser::parseRange() {
 }
 
 Expr *Parser::parseSum() {
-  Expr *left = parseProduct();
+  Expr *left = parseMultiplicative();
   while ((at(Tok::Plus) || at(Tok::Minus)) && !fatal) {
     const Token &op = take();
-    left = binary(left, op.kind, spanOf(op), parseProduct());
+    left = binary(left, op.kind, spanOf(op), parseMultiplicative());
   }
   return left;
 }
 
-Expr *Parser::parseProduct() {
+Expr *Parser::parseMultiplicative() {
   Expr *left = parseUnary();
   while (
       (at(Tok::Star) || at(Tok::Slash) || at(Tok::SlashSlash) || at(Tok::Percent) || at(Tok::At)) &&
@@ -474,7 +474,7 @@ If *Parser::parseIf() {
   size_t ahead = at(Tok::Newline) ? 1 : 0;
   bool elif = (atWord("elif") || atWord("elsif") || atWord("elseif")) && ahead == 0;
   if (ahead == 1 && at(Tok::KwElse, 1) && !indented) {
-    if (Diagnostic *d = error(Code::E0101, spanOf(peek(1)), "`else` stands on the line of the `}`"))
+    if (Diagnostic *d = error(Code::E0101, spanOf(peek(1)), "`else` belongs on the line of the `}`"))
       d->caret("move it up: `} else {`");
     panic = false;
     take();

@@ -93,7 +93,7 @@ Stmt *Parser::parseStmtBody(Where where, const std::vector<Attribute> &attribute
   case Tok::KwType: {
     if (where == Where::Block) {
       std::string word(textOf(peek()));
-      if (Diagnostic *d = error(Code::E0112, start, "`" + word + "` stands at the top of a file"))
+      if (Diagnostic *d = error(Code::E0112, start, "`" + word + "` belongs at the top of a file"))
         d->caret("not inside a block");
       panic = false; // parsed nevertheless
     }
@@ -153,11 +153,11 @@ Stmt *Parser::parseStmtBody(Where where, const std::vector<Attribute> &attribute
       return node;
     }
     if (Diagnostic *d = error(Code::E0101, start, "`else` without `if`"))
-      d->note("`else` stands on the line of the `}` that ends the `if`: `} else {`");
+      d->note("`else` belongs on the line of the `}` that ends the `if`: `} else {`");
     return make<ErrorStmt>(start);
   case Tok::KwCatch:
     if (Diagnostic *d = error(Code::E0101, start, "`catch` without `try`"))
-      d->note("`catch` stands on the line of the `}` that ends the `try`: `} catch e {`");
+      d->note("`catch` belongs on the line of the `}` that ends the `try`: `} catch e {`");
     return make<ErrorStmt>(start);
   default:
     break;
@@ -577,7 +577,7 @@ Stmt *Parser::parseTry() {
   node->body = parseBlock(start);
   if (at(Tok::Newline) && at(Tok::KwCatch, 1)) {
     if (Diagnostic *d =
-            error(Code::E0101, spanOf(peek(1)), "`catch` stands on the line of the `}`"))
+            error(Code::E0101, spanOf(peek(1)), "`catch` belongs on the line of the `}`"))
       d->caret("move it up: `} catch e {`");
     panic = false;
     take();
@@ -608,7 +608,7 @@ Block *Parser::parseBlock(Span header) {
   if (!at(Tok::LBrace)) {
     if (Diagnostic *d = expected("`{`"))
       if (at(Tok::Newline))
-        d->note("the `{` stands on the same line");
+        d->note("the `{` belongs on the same line");
     return block;
   }
   take();

@@ -170,7 +170,7 @@ private:
   ast::Expr *parseNot();
   ast::Expr *parseRange();
   ast::Expr *parseSum();
-  ast::Expr *parseProduct();
+  ast::Expr *parseMultiplicative();
   ast::Expr *parseUnary();
   ast::Expr *parsePostfix();
   ast::Expr *parsePrimary();

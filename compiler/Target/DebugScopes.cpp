@@ -2,6 +2,7 @@
 //
 // DWARF line tables from the locations of operations.
 #include "Target/DebugScopes.h"
+#include "dialects/mx/Locations.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/Support/Path.h"
@@ -11,26 +12,6 @@ namespace mx::target {
 using namespace mlir;
 
 namespace {
-
-/// The file:line:column of a location: of inlined code where it was written, of fused operations
-/// the first that has one.
-FileLineColLoc locationOf(Location location) {
-  if (auto file = dyn_cast<FileLineColLoc>(location))
-    return file;
-  if (auto name = dyn_cast<NameLoc>(location))
-    return locationOf(name.getChildLoc());
-  if (auto opaque = dyn_cast<OpaqueLoc>(location))
-    return locationOf(opaque.getFallbackLocation());
-  if (auto call = dyn_cast<CallSiteLoc>(location)) {
-    FileLineColLoc callee = locationOf(call.getCallee());
-    return callee ? callee : locationOf(call.getCaller());
-  }
-  if (auto fused = dyn_cast<FusedLoc>(location))
-    for (Location each : fused.getLocations())
-      if (FileLineColLoc location = locationOf(each))
-        return location;
-  return {};
-}
 
 LLVM::DIFileAttr fileOf(FileLineColLoc location) {
   StringRef path = location.getFilename().getValue();
@@ -48,10 +29,10 @@ LLVM::DICompileUnitAttr makeUnit(FileLineColLoc location) {
 
 /// The function's own location, or else the first inside it.
 FileLineColLoc locationOfFunction(LLVM::LLVMFuncOp function) {
-  FileLineColLoc found = locationOf(function.getLoc());
+  FileLineColLoc found = ir::sourceLocation(function.getLoc());
   if (!found)
     function.walk([&](Operation *op) {
-      found = locationOf(op->getLoc());
+      found = ir::sourceLocation(op->getLoc());
       return found ? WalkResult::interrupt() : WalkResult::advance();
     });
   return found;
@@ -69,7 +50,7 @@ void addScope(LLVM::LLVMFuncOp function, FileLineColLoc start, LLVM::DICompileUn
   function->setLoc(FusedLoc::get({start}, scope, context));
 
   function.getBody().walk([&](Operation *op) {
-    FileLineColLoc location = locationOf(op->getLoc());
+    FileLineColLoc location = ir::sourceLocation(op->getLoc());
     // LLVM rejects a call without a location to a function that has them.
     if (!location)
       location = start;

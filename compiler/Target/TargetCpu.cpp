@@ -64,7 +64,8 @@ Result<TargetCpu> TargetCpu::parse(std::string_view name) {
     std::string list;
     for (const std::string &each : known)
       list += (list.empty() ? "" : ", ") + each;
-    return Fault{"'" + std::string(name) + "' is no CPU this compiler generates code for on " +
+    return Fault{"'" + std::string(name) +
+                 "' is not a CPU that this compiler generates code for on " +
                  hostTriple().getArchName().str() + "; there are " + list};
   }
 

@@ -34,8 +34,8 @@ public:
   unsigned vectorBits() const { return widestVector; }
 
   /// bf16 instructions: on tiles (AMX), on vectors (AVX512_BF16).
-  bool hasTiles() const { return tiles; }
-  bool hasDots() const { return dots; }
+  bool hasAmxBf16() const { return tiles; }
+  bool hasAvx512Bf16() const { return dots; }
   /// Fused multiply-add, rounded once; queried on x86 only.
   bool hasFma() const { return fma; }
 

@@ -13,7 +13,7 @@ namespace {
 /// Minimum number of table rows per entry.
 constexpr int64_t kRowsPerEntry = 2;
 /// The index of a row in the workspace is an i32.
-constexpr int64_t kMostEntries = 1 << 28;
+constexpr int64_t kMaxEntries = 1 << 28;
 constexpr int64_t kAlignment = 64;
 
 bool isZero(Attribute value) {
@@ -66,7 +66,7 @@ std::optional<Table> tableOf(ScatterAddOp op, int64_t more) {
                          entries = countOf(op.getIndex().getType().getSizes());
   if (entries && __builtin_add_overflow(*entries, more, &*entries))
     return std::nullopt;
-  bool fits = rows && width && entries && *width > 0 && *entries > 0 && *entries < kMostEntries &&
+  bool fits = rows && width && entries && *width > 0 && *entries > 0 && *entries < kMaxEntries &&
               *rows / kRowsPerEntry >= *entries;
   return fits ? std::optional(Table{op, *rows, *entries, *width}) : std::nullopt;
 }

@@ -290,7 +290,7 @@ LogicalResult RandomOp::verify() {
         return emitOpError() << name << " has " << parameters << " parameters";
       return success();
     }
-  return emitOpError() << "there is no draw `" << getKind() << "`";
+  return emitOpError() << "there is no random op `" << getKind() << "`";
 }
 LogicalResult ToDeviceOp::verify() {
   if (getX().getType().getElement() != getType().getElement() ||

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-// A place says where in the user's program work comes from. Compiled code has
+// A location names the line of the user's program that issued the work. Compiled code has
 // it from the source text; this program makes it up with its own line.
 #define HERE ((mxrt_location){"main.c", __LINE__, 1})
 
@@ -76,7 +76,7 @@ static mxrt_status mean(const mxrt_context *context,
 /// Issues run(in) -> out.
 static mxrt_status issue(mxrt_runtime *runtime, const char *name,
                          mxrt_kernel run, mxrt_tensor *in, mxrt_tensor *out,
-                         mxrt_location place) {
+                         mxrt_location location) {
   mxrt_call call = {0};
   call.run = run;
   call.name = name;
@@ -86,7 +86,7 @@ static mxrt_status issue(mxrt_runtime *runtime, const char *name,
   call.write_count = 1;
   call.flags = MXRT_OP_OVERWRITES;
   call.device = cpu;
-  call.location = place;
+  call.location = location;
   return mxrt_call_push(runtime, &call);
 }
 
@@ -95,14 +95,14 @@ static int run(mxrt_runtime *runtime) {
   mxrt_tensor *x = NULL, *y = NULL, *m = NULL;
   mxrt_context context;
   mxrt_rng rng;
-  mxrt_location place = HERE;
+  mxrt_location location = HERE;
   int failed =
-      report(mxrt_runtime_context(runtime, &cpu, &place, &context)) ||
-      report(mxrt_tensor_create(runtime, &cpu, MXRT_F32, 1, &count, &place,
+      report(mxrt_runtime_context(runtime, &cpu, &location, &context)) ||
+      report(mxrt_tensor_create(runtime, &cpu, MXRT_F32, 1, &count, &location,
                                 &x)) ||
-      report(mxrt_tensor_create(runtime, &cpu, MXRT_F32, 1, &count, &place,
+      report(mxrt_tensor_create(runtime, &cpu, MXRT_F32, 1, &count, &location,
                                 &y)) ||
-      report(mxrt_tensor_create(runtime, &cpu, MXRT_F64, 0, NULL, &place, &m));
+      report(mxrt_tensor_create(runtime, &cpu, MXRT_F64, 0, NULL, &location, &m));
 
   // Normal numbers, squared, averaged: two calls, the second needs the first.
   if (!failed) {
@@ -112,8 +112,8 @@ static int run(mxrt_runtime *runtime) {
                                       mxrt_tensor_data(x))) ||
         report(issue(runtime, "square", square, x, y, HERE)) ||
         report(issue(runtime, "mean", mean, y, m, HERE));
-    place = HERE;
-    failed = failed || report(mxrt_tensor_wait(runtime, m, &place));
+    location = HERE;
+    failed = failed || report(mxrt_tensor_wait(runtime, m, &location));
     if (!failed)
       printf("mean of squares: %.6f\n", *(double *)mxrt_tensor_data(m));
   }
@@ -123,8 +123,8 @@ static int run(mxrt_runtime *runtime) {
     ((float *)mxrt_tensor_data(x))[12345] = NAN;
     failed = report(issue(runtime, "square", square, x, y, HERE)) ||
              report(issue(runtime, "mean", mean, y, m, HERE));
-    place = HERE;
-    if (!failed && !report(mxrt_tensor_wait(runtime, m, &place))) {
+    location = HERE;
+    if (!failed && !report(mxrt_tensor_wait(runtime, m, &location))) {
       printf("the error was lost\n");
       failed = 1;
     }
@@ -134,8 +134,8 @@ static int run(mxrt_runtime *runtime) {
   if (!failed) {
     int64_t huge[] = {1 << 20, 1 << 20};
     mxrt_tensor *none = NULL;
-    place = HERE;
-    if (!report(mxrt_tensor_create(runtime, &cpu, MXRT_F32, 2, huge, &place,
+    location = HERE;
+    if (!report(mxrt_tensor_create(runtime, &cpu, MXRT_F32, 2, huge, &location,
                                    &none)))
       failed = 1;
     mxrt_tensor_release(none);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The runtime from C++: memory of the host as tensors, views, copy before a
-// write, dependent calls, and an error with its places. The C handles are
+// write, dependent calls, and an error with its location. The C handles are
 // wrapped in a few lines; the runtime itself throws nothing.
 
 #include "mxrt/call.h"
@@ -40,12 +40,12 @@ Tensor borrow(mxrt_runtime *runtime, std::vector<float> values,
               std::vector<int64_t> shape) {
   auto *kept = new std::vector<float>(std::move(values));
   mxrt_tensor *tensor = nullptr;
-  mxrt_location place = HERE;
+  mxrt_location location = HERE;
   mxrt_status status = mxrt_tensor_borrow(
       runtime, &cpu, MXRT_F32, int32_t(shape.size()), shape.data(), nullptr,
       kept->data(), MXRT_BORROW_WRITABLE,
       [](void *user) { delete static_cast<std::vector<float> *>(user); }, kept,
-      &place, &tensor);
+      &location, &tensor);
   if (status)
     delete kept;
   check(status);
@@ -68,9 +68,9 @@ mxrt_status addKernel(const mxrt_context *context,
 
 /// tensor += amount, as the language means it: nobody else sees the change.
 void add(mxrt_runtime *runtime, Tensor &tensor, float amount,
-         mxrt_location place) {
+         mxrt_location location) {
   mxrt_tensor *raw = tensor.release();
-  mxrt_status status = mxrt_call_prepare_write(runtime, &raw, &place);
+  mxrt_status status = mxrt_call_prepare_write(runtime, &raw, &location);
   tensor = own(raw);
   check(status);
   mxrt_call call = {};
@@ -81,13 +81,13 @@ void add(mxrt_runtime *runtime, Tensor &tensor, float amount,
   call.arguments = &amount;
   call.argument_bytes = sizeof(amount);
   call.device = cpu;
-  call.location = place;
+  call.location = location;
   check(mxrt_call_push(runtime, &call));
 }
 
 void print(mxrt_runtime *runtime, const char *name, const Tensor &tensor,
-           mxrt_location place) {
-  check(mxrt_tensor_wait(runtime, tensor.get(), &place));
+           mxrt_location location) {
+  check(mxrt_tensor_wait(runtime, tensor.get(), &location));
   char shape[64];
   mxrt_tensor_describe(tensor.get(), shape, sizeof(shape));
   std::printf("%s: %s first %g\n", name, shape,
@@ -98,8 +98,8 @@ void run(mxrt_runtime *runtime) {
   Tensor a = borrow(runtime, {1, 2, 3, 4, 5, 6}, {2, 3});
   // A row shares the elements of `a` until one of them is written.
   mxrt_tensor *raw = nullptr;
-  mxrt_location place = HERE;
-  check(mxrt_tensor_select(a.get(), 0, 1, &place, &raw));
+  mxrt_location location = HERE;
+  check(mxrt_tensor_select(a.get(), 0, 1, &location, &raw));
   Tensor row = own(raw);
   for (int i = 0; i < 10; ++i)
     add(runtime, row, 10, HERE); // ten dependent calls; the first copies

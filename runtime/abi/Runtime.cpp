@@ -16,7 +16,7 @@ using namespace mxrt;
 
 namespace {
 
-constexpr int32_t mostThreads = 1024;
+constexpr int32_t maxThreads = 1024;
 
 Status settingError(const mxrt_allocator *alloc, const char *name,
                     const char *value, const char *wanted) {
@@ -26,18 +26,18 @@ Status settingError(const mxrt_allocator *alloc, const char *name,
 
 Result<int32_t> threadCount(const mxrt_options &options,
                             const mxrt_allocator *alloc) {
-  if (options.threads < 0 || options.threads > mostThreads)
+  if (options.threads < 0 || options.threads > maxThreads)
     return error(alloc, MXRT_BAD_SETTING, noLocation,
                  "%d threads asked for, not 1 to %d", options.threads,
-                 mostThreads);
+                 maxThreads);
   if (options.threads > 0)
     return options.threads;
   const char *text = os::environment("MX_NUM_THREADS");
   if (!text || !*text)
-    return os::processorCount() < mostThreads ? os::processorCount()
-                                              : mostThreads;
+    return os::processorCount() < maxThreads ? os::processorCount()
+                                              : maxThreads;
   int64_t count;
-  if (!parseInt(text, 1, mostThreads, count))
+  if (!parseInt(text, 1, maxThreads, count))
     return settingError(alloc, "MX_NUM_THREADS", text, "a number 1 to 1024");
   return static_cast<int32_t>(count);
 }

@@ -114,7 +114,7 @@ private:
 
 /// One error that lists all mismatches, as long as there is room.
 Status checkAll(const mxrt_aot_type &type, Finder &finder, const io::Input &input) {
-  constexpr int mostShown = 8;
+  constexpr int maxShown = 8;
   int wrong = 0;
   char text[2000];
   size_t used = 0;
@@ -127,7 +127,7 @@ Status checkAll(const mxrt_aot_type &type, Finder &finder, const io::Input &inpu
     const io::SafeTensor *found = finder.find(wanted);
     if (found && isSame(wanted, *found))
       continue;
-    if (++wrong > mostShown)
+    if (++wrong > maxShown)
       continue;
     Shape want(static_cast<mxrt_dtype>(wanted.dtype), wanted.rank, wanted.sizes);
     if (!found) {
@@ -141,8 +141,8 @@ Status checkAll(const mxrt_aot_type &type, Finder &finder, const io::Input &inpu
   }
   if (wrong == 0)
     return success();
-  if (wrong > mostShown)
-    add(std::snprintf(text + used, sizeof text - used, "\nand %d more", wrong - mostShown));
+  if (wrong > maxShown)
+    add(std::snprintf(text + used, sizeof text - used, "\nand %d more", wrong - maxShown));
   return error(input.alloc, MXRT_CHECKPOINT, noLocation, "`%.*s` does not fit `%s`%.*s",
                int(input.name.size()), input.name.data(), type.name, int(used), text);
 }

@@ -12,7 +12,7 @@
 namespace mxrt {
 
 // Chunk numbers fit in 32 bits with headroom for arithmetic.
-constexpr int64_t mostChunks = 1 << 30;
+constexpr int64_t maxChunks = 1 << 30;
 // Number of chunks when the runtime chooses: enough to balance 16 threads, few enough that a
 // partial result per chunk is cheap.
 constexpr int64_t defaultChunks = 64;
@@ -25,7 +25,7 @@ int64_t effectiveGrain(int64_t count, int64_t grain) {
   // Too many chunks: enlarge them by an integer factor, so that boundaries stay multiples of the
   // grain.
   int64_t chunks = ceilDiv(count, grain);
-  if (chunks > mostChunks && !checkedMul(grain, ceilDiv(chunks, mostChunks),
+  if (chunks > maxChunks && !checkedMul(grain, ceilDiv(chunks, maxChunks),
                                          grain))
     grain = INT64_MAX;
   return grain;

@@ -91,12 +91,12 @@ private:
 /// thread, is overdrawn: then other threads need the processors. A waiting helper is not
 /// counted in the budget, a waiting caller is. `free` is the number of unused threads of the
 /// budget.
-constexpr int64_t leastSpinNs = 20000;
-constexpr int64_t mostSpinNs = 500000;
+constexpr int64_t minSpinNs = 20000;
+constexpr int64_t maxSpinNs = 500000;
 inline int64_t spinNs(int64_t workedNs, int32_t free, bool isCounted) {
-  if (workedNs < leastSpinNs || free < (isCounted ? 0 : 1))
-    return leastSpinNs;
-  return workedNs < mostSpinNs ? workedNs : mostSpinNs;
+  if (workedNs < minSpinNs || free < (isCounted ? 0 : 1))
+    return minSpinNs;
+  return workedNs < maxSpinNs ? workedNs : maxSpinNs;
 }
 
 /// The chunk size used for (count, grain); a function of these only.

@@ -46,7 +46,7 @@ public:
   mxrt_code code() const { return mxrt_status_code(raw); }
   const char *message() const { return mxrt_status_message(raw); }
   mxrt_location location() const { return mxrt_status_location(raw); }
-  mxrt_location noticedPlace() const { return mxrt_status_noticed_location(raw); }
+  mxrt_location noticedLocation() const { return mxrt_status_noticed_location(raw); }
 
   /// A second owner of the same error.
   Status share() const { return Status(mxrt_status_retain(raw)); }

@@ -62,7 +62,7 @@ bool spinAfter(const mxrt_team *team, int64_t workedNs, bool isCounted,
     if (spun >= spinNs(workedNs, team->budget->free(), isCounted))
       return false;
     // The awaited thread may need this processor.
-    if (spun >= leastSpinNs)
+    if (spun >= minSpinNs)
       os::yieldThread();
   }
 }

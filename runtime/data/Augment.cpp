@@ -14,7 +14,7 @@ namespace mxrt::data {
 namespace {
 
 /// Random samples that one augmentation of one image may use: two Philox blocks.
-constexpr int64_t drawsOfChange = 8, blocksOfItem = maxChanges * drawsOfChange / 4;
+constexpr int64_t samplesPerChange = 8, blocksOfItem = maxChanges * samplesPerChange / 4;
 
 io::ImageSize planeOf(const PictureSize &size) { return {size.width, size.height}; }
 
@@ -145,7 +145,7 @@ Status sizeAfter(const mxrt_allocator *alloc, const PictureChange &change, Pictu
   return success();
 }
 
-uint64_t drawsOf(int64_t epoch, int64_t position) {
+uint64_t streamPosition(int64_t epoch, int64_t position) {
   return (static_cast<uint64_t>(epoch) << 40) + static_cast<uint64_t>(position) * blocksOfItem;
 }
 
@@ -165,8 +165,8 @@ Status changePicture(const mxrt_context *context, std::span<const PictureChange>
   float *rooms[] = {room.data(), room.data() + each};
   for (size_t i = 0; i < changes.size(); ++i) {
     const PictureChange &change = changes[i];
-    float samples[drawsOfChange];
-    MXRT_CHECK(Status(mxrt_random_uniform_f32(context, &stream, 0, 1, drawsOfChange, samples)));
+    float samples[samplesPerChange];
+    MXRT_CHECK(Status(mxrt_random_uniform_f32(context, &stream, 0, 1, samplesPerChange, samples)));
     float *out = i + 1 == changes.size() ? to : rooms[i % 2];
     switch (change.kind) {
     case Change::Resize:

@@ -39,7 +39,7 @@ struct PictureSize {
 Status sizeAfter(const mxrt_allocator *alloc, const PictureChange &change, PictureSize &size);
 
 /// The position of an item's random samples in its stream (counter-based RNG).
-uint64_t drawsOf(int64_t epoch, int64_t position);
+uint64_t streamPosition(int64_t epoch, int64_t position);
 
 /// Applies all augmentations of one image in order. `stream` is at the image's samples; `room` is
 /// scratch memory that is reused for the next image.

@@ -104,8 +104,8 @@ Status bundle(host::Heap &heap, Vec<Value> &parts, Value &out) {
 
 /// Copies the parts of item `row` into their slices of the batch. Allocates the batch with the
 /// first item.
-Status placeItem(DataHost &host, Invocation &call, const Value &item, int64_t rows, int64_t row,
-                 Parts &parts) {
+Status copyItem(DataHost &host, Invocation &call, const Value &item, int64_t rows, int64_t row,
+                Parts &parts) {
   mxrt_runtime *runtime = host.options.runtime;
   std::span<const Value> given(&item, 1);
   if (item.kind == Kind::Tuple)
@@ -118,7 +118,7 @@ Status placeItem(DataHost &host, Invocation &call, const Value &item, int64_t ro
     if (row == 0)
       MXRT_CHECK(
           parts.add(runtime, tensor->type, &rows, tensor->rank, tensor->sizes(), call.location));
-    mxrt_tensor *batch = tensorOf(parts.list[p]), *target = nullptr, *position = nullptr;
+    mxrt_tensor *batch = tensorOf(parts.list[p]), *target = nullptr, *slot = nullptr;
     bool same = batch->rank == tensor->rank + 1 && batch->type == tensor->type &&
                 std::equal(tensor->sizes(), tensor->sizes() + tensor->rank, batch->sizes() + 1);
     if (!same)
@@ -127,9 +127,9 @@ Status placeItem(DataHost &host, Invocation &call, const Value &item, int64_t ro
                    static_cast<long long>(row), shapeText(tensor->shape()).text);
     MXRT_CHECK(Status(mxrt_tensor_target(batch, &target)));
     TensorRef targetOwner(target);
-    MXRT_CHECK(Status(mxrt_tensor_select(target, 0, row, &call.location, &position)));
-    TensorRef placeOwner(position);
-    MXRT_CHECK(Status(mxrt_call_copy(runtime, tensor, position, &call.location)));
+    MXRT_CHECK(Status(mxrt_tensor_select(target, 0, row, &call.location, &slot)));
+    TensorRef slotOwner(slot);
+    MXRT_CHECK(Status(mxrt_call_copy(runtime, tensor, slot, &call.location)));
   }
   return success();
 }
@@ -240,8 +240,8 @@ Status issueItems(DataHost &host, Invocation &call, Dataset *set, const ItemRequ
     for (size_t r = 0; r < below.size(); ++r) {
       Value item;
       MXRT_CHECK(callOnItem(host, call, set->below, set->function, set->spread, found, r, item));
-      Status status = placeItem(host, call, item, static_cast<int64_t>(below.size()),
-                                static_cast<int64_t>(r), parts);
+      Status status = copyItem(host, call, item, static_cast<int64_t>(below.size()),
+                               static_cast<int64_t>(r), parts);
       host::release(call.vm.heap(), item);
       MXRT_CHECK(std::move(status));
     }

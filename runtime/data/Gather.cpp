@@ -115,7 +115,7 @@ mxrt_status gatherRows(void *user, int64_t begin, int64_t end, int64_t,
       }
       if (head.changes) {
         mxrt_rng stream = head.stream;
-        stream.position = drawsOf(head.epoch, op.locations[row]);
+        stream.position = streamPosition(head.epoch, op.locations[row]);
         MXRT_CHECK(changePicture(context, {op.changes, static_cast<size_t>(head.changes)}, stream,
                                  head.before, before.data(), picture, room));
       }

@@ -193,7 +193,7 @@ Status begin(void *, Invocation &call) {
   return success();
 }
 
-Status turn(void *context, Invocation &call) {
+Status step(void *context, Invocation &call) {
   Bar &bar = barOf(call);
   ++bar.done;
   MXRT_CHECK(pollAll(hostOf(context), call, bar));
@@ -209,7 +209,8 @@ Status end(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
   for (size_t i = 0; i < bar.count && bar.visible; ++i) {
     Shown &shown = bar.values[i];
-    MXRT_CHECK(awaitNumber(host, call.location, shown.latest.coming ? shown.latest : shown.waiting));
+    MXRT_CHECK(
+        awaitNumber(host, call.location, shown.latest.coming ? shown.latest : shown.waiting));
   }
   MXRT_CHECK(pollAll(host, call, bar));
   draw(host, bar, true);
@@ -247,7 +248,7 @@ static constexpr ParamData bar[] = {{Kind::Handle, false}};
 static constexpr ParamData barInt[] = {{Kind::Handle, false}, {Kind::Int, false}};
 static const NativeRow natives[] = {{"mx.progress.make", makeParams, false, Kind::Handle, make},
                                     {"mx.progress.begin", barInt, false, Kind::Unit, begin},
-                                    {"mx.progress.turn", bar, false, Kind::Unit, turn},
+                                    {"mx.progress.step", bar, false, Kind::Unit, step},
                                     {"mx.progress.end", bar, false, Kind::Unit, end},
                                     {"mx.progress.show", bar, true, Kind::Unit, show}};
 const NativeGroup mxrt_natives_progress = {"mxrt_natives_progress", natives, std::size(natives)};

@@ -126,7 +126,7 @@ static Status dispatch(OpCall &call) {
   case Family::RandInt:
   case Family::Permutation:
   case Family::Fork:
-    return runDraw(call);
+    return runRandom(call);
   case Family::Categorical:
     return runCategorical(call);
   }

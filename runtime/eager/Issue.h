@@ -225,7 +225,7 @@ Status runWait(OpCall &call);
 Status runFull(OpCall &call);
 Status runIota(OpCall &call);
 Status runLiteral(OpCall &call);
-Status runDraw(OpCall &call); // uniform, normal, bernoulli, randint, permutation, fork
+Status runRandom(OpCall &call); // uniform, normal, bernoulli, randint, permutation, fork
 Status runCategorical(OpCall &call);
 
 /// x converted by the kernel of `cast`; used where an operation samples in f32.

@@ -23,10 +23,9 @@
 //   conv f32:5s,f32:5c -> f32:5c     x[B, C, H1, H2, H3], w[O, C / G, W1, W2, W3]
 //                                    -> [B, O, P1, P2, P3]: B, C / G, G, O / G,
 //                                    then for each spatial axis its H, W, P,
-//                                    stride, dilation, low (padding_low) and holes
-//                                    (lhs_dilation) as mx.conv has them; then the
-//                                    strides of `s`. With `conv(outputs=1)` O / G
-//                                    is 1 and not passed.
+//                                    stride, dilation, padding_low and lhs_dilation
+//                                    as in mx.conv; then the strides of `s`. With
+//                                    `conv(outputs=1)` O / G is 1 and not passed.
 //                                    `conv(sizes=8/64/...)` is specialised for these
 //                                    sizes, which are not passed, and has as many
 //                                    spatial axes as its operands

@@ -49,7 +49,7 @@ struct Side {
 };
 
 /// Broadcasts an operand to the full batch dimensions by a dense copy.
-Status spread(OpCall &call, Side &side, bool vectorIsRow, int32_t rank, const int64_t *batch) {
+Status broadcast(OpCall &call, Side &side, bool vectorIsRow, int32_t rank, const int64_t *batch) {
   int64_t sizes[MXRT_MAX_RANK];
   int32_t used = rank;
   memcpy(sizes, batch, sizeof(int64_t) * size_t(rank));
@@ -82,7 +82,7 @@ Status runMatmul(OpCall &call) {
   MXRT_CHECK(call.onDevice(a.tensor));
   MXRT_CHECK(call.onDevice(b.tensor));
   if (a.tensor->rank == 0 || b.tensor->rank == 0)
-    return misfit(call, a, b, "a single value is no matrix");
+    return misfit(call, a, b, "a single value is not a matrix");
   a.readMatrix(true);
   b.readMatrix(false);
   if (a.columns.size != b.rows.size) {
@@ -116,9 +116,9 @@ Status runMatmul(OpCall &call) {
     groups *= sizes[i];
   bool foldable = groups > 0; // with 0 of them nothing is read
   if (foldable && !a.foldBatch(batchRank, sizes))
-    MXRT_CHECK(spread(call, a, true, batchRank, sizes));
+    MXRT_CHECK(broadcast(call, a, true, batchRank, sizes));
   if (foldable && !b.foldBatch(batchRank, sizes))
-    MXRT_CHECK(spread(call, b, false, batchRank, sizes));
+    MXRT_CHECK(broadcast(call, b, false, batchRank, sizes));
   a.batch.size = b.batch.size = groups;
   // The same right operand for the whole batch: one matmul with more rows.
   if (groups > 1 && b.batch.stride == 0) {

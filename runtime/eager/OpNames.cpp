@@ -279,7 +279,7 @@ const char *parse(std::string_view text, Operation &op) {
     return wrong;
   if (!text.empty() &&
       (text[0] != '@' || op.info->family == Family::To || !readDevice(text.substr(1), op.device)))
-    return "what follows is no device";
+    return "`@` must be followed by a device";
   return nullptr;
 }
 

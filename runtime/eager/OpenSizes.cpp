@@ -32,7 +32,7 @@ struct Operand {
   Status take(const Invocation &call, const char *name) {
     tensor = tensorOf(call.args[0]);
     if (!tensor || tensor->rank != 1)
-      return error(alloc(), MXRT_SHAPE, noLocation, "%s: %s is no vector", name,
+      return error(alloc(), MXRT_SHAPE, noLocation, "%s: %s is not a vector", name,
                    tensor ? shapeText(tensor->shape()).text : "the operand");
     if (tensor->elements > INT32_MAX)
       return error(alloc(), MXRT_SHAPE, noLocation, "%s: %s has more elements than i32 can count",
@@ -51,8 +51,8 @@ struct Operand {
   /// A tensor of `count` elements on the same device; not visible to others yet.
   Result<TensorRef> result(const Invocation &call, mxrt_dtype type, int64_t count) const {
     mxrt_tensor *made = nullptr;
-    MXRT_CHECK(Status(
-        mxrt_tensor_create(runtime, &tensor->buffer->device, type, 1, &count, &call.location, &made)));
+    MXRT_CHECK(Status(mxrt_tensor_create(runtime, &tensor->buffer->device, type, 1, &count,
+                                         &call.location, &made)));
     return TensorRef(made);
   }
 };
@@ -115,8 +115,8 @@ Status unique(void *context, Invocation &call) {
   int64_t count = 0; // the first of each value moves to the front
   for (int64_t i = 0; i < x.size(); ++i) {
     int32_t position = order[i];
-    if (count == 0 ||
-        !isSame(type, from + size_t(order[count - 1]) * bytes, from + size_t(position) * bytes, bytes))
+    if (count == 0 || !isSame(type, from + size_t(order[count - 1]) * bytes,
+                              from + size_t(position) * bytes, bytes))
       order[count++] = position;
   }
   TensorRef result = MXRT_TRY(x.result(call, type, count));

@@ -20,8 +20,8 @@ struct Draw {
   int64_t lowest, highest; // of randint; the number of a fork
 };
 
-mxrt_status drawKernel(const mxrt_context *context, const mxrt_tensor *const *tensors,
-                       const void *arguments) {
+mxrt_status randomKernel(const mxrt_context *context, const mxrt_tensor *const *tensors,
+                         const void *arguments) {
   Draw draw;
   memcpy(&draw, arguments, sizeof(draw));
   const mxrt_tensor *to = tensors[0];
@@ -129,7 +129,7 @@ static Result<size_t> takeParameters(OpCall &call, Draw &draw) {
   }
 }
 
-Status runDraw(OpCall &call) {
+Status runRandom(OpCall &call) {
   Draw draw = {};
   draw.family = call.op.info->family;
   MXRT_CHECK(takeStream(call, draw.rng));
@@ -145,7 +145,7 @@ Status runDraw(OpCall &call) {
   bool half = call.op.type == MXRT_F16 || call.op.type == MXRT_BF16;
   TensorRef drawn = MXRT_TRY(call.create(half ? MXRT_F32 : call.op.type, rank, sizes));
   mxrt_tensor *to = drawn.get();
-  MXRT_CHECK(call.issue(drawKernel, nullptr, 0, &to, 1, &draw, sizeof(draw), call.op.device));
+  MXRT_CHECK(call.issue(randomKernel, nullptr, 0, &to, 1, &draw, sizeof(draw), call.op.device));
   if (half)
     drawn = MXRT_TRY(castTensor(call, to, call.op.type));
   return call.give(std::move(drawn));

@@ -24,7 +24,7 @@ namespace {
 
 /// Larger tensors show only the first and last few elements of long axes.
 constexpr int64_t wholeUpTo = 36;
-constexpr int64_t mostShown = 10000;
+constexpr int64_t maxShown = 10000;
 constexpr size_t lineLength = 75;
 
 bool isHalf(mxrt_dtype type) { return type == MXRT_F16 || type == MXRT_BF16; }
@@ -99,9 +99,9 @@ private:
       return;
     for (edge = 3; edge > 1; --edge) {
       int64_t shown = 1;
-      for (int32_t i = 0; i < tensor->rank && shown <= mostShown; ++i)
+      for (int32_t i = 0; i < tensor->rank && shown <= maxShown; ++i)
         shown *= std::min(tensor->sizes()[i], 2 * edge);
-      if (shown <= mostShown)
+      if (shown <= maxShown)
         return;
     }
   }

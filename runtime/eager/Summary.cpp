@@ -171,7 +171,8 @@ Status summarize(void *context, Invocation &call) {
   Table table(call.args);
   if (!table.wellFormed())
     return error(mxrt_runtime_allocator(host.runtime()), MXRT_HOST_TYPE, noLocation,
-                 "%.*s: these are no rows of a table", int(call.name.size()), call.name.data());
+                 "%.*s: the arguments are not rows of a table", int(call.name.size()),
+                 call.name.data());
   Text out(call.vm.heap());
   table.write(out);
   if (out.failed())

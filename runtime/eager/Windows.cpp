@@ -3,7 +3,7 @@
 // Convolutions and sliding windows over the last axes. After the tensors come, for each spatial
 // axis,
 //
-//   conv x w   size of the result, stride, dilation, low (padding_low), holes (lhs_dilation)
+//   conv x w   size of the result, stride, dilation, padding_low, lhs_dilation
 //   windows x  positions in the window, of the window, stride, dilation
 //   fold x     size of the result, stride, dilation
 //

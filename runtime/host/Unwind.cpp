@@ -7,7 +7,7 @@
 
 namespace mxrt::host {
 
-static const LocationData *findPlace(const FunctionData &fn, uint32_t offset) {
+static const LocationData *findLocation(const FunctionData &fn, uint32_t offset) {
   size_t low = 0, high = fn.locations.size();
   while (low < high) { // first location after the instruction
     size_t middle = (low + high) / 2;
@@ -25,7 +25,7 @@ static uint32_t offsetOf(const Frame &frame) {
 
 Location Machine::locationOf(const Frame &frame) const {
   Location location = {frame.fn->name, frame.fn->file, 0, 0};
-  if (const LocationData *data = findPlace(*frame.fn->data, offsetOf(frame))) {
+  if (const LocationData *data = findLocation(*frame.fn->data, offsetOf(frame))) {
     location.line = data->line;
     location.column = data->column;
   }
@@ -152,7 +152,7 @@ bool Machine::watch() {
   if (!hook)
     return true;
   uint32_t offset = offsetOf(*frame);
-  const LocationData *location = findPlace(*frame->fn->data, offset);
+  const LocationData *location = findLocation(*frame->fn->data, offset);
   if (!location || location->offset != offset || !(location->flags & locationIsStatement))
     return true;
   Status status = hook(hookContext, face);

@@ -53,14 +53,13 @@ private:
       mnemonic = opcodeInfo(Opcode(fn->code[offset].op)).mnemonic;
     if (offset == noEntry)
       return error(heap.baseAllocator(), MXRT_HOST_BYTECODE, noLocation,
-                   "bytecode refused in function '%.*s': %s: %s\nrule: %s",
-                   nameSize(name), name.data(), ruleName(rule), detail,
-                   ruleDoc(rule));
+                   "bytecode refused in function '%.*s': %s: %s\nrule: %s", nameSize(name),
+                   name.data(), ruleName(rule), detail, ruleDoc(rule));
     return error(heap.baseAllocator(), MXRT_HOST_BYTECODE, noLocation,
                  "bytecode refused in function '%.*s' at instruction %u (%s): "
                  "%s: %s\nrule: %s",
-                 nameSize(name), name.data(), offset, mnemonic, ruleName(rule),
-                 detail, ruleDoc(rule));
+                 nameSize(name), name.data(), offset, mnemonic, ruleName(rule), detail,
+                 ruleDoc(rule));
   }
   static int nameSize(std::string_view name) {
     return int(name.size() < 200 ? name.size() : 200);
@@ -322,7 +321,7 @@ private:
   Status verifyFormat(uint16_t index) {
     const ConstantData &constant = module.constants[index];
     if (constant.kind != Kind::Str)
-      return refuse(Rule::FormatText, "constant %u is no string", index);
+      return refuse(Rule::FormatText, "constant %u is not a string", index);
     FormatSpec spec;
     if (const char *wrong =
             parseFormatSpec(module.strings[constant.string], spec))

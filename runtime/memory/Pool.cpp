@@ -235,7 +235,7 @@ Result<PoolBlock> Pool::allocate(int64_t bytes, Kind kind, const Purpose &purpos
 
 /// A site number has its shelf's number in the upper bits.
 static constexpr uint32_t siteBits = 28;
-static_assert(SiteTable::mostSites < (1u << siteBits));
+static_assert(SiteTable::maxSites < (1u << siteBits));
 
 PoolBlock Pool::counted(uint32_t number, const Cached &found, int64_t bytes, Kind kind,
                         mxrt_location location) {

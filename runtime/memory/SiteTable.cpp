@@ -76,7 +76,7 @@ bool SiteTable::grow() {
 }
 
 uint32_t SiteTable::insert(const mxrt_location &location, uint64_t hash) {
-  if (sites.size() >= mostSites)
+  if (sites.size() >= maxSites)
     return 0;
   if ((sites.size() + 1) * 2 > slots.size() && !grow())
     return 0;

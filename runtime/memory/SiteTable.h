@@ -35,7 +35,7 @@ public:
   /// The statistics of a location that has allocated, or null.
   const mxrt_memory_site *lookUp(const mxrt_location &location) const;
 
-  static constexpr size_t mostSites = 1 << 14;
+  static constexpr size_t maxSites = 1 << 14;
 
 private:
   uint32_t numberOf(const mxrt_location &location, uint64_t hash) const;

@@ -182,13 +182,13 @@ bool reshapeStrides(const mxrt_tensor *base, const ShapeRef &shape,
     while (from < base->rank && base->sizes()[from] == 1)
       ++from;
     int32_t firstFrom = from, firstTo = to;
-    int64_t oldProduct = base->sizes()[from++];
-    int64_t newProduct = shape.sizes[to++];
-    while (oldProduct != newProduct) {
-      if (oldProduct < newProduct)
-        oldProduct *= base->sizes()[from++];
+    int64_t oldSize = base->sizes()[from++];
+    int64_t newSize = shape.sizes[to++];
+    while (oldSize != newSize) {
+      if (oldSize < newSize)
+        oldSize *= base->sizes()[from++];
       else
-        newProduct *= shape.sizes[to++];
+        newSize *= shape.sizes[to++];
     }
     int32_t last = firstFrom;
     for (int32_t i = firstFrom + 1; i < from; ++i) {

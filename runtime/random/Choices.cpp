@@ -46,7 +46,7 @@ template <typename T> struct Job {
 };
 
 template <typename T>
-mxrt_status drawFromWeights(const Job<T> &job, int64_t row,
+mxrt_status sampleWeights(const Job<T> &job, int64_t row,
                             const mxrt_context *context) {
   const T *weights = job.values + row * job.classes;
   double total = 0;
@@ -75,7 +75,7 @@ mxrt_status drawFromWeights(const Job<T> &job, int64_t row,
 }
 
 template <typename T>
-mxrt_status drawFromLogits(const Job<T> &job, int64_t row,
+mxrt_status sampleLogits(const Job<T> &job, int64_t row,
                            const mxrt_context *context) {
   const T *logits = job.values + row * job.classes;
   constexpr double infinity = __builtin_inf();
@@ -160,7 +160,7 @@ mxrt_status mxrt_random_categorical_f32(const mxrt_context *context,
   int64_t elements;
   if (mxrt_status bad = checkRows(context, rows, classes, &elements))
     return bad;
-  return forRows<float, drawFromWeights<float>>(context, rng, rows, classes,
+  return forRows<float, sampleWeights<float>>(context, rng, rows, classes,
                                                 rows, weights, out);
 }
 
@@ -171,7 +171,7 @@ mxrt_status mxrt_random_categorical_f64(const mxrt_context *context,
   int64_t elements;
   if (mxrt_status bad = checkRows(context, rows, classes, &elements))
     return bad;
-  return forRows<double, drawFromWeights<double>>(context, rng, rows, classes,
+  return forRows<double, sampleWeights<double>>(context, rng, rows, classes,
                                                   rows, weights, out);
 }
 
@@ -183,7 +183,7 @@ mxrt_status mxrt_random_categorical_logits_f32(const mxrt_context *context,
   int64_t elements;
   if (mxrt_status bad = checkRows(context, rows, classes, &elements))
     return bad;
-  return forRows<float, drawFromLogits<float>>(context, rng, rows, classes,
+  return forRows<float, sampleLogits<float>>(context, rng, rows, classes,
                                                elements, logits, out);
 }
 

@@ -92,7 +92,7 @@ mx.func @sum(%n: !i64) -> !i64 {
   mx.return %r : !i64
 }
 
-// Values that change places step aside.
+// Values that are swapped need a temporary.
 // CHECK-LABEL: func swap(tensor, tensor, i64) -> tuple {
 // CHECK-NEXT: reg i64, i64, bool, tensor, tuple
 // CHECK-NEXT: int r3, 0

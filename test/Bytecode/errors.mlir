@@ -80,7 +80,7 @@ mx.func @catches(%x: !t, %y: !t) -> !i64 {
     mx.yield %zero : !i64
   } catch {
   ^bb0(%e: !mx.error):
-    %p = mx.error_part "place" %e : (!mx.error) -> !mx.str
+    %p = mx.error_part "location" %e : (!mx.error) -> !mx.str
     %c = mx.error_part "code" %e : (!mx.error) -> !mx.str
     mx.print %p, %c, %y : !mx.str, !mx.str, !t
     %one = mx.constant 1 : i64 -> !i64

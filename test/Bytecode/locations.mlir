@@ -1,9 +1,9 @@
-// RUN: mxc-opt --mx-emit-bytecode=places=true %s -o /dev/null | FileCheck %s
-// Instructions know their place; ops with mx.statement begin a statement.
+// RUN: mxc-opt --mx-emit-bytecode=locations=true %s -o /dev/null | FileCheck %s
+// Instructions have a location; ops with mx.statement begin a statement.
 
 !i64 = !mx.tensor<i64[] on host>
 
-// CHECK-LABEL: func places(i64) -> i64 in "a.mx" {
+// CHECK-LABEL: func locations(i64) -> i64 in "a.mx" {
 // CHECK-NEXT: reg i64, i64
 // CHECK-NEXT: line 2:3 stmt
 // CHECK-NEXT: int r1, 5
@@ -17,7 +17,7 @@
 // CHECK-NEXT: neg.i r0, r0
 // CHECK-NEXT: line 6:1 stmt
 // CHECK-NEXT: ret r0
-mx.func @places(%x: !i64) -> !i64 {
+mx.func @locations(%x: !i64) -> !i64 {
   %c = mx.constant 5 : i64 {mx.statement} -> !i64 loc("a.mx":2:3)
   %a = mx.mul %x, %c : (!i64, !i64) -> !i64 loc("a.mx":2:3)
   %b = mx.mul %a, %x {mx.statement} : (!i64, !i64) -> !i64 loc(fused[unknown, "a.mx":3:3])

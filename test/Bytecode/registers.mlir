@@ -55,7 +55,7 @@ mx.func @branches(%c: !bool, %x: !t, %y: !t) -> !t {
   mx.return %s : !t
 }
 
-// What a loop looks at in each turn ends behind it; what it does not carry on ends at once.
+// What a loop looks at in each iteration ends behind it; what it does not carry on ends at once.
 // CHECK-LABEL: func loops(tensor, tensor, i64) -> tensor {
 // CHECK-NEXT: reg i64, i64, bool, tensor, tensor
 // CHECK-NEXT: int r3, 0

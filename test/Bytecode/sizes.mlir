@@ -31,7 +31,7 @@ mx.func @polynomial(%x: !mx.tensor<f32[N*M]>) -> !i64 attributes {sizes = ["N", 
   mx.return %g : !i64
 }
 
-// A name bound in a loop means another number in each turn.
+// A name bound in a loop means another number in each iteration.
 // CHECK-LABEL: func bound(i64, tensor, i64) {
 // CHECK-NEXT: reg i64, i64, i64, i64, bool, i64, i64, i64
 // CHECK-NEXT: reg i64, i64

@@ -93,7 +93,7 @@ mx.func @shapes(%x: !f, %s: !f32) -> !mx.tensor<f32[3, 8]> {
   %r = mx.reshape %c : !mx.tensor<f32[3, 8]> -> !mx.tensor<f32[24]>
   %b = mx.broadcast %r : !mx.tensor<f32[24]> -> !mx.tensor<f32[2, 24]>
   mx.print %b : !mx.tensor<f32[2, 24]>
-  // A number of the host is stretched by making it.
+  // A number of the host is broadcast by making it.
   %q = mx.broadcast %s : !f32 -> !mx.tensor<f32[3, 8]>
   mx.return %q : !mx.tensor<f32[3, 8]>
 }
@@ -114,7 +114,7 @@ mx.func @shapes(%x: !f, %s: !f32) -> !mx.tensor<f32[3, 8]> {
 mx.func @indexing(%x: !f, %i: !i64, %d: !mx.tensor<i32[]>, %t: !mx.tensor<i64[5]>) -> !mx.tensor<f32[4, 5]> {
   %a = mx.slice %x ["i", "n", ":"] at (%i) : (!f, !i64) -> !mx.tensor<f32[1, 3]>
   %b = mx.slice %x ["rft", "rs"] at (%i, %i, %i) : (!f, !i64, !i64, !i64) -> !mx.tensor<f32[2, 2]>
-  // One place may be a tensor; a second one is read.
+  // One index may be a tensor; a second one is read.
   %c = mx.slice %x ["i", "i"] at (%d, %d) : (!f, !mx.tensor<i32[]>, !mx.tensor<i32[]>) -> !mx.tensor<f32[]>
   mx.print %a, %b, %c : !mx.tensor<f32[1, 3]>, !mx.tensor<f32[2, 2]>, !mx.tensor<f32[]>
   %r = mx.take %x, %t along 1 : (!f, !mx.tensor<i64[5]>) -> !mx.tensor<f32[4, 5]>

@@ -1,5 +1,5 @@
 // RUN: mxc-opt %s --amp | FileCheck %s
-// Products of a function marked `mx.amp` read 16 bits and give f32 again, with all the function calls.
+// Matmuls of a function marked `mx.amp` read 16 bits and give f32 again, with all the function calls.
 
 !m = !mx.tensor<f32[N, N]>
 !v = !mx.tensor<f32[N]>
@@ -43,7 +43,7 @@ mx.func @loop(%x: !m, %w: !m, %n: !mx.tensor<i64[] on host>) -> !m attributes {s
 }
 
 // Callees have a copy for each precision they are called with, even where they call each other. One
-// that says how it computes itself, one without a product and f64 stay.
+// that says how it computes itself, one without a matmul and f64 stay.
 // CHECK-LABEL: mx.func @caller(
 // CHECK: mx.call @helper.f16
 // CHECK: mx.call @exact(
@@ -120,7 +120,7 @@ mx.func @back(%x: !m, %g: !m) -> !m attributes {sizes = ["N"]} {
   mx.return %p : !m
 }
 
-// A convolution is a product.
+// A convolution is a matmul.
 // CHECK-LABEL: mx.func @convolution(
 // CHECK-DAG: %[[X:.*]] = mx.cast %arg0 : {{.*}} -> !mx.tensor<bf16[2, 3, 8]>
 // CHECK-DAG: %[[W:.*]] = mx.cast %arg1 : {{.*}} -> !mx.tensor<bf16[4, 3, 3]>

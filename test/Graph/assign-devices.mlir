@@ -34,7 +34,7 @@ mx.func @callee(%x: !v) -> !v attributes {sizes = ["N"]} {
   mx.return %a : !v
 }
 
-// A carried value stays where it began; what a turn computes elsewhere comes back.
+// A carried value stays where it began; what an iteration computes elsewhere comes back.
 // CHECK-LABEL: mx.func @carried
 // CHECK: mx.for
 // CHECK: %[[THERE:.*]] = mx.to {{.*}} on "cpu:1">

@@ -1,7 +1,7 @@
 // RUN: mxc-opt %s --differentiate --split-input-file | FileCheck %s
 // Derived code: the body, then its adjoint in reverse order.
 
-// What is stretched is added up again; constants get nothing.
+// What is broadcast is added up again; constants get nothing.
 // CHECK-LABEL: mx.func private @line$grad
 // CHECK-SAME:  (%[[W:.*]]: !mx.tensor<f32[3]>, %[[B:.*]]: !mx.tensor<f32[]>, %[[X:.*]]: !mx.tensor<f32[N, 3]>)
 // CHECK:       %[[P:.*]] = mx.mul %[[X]], %[[W]]

@@ -5,7 +5,7 @@
 !three = !mx.array<!mx.tensor<f32[]>, <3>>
 mx.graph @openLoop(%a: !three, %x: !mx.tensor<f32[]>, %n: !host) -> !mx.tensor<f32[]> {
   %zero = mx.constant 0 : i64 -> !host
-  // expected-error@+1 {{the number of turns must be a constant, because the loop takes elements of an array}}
+  // expected-error@+1 {{the number of iterations must be a constant, because the loop takes elements of an array}}
   %y = mx.for %zero to %n carries (%x) : (!host, !host, !mx.tensor<f32[]>) -> !mx.tensor<f32[]> {
   ^bb0(%i: !host, %v: !mx.tensor<f32[]>):
     // expected-note@+1 {{it takes one here}}
@@ -32,7 +32,7 @@ mx.graph @openIndex(%a: !three, %i: !host) -> !mx.tensor<f32[]> {
 !three = !mx.array<!mx.tensor<f32[]>, <3>>
 mx.graph @outside(%a: !three) -> !mx.tensor<f32[]> {
   %i = mx.constant 3 : i64 -> !host
-  // expected-error@+1 {{there is no element 3 in an array of 3}}
+  // expected-error@+1 {{index 3 is out of range for an array of 3 elements}}
   %e = mx.at %a[%i] : (!three, !host) -> !mx.tensor<f32[]>
   mx.return %e : !mx.tensor<f32[]>
 }
@@ -71,7 +71,7 @@ mx.graph @openCount(%a: !mx.array<!mx.tensor<f32[]>, <N>>) attributes {sizes = [
 
 mx.func private @f(!mx.tensor<f32[]>)
 mx.graph @call(%x: !mx.tensor<f32[]>) {
-  // expected-error@+1 {{calls have to be inlined before aggregates are taken apart}}
+  // expected-error@+1 {{calls have to be inlined before aggregates are flattened}}
   mx.call @f (%x) : (!mx.tensor<f32[]>) -> ()
   mx.return
 }

@@ -53,7 +53,7 @@ mx.graph @regions(%d: !dense, %c: !mx.tensor<bool[]>) -> !dense {
   mx.return %out : !dense
 }
 
-// The loop picks elements, so it is written out: three products, from the first to the last.
+// The loop picks elements, so it is written out: three matmuls, from the first to the last.
 // CHECK-LABEL: mx.graph @layers(
 // CHECK-SAME: %arg0: !mx.tensor<f32[4, 4]> {mx.name = "layers.0.w"}, %arg1: !mx.tensor<f32[4]> {mx.name = "layers.0.b"}
 // CHECK-SAME: %arg4: !mx.tensor<f32[4, 4]> {mx.name = "layers.2.w"}
@@ -75,7 +75,7 @@ mx.graph @layers(%layers: !mx.array<!dense, <3>> {mx.name = "layers"}, %x: !mx.t
   mx.return %y : !mx.tensor<f32[2, 4]>
 }
 
-// The twin: a loop that carries an array but picks no element by its turn stays a loop.
+// The twin: a loop that carries an array but does not index it with the iteration number stays a loop.
 // CHECK-LABEL: mx.graph @carried(
 // CHECK: mx.for %{{.*}} to %arg2 carries(%arg0, %arg1) : ({{.*}}) -> (!mx.tensor<f32[4]>, !mx.tensor<f32[4]>)
 // CHECK: ^bb0(%{{.*}}: {{.*}} on host>, %[[X:.*]]: !mx.tensor<f32[4]>, %[[Y:.*]]: !mx.tensor<f32[4]>):
@@ -118,7 +118,7 @@ mx.graph @nested(%a: !mx.array<!mx.tensor<f32[]>, <3>>, %x: !mx.tensor<f32[]>) -
   mx.return %y : !mx.tensor<f32[]>
 }
 
-// What is printed is made again just there.
+// An aggregate that is printed is rebuilt just before.
 // CHECK-LABEL: mx.graph @shown(
 // CHECK: %[[M:.*]] = mx.make(%arg0, %arg1)
 // CHECK: mx.print %[[M]]

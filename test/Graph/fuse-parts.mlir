@@ -1,5 +1,5 @@
 // RUN: mxc-opt %s --fuse | FileCheck %s
-// Parts of a tensor are read where they are if their places are known and the tensor is there anyway; products read
+// Slices of a tensor are read without a copy if their regions are constant and the tensor is there anyway; matmuls read
 // other shapes of what is in memory.
 
 !x = !mx.tensor<f32[6, 8]>
@@ -85,8 +85,8 @@ mx.graph @shapesNot(%x: !mx.tensor<f32[2, 3, 8]>, %y: !mx.tensor<f32[8, 5]>) -> 
   mx.return %s, %p : !x, !mx.tensor<f32[6, 5]>
 }
 
-// Axes that are read backwards on the way to a transpose: one kernel for both. Not where a product reads the transpose, since
-// it reads rows that lie together in memory.
+// Axes that are read backwards on the way to a transpose: one kernel for both. Not where a matmul reads the transpose, since
+// it reads contiguous rows.
 !w = !mx.tensor<f32[4, 5, 3, 3]>
 !v = !mx.tensor<f32[5, 4, 3, 3]>
 // CHECK-LABEL: mx.graph @turned
@@ -100,9 +100,9 @@ mx.graph @turned(%w: !w) -> !v {
 }
 !t = !mx.tensor<f32[8, 6]>
 !q = !mx.tensor<f32[8, 8]>
-// CHECK-LABEL: mx.graph @product
+// CHECK-LABEL: mx.graph @matmul
 // CHECK-COUNT-2: mx.kernel(
-mx.graph @product(%x: !x) -> !q {
+mx.graph @matmul(%x: !x) -> !q {
   %back = mx.constant -1 : i64 -> !n
   %a = mx.slice %x ["rs", ":"] at (%back) : (!x, !n) -> !x
   %b = mx.transpose %a by [1, 0] : !x -> !t
@@ -111,7 +111,7 @@ mx.graph @product(%x: !x) -> !q {
 }
 
 // A part in another shape on the way to a transpose, if the shape only splits an axis. Twin: one that joins axes would have to
-// find the place of each element by a division, so it is copied first, with its part.
+// compute the index of each element by a division, so it is copied first, with its part.
 !s = !mx.tensor<f32[2, 6, 8]>
 !m = !mx.tensor<f32[3, 2, 8]>
 !u = !mx.tensor<f32[3, 8, 2]>

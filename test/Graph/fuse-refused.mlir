@@ -81,14 +81,14 @@ mx.graph @transposed(%x: !q) -> !q attributes {sizes = ["N"]} {
   mx.return %s : !q
 }
 
-// A product needs all of its operand; its result has two uses.
-// CHECK-LABEL: mx.graph @product
+// A matmul needs all of its operand; its result has two uses.
+// CHECK-LABEL: mx.graph @matmul
 // CHECK: mx.exp
 // CHECK: mx.kernel
 // CHECK: mx.matmul
 // CHECK: mx.kernel
-// WHY: remark: {{.*}} not fused: the product has more than one use
-mx.graph @product(%x: !q) -> (!q, !q) attributes {sizes = ["N"]} {
+// WHY: remark: {{.*}} not fused: the matmul has more than one use
+mx.graph @matmul(%x: !q) -> (!q, !q) attributes {sizes = ["N"]} {
   %e = mx.exp %x : (!q) -> !q
   %p = mx.matmul %e, %x : (!q, !q) -> !q
   %n = mx.neg %p : (!q) -> !q

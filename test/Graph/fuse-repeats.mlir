@@ -1,6 +1,6 @@
 // RUN: mxc-opt %s --pass-pipeline="builtin.module(mx.graph(fuse,verify-locations))" | FileCheck %s
 // RUN: mxc-opt %s --pass-pipeline="builtin.module(mx.graph(fuse{repeats=false},verify-locations))" | FileCheck %s --check-prefix=OFF
-// What kernels make again from values that are in memory anyway, instead of reading it; then twins where they must not.
+// Kernels recompute cheap values from values that are in memory anyway, instead of reading them; then twins where they must not.
 
 !m = !mx.tensor<f32[64, 64]>
 !c = !mx.tensor<f32[1, 64]>
@@ -89,7 +89,7 @@ mx.graph @returned(%a: !m, %mean: !c) -> (!m, !m) {
   mx.return %d, %r : !m, !m
 }
 
-// So is what a product reads.
+// So is what a matmul reads.
 // CHECK-LABEL: mx.graph @operand
 // CHECK-COUNT-1: mx.sub
 // CHECK-NOT: mx.sub

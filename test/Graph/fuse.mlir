@@ -88,7 +88,7 @@ mx.graph @rootMeanSquare(%x: !m, %n: !s) -> !c attributes {sizes = ["N", "D"]} {
   mx.return %r : !c
 }
 
-// Product, bias and relu; the transpose is a way to read.
+// Matmul, bias and relu; the transpose is a way to read.
 // CHECK-LABEL: mx.graph @dense
 // CHECK-NEXT: mx.kernel(%arg0, %arg1, %arg2)
 // CHECK: mx.transpose

@@ -1,5 +1,5 @@
 // RUN: mxc-opt %s --hoist | FileCheck %s
-// What is the same in every turn leaves the loop; what depends on the turn, may fail, or is cheaper to
+// What is the same in every iteration leaves the loop; what depends on the iteration, may fail, or is cheaper to
 // compute than to keep stays.
 
 !m = !mx.tensor<f32[64, 64]>
@@ -8,13 +8,13 @@
 !b = !mx.tensor<bool[]>
 !i = !mx.tensor<i32[64]>
 
-// CHECK-LABEL: mx.graph @product
+// CHECK-LABEL: mx.graph @matmul
 // CHECK: %[[P:.*]] = mx.matmul %arg1, %arg1
 // CHECK: %[[E:.*]] = mx.exp %[[P]]
 // CHECK: mx.for
 // CHECK-NOT: mx.exp
 // CHECK: mx.matmul %{{.*}}, %[[E]]
-mx.graph @product(%x: !m, %w: !m, %n: !n) -> !m {
+mx.graph @matmul(%x: !m, %w: !m, %n: !n) -> !m {
   %zero = mx.constant 0 : i64 -> !n
   %r = mx.for %zero to %n carries (%x) : (!n, !n, !m) -> !m {
   ^bb0(%i: !n, %h: !m):
@@ -50,7 +50,7 @@ mx.graph @nested(%x: !m, %w: !m, %n: !n) -> !m {
   mx.return %r : !m
 }
 
-// A stretched vector is read where it is used; a product of it takes a copy of the stretching along.
+// A broadcast vector is read where it is used; a matmul that reads it copies the broadcast.
 // CHECK-LABEL: mx.graph @cheap
 // CHECK: %[[B:.*]] = mx.broadcast
 // CHECK: %[[P:.*]] = mx.matmul %[[B]], %[[B]]
@@ -72,7 +72,7 @@ mx.graph @cheap(%x: !m, %v: !v, %n: !n) -> !m {
   mx.return %r : !m
 }
 
-// A loop without turns does not fail.
+// A loop without iterations does not fail.
 // CHECK-LABEL: mx.graph @fails
 // CHECK-NOT: mx.floordiv
 // CHECK: mx.for

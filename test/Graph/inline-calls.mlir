@@ -1,5 +1,5 @@
 // RUN: mxc-opt %s --inline-calls --symbol-dce | FileCheck %s
-// RUN: mxc-opt %s --inline-calls --mlir-print-debuginfo | FileCheck %s --check-prefix=PLACE
+// RUN: mxc-opt %s --inline-calls --mlir-print-debuginfo | FileCheck %s --check-prefix=LOCATION
 // Calls become bodies, transitively, with the callee's sizes in terms of the caller's.
 
 mx.func private @scale(%x: !mx.tensor<f32[N]>) -> !mx.tensor<f32[N]> attributes {sizes = ["N"]} {
@@ -22,11 +22,11 @@ mx.func private @twice(%x: !mx.tensor<f32[M]>) -> !mx.tensor<f32[M]> attributes 
 // CHECK: mx.print
 // CHECK: %[[LAST:.*]] = mx.mul %{{.*}} -> !mx.tensor<f32[2*N]>
 // CHECK: mx.return %[[LAST]]
-// PLACE-LABEL: mx.graph @through
-// PLACE: mx.mul {{.*}} loc(#[[MUL:loc[0-9]+]])
-// PLACE-DAG: #[[MUL]] = loc(callsite(#[[INNER:loc[0-9]+]] at #[[OUTER:loc[0-9]+]]))
-// PLACE-DAG: #[[OUTER]] = loc(callsite(#{{.*}} at #{{.*}}))
-// PLACE-DAG: #[[INNER]] = loc("{{.*}}inline-calls.mlir":7:8)
+// LOCATION-LABEL: mx.graph @through
+// LOCATION: mx.mul {{.*}} loc(#[[MUL:loc[0-9]+]])
+// LOCATION-DAG: #[[MUL]] = loc(callsite(#[[INNER:loc[0-9]+]] at #[[OUTER:loc[0-9]+]]))
+// LOCATION-DAG: #[[OUTER]] = loc(callsite(#{{.*}} at #{{.*}}))
+// LOCATION-DAG: #[[INNER]] = loc("{{.*}}inline-calls.mlir":7:8)
 mx.graph @through(%x: !mx.tensor<f32[2*N]>) -> !mx.tensor<f32[2*N]> attributes {sizes = ["N"]} {
   %y = mx.call @twice (%x) sizes [#mx.size<2*N>] : (!mx.tensor<f32[2*N]>) -> !mx.tensor<f32[2*N]>
   mx.return %y : !mx.tensor<f32[2*N]>

@@ -1,6 +1,6 @@
 // RUN: mxc-opt %s --prepack | FileCheck %s
-// A matrix that a product in a loop reads in each turn is copied to panels once, before the loop; not if
-// the matrix is of the turn, if its columns are not a number of panels, or if few rows read it as it is.
+// A matrix that a matmul in a loop reads in each iteration is copied to panels once, before the loop; not if
+// the matrix is of the iteration, if its columns are not a number of panels, or if few rows read it as it is.
 
 !x = !mx.tensor<f32[32, 128]>
 !m = !mx.tensor<f32[128, 128]>

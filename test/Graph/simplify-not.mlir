@@ -6,7 +6,7 @@
 !hf = !mx.tensor<f32[] on host>
 !n = !mx.tensor<i64[] on host>
 
-// x + 0.0 turns -0.0 into 0.0; 0.0 - x and 1/x are not x; x*0 keeps NaN; a product may stretch.
+// x + 0.0 turns -0.0 into 0.0; 0.0 - x and 1/x are not x; x*0 keeps NaN; a matmul may broadcast.
 // CHECK-LABEL: mx.graph @algebra
 // CHECK: mx.add
 // CHECK: mx.sub

@@ -1,6 +1,6 @@
 // RUN: mxc-opt %s --simplify | FileCheck %s
-// Parts of tensors whose places are known: what lies beside a replaced part, what replaces all, and what each
-// turn of a loop has for itself.
+// Slices of constant regions: what lies beside a replaced part, what replaces all, and what each
+// iteration of a loop has for itself.
 
 !f = !mx.tensor<f32[3, 8]>
 !p = !mx.tensor<f32[3, 4]>
@@ -27,7 +27,7 @@ mx.graph @split(%a: !p, %b: !p) -> !f {
   mx.return %4 : !f
 }
 
-// Not all of it, parts that overlap, a value that is stretched, one that is used in between.
+// Not all of it, parts that overlap, a value that is broadcast, one that is used in between.
 // CHECK-LABEL: mx.graph @splitNot
 // CHECK-NOT: mx.concat
 mx.graph @splitNot(%x: !f, %a: !p, %s: !mx.tensor<f32[1, 4]>) -> (!f, !f, !f, !f, !f, !p) {
@@ -48,7 +48,7 @@ mx.graph @splitNot(%x: !f, %a: !p, %s: !mx.tensor<f32[1, 4]>) -> (!f, !f, !f, !f
   mx.return %0, %2, %4, %5, %6, %7 : !f, !f, !f, !f, !f, !p
 }
 
-// Each turn reads its own row, which is still zero, and all rows are written.
+// Each iteration reads its own row, which is still zero, and all rows are written.
 // CHECK-LABEL: mx.graph @rows
 // CHECK: mx.full %{{.*}} {mx.scratch}
 // CHECK: mx.for
@@ -93,7 +93,7 @@ mx.graph @someRows(%g: !r) -> !f {
   mx.return %1 : !f
 }
 
-// The same row in each turn; a row of another turn; a tensor that was not the same everywhere.
+// The same row in each iteration; a row of another iteration; a tensor that was not the same everywhere.
 // CHECK-LABEL: mx.graph @rowsNot
 // CHECK: mx.for
 // CHECK-COUNT-3: mx.slice

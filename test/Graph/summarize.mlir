@@ -26,7 +26,7 @@ mx.func private @net(%m: !net, %x: !mx.tensor<f32[N, 4]>) -> !mx.tensor<f32[N, 4
   mx.return %t : !mx.tensor<f32[N, 4]>
 }
 
-// Three products of 2 * 4 for each of 4 * M numbers, and 4 * M tanh.
+// Three matmuls with 2 * 4 operations for each of 4 * M numbers, and 4 * M tanh.
 // CHECK-LABEL: mx.func @main
 // CHECK-NOT: mx.if
 // CHECK: %[[ROOT:.*]] = mx.text ""

@@ -35,7 +35,7 @@ mx.graph @attention(%q: !q, %k: !k, %v: !v) -> !q {
   mx.return %o : !q
 }
 
-// Sums over rows go on from block to block, and are put in their place after the last.
+// Sums over rows go on from block to block, and are stored after the last.
 // CHECK-LABEL: mx.graph @sums
 // CHECK: mx.for
 // CHECK: %[[Z:.*]] = mx.full
@@ -51,7 +51,7 @@ mx.graph @sums(%q: !q, %k: !k) -> !v {
   mx.return %o : !v
 }
 
-// The second product needs what the first gives: rows are computed again, but not their largest element.
+// The second matmul needs what the first gives: rows are computed again, but not their largest element.
 // CHECK-LABEL: mx.graph @twice
 // CHECK: mx.for
 // CHECK: mx.max

@@ -2,11 +2,11 @@
 // An op that names no file and line is refused; constants may have lost theirs.
 
 // CHECK-NOT: error
-// CHECK: error: 'mx.neg' op has no place in the source
-// CHECK: error: 'mx.exp' op has no place in the source
+// CHECK: error: 'mx.neg' op has no location in the source
+// CHECK: error: 'mx.exp' op has no location in the source
 // CHECK-NOT: error
 
-mx.graph @places(%x: !mx.tensor<f32[]>) -> !mx.tensor<f32[]> {
+mx.graph @locations(%x: !mx.tensor<f32[]>) -> !mx.tensor<f32[]> {
   %two = mx.constant 2.0 : f32 -> !mx.tensor<f32[]> loc(unknown)
   %a = mx.add %x, %two : (!mx.tensor<f32[]>, !mx.tensor<f32[]>) -> !mx.tensor<f32[]> loc("net.mx":3:4)
   %b = mx.neg %a : (!mx.tensor<f32[]>) -> !mx.tensor<f32[]> loc("gradient of"("net.mx":3:4))

@@ -9,14 +9,14 @@ mxrt.kernel @less(%w: !mx.tensor<f32[16]>, %g: !mx.tensor<f32[16]>) {
     mx.yield %s : !mx.tensor<f32[16]>
   }
 }
-mxrt.kernel @turn(%w: !mx.tensor<f32[4, 4]>) {
+mxrt.kernel @flip(%w: !mx.tensor<f32[4, 4]>) {
   %r = mx.kernel(%w) : (!mx.tensor<f32[4, 4]>) -> !mx.tensor<f32[4, 4]> {
   ^bb0(%v: !mx.tensor<f32[4, 4]>):
     %s = mx.transpose %v by [1, 0] : <f32[4, 4]> -> <f32[4, 4]>
     mx.yield %s : !mx.tensor<f32[4, 4]>
   }
 }
-mxrt.kernel @product(%x: !mx.tensor<f32[4, 8]>, %y: !mx.tensor<f32[8, 4]>, %w: !mx.tensor<f32[4, 4]>) {
+mxrt.kernel @matmul(%x: !mx.tensor<f32[4, 8]>, %y: !mx.tensor<f32[8, 4]>, %w: !mx.tensor<f32[4, 4]>) {
   %r = mx.kernel(%x, %y, %w) : (!mx.tensor<f32[4, 8]>, !mx.tensor<f32[8, 4]>, !mx.tensor<f32[4, 4]>) -> !mx.tensor<f32[4, 4]> {
   ^bb0(%a: !mx.tensor<f32[4, 8]>, %b: !mx.tensor<f32[8, 4]>, %v: !mx.tensor<f32[4, 4]>):
     %p = mx.matmul %a, %b : (!mx.tensor<f32[4, 8]>, !mx.tensor<f32[8, 4]>) -> !mx.tensor<f32[4, 4]>
@@ -49,20 +49,20 @@ mxrt.program @later(%w: !mxrt.buffer<f32[16]>, %g: !mxrt.buffer<f32[16]>) writes
   mxrt.call @less reads(%g, %w : !mxrt.buffer<f32[16]>, !mxrt.buffer<f32[16]>) writes(%m : !mxrt.buffer<f32[16]>)
 }
 
-// The kernel reads other places than it writes.
+// The kernel reads other indices than it writes.
 // CHECK-LABEL: mxrt.program @turned
 // CHECK-NOT: mxrt.over
-// CHECK: call @turn reads
+// CHECK: call @flip reads
 mxrt.program @turned(%w: !mxrt.buffer<f32[4, 4]>) writes (%n: !mxrt.buffer<f32[4, 4]>) attributes {mxrt.given = array<i64: 0>} {
-  mxrt.call @turn reads(%w : !mxrt.buffer<f32[4, 4]>) writes(%n : !mxrt.buffer<f32[4, 4]>)
+  mxrt.call @flip reads(%w : !mxrt.buffer<f32[4, 4]>) writes(%n : !mxrt.buffer<f32[4, 4]>)
 }
 
-// What a product is subtracted from, each element at its place.
+// What a matmul is subtracted from, each element at its index.
 // CHECK-LABEL: mxrt.program @epilogue
 // CHECK-SAME: mxrt.over = array<i64: 2>
-// CHECK: call @product_over_2
+// CHECK: call @matmul_over_2
 mxrt.program @epilogue(%x: !mxrt.buffer<f32[4, 8]>, %y: !mxrt.buffer<f32[8, 4]>, %w: !mxrt.buffer<f32[4, 4]>) writes (%n: !mxrt.buffer<f32[4, 4]>) attributes {mxrt.given = array<i64: 2>} {
-  mxrt.call @product reads(%x, %y, %w : !mxrt.buffer<f32[4, 8]>, !mxrt.buffer<f32[8, 4]>, !mxrt.buffer<f32[4, 4]>) writes(%n : !mxrt.buffer<f32[4, 4]>)
+  mxrt.call @matmul reads(%x, %y, %w : !mxrt.buffer<f32[4, 8]>, !mxrt.buffer<f32[8, 4]>, !mxrt.buffer<f32[4, 4]>) writes(%n : !mxrt.buffer<f32[4, 4]>)
 }
 
 // What does not change is not copied.

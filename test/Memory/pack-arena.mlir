@@ -55,7 +55,7 @@ mxrt.program @devices(%x: !mxrt.buffer<f32[32]>) writes (%y: !mxrt.buffer<f32[32
 
 // -----
 
-// What a loop reads in every turn keeps its memory in all of it, also behind its last read.
+// What a loop reads in every iteration keeps its memory in all of it, also behind its last read.
 // CHECK-LABEL: mxrt.program @loop
 // CHECK-SAME: arenas [#mxrt.arena<"" 256>]
 mxrt.program @loop(%x: !mxrt.buffer<f32[32]>, %n: i64) writes (%y: !mxrt.buffer<f32[32]>) arenas [#mxrt.arena<"" 256>] {

@@ -23,8 +23,8 @@ mxrt.program @chain(%x: !mxrt.buffer<f32[4]>) writes (%y: !mxrt.buffer<f32[4]>) 
   mxrt.call @k reads(%a : !mxrt.buffer<f32[4]>) writes(%y, %v : !mxrt.buffer<f32[4]>, !mxrt.buffer<u8[128]>)
 }
 
-// The loop reads %a in each turn, so it is in use in all of it. What %c held before is needed only if
-// there is no turn: each writes it anew. So does each with %t, which is free between turns.
+// The loop reads %a in each iteration, so it is in use in all of it. What %c held before is needed only if
+// there is no iteration: each writes it anew. So does each with %t, which is free between iterations.
 // CHECK-LABEL: live in @loop
 // CHECK-NEXT: slice 0 !mx.tensor<f32[]>: 6w-13w
 // CHECK-NEXT: slice 1 !mx.tensor<f32[]>: 7w-8w 11w-14r

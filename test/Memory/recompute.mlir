@@ -3,7 +3,7 @@
 // RUN: mxc-opt %s --recompute=budget=128 --split-input-file 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: mxc-opt %s --recompute=percent=15 --reuse-in-place --pack-arena --verify-plan --split-input-file | FileCheck %s --check-prefix=CHEAP
 // RUN: mxc-opt %s --recompute=percent=5 --split-input-file | FileCheck %s --check-prefix=DEAR
-// Values are made again so that less is in use at once; beside each, a twin where they must not be.
+// Values are rematerialised so that less is in use at once; beside each, a twin where they must not be.
 
 mxrt.kernel @step(%x: !mx.tensor<f32[16]>) {
   %r = mx.kernel(%x) : (!mx.tensor<f32[16]>) -> !mx.tensor<f32[16]> {
@@ -20,7 +20,7 @@ mxrt.kernel @join(%x: !mx.tensor<f32[16]>, %y: !mx.tensor<f32[16]>) {
   }
 }
 
-// Four layers, and back: the first is made again.
+// Four layers, and back: the first is rematerialised.
 // CHECK-LABEL: mxrt.program @chain
 // CHECK-SAME: arenas [#mxrt.arena<"" 192>]
 // CHECK-COUNT-4: call @step
@@ -73,7 +73,7 @@ mxrt.kernel @join(%x: !mx.tensor<f32[16]>, %y: !mx.tensor<f32[16]>) {
   }
 }
 
-// Its twin: what the first value is made of is written over later, so it cannot be made again.
+// Its twin: what the first value is made of is written over later, so it cannot be rematerialised.
 // CHECK-LABEL: mxrt.program @changed
 // CHECK-NOT: reads(%0 {{.*}}mxrt.recomputed
 // CHECK: mxrt.return
@@ -110,11 +110,11 @@ mxrt.kernel @join(%x: !mx.tensor<f32[64, 64]>, %y: !mx.tensor<f32[64, 64]>) {
   }
 }
 
-// The twin of cheap ones: products compute for longer than they move bytes.
-// CHEAP-LABEL: mxrt.program @products
+// The twin of cheap ones: matmuls compute for longer than they move bytes.
+// CHEAP-LABEL: mxrt.program @matmuls
 // CHEAP-NOT: mxrt.recomputed
 // CHEAP: mxrt.return
-mxrt.program @products(%x: !mxrt.buffer<f32[64, 64]>) writes (%out: !mxrt.buffer<f32[64, 64]>) arenas [#mxrt.arena<"" 114688>] {
+mxrt.program @matmuls(%x: !mxrt.buffer<f32[64, 64]>) writes (%out: !mxrt.buffer<f32[64, 64]>) arenas [#mxrt.arena<"" 114688>] {
   %a = mxrt.slice 0 bytes 16384 : <f32[64, 64]>
   %b = mxrt.slice 16384 bytes 16384 : <f32[64, 64]>
   %c = mxrt.slice 32768 bytes 16384 : <f32[64, 64]>

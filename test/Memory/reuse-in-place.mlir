@@ -47,11 +47,11 @@ mxrt.program @read_later(%x: !mxrt.buffer<f32[32]>)
 
 // -----
 
-// A kernel that reads elements of other places keeps its memory apart.
+// A kernel that reads elements at other indices keeps its memory apart.
 // CHECK-LABEL: mxrt.program @transposed
 // CHECK-SAME: arenas [#mxrt.arena<"" 128>]
-// CHECK: mxrt.call @turn reads
-mxrt.kernel @turn(%x: !mx.tensor<f32[4, 4]>) {
+// CHECK: mxrt.call @flip reads
+mxrt.kernel @flip(%x: !mx.tensor<f32[4, 4]>) {
   %r = mx.kernel(%x) : (!mx.tensor<f32[4, 4]>) -> !mx.tensor<f32[4, 4]> {
   ^bb0(%v: !mx.tensor<f32[4, 4]>):
     %s = mx.transpose %v by [1, 0] : !mx.tensor<f32[4, 4]> -> !mx.tensor<f32[4, 4]>
@@ -63,7 +63,7 @@ mxrt.program @transposed(%x: !mxrt.buffer<f32[4, 4]>) writes (%y: !mxrt.buffer<f
   %a = mxrt.slice 0 bytes 64 : <f32[4, 4]>
   %b = mxrt.slice 64 bytes 64 : <f32[4, 4]>
   mxrt.copy %x to %a : <f32[4, 4]>, <f32[4, 4]>
-  mxrt.call @turn reads(%a : !mxrt.buffer<f32[4, 4]>) writes(%b : !mxrt.buffer<f32[4, 4]>)
+  mxrt.call @flip reads(%a : !mxrt.buffer<f32[4, 4]>) writes(%b : !mxrt.buffer<f32[4, 4]>)
   mxrt.copy %b to %y : <f32[4, 4]>, <f32[4, 4]>
 }
 

@@ -1,6 +1,6 @@
 // RUN: mxc-opt %s --schedule --pack-arena --verify-plan --split-input-file | FileCheck %s
 // RUN: mxc-opt %s --pack-arena --verify-plan --split-input-file | FileCheck %s --check-prefix=OFF
-// Ops change places where less is in use at once then; beside each, a twin where they must not.
+// Ops are reordered where that lowers peak memory; beside each, a twin where they must not.
 
 mxrt.kernel @grow(%x: !mx.tensor<f32[4]>) {
   %r = mx.kernel(%x) : (!mx.tensor<f32[4]>) -> !mx.tensor<f32[64, 4]> {
@@ -55,12 +55,12 @@ mxrt.program @chain(%x: !mxrt.buffer<f32[4]>) writes (%y: !mxrt.buffer<f32[4]>) 
   mxrt.call @shrink reads(%c : !mxrt.buffer<f32[64, 4]>) writes(%y : !mxrt.buffer<f32[4]>)
 }
 
-// The same in each turn of a loop.
-// CHECK-LABEL: mxrt.program @turns
+// The same in each iteration of a loop.
+// CHECK-LABEL: mxrt.program @iterations
 // CHECK-SAME: arenas [#mxrt.arena<"" 1024>]
-// OFF-LABEL: mxrt.program @turns
+// OFF-LABEL: mxrt.program @iterations
 // OFF-SAME: arenas [#mxrt.arena<"" 2048>]
-mxrt.program @turns(%x: !mxrt.buffer<f32[4]>, %n: i64) writes (%y: !mxrt.buffer<f32[4]>, %z: !mxrt.buffer<f32[4]>) arenas [#mxrt.arena<"" 2048>] {
+mxrt.program @iterations(%x: !mxrt.buffer<f32[4]>, %n: i64) writes (%y: !mxrt.buffer<f32[4]>, %z: !mxrt.buffer<f32[4]>) arenas [#mxrt.arena<"" 2048>] {
   %a = mxrt.slice 0 bytes 1024 : <f32[64, 4]>
   %b = mxrt.slice 1024 bytes 1024 : <f32[64, 4]>
   %zero = arith.constant 0 : i64

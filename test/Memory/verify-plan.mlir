@@ -26,8 +26,8 @@ mxrt.program @in_turn(%x: !mxrt.buffer<f32[4]>) writes (%y: !mxrt.buffer<f32[4]>
 
 // -----
 
-// Only the second turn goes wrong.
-mxrt.program @next_turn(%x: !mxrt.buffer<f32[4]>, %n: i64) writes (%y: !mxrt.buffer<f32[4]>) arenas [#mxrt.arena<"" 256>] {
+// Only the second iteration goes wrong.
+mxrt.program @next_iteration(%x: !mxrt.buffer<f32[4]>, %n: i64) writes (%y: !mxrt.buffer<f32[4]>) arenas [#mxrt.arena<"" 256>] {
   // expected-note@+1 {{the slice that is read}}
   %a = mxrt.slice 0 bytes 68 : <f32[17]>
   %b = mxrt.slice 64 bytes 16 : <f32[4]>

@@ -35,26 +35,26 @@ def main():
     for program in programs:
         path, *defines = program.split(":")
         name = os.path.splitext(os.path.basename(path))[0]
-        places = {way: os.path.join(folder, name + "." + way) for way in ("run", "exe")}
-        for place in places.values():
-            shutil.rmtree(place, ignore_errors=True)
-            os.makedirs(place)
+        folders = {way: os.path.join(folder, name + "." + way) for way in ("run", "exe")}
+        for each in folders.values():
+            shutil.rmtree(each, ignore_errors=True)
+            os.makedirs(each)
         options = [word for define in defines for word in ("-D", define)]
-        target = os.path.join(places["exe"], name)
+        target = os.path.join(folders["exe"], name)
         built = subprocess.run([mxc, "build", "--exe", path, "-o", target, "--target-cpu", cpu, *options],
                                capture_output=True, text=True)
         if built.returncode:
             print(f"{name}: not built\n{built.stdout}{built.stderr}")
             wrong += 1
             continue
-        expected = run([mxc, "run", f"--target-cpu={cpu}", *options, path], places["run"])
-        found = run([target], places["exe"], env={})
+        expected = run([mxc, "run", f"--target-cpu={cpu}", *options, path], folders["run"])
+        found = run([target], folders["exe"], env={})
         libraries = subprocess.run(["ldd", target], capture_output=True, text=True).stdout
         needs = sorted(re.findall(r"^\s*lib([\w+]+)", libraries, re.M))
         same = expected[:3] == found[:3]
-        files = all(open(os.path.join(places["run"], each), "rb").read() ==
-                    open(os.path.join(places["exe"], each), "rb").read()
-                    for each in os.listdir(places["run"]) if os.path.isfile(os.path.join(places["run"], each)))
+        files = all(open(os.path.join(folders["run"], each), "rb").read() ==
+                    open(os.path.join(folders["exe"], each), "rb").read()
+                    for each in os.listdir(folders["run"]) if os.path.isfile(os.path.join(folders["run"], each)))
         notes = re.findall(r"note\[N0504\]: (.*)", found[3])
         wrong += not (same and files)
         print(f"{name}: {'same' if same and files else 'DIFFERENT'}, exit code {found[0]}, {len(found[1])} bytes printed, "

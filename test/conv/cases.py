@@ -40,8 +40,8 @@ def shapes_of(case):
 def terms_of(case):
     """The longest sum behind an element of each result: y, the gradient by x, that by w."""
     taps = int(np.prod(case["kernel"]))
-    places = int(np.prod(case["sizes"] if case["transposed"] else outs_of(case)))
-    return case["channels"] * taps, case["outputs"] * taps, case["batch"] * places
+    positions = int(np.prod(case["sizes"] if case["transposed"] else outs_of(case)))
+    return case["channels"] * taps, case["outputs"] * taps, case["batch"] * positions
 
 
 def work_of(case):

@@ -24,7 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from cases import bound_of, inputs_of, shapes_of, summary  # noqa: E402
 from mxtext import saved  # noqa: E402
 
-# Each turn of a loop is a piece of work for a thread; on one thread too, so that both run the same code.
+# Each iteration of a loop is a piece of work for a thread; on one thread too, so that both run the same code.
 CUT = "--internal-chunk=1"
 # name: options, threads, whether bits are those of the graph
 MODES = {"graph": ([CUT], 1, True), "two threads": ([CUT], 2, True), "eager": (["--eager"], 1, False),

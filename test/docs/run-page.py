@@ -7,6 +7,7 @@ Usage: run-page.py PAGE FOLDER
     ```LANGUAGE file=NAME     is written to that file
     ```sh run                 is run; with the block ```text behind it, if there is one, it prints that (… is anything
                               but the end of a line), on either stream
+    ```text near=0.1          numbers may differ by a tenth: of 1, or of the number on the page if that is larger
     other blocks              are left alone
 
 Prints each block that does not hold; exits with 1 if there is any.
@@ -31,9 +32,25 @@ def blocks(path):
                 lines.append(line)
 
 
-def matches(wanted, got):
-    pattern = "[^\n]*".join(re.escape(part) for part in wanted.strip().split("…"))
-    return re.fullmatch(pattern, got.strip()) is not None
+NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
+
+
+def stripped(text):
+    return "\n".join(line.rstrip() for line in text.strip().split("\n"))
+
+
+def matches(wanted, got, near):
+    wanted, got = stripped(wanted), stripped(got)
+    if near:
+        pairs = list(zip(NUMBER.findall(wanted), NUMBER.findall(got)))
+        for want, have in pairs:
+            want, have = (float(number.replace(",", "")) for number in (want, have))
+            if abs(want - have) > near * max(1, abs(want)):
+                return False
+        # What is left must be the same; how wide a column is follows from its numbers.
+        wanted, got = (re.sub(" +", " ", NUMBER.sub("#", text)) for text in (wanted, got))
+    pattern = "[^\n]*".join(re.escape(part) for part in wanted.split("…"))
+    return re.fullmatch(pattern, got) is not None
 
 
 def main():
@@ -50,8 +67,9 @@ def main():
                                   text=True)
             ran += 1
             follows = all_blocks[i + 1] if i + 1 < len(all_blocks) else (0, [], "")
-            wanted = follows[2] if follows[1] == ["text"] and follows[0] == line + text.count("\n") + 2 else None
-            if done.returncode and wanted is None or wanted is not None and not matches(wanted, done.stdout):
+            shown = follows[1][:1] == ["text"] and follows[0] == line + text.count("\n") + 2
+            near = next((float(mark[5:]) for mark in follows[1] if mark.startswith("near=")), 0)
+            if not matches(follows[2], done.stdout, near) if shown else done.returncode:
                 wrong += 1
                 print(f"{page}:{line}: this block ends with {done.returncode} and prints\n{done.stdout}")
     print(f"{ran} blocks ran, {wrong} wrong")

@@ -33,9 +33,10 @@ static void checkTags(std::string_view html) {
     std::string_view name = tag.substr(closes ? 1 : 0, tag.find(' ') - (closes ? 1 : 0));
     if (isOneOf(name, {"br", "hr", "img"}))
       continue;
-    require(isOneOf(name, {"a",  "p",  "h1", "h2", "h3", "h4", "h5",    "h6",   "ul",
-                           "ol", "li", "tr", "th", "td", "em", "strong", "code", "pre",
-                           "table", "blockquote", "span"}));
+    require(
+        isOneOf(name, {"a",    "p",   "h1",    "h2",         "h3",   "h4",  "h5",     "h6",
+                       "ul",   "ol",  "li",    "tr",         "th",   "td",  "em",     "strong",
+                       "code", "pre", "table", "blockquote", "span", "div", "footer", "small"}));
     if (!closes) {
       // A link is not in a link.
       require(name != "a" || std::find(open.begin(), open.end(), "a") == open.end());
@@ -74,7 +75,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require(problem.span.begin <= text.size() && file.lineNumber(problem.span.begin) > 0);
   for (const File &page : result.files)
     if (page.name == "fuzz.html") {
-      size_t begin = page.text.find("<main>\n") + 7, end = page.text.rfind("</main>");
+      size_t begin = page.text.find("<main"), end = page.text.find("</main>");
+      require(begin < end && end != std::string::npos);
+      begin = page.text.find('>', begin) + 1;
       checkTags(std::string_view(page.text).substr(begin, end - begin));
     }
   return 0;

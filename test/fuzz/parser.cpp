@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     error |= line == "error" || line == "missing" || line == "type error" ||
              line == "type missing" || line == "block missing";
   });
-  // A hole in the tree is always explained.
+  // A missing node of the tree is always explained.
   require(!error || diagnostics.hasErrors());
   int shown = 0;
   for (const Diagnostic *d : diagnostics.sorted()) {

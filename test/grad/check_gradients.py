@@ -347,7 +347,7 @@ def control(c):
 
 
 def routines(c):
-    """Running sums, orders, rows put in places, linear algebra."""
+    """Running sums, orders, scatters of rows, linear algebra."""
     for shape, axis in [((5,), 0), ((3, 4), 0), ((3, 4), 1), ((2, 3, 2), 1)]:
         c.add(f"cumsum({{0}}, axis={axis})", lambda x, axis=axis: np.cumsum(x, axis), signed(shape))
         c.add(f"cumprod({{0}}, axis={axis})", lambda x, axis=axis: np.cumprod(x, axis), signed(shape))

@@ -5,7 +5,7 @@
 Usage: kept.py MXC
 
 Each case is a graph with a gradient in it. What is counted is the plan (`--emit=mxrt`): a stack is
-memory for a tensor whose first size is the number of turns. Prints what is wrong; exits with 1 then.
+memory for a tensor whose first size is the number of trips. Prints what is wrong; exits with 1 then.
 """
 import re
 import subprocess
@@ -41,18 +41,18 @@ def expect(what, got, want):
         wrong.append(f"{what}: {got}, not {want}")
 
 
-def stacks(slices, turns):
-    return sorted(shape for shape, at in slices.items() for _ in at if re.match(rf"\w+\[{turns}\b", shape))
+def stacks(slices, trips):
+    return sorted(shape for shape, at in slices.items() for _ in at if re.match(rf"\w+\[{trips}\b", shape))
 
 
-def loop(body, turns, setup="", after="h.sum()", by="w", header=""):
+def loop(body, trips, setup="", after="h.sum()", by="w", header=""):
     return f"""
 graph fn f(w: f32[5, 5], x: f32[3, 5]) -> f32[5, 5] {{
   let (_, g) = grad({by}) {{
     var h = x
     {setup}
     {header}
-    for t in 0..{turns} {{ {body} }}
+    for t in 0..{trips} {{ {body} }}
     {after}
   }}
   g
@@ -62,15 +62,15 @@ print(f(ones([5, 5]), ones([3, 5])))
 
 
 # One stack for the one value that the reverse pass needs; it is never copied.
-for turns in (7, 700):
-    slices, copies, text = plan(loop("h = tanh(h @ w)", turns))
-    expect(f"stacks of {turns} turns", stacks(slices, turns), [f"f32[{turns}, 3, 5]"])
-    expect("copies of stacks", [c for c in copies if c.startswith(f"f32[{turns}")], [])
+for trips in (7, 700):
+    slices, copies, text = plan(loop("h = tanh(h @ w)", trips))
+    expect(f"stacks of {trips} trips", stacks(slices, trips), [f"f32[{trips}, 3, 5]"])
+    expect("copies of stacks", [c for c in copies if c.startswith(f"f32[{trips}")], [])
     expect("loops", text.count("scf.for "), 2)
     expect("the stack is written over", len(re.findall(r"_over_0 reads\(%\d+, %\d+, %\d+ : "
-                                                       rf"!mxrt.buffer<f32\[{turns}, ", text)), 1)
+                                                       rf"!mxrt.buffer<f32\[{trips}, ", text)), 1)
 short = plan(loop("h = tanh(h @ w)", 7))[2].count("mxrt.call")
-expect("calls do not depend on the number of turns", short, text.count("mxrt.call"))
+expect("calls do not depend on the number of trips", short, text.count("mxrt.call"))
 
 # A sum needs nothing of what it carries.
 slices, _, _ = plan(loop("h = h + x * w[0]", 7))
@@ -81,20 +81,20 @@ slices, copies, _ = plan(loop("(h, c) = (tanh(c @ w), h * c)", 7, setup="var c =
 expect("stacks of two values", stacks(slices, 7), ["f32[7, 3, 5]"] * 2)
 expect("their copies", [c for c in copies if c.startswith("f32[7")], [])
 
-# Of an array that is looked at in places, the places are kept and not an array for each turn.
+# Of an array that is indexed, the indexed slices are kept, not a whole array for each iteration.
 slices, copies, _ = plan(loop("r[t + 1] = sin(r[t]) @ w", 7, setup="var r = zeros([8, 5])\n    r[0] = x[0]",
                               after="r.sum()"))
 expect("stacks of an array", stacks(slices, 7), ["f32[7, 5]"])
 expect("copies of the array in the loop", [c for c in copies if c == "f32[8, 5]"], [])
 
-# Products of many terms are kept, with the ops on them, and not computed again; of few terms (above) they are.
-def wide(body, terms, turns=7, after="h.sum()", setup=""):
+# Matmuls of many terms are kept, with the ops on them, and not computed again; of few terms (above) they are.
+def wide(body, terms, trips=7, after="h.sum()", setup=""):
     return f"""
 graph fn f(w: f32[{terms}, {terms}], v: f32[{terms}, {terms}], x: f32[3, {terms}]) -> f32[{terms}, {terms}] {{
   let (_, g) = grad(w) {{
     var h = x
     {setup}
-    for t in 0..{turns} {{ {body} }}
+    for t in 0..{trips} {{ {body} }}
     {after}
   }}
   g
@@ -119,25 +119,25 @@ slices, _, text = plan(wide("h = tanh(h @ w + sin(c) @ v)\n c = c * 0.5", 64, se
 expect("stacks of a sum of products", stacks(slices, 7), ["f32[7, 3, 64]"] * 2)
 expect("products of such a sum", products(text), 4)
 
-# The gradient of an array that each turn writes a part of is changed where it is.
+# The gradient of an array that each iteration writes a part of is changed where it is.
 slices, copies, text = plan(wide("h = tanh(h @ w)\n out[t] = h", 64, setup="var out = zeros([7, 3, 64])",
                                  after="(out * out).sum()"))
 expect("copies where parts are written", [c for c in copies if c.startswith("f32[7")], [])
 expect("updates that copy", len(re.findall(r"kernel @k_[0-9a-f]+\((?:(?!\n  }\n).)*mx\.update", text, re.S)), 0)
 
-# The gradient of a matrix that each turn multiplies with is one product after the loop, where all its factors are
-# kept anyway: h of each turn for the product, and the gradient of z as that of all that the turns read.
-def layer(turns, z="z[t]", places=None):
+# The gradient of a matrix that each iteration multiplies with is one matmul after the loop, where all its factors are
+# kept anyway: h of each iteration for the matmul, and the gradient of z as that of all that the iterations read.
+def layer(trips, z="z[t]", slots=None):
     return f"""
-graph fn f(w: f32[64, 64], z: f32[{places or turns}, 3, 64], x: f32[3, 64]) -> (f32[64, 64], f32[{places or turns}, 3, 64]) {{
+graph fn f(w: f32[64, 64], z: f32[{slots or trips}, 3, 64], x: f32[3, 64]) -> (f32[64, 64], f32[{slots or trips}, 3, 64]) {{
   let (_, g) = grad(w, z) {{
     var h = x
-    for t in 0..{turns} {{ h = tanh({z} + h @ w) }}
+    for t in 0..{trips} {{ h = tanh({z} + h @ w) }}
     (h * h).sum()
   }}
   g
 }}
-print(f(0.01 * ones([64, 64]), ones([{places or turns}, 3, 64]), ones([3, 64])))
+print(f(0.01 * ones([64, 64]), ones([{slots or trips}, 3, 64]), ones([3, 64])))
 """
 
 
@@ -151,10 +151,10 @@ def loops(text):
 slices, _, text = plan(layer(7))
 expect("products in the loops, and in all", loops(text), (2, 3))
 expect("stacks", sorted(set(stacks(slices, 7))), ["f32[7, 3, 64]"])
-# Not if there is a place without a turn, if turns share one, or if what is multiplied is not kept.
-expect("products with more places", loops(plan(layer(7, places=8))[2]), (3, 3))
-expect("products of one place", loops(plan(layer(7, z="z[3]"))[2]), (3, 3))
-expect("products of the next place", loops(plan(layer(7, z="z[t + 1]", places=8))[2]), (3, 3))
+# Not if there is an index without an iteration, if iterations share one, or if what is multiplied is not kept.
+expect("products with more slots", loops(plan(layer(7, slots=8))[2]), (3, 3))
+expect("products of one slot", loops(plan(layer(7, z="z[3]"))[2]), (3, 3))
+expect("products of the next slot", loops(plan(layer(7, z="z[t + 1]", slots=8))[2]), (3, 3))
 
 # @remat: each fourth state, and those of one block.
 slices, _, text = plan(loop("h = tanh(h @ w)", 16, header="@remat(every=4)"))
@@ -163,7 +163,7 @@ slices, _, _ = plan(loop("h = tanh(h @ w)", 22, header="@remat(every=4)"))
 expect("stacks with a block that is not full", stacks(slices, 6) + stacks(slices, 4),
        ["f32[6, 3, 5]", "f32[4, 3, 5]"])
 
-# Nested: one stack for the outer loop, one that each of its turns uses again.
+# Nested: one stack for the outer loop, one that each of its iterations uses again.
 slices, _, _ = plan(loop("for k in 0..9 { h = tanh(h @ w) }", 7))
 expect("stacks of nested loops", stacks(slices, 7) + stacks(slices, 9), ["f32[7, 3, 5]", "f32[9, 3, 5]"])
 

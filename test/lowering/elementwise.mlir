@@ -32,12 +32,12 @@ mx.func @chain(%x: !mx.tensor<f32[N, M]>, %w: !mx.tensor<f32[M]>, %s: !mx.tensor
   mx.return %k : !mx.tensor<f32[N, M]>
 }
 
-// Transposing, stretching and counting are places to read from: no loop and no buffer of their own.
-// CHECK-LABEL: llvm.func internal @places.part0
+// Transposing, broadcasting and counting only change the index that is read: no loop and no buffer of their own.
+// CHECK-LABEL: llvm.func internal @indices.part0
 // CHECK-COUNT-2: scf.for
 // CHECK-NOT: scf.for
 // CHECK: llvm.return
-mx.func @places(%x: !mx.tensor<i64[M, N]>) -> !mx.tensor<i64[N, M]> attributes {sizes = ["N", "M"]} {
+mx.func @indices(%x: !mx.tensor<i64[M, N]>) -> !mx.tensor<i64[N, M]> attributes {sizes = ["N", "M"]} {
   %k = mx.kernel(%x) attributes {sizes = ["N", "M"]} : (!mx.tensor<i64[M, N]>) -> !mx.tensor<i64[N, M]> {
   ^bb0(%a: !mx.tensor<i64[M, N]>):
     %t = mx.transpose %a by [1, 0] : !mx.tensor<i64[M, N]> -> !mx.tensor<i64[N, M]>

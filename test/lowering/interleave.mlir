@@ -1,7 +1,7 @@
 // RUN: mxc-opt %s --mx-lower-kernels=vector-bits=256 | FileCheck %s --check-prefixes=CHECK,AVX2
 // RUN: mxc-opt %s --mx-lower-kernels=vector-bits=512 | FileCheck %s --check-prefixes=CHECK,AVX512
-// Loops over polynomials compute four vectors side by side; with 16 registers their coefficients are loaded where
-// they are used. Sums are eight vectors side by side (four of 512 bits), all lanes of them.
+// Loops over polynomials interleave four vectors; with 16 registers their coefficients are loaded where
+// they are used. Sums interleave eight vectors (four of 512 bits), all lanes of them.
 
 // CHECK: #[[FOUR:.*]] = #llvm.loop_interleave<count = 4 : i32>
 // AVX2: #[[EIGHT:.*]] = #llvm.loop_interleave<count = 8 : i32>

@@ -1,5 +1,5 @@
 // RUN: mxc-opt %s --mx-to-mxrt --split-input-file --verify-diagnostics
-// What is left outside of kernels and has no lowering is said so, at its place.
+// What is left outside of kernels and has no lowering is an error at its location.
 
 mx.graph @loose(%x: !mx.tensor<f32[4]>) -> !mx.tensor<f32[4]> {
   // expected-error@+1 {{'mx.neg' op is not in a kernel and not lowered by itself}}

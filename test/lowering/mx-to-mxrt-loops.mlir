@@ -65,7 +65,7 @@ mx.graph @count(%x: !v, %n: !i) -> !v {
 !v = !mx.tensor<f32[4]>
 !i = !mx.tensor<i64[] on host>
 
-// After its last use the buffer of a carried value can be written: no copy at the end of a turn.
+// After its last use the buffer of a carried value can be written: no copy at the end of an iteration.
 // CHECK-LABEL: mxrt.program @direct(
 // CHECK: scf.for
 // CHECK: mxrt.call @{{.*}} reads(%arg2 {{.*}}) writes(%[[B:[0-9]+]] :
@@ -95,7 +95,7 @@ mx.graph @direct(%x: !v, %n: !i) -> !v {
 !v = !mx.tensor<f32[4]>
 !i = !mx.tensor<i64[] on host>
 
-// Two values that are exchanged need a third place.
+// Two values that are exchanged need a third buffer.
 // CHECK-LABEL: mxrt.program @exchange(
 // CHECK: %[[T:.*]] = mxrt.slice 0 bytes 16 : <f32[4]>
 // CHECK-NOT: mxrt.slice
@@ -121,7 +121,7 @@ mx.graph @exchange(%x: !v, %y: !v, %n: !i) -> (!v, !v) {
 !v = !mx.tensor<f32[4]>
 !i = !mx.tensor<i64[] on host>
 
-// A chain needs no third place, only the right order.
+// A chain needs no third buffer, only the right order.
 // CHECK-LABEL: mxrt.program @shift(
 // CHECK-NOT: mxrt.slice
 // CHECK: scf.for
@@ -143,7 +143,7 @@ mx.graph @shift(%x: !v, %n: !i) -> (!v, !v) {
 !v = !mx.tensor<f32[4]>
 !i = !mx.tensor<i64[] on host>
 
-// The condition is computed on the device; a limit counts turns.
+// The condition is computed on the device; a limit counts iterations.
 // CHECK-LABEL: mxrt.program @until(
 // CHECK: %[[C:.*]] = mxrt.slice {{.*}} : <bool[]>
 // CHECK: mxrt.copy %arg0 to %arg2

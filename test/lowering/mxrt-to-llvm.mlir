@@ -2,14 +2,14 @@
 // The function of a program: addresses, calls, errors.
 
 // CHECK-DAG: llvm.mlir.global internal constant @[[FILE:mx.text.[0-9]+]]("net.mx\00")
-// CHECK-DAG: llvm.mlir.global internal constant @[[PLACE:mx.place.[0-9]+]]() {{.*}} : !llvm.struct<(ptr, i32, i32)>
+// CHECK-DAG: llvm.mlir.global internal constant @[[LOCATION:mx.location.[0-9]+]]() {{.*}} : !llvm.struct<(ptr, i32, i32)>
 // CHECK-DAG: llvm.mlir.constant(7 : i32)
 // CHECK-DAG: llvm.mlir.constant(3 : i32)
 // CHECK-DAG: llvm.mlir.global internal constant @[[EMPTY:mx.text.[0-9]+]]("x is empty\00")
 // CHECK-LABEL: llvm.func @step(
 // CHECK-SAME: %[[CONTEXT:arg0]]: !llvm.ptr, %[[BUFFERS:arg1]]: !llvm.ptr, %[[SIZES:arg2]]: !llvm.ptr, %[[ARENAS:arg3]]: !llvm.ptr) -> !llvm.ptr
 
-// Kernels get a copy of the context, in which their place is set.
+// Kernels get a copy of the context, in which the location of the call is set.
 // CHECK: "llvm.intr.memcpy"(%[[MINE:[0-9]+]], %[[CONTEXT]], %{{.*}})
 // CHECK: %[[N:.*]] = llvm.load %[[SIZES]] invariant : !llvm.ptr -> i64
 // CHECK: %[[ARENA0:.*]] = llvm.load %[[ARENAS]] invariant
@@ -46,7 +46,7 @@
 // CHECK: llvm.call @mxrt_status_text(
 // CHECK: %[[ALLOCATOR:.*]] = llvm.load %[[MINE]]
 // CHECK-NEXT: llvm.mlir.constant(302 : i32)
-// CHECK: llvm.mlir.addressof @[[PLACE]]
+// CHECK: llvm.mlir.addressof @[[LOCATION]]
 // CHECK: llvm.mlir.addressof @[[EMPTY]]
 // CHECK: %[[MADE:.*]] = llvm.call @mxrt_status_text(%[[ALLOCATOR]],
 // CHECK-NEXT: llvm.br ^[[FAILED]](%[[MADE]] : !llvm.ptr)

@@ -1,5 +1,5 @@
 // RUN: mxc-opt %s --mx-lower-kernels=loops=1 | FileCheck %s
-// What is reduced is computed on the fly: the input is read at one place only, and the op on the
+// What is reduced is computed on the fly: the input is read at one point of the code only, and the op on the
 // result needs no loop of its own.
 
 // CHECK-LABEL: llvm.func internal @norm.part0

@@ -1,6 +1,6 @@
 // RUN: mxc-opt %s --mx-lower-kernels="loops=1 vector-bits=256" | FileCheck %s
-// A large transpose is cut into parts of 16 places of the last axis that moves: 19 of 300, each along the 257 places of the
-// other axis, which lie together in x. The last part is shorter.
+// A large transpose is cut into tiles of 16 indices of the last axis that moves: 19 of 300, each along the 257 indices of the
+// other axis, which are contiguous in x. The last part is shorter.
 // Twin: one that a cache holds is not cut.
 
 !x = !mx.tensor<f32[300, 257]>

@@ -44,7 +44,7 @@ EXAMPLE = os.path.join(HERE, "../../examples/char_lstm.mx")
 LENGTH, BATCH, SYMBOLS, E, H, LR, CLIP = 64, 32, 96, 32, 128, 4e-3, 5
 f32 = np.float32
 
-# Stands in the place of the training: the same calls on the same generator.
+# Replaces the training: the same calls on the same generator.
 START = """
 let order_of = data.rows(iota(W - K))
 let in_epoch = (W - K) // 32
@@ -75,8 +75,8 @@ def own_start(seed, pieces, epochs):
 
 
 def pieces_of(text):
-    place = {c: i for i, c in enumerate(sorted(set(text)))}
-    ids = np.array([place[c] for c in text], np.int32)
+    index = {c: i for i, c in enumerate(sorted(set(text)))}
+    ids = np.array([index[c] for c in text], np.int32)
     count = len(ids) // (LENGTH + 1)
     pieces = ids[:count * (LENGTH + 1)].reshape(count, LENGTH + 1)
     return pieces[count // 20:], pieces[:count // 20]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Long runs of the lexer, parser and formatter, or of the targets that are named,
+# Long runs of the lexer, parser, formatter and Markdown renderer, or of the targets that are named,
 # under ASan and UBSan. Equal shares of MX_NIGHTLY_SECONDS; prints the number of inputs. What is found is written
 # to the corpus folder of its target: keep it there as a regression input.
 #
@@ -9,7 +9,7 @@ set -euo pipefail
 
 root=${MX_ROOT:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
 build=${MX_BUILD_ROOT:-$root/build}/fuzz
-[[ $# -gt 0 ]] || set -- lexer parser format
+[[ $# -gt 0 ]] || set -- lexer parser format markdown
 seconds=$((${MX_NIGHTLY_SECONDS:-3600} / $#))
 
 command -v clang++-22 >/dev/null || exit 77

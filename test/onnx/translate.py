@@ -175,9 +175,9 @@ def squeeze(c):
 def pad(c):
     pads, rank = c.ints(1), c.x.ndim
     if c.given(2) and float(c.arrays[2]) != 0:
-        raise NotApplicable("mx pads with 0, not with another number")
+        raise NotApplicable("mx pads with 0 only")
     if any(p < 0 for p in pads):
-        raise NotApplicable("mx pads by sizes that are not negative")
+        raise NotApplicable("mx has no negative padding")
     return f'pad({c.names[0]}, {pads[:rank]}, {pads[rank:]}, mode="{c.attr("mode", "constant")}")'
 
 
@@ -219,14 +219,14 @@ def pool(name):
         if len(kernel) != 2 or kernel[0] != kernel[1]:
             raise NotApplicable("mx pools square windows of two dimensions")
         if len(c.wanted) > 1:
-            raise NotApplicable("mx gives no indices of the largest")
+            raise NotApplicable("mx's pooling does not return indices")
         if c.attr("ceil_mode", 0) or c.attr("storage_order", 0):
             raise NotApplicable("mx rounds the number of windows down")
         stride, padding, dilation = symmetric(c, 2)
         if dilation != 1:
             raise NotApplicable("mx has no dilation here")
         if name == "avgpool2d" and padding and not c.attr("count_include_pad", 0):
-            raise NotApplicable("mx counts the padding")
+            raise NotApplicable("mx includes the padding in the mean")
         return f"{name}({c.names[0]}, {kernel[0]}, stride={stride}, pad={padding})"
     return make
 
@@ -253,7 +253,7 @@ def gemm(c):
 def along(name):
     def make(c):
         if c.opset and c.opset < 13:
-            raise NotApplicable("an old form that flattens to two dimensions")
+            raise NotApplicable("the old form that flattens to two dimensions")
         return f"{name}({c.names[0]}, axis={c.attr('axis', -1)})"
     return make
 
@@ -270,7 +270,7 @@ def cumsum(c):
 def einsum(c):
     equation = c.attr("equation").replace(" ", "")
     if "->" not in equation or "..." in equation:
-        raise NotApplicable("mx asks for all dimensions by name")
+        raise NotApplicable("mx requires a name for each dimension")
     left, right = equation.split("->")
     pattern = ", ".join(" ".join(p) for p in left.split(",")) + " -> " + " ".join(right)
     return f'einsum("{pattern.strip()}", {", ".join(c.names)})'
@@ -278,7 +278,7 @@ def einsum(c):
 
 def modulo(c):
     if c.attr("fmod", 0):
-        raise NotApplicable("mx has the remainder with the sign of the divisor only")
+        raise NotApplicable("the remainder of mx has the sign of the divisor")
     return infix("%")(c)
 
 
@@ -291,7 +291,7 @@ def power(c):
 def one_hot(c):
     depth = int(np.asarray(c.arrays[1]).reshape(-1)[0])
     if c.attr("axis", -1) != -1 or (c.x < 0).any() or (c.x >= depth).any():
-        raise NotApplicable("mx puts the new axis last, and takes indices from 0 up to the depth")
+        raise NotApplicable("mx appends the new axis, and requires indices from 0 to depth - 1")
     kind = kind_of(c.arrays[2].dtype)
     off, on = (v.item() for v in c.arrays[2])
     return f"one_hot(i32({c.names[0]}), {depth}, dtype={kind}) * {kind}({on - off}) + {kind}({off})"
@@ -307,7 +307,7 @@ def tile(c):
 
 def top_k(c):
     if not c.attr("largest", 1):
-        raise NotApplicable("mx gives the largest only")
+        raise NotApplicable("mx returns only the largest, sorted")
     k, axis = c.ints(1)[0], c.attr("axis", -1)
     return [f"top_k({c.names[0]}, {k}, axis={axis})[0]", f"i64(top_k({c.names[0]}, {k}, axis={axis})[1])"]
 
@@ -315,7 +315,7 @@ def top_k(c):
 def trilu(c):
     k = c.ints(1)[0] if c.given(1) else 0
     if k or c.x.ndim < 2:
-        raise NotApplicable("mx has the masks of the main diagonal")
+        raise NotApplicable("mx has masks of the main diagonal only")
     mask = "triu" if c.attr("upper", 1) else "tril"
     new = ", ".join(["new"] * (c.x.ndim - 2) + [":", ":"])
     mask = f"{mask}({list(c.x.shape[-2:])})" + (f"[{new}]" if c.x.ndim > 2 else "")
@@ -324,7 +324,7 @@ def trilu(c):
 
 def eye_like(c):
     if c.x.shape[0] != c.x.shape[1] or c.attr("k", 0):
-        raise NotApplicable("mx has the square unit matrix")
+        raise NotApplicable("mx has the square identity matrix only")
     return f"eye({c.x.shape[0]}, dtype={kind_of(c.wanted[0].dtype)})"
 
 
@@ -359,7 +359,7 @@ def layer_norm(c):
 
 def batch_norm(c):
     if c.attr("training_mode", 0) or len(c.wanted) > 1:
-        raise NotApplicable("only with given mean and variance")
+        raise NotApplicable("mx supports given mean and variance only")
     where = "[" + ", ".join(["new", ":"] + ["new"] * (c.x.ndim - 2)) + "]"
     x, scale, bias, mean, var = (n + (where if i else "") for i, n in enumerate(c.names))
     return f"({x} - {mean}) * rsqrt({var} + {number(c.attr('epsilon', 1e-5))}) * {scale} + {bias}"
@@ -396,8 +396,8 @@ def hardmax(c):
     if axis != c.x.ndim - 1:
         order = [i for i in range(c.x.ndim) if i != axis]
         back = order + [axis]
-        place = [back.index(i) for i in range(c.x.ndim)]
-        return f"one_hot(argmax({c.names[0]}, axis={axis}), {c.x.shape[axis]}).transpose({place})"
+        order = [back.index(i) for i in range(c.x.ndim)]
+        return f"one_hot(argmax({c.names[0]}, axis={axis}), {c.x.shape[axis]}).transpose({order})"
     return f"one_hot(argmax({c.names[0]}, axis={axis}), {c.x.shape[axis]})"
 
 

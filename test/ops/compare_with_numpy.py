@@ -67,7 +67,7 @@ class Program:
         self.cases.append((text, np.asarray(want), loose))
 
     def expect_eager(self, text, want):
-        """What has no place in a graph."""
+        """Ops that a graph cannot contain."""
         self.eager_only.add(len(self.cases))
         self.expect(text, want)
 
@@ -113,7 +113,7 @@ class Program:
             f.write("\n".join(out) + "\n")
         printed = {}
         for threads in ["1", "2", "4"]:
-            # Loops of graphs are cut into single turns, so that threads have something to share.
+            # Loops of graphs are cut into single iterations, so that threads have something to share.
             done = subprocess.run([MXC, "run", "--internal-chunk=1", f.name], capture_output=True, text=True,
                                   env=os.environ | {"MX_NUM_THREADS": threads})
             if done.returncode != 0:
@@ -348,8 +348,8 @@ def updates(p, kind):
             p.expect(f"changed({x}, {y}, \"{text}\", \"+=\")", want)
 
 
-def places(p, kind):
-    """Elements in other places: flip, roll, tile, pad, take_along."""
+def indices(p, kind):
+    """Elements at other indices: flip, roll, tile, pad, take_along."""
     for shape in [(1,), (7,), (0,), (2, 3), (3, 1, 5), (0, 4), (2, 1, 3, 2), (1, 2, 1, 3, 2)]:
         a = values(kind, shape)
         x, rank = p.input(a), len(shape)
@@ -421,10 +421,10 @@ def windows(p, kind):
         per, outs = w.shape[1], w.shape[0] // groups
         for o in range(w.shape[0]):
             g = o // outs
-            for place in itertools.product(*[range(k) for k in out]):
+            for position in itertools.product(*[range(k) for k in out]):
                 for k in itertools.product(*[range(k) for k in w.shape[2:]]):
-                    at = tuple(q * stride + r * dilation for q, r in zip(place, k))
-                    y[(slice(None), o) + place] += a[(slice(None), slice(g * per, (g + 1) * per)) + at] @ w[(o, slice(None)) + k]
+                    at = tuple(q * stride + r * dilation for q, r in zip(position, k))
+                    y[(slice(None), o) + position] += a[(slice(None), slice(g * per, (g + 1) * per)) + at] @ w[(o, slice(None)) + k]
         return y
 
     for name, sx, sw, options in [
@@ -479,7 +479,7 @@ def descending(x):
 
 
 def orders(p, kind):
-    """Running sums, sorting, rows put in places."""
+    """Running sums, sorting, scatters of rows."""
     acc = np.float64 if kind in FLOATS else NP[kind]
     for shape in [(1,), (7,), (0,), (2, 3), (3, 1, 5), (17, 2), (2, 1, 3, 2)]:
         a = values(kind, shape, special=kind in INTS)
@@ -494,20 +494,20 @@ def orders(p, kind):
             if shape[axis] >= 2:
                 # Down, but equal ones in order: the stable order of the opposite. NaN is the largest.
                 down = np.argsort(descending(b), axis, kind="stable")
-                places = np.take(down, [0, 1], axis).astype(np.int32)
-                p.expect(f"top_k({y}, 2, axis={axis})[0]", np.take_along_axis(b, places, axis))
-                p.expect(f"top_k({y}, 2, axis={axis})[1]", places)
-    for rows, places, tail in [(5, [0, 2, 2, 4], ()), (3, [1, 1, -1, 0], (2,)), (4, [], (3,)), (2, [1], (2, 3))]:
-        a, b = values(kind, (rows, *tail), special=False), values(kind, (len(places), *tail), special=False)
-        index = np.array(places, np.int32)
+                targets = np.take(down, [0, 1], axis).astype(np.int32)
+                p.expect(f"top_k({y}, 2, axis={axis})[0]", np.take_along_axis(b, targets, axis))
+                p.expect(f"top_k({y}, 2, axis={axis})[1]", targets)
+    for rows, targets, tail in [(5, [0, 2, 2, 4], ()), (3, [1, 1, -1, 0], (2,)), (4, [], (3,)), (2, [1], (2, 3))]:
+        a, b = values(kind, (rows, *tail), special=False), values(kind, (len(targets), *tail), special=False)
+        index = np.array(targets, np.int32)
         x, y, i = p.input(a), p.input(b), p.input(index)
         for name, f in [("add", np.add), ("max", np.maximum)]:
             want = a.copy()
-            for k, at in enumerate(places):
+            for k, at in enumerate(targets):
                 want[at] = f(want[at], b[k])
             p.expect(f"scatter_{name}({x}, {i}, {y})", want, 20)
         want = a.copy()
-        for k, at in enumerate(places):
+        for k, at in enumerate(targets):
             want[at] = b[k]
         p.expect(f"scatter_set({x}, {i}, {y})", want)
     flags = rng.integers(0, 2, 11).astype(np.bool_)
@@ -792,7 +792,7 @@ for kind in INTS + FLOATS:
 for kind in ["bool"] + INTS + FLOATS:
     GROUPS[f"shapes-{kind}"] = (shapes, kind)
     GROUPS[f"updates-{kind}"] = (updates, kind)
-    GROUPS[f"places-{kind}"] = (places, kind)
+    GROUPS[f"indices-{kind}"] = (indices, kind)
     GROUPS[f"patterns-{kind}"] = (patterns, kind)
 for kind in INTS + FLOATS:
     GROUPS[f"comprehensions-{kind}"] = (comprehensions, kind)

@@ -113,7 +113,7 @@ def table():
         kinds = [e for e in ELEMS if e in elems[word]]
         rows.append(f"| {word} | {' '.join(kinds)} | {count[word]} | {', '.join(sorted(tests[word]))} |")
     named = named_tests(names)
-    rows += ["", "What NumPy has nothing to say about is tested by name:", "", "| primitives | test |", "|---|---|"]
+    rows += ["", "Primitives without a NumPy counterpart have tests of their own:", "", "| primitives | test |", "|---|---|"]
     rows += [f"| {' '.join(n for n in names if named.get(n) == path)} | {path} |" for path in NAMED]
     untested = sorted(n for n in names if n not in count and n not in named)
     return "\n".join(rows), total, untested

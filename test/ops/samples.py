@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random draws are spread as they should be, and the same op by op, in a graph and on any number of threads.
+"""Random samples follow their distributions, and the same op by op, in a graph and on any number of threads.
 
 Usage: samples.py MXC
 
@@ -99,14 +99,14 @@ def orders(x):
 
 
 def long_order(x):
-    """One long order; places and numbers are not related."""
+    """One long order; positions and numbers are not related."""
     if not np.array_equal(np.sort(x), np.arange(x.size)):
         return "not an order"
     if x.size == 1:
         return None
     related = np.corrcoef(np.arange(x.size), x)[0, 1] * math.sqrt(x.size)
     fixed = int(np.sum(x == np.arange(x.size)))
-    return f"related to places: {related}, {fixed} stay" if abs(related) > 4 or fixed > 8 else None
+    return f"related to positions: {related}, {fixed} stay" if abs(related) > 4 or fixed > 8 else None
 
 
 # From -2 to 2, cut off there.

@@ -52,7 +52,7 @@ class Value:
         return self.elem + (f"[{', '.join(map(str, self.shape))}]" if self.shape else "")
 
     def moved(self, f):
-        """The same elements in other places: `f` of the array."""
+        """The same elements at other indices: `f` of the array."""
         return Value(self.elem, f(self.ref), f(self.err) if self.is_float else None)
 
     def exact(self):
@@ -230,10 +230,10 @@ def largest(a, axis, keep=False, pick=np.max):
     return Value(a.elem, z, np.where(np.isfinite(z), np.max(a.err, axis=axis, keepdims=keep), 0))
 
 
-def place_of(a, axis, pick):
+def index_of(a, axis, pick):
     """argmax and argmin: clear if no other element can be as large."""
     if a.shape[axis] == 0 or (a.is_float and np.any(~np.isfinite(a.ref))):
-        raise Unclear("the place of nothing")
+        raise Unclear("the index in an empty array")
     at = pick(a.ref, axis=axis)
     if a.is_float:
         best = np.take_along_axis(a.ref, np.expand_dims(at, axis), axis)

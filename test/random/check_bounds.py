@@ -45,7 +45,7 @@ def main():
                 if np.any(value.err > widest * B.UNIT[elem] * size + 2 * B.TINY[elem]):
                     sys.exit(f"{name} of {elem}: the bound {value.err.max()} is too wide")
                 checked += got.size
-    # A wrong value is not let through, nor a comparison that errors could turn.
+    # A wrong value is not let through, nor a comparison that rounding errors could flip.
     near = B.Value("f32", np.array([1.0]), np.array([1e-3]))
     try:
         B.compare(np.less, near, B.Value("f32", np.array([1.0005])))

@@ -138,7 +138,7 @@ def is_small(c):
 
 
 def make_convolution(g):
-    # Few elements, repeated, would hide what is read in the wrong place.
+    # Few elements, repeated, would hide what is read at the wrong index.
     x = g.some(lambda v: v.elem in FLOATS and v.size > 2)
     if x is None:
         return None

@@ -37,7 +37,7 @@ class Mode:
 
 
 GRAPH = Mode("graph", [])
-CUT = "--internal-chunk=1"  # each turn of a loop is a piece of work for a thread
+CUT = "--internal-chunk=1"  # each iteration of a loop is a chunk of its own
 MODES = [GRAPH, Mode("eager", ["--eager"]), Mode("two threads", [CUT], threads=2, same_bits=True),
          Mode("eager, two threads", ["--eager", CUT], threads=2)]
 MODES += [Mode(f"without {p}", [f"--disable={p}"], same_bits=p in ("hoist", "tile-chains", "prepack", "schedule", "in-place", "co-share"))

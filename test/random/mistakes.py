@@ -18,8 +18,8 @@ from generate import generate
 
 # Of compiler/Graph/Mistakes.cpp and compiler/Memory/Mistakes.cpp.
 MISTAKES = {
-    "zero-product": 38, "equal-differences": 78, "equal-attributes": 168, "cast-of-cast": 63, "whole-slice": 132,
-    "square-transpose": 63, "reshape-of-transpose": 2526, "first-branch": 218, "turn-less": 26, "hoisted-carried": 26,
+    "times-zero": 38, "equal-differences": 78, "equal-attributes": 168, "cast-of-cast": 63, "whole-slice": 132,
+    "square-transpose": 63, "reshape-of-transpose": 2526, "first-branch": 218, "iteration-less": 26, "hoisted-carried": 26,
     "concat-order": 21, "old-slice": 709, "kernel-outputs": 10, "early-reuse": 21, "early-in-place": 25,
 }
 BATCH = 4

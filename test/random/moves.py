@@ -321,7 +321,7 @@ def comprehension(v, attrs):
 Op("comprehension", make_comprehension,
    lambda n, attrs, t: COMPREHENSIONS[attrs["form"]].format(*n, n=attrs["n"], m=attrs["m"]), comprehension, 0.8)
 
-# The turn of a loop: the second name is the loop's index, a number of the host.
+# The iteration number of a loop: the second name is the loop's index, a number of the host.
 
 
 def make_at(g):
@@ -332,7 +332,7 @@ def make_at(g):
 
 def at_turn(v, attrs):
     if v[1] >= v[0].shape[0]:
-        raise Unclear("a turn beyond the end")
+        raise Unclear("an iteration beyond the end")
     return v[0].moved(lambda x: x[v[1]])
 
 

@@ -37,7 +37,7 @@ class If:
 
 @dataclass
 class Loop:
-    """var names = inits; `count` turns of { body; names = outs }. As a `while` it counts by itself."""
+    """var names = inits; `count` iterations of { body; names = outs }. As a `while` it counts by itself."""
     names: list
     inits: list
     index: str
@@ -87,7 +87,7 @@ def run(s, env, types=None):
     else:
         carried = [env[i] for i in s.inits]
         count = env[s.count] if isinstance(s.count, str) else s.count
-        for turn in range(max(count, 1)):  # one turn at least, for the types of its names
+        for turn in range(max(count, 1)):  # at least one iteration, for the types of its names
             inner = dict(env)
             for name, value in zip(s.names, carried):
                 note(inner, types, name, value)

@@ -1,7 +1,7 @@
 """Cuts a failing program down: the smallest one found that still fails in the same mode.
 
 Tried again and again until nothing helps: leave out outputs, statements, whole branches and loops;
-give a loop fewer turns; put a branch or a body in the place of its statement; replace what an op
+give a loop fewer iterations; replace a statement by its branch or body; replace what an op
 reads by an input of the same type, or an op by one of its operands.
 """
 
@@ -156,7 +156,7 @@ def reduce(failure, check, rounds=400):
                 continue
             tried += 1
             found = check(candidate)
-            # Refusals of the checker are no substitute for a wrong number.
+            # Refusals of the checker do not replace a wrong number.
             if found and ("exit code" in found[0].reason) == ("exit code" in failure.reason):
                 best, best_cost, progress = found[0], cost(candidate), True
                 break

@@ -98,7 +98,7 @@ t.send("\x15")
 t.settle()
 t.send("import s\t\t")
 if "softmax" in t.seen or "sum" in t.seen:
-    sys.exit("builtins are no modules")
+    sys.exit("builtins are not modules")
 t.send("\x15")
 t.settle()
 t.send(":gra\t")

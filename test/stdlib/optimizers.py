@@ -5,7 +5,7 @@
 Usage: optimizers.py MXC
 
 The gradients are drawn, so that a step does not depend on a loss: the loss is their product with
-the weights. One gradient is 0 in places, where rules that divide are easily wrong.
+the weights. One gradient is sometimes 0, where rules that divide are easily wrong.
 """
 import numpy as np
 

@@ -164,8 +164,8 @@ def compared(case, kind, what, got, given, value):
                 used.add(row)
             right |= explained
     lines = []
-    for place in np.argwhere(~right)[:int(os.environ.get("MX_SHOW", "4"))]:
-        at = tuple(place)
+    for index in np.argwhere(~right)[:int(os.environ.get("MX_SHOW", "4"))]:
+        at = tuple(index)
         near = at[:1] if x.ndim == 2 else at
         there = f"x={x[near]}" + ("" if y is None else f" y={y[near]}")
         lines.append(f"{case} {kind} {what} at {there}: {got[at]!r}, PyTorch {given[what][at]!r}" +

@@ -36,7 +36,7 @@ model Layer{i}[D, H](static depth: i64 = 2) where D % 4 == 0 {{
 fn scale{i}(x: f32[N, D], y: f32[D]) -> f32[N, D] {{
   let mu = x.mean(axis=1, keep=true)
   var h = (x - mu) * y
-  for t in 0..{turns} {{ h = h + 0.5 * tanh(h) }}
+  for t in 0..{steps} {{ h = h + 0.5 * tanh(h) }}
   if {i} % 2 == 0 {{ h = h / 2.0 }}
   h
 }}
@@ -49,7 +49,7 @@ def generated(lines):
     units, count = ["import nn\n"], 1
     while count < lines:
         i = len(units)
-        units.append(UNIT.format(i=i, turns=1 + i % 7, d=4 * (1 + i % 32), h=8 + i % 100))
+        units.append(UNIT.format(i=i, steps=1 + i % 7, d=4 * (1 + i % 32), h=8 + i % 100))
         count += units[-1].count("\n")
     return "".join(units)
 

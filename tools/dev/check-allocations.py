@@ -8,9 +8,9 @@ the outcome (`error` or `absorbed`), the program of the sweep, and the stack of
 the allocation that failed, innermost first: addresses in --program, which has
 debug information, or file:line.
 
-Every place in ROOT/runtime that allocates must have failed at least once, and
+Every allocation site in ROOT/runtime must have failed at least once, and
 a failure may be absorbed only where the table below says so. Prints each
-finding as file:line; exits with 1 if there is any. --list prints all places.
+finding as file:line; exits with 1 if there is any. --list prints all sites.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from tree import files_under
 # ------------------------------------------------------------------ the rules
 #
 # What allocates. Functions that only hand on what one of these gave them are
-# listed as well: who calls them has to deal with the failure.
+# listed as well: their callers have to handle the failure.
 
 ALLOCATES = re.compile(
     r"\b(newObject|makeBox)<|"
@@ -40,7 +40,7 @@ ALLOCATES = re.compile(
     r"\b(natives|globals)\.insert\(|\btable\(\w+\.\w+,|"
     r"\b(newChunk|acquireBlock|acquireOversize|startCrew|grow)\(")
 
-# Places that look like it and are none, or that no public call can reach.
+# Sites that do not allocate although they match, and sites that no public call can reach.
 EXCEPT = {
     "base/Allocator.h": "the allocation functions themselves",
     "base/SystemAllocator.cpp": "an allocator, not a user of one",
@@ -56,10 +56,10 @@ RESERVED = {
     ("net/Shm.cpp", "resize"),
 }
 
-# Where no memory is no error: file, function, reason.
+# Where a failed allocation is not an error: file, function, reason.
 ABSORBS = [
     ("base/Status.cpp", r"", "an error needs no memory: the reserve serves, or a constant"),
-    ("memory/SiteTable.cpp", r"", "statistics: what has no row counts for the unknown place"),
+    ("memory/SiteTable.cpp", r"", "statistics: without a row, allocations count for the unknown site"),
     ("memory/Pool.cpp", r"Pool::keep", "a block that cannot be kept goes back to the system"),
     ("memory/Pool.cpp", r"Pool::obtain", "tried again after kept blocks were given back"),
     ("engine/Failure.cpp", r"FailureLog::make",
@@ -203,7 +203,7 @@ def main():
                             f"this allocation ({site.text})")
     for finding in findings:
         print(finding)
-    print(f"{reached} of {len(sites)} places that allocate have failed, on {stacks} stacks; "
+    print(f"{reached} of {len(sites)} allocation sites have failed, on {stacks} stacks; "
           f"{len(findings)} findings")
     if options.list:
         for reason, count in sorted(absorbed.items()):

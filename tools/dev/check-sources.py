@@ -7,7 +7,9 @@ Usage: check-sources.py CHECK [ROOT]
   size    no source file has more than 1,000 lines
   runs    every lit test has a RUN line
   modes   files that start with #! are executable, and only those
-  links   links between Markdown files lead somewhere
+  links   links between Markdown files lead to files and headings that exist
+  names   files that the internals and the decisions name exist
+  width   prose of the documentation has at most 100 columns
 
 In a working tree of git only the files that it tracks count.
 Prints each finding as file:line or file; exits with 1 if there is any.
@@ -86,20 +88,76 @@ def check_modes(root):
             yield f"{path}: is executable but does not start with #!: chmod -x {path}"
 
 
+def lines_of(root, path):
+    """(line number, line) of a Markdown file, without its code blocks."""
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        fenced = False
+        for number, line in enumerate(file, 1):
+            fence = line.lstrip().startswith("```")
+            fenced ^= fence
+            if not fenced and not fence:
+                yield number, line.rstrip("\n")
+
+
+def markdown(root, folder=""):
+    """Pages; inputs of tests may be malformed."""
+    return (path for path in files_under(root, folder)
+            if path.endswith(".md") and not set(path.split(os.sep)) & {"Inputs", "corpus"})
+
+
+def headings(root, path):
+    """The names under which the headings of a page can be linked."""
+    found = set()
+    for _, line in lines_of(root, path):
+        if heading := re.match(r"#+ +(.*)", line):
+            plain = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", heading[1]).strip().lower()
+            found.add(re.sub(r"[^\w\- ]", "", plain).replace(" ", "-"))
+    return found
+
+
 def check_links(root):
-    for path in files_under(root):
-        if not path.endswith(".md"):
+    known = {}
+    for path in markdown(root):
+        for number, line in lines_of(root, path):
+            # `Mlp[D](x)` in code is not a link.
+            for link in re.findall(r"\]\(([^)\s]+)", re.sub(r"`[^`]*`", "", line)):
+                if "://" in link:
+                    continue
+                page, _, heading = link.partition("#")
+                target = os.path.normpath(os.path.join(os.path.dirname(path), page)) if page else path
+                if not os.path.exists(os.path.join(root, target)):
+                    yield f"{path}:{number}: {page} does not exist"
+                elif heading and target.endswith(".md"):
+                    if target not in known:
+                        known[target] = headings(root, target)
+                    if heading not in known[target]:
+                        yield f"{path}:{number}: {page or 'the page'} has no heading #{heading}"
+
+
+def check_names(root):
+    known = {os.path.basename(path) for path in files_under(root)} | {"cuda.h"}  # of the CUDA toolkit
+    for folder in ("docs/internals", "docs/decisions"):
+        for path in markdown(root, folder):
+            for number, line in lines_of(root, path):
+                for name in re.findall(r"(?<![\w/*-])(?:[\w.-]+/)*([A-Za-z][\w-]*\.(?:cpp|h|td|def|py|mx|test|sh|ebnf))\b", line):
+                    if name not in known:
+                        yield f"{path}:{number}: {name} does not exist"
+
+
+# Written by programs, so nobody wraps them.
+GENERATED = ("docs/reference/errors.md", "docs/reference/primitives.md", "docs/reference/onnx.md", "docs/internals/dialects.md",
+             "docs/benchmarks/")
+MAX_COLUMNS = 100
+
+
+def check_width(root):
+    for path in markdown(root):
+        if path.startswith(GENERATED) or os.sep in path and not path.startswith("docs/"):
             continue
-        with open(os.path.join(root, path), encoding="utf-8") as file:
-            fenced = False
-            for number, line in enumerate(file, 1):
-                fenced ^= line.startswith("```")
-                # `Mlp[D](x)` in code is no link.
-                text = "" if fenced else re.sub(r"`[^`]*`", "", line)
-                for link in re.findall(r"\]\(([^)#\s]+)", text):
-                    target = os.path.join(root, os.path.dirname(path), link)
-                    if "://" not in link and not os.path.exists(target):
-                        yield f"{path}:{number}: there is no {link}"
+        for number, line in lines_of(root, path):
+            # A table row and a single long word, such as a link, cannot be wrapped.
+            if len(line) > MAX_COLUMNS and not line.startswith(("|", "<!--")) and len(line.lstrip(" -*").split()) > 1:
+                yield f"{path}:{number}: {len(line)} columns, but {MAX_COLUMNS} is the most for prose"
 
 
 CHECKS = {
@@ -108,6 +166,8 @@ CHECKS = {
     "runs": check_runs,
     "modes": check_modes,
     "links": check_links,
+    "names": check_names,
+    "width": check_width,
 }
 
 

@@ -3,7 +3,7 @@
 """The coefficients of the polynomials in compiler/Lowering/Emit{Trigonometry,Exponentials,Power}.cpp, the highest power
 first, with the largest error of each. Needs mpmath. Usage: tools/dev/math-coefficients.py [NAME ...]
 
-Remez' algorithm in 240 bits: the polynomial p of a degree that makes the largest |weight * (p - function)| least. Errors
+Minimax polynomials, by Remez' algorithm in 240 bits: p minimises the maximum of |weight * (p - function)|. Errors
 are relative to the result, those of erf far from 0 absolute. The last digits depend on the ends of intervals, and do not
 matter.
 """

@@ -86,7 +86,7 @@ std::string programOf(const Case &c) {
 }
 
 /// Best of several rounds, in microseconds per iteration; < 0 if it failed.
-double measure(Vm &vm, const Case &c, int turns) {
+double measure(Vm &vm, const Case &c, int iterations) {
   std::vector<uint8_t> bytes;
   std::string message;
   if (!assemble(programOf(c), bytes, message)) {
@@ -100,7 +100,7 @@ double measure(Vm &vm, const Case &c, int turns) {
   }
   double best = 1e9;
   for (int round = 0; round < 15; ++round) {
-    Value args[] = {Value::integer(turns)}, result;
+    Value args[] = {Value::integer(iterations)}, result;
     auto start = Clock::now();
     Status status = vm.call(*program, "bench", args, result);
     std::chrono::duration<double, std::micro> took = Clock::now() - start;
@@ -109,7 +109,7 @@ double measure(Vm &vm, const Case &c, int turns) {
       best = -1;
       break;
     }
-    best = std::min(best, took.count() / turns);
+    best = std::min(best, took.count() / iterations);
   }
   vm.unload(*program);
   return best;

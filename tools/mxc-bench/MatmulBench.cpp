@@ -5,6 +5,7 @@
 // same operands, and their results are compared before anything is timed.
 
 #include "MatmulBench.h"
+#include "LimitsBench.h"
 #include "Measure.h"
 #include "routines/OpenBlas.h"
 
@@ -27,10 +28,10 @@ using mx::bench::Contender;
 
 constexpr const char *kPrograms = R"(
 graph fn plain(x: f32[M, K], y: f32[K, N]) -> f32[M, N] { x @ y }
-graph fn leftSwapped(x: f32[K, M], y: f32[K, N]) -> f32[M, N] { x.T @ y }
-graph fn rightSwapped(x: f32[M, K], y: f32[N, K]) -> f32[M, N] { x @ y.T }
-graph fn ofHalfs(x: bf16[M, K], y: bf16[K, N]) -> bf16[M, N] { x @ y }
-graph fn halfs(x: f32[M, N]) -> bf16[M, N] { bf16(x) }
+graph fn transposedA(x: f32[K, M], y: f32[K, N]) -> f32[M, N] { x.T @ y }
+graph fn transposedB(x: f32[M, K], y: f32[N, K]) -> f32[M, N] { x @ y.T }
+graph fn bf16Matmul(x: bf16[M, K], y: bf16[K, N]) -> bf16[M, N] { x @ y }
+graph fn narrowed(x: f32[M, N]) -> bf16[M, N] { bf16(x) }
 graph fn rounded(x: f32[M, N]) -> f32[M, N] { f32(bf16(x)) }
 )";
 
@@ -44,8 +45,8 @@ constexpr Case kCases[] = {{64, 64, 64},
                            {256, 256, 256},
                            {257, 257, 257},
                            {512, 512, 512},
-                           {512, 512, 512, "leftSwapped"},
-                           {512, 512, 512, "rightSwapped"},
+                           {512, 512, 512, "transposedA"},
+                           {512, 512, 512, "transposedB"},
                            {1000, 1000, 1000},
                            {1024, 1024, 1024},
                            {2048, 2048, 2048},
@@ -132,44 +133,6 @@ int callsOf(int threads, double flops) {
   return std::max(1, static_cast<int>((threads > 1 ? 2e10 : 4e8) / flops));
 }
 
-#if defined(__x86_64__)
-constexpr int kPeakIterations = 200000;
-/// Independent FMA chains on vectors of `bytes`, enough of them to hide the FMA latency, all in
-/// registers: any of them ("v"; "x" would be the first 16 of 32).
-#define PEAK(name, features, bytes, count)                                                         \
-  __attribute__((target(features), noinline)) double name() {                                      \
-    typedef float Vector __attribute__((vector_size(bytes)));                                      \
-    Vector sums[count] = {}, factor = Vector{} + 0.999f, more = Vector{} + 1e-4f;                  \
-    for (int turn = 0; turn < kPeakIterations; ++turn) {                                                \
-      _Pragma("GCC unroll 32") for (Vector & sum : sums) {                                         \
-        sum = sum * factor + more;                                                                 \
-        asm volatile("" : "+v"(sum));                                                              \
-      }                                                                                            \
-    }                                                                                              \
-    volatile float used = sums[0][0];                                                              \
-    (void)used;                                                                                    \
-    return 2.0 * kPeakIterations * count * bytes / 4;                                                   \
-  }
-PEAK(peakOf256, "avx2,fma", 32, 12)
-PEAK(peakOf512, "avx512f", 64, 24)
-#undef PEAK
-#endif
-
-/// Peak FMA throughput of one thread in GFLOP/s, the upper bound of a GEMM; 0: not known.
-double peak() {
-  double best = 0;
-#if defined(__x86_64__)
-  auto work = __builtin_cpu_supports("avx512f")                                 ? peakOf512
-              : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? peakOf256
-                                                                                : nullptr;
-  for (int i = 0; work && i < 100; ++i) {
-    double begin = clockOf(1), done = work();
-    best = std::max(best, done / (clockOf(1) - begin) / 1e3);
-  }
-#endif
-  return best;
-}
-
 /// Compares with a tolerance: the orders of summation differ.
 bool agree(const std::vector<float> &a, const std::vector<float> &b, int k) {
   for (size_t i = 0; i < a.size(); ++i)
@@ -188,7 +151,7 @@ std::string nameOf(const Case &given) {
 bool measure(const Case &given, int threads, const mx::Module &program, const Peers &peers,
              mx::bench::Report &report) {
   auto [m, n, k, form] = given;
-  bool left = !std::strcmp(form, "leftSwapped"), right = !std::strcmp(form, "rightSwapped");
+  bool left = !std::strcmp(form, "transposedA"), right = !std::strcmp(form, "transposedB");
   auto area = [](int rows, int columns) {
     return static_cast<size_t>(rows) * static_cast<size_t>(columns);
   };
@@ -231,11 +194,11 @@ bool measure(const Case &given, int threads, const mx::Module &program, const Pe
 
 /// Whether the CPU has bf16 matmul instructions (AMX tiles or AVX512_BF16), which the compiler then
 /// uses.
-bool multipliesHalfs() {
+bool hasBf16Instructions() {
   return mxrt_may_use_state(MXRT_STATE_TILES) || __builtin_cpu_supports("avx512bf16");
 }
 /// bf16 GEMM compared with our f32 GEMM.
-bool measureHalfs(const Case &given, int threads, const mx::Module &program,
+bool measureBf16(const Case &given, int threads, const mx::Module &program,
                   mx::bench::Report &report) {
   int m = given.m, n = given.n, k = given.k;
   auto area = [](int rows, int columns) {
@@ -244,9 +207,9 @@ bool measureHalfs(const Case &given, int threads, const mx::Module &program,
   std::vector<float> a = numbers(area(m, k), 1), b = numbers(area(k, n), 2), wide(area(m, n));
   std::vector<uint16_t> narrow(wide.size());
   mx::Value x = mx::Value::borrow(a.data(), {m, k}), y = mx::Value::borrow(b.data(), {k, n});
-  mx::Function half = program.function("halfs").value(),
+  mx::Function half = program.function("narrowed").value(),
                round = program.function("rounded").value(),
-               narrowMatmul = program.function("ofHalfs").value(),
+               narrowMatmul = program.function("bf16Matmul").value(),
                wideMatmul = program.function("plain").value();
   mx::Value narrowX = half(x).value(), narrowY = half(y).value(), wideX = round(x).value(),
             wideY = round(y).value();
@@ -276,7 +239,7 @@ bool measureHalfs(const Case &given, int threads, const mx::Module &program,
 int runMatmulBench(int argc, char **argv) {
   const char *json = mx::bench::takeJson(argc, argv);
   int threads = 1, blocks = 15;
-  bool halfs = multipliesHalfs();
+  bool withBf16 = hasBf16Instructions();
   std::string only; // filter: rows whose names contain it
   for (int i = 0; i < argc; ++i)
     if (!std::strncmp(argv[i], "--threads=", 10))
@@ -286,9 +249,9 @@ int runMatmulBench(int argc, char **argv) {
     else if (!std::strncmp(argv[i], "--only=", 7))
       only = argv[i] + 7;
     else if (!std::strcmp(argv[i], "--bf16"))
-      halfs = true;
+      withBf16 = true;
     else
-      return std::fprintf(stderr, "mxc-bench products: unknown option `%s`\n", argv[i]), 2;
+      return std::fprintf(stderr, "mxc-bench matmul: unknown option `%s`\n", argv[i]), 2;
   threads = std::max(1, threads);
   Peers peers(threads);
   std::string cache =
@@ -307,18 +270,18 @@ int runMatmulBench(int argc, char **argv) {
         fine &= measure(one, threads, program, peers, report);
     for (const Case &one :
          {Case{256, 256, 256}, Case{512, 512, 512}, Case{1024, 1024, 1024}, Case{64, 512, 784}})
-      if (halfs && isWanted(nameOf(one) + " bf16"))
-        fine &= measureHalfs(one, threads, program, report);
-    if (!multipliesHalfs())
-      report.note(std::string("bf16 is ") + (halfs ? "widened" : "left out (--bf16 measures it)") +
-                  ": this CPU has no products of it (AMX, AVX512_BF16)");
+      if (withBf16 && isWanted(nameOf(one) + " bf16"))
+        fine &= measureBf16(one, threads, program, report);
+    if (!hasBf16Instructions())
+      report.note(std::string("bf16 is ") + (withBf16 ? "widened" : "left out (--bf16 measures it)") +
+                  ": this CPU has no bf16 instructions (AMX, AVX512_BF16)");
     for (auto [name, isThere] : {std::pair("OpenBLAS", peers.openBlas != nullptr),
                                  std::pair("oneDNN", peers.oneDnn != nullptr)})
       if (!isThere)
         report.note(std::string(name) + " is not on this machine");
-    if (double most = peak(); most > 0)
-      report.note("peak of one thread: " + std::to_string(std::lround(most)) + " GFLOP/s");
-    report.note("microseconds a product, " + std::to_string(threads) +
+    if (double rate = mx::bench::peakF32(); rate > 0)
+      report.note("peak of one thread: " + std::to_string(std::lround(rate)) + " GFLOP/s");
+    report.note("microseconds a matmul, " + std::to_string(threads) +
                 " thread(s); ratio: the peer's time / ours");
     report.printTable(stdout);
     fine &= !json || mx::bench::writeJson(json, [&](std::FILE *to) { report.printJson(to); });

@@ -3,5 +3,5 @@
 // GEMM benchmark.
 #pragma once
 
-/// `mxc-bench products`: matmul (GEMM) compared with OpenBLAS and oneDNN. Returns the exit code.
+/// `mxc-bench matmul`: matmul (GEMM) compared with OpenBLAS and oneDNN. Returns the exit code.
 int runMatmulBench(int argc, char **argv);

@@ -53,10 +53,10 @@ Quartiles quartilesOf(std::vector<double> values) {
     return {};
   std::sort(values.begin(), values.end());
   auto at = [&](double part) {
-    double place = part * static_cast<double>(values.size() - 1);
-    auto below = static_cast<size_t>(place);
+    double index = part * static_cast<double>(values.size() - 1);
+    auto below = static_cast<size_t>(index);
     size_t above = std::min(below + 1, values.size() - 1);
-    double weight = place - static_cast<double>(below);
+    double weight = index - static_cast<double>(below);
     return values[below] * (1 - weight) + values[above] * weight;
   };
   return {at(0.25), at(0.5), at(0.75)};
@@ -110,8 +110,8 @@ void Report::printTable(std::FILE *to) const {
     else
       std::fprintf(to, "\n");
   }
-  std::fprintf(to, "ratio: time of the peer / ours, median over %d blocks in "
-                   "turns; above 1 we are faster\n",
+  std::fprintf(to, "ratio: time of the peer / ours, median over %d "
+                   "interleaved blocks; above 1 we are faster\n",
                blocks);
   for (const std::string &text : notes)
     std::fprintf(to, "%s\n", text.c_str());
@@ -169,7 +169,7 @@ void Figures::printJson(std::FILE *to) const {
     std::fprintf(to, "%s\n{\"what\":\"%s\",\"value\":%.6f,\"unit\":\"%s\"", comma,
                  figure.what.c_str(), figure.value, figure.unit);
     if (figure.goal > 0)
-      std::fprintf(to, ",\"%s\":%g,\"met\":%s", figure.atLeast ? "least" : "most", figure.goal,
+      std::fprintf(to, ",\"%s\":%g,\"met\":%s", figure.atLeast ? "min" : "max", figure.goal,
                    figure.met() ? "true" : "false");
     std::fprintf(to, "}");
     comma = ",";

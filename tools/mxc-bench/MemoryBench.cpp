@@ -98,7 +98,7 @@ int runMemoryBench(int argc, char **argv) {
     else if (argv[i][0] != '-')
       files.push_back(argv[i]);
     else {
-      std::fprintf(stderr, "mxc-bench memory: there is no option `%s`\n", argv[i]);
+      std::fprintf(stderr, "mxc-bench memory: unknown option `%s`\n", argv[i]);
       return 2;
     }
   }

@@ -82,10 +82,10 @@ private:
 };
 
 double best(int runs, const std::function<double()> &measure) {
-  double least = 1e300;
+  double smallest = 1e300;
   for (int i = 0; i < runs; ++i)
-    least = std::min(least, measure());
-  return least;
+    smallest = std::min(smallest, measure());
+  return smallest;
 }
 
 } // namespace
@@ -135,15 +135,15 @@ int runPromptBench(int argc, char **argv) {
   session.input("let m = ones([1500, 1500])", "mx> ");
   figures.title("Ctrl-C to the next prompt (milliseconds, worst of 3)");
   auto worst = [&](const std::string &program) {
-    double most = 0;
+    double largest = 0;
     for (int i = 0; i < 3; ++i) {
       double ms = stop(program);
-      most = ms < 0 || most < 0 ? -1 : std::max(most, ms);
+      largest = ms < 0 || largest < 0 ? -1 : std::max(largest, ms);
     }
-    return most;
+    return largest;
   };
   figures.add("a loop of the host", worst("print(\"begun\"); while true { n += 1 }"), "ms", 100);
-  figures.add("products of 1500 x 1500, eager",
+  figures.add("matmul of 1500 x 1500, eager",
               worst("print(\"begun\"); var p = m; while true { p = (p @ m) * 0.001 }"), "ms", 100);
   figures.add(
       "the same in a graph",

@@ -64,9 +64,9 @@ std::string network() {
   return text + "  h * 2.0 - 1.0\n}\n";
 }
 
-/// A training step of an LSTM over `turns` characters: a gradient through a loop.
-std::string recurrent(int turns) {
-  std::string n = std::to_string(turns);
+/// A training step of an LSTM over `steps` characters: a gradient through a loop.
+std::string recurrent(int steps) {
+  std::string n = std::to_string(steps);
   return R"(
 model Cell[D, H] {
   param wx: f32[D, 4 * H] = zeros()
@@ -195,12 +195,12 @@ int runSpineBench(int argc, char **argv) {
   figures.add("compiled", compile * 1e3, "ms", 60);
   figures.add("from the cache on disk", best(5, firstCall) * 1e3, "ms", 5);
   figures.title("a gradient through a loop (milliseconds, best of 3; the call itself taken off)");
-  for (int turns : {10, 1000, 10000}) {
+  for (int steps : {10, 1000, 10000}) {
     double first = best(3, [&] {
       std::filesystem::remove_all(cache);
-      return firstOf(recurrent(turns), "train(mut cell, text)");
+      return firstOf(recurrent(steps), "train(mut cell, text)");
     });
-    figures.add("an LSTM of " + std::to_string(turns) + " steps, compiled", first * 1e3, "ms",
+    figures.add("an LSTM of " + std::to_string(steps) + " steps, compiled", first * 1e3, "ms",
                 1000);
   }
 

@@ -26,13 +26,13 @@ public:
   Status print(std::string_view) override { return success(); }
 };
 
-/// `body` is run `turns` times; `instructions` is the instruction count of one iteration.
+/// `body` is run `iterations` times; `instructions` is the instruction count of one iteration.
 struct Case {
   const char *name;
   const char *setup;
   const char *body;
   int instructions;
-  int turns;
+  int iterations;
 };
 
 const Case cases[] = {
@@ -67,7 +67,7 @@ std::string programOf(const Case &c) {
 double measure(Vm &vm, Program *program, const Case &c) {
   double best = 1e9;
   for (int round = 0; round < 5; ++round) {
-    Value args[] = {Value::integer(c.turns)};
+    Value args[] = {Value::integer(c.iterations)};
     Value result;
     std::clock_t start = std::clock();
     Status status = vm.call(program, "bench", args, result);
@@ -76,7 +76,7 @@ double measure(Vm &vm, Program *program, const Case &c) {
       std::fprintf(stderr, "%s: %s\n", c.name, status.message());
       return 1e9;
     }
-    best = std::min(best, ns / (double(c.turns) * c.instructions));
+    best = std::min(best, ns / (double(c.iterations) * c.instructions));
   }
   return best;
 }
@@ -135,7 +135,7 @@ int runVmBench(int, char **) {
     if (&c == &cases[0]) {
       vm->setBudget(UINT64_MAX);
       Case watched = c;
-      watched.turns /= 10;
+      watched.iterations /= 10;
       std::printf("%-28s %10.2f\n", "  the same with a budget", measure(*vm, program, watched));
       vm->clearBudget();
       std::vector<double> times = measureCancel(*vm, program, 100);

@@ -3,13 +3,15 @@
 // mxc-bench: benchmarks of the parts of mx, compared with other libraries where possible.
 
 #include "EngineBench.h"
+#include "OldNames.h"
 #ifdef MX_BENCH_VM
 #include "DataBench.h"
 #include "EagerBench.h"
 #include "EmbedBench.h"
 #include "ExchangeBench.h"
-#include "MemoryBench.h"
+#include "LimitsBench.h"
 #include "MatmulBench.h"
+#include "MemoryBench.h"
 #include "PromptBench.h"
 #include "SpineBench.h"
 #include "VmBench.h"
@@ -35,9 +37,9 @@ const Command commands[] = {
     {"exchange", "step time beside max(compute, exchange), over a simulated link",
      runExchangeBench},
     {"memory", "how close memory plans come to the bound; [--seconds=S] [FILE...]", runMemoryBench},
-    {"products",
-     "matrix products beside OpenBLAS and oneDNN; [--threads=N] [--blocks=N] [--only=512x] "
-     "[--bf16]",
+    {"limits", "peak multiply-add rate and memcpy bandwidth of one thread", runLimitsBench},
+    {"matmul",
+     "matmul beside OpenBLAS and oneDNN; [--threads=N] [--blocks=N] [--only=512x] [--bf16]",
      runMatmulBench},
     {"prompt", "what a person at the prompt waits for, Ctrl-C too", runPromptBench},
     {"spine", "start, compilation, the cache, calls of graphs and eager ops", runSpineBench},
@@ -48,10 +50,16 @@ const Command commands[] = {
 } // namespace
 
 int main(int argc, char **argv) {
+  const char *name = argc > 1 ? argv[1] : "";
+  for (const mx::bench::OldName &old : mx::bench::kOldNames)
+    if (std::strcmp(name, old.before) == 0) {
+      std::fprintf(stderr, "mxc-bench: note: `%s` is now called `%s`\n", name, old.now);
+      name = old.now;
+    }
   for (const Command &command : commands)
-    if (argc > 1 && std::strcmp(argv[1], command.name) == 0)
+    if (std::strcmp(name, command.name) == 0)
       return command.run(argc - 2, argv + 2);
-  bool asked = argc > 1 && std::strcmp(argv[1], "--help") == 0;
+  bool asked = std::strcmp(name, "--help") == 0;
   std::FILE *to = asked ? stdout : stderr;
   std::fprintf(to, "usage: mxc-bench COMMAND [options]\n");
   for (const Command &command : commands)

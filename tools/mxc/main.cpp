@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
   mx::run::Terminal terminal = mx::run::Terminal::look();
   try {
     mx::driver::Streams streams{std::cout, std::cerr, terminal.colour, terminal.bars,
-                                terminal.draws};
+                                terminal.isInteractive};
     int code = isPrompt(args) ? mx::repl::runRepl(args, streams) : mx::driver::runMxc(args, streams);
     if (code == mx::driver::kFine && !mx::run::finishOutput(std::cout, std::cerr))
       code = mx::driver::kProgramHasErrors;

@@ -399,7 +399,7 @@ private:
       return fail("a constant was expected");
     } else if (text.back() == 'f' || text.back() == 'd') {
       if (!floatConstant(out))
-        return fail("this is no number");
+        return fail("this is not a number");
     } else {
       int64_t value = 0;
       if (std::from_chars(text.data(), text.data() + text.size(), value).ptr !=

@@ -142,12 +142,12 @@ class Maker:
 
     def make_for(self, values, must, depth, x, shape):
         zero = self.op(f"mx.constant 0 : i64 -> {HOST}", (), depth)[0]
-        turns = self.op(f"mx.constant {self.rng.randrange(3)} : i64 -> {HOST}", (), depth)[0]
+        trips = self.op(f"mx.constant {self.rng.randrange(3)} : i64 -> {HOST}", (), depth)[0]
         y, other = self.pick(values)
         self.count += 2
         name, index = f"%v{self.count}", f"%i{self.count}"
         types = f"{tensor(shape)}, {tensor(other)}"
-        self.lines.append("  " * depth + f"{name}:2 = mx.for {zero} to {turns} carries ({x}, {y}) : "
+        self.lines.append("  " * depth + f"{name}:2 = mx.for {zero} to {trips} carries ({x}, {y}) : "
                           f"({HOST}, {HOST}, {types}) -> ({types}) {{")
         self.lines.append("  " * depth + f"^bb0({index}: {HOST}, {index}a: {tensor(shape)}, "
                           f"{index}b: {tensor(other)}):")
@@ -177,7 +177,7 @@ class Maker:
 
 
 def fits(part, whole):
-    """Whether `part` stretches to `whole`."""
+    """Whether `part` broadcasts to `whole`."""
     return len(part) <= len(whole) and all(
         p in (1, w) for p, w in zip(part[::-1], whole[::-1]))
 
@@ -235,17 +235,16 @@ def result_shape(op):
     return tuple(int(n) for n in last.split(",") if n.strip())
 
 
-def places(shape):
+def indices(shape):
     return itertools.product(*map(range, shape))
 
 
-def at(value, place):
+def at(value, index):
     shape, numbers = value
-    place = place[len(place) - len(shape):]
-    index = 0
-    for n, i in zip(shape, place):
-        index = index * n + (0 if n == 1 else i)
-    return numbers[index]
+    offset = 0
+    for n, i in zip(shape, index[len(index) - len(shape):]):
+        offset = offset * n + (0 if n == 1 else i)
+    return numbers[offset]
 
 
 def floordiv(x, y):
@@ -265,14 +264,14 @@ def evaluate(op, operands):
     shape = result_shape(op)
     if op.name in ELEMENTWISE:
         function = ELEMENTWISE[op.name]
-        return shape, [function(*(at(o, p) for o in operands)) for p in places(shape)]
+        return shape, [function(*(at(o, p) for o in operands)) for p in indices(shape)]
     if op.name == "mx.constant":
         text = re.search(r"value = (?:dense<)?(-?\w+)", op.attributes)[1]
         number = {"true": 1, "false": 0}.get(text)
         number = int(text) if number is None else number
-        return shape, [number] * len(list(places(shape)))
+        return shape, [number] * len(list(indices(shape)))
     if op.name in ("mx.full", "mx.broadcast"):
-        return shape, [at(operands[0], p) for p in places(shape)]
+        return shape, [at(operands[0], p) for p in indices(shape)]
     if op.name == "mx.iota":
         return shape, list(range(shape[0]))
     if op.name == "mx.reshape":
@@ -280,18 +279,18 @@ def evaluate(op, operands):
     if op.name == "mx.transpose":
         order = [int(n) for n in re.search(r"array<i64: ([\d, ]+)>", op.attributes)[1].split(",")]
         return shape, [at(operands[0], [p[order.index(i)] for i in range(len(order))])
-                       for p in places(shape)]
+                       for p in indices(shape)]
     if op.name == "mx.concat":
         return shape, operands[0][1] + operands[1][1]
     if op.name == "mx.matmul":
         inner = operands[0][0][1]
         return shape, [sum(at(operands[0], (i, k)) * at(operands[1], (k, j)) for k in range(inner))
-                       for i, j in places(shape)]
+                       for i, j in indices(shape)]
     if op.name in ("mx.sum", "mx.max"):
         text = re.search(r"axes = array<i64(?:: ([\d, ]+))?>", op.attributes)[1] or ""
         axes = [int(n) for n in text.split(",") if n.strip()]
         parts = {}
-        for p in places(operands[0][0]):
+        for p in indices(operands[0][0]):
             rest = tuple(i for axis, i in enumerate(p) if axis not in axes)
             parts.setdefault(rest, []).append(at(operands[0], p))
         return shape, [(sum if op.name == "mx.sum" else max)(parts[p]) for p in sorted(parts)]

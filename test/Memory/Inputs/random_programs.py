@@ -111,8 +111,8 @@ class Maker:
 class Machine:
     """Runs the text of one program as mxc-opt prints it."""
 
-    def __init__(self, lines, turns, taken):
-        self.lines, self.turns, self.taken = lines, turns, taken
+    def __init__(self, lines, trips, taken):
+        self.lines, self.trips, self.taken = lines, trips, taken
         self.cells, self.slices, self.named = {}, {}, {}
         head = lines[0]
         names = re.findall(r"(%arg\d+): !mxrt.buffer<", head)
@@ -153,7 +153,7 @@ class Machine:
             elif line.startswith(("scf.for", "scf.if")):
                 close = self.close(at)
                 if line.startswith("scf.for"):
-                    for _ in range(self.turns):
+                    for _ in range(self.trips):
                         self.run(at + 1, close)
                 else:
                     other = next((i for i in range(at + 1, close) if self.lines[i].strip() == "} else {"
@@ -182,9 +182,9 @@ def compare(before, after):
     old, new = programs(before), programs(after)
     wrong = bytes_old = bytes_new = garbage = 0
     for name in old:
-        for turns in (0, 1, 3):
+        for trips in (0, 1, 3):
             for taken in (False, True):
-                a, b = Machine(old[name], turns, taken), Machine(new[name], turns, taken)
+                a, b = Machine(old[name], trips, taken), Machine(new[name], trips, taken)
                 x, y = a.run(), b.run()
                 # What nobody wrote may differ; it is never written in one and right in the other.
                 garbage += "garbage" in x

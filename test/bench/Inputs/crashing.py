@@ -6,7 +6,7 @@ import os
 import signal
 
 parser = argparse.ArgumentParser()
-for name in ("threads", "journal", "rows"):
+for name in ("threads", "journal", "rows", "row-seconds"):
     parser.add_argument("--" + name)
 for name in ("done", "without"):
     parser.add_argument("--" + name, action="append", default=[])
@@ -19,13 +19,13 @@ def write(**line):
 
 
 write(versions={"bad": "1"}, missing={})
-for number, row in enumerate("abcd", 1):
+for row in "abcd":
     if row in given.done:
         continue
-    for peer in ("mx", "bad", "all in turns"):
+    for peer in ("mx", "bad", "interleaved blocks"):
         if f"{row}={peer}" in given.without:
             continue
-        write(trying=row, number=number, peer=peer)
-        if (row, peer) in (("b", "bad"), ("c", "all in turns")):
+        write(trying=row, group="rows", peer=peer)
+        if (row, peer) in (("b", "bad"), ("c", "interleaved blocks")):
             os.kill(os.getpid(), signal.SIGKILL)
-    write(result={"number": number, "row": row, "threads": 1, "mx": 1.0, "unit": "us", "words": {}})
+    write(result={"group": "rows", "row": row, "threads": 1, "mx": 1.0, "unit": "us", "notes": {}})

@@ -207,7 +207,7 @@ MXEMU_API CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNo
       refuse(CUDA_ERROR_INVALID_VALUE, "a node of another graph");
     Node &mine = exec->nodes[node->index];
     if (!mine.launch)
-      refuse(CUDA_ERROR_INVALID_VALUE, "the node is no kernel");
+      refuse(CUDA_ERROR_INVALID_VALUE, "the node is not a kernel");
     mine.launch = makeLaunch(p->func,
                              {{p->gridDimX, p->gridDimY, p->gridDimZ},
                               {p->blockDimX, p->blockDimY, p->blockDimZ},

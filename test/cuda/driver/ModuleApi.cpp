@@ -43,7 +43,7 @@ template <class T> static T *live(T *handle, const char *what) {
 }
 
 /// Memory for a variable, with its initial value.
-static uint64_t placeVariable(Device &device, const Declaration &variable, Program *known,
+static uint64_t allocateVariable(Device &device, const Declaration &variable, Program *known,
                               std::vector<uint64_t> &memory) {
   uint64_t bytes = std::max<uint64_t>(variable.bytes(), 1);
   Allocation *allocation = device.memory->allocate(bytes, Allocation::Live);
@@ -109,7 +109,7 @@ static void load(CUmodule *result, const void *image, std::string &log) {
     // Initial values may hold addresses of variables that come before.
     Program early;
     module->program = compile(text, [&](const Declaration &variable) {
-      uint64_t address = placeVariable(device, variable, &early, module->memory);
+      uint64_t address = allocateVariable(device, variable, &early, module->memory);
       early.globals[variable.name] = {variable, address};
       return address;
     });
@@ -216,7 +216,7 @@ MXEMU_API CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsig
     if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
       buffer = static_cast<char *>(values[i]);
     if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) {
-      room = size_t(values[i]) & 0xffffffff; // an unsigned int in the pointer's place
+      room = size_t(values[i]) & 0xffffffff; // an unsigned int instead of the pointer
       sizeAt = i;
     }
   }

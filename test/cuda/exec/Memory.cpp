@@ -33,7 +33,7 @@ DeviceMemory::~DeviceMemory() {
 }
 
 /// An offset with room for `size` bytes and a gap behind, or windowBytes.
-uint64_t DeviceMemory::place(uint64_t size) {
+uint64_t DeviceMemory::findFree(uint64_t size) {
   uint64_t room = (size + 2 * granule - 1) / granule * granule;
   if (next + room <= windowBytes) {
     next += room;
@@ -61,7 +61,7 @@ uint64_t DeviceMemory::place(uint64_t size) {
 Allocation *DeviceMemory::allocate(uint64_t size, Allocation::State state) {
   if (size == 0 || size > capacityBytes - usedBytes)
     return nullptr;
-  uint64_t offset = place(size);
+  uint64_t offset = findFree(size);
   if (offset == windowBytes)
     return nullptr;
   uint64_t base = window + offset;

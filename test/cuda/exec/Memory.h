@@ -87,7 +87,7 @@ private:
   std::map<uint64_t, Allocation>
       allocations; // by base; freed ones too, until their bytes are reused
 
-  uint64_t place(uint64_t size);
+  uint64_t findFree(uint64_t size);
 };
 
 } // namespace mxemu

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// State of running warps and blocks. One host thread runs one kernel at a time.
+// State of running warps and blocks. One host thread runs one kernel at a time. Races are found by
+// the happens-before relation: clocks of warps and blocks, joined by barriers and by fences with
+// atomics.
 #pragma once
 
 #include "exec/Memory.h"

@@ -74,7 +74,7 @@ struct ModuleText {
 
 ModuleText parse(std::string_view text);
 
-/// `.f32` without the dot; Ty::None when it is no type.
+/// `.f32` without the dot; Ty::None when it is not a type.
 Ty typeFromName(std::string_view name);
 
 } // namespace mxemu

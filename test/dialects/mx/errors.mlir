@@ -149,7 +149,7 @@ mx.func @f(%x: !mx.aggregate<"P" ["a"] (!mx.tensor<f32[2]>)>) attributes {sizes 
 // -----
 
 mx.func @f(%s: !mx.tensor<i64[] on host>) attributes {sizes = []} {
-  // expected-error @+1 {{there is no draw `gamma`}}
+  // expected-error @+1 {{there is no random op `gamma`}}
   %0 = mx.random "gamma"(%s, %s) : (!mx.tensor<i64[] on host>, !mx.tensor<i64[] on host>) -> !mx.tensor<f32[2]>
   mx.return
 }

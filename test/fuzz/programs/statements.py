@@ -160,7 +160,7 @@ class Program(Expressions):
                                            "print(eye(2)[iota(3)])", "print(solve(zeros([2, 2]), ones([2, 1])))"]))
         self.scopes.append([])
         e = self.fresh("e")
-        handled = [f"  print({self.pick([e, e + '.code', e + '.message', e + '.place', '1'])})"] + self.block(self.random.randint(0, 1), depth - 1)
+        handled = [f"  print({self.pick([e, e + '.code', e + '.message', e + '.location', '1'])})"] + self.block(self.random.randint(0, 1), depth - 1)
         if self.chance(0.05):
             handled.append(f"  raise {e}")
         self.scopes.pop()

@@ -27,7 +27,7 @@ void mutateBytes(Random &random, std::vector<uint8_t> &bytes) {
       bytes.erase(bytes.begin() + long(at), bytes.begin() + long(at + count));
       break;
     }
-    case 4: { // a stretch over another one
+    case 4: { // a range over another one
       size_t from = random.below(bytes.size());
       size_t count = std::min(1 + random.below(24), bytes.size() - std::max(at, from));
       std::copy_n(std::vector<uint8_t>(bytes.begin() + long(from), bytes.begin() + long(from + count)).begin(),

@@ -1,4 +1,4 @@
-"""Prints a graph of as many equal layers as the argument says, each with a place of its own."""
+"""Prints a graph of as many equal layers as the argument says, each with a location of its own."""
 
 import sys
 

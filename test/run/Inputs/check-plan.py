@@ -10,7 +10,7 @@ ops = len(device["in_use"])
 for s in device["slices"]:
     assert 0 <= s["offset"] and s["offset"] + s["bytes"] <= device["arena_bytes"], s
     assert 0 <= s["first"] <= s["last"] <= ops, s
-    assert s["type"] and s["place"], s
+    assert s["type"] and s["location"], s
 assert max(device["in_use"]) == device["bound_bytes"] <= device["arena_bytes"]
 assert plan["work_is_exact"] and plan["moved_bytes"] > 0
 products = 6 * 2 * 64 * 256 * 256  # of six layers

@@ -14,7 +14,7 @@ using mxrt::success;
 namespace mx::bytecode {
 
 int FakeTensor::alive = 0;
-int FakeTensor::mostAlive = 0;
+int FakeTensor::maxLive = 0;
 
 static void endTensor(void *payload) {
   --FakeTensor::alive;
@@ -24,7 +24,7 @@ static const ForeignType fakeTensorType = {"tensor", endTensor};
 
 Value makeTensor(Heap &heap, std::vector<double> numbers) {
   ForeignObject *object = makeForeign(heap, &fakeTensorType, new FakeTensor{std::move(numbers)});
-  FakeTensor::mostAlive = std::max(FakeTensor::mostAlive, ++FakeTensor::alive);
+  FakeTensor::maxLive = std::max(FakeTensor::maxLive, ++FakeTensor::alive);
   return Value(Kind::Tensor, object);
 }
 
@@ -182,7 +182,7 @@ BytecodeFixture::BytecodeFixture() {
   static constexpr ParamData number[] = {{Kind::Int, false}};
   EXPECT_TRUE(vm->registerNative("mx.issued", {{}, false, Kind::Int}, issued, nullptr).ok());
   EXPECT_TRUE(vm->registerNative("mx.caught", {number, false, Kind::Unit}, caught, nullptr).ok());
-  FakeTensor::mostAlive = 0;
+  FakeTensor::maxLive = 0;
 }
 
 BytecodeFixture::~BytecodeFixture() {

@@ -17,7 +17,7 @@ namespace host = mxrt::host;
 struct FakeTensor {
   std::vector<double> numbers;
   static int alive;
-  static int mostAlive;
+  static int maxLive;
 };
 const std::vector<double> &numbersOf(const host::Value &tensor);
 

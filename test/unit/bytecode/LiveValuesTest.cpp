@@ -11,11 +11,11 @@ protected:
   /// The most tensors that were alive at a time.
   int mostOf(const std::string &body) {
     host::Program *program = load("mx.func @f() {\n" + body + "  mx.return\n}\n");
-    FakeTensor::mostAlive = 0;
+    FakeTensor::maxLive = 0;
     std::vector<host::Value> none;
     call(program, "f", none);
     EXPECT_EQ(FakeTensor::alive, 0);
-    return FakeTensor::mostAlive;
+    return FakeTensor::maxLive;
   }
   const std::string x = "  %one = mx.constant 1.0 : f32 -> !f32\n"
                         "  %zero = mx.constant 0 : i64 -> !i64\n"

@@ -274,7 +274,7 @@ private:
     }
     case 1: {
       std::string from = constant(), to = value(Int), bound = fresh(), three = fresh();
-      // At most three turns.
+      // At most three iterations.
       line(three + " = mx.constant 3 : i64 -> !i64");
       std::string less = fresh();
       line(less + " = mx.lt " + to + ", " + three + " : (!i64, !i64) -> !bool");

@@ -271,7 +271,7 @@ TEST_F(ShapeRules, Reshape) {
   EXPECT_EQ(reshape("1", "4294967296 4294967296").substr(0, 8), "overflow");
 }
 
-TEST_F(ShapeRules, ReshapeCountsTheHole) {
+TEST_F(ShapeRules, ReshapeInfersOneSize) {
   EXPECT_EQ(reshape("2 3 4", "2 _"), "[2, 12]");
   EXPECT_EQ(reshape("2 3 4", "_"), "[24]");
   EXPECT_EQ(reshape("", "_"), "[1]");

@@ -142,7 +142,7 @@ TEST_F(Into, WhatDoesNotFitIsRefused) {
   EXPECT_NE(refused("both", {{odd, 12}, {&at, 4}}).find("is not aligned to 4 bytes, or NULL"),
             std::string::npos);
   EXPECT_NE(refused("both", {{nullptr, 12}, {&at, 4}}).find("or NULL"), std::string::npos);
-  EXPECT_NE(refused("plain", {{out.data(), 12}}).find("`plain` is no graph"), std::string::npos);
+  EXPECT_NE(refused("plain", {{out.data(), 12}}).find("`plain` is not a graph"), std::string::npos);
   auto changed = function("change").into(std::span<float>(out.data(), 3), mx::mut(given));
   ASSERT_FALSE(changed.ok());
   EXPECT_NE(changed.error().text().find("changes an argument"), std::string::npos);

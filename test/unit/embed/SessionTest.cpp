@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sessions: their options, side by side, cancelled, ended; nothing is printed, no signal is taken.
+// Sessions: their options, several at once, cancelled, ended; nothing is printed, no signal is taken.
 #include "Embedded.h"
 #include <csignal>
 #include <fstream>

@@ -131,7 +131,7 @@ TEST_F(Threads, FunctionsLoadsAndLookupsTakeTurns) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST_F(Threads, SessionsSideBySide) {
+TEST_F(Threads, SeveralSessionsAtOnce) {
   std::vector<std::thread> threads;
   std::vector<float> results[4];
   std::vector<float> x = inputs(4, 9);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of bf16 by the instructions of CPUs that have them. Here plain code imitates the
+// Bf16 matmuls by the instructions of CPUs that have them. Here plain code emulates the
 // instructions; it is compared with what their manual says, written down once more below, bit by
 // bit, and with f64. Code for CPUs that have them is compiled and read.
 #include "LoweringTestSupport.h"
@@ -21,7 +21,7 @@ float factor(BF16 x) { return flush(static_cast<float>(static_cast<double>(x)));
 float multiplyAdd(float x, float y, float z) { return flush(std::fma(x, y, z)); }
 
 /// TDPBF16PS on steps of 32.
-float byTiles(const Vector &x, const Vector &y) {
+float byAmx(const Vector &x, const Vector &y) {
   float sum = 0;
   for (size_t k0 = 0; k0 < x.size(); k0 += 32) {
     float parts[2] = {};
@@ -32,7 +32,7 @@ float byTiles(const Vector &x, const Vector &y) {
   return sum;
 }
 /// VDPBF16PS on pairs.
-float byDots(const Vector &x, const Vector &y) {
+float byAvx512Bf16(const Vector &x, const Vector &y) {
   float sum = 0;
   for (size_t k = 0; k < x.size(); k += 2) {
     if (k + 1 < x.size())
@@ -73,11 +73,11 @@ struct Unit {
   const char *name;
   float (*sum)(const Vector &, const Vector &);
 };
-constexpr Unit kUnits[] = {{"emulated-amx", byTiles}, {"emulated-avx512bf16", byDots}};
+constexpr Unit kUnits[] = {{"emulated-amx", byAmx}, {"emulated-avx512bf16", byAvx512Bf16}};
 
 KernelOptions with(const char *unit) {
   KernelOptions options;
-  options.words = Bf16Unit::parse(unit).value();
+  options.bf16 = Bf16Unit::parse(unit).value();
   return options;
 }
 int64_t i64(size_t v) { return static_cast<int64_t>(v); }
@@ -131,7 +131,7 @@ TEST(Bf16Matmul, OfAllSizesAndStrides) {
   }
 }
 
-/// A product of known sizes, as graphs have them: x of [A, M, K] or its transpose, y of [K, N] or
+/// A matmul of known sizes, as graphs have them: x of [A, M, K] or its transpose, y of [K, N] or
 /// its transpose, for all of A; or of A matrices. The sums are turned into f32, and get a row added
 /// and negative ones cut off, as in a dense layer of a function with @amp.
 std::string layer(size_t a, size_t m, size_t n, size_t k, bool swapX, bool swapY, bool many) {
@@ -251,21 +251,21 @@ TEST(Bf16Matmul, OfExtremeNumbers) {
                nan = std::numeric_limits<double>::quiet_NaN();
   for (const Unit &unit : kUnits) {
     Kernel kernel = compiler().fromKey("matmul bf16:3c,bf16:3c -> bf16:3c", with(unit.name));
-    auto product = [&](std::vector<double> x, std::vector<double> y) {
+    auto matmul = [&](std::vector<double> x, std::vector<double> y) {
       Vector left(x.begin(), x.end()), right(y.begin(), y.end()), got(1);
       EXPECT_EQ(
           kernel({address(left), address(right), address(got)}, {1, 1, 1, i64(x.size())}).code, 0);
       EXPECT_TRUE(same(got[0], BF16(unit.sum(left, right)))) << unit.name;
       return static_cast<double>(got[0]);
     };
-    EXPECT_EQ(product({tiny}, {0x1p100}), 0);
-    EXPECT_EQ(product({least}, {0.5}), 0);
-    EXPECT_EQ(product({least}, {1}), least);
-    EXPECT_EQ(product({tiny, 1, 2}, {1, 3, 4}), 11);
-    EXPECT_EQ(product({0x1p127}, {4}), infinity);
-    EXPECT_EQ(product({1, infinity}, {1, 2}), infinity);
-    EXPECT_TRUE(std::isnan(product({1, infinity}, {1, 0})));
-    EXPECT_TRUE(std::isnan(product({nan}, {1})));
+    EXPECT_EQ(matmul({tiny}, {0x1p100}), 0);
+    EXPECT_EQ(matmul({least}, {0.5}), 0);
+    EXPECT_EQ(matmul({least}, {1}), least);
+    EXPECT_EQ(matmul({tiny, 1, 2}, {1, 3, 4}), 11);
+    EXPECT_EQ(matmul({0x1p127}, {4}), infinity);
+    EXPECT_EQ(matmul({1, infinity}, {1, 2}), infinity);
+    EXPECT_TRUE(std::isnan(matmul({1, infinity}, {1, 0})));
+    EXPECT_TRUE(std::isnan(matmul({nan}, {1})));
     // Zeros that fill up a tile meet zeros only.
     const size_t M = 3, N = 5, K = 7;
     Vector x = numbers(M * K, 1), y = numbers(K * N, 2), got(M * N);
@@ -278,7 +278,7 @@ TEST(Bf16Matmul, OfExtremeNumbers) {
   }
 }
 
-/// Where the system refuses tiles the product is computed as on a CPU without them.
+/// Where the system refuses tiles the matmul is computed as on a CPU without them.
 TEST(Bf16Matmul, IsWidenedWhereTilesAreRefused) {
   const size_t M = 50, N = 70, K = 600;
   Vector x = numbers(M * K, 1), y = numbers(K * N, 2);
@@ -291,7 +291,7 @@ TEST(Bf16Matmul, IsWidenedWhereTilesAreRefused) {
     Kernel kernel = compiler().fromKey("matmul bf16:3c,bf16:3c -> bf16:3c", with(unit));
     EXPECT_EQ(kernel({address(x), address(y), address(got)}, {1, M, N, K}).code, 0);
     EXPECT_EQ(compiler().code.find("mxrt_may_use_state") != std::string::npos,
-              std::string(unit).find("tiles") != std::string::npos);
+              std::string(unit).find("amx") != std::string::npos);
     return got;
   };
   Vector widened = run("none"), refused = run("refused-amx"), tiles = run("emulated-amx");
@@ -306,7 +306,7 @@ TEST(Bf16Matmul, IsOfBf16Alone) {
     std::string t = type;
     ASSERT_TRUE(compiler().fromKey("matmul " + t + ":3c," + t + ":3c -> " + t + ":3c",
                                    with("emulated-amx")));
-    EXPECT_EQ(compiler().code.find(".words"), std::string::npos) << type;
+    EXPECT_EQ(compiler().code.find(".bf16gemm"), std::string::npos) << type;
   }
 }
 
@@ -356,10 +356,10 @@ std::string loopOf(const std::string &function, const std::string &word) {
   return function.substr(begin, function.find("\n\tj", function.rfind(word)) - begin);
 }
 
-TEST(WordProductCode, HasTilesInRegisters) {
+TEST(Bf16GemmCode, HasTilesInRegisters) {
   std::string code = functionOf(
-      assemblyOf(layer(1, 128, 128, 512, false, false, false), "tiles", "sapphirerapids"),
-      "k.words32");
+      assemblyOf(layer(1, 128, 128, 512, false, false, false), "amx", "sapphirerapids"),
+      "k.bf16gemm32");
   ASSERT_FALSE(code.empty());
   EXPECT_EQ(count(code, "ldtilecfg"), 1u);
   EXPECT_EQ(count(code, "tilerelease"), 1u);
@@ -372,14 +372,14 @@ TEST(WordProductCode, HasTilesInRegisters) {
   for (const char *other : {"tilestored", "tilezero", "ldtilecfg", "call"})
     EXPECT_EQ(count(loop, other), 0u) << loop;
   std::string low =
-      functionOf(assemblyOf(layer(1, 9, 128, 512, false, false, false), "tiles", "sapphirerapids"),
-                 "k.words16");
+      functionOf(assemblyOf(layer(1, 9, 128, 512, false, false, false), "amx", "sapphirerapids"),
+                 "k.bf16gemm16");
   EXPECT_EQ(count(low, "tdpbf16ps"), 2u);
 }
 
-TEST(WordProductCode, HasDotsInRegisters) {
+TEST(Bf16GemmCode, HasVectorsInRegisters) {
   std::string code = functionOf(
-      assemblyOf(layer(1, 128, 128, 512, false, false, false), "dots", "znver4"), "k.words32");
+      assemblyOf(layer(1, 128, 128, 512, false, false, false), "avx512bf16", "znver4"), "k.bf16gemm32");
   ASSERT_FALSE(code.empty());
   EXPECT_EQ(count(code, "vdpbf16ps"), 16u);
   EXPECT_EQ(count(loopOf(code, "vdpbf16ps"), "call"), 0u);

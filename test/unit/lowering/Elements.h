@@ -126,14 +126,14 @@ template <class T> std::vector<T> specials() {
   return out;
 }
 
-/// Specials first, then numbers of many sizes. `turn` makes pairs of specials differ.
-template <class T> std::vector<T> values(size_t count, size_t turn = 0, unsigned seed = 1) {
+/// Specials first, then numbers of many sizes. `shift` makes pairs of specials differ.
+template <class T> std::vector<T> values(size_t count, size_t shift = 0, unsigned seed = 1) {
   std::vector<T> special = specials<T>(), out;
   std::mt19937_64 random(seed);
   size_t n = special.size();
   for (size_t i = 0; i < count; ++i) {
     if (i < n * n) {
-      out.push_back(special[turn == 0 ? i % n : i / n % n]);
+      out.push_back(special[shift == 0 ? i % n : i / n % n]);
     } else if constexpr (isFloat<T>) {
       double scale = std::ldexp(1.0, static_cast<int>(random() % 12) - 6);
       out.push_back(T((static_cast<double>(random() >> 11) * 0x1p-52 - 1) * scale));

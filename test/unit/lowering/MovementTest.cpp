@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ops that move elements, and the errors of places that do not exist.
+// Ops that move elements, and the errors of indices out of range.
 #include "LoweringTestSupport.h"
 #include <functional>
 
@@ -109,11 +109,11 @@ TEST(Movement, FullIotaConstant) {
   EXPECT_EQ(got, std::vector<int32_t>(6, 3));
 }
 
-TEST(Movement, SlicePlaces) {
-  Kernel place =
+TEST(Movement, SliceIndices) {
+  Kernel slice =
       one({"i32[N, 3]", "i64[] on host"}, "mx.slice %a0 [\"i\", \":\"] at (%a1)", "i32[3]");
   std::vector<int32_t> x = count(12), got(3);
-  auto at = [&](int64_t i) { return place({address(x), &i, address(got)}, {4}); };
+  auto at = [&](int64_t i) { return slice({address(x), &i, address(got)}, {4}); };
   EXPECT_EQ(at(1).code, 0);
   EXPECT_EQ(got, (std::vector<int32_t>{3, 4, 5}));
   EXPECT_EQ(at(-1).code, 0);
@@ -244,9 +244,9 @@ mx.func @k(%x: !mx.tensor<f32[N, 2]>, %i: !mx.tensor<i64[2, 2]>) -> !mx.tensor<f
   }
   mx.return %k : !mx.tensor<f32[2, 2, 2]>
 })");
-  std::vector<int64_t> places{0, -1, 1, 2};
+  std::vector<int64_t> indices{0, -1, 1, 2};
   std::vector<float> out(8);
-  ASSERT_EQ(matrix({address(x), address(places), address(out)}, {3}).code, 0);
+  ASSERT_EQ(matrix({address(x), address(indices), address(out)}, {3}).code, 0);
   EXPECT_EQ(out, (std::vector<float>{0, 2, 4, 6, 8, 10, 4, 6}));
 }
 

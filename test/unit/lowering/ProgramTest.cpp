@@ -177,11 +177,11 @@ TEST(Program, LoopsAndExchanges) {
   ASSERT_TRUE(program);
   Vector x = {0, 0, 0, 0}, y = {10, 10, 10, 10}, a = {}, b = {};
   int64_t sum = -1;
-  for (int64_t turns : {-3, 0, 1, 2, 5}) {
-    EXPECT_EQ((*program)({&x, &y, &turns, &a, &b, &sum}), nullptr);
+  for (int64_t trips : {-3, 0, 1, 2, 5}) {
+    EXPECT_EQ((*program)({&x, &y, &trips, &a, &b, &sum}), nullptr);
     Vector left = x, right = y;
     int64_t expected = 0;
-    for (int64_t i = 0; i < turns; ++i) {
+    for (int64_t i = 0; i < trips; ++i) {
       Vector next = left;
       for (float &v : next)
         v += 1;
@@ -189,9 +189,9 @@ TEST(Program, LoopsAndExchanges) {
       right = next;
       expected += i;
     }
-    EXPECT_EQ(a, left) << turns;
-    EXPECT_EQ(b, right) << turns;
-    EXPECT_EQ(sum, expected) << turns;
+    EXPECT_EQ(a, left) << trips;
+    EXPECT_EQ(b, right) << trips;
+    EXPECT_EQ(sum, expected) << trips;
   }
 }
 
@@ -201,8 +201,8 @@ TEST(Program, StopsWhenCancelled) {
   uint32_t cancelled = 1;
   program->context.cancelled = &cancelled;
   Vector x = {}, y = {}, a = {}, b = {};
-  int64_t turns = 1000, sum = 0;
-  EXPECT_EQ(outcome((*program)({&x, &y, &turns, &a, &b, &sum})).code, MXRT_CANCELLED);
+  int64_t trips = 1000, sum = 0;
+  EXPECT_EQ(outcome((*program)({&x, &y, &trips, &a, &b, &sum})).code, MXRT_CANCELLED);
 }
 
 TEST(Program, RepeatsUntilAndUpToALimit) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values that are dropped and made again: every order that is found is checked by running it in
+// Values that are dropped and rematerialised: every order that is found is checked by running it in
 // thought once more, with nothing but the tasks.
 #include "Memory/Dropping.h"
 #include <algorithm>
@@ -101,7 +101,7 @@ TEST(Dropping, LongChainsInLittle) {
     auto found = dropToFit(problem, budget);
     ASSERT_TRUE(found) << part;
     expectValid(problem, *found, budget);
-    // In a sixth of the memory each value is made again once at most, as with segments.
+    // In a sixth of the memory each value is rematerialised once at most, as with segments.
     if (part <= 6)
       EXPECT_LE(found->cost, 1000 * 100.0) << part;
     else
@@ -147,8 +147,8 @@ TEST(Dropping, WhatCannotRepeatStays) {
 TEST(Dropping, RandomProblems) {
   size_t found = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
-    std::mt19937_64 draw(seed);
-    auto below = [&](uint64_t n) { return static_cast<uint32_t>(draw() % n); };
+    std::mt19937_64 random(seed);
+    auto below = [&](uint64_t n) { return static_cast<uint32_t>(random() % n); };
     Schedulable problem;
     uint32_t tasks = 3 + below(60);
     for (uint32_t t = 0; t < tasks; ++t) {

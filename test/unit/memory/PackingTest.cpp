@@ -76,7 +76,7 @@ TEST(Packing, NothingAndLittle) {
   Packing one = pack({{7, 3, 3}}, {});
   EXPECT_EQ(one.bytes, 7);
   EXPECT_TRUE(one.isProven);
-  // Blocks of no bytes need no place of their own.
+  // Blocks of no bytes need no memory of their own.
   Blocks blocks{{0, 0, 9}, {4, 0, 5}, {0, 2, 2}, {4, 6, 9}};
   Packing packing = pack(blocks, {});
   expectValid(blocks, packing);
@@ -94,13 +94,13 @@ TEST(Packing, AllAtOnceIsTheSum) {
 }
 
 TEST(Packing, IsTheShortestOfAllOrders) {
-  std::mt19937_64 draw(7);
+  std::mt19937_64 random(7);
   for (int round = 0; round < 300; ++round) {
     Blocks blocks;
     for (int i = 0; i < 7; ++i) {
-      auto first = static_cast<int64_t>(draw() % 8);
+      auto first = static_cast<int64_t>(random() % 8);
       blocks.push_back(
-          {1 + static_cast<int64_t>(draw() % 6), first, first + static_cast<int64_t>(draw() % 5)});
+          {1 + static_cast<int64_t>(random() % 6), first, first + static_cast<int64_t>(random() % 5)});
     }
     Packing packing = pack(blocks, {});
     expectValid(blocks, packing);
@@ -111,13 +111,13 @@ TEST(Packing, IsTheShortestOfAllOrders) {
 
 TEST(Packing, IsTheShortestAmongEquals) {
   // Few lengths and lives, so that many blocks are the same and many heights are impossible.
-  std::mt19937_64 draw(23);
+  std::mt19937_64 random(23);
   for (int round = 0; round < 200; ++round) {
     Blocks blocks;
     for (int i = 0; i < 7; ++i) {
-      auto first = static_cast<int64_t>(2 * (draw() % 3));
-      blocks.push_back({2 + static_cast<int64_t>(draw() % 3), first,
-                        first + static_cast<int64_t>(1 + 2 * (draw() % 2))});
+      auto first = static_cast<int64_t>(2 * (random() % 3));
+      blocks.push_back({2 + static_cast<int64_t>(random() % 3), first,
+                        first + static_cast<int64_t>(1 + 2 * (random() % 2))});
     }
     Packing packing = pack(blocks, {});
     expectValid(blocks, packing);
@@ -127,7 +127,7 @@ TEST(Packing, IsTheShortestAmongEquals) {
 }
 
 TEST(Packing, SolvesWhatIsTight) {
-  // No hole at all is left; the best quick packing is a third too long.
+  // There is no gap at all; the best quick packing is a third too long.
   for (uint64_t seed : {1, 2, 3}) {
     Blocks blocks = cutRectangle(seed, 120, 1 << 20, 200);
     PackOptions options;
@@ -140,7 +140,7 @@ TEST(Packing, SolvesWhatIsTight) {
 }
 
 TEST(Packing, FillsCutRectangles) {
-  // Few blocks: without a hole. Of many that fill it to the last byte no quick packing does.
+  // Few blocks: without a gap. Of many that fill it to the last byte no quick packing does.
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     Blocks few = cutRectangle(seed, 24, 1000, 40);
     Packing exact = pack(few, {50'000'000});
@@ -168,12 +168,12 @@ TEST(Packing, EndsWhenItIsLate) {
 }
 
 TEST(Packing, HundredThousandBlocks) {
-  std::mt19937_64 draw(11);
+  std::mt19937_64 random(11);
   Blocks blocks;
   for (int64_t i = 0; i < 100'000; ++i) {
     int64_t length =
-        draw() % 50 == 0 ? static_cast<int64_t>(draw() % 2000) : static_cast<int64_t>(draw() % 20);
-    blocks.push_back({64 * (1 + static_cast<int64_t>(draw() % 1000)), i, i + length});
+        random() % 50 == 0 ? static_cast<int64_t>(random() % 2000) : static_cast<int64_t>(random() % 20);
+    blocks.push_back({64 * (1 + static_cast<int64_t>(random() % 1000)), i, i + length});
   }
   std::clock_t begin = std::clock();
   Packing packing = pack(blocks, {});

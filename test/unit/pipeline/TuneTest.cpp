@@ -69,7 +69,7 @@ protected:
     how.hasFma = true;
     return pipeline::tilingOf(kernel, key, "a.mx:1:2", how, *cpu, *cache, options);
   }
-  Tiling product(const std::string &rows = "32", const std::string &key = "k") {
+  Tiling matmul(const std::string &rows = "32", const std::string &key = "k") {
     return tilingOf(rows,
                     "%p = mx.matmul %a, %b : (!mx.tensor<f32[" + rows +
                         ", 256]>, !mx.tensor<f32[256, 1024]>) -> !mx.tensor<f32[" + rows +
@@ -86,14 +86,14 @@ protected:
 };
 
 TEST_F(Tune, WithoutClockNothingIsTimed) {
-  EXPECT_EQ(product(), Tiling());
+  EXPECT_EQ(matmul(), Tiling());
   EXPECT_EQ(clock.calls, 0);
 }
 
 TEST_F(Tune, TakesTheFastestAndKeepsIt) {
   options.clock = &clock;
   clock.timeOf = [](size_t way, int) { return way == 2 ? 50.0 : 100.0; };
-  Tiling found = product();
+  Tiling found = matmul();
   EXPECT_NE(found, Tiling());
   ASSERT_TRUE(clock.last);
   EXPECT_EQ(clock.last->location, "a.mx:1:2");
@@ -107,11 +107,11 @@ TEST_F(Tune, TakesTheFastestAndKeepsIt) {
   EXPECT_TRUE(clock.rooms[1].isFloat);
   // Found again, with and without a clock; another kernel is another matter.
   int calls = clock.calls;
-  EXPECT_EQ(product(), found);
+  EXPECT_EQ(matmul(), found);
   EXPECT_EQ(clock.calls, calls);
   options.clock = nullptr;
-  EXPECT_EQ(product(), found);
-  EXPECT_EQ(product("32", "other"), Tiling());
+  EXPECT_EQ(matmul(), found);
+  EXPECT_EQ(matmul("32", "other"), Tiling());
 }
 
 TEST_F(Tune, StepsAreTriedWithTheBestColumns) {
@@ -123,7 +123,7 @@ TEST_F(Tune, StepsAreTriedWithTheBestColumns) {
       columns = std::max(columns, way + 1);
     return way == 1 ? 80.0 : way == columns ? 60.0 : 100.0;
   };
-  Tiling found = product();
+  Tiling found = matmul();
   EXPECT_NE(found.columns, 0);
   EXPECT_NE(found.steps, 0);
 }
@@ -131,48 +131,48 @@ TEST_F(Tune, StepsAreTriedWithTheBestColumns) {
 TEST_F(Tune, WhatIsNotFasterIsNotTaken) {
   options.clock = &clock;
   clock.timeOf = [](size_t way, int) { return way == 1 ? 98.0 : 100.0; };
-  EXPECT_EQ(product(), Tiling());
+  EXPECT_EQ(matmul(), Tiling());
   ASSERT_TRUE(clock.last);
   EXPECT_EQ(clock.last->now, 100.0);
   // That nothing was found is kept too.
   int calls = clock.calls;
-  EXPECT_EQ(product(), Tiling());
+  EXPECT_EQ(matmul(), Tiling());
   EXPECT_EQ(clock.calls, calls);
 }
 
-TEST_F(Tune, PhasesOfTheMachineAreNoResult) {
+TEST_F(Tune, PhasesOfTheMachineAreNotAResult) {
   options.clock = &clock;
   // It gets slower and faster, whatever runs.
   clock.timeOf = [](size_t, int call) { return call / 20 % 2 ? 160.0 : 100.0; };
-  EXPECT_EQ(product(), Tiling());
+  EXPECT_EQ(matmul(), Tiling());
 }
 
 TEST_F(Tune, WhatCannotBeTunedIsLeftAlone) {
   options.clock = &clock;
   clock.timeOf = [](size_t way, int) { return way == 1 ? 50.0 : 100.0; };
-  EXPECT_EQ(product("N"), Tiling()) << "a size of the call";
-  EXPECT_EQ(product("0"), Tiling()) << "nothing to compute";
+  EXPECT_EQ(matmul("N"), Tiling()) << "a size of the call";
+  EXPECT_EQ(matmul("0"), Tiling()) << "nothing to compute";
   EXPECT_EQ(tilingOf("256",
                      "%p = mx.add %b, %b : (!mx.tensor<f32[256, 1024]>, !mx.tensor<f32[256, "
                      "1024]>) -> !mx.tensor<f32[256, 1024]>",
                      "k"),
             Tiling())
-      << "no product";
+      << "no matmul";
   EXPECT_EQ(clock.calls, 0);
 }
 
 TEST_F(Tune, FailuresChangeNothing) {
   options.clock = &clock;
   clock.isBroken = true;
-  EXPECT_EQ(product(), Tiling());
+  EXPECT_EQ(matmul(), Tiling());
   EXPECT_FALSE(clock.last);
   clock.isBroken = false;
   clock.timeOf = [](size_t way, int) { return way == 1 ? 50.0 : 100.0; };
-  EXPECT_NE(product(), Tiling()) << "nothing was kept";
+  EXPECT_NE(matmul(), Tiling()) << "nothing was kept";
   bool isStopped = false;
   options.isStopped = [&] { return isStopped; };
   isStopped = true;
-  EXPECT_EQ(product("32", "stopped"), Tiling());
+  EXPECT_EQ(matmul("32", "stopped"), Tiling());
 }
 
 TEST(Tiling, Text) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checked arithmetic, UTF-8, near names, positions.
+// Checked arithmetic, byte counts, UTF-8, near names, positions.
 #include "Support/Arena.h"
+#include "Support/Bytes.h"
 #include "Support/CheckedMath.h"
 #include "Support/Source.h"
 #include "Support/Suggest.h"
@@ -13,6 +14,21 @@ using namespace mx;
 namespace {
 
 constexpr int64_t kMax = INT64_MAX, kMin = INT64_MIN;
+
+TEST(Bytes, FormatsWithOneDecimalUnlessItIsZero) {
+  EXPECT_EQ(formatBytes(0), "0 B");
+  EXPECT_EQ(formatBytes(1023), "1023 B");
+  EXPECT_EQ(formatBytes(1024), "1 KiB");
+  EXPECT_EQ(formatBytes(1536), "1.5 KiB");
+  EXPECT_EQ(formatBytes(512.0 * 1024), "512 KiB");
+  EXPECT_EQ(formatBytes(1.6 * 1024 * 1024), "1.6 MiB");
+  EXPECT_EQ(formatBytes(double(kMax)), "8 EiB");
+  // Several counts in the unit of the largest.
+  int unit = byteUnitOf(3 << 20);
+  EXPECT_EQ(bytesIn(3 << 20, unit), "3");
+  EXPECT_EQ(bytesIn(512 << 10, unit), "0.5");
+  EXPECT_EQ(bytesIn(64, unit), "0");
+}
 
 TEST(CheckedMath, ReportsOverflowAtTheEdges) {
   EXPECT_EQ(checkedAdd(kMax, 0), kMax);

@@ -18,7 +18,7 @@ protected:
   void text(const std::string &name, int firstLine, const std::string &lines) {
     file = &sources.add(name, "", std::string(static_cast<size_t>(firstLine - 1), '\n') + lines);
   }
-  /// The n-th place where the words stand.
+  /// The n-th occurrence of a text.
   Span at(const std::string &words, int n = 1) const {
     size_t found = std::string_view::npos;
     for (size_t from = 0; n > 0; --n, from = found + 1)
@@ -172,8 +172,8 @@ TEST_F(Picture, ShortForm) {
   text("t.mx", 3, "let x\n");
   EXPECT_EQ(shown(diagnostics.report(Code::E0101, at("x"), "expected `=`"), ErrorFormat::Short),
             "t.mx:3:5: error[E0101]: expected `=`\n");
-  EXPECT_EQ(shown(diagnostics.report(Code::E0101, {}, "no place"), ErrorFormat::Short),
-            "error[E0101]: no place\n");
+  EXPECT_EQ(shown(diagnostics.report(Code::E0101, {}, "no location"), ErrorFormat::Short),
+            "error[E0101]: no location\n");
 }
 
 TEST_F(Picture, JsonForm) {
@@ -181,10 +181,10 @@ TEST_F(Picture, JsonForm) {
   auto &d = diagnostics.report(Code::E0101, at("\"x\""), "expected \"a\"\n\x01");
   d.caret("c").note("n").help("h");
   EXPECT_EQ(shown(d, ErrorFormat::Json), "{\"severity\":\"error\",\"code\":\"E0101\",\"message\":"
-                                         "\"expected \\\"a\\\"\\n\\u0001\",\"place\":"
+                                         "\"expected \\\"a\\\"\\n\\u0001\",\"location\":"
                                          "{\"file\":\"t.mx\",\"line\":2,\"column\":5,\"endLine\":2,"
                                          "\"endColumn\":8,\"begin\":5,\"end\":8},"
-                                         "\"labels\":[{\"primary\":true,\"text\":\"c\",\"place\":{"
+                                         "\"labels\":[{\"primary\":true,\"text\":\"c\",\"location\":{"
                                          "\"file\":\"t.mx\",\"line\":2,\"column\":5,"
                                          "\"endLine\":2,\"endColumn\":8,\"begin\":5,\"end\":8}}],"
                                          "\"notes\":[\"n\"],\"help\":[\"h\"]}\n");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Texts that were made to break a compiler. Each ends in time, with a diagnostic that has a place.
+// Texts that were made to break a compiler. Each ends in time, with a diagnostic that has a location.
 #include "Parsed.h"
 #include "Support/Limits.h"
 #include <ctime>
@@ -79,7 +79,7 @@ const Hostile kTable[] = {
 
 class HostileText : public testing::TestWithParam<Hostile> {};
 
-TEST_P(HostileText, EndsInTimeWithAPlace) {
+TEST_P(HostileText, EndsInTimeWithALocation) {
   std::string text = GetParam().text();
   // The processor's time, not the clock's: other work on the machine must not matter.
   std::clock_t start = std::clock();
@@ -106,7 +106,7 @@ TEST(HostileSize, AFileOver64MiBIsRefused) {
 
 TEST(HostileSize, TooManyTokensAreRefused) {
   Parsed p(std::string(limits::kMaxTokens + 2, '('));
-  EXPECT_EQ(p.codes().substr(0, 5), "E0104"); // the place of the first bracket that is too deep
+  EXPECT_EQ(p.codes().substr(0, 5), "E0104"); // the location of the first bracket that is too deep
   EXPECT_NE(p.codes().find("E0002"), std::string::npos);
 }
 

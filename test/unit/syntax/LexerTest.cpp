@@ -145,7 +145,7 @@ TEST(Lexer, TellsWhetherAnInputIsComplete) {
   EXPECT_TRUE(complete("let s = \"abc")); // a string ends with its line
 }
 
-TEST(Lexer, CommentsKnowTheirPlace) {
+TEST(Lexer, CommentsKnowTheirLocation) {
   Lexed lexed("# own\nx # behind\n  ## doc  \ny");
   const auto &c = lexed.source.comments;
   ASSERT_EQ(c.size(), 3u);
@@ -230,7 +230,7 @@ TEST(Lexer, AForgottenBracketEndsAtTheNextStatement) {
   EXPECT_EQ(tokens("f(a,\nlet x = 1"), "name:f ( name:a , NL let name:x = int:1 NL");
 }
 
-TEST(Lexer, BadTextIsRefusedWithItsPlace) {
+TEST(Lexer, BadTextIsRefusedWithItsLocation) {
   EXPECT_EQ(codes("let x = \"\xFF\""), "E0001");
   EXPECT_EQ(codes("\xC0\x80"), "E0001");         // overlong
   EXPECT_EQ(codes("\xED\xA0\x80"), "E0001");     // surrogate

@@ -53,8 +53,8 @@ INSTANTIATE_TEST_SUITE_P(
         Habit{"let y = a if c else b\n", "if c { a } else { b }"},
         Habit{"let f = lambda x: x + 1\n", "fn(x) { x + 1 }"},
         Habit{"if a { b } elif c { d }\n", "else if"},
-        Habit{"if a { b }\nelse { c }\n", "`else` stands on the line of the `}`"},
-        Habit{"try { a }\ncatch e { b }\n", "`catch` stands on the line of the `}`"},
+        Habit{"if a { b }\nelse { c }\n", "`else` belongs on the line of the `}`"},
+        Habit{"try { a }\ncatch e { b }\n", "`catch` belongs on the line of the `}`"},
         Habit{"a && b\n", "and"}, Habit{"let s = 'abc'\n", "double quotes"},
         Habit{"x: i64 = 1\n", "let x"}, Habit{"int x = 1\n", "i64"},
         Habit{"fn f(self, x: f32) { x }\n", "no `self`"}, Habit{"while a:\n    b()\n", "braces"},
@@ -73,7 +73,7 @@ TEST(ParserErrors, AnIndentedProgramGivesOneErrorABlock) {
   EXPECT_NE(p.dump().find("let x"), std::string::npos);
 }
 
-TEST(ParserErrors, MissingBracketPointsAtBothPlaces) {
+TEST(ParserErrors, MissingBracketPointsAtBothLocations) {
   Parsed p("let a = f(1,\n  2\nlet b = 3\n");
   ASSERT_EQ(p.diagnostics.errorCount(), 1u) << p.rendered();
   EXPECT_NE(p.rendered().find("opened here"), std::string::npos) << p.rendered();

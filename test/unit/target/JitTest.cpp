@@ -94,7 +94,7 @@ TEST(Jit, ANameDefinedTwiceIsAFault) {
 
 TEST(Jit, GarbageIsAFault) {
   Jit jit = makeJit();
-  EXPECT_FALSE(jit.add({"this is no object"}));
+  EXPECT_FALSE(jit.add({"not an object"}));
   EXPECT_FALSE(jit.add({""}));
   std::string object = objectOf(kAddArrays);
   EXPECT_FALSE(jit.add({std::string_view(object).substr(0, 100)}));

@@ -34,7 +34,7 @@ std::set<std::string> linesOf(const std::string &object) {
   return lines;
 }
 
-/// Two sums and a call, with the places that are put in.
+/// Two sums and a call, with the locations that are put in.
 std::string program(const std::string &first, const std::string &second,
                     const std::string &function) {
   return "llvm.func @g(f32) -> f32\n"
@@ -70,7 +70,7 @@ TEST(LineTables, KeepFilesApart) {
   EXPECT_FALSE(lines.count("/home/u/net.mx:140"));
 }
 
-TEST(LineTables, FusedAndDerivedPlacesHaveALine) {
+TEST(LineTables, FusedAndDerivedLocationsHaveALine) {
   auto lines = linesOf(
       objectOf(program("loc(fused[\"/a/net.mx\":12:3, \"/a/net.mx\":13:3])",
                        "loc(callsite(\"gradient\"(\"/a/net.mx\":14:5) at \"/a/net.mx\":99:1))",
@@ -80,7 +80,7 @@ TEST(LineTables, FusedAndDerivedPlacesHaveALine) {
   EXPECT_FALSE(lines.count("")) << "a row with line 0";
 }
 
-TEST(LineTables, CodeWithoutPlacesCompilesWithoutThem) {
+TEST(LineTables, CodeWithoutLocationsCompilesWithoutThem) {
   std::string text = "llvm.func @f(%a: f32) -> f32 {\n  %0 = llvm.fadd %a, %a : f32 loc(unknown)\n"
                      "  llvm.return %0 : f32 loc(unknown)\n} loc(unknown)\n";
   EXPECT_TRUE(linesOf(objectOf(text)).empty());
@@ -95,7 +95,7 @@ TEST(LineTables, CanBeLeftOut) {
   EXPECT_TRUE(linesOf(compiled->object).empty());
 }
 
-TEST(LineTables, CallsWithoutAPlaceAreAllowedBesideThoseWithOne) {
+TEST(LineTables, CallsWithoutALocationAreAllowedBesideThoseWithOne) {
   std::string text = "llvm.func internal @h(%a: f32) -> f32 {\n  llvm.return %a : f32\n}"
                      " loc(\"/a/net.mx\":3:1)\n"
                      "llvm.func @f(%a: f32) -> f32 {\n"

@@ -45,16 +45,16 @@ TEST(TargetCpu, LevelsHaveTheirVectors) {
   EXPECT_EQ(TargetCpu::parse("x86-64-v4")->vectorBits(), 512u);
 }
 
-TEST(TargetCpu, ProductsOfBf16AreOfSomeCpus) {
+TEST(TargetCpu, Bf16InstructionsDependOnTheCpu) {
   for (const char *level : {"generic", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
-    EXPECT_FALSE(TargetCpu::parse(level)->hasTiles()) << level;
-    EXPECT_FALSE(TargetCpu::parse(level)->hasDots()) << level;
+    EXPECT_FALSE(TargetCpu::parse(level)->hasAmxBf16()) << level;
+    EXPECT_FALSE(TargetCpu::parse(level)->hasAvx512Bf16()) << level;
   }
-  EXPECT_TRUE(TargetCpu::parse("sapphirerapids")->hasTiles());
-  EXPECT_TRUE(TargetCpu::parse("sapphirerapids")->hasDots());
+  EXPECT_TRUE(TargetCpu::parse("sapphirerapids")->hasAmxBf16());
+  EXPECT_TRUE(TargetCpu::parse("sapphirerapids")->hasAvx512Bf16());
   EXPECT_EQ(TargetCpu::parse("sapphirerapids")->vectorBits(), 512u);
   __builtin_cpu_init();
-  EXPECT_EQ(TargetCpu::parse("native")->hasDots(), __builtin_cpu_supports("avx512bf16") != 0);
+  EXPECT_EQ(TargetCpu::parse("native")->hasAvx512Bf16(), __builtin_cpu_supports("avx512bf16") != 0);
 }
 
 TEST(TargetCpu, LevelsRunWhereTheirFeaturesAre) {

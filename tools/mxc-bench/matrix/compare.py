@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measures rows in one process, mx and its peers in turns; `run` starts it in the environment of the peers.
+"""Measures rows in one process, blocks of mx and of its peers interleaved; `run` starts it in the environment of the
+peers.
 
-Usage: compare.py --library libmxc.so --threads N --journal FILE [--rows REGEX] [--quick] [--compiled] [--done ROW…]
-                  [--without ROW=PEER…]
+Usage: compare.py --library libmxc.so --threads N --journal FILE [--rows REGEX] [--quick] [--row-seconds N] [--compiled]
+                  [--done ROW…] [--without ROW=PEER…]
 
-A block of calls each, in turns; a row's ratio is the median of the best peer's time over mx's in each round. What they
-compute is compared first, and a row that differs is no row. With one thread the time of the process is counted, so that
-what else the machine does matters little; with more, time on the clock. Results are written to the journal line by line,
-with a line for whatever is about to be tried, so that after a crash `run` knows who it was and goes on without.
+A row's ratio is the median over rounds of the best peer's time / mx's. Results are compared first, and a row whose
+results differ fails. With one thread the CPU time of the process is counted, so that other load matters little; with
+more, wall time. Results are written to the journal line by line, with a line for whatever is about to be tried, so that
+after a crash `run` knows what crashed and continues without it.
 """
 import argparse
 import concurrent.futures
@@ -17,6 +18,7 @@ import faulthandler
 import json
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -33,8 +35,8 @@ from rows import all_rows
 
 BLOCK_SECONDS = 0.05
 BLOCKS, QUICK_BLOCKS = 31, 5
-ROW_SECONDS, QUICK_ROW_SECONDS = 60, 4  # of timing; long steps have fewer blocks then, at least 3
-ALL = "all in turns"
+QUICK_ROW_SECONDS = 4
+ALL = "interleaved blocks"
 PATIENCE = 900  # seconds for one thing that is tried
 
 
@@ -45,6 +47,7 @@ def arguments():
     parser.add_argument("--journal", required=True)
     parser.add_argument("--rows", default="")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--row-seconds", type=float, default=60, help="of timing; long steps have fewer blocks then, at least 3")
     parser.add_argument("--compiled", action="store_true")
     parser.add_argument("--done", action="append", default=[], metavar="ROW", help="a row that is not measured")
     parser.add_argument("--without", action="append", default=[], metavar="ROW=PEER")
@@ -60,7 +63,7 @@ class Journal:
         print(json.dumps(line), file=self.file, flush=True)
 
     def trying(self, row, peer):
-        self.write(trying=row.name, number=row.number, peer=peer)
+        self.write(trying=row.name, group=row.group, peer=peer)
         faulthandler.dump_traceback_later(PATIENCE, exit=True)
 
 
@@ -74,6 +77,17 @@ def seconds(run, times, clock):
     started = clock()
     run(times)
     return clock() - started
+
+
+def cpu_seconds():
+    """CPU time of this process and of the compilers that it ran."""
+    used = [resource.getrusage(which) for which in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
+
+
+def clock_of_first(threads):
+    """What first results are measured with, as blocks are: CPU time on one thread, else wall time."""
+    return cpu_seconds if threads == 1 else time.perf_counter
 
 
 def calls_in_a_block(run, clock):
@@ -108,15 +122,16 @@ class Ours:
 
     def __init__(self, row, library, threads, arrays, cache=None):
         self.library = library
-        started = time.perf_counter()
+        clock = clock_of_first(threads)
+        started = clock()
         self.cache = None if cache else tempfile.TemporaryDirectory()
         self.session = Session(library, threads, cache or self.cache.name)
         function = self.session.function(self.session.load(row.name, row.source), "run")
-        loaded = time.perf_counter() - started
+        loaded = clock() - started
         self.call = Call(self.session, function, [library.value(a) for a in arrays], row.changed)
-        started = time.perf_counter()
+        started = clock()
         self.first = self.numbers()
-        self.first_ms = 1e3 * (loaded + time.perf_counter() - started)
+        self.first_ms = 1e3 * (loaded + clock() - started)
 
     def close(self):
         self.call.release()
@@ -130,8 +145,8 @@ class Ours:
 
 
 def measure(row, library, threads, there, without, journal, given):
-    """`there` are the peers; `without` says of some why they are left out."""
-    result = {"number": row.number, "row": row.name, "threads": threads, "words": dict(without)}
+    """`there` are the peers; `without` says why some are left out."""
+    result = {"group": row.group, "row": row.name, "threads": threads, "notes": dict(without)}
     journal.trying(row, "mx")
     arrays = row.arguments()
     try:
@@ -147,15 +162,16 @@ def measure(row, library, threads, there, without, journal, given):
             continue
         journal.trying(row, peer.name)
         try:
-            started = time.perf_counter()
+            clock = clock_of_first(threads)
+            started = clock()
             step = peer.step(row, arrays)
             if not step:
                 continue
             theirs = [peer.numbers(step())]
-            first[peer.name] = 1e3 * (time.perf_counter() - started)
+            first[peer.name] = 1e3 * (clock() - started)
             theirs += [peer.numbers(step()) for _ in made[1:]]
         except Exception as failure:  # whatever a library raises
-            result["words"][peer.name] = peers.said(failure)
+            result["notes"][peer.name] = peers.said(failure)
             continue
         apart = max(difference(a, b) for a, b in zip(made, theirs))
         result["difference"] = max(result["difference"], apart)
@@ -165,49 +181,52 @@ def measure(row, library, threads, there, without, journal, given):
     if row.bytes:
         sides["memcpy"] = copier(row.bytes, threads)
     journal.trying(row, ALL)
-    timed(result, row, sides, threads, given.quick)
+    timed(result, row, sides, threads, given)
     result["peers_first_ms"] = first
     ours.close()
     return result
 
 
-def timed(result, row, sides, threads, quick):
-    # Threads of the others run beside ours.
+def quartiles(values):
+    return [float(value) for value in np.percentile(values, [25, 75])]
+
+
+def timed(result, row, sides, threads, given):
+    # CPU time would add up the threads of a side.
     clock = time.process_time if threads == 1 else time.perf_counter
     times = {name: calls_in_a_block(run, clock) for name, run in sides.items()}
     taken, begun = {name: [] for name in sides}, time.monotonic()
-    for block in range(QUICK_BLOCKS if quick else BLOCKS):
-        if block >= 3 and time.monotonic() - begun > (QUICK_ROW_SECONDS if quick else ROW_SECONDS):
+    for block in range(QUICK_BLOCKS if given.quick else BLOCKS):
+        if block >= 3 and time.monotonic() - begun > (QUICK_ROW_SECONDS if given.quick else given.row_seconds):
             break
         for name, run in sides.items():
             if threads > 1:
-                time.sleep(0.003)  # those that spin for more work fall asleep
+                time.sleep(0.003)  # threads that spin for more work fall asleep
             taken[name].append(seconds(run, times[name], clock) / times[name])
     result["blocks"] = len(taken["mx"])
     medians = {name: 1e6 * statistics.median(took) for name, took in taken.items()}
     result.update(mx=medians.pop("mx"), unit="us")
-    best = min(taken["mx"])
+    result["mx_quartiles"] = [1e6 * quartile for quartile in quartiles(taken["mx"])]
     if row.flops:
-        result["gflops"] = row.flops / best / 1e9
+        result["flops"] = row.flops
     if row.bytes:
-        result["gbytes"] = row.bytes / best / 1e9
+        result["bytes"] = row.bytes
         result["of_memcpy"] = statistics.median(c / m for c, m in zip(taken["memcpy"], taken["mx"]))
         del medians["memcpy"]
     result["peers"] = medians
     if medians:
         result["best"] = min(medians, key=medians.get)
-        ratios = sorted(t / m for t, m in zip(taken[result["best"]], taken["mx"]))
-        result["ratio"] = statistics.median(ratios)
-        result["quartiles"] = [ratios[len(ratios) // 4], ratios[3 * len(ratios) // 4]]
-    goal = {"of": "memcpy", "least": row.copy_goal} if row.copy_goal else {"of": "ratio", "least": row.goal}
-    result["goal"] = goal if goal["least"] else None
+        ratios = [t / m for t, m in zip(taken[result["best"]], taken["mx"])]
+        result["ratio"], result["quartiles"] = statistics.median(ratios), quartiles(ratios)
+    goal = {"of": "memcpy", "min": row.copy_goal} if row.copy_goal else {"of": "ratio", "min": row.goal}
+    result["goal"] = goal if goal["min"] else None
 
 
 def first_results(result):
-    """Row 14: from text to the first result, beside those that compile."""
-    compiled = {name: ms for name, ms in result["peers_first_ms"].items() if name in ("jax", "torch.compile")}
-    out = {"number": 14, "row": result["row"] + ", first result", "threads": result["threads"], "unit": "ms",
-           "mx": result["first_ms"], "peers": compiled, "words": {}, "goal": {"of": "ratio", "least": 5.0}}
+    """The time from source to first result, beside the peers that compile."""
+    compiled = {name: ms for name, ms in result["peers_first_ms"].items() if name in ("jax", "torch.compile", "iree")}
+    out = {"group": "compile", "row": result["row"] + ", source to first result", "threads": result["threads"], "unit": "ms",
+           "mx": result["first_ms"], "peers": compiled, "notes": {}, "goal": {"of": "ratio", "min": 5.0}}
     if compiled:
         out["best"] = min(compiled, key=compiled.get)
         out["ratio"] = compiled[out["best"]] / out["mx"]
@@ -222,7 +241,7 @@ def resident(word):
 
 
 def print_memory(given):
-    """What a step needs above the loaded library: the most that is resident during the second one."""
+    """Memory of a step above that of the loaded library: the peak resident size during the second step."""
     row = next(row for row in all_rows() if row.name == given.rows)
     if given.memory_of == "mx":
         library = Library(given.library)
@@ -238,16 +257,16 @@ def print_memory(given):
             there[0].numbers(run())
         step()
     ctypes.CDLL(None).malloc_trim(0)
-    open("/proc/self/clear_refs", "w").write("5")  # the most begins anew
+    open("/proc/self/clear_refs", "w").write("5")  # resets the peak
     step()
     print("bytes", resident("VmHWM") - begin)
 
 
 def memory(row, given, there, without):
     """Each side in a process of its own; mx's code is compiled by a process before."""
-    result = {"number": row.number, "row": row.name, "threads": given.threads, "unit": "MB", "words": dict(without),
-              "peers": {}, "goal": {"of": "ratio", "least": row.goal}}
-    # What a library gives back counts as given back here.
+    result = {"group": row.group, "row": row.name, "threads": given.threads, "unit": "MB", "notes": dict(without),
+              "peers": {}, "goal": {"of": "ratio", "min": row.goal}}
+    # Memory that a library frees must be given back to the system here.
     variables = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
     with tempfile.TemporaryDirectory() as cache:
         for side in ["mx", "mx"] + [peer.name for peer in there if peer.name in ("torch", "jax")]:
@@ -256,13 +275,13 @@ def memory(row, given, there, without):
                                   capture_output=True, text=True, env={**variables, "MX_CACHE_DIR": cache})
             found = re.search(r"^bytes (\d+)$", done.stdout, re.M)
             if not found:
-                result["words"][side] = f"ended with {done.returncode}: " + (done.stderr.strip().split("\n") or [""])[-1][:100]
+                result["notes"][side] = f"ended with {done.returncode}: " + (done.stderr.strip().split("\n") or [""])[-1][:100]
             elif side == "mx":
                 result["mx"] = int(found.group(1)) / 1e6
             else:
                 result["peers"][side] = int(found.group(1)) / 1e6
     if "mx" not in result:
-        return {**result, "error": result["words"]["mx"]}
+        return {**result, "error": result["notes"]["mx"]}
     if result["peers"]:
         result["best"] = min(result["peers"], key=result["peers"].get)
         result["ratio"] = result["peers"][result["best"]] / result["mx"]
@@ -282,15 +301,15 @@ def main():
             continue
         without = {}
         for text in given.without:
-            name, _, who = text.rpartition("=")
+            name, _, peer = text.rpartition("=")
             if name == row.name:
-                without[who] = "crashed"
+                without[peer] = "crashed"
         if row.memory:
             journal.trying(row, ALL)
             results = [memory(row, given, there, without)]
         else:
             results = [measure(row, library, given.threads, there, without, journal, given)]
-            if row.number == 3 and "error" not in results[0]:
+            if row.first_result and "error" not in results[0]:
                 results.append(first_results(results[0]))
         for result in results:
             journal.write(result=result)

@@ -5,12 +5,13 @@ import pathlib
 import subprocess
 import sys
 
-# What is installed, one by one, so that one that does not install here is missing alone. PyTorch's own index has a build
+# Installed one by one, so that a package that does not install is missing alone. PyTorch's own index has a build
 # without the libraries of graphics cards; PyPI's is taken where that cannot be reached.
 PACKAGES = [("numpy", [["numpy"]]),
             ("torch", [["torch", "--index-url", "https://download.pytorch.org/whl/cpu"], ["torch"]]),
             ("jax", [["jax"]]), ("onnx", [["onnx", "onnxscript"]]), ("onnxruntime", [["onnxruntime"]]),
-            ("openvino", [["openvino"]]), ("onednn", [["onednn"]])]
+            ("openvino", [["openvino"]]), ("onednn", [["onednn"]]),
+            ("iree", [["iree-base-compiler", "iree-base-runtime"]])]
 
 
 def python_of(folder):
@@ -54,8 +55,8 @@ def with_libraries(folder):
 
 
 def with_threads(threads):
-    """Variables that libraries read when they are loaded. The C library keeps large blocks for the next call, so that those
-    who ask for the memory of each result anew do not wait for the system to clear it (PyTorch's guide advises as much)."""
+    """Variables that libraries read when they are loaded. The C library keeps large blocks for the next call, so that libraries
+    that allocate each result anew do not wait for the system to clear it (PyTorch's guide advises as much)."""
     keep = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(16 << 30), "MALLOC_ARENA_MAX": "1"}
     names = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
     flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1" if threads == 1 else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rows of single functions of elements, f32 and f64, beside PyTorch's: a million of them, which caches hold."""
+"""Rows of single elementwise functions, f32 and f64: a million elements, which fit in the caches."""
 import math
 
 import numpy
@@ -39,4 +39,4 @@ def function_rows(count=1 << 20):
             peers = {"torch": torch_inference(torch)}
             if name != "erf" or count < 1000:  # in Python, one by one
                 peers["numpy"] = numpy_function(plain)
-            yield Row(11, f"{name} {type} {size}", source, tensors, peers, goal=1.0, quick=name in ("sin", "x ** 3"))
+            yield Row("functions", f"{name} {type} {size}", source, tensors, peers, goal=1.0, quick=name in ("sin", "x ** 3"))

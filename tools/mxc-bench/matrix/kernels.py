@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rows of single kernels: products of bf16, convolutions, elements, rows, attention, embeddings. Products of f32 are
-`mxc-bench products`, which calls all sides from C++."""
+"""Rows of single kernels: bf16 matmul, convolutions, elementwise chains, softmax and norms, attention, embeddings. f32
+matmul is `mxc-bench matmul`, which calls all sides from C++."""
 import numpy
 
-from row import (Row, Tensor, bf16_bits, bf16_numbers, counted, jax_function, jax_gradient, numpy_function, signature,
+from row import (Row, Tensor, bf16_bits, bf16_numbers, counted, jax_and_iree, jax_function, jax_gradient, numpy_function, signature,
                  torch_gradient, torch_inference)
 
 
-def product_bf16(n):
+def matmul_bf16(n):
     tensors = [Tensor("x", (n, n), type="bf16"), Tensor("y", (n, n), type="bf16")]
     source = f"graph fn run({signature(tensors)}) -> bf16[{n}, {n}] {{ x @ y }}\n"
-    return Row(10, f"matmul {n}x{n}x{n} bf16", source, tensors, {
+    return Row("matmul", f"matmul {n}x{n}x{n} bf16", source, tensors, {
         "torch": torch_inference(lambda torch: lambda a, b: a @ b),
         "jax": jax_function(lambda jax: lambda a, b: a @ b),
         "numpy": numpy_function(lambda a, b: bf16_bits(bf16_numbers(a) @ bf16_numbers(b)))},
         goal=1.0, flops=2 * n ** 3, tolerance=1e-2, quick=n <= 512)
 
 
-def convolution(name, batch, size, inputs, outputs, window, stride, pad, groups=1, part="forward", quick=False):
-    places = (size + 2 * pad - window) // stride + 1
-    tensors = [Tensor("x", (batch, inputs, size, size)), Tensor("w", (outputs, inputs // groups, window, window))]
-    y = (batch, outputs, places, places)
+def convolution(name, batch, size, inputs, outputs, kernel, stride, pad, groups=1, part="forward", quick=False):
+    out = (size + 2 * pad - kernel) // stride + 1
+    tensors = [Tensor("x", (batch, inputs, size, size)), Tensor("w", (outputs, inputs // groups, kernel, kernel))]
+    y = (batch, outputs, out, out)
     call = f"conv2d(x, w, stride={stride}, pad={pad}, groups={groups})"
-    by = ["by input", "by window"].index(part) if part != "forward" else None
+    by = ["input gradient", "filter gradient"].index(part) if part != "forward" else None
     if by is None:
         source = f"graph fn run({signature(tensors)}) -> f32{list(y)} {{ {call} }}\n"
     else:
@@ -43,13 +43,13 @@ def convolution(name, batch, size, inputs, outputs, window, stride, pad, groups=
         peers = {"torch": torch_inference(torch_conv), "jax": jax_function(jax_conv), "onnx": (onnx, [0])}
     else:
         peers = {"torch": torch_gradient(torch_conv, by), "jax": jax_gradient(jax_conv, by)}
-    return Row(7 if by is None else 8, f"conv {name} {part}", source, tensors, peers, goal=0.9 if by is None else 0.8,
-               flops=2 * batch * outputs * places * places * inputs // groups * window * window, tolerance=2e-3,
+    return Row("convolution", f"conv {name} {part}", source, tensors, peers, goal=0.9 if by is None else 0.8,
+               flops=2 * batch * outputs * out * out * inputs // groups * kernel * kernel, tolerance=2e-3,
                quick=quick)
 
 
 def pointwise(name, text, torch, jax, shape, copy_goal, plain=None, extra=(), slope=False, quick=False):
-    """Elements or rows; with `slope` the gradient by x of the result times g."""
+    """An elementwise chain or a row kernel; with `slope` the gradient of the result times g with respect to x."""
     tensors = [Tensor("x", shape), *extra] + [Tensor("g", shape, 0.5)] * slope
     body = text
     if slope:
@@ -58,10 +58,10 @@ def pointwise(name, text, torch, jax, shape, copy_goal, plain=None, extra=(), sl
         body = "let (_, d) = grad(x) {\n" + "\n".join(lines) + "\n}\nd"
     source = f"graph fn run({signature(tensors)}) -> f32{list(shape)} {{\n{body}\n}}\n"
     peers = {"torch": torch_gradient(torch, 0) if slope else torch_inference(torch),
-             "jax": jax_gradient(jax, 0) if slope else jax_function(jax)}
+             **({"jax": jax_gradient(jax, 0)} if slope else jax_and_iree(jax))}
     if plain and not slope:
         peers["numpy"] = numpy_function(plain)
-    return Row(11, name + " backward" * slope, source, tensors, peers, copy_goal=copy_goal,
+    return Row("rows", name + " backward" * slope, source, tensors, peers, copy_goal=copy_goal,
                bytes=4 * (3 if slope else 2) * counted(shape), quick=quick)
 
 
@@ -79,7 +79,7 @@ def element_rows(many=(4096, 4096)):
                     quick=True)
 
 
-def line_rows(rows, width, quick=False):
+def row_rows(rows, width, quick=False):
     shape, size = (rows, width), f"{rows}x{width}"
 
     def jax_norm(jax):
@@ -126,12 +126,12 @@ def attention(batch=4, heads=8, steps=512, width=64):
         return e / e.sum(3, keepdims=True) @ v
 
     def onnx(graph):
-        turned = graph.op("Transpose", "k", perm=[0, 1, 3, 2])
-        scores = graph.op("Mul", graph.op("MatMul", "q", turned), graph.constant(numpy.float32(scale)))
+        swapped = graph.op("Transpose", "k", perm=[0, 1, 3, 2])
+        scores = graph.op("Mul", graph.op("MatMul", "q", swapped), graph.constant(numpy.float32(scale)))
         return graph.model(graph.op("MatMul", graph.op("Softmax", scores, axis=3), "v"), shape)
-    return Row(5, f"attention {batch}x{heads}x{steps}x{width}", source, tensors, {
+    return Row("attention", f"attention {batch}x{heads}x{steps}x{width}", source, tensors, {
         "torch": torch_inference(lambda torch: torch.nn.functional.scaled_dot_product_attention),
-        "jax": jax_function(lambda jax: lambda q, k, v: jax.nn.softmax(q @ k.swapaxes(2, 3) * scale, axis=3) @ v),
+        **jax_and_iree(lambda jax: lambda q, k, v: jax.nn.softmax(q @ k.swapaxes(2, 3) * scale, axis=3) @ v),
         "onnx": (onnx, [0, 1, 2]), "numpy": numpy_function(plain)},
         goal=0.8, flops=4 * batch * heads * steps * steps * width, tolerance=1e-3, quick=True)
 
@@ -153,13 +153,13 @@ def attention_gradients(batch=4, heads=8, steps=512, width=64):
         def value(q, k, v, g):
             return (jax.nn.softmax(q @ k.swapaxes(2, 3) * scale, axis=3) @ v * g).sum()
         return lambda *values: sum(jax.grad(value, argnums=(0, 1, 2))(*values))
-    return Row(6, f"attention {batch}x{heads}x{steps}x{width}, gradients", source, tensors,
+    return Row("attention", f"attention {batch}x{heads}x{steps}x{width}, gradients", source, tensors,
                {"torch": torch_step, "jax": jax_function(jax_step)},
                goal=0.8, flops=12 * batch * heads * steps * steps * width, tolerance=1e-3)
 
 
 def embedding(rows=1_000_000, width=64, count=4096):
-    """A step reads and changes few rows of many."""
+    """A step reads and updates few rows of a large table."""
     tensors = [Tensor("w", (rows, width)), Tensor("i", (count,), below=rows), Tensor("g", (count, width))]
     source = (f"graph fn run({signature(tensors, mut=[0])}) -> f32 {{\n"
               "  let (l, d) = grad(w) { (w[i] * g).sum() }\n  w = w - 0.01 * d\n  l\n}\n")
@@ -196,5 +196,5 @@ def embedding(rows=1_000_000, width=64, count=4096):
             return loss
         return step
     size = "1Mx64" if (rows, width) == (1_000_000, 64) else f"{rows}x{width}"
-    return Row(12, f"embedding {size}, {count} rows, step", source, tensors,
+    return Row("training", f"embedding {size}, {count} rows, step", source, tensors,
                {"torch": torch_step, "jax": jax_step, "numpy": numpy_step}, goal=1.0, changed=(0,), tolerance=1e-2)

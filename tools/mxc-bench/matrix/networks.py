@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rows of whole networks: steps of training by gradient descent, whose result is the loss before the step, and
-predictions. Weights are arguments of `run`; in ONNX models they are constants, as exporters write them."""
+"""Rows of whole networks: training steps with gradient descent, whose result is the loss before the step, and
+inference. Weights are arguments of `run`; in ONNX models they are constants, as exporters write them."""
 import math
 
 import numpy
 
-from row import Row, Tensor, jax_function, numpy_function, signature, torch_inference
+from row import Row, Tensor, jax_and_iree, jax_function, numpy_function, signature, torch_inference
 
 RATE = 0.01
 
 
-def trained(number, name, goal, body, parameters, inputs, torch_value, jax_value, flops, tolerance=2e-3, quick=False):
+def trained(name, goal, body, parameters, inputs, torch_value, jax_value, flops, tolerance=2e-3, quick=False):
     """`torch_value` and `jax_value` of the library give a function of lists of parameters and inputs; `flops` are those of
-    products and convolutions, backwards too."""
+    matmul and convolutions, of the backward pass too."""
     tensors, own = parameters + inputs, range(len(parameters))
     names = ", ".join(t.name for t in parameters)
     slopes = ", ".join(f"d{i}" for i in own)
@@ -44,7 +44,7 @@ def trained(number, name, goal, body, parameters, inputs, torch_value, jax_value
             loss, state[0] = jax.block_until_ready(change(state[0], values[len(own):]))
             return loss
         return step
-    return Row(number, name, source, tensors, {"torch": torch_step, "jax": jax_step}, goal=goal, changed=tuple(own),
+    return Row("training", name, source, tensors, {"torch": torch_step, "jax": jax_step}, goal=goal, changed=tuple(own),
                flops=flops, tolerance=tolerance, quick=quick)
 
 
@@ -95,7 +95,7 @@ def mlp(batch=64, wide=784, hidden=128, classes=10):
                 own -= numpy.float32(RATE) * slope
             return loss
         return step
-    row = trained(1, f"MLP {wide}-{hidden}-{classes} b{batch} step", 3.0,
+    row = trained(f"MLP {wide}-{hidden}-{classes} b{batch} step", 3.0,
                   value_of(parameters, inputs, ["xent(maximum(x @ w1 + b1, 0.0) @ w2 + b2, y)"]),
                   parameters, inputs, torch_value, jax_value, 2 * batch * hidden * (2 * wide + 3 * classes), quick=True)
     row.peers["numpy"] = numpy_step
@@ -128,7 +128,9 @@ def lenet(batch=64):
             return xent(jax, jax.nn.relu(c.reshape(batch, 800) @ p[4] + p[5]) @ p[6] + p[7], given[1])
         return value
     flops = 2 * batch * (2 * 24 * 24 * 20 * 25 + 3 * (8 * 8 * 50 * 20 * 25 + 800 * 500 + 500 * 10))
-    return trained(3, f"LeNet b{batch} step", 1.5, body, parameters, inputs, torch_value, jax_value, flops, quick=True)
+    row = trained(f"LeNet b{batch} step", 1.5, body, parameters, inputs, torch_value, jax_value, flops, quick=True)
+    row.first_result = True
+    return row
 
 
 # --------------------------------------------------------------------------------------------------- LSTM
@@ -156,7 +158,7 @@ def lstm(hidden=256, steps=50, batch=32):
     body = layer + value_of(parameters, inputs, ["let y = layer(wi2, wh2, b2, layer(wi1, wh1, b1, x))", "(y * y).mean()"])
 
     def torch_step(torch, *values):
-        """The library's own LSTM, whose weights lie the other way round."""
+        """The library's own LSTM, whose weights are transposed."""
         net = torch.nn.LSTM(hidden, hidden, 2)
         with torch.no_grad():
             for layer in (0, 1):
@@ -179,19 +181,20 @@ def lstm(hidden=256, steps=50, batch=32):
 
     def jax_value(jax):
         def one(wi, wh, b, xs):
-            def turn(state, z):
+            def iteration(state, z):
                 h, c = state
                 i, f, g, o = jax.numpy.split(z + h @ wh, 4, axis=1)
                 c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jax.numpy.tanh(g)
                 h = jax.nn.sigmoid(o) * jax.numpy.tanh(c)
                 return (h, c), h
             nothing = jax.numpy.zeros((batch, hidden), jax.numpy.float32)
-            return jax.lax.scan(turn, (nothing, nothing), xs @ wi + b)[1]
+            return jax.lax.scan(iteration, (nothing, nothing), xs @ wi + b)[1]
         return lambda p, given: (one(*p[3:], one(*p[:3], given[0])) ** 2).mean()
-    # Four products a step, as many for the weights, and three for what comes before.
-    row = trained(4, f"LSTM 2x{hidden} T{steps} b{batch} step", 1.2, body, parameters, inputs, None, jax_value,
+    # Per step four matmuls forward, four for the gradients of weights, and three for those of inputs.
+    row = trained(f"LSTM 2x{hidden} T{steps} b{batch} step", 1.2, body, parameters, inputs, None, jax_value,
                   11 * 2 * steps * batch * hidden * wide, quick=steps <= 50)
     row.peers["torch"] = torch_step
+    row.first_result = True
     return row
 
 
@@ -268,19 +271,19 @@ def transformer(d, batch, training, steps=128, heads=None, quick=False):
     name, flops = f"transformer block d{d} T{steps} b{batch}", 2 * batch * steps * (12 * d * d + 2 * steps * d)
     if training:
         body = norm + value_of(parameters, inputs, block + [f"let y = {result}", "(y * y).mean()"])
-        return trained(6, name + " step", 1.0, body, parameters, inputs,
+        return trained(name + " step", 1.0, body, parameters, inputs,
                        lambda torch: lambda p, given: (torch_block(torch)(*p, *given) ** 2).mean(),
                        lambda jax: lambda p, given: (jax_block(jax)(*p, *given) ** 2).mean(), 3 * flops, quick=True)
     source = f"{norm}graph fn run({signature(parameters + inputs)}) -> {text} {{\n  " + "\n  ".join(block + [result]) + "\n}\n"
-    return Row(5, name + " prediction", source, parameters + inputs, {
-        "torch": torch_inference(torch_block), "jax": jax_function(jax_block), "onnx": (onnx, [6]),
+    return Row("inference", name + " inference", source, parameters + inputs, first_result=quick, peers={
+        "torch": torch_inference(torch_block), **jax_and_iree(jax_block), "onnx": (onnx, [6]),
         "numpy": numpy_function(plain)}, goal=0.8, tolerance=1e-3, quick=quick, flops=flops)
 
 
 # ------------------------------------------------------------------------------------------------- ResNet
 
 class ResNet:
-    """The layers of ResNet-18 or ResNet-50 on pictures of 224 x 224, written down once for all libraries. A unit is a
+    """The layers of ResNet-18 or ResNet-50 on images of 224 x 224, described once for all libraries. A unit is a
     convolution with its normalisation: from the value `x` to the value `y`; `after` is relu, or what is added before it."""
 
     def __init__(self, depth):
@@ -314,7 +317,7 @@ class ResNet:
         self.flops += 2 * inputs * outputs * window * window * size * size
 
     def parameters(self, training):
-        """Of a unit the window, scale and shift; for predictions the window, and scale, shift, mean and variance as one."""
+        """Per unit the filter, scale and shift; for inference the filter, and scale, shift, mean and variance as one tensor."""
         out = []
         for n, (_, _, inputs, outputs, window, *_) in enumerate(self.units):
             out += [Tensor(f"w{n}", (outputs, inputs, window, window), math.sqrt(2 / (inputs * window * window))),
@@ -383,13 +386,13 @@ def resnet_step(depth, batch=16):
             "  let scale = g / (x.variance(axis=[0, 2, 3]) + 1e-5).sqrt()\n"
             "  x * scale[:, new, new] + (b - x.mean(axis=[0, 2, 3]) * scale)[:, new, new]\n}\n")
     body = norm + value_of(parameters, inputs, [*net.lines(True), f"xent({net.end}.mean(axis=[2, 3]) @ w + b, y)"])
-    return trained(8, f"ResNet-{depth} b{batch} step", 0.8, body, parameters, inputs,
+    return trained(f"ResNet-{depth} b{batch} step", 0.8, body, parameters, inputs,
                    lambda torch: lambda p, given: torch.nn.functional.cross_entropy(net.torch(torch, p, given[0], True), given[1]),
                    lambda jax: lambda p, given: xent(jax, net.jax(jax, p, given[0], True), given[1]),
                    batch * (3 * net.flops - net.stem_flops), tolerance=5e-3)
 
 
-def resnet_prediction(depth, quick=False):
+def resnet_inference(depth, quick=False):
     net = ResNet(depth)
     tensors = net.parameters(False) + [Tensor("x", (1, 3, 224, 224))]
     norm = ("fn norm(x: f32[B, C, H, W], s: f32[4, C]) -> f32[B, C, H, W] {\n"
@@ -397,24 +400,31 @@ def resnet_prediction(depth, quick=False):
             "  x * scale[:, new, new] + (s[1] - s[2] * scale)[:, new, new]\n}\n")
     source = (f"{norm}graph fn run({signature(tensors)}) -> f32[1, 1000] {{\n  " + "\n  ".join(net.lines(False)) +
               f"\n  {net.end}.mean(axis=[2, 3]) @ w + b\n}}\n")
-    return Row(7, f"ResNet-{depth} b1 prediction", source, tensors, {
+    return Row("inference", f"ResNet-{depth} b1 inference", source, tensors, first_result=depth == 50, peers={
         "torch": torch_inference(lambda torch: lambda *values: net.torch(torch, values[:-1], values[-1], False)),
         "jax": jax_function(lambda jax: lambda *values: net.jax(jax, values[:-1], values[-1], False)),
         "onnx": (net.onnx, [len(tensors) - 1])}, goal=0.6, flops=net.flops, tolerance=2e-3, quick=quick)
 
 
-# --------------------------------------------------------------------------------------------- tiny model
+# ----------------------------------------------------------------------------------------- inference of MLPs
 
 def tiny():
-    tensors = [Tensor("w1", (64, 32), 0.1), Tensor("b1", (32,)), Tensor("w2", (32, 8), 0.1), Tensor("b2", (8,)),
-               Tensor("x", (1, 64))]
-    source = f"graph fn run({signature(tensors)}) -> f32[1, 8] {{\n  maximum(x @ w1 + b1, 0.0) @ w2 + b2\n}}\n"
+    return mlp_inference(1, (64, 32, 8), 0.1, "tiny MLP 64-32-8 b1, from Python", quick=True)
+
+
+def mlp_inference(batch=64, widths=(784, 256, 10), scale=0.05, name=None, quick=False):
+    wide, hidden, classes = widths
+    tensors = [Tensor("w1", (wide, hidden), scale), Tensor("b1", (hidden,)), Tensor("w2", (hidden, classes), scale),
+               Tensor("b2", (classes,)), Tensor("x", (batch, wide))]
+    source = (f"graph fn run({signature(tensors)}) -> f32[{batch}, {classes}] {{\n"
+              "  maximum(x @ w1 + b1, 0.0) @ w2 + b2\n}\n")
 
     def onnx(graph):
         hidden = graph.op("Relu", graph.op("Gemm", "x", "w1", "b1"))
-        return graph.model(graph.op("Gemm", hidden, "w2", "b2"), (1, 8))
-    return Row(2, "tiny MLP 64-32-8 b1, from Python", source, tensors, {
+        return graph.model(graph.op("Gemm", hidden, "w2", "b2"), (batch, classes))
+    return Row("inference", name or f"MLP {wide}-{hidden}-{classes} b{batch} inference", source, tensors, peers={
         "torch": torch_inference(lambda torch: lambda w1, b1, w2, b2, x: torch.relu(x @ w1 + b1) @ w2 + b2),
-        "jax": jax_function(lambda jax: lambda w1, b1, w2, b2, x: jax.nn.relu(x @ w1 + b1) @ w2 + b2),
+        **jax_and_iree(lambda jax: lambda w1, b1, w2, b2, x: jax.nn.relu(x @ w1 + b1) @ w2 + b2),
         "onnx": (onnx, [4]),
-        "numpy": numpy_function(lambda w1, b1, w2, b2, x: (x @ w1 + b1).clip(0) @ w2 + b2)}, goal=3.0, quick=True)
+        "numpy": numpy_function(lambda w1, b1, w2, b2, x: (x @ w1 + b1).clip(0) @ w2 + b2)},
+        goal=3.0 if batch == 1 else 1.0, flops=0 if batch == 1 else 2 * batch * hidden * (wide + classes), quick=quick, first_result=batch > 1)

@@ -2,6 +2,7 @@
 """The libraries beside mx: each is loaded if it is there, and makes of a row what is timed, with the settings that its
 documentation advises for one call at a time in f32. Whatever goes wrong in one is a word in the table."""
 import importlib
+import importlib.metadata
 
 import numpy
 
@@ -123,6 +124,36 @@ class OpenVino(OfOnnx):
         return made.get_output_tensor().data.copy()
 
 
+class Iree:
+    """Compiles the StableHLO of the row's JAX function ahead of time. Arguments stay arguments, as for mx and JAX."""
+    name, module = "iree", "iree.compiler"
+
+    def __init__(self, threads):
+        self.compiler, self.runtime = importlib.import_module("iree.compiler"), importlib.import_module("iree.runtime")
+        self.jax = importlib.import_module("jax")
+        self.version = importlib.metadata.version("iree-base-compiler")
+        if threads > 1:
+            self.runtime.flags.parse_flags(f"--task_topology_max_group_count={threads}")
+        self.config = self.runtime.Config("local-sync" if threads == 1 else "local-task")
+
+    def step(self, row, arrays):
+        if "iree" not in row.peers:
+            return None
+        shapes = [self.jax.ShapeDtypeStruct(array.shape, array.dtype) for array in arrays]
+        text = self.jax.jit(row.peers["iree"](self.jax)).lower(*shapes).as_text()
+        code = self.compiler.compile_str(text, target_backends=["llvm-cpu"], input_type="stablehlo", extra_args=[
+            "--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3"])
+        context = self.runtime.SystemContext(config=self.config)
+        module = self.runtime.VmModule.copy_buffer(context.instance, code)
+        context.add_vm_module(module)
+        function = context.modules[module.name]["main"]
+        values = [self.runtime.asdevicearray(self.config.device, array) for array in arrays]
+        return lambda: function(*values)
+
+    def numbers(self, made):
+        return numpy.asarray(made.to_host())
+
+
 class NumPy:
     name = module = "numpy"
 
@@ -137,7 +168,7 @@ class NumPy:
         return bf16_numbers(made) if made.dtype == numpy.uint16 else made
 
 
-ALL = [Torch, Compiled, Jax, OnnxRuntime, OpenVino, NumPy]
+ALL = [Torch, Compiled, Jax, OnnxRuntime, OpenVino, Iree, NumPy]
 
 
 def said(failure):
@@ -150,7 +181,10 @@ def load(threads, compiled, only=None):
     """Those that are there, and for the others why not."""
     there, words = [], {}
     for kind in ALL:
-        if (kind is Compiled and not compiled) or (only is not None and kind.name not in only):
+        if only is not None and kind.name not in only:
+            continue
+        if kind is Compiled and not compiled:
+            words[kind.name] = "was left out (--compiled measures it)"
             continue
         try:
             there.append(kind(threads))

@@ -2,7 +2,8 @@
 """What a row of the matrix is: an ordinary mx program with a graph `run`, its arguments, and the same in other libraries.
 
 A peer is a function of the library and of the arguments as its arrays that gives what is timed, without arguments. The
-peer `onnx` is a function of an `OnnxGraph` and names of its constants, see there.
+peer `onnx` is a function of an `OnnxGraph` and the indices of its inputs; `iree` is a function of JAX that gives the
+function to compile.
 """
 import dataclasses
 import math
@@ -37,19 +38,20 @@ class Tensor:
 
 @dataclasses.dataclass
 class Row:
-    number: int  # of the 17
+    group: str  # of report.GROUPS
     name: str
     source: str
     tensors: list
     peers: dict
     goal: float = 0  # the best peer's time / ours, at least
     copy_goal: float = 0  # the time of a copy of as many bytes / ours, at least
-    changed: tuple = ()  # places of the arguments that a call changes
+    changed: tuple = ()  # indices of the arguments that a call changes
     flops: int = 0
     bytes: int = 0  # read and written, where memory limits it
     tolerance: float = 1e-4
     quick: bool = False  # part of `--quick`
     memory: bool = False  # its bytes are measured, not its time
+    first_result: bool = False  # the time from source to first result is a row too
 
     def arguments(self):
         return [tensor.array(seed) for seed, tensor in enumerate(self.tensors)]
@@ -104,6 +106,10 @@ def jax_function(function):
     return peer
 
 
+def jax_and_iree(function):
+    return {"jax": jax_function(function), "iree": function}
+
+
 def jax_gradient(function, by):
     def slope(jax):
         used = function(jax)
@@ -124,7 +130,7 @@ class OnnxGraph:
     """An ONNX model as it is written: weights are constants, as exporters make them."""
 
     def __init__(self, onnx, tensors, arrays, given):
-        """`given` are the places of the arguments that stay arguments of the model."""
+        """`given` are the indices of the arguments that stay arguments of the model."""
         self.onnx, self.nodes, self.constants = onnx, [], []
         self.arrays = {tensor.name: array for tensor, array in zip(tensors, arrays)}
         self.inputs = [onnx.helper.make_tensor_value_info(tensors[i].name, onnx.TensorProto.FLOAT, tensors[i].shape)

@@ -73,7 +73,7 @@ TEST_F(CallTest, WorkInFlightKeepsBuffersButDoesNotShareThem) {
   EXPECT_EQ(elementsOf(b)[999], 1000);
 }
 
-TEST_F(CallTest, ErrorsCarryThePlaceOfIssueAndOfNotice) {
+TEST_F(CallTest, ErrorsCarryTheLocationOfIssueAndOfNotice) {
   Ref a = iota({3}), b = make(MXRT_I32, {3}), c = make(MXRT_I32, {3});
   static_cast<int32_t *>(mxrt_tensor_data(a.get()))[1] = -1;
   {

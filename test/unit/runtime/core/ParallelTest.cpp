@@ -234,17 +234,17 @@ TEST(ParallelFor, ManyCallersShareOneTeam) {
 }
 
 TEST(ParallelFor, WaitingTakesNoLongerThanWork) {
-  using mxrt::leastSpinNs, mxrt::mostSpinNs, mxrt::spinNs;
+  using mxrt::minSpinNs, mxrt::maxSpinNs, mxrt::spinNs;
   for (bool isCounted : {false, true}) {
-    EXPECT_EQ(spinNs(0, 1, isCounted), leastSpinNs);
+    EXPECT_EQ(spinNs(0, 1, isCounted), minSpinNs);
     EXPECT_EQ(spinNs(100000, 1, isCounted), 100000);
-    EXPECT_EQ(spinNs(10 * mostSpinNs, 1, isCounted), mostSpinNs);
-    EXPECT_EQ(spinNs(100000, -1, isCounted), leastSpinNs);
+    EXPECT_EQ(spinNs(10 * maxSpinNs, 1, isCounted), maxSpinNs);
+    EXPECT_EQ(spinNs(100000, -1, isCounted), minSpinNs);
   }
   // Two threads: the caller waits for a helper that works; and a helper for the
   // next loop, while an engine's worker has taken its thread.
   EXPECT_EQ(spinNs(100000, 0, /*isCounted=*/true), 100000);
-  EXPECT_EQ(spinNs(100000, 0, /*isCounted=*/false), leastSpinNs);
+  EXPECT_EQ(spinNs(100000, 0, /*isCounted=*/false), minSpinNs);
 }
 
 TEST(ThreadBudget, TakesWhatIsThereAndNoMore) {

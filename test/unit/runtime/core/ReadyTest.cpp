@@ -238,7 +238,7 @@ TEST_P(ReadyTest, OlderCallersContextsAndOptionsAreShorter) {
   EXPECT_EQ(wait(out), MXRT_OK);
 }
 
-TEST_P(ReadyTest, WritingInPlaceTakesNoRoom) {
+TEST_P(ReadyTest, WritingInLocationTakesNoRoom) {
   // 4,000 bytes, four times the limit: only the call that makes them counts.
   Ref tensor = make(MXRT_I32, {1000});
   Gate gate;

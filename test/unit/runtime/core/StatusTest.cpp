@@ -37,7 +37,7 @@ TEST(Status, SuccessIsNullAndFree) {
   EXPECT_EQ(format(nullptr), "ok");
 }
 
-TEST(Status, CarriesCodeMessageAndBothPlaces) {
+TEST(Status, CarriesCodeMessageAndBothLocations) {
   TestAllocator alloc;
   {
     Status failure = error(alloc.get(), MXRT_SHAPE, somewhere,
@@ -46,7 +46,7 @@ TEST(Status, CarriesCodeMessageAndBothPlaces) {
     EXPECT_STREQ(failure.message(), "rows 3 and 4 differ");
     EXPECT_STREQ(failure.location().file, "train.mx");
     EXPECT_EQ(failure.location().line, 31);
-    EXPECT_EQ(failure.noticedPlace().file, nullptr);
+    EXPECT_EQ(failure.noticedLocation().file, nullptr);
     failure = std::move(failure).noticedAt(elsewhere).withNote("a note");
     failure = std::move(failure).withNote("help: do this");
     EXPECT_EQ(format(failure.get()),
@@ -64,7 +64,7 @@ TEST(Status, CopiesFileNames) {
   EXPECT_STREQ(failure.location().file, "gone.mx");
 }
 
-TEST(Status, InnermostIssuePlaceWins) {
+TEST(Status, InnermostIssueLocationWins) {
   Status failure = error(nullptr, MXRT_INDEX, somewhere, "x");
   failure = std::move(failure).issuedAt(elsewhere);
   EXPECT_EQ(failure.location().line, 31);
@@ -82,8 +82,8 @@ TEST(Status, SharedErrorIsCopiedBeforeAChange) {
     EXPECT_EQ(first.get(), second.get());
     second = std::move(second).noticedAt(elsewhere);
     EXPECT_NE(first.get(), second.get());
-    EXPECT_EQ(first.noticedPlace().line, 0);
-    EXPECT_EQ(second.noticedPlace().line, 36);
+    EXPECT_EQ(first.noticedLocation().line, 0);
+    EXPECT_EQ(second.noticedLocation().line, 36);
     EXPECT_EQ(second.location().line, 31);
     EXPECT_STREQ(second.message(), "NaN");
   }
@@ -96,7 +96,7 @@ TEST(Status, NoticingAgainManyTimesKeepsTheLast) {
     std::string file = "file" + std::to_string(i) + ".mx";
     failure = std::move(failure).noticedAt({file.c_str(), i, 1});
   }
-  EXPECT_STREQ(failure.noticedPlace().file, "file1000.mx");
+  EXPECT_STREQ(failure.noticedLocation().file, "file1000.mx");
   EXPECT_STREQ(failure.location().file, "train.mx");
 }
 
@@ -143,7 +143,7 @@ TEST(Status, ConstantsNeedNoMemoryAndNoRelease) {
             MXRT_INTERNAL);
 }
 
-TEST(Status, WithoutMemoryTheReserveKeepsMessageAndPlace) {
+TEST(Status, WithoutMemoryTheReserveKeepsMessageAndLocation) {
   TestAllocator alloc;
   mxrt_allocator table = *alloc.get();
   table.reserve = createReserve(&table);
@@ -156,7 +156,7 @@ TEST(Status, WithoutMemoryTheReserveKeepsMessageAndPlace) {
     EXPECT_STREQ(failure.message(), "f32[10] needs 40 bytes");
     EXPECT_EQ(failure.location().column, 23);
     failure = std::move(failure).noticedAt(elsewhere).withNote("and more");
-    EXPECT_STREQ(failure.noticedPlace().file, "other.mx");
+    EXPECT_STREQ(failure.noticedLocation().file, "other.mx");
     EXPECT_STREQ(failure.message(), "f32[10] needs 40 bytes\nand more");
     // Twenty at once: the reserve runs out, the errors do not.
     std::vector<Status> many;
@@ -168,8 +168,7 @@ TEST(Status, WithoutMemoryTheReserveKeepsMessageAndPlace) {
     }
     EXPECT_EQ(withMessage, reserveSlots - 1);
     many.clear();
-    EXPECT_STREQ(error(&table, MXRT_SHAPE, noLocation, "again").message(),
-                 "again");
+    EXPECT_STREQ(error(&table, MXRT_SHAPE, noLocation, "again").message(), "again");
     // An error may outlive the owner of the reserve.
     releaseReserve(table.reserve);
     EXPECT_STREQ(failure.message(), "f32[10] needs 40 bytes\nand more");
@@ -189,13 +188,13 @@ TEST(Status, SharedErrorsAreCopiedIntoTheReserveToo) {
     alloc.refuse();
     releaseReserve(table.reserve);
     Status first = failure.share().noticedAt(elsewhere).withNote("note: here");
-    EXPECT_STREQ(first.noticedPlace().file, "other.mx");
+    EXPECT_STREQ(first.noticedLocation().file, "other.mx");
     EXPECT_STREQ(first.message(), "rows differ\nnote: here");
     Status second = first.share().noticedAt({"third.mx", 7, 1});
-    EXPECT_EQ(second.noticedPlace().line, 7);
+    EXPECT_EQ(second.noticedLocation().line, 7);
     EXPECT_EQ(second.location().line, 31);
-    EXPECT_STREQ(first.noticedPlace().file, "other.mx");
-    EXPECT_EQ(failure.noticedPlace().line, 0);
+    EXPECT_STREQ(first.noticedLocation().file, "other.mx");
+    EXPECT_EQ(failure.noticedLocation().line, 0);
   }
   EXPECT_EQ(alloc.liveBlocks(), 0);
   EXPECT_EQ(alloc.mistake(), "");
@@ -227,13 +226,13 @@ TEST(Status, ManyThreadsShareOneError) {
         for (int i = 0; i < 2000; ++i) {
           Status mine = failure.share();
           mine = std::move(mine).noticedAt({"t.mx", t + 1, i + 1});
-          ASSERT_EQ(mine.noticedPlace().line, t + 1);
+          ASSERT_EQ(mine.noticedLocation().line, t + 1);
           ASSERT_EQ(mine.location().line, 31);
         }
       });
     for (std::thread &thread : threads)
       thread.join();
-    EXPECT_EQ(failure.noticedPlace().line, 0);
+    EXPECT_EQ(failure.noticedLocation().line, 0);
   }
   EXPECT_EQ(alloc.liveBlocks(), 0);
 }

@@ -41,7 +41,7 @@ TEST_P(EagerErrorTest, MemoryIsNamedByShape) {
   EXPECT_NE(text.find("f32[35184372088832]"), text.npos) << text;
 }
 
-TEST_P(EagerErrorTest, LateFailuresKeepTheirPlace) {
+TEST_P(EagerErrorTest, LateFailuresKeepTheirLocation) {
   auto x = tensor(Array::iota(MXRT_F32, {3}));
   auto bad = op("index(t)", {x, tensor({MXRT_I32, {1}, {7}})}); // found by the kernel
   auto after = op("mul:f32", {op("add:f32", {bad, num(1)}), num(2)});
@@ -50,7 +50,7 @@ TEST_P(EagerErrorTest, LateFailuresKeepTheirPlace) {
   EXPECT_EQ(status.code(), MXRT_INDEX);
   EXPECT_STREQ(status.location().file, "test.mx");
   EXPECT_EQ(status.location().line, 3);
-  EXPECT_EQ(status.noticedPlace().line, 9);
+  EXPECT_EQ(status.noticedLocation().line, 9);
   EXPECT_EQ(show(after).substr(0, 6), "! take");
   EXPECT_EQ(read(op("add:f32", {x, num(1)})).values[0], 1); // others go on
 }

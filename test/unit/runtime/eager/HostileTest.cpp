@@ -102,7 +102,7 @@ TEST_P(HostileTest, RandomNamesAndOperands) {
   EXPECT_GT(succeeded, 100);
 }
 
-TEST_P(HostileTest, RandomTextIsNoName) {
+TEST_P(HostileTest, RandomTextIsNotAName) {
   std::mt19937 random(1);
   const std::string_view letters = "addsum:f32(axes=0/1,keep)@cpu:rt ";
   for (int round = 0; round < 20000; ++round) {

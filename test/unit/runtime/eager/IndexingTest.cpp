@@ -108,7 +108,7 @@ TEST_P(IndexingTest, GatherFromOddLayouts) {
   }
 }
 
-TEST_P(IndexingTest, UpdatesInPlaceIfNobodyElseSeesIt) {
+TEST_P(IndexingTest, UpdatesInLocationIfNobodyElseSeesIt) {
   auto x = tensor(Array::iota(MXRT_F32, {2, 3}));
   const mxrt_tensor *before = raw(x);
   update("update(i/i)", x, {num(0), num(1), num(9)});

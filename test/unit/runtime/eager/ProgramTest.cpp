@@ -63,7 +63,7 @@ func main() {
             "[2, 2] 2 13.0 (13.0, 2)\n");
 }
 
-TEST_P(EagerProgramTest, PlacesOfLateErrors) {
+TEST_P(EagerProgramTest, LocationsOfLateErrors) {
   EXPECT_EQ(run(R"mx(
 tensor "iota"(i64) -> tensor
 tensor "index(t)"(tensor, tensor) -> tensor
@@ -86,7 +86,7 @@ func main() in "late.mx" {
             " noticed at late.mx:7:1\n = note: in op 'index'");
 }
 
-TEST_P(EagerProgramTest, PlacesOfErrorsAtIssue) {
+TEST_P(EagerProgramTest, LocationsOfErrorsAtIssue) {
   EXPECT_EQ(run(R"mx(
 tensor "iota"(i64) -> tensor
 tensor "add:i32"(tensor, tensor) -> tensor

@@ -95,7 +95,7 @@ TEST_P(ReduceTest, NothingToReduce) {
 
 //===-- matmul --------------------------------------------------------------===//
 
-Array product(Array a, Array b) {
+Array matmul(Array a, Array b) {
   bool row = a.shape.size() == 1, column = b.shape.size() == 1;
   if (row)
     a.shape.insert(a.shape.begin(), 1);
@@ -152,13 +152,13 @@ TEST_P(ReduceTest, MatmulOfRandomShapes) {
     auto left = random() % 2 && a.elements() ? oddTensor(a, random) : tensor(a);
     auto right = random() % 2 && b.elements() ? oddTensor(b, random) : tensor(b);
     Array result = read(op("matmul:f32", {left, right}));
-    EXPECT_EQ(result, product(a, b)) << a << " @ " << b;
+    EXPECT_EQ(result, matmul(a, b)) << a << " @ " << b;
   }
 }
 
 TEST_P(ReduceTest, MatmulKernels) {
   Array w = Array::iota(MXRT_F32, {3, 5}), x = Array::iota(MXRT_F32, {4, 2, 3});
-  EXPECT_EQ(read(op("matmul:f32", {tensor(x), tensor(w)})), product(x, w));
+  EXPECT_EQ(read(op("matmul:f32", {tensor(x), tensor(w)})), matmul(x, w));
   // A shared right side makes one product of all rows: nothing is strided.
   EXPECT_EQ(kernels.asked, std::vector<std::string>{"matmul f32:3c,f32:3c -> f32:3c"});
   auto turned = op("transpose(order=1/0)", {tensor(Array::iota(MXRT_F32, {5, 3}))});
@@ -172,7 +172,7 @@ TEST_P(ReduceTest, MatmulRefusals) {
             "R0201 matmul: f32[2, 3] and f32[4, 5] do not fit: 3 columns on the left, 4 rows on "
             "the right");
   EXPECT_EQ(refusal("matmul:f32", {a, tensor(Array::iota(MXRT_F32, {}))}),
-            "R0201 matmul: f32[2, 3] and f32[] do not fit: a single value is no matrix");
+            "R0201 matmul: f32[2, 3] and f32[] do not fit: a single value is not a matrix");
   EXPECT_EQ(refusal("matmul:f32", {tensor(Array::iota(MXRT_F32, {2, 1, 3})),
                                    tensor(Array::iota(MXRT_F32, {3, 3, 1}))}),
             "R0201 matmul: f32[2, 1, 3] and f32[3, 3, 1] do not fit: the leading dimensions "

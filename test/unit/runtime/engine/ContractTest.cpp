@@ -111,8 +111,7 @@ TEST_P(Contract, ErrorNamesIssueAndNoticeAndOp) {
   mxrt_op op = opOn(
       &var, 1,
       [](mxrt_op_context *, void *) -> mxrt_status {
-        return error(nullptr, MXRT_OUT_OF_MEMORY, noLocation, "3.1 GiB wanted")
-            .release();
+        return error(nullptr, MXRT_OUT_OF_MEMORY, noLocation, "3.1 GiB wanted").release();
       },
       nullptr);
   ASSERT_EQ(code(mxrt_engine_push(engine, &op)), MXRT_OK); // silent until read
@@ -120,15 +119,15 @@ TEST_P(Contract, ErrorNamesIssueAndNoticeAndOp) {
   EXPECT_EQ(status.code(), MXRT_OUT_OF_MEMORY);
   EXPECT_STREQ(status.location().file, "push.mx");
   EXPECT_EQ(status.location().line, 3);
-  EXPECT_STREQ(status.noticedPlace().file, "wait.mx");
-  EXPECT_EQ(status.noticedPlace().line, 77);
+  EXPECT_STREQ(status.noticedLocation().file, "wait.mx");
+  EXPECT_EQ(status.noticedLocation().line, 77);
   EXPECT_NE(std::strstr(status.message(), "3.1 GiB wanted"), nullptr);
   EXPECT_NE(std::strstr(status.message(), "test op"), nullptr);
   // A second wait, elsewhere, sees it again; wait_all does not.
   Status again(mxrt_engine_wait(engine, var, {"later.mx", 5, 1}));
   EXPECT_EQ(again.code(), MXRT_OUT_OF_MEMORY);
-  EXPECT_EQ(again.noticedPlace().line, 5);
-  EXPECT_EQ(status.noticedPlace().line, 77) << "the first status changed";
+  EXPECT_EQ(again.noticedLocation().line, 5);
+  EXPECT_EQ(status.noticedLocation().line, 77) << "the first status changed";
   EXPECT_EQ(code(mxrt_engine_wait_all(engine, here)), MXRT_OK);
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The schedule explorer: runs a small program on the engine under every order
-// of its synchronisation steps, up to a number of preemptions, or under orders
-// drawn at random (PCT). ExplorerSync below is what the engine is built with;
-// each of its operations is a step at which another thread may go on.
+// The schedule explorer, a stateless model checker: runs a small program on the
+// engine under every order of its synchronisation steps, up to a number of
+// preemptions, or under orders drawn at random (PCT). ExplorerSync below is
+// what the engine is built with; each of its operations is a step at which
+// another thread may go on.
 //
 // The model is sequentially consistent: it finds wrong protocols, not missing
 // fences. Those are for ThreadSanitizer and for the tests on real threads.
@@ -132,7 +133,7 @@ struct ExplorerSync {
   public:
     constexpr Atomic(T value = T()) : value(value) {}
     // Relaxed accesses are counters and hints by the engine's own rules: no
-    // protocol depends on them, so they are no steps.
+    // protocol depends on them, so they are not steps.
     T load(std::memory_order order = std::memory_order_seq_cst) const {
       if (order != std::memory_order_relaxed)
         Explorer::current().step();

@@ -36,9 +36,9 @@ uint64_t scale() { return setting("MXRT_SCHEDULES", 1); }
 #endif
 #endif
 #ifdef MXRT_TEST_SLOW
-constexpr uint64_t mostInCi = 1000, baseRandom = 100, basePrograms = 30;
+constexpr uint64_t maxInCi = 1000, baseRandom = 100, basePrograms = 30;
 #else
-constexpr uint64_t mostInCi = UINT64_MAX, baseRandom = 2000, basePrograms = 300;
+constexpr uint64_t maxInCi = UINT64_MAX, baseRandom = 2000, basePrograms = 300;
 #endif
 
 class Schedules : public testing::TestWithParam<size_t> {};
@@ -69,7 +69,7 @@ TEST_P(Schedules, Exhaustive) {
   const Scenario &scenario = scenarios()[GetParam()];
   int bound = scale() > 1 ? 4 : 2;
   uint64_t limit = scale() > 1 ? 100000 : scenario.schedules;
-  Report report = runAll(scenario, bound, std::min(limit, mostInCi) * scale());
+  Report report = runAll(scenario, bound, std::min(limit, maxInCi) * scale());
   EXPECT_EQ(report.failure, "");
   RecordProperty("schedules", std::to_string(report.schedules));
   std::printf("%s: %llu schedules, %llu steps, bound %d %s\n", scenario.name,

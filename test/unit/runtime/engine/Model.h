@@ -100,8 +100,8 @@ public:
 
   Status push(int index) { return engine->push(describe(index)); }
   Status pushMany(const std::vector<int> &indices, size_t *pushed = nullptr);
-  Status wait(int var) { return engine->wait(handles[at(var)], waitPlace); }
-  Status waitAll() { return engine->waitAll(waitPlace); }
+  Status wait(int var) { return engine->wait(handles[at(var)], waitLocation); }
+  Status waitAll() { return engine->waitAll(waitLocation); }
   void createVar(int var);
   /// After this the variable must not be used.
   Status deleteVar(int var);
@@ -117,7 +117,7 @@ public:
 
   mxrt_op describe(int index);
 
-  static constexpr mxrt_location waitPlace = {"wait.mx", 77, 7};
+  static constexpr mxrt_location waitLocation = {"wait.mx", 77, 7};
 
   struct Var {
     std::atomic<int> readers{0};

@@ -77,7 +77,7 @@ TEST_P(Release, AllReleasedThenFailedIsRaisedByWaitAll) {
   EXPECT_EQ(code(mxrt_engine_wait_all(engine, here)), MXRT_OK);
 }
 
-TEST_P(Release, ErrorsOfUseHaveACodeAPlaceAndAReason) {
+TEST_P(Release, ErrorsOfUseHaveACodeALocationAndAReason) {
   struct Abuse {
     mxrt_var written, read, other;
     int codes[6] = {};

@@ -37,7 +37,7 @@ void readOvertakesNothing() {
 }
 
 void twoPushersTwoVariables() {
-  // Whoever is last, it is last on both variables.
+  // The last op is the last on both variables.
   Stage &stage = Stage::open({{{}, {x, y}}, {{}, {x, y}}});
   stage.thread = startThread(stage, [](void *argument) {
     auto *stage = static_cast<Stage *>(argument);
@@ -171,7 +171,7 @@ void earliestOfTwoFailures() {
                               {{x, y}, {z}}});
   for (int op : {0, 1, 2})
     stage.push(op);
-  stage.wait(z); // the first is to blame, whoever failed first
+  stage.wait(z); // the first in program order is to blame
   stage.waitAll();
   stage.waitAll();
   stage.close();
@@ -211,14 +211,14 @@ void deletePoisonedAndReuse() {
   stage.expectOk(stage.subject->deleteVar(x));
   stage.notPushed(1);
   stage.expectRefused(stage.subject->push(1));
-  stage.expectRefused(stage.engine->wait(old, Subject::waitPlace));
+  stage.expectRefused(stage.engine->wait(old, Subject::waitLocation));
   // Refused pushes leave no trace: this must come back.
   stage.expectBlamed(stage.subject->waitAll(), stage.model.waitAll());
   Result<mxrt_var> fresh = stage.engine->newVar();
   if (fresh.failed() || *fresh == old)
     Stage::fail("a handle came back");
   else
-    stage.expectOk(stage.engine->wait(*fresh, Subject::waitPlace));
+    stage.expectOk(stage.engine->wait(*fresh, Subject::waitLocation));
   stage.expectRefused(stage.subject->push(1));
   stage.expectOk(stage.subject->waitAll());
   stage.close();

@@ -75,7 +75,7 @@ public:
     if (Subject::blamed(status) != op)
       fail("blames " + std::to_string(Subject::blamed(status)) + ", not " +
            std::to_string(op));
-    if (status.failed() && status.noticedPlace().line != 77)
+    if (status.failed() && status.noticedLocation().line != 77)
       fail("does not say where it was noticed");
   }
   void wait(int var) { expectBlamed(subject->wait(var), model.wait(var)); }

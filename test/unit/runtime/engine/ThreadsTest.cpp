@@ -241,7 +241,7 @@ TEST_P(Threads, WaitRunsNoOtherOp) {
   ASSERT_EQ(code(mxrt_engine_push(engine, &first)), MXRT_OK);
   busy.begun.pass();
   // An op of another variable is ahead of the one waited for, and one that
-  // only reads the variable is no way to get it written.
+  // only reads the variable does not get it written.
   mxrt_var other = newVar(), var = newVar();
   std::thread::id otherWhere, readWhere, where;
   mxrt_op ahead = opOn(&other, 1, noteThread, &otherWhere);

@@ -107,7 +107,7 @@ TEST_F(AssemblerTest, SameNamesAreTextToo) {
   EXPECT_EQ(bytesOf(textOf(bytes)), bytes);
 }
 
-TEST_F(AssemblerTest, MistakesHaveTheirPlace) {
+TEST_F(AssemblerTest, MistakesHaveTheirLocation) {
   EXPECT_EQ(messageOf("func f() {\n  fly r1\n}\n"), "2:3: there is no instruction fly");
   EXPECT_EQ(messageOf("func f() {\n  jmp away\n}\n"), "2:7: there is no label away");
   EXPECT_EQ(messageOf("func f() {\n  call _, g, []\n}\n"), "2:11: there is no function g");

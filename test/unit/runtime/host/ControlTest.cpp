@@ -57,7 +57,7 @@ TEST_F(ControlTest, EveryKindOfEndlessLoopIsCancelled) {
   const char *loops[] = {
       "entry m\nfunc m() {\n reg bool\n bool r0, true\nmore:\n jt r0, more\n retu\n}\n",
       "entry m\nfunc m() {\n reg i64\nmore:\n jeq.i r0, r0, more\n retu\n}\n",
-      // Through a handler: the error of each turn is caught by the loop itself.
+      // Through a handler: the error of each iteration is caught by the loop itself.
       "entry m\nfunc m() {\n reg i64\nmore:\n mod.i r0, r0, r0\nend:\n retu\n try more, end, more, _\n}\n",
       // Calls without a loop: 2^60 of them.
       "entry m\nfunc f(i64) {\n reg i64\n jle.i r0, r1, out\n addk.i r0, r0, -1\n call _, f, [r0]\n"
@@ -142,7 +142,7 @@ TEST_F(ControlTest, TheHookSeesEachStatement) {
   stepper.failAt = 2;
   Status status = vm->run(program);
   EXPECT_EQ(status.code(), MXRT_CANCELLED);
-  EXPECT_EQ(placesOf(*vm), "1:1 half; 6:9 m");
+  EXPECT_EQ(locationsOf(*vm), "1:1 half; 6:9 m");
   vm->setStatementHook(nullptr, nullptr);
   stepper.stops.clear();
   EXPECT_TRUE(vm->run(program).ok());

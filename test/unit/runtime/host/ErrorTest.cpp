@@ -15,11 +15,11 @@ const std::string library = "func divide(i64, i64) -> i64 in \"a.mx\" {\n reg i6
                             "func middle(i64) -> i64 in \"a.mx\" {\n reg i64, i64\n int r1, 10\n"
                             " line 5:3\n call r2, divide, [r1, r0]\n ret r2\n}\n";
 
-TEST_F(ErrorTest, UncaughtErrorHasItsStackOfPlaces) {
+TEST_F(ErrorTest, UncaughtErrorHasItsStackOfLocations) {
   EXPECT_EQ(run(library + "entry m\nfunc m() in \"b.mx\" {\n reg i64\n line 9:1\n"
                           " call r0, middle, [r0]\n retu\n}\n"),
             "integer division by zero");
-  EXPECT_EQ(placesOf(*vm), "2:7 divide; 5:3 middle; 9:1 m");
+  EXPECT_EQ(locationsOf(*vm), "2:7 divide; 5:3 middle; 9:1 m");
   EXPECT_EQ(vm->traceback()[2].file->view(), "b.mx");
   EXPECT_EQ(vm->depth(), 0u);
 }
@@ -33,7 +33,7 @@ TEST_F(ErrorTest, TheStatusKnowsWhereItWasRaised) {
   EXPECT_STREQ(status.location().file, "a.mx");
 }
 
-TEST_F(ErrorTest, CatchBindsMessageCodeAndPlace) {
+TEST_F(ErrorTest, CatchBindsMessageCodeAndLocation) {
   EXPECT_EQ(output(library + "entry m\nfunc m() {\n reg i64, error, str, str, str\nbegin:\n"
                              " call r0, middle, [r0]\nend:\n retu\ncaught:\n err.message r2, r1\n"
                              " err.code r3, r1\n err.location r4, r1\n print [r2, r3, r4]\n retu\n"
@@ -49,19 +49,19 @@ TEST_F(ErrorTest, TheInnerHandlerComesFirst) {
             "inner\nouter\n");
 }
 
-TEST_F(ErrorTest, RaisedAgainAnErrorKeepsItsPlaces) {
+TEST_F(ErrorTest, RaisedAgainAnErrorKeepsItsLocations) {
   EXPECT_EQ(run(library + "entry m\nfunc m() {\n reg i64, error\n line 30:1\nbegin:\n"
                           " call r0, middle, [r0]\nend:\n retu\ncaught:\n line 33:1\n raise r1\n"
                           " try begin, end, caught, r1\n}\n"),
             "integer division by zero");
-  EXPECT_EQ(placesOf(*vm), "2:7 divide; 5:3 middle; 30:1 m");
+  EXPECT_EQ(locationsOf(*vm), "2:7 divide; 5:3 middle; 30:1 m");
 }
 
 TEST_F(ErrorTest, AProgramsOwnError) {
   EXPECT_EQ(run("entry m\nfunc m() in \"c.mx\" {\n reg str, error\n const r0, \"unknown mode %s%n\"\n"
                 " error r1, r0, R0303\n line 4:5\n raise r1\n}\n"),
             "unknown mode %s%n");
-  EXPECT_EQ(placesOf(*vm), "4:5 m");
+  EXPECT_EQ(locationsOf(*vm), "4:5 m");
 }
 
 TEST_F(ErrorTest, MutArgumentsComeBackWhenTheCallFails) {
@@ -100,7 +100,7 @@ TEST_F(ErrorTest, AnErrorOutlivesItsProgram) {
             "gone.mx:3:4 integer division by zero\n");
 }
 
-TEST_F(ErrorTest, PoisonKeepsIssueAndNoticePlace) {
+TEST_F(ErrorTest, PoisonKeepsIssueAndNoticeLocation) {
   auto fail = [](void *, Invocation &call) -> Status {
     return error(call.vm.heap().baseAllocator(), MXRT_SHAPE, {"issue.mx", 12, 3}, "poisoned");
   };
@@ -109,7 +109,7 @@ TEST_F(ErrorTest, PoisonKeepsIssueAndNoticePlace) {
                           " native _, wait, []\n retu\n}\n");
   Status status = vm->run(program);
   EXPECT_EQ(status.location().line, 12);
-  EXPECT_EQ(status.noticedPlace().line, 40);
+  EXPECT_EQ(status.noticedLocation().line, 40);
 }
 
 } // namespace

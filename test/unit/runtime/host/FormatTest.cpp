@@ -91,7 +91,7 @@ TEST_F(FormatTest, LongNumbers) {
   EXPECT_EQ(integer("65535", 1).size(), 65535u);
 }
 
-TEST_F(FormatTest, RefusesWhatIsNoFormat) {
+TEST_F(FormatTest, RefusesInvalidFormats) {
   for (const char *spec : {".", "q", "5 ", "65536", ".65536", "5,,", "+-", "\xff<5", "99999999999999999999"})
     EXPECT_EQ(integer(spec, 1), "!") << spec;
 }

@@ -34,7 +34,7 @@ TEST_F(ProgramTest, WritingToASharedAggregateCopies) {
             "[9, 1] [1, 1] P(x=[9, 1], y=9) P(x=[9, 1], y=[1, 1])\n");
 }
 
-TEST_F(ProgramTest, NestedUpdateInPlace) {
+TEST_F(ProgramTest, NestedUpdateInLocation) {
   // net.a[1] = 7, without copying the array: taken out, changed, put back.
   EXPECT_EQ(output("type Net(a)\nentry m\nfunc m() {\n reg i64, i64, array, struct, struct\n"
                    " int r0, 1\n array r2, [r0, r0]\n struct r3, Net, [r2]\n copy r4, r3\n"
@@ -245,7 +245,7 @@ TEST_F(ProgramTest, NativesCallBack) {
                 "func m() {\n reg fn, i64, any\n closure r0, bad, []\n line 8:1\n"
                 " native r2, twice, [r0, r1]\n retu\n}\n"),
             "integer division by zero");
-  EXPECT_EQ(placesOf(*vm), "3:9 bad; 8:1 m");
+  EXPECT_EQ(locationsOf(*vm), "3:9 bad; 8:1 m");
   // A callback that calls back for ever meets a limit, not the end of the C++ stack.
   EXPECT_NE(run("native twice(fn, any) -> any\nentry m\nglobal g: fn\n"
                 "func again(any) -> any {\n reg fn\n gget r1, g\n native r0, twice, [r1, r0]\n ret r0\n}\n"
@@ -267,7 +267,7 @@ TEST_F(ProgramTest, TensorOperationsAndGraphs) {
   EXPECT_EQ(host.invoked, (std::vector<std::string>{"tensor fill", "tensor add", "graph step"}));
   EXPECT_EQ(run("tensor broken()\nentry m\nfunc m() {\n line 2:4\n tensor _, broken, []\n retu\n}\n"),
             "shapes do not fit");
-  EXPECT_EQ(placesOf(*vm), "2:4 m");
+  EXPECT_EQ(locationsOf(*vm), "2:4 m");
   EXPECT_FALSE(vm->load(bytesOf("tensor nothing()\n")).ok());
 }
 

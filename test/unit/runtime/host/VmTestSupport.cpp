@@ -168,7 +168,7 @@ int64_t VmFixture::callInt(Program *program, std::string_view function,
   return result.i;
 }
 
-std::string placesOf(const Vm &vm) {
+std::string locationsOf(const Vm &vm) {
   std::string out;
   for (const Location &location : vm.traceback())
     out += (out.empty() ? "" : "; ") + std::to_string(location.line) + ':' +

@@ -65,7 +65,7 @@ protected:
 };
 
 /// "line:column function" of each location, innermost first, "; " between.
-std::string placesOf(const Vm &vm);
+std::string locationsOf(const Vm &vm);
 
 } // namespace mxrt::host
 

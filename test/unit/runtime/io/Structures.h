@@ -2,7 +2,7 @@
 //
 // Mutations of files that know how a format is made: a file is taken apart,
 // one of its parts is changed, and lengths, offsets, compression and checksums
-// are made again around it. Bytes turned at random hardly ever get past those.
+// are rebuilt around it. Bytes turned at random hardly ever get past those.
 
 #ifndef MX_TEST_UNIT_RUNTIME_IO_STRUCTURES_H
 #define MX_TEST_UNIT_RUNTIME_IO_STRUCTURES_H

@@ -76,7 +76,7 @@ ShmOptions optionsOf(const std::string &job, int rank, int ranks) {
   options.rank = rank;
   options.ranks = ranks;
   options.segmentBytes = size_t(64) << 20;
-  options.lostAfterNs = 60 * second; // a loaded machine is no failure
+  options.lostAfterNs = 60 * second; // a loaded machine is not a failure
   return options;
 }
 

@@ -77,7 +77,7 @@ TEST_F(PoolTest, DevicesHaveSeparatePools) {
   EXPECT_EQ(mxrt_tensor_device(a.get()).index, 1);
 }
 
-TEST_F(PoolTest, CountsPerPlace) {
+TEST_F(PoolTest, CountsPerSite) {
   auto at = [&](mxrt_location location, int64_t size) {
     mxrt_tensor *tensor = nullptr;
     EXPECT_EQ(mxrt_tensor_create(runtime, &cpu0, MXRT_U8, 1, &size, &location,
@@ -111,7 +111,7 @@ TEST_F(PoolTest, CountsPerPlace) {
   EXPECT_EQ(sites["?:0"].live_bytes, 80);
 }
 
-TEST_F(PoolTest, ManyPlaces) {
+TEST_F(PoolTest, ManySites) {
   std::vector<Ref> kept;
   for (int line = 1; line <= 1000; ++line) {
     mxrt_location location = {"many.mx", line, 1};
@@ -231,7 +231,7 @@ TEST_F(PoolTest, FiguresOfAllThreads) {
   EXPECT_EQ(stats().peak_bytes, 1200);
   EXPECT_EQ(stats().cached_bytes, 12 * 128);
   EXPECT_EQ(visited()[0].live_bytes, 0);
-  // A block that two threads may need is there for both, whoever used it last.
+  // A block that two threads may need is there for both, regardless of its last user.
   void *large = nullptr;
   for (int i = 0; i < 2; ++i)
     std::thread([&] {

@@ -284,7 +284,7 @@ void Run::judge(int rank, Process &process) {
     ++outcome.failed;
     if (!mayFail())
       mistake("rank " + std::to_string(rank) + " failed: " + status.message());
-    // Whoever is blamed is the victim, or one of the two ends of a cut link.
+    // The blamed rank is the victim, or one of the two ends of a cut link.
     std::string text = status.message();
     bool named = text.find("rank " + std::to_string(s.victim) + " is lost") == 0;
     bool ends = s.event == Event::OneWay || s.event == Event::Partition || rank == s.victim;

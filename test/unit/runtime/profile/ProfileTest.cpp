@@ -154,7 +154,7 @@ TEST_F(ProfileTest, OffRecordsNothingAndHoldsNoMemory) {
   EXPECT_EQ(kept, 0u);
 }
 
-TEST_F(ProfileTest, TraceHasNamePlaceLaneAndTimes) {
+TEST_F(ProfileTest, TraceHasNameLocationLaneAndTimes) {
   make(16);
   ASSERT_EQ(mxrt_profile_start(profile), nullptr);
   record("matmul \"x\"\\\n", 1500, 4750);

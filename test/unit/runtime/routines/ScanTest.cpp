@@ -12,7 +12,7 @@ template <typename T> T made(double value) {
   if constexpr (requires { T::of(0.0f); })
     return T::of(float(value));
   else if constexpr (std::is_integral_v<T>)
-    return T(int64_t(value)); // a double below 0 is no unsigned number
+    return T(int64_t(value)); // a double below 0 is not an unsigned number
   else
     return T(value);
 }

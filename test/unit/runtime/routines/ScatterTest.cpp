@@ -86,7 +86,7 @@ TEST(Scatter, NanWinsAndIntegersWrap) {
   EXPECT_EQ(sums[1], 127);
 }
 
-TEST(Scatter, PlacesOutsideAreRefused) {
+TEST(Scatter, IndicesOutsideAreRefused) {
   for (int64_t location : {int64_t(3), int64_t(-4), INT64_MAX, INT64_MIN}) {
     Data data(3, 2, 2);
     data.index[1] = location;

@@ -147,7 +147,7 @@ TEST(Sort, OfNothing) {
   }
 }
 
-TEST(Sort, MoreThanPlacesCanCount) {
+TEST(Sort, MoreThanIndicesCanCount) {
   Machine machine(1);
   const void *inputs[] = {nullptr};
   const int64_t sizes[] = {1, int64_t(1) << 31, 1};

@@ -43,7 +43,7 @@ Status statuses(Stage &stage) {
   Status other = failure.share();
   other = std::move(other).noticedAt({"other.mx", 31, 2});
   other = std::move(other).withNote("note: the shapes are of the same batch");
-  stage.check(failure.noticedPlace().line == 0, "a shared error was changed");
+  stage.check(failure.noticedLocation().line == 0, "a shared error was changed");
   stage.saw("line", failure.location().line);
   // Still shared by nobody, and still changeable.
   failure = std::move(failure).noticedAt({"third.mx", 32, 2});

@@ -33,7 +33,7 @@ native mx.data.begin(handle, i64, i64, i64, i64) -> handle
 native mx.data.next(handle) -> tuple
 native mx.progress.make(str, bool) -> handle
 native mx.progress.begin(handle, i64)
-native mx.progress.turn(handle)
+native mx.progress.step(handle)
 native mx.progress.show(handle, ...)
 native mx.progress.end(handle)
 native mx.log(str, any, i64)
@@ -59,7 +59,7 @@ func main() in "main.mx" {
   native r9, mx.progress.make, [r6, r4]
   native _, mx.progress.begin, [r9, r11]
 more:
-  native _, mx.progress.turn, [r9]
+  native _, mx.progress.step, [r9]
   native r8, mx.data.next, [r7]
   native _, mx.progress.show, [r9, r6, r10]
   native _, mx.log, [r6, r5, r10]

@@ -255,7 +255,7 @@ Status errors(Stage &stage) {
                       " call r0, f, [r0]\n ret r0\n}\n"));
   Value arg[] = {Value::integer(0)}, result;
   MXRT_CHECK(stage.provoked(use.vm->call(use.program, "f", arg, result), MXRT_DIVISION_BY_ZERO));
-  stage.saw(placesOf(*use.vm));
+  stage.saw(locationsOf(*use.vm));
   return stage.provoked(use.vm->call(use.program, "g", arg, result), MXRT_INVALID_ARGUMENT);
 }
 

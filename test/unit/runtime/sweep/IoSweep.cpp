@@ -55,8 +55,8 @@ Status writeRecords(Stage &stage) {
   return success();
 }
 
-/// That a record is no picture is an error, which needs no memory.
-constexpr const char *noPicture = "the error of a record that is no picture";
+/// A record that is not a picture is an error, which needs no memory.
+constexpr const char *noPicture = "the error of a record that is not a picture";
 
 const SweepProgram programs[] = {{"formats", readFormats, noPicture},
                                  {"checkpoint", writeCheckpoint},
