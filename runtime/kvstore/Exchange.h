@@ -114,7 +114,7 @@ public:
   /// Announces the call. Failures are told to `agreed` and to the buckets.
   void begin(Call &call);
   /// The elements of the bucket are in `memory`, which belongs to the exchange
-  /// until `done`. Their sum, mean and so on is then in their place.
+  /// until `done`. Their sum, mean and so on has then replaced them.
   void push(Call &call, uint32_t bucket, void *memory, ExchangeDone done);
   /// Fails everything pending and all that follows, because of an error of this
   /// rank: the others hear that it is lost.

@@ -2,8 +2,7 @@
 //
 // Exchange benchmark: two ranks whose backward pass, one op, releases a gradient at a time, over a
 // simulated link (net/Delayed.h, a test double). The step time is compared with max(compute,
-// exchange), the least that is possible, and with their sum, what it takes without overlap. Nothing
-// is asserted.
+// exchange), the lower bound, and with their sum, the time without overlap. Nothing is asserted.
 
 #include "ExchangeBench.h"
 
