@@ -33,7 +33,7 @@ public:
   /// Kernels are compiled in another context from now on.
   void useContext(mlir::MLIRContext &other) { context = &other; }
 
-  /// Whoever compiles holds it; null: nobody else compiles.
+  /// Held while code is compiled; null: no other session compiles.
   void useGate(std::mutex *shared) { gate = shared; }
   std::unique_lock<std::mutex> enterGate() const {
     return gate ? std::unique_lock(*gate) : std::unique_lock<std::mutex>();

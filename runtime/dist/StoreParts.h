@@ -12,7 +12,7 @@
 
 namespace mxrt::dist {
 
-/// The keys of a call that is made again and again, and its figures.
+/// The keys of a repeated call, and its figures.
 struct Store::Table {
   explicit Table(const mxrt_allocator *alloc) : keys(alloc), rows(alloc) {}
   /// Of a key; guarded by the store's mutex.
