@@ -33,6 +33,12 @@ public:
   /// Kernels are compiled in another context from now on.
   void useContext(mlir::MLIRContext &other) { context = &other; }
 
+  /// Held while code is compiled; null: no other session compiles.
+  void useGate(std::mutex *shared) { gate = shared; }
+  std::unique_lock<std::mutex> enterGate() const {
+    return gate ? std::unique_lock(*gate) : std::unique_lock<std::mutex>();
+  }
+
   const target::TargetCpu &cpu() const { return *machine; }
   target::ObjectCache &cache() { return *disk; }
   const pipeline::Options &options() const { return compileOptions; }
@@ -43,6 +49,7 @@ private:
   mlir::MLIRContext *context;
   const pipeline::Options &compileOptions;
   const mxrt_allocator *allocator;
+  std::mutex *gate = nullptr;
   std::string cpuName; ///< as requested
   std::optional<target::TargetCpu> machine;
   std::unique_ptr<target::ObjectCache> disk;

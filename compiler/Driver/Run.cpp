@@ -195,6 +195,20 @@ std::string filesProblem(const CommandLine &line, bool isCode) {
 
 } // namespace
 
+/// Of a further instance of a program: what is for people is shown by rank 0.
+static SessionOptions optionsOfRank(SessionOptions options, run::Replica &replica, int threads) {
+  options.replica = &replica;
+  options.threads = threads;
+  options.showsProgress = options.onTerminal = options.drawsOnTerminal = false;
+  options.timing = options.countBytes = false;
+  options.logFolder += replica.suffix();
+  if (!options.profile.empty()) {
+    std::filesystem::path file(options.profile);
+    options.profile = file.replace_extension(replica.fileSuffix() + file.extension().string());
+  }
+  return options;
+}
+
 int runProgram(const std::vector<std::string> &args, Streams streams) {
   CommandLine line(args, runOptions(), runFlags());
   if (!line.problem().empty())
@@ -231,11 +245,24 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
     return runCheck(args, streams);
   options.onTerminal = streams.terminal;
   options.drawsOnTerminal = streams.drawsOut;
-  Session session(options, streams.out, streams.err);
+  std::string from = path == "-" ? "" : path;
+  std::mutex gate;
+  options.compileGate = &gate;
+  run::Replicas replicas(streams.out, streams.err,
+                         [&](run::Replica &replica, int threads, std::ostream &out,
+                             std::ostream &err) {
+                           Session session(optionsOfRank(options, replica, threads), out, err);
+                           return session.ready() && session.runProgram(name, from, *text) &&
+                                  !session.hadFault();
+                         });
+  SessionOptions own = options;
+  own.replica = &replicas.first();
+  Session session(own, replicas.out(), replicas.err());
   if (!session.ready())
     return kFaultOfMxc;
   run::Interruptible stop(session.runsOn());
-  bool fine = session.runProgram(name, path == "-" ? "" : path, std::move(*text));
+  bool fine = session.runProgram(name, from, *text);
+  fine &= replicas.finish();
   return session.exitCode(fine);
 }
 

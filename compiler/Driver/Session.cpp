@@ -66,6 +66,8 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   machine.onTerminal = options.onTerminal;
   machine.drawsOnTerminal = options.drawsOnTerminal;
   machine.logFolder = options.logFolder;
+  machine.showsProgress = options.showsProgress;
+  machine.replica = options.replica;
   base = std::make_unique<run::Machine>(machine, reporter);
   runtime = base->runtime();
   if (!runtime)
@@ -74,6 +76,7 @@ Session::Session(SessionOptions given, std::ostream &out, std::ostream &err)
   options.compile.isStopped = [this] { return mxrt_runtime_cancelled(runtime) != 0; };
   kernels = std::make_unique<KernelStore>(*context, options.compile, options.cacheFolder,
                                           options.cpu, mxrt_runtime_allocator(runtime));
+  kernels->useGate(options.compileGate);
   if (!kernels->problem().empty()) {
     err << "mxc: no code can be made on this machine: " << kernels->problem() << "\n";
     return;
@@ -337,6 +340,7 @@ bool Session::runProgram(const std::string &name, const std::string &path, std::
   if (options.emit == "mx" || options.emit == "bytecode")
     return true;
   bool fine = timed("running", [&] { return finish(vm->run(units.back().program).release()); });
+  base->leaveRanks();
   fine &= base->finishLog();
   fine &= writeProfile();
   if (options.timing)

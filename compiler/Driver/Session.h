@@ -12,9 +12,11 @@
 #include "Driver/KernelTimer.h"
 #include "Driver/OutsideCalls.h"
 #include "Run/Interrupt.h"
+#include "Run/Replicas.h"
 #include "Sema/Checker.h"
 #include "Support/Diagnostic.h"
 #include <memory>
+#include <mutex>
 #include <ostream>
 #include <set>
 
@@ -44,6 +46,11 @@ struct SessionOptions {
   bool onTerminal = false;      ///< progress bars are redrawn on one line
   bool drawsOnTerminal = false; ///< a person sees what the program prints
   std::string logFolder;        ///< for `log`; created on first use
+  bool showsProgress = true;
+  run::Replica *replica = nullptr; ///< the rank that the program may become; null: it is alone
+  /// Sessions that run the same program compile one after the other: the later ones find the code
+  /// in the cache. Null: the session is alone.
+  std::mutex *compileGate = nullptr;
 };
 
 /// Arguments of `mxc plan`.

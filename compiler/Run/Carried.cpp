@@ -5,11 +5,13 @@
 #include "Run/GraphCalls.h"
 #include "Run/Interrupt.h"
 #include "Run/Program.h"
+#include "Run/Replicas.h"
 #include "Run/Terminal.h"
 #include <algorithm>
 #include <cstring>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace mx::run {
@@ -158,10 +160,61 @@ bool runModules(const Program &program, Machine &machine, CarriedHost &host) {
     status = machine.vm()->run(loaded.back()).release();
   }
   bool fine = machine.finish(status);
+  machine.leaveRanks();
   fine &= machine.finishLog();
   for (mxrt::host::Program *each : loaded)
     machine.vm()->unload(each);
   return fine;
+}
+
+/// One instance of a program: a rank of its own machine.
+struct InstanceOptions {
+  int32_t level = 0;
+  int32_t threads = 0; ///< 0: all
+  RenderOptions render;
+  Terminal terminal;
+  std::string logFolder;
+};
+enum { kFine = 0, kProgramHasErrors = 1, kWrongUse = 2, kFault = 3 }; // as `mxc run`
+
+int runInstance(const Program &program, const InstanceOptions &given, Replica &replica,
+                bool isFirst, std::ostream &out, std::ostream &err) {
+  SourceManager sources;
+  for (int64_t i = 0; i < program.sourceCount; ++i) {
+    const SourceText &source = program.sources[i];
+    sources.add(source.name, "", std::string(source.text, static_cast<size_t>(source.size)));
+  }
+  Diagnostics diags(sources);
+  Reporter reporter(sources, diags, err, given.render);
+  MachineOptions options;
+  options.uncheckedDivision = program.uncheckedDivision != 0;
+  options.onTerminal = given.terminal.bars;
+  options.drawsOnTerminal = given.terminal.isInteractive;
+  options.logFolder = given.logFolder;
+  options.threads = given.threads;
+  options.showsProgress = isFirst;
+  options.replica = &replica;
+  Machine machine(options, reporter);
+  if (!machine.runtime())
+    return kFault;
+  CarriedKernels kernels(program, given.level, mxrt_runtime_allocator(machine.runtime()));
+  mxrt::eager::EagerOptions eager;
+  eager.runtime = machine.runtime();
+  eager.kernels = &kernels;
+  eager.print = writeOut;
+  eager.printContext = &out;
+  CarriedHost host(eager, program, given.level, reporter);
+  bool fine = machine.start(host, {program.natives, static_cast<size_t>(program.nativeCount)});
+  if (fine) {
+    std::optional<Interruptible> stop;
+    if (isFirst)
+      stop.emplace(machine);
+    fine = runModules(program, machine, host);
+    if (isFirst)
+      fine &= replica.finishAll();
+  }
+  machine.stop();
+  return fine ? kFine : kProgramHasErrors;
 }
 
 } // namespace
@@ -169,7 +222,6 @@ bool runModules(const Program &program, Machine &machine, CarriedHost &host) {
 int runCarried(const Program &program, int argc, char **argv) {
   fillStandardStreams();
   std::ios::sync_with_stdio(false);
-  enum { kFine = 0, kProgramHasErrors = 1, kWrongUse = 2, kFault = 3 }; // as `mxc run`
   std::string self = argc > 0 ? argv[0] : program.name;
   if (argc == 2 && (!std::strcmp(argv[1], "--help") || !std::strcmp(argv[1], "-h"))) {
     std::cout << self << ": " << program.name << " as a program, which takes no arguments\n";
@@ -192,39 +244,23 @@ int runCarried(const Program &program, int argc, char **argv) {
               << " --target-cpu generic`\n";
     return kFault;
   }
-  SourceManager sources;
-  for (int64_t i = 0; i < program.sourceCount; ++i) {
-    const SourceText &source = program.sources[i];
-    sources.add(source.name, "", std::string(source.text, static_cast<size_t>(source.size)));
-  }
-  Diagnostics diags(sources);
-  RenderOptions render;
-  Terminal terminal = Terminal::look();
-  render.colour = terminal.colour;
-  Reporter reporter(sources, diags, std::cerr, render);
-  MachineOptions options;
-  options.uncheckedDivision = program.uncheckedDivision != 0;
-  options.onTerminal = terminal.bars;
-  options.drawsOnTerminal = terminal.isInteractive;
+  InstanceOptions options;
+  options.level = level;
+  options.terminal = Terminal::look();
+  options.render.colour = options.terminal.colour;
   options.logFolder = defaultLogFolder(program.name);
-  Machine machine(options, reporter);
-  if (!machine.runtime())
-    return kFault;
-  CarriedKernels kernels(program, level, mxrt_runtime_allocator(machine.runtime()));
-  mxrt::eager::EagerOptions eager;
-  eager.runtime = machine.runtime();
-  eager.kernels = &kernels;
-  eager.print = writeOut;
-  eager.printContext = &std::cout;
-  CarriedHost host(eager, program, level, reporter);
-  bool fine = machine.start(host, {program.natives, static_cast<size_t>(program.nativeCount)});
-  if (fine) {
-    Interruptible stop(machine);
-    fine = runModules(program, machine, host);
-  }
-  machine.stop();
-  fine = fine && finishOutput(std::cout, std::cerr);
-  return fine ? kFine : kProgramHasErrors;
+  Replicas replicas(std::cout, std::cerr,
+                    [&](Replica &replica, int threads, std::ostream &out, std::ostream &err) {
+                      InstanceOptions own = options;
+                      own.threads = threads;
+                      own.terminal = {};
+                      own.logFolder += replica.suffix();
+                      return runInstance(program, own, replica, false, out, err) == kFine;
+                    });
+  int code = runInstance(program, options, replicas.first(), true, replicas.out(), replicas.err());
+  if (code == kFine && !finishOutput(std::cout, std::cerr))
+    code = kProgramHasErrors;
+  return code;
 }
 
 } // namespace mx::run

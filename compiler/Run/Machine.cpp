@@ -2,6 +2,7 @@
 //
 // Life cycle of the runtime and the VM: creation, the end of a run, and cancellation.
 #include "Run/Machine.h"
+#include "Run/Replicas.h"
 #include "Run/Terminal.h"
 #include "host/Math.h"
 #include "mxrt/engine.h"
@@ -84,7 +85,7 @@ bool Machine::start(mxrt::eager::EagerHost &host,
                     std::span<const mxrt::data::NativeGroup *const> groups) {
   mxrt::data::DataOptions dataOptions;
   dataOptions.runtime = owned;
-  dataOptions.showProgress = writeProgress;
+  dataOptions.showProgress = options.showsProgress ? writeProgress : nullptr;
   dataOptions.progressContext = &reporter.errors();
   dataOptions.onTerminal = options.onTerminal;
   dataOptions.terminalColumns = terminalColumns;
@@ -92,6 +93,7 @@ bool Machine::start(mxrt::eager::EagerHost &host,
   dataOptions.logFolder = options.logFolder.c_str();
   dataOptions.startSeconds =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  dataOptions.instance = options.replica;
   files = std::make_unique<mxrt::data::DataHost>(dataOptions);
   mxrt::host::VmOptions vmOptions;
   vmOptions.runtime = owned;
@@ -103,6 +105,8 @@ bool Machine::start(mxrt::eager::EagerHost &host,
     return false;
   }
   machine = made.take();
+  if (options.replica)
+    options.replica->attach(this);
   mxrt::Status status = host.registerNatives(*machine);
   if (status.ok())
     status = mxrt::host::registerMath(*machine);
@@ -114,6 +118,8 @@ bool Machine::start(mxrt::eager::EagerHost &host,
 }
 
 void Machine::stop() {
+  if (options.replica)
+    options.replica->attach(nullptr);
   if (machine)
     mxrt::host::Vm::destroy(machine);
   machine = nullptr;
@@ -121,6 +127,8 @@ void Machine::stop() {
 }
 
 bool Machine::finish(mxrt_status status, const std::function<std::string()> &more) {
+  if (status && options.replica)
+    options.replica->stopOthers(); // what is in flight may wait for them
   mxrt_engine *engine = nullptr;
   mxrt_status late = mxrt_runtime_engine(owned, nullptr, &engine);
   if (!late)
@@ -133,6 +141,30 @@ bool Machine::finish(mxrt_status status, const std::function<std::string()> &mor
   if (!status && !wasCancelled())
     return true;
   std::string notes = more ? more() : "";
+  if (!options.replica)
+    return fail(status, notes);
+  options.replica->stopOthers();
+  bool isCancelled = !status || (mxrt_status_code(status) == MXRT_CANCELLED && wasCancelled());
+  Replica::Verdict verdict =
+      options.replica->judge(isCancelled ? MXRT_CANCELLED : mxrt_status_code(status));
+  if (verdict == Replica::Verdict::Alone)
+    return fail(status, notes);
+  if (verdict == Replica::Verdict::Silent) {
+    mxrt_status_release(status);
+    return false;
+  }
+  if (!isCancelled)
+    notes += (notes.empty() ? "" : "\n") + options.replica->name();
+  std::ostringstream text;
+  std::streambuf *usual = reporter.errors().rdbuf(text.rdbuf());
+  fail(status, notes);
+  reporter.errors().rdbuf(usual);
+  options.replica->report(verdict, text.str());
+  return false;
+}
+
+/// Reports the end of a run. Takes ownership of `status`. Returns false.
+bool Machine::fail(mxrt_status status, const std::string &notes) {
   // Without a cancel request this is a poisoned value: an earlier input was stopped at it.
   if (!status || (mxrt_status_code(status) == MXRT_CANCELLED && wasCancelled())) {
     mxrt_status_release(status);
@@ -157,7 +189,18 @@ bool Machine::finishLog() {
   return fine;
 }
 
+void Machine::leaveRanks() {
+  if (options.replica)
+    options.replica->leave();
+}
+
 void Machine::cancel() {
+  if (options.replica)
+    options.replica->cancelAll();
+  cancelThis();
+}
+
+void Machine::cancelThis() {
   if (machine)
     machine->cancel();
   if (owned)

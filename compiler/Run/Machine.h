@@ -14,6 +14,8 @@
 
 namespace mx::run {
 
+class Replica;
+
 struct MachineOptions {
   bool sync = false; ///< synchronous: waits for every op before the next is issued
   int64_t memoryLimit = 0;
@@ -21,7 +23,9 @@ struct MachineOptions {
   bool uncheckedDivision = false;
   bool onTerminal = false;      ///< progress bars are redrawn on one line
   bool drawsOnTerminal = false; ///< a person sees what the program prints
-  std::string logFolder;        ///< for `log`; created on first use
+  bool showsProgress = true;
+  std::string logFolder;      ///< for `log`; created on first use
+  Replica *replica = nullptr; ///< the rank that the program may become; null: `dist.local` is alone
 };
 
 /// runs/NAME-DATE-TIME, where NAME is that of the program.
@@ -49,8 +53,13 @@ public:
   /// Writes the rest of the log, and shows the table of its curves.
   bool finishLog();
 
-  /// Stops the running program at its next jump, call or kernel.
+  /// Leaves the other ranks, which no longer wait for this one.
+  void leaveRanks();
+
+  /// Stops the running program at its next jump, call or kernel; all of its ranks.
   void cancel();
+  /// This rank only.
+  void cancelThis();
   bool wasCancelled() const { return machine && machine->cancelRequested(); }
 
   mxrt_runtime *runtime() const { return owned; }
@@ -58,6 +67,7 @@ public:
   mxrt::data::DataHost *data() const { return files.get(); }
 
 private:
+  bool fail(mxrt_status status, const std::string &notes);
   MachineOptions options;
   Reporter &reporter;
   mxrt_runtime *owned = nullptr;

@@ -15,6 +15,10 @@
 #include "host/Vm.h"
 #include "mxrt/tensor.h"
 
+namespace mxrt::dist {
+class Instance;
+} // namespace mxrt::dist
+
 namespace mxrt::data {
 
 struct DataOptions {
@@ -33,6 +37,8 @@ struct DataOptions {
   const char *logFolder = "run";
   /// Start time of the run, in seconds since 1970.
   double startSeconds = 0;
+  /// For `dist.local` with several workers; null: the program is alone. Outlives the VM.
+  dist::Instance *instance = nullptr;
 };
 
 class RunLog;
@@ -91,6 +97,7 @@ struct NativeGroup {
 };
 extern "C" const NativeGroup mxrt_natives_changes,
     mxrt_natives_checkpoints,
+    mxrt_natives_dist,
     mxrt_natives_drawing,
     mxrt_natives_loaders,
     mxrt_natives_log,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All-reduce: executes the steps of a plan as messages arrive.
+// Collectives: executes the steps of a plan as messages arrive.
 
 #include "kvstore/Collective.h"
 
@@ -30,7 +30,8 @@ Collective::~Collective() {
 
 Status Collective::start() {
   const mxrt_allocator *alloc = transport.allocator();
-  size_t bytes = exchange.dtype == MXRT_F32 ? 4 : exchange.dtype == MXRT_F64 ? 8 : 0;
+  bool moves = exchange.dtype == MXRT_U8 && !adds(plan.pattern) && !exchange.mean;
+  size_t bytes = exchange.dtype == MXRT_F32 ? 4 : exchange.dtype == MXRT_F64 ? 8 : moves;
   if (!bytes)
     return error(alloc, MXRT_DTYPE, noLocation, "sums are of f32 or f64, not of %s",
                  mxrt_dtype_name(exchange.dtype));
@@ -40,7 +41,7 @@ Status Collective::start() {
   if (exchange.mean && !(std::isfinite(exchange.weight) && exchange.weight >= 0))
     return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "a weight must be finite and not negative, not %g", exchange.weight);
-  bool weighted = exchange.mean && plan.count > 0;
+  bool weighted = exchange.mean && plan.count > 0 && exchange.totalWeight == 0;
   size_t ranks = size_t(plan.ranks), steps = plan.steps.size();
   uint32_t inputs = 1;
   for (const Step &step : plan.steps)
@@ -52,6 +53,7 @@ Status Collective::start() {
   started = true;
   stepsLeft = steps;
   weightsLeft = weighted ? plan.ranks : 0;
+  totalWeight = exchange.totalWeight;
   transport.watch(*this);
   for (State &state : states)
     state.owner = this;
@@ -60,7 +62,7 @@ Status Collective::start() {
   for (int peer = 0; peer < plan.ranks && !net::planted(net::Fault::LossIgnored); ++peer)
     if (peer != plan.rank && transport.isLost(peer) && !transport.hasLeft(peer) && failure.ok())
       fail(transport.lossOf(peer));
-  if (weighted && failure.ok()) {
+  if (exchange.mean && failure.ok()) {
     if (bytes == 4)
       scaleBy(static_cast<float *>(exchange.data), float(exchange.weight), plan.count);
     else
@@ -95,7 +97,10 @@ void Collective::post(uint32_t index) {
 void Collective::run(uint32_t index) {
   const Step &step = plan.steps[index];
   if (step.kind == Step::Kind::Fold) {
-    if (plan.elementBytes == 4 ? fold<float>(step) : fold<double>(step))
+    bool done = plan.elementBytes == 4   ? fold<float>(step)
+                : plan.elementBytes == 8 ? fold<double>(step)
+                                         : fold<uint8_t>(step);
+    if (done)
       finishStep(index);
     return;
   }
@@ -135,8 +140,9 @@ template <typename T> bool Collective::fold(const Step &step) {
       intact &= transport.release(std::exchange(states[inputs[i]].view, {}));
   if (!intact)
     return false;
-  if (step.final && exchange.mean)
-    divideBy(out, T(totalWeight), step.range.count);
+  if constexpr (std::is_floating_point_v<T>)
+    if (step.final && exchange.mean)
+      divideBy(out, T(totalWeight), step.range.count);
   return true;
 }
 
@@ -245,7 +251,7 @@ void Collective::weightArrived(int peer, net::View view) {
   weights[size_t(peer)] = weight;
   if (--weightsLeft > 0)
     return;
-  for (double each : weights)
+  for (double each : weights) // totalWeight was 0
     totalWeight += each;
   if (net::planted(net::Fault::LocalWeightOnly))
     totalWeight = exchange.weight * plan.ranks;
@@ -254,7 +260,7 @@ void Collective::weightArrived(int peer, net::View view) {
     usable &= std::isfinite(float(totalWeight)) && float(totalWeight) > 0;
   if (!usable)
     return fail(
-        error(alloc, MXRT_KVSTORE, noLocation, "the weights of all ranks add up to %g", totalWeight),
+        error(alloc, MXRT_KVSTORE_WEIGHT, noLocation, "the weights of all ranks add up to %g", totalWeight),
         true);
   for (uint32_t i = 0; i < plan.steps.size(); ++i)
     if (plan.steps[i].final && --states[i].waits == 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One all-reduce of one key: executes a Plan over a transport. It progresses in
+// One collective of one buffer: executes a Plan over a transport. It progresses in
 // the callbacks of the transport, so it never blocks, and any number of them may
 // be in flight, started in any order at each rank.
 //
@@ -18,14 +18,17 @@
 
 namespace mxrt::kvstore {
 
-struct Exchange {
-  net::Tag tag; // chunk is ignored
-  mxrt_dtype dtype = MXRT_F32;
+struct Reduction {
+  net::Tag tag;                // chunk is ignored
+  mxrt_dtype dtype = MXRT_F32; // f32 or f64; u8 for plans that add nothing
   void *data = nullptr;
-  /// A mean with the weight of this rank, which must be finite and at least 0
-  /// and is sent to all; else a sum.
+  /// A mean with the weight of this rank, which must be finite and at least 0;
+  /// else a sum.
   bool mean = false;
   double weight = 1;
+  /// The sum of all ranks' weights, above 0; 0 if the caller does not know it:
+  /// then the ranks send each other their weights.
+  double totalWeight = 0;
 };
 
 /// Called once when a collective is over, maybe inside of start().
@@ -37,7 +40,7 @@ struct CollectiveDone {
 class Collective final : net::Watcher {
 public:
   /// The plan is for this rank and these elements, and outlives the collective.
-  Collective(net::Transport &transport, const Plan &plan, const Exchange &exchange,
+  Collective(net::Transport &transport, const Plan &plan, const Reduction &exchange,
              CollectiveDone done = {})
       : transport(transport), plan(plan), exchange(exchange), done(done),
         states(transport.allocator()), ready(transport.allocator()), weights(transport.allocator()),
@@ -76,7 +79,7 @@ private:
 
   net::Transport &transport;
   const Plan &plan;
-  const Exchange exchange;
+  const Reduction exchange;
   const CollectiveDone done;
   Vec<State> states; // of the steps, then of the weights: sends, receives
   Vec<uint32_t> ready;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace mxrt::kvstore {
 namespace {
@@ -45,6 +46,8 @@ void foldInto(T *out, const T *const *inputs, size_t inputCount, size_t count) {
       std::memcpy(out, inputs[0], count * sizeof(T));
     return;
   }
+  if constexpr (!std::is_floating_point_v<T>)
+    return; // bytes are only copied
   if (inputCount == 2) {
     addTwo(out, inputs[0], inputs[1], count);
     return;
@@ -81,6 +84,7 @@ template <typename T> void divideBy(T *out, T divisor, size_t count) {
     out[i] /= divisor;
 }
 
+template void foldInto(uint8_t *, const uint8_t *const *, size_t, size_t);
 template void foldInto(float *, const float *const *, size_t, size_t);
 template void foldInto(double *, const double *const *, size_t, size_t);
 template void scaleBy(float *, float, size_t);

@@ -6,12 +6,13 @@
 #define MXRT_KVSTORE_FOLD_H
 
 #include <cstddef>
+#include <cstdint>
 
 namespace mxrt::kvstore {
 
 /// out[i] = ((in[0][i] + in[1][i]) + in[2][i]) + ..., at least one input. `out`
 /// may be one of the inputs, at the same address. Inputs need only be aligned as
-/// their elements are.
+/// their elements are. Of uint8_t there is one input.
 template <typename T>
 void foldInto(T *out, const T *const *inputs, size_t inputCount, size_t count);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Schedules of all-reduce: direct exchange, ring, tree, and groups of ranks (hierarchical).
+// Schedules of sums (direct exchange, ring, tree, groups of ranks) and of moves.
 
 #include "kvstore/Plan.h"
 
@@ -34,6 +34,7 @@ class Planner {
 public:
   explicit Planner(Plan &plan) : plan(plan) {}
   bool failed = false;
+  bool spreads = true; // the owner of a chunk sends its sum to the others
 
   /// The ranks of an exchange: index i is rank i * stride.
   struct Group {
@@ -83,17 +84,35 @@ public:
       send(leader + i, InnerDown, ready);
   }
 
+  void gather(int owner) {
+    if (plan.rank != owner) {
+      copy(receive(owner, Down), none);
+      return;
+    }
+    for (int peer = 0; peer < plan.ranks; ++peer)
+      if (peer != owner)
+        send(peer, Down, none);
+  }
+  void broadcast() {
+    uint32_t ready = none;
+    if (plan.rank > 0)
+      ready = copy(receive((plan.rank - 1) / 2, Down), none);
+    for (int child = 2 * plan.rank + 1; child <= 2 * plan.rank + 2; ++child)
+      if (child < plan.ranks)
+        send(child, Down, ready);
+  }
+
 private:
   uint32_t direct(const Group &group, int owner, uint32_t ready) {
     if (group.index != owner) {
       uint32_t sent = send(group.rankOf(owner), Up, ready);
-      return copy(receive(group.rankOf(owner), Down), sent);
+      return spreads ? copy(receive(group.rankOf(owner), Down), sent) : sent;
     }
     uint32_t fold = step(Step::Kind::Fold, -1, 0, true);
     for (int i = 0; i < group.size; ++i)
       input(fold, i == owner ? Plan::own : receive(group.rankOf(i), Up));
     wait(fold, ready);
-    for (int i = 0; i < group.size; ++i)
+    for (int i = 0; i < group.size && spreads; ++i)
       if (i != owner)
         send(group.rankOf(i), Down, fold);
     return fold;
@@ -111,10 +130,13 @@ private:
       wait(summed, ready);
     }
     if (ends) {
-      send(next, Down, summed);
+      if (spreads)
+        send(next, Down, summed);
       return summed;
     }
     uint32_t sent = send(next, Up, summed);
+    if (!spreads)
+      return sent;
     uint32_t copied = copy(receive(previous, Down), sent);
     if (group.index != (end + group.size - 1) % group.size)
       send(next, Down, copied);
@@ -212,17 +234,23 @@ Status checkLayout(const mxrt_allocator *alloc, const Layout &layout, int rank, 
 } // namespace
 
 Status Plan::make(const Layout &layout, int ownRank, int allRanks, size_t elements,
-                  size_t bytesOfElement) {
+                  size_t bytesOfElement, Pattern what) {
   const mxrt_allocator *alloc = steps.allocator();
   MXRT_CHECK(checkLayout(alloc, layout, ownRank, allRanks, elements, bytesOfElement));
+  if ((what == Pattern::ReduceScatter || what == Pattern::Gather) && elements % size_t(allRanks))
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
+                 "%zu elements are not %d equal chunks", elements, allRanks);
   rank = ownRank;
   ranks = allRanks;
   count = elements;
   elementBytes = bytesOfElement;
+  pattern = what;
   steps.clear();
   inputs.clear();
   nexts.clear();
   waiting.clear();
+  if (!adds(pattern))
+    return makeMoves(layout.pieceBytes);
 
   bool levels = layout.topology == Topology::Levels;
   int inner = levels ? std::min(layout.inner, ranks) : 1;
@@ -233,6 +261,8 @@ Status Plan::make(const Layout &layout, int ownRank, int allRanks, size_t elemen
   int chunks = topology == Topology::Tree ? 1 : group.size;
 
   Planner planner(*this);
+  planner.spreads =
+      pattern == Pattern::AllReduce || levels || topology == Topology::Tree || group.size == 1;
   uint32_t number = 0;
   size_t pieceElements = layout.pieceBytes / elementBytes;
   for (int chunk = 0; chunk < chunks; ++chunk) {
@@ -251,9 +281,31 @@ Status Plan::make(const Layout &layout, int ownRank, int allRanks, size_t elemen
     }
   }
 
-  // Inverts the edges: from dependencies to dependents.
-  if (planner.failed || !nexts.resize(waiting.size()))
-    return outOfMemory(alloc);
+  return finish(planner.failed);
+}
+
+Status Plan::makeMoves(size_t pieceBytes) {
+  Planner planner(*this);
+  uint32_t number = 0;
+  size_t pieceElements = pieceBytes / elementBytes;
+  int chunks = pattern == Pattern::Gather ? ranks : 1;
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    Range range = chunkOf(count, chunks, chunk);
+    for (size_t at = 0; at < range.count && !planner.failed; at += pieceElements, ++number) {
+      planner.beginPiece(number, {range.begin + at, std::min(pieceElements, range.count - at)});
+      if (pattern == Pattern::Gather)
+        planner.gather(chunk);
+      else
+        planner.broadcast();
+    }
+  }
+  return finish(planner.failed);
+}
+
+/// Inverts the edges: from dependencies to dependents.
+Status Plan::finish(bool failed) {
+  if (failed || !nexts.resize(waiting.size()))
+    return outOfMemory(steps.allocator());
   for (const Wait &wait : waiting) {
     ++steps[wait.step].waits;
     ++steps[wait.earlier].nexts;

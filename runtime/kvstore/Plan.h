@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The schedule of one rank in an all-reduce (direct, ring, tree, hierarchical): a
-// graph of sends, receives and folds that depends on topology, ranks and element
-// count alone. Collective.h executes it over any transport.
+// The schedule of one rank in a collective (all-reduce, reduce-scatter, all-gather,
+// broadcast): a graph of sends, receives and folds that depends on topology, ranks
+// and element count alone. Collective.h executes it over any transport.
 //
 // The elements are divided into chunks (one for each rank of a direct exchange
 // or ring, else one), and chunks into pieces of at most `pieceBytes` that are
@@ -28,6 +28,22 @@ enum class Topology : uint8_t {
   Levels,
 };
 const char *topologyName(Topology topology);
+
+enum class Pattern : uint8_t {
+  /// Every rank gets the sum.
+  AllReduce,
+  /// Rank r gets chunk r of W equal chunks of the sum, in the same order of additions.
+  /// What the others are afterwards is undefined.
+  ReduceScatter,
+  /// Every rank has chunk r of W equal chunks and gets all. Always direct.
+  Gather,
+  /// The elements of rank 0 for all, down the tree.
+  Broadcast,
+};
+/// Other patterns move elements of any size.
+inline bool adds(Pattern pattern) {
+  return pattern == Pattern::AllReduce || pattern == Pattern::ReduceScatter;
+}
 
 struct Layout {
   Topology topology = Topology::Direct;
@@ -59,13 +75,15 @@ public:
   explicit Plan(const mxrt_allocator *alloc)
       : steps(alloc), inputs(alloc), nexts(alloc), waiting(alloc) {}
   /// R0002 for sizes and layouts that make no sense.
-  Status make(const Layout &layout, int rank, int ranks, size_t count, size_t elementBytes);
+  Status make(const Layout &layout, int rank, int ranks, size_t count, size_t elementBytes,
+              Pattern pattern = Pattern::AllReduce);
 
   /// An input of a fold: a Receive step, or this rank's own elements.
   static constexpr uint32_t own = UINT32_MAX;
 
   int rank = 0, ranks = 1;
   size_t count = 0, elementBytes = 4;
+  Pattern pattern = Pattern::AllReduce;
   Vec<Step> steps;
   Vec<uint32_t> inputs; // of folds: the elements are ((a + b) + c) + ...
   Vec<uint32_t> nexts;
@@ -74,6 +92,8 @@ public:
 
 private:
   friend class Planner;
+  Status makeMoves(size_t pieceBytes);
+  Status finish(bool failed);
   struct Wait {
     uint32_t step, earlier;
   };

@@ -6,13 +6,12 @@
 
 namespace mxrt::net {
 
-/// Created by the sender. The receiver returns it after use; if the sender has
-/// ended by then, the receiver deletes it.
+/// Created by the sender, with the hub's allocator. The receiver returns it after
+/// use; if the sender has ended by then, the receiver deletes it.
 struct LocalMessage : Message {
   enum class State : uint8_t { Posted, Taken, Withdrawn };
   State state = State::Posted; // guarded by the hub's mutex, like all below
   Op *op = nullptr;            // nullptr: the sender no longer waits
-  const mxrt_allocator *alloc = nullptr;
   int from = 0;
   LocalMessage *next = nullptr;
 };
@@ -28,7 +27,7 @@ LocalHub::~LocalHub() {
     for (LocalMessage **list : {&box.inboxFirst, &box.returned})
       while (LocalMessage *message = *list) {
         *list = message->next;
-        deleteObject(message->alloc, message);
+        deleteObject(alloc, message);
       }
 }
 
@@ -61,7 +60,7 @@ Local::~Local() {
   box.changed = nullptr;
   while (LocalMessage *message = box.returned) {
     box.returned = message->next;
-    deleteObject(message->alloc, message);
+    deleteObject(hub.alloc, message);
   }
 }
 
@@ -77,7 +76,7 @@ void Local::end(LocalHub::End how) {
 void Local::spreadEnd() { end(LocalHub::End::GaveUp); }
 
 Status Local::startSend(Op &op) {
-  auto *message = newObject<LocalMessage>(alloc);
+  auto *message = newObject<LocalMessage>(hub.alloc);
   if (!message)
     return outOfMemory(alloc);
   message->peer = self;
@@ -85,7 +84,6 @@ Status Local::startSend(Op &op) {
   message->data = op.data;
   message->bytes = op.bytes;
   message->op = &op;
-  message->alloc = alloc;
   message->from = self;
   op.number = reinterpret_cast<uintptr_t>(message);
   Lock lock(hub.mutex);
@@ -125,7 +123,7 @@ bool Local::dropMessage(Message &raw, bool) {
   Lock lock(hub.mutex);
   LocalHub::Box &sender = hub.boxes[size_t(message.from)];
   if (!sender.changed) { // it has ended
-    deleteObject(message.alloc, &message);
+    deleteObject(hub.alloc, &message);
     return true;
   }
   message.next = sender.returned;
@@ -153,7 +151,7 @@ bool Local::poll() {
     if (message->op)
       finishSend(*message->op,
                  message->op->cancelled ? Status(mxrt_status_constant(MXRT_CANCELLED)) : success());
-    deleteObject(message->alloc, message);
+    deleteObject(hub.alloc, message);
   }
   while (LocalMessage *message = inbox) {
     inbox = message->next;

@@ -9,7 +9,8 @@
 // the memory of its sends must outlive the views of them.
 //
 // Thread rule: the hub may be used by all threads, each Local by one at a time.
-// The hub outlives its ranks.
+// The hub and its allocator outlive the ranks; the allocators of ranks need not
+// outlive each other.
 
 #ifndef MXRT_NET_LOCAL_H
 #define MXRT_NET_LOCAL_H
@@ -54,6 +55,7 @@ public:
   /// R0002 if the rank is there already.
   Status open();
   void wait(int64_t timeoutNs) override;
+  void wake() override { changed.wakeAll(); }
 
 private:
   Status startSend(Op &op) override;

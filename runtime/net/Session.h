@@ -29,6 +29,8 @@ public:
   virtual bool receiveDatagram(const char *&data, size_t &bytes) = 0;
   /// Sleeps until one arrives, at most so long. May return early.
   virtual void waitForDatagram(int64_t timeoutNs) = 0;
+  /// Ends a waitForDatagram(), from any thread; nothing where nobody sleeps.
+  virtual void wakeWaiter() {}
 };
 
 struct SessionOptions {
@@ -62,6 +64,7 @@ public:
   ~Session() override;
   Status open();
   void wait(int64_t timeoutNs) override;
+  void wake() override { datagrams.wakeWaiter(); }
   /// When progress() should be called, if nothing arrives before.
   int64_t nextDeadline() const;
   /// Whether all sent packets were acknowledged.

@@ -48,6 +48,7 @@ public:
   /// R0701 with the ranks that did not come in time.
   Status connect();
   void wait(int64_t timeoutNs) override;
+  void wake() override { ring(self); }
 
   /// Memory that peers read in place, aligned to 64 bytes; R0102 if the segment
   /// is full or the system has no pages.

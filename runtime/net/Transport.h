@@ -21,7 +21,7 @@
 // an orderly exit is lost too, but only for ranks with pending operations on it:
 // its earlier messages still arrive, and watchers are not told.
 //
-// Thread rule: one thread at a time for each object.
+// Thread rule: one thread at a time for each object, except wake().
 
 #ifndef MXRT_NET_TRANSPORT_H
 #define MXRT_NET_TRANSPORT_H
@@ -115,6 +115,9 @@ public:
   /// Sleeps until something may have happened since the last progress(), at most
   /// `timeoutNs` (negative: no limit). May return early.
   virtual void wait(int64_t timeoutNs) = 0;
+  /// Ends the wait() that runs, or the next one if there was no progress() since. From any
+  /// thread.
+  virtual void wake() = 0;
 
   /// Ends this rank's part in the job after an error of its own: all operations
   /// fail with `why`, and the other ranks hear that this one is lost. Peers that

@@ -84,7 +84,7 @@ TOOL_EXTRA = {
 
 SOURCES = (".c", ".cc", ".cpp", ".cu", ".cuh", ".def", ".h", ".hpp", ".inc", ".td")
 INCLUDE = re.compile(r'^\s*#?\s*include\s*([<"])([^>"]+)[>"]')
-RUNTIME_FOLDERS = ["base", "memory", "engine", "host", "eager", "device", "net", "kvstore", "io", "data", "random",
+RUNTIME_FOLDERS = ["base", "memory", "engine", "host", "eager", "device", "net", "kvstore", "dist", "io", "data", "random",
                    "routines", "profile", "abi", "aot"]
 
 

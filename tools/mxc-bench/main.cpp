@@ -8,6 +8,7 @@
 #include "DataBench.h"
 #include "EagerBench.h"
 #include "EmbedBench.h"
+#include "ExchangeBench.h"
 #include "LimitsBench.h"
 #include "MatmulBench.h"
 #include "MemoryBench.h"
@@ -33,6 +34,8 @@ const Command commands[] = {
     {"data", "pictures decoded and changed, beside Pillow; a loader's cost a batch", runDataBench},
     {"eager", "microseconds per operation on a tiny tensor", runEagerBench},
     {"embed", "calls through libmxc: overhead, threads, sessions", runEmbedBench},
+    {"exchange", "step time beside max(compute, exchange), over a simulated link",
+     runExchangeBench},
     {"memory", "how close memory plans come to the bound; [--seconds=S] [FILE...]", runMemoryBench},
     {"limits", "peak multiply-add rate and memcpy bandwidth of one thread", runLimitsBench},
     {"matmul",

@@ -69,7 +69,7 @@ Status exchange(net::Transport &transport, const kvstore::Layout &layout, uint32
                 size_t count, const double *weight = nullptr) {
   kvstore::Plan plan(transport.allocator());
   MXRT_CHECK(plan.make(layout, transport.rank(), transport.size(), count, sizeof(T)));
-  kvstore::Exchange what;
+  kvstore::Reduction what;
   what.tag = {0, step, 0, 0};
   what.dtype = dtypeOf<T>;
   what.data = data;

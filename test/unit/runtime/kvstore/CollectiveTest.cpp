@@ -146,13 +146,13 @@ TEST(Collectives, WrongArgumentsAreRefused) {
     ASSERT_TRUE(plan.make({}, 0, 1, 1, 4).ok());
     float value = 1;
     for (double weight : {-1.0, double(NAN), double(INFINITY)}) {
-      Exchange what;
+      Reduction what;
       what.data = &value;
       what.mean = true;
       what.weight = weight;
       EXPECT_EQ(Collective(transport, plan, what).start().code(), MXRT_INVALID_ARGUMENT);
     }
-    Exchange what;
+    Reduction what;
     what.dtype = MXRT_BF16;
     EXPECT_EQ(Collective(transport, plan, what).start().code(), MXRT_DTYPE);
     what.dtype = MXRT_F64;
@@ -165,7 +165,7 @@ TEST(Collectives, WeightsThatAreAllZeroFailAtEveryRank) {
     double zero = 0;
     float data[5] = {1, 2, 3, 4, 5};
     Status status = exchange(transport, {}, 1, data, 5, &zero);
-    EXPECT_EQ(status.code(), MXRT_KVSTORE);
+    EXPECT_EQ(status.code(), MXRT_KVSTORE_WEIGHT);
     EXPECT_STREQ(status.message(), "the weights of all ranks add up to 0");
     // The transport goes on.
     double one = 1;
@@ -199,7 +199,7 @@ TEST(Collectives, ManyKeysInAnyOrder) {
     for (int i = 0; i < keys; ++i) {
       // Rank 1 starts from the other end.
       int key = transport.rank() == 1 ? keys - 1 - i : i;
-      Exchange what;
+      Reduction what;
       what.tag = {0, 0, uint32_t(key), 0};
       what.data = data[size_t(key)].data();
       all.push_back(std::make_unique<Collective>(transport, *plans[size_t(key)], what));

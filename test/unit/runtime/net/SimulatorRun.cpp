@@ -174,7 +174,7 @@ void Run::startProcess(int rank, uint32_t incarnation) {
     // Each rank starts its keys in another order.
     size_t key = (n + size_t(rank)) % keys;
     const Scenario::Key &k = s.keys[key];
-    Exchange exchange;
+    Reduction exchange;
     exchange.tag = {1, 7, uint32_t(key), 0};
     exchange.mean = k.mean;
     exchange.weight = k.weights[size_t(rank)];

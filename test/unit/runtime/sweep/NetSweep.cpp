@@ -28,7 +28,7 @@ struct Job {
   Status start() {
     MXRT_CHECK(plan.make({Topology::Ring, Topology::Direct, 1, 4}, transport.rank(),
                          transport.size(), 5, 4));
-    Exchange what;
+    Reduction what;
     what.data = data;
     what.mean = true;
     what.weight = 1 + transport.rank();

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Instances of a program as ranks of one process: threads, output, ends.
+#include "Run/Replicas.h"
+#include "Run/Machine.h"
+#include "abi/Runtime.h"
+#include "base/Os.h"
+#include <algorithm>
+#include <cstdlib>
+#include <streambuf>
+#include <system_error>
+
+namespace mx::run {
+
+using mxrt::Status;
+
+// ---------------------------------------------------------------------------- output
+
+/// Passes on what is flushed, under the lock: as it is (rank 0), or whole lines with a prefix.
+class Replicas::Buffer final : public std::streambuf {
+public:
+  Buffer(std::mutex &mutex, std::ostream &target, std::string prefix)
+      : mutex(mutex), target(target), prefix(std::move(prefix)) {}
+  ~Buffer() override {
+    if (!prefix.empty() && !text.empty() && text.back() != '\n')
+      text += '\n';
+    sync();
+  }
+
+protected:
+  int overflow(int c) override {
+    if (c != traits_type::eof())
+      text += static_cast<char>(c);
+    return 0;
+  }
+  std::streamsize xsputn(const char *from, std::streamsize count) override {
+    text.append(from, static_cast<size_t>(count));
+    return count;
+  }
+  int sync() override {
+    size_t end = prefix.empty() ? text.size() : text.rfind('\n') + 1; // npos + 1 == 0
+    if (end == 0)
+      return 0;
+    std::lock_guard guard(mutex);
+    for (size_t at = 0; at < end;) {
+      size_t next = prefix.empty() ? end : text.find('\n', at) + 1;
+      target << prefix;
+      target.write(text.data() + at, static_cast<std::streamsize>(next - at));
+      at = next;
+    }
+    text.erase(0, end);
+    if (target.flush())
+      return 0;
+    target.clear(); // the next line is a new attempt
+    return -1;
+  }
+
+private:
+  std::mutex &mutex;
+  std::ostream &target;
+  const std::string prefix;
+  std::string text;
+};
+
+struct Replicas::Stream {
+  Stream(std::mutex &mutex, std::ostream &target, std::string prefix)
+      : buffer(mutex, target, std::move(prefix)), stream(&buffer) {}
+  Buffer buffer;
+  std::ostream stream;
+};
+
+Replicas::Replicas(std::ostream &out, std::ostream &err, Body body)
+    : body(std::move(body)), target(out), errors(err),
+      ownOut(std::make_unique<Stream>(writing, out, "")),
+      ownErr(std::make_unique<Stream>(writing, err, "")) {
+  ownErr->stream << std::unitbuf;
+  ranks.push_back(std::make_unique<Replica>(*this, 0));
+}
+
+Replicas::~Replicas() { finish(); }
+
+std::ostream &Replicas::out() { return ownOut->stream; }
+std::ostream &Replicas::err() { return ownErr->stream; }
+
+void Replicas::write(std::ostream &to, const std::string &text) {
+  std::lock_guard guard(writing);
+  to << text << std::flush;
+}
+
+// ---------------------------------------------------------------------------- ranks
+
+mxrt::Result<mxrt::Box<mxrt::net::Transport>> Replica::join(int workers, mxrt_location location) {
+  const mxrt_allocator *alloc = mxrt_system_allocator();
+  if (all.count.load() == 1)
+    if (Status status = all.start(workers, location); !status.ok())
+      return status;
+  if (workers != all.count.load())
+    return Status(mxrt_status_make(
+        alloc, MXRT_KVSTORE_MODE, location,
+        "dist.local: %d workers, but this program runs as %d\nhelp: use the same number of workers "
+        "in all calls",
+        workers, all.count.load()));
+  auto index = static_cast<size_t>(joined++);
+  std::lock_guard guard(all.mutex);
+  while (all.meetings.size() <= index) {
+    Replicas::Meeting made{std::make_unique<mxrt::net::LocalHub>(alloc, workers),
+                           std::vector<bool>(static_cast<size_t>(workers))};
+    if (Status status = made.hub->open(); !status.ok())
+      return status;
+    all.meetings.push_back(std::move(made));
+    // Ranks whose program is over will not come.
+    for (int rank = 0; rank < workers; ++rank)
+      if (auto end = all.ends[static_cast<size_t>(rank)]; end.ended) {
+        mxrt::net::Local gone(alloc, *all.meetings.back().hub, rank);
+        if (gone.open().ok() && end.failed)
+          gone.giveUp(mxrt::outOfMemory()); // its own reason is not told
+        all.meetings.back().isHere[static_cast<size_t>(rank)] = true;
+      }
+  }
+  Replicas::Meeting &meeting = all.meetings[index];
+  auto *transport = mxrt::newObject<mxrt::net::Local>(alloc, alloc, *meeting.hub, number);
+  if (!transport)
+    return mxrt::outOfMemory(alloc, location);
+  mxrt::Box<mxrt::net::Transport> box(alloc, transport);
+  if (Status status = transport->open(); !status.ok())
+    return status;
+  meeting.isHere[static_cast<size_t>(number)] = true;
+  return box;
+}
+
+Status Replicas::start(int workers, mxrt_location location) {
+  for (int rank = 1; rank < workers; ++rank)
+    ranks.push_back(std::make_unique<Replica>(*this, rank));
+  ends.resize(static_cast<size_t>(workers));
+  // The threads are divided: rank 0 keeps its workers, and its loops take no more than its part.
+  if (Machine *machine = ranks[0]->machine.load()) {
+    int32_t total = mxrt_runtime_threads(machine->runtime());
+    mxrt_thread_budget_take(machine->runtime()->budget, total - std::max(1, total / workers));
+  }
+  count = workers;
+  for (int rank = 1; rank < workers; ++rank) {
+    Replica &replica = *ranks[static_cast<size_t>(rank)];
+    try {
+      replica.thread = std::thread([this, &replica] { runInstance(replica); });
+    } catch (const std::system_error &error) {
+      for (int other = rank; other < workers; ++other)
+        leave(*ranks[static_cast<size_t>(other)], /*failed=*/true);
+      return Status(mxrt_status_make(mxrt_system_allocator(), MXRT_SYSTEM, location,
+                                     "dist.local: no thread for rank %d: %s", rank, error.what()));
+    }
+  }
+  return {};
+}
+
+void Replicas::runInstance(Replica &replica) {
+  Stream out(writing, target, "[" + std::to_string(replica.number) + "] ");
+  std::ostringstream err; // messages of a compiler that rank 0 has shown already, and reports
+  int workers = count.load();
+  const char *given = mxrt::os::environment("MX_NUM_THREADS");
+  int total = given && std::atoi(given) > 0 ? std::atoi(given) : mxrt::os::processorCount();
+  bool fine = body(replica, std::max(1, total / workers), out.stream, err);
+  out.stream.flush();
+  if (!fine && !replica.hasReported)
+    replica.report(replica.judge(MXRT_INTERNAL), err.str());
+  leave(replica, !fine);
+}
+
+/// The end of a rank. Others do not wait for it where it has not come to.
+void Replicas::leave(Replica &replica, bool failed) {
+  std::lock_guard guard(mutex);
+  auto rank = static_cast<size_t>(replica.number);
+  ends[rank] = {true, failed};
+  hasFailed |= failed;
+  for (Meeting &meeting : meetings) {
+    if (meeting.isHere[rank])
+      continue;
+    meeting.isHere[rank] = true;
+    mxrt::net::Local gone(mxrt_system_allocator(), *meeting.hub, replica.number);
+    if (gone.open().ok() && failed)
+      gone.giveUp(mxrt::outOfMemory());
+  }
+}
+
+bool Replicas::finish() {
+  if (count.load() == 1 || std::exchange(isJoined, true))
+    return !hasFailed;
+  leave(*ranks[0], hasFailed);
+  for (auto &replica : ranks)
+    if (replica->thread.joinable())
+      replica->thread.join();
+  std::sort(kept.begin(), kept.end());
+  if (!hasReport && !kept.empty())
+    write(errors, kept.front().second);
+  return !hasFailed;
+}
+
+// ---------------------------------------------------------------------------- errors
+
+void Replica::attach(Machine *now) {
+  machine = now;
+  if (!now)
+    while (all.cancelling.load() > 0) // somebody may still use the old one
+      std::this_thread::yield();
+  else if (all.isInterrupted.load())
+    now->cancelThis();
+}
+
+void Replicas::cancel() {
+  isInterrupted = true;
+  ++cancelling;
+  for (int rank = 0, end = count.load(); rank < end; ++rank)
+    if (Machine *machine = ranks[static_cast<size_t>(rank)]->machine.load())
+      machine->cancelThis();
+  --cancelling;
+}
+
+void Replica::cancelAll() { all.cancel(); }
+
+void Replica::stopOthers() {
+  if (all.count.load() == 1)
+    return;
+  {
+    std::lock_guard guard(all.mutex);
+    if (std::exchange(all.hasFailed, true))
+      return;
+  }
+  ++all.cancelling;
+  for (auto &other : all.ranks)
+    if (other.get() != this)
+      if (Machine *running = other->machine.load())
+        running->cancelThis();
+  --all.cancelling;
+}
+
+Replica::Verdict Replica::judge(mxrt_code code) {
+  if (all.count.load() == 1)
+    return Verdict::Alone;
+  std::lock_guard guard(all.mutex);
+  hasReported = true;
+  // Cancelled: another rank failed, or somebody pressed Ctrl-C, and rank 0 says so.
+  if (all.hasReport || (code == MXRT_CANCELLED && (number > 0 || !all.isInterrupted.load())))
+    return Verdict::Silent;
+  if (code == MXRT_KVSTORE)
+    return Verdict::Keep;
+  all.hasReport = true;
+  return Verdict::Report;
+}
+
+void Replica::report(Verdict verdict, const std::string &text) {
+  if (verdict == Verdict::Report) {
+    all.write(all.errors, text);
+  } else if (verdict == Verdict::Keep) {
+    std::lock_guard guard(all.mutex);
+    all.kept.push_back({number, text});
+  }
+}
+
+bool Replica::finishAll() { return all.finish(); }
+
+std::string Replica::name() const {
+  return "rank " + std::to_string(number) + " of " + std::to_string(all.count.load());
+}
+
+} // namespace mx::run

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Native functions of the KVStore for host code. A `kv` is a handle.
+//
+//   mx.dist.local(workers: i64, over: str, outer: str, inner: i64) -> kv
+//       `over`: "direct", "ring", "tree" or "levels"; `outer` and `inner` are those
+//       of levels (else "direct" and 1). Every call makes a connection of its own.
+//   mx.dist.rank(kv) -> i64
+//   mx.dist.size(kv) -> i64
+//   mx.dist.members(kv) -> i64
+//   mx.dist.init(kv, name, value, name, value, ...) -> (value, ...)
+//   mx.dist.average(kv, weight: f64, name, value, ...) -> (value, ...)
+//   mx.dist.sum(kv, name, value, ...) -> (value, ...)
+//   mx.dist.gather(kv, name, value, ...) -> (value, ...)
+//   mx.dist.scatter(kv, name, value, ...) -> (value, ...)
+//   mx.dist.barrier(kv)
+//   mx.dist.stats(kv) -> (sent_bytes: i64, received_bytes: i64, sent_messages: i64,
+//                         received_messages: i64, calls: i64, wait_seconds: f64)
+//   mx.dist.table(kv, key: str) -> str        one row a key; all keys for ""
+//   mx.dist.close(kv)
+//
+// A value is a tensor, or an aggregate whose leaves are tensors (a model, a gradient,
+// a tuple): each leaf is a key, named by its path below `name`, as in checkpoints.
+// The result has the same structure, with new tensors; nothing is written in place.
+// Names come in the order of first use in the forward pass, front layers first:
+// it decides about buckets and priorities. Nothing waits but barrier, stats, table and
+// the numbers of init.
+//
+//   init      any element type; host numbers (bool, i64, f32, f64) get those of
+//             rank 0 too, which waits for them
+//   average   f16, bf16, f32, f64; f16 and bf16 are summed in f32 and rounded once
+//   sum       the same
+//   gather    any element type; f32[n, ...] becomes f32[size * n, ...]
+//   scatter   as sum; f32[n, ...] becomes f32[n / size, ...], n a multiple of size
+//
+// average, sum, gather and scatter refuse host numbers (R0203): a number is known to
+// the program, a rank-0 tensor is what travels. Units and functions stay as they are.
+
+#include "data/DataHost.h"
+#include "dist/Instance.h"
+#include "eager/TensorValue.h"
+#include "mxrt/call.h"
+#include "net/Local.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace mxrt::data {
+
+using dist::Instance;
+using dist::Item;
+using dist::Store;
+using eager::tensorOf;
+using host::Invocation;
+using host::Kind;
+using host::ParamData;
+using host::Value;
+using kvstore::Action;
+using kvstore::Layout;
+using kvstore::Topology;
+using net::LocalHub;
+
+namespace {
+
+/// Maximum nesting depth of values, the same as for printing.
+constexpr unsigned maxNesting = 200;
+
+/// The handle of a program.
+struct Connection {
+  Connection(const mxrt_allocator *alloc, Instance *instance) : alloc(alloc), instance(instance) {}
+  const mxrt_allocator *alloc;
+  Instance *instance;
+  LocalHub *hub = nullptr; // of a rank that is alone
+  Store *store = nullptr;
+};
+
+void deleteConnection(void *payload) {
+  auto *connection = static_cast<Connection *>(payload);
+  if (connection->instance && connection->store)
+    connection->instance->remove(*connection->store);
+  Store::destroy(connection->store);
+  deleteObject(connection->alloc, connection->hub);
+  deleteObject(connection->alloc, connection);
+}
+const host::ForeignType connectionType = {"kvstore", deleteConnection};
+
+Status storeOf(void *context, const Invocation &call, Store *&store) {
+  const Value &value = call.args[0];
+  if (value.kind != Kind::Handle || value.foreign()->type != &connectionType)
+    return error(hostOf(context).allocator(), MXRT_HOST_TYPE, noLocation,
+                 "%.*s takes a kvstore", int(call.name.size()), call.name.data());
+  store = static_cast<Connection *>(value.foreign()->payload)->store;
+  return success();
+}
+
+Status topologyOf(const mxrt_allocator *alloc, std::string_view name, bool isOuter,
+                  Topology &topology) {
+  for (Topology each : {Topology::Direct, Topology::Ring, Topology::Tree, Topology::Levels})
+    if (name == topologyName(each) && !(isOuter && each == Topology::Levels)) {
+      topology = each;
+      return success();
+    }
+  return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
+               "there is no topology `%.*s`; known are direct, ring, tree%s",
+               int(std::min<size_t>(name.size(), 40)), name.data(), isOuter ? "" : " and levels");
+}
+
+/// A hub of one rank, which needs no host.
+Status joinAlone(Connection &connection, Box<net::Transport> &out) {
+  const mxrt_allocator *alloc = connection.alloc;
+  connection.hub = newObject<LocalHub>(alloc, alloc, 1);
+  if (!connection.hub)
+    return outOfMemory(alloc);
+  MXRT_CHECK(connection.hub->open());
+  auto *transport = newObject<net::Local>(alloc, alloc, *connection.hub, 0);
+  if (!transport)
+    return outOfMemory(alloc);
+  Status status = transport->open();
+  out = Box<net::Transport>(alloc, transport);
+  return status;
+}
+
+/// local(workers, over, outer, inner)
+Status local(void *context, Invocation &call) {
+  DataHost &host = hostOf(context);
+  const mxrt_allocator *alloc = host.allocator();
+  int64_t workers = call.args[0].i, inner = call.args[3].i;
+  constexpr int64_t maxWorkers = 1024;
+  if (workers < 1 || workers > maxWorkers)
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
+                 "dist.local: workers=%lld; it must be 1 to %lld",
+                 static_cast<long long>(workers), static_cast<long long>(maxWorkers));
+  if (inner < 1 || inner > maxWorkers)
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
+                 "dist.local: groups of %lld ranks; it must be 1 to %lld",
+                 static_cast<long long>(inner), static_cast<long long>(maxWorkers));
+  Layout layout;
+  MXRT_CHECK(topologyOf(alloc, call.args[1].str()->view(), false, layout.topology));
+  MXRT_CHECK(topologyOf(alloc, call.args[2].str()->view(), true, layout.outer));
+  layout.inner = int(inner);
+  if (!host.options.instance && workers > 1)
+    return error(alloc, MXRT_KVSTORE_MODE, noLocation,
+                 "dist.local: %lld workers cannot run here: there is one instance of the program\n"
+                 "help: run it as a program, `mxc run FILE`, or write `workers=1`",
+                 static_cast<long long>(workers));
+  auto *connection = newObject<Connection>(alloc, alloc, workers > 1 ? host.options.instance : nullptr);
+  if (!connection)
+    return outOfMemory(alloc);
+  Box<net::Transport> transport;
+  Status status;
+  if (workers == 1) {
+    status = joinAlone(*connection, transport);
+  } else if (auto joined = host.options.instance->join(int(workers), call.location); joined.ok()) {
+    transport = joined.take();
+  } else {
+    status = joined.takeStatus();
+  }
+  if (status.ok()) {
+    auto made = Store::connect(host.options.runtime, std::move(transport), layout, call.location);
+    if (made.ok())
+      connection->store = made.take();
+    status = made.takeStatus();
+  }
+  if (status.ok() && connection->instance && !connection->instance->add(*connection->store))
+    status = outOfMemory(alloc);
+  host::ForeignObject *object =
+      status.ok() ? host::makeForeign(call.vm.heap(), &connectionType, connection) : nullptr;
+  if (!object) {
+    deleteConnection(connection);
+    return status.failed() ? std::move(status) : call.vm.heap().exhausted();
+  }
+  call.result = Value(Kind::Handle, object);
+  return success();
+}
+
+// -- values as keys -----------------------------------------------------------
+
+/// The leaves of the values of a call, in order.
+struct Leaves {
+  explicit Leaves(const mxrt_allocator *alloc)
+      : alloc(alloc), path(alloc), names(alloc), starts(alloc), items(alloc), numbers(alloc),
+        results(alloc) {}
+  const mxrt_allocator *alloc;
+  Vec<char> path;
+  Vec<char> names;     // of all items, one after the other
+  Vec<size_t> starts;  // of the name of each item, and the end
+  Vec<Item> items;
+  Vec<TensorRef> numbers; // host numbers as tensors
+  Vec<TensorRef> results;
+  size_t next = 0; // of the items, while the results are put together
+};
+
+bool appendText(Vec<char> &out, std::string_view text) {
+  for (char each : text)
+    if (!out.push(each))
+      return false;
+  return true;
+}
+
+bool isNumber(Kind kind) {
+  return kind == Kind::Bool || kind == Kind::Int || kind == Kind::F32 || kind == Kind::F64;
+}
+mxrt_dtype typeOfNumber(Kind kind) {
+  return kind == Kind::Bool  ? MXRT_BOOL
+         : kind == Kind::Int ? MXRT_I64
+         : kind == Kind::F32 ? MXRT_F32
+                             : MXRT_F64;
+}
+
+class Collector {
+public:
+  Collector(DataHost &host, Invocation &call, Action action)
+      : host(host), call(call), action(action), leaves(host.allocator()) {}
+
+  /// The values from argument `first` on: name, value, name, value, ...
+  Status collect(size_t first) {
+    if ((call.args.size() - first) % 2 != 0)
+      return error(leaves.alloc, MXRT_HOST_TYPE, noLocation, "%.*s takes names and values",
+                   int(call.name.size()), call.name.data());
+    for (size_t i = first; i + 1 < call.args.size(); i += 2) {
+      if (call.args[i].kind != Kind::Str)
+        return error(leaves.alloc, MXRT_HOST_TYPE, noLocation, "%.*s: a name is a text",
+                     int(call.name.size()), call.name.data());
+      leaves.path.clear();
+      if (!appendText(leaves.path, call.args[i].str()->view()))
+        return outOfMemory(leaves.alloc);
+      MXRT_CHECK(visit(call.args[i + 1], 0));
+    }
+    if (!leaves.starts.push(leaves.names.size()) || !leaves.results.resize(leaves.items.size()))
+      return outOfMemory(leaves.alloc);
+    for (size_t i = 0; i < leaves.items.size(); ++i)
+      leaves.items[i].name = {leaves.names.data() + leaves.starts[i],
+                              leaves.starts[i + 1] - leaves.starts[i]};
+    return success();
+  }
+
+  std::span<const Item> items() const { return {leaves.items.data(), leaves.items.size()}; }
+  std::span<TensorRef> results() { return {leaves.results.data(), leaves.results.size()}; }
+
+  /// The tuple of the results, with the structure of the values.
+  Status give(size_t first) {
+    host::Heap &heap = call.vm.heap();
+    size_t count = (call.args.size() - first) / 2;
+    host::AggregateObject *tuple = host::makeAggregate(heap, static_cast<uint32_t>(count), nullptr);
+    if (!tuple)
+      return heap.exhausted();
+    Value made(Kind::Tuple, tuple);
+    Status status;
+    for (size_t i = first; i + 1 < call.args.size() && status.ok(); i += 2) {
+      Value value;
+      status = rebuild(call.args[i + 1], value);
+      if (status.ok())
+        ::new (tuple->items() + tuple->count++) Value(value);
+      else
+        host::release(heap, value);
+    }
+    if (status.failed()) {
+      host::release(heap, made);
+      return status;
+    }
+    call.result = made;
+    return success();
+  }
+
+private:
+  Status visit(const Value &value, unsigned nesting) {
+    if (mxrt_tensor *tensor = tensorOf(value))
+      return add(tensor);
+    if (isNumber(value.kind))
+      return addNumber(value);
+    if (!host::isAggregate(value.kind))
+      return success();
+    if (nesting == maxNesting)
+      return error(leaves.alloc, MXRT_INVALID_ARGUMENT, noLocation,
+                   "values are nested deeper than %u", maxNesting);
+    for (uint32_t i = 0; i < value.aggregate()->count; ++i) {
+      size_t before = leaves.path.size();
+      char number[16];
+      std::string_view name(number, size_t(std::snprintf(number, sizeof number, "%u", i)));
+      if (host::StructTypeObject *type = value.aggregate()->type)
+        name = type->fields()[i]->view();
+      if (!leaves.path.push('.') || !appendText(leaves.path, name))
+        return outOfMemory(leaves.alloc);
+      MXRT_CHECK(visit(value.aggregate()->items()[i], nesting + 1));
+      if (!leaves.path.resize(before)) // it only shrinks
+        return outOfMemory(leaves.alloc);
+    }
+    return success();
+  }
+
+  Status add(mxrt_tensor *tensor) {
+    bool room = leaves.starts.push(leaves.names.size()) &&
+                appendText(leaves.names, {leaves.path.data(), leaves.path.size()}) &&
+                leaves.items.push({{}, tensor});
+    return room ? success() : outOfMemory(leaves.alloc);
+  }
+
+  Status addNumber(const Value &value) {
+    mxrt_dtype dtype = typeOfNumber(value.kind);
+    if (action != Action::Init)
+      return error(leaves.alloc, MXRT_DTYPE, noLocation,
+                   "%s: `%.*s` is a number of type %s; only tensors travel", actionName(action),
+                   int(std::min<size_t>(leaves.path.size(), 200)), leaves.path.data(),
+                   mxrt_dtype_name(dtype));
+    mxrt_device device = {MXRT_CPU, 0};
+    mxrt_tensor *made = nullptr;
+    MXRT_CHECK(Status(mxrt_tensor_create(host.options.runtime, &device, dtype, 0, nullptr,
+                                         &call.location, &made)));
+    TensorRef tensor(made);
+    if (value.kind == Kind::Bool)
+      *made->data() = value.i != 0;
+    else
+      std::memcpy(made->data(), &value.i, size_t(mxrt_dtype_size(dtype)));
+    MXRT_CHECK(add(made));
+    return leaves.numbers.push(std::move(tensor)) ? success() : outOfMemory(leaves.alloc);
+  }
+
+  Status rebuild(const Value &old, Value &out) {
+    host::Heap &heap = call.vm.heap();
+    if (tensorOf(old)) {
+      TensorRef &result = leaves.results[leaves.next++];
+      out = eager::makeTensorValue(heap, result.get());
+      if (!out.isSet())
+        return heap.exhausted();
+      result.release();
+      return success();
+    }
+    if (isNumber(old.kind)) {
+      TensorRef result = std::move(leaves.results[leaves.next++]);
+      MXRT_CHECK(Status(mxrt_tensor_wait(host.options.runtime, result.get(), &call.location)));
+      out = Value(old.kind, int64_t(0));
+      if (old.kind == Kind::Bool)
+        out.i = *result->data() != 0;
+      else
+        std::memcpy(&out.i, result->data(), size_t(mxrt_dtype_size(typeOfNumber(old.kind))));
+      return success();
+    }
+    if (!host::isAggregate(old.kind)) {
+      out = old;
+      host::retain(out);
+      return success();
+    }
+    host::AggregateObject *from = old.aggregate();
+    host::AggregateObject *made = host::makeAggregate(heap, from->count, from->type);
+    if (!made)
+      return heap.exhausted();
+    out = Value(old.kind, made);
+    for (uint32_t i = 0; i < from->count; ++i) {
+      Value part;
+      if (Status status = rebuild(from->items()[i], part); status.failed()) {
+        host::release(heap, part);
+        return status;
+      }
+      ::new (made->items() + made->count++) Value(part);
+    }
+    return success();
+  }
+
+  DataHost &host;
+  Invocation &call;
+  const Action action;
+  Leaves leaves;
+};
+
+Status issueCall(void *context, Invocation &call, Action action, double weight, size_t first) {
+  Store *store = nullptr;
+  MXRT_CHECK(storeOf(context, call, store));
+  Collector collector(hostOf(context), call, action);
+  MXRT_CHECK(collector.collect(first));
+  MXRT_CHECK(
+      store->issue(action, weight, collector.items(), call.location, collector.results()));
+  return collector.give(first);
+}
+
+Status init(void *context, Invocation &call) {
+  return issueCall(context, call, Action::Init, 1, 1);
+}
+Status average(void *context, Invocation &call) {
+  return issueCall(context, call, Action::Average, call.args[1].d, 2);
+}
+Status sum(void *context, Invocation &call) { return issueCall(context, call, Action::Sum, 1, 1); }
+Status gather(void *context, Invocation &call) {
+  return issueCall(context, call, Action::Gather, 1, 1);
+}
+Status scatter(void *context, Invocation &call) {
+  return issueCall(context, call, Action::Scatter, 1, 1);
+}
+
+Status rank(void *context, Invocation &call) {
+  Store *store = nullptr;
+  MXRT_CHECK(storeOf(context, call, store));
+  call.result = Value::integer(store->rank());
+  return success();
+}
+/// size() and members(): membership is fixed.
+Status size(void *context, Invocation &call) {
+  Store *store = nullptr;
+  MXRT_CHECK(storeOf(context, call, store));
+  call.result = Value::integer(store->size());
+  return success();
+}
+Status barrier(void *context, Invocation &call) {
+  Store *store = nullptr;
+  MXRT_CHECK(storeOf(context, call, store));
+  return store->barrier(call.location);
+}
+Status closeStore(void *context, Invocation &call) {
+  Store *store = nullptr;
+  MXRT_CHECK(storeOf(context, call, store));
+  store->close();
+  return success();
+}
+
+Status stats(void *context, Invocation &call) {
+  Store *store = nullptr;
+  MXRT_CHECK(storeOf(context, call, store));
+  dist::Totals totals = store->totals();
+  host::AggregateObject *tuple = host::makeAggregate(call.vm.heap(), 6, nullptr);
+  if (!tuple)
+    return call.vm.heap().exhausted();
+  for (uint64_t each : {totals.sentBytes, totals.receivedBytes, totals.sentMessages,
+                        totals.receivedMessages, totals.calls})
+    ::new (tuple->items() + tuple->count++) Value(Value::integer(static_cast<int64_t>(each)));
+  ::new (tuple->items() + tuple->count++) Value(Value::f64(double(totals.waitNs) * 1e-9));
+  call.result = Value(Kind::Tuple, tuple);
+  return success();
+}
+
+/// table(kv, key): all keys if it is empty.
+Status table(void *context, Invocation &call) {
+  Store *store = nullptr;
+  MXRT_CHECK(storeOf(context, call, store));
+  Vec<char> text(hostOf(context).allocator());
+  MXRT_CHECK(store->describe(call.args[1].str()->view(), text));
+  host::StrObject *made = host::makeStr(call.vm.heap(), {text.data(), text.size()});
+  if (!made)
+    return call.vm.heap().exhausted();
+  call.result = Value(Kind::Str, made);
+  return success();
+}
+
+} // namespace
+
+static constexpr ParamData layout[] = {
+    {Kind::Int, false}, {Kind::Str, false}, {Kind::Str, false}, {Kind::Int, false}};
+static constexpr ParamData kv[] = {{Kind::Handle, false}};
+static constexpr ParamData kvText[] = {{Kind::Handle, false}, {Kind::Str, false}};
+static constexpr ParamData kvWeight[] = {{Kind::Handle, false}, {Kind::F64, false}};
+static const NativeRow natives[] = {
+    {"mx.dist.local", layout, false, Kind::Handle, local},
+    {"mx.dist.rank", kv, false, Kind::Int, rank},
+    {"mx.dist.size", kv, false, Kind::Int, size},
+    {"mx.dist.members", kv, false, Kind::Int, size},
+    {"mx.dist.init", kv, true, Kind::Tuple, init},
+    {"mx.dist.average", kvWeight, true, Kind::Tuple, average},
+    {"mx.dist.sum", kv, true, Kind::Tuple, sum},
+    {"mx.dist.gather", kv, true, Kind::Tuple, gather},
+    {"mx.dist.scatter", kv, true, Kind::Tuple, scatter},
+    {"mx.dist.barrier", kv, false, Kind::Unit, barrier},
+    {"mx.dist.stats", kv, false, Kind::Tuple, stats},
+    {"mx.dist.table", kvText, false, Kind::Str, table},
+    {"mx.dist.close", kv, false, Kind::Unit, closeStore}};
+const NativeGroup mxrt_natives_dist = {"mxrt_natives_dist", natives, std::size(natives)};
+
+} // namespace mxrt::data

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One instance of a program that may run as several ranks of one process: where its
+// connections come from. The host of a program implements it (compiler/Run); a
+// program whose host does not is alone.
+
+#ifndef MXRT_DIST_INSTANCE_H
+#define MXRT_DIST_INSTANCE_H
+
+#include "dist/Store.h"
+
+namespace mxrt::dist {
+
+class Instance {
+public:
+  /// The transport of the next connection of this instance, whose rank it knows; it
+  /// starts the other instances if they do not run yet. R0705 if they cannot run here.
+  virtual Result<Box<net::Transport>> join(int workers, mxrt_location location) = 0;
+
+  /// Stores that are open. leave() closes them: the other ranks see that this one left.
+  [[nodiscard]] bool add(Store &store) { return stores.push(&store); }
+  void remove(Store &store) {
+    for (size_t i = 0; i < stores.size(); ++i)
+      if (stores[i] == &store)
+        return stores.swapRemove(i);
+  }
+  void leave() {
+    for (Store *store : stores)
+      store->close();
+  }
+
+protected:
+  explicit Instance(const mxrt_allocator *alloc) : stores(alloc) {}
+  ~Instance() = default;
+
+private:
+  Vec<Store *> stores;
+};
+
+} // namespace mxrt::dist
+
+#endif // MXRT_DIST_INSTANCE_H

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A store, seen from the thread that issues calls: tables of keys, results, the ops
+// of buckets.
+
+#include "dist/StoreParts.h"
+
+#include "abi/Runtime.h"
+#include "mxrt/call.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+namespace mxrt::dist {
+
+using kvstore::Action;
+using kvstore::Bucket;
+using kvstore::KeySpec;
+
+Store::Store(mxrt_runtime *runtime, Box<net::Transport> given, const kvstore::Layout &layout)
+    : runtime(runtime), alloc(&runtime->alloc), transport(std::move(given)), layout(layout),
+      exchange(*transport), tables(alloc) {}
+
+Store::~Store() { close(); }
+
+Result<Store *> Store::connect(mxrt_runtime *runtime, Box<net::Transport> transport,
+                               const kvstore::Layout &layout, mxrt_location location) {
+  const mxrt_allocator *alloc = &runtime->alloc;
+  auto *store = newObject<Store>(alloc, runtime, std::move(transport), layout);
+  if (!store)
+    return outOfMemory(alloc, location);
+  if (Status status = store->start(location); status.failed()) {
+    destroy(store);
+    return status;
+  }
+  return store;
+}
+
+void Store::destroy(Store *store) {
+  if (store)
+    deleteObject(store->alloc, store);
+}
+
+Status Store::start(mxrt_location location) {
+  MXRT_CHECK(Status(mxrt_runtime_engine(runtime, nullptr, &engine)));
+  MXRT_CHECK(Status(mxrt_runtime_profile(runtime, &profile)));
+  int problem = 0;
+  if (!os::startThread(
+          thread, [](void *store) { static_cast<Store *>(store)->run(); }, this, "mx-exchange",
+          &problem))
+    return error(alloc, MXRT_SYSTEM, location, "no thread for the exchange of a kvstore (error %d)",
+                 problem);
+  // The settings are a key, so that the ranks compare them.
+  char settings[96];
+  bool levels = layout.topology == kvstore::Topology::Levels;
+  std::snprintf(settings, sizeof settings, "over=%s%s%s", topologyName(layout.topology),
+                levels ? " of " : "", levels ? topologyName(layout.outer) : "");
+  if (levels)
+    std::snprintf(settings + std::strlen(settings), 32, ", inner=%d", layout.inner);
+  KeySpec key;
+  key.name = settings;
+  Table *table = MXRT_TRY(tableFor(Action::Connect, {&key, 1}));
+  auto *call = newObject<ActiveCall>(alloc, alloc, *table, 1.0, kvstore::ExchangeDone());
+  if (!call)
+    return outOfMemory(alloc, location);
+  post(*call);
+  return success();
+}
+
+void Store::close() {
+  if (!thread.started || closed) {
+    closed = true;
+    return;
+  }
+  closed = true;
+  {
+    Lock lock(mutex);
+    stopping = true;
+  }
+  transport->wake();
+  os::joinThread(thread);
+}
+
+/// Wakes under the lock: when a worker posts, the store may be closed as soon as the letter is read.
+void Store::post(Letter &letter) {
+  Lock lock(mutex);
+  (lastLetter ? lastLetter->next : firstLetter) = &letter;
+  lastLetter = &letter;
+  transport->wake();
+}
+
+Status Store::check(Action action, double weight) const {
+  if (closed)
+    return error(alloc, MXRT_KVSTORE_CLOSED, noLocation, "%s: the kvstore is closed",
+                 actionName(action));
+  if (action == Action::Average && !(std::isfinite(weight) && weight >= 0))
+    return error(alloc, MXRT_KVSTORE_WEIGHT, noLocation,
+                 "average: the weight of rank %d is %g; it must be finite and not negative", rank(),
+                 weight);
+  return success();
+}
+
+Result<Store::Table *> Store::tableFor(Action action, std::span<const KeySpec> keys) {
+  for (Box<Table> &table : tables)
+    if (table->keys.matches(action, keys))
+      return table.get();
+  Box<Table> made = MXRT_TRY(makeBox<Table>(alloc, alloc));
+  MXRT_CHECK(made->keys.make(action, keys, layout, rank(), size()));
+  if (!made->rows.resize(keys.size()))
+    return outOfMemory(alloc);
+  Table *table = made.get();
+  Lock lock(mutex);
+  if (!tables.push(std::move(made)))
+    return outOfMemory(alloc);
+  return table;
+}
+
+// -- tensors ------------------------------------------------------------------
+
+static Operand operandOf(mxrt_tensor *tensor) {
+  return {mxrt_buffer_retain(mxrt_tensor_buffer(tensor)),
+          static_cast<char *>(mxrt_tensor_data(tensor))};
+}
+
+Store::BucketOp::~BucketOp() {
+  for (Operand &operand : inputs)
+    mxrt_buffer_release(operand.buffer);
+  for (Operand &operand : outputs)
+    mxrt_buffer_release(operand.buffer);
+  if (scratch.buffer)
+    mxrt_buffer_release(scratch.buffer);
+}
+
+/// Contiguous inputs, and the tensors of the results.
+Status Store::makeResults(Action action, std::span<const Item> items, mxrt_location location,
+                          std::span<TensorRef> dense, std::span<TensorRef> results) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    mxrt_tensor *tensor = items[i].tensor, *made = nullptr;
+    mxrt_device device = mxrt_tensor_device(tensor);
+    if (mxrt_tensor_is_dense(tensor)) {
+      dense[i] = TensorRef(mxrt_tensor_retain(tensor));
+    } else {
+      MXRT_CHECK(Status(mxrt_tensor_create(runtime, &device, tensor->type, tensor->rank,
+                                           tensor->sizes(), &location, &made)));
+      dense[i] = TensorRef(made);
+      MXRT_CHECK(Status(mxrt_call_copy(runtime, tensor, made, &location)));
+    }
+    int64_t sizes[MXRT_MAX_RANK];
+    std::copy_n(tensor->sizes(), tensor->rank, sizes);
+    if (action == Action::Gather)
+      sizes[0] *= size(); // KeyTable::make has checked it
+    if (action == Action::Scatter)
+      sizes[0] /= size();
+    MXRT_CHECK(Status(mxrt_tensor_create(runtime, &device, tensor->type, tensor->rank, sizes,
+                                         &location, &made)));
+    results[i] = TensorRef(made);
+  }
+  return success();
+}
+
+/// `dense` and `results` are those of all keys.
+Status Store::prepare(BucketOp &op, std::span<TensorRef> dense, std::span<TensorRef> results) {
+  const kvstore::KeyTable &keys = op.keys();
+  const Bucket &bucket = keys.buckets[op.bucket];
+  if (!op.inputs.reserve(bucket.count) || !op.outputs.reserve(bucket.count))
+    return outOfMemory(alloc);
+  for (uint32_t i = bucket.first; i < bucket.first + bucket.count; ++i) {
+    (void)op.inputs.push(operandOf(dense[i].get())); // reserved
+    (void)op.outputs.push(operandOf(results[i].get()));
+  }
+  // Only a lone key whose elements are those of the exchange needs no other memory.
+  const kvstore::Key &key = keys.keys[bucket.first];
+  bool isInPlace = bucket.count == 1 && keys.action != Action::Scatter &&
+                   (bucket.dtype == MXRT_U8 || bucket.dtype == key.dtype);
+  if (isInPlace) {
+    op.memory = op.outputs[0].data;
+  } else {
+    auto bytes = static_cast<int64_t>(bucket.bytes());
+    mxrt_device device = mxrt_tensor_device(dense[bucket.first].get());
+    mxrt_tensor *made = nullptr;
+    MXRT_CHECK(
+        Status(mxrt_tensor_create(runtime, &device, MXRT_U8, 1, &bytes, &op.location, &made)));
+    TensorRef scratch(made);
+    op.scratch = operandOf(made);
+    op.memory = op.scratch.data;
+  }
+  std::string_view name = keys.nameOf(key);
+  char text[128];
+  int length = std::snprintf(text, sizeof text, bucket.count > 1 ? "%s %.*s +%u" : "%s %.*s",
+                             actionName(keys.action), int(std::min<size_t>(name.size(), 80)),
+                             name.data(), bucket.count - 1);
+  if (!op.name.resize(size_t(length) + 1))
+    return outOfMemory(alloc);
+  std::copy_n(text, op.name.size(), op.name.data());
+  return success();
+}
+
+Status Store::pushBucket(BucketOp &op, mxrt_location location, std::span<TensorRef> dense,
+                         std::span<TensorRef> results) {
+  const Bucket &bucket = op.keys().buckets[op.bucket];
+  Vec<mxrt_var> variables(alloc);
+  if (!variables.resize(2 * bucket.count))
+    return outOfMemory(alloc);
+  mxrt_var *reads = variables.data(), *writes = reads + bucket.count;
+  uint64_t bytes = op.scratch.buffer ? bucket.bytes() : 0;
+  for (uint32_t i = 0; i < bucket.count; ++i) {
+    mxrt_tensor *result = results[bucket.first + i].get();
+    MXRT_CHECK(Status(mxrt_tensor_variable(runtime, dense[bucket.first + i].get(), &reads[i])));
+    MXRT_CHECK(Status(mxrt_tensor_variable(runtime, result, &writes[i])));
+    bytes += uint64_t(mxrt_tensor_bytes(result));
+  }
+  std::sort(reads, writes); // keys may be views of one buffer
+  mxrt_op description = {};
+  description.run = runBucket;
+  description.payload = &op;
+  description.reads = reads;
+  description.read_count = size_t(std::unique(reads, writes) - reads);
+  description.writes = writes;
+  description.write_count = bucket.count;
+  description.lane = MXRT_LANE_COMMUNICATION;
+  description.priority = bucket.priority;
+  // It runs in any case, because the other ranks must hear of an error. It is not throttled: what
+  // is in flight may be buckets of the same call at other ranks.
+  description.flags = MXRT_OP_ALWAYS_RUN | MXRT_OP_OVERWRITES | MXRT_OP_NO_THROTTLE;
+  // Static: the worker's span ends after the op, which may be complete and freed by then.
+  description.name = actionName(op.keys().action);
+  description.location = location;
+  description.bytes = bytes;
+  return Status(mxrt_engine_push(engine, &description));
+}
+
+Status Store::issue(Action action, double weight, std::span<const Item> items,
+                    mxrt_location location, std::span<TensorRef> results) {
+  MXRT_CHECK(check(action, weight));
+  Vec<KeySpec> specs(alloc);
+  Vec<TensorRef> dense(alloc);
+  Vec<BucketOp *> ops(alloc);
+  if (!specs.resize(items.size()) || !dense.resize(items.size()))
+    return outOfMemory(alloc, location);
+  for (size_t i = 0; i < items.size(); ++i) {
+    mxrt_tensor *tensor = items[i].tensor;
+    specs[i] = {items[i].name, tensor->type, {tensor->sizes(), size_t(tensor->rank)}};
+  }
+  Table *table = MXRT_TRY(tableFor(action, {specs.data(), specs.size()}));
+  MXRT_CHECK(makeResults(action, items, location, {dense.data(), dense.size()}, results));
+  auto *call = newObject<ActiveCall>(alloc, alloc, *table, weight, kvstore::ExchangeDone());
+  Status status = call && ops.reserve(table->keys.buckets.size()) ? success() : outOfMemory(alloc);
+  for (uint32_t i = 0; i < table->keys.buckets.size() && status.ok(); ++i) {
+    auto *op = newObject<BucketOp>(alloc, alloc, *this, *call, i);
+    status = op ? success() : outOfMemory(alloc);
+    if (status.failed())
+      break;
+    (void)ops.push(op); // reserved
+    op->location = location;
+    status = prepare(*op, {dense.data(), dense.size()}, results);
+  }
+  if (status.failed()) { // the other ranks were told nothing
+    for (BucketOp *op : ops)
+      deleteObject(alloc, op);
+    deleteObject(alloc, call);
+    return std::move(status).issuedAt(location);
+  }
+  countCall();
+  post(*call);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    Status pushed = pushBucket(*ops[i], location, {dense.data(), dense.size()}, results);
+    if (pushed.ok())
+      continue;
+    // The other ranks wait for these buckets, which will never be there.
+    for (; i < ops.size(); ++i) {
+      ops[i]->inputError = pushed.share();
+      post(*ops[i]);
+    }
+    return std::move(pushed).issuedAt(location);
+  }
+  return success();
+}
+
+Status Store::barrier(mxrt_location location) {
+  MXRT_CHECK(check(Action::Barrier, 1));
+  struct Gate {
+    Mutex mutex;
+    Condition changed;
+    bool open = false;
+    Status status;
+  } gate;
+  auto agreed = [](void *user, Status status) {
+    auto &gate = *static_cast<Gate *>(user);
+    Lock lock(gate.mutex);
+    gate.status = std::move(status);
+    gate.open = true;
+    gate.changed.wakeAll();
+  };
+  Table *table = MXRT_TRY(tableFor(Action::Barrier, {}));
+  auto *call =
+      newObject<ActiveCall>(alloc, alloc, *table, 1.0, kvstore::ExchangeDone{agreed, &gate});
+  if (!call)
+    return outOfMemory(alloc, location);
+  countCall();
+  post(*call);
+  Lock lock(gate.mutex);
+  while (!gate.open)
+    gate.changed.wait(gate.mutex);
+  return std::move(gate.status).issuedAt(location);
+}
+
+// -- figures ------------------------------------------------------------------
+
+void Store::countCall() {
+  Lock lock(mutex);
+  ++figures.calls;
+}
+
+Totals Store::totals() {
+  Lock lock(mutex);
+  return figures;
+}
+
+Status Store::describe(std::string_view key, Vec<char> &text) {
+  Lock lock(mutex);
+  auto add = [&](const char *format, auto... what) {
+    char line[256];
+    int length = std::snprintf(line, sizeof line, format, what...);
+    for (int i = 0; i < std::min(length, int(sizeof line) - 1); ++i)
+      if (!text.push(line[i]))
+        return false;
+    return true;
+  };
+  bool any = false;
+  bool room = add("%-8s  %-40s  %8s  %14s  %10s\n", "call", "key", "steps", "bytes sent", "wait ms");
+  for (Box<Table> &table : tables)
+    for (size_t i = 0; i < table->rows.size() && room; ++i) {
+      std::string_view name = table->keys.nameOf(table->keys.keys[i]);
+      const Table::Row &row = table->rows[i];
+      if (table->keys.action == Action::Connect || (!key.empty() && name != key))
+        continue;
+      any = true;
+      std::string_view shown = name.substr(name.size() - std::min<size_t>(name.size(), 40));
+      room = add("%-8s  %-40.*s  %8llu  %14llu  %10.3f\n", actionName(table->keys.action),
+                 int(shown.size()), shown.data(), static_cast<unsigned long long>(row.steps),
+                 static_cast<unsigned long long>(row.sentBytes), double(row.waitNs) * 1e-6);
+    }
+  if (!room)
+    return outOfMemory(alloc);
+  if (!any && !key.empty())
+    return error(alloc, MXRT_KVSTORE_KEY, noLocation, "the kvstore has no key `%.*s`",
+                 int(std::min<size_t>(key.size(), 200)), key.data());
+  return success();
+}
+
+} // namespace mxrt::dist

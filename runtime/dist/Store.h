@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One rank's connection as programs see it: collective calls on tensors, ordered
+// by the engine. A call returns at once; its results are new tensors, each of
+// which completes when its bucket has arrived, so work on the first buckets runs
+// while others travel.
+//
+// For each bucket there is one op on the communication lane. It starts when the
+// tensors of its keys are complete (a running graph may have released them early),
+// copies them into the memory of the exchange, and is deferred. A thread of the
+// store drives the transport, copies results out and completes the op. No op
+// blocks a worker.
+//
+// A failure poisons the results with the error of the exchange, which names the
+// rank. A tensor that is poisoned itself ends the exchange of this rank: its own
+// error poisons the results here, the other ranks hear that this one gave up.
+//
+// Thread rule: one thread at a time, as the VM. totals() and describe(): any.
+
+#ifndef MXRT_DIST_STORE_H
+#define MXRT_DIST_STORE_H
+
+#include "base/Sync.h"
+#include "kvstore/Exchange.h"
+#include "memory/Tensor.h"
+#include "mxrt/engine.h"
+#include "mxrt/runtime.h"
+
+namespace mxrt::dist {
+
+/// A tensor that takes part in a call, with the name of its key.
+struct Item {
+  std::string_view name;
+  mxrt_tensor *tensor = nullptr; // borrowed
+};
+
+struct Totals {
+  uint64_t sentBytes = 0, receivedBytes = 0, sentMessages = 0, receivedMessages = 0;
+  uint64_t calls = 0;
+  /// From the moment when a bucket was complete at this rank to its end, over all
+  /// buckets.
+  int64_t waitNs = 0;
+};
+
+class Store {
+public:
+  /// Takes over the transport, and starts the thread. Ranks with different layouts
+  /// get R0702 in their first call.
+  static Result<Store *> connect(mxrt_runtime *runtime, Box<net::Transport> transport,
+                                 const kvstore::Layout &layout, mxrt_location location);
+  /// Closes it first.
+  static void destroy(Store *store);
+
+  int rank() const { return transport->rank(); }
+  int size() const { return transport->size(); }
+  bool isClosed() const { return closed; }
+
+  /// Issues a call. `weight` is that of Average: R0703 unless it is finite and at
+  /// least 0. `results` has room for one tensor an item. Errors of keys are those
+  /// of KeyTable::make; R0704 after close().
+  Status issue(kvstore::Action action, double weight, std::span<const Item> items,
+               mxrt_location location, std::span<TensorRef> results);
+  /// Waits until every rank is here.
+  Status barrier(mxrt_location location);
+  Totals totals();
+  /// A table by key: bytes, waits, steps. With `key`, its row: R0706 if there is none.
+  Status describe(std::string_view key, Vec<char> &text);
+
+  /// An orderly exit: waits for what was issued.
+  void close();
+
+  /// For connect().
+  Store(mxrt_runtime *runtime, Box<net::Transport> transport, const kvstore::Layout &layout);
+  ~Store();
+
+private:
+  struct Table;
+  struct Letter;
+  struct ActiveCall;
+  struct BucketOp;
+
+  // Store.cpp, of the thread that issues
+  Status start(mxrt_location location);
+  Status check(kvstore::Action action, double weight) const;
+  Result<Table *> tableFor(kvstore::Action action, std::span<const kvstore::KeySpec> keys);
+  Status makeResults(kvstore::Action action, std::span<const Item> items, mxrt_location location,
+                     std::span<TensorRef> dense, std::span<TensorRef> results);
+  Status prepare(BucketOp &op, std::span<TensorRef> dense, std::span<TensorRef> results);
+  Status pushBucket(BucketOp &op, mxrt_location location, std::span<TensorRef> dense,
+                    std::span<TensorRef> results);
+  void post(Letter &letter);
+  void countCall();
+
+  // StoreThread.cpp, of the store's own thread and of the lane's workers
+  static mxrt_status runBucket(mxrt_op_context *context, void *payload);
+  void run();
+  bool readLetters();
+  void finish(BucketOp &op, Status status);
+  void reap();
+  void countTraffic();
+
+  mxrt_runtime *const runtime;
+  const mxrt_allocator *const alloc;
+  mxrt_engine *engine = nullptr;
+  mxrt_profile *profile = nullptr;
+  const Box<net::Transport> transport;
+  const kvstore::Layout layout;
+  bool closed = false;
+  os::Thread thread;
+
+  // Of the store's thread.
+  kvstore::Exchange exchange;
+  ActiveCall *active = nullptr;
+
+  Mutex mutex; // guards what follows
+  Letter *firstLetter = nullptr, *lastLetter = nullptr;
+  bool stopping = false;
+  Totals figures;
+  Vec<Box<Table>> tables; // grown by the thread that issues
+};
+
+} // namespace mxrt::dist
+
+#endif // MXRT_DIST_STORE_H

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the two halves of a store share: a call in flight, the op of a bucket, and
+// how elements get into the memory of the exchange and out of it.
+
+#ifndef MXRT_DIST_STOREPARTS_H
+#define MXRT_DIST_STOREPARTS_H
+
+#include "dist/Store.h"
+
+#include <atomic>
+
+namespace mxrt::dist {
+
+/// The keys of a repeated call, and its figures.
+struct Store::Table {
+  explicit Table(const mxrt_allocator *alloc) : keys(alloc), rows(alloc) {}
+  /// Of a key; guarded by the store's mutex.
+  struct Row {
+    uint64_t steps = 0, sentBytes = 0;
+    int64_t waitNs = 0;
+  };
+  kvstore::KeyTable keys;
+  Vec<Row> rows;
+};
+
+/// A message to the store's thread, in the order of the calls.
+struct Store::Letter {
+  enum Kind : uint8_t { Begin, Push } kind;
+  Letter *next = nullptr;
+  explicit Letter(Kind kind) : kind(kind) {}
+};
+
+/// Owned by the store's thread from Begin on.
+struct Store::ActiveCall : Letter {
+  ActiveCall(const mxrt_allocator *alloc, Table &table, double weight,
+             kvstore::ExchangeDone agreed)
+      : Letter(Begin), call(alloc, table.keys, weight, agreed), table(table),
+        bucketsLeft(table.keys.buckets.size()) {}
+  kvstore::Call call;
+  Table &table;
+  size_t bucketsLeft; // whose ops are not complete
+  ActiveCall *after = nullptr;
+};
+
+/// The tensor of a key. The op holds buffers, not tensors: to be read in flight does not make
+/// a tensor shared.
+struct Operand {
+  mxrt_buffer *buffer = nullptr;
+  char *data = nullptr;
+};
+
+struct Store::BucketOp : Letter {
+  BucketOp(const mxrt_allocator *alloc, Store &store, ActiveCall &call, uint32_t bucket)
+      : Letter(Push), store(store), active(call), bucket(bucket), inputs(alloc), outputs(alloc),
+        name(alloc) {}
+  ~BucketOp();
+  const kvstore::KeyTable &keys() const { return active.table.keys; }
+
+  Store &store;
+  ActiveCall &active;
+  const uint32_t bucket;
+  Vec<Operand> inputs, outputs; // of the keys of the bucket
+  Operand scratch;              // of a bucket that is not summed in its result
+  char *memory = nullptr;       // of the exchange
+  Vec<char> name;               // for traces: `average net.fc1.w +2`
+  mxrt_location location = noLocation;
+  int64_t readyNs = 0;
+  Status inputError;
+  mxrt_op_token *token = nullptr;
+};
+
+/// Copies the tensors of a bucket into the memory of its exchange, in its element type.
+void packBucket(const kvstore::KeyTable &keys, uint32_t bucket, int rank,
+                std::span<const Operand> inputs, char *memory);
+/// And the results out of it.
+void unpackBucket(const kvstore::KeyTable &keys, uint32_t bucket, int rank, const char *memory,
+                  std::span<const Operand> outputs);
+
+} // namespace mxrt::dist
+
+#endif // MXRT_DIST_STOREPARTS_H

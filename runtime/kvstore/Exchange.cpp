@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Collective calls: announcements, agreement, failures.
+
+#include "kvstore/Exchange.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace mxrt::kvstore {
+namespace {
+
+/// Tags of what is not a bucket.
+constexpr uint32_t announcementKey = UINT32_MAX, descriptionKey = UINT32_MAX - 1;
+constexpr size_t maxDescriptionBytes = size_t(64) << 20;
+
+} // namespace
+
+Call::~Call() {
+  if (!owner)
+    return;
+  (previous ? previous->next : owner->first) = next;
+  (next ? next->previous : owner->last) = previous;
+}
+
+Exchange::Exchange(net::Transport &transport) : transport(transport) { transport.watch(*this); }
+
+Exchange::~Exchange() {
+  transport.unwatch(*this);
+  for (Call *call = first; call; call = call->next)
+    call->owner = nullptr;
+}
+
+// -- announcements ------------------------------------------------------------
+
+template <Exchange::Arrived arrived>
+void Exchange::receive(Call::Peer &peer, uint32_t key, size_t maxBytes) {
+  auto run = [](void *user, net::View view, Status status) {
+    auto &peer = *static_cast<Call::Peer *>(user);
+    Call &call = *peer.call;
+    Exchange &self = *call.owner;
+    peer.receiving = nullptr;
+    --call.outstanding;
+    if (status.failed()) {
+      if (call.failure.ok())
+        self.breakFrom(0, status);
+    } else if (call.failure.failed()) {
+      (void)self.transport.release(view);
+    } else {
+      (self.*arrived)(call, peer, view);
+    }
+  };
+  Result<net::Op *> op =
+      transport.receive(peer.rank, {0, peer.call->number, key, 0}, maxBytes, {run, &peer});
+  if (op.failed())
+    return fail(op.takeStatus());
+  peer.receiving = *op;
+  ++peer.call->outstanding;
+}
+
+void Exchange::send(Call::Peer &peer, int which, const void *data, size_t bytes) {
+  auto run = [](void *user, Status status) {
+    auto &sending = *static_cast<Call::Peer::Sending *>(user);
+    Call &call = *sending.peer->call;
+    sending.op = nullptr;
+    --call.outstanding;
+    if (status.failed() && call.failure.ok())
+      call.owner->breakFrom(0, status);
+  };
+  Call::Peer::Sending &sending = peer.sends[which];
+  sending.peer = &peer;
+  uint32_t key = which == 0 ? announcementKey : descriptionKey;
+  Result<net::Op *> op =
+      transport.send(peer.rank, {0, peer.call->number, key, 0}, data, bytes, {run, &sending});
+  if (op.failed())
+    return fail(op.takeStatus());
+  sending.op = *op;
+  ++peer.call->outstanding;
+}
+
+void Exchange::begin(Call &call) {
+  call.owner = this;
+  call.number = nextNumber++;
+  call.previous = last;
+  (last ? last->next : first) = &call;
+  last = &call;
+  if (broken.failed())
+    return failCall(call, broken);
+  size_t ranks = size_t(transport.size());
+  if (!call.peers.resize(ranks) || !call.flights.resize(call.table.buckets.size()))
+    return fail(outOfMemory(transport.allocator()));
+  for (Call::Flight &flight : call.flights)
+    flight.call = &call;
+  call.missing = int(ranks) - 1;
+  for (size_t rank = 0; rank < ranks && call.failure.ok(); ++rank) {
+    Call::Peer &peer = call.peers[rank];
+    peer.call = &call;
+    peer.rank = int(rank);
+    peer.own = {call.table.hash, call.weight};
+    if (peer.rank == transport.rank()) {
+      peer.theirs = peer.own;
+      continue;
+    }
+    receive<&Exchange::announced>(peer, announcementKey, sizeof peer.own);
+    if (call.failure.ok())
+      send(peer, 0, &peer.own, sizeof peer.own);
+  }
+  if (call.failure.ok() && call.missing == 0)
+    decide(call);
+}
+
+void Exchange::announced(Call &call, Call::Peer &peer, net::View view) {
+  bool complete = view.bytes == sizeof peer.theirs;
+  if (complete)
+    std::memcpy(&peer.theirs, view.data, sizeof peer.theirs);
+  if (!transport.release(view))
+    return; // word of a lost rank follows
+  if (!complete || !(std::isfinite(peer.theirs.weight) && peer.theirs.weight >= 0))
+    return fail(error(transport.allocator(), MXRT_KVSTORE, noLocation,
+                      "rank %d sent a malformed announcement", peer.rank));
+  --call.missing;
+  if (peer.theirs.hash != peer.own.hash) {
+    if (call.description.empty())
+      if (Status status = call.table.describe(call.description); status.failed())
+        return fail(std::move(status));
+    ++call.differing;
+    receive<&Exchange::described>(peer, descriptionKey, maxDescriptionBytes);
+    if (call.failure.ok())
+      send(peer, 1, call.description.data(), call.description.size());
+  }
+  decide(call);
+}
+
+void Exchange::described(Call &call, Call::Peer &peer, net::View view) {
+  Status found = call.table.difference(transport.rank(), peer.rank,
+                                       {static_cast<const char *>(view.data), view.bytes});
+  if (!transport.release(view))
+    return;
+  --call.differing;
+  if (call.mismatch.ok() || peer.rank < call.mismatchRank) {
+    call.mismatch = std::move(found);
+    call.mismatchRank = peer.rank;
+  }
+  decide(call);
+}
+
+/// Once everything is known about all ranks, and the calls before are decided. A
+/// mismatch is not told before: by then every rank has what it needs to find it by itself.
+void Exchange::decide(Call &first) {
+  for (Call *call = &first; call; call = call->next) {
+    bool isNext = !call->previous || call->previous->isOver;
+    if (!isNext || call->isOver || call->missing > 0 || call->differing > 0)
+      return;
+    if (call->mismatch.failed())
+      return breakFrom(call->number, call->mismatch, true);
+    Status status;
+    if (call->table.action == Action::Average)
+      status = sumWeights(*call);
+    if (status.failed())
+      failCall(*call, status);
+    else
+      agree(*call);
+  }
+}
+
+Status Exchange::sumWeights(Call &call) {
+  for (const Call::Peer &peer : call.peers)
+    call.totalWeight += peer.theirs.weight;
+  bool usable = std::isfinite(call.totalWeight) && call.totalWeight > 0;
+  for (const Bucket &bucket : call.table.buckets)
+    if (bucket.dtype == MXRT_F32)
+      usable &= std::isfinite(float(call.totalWeight)) && float(call.totalWeight) > 0;
+  if (usable)
+    return success();
+  return error(transport.allocator(), MXRT_KVSTORE_WEIGHT, noLocation,
+               "the weights of all ranks add up to %g", call.totalWeight);
+}
+
+void Exchange::agree(Call &call) {
+  call.isRunning = true;
+  call.isOver = true;
+  for (Call::Flight &flight : call.flights)
+    if (flight.state == Call::Flight::Waiting)
+      start(flight);
+  if (call.agreed.run)
+    call.agreed.run(call.agreed.user, call.failure.share());
+}
+
+// -- buckets ------------------------------------------------------------------
+
+void Exchange::push(Call &call, uint32_t bucket, void *memory, ExchangeDone done) {
+  if (call.failure.failed())
+    return done.run(done.user, call.failure.share());
+  Call::Flight &flight = call.flights[bucket];
+  flight.memory = memory;
+  flight.done = done;
+  flight.state = Call::Flight::Waiting;
+  ++call.outstanding;
+  if (call.isRunning)
+    start(flight);
+}
+
+void Exchange::start(Call::Flight &flight) {
+  Call &call = *flight.call;
+  auto number = uint32_t(&flight - call.flights.data());
+  Reduction reduction;
+  reduction.tag = {0, call.number, number, 0};
+  reduction.dtype = call.table.buckets[number].dtype;
+  reduction.data = flight.memory;
+  reduction.mean = call.table.action == Action::Average;
+  reduction.weight = call.weight;
+  reduction.totalWeight = call.totalWeight;
+  auto over = [](void *user) {
+    auto &flight = *static_cast<Call::Flight *>(user);
+    Status outcome = flight.collective->outcome();
+    if (outcome.failed())
+      flight.call->owner->breakFrom(0, outcome);
+    flight.call->owner->end(flight, std::move(outcome));
+  };
+  Result<Box<Collective>> made =
+      makeBox<Collective>(transport.allocator(), transport, call.table.plans[number], reduction,
+                          CollectiveDone{over, &flight});
+  if (made.failed())
+    return fail(made.takeStatus());
+  flight.collective = made.take();
+  flight.state = Call::Flight::Running;
+  if (Status status = flight.collective->start(); status.failed()) {
+    flight.state = Call::Flight::Waiting; // it never began
+    fail(std::move(status));
+  }
+}
+
+void Exchange::end(Call::Flight &flight, Status status) {
+  flight.state = Call::Flight::Over;
+  --flight.call->outstanding;
+  flight.done.run(flight.done.user, std::move(status));
+}
+
+// -- failures -----------------------------------------------------------------
+
+/// Sends go on: the other ranks may need them to find the same error. Buckets that
+/// run end by themselves.
+void Exchange::failCall(Call &call, const Status &why) {
+  if (call.failure.failed())
+    return;
+  call.failure = why.share();
+  for (Call::Peer &peer : call.peers)
+    if (peer.receiving)
+      transport.cancel(peer.receiving);
+  for (Call::Flight &flight : call.flights)
+    if (flight.state == Call::Flight::Waiting)
+      end(flight, why.share());
+  if (!call.isOver) {
+    call.isOver = true;
+    if (call.agreed.run)
+      call.agreed.run(call.agreed.user, why.share());
+  }
+}
+
+/// Earlier calls go on: all ranks have agreed on them, or will find their failure.
+/// `everywhere`: all ranks find this failure, so nobody needs what was said of later calls.
+void Exchange::breakFrom(uint32_t number, const Status &why, bool everywhere) {
+  Status cause = why.share(); // `why` may belong to a call
+  if (broken.ok())
+    broken = cause.share();
+  for (Call *call = first; call; call = call->next) {
+    if (call->number < number)
+      continue;
+    failCall(*call, cause);
+    if (!everywhere || call->number == number)
+      continue;
+    for (Call::Peer &peer : call->peers)
+      for (Call::Peer::Sending &sending : peer.sends)
+        if (sending.op)
+          transport.cancel(sending.op);
+  }
+}
+
+void Exchange::fail(Status why) {
+  if (transport.size() > 1)
+    transport.giveUp(why.share());
+  breakFrom(0, why);
+}
+
+void Exchange::peerLost(int, const Status &why) { breakFrom(0, why); }
+
+} // namespace mxrt::kvstore

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What one collective call exchanges: its keys (named tensors), packed into
+// buckets. Ranks compare the hashes of their tables before any element is sent,
+// so ranks that run different models get an error, with the first difference.
+//
+// Keys come in the order of their first use in the forward pass. Gradients are
+// ready in the opposite order, so buckets are packed from the last key to the
+// first: a bucket is closed once it has `minBytes`, and before a key that would
+// bring it above `maxBytes` or has another element type. A larger key is a bucket
+// by itself. Buckets are a function of the table alone, the same at every rank.
+
+#ifndef MXRT_KVSTORE_KEYTABLE_H
+#define MXRT_KVSTORE_KEYTABLE_H
+
+#include "kvstore/Plan.h"
+#include "mxrt/types.h"
+
+#include <span>
+#include <string_view>
+
+namespace mxrt::kvstore {
+
+/// What a call does with its keys.
+enum class Action : uint8_t {
+  Connect, // no keys: the settings of the ranks are compared
+  Barrier, // no keys
+  Init,    // the values of rank 0 for all
+  Average, // the weighted mean over all ranks
+  Sum,
+  Gather,  // the values of all ranks one after the other, along the first axis
+  Scatter, // a sum, of which each rank gets its part of the first axis
+};
+inline constexpr int actionCount = 7;
+/// As programs spell it: `average`.
+const char *actionName(Action action);
+
+/// How the values of a key travel.
+enum class Form : uint8_t {
+  Dense,   // all elements
+  Rows,    // an index of rows, and these rows: gradients of gathers
+  Factors, // u and v of uᵀ @ v: gradients of dense layers
+};
+
+/// A key as the caller describes it.
+struct KeySpec {
+  std::string_view name; // such as `net.fc1.w`; unique in its table
+  mxrt_dtype dtype = MXRT_F32;
+  std::span<const int64_t> shape; // of this rank's tensor
+  Form form = Form::Dense;
+};
+
+struct Key {
+  uint32_t name = 0, nameBytes = 0; // in KeyTable::text
+  uint32_t shape = 0, rank = 0;     // in KeyTable::sizes
+  mxrt_dtype dtype = MXRT_F32;
+  Form form = Form::Dense;
+  uint32_t bucket = 0;
+  size_t elements = 0; // of this rank's tensor
+  /// Of a part of the bucket (see there), in the bucket's elements.
+  size_t offset = 0, part = 0;
+};
+
+/// The memory of a bucket has one part, or one for each rank: the tensors of all
+/// ranks (Gather), the slices of the sum (Scatter). A part has those of all keys.
+struct Bucket {
+  uint32_t first = 0, count = 0; // keys
+  /// Larger goes first: the front layers.
+  int32_t priority = 0;
+  /// Element type of the exchange: sums of f16 and bf16 are of f32, what is only
+  /// moved is bytes (u8).
+  mxrt_dtype dtype = MXRT_F32;
+  size_t part = 0, parts = 1;
+  size_t elements() const { return part * parts; }
+  size_t bytes() const { return elements() * size_t(mxrt_dtype_size(dtype)); }
+};
+
+struct BucketSizes {
+  size_t minBytes = size_t(1) << 20, maxBytes = size_t(4) << 20;
+};
+
+class KeyTable {
+public:
+  explicit KeyTable(const mxrt_allocator *alloc)
+      : keys(alloc), buckets(alloc), plans(alloc), alloc(alloc), text(alloc), sizes(alloc) {}
+  /// R0203 for a type that is not summed, R0201 for a shape that the action does
+  /// not take, R0706 for a name that is there twice, R0005 for a form that does
+  /// not travel yet; all name the key.
+  Status make(Action action, std::span<const KeySpec> given, const Layout &layout, int rank,
+              int ranks, const BucketSizes &bucketSizes = {});
+
+  std::string_view nameOf(const Key &key) const { return {text.data() + key.name, key.nameBytes}; }
+  std::span<const int64_t> shapeOf(const Key &key) const {
+    return {sizes.data() + key.shape, key.rank};
+  }
+  /// The key of this name, or nullptr.
+  const Key *find(std::string_view name) const;
+  /// Whether a table made of `given` would be the same.
+  bool matches(Action action, std::span<const KeySpec> given) const;
+
+  /// The action and the keys as bytes, for the ranks to compare when hashes differ.
+  Status describe(Vec<char> &out) const;
+  /// The first difference between this table, of `rank`, and the description that
+  /// `peer` sent: an R0702 that names both. R0701 if the bytes are malformed or
+  /// there is no difference.
+  Status difference(int rank, int peer, std::span<const char> description) const;
+
+  Action action = Action::Sum;
+  uint64_t hash = 0; // of the description
+  Vec<Key> keys;
+  Vec<Bucket> buckets; // those of the last keys first
+  Vec<Plan> plans;     // of the buckets
+
+private:
+  Status add(const KeySpec &spec, int ranks);
+  Status pack(const Layout &layout, int rank, int ranks, const BucketSizes &bucketSizes);
+  Status uniqueNames() const;
+  mxrt_dtype exchanged(mxrt_dtype dtype) const;
+
+  const mxrt_allocator *alloc;
+  Vec<char> text;
+  Vec<int64_t> sizes;
+};
+
+} // namespace mxrt::kvstore
+
+#endif // MXRT_KVSTORE_KEYTABLE_H
