@@ -246,6 +246,7 @@ private:
                    ArrayRef<mlir::Value> parameters);
   mlir::Value forkRng(mlir::Value generator, mlir::Value name);
   mlir::Value deriveRng(const ast::Expr *whole, const sema::CallInfo &info);
+  mlir::Value splitAtRun(const ast::Expr *count, const sema::CallInfo &info, mlir::Value generator);
   mlir::Value emitHostCall(const PrimitiveCall &call, bool &handled);
   const ast::Expr *argument(const PrimitiveCall &call, StringRef name);
   mlir::Value emitOperand(const PrimitiveCall &call, StringRef name);
