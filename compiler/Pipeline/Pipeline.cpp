@@ -14,6 +14,7 @@
 #include "Target/CompileQueue.h"
 #include "Target/Hasher.h"
 #include "dialects/mx/Marks.h"
+#include "dialects/mxrt/Marks.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -332,6 +333,7 @@ bool lowerEntry(ModuleOp plan, StringRef name, const Options &options, Variant &
     out.sizes.assign(info.sizes.begin(), info.sizes.end());
     out.arenas.assign(info.arenas.begin(), info.arenas.end());
     out.over = memory::outputsOver(program);
+    out.announces = program->hasAttr(rt::kAnnounces);
   }
   out.guarded = options.guard;
   return true;

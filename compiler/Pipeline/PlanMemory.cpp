@@ -8,6 +8,7 @@
 #include "Memory/Recompute.h"
 #include "Memory/Schedule.h"
 #include "dialects/mx/Marks.h"
+#include "dialects/mxrt/Marks.h"
 #include "mlir/Pass/PassManager.h"
 #include <map>
 #include <numeric>
@@ -263,7 +264,12 @@ LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const Options &options) {
     take(fitting.best);
   }
   programOf(*plan)->setAttr(memory::kSourceBound, sourceBound);
-  return success();
+  if (!programOf(*plan)->hasAttr(rt::kAnnounces))
+    return success();
+  PassManager passes(plan->getContext());
+  // When an output is complete is known once the order of the ops is.
+  passes.addPass(memory::createAnnounceOutputs());
+  return passes.run(*plan);
 }
 
 // ------------------------------------------------------------------------------ several devices
