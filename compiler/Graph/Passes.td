@@ -114,12 +114,14 @@ def Amp : Pass<"amp", "::mlir::ModuleOp"> {
 }
 
 def Segment : Pass<"segment", "::mlir::ModuleOp"> {
-  let summary = "a graph on several devices becomes a function that calls a graph for each stretch";
+  let summary = "a graph that uses several devices or other workers becomes a function that calls graphs";
   let description = [{
-    In: placed, without `mx.grad`. Out: every `mx.graph` is on one device. Others have become
-    functions of the host: they contain what they called, copies between devices, and calls of graphs
-    made of the ops in between, one a device for each step of the way. The host does not wait for
-    them, so devices work at once wherever values allow.
+    In: placed, without `mx.grad`. Out: every `mx.graph` is on one device and exchanges nothing with
+    other workers. Others have become functions of the host: they contain what they called, copies
+    between devices, exchanges, and calls of graphs made of the ops in between, one a device for each
+    step of the way. The host does not wait for them, so devices work at once wherever values allow.
+    A graph between exchanges is marked `mx.announces`: each of its results may be sent before the
+    others are computed. Calls marked `mx.exchanges` are not inlined.
   }];
   let options = [Option<"limit", "limit", "int64_t", "100000", "refuse functions of more ops">];
 }
