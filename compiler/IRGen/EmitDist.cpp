@@ -273,17 +273,19 @@ mlir::Value Emitter::applyRule(const StepFunction &step, size_t number, mlir::Va
           if (!unit.model)
             return unsupported(step.span, "a parameter with more than 8 dimensions");
           addSizes(leaf, unit);
-          auto alone = [&](const Type *type, mlir::Value whole) -> mlir::Value {
+          auto alone = [&](const Type *type, mlir::Value value) -> mlir::Value {
             auto one = mlir::cast<ir::AggregateType>(convert(type));
-            return create<ir::MakeOp>(
-                one, ValueRange{fit(leafAt(whole, leaf.fields), one.getParts()[0])});
+            return create<ir::MakeOp>(one, ValueRange{fit(value, one.getParts()[0])});
           };
-          mlir::Value model =
-              updateUnit(step, rule, unit, optimizer, numbers, alone(unit.model, updated),
-                         alone(sema.types.grad(unit.model), gradient));
-          if (!model)
+          updated = updateLeaf(updated, leaf.fields, [&](mlir::Value parameter) {
+            mlir::Value slope =
+                alone(sema.types.grad(unit.model), leafAt(gradient, leaf.fields));
+            return part(updateUnit(step, rule, unit, optimizer, numbers,
+                                   alone(unit.model, parameter), slope),
+                        0);
+          });
+          if (!updated)
             return {};
-          updated = withLeaf(updated, leaf.fields, part(model, 0));
         }
         return updated;
       },

@@ -357,6 +357,8 @@ private:
   bool leafPaths(const Type *type, const LeafPath &prefix, SmallVectorImpl<LeafPath> &out,
                  Span span);
   mlir::Value leafAt(mlir::Value whole, ArrayRef<std::string> fields);
+  mlir::Value updateLeaf(mlir::Value whole, ArrayRef<std::string> fields,
+                         llvm::function_ref<mlir::Value(mlir::Value)> update);
   mlir::Value withLeaf(mlir::Value whole, ArrayRef<std::string> fields, mlir::Value leaf);
 
   // ---- EmitSummary.cpp
