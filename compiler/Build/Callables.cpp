@@ -202,6 +202,7 @@ run::Code Callables::describe(const pipeline::Variant &variant, const run::Graph
   out.arenas = keep<int64_t>(arenas);
   out.arenaCount = static_cast<int64_t>(arenas.size());
   out.device = deviceOf(variant);
+  out.announces = variant.announces;
   out.guarded = variant.guarded;
   out.needs = text(describeNeeds(of.name, of.file ? of.file : "", sizes, variant.figures));
   return out;

@@ -41,13 +41,13 @@ public:
   llvm::Constant *record(const char *name) { return text(name); }
 
   llvm::Constant *code(const run::Code &code, llvm::Function *entry, size_t sizes) {
-    static_assert(sizeof(run::Code) == 112);
+    static_assert(sizeof(run::Code) == 120);
     return tables.record(
         {entry, text(code.name), row(code.outputs, code.outputCount), tables.i64(code.outputCount),
          tables.i64(code.inputCount), row(code.open, code.openCount), tables.i64(code.openCount),
          row(code.arenas, code.arenaCount), tables.i64(code.arenaCount),
-         tables.i32(code.device.kind), tables.i32(code.device.index), tables.i64(code.guarded),
-         text(code.needs), row(code.fixed, static_cast<int64_t>(sizes)), tables.i64(code.level)});
+         tables.i32(code.device.kind), tables.i32(code.device.index), tables.i64(code.announces),
+         tables.i64(code.guarded), text(code.needs), row(code.fixed, static_cast<int64_t>(sizes)), tables.i64(code.level)});
   }
   llvm::Constant *graph(const run::Graph &graph, llvm::ArrayRef<llvm::Constant *> codes) {
     static_assert(sizeof(run::Graph) == 120);

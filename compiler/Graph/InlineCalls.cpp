@@ -5,6 +5,7 @@
 #include "Graph/InlineCalls.h"
 #include "Graph/Passes.h"
 #include "Graph/Sizes.h"
+#include "dialects/mx/Exchange.h"
 #include "dialects/mx/Marks.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/IRMapping.h"
@@ -86,7 +87,8 @@ private:
     for (Operation *op : ops)
       op->walk([&](Operation *inner) {
         ++size;
-        if (isa<ir::CallOp, ir::CallValueOp>(inner))
+        bool stays = !isGraph && inner->hasAttr(ir::kExchanges);
+        if (isa<ir::CallOp, ir::CallValueOp>(inner) && !stays)
           work.push_back({inner, frame});
       });
     // In program order: a closure must be known before it is called.

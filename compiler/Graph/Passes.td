@@ -116,12 +116,14 @@ def Amp : Pass<"amp", "::mlir::ModuleOp"> {
 }
 
 def Segment : Pass<"segment", "::mlir::ModuleOp"> {
-  let summary = "splits a graph on several devices into segments of one device each";
+  let summary = "splits graphs that use several devices, or exchange with other workers, into segments";
   let description = [{
-    In: graphs with assigned devices, without `mx.grad`. Out: every `mx.graph` is on one device. Graphs on
-    several devices have become host functions: inlined callees, copies between devices, and calls of
-    graphs made of the ops in between, one segment per device and step. The host does not wait for the
-    segments, so devices overlap wherever data dependences allow.
+    In: graphs with assigned devices, without `mx.grad`. Out: every `mx.graph` is on one device and
+    exchanges nothing with other workers. The others have become host functions: inlined callees, copies
+    between devices, exchanges, and calls of graphs made of the ops in between, one segment per device and
+    step. The host does not wait for the segments, so devices overlap wherever data dependences allow.
+    A graph between exchanges is marked `mx.announces`: each of its results may be sent before the
+    others are computed. Calls marked `mx.exchanges` are not inlined.
   }];
   let options = [Option<"limit", "limit", "int64_t", "100000", "refuse functions of more ops">];
 }

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Segment: partitions a multi-device graph into single-device graphs, called from a host function.
+// Segment: partitions a graph that one call of an engine cannot run, because it uses several devices
+// or exchanges values with other workers, into graphs called from a host function.
 //
 // In each block an op has a level: the maximum number of device changes on a path to it. Ops of one
 // device and level depend only on each other and on lower levels: they form one graph (segment).
-// Host ops (copies, scalars, parts of models) keep their order within their level.
+// Host ops (copies, exchanges, scalars, parts of models) keep their order within their level.
+// An exchange begins as soon as the results it takes are complete, so segments of a graph with
+// exchanges announce theirs.
 #include "Graph/FusionGroups.h"
 #include "Graph/InlineCalls.h"
 #include "Graph/Passes.h"
 #include "Graph/Sizes.h"
+#include "dialects/mx/Exchange.h"
 #include "dialects/mx/Marks.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -65,7 +69,9 @@ StringAttr deviceOf(Operation *op) {
 
 class Segmenter {
 public:
-  Segmenter(ir::FuncOp function, SymbolTable &symbols) : function(function), symbols(symbols) {}
+  Segmenter(ir::FuncOp function, SymbolTable &symbols) : function(function), symbols(symbols) {
+    function.walk([&](Operation *op) { announces |= ir::exchanges(op); });
+  }
 
   void run(Block &block) {
     llvm::DenseMap<Operation *, unsigned> level;
@@ -114,6 +120,7 @@ public:
 private:
   ir::FuncOp function;
   SymbolTable &symbols;
+  bool announces = false;
 
   /// Ops that depend on no other segment run in the first segment that uses them, not in their own.
   static void sinkSources(ArrayRef<Operation *> ops,
@@ -209,6 +216,8 @@ private:
     state.addAttribute("sizes", b.getArrayAttr(sizes));
     if (Attribute limit = function->getAttr(ir::kMaxBytes)) // applies to each of them
       state.addAttribute(ir::kMaxBytes, limit);
+    if (announces)
+      state.addAttribute(ir::kAnnounces, b.getUnitAttr());
     auto *body = new Block;
     state.addRegion()->push_back(body);
     auto graph = cast<ir::GraphOp>(Operation::create(state));
@@ -232,7 +241,7 @@ struct Segment : impl::SegmentBase<Segment> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (auto graph : llvm::make_early_inc_range(getOperation().getOps<ir::GraphOp>())) {
-      if (graph.isExternal() || !hasSeveralDevices(graph, symbols))
+      if (graph.isExternal() || !needsSegments(graph, symbols))
         continue;
       ir::FuncOp function = asFunction(graph, symbols);
       if (failed(inlineCalls(function, symbols, limit)))
@@ -242,12 +251,18 @@ struct Segment : impl::SegmentBase<Segment> {
   }
 
 private:
-  static bool hasSeveralDevices(ir::GraphOp graph, SymbolTable &symbols) {
+  static bool needsSegments(ir::GraphOp graph, SymbolTable &symbols) {
     Devices devices;
+    bool ofHost = false;
+    AttrTypeWalker handles;
+    handles.addWalk([&](ir::HandleType) { ofHost = true; });
+    for (Type type : graph.getArgumentTypes())
+      handles.walk(type);
     llvm::SetVector<Operation *> reached;
     reached.insert(graph);
     for (size_t i = 0; i < reached.size(); ++i) {
       devicesOf(reached[i], devices);
+      reached[i]->walk([&](Operation *op) { ofHost |= ir::exchanges(op); });
       for (Type type : cast<FunctionOpInterface>(reached[i]).getArgumentTypes())
         if (auto tensor = dyn_cast<ir::TensorType>(type); tensor && !tensor.isHost())
           devices.insert(tensor.getDevice());
@@ -256,7 +271,7 @@ private:
           if (Operation *named = symbols.lookup(use.getSymbolRef().getLeafReference()))
             reached.insert(named);
     }
-    return devices.size() > 1;
+    return ofHost || devices.size() > 1;
   }
 
   static ir::FuncOp asFunction(ir::GraphOp graph, SymbolTable &symbols) {

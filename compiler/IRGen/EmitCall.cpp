@@ -143,6 +143,8 @@ mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const C
   if (!f.syntax->body) {
     if (f.owner && f.owner == rngType()->nominal)
       return deriveRng(whole, info);
+    if (f.module && f.module->isStd && f.module->name == "dist")
+      return emitDist(whole, info);
     return unsupported(whole->span, "`" + f.name + "`");
   }
   Bindings bindings = bindingsAt(info);
@@ -383,7 +385,7 @@ mlir::Value Emitter::makeRule(const CallInfo &info, Span span) {
 
 /// A struct is built from its parts; a model's constructor runs its initialisers.
 mlir::Value Emitter::construct(const Type *type, const CallInfo *info, const Expr *rngExpr,
-                               Span span) {
+                               Span span, mlir::Value rule) {
   NominalInfo &nominal = *type->nominal;
   sema.resolveFields(nominal);
   Instance &target = shared.instances.ofConstructor(type);
@@ -396,7 +398,8 @@ mlir::Value Emitter::construct(const Type *type, const CallInfo *info, const Exp
     args.push_back(generator);
   }
   // `rule.init(net)`: the scalars come from the rule.
-  mlir::Value rule = info && info->receiver ? emit(info->receiver) : mlir::Value();
+  if (!rule && info && info->receiver)
+    rule = emit(info->receiver);
   int64_t ruled = 0;
   for (size_t p = 0; p < nominal.params.size(); ++p) {
     const ParamInfo &param = nominal.params[p];

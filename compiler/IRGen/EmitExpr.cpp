@@ -352,6 +352,8 @@ mlir::Value Emitter::emitMember(const Member *e) {
                                  builder.getI64IntegerAttr(static_cast<int64_t>(part)));
       }
   }
+  if (object->is(Kind::Nominal) && object->nominal->name == "KVStore")
+    return storeMember(e);
   return unsupported(e->span, "`." + name.str() + "` as a value");
 }
 

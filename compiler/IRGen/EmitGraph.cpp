@@ -476,7 +476,13 @@ OwningOpRef<ModuleOp> beginModule(Shared &shared, const sema::ModuleInfo &module
 }
 
 void emitPending(Shared &shared) {
-  while (!shared.instances.pending.empty() && !shared.failed) {
+  while ((!shared.instances.pending.empty() || !shared.steps.empty()) && !shared.failed) {
+    if (shared.instances.pending.empty()) {
+      StepFunction step = std::move(shared.steps.front());
+      shared.steps.pop_front();
+      Emitter(shared, step.body).emitStep(step);
+      continue;
+    }
     Instance *next = shared.instances.pending.front();
     shared.instances.pending.pop_front();
     Emitter emitter(shared, *next);

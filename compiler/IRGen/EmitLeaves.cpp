@@ -80,20 +80,31 @@ mlir::Value Emitter::leafAt(mlir::Value whole, ArrayRef<std::string> fields) {
   return whole;
 }
 
-mlir::Value Emitter::withLeaf(mlir::Value whole, ArrayRef<std::string> fields, mlir::Value leaf) {
-  if (fields.empty())
-    return fit(leaf, whole.getType());
+/// Replaces a leaf by a function of it. Each aggregate on the way is taken apart once and put
+/// together once, so that the leaf is moved out in between and has one owner.
+mlir::Value Emitter::updateLeaf(mlir::Value whole, ArrayRef<std::string> fields,
+                                llvm::function_ref<mlir::Value(mlir::Value)> update) {
+  if (fields.empty()) {
+    mlir::Value leaf = update(whole);
+    return leaf ? fit(leaf, whole.getType()) : leaf;
+  }
+  if (auto array = dyn_cast<ir::ArrayType>(whole.getType())) {
+    mlir::Value index = constantInt(std::stoll(fields[0]));
+    mlir::Value element = updateLeaf(create<ir::AtOp>(array.getElement(), whole, index),
+                                     fields.drop_front(), update);
+    return element ? create<ir::SetAtOp>(array, whole, index, element).getResult() : element;
+  }
   mlir::Value inner = leafAt(whole, fields.take_front());
+  inner = inner ? updateLeaf(inner, fields.drop_front(), update) : inner;
   if (!inner)
     return {};
-  inner = withLeaf(inner, fields.drop_front(), leaf);
-  if (!inner)
-    return {};
-  if (isa<ir::ArrayType>(whole.getType()))
-    return create<ir::SetAtOp>(whole.getType(), whole, constantInt(std::stoll(fields[0])), inner);
   auto type = mlir::cast<ir::AggregateType>(whole.getType());
   return create<ir::SetOp>(type, whole, inner,
                            builder.getI64IntegerAttr(*partNamed(type, fields[0])));
+}
+
+mlir::Value Emitter::withLeaf(mlir::Value whole, ArrayRef<std::string> fields, mlir::Value leaf) {
+  return updateLeaf(whole, fields, [&](mlir::Value) { return leaf; });
 }
 
 void Emitter::emitLeaves(const For *loop) {

@@ -115,6 +115,25 @@ mlir::Value Emitter::forkRng(mlir::Value generator, mlir::Value name) {
                                                   fit(constantInt(0), aggregate.getParts()[1])});
 }
 
+/// rng.split(n) with a number that only the run knows: the children of the static form, as an array
+/// that the runtime makes.
+mlir::Value Emitter::splitAtRun(const Expr *count, const sema::CallInfo &info,
+                                mlir::Value generator) {
+  if (inGraph) {
+    if (!shared.failed)
+      sema.diags
+          .report(Code::E0317, count->span,
+                  "the number of generators in a graph is known before it runs")
+          .caret("`" + sema.textOf(count) + "` is known when the graph is called")
+          .help("make it a `static` parameter, or split before the graph and pass one generator");
+    shared.failed = true;
+    return {};
+  }
+  mlir::Type type = convert(concrete(info.result));
+  return native("mx.rng.split", type,
+                {toHost(part(generator, 0)), toHost(part(generator, 1)), emitHostInt(count)});
+}
+
 /// rng.fork(name) and rng.split(n).
 mlir::Value Emitter::deriveRng(const Expr *whole, const sema::CallInfo &info) {
   const sema::FunctionInfo &f = *info.function;
@@ -137,7 +156,7 @@ mlir::Value Emitter::deriveRng(const Expr *whole, const sema::CallInfo &info) {
   }
   auto count = staticInt(given);
   if (!count)
-    return unsupported(given->span, "a number of generators that is not known");
+    return splitAtRun(given, info, generator);
   SmallVector<mlir::Value> children;
   for (int64_t i = 0; i < *count; ++i)
     children.push_back(forkRng(generator, named("#" + std::to_string(i))));

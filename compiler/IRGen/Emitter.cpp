@@ -78,6 +78,8 @@ mlir::Type Emitter::convert(const Type *written, bool host) {
   case Kind::Array:
     return ir::ArrayType::get(context, convert(type->element), size(type->count));
   case Kind::Nominal:
+    if (type->nominal->isHandle && type->nominal->name == "KVStore")
+      return convertStore();
     if (type->nominal->isHandle)
       return ir::HandleType::get(context, StringAttr::get(context, type->nominal->name));
     return convertNominal(type);

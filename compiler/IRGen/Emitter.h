@@ -7,7 +7,7 @@
 //   EmitCall     calls, constructors, closures  EmitPrimitive  builtins
 //   EmitIndex    x[…]                           EmitGraph    graph { } and functions as a whole
 //   EmitGrad     grad { }, gradients            EmitLeaves   loops over the leaves of models
-//   EmitData     data sets, loaders, files
+//   EmitData     data sets, loaders, files  EmitDist     calls of a KVStore
 #pragma once
 #include "IRGen/Instance.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -22,6 +22,16 @@ using mlir::SmallVector;
 using mlir::SmallVectorImpl;
 using sema::Kind;
 using sema::Type;
+
+/// A call of kv.step: the function that averages the gradients of a model and applies the
+/// optimizer of the KVStore. It is emitted last, when all optimizers of the program are known.
+struct StepFunction {
+  Instance body;
+  const Type *model = nullptr;
+  std::string name;     ///< of the model in the program, the prefix of its keys
+  bool asGraph = false; ///< updates are compiled
+  Span span;
+};
 
 /// State shared by all bodies of a module.
 struct Shared {
@@ -42,7 +52,8 @@ struct Shared {
   }
   std::map<std::string, const Symbol *> named;
   std::set<uint64_t> notedGraphs; ///< file and offset of graphs that run op by op
-  int graphBlocks = 0;
+  std::deque<StepFunction> steps; ///< requested; emitted ones are removed
+  int graphBlocks = 0, stepCount = 0;
   bool failed = false;
 };
 
@@ -65,6 +76,8 @@ public:
   void emitEntry(Instance &target, const sema::CallInfo &call);
   /// Statements of the top level, or of a `test` block.
   void emitTopLevel(const List<ast::Stmt *> &items, StringRef name, std::string *resultGlobal);
+  /// The function of a kv.step; the emitter's instance is its body.
+  void emitStep(const StepFunction &step);
 
 private:
   // ---- Emitter.cpp
@@ -210,8 +223,9 @@ private:
   mlir::Value emitConvert(const ast::Expr *whole, const ast::Expr *argument);
   ir::AggregateType convertRule(NominalInfo &nominal);
   mlir::Value makeRule(const sema::CallInfo &info, Span span);
+  /// `rule`: an optimizer without a model, whose numbers are taken; or null.
   mlir::Value construct(const Type *type, const sema::CallInfo *info, const ast::Expr *rng,
-                        Span span);
+                        Span span, mlir::Value rule = {});
   mlir::Value emitComprehension(const ast::Comprehension *e);
   mlir::Value emitLambda(const ast::Lambda *e);
   mlir::Value functionValue(FunctionInfo &function, const Type *type, Span span);
@@ -246,6 +260,7 @@ private:
                    ArrayRef<mlir::Value> parameters);
   mlir::Value forkRng(mlir::Value generator, mlir::Value name);
   mlir::Value deriveRng(const ast::Expr *whole, const sema::CallInfo &info);
+  mlir::Value splitAtRun(const ast::Expr *count, const sema::CallInfo &info, mlir::Value generator);
   mlir::Value emitHostCall(const PrimitiveCall &call, bool &handled);
   const ast::Expr *argument(const PrimitiveCall &call, StringRef name);
   mlir::Value emitOperand(const PrimitiveCall &call, StringRef name);
@@ -279,6 +294,32 @@ private:
   mlir::Value dataLength(mlir::Value value, const Type *type);
   mlir::Value loaderMember(mlir::Value loader, StringRef name);
   void emitForData(const ast::For *loop, const Type *over);
+
+  // ---- EmitDist.cpp
+  mlir::Type convertStore();
+  mlir::Value emitDist(const ast::Expr *whole, const sema::CallInfo &info);
+  const ast::Expr *givenTo(const sema::CallInfo &info, StringRef parameter);
+  mlir::Value emitRule(const sema::CallInfo &info);
+  mlir::Value emitLocal(const sema::CallInfo &info);
+  mlir::Value emitStoreCall(const ast::Expr *whole, const sema::CallInfo &info);
+  mlir::Value emitExchange(StringRef action, mlir::Value connection, mlir::Value weight,
+                           StringRef name, mlir::Value value, mlir::Type result);
+  mlir::Value emitWeight(const sema::CallInfo &info);
+  mlir::Value emitStats(mlir::Value connection, const Type *type);
+  mlir::Value callStep(const ast::Expr *whole, const sema::CallInfo &info, mlir::Value store);
+  mlir::Value storeMember(const ast::Member *e);
+  /// One parameter, or a whole model, with the state of its optimizer.
+  struct UpdateUnit {
+    std::string key;
+    const Type *model = nullptr;
+    SmallVector<mlir::Value> sizes; ///< of the parameters, on the host
+  };
+  mlir::Value applyRule(const StepFunction &step, size_t number, mlir::Value optimizer,
+                        mlir::Value net, mlir::Value gradient);
+  mlir::Value updateUnit(const StepFunction &step, NominalInfo &rule, const UpdateUnit &unit,
+                         mlir::Value optimizer, mlir::Value numbers, mlir::Value model,
+                         mlir::Value gradient);
+  const Type *leafModel(const Shape &shape);
 
   // ---- EmitIndex.cpp
   struct Indexing {
@@ -316,6 +357,8 @@ private:
   bool leafPaths(const Type *type, const LeafPath &prefix, SmallVectorImpl<LeafPath> &out,
                  Span span);
   mlir::Value leafAt(mlir::Value whole, ArrayRef<std::string> fields);
+  mlir::Value updateLeaf(mlir::Value whole, ArrayRef<std::string> fields,
+                         llvm::function_ref<mlir::Value(mlir::Value)> update);
   mlir::Value withLeaf(mlir::Value whole, ArrayRef<std::string> fields, mlir::Value leaf);
 
   // ---- EmitSummary.cpp

@@ -7,6 +7,7 @@
 #include "Lowering/Workspace.h"
 #include "Support/CheckedMath.h"
 #include "dialects/mx/Marks.h"
+#include "dialects/mxrt/Marks.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -76,6 +77,8 @@ LogicalResult ProgramBuilder::begin() {
   builder.setInsertionPointToEnd(into.getBody());
   program =
       rt::ProgramOp::create(builder, graph.getLoc(), graph.getSymName(), inputs, outputs, opens);
+  if (graph->hasAttr(ir::kAnnounces))
+    program->setAttr(rt::kAnnounces, builder.getUnitAttr());
   builder.setInsertionPointToEnd(&program.block());
   for (auto [index, argument] : llvm::enumerate(graph.getBody().getArguments())) {
     BlockArgument input = program.block().getArgument(index);

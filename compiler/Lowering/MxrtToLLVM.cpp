@@ -180,6 +180,7 @@ void ProgramEmitter::lower(Operation *op) {
       .Case([&](rt::CopyOp copy) { lowerCopy(copy); })
       .Case([&](rt::LoadOp load) { lowerLoad(load); })
       .Case([&](rt::StoreOp store) { lowerStore(store); })
+      .Case([&](rt::ReadyOp ready) { lowerReady(ready); })
       .Case([&](rt::FailOp fail) { lowerFail(fail); })
       .Case([&](rt::PollOp poll) { lowerPoll(poll); })
       .Case([&](rt::SizeOp sizeOp) { sizeOp.replaceAllUsesWith(size(sizeOp.getSize())); })
@@ -281,6 +282,14 @@ void ProgramEmitter::lowerStore(rt::StoreOp op) {
 }
 void ProgramEmitter::lowerPoll(rt::PollOp op) {
   endOnError(LLVM::CallOp::create(b, runtime.get("mxrt_poll"), context).getResult());
+}
+/// Reports to the caller's own context: kernels get a copy of its first part, without the callback.
+void ProgramEmitter::lowerReady(rt::ReadyOp op) {
+  auto output = static_cast<int64_t>(arguments.lookup(op.getBuffer())) -
+                static_cast<int64_t>(program.getInputs());
+  endOnError(LLVM::CallOp::create(b, runtime.get("mxrt_ready"),
+                                  ValueRange{function.getArgument(0), number(output)})
+                 .getResult());
 }
 void ProgramEmitter::lowerFail(rt::FailOp op) {
   Block *block = b.getInsertionBlock();

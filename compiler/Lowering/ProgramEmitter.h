@@ -57,6 +57,7 @@ private:
   void lowerStore(rt::StoreOp op);
   void lowerFail(rt::FailOp op);
   void lowerPoll(rt::PollOp op);
+  void lowerReady(rt::ReadyOp op);
 
   // EmitAddresses.cpp: numbers, addresses and constants.
   mlir::Value number(int64_t value);

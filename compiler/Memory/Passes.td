@@ -75,6 +75,16 @@ def PackArena : Pass<"pack-arena", "::mlir::ModuleOp"> {
   ];
 }
 
+def AnnounceOutputs : Pass<"announce-outputs", "::mlir::ModuleOp"> {
+  let summary = "programs report each output as soon as it is complete";
+  let description = [{
+    In: planned programs. Out: those that are marked `mxrt.announces` have a `mxrt.ready` behind the last op
+    that reads or writes an output, or the input whose memory it takes. An output of the last op of
+    the program has none: it is complete when the call ends. Other programs stay as they are. Ops
+    keep their order, so this comes last.
+  }];
+}
+
 def VerifyPlan : Pass<"verify-plan", "::mlir::ModuleOp"> {
   let summary = "verifies a memory plan: every read sees the bytes that were written for it";
   let description = [{

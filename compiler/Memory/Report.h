@@ -51,6 +51,19 @@ struct RecomputedAt {
   int64_t calls = 0, operations = 0;
 };
 
+/// What one call of a KVStore exchanges, by key.
+struct ExchangedKey {
+  std::string name; ///< net.fc1.w
+  std::string type; ///< f32[64, 256]
+  std::string form; ///< dense: all elements
+  int64_t bytes = 0;
+};
+struct ExchangeReport {
+  std::string action; ///< average
+  std::vector<ExchangedKey> keys;
+  int64_t bytes() const;
+};
+
 struct PlanReport {
   std::string name; ///< of the graph, with its sizes
   Work work;
@@ -60,6 +73,7 @@ struct PlanReport {
   int64_t sourceBound = 0;             ///< peak bytes in source order
   std::vector<RecomputedAt> locations; ///< most work first
   std::vector<DeviceReport> devices;
+  std::vector<ExchangeReport> exchanges; ///< in order
 };
 PlanReport describePlan(rt::ProgramOp program, const std::string &name);
 

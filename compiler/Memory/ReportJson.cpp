@@ -42,6 +42,22 @@ std::string planAsJson(const PlanReport &plan) {
           out.attribute("operations", at.operations);
         });
     });
+    out.attributeArray("exchanges", [&] {
+      for (const ExchangeReport &exchange : plan.exchanges)
+        out.object([&] {
+          out.attribute("action", exchange.action);
+          out.attribute("bytes", exchange.bytes());
+          out.attributeArray("keys", [&] {
+            for (const ExchangedKey &key : exchange.keys)
+              out.object([&] {
+                out.attribute("name", key.name);
+                out.attribute("type", key.type);
+                out.attribute("form", key.form);
+                out.attribute("bytes", key.bytes);
+              });
+          });
+        });
+    });
     out.attributeArray("devices", [&] {
       for (const DeviceReport &device : plan.devices)
         out.object([&] {

@@ -107,6 +107,34 @@ std::string refusalOf(const PlanReport &plan, const std::string &where) {
   return text;
 }
 
+int64_t ExchangeReport::bytes() const {
+  int64_t sum = 0;
+  for (const ExchangedKey &key : keys)
+    sum += key.bytes;
+  return sum;
+}
+
+/// The payload that a worker sends for N bytes, as a formula and for some numbers of workers.
+static std::string describeExchange(const ExchangeReport &exchange) {
+  bool isGather = exchange.action == "gather";
+  int64_t n = exchange.bytes(), passes = exchange.action == "scatter" ? 1 : 2;
+  auto sent = [&](int64_t workers) {
+    int64_t others = n * (workers - 1);
+    return withCommas(isGather ? others : passes * others / workers);
+  };
+  const char *formula = isGather ? "N (W-1)" : passes == 1 ? "N (W-1) / W" : "2 N (W-1) / W";
+  std::string text = "\nexchanged by " + exchange.action + "\n";
+  for (const ExchangedKey &key : exchange.keys)
+    text += llvm::formatv("  {0,16} bytes   {1}  {2}  {3}\n", withCommas(key.bytes), key.name,
+                          key.type, key.form)
+                .str();
+  text += llvm::formatv("  {0,16} bytes   N; each of W workers sends {1} bytes: {2} for W = 2, {3} "
+                        "for 4, {4} for 8\n",
+                        withCommas(n), formula, sent(2), sent(4), sent(8))
+              .str();
+  return text;
+}
+
 std::string showPlan(const PlanReport &plan) {
   std::string text = "plan of " + plan.name + "\n";
   text += (plan.work.isExact ? "a call does " : "a call does about ") +
@@ -120,6 +148,8 @@ std::string showPlan(const PlanReport &plan) {
   if (std::string recomputed = describeRecomputed(plan); !recomputed.empty())
     text += "\nrematerialised to need less memory\n  " +
             llvm::join(llvm::split(llvm::StringRef(recomputed).rtrim(), '\n'), "\n  ") + "\n";
+  for (const ExchangeReport &exchange : plan.exchanges)
+    text += describeExchange(exchange);
   for (const DeviceReport &d : plan.devices) {
     text += "\ndevice " + deviceName(d) + "\n";
     row("arena", d.arena, "leased by each call");

@@ -15,6 +15,7 @@
 #include "Target/Hasher.h"
 #include "dialects/mx/Marks.h"
 #include "dialects/mx/Locations.h"
+#include "dialects/mxrt/Marks.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -319,6 +320,7 @@ bool lowerEntry(ModuleOp plan, StringRef name, const Options &options, Variant &
     out.sizes.assign(info.sizes.begin(), info.sizes.end());
     out.arenas.assign(info.arenas.begin(), info.arenas.end());
     out.over = memory::outputsOver(program);
+    out.announces = program->hasAttr(rt::kAnnounces);
   }
   out.guarded = options.guard;
   return true;

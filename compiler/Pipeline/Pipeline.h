@@ -94,6 +94,7 @@ struct Variant {
   std::vector<Buffer> inputs, outputs;
   std::vector<std::string> sizes;                      ///< open ones
   std::vector<std::pair<std::string, int64_t>> arenas; ///< device, bytes
+  bool announces = false;    ///< reports results before the call ends (mxrt_ready)
   bool guarded = false;      ///< the arena needs guards around it (mxrt/guard.h)
   bool tuned = false;        ///< all tunable kernels are tuned
   std::vector<int64_t> over; ///< of each output: the input whose memory it reuses, or -1

@@ -7,7 +7,9 @@
 #include "Memory/Passes.h"
 #include "Memory/Recompute.h"
 #include "Memory/Schedule.h"
+#include "dialects/mx/Exchange.h"
 #include "dialects/mx/Marks.h"
+#include "dialects/mxrt/Marks.h"
 #include "mlir/Pass/PassManager.h"
 #include <map>
 #include <numeric>
@@ -263,12 +265,68 @@ LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const Options &options) {
     take(fitting.best);
   }
   programOf(*plan)->setAttr(memory::kSourceBound, sourceBound);
-  return success();
+  if (!programOf(*plan)->hasAttr(rt::kAnnounces))
+    return success();
+  PassManager passes(plan->getContext());
+  // When an output is complete is known once the order of the ops is.
+  passes.addPass(memory::createAnnounceOutputs());
+  return passes.run(*plan);
 }
 
 // ------------------------------------------------------------------------------ several devices
 
 namespace {
+
+/// Adds the tensors of a value as keys below `name`.
+void addKeys(Type type, const std::string &name, const rt::SizeBounds &bounds,
+             std::vector<memory::ExchangedKey> &out) {
+  if (auto tensor = dyn_cast<ir::TensorType>(type)) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    stream << elementInfo(ir::elementFromMlir(tensor.getElement())).name << "[";
+    llvm::interleaveComma(tensor.getSizes(), stream, [&](ir::SizeAttr size) {
+      if (std::optional<int64_t> known = rt::largest(size, bounds))
+        stream << *known;
+      else
+        stream << size.getText();
+    });
+    stream << "]";
+    out.push_back({name, text, "dense", rt::largestBytes(tensor, bounds).value_or(0)});
+  } else if (auto array = dyn_cast<ir::ArrayType>(type)) {
+    for (int64_t i = 0; i < array.getCount().constant().value_or(0); ++i)
+      addKeys(array.getElement(), name + "." + std::to_string(i), bounds, out);
+  } else if (auto aggregate = dyn_cast<ir::AggregateType>(type)) {
+    for (auto [i, part] : llvm::enumerate(aggregate.getParts())) {
+      std::string field = std::to_string(i);
+      if (i < aggregate.getFields().size())
+        field = cast<StringAttr>(aggregate.getFields()[i]).str();
+      addKeys(part, name + "." + field, bounds, out);
+    }
+  }
+}
+
+/// The exchanges of a function, and of those that it calls for the purpose.
+void addExchanges(ir::FuncOp function, const rt::SizeBounds &bounds,
+                  std::vector<memory::ExchangeReport> &out) {
+  function.walk([&](Operation *op) {
+    if (auto call = dyn_cast<ir::CallOp>(op); call && call->hasAttr(ir::kExchanges)) {
+      if (auto callee =
+              SymbolTable::lookupNearestSymbolFrom<ir::FuncOp>(call, call.getCalleeAttr()))
+        addExchanges(callee, bounds, out);
+      return;
+    }
+    auto native = dyn_cast<ir::NativeOp>(op);
+    StringRef action = native ? native.getName() : StringRef();
+    if (!action.consume_front("mx.dist."))
+      return;
+    memory::ExchangeReport exchange{action.str(), {}};
+    for (auto [before, value] : llvm::zip(native.getArgs(), native.getArgs().drop_front()))
+      if (auto name = before.getDefiningOp<ir::TextOp>())
+        addKeys(value.getType(), name.getValue().str(), bounds, exchange.keys);
+    if (!exchange.keys.empty())
+      out.push_back(std::move(exchange));
+  });
+}
 
 /// Visits the tensors of a value.
 void forLeaves(Type type, llvm::function_ref<void(ir::TensorType)> seen) {
@@ -334,6 +392,7 @@ std::optional<memory::PlanReport> planSegments(ir::FuncOp function,
     forLeaves(type, [&](ir::TensorType tensor) {
       on(tensor.getDevice()).outputs += rt::largestBytes(tensor, bounds).value_or(0);
     });
+  addExchanges(function, bounds, out.exchanges);
   bool isFine = true;
   function.walk([&](ir::CallOp call) {
     auto graph = SymbolTable::lookupNearestSymbolFrom<ir::GraphOp>(call, call.getCalleeAttr());

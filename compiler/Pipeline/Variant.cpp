@@ -8,7 +8,7 @@
 namespace mx::pipeline {
 namespace {
 
-constexpr uint64_t kFormat = 4;
+constexpr uint64_t kFormat = 5;
 
 struct Writer {
   std::string out;
@@ -92,6 +92,7 @@ std::string Variant::serialise() const {
     w.text(device);
     w.number(static_cast<uint64_t>(bytes));
   }
+  w.number(announces);
   w.number(guarded);
   w.number(tuned);
   w.number(over.size());
@@ -126,6 +127,7 @@ std::optional<Variant> Variant::deserialise(std::string_view bytes) {
     device = r.text();
     size = static_cast<int64_t>(r.number());
   }
+  v.announces = r.number() != 0;
   v.guarded = r.number() != 0;
   v.tuned = r.number() != 0;
   v.over.resize(r.count());

@@ -44,6 +44,7 @@ struct Code {
   const int64_t *arenas; ///< their bytes
   int64_t arenaCount;
   mxrt_device device; ///< a graph runs on one device: Segment splits those that use more
+  int64_t announces;  ///< reports results before the call ends (mxrt_ready)
   int64_t guarded;    ///< the arena needs guards around it (mxrt/guard.h)
   const char *needs;  ///< note lines for out-of-memory errors
   /// Of code compiled ahead of time: the values of the sizes, -1 where any is fine, and the minimal

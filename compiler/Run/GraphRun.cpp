@@ -200,7 +200,12 @@ mxrt::Status issueGraph(mxrt_runtime *runtime, const BoundCode &bound,
   push.flags = bound.isOver ? 0 : MXRT_OP_OVERWRITES;
   push.device = bound.code->device;
   push.location = location;
-  return mxrt::Status(mxrt_call_push(runtime, &push));
+  if (!bound.code->announces)
+    return mxrt::Status(mxrt_call_push(runtime, &push));
+  mxrt_call_options options;
+  mxrt_call_options_init(&options);
+  options.announces = 1;
+  return mxrt::Status(mxrt_call_push_with(runtime, &push, &options));
 }
 
 mxrt_status runGraphNow(mxrt_runtime *runtime, const BoundCode &bound, void *const *buffers,

@@ -198,6 +198,8 @@ Value Sema::callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverV
   info.result = types.onDevice(result, device);
   if (slot)
     *slot = &info;
+  if (f.module && f.module->isStd && f.module->name == "dist")
+    checkDistCall(info, calleeSpan);
   Value v = valueOf(info.result);
   bool allHost = f.primitive && f.primitive->family == "elementwise";
   for (const Arg &a : args)

@@ -16,7 +16,8 @@ static constexpr uint8_t kRecursion = 64;
 uint8_t Sema::effectBit(std::string_view name) {
   static const std::map<std::string_view, uint8_t> bits = {{"rand", kRand},   {"file", kFile},
                                                            {"net", kNet},     {"wait", kWait},
-                                                           {"print", kPrint}, {"extern", kExtern}};
+                                                           {"print", kPrint}, {"extern", kExtern},
+                                                           {"exchange", kExchange}};
   auto it = bits.find(name);
   return it == bits.end() ? 0 : it->second;
 }
@@ -35,6 +36,8 @@ const char *Sema::effectName(uint8_t effect) {
     return "print";
   case kRecursion:
     return "recursion";
+  case kExchange:
+    return "exchange";
   default:
     return "extern";
   }
@@ -43,7 +46,13 @@ const char *Sema::effectName(uint8_t effect) {
 void Sema::addEffect(uint8_t effect, Span span, const std::string &callee, const std::string &verb,
                      FunctionInfo *next) {
   EffectCause cause{span, callee, verb, next};
-  bool forbidden = effect != kPrint;
+  bool forbidden = effect != kPrint && effect != kExchange;
+  if (effect == kExchange && context->grad)
+    diags
+        .report(Code::E0504, span,
+                "`" + callee + "` exchanges values with other workers, which has no gradient")
+        .label(context->grad->keyword, "everything inside is differentiated")
+        .help("call it behind `grad`, on its results");
   if (context->inGraph && forbidden) {
     forbidEffect(effect, span, callee, cause);
     return;

@@ -15,11 +15,13 @@
 //   Calls, Arguments, BindArguments, Unify, CallFunction, Construct   call resolution
 //   PrimitiveCalls, ShapedCalls, DataCalls, Patterns   builtins with rules of their own
 //   Matching              type compatibility
+//   Rules                 calls of a KVStore; what the steps of optimizers look at
 //   Effects, Mutation     effect inference, mutation analysis
 //   Requirements          `where` clauses and inherited ones
 //   Wording, Describe     fragments of messages; --emit=typed
 #pragma once
 #include "Sema/Checker.h"
+#include "Sema/Rules.h"
 #include "Support/Limits.h"
 #include "Syntax/Parser.h"
 #include <unordered_set>
@@ -250,6 +252,14 @@ public:
   bool checkCondition(Expr *condition, const char *what);
   Symbol *defineVariable(const ast::Identifier &name, const Type *type, ast::BindKind bind);
   const Type *iterationType(const Value &iterable, Expr *expr, ast::For *loop, Value &element);
+
+  // ---- Rules.cpp
+  /// Optimizers that workers or servers apply. The index is the rule's number in the program.
+  std::vector<NominalInfo *> rules;
+  size_t ruleNumber(NominalInfo &rule);
+  RuleForm ruleForm(NominalInfo &rule);
+  void checkDistCall(const CallInfo &info, Span calleeSpan);
+  void checkRule(const CallInfo &info, const Expr *given, Span calleeSpan);
 
   // ---- RunSizes.cpp
   /// Sizes that are not constants when a graph is compiled, with the location of the keyword

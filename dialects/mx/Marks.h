@@ -33,6 +33,9 @@ inline constexpr llvm::StringLiteral kAmp = "mx.amp";
 /// On a graph: `@max_bytes`, the maximum size of its arena in bytes.
 inline constexpr llvm::StringLiteral kMaxBytes = "mx.max_bytes";
 
+/// On a graph: its caller uses results before the call ends, so code reports each complete result.
+inline constexpr llvm::StringLiteral kAnnounces = "mx.announces";
+
 /// On a graph: the name of the equivalent host function, for comparisons.
 inline constexpr llvm::StringLiteral kEager = "mx.eager";
 

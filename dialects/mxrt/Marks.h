@@ -16,4 +16,7 @@ inline constexpr llvm::StringLiteral kEnds = "mxrt.ends";
 /// for both.
 inline constexpr llvm::StringLiteral kOverInputs = "mxrt.over";
 
+/// On a program: its caller wants to know of each output when it is complete.
+inline constexpr llvm::StringLiteral kAnnounces = "mxrt.announces";
+
 } // namespace mx::rt

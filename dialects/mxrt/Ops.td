@@ -124,6 +124,16 @@ def Mxrt_FailOp : Mxrt_Op<"fail", []> {
   let assemblyFormat = "`if` $condition `with` $code $message attr-dict";
   let hasVerifier = 1;
 }
+def Mxrt_ReadyOp : Mxrt_Op<"ready", []> {
+  let summary = "an output is complete before the program ends";
+  let description = [{
+    `mxrt.ready %y : <f32[16]>`. The program neither reads nor writes the output from here on, so the caller
+    may use it while the program runs (`mxrt_ready`). Programs that say `mxrt.announces` have such ops.
+  }];
+  let arguments = (ins Mxrt_BufferType:$buffer);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
 def Mxrt_PollOp : Mxrt_Op<"poll", []> {
   let summary = "ends the program if it was cancelled";
   let assemblyFormat = "attr-dict";

@@ -48,6 +48,13 @@ LogicalResult CopyOp::verify() {
     return emitOpError() << "copies a buffer to itself";
   return success();
 }
+LogicalResult ReadyOp::verify() {
+  auto output = dyn_cast<BlockArgument>(getBuffer());
+  auto program = output ? dyn_cast<ProgramOp>(output.getOwner()->getParentOp()) : ProgramOp();
+  if (!program || output.getArgNumber() < program.getInputs())
+    return emitOpError() << "is of an output of the program";
+  return success();
+}
 LogicalResult FailOp::verify() {
   if (static_cast<int32_t>(getCode()) <= 0)
     return emitOpError() << "has no code";

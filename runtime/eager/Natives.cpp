@@ -9,7 +9,9 @@
 #include "eager/Summary.h"
 #include "memory/Tensor.h"
 #include "mxrt/call.h"
+#include "mxrt/random.h"
 
+#include <charconv>
 #include <cstring>
 
 namespace mxrt::eager {
@@ -83,13 +85,90 @@ static Status exists(void *, Invocation &call) {
 }
 
 /// FNV-1a. The compiler computes the same for constant texts.
+static uint64_t hashOf(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (char c : text)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
 static Status textHash(void *, Invocation &call) {
   host::StrObject *text = call.args[0].str();
-  uint64_t hash = 0xcbf29ce484222325;
-  for (size_t i = 0; i < text->size; ++i)
-    hash = (hash ^ static_cast<unsigned char>(text->text()[i])) * 0x100000001b3;
-  call.result = Value::integer(int64_t(hash));
+  call.result = Value::integer(int64_t(hashOf({text->text(), text->size})));
   return success();
+}
+
+/// A tensor of rank 0.
+static Result<TensorRef> wholeNumber(mxrt_runtime *runtime, int64_t value) {
+  mxrt_device device = {};
+  mxrt_tensor *made = nullptr;
+  MXRT_CHECK(Status(mxrt_tensor_create(runtime, &device, MXRT_I64, 0, nullptr, nullptr, &made)));
+  memcpy(mxrt_tensor_data(made), &value, sizeof(value)); // nobody else knows its memory yet
+  return TensorRef(made);
+}
+
+/// Appends a generator `Rng(seed, counter=0)`.
+static Status appendRng(Invocation &call, mxrt_runtime *runtime, host::StructTypeObject *type,
+                        host::AggregateObject *array, uint64_t seed) {
+  host::Heap &heap = call.vm.heap();
+  TensorRef parts[] = {MXRT_TRY(wholeNumber(runtime, int64_t(seed))),
+                       MXRT_TRY(wholeNumber(runtime, 0))};
+  host::AggregateObject *made = host::makeAggregate(heap, 2, type);
+  if (!made)
+    return heap.exhausted();
+  Value generator(Kind::Struct, made);
+  for (TensorRef &part : parts) {
+    Value value = makeTensorValue(heap, part.get());
+    if (!value.isSet()) {
+      host::release(heap, generator);
+      return heap.exhausted();
+    }
+    part.release();
+    ::new (made->items() + made->count++) Value(value);
+  }
+  ::new (array->items() + array->count++) Value(generator);
+  return success();
+}
+
+/// rng.split(n): child i is named `#i`, as in compiled code with a static number.
+static Status splitRng(void *context, Invocation &call) {
+  mxrt_runtime *runtime = runtimeOf(context);
+  host::Heap &heap = call.vm.heap();
+  int64_t count = call.args[2].i;
+  if (count < 0)
+    return error(mxrt_runtime_allocator(runtime), MXRT_INVALID_ARGUMENT, noLocation,
+                 "split: %lld is not a number of generators", static_cast<long long>(count));
+  if (count > UINT32_MAX)
+    return heap.exhausted();
+  host::StrObject *name = host::makeStr(heap, "Rng");
+  host::StrObject *fields[] = {host::makeStr(heap, "seed"), host::makeStr(heap, "counter")};
+  host::StructTypeObject *type =
+      name && fields[0] && fields[1] ? host::makeStructType(heap, name, fields) : nullptr;
+  for (host::StrObject *text : {name, fields[0], fields[1]})
+    if (text)
+      host::release(heap, text);
+  host::AggregateObject *array =
+      type ? host::makeAggregate(heap, uint32_t(count), nullptr) : nullptr;
+  Status status = array ? success() : heap.exhausted();
+  for (int64_t i = 0; i < count && status.ok(); ++i) {
+    char text[24] = "#";
+    char *end = std::to_chars(text + 1, text + sizeof(text), i).ptr;
+    uint64_t number = hashOf({text, size_t(end - text)});
+    mxrt_rng parent, child;
+    mxrt_rng_seed(&parent, uint64_t(call.args[0].i));
+    parent.position = uint64_t(call.args[1].i);
+    mxrt_rng_fork(&parent, reinterpret_cast<const char *>(&number), sizeof(number), &child);
+    status = appendRng(call, runtime, type, array, child.key);
+    if (call.vm.cancelRequested() && status.ok())
+      status = error(mxrt_runtime_allocator(runtime), MXRT_CANCELLED, noLocation, "cancelled");
+  }
+  if (type)
+    host::release(heap, type);
+  if (status.ok())
+    call.result = Value(Kind::Array, array);
+  else if (array)
+    host::release(heap, array);
+  return status;
 }
 
 static Status shape(void *context, Invocation &call) {
@@ -123,6 +202,8 @@ static Status dim(void *context, Invocation &call) {
 Status EagerHost::registerNatives(host::Vm &vm) {
   static constexpr ParamData any[] = {{Kind::Any, false}};
   static constexpr ParamData number[] = {{Kind::Int, false}};
+  static constexpr ParamData threeInts[] = {
+      {Kind::Int, false}, {Kind::Int, false}, {Kind::Int, false}};
   static constexpr ParamData str[] = {{Kind::Str, false}};
   static constexpr ParamData tensor[] = {{Kind::Tensor, false}};
   static constexpr ParamData tensorInt[] = {{Kind::Tensor, false}, {Kind::Int, false}};
@@ -138,6 +219,7 @@ Status EagerHost::registerNatives(host::Vm &vm) {
                       {"mx.wait", any, Kind::Unit, wait},
                       {"mx.exists", str, Kind::Bool, exists},
                       {"mx.text_hash", str, Kind::Int, textHash},
+                      {"mx.rng.split", threeInts, Kind::Array, splitRng},
                       {"mx.nonzero", tensor, Kind::Tensor, nonzero},
                       {"mx.unique", tensor, Kind::Tensor, unique},
                       {"mx.shape", tensor, Kind::Array, shape},

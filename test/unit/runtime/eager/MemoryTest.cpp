@@ -3,11 +3,25 @@
 // Every allocation fails once: an error or a right result, and no leak.
 
 #include "EagerFixture.h"
+#include "host/text/Assembler.h"
 
 namespace mxrt::eager {
 namespace {
 
 using host::Value;
+
+/// Natives that allocate.
+const char *const natives = R"mx(
+native mx.rng.split(i64, i64, i64) -> array
+entry main
+func main() {
+  reg i64, i64, array
+  int r0, 7
+  int r1, 2
+  native r2, mx.rng.split, [r0, r0, r1]
+  retu
+}
+)mx";
 
 /// A few operations of each family; ends at the first error.
 class Session {
@@ -55,6 +69,7 @@ public:
     Value there = MXRT_TRY(op("to(device=cpu:1)", {sum}));
     (void)MXRT_TRY(op("uniform:f16", {num(1), num(0), num(0), num(1), num(4)}));
     (void)MXRT_TRY(op("categorical:f32", {num(1), num(0), x}));
+    MXRT_CHECK(runNatives());
     MXRT_CHECK(Status(mxrt_engine_wait_all(engine, noLocation)));
     host::Text text(vm->heap());
     MXRT_CHECK(host->show(there, {}, text));
@@ -63,6 +78,15 @@ public:
   }
 
 private:
+  Status runNatives() {
+    std::vector<uint8_t> bytes;
+    std::string message;
+    EXPECT_TRUE(host::assemble(natives, bytes, message)) << message;
+    host::Program *program = MXRT_TRY(vm->load(bytes));
+    Status status = vm->run(program);
+    vm->unload(program);
+    return status;
+  }
   Result<Value> op(const char *name, std::vector<Value> args) {
     void *target = nullptr;
     MXRT_CHECK(

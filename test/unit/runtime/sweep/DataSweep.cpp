@@ -121,6 +121,36 @@ func keep(tensor) -> bool in "main.mx" {
 }
 )";
 
+const char *const rules = R"(
+type Numbers(lr, most)
+native mx.rule.make(i64, str, any) -> handle
+native mx.rule.optimizer(handle, str) -> handle
+native mx.rule.number(handle) -> i64
+native mx.rule.numbers(handle) -> struct
+native mx.rule.has(handle, str, ...) -> bool
+native mx.rule.take(handle, str) -> struct
+native mx.rule.put(handle, str, struct)
+entry main
+func main() in "main.mx" {
+  reg str, i64, struct, handle, handle, bool, str, bool, struct
+  const r0, "%s: the name of an optimizer"
+  int r1, 3
+  struct r2, Numbers, [r0, r1]
+  native r3, mx.rule.make, [r1, r0, r2]
+  const r6, "none"
+  native r4, mx.rule.optimizer, [r3, r6]
+  native r5, mx.rule.has, [r4, r0, r1, r1]
+  native r8, mx.rule.numbers, [r4]
+  native _, mx.rule.put, [r4, r0, r8]
+  native r7, mx.rule.has, [r4, r0, r1, r1]
+  native r2, mx.rule.take, [r4, r0]
+  native _, mx.rule.put, [r4, r0, r2]
+  native r1, mx.rule.number, [r4]
+  print [r5, r7, r1, r2]
+  retu
+}
+)";
+
 /// The files, made once.
 const std::string &folder() {
   static const std::string path = [] {
@@ -193,10 +223,12 @@ Status runText(Stage &stage, std::string text) {
 
 Status runLoading(Stage &stage) { return runText(stage, loading); }
 Status runReading(Stage &stage) { return runText(stage, reading); }
+Status runRules(Stage &stage) { return runText(stage, rules); }
 
 const SweepProgram programs[] = {
     {"loading", runLoading, "why a batch was short, which only an explanation uses"},
-    {"reading", runReading, "why a batch was short, which only an explanation uses"}};
+    {"reading", runReading, "why a batch was short, which only an explanation uses"},
+    {"rules", runRules}};
 
 INSTANTIATE_TEST_SUITE_P(Data, AllocationSweep, ::testing::ValuesIn(programs), nameOfProgram);
 

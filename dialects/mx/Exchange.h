@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ops that exchange values with other workers. They stay in the host: a graph is cut there.
+#pragma once
+#include "dialects/mx/Mx.h"
+
+namespace mx::ir {
+
+/// On a call: its callee exchanges values.
+inline constexpr llvm::StringLiteral kExchanges = "mx.exchanges";
+
+inline bool exchanges(mlir::Operation *op) {
+  auto native = llvm::dyn_cast<NativeOp>(op);
+  return op->hasAttr(kExchanges) || (native && native.getName().starts_with("mx.dist."));
+}
+
+} // namespace mx::ir
