@@ -38,13 +38,17 @@ void Store::run() {
     if (any)
       continue;
     countTraffic();
+    bool isClosing = false;
     {
       Lock lock(mutex);
       if (firstLetter)
         continue;
-      if (stopping && !active)
-        return;
+      isClosing = stopping;
     }
+    if (isClosing && !active)
+      return;
+    if (isClosing && exchange.failure().failed())
+      exchange.abandon();
     transport->wait(active ? cancelCheckNs : -1);
   }
 }

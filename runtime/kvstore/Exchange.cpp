@@ -238,15 +238,12 @@ void Exchange::end(Call::Flight &flight, Status status) {
 
 // -- failures -----------------------------------------------------------------
 
-/// Sends go on: the other ranks may need them to find the same error. Buckets that
-/// run end by themselves.
+/// Announcements go on, in both directions: each rank finds the cause by itself, and may
+/// leave once the others have read what it said. Buckets that run end by themselves.
 void Exchange::failCall(Call &call, const Status &why) {
   if (call.failure.failed())
     return;
   call.failure = why.share();
-  for (Call::Peer &peer : call.peers)
-    if (peer.receiving)
-      transport.cancel(peer.receiving);
   for (Call::Flight &flight : call.flights)
     if (flight.state == Call::Flight::Waiting)
       end(flight, why.share());
@@ -267,13 +264,30 @@ void Exchange::breakFrom(uint32_t number, const Status &why, bool everywhere) {
     if (call->number < number)
       continue;
     failCall(*call, cause);
-    if (!everywhere || call->number == number)
-      continue;
+    if (everywhere && call->number > number)
+      cancelSends(*call);
+  }
+}
+
+void Exchange::cancelSends(Call &call) {
+  for (Call::Peer &peer : call.peers)
+    for (Call::Peer::Sending &sending : peer.sends)
+      if (sending.op)
+        transport.cancel(sending.op);
+}
+
+/// No two ranks wait for each other here: of those that are left, the one that has made
+/// the fewest calls has told nothing that the others do not read.
+void Exchange::abandon() {
+  for (Call *call = first; call; call = call->next)
     for (Call::Peer &peer : call->peers)
       for (Call::Peer::Sending &sending : peer.sends)
-        if (sending.op)
-          transport.cancel(sending.op);
-  }
+        if (call->failure.failed() && sending.op)
+          return;
+  for (Call *call = first; call; call = call->next)
+    for (Call::Peer &peer : call->peers)
+      if (call->failure.failed() && peer.receiving)
+        transport.cancel(peer.receiving);
 }
 
 void Exchange::fail(Status why) {

@@ -119,6 +119,10 @@ public:
   /// Fails everything pending and all that follows, because of an error of this
   /// rank: the others hear that it is lost.
   void fail(Status why);
+  /// After a failure: once the other ranks have read what this one told them, stops to
+  /// wait for what they tell, so that its calls finish. For a rank that is about to
+  /// leave, after each progress().
+  void abandon();
   /// Success until something failed for good.
   Status failure() const { return broken.share(); }
   /// No call that was begun is alive.
@@ -138,6 +142,7 @@ private:
   void end(Call::Flight &flight, Status status);
   void agree(Call &call);
   void failCall(Call &call, const Status &why);
+  void cancelSends(Call &call);
   void breakFrom(uint32_t number, const Status &why, bool everywhere = false);
 
   net::Transport &transport;

@@ -162,6 +162,8 @@ struct Rank {
   /// Until all calls are over and what they sent was read.
   void finish() {
     until([&] {
+      if (exchange.failure().failed())
+        exchange.abandon();
       return std::all_of(calls.begin(), calls.end(), [](auto &call) { return call->finished(); });
     });
     calls.clear();
@@ -443,6 +445,41 @@ TEST(Exchange, RankThatLeavesEarlyIsNamed) {
       }
     }
   });
+}
+
+TEST(Exchange, RanksThatFailDoNotWaitForEachOther) {
+  // Rank 2 leaves. Ranks 0 and 1 find that out before they have read each other's announcement
+  // of the next call.
+  LocalHub hub(alloc, 3);
+  ASSERT_TRUE(hub.open().ok());
+  Local transports[] = {{alloc, hub, 0}, {alloc, hub, 1}};
+  {
+    Local gone(alloc, hub, 2);
+    ASSERT_TRUE(gone.open().ok());
+  }
+  std::unique_ptr<KeyTable> tables[2];
+  std::unique_ptr<Exchange> exchanges[2];
+  std::unique_ptr<Call> pending[2];
+  Rank::Outcome outcomes[2];
+  for (int self = 0; self < 2; ++self) {
+    ASSERT_TRUE(transports[self].open().ok());
+    tables[self] = tableOf(Action::Barrier, {}, {}, self, 3);
+    exchanges[self] = std::make_unique<Exchange>(transports[self]);
+    pending[self] = std::make_unique<Call>(alloc, *tables[self], 1,
+                                           ExchangeDone{Rank::note, &outcomes[self]});
+    exchanges[self]->begin(*pending[self]);
+    transports[self].progress(); // rank 2 is lost; rank 1 is not there yet
+    transports[self].progress();
+    ASSERT_TRUE(outcomes[self].done);
+    EXPECT_STREQ(outcomes[self].status.message(), "rank 2 is lost: it left");
+  }
+  for (int round = 0; round < 3; ++round)
+    for (int self = 0; self < 2; ++self) {
+      exchanges[self]->abandon();
+      transports[self].progress();
+    }
+  EXPECT_TRUE(pending[0]->finished());
+  EXPECT_TRUE(pending[1]->finished());
 }
 
 TEST(Exchange, EveryAllocationMayFail) {

@@ -271,6 +271,9 @@ std::string Job::go() {
       continue;
     process.session->progress();
     pushDue(rank);
+    // As a rank that is about to leave.
+    if (process.exchange->failure().failed())
+      process.exchange->abandon();
     int64_t next = process.session->nextDeadline();
     for (auto &call : process.pushes)
       for (auto &push : call)
