@@ -72,7 +72,7 @@ private:
   /// of them from memory.
   void pushNeeded(unsigned next, unsigned member, SmallVectorImpl<unsigned> &stack) const {
     const FusionGroup *group = groups.groupOf(next);
-    bool copies = !group || group->kind != KernelKind::Matmul;
+    bool copies = !group || group->kind != FusionClass::Matmul;
     for (unsigned needed : llvm::reverse(groups.before(member))) {
       if (isAbsorbed(needed) || (group && isRepeated(*group, groups.op(needed))) ||
           (copies && FusionGroups::absorbs(groups.op(member), groups.op(needed))))
@@ -158,8 +158,7 @@ private:
       locations.push_back(block.getParentOp()->getLoc());
     OpBuilder b(&block.back());
     Location loc = b.getFusedLoc(locations);
-    auto kernel = ir::KernelOp::create(b, loc, ValueRange(outputs).getTypes(), inputs.getArrayRef(),
-                                       ArrayRef<NamedAttribute>());
+    auto kernel = ir::KernelOp::create(b, loc, ValueRange(outputs).getTypes(), inputs.getArrayRef());
     Block &body = kernel.getBody().emplaceBlock();
     IRMapping mapping;
     for (Value input : inputs)
@@ -186,6 +185,7 @@ private:
     sizeNamesIn(kernel, names);
     if (!names.empty())
       kernel.setSizesAttr(b.getArrayAttr(SmallVector<Attribute>(names.begin(), names.end())));
+    kernel.classify();
     for (auto [old, result] : llvm::zip_equal(outputs, kernel.getOutputs())) {
       made[old] = result;
       old.replaceUsesWithIf(result, [&](OpOperand &use) {

@@ -12,7 +12,8 @@
 
 namespace mx::graph {
 
-enum class KernelKind : uint8_t {
+/// How a group may grow. The finished kernel has a kind of its own (dialects/mx/Kernels.h).
+enum class FusionClass : uint8_t {
   Elementwise, ///< one iteration space
   Reduce,      ///< reductions over the same axes of one space, elementwise ops before and after
   Matmul,      ///< one matmul or convolution, or rows added to a table; elementwise epilogue
@@ -29,7 +30,7 @@ enum class Form : uint8_t {
 using Sizes = llvm::SmallVector<ir::SizeAttr, 4>;
 
 struct FusionGroup {
-  KernelKind kind;
+  FusionClass kind;
   mlir::StringAttr device;
   Sizes space;               ///< the iteration space of the kernel
   unsigned hub = 0;          ///< the first reduction, the matmul or the single op
@@ -90,7 +91,7 @@ private:
   void number();
   void addEdge(unsigned from, unsigned to);
   void addOrderEdges();
-  unsigned start(unsigned index, KernelKind kind);
+  unsigned start(unsigned index, FusionClass kind);
   void join(unsigned index);
   void candidatesOf(mlir::Operation *op, llvm::SmallVectorImpl<unsigned> &out) const;
   void merge(unsigned a, unsigned b);

@@ -102,8 +102,8 @@ bool FusionGroups::readersOf(unsigned index, SmallVectorImpl<unsigned> &readers)
     unsigned at = numbers.lookup(user), by = group[at];
     if (by == group[index])
       continue;
-    if (!by || groups[by]->kind == KernelKind::Single ||
-        (groups[by]->kind == KernelKind::Matmul && groups[by]->hub == at) ||
+    if (!by || groups[by]->kind == FusionClass::Single ||
+        (groups[by]->kind == FusionClass::Matmul && groups[by]->hub == at) ||
         !llvm::equal(groups[by]->space, type.getSizes()))
       return false;
     if (!llvm::is_contained(readers, by))
@@ -125,7 +125,7 @@ unsigned FusionGroups::lastUse(Value value) const {
 /// blocks.
 bool FusionGroups::hasInHand(const FusionGroup &kernel, Value value) const {
   return llvm::any_of(kernel.ops, [&](unsigned member) {
-    return (kernel.kind != KernelKind::Matmul || member != kernel.hub) &&
+    return (kernel.kind != FusionClass::Matmul || member != kernel.hub) &&
            llvm::is_contained(ops[member]->getOperands(), value);
   });
 }

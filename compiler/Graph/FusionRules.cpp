@@ -55,20 +55,20 @@ std::string FusionGroups::reasonAgainst(unsigned a, unsigned b) {
   if (x.device != y.device)
     return "they are on different devices";
   for (const FusionGroup *each : {&x, &y})
-    if (each->kind == KernelKind::Single)
+    if (each->kind == FusionClass::Single)
       return "`" + ops[each->hub]->getName().getStringRef().str() + "` is a kernel of its own";
   if (x.ops.size() + y.ops.size() > options.maxOps)
     return "the kernel would have more than " + std::to_string(options.maxOps) + " ops";
-  bool isPlain[] = {x.kind == KernelKind::Elementwise, y.kind == KernelKind::Elementwise};
-  if (!isPlain[0] && !isPlain[1] && (x.kind == KernelKind::Matmul || y.kind == KernelKind::Matmul))
+  bool isPlain[] = {x.kind == FusionClass::Elementwise, y.kind == FusionClass::Elementwise};
+  if (!isPlain[0] && !isPlain[1] && (x.kind == FusionClass::Matmul || y.kind == FusionClass::Matmul))
     return "a kernel has at most one matmul, and no reduction beside it";
-  bool reduces = x.kind == KernelKind::Reduce || y.kind == KernelKind::Reduce;
+  bool reduces = x.kind == FusionClass::Reduce || y.kind == FusionClass::Reduce;
   std::string reason = pathAgainst(a, b, /*throughCopies=*/!reduces);
   if (!reason.empty())
     return reason;
   if (isPlain[0] && isPlain[1])
     return x.space == y.space ? "" : "their iteration spaces differ";
-  if (x.kind == KernelKind::Matmul || y.kind == KernelKind::Matmul)
+  if (x.kind == FusionClass::Matmul || y.kind == FusionClass::Matmul)
     return matmulAgainst(isPlain[0] ? y : x, isPlain[0] ? x : y);
   bool xIsMain = isPlain[1] || (!isPlain[0] && x.space.size() >= y.space.size());
   const FusionGroup &other = xIsMain ? y : x;
@@ -115,19 +115,19 @@ std::string FusionGroups::reduceAgainst(const FusionGroup &main, const FusionGro
   Form own = Form::Whole;
   bool fits = formIn(main, other.space, own);
   bool totals = false;
-  if (other.kind == KernelKind::Reduce && (own != Form::Whole || !fits)) {
+  if (other.kind == FusionClass::Reduce && (own != Form::Whole || !fits)) {
     totals = fits && main.isRows && own != Form::Total && !other.totalSizes &&
              other.axes.size() == other.space.size() &&
              (!main.totalSizes || *main.totalSizes == (other.keeps ? other.rowKept : other.row));
     fits = totals;
-  } else if (other.kind == KernelKind::Reduce) {
+  } else if (other.kind == FusionClass::Reduce) {
     fits = main.axes == other.axes && (main.isRows || main.keeps == other.keeps) &&
            (!main.totalSizes || !other.totalSizes || *main.totalSizes == *other.totalSizes);
   }
   if (!fits)
     return "their iteration spaces differ";
   for (unsigned i : other.ops)
-    if (other.kind == KernelKind::Elementwise)
+    if (other.kind == FusionClass::Elementwise)
       form[i] = own;
     else if (totals)
       form[i] = form[i] == Form::Whole ? own : Form::Total;

@@ -305,10 +305,10 @@ OwningOpRef<ModuleOp> Builder::build() {
   body->addArguments(types, locs);
   b.create(function);
   b.setInsertionPointToStart(body);
-  auto kernel = KernelOp::create(
-      b, loc, TypeRange(result), body->getArguments(), /*workspace=*/0,
-      b.getStrArrayAttr(sizeNames),
-      llvm::is_contained(strided, true) ? b.getDenseBoolArrayAttr(strided) : DenseBoolArrayAttr());
+  auto kernel = KernelOp::create(b, loc, TypeRange(result), body->getArguments());
+  kernel.setSizesAttr(b.getStrArrayAttr(sizeNames));
+  if (llvm::is_contained(strided, true))
+    kernel.setStridedAttr(b.getDenseBoolArrayAttr(strided));
   ReturnOp::create(b, loc, kernel.getResults());
   Block *inner = &kernel.getBody().emplaceBlock();
   inner->addArguments(types, locs);
@@ -340,6 +340,7 @@ OwningOpRef<ModuleOp> Builder::build() {
   }
   Operation *made = b.create(op);
   YieldOp::create(b, loc, made->getResults());
+  kernel.classify();
 
   // The ops' verifiers decide what is valid; their diagnostics go into the error.
   std::string said;

@@ -28,10 +28,7 @@ llvm::LogicalResult hasShapeOf(const OutputGroup &group);
 /// Fails if they come from more than one source.
 llvm::LogicalResult isAlone(const OutputGroup &group);
 
-/// Whether outputs of the two ops may be computed in the same loops.
-bool mayShareLoops(mlir::Operation *x, mlir::Operation *y);
-
-llvm::LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group);
+/// Loads what an index of the outputs needs, then stores them there.
 llvm::LogicalResult emitPointwise(KernelEmitter &e, const OutputGroup &group);
 /// Emits a large transpose in tiles; false if the group is not one.
 bool emitTiledTranspose(KernelEmitter &e, const OutputGroup &group);

@@ -103,13 +103,6 @@ void Reducer::reduce(Sweep &sweep, Value from, Value width) {
 
 } // namespace
 
-bool mayShareLoops(Operation *x, Operation *y) {
-  if (x == y)
-    return true;
-  return x->hasTrait<Reduction>() && y->hasTrait<Reduction>() && spaceOf(x) == spaceOf(y) &&
-         x->getAttr("axes") == y->getAttr("axes") && x->hasAttr("keep") == y->hasAttr("keep");
-}
-
 LogicalResult emitReduce(KernelEmitter &e, const OutputGroup &group) {
   if (failed(hasShapeOf(group)))
     return failure();

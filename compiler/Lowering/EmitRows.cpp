@@ -32,7 +32,8 @@ constexpr int64_t kCacheLine = 64;
 
 class Rows {
 public:
-  Rows(KernelEmitter &e, const OutputGroup &group) : e(e), group(group), evaluator(e) {}
+  Rows(KernelEmitter &e, const OutputGroup &group)
+      : e(e), group(group), evaluator(e), space(e.kernel.spaceSizes()) {}
   LogicalResult analyse();
   void emit();
 
@@ -77,23 +78,11 @@ bool Rows::isRowResult(ArrayRef<SizeAttr> sizes) {
          llvm::all_of(sizes.drop_front(keptAxes), [](SizeAttr s) { return s.constant() == 1; });
 }
 
-/// Whether rows of `space` may have results of the sizes `than`, so that `than` is not the row
-/// space.
-static bool isLarger(ArrayRef<SizeAttr> space, ArrayRef<SizeAttr> than) {
-  if (space.size() != than.size())
-    return space.size() > than.size();
-  auto fits = [](auto sizes) {
-    auto [one, other] = sizes;
-    return one == other || other.constant() == 1;
-  };
-  return space != than && llvm::all_of(llvm::zip_equal(space, than), fits);
-}
-
 LogicalResult Rows::analyse() {
   for (Operation *op : group.sources)
-    if (space.empty() || isLarger(spaceOf(op), space)) {
-      space.assign(spaceOf(op).begin(), spaceOf(op).end());
+    if (spaceOf(op) == ArrayRef(space)) {
       keptAxes = space.size() - axesOf(op).size();
+      break;
     }
   length = 1;
   for (SizeAttr size : ArrayRef(space).drop_front(keptAxes))

@@ -9,12 +9,6 @@ using namespace mx::ir;
 
 namespace mx::lowering {
 
-bool isPointwise(Operation *op) {
-  return op->hasTrait<Elementwise>() ||
-         isa<BroadcastOp, FullOp, IotaOp, ConstantOp, TransposeOp, SizeOp, ReshapeOp, SliceOp,
-             TakeOp, ToDeviceOp, WindowsOp, FoldOp>(op);
-}
-
 SmallVector<Operation *> operationsBehind(ValueRange roots, bool pointwise) {
   llvm::SmallPtrSet<Operation *, 16> seen;
   SmallVector<Operation *> work, out;

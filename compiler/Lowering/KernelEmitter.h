@@ -5,6 +5,7 @@
 // i64 throughout, so that nothing needs another type later.
 #pragma once
 #include "Lowering/Kernels.h"
+#include "dialects/mx/Kernels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -178,8 +179,5 @@ private:
     return make();
   }
 };
-
-/// Whether this is an op without a buffer of its own, computed element by element from others.
-bool isPointwise(mlir::Operation *op);
 
 } // namespace mx::lowering

@@ -55,32 +55,21 @@ LogicalResult checkSizes(KernelOp kernel) {
 /// The ops without scalar code of their own that a value is computed from.
 using Sources = llvm::SmallSetVector<Operation *, 2>;
 
-/// Finds the sources of all values. Sets `isRows` if reductions are computed from others, or values
-/// of another shape from their results.
-LogicalResult findSources(KernelOp kernel, llvm::DenseMap<Value, Sources> &sources, bool &isRows) {
+/// Finds the sources of all values.
+LogicalResult findSources(KernelOp kernel, llvm::DenseMap<Value, Sources> &sources) {
   for (Operation &op : kernel.getBody().front().without_terminator()) {
     if (StringRef why = whyNot(&op); !why.empty())
       return op.emitOpError() << why << ", not for " << op.getOperand(0).getType();
     Sources own;
     for (Value operand : op.getOperands())
       own.insert_range(sources[operand]);
-    bool afterReductions = !own.empty() && llvm::all_of(own, [](Operation *source) {
-      return source->hasTrait<Reduction>();
-    });
+    if (!kindOf(&op))
+      return op.emitOpError() << "cannot be in a kernel";
     if (!isPointwise(&op)) {
-      if (!op.hasTrait<Reduction>() &&
-          !isa<MatmulOp, ConvOp, ConcatOp, UpdateOp, RandomOp, ScatterAddOp, RoutineOp>(op))
-        return op.emitOpError() << "cannot be in a kernel";
-      if (!own.empty() && !(afterReductions && op.hasTrait<Reduction>()))
+      if (!own.empty() && kernel.kind() != KernelKind::Rows)
         return op.emitOpError() << "cannot be in one kernel with the " << own[0]->getName()
                                 << " it is computed from";
-      isRows |= !own.empty();
       own.insert(&op);
-    } else if (afterReductions) {
-      auto sizes = cast<TensorType>(op.getResult(0).getType()).getSizes();
-      isRows |= sizes != cast<TensorType>(own[0]->getResult(0).getType()).getSizes();
-      isRows |=
-          !llvm::all_of(own, [&](Operation *source) { return mayShareLoops(source, own[0]); });
     }
     for (Value result : op.getResults())
       sources[result] = own;
@@ -88,14 +77,41 @@ LogicalResult findSources(KernelOp kernel, llvm::DenseMap<Value, Sources> &sourc
   return success();
 }
 
+/// The emitters, and what each promises about an output that has the memory of an input.
+struct KindEmitter {
+  KernelKind kind;
+  InPlacePromise promise;
+  LogicalResult (*emit)(KernelEmitter &, const OutputGroup &);
+};
+constexpr InPlacePromise kNone{}, kByElement{.byElement = true}, kByRow{.byRow = true},
+    kOfCopy{.ofCopy = true}, kOfCopyByElement{.byElement = true, .ofCopy = true};
+constexpr KindEmitter kEmitters[] = {
+    {KernelKind::Elementwise, kByElement, emitPointwise},
+    {KernelKind::Gather, kNone, emitPointwise},
+    {KernelKind::Reduce, kNone, emitReduce},
+    {KernelKind::Rows, kByRow, emitRows},
+    {KernelKind::Matmul, kByElement, emitMatmul},
+    {KernelKind::Conv, kByElement, emitConv},
+    {KernelKind::Scatter, kOfCopyByElement, emitScatter},
+    {KernelKind::Move, kOfCopy, emitMovement},
+    {KernelKind::Random, kNone, emitRandom},
+    {KernelKind::Routine, kNone, emitRoutine},
+};
+static_assert([] {
+  for (uint32_t i = 0; i <= getMaxEnumValForKernelKind(); ++i)
+    if (kEmitters[i].kind != static_cast<KernelKind>(i) ||
+        kEmitters[i].promise != promiseOf(kEmitters[i].kind))
+      return false;
+  return std::size(kEmitters) == getMaxEnumValForKernelKind() + 1;
+}(), "an emitter and the dialect differ about what may be overwritten");
+
 LogicalResult emit(KernelEmitter &e) {
   Block &body = e.kernel.getBody().front();
   auto yield = cast<YieldOp>(body.getTerminator());
   llvm::DenseMap<Value, Sources> sources;
-  bool isRows = false;
-  if (failed(findSources(e.kernel, sources, isRows)))
+  if (failed(findSources(e.kernel, sources)))
     return failure();
-  if (isRows) {
+  if (e.kernel.kind() == KernelKind::Rows) {
     OutputGroup all;
     for (Operation &op : body)
       if (op.hasTrait<Reduction>())
@@ -124,8 +140,7 @@ LogicalResult emit(KernelEmitter &e) {
       if (shape != sizes || (!own.empty() && g.sources.empty()))
         return false;
       if (own.empty())
-        return g.sources.empty() || g.sources[0]->hasTrait<Reduction>() ||
-               isa<MatmulOp, ConvOp, ScatterAddOp>(g.sources[0]);
+        return g.sources.empty() || hasEpilogue(e.kernel.kind());
       return mayShareLoops(own[0], g.sources[0]);
     });
     if (group == groups.end())
@@ -135,8 +150,9 @@ LogicalResult emit(KernelEmitter &e) {
       if (!llvm::is_contained(group->sources, op))
         group->sources.push_back(op);
   }
+  auto emitSources = kEmitters[static_cast<uint32_t>(e.kernel.kind())].emit;
   for (const OutputGroup &group : groups)
-    if (failed(emitGroup(e, group)))
+    if (failed(group.sources.empty() ? emitPointwise(e, group) : emitSources(e, group)))
       return failure();
   e.finish();
   return success();
@@ -175,25 +191,6 @@ LogicalResult emitPointwise(KernelEmitter &e, const OutputGroup &group) {
       e.store(e.output(output.index), indices, element);
   });
   return success();
-}
-
-LogicalResult emitGroup(KernelEmitter &e, const OutputGroup &group) {
-  if (group.sources.empty())
-    return emitPointwise(e, group);
-  Operation *source = group.sources[0];
-  if (source->hasTrait<Reduction>())
-    return emitReduce(e, group);
-  if (isa<MatmulOp>(source))
-    return emitMatmul(e, group);
-  if (isa<ConvOp>(source))
-    return emitConv(e, group);
-  if (isa<ConcatOp, UpdateOp>(source))
-    return emitMovement(e, group);
-  if (isa<ScatterAddOp>(source))
-    return emitScatter(e, group);
-  if (isa<RoutineOp>(source))
-    return emitRoutine(e, group);
-  return emitRandom(e, group);
 }
 
 OwningOpRef<ModuleOp> lowerKernel(KernelOp kernel, StringRef name, const KernelOptions &options,

@@ -13,13 +13,6 @@ constexpr int64_t kBlock = 2048, kBlocks = 64 * kBlock;
 /// Up to this many elements are reduced fully unrolled.
 constexpr int64_t kFew = 16;
 
-ArrayRef<int64_t> axesOf(Operation *reduction) {
-  return reduction->getAttrOfType<DenseI64ArrayAttr>("axes").asArrayRef();
-}
-ArrayRef<SizeAttr> spaceOf(Operation *reduction) {
-  return cast<TensorType>(reduction->getOperand(0).getType()).getSizes();
-}
-
 Sweep::Sweep(KernelEmitter &e, Evaluator &evaluator, ArrayRef<Operation *> ops, bool tiled)
     : e(e), evaluator(evaluator), x(cast<TensorType>(ops[0]->getOperand(0).getType())) {
   classifyAxes(axesOf(ops[0]), tiled);

@@ -16,11 +16,6 @@
 
 namespace mx::lowering {
 
-/// The axes that a reduction works on, sorted.
-ArrayRef<int64_t> axesOf(mlir::Operation *reduction);
-/// The sizes of its operand.
-ArrayRef<ir::SizeAttr> spaceOf(mlir::Operation *reduction);
-
 /// Columns that are reduced interleaved.
 constexpr int64_t kTile = 32;
 /// Adjacent elements that are reduced interleaved, one in each lane.

@@ -39,7 +39,6 @@ struct Shared {
   rt::ProgramOp program;
   SymbolTable symbols;
   OpWork work;
-  KernelChoices choices{symbols};
 };
 
 int64_t bytesOf(Value buffer) {
@@ -271,10 +270,11 @@ private:
       out.cost = kOperationsPerByte * shared.work.bytes(op);
       if (auto call = dyn_cast<rt::CallOp>(op)) {
         out.cost += shared.work.operations(call);
-        for (auto [output, inputs] : llvm::enumerate(shared.choices.of(call)))
-          for (unsigned input : inputs)
-            out.over.push_back(
-                {indices[call.getWrites()[output]], indices[call.getReads()[input]]});
+        if (ir::KernelOp kernel = mayBeInPlace(call, shared.symbols))
+          for (unsigned output = 0; output < kernel.getNumResults(); ++output)
+            for (int64_t input : kernel.mayOverwrite(output))
+              out.over.push_back(
+                  {indices[call.getWrites()[output]], indices[call.getReads()[input]]});
       }
       for (Region &region : op->getRegions())
         for (Block &inside : region) {

@@ -13,6 +13,7 @@
 #include "Pipeline/Tune.h"
 #include "Target/CompileQueue.h"
 #include "Target/Hasher.h"
+#include "dialects/mx/Kernels.h"
 #include "dialects/mx/Marks.h"
 #include "dialects/mx/Locations.h"
 #include "dialects/mxrt/Marks.h"
@@ -347,10 +348,9 @@ std::vector<size_t> workOrder(ArrayRef<ir::KernelOp> bodies, const Options &opti
   for (size_t i = 0; i < bodies.size(); ++i) {
     ir::KernelOp kernel = bodies[i];
     constexpr size_t kTiles = 100; // the code of a tile, in scalar ops
-    size_t weight = kernel ? 0 : kTiles;
+    size_t weight = !kernel || ir::hasTiles(kernel.kind()) ? kTiles : 0;
     if (kernel)
-      for (Operation &op : kernel.getBody().front())
-        weight += isa<ir::MatmulOp, ir::ConvOp>(op) ? kTiles : 1;
+      weight += kernel.getBody().front().getOperations().size();
     order.push_back({weight, i});
   }
   if (!options.observer)
