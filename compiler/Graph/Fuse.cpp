@@ -199,12 +199,14 @@ private:
 
 struct Fuse : impl::FuseBase<Fuse> {
   using Base::Base;
+  Fuse(const TargetInfo &target, FuseOptions options) : Base(std::move(options)), target(target) {}
+  TargetInfo target;
 
   void runOnOperation() override {
     ir::GraphOp graph = getOperation();
     if (graph.isExternal())
       return;
-    FusionOptions options{maxOps, explain, repeats};
+    FusionOptions options{target, maxOps, explain, repeats};
     // Inner blocks first: ops duplicated into their kernels need not be computed outside.
     SmallVector<Block *> blocks;
     graph.walk([&](Operation *op) {
@@ -220,4 +222,9 @@ struct Fuse : impl::FuseBase<Fuse> {
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createFuse(const TargetInfo &target, FuseOptions options) {
+  return std::make_unique<Fuse>(target, std::move(options));
+}
+
 } // namespace mx::graph

@@ -6,6 +6,7 @@
 // operands where that is allowed, so groups grow along def-use edges only. Contracting each group
 // to one node must leave an acyclic graph; that is checked before every merge.
 #pragma once
+#include "Support/TargetInfo.h"
 #include "dialects/mx/Mx.h"
 #include <string>
 #include <vector>
@@ -45,9 +46,12 @@ struct FusionGroup {
 };
 
 struct FusionOptions {
+  TargetInfo target;
   unsigned maxOps = 128;
   bool explain = false;
   bool repeats = true; ///< kernels rematerialise cheap values
+  /// Smaller values stay in L1.
+  int64_t fewBytes() const { return target.firstCache.bytes() / 8; }
 };
 
 /// On an `mx.slice` or `mx.reshape` until it is in a kernel: it is a view and is not copied.

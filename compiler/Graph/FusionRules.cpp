@@ -15,10 +15,8 @@ namespace {
 
 /// Maximum steps of the search between two groups; beyond it a merge is rejected.
 constexpr unsigned kSearchLimit = 2000;
-/// Elements of a row that stays in the cache from one sweep to the next.
-constexpr int64_t kLongestRow = 65536;
-
-bool isLong(const FusionGroup &rows) {
+/// Whether a row of f32 does not stay in the cache from one sweep to the next.
+bool isLong(const FusionGroup &rows, const TargetInfo &target) {
   int64_t length = 1;
   for (int64_t axis : rows.axes) {
     std::optional<int64_t> size = rows.space[static_cast<size_t>(axis)].constant();
@@ -27,11 +25,11 @@ bool isLong(const FusionGroup &rows) {
     if (__builtin_mul_overflow(length, std::max<int64_t>(*size, 1), &length))
       return true;
   }
-  return length > kLongestRow;
+  return length > target.keptBytes / static_cast<int64_t>(sizeof(float));
 }
 
 /// Whether an op of form `to` can read a value of form `from`.
-std::string formsAgainst(const FusionGroup &main, Form from, Form to) {
+std::string formsAgainst(const FusionGroup &main, Form from, Form to, const TargetInfo &target) {
   if (from == to || from == Form::Whole)
     return "";
   if (from == Form::Total)
@@ -40,7 +38,7 @@ std::string formsAgainst(const FusionGroup &main, Form from, Form to) {
     return "";
   if (to == Form::Whole && !main.isRows)
     return "it needs the whole reduction first";
-  if (to == Form::Whole && isLong(main))
+  if (to == Form::Whole && isLong(main, target))
     return "its rows are too long to be kept in the cache";
   // A dropped axis cannot be broadcast: the row index would become a column index.
   if (from == Form::Row && !main.row.empty())
@@ -156,7 +154,7 @@ std::string FusionGroups::readsAgainst(const FusionGroup &main, const FusionGrou
     const FusionGroup *owner = groups[group[index]].get();
     std::string reason;
     if (owner && (owner == &main || owner == &other)) {
-      reason = formsAgainst(main, form[index], reads);
+      reason = formsAgainst(main, form[index], reads, options.target);
     } else if (!owner && absorbs(reader, producer)) {
       SmallVector<unsigned> behind;
       candidatesOf(producer, behind);
@@ -169,7 +167,7 @@ std::string FusionGroups::readsAgainst(const FusionGroup &main, const FusionGrou
       if (!isa<ir::BroadcastOp>(producer) ||
           !formIn(main, Sizes(type.getSizes().begin(), type.getSizes().end()), form))
         return "it reads elements of other rows";
-      reason = formsAgainst(main, form, reads);
+      reason = formsAgainst(main, form, reads, options.target);
       if (reason.empty())
         reason = readsAgainst(main, other, producer, form);
     }

@@ -2,25 +2,10 @@
 //
 // bf16 GEMM microkernel: AMX tiles, VDPBF16PS, and their emulation.
 #include "Lowering/Bf16Kernel.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
 namespace mx::lowering {
-
-std::optional<Bf16Unit> Bf16Unit::parse(StringRef name) {
-  return llvm::StringSwitch<std::optional<Bf16Unit>>(name)
-      .Case("none", Bf16Unit{None, false, kTileState})
-      .Case("avx512bf16", Bf16Unit{Avx512Bf16, false, kTileState})
-      .Case("amx", Bf16Unit{Amx, false, kTileState})
-      .Case("emulated-avx512bf16", Bf16Unit{Avx512Bf16, true, kNoState})
-      .Case("emulated-amx", Bf16Unit{Amx, true, kNoState})
-      .Case("refused-amx", Bf16Unit{Amx, true, kRefusedState})
-      .Default(std::nullopt);
-}
-std::string Bf16Unit::text() const {
-  return std::to_string(kind) + (isEmulated ? " emulated " : " ") + std::to_string(state);
-}
 
 namespace {
 
@@ -355,7 +340,7 @@ LLVM::LLVMFuncOp bf16Kernel(KernelEmitter &e, int64_t rows) {
   e.b.setInsertionPointToEnd(entry);
   LLVM::ReturnOp::create(e.b, ValueRange());
   e.b.setInsertionPoint(entry->getTerminator());
-  Writer(e.b, e.options.bf16, *entry, rows).run();
+  Writer(e.b, e.target.bf16, *entry, rows).run();
   return made;
 }
 

@@ -15,8 +15,6 @@ namespace {
 constexpr int64_t kPerWord = 2, kFactorBits = 32 / kPerWord;
 constexpr int64_t kVectors = 16, kSteps = Bf16Kernel::kWords * kPerWord;
 constexpr int64_t kBytes = kFactorBits / 8;
-/// Panels are made narrower, then blocks lower, if there would be too few for the threads.
-constexpr int64_t kEnoughBlocks = 4, kMinColumns = 64, kMinRows = 64;
 
 } // namespace
 
@@ -24,21 +22,22 @@ bool Bf16Matmul::isShallow() { return e.known(deep) && *e.known(deep) <= depth; 
 /// Not a power of two: rows would map to the same cache sets.
 int64_t Bf16Matmul::rowPitch() const { return depth + kSteps; }
 
+/// Panels are made narrower, then blocks lower, if there would be too few for the threads.
 void Bf16Matmul::chooseBlocks(ArrayRef<Value> others) {
   std::optional<int64_t> m = e.known(rows), n = e.known(columns), k = e.known(deep);
   height = m && *m <= Bf16Kernel::kTileRows ? Bf16Kernel::kTileRows : Bf16Kernel::kMaxRows;
   if (k)
     depth = std::min<int64_t>(depth, llvm::alignTo(std::max<int64_t>(*k, 1), kSteps));
-  int64_t batchCount = 1;
+  int64_t batchCount = 1, enough = e.target.parallelBlocks;
   for (Value size : others)
-    batchCount *= std::clamp<int64_t>(e.known(size).value_or(1), 1, kEnoughBlocks);
+    batchCount *= std::clamp<int64_t>(e.known(size).value_or(1), 1, enough);
   auto blocks = [&] {
     return batchCount * static_cast<int64_t>(llvm::divideCeil(*m, blockRows) *
                                              llvm::divideCeil(*n, panelColumns));
   };
-  while (m && n && blocks() < kEnoughBlocks && panelColumns > kMinColumns && *n > kMinColumns)
+  while (m && n && blocks() < enough && panelColumns > gemm.minColumns && *n > gemm.minColumns)
     panelColumns /= 2;
-  while (m && n && blocks() < kEnoughBlocks && blockRows > kMinRows && *m > kMinRows)
+  while (m && n && blocks() < enough && blockRows > gemm.minRows && *m > gemm.minRows)
     blockRows /= 2;
   if (m)
     blockRows = std::min<int64_t>(blockRows, llvm::alignTo(std::max<int64_t>(*m, 1), height));

@@ -53,13 +53,13 @@ public:
   void run(ArrayRef<Value> others);
 
 private:
-  static constexpr int64_t kDepth = 512, kBlockRows = 256, kPanel = 256;
   KernelEmitter &e;
+  const GemmInfo &gemm = e.target.bf16Gemm;
   Evaluator &evaluator;
   Bf16Operand left, right;
   int64_t height = 0; ///< rows that the microkernel computes
-  int64_t blockRows = kBlockRows, panelColumns = kPanel;
-  int64_t depth = kDepth; ///< max steps of k of a packed panel
+  int64_t blockRows = gemm.blockRows, panelColumns = gemm.panelColumns;
+  int64_t depth = e.target.bf16Steps; ///< max steps of k of a packed panel
   Sums sums;
   Buffer packedRows, packedColumns, staged;
 

@@ -190,9 +190,9 @@ void Convolution::along(const Spot &spot, Value fixed, Value step, Value from, V
 void Convolution::copyAlong(const Spot &spot, Value fixed, Value step, Value from, Value to,
                             const Buffer &into, Value at) {
   const ConvAxis &axis = axes.back();
-  int64_t bits = type.getIntOrFloatBitWidth(), width = e.options.vectorBits / bits;
+  int64_t bits = type.getIntOrFloatBitWidth(), width = e.target.vectorBits / bits;
   bool isShort = e.known(axis.size).value_or(kShort + 1) <= kShort;
-  if (!isShort || e.options.vectorBits < 256 || bits < 32 || e.memoryType(x.element) != type ||
+  if (!isShort || e.target.vectorBits < 256 || bits < 32 || e.memoryType(x.element) != type ||
       e.known(step) != 1 || e.known(axis.step) != 1 || e.known(axis.lhsDilation) != 1)
     return along(spot, fixed, step, from, to,
                  [&](Value p, Value element) { e.store(into, e.add(at, p), element); });

@@ -35,7 +35,9 @@ public:
   void emit();
 
 private:
-  static constexpr int64_t kLine = 1024, kLanes = 16, kPositions = 4;
+  static constexpr int64_t kLanes = 16, kPositions = 4;
+  /// Elements of a row of sums at a time: an eighth of L1, in f32.
+  const int64_t lineElements = target.firstCache.bytes() / 8 / int64_t(sizeof(float));
   Buffer sums;          ///< of a row
   Buffer seen, factors; ///< parts of rows of x and w
 
@@ -50,9 +52,9 @@ private:
 void OneOutput::emit() {
   begin();
   const ConvAxis &last = axes.back();
-  sums = e.scratch(type, kLine);
-  seen = e.scratch(type, kLine + kLanes + kLanes * kPositions + kBehind);
-  factors = e.scratch(type, kLine + kLanes);
+  sums = e.scratch(type, lineElements);
+  seen = e.scratch(type, lineElements + kLanes + kLanes * kPositions + kBehind);
+  factors = e.scratch(type, lineElements + kLanes);
   SmallVector<Value> outer{images, groups};
   for (const ConvAxis &axis : ArrayRef(axes).drop_back())
     outer.push_back(axis.out);
@@ -83,8 +85,8 @@ void OneOutput::give(Indices at, Value position, Value sum) {
 void OneOutput::row(Indices at) {
   const ConvAxis &last = axes.back();
   SmallVector<Value> inner = stepSizes();
-  e.loop(e.number(0), last.out, kLine, [&](Value from) {
-    Value to = e.min(e.add(from, e.number(kLine)), last.out);
+  e.loop(e.number(0), last.out, lineElements, [&](Value from) {
+    Value to = e.min(e.add(from, e.number(lineElements)), last.out);
     e.loop(from, to, 1, [&](Value p) { e.store(sums, e.sub(p, from), e.constantOf(type, 0)); });
     e.nest(inner, [&](Indices in) {
       Value k = e.number(0);
@@ -186,10 +188,10 @@ void OneOutput::positions(Indices at, Value first, int64_t count) {
     SmallVector<Value> atFirst(in);
     atFirst.push_back(zero);
     Spot spot = spotOf(at[0], in[0], at.drop_front(2), distancesOf(atFirst));
-    if (std::optional<int64_t> window = e.known(last.window); window && *window <= kLine)
+    if (std::optional<int64_t> window = e.known(last.window); window && *window <= lineElements)
       return part(spot, k, zero, last.window);
-    e.loop(zero, last.window, kLine, [&](Value from) {
-      part(spot, e.add(k, from), from, e.min(e.add(from, e.number(kLine)), last.window));
+    e.loop(zero, last.window, lineElements, [&](Value from) {
+      part(spot, e.add(k, from), from, e.min(e.add(from, e.number(lineElements)), last.window));
     });
   });
   for (auto [p, total] : llvm::enumerate(totals)) {
@@ -224,8 +226,8 @@ public:
 private:
   /// Cost of copying a vector, in rows computed with it.
   static constexpr int64_t kCopy = 16;
-  /// Elements of padded images, which should stay in L1.
-  static constexpr int64_t kSeen = 8192;
+  /// Elements of padded images, which should stay in L1, in f32.
+  const int64_t seenElements = target.firstCache.bytes() / int64_t(sizeof(float));
 
   Buffer rowBuffer;
   /// With images: the images, where rows of the panel begin in them, and distances of steps.
@@ -249,14 +251,14 @@ private:
 };
 
 bool WindowPanels::planImages() {
-  bool fits = e.options.vectorBits >= 256 && e.known(outputs).value_or(0) >= kManyOutputs &&
+  bool fits = e.target.vectorBits >= 256 && e.known(outputs).value_or(0) >= kManyOutputs &&
               e.known(images).value_or(0) > 0 && planAxes(/*isNarrow=*/false) &&
-              padded.back().out <= kColumns;
+              padded.back().out <= gemm.panelColumns;
   if (!fits)
     return false;
   area = llvm::alignTo(padded[0].size * padded[0].distance + seenAlong() + kBehind, 16);
-  some = std::clamp<int64_t>(kSeen / (maxImages() * phases * area), 1, maxChannels());
-  return maxImages() * some * phases * area <= kRoom;
+  some = std::clamp<int64_t>(seenElements / (maxImages() * phases * area), 1, maxChannels());
+  return maxImages() * some * phases * area <= target.imageElements;
 }
 
 bool WindowPanels::isBetterThan(PaddedImages &other) {
@@ -270,7 +272,7 @@ bool WindowPanels::isBetterThan(PaddedImages &other) {
 /// Max images that a panel has columns of.
 int64_t WindowPanels::maxImages() {
   int64_t size = *e.known(positions);
-  return std::min(*e.known(images), (size - 1 + kColumns - 1) / size + 1);
+  return std::min(*e.known(images), (size - 1 + gemm.panelColumns - 1) / size + 1);
 }
 
 void WindowPanels::emit() {
@@ -279,7 +281,7 @@ void WindowPanels::emit() {
   columns = e.mul(images, positions);
   deep = stepCount();
   if (hasImages) {
-    int64_t rowCount = (kColumns - 1) / padded.back().out + 2;
+    int64_t rowCount = (gemm.panelColumns - 1) / padded.back().out + 2;
     seen = e.scratch(type, maxImages() * some * phases * area + kBehind);
     rowStarts = e.scratch(e.b.getI64Type(), rowCount);
     distances = e.table(distancesOfSteps(some, area));
@@ -298,7 +300,7 @@ void WindowPanels::copy(const Panel &panel, Value, Value k0, Value steps) {
   if (!rowBuffer.address) { // the tile width is known now: the last tile is padded
     int64_t filled = llvm::alignTo(panelColumns, wide);
     // With images, rows begin before the columns of a panel and end after them.
-    rowBuffer = e.scratch(type, (hasImages ? 2 * kColumns : 0) + filled + kBehind);
+    rowBuffer = e.scratch(type, (hasImages ? 2 * gemm.panelColumns : 0) + filled + kBehind);
   }
   if (hasImages)
     return copyFromImages(panel, k0, steps);
@@ -359,7 +361,7 @@ void WindowPanels::copyFromImages(const Panel &panel, Value k0, Value steps) {
   });
   // The first row may begin before the panel does.
   Value count = e.sub(end, begin);
-  Value first = e.add(e.number(kColumns), e.sub(e.mul(begin, width), panel.begin));
+  Value first = e.add(e.number(gemm.panelColumns), e.sub(e.mul(begin, width), panel.begin));
   e.loop(zero, steps, some * windows, [&](Value begun) {
     Value now = smaller(e.sub(steps, begun), some * windows);
     copyImages(panel, image, e.add(k0, begun), now);
@@ -372,7 +374,7 @@ void WindowPanels::copyFromImages(const Panel &panel, Value k0, Value steps) {
           moveVector(e.addressAt(seen, e.add(from, e.number(p))),
                      e.addressAt(rowBuffer, e.add(to, e.number(p))));
       });
-      cutIntoTiles(panel, e.add(begun, k), kColumns);
+      cutIntoTiles(panel, e.add(begun, k), gemm.panelColumns);
     });
   });
 }

@@ -14,7 +14,7 @@ using Is = Real::Is;
 
 class F64 : public Real {
 public:
-  explicit F64(KernelEmitter &e) : Real(e.b, e.b.getF64Type()), vectorBits(e.options.vectorBits) {}
+  explicit F64(KernelEmitter &e) : Real(e.b, e.b.getF64Type()), vectorBits(e.target.vectorBits) {}
   Value exp(Value x);
   Value expm1(Value x);
   Value log(Value x) { return log(x, Value()); }

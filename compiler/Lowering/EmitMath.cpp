@@ -55,7 +55,7 @@ private:
   /// if the multiplication is not ours: those of the program are rounded (decision 10).
   Value multiplyAdd(Value product, Value sum, bool isNegative) {
     auto made = product.getDefiningOp<arith::MulFOp>();
-    if (!made || !e.options.hasFma || made.getFastmathAttr() != flags)
+    if (!made || !e.target.hasFma || made.getFastmathAttr() != flags)
       return {};
     Value x = made.getLhs();
     if (isNegative)
@@ -117,7 +117,7 @@ Value F32::exp(Value x) {
   Value slope = add(mul(reduced.tail, reduced.rest), number(1));
   Value value = add(mul(slope, reduced.rest), number(1));
   // AVX-512 has an instruction for it (scalef), which gives the same bits.
-  if (e.options.vectorBits >= 512)
+  if (e.target.isWide())
     return LLVM::LoadExpOp::create(e.b, value.getType(), value, n(reduced));
   // Multiplies by about half of n, which is exact, and by the rest: 2**n alone may overflow or
   // underflow.

@@ -19,9 +19,6 @@ public:
   void emit();
 
 private:
-  static constexpr int64_t kPage = 4096;
-  static constexpr int64_t kNear = 16 * 1024;    ///< bytes of a matrix that fits into L1
-  static constexpr int64_t kPackedBytes = 512 * 1024; ///< max bytes of a packed panel, on the stack
   static constexpr int64_t kMinWidened = 64;
   MatmulOp op;
 
@@ -120,13 +117,13 @@ void Matmul::emit() {
   columns = rightIsVector() ? e.number(1) : ys.back();
   result.resize(result.size() - !leftIsVector() - !rightIsVector());
   if (op.getPanels())
-    given = MatmulOp::kPanel;
+    given = op.panelColumns();
   // K-blocks are of the same length: a short one would load and store all sums for little work.
   if (std::optional<int64_t> k = e.known(deep); k && *k > 0)
     depth = blockDepth =
         llvm::alignTo(llvm::divideCeil(*k, llvm::divideCeil(*k, depth * 9 / 8)), 16);
   if (areColumnsInMemory()) // others cannot be packed as fast
-    maxColumns = std::max(kColumns, kPackedBytes / (depth * type.getIntOrFloatBitWidth() / 8));
+    maxColumns = std::max(gemm.panelColumns, gemm.panelBytes / (depth * type.getIntOrFloatBitWidth() / 8));
   isFlat =
       y().rank() == 2 && x().rank() > 2 && !isa_and_nonnull<TransposeOp>(op.getX().getDefiningOp());
   if (isFlat) {
@@ -136,9 +133,9 @@ void Matmul::emit() {
   }
   if (!usesBf16Unit())
     return run(result);
-  if (e.options.bf16.kind != Bf16Unit::Amx)
+  if (e.target.bf16.kind != Bf16Unit::Amx)
     return emitBf16(result);
-  Value state = e.constantOf(e.b.getI32Type(), e.options.bf16.state);
+  Value state = e.constantOf(e.b.getI32Type(), e.target.bf16.state);
   Value answer = e.call("mxrt_may_use_state", state), no = e.constantOf(e.b.getI32Type(), 0);
   Value mayUse = e.compare(CmpIPredicate::ne, answer, no);
   e.fork(
@@ -148,7 +145,7 @@ void Matmul::emit() {
 /// Depends on the CPU and on types alone. If it depended on sizes, the bits of a sum would depend
 /// on what a matmul was batched with.
 bool Matmul::usesBf16Unit() {
-  return e.options.bf16.kind != Bf16Unit::None && op->getNumOperands() == 2 && !op.getPanels() &&
+  return e.target.bf16.kind != Bf16Unit::None && op->getNumOperands() == 2 && !op.getPanels() &&
          x().getElement().isBF16();
 }
 void Matmul::emitBf16(ArrayRef<Value> result) {
@@ -213,8 +210,8 @@ bool Matmul::mayReadInPlace() {
   if (given)
     return true;
   std::optional<int64_t> n = e.known(columns), k = e.known(deep);
-  bool areNear = n && k && *n * *k <= kNear / (type.getIntOrFloatBitWidth() / 8);
-  bool areRowsFew = e.known(rows).value_or(MatmulOp::kFewRows + 1) <= MatmulOp::kFewRows;
+  bool areNear = n && k && *n * *k <= target.firstCache.bytes() / 2 / (type.getIntOrFloatBitWidth() / 8);
+  bool areRowsFew = e.known(rows).value_or(gemm.fewRows + 1) <= gemm.fewRows;
   return (areNear || areRowsFew) && areColumnsInMemory();
 }
 
@@ -222,12 +219,12 @@ bool Matmul::mayReadInPlace() {
 /// than reading whole rows of a panel. With many rows and 256-bit vectors, where a tile has less
 /// work to hide latency, whole rows are faster too.
 bool Matmul::mayPackOnTheFly() {
-  if (e.options.vectorBits < 512 && e.known(rows).value_or(0) >= kManyRows)
+  if (!e.target.isWide() && e.known(rows).value_or(0) >= gemm.manyRows)
     return false;
   int64_t bytes = type.getIntOrFloatBitWidth() / 8;
-  int64_t apart = e.known(columns).value_or(kPage + 1) * bytes;
-  return apart <= kPage && areColumnsInMemory() && !mayReadInPlace() &&
-         maxPerSet(depth, wide * bytes, apart, secondSets()) <= secondWays();
+  int64_t apart = e.known(columns).value_or(target.pageBytes + 1) * bytes;
+  return apart <= target.pageBytes && areColumnsInMemory() && !mayReadInPlace() &&
+         maxPerSet(depth, wide * bytes, apart, target.secondCache()) <= target.secondCache().ways;
 }
 
 Value Matmul::columnsAt(Value k, Value j) { return addressIn(op.getY(), rightIndices(k, j)); }
@@ -237,7 +234,7 @@ Value Matmul::columnsAt(Value k, Value j) { return addressIn(op.getY(), rightInd
 bool Matmul::mayReadRowsInPlace() {
   auto argument = dyn_cast<BlockArgument>(op.getX());
   bool isWide =
-      e.memoryType(x().getElement()) == type || e.known(columns).value_or(kColumns) < kMinWidened;
+      e.memoryType(x().getElement()) == type || e.known(columns).value_or(gemm.panelColumns) < kMinWidened;
   return isWide && !(argument && e.isStrided(argument)) &&
          !isa_and_nonnull<TransposeOp>(op.getX().getDefiningOp());
 }
@@ -260,9 +257,9 @@ void Matmul::copy(const Panel &panel, Value from, Value k0, Value steps) {
     e.store(packed, packedIndex(tile, k, j), right(k, e.add(tile, j)));
   };
   // The CPU does not detect rows that are pages apart as a stream: prefetches a few steps ahead.
-  int64_t bytes = type.getIntOrFloatBitWidth() / 8, line = kLine / bytes;
-  int64_t ahead = std::max<int64_t>(1, kPage / (panelColumns * bytes));
-  bool fetches = areColumnsInMemory() && e.known(columns).value_or(0) * bytes > kPage;
+  int64_t bytes = type.getIntOrFloatBitWidth() / 8, line = target.firstCache.line / bytes;
+  int64_t ahead = std::max<int64_t>(1, target.pageBytes / (panelColumns * bytes));
+  bool fetches = areColumnsInMemory() && e.known(columns).value_or(0) * bytes > target.pageBytes;
   e.loop(zero, steps, 1, [&](Value k) {
     e.loop(from, whole, wide, [&](Value tile) {
       for (int64_t j = 0; fetches && j < wide; j += line)

@@ -148,7 +148,7 @@ namespace {
 /// is long, far apart. So that axis is cut into tiles, and each tile is traversed along the axis
 /// that is contiguous in x: a few streams, which the hardware prefetcher follows.
 struct TiledTranspose {
-  static constexpr int64_t kPart = 16, kMinBytes = 256 << 10;
+  static constexpr int64_t kPart = 16;
   size_t last = 0;   ///< the last permuted axis of the result; a contiguous run follows
   size_t stream = 0; ///< the axis of the result along which x is read
 };
@@ -164,7 +164,7 @@ std::optional<TiledTranspose> tiledTransposeOf(KernelEmitter &e, const OutputGro
   TensorType type = transpose.getType();
   std::optional<int64_t> count = e.known(e.elementCount(type));
   int64_t bits = e.memoryType(type.getElement()).getIntOrFloatBitWidth();
-  if (!isa<BlockArgument>(from) || !count || *count / 8 * bits < TiledTranspose::kMinBytes)
+  if (!isa<BlockArgument>(from) || !count || *count / 8 * bits < e.target.keptBytes)
     return std::nullopt;
   ArrayRef<int64_t> order = transpose.getOrder();
   size_t moved = order.size(); // axes before the run

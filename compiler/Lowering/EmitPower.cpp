@@ -206,7 +206,7 @@ std::optional<double> known(Value y) {
 
 Value emitPower(KernelEmitter &e, Value x, Value y) {
   Real f(e.b, x.getType());
-  unsigned vectorBits = e.options.vectorBits;
+  unsigned vectorBits = e.target.vectorBits;
   if (std::optional<double> number = known(y)) {
     Value form = formOf(f, x, *number);
     return form ? form : generalPowerOf(f, x, y, vectorBits);

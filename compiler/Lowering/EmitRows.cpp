@@ -23,12 +23,8 @@ using namespace mx::ir;
 namespace mx::lowering {
 namespace {
 
-/// Values are kept on the stack for rows of at most this many elements, and this many values.
-constexpr int64_t kLongestKept = 4096, kMaxKept = 4;
-/// Smaller inputs (bytes) stay in L2 anyway. Rows, all inputs together, that fit into a part of L1
-/// are prefetched there, longer ones into L2; much longer ones not at all.
-constexpr int64_t kMinFetched = 1 << 20, kFirstCache = 16 << 10, kSecondCache = 256 << 10;
-constexpr int64_t kCacheLine = 64;
+/// At most this many values are kept on the stack for the length of a row.
+constexpr int64_t kMaxKept = 4;
 
 class Rows {
 public:
@@ -156,7 +152,8 @@ LogicalResult Rows::sort(Operation *op, llvm::DenseMap<Operation *, size_t> &lev
 
 /// Stage i is sweep i; the last one computes the outputs.
 void Rows::chooseKept() {
-  if (!length || *length > kLongestKept)
+  // A row of f32 takes half of L1.
+  if (!length || *length > e.target.firstCache.bytes() / 2 / int64_t(sizeof(float)))
     return;
   llvm::MapVector<Operation *, std::pair<size_t, size_t>> stages;
   for (size_t stage = 0; stage <= levels.size(); ++stage) {
@@ -198,14 +195,16 @@ void Rows::useKept(size_t stage, Indices indices, Value r) {
 }
 
 /// The sweeps after the first, which waits for memory, prefetch what the first will read of the
-/// next row; the last one prefetches the destinations of this row's outputs.
+/// next row; the last one prefetches the destinations of this row's outputs. Rows, all inputs
+/// together, that fit into a part of L1 are prefetched there, longer ones into L2; much longer ones
+/// not at all.
 void Rows::fetchAhead() {
   SmallVector<const Buffer *> inputs, outputs;
   int64_t rowBytes = 0;
   auto isWorthIt = [&](TensorType type) {
     int64_t bytes = bytesOf(type);
     std::optional<int64_t> count = KernelEmitter::known(e.elementCount(type));
-    if (type.getSizes() != ArrayRef(space) || (count && *count < kMinFetched / bytes))
+    if (type.getSizes() != ArrayRef(space) || (count && *count < e.target.residentBytes / bytes))
       return false;
     rowBytes += *length * bytes;
     return true;
@@ -218,15 +217,15 @@ void Rows::fetchAhead() {
   for (const Output &output : whole)
     if (isWorthIt(cast<TensorType>(output.value.getType())))
       outputs.push_back(&e.output(output.index));
-  if (rowBytes > kSecondCache)
+  if (rowBytes > e.target.keptBytes)
     return;
   for (size_t stage = sweeps.size() > 1; stage < sweeps.size(); ++stage)
-    sweeps[stage].ahead = [=, this, isShort = rowBytes <= kFirstCache](Value r) {
+    sweeps[stage].ahead = [=, this, isShort = rowBytes <= e.target.firstCache.bytes() / 2](Value r) {
       SmallVector<Value> start(sweeps[stage].indices);
       llvm::fill(MutableArrayRef(start).drop_front(keptAxes), e.number(0));
       auto fetch = [&](const Buffer &buffer, int64_t behind, bool written) {
         Value indices = e.add(e.add(e.offset(buffer, start), r), e.number(behind));
-        int64_t line = kCacheLine * 8 / e.memoryType(buffer.element).getIntOrFloatBitWidth();
+        int64_t line = e.target.firstCache.line * 8 / e.memoryType(buffer.element).getIntOrFloatBitWidth();
         for (int64_t i = 0; i < kLanes; i += line)
           e.prefetch(buffer, e.add(indices, e.number(i)), isShort, written);
       };

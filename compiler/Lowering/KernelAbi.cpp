@@ -12,7 +12,7 @@ namespace mx::lowering {
 
 KernelEmitter::KernelEmitter(KernelOp kernel, StringRef name, const KernelOptions &options,
                              ModuleOp module)
-    : kernel(kernel), options(options), module(module),
+    : kernel(kernel), options(options), target(options.target), module(module),
       b(kernel.getLoc(), OpBuilder::atBlockEnd(module.getBody())) {
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
   auto type = LLVM::LLVMFunctionType::get(pointer, {pointer, pointer, pointer});

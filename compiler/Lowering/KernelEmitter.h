@@ -50,6 +50,7 @@ public:
 
   ir::KernelOp kernel;
   const KernelOptions &options;
+  const TargetInfo &target;
   mlir::ModuleOp module;
   mlir::LLVM::LLVMFuncOp function;
   mlir::ImplicitLocOpBuilder b;

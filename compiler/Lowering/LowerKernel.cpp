@@ -203,14 +203,14 @@ OwningOpRef<ModuleOp> lowerKernel(KernelOp kernel, StringRef name, const KernelO
   KernelEmitter emitter(kernel, name, options, *module);
   if (failed(emit(emitter)) || emitter.isBroken)
     return nullptr;
-  interleaveLoops(*module, options.vectorBits);
+  interleaveLoops(*module, options.target.vectorBits);
   if (loopText) {
     llvm::raw_string_ostream out(*loopText);
     module->print(out);
   }
   if (failed(verify(*module)))
     return nullptr;
-  expandHalfs(*module, options.nativeHalf);
+  expandHalfs(*module, options.target.hasHalf);
   if (failed(lowerToLlvm(*module)) || failed(verifyAllocatesNothing(*module)))
     return nullptr;
   return module;

@@ -25,7 +25,7 @@ struct LowerKernelsPass : PassWrapper<LowerKernelsPass, OperationPass<ModuleOp>>
   Option<bool> loops{*this, "loops", llvm::cl::desc("print the loops of each kernel first")};
   Option<bool> unchecked{*this, "unchecked", llvm::cl::desc("integers divided by 0 give 0")};
   Option<bool> fastMath{*this, "fast-math", llvm::cl::desc("sums may be reordered")};
-  Option<unsigned> vectorBits{*this, "vector-bits", llvm::cl::init(KernelOptions().vectorBits),
+  Option<unsigned> vectorBits{*this, "vector-bits", llvm::cl::init(TargetInfo().vectorBits),
                               llvm::cl::desc("the widest vectors of the target")};
   Option<std::string> bf16{
       *this, "bf16", llvm::cl::init("none"),
@@ -41,11 +41,11 @@ struct LowerKernelsPass : PassWrapper<LowerKernelsPass, OperationPass<ModuleOp>>
         name = symbol.getName().str();
       std::string text;
       KernelOptions options{unchecked, fastMath};
-      options.vectorBits = vectorBits;
-      std::optional<Bf16Unit> unit = Bf16Unit::parse(bf16);
+      options.target.vectorBits = vectorBits;
+      std::optional<Bf16Unit> unit = Bf16Unit::parse(bf16.getValue());
       if (!unit)
         return signalPassFailure();
-      options.bf16 = *unit;
+      options.target.bf16 = *unit;
       OwningOpRef<ModuleOp> lowered = lowerKernel(kernel, name, options, loops ? &text : nullptr);
       if (!lowered)
         return signalPassFailure();

@@ -68,7 +68,7 @@ int64_t PaddedConvolution::sharedZeros(const ConvAxis &axis, int64_t seen) {
 /// eighth longer, if that makes one less; with others that was slower.
 void PaddedConvolution::chooseBlock() {
   int64_t all = std::max<int64_t>(*e.known(channels), 1);
-  int64_t longest = e.options.vectorBits >= 512 ? usualDepth * 9 / 8 : usualDepth;
+  int64_t longest = e.target.isWide() ? usualDepth * 9 / 8 : usualDepth;
   auto parts = static_cast<int64_t>(llvm::divideCeil(all, longest / windows));
   blockDepth = static_cast<int64_t>(llvm::divideCeil(all, parts)) * windows;
   // Blocks of steps are transposed: there must be room for whole blocks.
@@ -77,7 +77,7 @@ void PaddedConvolution::chooseBlock() {
 
 int64_t PaddedConvolution::vectorsOf(int64_t columns) {
   int64_t bits = std::max(32u, e.memoryType(op.getType().getElement()).getIntOrFloatBitWidth());
-  int64_t count = std::max<int64_t>(1, e.options.vectorBits / bits);
+  int64_t count = std::max<int64_t>(1, e.target.vectorBits / bits);
   return static_cast<int64_t>(llvm::divideCeil(columns, count));
 }
 
@@ -120,7 +120,7 @@ void PaddedConvolution::copyRow(Value image, Value channel, int64_t phase, Value
 // --------------------------------------------------------------------------------- implicit GEMM
 
 void PaddedImages::plan() {
-  auto mayCopy = [&](bool isNarrow) { return planAxes(isNarrow) && packedSize(kColumns) <= kRoom; };
+  auto mayCopy = [&](bool isNarrow) { return planAxes(isNarrow) && packedSize(gemm.panelColumns) <= target.imageElements; };
   isPlanned = mayCopy(/*isNarrow=*/false);
   if (!isPlanned || e.known(outputs).value_or(0) < kManyOutputs)
     return;
@@ -155,14 +155,14 @@ void PaddedImages::emit() {
   rows = outputs;
   deep = stepCount();
   // Panels of whole rows are copied and stored without computing where in a row they begin.
-  if (padded.back().size <= kColumns)
+  if (padded.back().size <= gemm.panelColumns)
     unit = padded.back().size;
   // No position of the first axis is past the last one.
   columns = e.number(columnCount());
-  int64_t bytes = type.getIntOrFloatBitWidth() / 8, firstCache = kLine * kSets * kWays;
-  if (e.options.vectorBits >= 512 && *e.known(deep) <= blockDepth &&
-      packedSize(kColumns) * bytes > firstCache && packedSize(kManyColumns) <= kRoom)
-    maxColumns = kManyColumns;
+  int64_t bytes = type.getIntOrFloatBitWidth() / 8, firstCache = target.firstCache.bytes();
+  if (e.target.isWide() && *e.known(deep) <= blockDepth &&
+      packedSize(gemm.panelColumns) * bytes > firstCache && packedSize(gemm.maxColumns) <= target.imageElements)
+    maxColumns = gemm.maxColumns;
   run({groups, images});
 }
 

@@ -20,7 +20,6 @@ protected:
     SmallVector<int64_t> phase, at; ///< of each filter tap: which image, offset in it
     SmallVector<int64_t> starts;    ///< of each phase: its first position in x, before low padding
   };
-  static constexpr int64_t kRoom = 98304; ///< max elements of a copy: it should stay in the cache
   /// With this many outputs, more copies pay off.
   static constexpr int64_t kManyOutputs = 48;
 
@@ -67,9 +66,6 @@ private:
   bool isPlanned = false;
   int64_t length = 0; ///< of a phase of a channel in the copy
   Buffer distances;
-
-  /// Columns of a panel where sums need no scratch memory, and copies do not fit into L1 anyway.
-  static constexpr int64_t kManyColumns = 448;
 
   void plan();
   int64_t columnCount() { return padded[0].out * padded[0].distance; }

@@ -21,9 +21,6 @@ using namespace mlir;
 
 namespace mx::lowering {
 
-/// Axes are merged until there are this many iterations, enough to share them evenly.
-constexpr int64_t kEnoughIterations = 32;
-
 int64_t KernelEmitter::workOfElement() {
   int64_t work = 0;
   for (Operation &op : kernel.getBody().front())
@@ -40,9 +37,10 @@ void KernelEmitter::parallelFor(ArrayRef<Value> sizes, Value work,
       iterations = mul(iterations, size);
     return iterations;
   };
+  // Axes are merged until there are enough iterations to share them evenly.
   // The innermost axis stays whole if there are others: it is the one that is vectorised.
   Value count = iterationsOf(sizes.take_front(front));
-  while (front < sizes.size() && known(count) && *known(count) < kEnoughIterations &&
+  while (front < sizes.size() && known(count) && *known(count) < target.parallelIterations &&
          (front + 1 < sizes.size() || known(count) == 1))
     count = iterationsOf(sizes.take_front(++front));
   Value iteration = mul(iterationsOf(sizes.drop_front(front)), work);

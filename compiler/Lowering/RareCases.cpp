@@ -100,7 +100,7 @@ struct Maker {
     });
     std::string variants;
     for (unsigned bits : {64, 32, 16}) { // of the elements that loops are over
-      int64_t lanes = e.options.vectorBits / bits;
+      int64_t lanes = e.target.vectorBits / bits;
       std::string variant = name + ".v" + std::to_string(lanes);
       auto type = VectorType::get({lanes}, element);
       LLVM::LLVMFuncOp together;

@@ -262,7 +262,7 @@ void Sweep::reduceBlock(Value linear, Value block, Value count, Value from, Valu
 
 /// Reduces all lanes of floats, in vectors of the target.
 Partial Sweep::reduceLanes(Combiner &c, const Slots &lane) {
-  auto width = static_cast<int64_t>(e.options.vectorBits / c.type.getIntOrFloatBitWidth());
+  auto width = static_cast<int64_t>(e.target.vectorBits / c.type.getIntOrFloatBitWidth());
   auto type = VectorType::get({width}, c.type);
   SmallVector<Value> vectors;
   for (int64_t from = 0; from < kLanes; from += width)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Packed GEMM: choice of tiles, packing of A and B, and the register-tile microkernel.
+// Packed GEMM: packing of A and B, and the register-tile microkernel.
 #include "Lowering/TiledMatmul.h"
 
 using namespace mlir;
@@ -8,24 +8,6 @@ using namespace mx::ir;
 using arith::CmpIPredicate;
 
 namespace mx::lowering {
-namespace {
-
-/// Panels are made narrower, then blocks lower, if there would be too few for the threads.
-constexpr int64_t kEnoughBlocks = 4, kMinColumns = 64;
-
-} // namespace
-
-std::optional<Tiling> Tiling::parse(llvm::StringRef text) {
-  constexpr int64_t maxSize = 512, minSteps = 64;
-  auto [columns, steps] = text.split(',');
-  Tiling out;
-  if (columns.getAsInteger(10, out.columns) || steps.getAsInteger(10, out.steps) ||
-      out.columns < 0 || out.columns > maxSize || out.columns % kMinColumns != 0 ||
-      out.steps > maxSize || out.steps % 16 != 0 || (out.steps != 0 && out.steps < minSteps))
-    return std::nullopt;
-  return out;
-}
-std::string Tiling::text() const { return std::to_string(columns) + "," + std::to_string(steps); }
 
 // ------------------------------------------------------------------------------------- elements
 
@@ -37,7 +19,7 @@ Value TiledMatmul::multiplyAdd(Value sum, Value a, Value b) {
     return arith::AddIOp::create(e.b, sum, arith::MulIOp::create(e.b, a, b));
   // An explicit FMA: LLVM would not fuse what it can fold to constants, and such constants would be
   // rounded differently.
-  if (e.options.hasFma)
+  if (e.target.hasFma)
     return LLVM::FMAOp::create(e.b, sum.getType(), a, b, sum);
   // Inside one op, contraction cannot change any result.
   auto flags =
@@ -81,79 +63,27 @@ Value TiledMatmul::sumAt(Value row, Value column) {
 
 // ---------------------------------------------------------------------------------------- tiles
 
-/// The sums of a tile, the vectors of one step and one broadcast factor must fit into the
-/// registers. `others` are the batch sizes: more matrices for threads to share.
+/// `others` are the batch sizes.
 void TiledMatmul::chooseTiles(ArrayRef<Value> others) {
-  unsigned bits = e.options.vectorBits;
-  lanes = std::max<int64_t>(1, bits / type.getIntOrFloatBitWidth());
-  std::optional<int64_t> m = e.known(rows), n = e.known(columns);
   isInPlace = maySumInPlace();
-  // Sums that need no scratch memory may cover all rows.
-  if (m && (isInPlace || isShallow()))
-    blockRows = std::max<int64_t>(blockRows, llvm::alignTo(*m, kRows));
-  wide = lanes * (bits >= 512 ? 4 : 2); // of 32 registers, or of 16
-  bool pays = mayReadRowsInPlace() && doesPackingRowsPay();
-  areRowsPacked = pays || !mayReadRowsInPlace();
-  // With few rows, registers are left for more columns, and each factor is used more often.
-  if (m && *m >= 1 && *m < kRows && !given)
-    wide *= kRows / std::max<int64_t>(*m, 2);
-  if (n) // the smallest block that is transposed is 4 x 4
-    wide = std::min<int64_t>(wide,
-                             llvm::alignTo(std::max<int64_t>(*n, 1), std::max<int64_t>(lanes, 4)));
-  int64_t batchCount = 1;
+  GemmProblem problem;
+  problem.rows = e.known(rows);
+  problem.columns = e.known(columns);
+  problem.steps = e.known(deep);
   for (Value size : others)
-    batchCount *= std::clamp<int64_t>(e.known(size).value_or(1), 1, kEnoughBlocks);
-  auto blocks = [&] {
-    return batchCount * static_cast<int64_t>(llvm::divideCeil(*m, blockRows) *
-                                             llvm::divideCeil(*n, panelColumns));
-  };
-  // Packed rows serve the columns of one panel only, so the panel should be wide.
-  if (pays && (isInPlace || isShallow()))
-    panelColumns = maxColumns;
-  auto lowerBlocks = [&] {
-    while (m && n && blocks() < kEnoughBlocks / 2 && *m > 8 * kRows && blockRows > 8 * kRows)
-      blockRows = llvm::alignTo(blockRows / 2, kRows);
-  };
-  int64_t enough = areRowsPacked ? kEnoughBlocks / 2 : kEnoughBlocks;
-  // Narrower panels would pack rows again.
-  if (areRowsPacked && m && *m >= kManyRows)
-    lowerBlocks();
-  if (e.options.tiling.columns)
-    panelColumns = std::min(e.options.tiling.columns, maxColumns);
-  else
-    while (m && n && blocks() < enough && *n > kMinColumns && panelColumns > kMinColumns)
-      panelColumns /= 2;
-  if (mayReadInPlace()) // a panel whose last tile is narrower is for the end of a row
-    panelColumns = std::max(panelColumns / wide, int64_t(1)) * wide;
-  if (unit > 1) {
-    bool isChosen = e.options.tiling.columns || panelColumns < kColumns;
-    panelColumns = columnsOfUnits(isChosen ? panelColumns : maxColumns);
-  }
-  pitch = llvm::alignTo(panelColumns, wide);
-  lowerBlocks();
-  if (!m || *m == 0)
-    return;
-  tileCount = llvm::divideCeil(*m, kRows);
-  lowRows = *m / tileCount;
-  tallTiles = *m % tileCount;
-  blockTiles = llvm::divideCeil(tileCount, llvm::divideCeil(tileCount, blockRows / kRows));
-  blockRows = std::min(*m, blockTiles * (lowRows + (tallTiles > 0)));
-}
-
-/// Whole units, up to `limit` columns. Chooses the number that gives the fewest vectors in total:
-/// the last vector of a panel is rarely full.
-int64_t TiledMatmul::columnsOfUnits(int64_t limit) {
-  std::optional<int64_t> n = e.known(columns);
-  int64_t best = std::max(limit / unit * unit, unit);
-  if (!n || *n == 0)
-    return best;
-  auto vectorsWith = [&](int64_t width) {
-    return *n / width * llvm::divideCeil(width, lanes) + llvm::divideCeil(*n % width, lanes);
-  };
-  for (int64_t width = best - unit; width >= limit / 2; width -= unit)
-    if (vectorsWith(width) < vectorsWith(best))
-      best = width;
-  return best;
+    problem.batch.push_back(e.known(size));
+  problem.bits = type.getIntOrFloatBitWidth();
+  problem.depth = depth;
+  problem.blockDepth = blockDepth;
+  problem.maxColumns = maxColumns;
+  problem.unit = unit;
+  problem.chosenColumns = e.options.tiling.columns;
+  problem.sumsInPlace = isInPlace;
+  problem.rowsInPlace = mayReadRowsInPlace();
+  problem.rowPitch = rowPitch();
+  problem.columnsInPlace = mayReadInPlace();
+  problem.isPrepacked = given != 0;
+  static_cast<GemmSchedule &>(*this) = GemmSchedule::choose(problem, target);
 }
 
 bool TiledMatmul::isOnlyOutput() {
@@ -180,7 +110,7 @@ void TiledMatmul::run(SmallVector<Value> result) {
   if (areRowsPacked)
     packedRows = e.scratch(type, kPackedTiles * rowsApart());
   if (!isInPlace)
-    sums = e.scratch(type, (isShallow() ? kRows : blockRows) * pitch);
+    sums = e.scratch(type, (isShallow() ? gemm.tileRows : blockRows) * pitch);
 
   e.b.setLoc(source->getLoc());
   result.push_back(tileCount ? e.number(llvm::divideCeil(tileCount, blockTiles))
@@ -337,7 +267,7 @@ void TiledMatmul::transposeBlock(ArrayRef<Value> from, Value to, int64_t pitch) 
 /// loads. Prepacked panels have no such column.
 bool TiledMatmul::isAllInPlace() {
   return given ||
-         (mayReadInPlace() && e.options.vectorBits >= 256 && type.getIntOrFloatBitWidth() >= 32);
+         (mayReadInPlace() && e.target.vectorBits >= 256 && type.getIntOrFloatBitWidth() >= 32);
 }
 bool TiledMatmul::packsOnTheFly() {
   // The first tiles of all blocks have the same number of rows.
@@ -347,32 +277,6 @@ bool TiledMatmul::packsOnTheFly() {
 
 /// Of `count` memory segments of `bytes` each, `apart` from each other: the max number of cache
 /// lines that share one set of a cache with this many sets.
-int64_t TiledMatmul::maxPerSet(int64_t count, int64_t bytes, int64_t apart, int64_t sets) {
-  SmallVector<int64_t> lines(static_cast<size_t>(sets), 0);
-  for (int64_t i = 0; i < count; ++i)
-    for (int64_t line = i * apart / kLine; line * kLine < i * apart + bytes; ++line)
-      ++lines[static_cast<size_t>(line % sets)];
-  return *llvm::max_element(lines);
-}
-/// Whether the rows of a tile, read unpacked, would evict each other from L1 while the columns
-/// stream through it.
-bool TiledMatmul::doRowsConflict() {
-  int64_t bytes = alignment(), passing = llvm::divideCeil(depth * wide * bytes, kLine * kSets);
-  int64_t own = maxPerSet(std::min(e.known(rows).value_or(kRows), kRows),
-                          std::min(*e.known(deep), blockDepth) * bytes, *rowPitch() * bytes, kSets);
-  return own + passing > kWays;
-}
-/// Whether to pack rows that could be read unpacked: they conflict in L1, and enough is computed
-/// with them. If even the columns of one tile leave no room for them in L1, as with long vectors,
-/// packing gains nothing.
-bool TiledMatmul::doesPackingRowsPay() {
-  constexpr int64_t tiles = 8; // of columns
-  std::optional<int64_t> m = e.known(rows), n = e.known(columns);
-  bool leaveRoom = depth * wide * alignment() <= kLine * kSets * kWays / 2;
-  return leaveRoom && m && *m >= kManyRows && n && *n >= tiles * wide && e.known(deep) &&
-         rowPitch() && doRowsConflict();
-}
-
 void TiledMatmul::tiles(const Block &block, Value k0, Value steps,
                         llvm::function_ref<void(TileRows)> body) {
   auto run = [&](Value from, Value to, int64_t height) { // rows of the block
@@ -396,8 +300,8 @@ void TiledMatmul::tiles(const Block &block, Value k0, Value steps,
     });
   };
   if (!tileCount) {
-    Value whole = e.sub(block.count, arith::RemUIOp::create(e.b, block.count, e.number(kRows)));
-    run(e.number(0), whole, kRows);
+    Value whole = e.sub(block.count, arith::RemUIOp::create(e.b, block.count, e.number(gemm.tileRows)));
+    run(e.number(0), whole, gemm.tileRows);
     run(whole, block.count, 1); // only the last block has rows left over
     return;
   }
@@ -469,7 +373,7 @@ void TiledMatmul::packRows(Value i, int64_t height, Value count, Value k0, Value
 /// Packs the rows of one tile, one cache line of each row at a time, and prefetches the rows of the
 /// next tile.
 void TiledMatmul::packSteps(Value i, int64_t height, Value to, Value k0, Value steps) {
-  int64_t size = std::clamp<int64_t>(lanes, 4, kPackedRows), line = kLine / alignment();
+  int64_t size = std::clamp<int64_t>(lanes, 4, kPackedRows), line = target.firstCache.line / alignment();
   Value zero = e.number(0), whole = zero;
   auto offsetOf = [&](Value step) { return e.add(to, e.mul(step, e.number(kPackedRows))); };
   if (stepsAt(i, k0)) {

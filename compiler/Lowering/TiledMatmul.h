@@ -26,13 +26,12 @@
 
 namespace mx::lowering {
 
-class TiledMatmul {
+/// Emits the GEMM by its schedule; its operands are those of the derived class.
+class TiledMatmul : protected GemmSchedule {
 public:
   TiledMatmul(KernelEmitter &e, const OutputGroup &group)
       : e(e), group(group), evaluator(e), source(group.sources[0]),
-        depth(e.options.tiling.steps        ? e.options.tiling.steps
-              : e.options.vectorBits >= 512 ? 512
-                                            : 256) {}
+        depth(e.options.tiling.steps ? e.options.tiling.steps : e.target.panelSteps()) {}
   virtual ~TiledMatmul() = default;
 
 protected:
@@ -51,31 +50,20 @@ protected:
     Value first, count;
     Value fromTile, toTile;
   };
-  static constexpr int64_t kRows = 6, kBlock = 48 * kRows, kColumns = 256;
-  /// With this many rows, packing that serves all of them pays off.
-  static constexpr int64_t kManyRows = 64 * kRows;
   /// Elements from one step of a tile's packed rows to the next. Tiles whose rows are packed
   /// together: contiguous memory holds rows of several tiles.
   static constexpr int64_t kPackedRows = 8, kPackedTiles = 8;
-  /// L1: bytes of a cache line, sets, and ways. The L2 sets and ways are those of CPUs with 256-bit
-  /// vectors, and with 512-bit vectors.
-  static constexpr int64_t kLine = 64, kSets = 64, kWays = 8;
-  int64_t secondSets() { return e.options.vectorBits >= 512 ? 2048 : 1024; }
-  int64_t secondWays() { return e.options.vectorBits >= 512 ? 16 : 8; }
-  static int64_t maxPerSet(int64_t count, int64_t bytes, int64_t apart, int64_t sets);
 
   KernelEmitter &e;
+  const TargetInfo &target = e.target;
+  const GemmInfo &gemm = target.gemm;
   const OutputGroup &group;
   Evaluator evaluator;
   mlir::Operation *source;
   mlir::Type type;   ///< of the sums
-  int64_t lanes = 1; ///< of a vector
-  int64_t wide = 1;  ///< columns of a tile
-  int64_t blockRows = kBlock, panelColumns = kColumns;
-  int64_t maxColumns = kColumns; ///< max columns of a panel, if more pay off
+  int64_t maxColumns = gemm.panelColumns; ///< max columns of a panel, if more pay off
   int64_t unit = 1;              ///< the columns of a panel are a multiple of it
   int64_t given = 0;             ///< columns of each panel of a prepacked right operand, else 0
-  int64_t pitch = kColumns;      ///< elements from one row of sums to the next
   int64_t depth;                 ///< max steps of k in a packed panel
   int64_t blockDepth = depth;    ///< steps of k in a K-block
   Value rows, columns, deep;     ///< sizes
@@ -149,10 +137,6 @@ protected:
 
 private:
   bool isInPlace = false; ///< sums are accumulated in the output
-  bool areRowsPacked = false;
-  /// If the row count is known: number of tiles; tiles with one row more than the others; rows of
-  /// these others; tiles of a block.
-  int64_t tileCount = 0, tallTiles = 0, lowRows = 0, blockTiles = 0;
 
   unsigned alignment() { return type.getIntOrFloatBitWidth() / 8; }
   mlir::Type vectorType() { return mlir::VectorType::get({lanes}, type); }
@@ -162,14 +146,11 @@ private:
   bool packsOnTheFly();
   /// A tile begins by loading the sums so far; it would stall if the result is not in a cache.
   /// Measured for 256-bit vectors only.
-  bool fetchesSums() { return isInPlace && !isShallow() && e.options.vectorBits == 256; }
-  bool doRowsConflict();
-  bool doesPackingRowsPay();
+  bool fetchesSums() { return isInPlace && !isShallow() && e.target.vectorBits == 256; }
   Value splat(Value element);
   Value parts(Value size, int64_t part);
 
   void chooseTiles(ArrayRef<Value> others);
-  int64_t columnsOfUnits(int64_t limit);
   void panel(const Block &block, const Panel &panel);
   Block blockOf(Value number);
   /// The rows of a tile: index in the block, and in the result; offset of the packed rows.

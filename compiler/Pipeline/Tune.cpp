@@ -25,8 +25,7 @@ bool isTunable(ir::KernelOp kernel, const lowering::KernelOptions &how) {
     return ir::kindOf(&op) && ir::hasTiles(*ir::kindOf(&op)) &&
            cast<ir::TensorType>(op.getOperand(0).getType()).getElement().isBF16();
   };
-  return how.bf16.kind == lowering::Bf16Unit::None ||
-         llvm::none_of(kernel.getBody().front(), isBf16);
+  return how.target.bf16.kind == Bf16Unit::None || llvm::none_of(kernel.getBody().front(), isBf16);
 }
 
 std::optional<KernelClock::Room> roomOf(Type type) {
