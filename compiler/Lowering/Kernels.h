@@ -16,7 +16,7 @@
 // if the CPU has no FMA instruction.
 // It allocates nothing: a verifier rejects allocations.
 #pragma once
-#include "Lowering/GemmSchedule.h"
+#include "Lowering/cpu/GemmSchedule.h"
 #include "Support/TargetInfo.h"
 #include "dialects/mx/Mx.h"
 #include "mlir/IR/BuiltinOps.h"

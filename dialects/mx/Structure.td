@@ -116,7 +116,7 @@ def Mx_KernelOp : Mx_Op<"kernel", [IsolatedFromAbove, RecursiveMemoryEffects,
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$outputs, "::mlir::ValueRange":$inputs)>];
   let extraClassDeclaration = [{
-    /// Sets kind, space and overwrites; called by whoever makes or changes the body.
+    /// Sets kind, space and overwrites, after the body was made or changed.
     void classify();
     /// Only of kernels that are classified.
     KernelKind kind() { return *getKind(); }
