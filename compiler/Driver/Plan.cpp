@@ -132,13 +132,15 @@ bool Session::planModule(irgen::Generated &generated, const PlanRequest &request
   if (!prepared)
     prepared = generated.module->lookupSymbol(symbol);
   if (auto one = mlir::dyn_cast_or_null<ir::GraphOp>(prepared)) {
-    auto plan = pipeline::makePlan(one, request.sizes, request.graph, options.compile);
+    auto plan = pipeline::makePlan(one, request.sizes, request.graph, kernels->cpu().info(),
+                                   options.compile);
     if (plan)
       for (auto made : plan->getOps<rt::ProgramOp>())
         report = memory::describePlan(made, shown);
   } else if (auto function = mlir::dyn_cast_or_null<ir::FuncOp>(prepared)) {
     // On several devices.
-    report = pipeline::planSegments(function, request.sizes, shown, options.compile);
+    report = pipeline::planSegments(function, request.sizes, shown, kernels->cpu().info(),
+                                    options.compile);
   }
   if (!report) {
     planError(span, "graph `" + request.graph + "` could not be compiled: " + pipeline::Refusal(problem).text);

@@ -120,7 +120,7 @@ std::string readBf16Unit(const CommandLine &line, pipeline::Options &compile) {
   std::optional<std::string> name = line.value("--internal-bf16");
   if (!name)
     return "";
-  compile.bf16 = lowering::Bf16Unit::parse(*name);
+  compile.bf16 = Bf16Unit::parse(*name);
   // Native instructions require a CPU that has them.
   bool fits = compile.bf16 && (compile.bf16->isEmulated || !compile.bf16->kind);
   return fits ? "" : "`" + *name + "` is not a bf16 unit that can be emulated";

@@ -72,7 +72,7 @@ private:
   /// of them from memory.
   void pushNeeded(unsigned next, unsigned member, SmallVectorImpl<unsigned> &stack) const {
     const FusionGroup *group = groups.groupOf(next);
-    bool copies = !group || group->kind != KernelKind::Matmul;
+    bool copies = !group || group->kind != FusionClass::Matmul;
     for (unsigned needed : llvm::reverse(groups.before(member))) {
       if (isAbsorbed(needed) || (group && isRepeated(*group, groups.op(needed))) ||
           (copies && FusionGroups::absorbs(groups.op(member), groups.op(needed))))
@@ -158,8 +158,7 @@ private:
       locations.push_back(block.getParentOp()->getLoc());
     OpBuilder b(&block.back());
     Location loc = b.getFusedLoc(locations);
-    auto kernel = ir::KernelOp::create(b, loc, ValueRange(outputs).getTypes(), inputs.getArrayRef(),
-                                       ArrayRef<NamedAttribute>());
+    auto kernel = ir::KernelOp::create(b, loc, ValueRange(outputs).getTypes(), inputs.getArrayRef());
     Block &body = kernel.getBody().emplaceBlock();
     IRMapping mapping;
     for (Value input : inputs)
@@ -186,6 +185,7 @@ private:
     sizeNamesIn(kernel, names);
     if (!names.empty())
       kernel.setSizesAttr(b.getArrayAttr(SmallVector<Attribute>(names.begin(), names.end())));
+    kernel.classify();
     for (auto [old, result] : llvm::zip_equal(outputs, kernel.getOutputs())) {
       made[old] = result;
       old.replaceUsesWithIf(result, [&](OpOperand &use) {
@@ -199,12 +199,14 @@ private:
 
 struct Fuse : impl::FuseBase<Fuse> {
   using Base::Base;
+  Fuse(const TargetInfo &target, FuseOptions options) : Base(std::move(options)), target(target) {}
+  TargetInfo target;
 
   void runOnOperation() override {
     ir::GraphOp graph = getOperation();
     if (graph.isExternal())
       return;
-    FusionOptions options{maxOps, explain, repeats};
+    FusionOptions options{target, maxOps, explain, repeats};
     // Inner blocks first: ops duplicated into their kernels need not be computed outside.
     SmallVector<Block *> blocks;
     graph.walk([&](Operation *op) {
@@ -220,4 +222,9 @@ struct Fuse : impl::FuseBase<Fuse> {
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createFuse(const TargetInfo &target, FuseOptions options) {
+  return std::make_unique<Fuse>(target, std::move(options));
+}
+
 } // namespace mx::graph

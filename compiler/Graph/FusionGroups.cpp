@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Part of Fuse: classification of ops (views, cheap ops, kernel kinds), the dependency graph of a
+// Part of Fuse: classification of ops (views, cheap ops, fusion classes), the dependency graph of a
 // block, and greedy merging of fusion groups.
 #include "Graph/FusionGroups.h"
 #include "Graph/Regions.h"
@@ -137,22 +137,22 @@ bool isTable(Operation *op) {
   auto scatter = dyn_cast<ir::ScatterAddOp>(op);
   return scatter && ir::tableOf(scatter);
 }
-/// The kind of kernel that an op starts; nothing for ops that stay outside, or are cheap.
-std::optional<KernelKind> kindOf(Operation *op) {
+/// The class of a group that an op starts; nothing for ops that stay outside, or are cheap.
+std::optional<FusionClass> classOf(Operation *op) {
   if (op->getNumResults() != 1)
     return std::nullopt;
   auto type = dyn_cast<ir::TensorType>(op->getResult(0).getType());
   if (!type || type.isHost() || isCheap(op))
     return std::nullopt;
   if (op->hasTrait<ir::Elementwise>())
-    return KernelKind::Elementwise;
+    return FusionClass::Elementwise;
   if (op->hasTrait<ir::Reduction>())
-    return KernelKind::Reduce;
+    return FusionClass::Reduce;
   if (isa<ir::MatmulOp, ir::ConvOp>(op) || isTable(op))
-    return KernelKind::Matmul;
+    return FusionClass::Matmul;
   if (isa<ir::ReshapeOp, ir::ConcatOp, ir::SliceOp, ir::UpdateOp, ir::TakeOp, ir::ConstantOp,
           ir::RandomOp, ir::ScatterAddOp, ir::FoldOp, ir::RoutineOp>(op))
-    return KernelKind::Single;
+    return FusionClass::Single;
   return std::nullopt;
 }
 bool isHostResult(Operation *op) {
@@ -208,12 +208,12 @@ void sizeNamesIn(Operation *op, SmallVectorImpl<StringAttr> &out) {
 bool FusionGroups::isCheapTensor(Operation *op) { return isCheap(op) && !isHostResult(op); }
 bool FusionGroups::absorbs(Operation *user, Operation *cheap) {
   if (isScalarConstant(cheap))
-    return isCheapTensor(user) || kindOf(user);
+    return isCheapTensor(user) || classOf(user);
   if (!isCheapTensor(cheap))
     return false;
   if (isCheapTensor(user))
     return true;
-  std::optional<KernelKind> kind = kindOf(user);
+  std::optional<FusionClass> fusion = classOf(user);
   if (auto conv = dyn_cast<ir::ConvOp>(user)) {
     Value x = conv.getX(), w = conv.getW(), swapped = cheap->getResult(0);
     return swapsTwo(cheap, 0) && isOfMemory(cheap) && x != w &&
@@ -229,10 +229,10 @@ bool FusionGroups::absorbs(Operation *user, Operation *cheap) {
     return cast<ir::ScatterAddOp>(user).getX() == cheap->getResult(0);
   if (auto matmul = dyn_cast<ir::MatmulOp>(user); matmul && matmul.getInit() == cheap->getResult(0))
     return false;
-  if (kind == KernelKind::Matmul)
+  if (fusion == FusionClass::Matmul)
     return swapsTwo(cheap, -2) || // packing reads either order
            (isa<ir::ReshapeOp>(cheap) && cheap->hasAttr(kView));
-  return kind == KernelKind::Elementwise || kind == KernelKind::Reduce;
+  return fusion == FusionClass::Elementwise || fusion == FusionClass::Reduce;
 }
 
 FusionGroups::FusionGroups(Block &block, const FusionOptions &options)
@@ -244,14 +244,14 @@ FusionGroups::FusionGroups(Block &block, const FusionOptions &options)
     if (isPartInPlace(op) || isShapeInPlace(op))
       op->setAttr(kView, UnitAttr::get(op->getContext()));
   for (unsigned i = 0; i < ops.size(); ++i)
-    if (kindOf(ops[i]))
+    if (classOf(ops[i]))
       join(i);
   // A cheap value that some user reads from memory is computed once, for all its readers.
   for (unsigned i = 0; i < ops.size(); ++i)
     if (isCheapTensor(ops[i]) && llvm::any_of(ops[i]->getUsers(), [&](Operation *user) {
           return user->getBlock() != &this->block || !absorbs(user, ops[i]);
         }))
-      start(i, KernelKind::Single);
+      start(i, FusionClass::Single);
   chooseRepeats();
 }
 
@@ -328,14 +328,14 @@ void FusionGroups::addOrderEdges() {
 
 // -------------------------------------------------------------------------------------- joining
 
-unsigned FusionGroups::start(unsigned index, KernelKind kind) {
+unsigned FusionGroups::start(unsigned index, FusionClass kind) {
   Operation *op = ops[index];
   auto type = cast<ir::TensorType>(op->getResult(0).getType());
   auto made = std::make_unique<FusionGroup>();
   made->kind = kind;
   made->device = type.getDevice();
   made->space.assign(type.getSizes().begin(), type.getSizes().end());
-  if (kind == KernelKind::Reduce) {
+  if (kind == FusionClass::Reduce) {
     auto x = cast<ir::TensorType>(op->getOperand(0).getType()).getSizes();
     made->space.assign(x.begin(), x.end());
     made->axes = op->getAttrOfType<DenseI64ArrayAttr>("axes").asArrayRef();
@@ -372,9 +372,9 @@ void FusionGroups::candidatesOf(Operation *op, SmallVectorImpl<unsigned> &out) c
 }
 
 void FusionGroups::join(unsigned index) {
-  KernelKind kind = *kindOf(ops[index]);
+  FusionClass kind = *classOf(ops[index]);
   unsigned own = start(index, kind);
-  if (kind == KernelKind::Single || kind == KernelKind::Matmul)
+  if (kind == FusionClass::Single || kind == FusionClass::Matmul)
     return;
   SmallVector<unsigned> candidates;
   candidatesOf(ops[index], candidates);
@@ -402,10 +402,10 @@ void FusionGroups::merge(unsigned into, unsigned from) {
   std::merge(a.ops.begin(), a.ops.end(), b.ops.begin(), b.ops.end(), std::back_inserter(all));
   for (unsigned i : b.ops)
     group[i] = into;
-  bool takesB = a.kind == KernelKind::Elementwise ||
-                (b.kind == KernelKind::Reduce && b.space.size() > a.space.size());
+  bool takesB = a.kind == FusionClass::Elementwise ||
+                (b.kind == FusionClass::Reduce && b.space.size() > a.space.size());
   FusionGroup &main = takesB ? b : a, &other = takesB ? a : b;
-  if (other.kind == KernelKind::Reduce && other.space != main.space)
+  if (other.kind == FusionClass::Reduce && other.space != main.space)
     main.totalSizes = other.keeps ? other.rowKept : other.row;
   else if (other.totalSizes)
     main.totalSizes = other.totalSizes;

@@ -6,13 +6,15 @@
 // operands where that is allowed, so groups grow along def-use edges only. Contracting each group
 // to one node must leave an acyclic graph; that is checked before every merge.
 #pragma once
+#include "Support/TargetInfo.h"
 #include "dialects/mx/Mx.h"
 #include <string>
 #include <vector>
 
 namespace mx::graph {
 
-enum class KernelKind : uint8_t {
+/// How a group may grow. The finished kernel has a kind of its own (dialects/mx/Kernels.h).
+enum class FusionClass : uint8_t {
   Elementwise, ///< one iteration space
   Reduce,      ///< reductions over the same axes of one space, elementwise ops before and after
   Matmul,      ///< one matmul or convolution, or rows added to a table; elementwise epilogue
@@ -29,7 +31,7 @@ enum class Form : uint8_t {
 using Sizes = llvm::SmallVector<ir::SizeAttr, 4>;
 
 struct FusionGroup {
-  KernelKind kind;
+  FusionClass kind;
   mlir::StringAttr device;
   Sizes space;               ///< the iteration space of the kernel
   unsigned hub = 0;          ///< the first reduction, the matmul or the single op
@@ -44,9 +46,12 @@ struct FusionGroup {
 };
 
 struct FusionOptions {
+  TargetInfo target;
   unsigned maxOps = 128;
   bool explain = false;
   bool repeats = true; ///< kernels rematerialise cheap values
+  /// Smaller values stay in L1.
+  int64_t fewBytes() const { return target.firstCache.bytes() / 8; }
 };
 
 /// On an `mx.slice` or `mx.reshape` until it is in a kernel: it is a view and is not copied.
@@ -90,7 +95,7 @@ private:
   void number();
   void addEdge(unsigned from, unsigned to);
   void addOrderEdges();
-  unsigned start(unsigned index, KernelKind kind);
+  unsigned start(unsigned index, FusionClass kind);
   void join(unsigned index);
   void candidatesOf(mlir::Operation *op, llvm::SmallVectorImpl<unsigned> &out) const;
   void merge(unsigned a, unsigned b);

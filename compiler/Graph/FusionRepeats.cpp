@@ -15,8 +15,6 @@ using namespace mlir;
 namespace mx::graph {
 namespace {
 
-/// Smaller values stay in the L1 cache.
-constexpr int64_t kFewBytes = 4096;
 /// Maximum number of ops recomputed for one value.
 constexpr size_t kMaxOps = 8;
 
@@ -80,8 +78,8 @@ bool FusionGroups::followOperands(unsigned index, Recipe &recipe) const {
     std::optional<int64_t> bytes = bytesOf(operand.getType());
     if (!bytes)
       return false;
-    bool isThere = !group[from] || written[from] || *bytes < kFewBytes;
-    bool passes = recipe.goesOn && group[from] && isQuick(producer) && *bytes >= kFewBytes &&
+    bool isThere = !group[from] || written[from] || *bytes < options.fewBytes();
+    bool passes = recipe.goesOn && group[from] && isQuick(producer) && *bytes >= options.fewBytes() &&
                   llvm::none_of(recipe.readers, [&](unsigned reader) {
                     return hasInHand(*groups[reader], operand);
                   });
@@ -102,8 +100,8 @@ bool FusionGroups::readersOf(unsigned index, SmallVectorImpl<unsigned> &readers)
     unsigned at = numbers.lookup(user), by = group[at];
     if (by == group[index])
       continue;
-    if (!by || groups[by]->kind == KernelKind::Single ||
-        (groups[by]->kind == KernelKind::Matmul && groups[by]->hub == at) ||
+    if (!by || groups[by]->kind == FusionClass::Single ||
+        (groups[by]->kind == FusionClass::Matmul && groups[by]->hub == at) ||
         !llvm::equal(groups[by]->space, type.getSizes()))
       return false;
     if (!llvm::is_contained(readers, by))
@@ -125,7 +123,7 @@ unsigned FusionGroups::lastUse(Value value) const {
 /// blocks.
 bool FusionGroups::hasInHand(const FusionGroup &kernel, Value value) const {
   return llvm::any_of(kernel.ops, [&](unsigned member) {
-    return (kernel.kind != KernelKind::Matmul || member != kernel.hub) &&
+    return (kernel.kind != FusionClass::Matmul || member != kernel.hub) &&
            llvm::is_contained(ops[member]->getOperands(), value);
   });
 }
@@ -165,7 +163,7 @@ void FusionGroups::chooseRepeats() {
   // In program order: the operands of a value are decided before it.
   for (unsigned i = 0; i < ops.size(); ++i) {
     if (!written[i] || !isQuick(ops[i]) ||
-        bytesOf(ops[i]->getResult(0).getType()).value_or(0) < kFewBytes)
+        bytesOf(ops[i]->getResult(0).getType()).value_or(0) < options.fewBytes())
       continue;
     Recipe recipe;
     if (!readersOf(i, recipe.readers))

@@ -15,10 +15,8 @@ namespace {
 
 /// Maximum steps of the search between two groups; beyond it a merge is rejected.
 constexpr unsigned kSearchLimit = 2000;
-/// Elements of a row that stays in the cache from one sweep to the next.
-constexpr int64_t kLongestRow = 65536;
-
-bool isLong(const FusionGroup &rows) {
+/// Whether a row of f32 does not stay in the cache from one sweep to the next.
+bool isLong(const FusionGroup &rows, const TargetInfo &target) {
   int64_t length = 1;
   for (int64_t axis : rows.axes) {
     std::optional<int64_t> size = rows.space[static_cast<size_t>(axis)].constant();
@@ -27,11 +25,11 @@ bool isLong(const FusionGroup &rows) {
     if (__builtin_mul_overflow(length, std::max<int64_t>(*size, 1), &length))
       return true;
   }
-  return length > kLongestRow;
+  return length > target.keptBytes / static_cast<int64_t>(sizeof(float));
 }
 
 /// Whether an op of form `to` can read a value of form `from`.
-std::string formsAgainst(const FusionGroup &main, Form from, Form to) {
+std::string formsAgainst(const FusionGroup &main, Form from, Form to, const TargetInfo &target) {
   if (from == to || from == Form::Whole)
     return "";
   if (from == Form::Total)
@@ -40,7 +38,7 @@ std::string formsAgainst(const FusionGroup &main, Form from, Form to) {
     return "";
   if (to == Form::Whole && !main.isRows)
     return "it needs the whole reduction first";
-  if (to == Form::Whole && isLong(main))
+  if (to == Form::Whole && isLong(main, target))
     return "its rows are too long to be kept in the cache";
   // A dropped axis cannot be broadcast: the row index would become a column index.
   if (from == Form::Row && !main.row.empty())
@@ -55,20 +53,20 @@ std::string FusionGroups::reasonAgainst(unsigned a, unsigned b) {
   if (x.device != y.device)
     return "they are on different devices";
   for (const FusionGroup *each : {&x, &y})
-    if (each->kind == KernelKind::Single)
+    if (each->kind == FusionClass::Single)
       return "`" + ops[each->hub]->getName().getStringRef().str() + "` is a kernel of its own";
   if (x.ops.size() + y.ops.size() > options.maxOps)
     return "the kernel would have more than " + std::to_string(options.maxOps) + " ops";
-  bool isPlain[] = {x.kind == KernelKind::Elementwise, y.kind == KernelKind::Elementwise};
-  if (!isPlain[0] && !isPlain[1] && (x.kind == KernelKind::Matmul || y.kind == KernelKind::Matmul))
+  bool isPlain[] = {x.kind == FusionClass::Elementwise, y.kind == FusionClass::Elementwise};
+  if (!isPlain[0] && !isPlain[1] && (x.kind == FusionClass::Matmul || y.kind == FusionClass::Matmul))
     return "a kernel has at most one matmul, and no reduction beside it";
-  bool reduces = x.kind == KernelKind::Reduce || y.kind == KernelKind::Reduce;
+  bool reduces = x.kind == FusionClass::Reduce || y.kind == FusionClass::Reduce;
   std::string reason = pathAgainst(a, b, /*throughCopies=*/!reduces);
   if (!reason.empty())
     return reason;
   if (isPlain[0] && isPlain[1])
     return x.space == y.space ? "" : "their iteration spaces differ";
-  if (x.kind == KernelKind::Matmul || y.kind == KernelKind::Matmul)
+  if (x.kind == FusionClass::Matmul || y.kind == FusionClass::Matmul)
     return matmulAgainst(isPlain[0] ? y : x, isPlain[0] ? x : y);
   bool xIsMain = isPlain[1] || (!isPlain[0] && x.space.size() >= y.space.size());
   const FusionGroup &other = xIsMain ? y : x;
@@ -115,19 +113,19 @@ std::string FusionGroups::reduceAgainst(const FusionGroup &main, const FusionGro
   Form own = Form::Whole;
   bool fits = formIn(main, other.space, own);
   bool totals = false;
-  if (other.kind == KernelKind::Reduce && (own != Form::Whole || !fits)) {
+  if (other.kind == FusionClass::Reduce && (own != Form::Whole || !fits)) {
     totals = fits && main.isRows && own != Form::Total && !other.totalSizes &&
              other.axes.size() == other.space.size() &&
              (!main.totalSizes || *main.totalSizes == (other.keeps ? other.rowKept : other.row));
     fits = totals;
-  } else if (other.kind == KernelKind::Reduce) {
+  } else if (other.kind == FusionClass::Reduce) {
     fits = main.axes == other.axes && (main.isRows || main.keeps == other.keeps) &&
            (!main.totalSizes || !other.totalSizes || *main.totalSizes == *other.totalSizes);
   }
   if (!fits)
     return "their iteration spaces differ";
   for (unsigned i : other.ops)
-    if (other.kind == KernelKind::Elementwise)
+    if (other.kind == FusionClass::Elementwise)
       form[i] = own;
     else if (totals)
       form[i] = form[i] == Form::Whole ? own : Form::Total;
@@ -156,7 +154,7 @@ std::string FusionGroups::readsAgainst(const FusionGroup &main, const FusionGrou
     const FusionGroup *owner = groups[group[index]].get();
     std::string reason;
     if (owner && (owner == &main || owner == &other)) {
-      reason = formsAgainst(main, form[index], reads);
+      reason = formsAgainst(main, form[index], reads, options.target);
     } else if (!owner && absorbs(reader, producer)) {
       SmallVector<unsigned> behind;
       candidatesOf(producer, behind);
@@ -169,7 +167,7 @@ std::string FusionGroups::readsAgainst(const FusionGroup &main, const FusionGrou
       if (!isa<ir::BroadcastOp>(producer) ||
           !formIn(main, Sizes(type.getSizes().begin(), type.getSizes().end()), form))
         return "it reads elements of other rows";
-      reason = formsAgainst(main, form, reads);
+      reason = formsAgainst(main, form, reads, options.target);
       if (reason.empty())
         reason = readsAgainst(main, other, producer, form);
     }

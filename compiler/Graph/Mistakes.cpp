@@ -173,6 +173,23 @@ void kernelOutputs(Operation *op) {
     swapOperands(kernel.getBody().front().getTerminator());
 }
 
+/// Every output may overwrite every input of its type, however the kernel reads it.
+void readAfterStore(Operation *op) {
+  auto kernel = dyn_cast<ir::KernelOp>(op);
+  if (!kernel)
+    return;
+  Builder b(op->getContext());
+  SmallVector<Attribute> lists;
+  for (Type type : kernel.getResultTypes()) {
+    SmallVector<int64_t> inputs;
+    for (BlockArgument input : kernel.getBody().getArguments())
+      if (input.getType() == type)
+        inputs.push_back(input.getArgNumber());
+    lists.push_back(b.getDenseI64ArrayAttr(inputs));
+  }
+  kernel.setOverwritesAttr(b.getArrayAttr(lists));
+}
+
 struct Mistake {
   StringRef name;
   void (*make)(Operation *);
@@ -193,6 +210,7 @@ constexpr Mistake kMistakes[] = {
     {"concat-order", concatOrder},           // operands of equal types are swapped
     {"old-slice", oldSlice},                 // a slice of an updated tensor reads the old one
     {"kernel-outputs", kernelOutputs, true}, // outputs of equal types are swapped
+    {"read-after-store", readAfterStore, true}, // outputs overwrite inputs that are still read
 };
 
 const Mistake *find(StringRef name) {

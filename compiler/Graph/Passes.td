@@ -190,8 +190,8 @@ def TileChains : Pass<"tile-chains", "::mx::ir::GraphOp"> {
     carried on, so matmuls that sum 16-bit floats over rows are not split.
   }];
   let options = [
-    Option<"minBytes", "min-bytes", "int64_t", "4194304", "leave smaller matrices alone">,
-    Option<"tileBytes", "tile-bytes", "int64_t", "262144", "bytes of a matrix in one iteration">,
+    Option<"minBytes", "min-bytes", "int64_t", "0", "leave smaller matrices alone; 0: the target's">,
+    Option<"tileBytes", "tile-bytes", "int64_t", "0", "bytes of a matrix in one iteration; 0: the target's">,
     Option<"minRows", "min-rows", "int64_t", "32", "min rows of a block, if the matrix has as many">,
   ];
 }

@@ -39,6 +39,7 @@ Operation *loopWithout(Value value, Operation *op) {
 
 class Packer {
 public:
+  explicit Packer(const GemmInfo &gemm) : gemm(gemm) {}
   void visit(ir::MatmulOp op) {
     ir::TensorType x = op.getX().getType(), y = op.getY().getType();
     Value from = transposedFrom(op.getY());
@@ -47,8 +48,8 @@ public:
                 (y.getElement().isF32() || y.getElement().isF64()) &&
                 y.getSizes()[0].constant().value_or(0) > 0 &&
                 y.getSizes()[1].constant().value_or(0) > 0 &&
-                *y.getSizes()[1].constant() % ir::MatmulOp::kPanel == 0 && rows;
-    if (!fits || (!from && x.rank() == 2 && *rows <= ir::MatmulOp::kFewRows))
+                *y.getSizes()[1].constant() % gemm.prepackedColumns == 0 && rows;
+    if (!fits || (!from && x.rank() == 2 && *rows <= gemm.fewRows))
       return;
     Operation *loop = loopWithout(from ? from : op.getY(), op);
     if (!loop)
@@ -58,6 +59,7 @@ public:
   }
 
 private:
+  const GemmInfo &gemm;
   llvm::DenseMap<std::pair<Value, Operation *>, Value> made[2]; ///< [1]: of transposed matrices
 
   Value panelsOf(Value from, ir::TensorType y, bool isTransposed, Operation *loop) {
@@ -66,8 +68,8 @@ private:
       return panels;
     OpBuilder b(loop);
     auto size = [&](int64_t number) { return ir::SizeAttr::get(b.getContext(), number); };
-    ir::SizeAttr deep = y.getSizes()[0], wide = size(ir::MatmulOp::kPanel),
-                 count = size(*y.getSizes()[1].constant() / ir::MatmulOp::kPanel);
+    ir::SizeAttr deep = y.getSizes()[0], wide = size(gemm.prepackedColumns),
+                 count = size(*y.getSizes()[1].constant() / gemm.prepackedColumns);
     SmallVector<ir::SizeAttr> apart = isTransposed ? SmallVector<ir::SizeAttr>{count, wide, deep}
                                                    : SmallVector<ir::SizeAttr>{deep, count, wide};
     SmallVector<int64_t> order =
@@ -81,12 +83,19 @@ private:
 
 struct Prepack : impl::PrepackBase<Prepack> {
   using Base::Base;
+  explicit Prepack(const TargetInfo &target) : target(target) {}
+  TargetInfo target;
 
   void runOnOperation() override {
-    Packer packer;
+    Packer packer(target.gemm);
     getOperation()->walk([&](ir::MatmulOp op) { packer.visit(op); });
   }
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createPrepack(const TargetInfo &target) {
+  return std::make_unique<Prepack>(target);
+}
+
 } // namespace mx::graph

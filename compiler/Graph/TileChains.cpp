@@ -324,8 +324,15 @@ private:
 
 struct TileChains : impl::TileChainsBase<TileChains> {
   using Base::Base;
+  TileChains(const TargetInfo &target, TileChainsOptions options)
+      : Base(std::move(options)), target(target) {}
+  TargetInfo target;
 
   void runOnOperation() override {
+    if (minBytes == 0)
+      minBytes = target.matrixBytes;
+    if (tileBytes == 0)
+      tileBytes = target.keptBytes;
     SmallVector<ir::MatmulOp> matmuls;
     getOperation()->walk([&](ir::MatmulOp op) { matmuls.push_back(op); });
     llvm::DenseSet<Operation *> gone;
@@ -440,4 +447,9 @@ private:
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createTileChains(const TargetInfo &target, TileChainsOptions options) {
+  return std::make_unique<TileChains>(target, std::move(options));
+}
+
 } // namespace mx::graph

@@ -16,6 +16,8 @@
 // if the CPU has no FMA instruction.
 // It allocates nothing: a verifier rejects allocations.
 #pragma once
+#include "Lowering/cpu/GemmSchedule.h"
+#include "Support/TargetInfo.h"
 #include "dialects/mx/Mx.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -24,51 +26,13 @@
 
 namespace mx::lowering {
 
-/// bf16 matmul instructions: multiply pairs of bf16 and accumulate in f32 (Bf16Kernel.h).
-struct Bf16Unit {
-  enum Kind : uint8_t {
-    None,
-    Avx512Bf16, ///< VDPBF16PS, on vectors
-    Amx         ///< TDPBF16PS, on tiles of 16 x 16
-  } kind = None;
-  /// Plain code emulates the documented behaviour of the instructions: for tests on other CPUs.
-  bool isEmulated = false;
-  /// The permission requested from the operating system before tiles are used (mxrt/cpu.h). For
-  /// tests also one that is always granted, and one that never is.
-  int32_t state = kTileState;
-  static constexpr int32_t kNoState = 0, kTileState = 18, kRefusedState = 63;
-
-  /// none, avx512bf16, amx, emulated-avx512bf16, emulated-amx, refused-amx (emulated, and never
-  /// granted); nullopt for another name.
-  static std::optional<Bf16Unit> parse(llvm::StringRef name);
-  std::string text() const;
-};
-
-/// Cache blocking of GEMM, set by autotuning; 0: TiledMatmul chooses. Results have the same bits
-/// for any tiling.
-struct Tiling {
-  int64_t columns = 0; ///< of a panel
-  int64_t steps = 0;   ///< of a packed K-block
-  bool operator==(const Tiling &) const = default;
-  /// Parses `128,256`; nullopt for invalid text, or for sizes that kernels have no room for.
-  static std::optional<Tiling> parse(llvm::StringRef text);
-  std::string text() const;
-};
-
 struct KernelOptions {
   /// Integer division by 0 gives 0 instead of an error.
   bool unchecked = false;
   /// Sums may be reordered; NaN and infinities are assumed not to occur.
   bool fastMath = false;
-  /// The target converts between f16 and f32 (F16C). Otherwise integer code does, so that no
-  /// function of the compiler's runtime library is needed.
-  bool nativeHalf = false;
-  /// The widest vectors of the target, in bits. With 512 there are 32 registers, else 16.
-  unsigned vectorBits = 128;
-  /// The CPU has FMA instructions.
-  bool hasFma = false;
-  /// The target's bf16 instructions; without them bf16 GEMM uses f32 multiply-adds.
-  Bf16Unit bf16{};
+  /// The machine that code is for.
+  TargetInfo target{};
   Tiling tiling{};
   /// Work of a thread's chunk, in simple ops on an element: about ten times the cost of
   /// parallel_for.

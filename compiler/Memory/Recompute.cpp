@@ -34,12 +34,13 @@ constexpr double kRung = 0.96;
 constexpr int kMaxMisses = 4;
 
 struct Shared {
-  explicit Shared(rt::ProgramOp program)
-      : program(program), symbols(program->getParentOfType<ModuleOp>()), work(program) {}
+  Shared(rt::ProgramOp program, const TargetInfo &target)
+      : operationsPerByte(target.operationsPerByte), program(program),
+        symbols(program->getParentOfType<ModuleOp>()), work(program) {}
+  double operationsPerByte; ///< combines operations and bytes into one cost
   rt::ProgramOp program;
   SymbolTable symbols;
   OpWork work;
-  KernelChoices choices{symbols};
 };
 
 int64_t bytesOf(Value buffer) {
@@ -105,7 +106,7 @@ public:
   /// Forbids rerunning compute-bound calls and the calls of inner blocks.
   void makeCheap() {
     for (auto [task, op] : llvm::zip_equal(problem.tasks, ops))
-      task.canRepeat &= task.cost <= 2 * kOperationsPerByte * shared.work.bytes(op);
+      task.canRepeat &= task.cost <= 2 * shared.operationsPerByte * shared.work.bytes(op);
     inners.clear();
   }
 
@@ -268,13 +269,14 @@ private:
       out.canRepeat = isa<rt::CallOp, rt::CopyOp>(op) && !use.isPartial &&
                       llvm::all_of(use.reads, isStable) && llvm::all_of(use.writes, isOnce) &&
                       llvm::all_of(use.writes, isStable);
-      out.cost = kOperationsPerByte * shared.work.bytes(op);
+      out.cost = shared.operationsPerByte * shared.work.bytes(op);
       if (auto call = dyn_cast<rt::CallOp>(op)) {
         out.cost += shared.work.operations(call);
-        for (auto [output, inputs] : llvm::enumerate(shared.choices.of(call)))
-          for (unsigned input : inputs)
-            out.over.push_back(
-                {indices[call.getWrites()[output]], indices[call.getReads()[input]]});
+        if (ir::KernelOp kernel = mayBeInPlace(call, shared.symbols))
+          for (unsigned output = 0; output < kernel.getNumResults(); ++output)
+            for (int64_t input : kernel.mayOverwrite(output))
+              out.over.push_back(
+                  {indices[call.getWrites()[output]], indices[call.getReads()[input]]});
       }
       for (Region &region : op->getRegions())
         for (Block &inside : region) {
@@ -353,9 +355,9 @@ struct Recompute : impl::RecomputeBase<Recompute> {
   void runOnOperation() override {
     for (auto program : getOperation().getOps<rt::ProgramOp>())
       if (percent > 0) {
-        if (std::optional<int64_t> minBudget = cheapBudget(program, percent))
-          recomputeCheap(program, *minBudget);
-      } else if (!recompute(program, budget)) {
+        if (std::optional<int64_t> minBudget = cheapBudget(program, {}, percent))
+          recomputeCheap(program, {}, *minBudget);
+      } else if (!recompute(program, {}, budget)) {
         program.emitRemark() << "no way was found to use at most " << int64_t(budget)
                              << " bytes at once";
       }
@@ -364,10 +366,10 @@ struct Recompute : impl::RecomputeBase<Recompute> {
 
 } // namespace
 
-bool recompute(rt::ProgramOp program, int64_t budget) {
+bool recompute(rt::ProgramOp program, const TargetInfo &target, int64_t budget) {
   if (!hasOneDevice(program))
     return false;
-  Shared shared(program);
+  Shared shared(program, target);
   BlockPlan plan(program.block(), shared);
   if (!plan.fit(budget))
     return false;
@@ -375,20 +377,21 @@ bool recompute(rt::ProgramOp program, int64_t budget) {
   return true;
 }
 
-std::optional<int64_t> cheapBudget(rt::ProgramOp program, double percent) {
+std::optional<int64_t> cheapBudget(rt::ProgramOp program, const TargetInfo &target,
+                                   double percent) {
   if (!hasOneDevice(program))
     return std::nullopt;
-  Shared shared(program);
+  Shared shared(program, target);
   BlockPlan plan(program.block(), shared);
   plan.makeCheap();
   Work work = workOf(program);
-  double all = double(work.operations) + kOperationsPerByte * double(work.bytes);
+  double all = double(work.operations) + target.operationsPerByte * double(work.bytes);
   int64_t plain = plan.plainPeak(), minBudget = plan.minBudgetFor(all * percent / 100);
   return minBudget <= plain - plain / kCheapGain ? std::optional(minBudget) : std::nullopt;
 }
 
-bool recomputeCheap(rt::ProgramOp program, int64_t budget) {
-  Shared shared(program);
+bool recomputeCheap(rt::ProgramOp program, const TargetInfo &target, int64_t budget) {
+  Shared shared(program, target);
   BlockPlan plan(program.block(), shared);
   plan.makeCheap();
   if (!plan.fit(budget))
@@ -398,8 +401,8 @@ bool recomputeCheap(rt::ProgramOp program, int64_t budget) {
 }
 
 struct BudgetLadder::State {
-  explicit State(rt::ProgramOp program)
-      : shared(program), plan(program.block(), shared),
+  State(rt::ProgramOp program, const TargetInfo &target)
+      : shared(program, target), plan(program.block(), shared),
         budget(hasOneDevice(program) ? plan.plainPeak() : 0), floor(plan.minPeak()) {}
   Shared shared;
   BlockPlan plan;
@@ -407,7 +410,8 @@ struct BudgetLadder::State {
   int64_t floor;
 };
 
-BudgetLadder::BudgetLadder(rt::ProgramOp program) : state(std::make_unique<State>(program)) {}
+BudgetLadder::BudgetLadder(rt::ProgramOp program, const TargetInfo &target)
+    : state(std::make_unique<State>(program, target)) {}
 BudgetLadder::~BudgetLadder() = default;
 
 std::optional<BudgetLadder::Rung> BudgetLadder::next() {

@@ -3,18 +3,18 @@
 // ReuseInPlace: in-place reuse and copy elision. A call overwrites an operand that it is the last
 // to read, and a copied value is computed directly in the copy's destination.
 //
-// The kernel's body determines which outputs may overwrite which inputs. Its code must know of the
-// aliasing, since it assumes that other buffers do not overlap. So such a call gets its own variant
-// of the kernel, and both slices get the same offset. Two slices joined by a copy, whose lifetimes
-// overlap only during that copy, become one slice, and the copy is removed. So a value that a loop
-// carries and updates in part, such as a stack of states, is updated in place. An output for which
-// the caller donates an input is written into that input's memory once the input is dead.
+// The kernel says which outputs may overwrite which inputs (`overwrites`). Its code must know of
+// the aliasing, since it assumes that other buffers do not overlap. So such a call gets its own
+// variant of the kernel, and both slices get the same offset. Two slices joined by a copy, whose
+// lifetimes overlap only during that copy, become one slice, and the copy is removed. So a value
+// that a loop carries and updates in part, such as a stack of states, is updated in place. An
+// output for which the caller donates an input is written into that input's memory once the input
+// is dead.
 #include "Memory/Donation.h"
 #include "Memory/Groups.h"
 #include "Memory/InPlace.h"
 #include "Memory/Passes.h"
 #include "dialects/mx/Over.h"
-#include "dialects/mx/Table.h"
 #include "dialects/mxrt/Marks.h"
 #include <numeric>
 
@@ -25,144 +25,10 @@ namespace mx::memory {
 #define GEN_PASS_DEF_REUSEINPLACE
 #include "Memory/Passes.h.inc"
 
-namespace {
-
-ArrayRef<ir::SizeAttr> sizesOf(Value value) {
-  return cast<ir::TensorType>(value.getType()).getSizes();
-}
-
-/// Returns whether the kernel is a single loop nest: each iteration loads its operands, and then
-/// stores the elements of all outputs at one index.
-bool isOneNest(ir::KernelOp kernel) {
-  Block &body = kernel.getBody().front();
-  for (Operation &op : body.without_terminator())
-    if (!op.hasTrait<ir::Elementwise>() &&
-        !isa<ir::BroadcastOp, ir::ConstantOp, ir::FullOp, ir::IotaOp, ir::ReshapeOp, ir::SizeOp,
-             ir::SliceOp, ir::TransposeOp>(op))
-      return false;
-  ValueRange yielded = body.getTerminator()->getOperands();
-  return !yielded.empty() && llvm::all_of(yielded, [&](Value value) {
-    return sizesOf(value) == sizesOf(yielded.front());
-  });
-}
-
-/// The iteration space of a row kernel that computes whole rows from reductions of them: a row's
-/// outputs are stored after all sweeps over it. Empty for other kernels. Also empty if a reduction
-/// has the size of the space (rows of one element), since its result is stored before other sweeps.
-ArrayRef<ir::SizeAttr> rowSpace(ir::KernelOp kernel) {
-  Block &body = kernel.getBody().front();
-  ArrayRef<ir::SizeAttr> space;
-  for (Operation &op : body.without_terminator())
-    if (op.hasTrait<ir::Reduction>() && sizesOf(op.getOperand(0)).size() > space.size())
-      space = sizesOf(op.getOperand(0));
-  for (Operation &op : body.without_terminator())
-    if (op.hasTrait<ir::Reduction>() && sizesOf(op.getResult(0)) == space)
-      return {};
-  llvm::SmallPtrSet<Operation *, 8> after;
-  for (Operation &op : body.without_terminator())
-    if (op.hasTrait<ir::Reduction>() ||
-        llvm::any_of(op.getOperands(), [&](Value v) { return after.contains(v.getDefiningOp()); }))
-      after.insert(&op);
-  bool found = llvm::any_of(body.getTerminator()->getOperands(), [&](Value value) {
-    return sizesOf(value) == space && after.contains(value.getDefiningOp());
-  });
-  return found ? space : ArrayRef<ir::SizeAttr>();
-}
-
-/// Returns whether everything computed from the input at an index uses only its element there; with
-/// `rows`, also reductions of its row.
-bool isReadInPlace(BlockArgument input, bool rows) {
-  llvm::SmallPtrSet<Operation *, 8> seen;
-  SmallVector<Value> work{input};
-  while (!work.empty()) {
-    Value value = work.pop_back_val();
-    for (Operation *user : value.getUsers()) {
-      if (user->hasTrait<OpTrait::IsTerminator>() || !seen.insert(user).second)
-        continue;
-      if (rows && user->hasTrait<ir::Reduction>())
-        continue;
-      // The accumulator of a matmul starts with the element at the same index.
-      auto matmul = dyn_cast<ir::MatmulOp>(user);
-      bool isInit = matmul && matmul.getX() != value && matmul.getY() != value;
-      if (!(user->hasTrait<ir::Elementwise>() || isInit) || user->getNumResults() != 1 ||
-          sizesOf(user->getResult(0)) != sizesOf(input))
-        return false;
-      work.push_back(user->getResult(0));
-    }
-  }
-  return true;
-}
-
-/// The shape of the result if the kernel is a single matmul, convolution or scatter-add of rows
-/// into a table, with an elementwise epilogue. Each element is stored once, after all reads of the
-/// epilogue at its index. Empty for other kernels.
-ArrayRef<ir::SizeAttr> matmulSpace(ir::KernelOp kernel) {
-  Block &body = kernel.getBody().front();
-  Operation *matmul = nullptr;
-  std::optional<ir::Table> table = ir::tableOf(kernel);
-  for (Operation &op : body.without_terminator())
-    if (isa<ir::MatmulOp, ir::ConvOp>(op) || (table && table->op == &op)) {
-      if (matmul)
-        return {};
-      matmul = &op;
-    } else if (op.hasTrait<ir::Reduction>()) {
-      return {};
-    }
-  if (!matmul || !llvm::all_of(body.getTerminator()->getOperands(), [&](Value value) {
-        return sizesOf(value) == sizesOf(matmul->getResult(0));
-      }))
-    return {};
-  return sizesOf(matmul->getResult(0));
-}
-
-/// The input that the kernel's only output is an updated copy of, if everything else it reads is
-/// other memory.
-std::optional<unsigned> changedInput(ir::KernelOp kernel) {
-  ValueRange yielded = kernel.getBody().front().getTerminator()->getOperands();
-  if (yielded.size() != 1)
-    return std::nullopt;
-  Operation *last = yielded[0].getDefiningOp();
-  if (!last || !isa<ir::UpdateOp, ir::ScatterAddOp>(last))
-    return std::nullopt;
-  auto input = dyn_cast<BlockArgument>(last->getOperand(0));
-  return input && input.hasOneUse() ? std::optional(input.getArgNumber()) : std::nullopt;
-}
-
-} // namespace
-
-Choices choicesOf(ir::KernelOp kernel) {
-  Choices out(kernel.getNumResults());
-  bool isPlain = ir::writesOver(kernel).empty() &&
-                 (kernel.getWorkspace() == 0 || ir::tableOf(kernel)) &&
-                 !(kernel.getStrided() && llvm::is_contained(*kernel.getStrided(), true));
-  if (!isPlain)
-    return out;
-  if (std::optional<unsigned> changed = changedInput(kernel)) {
-    out[0].push_back(*changed);
-    return out;
-  }
-  ArrayRef<ir::SizeAttr> rows = rowSpace(kernel), matmul = matmulSpace(kernel);
-  if (rows.empty() && matmul.empty() && !isOneNest(kernel))
-    return out;
-  for (BlockArgument input : kernel.getBody().getArguments()) {
-    bool fits = llvm::is_contained(kernel.getResultTypes(), input.getType()) &&
-                (rows.empty() || sizesOf(input) == rows) &&
-                (matmul.empty() || sizesOf(input) == matmul);
-    if (!fits || !isReadInPlace(input, !rows.empty()))
-      continue;
-    for (auto [index, type] : llvm::enumerate(kernel.getResultTypes()))
-      if (type == input.getType())
-        out[index].push_back(input.getArgNumber());
-  }
-  return out;
-}
-
-const Choices &KernelChoices::of(rt::CallOp call) {
-  auto [choices, isNew] = known.try_emplace(call.getKernelAttr());
-  if (isNew)
-    if (auto kernel = symbols.lookup<rt::KernelOp>(call.getKernel()); kernel && kernel.kernel())
-      choices->second = choicesOf(kernel.kernel());
-  return choices->second;
+ir::KernelOp mayBeInPlace(rt::CallOp call, SymbolTable &symbols) {
+  auto kernel = symbols.lookup<rt::KernelOp>(call.getKernel());
+  ir::KernelOp inner = kernel ? kernel.kernel() : ir::KernelOp();
+  return inner && ir::writesOver(inner).empty() ? inner : ir::KernelOp();
 }
 
 namespace {
@@ -247,8 +113,7 @@ private:
   llvm::DenseMap<Operation *, SmallVector<std::pair<unsigned, unsigned>, 1>> donated;
   SmallVector<rt::CopyOp> needless;
   std::vector<unsigned> leaders;
-  std::vector<SmallVector<Segment, 1>> lives; ///< of each leader
-  KernelChoices kernelChoices{symbols};
+  std::vector<SmallVector<Segment, 1>> lives;     ///< of each leader
   std::vector<SmallVector<rt::CopyOp, 1>> copies; ///< of each leader: copies from it and to it
 
   /// Finds outputs that can reuse the memory of a donated input.
@@ -260,10 +125,10 @@ private:
       if (auto call = dyn_cast_or_null<rt::CallOp>(pair.meets)) {
         auto read = llvm::find(call.getReads(), from) - call.getReads().begin();
         auto written = llvm::find(call.getWrites(), to) - call.getWrites().begin();
-        const Choices &choices = kernelChoices.of(call);
-        if (llvm::count(call.getReads(), from) != 1 ||
-            static_cast<size_t>(written) >= choices.size() ||
-            !llvm::is_contained(choices[written], static_cast<unsigned>(read)))
+        ir::KernelOp kernel = mayBeInPlace(call, symbols);
+        if (llvm::count(call.getReads(), from) != 1 || !kernel ||
+            written >= static_cast<int64_t>(kernel.getNumResults()) ||
+            !llvm::is_contained(kernel.mayOverwrite(static_cast<unsigned>(written)), read))
           continue;
         donated[call].push_back({static_cast<unsigned>(read), static_cast<unsigned>(written)});
       } else if (auto copy = dyn_cast_or_null<rt::CopyOp>(pair.meets)) {
@@ -325,20 +190,19 @@ private:
   }
 
   void visit(rt::CallOp call) {
-    auto kernel = symbols.lookup<rt::KernelOp>(call.getKernel());
-    if (!kernel || !kernel.kernel())
+    ir::KernelOp kernel = mayBeInPlace(call, symbols);
+    if (!kernel)
       return;
-    Choices choices = kernelChoices.of(call);
-    SmallVector<int64_t> over(choices.size(), -1);
+    SmallVector<int64_t> over(kernel.getNumResults(), -1);
     for (auto [input, output] : donated.lookup(call))
       over[output] = input;
-    for (auto [output, inputs] : llvm::enumerate(choices))
-      for (unsigned input : inputs)
-        if (over[output] < 0 && !llvm::is_contained(over, static_cast<int64_t>(input)) &&
-            take(call, input, static_cast<unsigned>(output)))
+    for (unsigned output = 0; output < over.size(); ++output)
+      for (int64_t input : kernel.mayOverwrite(output))
+        if (over[output] < 0 && !llvm::is_contained(over, input) &&
+            take(call, static_cast<unsigned>(input), output))
           over[output] = input;
     if (llvm::any_of(over, [](int64_t input) { return input >= 0; }))
-      call.setKernel(variant(kernel, over).getSymName());
+      call.setKernel(variant(cast<rt::KernelOp>(kernel->getParentOp()), over).getSymName());
   }
 
   /// Lets both share memory if their lifetimes allow it.

@@ -9,6 +9,7 @@
 #include "Memory/Accesses.h"
 #include "Memory/Donation.h"
 #include "Memory/Passes.h"
+#include "dialects/mx/Kernels.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -26,28 +27,6 @@ namespace {
 
 /// Above this limit a block keeps its order: planning must not take longer than the program.
 constexpr int64_t kMaxSteps = 50'000'000;
-
-bool isFloat(Type type) {
-  auto tensor = dyn_cast<ir::TensorType>(type);
-  return tensor && isa<FloatType>(tensor.getElement());
-}
-
-/// Kernels of these ops never fail. Others keep their order, since the caller sees the first error
-/// of a program.
-bool cannotFail(rt::KernelOp kernel) {
-  if (!kernel || !kernel.kernel())
-    return false;
-  for (Operation &op : kernel.kernel().getBody().front().without_terminator()) {
-    bool isPlain =
-        op.hasTrait<ir::Elementwise>() || op.hasTrait<ir::Reduction>()
-            ? llvm::all_of(op.getOperandTypes(), isFloat)
-            : isa<ir::BroadcastOp, ir::ConstantOp, ir::ConvOp, ir::FoldOp, ir::FullOp, ir::IotaOp,
-                  ir::MatmulOp, ir::ReshapeOp, ir::SizeOp, ir::TransposeOp, ir::WindowsOp>(op);
-    if (!isPlain)
-      return false;
-  }
-  return true;
-}
 
 struct Unit {
   Operation *op;
@@ -124,8 +103,10 @@ private:
     op->walk([&](Operation *inner) {
       if (auto call = dyn_cast<rt::CallOp>(inner)) {
         auto [known, isNew] = plain.try_emplace(call.getKernelAttr(), false);
-        if (isNew)
-          known->second = cannotFail(symbols.lookup<rt::KernelOp>(call.getKernel()));
+        // The caller sees the first error of a program.
+        if (auto kernel = symbols.lookup<rt::KernelOp>(call.getKernel());
+            isNew && kernel && kernel.kernel())
+          known->second = ir::neverFails(kernel.kernel());
         found |= !known->second;
       } else if (inner->getNumRegions() == 0 && !inner->hasTrait<OpTrait::IsTerminator>()) {
         found |= !isa<rt::CopyOp, rt::LoadOp, rt::StoreOp>(inner) && !isPure(inner) &&

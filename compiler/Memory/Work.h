@@ -7,9 +7,6 @@
 
 namespace mx::memory {
 
-/// Operations in the time of moving one byte: combines both into one cost.
-inline constexpr double kOperationsPerByte = 8;
-
 /// Dynamic sizes count at their bounds. A loop counts with its trip count if that is known, and
 /// otherwise once.
 struct Work {

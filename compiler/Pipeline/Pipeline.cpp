@@ -13,8 +13,9 @@
 #include "Pipeline/Tune.h"
 #include "Target/CompileQueue.h"
 #include "Target/Hasher.h"
-#include "dialects/mx/Marks.h"
+#include "dialects/mx/Kernels.h"
 #include "dialects/mx/Locations.h"
+#include "dialects/mx/Marks.h"
 #include "dialects/mxrt/Marks.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -130,7 +131,8 @@ bool prepareModule(ModuleOp module) {
 }
 
 // The graph pipeline. Each pass states what it needs from those before it.
-static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
+static LogicalResult runGraphPasses(ModuleOp module, const TargetInfo &target,
+                                    const Options &options) {
   PassManager passes(module.getContext());
   passes.enableVerifier(true);
   auto on = [&](const char *pass) { return !options.disabled.count(pass); };
@@ -155,15 +157,15 @@ static LogicalResult runGraphPasses(ModuleOp module, const Options &options) {
     graph::TileChainsOptions tiles;
     if (options.tileBytes > 0)
       tiles = {options.tileBytes, options.tileBytes, 1}; // small ones too
-    passes.addNestedPass<ir::GraphOp>(graph::createTileChains(tiles));
+    passes.addNestedPass<ir::GraphOp>(graph::createTileChains(target, tiles));
   }
   // No later pass folds reshapes and transposes.
   if (on("prepack"))
-    passes.addNestedPass<ir::GraphOp>(graph::createPrepack());
+    passes.addNestedPass<ir::GraphOp>(graph::createPrepack(target));
   return passes.run(module);
 }
 
-static LogicalResult runFusion(ModuleOp module, const Options &options) {
+static LogicalResult runFusion(ModuleOp module, const TargetInfo &target, const Options &options) {
   PassManager passes(module.getContext());
   graph::FuseOptions fuse;
   if (options.disabled.count("fuse"))
@@ -181,7 +183,7 @@ static LogicalResult runFusion(ModuleOp module, const Options &options) {
     return success();
   });
   // Fusion into kernels: the unit of code and of memory planning.
-  passes.addNestedPass<ir::GraphOp>(graph::createFuse(fuse));
+  passes.addNestedPass<ir::GraphOp>(graph::createFuse(target, fuse));
   // Every op must still have a source location: errors and profiles depend on it.
   passes.addPass(graph::createVerifyLocations());
   LogicalResult result = passes.run(module);
@@ -266,15 +268,9 @@ private:
 /// The requested options, and the features of the CPU.
 lowering::KernelOptions kernelsFor(const target::TargetCpu &cpu, const Options &options) {
   lowering::KernelOptions out = options.kernels;
-  if (cpu.vectorBits())
-    out.vectorBits = cpu.vectorBits();
-  out.hasFma = cpu.hasFma();
-  using Unit = lowering::Bf16Unit;
-  out.bf16.kind = cpu.hasAmxBf16()      ? Unit::Amx
-                  : cpu.hasAvx512Bf16() ? Unit::Avx512Bf16
-                                        : Unit::None;
+  out.target = cpu.info();
   if (options.bf16)
-    out.bf16 = *options.bf16;
+    out.target.bf16 = *options.bf16;
   return out;
 }
 
@@ -347,10 +343,9 @@ std::vector<size_t> workOrder(ArrayRef<ir::KernelOp> bodies, const Options &opti
   for (size_t i = 0; i < bodies.size(); ++i) {
     ir::KernelOp kernel = bodies[i];
     constexpr size_t kTiles = 100; // the code of a tile, in scalar ops
-    size_t weight = kernel ? 0 : kTiles;
+    size_t weight = !kernel || ir::hasTiles(kernel.kind()) ? kTiles : 0;
     if (kernel)
-      for (Operation &op : kernel.getBody().front())
-        weight += isa<ir::MatmulOp, ir::ConvOp>(op) ? kTiles : 1;
+      weight += kernel.getBody().front().getOperations().size();
     order.push_back({weight, i});
   }
   if (!options.observer)
@@ -366,7 +361,8 @@ std::vector<size_t> workOrder(ArrayRef<ir::KernelOp> bodies, const Options &opti
 } // namespace
 
 OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string, int64_t>> sizes,
-                               const std::string &entry, const Options &options) {
+                               const std::string &entry, const TargetInfo &target,
+                               const Options &options) {
   MLIRContext *context = graph.getContext();
   Timing::Span whole(options.timing, "passes of graphs");
   // A copy of the graph with its callees: specialisation and inlining change it.
@@ -382,7 +378,7 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
     return {};
   copy.erase();
   markArguments(*made);
-  if (failed(runGraphPasses(*module, options)) || options.stopped())
+  if (failed(runGraphPasses(*module, target, options)) || options.stopped())
     return {};
   for (Operation &op : llvm::make_early_inc_range(*module->getBody()))
     if (&op != made->getOperation())
@@ -393,7 +389,7 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
   if (!options.mistake.empty())
     graph::makeMistake(body, options.mistake, /*fused=*/false);
   Timing::Span fusing(options.timing, "fusing");
-  if (failed(runFusion(*module, options)) || options.stopped())
+  if (failed(runFusion(*module, target, options)) || options.stopped())
     return {};
   if (!options.mistake.empty())
     graph::makeMistake(body, options.mistake, /*fused=*/true);
@@ -411,7 +407,7 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
     tellArguments(body, program);
     tellLimit(graph, options, program);
   }
-  if (failed(planMemory(plan, options)))
+  if (failed(planMemory(plan, target, options)))
     return {};
   if (options.guard)
     for (auto program : plan->getOps<rt::ProgramOp>())
@@ -437,7 +433,7 @@ std::optional<Variant> compileGraph(ir::GraphOp graph,
         if (variant->tuned || !options.clock)
           return variant;
 
-  OwningOpRef<ModuleOp> plan = makePlan(graph, sizes, entry, options);
+  OwningOpRef<ModuleOp> plan = makePlan(graph, sizes, entry, cpu.info(), options);
   if (!plan)
     return std::nullopt;
   Variant out;
@@ -490,7 +486,7 @@ std::optional<LoweredGraph> lowerGraph(ir::GraphOp graph,
                                        ArrayRef<std::pair<std::string, int64_t>> sizes,
                                        const std::string &entry, const target::TargetCpu &cpu,
                                        const Options &options) {
-  OwningOpRef<ModuleOp> plan = makePlan(graph, sizes, entry, options);
+  OwningOpRef<ModuleOp> plan = makePlan(graph, sizes, entry, cpu.info(), options);
   if (!plan)
     return std::nullopt;
   LoweredGraph out;

@@ -31,7 +31,7 @@ inline constexpr std::string_view kCanDisable[] = {
 struct Options {
   lowering::KernelOptions kernels;
   /// Overrides the bf16 instructions of the CPU, for tests.
-  std::optional<lowering::Bf16Unit> bf16;
+  std::optional<Bf16Unit> bf16;
   /// Disabled passes, by their names: those of kCanDisable.
   std::set<std::string> disabled;
   /// A deliberate bug in a pass, for tests of the tests (mutation testing): one that knowsMistake()
@@ -145,7 +145,8 @@ std::optional<LoweredGraph> lowerGraph(ir::GraphOp graph,
 /// Null after an error, as above.
 mlir::OwningOpRef<mlir::ModuleOp> makePlan(ir::GraphOp graph,
                                            llvm::ArrayRef<std::pair<std::string, int64_t>> sizes,
-                                           const std::string &entry, const Options &options);
+                                           const std::string &entry, const TargetInfo &target,
+                                           const Options &options);
 
 /// The object of one shape-generic kernel of the eager executor, under the symbol `entry`.
 std::optional<std::string> compileEagerKernel(mlir::MLIRContext &context, llvm::StringRef key,

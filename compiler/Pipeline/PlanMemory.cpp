@@ -94,7 +94,8 @@ void tellLimit(ir::GraphOp graph, const Options &options, rt::ProgramOp program)
 static LogicalResult runMemoryPasses(ModuleOp plan, const Options &options,
                                      memory::PackArenaOptions pack = {}) {
   PassManager passes(plan.getContext());
-  passes.enableVerifier(true);
+  // A deliberate bug is for tests to notice, not for verifiers.
+  passes.enableVerifier(options.mistake.empty());
   // First: it merges two buffers into one, and then there is less to pack.
   if (!options.disabled.count("in-place"))
     passes.addPass(memory::createReuseInPlace());
@@ -133,13 +134,14 @@ namespace {
 /// the best possible result.
 class Fitting {
 public:
-  Fitting(const Options &options, int64_t limit) : options(options), limit(limit) {}
+  Fitting(const TargetInfo &target, const Options &options, int64_t limit)
+      : target(target), options(options), limit(limit) {}
 
   OwningOpRef<ModuleOp> best; ///< null: no plan was found
   bool fits() const { return best && arenaBytes(*best) <= limit; }
 
   LogicalResult tryOrder(ModuleOp order) {
-    memory::BudgetLadder ladder(programOf(order));
+    memory::BudgetLadder ladder(programOf(order), target);
     while (!fits())
       if (std::optional<Rung> rung = ladder.next(); !rung)
         break;
@@ -167,13 +169,14 @@ public:
 
 private:
   using Rung = memory::BudgetLadder::Rung;
+  const TargetInfo &target;
   const Options &options;
   int64_t limit;
   std::vector<std::pair<Rung, ModuleOp>> skipped;
 
   LogicalResult tryBudget(ModuleOp order, int64_t budget) {
     OwningOpRef<ModuleOp> plan = order.clone();
-    if (!memory::recompute(programOf(*plan), budget))
+    if (!memory::recompute(programOf(*plan), target, budget))
       return success();
     if (failed(runMemoryPasses(*plan, options)))
       return failure();
@@ -185,21 +188,19 @@ private:
 
 } // namespace
 
-/// An arena that fits into the cache as a whole gains nothing from being smaller.
-static constexpr int64_t kSmallArena = 64 << 20;
 /// Percent of a call's time that rematerialisation may cost when no limit requires it.
 static constexpr double kCheapPercent = 2;
 /// Several such plans may be packed: packing stops this close to the lower bound.
 static constexpr double kCheapEnough = 0.005;
 
 /// Rematerialises values that cost next to nothing. Null if that does not help.
-static LogicalResult planCheap(ModuleOp order, const Options &options,
+static LogicalResult planCheap(ModuleOp order, const TargetInfo &target, const Options &options,
                                OwningOpRef<ModuleOp> &best) {
-  std::optional<int64_t> budget = memory::cheapBudget(programOf(order), kCheapPercent);
+  std::optional<int64_t> budget = memory::cheapBudget(programOf(order), target, kCheapPercent);
   // If buffers do not fit into the budget without gaps, more of them are kept for the same bytes.
   for (int round = 0; round < 3 && budget; ++round) {
     OwningOpRef<ModuleOp> plan = order.clone();
-    if (!memory::recomputeCheap(programOf(*plan), *budget))
+    if (!memory::recomputeCheap(programOf(*plan), target, *budget))
       break;
     memory::PackArenaOptions pack;
     pack.enough = kCheapEnough;
@@ -215,9 +216,10 @@ static LogicalResult planCheap(ModuleOp order, const Options &options,
   return success();
 }
 
-LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const Options &options) {
+LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const TargetInfo &target,
+                         const Options &options) {
   // Every buffer has a slice of its own here, so this is the size without any planning.
-  bool isLarge = arenaBytes(*plan) > kSmallArena;
+  bool isLarge = arenaBytes(*plan) > target.arenaBytes;
   const int64_t limit = limitOf(*plan);
   bool mayRepeat = (isLarge || limit > 0) && !options.disabled.count("recompute");
   SmallVector<OwningOpRef<ModuleOp>> orders;
@@ -249,14 +251,14 @@ LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const Options &options) {
     plan = std::move(smaller);
     programOf(*plan)->setAttr(memory::kPlainBytes, b.getI64IntegerAttr(plain));
   };
-  if (mayRepeat && plain > kSmallArena) {
+  if (mayRepeat && plain > target.arenaBytes) {
     OwningOpRef<ModuleOp> cheap;
-    if (failed(planCheap(*orders.front(), options, cheap)))
+    if (failed(planCheap(*orders.front(), target, options, cheap)))
       return failure();
     take(cheap);
   }
   if (mayRepeat && limit > 0 && arenaBytes(*plan) > limit) {
-    Fitting fitting(options, limit);
+    Fitting fitting(target, options, limit);
     for (OwningOpRef<ModuleOp> &order : orders)
       if (!fitting.fits() && failed(fitting.tryOrder(*order)))
         return failure();
@@ -365,7 +367,8 @@ void append(memory::DeviceReport &all, const memory::DeviceReport &next) {
 
 std::optional<memory::PlanReport> planSegments(ir::FuncOp function,
                                                ArrayRef<std::pair<std::string, int64_t>> sizes,
-                                               const std::string &name, const Options &options) {
+                                               const std::string &name, const TargetInfo &target,
+                                               const Options &options) {
   memory::PlanReport out;
   out.name = name;
   out.plain = 0;
@@ -398,7 +401,7 @@ std::optional<memory::PlanReport> planSegments(ir::FuncOp function,
     auto graph = SymbolTable::lookupNearestSymbolFrom<ir::GraphOp>(call, call.getCalleeAttr());
     if (!graph || !isFine)
       return;
-    OwningOpRef<ModuleOp> plan = makePlan(graph, sizes, graph.getSymName().str(), options);
+    OwningOpRef<ModuleOp> plan = makePlan(graph, sizes, graph.getSymName().str(), target, options);
     isFine &= static_cast<bool>(plan);
     if (!plan)
       return;

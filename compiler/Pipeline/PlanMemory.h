@@ -19,13 +19,14 @@ void tellLimit(ir::GraphOp graph, const Options &options, rt::ProgramOp program)
 
 /// Schedules ops, rematerialises values if the program's limit requires it, and packs the arena. If
 /// no plan is below the limit, the result is the smallest that was found.
-mlir::LogicalResult planMemory(mlir::OwningOpRef<mlir::ModuleOp> &plan, const Options &options);
+mlir::LogicalResult planMemory(mlir::OwningOpRef<mlir::ModuleOp> &plan, const TargetInfo &target,
+                               const Options &options);
 
 /// Merges the plans of the graphs that a function calls: Segment made them from a graph on several
 /// devices. A device's arena is the max over the graphs. Nullopt after an error.
 std::optional<memory::PlanReport>
 planSegments(ir::FuncOp function, llvm::ArrayRef<std::pair<std::string, int64_t>> sizes,
-             const std::string &name, const Options &options);
+             const std::string &name, const TargetInfo &target, const Options &options);
 
 /// The memory figures of a plan that users see; `name` is that of the graph.
 Figures figuresOf(mlir::ModuleOp plan, const std::string &name);

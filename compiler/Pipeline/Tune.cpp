@@ -3,6 +3,7 @@
 // Autotuning of GEMM and convolution tilings.
 #include "Pipeline/Tune.h"
 #include "Target/CompileQueue.h"
+#include "dialects/mx/Kernels.h"
 
 namespace mx::pipeline {
 using namespace mlir;
@@ -18,15 +19,13 @@ constexpr double kFaster = 29.0 / 30;
 /// Whether a kernel is a matmul or convolution with tiles of TiledMatmul, and all of its sizes are
 /// known at compile time.
 bool isTunable(ir::KernelOp kernel, const lowering::KernelOptions &how) {
-  bool isMatmul = false, areHalfs = false;
-  for (Operation &op : kernel.getBody().front())
-    if (isa<ir::MatmulOp, ir::ConvOp>(op)) {
-      isMatmul = true;
-      areHalfs |= cast<ir::TensorType>(op.getOperand(0).getType()).getElement().isBF16();
-    }
-  bool areDense = !kernel.getStrided() || !llvm::is_contained(*kernel.getStrided(), true);
-  return isMatmul && areDense && kernel.getSizes().empty() &&
-         !(areHalfs && how.bf16.kind != lowering::Bf16Unit::None);
+  if (!ir::hasTiles(kernel.kind()) || kernel.hasStrides() || !kernel.getSizes().empty())
+    return false;
+  auto isBf16 = [](Operation &op) {
+    return ir::kindOf(&op) && ir::hasTiles(*ir::kindOf(&op)) &&
+           cast<ir::TensorType>(op.getOperand(0).getType()).getElement().isBF16();
+  };
+  return how.target.bf16.kind == Bf16Unit::None || llvm::none_of(kernel.getBody().front(), isBf16);
 }
 
 std::optional<KernelClock::Room> roomOf(Type type) {

@@ -98,6 +98,15 @@ Result<TargetCpu> TargetCpu::parse(std::string_view name) {
   return result;
 }
 
+TargetInfo TargetCpu::info() const {
+  TargetInfo out;
+  if (widestVector)
+    out.vectorBits = widestVector;
+  out.hasFma = fma;
+  out.bf16.kind = tiles ? Bf16Unit::Amx : dots ? Bf16Unit::Avx512Bf16 : Bf16Unit::None;
+  return out;
+}
+
 std::string TargetCpu::text() const {
   return "triple=" + tripleText + " cpu=" + cpuName + " features=" + featureText +
          " vectors=" + std::to_string(widestVector);

@@ -2,6 +2,7 @@
 //
 // The CPU that code is compiled for.
 #pragma once
+#include "Support/TargetInfo.h"
 #include "Target/Fault.h"
 #include <memory>
 #include <string>
@@ -38,6 +39,9 @@ public:
   bool hasAvx512Bf16() const { return dots; }
   /// Fused multiply-add, rounded once; queried on x86 only.
   bool hasFma() const { return fma; }
+
+  /// What the compiler decides by.
+  TargetInfo info() const;
 
   /// One line that is equal exactly if code may be shared. Part of cache keys.
   std::string text() const;

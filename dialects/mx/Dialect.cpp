@@ -8,6 +8,7 @@
 using namespace mlir;
 
 #include "dialects/mx/MxDialect.cpp.inc"
+#include "dialects/mx/MxEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/mx/MxAttrs.cpp.inc"
 #define GET_TYPEDEF_CLASSES
@@ -123,8 +124,7 @@ void SizeAttr::names(SmallVectorImpl<StringAttr> &out) const {
   }
 }
 
-/// Parses a size up to a `,`, `]` or `>` outside of parentheses.
-static FailureOr<SizeAttr> parseSize(AsmParser &parser) {
+FailureOr<SizeAttr> parseSize(AsmParser &parser) {
   std::string text;
   // Sizes consist of names, numbers, operators and parentheses; each is one or more MLIR tokens.
   auto sum = [&](auto &self, int depth) -> ParseResult {
@@ -174,7 +174,7 @@ static FailureOr<SizeAttr> parseSize(AsmParser &parser) {
   return SizeAttr::get(parser.getContext(), *dim);
 }
 /// `//` would start a comment in MLIR's textual form, so divisions are printed as `/ /`.
-static void printSize(AsmPrinter &printer, SizeAttr size) {
+void printSize(AsmPrinter &printer, SizeAttr size) {
   StringRef text = size.getText();
   for (size_t at; (at = text.find("//")) != StringRef::npos; text = text.drop_front(at + 2))
     printer << text.take_front(at) << "/ /";

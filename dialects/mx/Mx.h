@@ -20,6 +20,8 @@
 
 namespace mx::ir {
 
+class SizeAttr;
+
 /// An attribute of ops and calls inside of `on d { }`, until the pass AssignDevices has run: the device.
 inline constexpr llvm::StringLiteral kOn = "mx.on";
 /// An attribute of a module: the types of variables that earlier REPL inputs defined, with their
@@ -48,6 +50,10 @@ mlir::Value makeElementwise(mlir::OpBuilder &builder, mlir::Location loc, llvm::
 mlir::OpFoldResult foldElementwise(mlir::Operation *op, llvm::ArrayRef<mlir::Attribute> operands);
 llvm::LogicalResult verifyReduction(mlir::Operation *op, llvm::ArrayRef<int64_t> axes, bool keep);
 
+/// Sizes in text, up to a `,`, `]` or `>`.
+llvm::FailureOr<SizeAttr> parseSize(mlir::AsmParser &parser);
+void printSize(mlir::AsmPrinter &printer, SizeAttr size);
+
 /// One entry of the `spec` of mx.slice and mx.update.
 struct SpecEntry {
   enum Kind : uint8_t { Index, Whole, Range, New } kind;
@@ -64,6 +70,7 @@ template <class Op> class Reduction : public mlir::OpTrait::TraitBase<Op, Reduct
 } // namespace mx::ir
 
 #include "dialects/mx/MxDialect.h.inc"
+#include "dialects/mx/MxEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/mx/MxAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES

@@ -4,6 +4,7 @@
 #ifndef MX_STRUCTURE_TD
 #define MX_STRUCTURE_TD
 include "dialects/mx/Dialect.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/CallInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
@@ -69,22 +70,61 @@ def Mx_GradOp : Mx_Op<"grad"> {
 
 // ------------------------------------------------------------------------------------------ kernels
 
+def Mx_KernelKind : I32EnumAttr<"KernelKind", "how a kernel is computed", [
+    I32EnumAttrCase<"Elementwise", 0, "elementwise">, // each element of the outputs from others
+    I32EnumAttrCase<"Gather", 1, "gather">,   // the same, with computed indices or sums of a few (take, fold, windows)
+    I32EnumAttrCase<"Reduce", 2, "reduce">,   // reductions, and ops on their results
+    I32EnumAttrCase<"Rows", 3, "rows">,       // reductions over the last axes, read again over the whole row
+    I32EnumAttrCase<"Matmul", 4, "matmul">,   // one matmul with an elementwise epilogue
+    I32EnumAttrCase<"Conv", 5, "conv">,       // one convolution with an elementwise epilogue
+    I32EnumAttrCase<"Scatter", 6, "scatter">, // rows added to a tensor
+    I32EnumAttrCase<"Move", 7, "move">,       // concat or update
+    I32EnumAttrCase<"Random", 8, "random">,
+    I32EnumAttrCase<"Routine", 9, "routine">  // a routine of the runtime
+  ]> {
+  let cppNamespace = "::mx::ir";
+  let genSpecializedAttr = 0;
+}
+def Mx_KernelKindAttr : EnumAttr<Mx_Dialect, Mx_KernelKind, "kernel_kind">;
+def Mx_InputLists : TypedArrayAttrBase<DenseI64ArrayAttr, "lists of inputs">;
+
 def Mx_KernelOp : Mx_Op<"kernel", [IsolatedFromAbove, RecursiveMemoryEffects,
                                    SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "fused ops that become one function from buffers to buffers";
   let description = [{
+    `mx.kernel(%x) rows [8, 64] overwrites [[0]] attributes {sizes = ["N"]} : … { … }`.
     The body's arguments are the inputs. It yields the outputs, each written once to a buffer that the
     caller names. `workspace` is the number of bytes the code needs besides. `sizes` are the size names
     that are open in it, in the order in which the code gets their values. Inputs are dense, except
     those that `strided` marks: their strides follow the sizes. Made by `Fuse`.
+
+    `kind` says which emitter computes it, over the iteration space `space`. `overwrites` lists for each
+    output the inputs whose memory it may have; `mx.over` names one that it does have. All three follow
+    from the body (Kernels.h): `classify()` sets them, and the verifier compares. In text they may be
+    left out.
   }];
   let arguments = (ins Variadic<Mx_TensorType>:$inputs, DefaultValuedAttr<I64Attr, "0">:$workspace,
                        DefaultValuedAttr<StrArrayAttr, "{}">:$sizes,
-                       OptionalAttr<DenseBoolArrayAttr>:$strided);
+                       OptionalAttr<DenseBoolArrayAttr>:$strided,
+                       OptionalAttr<Mx_KernelKindAttr>:$kind, OptionalAttr<Mx_SizeArray>:$space,
+                       OptionalAttr<Mx_InputLists>:$overwrites);
   let results = (outs Variadic<Mx_TensorType>:$outputs);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`(` $inputs `)` attr-dict-with-keyword `:` functional-type($inputs, $outputs) $body";
+  let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$outputs, "::mlir::ValueRange":$inputs)>];
+  let extraClassDeclaration = [{
+    /// Sets kind, space and overwrites, after the body was made or changed.
+    void classify();
+    /// Only of kernels that are classified.
+    KernelKind kind() { return *getKind(); }
+    ::llvm::SmallVector<SizeAttr> spaceSizes();
+    /// The inputs whose memory an output may have.
+    ::llvm::ArrayRef<int64_t> mayOverwrite(unsigned output);
+    bool hasStrides();
+  }];
 }
 
 // ------------------------------------------------------------------------------------- control flow

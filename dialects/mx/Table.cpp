@@ -71,8 +71,8 @@ std::optional<Table> tableOf(ScatterAddOp op, int64_t more) {
   return fits ? std::optional(Table{op, *rows, *entries, *width}) : std::nullopt;
 }
 
-std::optional<Table> tableOf(KernelOp kernel) {
-  for (auto op : kernel.getBody().front().getOps<ScatterAddOp>())
+std::optional<Table> tableOf(Block &body) {
+  for (auto op : body.getOps<ScatterAddOp>())
     if (llvm::any_of(op->getUsers(), [](Operation *user) { return !isa<YieldOp>(user); }))
       return tableOf(op);
   return std::nullopt;

@@ -28,7 +28,8 @@ std::optional<int64_t> countOf(llvm::ArrayRef<SizeAttr> sizes);
 
 /// Nothing if the op does not match, or its sizes are not known. `more` is added to the entries.
 std::optional<Table> tableOf(ScatterAddOp op, int64_t more = 0);
-/// The table of a kernel whose other ops read the rows; it needs the workspace.
-std::optional<Table> tableOf(KernelOp kernel);
+/// The table of a kernel's body whose other ops read the rows; it needs the workspace.
+std::optional<Table> tableOf(mlir::Block &body);
+inline std::optional<Table> tableOf(KernelOp kernel) { return tableOf(kernel.getBody().front()); }
 
 } // namespace mx::ir

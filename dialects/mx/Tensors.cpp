@@ -85,14 +85,16 @@ TensorType MatmulOp::rightType() {
   ArrayRef<SizeAttr> sizes = y.getSizes();
   return y.withSizes({sizes[1], sizes[0].times(sizes[2])});
 }
+int64_t MatmulOp::panelColumns() {
+  return getPanels() ? *getY().getType().getSizes()[2].constant() : 0;
+}
 LogicalResult MatmulOp::verify() {
   if (failed(sameElement(*this, getX().getType(), getType())) ||
       failed(sameElement(*this, getY().getType(), getType())))
     return failure();
-  if (getPanels() &&
-      (getY().getType().rank() != 3 || getY().getType().getSizes()[2].constant() != kPanel))
-    return emitOpError() << "panels are [N / " << kPanel << ", K, " << kPanel << "], not "
-                         << getY().getType();
+  if (getPanels() && (getY().getType().rank() != 3 ||
+                      getY().getType().getSizes()[2].constant().value_or(0) <= 0))
+    return emitOpError() << "panels are [N / P, K, P] with a number P, not " << getY().getType();
   if (Value begin = getInit();
       begin && (begin.getType() != getType() ||
                 !(getType().getElement().isF32() || getType().getElement().isF64())))

@@ -40,7 +40,7 @@ def Mx_MatmulOp : Mx_TensorOp<"matmul", "x @ y: the last two dims multiply as ma
   let arguments = (ins Mx_TensorType:$x, Mx_TensorType:$y, Optional<Mx_TensorType>:$init,
                        UnitAttr:$panels);
   let description = [{ With `panels` y is prepacked as [N / P, K, P]: a matrix of K rows and N columns in
-    panels of P = kPanel contiguous columns. Made by `Prepack`. The accumulators start at 0, or at the
+    panels of P contiguous columns. Made by `Prepack`. The accumulators start at 0, or at the
     elements of `init`, f32 or f64 as the result: then a matmul over a K-block continues the one over the
     steps before it, and both give the bits of one matmul over all of K. Made by `TileChains`. }];
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$x, "::mlir::Value":$y),
@@ -48,11 +48,8 @@ def Mx_MatmulOp : Mx_TensorOp<"matmul", "x @ y: the last two dims multiply as ma
   let assemblyFormat = [{ $x `,` $y (`from` $init^)? (`panels` $panels^)? attr-dict
     `:` functional-type(operands, results) }];
   let extraClassDeclaration = [{
-    /// Columns of a panel: a multiple of the columns of a tile on every CPU.
-    static constexpr int64_t kPanel = 64;
-    /// With up to this many rows, packing of columns costs more than it saves: columns are read
-    /// unpacked if they are contiguous.
-    static constexpr int64_t kFewRows = 12;
+    /// Columns of a panel; 0 if y is not prepacked.
+    int64_t panelColumns();
     /// The type of the right matrix, whatever its memory layout.
     TensorType rightType();
   }];

@@ -72,34 +72,13 @@ LogicalResult CallOp::verify() {
 
 // ------------------------------------------------------------------------------ kernels
 
-/// An aliased input has the type of the output, and no two outputs alias the same input.
-static LogicalResult verifyOver(KernelOp kernel, ir::KernelOp inner) {
-  ArrayRef<int64_t> over = ir::writesOver(inner);
-  if (!over.empty() && over.size() != inner.getNumResults())
-    return kernel.emitOpError() << "has " << inner.getNumResults() << " outputs, but " << ir::kOver
-                                << " is of " << over.size();
-  llvm::SmallDenseSet<int64_t> taken;
-  for (auto [output, input] : llvm::enumerate(over)) {
-    if (input == -1)
-      continue;
-    if (input < 0 || input >= static_cast<int64_t>(inner.getInputs().size()))
-      return kernel.emitOpError() << "writes over input " << input << ", which it does not have";
-    if (inner.getInputs()[input].getType() != inner.getResult(output).getType())
-      return kernel.emitOpError() << "writes a " << inner.getResult(output).getType() << " over a "
-                                  << inner.getInputs()[input].getType();
-    if (!taken.insert(input).second)
-      return kernel.emitOpError() << "writes twice over input " << input;
-  }
-  return success();
-}
-
 LogicalResult KernelOp::verifyRegions() {
   ir::KernelOp inner = kernel();
   if (!inner || !llvm::hasSingleElement(getBody().front()))
     return emitOpError() << "holds one mx.kernel and nothing else";
   if (inner.getInputs() != getBody().getArguments())
     return emitOpError() << "its arguments are not the inputs of its mx.kernel, in order";
-  return verifyOver(*this, inner);
+  return success();
 }
 
 static LogicalResult verifyBuffers(CallOp call, StringRef what, OperandRange buffers,

@@ -170,7 +170,7 @@ mx.graph @devices(%x: !v) -> !mx.tensor<f32[N] on "cpu:1"> attributes {sizes = [
 // CHECK-LABEL: mx.graph @boundSize
 // CHECK: mx.kernel
 // CHECK: mx.bind_size "K"
-// CHECK: mx.kernel({{.*}}) attributes {sizes = ["N", "K"]}
+// CHECK: mx.kernel({{.*}}) elementwise [K] overwrites {{.*}} attributes {sizes = ["N", "K"]}
 // CHECK: mx.slice
 mx.graph @boundSize(%x: !v, %k: !mx.tensor<i64[] on host>) -> !mx.tensor<f32[K]> attributes {sizes = ["N"]} {
   %a = mx.exp %x : (!v) -> !v

@@ -8,7 +8,7 @@
 
 // Six ops over two inputs: one kernel, each input once, and the constant inside.
 // CHECK-LABEL: mx.graph @chain
-// CHECK-NEXT: %[[K:.*]] = mx.kernel(%arg0, %arg1) attributes {sizes = ["N"]} : (!mx.tensor<f32[N]>, !mx.tensor<f32[N]>) -> !mx.tensor<f32[N]> {
+// CHECK-NEXT: %[[K:.*]] = mx.kernel(%arg0, %arg1) elementwise [N] overwrites {{\[\[}}0, 1]] attributes {sizes = ["N"]} : (!mx.tensor<f32[N]>, !mx.tensor<f32[N]>) -> !mx.tensor<f32[N]> {
 // CHECK: mx.constant 2.000000e+00
 // CHECK-NOT: mx.kernel
 // CHECK: mx.yield %{{[^,]*}} : !mx.tensor<f32[N]>
@@ -66,7 +66,7 @@ mx.graph @softmax(%x: !m) -> !m attributes {sizes = ["N", "D"]} {
 
 // The middle of it: two outputs of two spaces.
 // CHECK-LABEL: mx.graph @prologueIsSeen
-// CHECK: mx.kernel(%arg0) attributes {sizes = ["N", "D"]} : (!mx.tensor<f32[N, D]>) -> (!mx.tensor<f32[N, D]>, !mx.tensor<f32[N, 1]>)
+// CHECK: mx.kernel(%arg0) reduce [N, D] overwrites {{\[\[}}], []] attributes {sizes = ["N", "D"]} : (!mx.tensor<f32[N, D]>) -> (!mx.tensor<f32[N, D]>, !mx.tensor<f32[N, 1]>)
 // CHECK-NOT: mx.kernel
 mx.graph @prologueIsSeen(%x: !m) -> (!m, !c) attributes {sizes = ["N", "D"]} {
   %e = mx.exp %x : (!m) -> !m
@@ -145,7 +145,7 @@ mx.graph @loop(%x: !v, %n: !mx.tensor<i64[] on host>) -> !v attributes {sizes = 
 
 // Sizes are listed by first use.
 // CHECK-LABEL: mx.graph @names
-// CHECK: mx.kernel({{.*}}) attributes {sizes = ["D", "N"]}
+// CHECK: mx.kernel({{.*}}) elementwise [D, N] overwrites {{.*}} attributes {sizes = ["D", "N"]}
 mx.graph @names(%x: !mx.tensor<f32[D, N]>) -> !mx.tensor<f32[D, N]> attributes {sizes = ["N", "D"]} {
   %y = mx.neg %x : (!mx.tensor<f32[D, N]>) -> !mx.tensor<f32[D, N]>
   mx.return %y : !mx.tensor<f32[D, N]>

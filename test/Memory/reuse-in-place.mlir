@@ -4,7 +4,7 @@
 
 // One buffer is enough for a chain of elementwise kernels; without the pass it is two.
 // CHECK: mxrt.kernel @neg_over_0(
-// CHECK-NEXT: mx.kernel(%arg0) attributes {mx.over = array<i64: 0>}
+// CHECK-NEXT: mx.kernel(%arg0) elementwise [32] overwrites {{\[\[}}0]] attributes {mx.over = array<i64: 0>}
 // CHECK-LABEL: mxrt.program @chain
 // CHECK-SAME: arenas [#mxrt.arena<"" 128>]
 // CHECK-COUNT-3: mxrt.slice 0 bytes 128

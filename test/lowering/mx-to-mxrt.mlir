@@ -82,7 +82,7 @@ mx.graph @host(%x: !mx.tensor<f32[N]>, %n: !mx.tensor<i64[] on host>)
 
 // A routine of the runtime works in memory that is planned too, for the bound: items for a row of
 // 100, twice, and the counts of 4 digits; the rows share it, one after the other. A routine that works in its result needs none.
-// CHECK: mx.kernel(%arg0) attributes {sizes = ["N"], workspace = 5760 : i64}
+// CHECK: mx.kernel(%arg0) routine [3, N] overwrites {{.*}} attributes {sizes = ["N"], workspace = 5760 : i64}
 // CHECK-LABEL: mxrt.program @routines(
 // CHECK: mxrt.call @{{k_[0-9a-f]+}} reads(%arg0 : !mxrt.buffer<f32[3, N]>) writes(%arg1, %{{.*}} : !mxrt.buffer<i32[3, N]>, !mxrt.buffer<u8[5760]>)
 // CHECK: mxrt.call @{{k_[0-9a-f]+}} reads(%arg0 : !mxrt.buffer<f32[3, N]>) writes(%arg2 : !mxrt.buffer<f32[3, N]>)

@@ -37,7 +37,11 @@ ALLOWED = {
     "Graph":    ["dialects", "Support"],
     "Memory":   ["dialects", "Support"],
     # the tables of the runtime: its functions, its routines and their workspaces
-    "Lowering": ["dialects", "Support", "mxrt/abi.def", "mxrt/routine.def", "mxrt/workspace.h"],
+    "Lowering": ["Lowering/cpu", "dialects", "Support", "mxrt/abi.def"],
+    # kernels: what all targets share, then one folder for each kind of target; programs that call them
+    "Lowering/kernels": ["Lowering", "dialects", "Support"],
+    "Lowering/cpu": ["Lowering/kernels", "Lowering", "dialects", "Support"],
+    "Lowering/programs": ["Lowering", "dialects", "Support", "mxrt/routine.def", "mxrt/workspace.h"],
     "Target":   ["dialects", "Support"],
     "Pipeline": ["Graph", "Memory", "Lowering", "Target", "dialects", "Support"],
     # what ties compiler and runtime together; Bytecode writes the VM's module files
@@ -95,6 +99,8 @@ def folder_of(path):
         return "mxc/*"
     if parts[:3] == ["runtime", "include", "mxrt"]:
         return "mxrt/*"
+    if parts[0] == "compiler" and len(parts) > 3 and "/".join(parts[1:3]) in ALLOWED:
+        return "/".join(parts[1:3])
     if parts[0] == "compiler" and len(parts) > 2:
         return parts[1]
     if parts[0] in ("runtime", "tools", "dialects", "examples"):

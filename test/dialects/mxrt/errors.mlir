@@ -212,8 +212,8 @@ mxrt.program @not_in_place(%x: !mxrt.buffer<f32[4]>) writes (%y: !mxrt.buffer<f3
 
 // -----
 
-// expected-error@+1 {{writes over input 1, which it does not have}}
 mxrt.kernel @k(%x: !mx.tensor<f32[4]>) {
+  // expected-error@+1 {{stores output 0 over input 1, which `overwrites` does not list}}
   %r = mx.kernel(%x) attributes {mx.over = array<i64: 1>} : (!mx.tensor<f32[4]>) -> !mx.tensor<f32[4]> {
   ^bb0(%v: !mx.tensor<f32[4]>):
     mx.yield %v : !mx.tensor<f32[4]>
@@ -222,8 +222,8 @@ mxrt.kernel @k(%x: !mx.tensor<f32[4]>) {
 
 // -----
 
-// expected-error@+1 {{writes a '!mx.tensor<f32[4]>' over a '!mx.tensor<i64[4]>'}}
 mxrt.kernel @k(%x: !mx.tensor<i64[4]>) {
+  // expected-error@+1 {{stores output 0 over input 0, which `overwrites` does not list}}
   %r = mx.kernel(%x) attributes {mx.over = array<i64: 0>} : (!mx.tensor<i64[4]>) -> !mx.tensor<f32[4]> {
   ^bb0(%v: !mx.tensor<i64[4]>):
     %f = mx.cast %v : (!mx.tensor<i64[4]>) -> !mx.tensor<f32[4]>

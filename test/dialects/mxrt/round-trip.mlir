@@ -2,7 +2,7 @@
 // Every op comes back as it was.
 
 // CHECK-LABEL: mxrt.kernel @k_scale(%arg0: !mx.tensor<f32[N]>, %arg1: !mx.tensor<f32[] on host>) {
-// CHECK-NEXT: mx.kernel(%arg0, %arg1) attributes {sizes = ["N"], workspace = 128 : i64}
+// CHECK-NEXT: mx.kernel(%arg0, %arg1) elementwise [N] overwrites {{\[\[}}0]] attributes {sizes = ["N"], workspace = 128 : i64}
 mxrt.kernel @k_scale(%x: !mx.tensor<f32[N]>, %s: !mx.tensor<f32[] on host>) {
   %r = mx.kernel(%x, %s) attributes {sizes = ["N"], workspace = 128 : i64} : (!mx.tensor<f32[N]>, !mx.tensor<f32[] on host>) -> !mx.tensor<f32[N]> {
   ^bb0(%a: !mx.tensor<f32[N]>, %b: !mx.tensor<f32[] on host>):

@@ -77,7 +77,7 @@ constexpr Unit kUnits[] = {{"emulated-amx", byAmx}, {"emulated-avx512bf16", byAv
 
 KernelOptions with(const char *unit) {
   KernelOptions options;
-  options.bf16 = Bf16Unit::parse(unit).value();
+  options.target.bf16 = Bf16Unit::parse(unit).value();
   return options;
 }
 int64_t i64(size_t v) { return static_cast<int64_t>(v); }
@@ -316,7 +316,7 @@ TEST(Bf16Matmul, IsOfBf16Alone) {
 std::string assemblyOf(const std::string &text, const char *unit, const char *cpu) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, compiler().context.get());
   KernelOptions options = with(unit);
-  options.vectorBits = 512;
+  options.target.vectorBits = 512;
   auto lowered = module ? lowerKernel(kernelOf(*module), "k", options) : nullptr;
   EXPECT_TRUE(lowered);
   if (!lowered)

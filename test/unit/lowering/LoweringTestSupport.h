@@ -82,9 +82,11 @@ public:
     std::string name = "k" + std::to_string(count++);
     auto cpu = target::TargetCpu::parse(cpuName);
     KernelOptions forCpu = options;
-    if (cpu && cpu->vectorBits())
-      forCpu.vectorBits = cpu->vectorBits();
-    forCpu.hasFma = cpu && cpu->hasFma();
+    // The instructions for bf16 are those that a test asks for.
+    Bf16Unit bf16 = options.target.bf16;
+    if (cpu)
+      forCpu.target = cpu->info();
+    forCpu.target.bf16 = bf16;
     mlir::OwningOpRef<mlir::ModuleOp> lowered = lowerKernel(kernelOf(module), name, forCpu);
     EXPECT_TRUE(lowered);
     if (!lowered || !cpu)

@@ -65,8 +65,8 @@ protected:
     module->walk([&](ir::KernelOp found) { kernel = found; });
     auto cpu = target::TargetCpu::parse("x86-64-v3");
     lowering::KernelOptions how;
-    how.vectorBits = 256;
-    how.hasFma = true;
+    how.target.vectorBits = 256;
+    how.target.hasFma = true;
     return pipeline::tilingOf(kernel, key, "a.mx:1:2", how, *cpu, *cache, options);
   }
   Tiling matmul(const std::string &rows = "32", const std::string &key = "k") {

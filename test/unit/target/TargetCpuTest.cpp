@@ -45,6 +45,30 @@ TEST(TargetCpu, LevelsHaveTheirVectors) {
   EXPECT_EQ(TargetCpu::parse("x86-64-v4")->vectorBits(), 512u);
 }
 
+TEST(TargetCpu, InfoFollowsTheName) {
+  TargetInfo narrow = TargetCpu::parse("x86-64-v2")->info();
+  TargetInfo wide = TargetCpu::parse("x86-64-v4")->info();
+  EXPECT_EQ(narrow.vectorRegisters(), 16);
+  EXPECT_EQ(wide.vectorRegisters(), 32);
+  EXPECT_FALSE(narrow.hasFma);
+  EXPECT_TRUE(wide.hasFma);
+  EXPECT_EQ(wide.lanes(32), 16);
+  EXPECT_EQ(wide.lanes(1024), 1);
+  EXPECT_LT(narrow.secondCache().bytes(), wide.secondCache().bytes());
+  EXPECT_FALSE(wide.isGpu());
+  EXPECT_EQ(wide.bf16.kind, Bf16Unit::None);
+  EXPECT_EQ(TargetCpu::parse("sapphirerapids")->info().bf16.kind, Bf16Unit::Amx);
+}
+
+TEST(TargetCpu, NamesOfBf16Units) {
+  for (const char *name : {"none", "avx512bf16", "amx", "emulated-avx512bf16", "emulated-amx",
+                           "refused-amx"})
+    EXPECT_TRUE(Bf16Unit::parse(name)) << name;
+  EXPECT_FALSE(Bf16Unit::parse("dots"));
+  EXPECT_TRUE(Bf16Unit::parse("emulated-amx")->isEmulated);
+  EXPECT_NE(Bf16Unit::parse("emulated-amx")->text(), Bf16Unit::parse("refused-amx")->text());
+}
+
 TEST(TargetCpu, Bf16InstructionsDependOnTheCpu) {
   for (const char *level : {"generic", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
     EXPECT_FALSE(TargetCpu::parse(level)->hasAmxBf16()) << level;
