@@ -153,8 +153,8 @@ Status calls(Stage &stage) {
     for (int i = 0; i < 3; ++i) {
       stage.check(rank[i].done, "a call does not end");
       Status status = rank[i].status.share();
-      if (i == 2)
-        status = stage.provoked(std::move(status), MXRT_KVSTORE_MISMATCH);
+      if (i == 2 && status.code() == MXRT_KVSTORE_MISMATCH)
+        continue; // as it should
       if (status.code() == MXRT_OUT_OF_MEMORY)
         found = std::move(status);
       else if (status.failed())
