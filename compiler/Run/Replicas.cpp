@@ -89,7 +89,7 @@ void Replicas::write(std::ostream &to, const std::string &text) {
 
 // ---------------------------------------------------------------------------- ranks
 
-mxrt::Result<mxrt::Box<mxrt::net::Transport>> Replica::join(int workers, mxrt_location location) {
+mxrt::Result<mxrt::net::TransportBox> Replica::join(int workers, mxrt_location location) {
   const mxrt_allocator *alloc = mxrt_system_allocator();
   if (all.count.load() == 1)
     if (Status status = all.start(workers, location); !status.ok())
@@ -121,7 +121,7 @@ mxrt::Result<mxrt::Box<mxrt::net::Transport>> Replica::join(int workers, mxrt_lo
   auto *transport = mxrt::newObject<mxrt::net::Local>(alloc, alloc, *meeting.hub, number);
   if (!transport)
     return mxrt::outOfMemory(alloc, location);
-  mxrt::Box<mxrt::net::Transport> box(alloc, transport);
+  mxrt::net::TransportBox box(alloc, transport);
   if (Status status = transport->open(); !status.ok())
     return status;
   meeting.isHere[static_cast<size_t>(number)] = true;

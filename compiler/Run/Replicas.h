@@ -31,7 +31,7 @@ class Replicas;
 class Replica final : public mxrt::dist::Instance {
 public:
   Replica(Replicas &all, int rank) : Instance(mxrt_system_allocator()), all(all), number(rank) {}
-  mxrt::Result<mxrt::Box<mxrt::net::Transport>> join(int workers, mxrt_location location) override;
+  mxrt::Result<mxrt::net::TransportBox> join(int workers, mxrt_location location) override;
 
   // ---- called by its Machine
   /// The machine can be cancelled from now on, or no longer.

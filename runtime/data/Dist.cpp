@@ -106,7 +106,7 @@ Status topologyOf(const mxrt_allocator *alloc, std::string_view name, bool isOut
 }
 
 /// A hub of one rank, which needs no host.
-Status joinAlone(Connection &connection, Box<net::Transport> &out) {
+Status joinAlone(Connection &connection, net::TransportBox &out) {
   const mxrt_allocator *alloc = connection.alloc;
   connection.hub = newObject<LocalHub>(alloc, alloc, 1);
   if (!connection.hub)
@@ -116,7 +116,7 @@ Status joinAlone(Connection &connection, Box<net::Transport> &out) {
   if (!transport)
     return outOfMemory(alloc);
   Status status = transport->open();
-  out = Box<net::Transport>(alloc, transport);
+  out = net::TransportBox(alloc, transport);
   return status;
 }
 
@@ -146,7 +146,7 @@ Status local(void *context, Invocation &call) {
   auto *connection = newObject<Connection>(alloc, alloc, workers > 1 ? host.options.instance : nullptr);
   if (!connection)
     return outOfMemory(alloc);
-  Box<net::Transport> transport;
+  net::TransportBox transport;
   Status status;
   if (workers == 1) {
     status = joinAlone(*connection, transport);

@@ -15,7 +15,7 @@ class Instance {
 public:
   /// The transport of the next connection of this instance, whose rank it knows; it
   /// starts the other instances if they do not run yet. R0705 if they cannot run here.
-  virtual Result<Box<net::Transport>> join(int workers, mxrt_location location) = 0;
+  virtual Result<net::TransportBox> join(int workers, mxrt_location location) = 0;
 
   /// Stores that are open. leave() closes them: the other ranks see that this one left.
   [[nodiscard]] bool add(Store &store) { return stores.push(&store); }

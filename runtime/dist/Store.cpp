@@ -19,13 +19,13 @@ using kvstore::Action;
 using kvstore::Bucket;
 using kvstore::KeySpec;
 
-Store::Store(mxrt_runtime *runtime, Box<net::Transport> given, const kvstore::Layout &layout)
+Store::Store(mxrt_runtime *runtime, net::TransportBox given, const kvstore::Layout &layout)
     : runtime(runtime), alloc(&runtime->alloc), transport(std::move(given)), layout(layout),
       exchange(*transport), tables(alloc) {}
 
 Store::~Store() { close(); }
 
-Result<Store *> Store::connect(mxrt_runtime *runtime, Box<net::Transport> transport,
+Result<Store *> Store::connect(mxrt_runtime *runtime, net::TransportBox transport,
                                const kvstore::Layout &layout, mxrt_location location) {
   const mxrt_allocator *alloc = &runtime->alloc;
   auto *store = newObject<Store>(alloc, runtime, std::move(transport), layout);

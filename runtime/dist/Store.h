@@ -46,7 +46,7 @@ class Store {
 public:
   /// Takes over the transport, and starts the thread. Ranks with different layouts
   /// get R0702 in their first call.
-  static Result<Store *> connect(mxrt_runtime *runtime, Box<net::Transport> transport,
+  static Result<Store *> connect(mxrt_runtime *runtime, net::TransportBox transport,
                                  const kvstore::Layout &layout, mxrt_location location);
   /// Closes it first.
   static void destroy(Store *store);
@@ -70,7 +70,7 @@ public:
   void close();
 
   /// For connect().
-  Store(mxrt_runtime *runtime, Box<net::Transport> transport, const kvstore::Layout &layout);
+  Store(mxrt_runtime *runtime, net::TransportBox transport, const kvstore::Layout &layout);
   ~Store();
 
 private:
@@ -103,7 +103,7 @@ private:
   const mxrt_allocator *const alloc;
   mxrt_engine *engine = nullptr;
   mxrt_profile *profile = nullptr;
-  const Box<net::Transport> transport;
+  const net::TransportBox transport;
   const kvstore::Layout layout;
   bool closed = false;
   os::Thread thread;

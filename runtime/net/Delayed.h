@@ -19,7 +19,7 @@ struct Link {
 
 class Delayed final : public Transport {
 public:
-  Delayed(Box<Transport> inner, const Clock &clock, const Link &link)
+  Delayed(TransportBox inner, const Clock &clock, const Link &link)
       : inner(std::move(inner)), clock(clock), link(link) {}
   ~Delayed() override;
 
@@ -62,7 +62,7 @@ private:
   void remove(Message *message);
   void forward(Message *message);
 
-  const Box<Transport> inner;
+  const TransportBox inner;
   const Clock &clock;
   const Link link;
   int64_t freeAt = 0; // the link

@@ -134,6 +134,36 @@ public:
   virtual const mxrt_allocator *allocator() const = 0;
 };
 
+/// Owns a transport of any kind. (Box knows the size of its own type only.)
+class TransportBox {
+public:
+  TransportBox() = default;
+  template <typename T>
+  TransportBox(const mxrt_allocator *alloc, T *object)
+      : alloc(alloc), object(object), destroy([](const mxrt_allocator *alloc, Transport *object) {
+          deleteObject(alloc, static_cast<T *>(object));
+        }) {}
+  TransportBox(TransportBox &&other) noexcept
+      : alloc(other.alloc), object(std::exchange(other.object, nullptr)), destroy(other.destroy) {}
+  TransportBox &operator=(TransportBox &&other) noexcept {
+    std::swap(alloc, other.alloc);
+    std::swap(object, other.object);
+    std::swap(destroy, other.destroy);
+    return *this;
+  }
+  ~TransportBox() {
+    if (object)
+      destroy(alloc, object);
+  }
+  Transport *operator->() const { return object; }
+  Transport &operator*() const { return *object; }
+
+private:
+  const mxrt_allocator *alloc = nullptr;
+  Transport *object = nullptr;
+  void (*destroy)(const mxrt_allocator *, Transport *) = nullptr;
+};
+
 } // namespace mxrt::net
 
 #endif // MXRT_NET_TRANSPORT_H

@@ -72,9 +72,9 @@ double measure(double computeMs, double bytesPerSecond, bool overlaps) {
       check(Status(mxrt_runtime_engine(runtime, nullptr, &engine)));
       auto *local = newObject<net::Local>(alloc, alloc, hub, rank);
       check(local->open());
-      auto *delayed = newObject<net::Delayed>(alloc, Box<net::Transport>(alloc, local), clock,
+      auto *delayed = newObject<net::Delayed>(alloc, net::TransportBox(alloc, local), clock,
                                               net::Link{bytesPerSecond, 50 * net::microsecond});
-      auto made = dist::Store::connect(runtime, Box<net::Transport>(alloc, delayed), {}, noLocation);
+      auto made = dist::Store::connect(runtime, net::TransportBox(alloc, delayed), {}, noLocation);
       if (made.failed())
         giveUp(made.takeStatus());
       dist::Store *store = made.take();

@@ -67,7 +67,7 @@ struct World {
   kvstore::Layout layout;
   int32_t kind = MXRT_ENGINE_THREADED;
   /// Replaces the transport of a rank.
-  std::function<Box<net::Transport>(Box<net::Transport>)> wrap;
+  std::function<net::TransportBox(net::TransportBox)> wrap;
 };
 
 /// A thread for each rank.
@@ -90,7 +90,7 @@ inline void meet(const World &world, const std::function<void(Peer &)> &body) {
       const mxrt_allocator *alloc = mxrt_runtime_allocator(peer.runtime);
       auto *local = newObject<net::Local>(alloc, alloc, hub, rank);
       ASSERT_TRUE(local->open().ok());
-      Box<net::Transport> transport(alloc, local);
+      net::TransportBox transport(alloc, local);
       if (world.wrap)
         transport = world.wrap(std::move(transport));
       auto made =

@@ -298,7 +298,7 @@ TEST(Store, LayoutsThatDifferAreNamed) {
       ASSERT_TRUE(local->open().ok());
       Layout layout;
       layout.topology = rank == 0 ? Topology::Ring : Topology::Tree;
-      auto made = dist::Store::connect(runtime, Box<net::Transport>(alloc, local), layout, noLocation);
+      auto made = dist::Store::connect(runtime, net::TransportBox(alloc, local), layout, noLocation);
       ASSERT_TRUE(made.ok());
       dist::Store *store = made.take();
       Status status = store->barrier(noLocation);
@@ -421,11 +421,11 @@ TEST(Store, SlowLinksChangeNoBit) {
   net::MonotonicClock clock;
   World fast, slow;
   fast.ranks = slow.ranks = 3;
-  slow.wrap = [&](Box<net::Transport> inner) {
+  slow.wrap = [&](net::TransportBox inner) {
     const mxrt_allocator *alloc = inner->allocator();
     auto *delayed = newObject<net::Delayed>(alloc, std::move(inner), clock,
                                             net::Link{40e6, 300 * net::microsecond});
-    return Box<net::Transport>(alloc, delayed);
+    return net::TransportBox(alloc, delayed);
   };
   std::vector<float> got[2];
   for (const World *world : {&fast, &slow})
