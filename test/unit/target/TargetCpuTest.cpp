@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
+using namespace mx;
 using namespace mx::target;
 
 namespace {
