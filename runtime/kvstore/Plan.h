@@ -23,7 +23,7 @@ enum class Topology : uint8_t {
   Ring,
   /// Rank r adds the sums of ranks 2r + 1 and 2r + 2 to its own; rank 0 sends the sum down.
   Tree,
-  /// Groups of `inner` ranks: the first of each sums in rank order, these leaders
+  /// Hierarchical. The first rank of each group of `inner` sums in rank order; these leaders
   /// exchange by `outer`, and send the sum to their group.
   Levels,
 };
