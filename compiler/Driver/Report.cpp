@@ -206,8 +206,8 @@ private:
                                          {"numbers", true},
                                          {"first", true},
                                          {"latest", true},
-                                         {"least", true},
-                                         {"most", true},
+                                         {"min", true},
+                                         {"max", true},
                                          {"seconds", true}});
     for (const Curve &curve : all) {
       auto [low, high] = rangeOf(curve);

@@ -130,11 +130,11 @@ Status RunLog::append(const Line &line) {
   if (!room)
     return outOfMemory(alloc);
   if (curve.count++ == 0)
-    curve.first = curve.least = curve.most = value;
+    curve.first = curve.min = curve.max = value;
   curve.latest = value;
   // fmin and fmax ignore a NaN unless all values are NaN.
-  curve.least = std::fmin(curve.least, value);
-  curve.most = std::fmax(curve.most, value);
+  curve.min = std::fmin(curve.min, value);
+  curve.max = std::fmax(curve.max, value);
   return success();
 }
 
@@ -183,7 +183,7 @@ Status RunLog::summarise(Vec<char> &text) const {
   }
   bool room = io::appendf(text,
                           "%lld %s of %zu %s in %.300s\n  %-*s  numbers       first      latest"
-                          "       least        most\n",
+                          "         min         max\n",
                           numbers, numbers == 1 ? "number" : "numbers", curves.size(),
                           curves.size() == 1 ? "curve" : "curves", host.options.logFolder,
                           int(width), "name");
@@ -191,7 +191,7 @@ Status RunLog::summarise(Vec<char> &text) const {
     room = room && io::appendf(text, "  %-*.*s  %7lld  %10.4g  %10.4g  %10.4g  %10.4g\n",
                                int(width), int(std::min(width, curve.name.size())),
                                curve.name.data(), static_cast<long long>(curve.count), curve.first,
-                               curve.latest, curve.least, curve.most);
+                               curve.latest, curve.min, curve.max);
   return room ? success() : outOfMemory(alloc);
 }
 

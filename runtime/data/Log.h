@@ -29,7 +29,7 @@ private:
   struct Curve {
     Vec<char> name;
     int64_t count = 0, step = -1; // step of the latest number
-    double first = 0, latest = 0, least = 0, most = 0;
+    double first = 0, latest = 0, min = 0, max = 0;
   };
   struct Line {
     size_t curve = 0;
