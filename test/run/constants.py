@@ -4,7 +4,8 @@
 Usage: constants.py MXC FOLDER [--count N] [--seed N]
 
 Numbers are f32, f64 and i64, among them large, tiny and special ones. Each program has `--batch` expressions in both forms
-and prints whether they are the same number, or both NaN.
+and prints whether they are the same number, or both NaN, and whether finite ones are what NumPy computes with a rounding
+after each operation.
 """
 
 import argparse
@@ -12,10 +13,17 @@ import os
 import random
 import subprocess
 import sys
+import warnings
+
+import numpy as np
 
 FLOATS = ["0.1", "1.0", "-0.0", "3.0", "16777216.0", "16777217.0", "1e30", "-1e-30", "3e38", "1e-45", "0.3333333333333333", "2.5", "1e16"]
 WHOLE = ["0", "1", "-1", "3", "7", "16777217", "9007199254740993", "-12345678901"]
 SAME = "fn same[T: num](a: T, b: T) -> bool { a == b or (a != a and b != b) }\n"
+
+
+NUMPY = {"f32": np.float32, "f64": np.float64, "i64": np.int64}
+OPERATORS = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b}
 
 
 class Program:
@@ -28,32 +36,35 @@ class Program:
         for kind, values in (("f32", FLOATS), ("f64", FLOATS), ("i64", WHOLE)):
             for i in range(4):
                 value = self.rng.choice(values)
+                number = NUMPY[kind](int(value) if kind == "i64" else float(value))
                 if kind == "f64":
                     value = f"f64({value})"
                 self.lines.append(f"let c_{kind}_{i} = {value}\nvar v_{kind}_{i} = {value}\n")
-                self.numbers[kind].append(f"{kind}_{i}")
+                self.numbers[kind].append((f"{kind}_{i}", number))
 
     def expression(self, kind, depth):
-        """A text with `@` before each number: `c_` or `v_`."""
+        """A text with `@` before each number, `c_` or `v_`, and its value by NumPy."""
         rng = self.rng
         if depth == 0 or rng.random() < 0.15:
-            return "@" + rng.choice(self.numbers[kind])
+            name, number = rng.choice(self.numbers[kind])
+            return "@" + name, number
         choice = rng.random()
-        if kind == "f32" and choice < 0.15:
-            return f"({self.expression('i64', 0)} / {self.divisor()})"
+        if kind == "f32" and choice < 0.15:  # the quotient of integers is that of two f64, rounded once
+            (text, number), divisor = self.expression("i64", 0), rng.choice(["3", "-7", "16777217"])
+            return f"({text} / {divisor})", np.float32(np.float64(number) / float(divisor))
         if kind != "i64" and choice < 0.3:
-            other = rng.choice(["f32", "f64", "i64"])
-            return f"{kind}({self.expression(other, depth - 1)})"
+            text, number = self.expression(rng.choice(["f32", "f64", "i64"]), depth - 1)
+            return f"{kind}({text})", number.astype(NUMPY[kind])
+        text, number = self.expression(kind, depth - 1)
         if choice < 0.4:
-            return f"(-{self.expression(kind, depth - 1)})"
-        if kind != "i64" and choice < 0.5:
-            return f"({self.expression(kind, depth - 1)} {rng.choice('+-*/')} {rng.choice(FLOATS[:4] + FLOATS[10:12])})"
+            return f"(-{text})", -number
         # Integers stay small enough for 64 bits: sums only.
         operator = rng.choice("+-" if kind == "i64" else "+-*/")
-        return f"({self.expression(kind, depth - 1)} {operator} {self.expression(kind, depth - 1)})"
-
-    def divisor(self):
-        return self.rng.choice(["3", "-7", "16777217"])
+        if kind != "i64" and choice < 0.5:
+            other = rng.choice(FLOATS[:4] + FLOATS[10:12])
+            return f"({text} {operator} {other})", OPERATORS[operator](number, NUMPY[kind](float(other)))
+        other, right = self.expression(kind, depth - 1)
+        return f"({text} {operator} {other})", OPERATORS[operator](number, right)
 
 
 def main():
@@ -69,8 +80,13 @@ def main():
     while done < args.count:
         program = Program(rng)
         program.declare()
-        texts = [program.expression(rng.choice(["f32", "f64"]), 4) for _ in range(args.batch)]
-        program.lines += [f"print(same({t.replace('@', 'c_')}, {t.replace('@', 'v_')}))\n" for t in texts]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # overflows and 0 / 0 are wanted
+            texts = [program.expression(rng.choice(["f32", "f64"]), 4) for _ in range(args.batch)]
+        for text, number in texts:
+            constant, code = text.replace("@", "c_"), text.replace("@", "v_")
+            known = f" and f64({constant}) == f64({float(number)!r})" if np.isfinite(number) else ""
+            program.lines.append(f"print(same({constant}, {code}){known})\n")
         path = os.path.join(args.folder, "constants.mx")
         with open(path, "w", encoding="utf-8") as file:
             file.write("".join(program.lines))
@@ -78,10 +94,10 @@ def main():
         answers = run.stdout.split()
         if run.returncode or len(answers) != len(texts):
             sys.exit(f"exit code {run.returncode}: {run.stderr[:2000]}")
-        for text, answer in zip(texts, answers):
+        for (text, number), answer in zip(texts, answers):
             if answer != "true":
                 wrong += 1
-                print(f"differs: {text.replace('@', 'c_')}")
+                print(f"differs: {text.replace('@', 'c_')}, by NumPy {number!r}")
         done += len(texts)
     print(f"{done} expressions, {wrong} differ")
     return 1 if wrong else 0
