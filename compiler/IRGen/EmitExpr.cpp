@@ -561,23 +561,15 @@ mlir::Value Emitter::emitList(const ListExpr *e) {
   mlir::Type element = result.getElement();
   SmallVector<const sema::Value *> numbers;
   if (flatten(e, numbers) && result.isStatic()) {
-    mlir::Type stored = element;
     SmallVector<mlir::Attribute> attributes;
     for (const sema::Value *v : numbers) {
-      double real = v->constant == sema::Value::FloatConstant  ? v->number
-                    : v->constant == sema::Value::BoolConstant ? (v->flag ? 1 : 0)
-                                                               : double(*v->dim.constant());
+      bool isReal = v->constant == sema::Value::FloatConstant;
       int64_t whole = v->constant == sema::Value::BoolConstant ? v->flag
-                      : v->dim && v->dim.constant()            ? *v->dim.constant()
-                                                               : static_cast<int64_t>(real);
-      if (isa<FloatType>(stored))
-        attributes.push_back(builder.getFloatAttr(stored, real));
-      else
-        attributes.push_back(builder.getIntegerAttr(
-            stored, APInt(stored.getIntOrFloatBitWidth(), static_cast<uint64_t>(whole), false,
-                          /*implicitTrunc=*/true)));
+                      : isReal                                 ? 0
+                                                               : *v->dim.constant();
+      attributes.push_back(numberAttribute(element, v->number, whole, !isReal));
     }
-    auto shape = RankedTensorType::get(result.numbers(), stored);
+    auto shape = RankedTensorType::get(result.numbers(), element);
     return create<ir::ConstantOp>(result, DenseElementsAttr::get(shape, attributes));
   }
   // Computed rows: each gets a new leading axis, then they are concatenated.

@@ -2,6 +2,7 @@
 //
 // Conversion of types and sizes, constants, and copies between host and device.
 #include "IRGen/Emitter.h"
+#include "llvm/ADT/APSInt.h"
 
 namespace mx::irgen {
 using namespace mlir;
@@ -275,19 +276,26 @@ Value Emitter::constantBool(bool value) {
   return create<ir::ConstantOp>(ir::TensorType::host(builder.getI1Type()),
                                 builder.getBoolAttr(value));
 }
+TypedAttr Emitter::numberAttribute(mlir::Type element, double value, int64_t whole, bool isWhole) {
+  if (isa<FloatType>(element))
+    return builder.getFloatAttr(element, isWhole ? static_cast<double>(whole) : value);
+  if (element.isInteger(1)) // NaN is not 0
+    return builder.getBoolAttr(isWhole ? whole != 0 : value != 0);
+  unsigned width = element.getIntOrFloatBitWidth();
+  if (isWhole) // integers wrap
+    return builder.getIntegerAttr(element, APInt(width, static_cast<uint64_t>(whole),
+                                                 /*isSigned=*/false, /*implicitTrunc=*/true));
+  // Floats truncate and saturate, NaN is 0: as the code of a conversion does.
+  APSInt integer(width, element.isUnsignedInteger());
+  bool exact = false;
+  APFloat(value).convertToInteger(integer, APFloat::rmTowardZero, &exact);
+  return builder.getIntegerAttr(element, integer);
+}
 Value Emitter::constantNumber(mlir::Type element, double value, int64_t whole, bool isWhole) {
   ir::TensorType type = ir::TensorType::host(element);
   if (element.isF16() || element.isBF16())
     type = ir::TensorType::get(&shared.context, element, ArrayRef<ir::SizeAttr>());
-  TypedAttr attribute;
-  if (isa<FloatType>(element))
-    attribute = builder.getFloatAttr(element, isWhole ? static_cast<double>(whole) : value);
-  else
-    attribute = builder.getIntegerAttr(
-        element, APInt(element.getIntOrFloatBitWidth(),
-                       static_cast<uint64_t>(isWhole ? whole : static_cast<int64_t>(value)),
-                       /*isSigned=*/false, /*implicitTrunc=*/true));
-  return create<ir::ConstantOp>(type, attribute);
+  return create<ir::ConstantOp>(type, numberAttribute(element, value, whole, isWhole));
 }
 Value Emitter::text(StringRef value) {
   return create<ir::TextOp>(ir::StrType::get(&shared.context), value);

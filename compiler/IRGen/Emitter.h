@@ -106,6 +106,8 @@ private:
   bool isBound(Dim dim);
   mlir::Value constantInt(int64_t value);
   mlir::Value constantBool(bool value);
+  /// A constant of the element type, `whole` or `value`, converted as the running program converts.
+  mlir::TypedAttr numberAttribute(mlir::Type element, double value, int64_t whole, bool isWhole);
   mlir::Value constantNumber(mlir::Type element, double value, int64_t whole, bool isWhole);
   mlir::Value text(StringRef value);
   mlir::Value cast(mlir::Value value, mlir::Type element);

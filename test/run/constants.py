@@ -5,7 +5,7 @@ Usage: constants.py MXC FOLDER [--count N] [--seed N]
 
 Numbers are f32, f64 and i64, among them large, tiny and special ones. Each program has `--batch` expressions in both forms
 and prints whether they are the same number, or both NaN, and whether finite ones are what NumPy computes with a rounding
-after each operation.
+after each operation. Then each number is converted to every element type: as a literal, as a `let` and as a `var`.
 """
 
 import argparse
@@ -18,12 +18,31 @@ import warnings
 import numpy as np
 
 FLOATS = ["0.1", "1.0", "-0.0", "3.0", "16777216.0", "16777217.0", "1e30", "-1e-30", "3e38", "1e-45", "0.3333333333333333", "2.5", "1e16"]
+SPECIAL = ["nan", "inf", "-inf", "1e19", "-1e19", "3e9", "-3e9", "300.0", "-1.0", "127.9", "0.5", "-0.0", "-128.5", "1e-320"]
 WHOLE = ["0", "1", "-1", "3", "7", "16777217", "9007199254740993", "-12345678901"]
 SAME = "fn same[T: num](a: T, b: T) -> bool { a == b or (a != a and b != b) }\n"
 
 
 NUMPY = {"f32": np.float32, "f64": np.float64, "i64": np.int64}
+WHOLE_TYPES = {"bool": np.bool_, "i8": np.int8, "u8": np.uint8, "i32": np.int32, "i64": np.int64}
 OPERATORS = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b}
+
+
+def converted(number, kind):
+    """Floats truncate and saturate, NaN is 0, integers wrap; a bool says whether a number is not 0."""
+    if kind == "bool":
+        return int(number != 0)
+    if isinstance(number, np.floating):
+        if np.isnan(number):
+            return 0
+        limits = np.iinfo(WHOLE_TYPES[kind])
+        number = float(number)
+        return limits.max if number >= limits.max else limits.min if number <= limits.min else int(number)
+    return int(np.int64(number).astype(WHOLE_TYPES[kind]))
+
+
+def spelled(whole):
+    return "-9223372036854775807 - 1" if whole == -(2**63) else str(whole)
 
 
 class Program:
@@ -33,6 +52,7 @@ class Program:
         self.lines = [SAME]
 
     def declare(self):
+        self.lines.append("var zero = f64(0.0)\n")
         for kind, values in (("f32", FLOATS), ("f64", FLOATS), ("i64", WHOLE)):
             for i in range(4):
                 value = self.rng.choice(values)
@@ -41,6 +61,18 @@ class Program:
                     value = f"f64({value})"
                 self.lines.append(f"let c_{kind}_{i} = {value}\nvar v_{kind}_{i} = {value}\n")
                 self.numbers[kind].append((f"{kind}_{i}", number))
+
+    def conversions(self):
+        """Comparisons that hold, of a `let`, a `var` and a literal that are converted."""
+        for kind in WHOLE_TYPES:
+            for values in self.numbers.values():
+                for name, number in values:
+                    for form in ("c_", "v_"):
+                        yield f"i64({kind}({form}{name})) == {spelled(converted(number, kind))}"
+            for text in SPECIAL:
+                number = converted(np.float64(text), kind)
+                yield f"i64({kind}({text})) == {spelled(number)}"
+                yield f"i64({kind}(f64({text}) + zero)) == {spelled(number)}"
 
     def expression(self, kind, depth):
         """A text with `@` before each number, `c_` or `v_`, and its value by NumPy."""
@@ -87,6 +119,9 @@ def main():
             constant, code = text.replace("@", "c_"), text.replace("@", "v_")
             known = f" and f64({constant}) == f64({float(number)!r})" if np.isfinite(number) else ""
             program.lines.append(f"print(same({constant}, {code}){known})\n")
+        for text in program.conversions():
+            program.lines.append(f"print({text})\n")
+            texts.append((text, None))
         path = os.path.join(args.folder, "constants.mx")
         with open(path, "w", encoding="utf-8") as file:
             file.write("".join(program.lines))
@@ -97,7 +132,7 @@ def main():
         for (text, number), answer in zip(texts, answers):
             if answer != "true":
                 wrong += 1
-                print(f"differs: {text.replace('@', 'c_')}, by NumPy {number!r}")
+                print(f"differs: {text.replace('@', 'c_')}" + (f", by NumPy {number!r}" if number is not None else ""))
         done += len(texts)
     print(f"{done} expressions, {wrong} differ")
     return 1 if wrong else 0
