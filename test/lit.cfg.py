@@ -1,5 +1,6 @@
 # How lit runs the tests under test/. A test is a file with RUN lines.
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -45,6 +46,11 @@ if shutil.which("strace"):
     config.available_features.add("strace")
 if os.path.exists(os.path.join(bindir, "mxc")):
     config.available_features.add("mxc")
+# Python loads the package into a process without a sanitizer's runtime.
+if os.path.exists(os.path.join(config.mx_build_dir, "lib", "python", "mx", "_mx.abi3.so")) and not config.mx_sanitize:
+    config.available_features.add("python-package")
+if all(importlib.util.find_spec(name) for name in ("nbclient", "nbformat", "ipykernel")):
+    config.available_features.add("nbclient")
 if os.path.isdir("/usr/share/datasets/fashion-mnist"):
     config.available_features.add("fashion-mnist")
 if os.path.isdir("/usr/share/libonnx-testdata/data/node"):

@@ -77,6 +77,12 @@ OutsideCallee Sema::findOutside(ModuleInfo &module, std::string_view callee) {
   } else if (symbol->kind == SymbolKind::Nominal) {
     out.nominal = symbol->nominal;
     resolveFields(*out.nominal);
+  } else if (symbol->kind == SymbolKind::Alias) {
+    expandAlias(symbol, {}, symbol->span); // resolves it, with or without brackets
+    if (const Type *type = aliases[symbol].type; type && type->is(Kind::Nominal)) {
+      out.nominal = type->nominal;
+      resolveFields(*out.nominal);
+    }
   }
   return out;
 }

@@ -60,6 +60,8 @@ ALLOWED = {
     "mxrt/*":   [],
     # the public road
     "mxc/*":    ["mxrt/*"],
+    # the Python package is a host like any other
+    "Python":   ["mxc/*"],
     "examples": ["mxc/*", "mxrt/*"],
 }
 
