@@ -2,7 +2,7 @@
 # standard library, and what lets other builds find them (find_package(mxc), pkg-config mxc).
 #
 #   bin/mxc   bin/mxc-im2rec   lib/libmxc.so   lib/libmxrt.so   lib/libmxrt_core.a   lib/libmxrun.a
-#   include/mxc   include/mxrt   share/mx/stdlib   lib/cmake/mxc   lib/pkgconfig/mxc.pc
+#   lib/python/mx   include/mxc   include/mxrt   share/mx/stdlib   lib/cmake/mxc   lib/pkgconfig/mxc.pc
 #
 # `lib` on every system: the library finds share/mx/stdlib beside its own folder.
 #
@@ -16,6 +16,9 @@ include(CMakePackageConfigHelpers)
 
 # All or nothing: after a build of some targets alone nothing is installed, rather than half of it.
 set(installed mxc mxc-im2rec mxrun libmxc mxrt mxrt_core)
+if(TARGET mx_python)
+  list(APPEND installed mx_python)
+endif()
 set(check "")
 foreach(target IN LISTS installed)
   string(APPEND check "
