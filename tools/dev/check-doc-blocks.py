@@ -20,21 +20,9 @@ import subprocess
 import sys
 import tempfile
 
+from fences import blocks
+
 NAME = "tour.mx"  # of a block in messages
-
-
-def blocks(path):
-    """Yields (line, marks, text) of each fenced block."""
-    marks, start, lines = None, 0, []
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if marks is None and line.startswith("```"):
-                marks, start, lines = line[3:].split(), number + 1, []
-            elif marks is not None and line.startswith("```"):
-                yield start, marks, "".join(lines)
-                marks = None
-            elif marks is not None:
-                lines.append(line)
 
 
 def check(mxc, text, marks):

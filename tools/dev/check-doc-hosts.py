@@ -6,20 +6,18 @@
 
     ```mx file=NAME       is written to that file, where the programs find it
     ```cpp run, ```c run  is a whole program; a block marked ```text behind it is what it prints
+    ```c after=HEADER     is declarations that fit behind this header of the runtime
 
 Other blocks are left alone. Warnings are errors.
 """
-import importlib.util
 import os
 import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-spec = importlib.util.spec_from_file_location("check_doc_blocks", os.path.join(HERE, "check-doc-blocks.py"))
-doc_blocks = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(doc_blocks)
+from fences import blocks
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 COMPILERS = {"cpp": ["c++", "-std=c++20"], "c": ["cc", "-std=c11"]}
 
 
@@ -37,11 +35,18 @@ def compile_program(build, language, text, folder, number):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True), program
 
 
+def fits(language, text, header):
+    """What the compiler says of declarations behind a header, nothing if it accepts them."""
+    command = [*COMPILERS[language], "-Wall", "-Werror", "-fsyntax-only", "-x", {"cpp": "c++"}.get(language, language),
+               f"-I{HERE}/../../runtime/include", "-include", header, "-"]
+    return subprocess.run(command, input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+
+
 def main():
     build, paths = os.path.abspath(sys.argv[1]), sys.argv[2:]
     checked = wrong = 0
     for path in paths:
-        found = list(doc_blocks.blocks(path))
+        found = list(blocks(path))
         with tempfile.TemporaryDirectory() as folder:
             programs = []
             for index, (line, marks, text) in enumerate(found):
@@ -49,6 +54,12 @@ def main():
                     if mark.startswith("file="):
                         with open(os.path.join(folder, mark[5:]), "w", encoding="utf-8") as file:
                             file.write(text)
+                    elif mark.startswith("after="):
+                        checked += 1
+                        messages = fits(marks[0], text, mark[6:])
+                        if messages:
+                            wrong += 1
+                            print(f"{path}:{line}: does not fit behind {mark[6:]}\n{messages}")
                 if marks and marks[0] in COMPILERS and "run" in marks:
                     shown = found[index + 1][2] if found[index + 1:] and found[index + 1][1] == ["text"] else ""
                     programs.append((line, shown, *compile_program(build, marks[0], text, folder, index)))

@@ -9,6 +9,7 @@ MX_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 MX_BUILD_ROOT=${MX_BUILD_ROOT:-$MX_ROOT/build}
 MX_PRESETS=(dev release asan tsan fuzz coverage)
 preset=release
+dry_run=0 # 1: commands are printed instead of run
 
 say() { printf 'mx: %s\n' "$*" >&2; }
 
@@ -72,6 +73,7 @@ ensure_packages() {
   ((${#missing[@]} == 0)) && return
 
   local apt="apt-get install -y --no-install-recommends ${missing[*]}"
+  if ((dry_run)); then printf '%s\n' "$apt" && return; fi
   command -v apt-get >/dev/null ||
     fail "these packages are missing, and there is no apt-get: ${missing[*]}"
   local root=()
@@ -105,6 +107,7 @@ ensure_packages() {
 
 # One build at a time in a build folder.
 lock_build_dir() {
+  ((dry_run)) && return
   mkdir -p "$build_dir"
   exec 9>"$build_dir/.lock"
   if ! flock -n 9; then
@@ -113,7 +116,7 @@ lock_build_dir() {
   fi
 }
 
-unlock_build_dir() { exec 9>&-; }
+unlock_build_dir() { ((dry_run)) || exec 9>&-; }
 
 # show_progress WHAT: reads the output of a build and shows how far it is: one
 # line that rewrites itself on a terminal, a line every ten seconds elsewhere.
@@ -145,10 +148,11 @@ show_progress() {
 }
 
 # run_step WHAT COMMAND…: logs the output, shows progress, and ends the script
-# with the tail of the log when the command fails.
+# with the tail of the log when the command fails. A dry run prints the command.
 run_step() {
   local what=$1 status=0 start
   shift
+  if ((dry_run)); then printf '%s\n' "$*" && return; fi
   start=$(wc -l <"$log")
   printf '== %s: %s\n' "$what" "$*" >>"$log"
   "$@" 2>&1 9>&- | tee -a "$log" | show_progress "$what" || status=$?
@@ -163,18 +167,20 @@ run_step() {
 # notices changes of its other files by itself.
 configure() {
   local cache=$build_dir/CMakeCache.txt options=()
-  mkdir -p "$build_dir"
-  : >"$log"
+  if ((!dry_run)); then
+    mkdir -p "$build_dir"
+    : >"$log"
+  fi
   if [[ -n ${MX_WERROR:-} ]]; then options=("-DMX_WERROR=$MX_WERROR"); fi
   if [[ -f $build_dir/build.ninja && ! $MX_ROOT/CMakePresets.json -nt $build_dir/build.ninja ]] &&
     { [[ -z ${MX_WERROR:-} ]] || grep -q "^MX_WERROR:BOOL=$MX_WERROR\$" "$cache"; }; then
     return
   fi
-  say "configuring $preset"
+  ((dry_run)) || say "configuring $preset"
   run_step "configuring $preset" \
     cmake -S "$MX_ROOT" --preset "$preset" -B "$build_dir" "${options[@]}"
   # CMake leaves build.ninja alone when nothing changed in it.
-  touch "$build_dir/build.ninja"
+  ((dry_run)) || touch "$build_dir/build.ninja"
 }
 
 # build WHAT TARGET…

@@ -306,7 +306,9 @@ graph fn near(x: f32[N]) -> f32[N] { x + 1.0 }
   EXPECT_EQ(elements(more.function("apart").value()(given).value()), floats({3, 5}));
   Value far = more.function("away").value()(given).value();
   EXPECT_EQ(elements(far), floats({2, 4}));
-  EXPECT_EQ(more.function("near").value()(far).error().code(), "R0402");
+  mx::Error error = more.function("near").value()(far).error();
+  EXPECT_EQ(error.code(), "R0402");
+  EXPECT_EQ(error.text(), "error[R0402]: f32[2] is on cpu:1, but `near` runs on cpu:0\n");
 }
 
 // ---- what is wrong

@@ -159,8 +159,9 @@ def limits(bench, environment):
     return of_limits(written) if written else {}
 
 
-def measured(bench, environment, threads, quick, wanted, instances, say):
-    """Results of all parts whose name matches `wanted`."""
+def chosen(threads, quick, wanted, instances):
+    """(name, group, words for mxc-bench, reader of its figures) of the parts whose name matches `wanted`. The last, the
+    script `aot`, has neither words nor a reader."""
     few = ["--blocks", "3"] if quick else []
     parts = [(f"matmul on {n}", "matmul", ["matmul", f"--threads={n}", f"--blocks={3 if quick else 15}"],
               lambda written, n=n: of_matmul(written, n)) for n in threads]
@@ -169,17 +170,22 @@ def measured(bench, environment, threads, quick, wanted, instances, say):
         parts += [("embed", "inference", ["embed"], lambda w: of_figures(w, "inference", "^a call from C")),
                   ("spine", "compile", ["spine"], lambda w: of_figures(w, "compile")),
                   ("prompt", "start", ["prompt"], lambda w: of_figures(w, "start")),
-                  ("memory", "memory", ["memory", *instances], lambda w: of_plans(w, instances))]
+                  ("memory", "memory", ["memory", *instances], lambda w: of_plans(w, instances)),
+                  ("aot", "start", None, None)]
+    return [part for part in parts if re.search(wanted, part[0])]
+
+
+def measured(bench, environment, threads, quick, wanted, instances, say):
+    """Results of the parts that are chosen."""
     results = []
-    for name, group, words, read in parts:
-        if not re.search(wanted, name):
+    for name, group, words, read in chosen(threads, quick, wanted, instances):
+        if words is None:
+            say("test/nightly/aot.sh")
+            printed, _, _ = started([ROOT / "test/nightly/aot.sh"], environment)
+            results += list(of_aot(printed)) or [failed(group, "test/nightly/aot.sh", "printed no figure")]
             continue
         say(f"mxc-bench {' '.join(map(str, words[:3]))}")
         with tempfile.TemporaryDirectory() as folder:
             _, written, word = started([bench, *words], environment, f"{folder}/figures.json")
         results += list(read(written)) if written else [failed(group, f"mxc-bench {name}", word)]
-    if not quick and re.search(wanted, "aot"):
-        say("test/nightly/aot.sh")
-        printed, _, _ = started([ROOT / "test/nightly/aot.sh"], environment)
-        results += list(of_aot(printed)) or [failed("start", "test/nightly/aot.sh", "printed no figure")]
     return results

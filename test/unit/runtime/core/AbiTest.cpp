@@ -21,6 +21,11 @@ TEST(Abi, MajorMustBeEqualAndMinorAtMostOurs) {
   EXPECT_EQ(codeOf(mxrt_abi_check(MXRT_ABI_VERSION + (1u << 16))),
             MXRT_ABI_MISMATCH);
   EXPECT_EQ(codeOf(mxrt_abi_check(0)), MXRT_ABI_MISMATCH);
+  mxrt_status refused = mxrt_abi_check(9u << 16 | 8);
+  EXPECT_EQ(mxrt_status_message(refused), "compiled for ABI 9.8, but this runtime has " +
+                                              std::to_string(MXRT_ABI_MAJOR) + "." +
+                                              std::to_string(MXRT_ABI_MINOR));
+  mxrt_status_release(refused);
 }
 
 TEST(Runtime, RefusesOptionsOfAnotherAbi) {

@@ -6,7 +6,10 @@
 
 #include "../TestAllocator.h"
 
+#include <atomic>
 #include <cstring>
+#include <string>
+#include <thread>
 
 using namespace mxrt;
 using namespace mxrt::test;
@@ -66,6 +69,44 @@ TEST_P(Contract, DuplicatesAreRefusedAndNothingIsPushed) {
   mxrt_engine_stats stats;
   mxrt_engine_get_stats(engine, &stats);
   EXPECT_EQ(stats.pushed, 0u);
+}
+
+/// An op that pushes others until the engine refuses to take more.
+struct Pusher {
+  mxrt_engine *engine = nullptr;
+  mxrt_var var = 0;
+  int64_t value = 0;
+  std::atomic<bool> runs{false};
+  std::string refusal;
+};
+
+mxrt_status pushUntilRefused(mxrt_op_context *, void *payload) {
+  auto &pusher = *static_cast<Pusher *>(payload);
+  pusher.runs = true;
+  for (;;) {
+    mxrt_op op = opOn(&pusher.var, 1, addOne, &pusher.value);
+    Status status(mxrt_engine_push(pusher.engine, &op));
+    if (!status.ok()) {
+      pusher.refusal = std::string(mxrt_code_name(status.code())) + " " + status.message();
+      return nullptr;
+    }
+    std::this_thread::yield();
+  }
+}
+
+TEST_P(Contract, OpsCannotPushWhileTheEngineStops) {
+  if (isNaive())
+    GTEST_SKIP() << "no op is in flight when this engine stops";
+  Pusher pusher;
+  pusher.engine = engine;
+  pusher.var = newVar();
+  mxrt_var own = newVar();
+  mxrt_op op = opOn(&own, 1, pushUntilRefused, &pusher);
+  ASSERT_EQ(code(mxrt_engine_push(engine, &op)), MXRT_OK);
+  while (!pusher.runs)
+    std::this_thread::yield();
+  close();
+  EXPECT_EQ(pusher.refusal, "ENGINE_STOPPED the engine has been stopped");
 }
 
 TEST_P(Contract, BadOpsAreRefused) {

@@ -103,7 +103,9 @@ TEST_F(ControlTest, BudgetIsExact) {
   Program *program = load("entry m\nfunc m() {\n reg i64\n nop\n nop\n print [r0]\n retu\n}\n");
   for (uint64_t budget : {0, 1, 2, 3}) {
     vm->setBudget(budget);
-    EXPECT_EQ(vm->run(program).code(), MXRT_HOST_LIMIT) << budget;
+    Status status = vm->run(program);
+    EXPECT_EQ(status.code(), MXRT_HOST_LIMIT) << budget;
+    EXPECT_STREQ(status.message(), "the instruction limit is reached");
     EXPECT_EQ(vm->budget(), 0u);
   }
   vm->setBudget(4);
