@@ -151,6 +151,36 @@ func main() in "main.mx" {
 }
 )";
 
+/// A KVStore of one rank. Two keys share a bucket.
+const char *const exchanging = R"(
+native mx.data.bytes(str) -> tensor
+native mx.dist.local(i64, str, str, i64) -> handle
+native mx.dist.init(handle, ...) -> tuple
+native mx.dist.gather(handle, ...) -> tuple
+native mx.dist.barrier(handle)
+native mx.dist.stats(handle) -> tuple
+native mx.dist.table(handle, str) -> str
+native mx.dist.close(handle)
+entry main
+func main() in "main.mx" {
+  reg str, tensor, handle, i64, str, str, tuple, str, tuple
+  const r0, "%s/text.txt"
+  native r1, mx.data.bytes, [r0]
+  int r3, 1
+  const r4, "direct"
+  native r2, mx.dist.local, [r3, r4, r4, r3]
+  const r5, "a"
+  const r7, "b"
+  native r6, mx.dist.init, [r2, r5, r1, r7, r3]
+  native r6, mx.dist.gather, [r2, r5, r1, r7, r1]
+  native _, mx.dist.barrier, [r2]
+  native r8, mx.dist.stats, [r2]
+  native r7, mx.dist.table, [r2, r5]
+  native _, mx.dist.close, [r2]
+  retu
+}
+)";
+
 /// The files, made once.
 const std::string &folder() {
   static const std::string path = [] {
@@ -224,11 +254,13 @@ Status runText(Stage &stage, std::string text) {
 Status runLoading(Stage &stage) { return runText(stage, loading); }
 Status runReading(Stage &stage) { return runText(stage, reading); }
 Status runRules(Stage &stage) { return runText(stage, rules); }
+Status runExchanging(Stage &stage) { return runText(stage, exchanging); }
 
 const SweepProgram programs[] = {
     {"loading", runLoading, "why a batch was short, which only an explanation uses"},
     {"reading", runReading, "why a batch was short, which only an explanation uses"},
-    {"rules", runRules}};
+    {"rules", runRules},
+    {"exchanging", runExchanging, "statistics of the pool, and the blocks it keeps"}};
 
 INSTANTIATE_TEST_SUITE_P(Data, AllocationSweep, ::testing::ValuesIn(programs), nameOfProgram);
 
