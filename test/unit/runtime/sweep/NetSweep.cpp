@@ -179,7 +179,7 @@ Status sharedMemory(Stage &stage) {
   options.job = job.c_str();
   options.ranks = 2;
   options.segmentBytes = 1 << 20;
-  std::atomic<bool> failed = false;
+  std::atomic<bool> failed = false, finished = false;
   std::thread other([&] {
     // Not before rank 0 is there: it may have no memory for that.
     std::string name = "/dev/shm/mx-" + job;
@@ -195,6 +195,9 @@ Status sharedMemory(Stage &stage) {
     Job b(mxrt_system_allocator(), transport);
     if (b.start().ok())
       (void)waitFor(transport, *b.collective);
+    // If it left earlier, rank 0 might notice, and make an error that nobody needs.
+    while (!finished)
+      std::this_thread::yield();
   });
   Status status = [&]() -> Status {
     Shm transport(stage.memory.get(), options, clock);
@@ -210,6 +213,7 @@ Status sharedMemory(Stage &stage) {
     return success();
   }();
   failed = status.failed();
+  finished = true;
   other.join();
   return status;
 }
