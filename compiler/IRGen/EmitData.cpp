@@ -157,7 +157,7 @@ mlir::Value Emitter::emitSave(const PrimitiveCall &call, bool restores) {
   mlir::Value restored =
       native("mx.restore", ir::AggregateType::tuple(&shared.context, types), operands);
   for (auto [i, a] : llvm::enumerate(call.given))
-    if (i > 0)
+    if (i > 0 && a->isMut) // a handle stays the same
       assign(a->value, part(restored, static_cast<int64_t>(i) - 1));
   return {};
 }

@@ -332,7 +332,10 @@ mlir::Value Emitter::updateUnit(const StepFunction &step, sema::NominalInfo &rul
   mlir::Value state = conditional(
       isThere, none, stateType,
       [&] { return native("mx.rule.take", stateType, {optimizer, key}); },
-      [&] { return construct(type, nullptr, nullptr, step.span, numbers); });
+      [&] {
+        return native("mx.rule.restored", stateType,
+                      {optimizer, key, construct(type, nullptr, nullptr, step.span, numbers)});
+      });
   if (!state)
     return {};
   sema::FunctionInfo &f = *rule.methods.find("step")->second;

@@ -208,13 +208,16 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
     }
     for (size_t i = 1; i < args.size(); ++i) {
       Arg &a = args[i];
+      const Type *type = a.value->type;
+      bool isHandle = type->is(Kind::Nominal) && type->nominal->isHandle; // it stays the same
       if (restore) {
         ParamInfo p;
         p.name = "value";
-        p.isMut = true;
+        p.isMut = !isHandle;
         if (!checkMutArgument(p, a, "restore", {}))
           return errorValue();
-        continue;
+        if (!isHandle)
+          continue;
       }
       if (a.isMut) {
         diags.report(Code::E0210, a.span, "`save` does not change what it saves")

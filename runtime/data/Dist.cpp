@@ -37,6 +37,7 @@
 // the program, a rank-0 tensor is what travels. Units and functions stay as they are.
 
 #include "data/DataHost.h"
+#include "data/Leaves.h"
 #include "dist/Instance.h"
 #include "eager/TensorValue.h"
 #include "mxrt/call.h"
@@ -61,9 +62,6 @@ using kvstore::Topology;
 using net::LocalHub;
 
 namespace {
-
-/// Maximum nesting depth of values, the same as for printing.
-constexpr unsigned maxNesting = 200;
 
 /// The handle of a program.
 struct Connection {
@@ -175,28 +173,6 @@ Status local(void *context, Invocation &call) {
 
 // -- values as keys -----------------------------------------------------------
 
-/// The leaves of the values of a call, in order.
-struct Leaves {
-  explicit Leaves(const mxrt_allocator *alloc)
-      : alloc(alloc), path(alloc), names(alloc), starts(alloc), items(alloc), numbers(alloc),
-        results(alloc) {}
-  const mxrt_allocator *alloc;
-  Vec<char> path;
-  Vec<char> names;     // of all items, one after the other
-  Vec<size_t> starts;  // of the name of each item, and the end
-  Vec<Item> items;
-  Vec<TensorRef> numbers; // host numbers as tensors
-  Vec<TensorRef> results;
-  size_t next = 0; // of the items, while the results are put together
-};
-
-bool appendText(Vec<char> &out, std::string_view text) {
-  for (char each : text)
-    if (!out.push(each))
-      return false;
-  return true;
-}
-
 bool isNumber(Kind kind) {
   return kind == Kind::Bool || kind == Kind::Int || kind == Kind::F32 || kind == Kind::F64;
 }
@@ -207,40 +183,46 @@ mxrt_dtype typeOfNumber(Kind kind) {
                              : MXRT_F64;
 }
 
+/// The tensors and numbers of the values of a call, in order.
 class Collector {
 public:
   Collector(DataHost &host, Invocation &call, Action action)
-      : host(host), call(call), action(action), leaves(host.allocator()) {}
+      : host(host), call(call), action(action), alloc(host.allocator()), paths(alloc),
+        names(alloc), starts(alloc), items(alloc), numbers(alloc), results(alloc) {}
 
   /// The values from argument `first` on: name, value, name, value, ...
   Status collect(size_t first) {
     if ((call.args.size() - first) % 2 != 0)
-      return error(leaves.alloc, MXRT_HOST_TYPE, noLocation, "%.*s takes names and values",
+      return error(alloc, MXRT_HOST_TYPE, noLocation, "%.*s takes names and values",
                    int(call.name.size()), call.name.data());
     for (size_t i = first; i + 1 < call.args.size(); i += 2) {
       if (call.args[i].kind != Kind::Str)
-        return error(leaves.alloc, MXRT_HOST_TYPE, noLocation, "%.*s: a name is a text",
+        return error(alloc, MXRT_HOST_TYPE, noLocation, "%.*s: a name is a text",
                      int(call.name.size()), call.name.data());
-      leaves.path.clear();
-      if (!appendText(leaves.path, call.args[i].str()->view()))
-        return outOfMemory(leaves.alloc);
-      MXRT_CHECK(visit(call.args[i + 1], 0));
+      MXRT_CHECK(paths.begin(call.args[i].str()->view()));
+      MXRT_CHECK(paths.visit(call.args[i + 1], [&](const Value &leaf) {
+        if (mxrt_tensor *tensor = tensorOf(leaf))
+          return add(tensor);
+        return isNumber(leaf.kind) ? addNumber(leaf) : success();
+      }));
     }
-    if (!leaves.starts.push(leaves.names.size()) || !leaves.results.resize(leaves.items.size()))
-      return outOfMemory(leaves.alloc);
-    for (size_t i = 0; i < leaves.items.size(); ++i)
-      leaves.items[i].name = {leaves.names.data() + leaves.starts[i],
-                              leaves.starts[i + 1] - leaves.starts[i]};
+    if (!starts.push(names.size()) || !results.resize(items.size()))
+      return outOfMemory(alloc);
+    for (size_t i = 0; i < items.size(); ++i)
+      items[i].name = {names.data() + starts[i], starts[i + 1] - starts[i]};
     return success();
   }
 
-  std::span<const Item> items() const { return {leaves.items.data(), leaves.items.size()}; }
-  std::span<TensorRef> results() { return {leaves.results.data(), leaves.results.size()}; }
+  /// Issues the call.
+  Status issue(Store &store, double weight) {
+    return store.issue(action, weight, {items.data(), items.size()}, call.location,
+                       {results.data(), results.size()});
+  }
 
   /// The tuple of the results, with the structure of the values.
   Status give(size_t first) {
     host::Heap &heap = call.vm.heap();
-    size_t count = (call.args.size() - first) / 2;
+    size_t count = (call.args.size() - first) / 2, next = 0;
     host::AggregateObject *tuple = host::makeAggregate(heap, static_cast<uint32_t>(count), nullptr);
     if (!tuple)
       return heap.exhausted();
@@ -248,11 +230,15 @@ public:
     Status status;
     for (size_t i = first; i + 1 < call.args.size() && status.ok(); i += 2) {
       Value value;
-      status = rebuild(call.args[i + 1], value);
+      status = paths.rebuild(
+          heap, call.args[i + 1],
+          [&](const Value &old, Value &out) {
+            bool travelled = tensorOf(old) || isNumber(old.kind);
+            return giveLeaf(old, travelled ? std::move(results[next++]) : TensorRef(), out);
+          },
+          value);
       if (status.ok())
         ::new (tuple->items() + tuple->count++) Value(value);
-      else
-        host::release(heap, value);
     }
     if (status.failed()) {
       host::release(heap, made);
@@ -263,44 +249,19 @@ public:
   }
 
 private:
-  Status visit(const Value &value, unsigned nesting) {
-    if (mxrt_tensor *tensor = tensorOf(value))
-      return add(tensor);
-    if (isNumber(value.kind))
-      return addNumber(value);
-    if (!host::isAggregate(value.kind))
-      return success();
-    if (nesting == maxNesting)
-      return error(leaves.alloc, MXRT_INVALID_ARGUMENT, noLocation,
-                   "values are nested deeper than %u", maxNesting);
-    for (uint32_t i = 0; i < value.aggregate()->count; ++i) {
-      size_t before = leaves.path.size();
-      char number[16];
-      std::string_view name(number, size_t(std::snprintf(number, sizeof number, "%u", i)));
-      if (host::StructTypeObject *type = value.aggregate()->type)
-        name = type->fields()[i]->view();
-      if (!leaves.path.push('.') || !appendText(leaves.path, name))
-        return outOfMemory(leaves.alloc);
-      MXRT_CHECK(visit(value.aggregate()->items()[i], nesting + 1));
-      if (!leaves.path.resize(before)) // it only shrinks
-        return outOfMemory(leaves.alloc);
-    }
-    return success();
-  }
-
   Status add(mxrt_tensor *tensor) {
-    bool room = leaves.starts.push(leaves.names.size()) &&
-                appendText(leaves.names, {leaves.path.data(), leaves.path.size()}) &&
-                leaves.items.push({{}, tensor});
-    return room ? success() : outOfMemory(leaves.alloc);
+    bool room = starts.push(names.size()) && items.push({{}, tensor});
+    for (char each : paths.path())
+      room = room && names.push(each);
+    return room ? success() : outOfMemory(alloc);
   }
 
   Status addNumber(const Value &value) {
     mxrt_dtype dtype = typeOfNumber(value.kind);
     if (action != Action::Init)
-      return error(leaves.alloc, MXRT_DTYPE, noLocation,
+      return error(alloc, MXRT_DTYPE, noLocation,
                    "%s: `%.*s` is a number of type %s; only tensors travel", actionName(action),
-                   int(std::min<size_t>(leaves.path.size(), 200)), leaves.path.data(),
+                   int(std::min<size_t>(paths.path().size(), 200)), paths.path().data(),
                    mxrt_dtype_name(dtype));
     mxrt_device device = {MXRT_CPU, 0};
     mxrt_tensor *made = nullptr;
@@ -312,46 +273,25 @@ private:
     else
       std::memcpy(made->data(), &value.i, size_t(mxrt_dtype_size(dtype)));
     MXRT_CHECK(add(made));
-    return leaves.numbers.push(std::move(tensor)) ? success() : outOfMemory(leaves.alloc);
+    return numbers.push(std::move(tensor)) ? success() : outOfMemory(alloc);
   }
 
-  Status rebuild(const Value &old, Value &out) {
-    host::Heap &heap = call.vm.heap();
+  Status giveLeaf(const Value &old, TensorRef result, Value &out) {
     if (tensorOf(old)) {
-      TensorRef &result = leaves.results[leaves.next++];
-      out = eager::makeTensorValue(heap, result.get());
+      out = eager::makeTensorValue(call.vm.heap(), result.get());
       if (!out.isSet())
-        return heap.exhausted();
+        return call.vm.heap().exhausted();
       result.release();
-      return success();
-    }
-    if (isNumber(old.kind)) {
-      TensorRef result = std::move(leaves.results[leaves.next++]);
+    } else if (isNumber(old.kind)) {
       MXRT_CHECK(Status(mxrt_tensor_wait(host.options.runtime, result.get(), &call.location)));
       out = Value(old.kind, int64_t(0));
       if (old.kind == Kind::Bool)
         out.i = *result->data() != 0;
       else
         std::memcpy(&out.i, result->data(), size_t(mxrt_dtype_size(typeOfNumber(old.kind))));
-      return success();
-    }
-    if (!host::isAggregate(old.kind)) {
+    } else {
       out = old;
       host::retain(out);
-      return success();
-    }
-    host::AggregateObject *from = old.aggregate();
-    host::AggregateObject *made = host::makeAggregate(heap, from->count, from->type);
-    if (!made)
-      return heap.exhausted();
-    out = Value(old.kind, made);
-    for (uint32_t i = 0; i < from->count; ++i) {
-      Value part;
-      if (Status status = rebuild(from->items()[i], part); status.failed()) {
-        host::release(heap, part);
-        return status;
-      }
-      ::new (made->items() + made->count++) Value(part);
     }
     return success();
   }
@@ -359,7 +299,13 @@ private:
   DataHost &host;
   Invocation &call;
   const Action action;
-  Leaves leaves;
+  const mxrt_allocator *alloc;
+  Leaves paths;
+  Vec<char> names;    // of all items, one after the other
+  Vec<size_t> starts; // of the name of each item, and the end
+  Vec<Item> items;
+  Vec<TensorRef> numbers; // host numbers as tensors
+  Vec<TensorRef> results;
 };
 
 Status issueCall(void *context, Invocation &call, Action action, double weight, size_t first) {
@@ -367,8 +313,7 @@ Status issueCall(void *context, Invocation &call, Action action, double weight, 
   MXRT_CHECK(storeOf(context, call, store));
   Collector collector(hostOf(context), call, action);
   MXRT_CHECK(collector.collect(first));
-  MXRT_CHECK(
-      store->issue(action, weight, collector.items(), call.location, collector.results()));
+  MXRT_CHECK(collector.issue(*store, weight));
   return collector.give(first);
 }
 

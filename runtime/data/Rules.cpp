@@ -11,12 +11,11 @@
 //   mx.rule.numbers(optimizer) -> numbers
 //   mx.rule.has(optimizer, key: str, size: i64, ...) -> bool  the sizes are those of the first call
 //   mx.rule.take(optimizer, key: str) -> state
+//   mx.rule.restored(optimizer, key: str, state) -> state     a new one, or that of the checkpoint
 //   mx.rule.put(optimizer, key: str, state)
 //   mx.rule.unknown(optimizer), mx.rule.missing(name: str)    fail
 
-#include "data/DataHost.h"
-
-#include <cstring>
+#include "data/Optimizer.h"
 
 namespace mxrt::data {
 
@@ -27,50 +26,6 @@ using host::Value;
 
 namespace {
 
-struct Rule {
-  Rule(host::Heap &heap, const mxrt_allocator *alloc) : heap(heap), alloc(alloc), name(alloc) {}
-  ~Rule() { host::release(heap, numbers); }
-  host::Heap &heap;
-  const mxrt_allocator *alloc;
-  int64_t number = -1;
-  Vec<char> name;
-  Value numbers;
-};
-
-struct State {
-  explicit State(const mxrt_allocator *alloc) : key(alloc), sizes(alloc) {}
-  Vec<char> key;
-  Vec<int64_t> sizes; // of the parameters
-  Value value;        // unset while it is taken
-  bool isTaken = false;
-};
-
-struct Optimizer {
-  Optimizer(host::Heap &heap, const mxrt_allocator *alloc, host::ForeignObject *rule)
-      : heap(heap), alloc(alloc), rule(rule), states(alloc) {
-    host::retain(rule);
-  }
-  ~Optimizer() {
-    for (State *state : states) {
-      host::release(heap, state->value);
-      deleteObject(alloc, state);
-    }
-    host::release(heap, rule);
-  }
-  host::Heap &heap;
-  const mxrt_allocator *alloc;
-  host::ForeignObject *rule;
-  Vec<State *> states;
-
-  const Rule &by() const { return *static_cast<const Rule *>(rule->payload); }
-  State *find(std::string_view key) const {
-    for (State *state : states)
-      if (std::string_view(state->key.data(), state->key.size()) == key)
-        return state;
-    return nullptr;
-  }
-};
-
 void deleteRule(void *payload) {
   auto *rule = static_cast<Rule *>(payload);
   deleteObject(rule->alloc, rule);
@@ -79,19 +34,14 @@ void deleteOptimizer(void *payload) {
   auto *optimizer = static_cast<Optimizer *>(payload);
   deleteObject(optimizer->alloc, optimizer);
 }
-const host::ForeignType ruleType = {"rule", deleteRule};
+
+} // namespace
+
 const host::ForeignType optimizerType = {"optimizer", deleteOptimizer};
 
-bool keepText(std::string_view text, Vec<char> &out) {
-  if (!out.resize(text.size()))
-    return false;
-  std::memcpy(out.data(), text.data(), text.size());
-  return true;
-}
+namespace {
 
-Optimizer &optimizerOf(const Invocation &call) {
-  return *static_cast<Optimizer *>(call.args[0].foreign()->payload);
-}
+const host::ForeignType ruleType = {"rule", deleteRule};
 
 /// Makes `payload` the result of the call, or deletes it.
 template <typename T>
@@ -137,12 +87,12 @@ Status makeOptimizer(void *context, Invocation &call) {
 }
 
 Status numberOf(void *, Invocation &call) {
-  call.result = Value::integer(optimizerOf(call).by().number);
+  call.result = Value::integer(optimizerOf(call.args[0]).by().number);
   return success();
 }
 
 Status numbersOf(void *, Invocation &call) {
-  Value numbers = optimizerOf(call).by().numbers;
+  Value numbers = optimizerOf(call.args[0]).by().numbers;
   host::retain(numbers);
   call.result = numbers;
   return success();
@@ -151,14 +101,11 @@ Status numbersOf(void *, Invocation &call) {
 /// Whether there is state for the key. It is that of a model with the same sizes.
 Status has(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
-  Optimizer &optimizer = optimizerOf(call);
+  Optimizer &optimizer = optimizerOf(call.args[0]);
   std::string_view key = call.args[1].str()->view();
   const State *state = optimizer.find(key);
   if (state && state->isTaken)
-    return error(host.allocator(), MXRT_KVSTORE, noLocation,
-                 "step: the state of `%.*s` was lost when an earlier step failed\nhelp: restore a "
-                 "checkpoint of the weights and connect again",
-                 int(key.size()), key.data());
+    return lostState(host.allocator(), key);
   call.result = Value::boolean(state && state->value.isSet());
   std::span<Value> sizes = call.args.subspan(2);
   bool fits = !state || state->sizes.size() == sizes.size();
@@ -190,7 +137,7 @@ Status noState(void *context, std::string_view key) {
 
 Status take(void *context, Invocation &call) {
   std::string_view key = call.args[1].str()->view();
-  State *state = optimizerOf(call).find(key);
+  State *state = optimizerOf(call.args[0]).find(key);
   if (!state || !state->value.isSet())
     return noState(context, key);
   call.result = state->value;
@@ -201,7 +148,7 @@ Status take(void *context, Invocation &call) {
 
 Status put(void *context, Invocation &call) {
   std::string_view key = call.args[1].str()->view();
-  Optimizer &optimizer = optimizerOf(call);
+  Optimizer &optimizer = optimizerOf(call.args[0]);
   State *state = optimizer.find(key);
   if (!state)
     return noState(context, key);
@@ -213,7 +160,7 @@ Status put(void *context, Invocation &call) {
 
 /// The rule was not among those of the program when kv.step was compiled.
 Status unknown(void *context, Invocation &call) {
-  const Rule &rule = optimizerOf(call).by();
+  const Rule &rule = optimizerOf(call.args[0]).by();
   if (rule.number < 0)
     return error(hostOf(context).allocator(), MXRT_KVSTORE, noLocation,
                  "step: this KVStore has no optimizer\nhelp: give it one, "
@@ -248,6 +195,7 @@ static const NativeRow natives[] = {
     {"mx.rule.numbers", handle, false, Kind::Struct, numbersOf},
     {"mx.rule.has", handleStr, true, Kind::Bool, has},
     {"mx.rule.take", handleStr, false, Kind::Struct, take},
+    {"mx.rule.restored", handleStrStruct, false, Kind::Struct, restoredState},
     {"mx.rule.put", handleStrStruct, false, Kind::Unit, put},
     {"mx.rule.unknown", handle, false, Kind::Unit, unknown},
     {"mx.rule.missing", str, false, Kind::Unit, missing}};

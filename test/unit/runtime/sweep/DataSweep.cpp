@@ -129,10 +129,13 @@ native mx.rule.number(handle) -> i64
 native mx.rule.numbers(handle) -> struct
 native mx.rule.has(handle, str, ...) -> bool
 native mx.rule.take(handle, str) -> struct
+native mx.rule.restored(handle, str, struct) -> struct
+native mx.save(str, ...)
+native mx.restore(str, ...) -> tuple
 native mx.rule.put(handle, str, struct)
 entry main
 func main() in "main.mx" {
-  reg str, i64, struct, handle, handle, bool, str, bool, struct
+  reg str, i64, struct, handle, handle, bool, str, bool, struct, str, tuple
   const r0, "%s: the name of an optimizer"
   int r1, 3
   struct r2, Numbers, [r0, r1]
@@ -145,8 +148,45 @@ func main() in "main.mx" {
   native r7, mx.rule.has, [r4, r0, r1, r1]
   native r2, mx.rule.take, [r4, r0]
   native _, mx.rule.put, [r4, r0, r2]
+  const r9, "%s/rules.ckpt"
+  native _, mx.save, [r9, r6, r4]
+  native r10, mx.restore, [r9, r6, r4]
+  native r7, mx.rule.has, [r4, r0, r1, r1]
+  native r2, mx.rule.restored, [r4, r0, r8]
+  native _, mx.rule.put, [r4, r0, r2]
+  native r2, mx.rule.restored, [r4, r0, r8]
   native r1, mx.rule.number, [r4]
   print [r5, r7, r1, r2]
+  retu
+}
+)";
+
+/// A KVStore of one rank. Two keys share a bucket.
+const char *const exchanging = R"(
+native mx.data.bytes(str) -> tensor
+native mx.dist.local(i64, str, str, i64) -> handle
+native mx.dist.init(handle, ...) -> tuple
+native mx.dist.gather(handle, ...) -> tuple
+native mx.dist.barrier(handle)
+native mx.dist.stats(handle) -> tuple
+native mx.dist.table(handle, str) -> str
+native mx.dist.close(handle)
+entry main
+func main() in "main.mx" {
+  reg str, tensor, handle, i64, str, str, tuple, str, tuple
+  const r0, "%s/text.txt"
+  native r1, mx.data.bytes, [r0]
+  int r3, 1
+  const r4, "direct"
+  native r2, mx.dist.local, [r3, r4, r4, r3]
+  const r5, "a"
+  const r7, "b"
+  native r6, mx.dist.init, [r2, r5, r1, r7, r3]
+  native r6, mx.dist.gather, [r2, r5, r1, r7, r1]
+  native _, mx.dist.barrier, [r2]
+  native r8, mx.dist.stats, [r2]
+  native r7, mx.dist.table, [r2, r5]
+  native _, mx.dist.close, [r2]
   retu
 }
 )";
@@ -224,11 +264,15 @@ Status runText(Stage &stage, std::string text) {
 Status runLoading(Stage &stage) { return runText(stage, loading); }
 Status runReading(Stage &stage) { return runText(stage, reading); }
 Status runRules(Stage &stage) { return runText(stage, rules); }
+Status runExchanging(Stage &stage) { return runText(stage, exchanging); }
+
+constexpr const char *pool = "statistics of the pool, and the blocks it keeps";
 
 const SweepProgram programs[] = {
     {"loading", runLoading, "why a batch was short, which only an explanation uses"},
     {"reading", runReading, "why a batch was short, which only an explanation uses"},
-    {"rules", runRules}};
+    {"rules", runRules, pool},
+    {"exchanging", runExchanging, pool}};
 
 INSTANTIATE_TEST_SUITE_P(Data, AllocationSweep, ::testing::ValuesIn(programs), nameOfProgram);
 
