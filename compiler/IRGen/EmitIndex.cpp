@@ -201,6 +201,9 @@ mlir::Value Emitter::emitUpdate(const Index *lvalue, mlir::Value x, mlir::Value 
   if (plan->gather)
     return unsupported(lvalue->span, "an assignment at indices given by a tensor");
   value = cast(value, elementOf(x));
+  const Type *region = concrete(lvalue->checked->type);
+  if (tensor(value).rank() == 0 && !region->isScalar())
+    value = create<ir::FullOp>(mlir::cast<ir::TensorType>(convert(region)), value);
   return create<ir::UpdateOp>(x.getType(), x, value, plan->at, specAttr(plan->spec));
 }
 

@@ -127,7 +127,11 @@ void Sema::assignTo(Expr *target, const Value &value, Expr *valueExpr, const Ass
     return;
   }
   Mismatch mismatch;
-  if (!fits(value, lvalue->type, &mismatch)) {
+  // One number fits a region of any shape: `x[1:3] = 0.0`.
+  bool fillsRegion = as<Index>(target) && lvalue->type->isTensor() && value.type->isTensor() &&
+                     value.type->isScalar() &&
+                     fits(value, types.tensor(lvalue->type->elem, {}, lvalue->type->device));
+  if (!fillsRegion && !fits(value, lvalue->type, &mismatch)) {
     auto *name = as<Name>(target);
     if (name && root && root->kind == SymbolKind::Variable &&
         context->loopDepth > root->scopeDepth && value.type->isTensor() &&
