@@ -16,7 +16,8 @@ Span spanOf(mlir::Location location, const SourceManager &sources) {
                 : Span();
 }
 
-bool prepareModule(mlir::ModuleOp module, const SourceManager &sources, Diagnostics &diags) {
+bool prepareModule(mlir::ModuleOp module, const SourceManager &sources, Diagnostics &diags,
+                   llvm::StringRef mistake) {
   std::set<std::pair<uint32_t, std::string>> warned; // a body may exist for several sizes
   mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &found) {
     Span span = spanOf(found.getLocation(), sources);
@@ -36,7 +37,7 @@ bool prepareModule(mlir::ModuleOp module, const SourceManager &sources, Diagnost
     }
     return mlir::success();
   });
-  return pipeline::prepareModule(module);
+  return pipeline::prepareModule(module, mistake);
 }
 
 std::optional<std::string> faultIn(mlir::ModuleOp module) {

@@ -23,7 +23,8 @@ Span spanOf(mlir::Location location, const SourceManager &sources);
 
 /// Assigns devices to tensors and derives gradients (autodiff); a function without a gradient is an
 /// error of the program.
-bool prepareModule(mlir::ModuleOp module, const SourceManager &sources, Diagnostics &diags);
+bool prepareModule(mlir::ModuleOp module, const SourceManager &sources, Diagnostics &diags,
+                   llvm::StringRef mistake = {});
 
 /// Nothing if the module is valid, otherwise the internal error.
 std::optional<std::string> faultIn(mlir::ModuleOp module);

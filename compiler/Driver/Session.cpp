@@ -228,7 +228,7 @@ bool Session::prepare(mlir::ModuleOp module) {
   if (!held.empty())
     module->setAttr(ir::kHeld, mlir::DictionaryAttr::get(context.get(), held));
   Timing::Span span(options.compile.timing, "placing and differentiating");
-  bool fine = prepareModule(module, sources, diags);
+  bool fine = prepareModule(module, sources, diags, options.compile.mistake);
   module.walk([&](ir::GlobalStoreOp store) {
     if (isElsewhere(store.getValue().getType()))
       elsewhere[store.getName().str()] = store.getValue().getType();

@@ -27,9 +27,10 @@ class Reverse {
   friend class RoutineRules; ///< GradientRoutines.cpp
 
 public:
-  /// Gradients with more than `limit` ops are rejected.
-  Reverse(mlir::FunctionOpInterface function, mlir::SymbolTable &symbols, int64_t limit)
-      : function(function), symbols(symbols), limit(limit),
+  /// Gradients with more than `limit` ops are rejected. `wrongRule`: see Mistakes.h.
+  Reverse(mlir::FunctionOpInterface function, mlir::SymbolTable &symbols, int64_t limit,
+          llvm::StringRef wrongRule)
+      : function(function), symbols(symbols), limit(limit), wrongRule(wrongRule),
         b(function.getLoc(), function.getContext()) {}
 
   /// Appends the gradients of the function's first result with respect to its arguments `wrt` to
@@ -94,7 +95,6 @@ private:
   llvm::LogicalResult reverse(mlir::ArrayRef<mlir::Operation *> ops);
   llvm::LogicalResult reverse(mlir::Operation *op);
   mlir::LogicalResult withoutRule(mlir::Operation *op);
-  static llvm::StringRef wrongRule();
 
   // Each handles the ops it has a rule for and reports in `handled` whether it had one.
   // ---- GradientElementwise.cpp
@@ -178,6 +178,7 @@ private:
   mlir::FunctionOpInterface function;
   mlir::SymbolTable &symbols;
   int64_t limit;
+  llvm::StringRef wrongRule;
   mlir::ImplicitLocOpBuilder b;
   llvm::DenseSet<mlir::Value> active; ///< depends on the differentiated arguments, and holds floats
   llvm::DenseMap<mlir::Value, Adjoint> adjoints;

@@ -94,14 +94,6 @@ LogicalResult Reverse::refuseHidden() {
 
 // ---------------------------------------------------------------------------------------- reverse
 
-/// For mutation tests of the gradient tests: the op whose rule is made wrong, from the environment
-/// variable MX_TEST_WRONG_GRADIENT. `order` visits the iterations of a loop in the wrong order,
-/// `sum` overwrites an adjoint instead of accumulating into it.
-StringRef Reverse::wrongRule() {
-  static const char *name = std::getenv("MX_TEST_WRONG_GRADIENT");
-  return name ? name : "";
-}
-
 LogicalResult Reverse::withoutRule(Operation *op) {
   StringRef name = op->getName().stripDialect();
   return op->emitError() << "`" << name << "` has no gradient";
@@ -126,7 +118,7 @@ LogicalResult Reverse::reverse(Operation *op) {
   if (op->getNumResults() != 1)
     return withoutRule(op);
   Adjoint g = adjoints.lookup(op->getResult(0));
-  if (g.value && op->getName().stripDialect() == wrongRule())
+  if (g.value && op->getName().stripDialect() == wrongRule)
     g.value = elementwise("mul", {g.value, number(g.value, 1.5)});
   bool handled = false;
   if (g.value && isa<ir::TensorType>(op->getResult(0).getType())) {
@@ -307,7 +299,7 @@ private:
         failed(unrollWhereKnown(derived, kMaxUnrolled)))
       return failure();
     TypeRange wanted(grad.getResultTypes());
-    Reverse pass(derived, symbols, limit);
+    Reverse pass(derived, symbols, limit, wrongRule);
     if (failed(isForward ? pass.runForward(wrt) : pass.run(wrt, wanted.take_back(wrt.size()))))
       return failure();
     OpBuilder b(grad);

@@ -51,7 +51,7 @@ static void leavesOf(Type type, unsigned carried, SmallVector<int64_t> path,
 Value Reverse::iterationOf(ir::ForOp back) {
   Value iteration = back.getBody().front().getArgument(0), from = back.getFrom();
   Value one = make<ir::ConstantOp>(typeOf(from), b.getIntegerAttr(typeOf(from).getElement(), 1));
-  if (wrongRule() == "order")
+  if (wrongRule == "order")
     return iteration;
   Value done = constantInt(from) == 0 ? iteration : elementwise("sub", {iteration, from});
   return elementwise("sub", {elementwise("sub", {back.getTo(), one}), done});

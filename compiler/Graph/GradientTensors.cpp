@@ -156,7 +156,7 @@ void Reverse::sliceBack(ir::SliceOp op, Value g) {
   auto type = cast<ir::TensorType>(adjointType(op.getX().getType()));
   Adjoint &sum = adjoints[op.getX()];
   Value into = sum.value;
-  if (into && wrongRule() != "sum")
+  if (into && wrongRule != "sum")
     g = elementwise("add", {make<ir::SliceOp>(typeOf(g), into, op.getAt(), op.getSpec()), g});
   else if (!into)
     into = zeros(type);

@@ -213,6 +213,9 @@ constexpr Mistake kMistakes[] = {
     {"read-after-store", readAfterStore, true}, // outputs overwrite inputs that are still read
 };
 
+constexpr StringRef kWrongRules[] = {"mul",  "tanh",   "neg", "div",   "matmul", "slice",
+                                     "update", "take", "select", "sum", "order",  "maximum"};
+
 const Mistake *find(StringRef name) {
   const auto *found =
       llvm::find_if(kMistakes, [&](const Mistake &mistake) { return mistake.name == name; });
@@ -221,7 +224,11 @@ const Mistake *find(StringRef name) {
 
 } // namespace
 
-bool knowsMistake(StringRef name) { return find(name) != nullptr; }
+bool knowsMistake(StringRef name) { return find(name) || !wrongRuleOf(name).empty(); }
+
+StringRef wrongRuleOf(StringRef name) {
+  return name.consume_front("gradient-") && llvm::is_contained(kWrongRules, name) ? name : "";
+}
 
 void makeMistake(ir::GraphOp graph, StringRef name, bool fused) {
   const Mistake *mistake = find(name);

@@ -9,6 +9,10 @@
 namespace mx::graph {
 
 bool knowsMistake(llvm::StringRef name);
+/// The rule of differentiation that the mistake makes wrong: `mul` for `gradient-mul`, and so on
+/// for other ops; `order` visits the iterations of a loop in the wrong order, `sum` overwrites an
+/// adjoint instead of accumulating into it. Empty for other mistakes.
+llvm::StringRef wrongRuleOf(llvm::StringRef name);
 /// Applies the mistake wherever it applies, if it belongs to this stage: `fused` says whether ops
 /// are already in kernels.
 void makeMistake(ir::GraphOp graph, llvm::StringRef name, bool fused);

@@ -51,7 +51,9 @@ def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
     An op without a rule is refused where it stands, if a gradient would have to pass through it.
   }];
   let options = [Option<"limit", "limit", "int64_t", "1000000",
-                        "refuse gradients of more than this number of ops">];
+                        "refuse gradients of more than this number of ops">,
+                 Option<"wrongRule", "wrong-rule", "std::string", "\"\"",
+                        "the gradient rule that is made wrong (Graph/Mistakes.h)">];
 }
 
 def DropRematBarriers : Pass<"drop-remat-barriers", "::mx::ir::GraphOp"> {

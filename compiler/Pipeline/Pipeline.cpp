@@ -112,7 +112,7 @@ Refusal::Refusal(llvm::StringRef problem) : text(problem) {
   text = rest.drop_front(5).str();
 }
 
-bool prepareModule(ModuleOp module) {
+bool prepareModule(ModuleOp module, StringRef mistake) {
   PassManager passes(module.getContext());
   passes.enableVerifier(true);
   // Reads code as it was written.
@@ -122,7 +122,9 @@ bool prepareModule(ModuleOp module) {
   // Reverse passes have the same precision as their forward pass, so it is chosen before.
   passes.addPass(graph::createAmp());
   // Eager code and graphs run the same derived code, so it is derived before either is compiled.
-  passes.addPass(graph::createDifferentiate());
+  graph::DifferentiateOptions derived;
+  derived.wrongRule = graph::wrongRuleOf(mistake).str();
+  passes.addPass(graph::createDifferentiate(derived));
   // A compiled graph is one op of the engine, so it is on one device.
   passes.addPass(graph::createSegment());
   // A caller that uses one part of a tuple pays for that part only.

@@ -108,7 +108,7 @@ struct Variant {
 
 /// Prepares generated code for all later stages: derives gradients (reverse-mode autodiff). Errors
 /// go to the context's diagnostics, and so do warnings that name parameters whose gradient is 0.
-bool prepareModule(mlir::ModuleOp module);
+bool prepareModule(mlir::ModuleOp module, llvm::StringRef mistake = {});
 
 /// Compiles `graph` for the given values of its sizes, under the symbol `entry`; `identity` is
 /// identityOf(graph), which callers keep. The graph's module must hold its callees; it is not

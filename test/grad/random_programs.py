@@ -30,6 +30,7 @@ options.add_argument("--first", type=int, default=0)
 options.add_argument("--graphs", type=int, default=25)
 options.add_argument("--batch", type=int, default=50)
 options.add_argument("--seconds", type=float, default=1e9)
+options.add_argument("--option", action="append", default=[], help="an option for mxc")
 options.add_argument("--workers", type=int, default=2)
 given = options.parse_args()
 started = time.monotonic()
@@ -165,7 +166,7 @@ def overflows(number, text):
     with tempfile.NamedTemporaryFile("w", suffix=".mx") as file:
         file.write(f"{asked}\n{point}\nprint(value{number}(x{number}))\n")
         file.flush()
-        done = subprocess.run([given.mxc, "run", file.name], capture_output=True, text=True, env=ENVIRONMENT)
+        done = subprocess.run([given.mxc, "run", *given.option, file.name], capture_output=True, text=True, env=ENVIRONMENT)
     return done.returncode == 0 and "false" in done.stdout
 
 
@@ -180,7 +181,7 @@ def check(numbers):
     with tempfile.NamedTemporaryFile("w", suffix=".mx") as file:
         file.write("\n".join(texts.values()) + "\n" + "".join(calls(n, given.graphs) for n in numbers))
         file.flush()
-        done = subprocess.run([given.mxc, "run", file.name], capture_output=True, text=True, env=ENVIRONMENT)
+        done = subprocess.run([given.mxc, "run", *given.option, file.name], capture_output=True, text=True, env=ENVIRONMENT)
     if done.returncode:
         if len(numbers) == 1:
             return [f"{texts[numbers[0]]}\n{done.stderr[:1500]}"], 0, 0
