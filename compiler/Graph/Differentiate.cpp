@@ -8,6 +8,7 @@
 #include "Graph/InlineCalls.h"
 #include "Graph/Passes.h"
 #include "Graph/UnrollArrayLoops.h"
+#include "dialects/mx/Exchange.h"
 
 using namespace mlir;
 
@@ -103,6 +104,9 @@ StringRef Reverse::wrongRule() {
 }
 
 LogicalResult Reverse::withoutRule(Operation *op) {
+  if (ir::exchanges(op))
+    return op->emitError() << "what a KVStore does here has no gradient: only kv.sum, mean, "
+                              "average, gather and scatter have one";
   StringRef name = op->getName().stripDialect();
   return op->emitError() << "`" << name << "` has no gradient";
 }
@@ -139,6 +143,7 @@ LogicalResult Reverse::reverse(Operation *op) {
       tensorRule(op, g.value, handled);
     }
   }
+  handled = handled || exchangeRule(op, g);
   if (!handled && failed(aggregateRule(op, g, handled)))
     return failure();
   if (failedAt)
