@@ -31,11 +31,15 @@ std::optional<int64_t> constantOf(mlir::Value value) {
 class Finder {
 public:
   Finder(mlir::ModuleOp module, llvm::StringRef entry) : module(module) {
+    auto add = [](std::vector<int64_t> &known, mlir::Value value) {
+      if (auto number = constantOf(value); number && !llvm::is_contained(known, *number))
+        known.push_back(*number);
+    };
     module.walk([&](ir::NativeOp native) {
-      if (native.getName() != "mx.data.plan" || native.getArgs().size() < 3)
-        return;
-      if (auto rows = constantOf(native.getArgs()[2]); rows && !llvm::is_contained(batches, *rows))
-        batches.push_back(*rows);
+      if (native.getName() == "mx.data.plan" && native.getArgs().size() >= 3)
+        add(batches, native.getArgs()[2]);
+      else if (native.getName() == "mx.dist.local")
+        add(workers, native.getArgs()[0]);
     });
     // Eager twins are not called by host code; everything else is reached from the entry, or as a
     // value.
@@ -92,6 +96,8 @@ private:
     if (auto number = constantOf(bind.getValue()))
       return {{*number}, true};
     auto dim = bind.getValue().getDefiningOp<ir::NativeOp>();
+    if (dim && dim.getName() == "mx.dist.size")
+      return {workers, false};
     if (!dim || dim.getName() != "mx.dim")
       return {};
     // The batch dimension of a data loader's output.
@@ -192,6 +198,7 @@ private:
 
   mlir::ModuleOp module;
   std::vector<int64_t> batches; ///< batch sizes of the data loaders
+  std::vector<int64_t> workers; ///< of the KVStores
   llvm::StringMap<std::set<std::vector<std::optional<int64_t>>>> visited;
   llvm::StringMap<CalledGraph> graphs;
 };

@@ -64,7 +64,40 @@ std::vector<std::string> linesOf(llvm::StringRef text) {
   return out;
 }
 
+std::optional<int64_t> valueOf(const PlanRequest &request, llvm::StringRef size) {
+  for (auto &[name, value] : request.sizes)
+    if (name == size)
+      return value;
+  return std::nullopt;
+}
+
+/// Adds the number of workers under all names that it has; its name if the request has none.
+std::string addWorkers(ir::FuncOp function, const PlanRequest &request,
+                       std::vector<std::pair<std::string, int64_t>> &sizes) {
+  std::vector<std::string> names;
+  function.walk([&](ir::BindSizeOp bind) {
+    auto native = bind.getValue().getDefiningOp<ir::NativeOp>();
+    if (native && native.getName() == "mx.dist.size")
+      names.push_back(bind.getName().str());
+  });
+  std::optional<int64_t> workers;
+  for (const std::string &name : names)
+    if (!workers)
+      workers = valueOf(request, name);
+  for (const std::string &name : names)
+    if (workers && !valueOf(request, name))
+      sizes.push_back({name, *workers});
+  return names.empty() || workers ? "" : names.front();
+}
+
 } // namespace
+
+bool Session::needsSizes(const PlanRequest &request, const std::string &missing) {
+  err << "mxc plan: `" << request.graph
+      << "` needs values for its sizes: " << (request.ofSession ? "" : "--shapes ") << missing
+      << "\n";
+  return false;
+}
 
 Diagnostic &Session::planError(Span span, const std::string &message) {
   return diags.report(Code::E0901, span, message);
@@ -100,18 +133,11 @@ bool Session::planModule(irgen::Generated &generated, const PlanRequest &request
   // Every size that is not dynamic needs a number.
   auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
   std::string missing;
-  for (auto size : graph.getSizes().getAsRange<mlir::StringAttr>()) {
-    bool given = std::any_of(request.sizes.begin(), request.sizes.end(),
-                             [&](auto &pair) { return pair.first == size.getValue(); });
-    if (!given && !(open && open.get(size)))
+  for (auto size : graph.getSizes().getAsRange<mlir::StringAttr>())
+    if (!valueOf(request, size) && !(open && open.get(size)))
       missing += (missing.empty() ? "" : ",") + size.str() + "=…";
-  }
-  if (!missing.empty()) {
-    err << "mxc plan: `" << request.graph
-        << "` needs values for its sizes: " << (request.ofSession ? "" : "--shapes ") << missing
-        << "\n";
-    return false;
-  }
+  if (!missing.empty())
+    return needsSizes(request, missing);
   Span span = spanOf(graph.getLoc(), sources);
   std::string symbol = graph.getSymName().str();
   if (!prepare(*generated.module))
@@ -138,9 +164,11 @@ bool Session::planModule(irgen::Generated &generated, const PlanRequest &request
       for (auto made : plan->getOps<rt::ProgramOp>())
         report = memory::describePlan(made, shown);
   } else if (auto function = mlir::dyn_cast_or_null<ir::FuncOp>(prepared)) {
-    // On several devices.
-    report = pipeline::planSegments(function, request.sizes, shown, kernels->cpu().info(),
-                                    options.compile);
+    // On several devices, or with exchanges.
+    auto sizes = request.sizes;
+    if (std::string name = addWorkers(function, request, sizes); !name.empty())
+      return needsSizes(request, name + "=…");
+    report = pipeline::planSegments(function, sizes, shown, kernels->cpu().info(), options.compile);
   }
   if (!report) {
     planError(span, "graph `" + request.graph + "` could not be compiled: " + pipeline::Refusal(problem).text);

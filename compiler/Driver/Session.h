@@ -240,6 +240,7 @@ private:
                       const std::set<std::string> &natives);
   static std::shared_ptr<mlir::MLIRContext> newContext();
   Diagnostic &planError(Span span, const std::string &message);
+  bool needsSizes(const PlanRequest &request, const std::string &missing);
   void flushDiagnostics() { reporter.flush(); }
   bool prepareRng();
   irgen::Generated generateSeed();

@@ -123,6 +123,12 @@ private:
   mlir::Value backwards(mlir::Value x, size_t spatial);
   // ---- GradientAggregates.cpp
   llvm::LogicalResult aggregateRule(mlir::Operation *op, const Adjoint &g, bool &handled);
+  // ---- GradientExchanges.cpp
+  mlir::Value exchange(llvm::StringRef action, ir::NativeOp like, mlir::Value weight,
+                       mlir::Value value, mlir::Type type, llvm::StringRef extension);
+  Adjoint weighted(const Adjoint &sums, mlir::Value weight, mlir::Value total);
+  bool exchangeRule(mlir::Operation *op, const Adjoint &g);
+  bool exchangeTangents(mlir::Operation *op);
   // ---- Forward.cpp; there the adjoints are tangents
   llvm::LogicalResult forward(mlir::Block &block);
   llvm::LogicalResult forwardRegions(mlir::Operation *op);

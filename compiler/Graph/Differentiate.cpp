@@ -8,6 +8,7 @@
 #include "Graph/InlineCalls.h"
 #include "Graph/Passes.h"
 #include "Graph/UnrollArrayLoops.h"
+#include "dialects/mx/Exchange.h"
 
 using namespace mlir;
 
@@ -95,6 +96,9 @@ LogicalResult Reverse::refuseHidden() {
 // ---------------------------------------------------------------------------------------- reverse
 
 LogicalResult Reverse::withoutRule(Operation *op) {
+  if (ir::exchanges(op))
+    return op->emitError() << "what a KVStore does here has no gradient: only kv.sum, mean, "
+                              "average, gather and scatter have one";
   StringRef name = op->getName().stripDialect();
   return op->emitError() << "`" << name << "` has no gradient";
 }
@@ -131,6 +135,7 @@ LogicalResult Reverse::reverse(Operation *op) {
       tensorRule(op, g.value, handled);
     }
   }
+  handled = handled || exchangeRule(op, g);
   if (!handled && failed(aggregateRule(op, g, handled)))
     return failure();
   if (failedAt)

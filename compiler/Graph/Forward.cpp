@@ -260,6 +260,7 @@ LogicalResult Reverse::forward(Block &block) {
         return failure();
       }
     }
+    handled = handled || exchangeTangents(op);
     if (!handled && failed(forwardAggregate(op)))
       return failure();
     if (failedAt)

@@ -3,6 +3,7 @@
 // Part of Differentiate: cloning and recomputing blocks, and the gradient rule of `mx.if`. The
 // reverse pass recomputes a block from the inputs of its first run, followed by its adjoint.
 #include "Graph/Adjoints.h"
+#include "dialects/mx/Exchange.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -117,7 +118,10 @@ static bool isNeedless(Operation *op) {
       return llvm::all_of(region.front().without_terminator(),
                           [](Operation &inner) { return isNeedless(&inner); });
     });
-  return isMemoryEffectFree(op) || isa<ir::ReadOp, ir::FormatOp, ir::GlobalLoadOp, ir::CallOp>(op);
+  // Neither does an exchange here matter if it matters nowhere: all workers run the same code.
+  return isMemoryEffectFree(op) ||
+         isa<ir::ReadOp, ir::FormatOp, ir::GlobalLoadOp, ir::CallOp>(op) ||
+         !ir::linearExchange(op).empty();
 }
 
 /// Dead-code elimination: drops ops that the adjoint of a block does not need. Remaining calls are

@@ -7,7 +7,7 @@
 // device and level depend only on each other and on lower levels: they form one graph (segment).
 // Host ops (copies, exchanges, scalars, parts of models) keep their order within their level.
 // An exchange begins as soon as the results it takes are complete, so segments of a graph with
-// exchanges announce theirs.
+// exchanges announce theirs. Ops whose types use a size that the block binds depend on the binding.
 #include "Graph/FusionGroups.h"
 #include "Graph/InlineCalls.h"
 #include "Graph/Passes.h"
@@ -78,9 +78,10 @@ public:
     llvm::DenseMap<Operation *, StringAttr> device;
     unsigned last = 0;
     SmallVector<Operation *> ops;
+    Bindings bindings;
+    if (!findBindings(block, bindings))
+      return;
     for (Operation &op : block.without_terminator()) {
-      if (isa<ir::BindSizeOp>(op))
-        return; // types depend on its position
       ops.push_back(&op);
       device[&op] = deviceOf(&op);
       if (!device[&op])
@@ -99,6 +100,8 @@ public:
         bool leaves = device[from] && device[from] != device[op];
         own = std::max(own, level[from] + leaves);
       }
+      for (Operation *binding : bindings.lookup(op))
+        own = std::max(own, level[binding]);
       last = std::max(last, own);
     }
     sinkSources(ops, device, level);
@@ -121,6 +124,31 @@ private:
   ir::FuncOp function;
   SymbolTable &symbols;
   bool announces = false;
+
+  using Bindings = llvm::DenseMap<Operation *, SmallVector<Operation *, 1>>;
+
+  /// The bindings of sizes that each op of the block depends on. Fails if a name is used before it
+  /// is bound, or bound twice: then a type depends on its position, and nothing can be moved.
+  static bool findBindings(Block &block, Bindings &out) {
+    llvm::DenseMap<StringAttr, Operation *> bound;
+    llvm::DenseSet<StringAttr> used;
+    for (Operation &op : block) {
+      SmallVector<StringAttr> names;
+      sizeNamesIn(&op, names);
+      for (StringAttr name : names) {
+        used.insert(name);
+        if (Operation *binding = bound.lookup(name);
+            binding && !llvm::is_contained(out[&op], binding))
+          out[&op].push_back(binding);
+      }
+      auto bind = dyn_cast<ir::BindSizeOp>(op);
+      if (!bind)
+        continue;
+      if (used.contains(bind.getNameAttr()) || !bound.insert({bind.getNameAttr(), bind}).second)
+        return false;
+    }
+    return true;
+  }
 
   /// Ops that depend on no other segment run in the first segment that uses them, not in their own.
   static void sinkSources(ArrayRef<Operation *> ops,

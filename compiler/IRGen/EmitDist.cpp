@@ -145,12 +145,46 @@ mlir::Value Emitter::emitStoreCall(const Expr *whole, const CallInfo &info) {
   }
   bool isMean = name == "average" || name == "mean";
   const Type *type = concrete(info.result);
-  mlir::Value result =
-      emitExchange(isMean ? "average" : name, connection, isMean ? emitWeight(info) : mlir::Value(),
-                   sema.textOf(given), value, convert(type));
-  if (result)
-    adoptAllSizes(result, type);
-  return result;
+  if (name == "gather" || name == "scatter")
+    bindStoreSize(connection, type);
+  return emitExchange(isMean ? "average" : name, connection,
+                      isMean ? emitWeight(info) : mlir::Value(), sema.textOf(given), value,
+                      convert(type));
+}
+
+/// The rows of what kv.gather and kv.scatter give contain `kv.size`. A KVStore without a name has a
+/// size of its own for each call.
+void Emitter::bindStoreSize(mlir::Value connection, const Type *type) {
+  Shape shape = sema.types.substitute(type->shape, instance.bindings);
+  std::vector<AtomId> atoms;
+  if (!shape.empty() && shape[0].dim)
+    sema.dims.symbols(shape[0].dim, atoms);
+  for (AtomId atom : atoms) {
+    bool isKnown = sizeNames.count(atom) && !awaited.count(atom);
+    if (!isKnown && !variableOf(atom) && !storeOfSize(atom))
+      bindSize(atom, native("mx.dist.size", ir::TensorType::host(builder.getI64Type()), {connection}));
+  }
+}
+
+/// The KVStore whose number `kv.size` the size is, if it can be read here.
+std::optional<std::pair<Symbol *, std::string>> Emitter::storeOfSize(AtomId atom) {
+  if (!builder.getInsertionBlock())
+    return std::nullopt;
+  Dim size = sema.dims.symbol(atom);
+  for (auto &[field, known] : sema.hostFields) {
+    Symbol *root = field.first;
+    if (known != size || !root || !root->type || !root->type->is(Kind::Nominal) ||
+        root->type->nominal->name != "KVStore")
+      continue;
+    if (values.count(root) || (shared.globals.count(root) && !inGraph))
+      return field;
+  }
+  return std::nullopt;
+}
+
+mlir::Value Emitter::storeNumber(mlir::Value store, StringRef name) {
+  return native("mx.dist." + name.str(), ir::TensorType::host(builder.getI64Type()),
+                {part(store, ConnectionPart)});
 }
 
 mlir::Value Emitter::emitStats(mlir::Value connection, const Type *type) {
@@ -172,9 +206,7 @@ mlir::Value Emitter::storeMember(const Member *e) {
   mlir::Value store = emit(e->object);
   if (!store)
     return {};
-  mlir::Value number =
-      native("mx.dist." + std::string(e->name.text), ir::TensorType::host(builder.getI64Type()),
-             {part(store, ConnectionPart)});
+  mlir::Value number = storeNumber(store, e->name.text);
   // As a size it has a name.
   auto atom = e->checked && e->checked->dim ? sema.dims.asSymbol(e->checked->dim) : std::nullopt;
   if (atom && !inGraph && !isBound(e->checked->dim) && isUsedAsSize(*atom)) {

@@ -244,6 +244,11 @@ mlir::Value Emitter::emitGrad(const Grad *e) {
   SmallVector<mlir::Type> inputs, results;
   for (mlir::Value v : args)
     inputs.push_back(v.getType());
+  std::set<AtomId> sizes;
+  sizesIn(e->body, sizes);
+  for (AtomId atom : sizes)
+    if (!sizeNames.count(atom) && storeOfSize(atom))
+      size(sema.dims.symbol(atom)); // binds it: results of the block may have it
   // The differentiated result comes first, then the others, then changed variables.
   bool tuple = valueType->is(Kind::Tuple);
   mlir::Type whole = convert(valueType);

@@ -340,7 +340,7 @@ mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
   std::set<AtomId> sizes;
   sizesIn(e->body, sizes);
   for (AtomId atom : sizes)
-    if (!sizeNames.count(atom) && variableOf(atom))
+    if (!sizeNames.count(atom) && (variableOf(atom) || storeOfSize(atom)))
       size(sema.dims.symbol(atom)); // binds it: in a graph it is an argument
   auto isSize = [&](Dim dim) {
     std::vector<AtomId> atoms;

@@ -187,6 +187,9 @@ Dim Emitter::inTable(Dim dim) {
         if (Symbol *variable = found == sizeNames.end() ? variableOf(atom) : nullptr) {
           found = giveName(atom);
           create<ir::BindSizeOp>(toHost(read(variable)), found->second);
+        } else if (auto store = found == sizeNames.end() ? storeOfSize(atom) : std::nullopt) {
+          found = giveName(atom);
+          create<ir::BindSizeOp>(storeNumber(read(store->first), store->second), found->second);
         }
         if (found == sizeNames.end()) {
           // A size known only at run time: it is bound when the value is created (adoptSizes).

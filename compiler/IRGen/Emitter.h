@@ -310,6 +310,9 @@ private:
   mlir::Value emitStats(mlir::Value connection, const Type *type);
   mlir::Value callStep(const ast::Expr *whole, const sema::CallInfo &info, mlir::Value store);
   mlir::Value storeMember(const ast::Member *e);
+  mlir::Value storeNumber(mlir::Value store, StringRef name);
+  std::optional<std::pair<Symbol *, std::string>> storeOfSize(AtomId atom);
+  void bindStoreSize(mlir::Value connection, const Type *type);
   /// One parameter, or a whole model, with the state of its optimizer.
   struct UpdateUnit {
     std::string key;

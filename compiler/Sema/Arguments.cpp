@@ -8,6 +8,13 @@
 namespace mx::sema {
 using namespace ast;
 
+/// A gradient, or several, of a model that is not known.
+static bool isOfOpenModel(const Type *type) {
+  if (type->is(Kind::Array))
+    return isOfOpenModel(type->element);
+  return type->is(Kind::Grad) && type->element->is(Kind::TypeVar);
+}
+
 bool Sema::matchArguments(const std::string &name, std::vector<ParamInfo> &params,
                           std::vector<Arg> &args, std::vector<int> &slots, Span calleeSpan,
                           Span argsSpan, Span declared, bool quiet) {
@@ -89,6 +96,10 @@ bool Sema::matchArguments(const std::string &name, std::vector<ParamInfo> &param
         d.caret("`" + params[p].name + ": " + show(params[p].type) + "` is missing");
         if (declared.valid() && !isBuiltin(declared))
           d.note("`" + name + "` is declared at " + sources.locationLine(declared));
+        if (isOfOpenModel(params[p].type))
+          d.note("without a model an optimizer is a rule, a name and numbers; `" + params[p].name +
+                 "` holds gradients of its model")
+              .help("give it one: `" + name + "[Net](…)`, and call its `step` yourself");
       }
       ok = false;
     }

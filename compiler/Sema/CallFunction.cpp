@@ -187,6 +187,9 @@ Value Sema::callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverV
     }
     device = mixed ? nullptr : found;
   }
+  bool isOfDist = f.module && f.module->isStd && f.module->name == "dist";
+  if (isOfDist && f.owner && receiverValue && !args.empty() && args[0].value)
+    result = gatheredType(f, *receiverValue, args[0].value->type, result);
   calls.emplace_back();
   CallInfo &info = calls.back();
   info.target = f.primitive ? CallInfo::Primitive : CallInfo::Function;
@@ -198,7 +201,7 @@ Value Sema::callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverV
   info.result = types.onDevice(result, device);
   if (slot)
     *slot = &info;
-  if (f.module && f.module->isStd && f.module->name == "dist")
+  if (isOfDist)
     checkDistCall(info, calleeSpan);
   Value v = valueOf(info.result);
   bool allHost = f.primitive && f.primitive->family == "elementwise";

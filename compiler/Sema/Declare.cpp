@@ -247,7 +247,8 @@ static void checkVjp(Sema &sema, FunctionInfo &f) {
     std::vector<const Type *> wanted;
     bool plain = !f.owner && f.result->isTensor() && sema.types.isFloat(f.result->elem);
     for (const ParamInfo &p : f.params) {
-      plain &= p.type->isTensor() && !p.isMut;
+      bool isHandle = p.type->is(Kind::Nominal) && p.type->nominal->isHandle;
+      plain &= (p.type->isTensor() || isHandle) && !p.isMut;
       if (p.type->isTensor() && sema.types.isFloat(p.type->elem) && !p.isStatic)
         wanted.push_back(p.type);
     }

@@ -47,12 +47,6 @@ void Sema::addEffect(uint8_t effect, Span span, const std::string &callee, const
                      FunctionInfo *next) {
   EffectCause cause{span, callee, verb, next};
   bool forbidden = effect != kPrint && effect != kExchange;
-  if (effect == kExchange && context->grad)
-    diags
-        .report(Code::E0504, span,
-                "`" + callee + "` exchanges values with other workers, which has no gradient")
-        .label(context->grad->keyword, "everything inside is differentiated")
-        .help("call it behind `grad`, on its results");
   if (context->inGraph && forbidden) {
     forbidEffect(effect, span, callee, cause);
     return;

@@ -220,6 +220,8 @@ void Sema::checkRule(const CallInfo &info, const Expr *given, Span calleeSpan) {
                                  "a KVStore cannot apply `" + rule.name + "`");
     if (step && step->params.size() > 2)
       d.label(step->params[2].span, "`step` takes `" + step->params[2].name + "` as well");
+    else if (step && rule.generics.size() > 1)
+      d.label(rule.syntax->name.span, "it has parameters besides its model");
     else
       d.label(step ? step->syntax->name.span : rule.syntax->name.span,
               step ? "its `step` has another form" : "it has no `step`");
@@ -240,6 +242,27 @@ void Sema::checkRule(const CallInfo &info, const Expr *given, Span calleeSpan) {
   d.help("write `on_worker(" + textOf(given) + ")`, or take the coupling out of its `step`");
 }
 
+/// kv.gather(x) has `kv.size` times the rows of x, kv.scatter(x) one `kv.size`-th of them: sizes by
+/// the name of the KVStore, so two of them can be compared.
+const Type *Sema::gatheredType(const FunctionInfo &f, const Value &store, const Type *given,
+                               const Type *result) {
+  if (f.name != "gather" && f.name != "scatter")
+    return result;
+  Axis first = given->shape.empty() ? Axis() : given->shape[0];
+  if (first.isPack() || !first.dim || !result->isTensor())
+    return result;
+  Dim workers = fieldValue(store.type, *f.owner->field("size"), &store).dim;
+  bool isGather = f.name == "gather";
+  Dim rows = isGather ? dims.mul(first.dim, workers) : dims.floorDiv(first.dim, workers);
+  if (!rows) // too large to be written down
+    return result;
+  if (!isGather) // or the call fails
+    facts().assume({Relation::Equal, dims.mul(rows, workers), first.dim, {}});
+  Shape shape = result->shape;
+  shape[0] = axisOf(rows);
+  return types.tensor(result->elem, shape, result->device);
+}
+
 /// `rows`, or `f64(rows)`, of a parameter of the function: the caller knows it.
 static bool isParameter(const Expr *e) {
   if (auto *call = as<Call>(e); call && !call->info && call->args.size() == 1)
@@ -252,12 +275,10 @@ void Sema::checkDistCall(const CallInfo &info, Span calleeSpan) {
   const FunctionInfo &f = *info.function;
   if (!f.owner && (f.name == "on_worker" || f.name == "on_server") && info.arguments[0])
     return checkRule(info, info.arguments[0], calleeSpan);
-  if (context->inGraph && (f.name == "gather" || f.name == "scatter"))
-    diags
-        .report(Code::E0402, calleeSpan,
-                "the size of what `" + f.name + "` gives depends on the number of workers")
-        .label(context->graphSpan, "sizes in a graph are known before it runs")
-        .help("call it in eager code, on the results of the graph");
+  if (context->grad && f.owner && f.name == "step")
+    diags.report(Code::E0504, calleeSpan, "`step` of a KVStore has no gradient")
+        .label(context->grad->keyword, "everything inside is differentiated")
+        .help("call it behind `grad`, with the gradient");
   for (size_t p = 0; f.owner && p < f.params.size(); ++p) {
     const Expr *given = f.params[p].name == "weight" ? info.arguments[p] : nullptr;
     if (!given || !given->checked)

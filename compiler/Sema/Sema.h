@@ -259,6 +259,8 @@ public:
   size_t ruleNumber(NominalInfo &rule);
   RuleForm ruleForm(NominalInfo &rule);
   void checkDistCall(const CallInfo &info, Span calleeSpan);
+  const Type *gatheredType(const FunctionInfo &f, const Value &store, const Type *given,
+                           const Type *result);
   void checkRule(const CallInfo &info, const Expr *given, Span calleeSpan);
 
   // ---- RunSizes.cpp

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Whether code without a KVStore pays for one: compares a training step alone with the same step in a program that
+trains with a KVStore too.
+
+  no-cost.py MXC FOLDER
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ALONE = """
+import nn, optim
+from loss import xent
+
+model Mlp {
+  sub fc1: nn.Dense[16, 32]
+  sub fc2: nn.Dense[32, 4]
+  fn call(x: f32[N, 16]) -> f32[N, 4] { x |> fc1 |> nn.relu |> fc2 }
+}
+graph fn plain(mut net: Mlp, mut opt: optim.Sgd[Mlp], x: f32[B, 16], y: i32[B]) -> f32 {
+  let (loss, g) = grad(net) { xent(net(x), y) }
+  opt.step(mut net, g)
+  loss
+}
+var net = Mlp()
+var opt = optim.sgd(net, lr=0.1, momentum=0.9)
+let (x, y) = (ones([8, 16]), zeros([8], i32))
+for i in 0..3 { let _ = plain(mut net, mut opt, x, y) }
+"""
+
+WITH = ALONE.replace("import nn, optim", "import dist, nn, optim").replace("var net", """
+graph fn step(kv: dist.KVStore, mut net: Mlp, x: f32[B, 16], y: i32[B]) -> f32 {
+  let (loss, g) = grad(net) { xent(net(x), y) }
+  kv.step(mut net, g)
+  loss
+}
+let kv = dist.local(workers=1, update=dist.on_worker(optim.Sgd(lr=0.1, momentum=0.9)))
+var net""", 1) + """
+if option("exchange", false) { let _ = step(kv, mut net, x, y) }
+"""
+
+
+def main():
+    mxc, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+
+    def call(cache, *arguments):
+        environment = {**os.environ, "MX_CACHE_DIR": str(folder / cache)}
+        done = subprocess.run([mxc, *arguments], env=environment, capture_output=True, text=True, cwd=folder)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(arguments)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def objects(cache):
+        return {path.name: path.read_bytes() for path in (folder / cache).rglob("*.mxo")}
+
+    def program(name):
+        """What the run of `plain` emits: the program, and the ops of the trace."""
+        text = call(name + ".emit", "run", "--emit=mxrt", f"{name}.mx")
+        begin = text.index("mxrt.program @plain")
+        return text[begin:text.index("\n  }", begin)]
+
+    def trace(name):
+        call(name, "run", f"--profile={folder / name}.json", f"{name}.mx")
+        events = json.loads((folder / f"{name}.json").read_text())["traceEvents"]
+        return sorted(event["name"] for event in events if event["ph"] == "X")
+
+    (folder / "alone.mx").write_text(ALONE)
+    (folder / "with.mx").write_text(WITH)
+    alone, beside = program("alone"), program("with")
+    print("kernels:", alone.count("mxrt.call"), "and", beside.count("mxrt.call"))
+    print("programs:", "equal" if alone == beside else "differ")
+    plans = [json.loads(call(name, "plan", "--json", f"{name}.mx", "plain", "--shapes", "B=8"))
+             for name in ("alone", "with")]
+    print("plans:", "equal" if plans[0] == plans[1] else "differ")
+    ops = [trace(name) for name in ("alone", "with")]
+    print("ops of three steps:", sum(name.startswith("plain") for name in ops[0]), "and",
+          sum(name.startswith("plain") for name in ops[1]))
+    code = [objects(name) for name in ("alone", "with")]
+    print("objects:", "equal" if code[0] == code[1] and code[0] else "differ")
+    print("calls of mxrt_ready:", sum(b"mxrt_ready" in each for each in code[0].values()))
+    # The comparison can fail: with an exchange there is code that reports gradients.
+    call("exchange", "run", "-D", "exchange=true", "with.mx")
+    more = objects("exchange")
+    print("with an exchange:", "some" if any(b"mxrt_ready" in each for each in more.values()) else "none")
+
+
+main()
