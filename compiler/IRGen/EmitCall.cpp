@@ -475,6 +475,18 @@ mlir::Value Emitter::emitLambda(const Lambda *e) {
   for (const Param &param : func->params)
     if (param.isMut)
       return unsupported(param.name.span, "a function as a value with a `mut` parameter");
+  for (Symbol *symbol : assigned)
+    if (values.count(symbol) || shared.globals.count(symbol)) { // of the code around it
+      if (!shared.failed)
+        sema.diags
+            .report(Code::E0204, e->span,
+                    "`" + std::string(symbol->name) + "` cannot change in a function value")
+            .caret("it has a copy of what it captures")
+            .help("let it return the new value, or declare a function with a parameter `mut " +
+                  std::string(symbol->name) + "` and call that");
+      shared.failed = true;
+      return {};
+    }
   SmallVector<Symbol *> captured;
   SmallVector<mlir::Value> given;
   for (Symbol *symbol : used) {
@@ -482,8 +494,6 @@ mlir::Value Emitter::emitLambda(const Lambda *e) {
                   symbol->value.dim && isBound(symbol->value.dim);
     if (!values.count(symbol) || shared.globals.count(symbol) || staticValue(symbol) || isSize)
       continue;
-    if (assigned.count(symbol))
-      return unsupported(e->span, "a function as a value that assigns an outer variable");
     captured.push_back(symbol);
     given.push_back(symbol == &selfPlaceholder ? self() : read(symbol));
   }

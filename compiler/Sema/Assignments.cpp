@@ -159,6 +159,9 @@ void Sema::assignTo(Expr *target, const Value &value, Expr *valueExpr, const Ass
       d.help("convert it: `" + types.print(lvalue->type->elem) + "(" + textOf(valueExpr) + ")`");
     return;
   }
+  if (lvalue->type->isTensor() && value.type->isTensor() &&
+      !literalFits(value, lvalue->type->elem, valueExpr->outerSpan))
+    return;
   // A variable of an earlier input is already compiled. It stays on the host, and an assignment
   // waits for the value.
   bool isSettled = root && root->isModuleLevel && root->span.file != target->span.file;

@@ -115,8 +115,10 @@ Value Sema::checkKind(Expr *e, const Type *expected) {
       bad |= v->type->isError();
       host &= v->host;
       const Type *part = v->type;
-      if (want && fits(*v, want))
+      if (want && fits(*v, want)) {
         part = types.onDevice(want, v->type->device);
+        bad |= want->isTensor() && !literalFits(*v, want->elem, t->elements[i]->outerSpan);
+      }
       parts.push_back(part);
     }
     if (bad)
@@ -329,15 +331,20 @@ Value Sema::checkIf(If *e, const Type *expected) {
   result.constant = Value::NoConstant;
   if (!(then->dim == otherwise->dim))
     result.dim = {};
+  auto lastOf = [](const Block *b) { return b->stmts.empty() ? b->span : b->stmts.back()->span; };
+  Span elseSpan = e->elseIf ? e->elseIf->span : lastOf(e->elseBlock);
+  // A literal takes the element type of the other branch.
+  auto adapts = [&](const Value &literal, const Value &other, Span span) {
+    return !other.type->isTensor() || other.adapts() ||
+           literalFits(literal, other.type->elem, span);
+  };
   if (fits(*otherwise, then->type))
-    return result;
+    return adapts(*otherwise, *then, elseSpan) ? result : errorValue();
   if (fits(*then, otherwise->type)) {
     result.type = otherwise->type;
     result.literal = otherwise->literal;
-    return result;
+    return adapts(*then, *otherwise, lastOf(e->thenBlock)) ? result : errorValue();
   }
-  auto lastOf = [](const Block *b) { return b->stmts.empty() ? b->span : b->stmts.back()->span; };
-  Span elseSpan = e->elseIf ? e->elseIf->span : lastOf(e->elseBlock);
   diags
       .report(Code::E0307, elseSpan,
               "the branches of this `if` differ in type: " + show(*then) + " and " +

@@ -336,6 +336,8 @@ void Sema::checkResult(const Value &value, Span span, Expr *expr) {
              (expr ? textOf(expr) : textOf(span)) + ")`");
     return;
   }
+  if (want->isTensor() && value.type->isTensor() && !literalFits(value, want->elem, span))
+    return;
   if (context->function && value.type->device && !context->function->resultDevice)
     context->function->resultDevice = value.type->device;
 }

@@ -237,8 +237,11 @@ Value Sema::checkComprehension(Comprehension *e, const Type *expected) {
     return errorValue();
   }
   Elem elem = v->type->elem;
-  if (v->literal != Value::NotLiteral && expected && expected->isTensor())
+  if (v->literal != Value::NotLiteral && expected && expected->isTensor()) {
     elem = expected->elem;
+    if (!literalFits(*v, elem, e->element->outerSpan))
+      return errorValue();
+  }
   lead.insert(lead.end(), v->type->shape.begin(), v->type->shape.end());
   if (lead.size() > static_cast<size_t>(limits::kMaxRank)) {
     diags.report(Code::E0314, e->span, "a tensor has at most 16 dimensions");
