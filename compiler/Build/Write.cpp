@@ -71,7 +71,9 @@ bool runLinker(const std::vector<std::string> &flags, const std::vector<std::str
     names = {given};
   std::string program;
   for (const std::string &name : names)
-    if (auto found = llvm::sys::findProgramByName(name); found && program.empty())
+    // A name with a slash is a path, which is found whether it exists or not.
+    if (auto found = llvm::sys::findProgramByName(name);
+        found && program.empty() && llvm::sys::fs::can_execute(*found))
       program = *found;
   if (program.empty()) {
     trouble.why = "there is no C compiler to link with: `" + names.front() + "` is not in PATH";
