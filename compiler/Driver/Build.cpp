@@ -9,6 +9,7 @@
 #include "Driver/Settings.h"
 #include "Support/Bytes.h"
 #include "Support/Limits.h"
+#include "dialects/mx/Exchange.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -135,10 +136,15 @@ bool Session::collectExports(const std::string &name, const std::string &path, s
       found = module->lookupSymbol(each.symbol);
     auto graph = mlir::dyn_cast_or_null<ir::GraphOp>(found);
     if (!graph) {
+      bool exchanges = false;
+      if (found)
+        found->walk([&](mlir::Operation *op) { exchanges |= ir::exchanges(op); });
       diags
           .report(Code::E1003, each.span,
-                  "`" + each.name + "` cannot be called from C: it runs on several devices")
-          .help("export one graph for each device");
+                  "`" + each.name + "` cannot be called from C: it " +
+                      (exchanges ? "exchanges values with other workers" : "runs on several devices"))
+          .help(exchanges ? "build the program, `mxc build --exe`, or export a graph without exchanges"
+                          : "export one graph for each device");
       flushDiagnostics();
       return false;
     }

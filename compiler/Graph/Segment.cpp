@@ -130,6 +130,8 @@ private:
   /// The bindings of sizes that each op of the block depends on. Fails if a name is used before it
   /// is bound, or bound twice: then a type depends on its position, and nothing can be moved.
   static bool findBindings(Block &block, Bindings &out) {
+    if (block.getOps<ir::BindSizeOp>().empty())
+      return true;
     llvm::DenseMap<StringAttr, Operation *> bound;
     llvm::DenseSet<StringAttr> used;
     for (Operation &op : block) {

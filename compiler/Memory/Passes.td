@@ -85,6 +85,16 @@ def AnnounceOutputs : Pass<"announce-outputs", "::mlir::ModuleOp"> {
   }];
 }
 
+def VerifyReady : Pass<"verify-ready", "::mlir::ModuleOp"> {
+  let summary = "verifies that outputs are reported when they are complete";
+  let description = [{
+    In and out: any program. A program that is marked `mxrt.announces` has one `mxrt.ready` for each output
+    that other ops follow, in its own block, and accesses neither the output nor the input whose memory
+    it takes behind that. Other programs have none. Runs after `announce-outputs`, and shares no
+    analysis with it.
+  }];
+}
+
 def VerifyPlan : Pass<"verify-plan", "::mlir::ModuleOp"> {
   let summary = "verifies a memory plan: every read sees the bytes that were written for it";
   let description = [{

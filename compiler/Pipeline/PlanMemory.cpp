@@ -272,6 +272,8 @@ LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const TargetInfo &target,
   PassManager passes(plan->getContext());
   // When an output is complete is known once the order of the ops is.
   passes.addPass(memory::createAnnounceOutputs());
+  // A report that comes too early is a race, which no run shows reliably.
+  passes.addPass(memory::createVerifyReady());
   return passes.run(*plan);
 }
 

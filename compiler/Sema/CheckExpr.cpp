@@ -3,6 +3,7 @@
 // Type checking of expressions: dispatch by kind, names, tuples and `if`.
 #include "Sema/Sema.h"
 #include "Support/Suggest.h"
+#include "Syntax/Children.h"
 #include <algorithm>
 #include <cmath>
 
@@ -214,6 +215,18 @@ Value Sema::checkName(Name *e) {
   return symbolValue(symbol, e->span);
 }
 
+/// Whether the value of a `const` comes from other workers: a graph evaluates a constant where it is
+/// used.
+static bool usesNetwork(const Expr *e) {
+  if (!e)
+    return false;
+  const CallInfo *info = callOf(e);
+  bool found = info && info->function && (info->function->effects & (kNet | kExchange)) != 0;
+  children(
+      e, [&](const Expr *part) { found |= usesNetwork(part); }, [](const Block *) {});
+  return found;
+}
+
 Value Sema::symbolValue(Symbol *symbol, Span span) {
   symbol->used = true;
   switch (symbol->kind) {
@@ -225,6 +238,17 @@ Value Sema::symbolValue(Symbol *symbol, Span span) {
     FunctionInfo *f = context->function;
     bool foreign = symbol->isModuleLevel || (f && symbol->function != f && !context->outer) ||
                    (f && f->isGraph() && symbol->function != f);
+    bool connects = foreign && symbol->bind == BindKind::Const && usesNetwork(symbol->initial);
+    if (f && f->isGraph() && connects) {
+      diags
+          .report(Code::E0404, span,
+                  "`" + f->name + "` is a `graph fn` and cannot see `" + std::string(symbol->name) +
+                      "`")
+          .label(symbol->span, "its value uses the network")
+          .help("pass it: `graph fn " + f->name + "(…, " + std::string(symbol->name) + ": " +
+                show(symbol->type) + ")`");
+      return errorValue();
+    }
     if (f && f->isGraph() && foreign && symbol->bind != BindKind::Const &&
         !symbol->type->isError()) {
       diags
@@ -237,7 +261,8 @@ Value Sema::symbolValue(Symbol *symbol, Span span) {
                 show(symbol->type) + ")`, or make it a `const`");
       return errorValue();
     }
-    if (f && symbol->isModuleLevel && symbol->bind != BindKind::Const && !f->outerVariable) {
+    if (f && symbol->isModuleLevel && (symbol->bind != BindKind::Const || connects) &&
+        !f->outerVariable) {
       f->outerVariable = symbol; // a caller that is a `graph fn` sees it too
       f->outerSpan = span;
     }

@@ -123,7 +123,9 @@ void Sema::addCallEffects(FunctionInfo &f, Span span, const std::string &spelled
           .label(f.outerVariable->span, "an outer variable")
           .caret("`" + f.name + "` uses it")
           .note("at " + sources.location(f.outerSpan))
-          .help("pass it to both as an argument, or make it a `const`");
+          .help(f.outerVariable->bind == ast::BindKind::Const
+                    ? "pass it to both as an argument"
+                    : "pass it to both as an argument, or make it a `const`");
     else if (!caller->outerVariable) {
       caller->outerVariable = f.outerVariable;
       caller->outerSpan = f.outerSpan;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares weights that workers.mx and alone.mx in FOLDER save.
+"""Compares weights that NAME.mx, with workers, and NAME-alone.mx in FOLDER save.
 
-  bits.py MXC FOLDER
+  bits.py MXC FOLDER NAME
 """
 
 import itertools
@@ -20,14 +20,14 @@ def run(mxc, program, mode, engine, workers, out):
 
 
 def main():
-    mxc, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    mxc, folder, name = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
     runs = different = 0
     alone = {}
     for mode, workers in itertools.product(([], ["--eager"]), (1, 2, 4)):
-        wanted = run(mxc, folder / "alone.mx", mode, "threaded", workers, folder / "alone")
+        wanted = run(mxc, folder / f"{name}-alone.mx", mode, "threaded", workers, folder / "alone")
         alone[workers, bool(mode)] = wanted
         for engine in ("threaded", "naive"):
-            given = run(mxc, folder / "workers.mx", mode, engine, workers, folder / "workers")
+            given = run(mxc, folder / f"{name}.mx", mode, engine, workers, folder / "workers")
             count = abs(len(wanted) - len(given)) + sum(a != b for a, b in zip(wanted, given))
             if count:
                 print(f"{mode} {engine}, {workers} workers: {count} of {len(wanted)} bytes differ")

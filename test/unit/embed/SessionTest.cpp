@@ -63,6 +63,25 @@ TEST_F(Sessions, FilesAndTheirImports) {
   EXPECT_EQ(y.elements<float>().value()[0], 0);
 }
 
+TEST_F(Sessions, AKVStoreHasOneWorker) {
+  mx::Session session(options());
+  mx::Module module = session.loadSource(R"(
+import dist
+graph fn total(kv: dist.KVStore, x: f32[N]) -> f32[N] { kv.sum(x) + f32(kv.size) }
+fn alone(x: f32[N]) -> f32[N] { total(dist.local(workers=1), x) }
+fn two(x: f32[N]) -> f32[N] { total(dist.local(workers=2), x) }
+)").value();
+  mx::Function alone = module.function("alone").value();
+  std::vector<float> x = {1, 2};
+  Value y = alone(Value::borrow(x.data(), {2})).value();
+  EXPECT_EQ(y.elements<float>().value()[1], 3);
+  mx::Function two = module.function("two").value();
+  auto refused = two(Value::borrow(x.data(), {2}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), "R0705") << refused.error().text();
+  EXPECT_TRUE(alone(Value::borrow(x.data(), {2})).ok()); // the session goes on
+}
+
 TEST_F(Sessions, PrintsGoToTheHost) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
