@@ -26,6 +26,8 @@ int runFormat(const std::vector<std::string> &args, Streams streams);
 int runExplain(const std::vector<std::string> &args, Streams streams);
 int runGrammar(const std::vector<std::string> &args, Streams streams);
 int runProgram(const std::vector<std::string> &args, Streams streams);
+/// Starts processes, and takes signals meanwhile: only for `mxc` itself.
+int runLaunch(const std::vector<std::string> &args, Streams streams);
 int runTests(const std::vector<std::string> &args, Streams streams);
 int runDoc(const std::vector<std::string> &args, Streams streams);
 int runReport(const std::vector<std::string> &args, Streams streams);

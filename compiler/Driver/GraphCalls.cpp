@@ -173,7 +173,7 @@ mxrt::Status GraphHost::variantFor(Graph &graph, const std::vector<int64_t> &siz
     }
     return mlir::success();
   });
-  std::unique_lock<std::mutex> gate = kernels.enterGate();
+  std::unique_lock gate = kernels.enterGate();
   auto made = pipeline::compileGraph(graph.op, values, graph.identity, entry, kernels.cpu(),
                                      kernels.cache(), kernels.options());
   if (!made) {

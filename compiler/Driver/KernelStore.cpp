@@ -80,7 +80,7 @@ const std::map<std::string_view, std::string_view> &KernelStore::prebuilt() {
 
 mxrt::Status KernelStore::find(std::string_view key, mxrt_compiled_kernel &out) {
   Timing::Span span(compileOptions.timing, "kernels of single ops");
-  std::unique_lock<std::mutex> gate = enterGate();
+  std::unique_lock gate = enterGate();
   std::string entry = kernelSymbol(key), error;
   std::optional<std::string> object;
   // Prebuilt kernels are compiled with the default options.

@@ -3,6 +3,7 @@
 // Native code of a session: kernels of the eager executor by key, and objects of graphs. Compiled
 // on first use (JIT), or taken from the cache on disk.
 #pragma once
+#include "Launch/CompileGate.h"
 #include "Pipeline/Pipeline.h"
 #include "Target/Jit.h"
 #include "eager/Kernels.h"
@@ -34,9 +35,9 @@ public:
   void useContext(mlir::MLIRContext &other) { context = &other; }
 
   /// Held while code is compiled; null: no other session compiles.
-  void useGate(std::mutex *shared) { gate = shared; }
-  std::unique_lock<std::mutex> enterGate() const {
-    return gate ? std::unique_lock(*gate) : std::unique_lock<std::mutex>();
+  void useGate(launch::CompileGate *shared) { gate = shared; }
+  std::unique_lock<launch::CompileGate> enterGate() const {
+    return gate ? std::unique_lock(*gate) : std::unique_lock<launch::CompileGate>();
   }
 
   const target::TargetCpu &cpu() const { return *machine; }
@@ -49,7 +50,7 @@ private:
   mlir::MLIRContext *context;
   const pipeline::Options &compileOptions;
   const mxrt_allocator *allocator;
-  std::mutex *gate = nullptr;
+  launch::CompileGate *gate = nullptr;
   std::string cpuName; ///< as requested
   std::optional<target::TargetCpu> machine;
   std::unique_ptr<target::ObjectCache> disk;

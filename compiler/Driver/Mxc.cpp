@@ -19,6 +19,7 @@ commands
   explain CODE     what a message means, with a wrong and a right example
   grammar          editor grammars from the token table (--vscode, --tree-sitter)
   run FILE         check a program and run it
+  launch FILE      run a program as several processes, which `dist.sync` connects
   build FILE -o F  code for other programs, made ahead of time
   plan FILE GRAPH  the memory that a graph needs, before it runs
   doc [FILE…]      the reference of the library or of your modules, as HTML
@@ -51,7 +52,7 @@ constexpr Command kCommands[] = {
     {"check", runCheck, true}, {"fmt", runFormat},      {"explain", runExplain},
     {"grammar", runGrammar},   {"run", runProgram, true}, {"test", runTests, true},
     {"build", runBuild, true}, {"plan", runPlan, true}, {"report", runReport},
-    {"doc", runDoc},
+    {"doc", runDoc},     {"launch", runLaunch, true},
 };
 
 } // namespace

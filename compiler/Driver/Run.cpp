@@ -195,17 +195,12 @@ std::string filesProblem(const CommandLine &line, bool isCode) {
 
 } // namespace
 
-/// Of a further instance of a program: what is for people is shown by rank 0.
-static SessionOptions optionsOfRank(SessionOptions options, run::Replica &replica, int threads) {
-  options.replica = &replica;
-  options.threads = threads;
+/// Of a rank above 0: what is for people is shown by rank 0.
+static SessionOptions optionsOfRank(SessionOptions options, int rank) {
   options.showsProgress = options.onTerminal = options.drawsOnTerminal = false;
   options.timing = options.countBytes = false;
-  options.logFolder += replica.suffix();
-  if (!options.profile.empty()) {
-    std::filesystem::path file(options.profile);
-    options.profile = file.replace_extension(replica.fileSuffix() + file.extension().string());
-  }
+  options.logFolder = run::folderOfRank(options.logFolder, rank);
+  options.profile = run::fileOfRank(options.profile, rank);
   return options;
 }
 
@@ -246,24 +241,29 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
   options.onTerminal = streams.terminal;
   options.drawsOnTerminal = streams.drawsOut;
   std::string from = path == "-" ? "" : path;
-  std::mutex gate;
+  run::Launched launched;
+  launch::CompileGate gate(launched.compileLock());
   options.compileGate = &gate;
-  run::Replicas replicas(streams.out, streams.err,
+  run::Replicas replicas(streams.out, streams.err, launched,
                          [&](run::Replica &replica, int threads, std::ostream &out,
                              std::ostream &err) {
-                           Session session(optionsOfRank(options, replica, threads), out, err);
+                           SessionOptions own = optionsOfRank(options, replica.rank());
+                           own.replica = &replica;
+                           own.threads = threads;
+                           Session session(own, out, err);
                            return session.ready() && session.runProgram(name, from, *text) &&
                                   !session.hadFault();
                          });
-  SessionOptions own = options;
+  SessionOptions own = launched.rank() > 0 ? optionsOfRank(options, launched.rank()) : options;
   own.replica = &replicas.first();
   Session session(own, replicas.out(), replicas.err());
-  if (!session.ready())
+  if (!session.ready()) {
+    replicas.finish(false);
     return kFaultOfMxc;
+  }
   run::Interruptible stop(session.runsOn());
   bool fine = session.runProgram(name, from, *text);
-  fine &= replicas.finish();
-  return session.exitCode(fine);
+  return session.exitCode(replicas.finish(fine));
 }
 
 /// Runs the programs in the doc comments of a file, each in its own session. Their output is not

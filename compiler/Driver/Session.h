@@ -16,7 +16,6 @@
 #include "Sema/Checker.h"
 #include "Support/Diagnostic.h"
 #include <memory>
-#include <mutex>
 #include <ostream>
 #include <set>
 
@@ -50,7 +49,7 @@ struct SessionOptions {
   run::Replica *replica = nullptr; ///< the rank that the program may become; null: it is alone
   /// Sessions that run the same program compile one after the other: the later ones find the code
   /// in the cache. Null: the session is alone.
-  std::mutex *compileGate = nullptr;
+  launch::CompileGate *compileGate = nullptr;
 };
 
 /// Arguments of `mxc plan`.

@@ -47,8 +47,8 @@ mlir::Value Emitter::emitDist(const Expr *whole, const CallInfo &info) {
     return emitStoreCall(whole, info);
   if (f.name == "on_worker" || f.name == "on_server" || f.name == "by_program")
     return emitRule(info);
-  if (f.name == "local")
-    return emitLocal(info);
+  if (f.name == "local" || f.name == "sync")
+    return emitConnection(info);
   // Checked, and not built yet.
   mlir::Type result = convert(concrete(info.result));
   native("mx.rule.missing", {}, {text("dist." + f.name)});
@@ -74,15 +74,19 @@ mlir::Value Emitter::emitRule(const CallInfo &info) {
   return rule ? create<ir::MakeOp>(update, ValueRange{rule}).getResult() : rule;
 }
 
-mlir::Value Emitter::emitLocal(const CallInfo &info) {
+/// dist.local, dist.sync: a connection and an optimizer.
+mlir::Value Emitter::emitConnection(const CallInfo &info) {
   auto store = mlir::cast<ir::AggregateType>(convertStore());
-  mlir::Value workers = emitHostInt(givenTo(info, "workers"));
+  SmallVector<mlir::Value> operands;
+  if (info.function->name == "local")
+    operands.push_back(emitHostInt(givenTo(info, "workers")));
   mlir::Value update = emit(givenTo(info, "update")), over = emit(givenTo(info, "over"));
   mlir::Value compress = emit(givenTo(info, "compress"));
   mlir::Value optimizer = native("mx.rule.optimizer", store.getParts()[OptimizerPart],
                                  {part(update, 0), part(compress, 0)});
-  mlir::Value connection = native("mx.dist.local", store.getParts()[ConnectionPart],
-                                  {workers, part(over, 0), part(over, 1), toHost(part(over, 2))});
+  operands.append({part(over, 0), part(over, 1), toHost(part(over, 2))});
+  mlir::Value connection =
+      native("mx.dist." + info.function->name, store.getParts()[ConnectionPart], operands);
   if (!optimizer || !connection)
     return {};
   return create<ir::MakeOp>(store, ValueRange{connection, optimizer});

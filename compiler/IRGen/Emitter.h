@@ -302,7 +302,7 @@ private:
   mlir::Value emitDist(const ast::Expr *whole, const sema::CallInfo &info);
   const ast::Expr *givenTo(const sema::CallInfo &info, StringRef parameter);
   mlir::Value emitRule(const sema::CallInfo &info);
-  mlir::Value emitLocal(const sema::CallInfo &info);
+  mlir::Value emitConnection(const sema::CallInfo &info);
   mlir::Value emitStoreCall(const ast::Expr *whole, const sema::CallInfo &info);
   mlir::Value emitExchange(StringRef action, mlir::Value connection, mlir::Value weight,
                            StringRef name, mlir::Value value, mlir::Type result);

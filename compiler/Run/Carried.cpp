@@ -170,6 +170,7 @@ bool runModules(const Program &program, Machine &machine, CarriedHost &host) {
 /// One instance of a program: a rank of its own machine.
 struct InstanceOptions {
   int32_t level = 0;
+  int rank = 0; ///< those above 0 show people nothing but what the program prints
   int32_t threads = 0; ///< 0: all
   RenderOptions render;
   Terminal terminal;
@@ -177,8 +178,9 @@ struct InstanceOptions {
 };
 enum { kFine = 0, kProgramHasErrors = 1, kWrongUse = 2, kFault = 3 }; // as `mxc run`
 
+/// `all`: of rank 0 of this process.
 int runInstance(const Program &program, const InstanceOptions &given, Replica &replica,
-                bool isFirst, std::ostream &out, std::ostream &err) {
+                Replicas *all, std::ostream &out, std::ostream &err) {
   SourceManager sources;
   for (int64_t i = 0; i < program.sourceCount; ++i) {
     const SourceText &source = program.sources[i];
@@ -190,9 +192,9 @@ int runInstance(const Program &program, const InstanceOptions &given, Replica &r
   options.uncheckedDivision = program.uncheckedDivision != 0;
   options.onTerminal = given.terminal.bars;
   options.drawsOnTerminal = given.terminal.isInteractive;
-  options.logFolder = given.logFolder;
+  options.logFolder = folderOfRank(given.logFolder, given.rank);
   options.threads = given.threads;
-  options.showsProgress = isFirst;
+  options.showsProgress = given.rank == 0;
   options.replica = &replica;
   Machine machine(options, reporter);
   if (!machine.runtime())
@@ -207,11 +209,11 @@ int runInstance(const Program &program, const InstanceOptions &given, Replica &r
   bool fine = machine.start(host, {program.natives, static_cast<size_t>(program.nativeCount)});
   if (fine) {
     std::optional<Interruptible> stop;
-    if (isFirst)
+    if (all)
       stop.emplace(machine);
     fine = runModules(program, machine, host);
-    if (isFirst)
-      fine &= replica.finishAll();
+    if (all)
+      fine = all->finish(fine);
   }
   machine.stop();
   return fine ? kFine : kProgramHasErrors;
@@ -249,15 +251,18 @@ int runCarried(const Program &program, int argc, char **argv) {
   options.terminal = Terminal::look();
   options.render.colour = options.terminal.colour;
   options.logFolder = defaultLogFolder(program.name);
-  Replicas replicas(std::cout, std::cerr,
+  Launched launched;
+  options.rank = launched.rank();
+  Replicas replicas(std::cout, std::cerr, launched,
                     [&](Replica &replica, int threads, std::ostream &out, std::ostream &err) {
                       InstanceOptions own = options;
                       own.threads = threads;
                       own.terminal = {};
-                      own.logFolder += replica.suffix();
-                      return runInstance(program, own, replica, false, out, err) == kFine;
+                      own.rank = replica.rank();
+                      return runInstance(program, own, replica, nullptr, out, err) == kFine;
                     });
-  int code = runInstance(program, options, replicas.first(), true, replicas.out(), replicas.err());
+  int code = runInstance(program, options, replicas.first(), &replicas, replicas.out(),
+                         replicas.err());
   if (code == kFine && !finishOutput(std::cout, std::cerr))
     code = kProgramHasErrors;
   return code;

@@ -8,6 +8,7 @@
 #include "mxrt/engine.h"
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <sys/ioctl.h>
@@ -46,6 +47,8 @@ static void writeProgress(void *context, std::string_view text) {
 }
 
 std::string defaultLogFolder(const std::string &program) {
+  if (const char *given = std::getenv("MX_LOGDIR"); given && *given)
+    return given;
   std::string name = program.substr(program.rfind('/') + 1);
   if (size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0)
     name.resize(dot);

@@ -28,7 +28,7 @@ struct MachineOptions {
   Replica *replica = nullptr; ///< the rank that the program may become; null: `dist.local` is alone
 };
 
-/// runs/NAME-DATE-TIME, where NAME is that of the program.
+/// $MX_LOGDIR, else runs/NAME-DATE-TIME, where NAME is that of the program.
 std::string defaultLogFolder(const std::string &program);
 
 class Machine {

@@ -7,6 +7,7 @@
 #include "base/Os.h"
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <streambuf>
 #include <system_error>
 
@@ -69,18 +70,22 @@ struct Replicas::Stream {
   std::ostream stream;
 };
 
-Replicas::Replicas(std::ostream &out, std::ostream &err, Body body)
-    : body(std::move(body)), target(out), errors(err),
+Replicas::Replicas(std::ostream &out, std::ostream &err, Launched &launched, Body body)
+    : body(std::move(body)), launched(launched), target(out), errors(err),
       ownOut(std::make_unique<Stream>(writing, out, "")),
       ownErr(std::make_unique<Stream>(writing, err, "")) {
   ownErr->stream << std::unitbuf;
   ranks.push_back(std::make_unique<Replica>(*this, 0));
 }
 
-Replicas::~Replicas() { finish(); }
+Replicas::~Replicas() { finish(true); }
 
 std::ostream &Replicas::out() { return ownOut->stream; }
-std::ostream &Replicas::err() { return ownErr->stream; }
+std::ostream &Replicas::err() {
+  if (launched.rank() > 0)
+    return unseen;
+  return ownErr->stream;
+}
 
 void Replicas::write(std::ostream &to, const std::string &text) {
   std::lock_guard guard(writing);
@@ -88,6 +93,20 @@ void Replicas::write(std::ostream &to, const std::string &text) {
 }
 
 // ---------------------------------------------------------------------------- ranks
+
+std::string folderOfRank(const std::string &folder, int rank) {
+  return rank > 0 ? folder + "/rank" + std::to_string(rank) : folder;
+}
+
+std::string fileOfRank(const std::string &file, int rank) {
+  std::filesystem::path path(file);
+  if (rank > 0 && !file.empty())
+    path.replace_extension(".rank" + std::to_string(rank) + path.extension().string());
+  return path;
+}
+
+bool Replica::isOneOfSeveral() const { return all.count.load() > 1; }
+mxrt::dist::JobState Replica::job() const { return all.launched.state(); }
 
 mxrt::Result<mxrt::net::TransportBox> Replica::join(int workers, mxrt_location location) {
   const mxrt_allocator *alloc = mxrt_system_allocator();
@@ -181,17 +200,20 @@ void Replicas::leave(Replica &replica, bool failed) {
   }
 }
 
-bool Replicas::finish() {
+bool Replicas::finish(bool fine) {
+  Replica &own = *ranks[0];
+  if (!fine && !own.hasReported && launched.isRank())
+    own.report(own.judge(MXRT_INTERNAL), unseen.str());
   if (count.load() == 1 || std::exchange(isJoined, true))
-    return !hasFailed;
-  leave(*ranks[0], hasFailed);
+    return fine && !hasFailed;
+  leave(own, hasFailed);
   for (auto &replica : ranks)
     if (replica->thread.joinable())
       replica->thread.join();
   std::sort(kept.begin(), kept.end());
   if (!hasReport && !kept.empty())
     write(errors, kept.front().second);
-  return !hasFailed;
+  return fine && !hasFailed;
 }
 
 // ---------------------------------------------------------------------------- errors
@@ -218,7 +240,7 @@ void Replica::cancelAll() { all.cancel(); }
 
 void Replica::stopOthers() {
   if (all.count.load() == 1)
-    return;
+    return giveUp(); // other processes
   {
     std::lock_guard guard(all.mutex);
     if (std::exchange(all.hasFailed, true))
@@ -233,10 +255,14 @@ void Replica::stopOthers() {
 }
 
 Replica::Verdict Replica::judge(mxrt_code code) {
-  if (all.count.load() == 1)
-    return Verdict::Alone;
   std::lock_guard guard(all.mutex);
+  if (all.count.load() == 1 && !all.launched.isRank())
+    return Verdict::Alone;
   hasReported = true;
+  if (all.count.load() == 1) // the launcher knows about other errors
+    return code == MXRT_CANCELLED ? Verdict::Stopped
+           : code == MXRT_KVSTORE ? Verdict::Keep
+                                  : Verdict::Report;
   // Cancelled: another rank failed, or somebody pressed Ctrl-C, and rank 0 says so.
   if (all.hasReport || (code == MXRT_CANCELLED && (number > 0 || !all.isInterrupted.load())))
     return Verdict::Silent;
@@ -247,6 +273,14 @@ Replica::Verdict Replica::judge(mxrt_code code) {
 }
 
 void Replica::report(Verdict verdict, const std::string &text) {
+  if (all.count.load() == 1 && all.launched.isRank()) {
+    auto kind = verdict == Verdict::Stopped ? Launched::Report::Stopped
+                : verdict == Verdict::Keep  ? Launched::Report::Lost
+                                            : Launched::Report::Error;
+    if (!all.launched.report(kind, text))
+      all.write(all.errors, text);
+    return;
+  }
   if (verdict == Verdict::Report) {
     all.write(all.errors, text);
   } else if (verdict == Verdict::Keep) {
@@ -255,10 +289,13 @@ void Replica::report(Verdict verdict, const std::string &text) {
   }
 }
 
-bool Replica::finishAll() { return all.finish(); }
-
 std::string Replica::name() const {
-  return "rank " + std::to_string(number) + " of " + std::to_string(all.count.load());
+  int count = all.count.load(), own = number;
+  if (count == 1 && all.launched.isRank()) {
+    count = all.launched.size();
+    own = all.launched.rank();
+  }
+  return "rank " + std::to_string(own) + " of " + std::to_string(count);
 }
 
 } // namespace mx::run

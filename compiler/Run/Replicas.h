@@ -7,9 +7,13 @@
 // One error ends all: the rank that has it is reported, the others are cancelled. Errors that only
 // say that another rank is lost are reported if there is no other.
 //
+// A process of `mxc launch` is one rank. It gives its error to the launcher, which does the same for
+// all processes.
+//
 // Thread rule: `Replicas` belongs to the thread of rank 0, a `Replica` to that of its rank. Only
 // cancel() may be called from any thread, and from a signal handler.
 #pragma once
+#include "Run/Launched.h"
 #include "dist/Instance.h"
 #include "net/Local.h"
 #include <atomic>
@@ -32,6 +36,8 @@ class Replica final : public mxrt::dist::Instance {
 public:
   Replica(Replicas &all, int rank) : Instance(mxrt_system_allocator()), all(all), number(rank) {}
   mxrt::Result<mxrt::net::TransportBox> join(int workers, mxrt_location location) override;
+  bool isOneOfSeveral() const override;
+  mxrt::dist::JobState job() const override;
 
   // ---- called by its Machine
   /// The machine can be cancelled from now on, or no longer.
@@ -43,18 +49,15 @@ public:
     Alone, ///< there are no other ranks
     Report,
     Keep,  ///< until it is known that no rank has another error
+    Stopped, ///< by Ctrl-C; a launcher says so once
     Silent ///< it follows from what was reported
   };
   Verdict judge(mxrt_code code);
-  /// `text` is the report, for Report and Keep.
+  /// `text` is the report, for Report, Keep and Stopped.
   void report(Verdict verdict, const std::string &text);
   /// "rank 1 of 4", for notes.
   std::string name() const;
-  /// Of what ranks do not share: a folder ("/rank1"), a file ("trace.rank1.json").
-  std::string suffix() const { return "/rank" + std::to_string(number); }
-  std::string fileSuffix() const { return ".rank" + std::to_string(number); }
-  /// Replicas::finish(), by rank 0.
-  bool finishAll();
+  int rank() const { return number; }
 
 private:
   friend class Replicas;
@@ -66,23 +69,30 @@ private:
   std::atomic<Machine *> machine{nullptr};
 };
 
+/// Of what ranks do not share: the folder `FOLDER/rank1`, the file `trace.rank1.json`. Those of rank
+/// 0 have the names as they are.
+std::string folderOfRank(const std::string &folder, int rank);
+std::string fileOfRank(const std::string &file, int rank);
+
 class Replicas {
 public:
   /// Runs a further instance, on its thread: true if it ended well. `threads`: what it may use.
   using Body =
       std::function<bool(Replica &replica, int threads, std::ostream &out, std::ostream &err)>;
   /// All ranks write to these streams, which nobody else uses meanwhile.
-  Replicas(std::ostream &out, std::ostream &err, Body body);
+  Replicas(std::ostream &out, std::ostream &err, Launched &launched, Body body);
   ~Replicas();
   Replicas(const Replicas &) = delete;
   Replicas &operator=(const Replicas &) = delete;
 
   Replica &first() { return *ranks[0]; }
-  /// Streams of rank 0. Lines of other ranks have a prefix, `[1] `.
+  /// Streams of rank 0. Lines of other ranks have a prefix, `[1] `. What a compiler says is shown
+  /// once: by rank 0 of a launch.
   std::ostream &out();
   std::ostream &err();
-  /// Waits for the other ranks. False if one failed, which has been reported.
-  bool finish();
+  /// Waits for the other ranks. `fine`: the program of rank 0 ended well. False if it did not or
+  /// another rank failed, which has been reported.
+  bool finish(bool fine);
   /// Cancels every rank.
   void cancel();
 
@@ -96,6 +106,8 @@ private:
   void write(std::ostream &to, const std::string &text);
 
   const Body body;
+  Launched &launched;
+  std::ostringstream unseen; ///< what a further process of a launch says of compilation
   std::ostream &target, &errors;
   std::mutex writing; ///< to both
   std::unique_ptr<Stream> ownOut, ownErr;

@@ -37,7 +37,8 @@ struct DataOptions {
   const char *logFolder = "run";
   /// Start time of the run, in seconds since 1970.
   double startSeconds = 0;
-  /// For `dist.local` with several workers; null: the program is alone. Outlives the VM.
+  /// For `dist.local` with several workers; null: the program is the only one here. Outlives the
+  /// VM.
   dist::Instance *instance = nullptr;
 };
 
@@ -71,6 +72,8 @@ public:
   const DataOptions options;
   /// The log of this run, created at the first call.
   Result<RunLog *> openLog();
+  /// The number of connections of `dist.sync` so far.
+  int jobConnections = 0;
 
 private:
   void forgetShortBatch();

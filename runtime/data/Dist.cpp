@@ -5,6 +5,8 @@
 //   mx.dist.local(workers: i64, over: str, outer: str, inner: i64) -> kv
 //       `over`: "direct", "ring", "tree" or "levels"; `outer` and `inner` are those
 //       of levels (else "direct" and 1). Every call makes a connection of its own.
+//   mx.dist.sync(over: str, outer: str, inner: i64) -> kv
+//       With the other processes of the job (dist/Job.h). Waits for them.
 //   mx.dist.rank(kv) -> i64
 //   mx.dist.size(kv) -> i64
 //   mx.dist.members(kv) -> i64
@@ -39,10 +41,12 @@
 #include "data/DataHost.h"
 #include "data/Leaves.h"
 #include "dist/Instance.h"
+#include "dist/Job.h"
 #include "eager/TensorValue.h"
 #include "mxrt/call.h"
 #include "net/Local.h"
 
+#include <bit>
 #include <cstdio>
 #include <cstring>
 
@@ -69,6 +73,7 @@ struct Connection {
   const mxrt_allocator *alloc;
   Instance *instance;
   LocalHub *hub = nullptr; // of a rank that is alone
+  net::MonotonicClock clock;
   Store *store = nullptr;
 };
 
@@ -118,48 +123,40 @@ Status joinAlone(Connection &connection, net::TransportBox &out) {
   return status;
 }
 
-/// local(workers, over, outer, inner)
-Status local(void *context, Invocation &call) {
-  DataHost &host = hostOf(context);
-  const mxrt_allocator *alloc = host.allocator();
-  int64_t workers = call.args[0].i, inner = call.args[3].i;
-  constexpr int64_t maxWorkers = 1024;
-  if (workers < 1 || workers > maxWorkers)
-    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
-                 "dist.local: workers=%lld; it must be 1 to %lld",
-                 static_cast<long long>(workers), static_cast<long long>(maxWorkers));
+constexpr int64_t maxWorkers = 1024;
+
+/// The arguments (over, outer, inner) from `first` on.
+Status layoutOf(const mxrt_allocator *alloc, const Invocation &call, const char *function,
+                size_t first, Layout &layout) {
+  MXRT_CHECK(topologyOf(alloc, call.args[first].str()->view(), false, layout.topology));
+  MXRT_CHECK(topologyOf(alloc, call.args[first + 1].str()->view(), true, layout.outer));
+  int64_t inner = call.args[first + 2].i;
   if (inner < 1 || inner > maxWorkers)
     return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
-                 "dist.local: groups of %lld ranks; it must be 1 to %lld",
+                 "%s: groups of %lld ranks; it must be 1 to %lld", function,
                  static_cast<long long>(inner), static_cast<long long>(maxWorkers));
-  Layout layout;
-  MXRT_CHECK(topologyOf(alloc, call.args[1].str()->view(), false, layout.topology));
-  MXRT_CHECK(topologyOf(alloc, call.args[2].str()->view(), true, layout.outer));
   layout.inner = int(inner);
-  if (!host.options.instance && workers > 1)
-    return error(alloc, MXRT_KVSTORE_MODE, noLocation,
-                 "dist.local: %lld workers cannot run here: there is one instance of the program\n"
-                 "help: run it as a program, `mxc run FILE`, or write `workers=1`",
-                 static_cast<long long>(workers));
-  auto *connection = newObject<Connection>(alloc, alloc, workers > 1 ? host.options.instance : nullptr);
+  return success();
+}
+
+/// The store of a connection, and its handle as the result of the call. `join(connection,
+/// transport)` gets the transport.
+template <typename Join>
+Status open(DataHost &host, Invocation &call, const Layout &layout, Instance *instance,
+            Join join) {
+  const mxrt_allocator *alloc = host.allocator();
+  auto *connection = newObject<Connection>(alloc, alloc, instance);
   if (!connection)
     return outOfMemory(alloc);
   net::TransportBox transport;
-  Status status;
-  if (workers == 1) {
-    status = joinAlone(*connection, transport);
-  } else if (auto joined = host.options.instance->join(int(workers), call.location); joined.ok()) {
-    transport = joined.take();
-  } else {
-    status = joined.takeStatus();
-  }
+  Status status = join(*connection, transport);
   if (status.ok()) {
     auto made = Store::connect(host.options.runtime, std::move(transport), layout, call.location);
     if (made.ok())
       connection->store = made.take();
     status = made.takeStatus();
   }
-  if (status.ok() && connection->instance && !connection->instance->add(*connection->store))
+  if (status.ok() && instance && !instance->add(*connection->store))
     status = outOfMemory(alloc);
   host::ForeignObject *object =
       status.ok() ? host::makeForeign(call.vm.heap(), &connectionType, connection) : nullptr;
@@ -169,6 +166,73 @@ Status local(void *context, Invocation &call) {
   }
   call.result = Value(Kind::Handle, object);
   return success();
+}
+
+/// local(workers, over, outer, inner)
+Status local(void *context, Invocation &call) {
+  DataHost &host = hostOf(context);
+  const mxrt_allocator *alloc = host.allocator();
+  int64_t workers = call.args[0].i;
+  if (workers < 1 || workers > maxWorkers)
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
+                 "dist.local: workers=%lld; it must be 1 to %lld",
+                 static_cast<long long>(workers), static_cast<long long>(maxWorkers));
+  Layout layout;
+  MXRT_CHECK(layoutOf(alloc, call, "dist.local", 1, layout));
+  if (!host.options.instance && workers > 1)
+    return error(alloc, MXRT_KVSTORE_MODE, noLocation,
+                 "dist.local: %lld workers cannot run here: there is one instance of the program\n"
+                 "help: run it as a program, `mxc run FILE`, or write `workers=1`",
+                 static_cast<long long>(workers));
+  Instance *instance = workers > 1 ? host.options.instance : nullptr;
+  return open(host, call, layout, instance, [&](Connection &connection, net::TransportBox &out) {
+    if (!instance)
+      return joinAlone(connection, out);
+    auto joined = instance->join(int(workers), call.location);
+    if (joined.ok())
+      out = joined.take();
+    return joined.takeStatus();
+  });
+}
+
+/// Whether a rank that waits for the others of its job may go on with that.
+Status checkJobWait(void *user) {
+  const DataOptions &options = static_cast<DataHost *>(user)->options;
+  if (mxrt_runtime_cancelled(options.runtime))
+    return Status(mxrt_status_constant(MXRT_CANCELLED));
+  uint64_t ended = options.instance ? options.instance->job().ended : 0;
+  return ended ? error(mxrt_runtime_allocator(options.runtime), MXRT_KVSTORE, noLocation,
+                       "rank %d is lost: its program ended before it connected",
+                       std::countr_zero(ended))
+               : success();
+}
+
+/// sync(over, outer, inner)
+Status sync(void *context, Invocation &call) {
+  DataHost &host = hostOf(context);
+  const mxrt_allocator *alloc = host.allocator();
+  Instance *instance = host.options.instance;
+  Layout layout;
+  MXRT_CHECK(layoutOf(alloc, call, "dist.sync", 0, layout));
+  if (instance && instance->isOneOfSeveral())
+    return error(alloc, MXRT_KVSTORE_MODE, noLocation,
+                 "dist.sync: this process is one rank, but runs several instances of the program\n"
+                 "help: a program uses either `dist.sync` or `dist.local`");
+  dist::Job job = MXRT_TRY(dist::jobOfProcess(alloc));
+  return open(host, call, layout, instance, [&](Connection &connection, net::TransportBox &out) {
+    if (job.ranks == 1)
+      return joinAlone(connection, out);
+    dist::JobWait wait;
+    // A launcher ends the job if a rank fails meanwhile.
+    if (instance && instance->job().hasLauncher)
+      wait.limitNs = 24 * 3600 * net::second;
+    wait.check = checkJobWait;
+    wait.user = &host;
+    auto joined = dist::connectJob(alloc, job, host.jobConnections++, wait, connection.clock);
+    if (joined.ok())
+      out = joined.take();
+    return joined.takeStatus();
+  });
 }
 
 // -- values as keys -----------------------------------------------------------
@@ -388,11 +452,13 @@ Status table(void *context, Invocation &call) {
 
 static constexpr ParamData layout[] = {
     {Kind::Int, false}, {Kind::Str, false}, {Kind::Str, false}, {Kind::Int, false}};
+static constexpr ParamData over[] = {{Kind::Str, false}, {Kind::Str, false}, {Kind::Int, false}};
 static constexpr ParamData kv[] = {{Kind::Handle, false}};
 static constexpr ParamData kvText[] = {{Kind::Handle, false}, {Kind::Str, false}};
 static constexpr ParamData kvWeight[] = {{Kind::Handle, false}, {Kind::F64, false}};
 static const NativeRow natives[] = {
     {"mx.dist.local", layout, false, Kind::Handle, local},
+    {"mx.dist.sync", over, false, Kind::Handle, sync},
     {"mx.dist.rank", kv, false, Kind::Int, rank},
     {"mx.dist.size", kv, false, Kind::Int, size},
     {"mx.dist.members", kv, false, Kind::Int, size},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One instance of a program that may run as several ranks of one process: where its
-// connections come from. The host of a program implements it (compiler/Run); a
-// program whose host does not is alone.
+// One instance of a program that may run as several ranks: where its connections come
+// from. The host of a program implements it (compiler/Run); a program whose host does
+// not is the only one of its process.
 
 #ifndef MXRT_DIST_INSTANCE_H
 #define MXRT_DIST_INSTANCE_H
@@ -11,11 +11,21 @@
 
 namespace mxrt::dist {
 
+/// Of a job of processes (dist/Job.h).
+struct JobState {
+  bool hasLauncher = false; ///< that ends the job if a rank fails
+  uint64_t ended = 0;       ///< the ranks whose programs are over: bit r is rank r
+};
+
 class Instance {
 public:
   /// The transport of the next connection of this instance, whose rank it knows; it
   /// starts the other instances if they do not run yet. R0705 if they cannot run here.
   virtual Result<net::TransportBox> join(int workers, mxrt_location location) = 0;
+  /// Whether it has started others.
+  virtual bool isOneOfSeveral() const = 0;
+  /// What a launcher says about the other processes of the job. From any thread.
+  virtual JobState job() const = 0;
 
   /// Stores that are open. leave() closes them: the other ranks see that this one left.
   [[nodiscard]] bool add(Store &store) { return stores.push(&store); }
@@ -27,6 +37,11 @@ public:
   void leave() {
     for (Store *store : stores)
       store->close();
+  }
+  /// After an error of the program.
+  void giveUp() {
+    for (Store *store : stores)
+      store->giveUp();
   }
 
 protected:

@@ -83,6 +83,12 @@ void Store::close() {
   os::joinThread(thread);
 }
 
+void Store::giveUp() {
+  Lock lock(mutex);
+  givesUp = true;
+  transport->wake();
+}
+
 /// Wakes under the lock: when a worker posts, the store may be closed as soon as the letter is read.
 void Store::post(Letter &letter) {
   Lock lock(mutex);
@@ -91,7 +97,7 @@ void Store::post(Letter &letter) {
   transport->wake();
 }
 
-Status Store::check(Action action, double weight) const {
+Status Store::check(Action action, double weight) {
   if (closed)
     return error(alloc, MXRT_KVSTORE_CLOSED, noLocation, "%s: the kvstore is closed",
                  actionName(action));
@@ -99,7 +105,8 @@ Status Store::check(Action action, double weight) const {
     return error(alloc, MXRT_KVSTORE_WEIGHT, noLocation,
                  "average: the weight of rank %d is %g; it must be finite and not negative", rank(),
                  weight);
-  return success();
+  Lock lock(mutex);
+  return broken.share();
 }
 
 Result<Store::Table *> Store::tableFor(Action action, std::span<const KeySpec> keys) {
@@ -262,6 +269,7 @@ Status Store::issue(Action action, double weight, std::span<const Item> items,
     deleteObject(alloc, call);
     return std::move(status).issuedAt(location);
   }
+  waitForRoom();
   countCall();
   post(*call);
   for (size_t i = 0; i < ops.size(); ++i) {
@@ -311,6 +319,15 @@ Status Store::barrier(mxrt_location location) {
 void Store::countCall() {
   Lock lock(mutex);
   ++figures.calls;
+  ++openCalls;
+}
+
+/// Before a call is announced: all earlier ones are on their way here, and other ranks wait for
+/// earlier ones alone. So the rank that is behind the others never waits for them.
+void Store::waitForRoom() {
+  Lock lock(mutex);
+  while (openCalls >= maxCalls)
+    callEnded.wait(mutex);
 }
 
 Totals Store::totals() {

@@ -57,7 +57,8 @@ public:
 
   /// Issues a call. `weight` is that of Average: R0703 unless it is finite and at
   /// least 0. `results` has room for one tensor an item. Errors of keys are those
-  /// of KeyTable::make; R0704 after close().
+  /// of KeyTable::make; R0704 after close(); the failure of an earlier call that ended
+  /// the exchange, so that a program that never looks at a result ends too.
   Status issue(kvstore::Action action, double weight, std::span<const Item> items,
                mxrt_location location, std::span<TensorRef> results);
   /// Waits until every rank is here.
@@ -66,6 +67,9 @@ public:
   /// A table by key: bytes, waits, steps. With `key`, its row: R0706 if there is none.
   Status describe(std::string_view key, Vec<char> &text);
 
+  /// After an error of the program: what was issued fails, and the other ranks hear that this one
+  /// gave up. From any thread.
+  void giveUp();
   /// An orderly exit: waits for what was issued.
   void close();
 
@@ -81,7 +85,7 @@ private:
 
   // Store.cpp, of the thread that issues
   Status start(mxrt_location location);
-  Status check(kvstore::Action action, double weight) const;
+  Status check(kvstore::Action action, double weight);
   Result<Table *> tableFor(kvstore::Action action, std::span<const kvstore::KeySpec> keys);
   Status makeResults(kvstore::Action action, std::span<const Item> items, mxrt_location location,
                      std::span<TensorRef> dense, std::span<TensorRef> results);
@@ -90,6 +94,7 @@ private:
                     std::span<TensorRef> results);
   void post(Letter &letter);
   void countCall();
+  void waitForRoom();
 
   // StoreThread.cpp, of the store's own thread and of the lane's workers
   static mxrt_status runBucket(mxrt_op_context *context, void *payload);
@@ -114,7 +119,13 @@ private:
 
   Mutex mutex; // guards what follows
   Letter *firstLetter = nullptr, *lastLetter = nullptr;
-  bool stopping = false;
+  bool stopping = false, givesUp = false;
+  /// Calls that are not over. A program may be this far ahead of the exchange: without a limit a
+  /// loop of calls would fill the memory.
+  static constexpr int maxCalls = 256;
+  int openCalls = 0;
+  Condition callEnded;
+  Status broken; // the failure of the exchange, which ends every further call
   Totals figures;
   Vec<Box<Table>> tables; // grown by the thread that issues
 };

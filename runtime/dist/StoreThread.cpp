@@ -29,21 +29,31 @@ mxrt_status Store::runBucket(mxrt_op_context *context, void *payload) {
 }
 
 void Store::run() {
-  for (;;) {
+  for (bool isBroken = false;;) {
     bool any = transport->progress();
     any |= readLetters();
     if (active && exchange.failure().ok() && runtime->cancelled.load(std::memory_order_relaxed))
       exchange.fail(Status(mxrt_status_constant(MXRT_CANCELLED)));
+    if (!isBroken && exchange.failure().failed()) {
+      isBroken = true;
+      Lock lock(mutex);
+      broken = exchange.failure();
+    }
     reap();
     if (any)
       continue;
     countTraffic();
-    bool isClosing = false;
+    bool isClosing = false, isGivingUp = false;
     {
       Lock lock(mutex);
       if (firstLetter)
         continue;
       isClosing = stopping;
+      isGivingUp = givesUp;
+    }
+    if (isGivingUp && exchange.failure().ok()) {
+      exchange.fail(Status(mxrt_status_constant(MXRT_CANCELLED)));
+      continue;
     }
     if (isClosing && !active)
       return;
@@ -124,7 +134,13 @@ void Store::reap() {
       continue;
     }
     *at = call->after;
+    bool isCounted = call->table.keys.action != kvstore::Action::Connect;
     deleteObject(alloc, call);
+    if (!isCounted)
+      continue;
+    Lock lock(mutex);
+    --openCalls;
+    callEnded.wakeAll();
   }
 }
 

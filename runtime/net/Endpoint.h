@@ -28,6 +28,7 @@ struct Op {
 
   // For the transports.
   Op *queued = nullptr;     // next one that waits to be sent
+  Op *queuedBefore = nullptr;
   size_t progress = 0;      // bytes handed to the wire
   uint64_t unconfirmed = 0; // packets
   uint64_t number = 0;      // of the message, or of its slot

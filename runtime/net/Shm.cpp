@@ -102,14 +102,24 @@ Status Shm::startSend(Op &op) {
     return error(alloc, MXRT_MEMORY_LIMIT, noLocation,
                  "a message of %zu bytes does not fit in a segment of %zu", op.bytes,
                  options.segmentBytes);
-  if (!waitingFirst) {
-    MXRT_CHECK(post(op));
+  Peer &peer = peers[size_t(op.peer)];
+  if (!peer.waitingFirst) {
+    bool isRingFull = false;
+    MXRT_CHECK(post(op, isRingFull));
     if (op.started)
       return success();
   }
-  (waitingLast ? waitingLast->queued : waitingFirst) = &op;
-  waitingLast = &op;
+  op.queuedBefore = peer.waitingLast;
+  (peer.waitingLast ? peer.waitingLast->queued : peer.waitingFirst) = &op;
+  peer.waitingLast = &op;
   return success();
+}
+
+void Shm::unqueue(Op &op) {
+  Peer &peer = peers[size_t(op.peer)];
+  (op.queuedBefore ? op.queuedBefore->queued : peer.waitingFirst) = op.queued;
+  (op.queued ? op.queued->queuedBefore : peer.waitingLast) = op.queuedBefore;
+  op.queued = op.queuedBefore = nullptr;
 }
 
 /// A free header. Allocates a chunk of them if the free list is empty.
@@ -132,7 +142,7 @@ Status Shm::freeHeader(uint32_t &number) {
 
 /// Deferred if the ring or the segment is full: it is retried when a message is
 /// returned. If none is in flight, that is an error.
-Status Shm::post(Op &op) {
+Status Shm::post(Op &op, bool &isRingFull) {
   auto waits = [&](Status status) {
     bool later = status.code() == MXRT_MEMORY_LIMIT && inFlight > 0;
     return later ? success() : std::move(status);
@@ -165,6 +175,7 @@ Status Shm::post(Op &op) {
            .announced.push(uint64_t(reinterpret_cast<char *>(record.header) - segment))) {
     if (staged)
       deallocate(staged);
+    isRingFull = true;
     return success();
   }
   ++inFlight;
@@ -178,32 +189,25 @@ Status Shm::post(Op &op) {
   return success();
 }
 
-void Shm::postWaiting() {
-  Op **at = &waitingFirst;
-  waitingLast = nullptr;
-  while (Op *op = *at) {
-    Status status = post(*op);
-    if (op->started || status.failed()) {
-      *at = std::exchange(op->queued, nullptr);
-      if (status.failed())
-        finishSend(*op, std::move(status));
-    } else {
-      waitingLast = op;
-      at = &op->queued;
-    }
+/// Behind a message that there is no memory for, smaller ones may go: the receiver may need them
+/// before it returns what fills the segment.
+void Shm::postWaiting(Peer &peer) {
+  bool isRingFull = false;
+  Op *next = peer.waitingFirst;
+  for (uint32_t i = 0; next && i < ringEntries && !isRingFull; ++i) {
+    Op &op = *std::exchange(next, next->queued);
+    Status status = post(op, isRingFull);
+    if (!op.started && status.ok())
+      continue;
+    unqueue(op);
+    if (status.failed())
+      finishSend(op, std::move(status));
   }
 }
 
 bool Shm::cancelSend(Op &op, bool) {
   if (!op.started) {
-    waitingLast = nullptr;
-    for (Op **at = &waitingFirst; *at;)
-      if (*at == &op) {
-        *at = op.queued;
-      } else {
-        waitingLast = *at;
-        at = &(*at)->queued;
-      }
+    unqueue(op);
     return true;
   }
   // A receiver that is reading now detects this when it releases its view.
@@ -382,8 +386,8 @@ bool Shm::poll() {
       waiting = message->next;
       giveBack(message);
     }
+    postWaiting(peers[size_t(peer)]);
   }
-  postWaiting();
   readStandings();
   return any;
 }

@@ -34,6 +34,9 @@ struct ShmOptions {
   int64_t beatNs = 100 * millisecond;
   int64_t lostAfterNs = 5 * second;
   int64_t connectNs = 60 * second;
+  /// Called while connect() waits for other ranks; an error ends the wait.
+  Status (*check)(void *user) = nullptr;
+  void *checkUser = nullptr;
   Limits limits;
 };
 
@@ -45,7 +48,7 @@ public:
   /// An orderly exit: the other ranks see that this one left.
   ~Shm() override;
   /// Waits for all ranks. R0002 for options, R0006 for what the system refuses,
-  /// R0701 with the ranks that did not come in time.
+  /// R0701 with the ranks that did not come in time. The name of the job is not used later.
   Status connect();
   void wait(int64_t timeoutNs) override;
   void wake() override { ring(self); }
@@ -75,6 +78,7 @@ private:
     uint32_t lastBeat = 0;   // of the heart's thread, as the next one
     int64_t silentNs = 0;
     ShmMessage *unreturned = nullptr; // the ring was full
+    Op *waitingFirst = nullptr, *waitingLast = nullptr; // for the ring, a header, memory
   };
   /// Of the own segment, by offset.
   struct Block {
@@ -91,17 +95,19 @@ private:
 
   Status checkOptions() const;
   Status openControl(int64_t deadline);
+  Status check() const { return options.check ? options.check(options.checkUser) : success(); }
   Status waitForAll(const std::atomic<uint32_t> &counter, int64_t deadline, const char *what);
   Status openSegments(int64_t deadline);
   Status systemError(const char *what, int number) const;
   void removeNames();
   Status freeHeader(uint32_t &number);
-  Status post(Op &op);
+  Status post(Op &op, bool &isRingFull);
+  void unqueue(Op &op);
   void giveBack(ShmMessage *message);
   bool takeReturns(int peer);
   bool takeAnnouncements(int peer);
   void finishSendsTo(int left);
-  void postWaiting();
+  void postWaiting(Peer &peer);
   void ring(int peer);
   void ringAll();
   void lose(int peer, shm::Reason reason);
@@ -127,7 +133,6 @@ private:
   uint32_t firstFree = 0; // number + 1
   size_t inFlight = 0;    // headers in use
   Vec<Block> blocks;
-  Op *waitingFirst = nullptr, *waitingLast = nullptr; // for a header, for memory, for the ring
   uint32_t ticket = 0;
   os::Thread heart;
   std::atomic<uint32_t> heartStops{0};

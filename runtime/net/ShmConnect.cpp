@@ -58,6 +58,7 @@ Status Shm::openControl(int64_t deadline) {
         os::closeFile(file); // its maker has not given it a size yet
       if (clock.now() >= deadline)
         return systemError("open the control segment", failure);
+      MXRT_CHECK(check());
       os::sleepNs(millisecond);
     }
   }
@@ -83,6 +84,7 @@ Status Shm::openControl(int64_t deadline) {
     if (clock.now() >= deadline)
       return error(alloc, MXRT_KVSTORE, noLocation, "rank 0 of job `%s` did not get ready",
                    options.job);
+    MXRT_CHECK(check());
     os::sleepNs(millisecond);
   }
   if (control->ranks != uint32_t(ranks) || control->segmentBytes != options.segmentBytes)
@@ -103,6 +105,9 @@ Status Shm::waitForAll(const std::atomic<uint32_t> &counter, int64_t deadline, c
                      "rank %d is lost: it gave up after an error of its own", rank);
     int64_t left = deadline - clock.now();
     if (left > 0) {
+      Status stopped = check();
+      if (stopped.failed() && counter.load(std::memory_order_acquire) == there)
+        return stopped;
       os::futexWaitShared(counter, there, std::min(left, 50 * millisecond));
       continue;
     }

@@ -23,7 +23,7 @@ from tree import files_under
 # allowed, except those in NEVER.
 
 COMPILER = ["Support", "Syntax", "Docs", "Sema", "IRGen", "Graph", "Memory", "Lowering", "Target",
-            "Bytecode", "Pipeline", "Run", "Build", "Driver", "Repl", "Embed"]
+            "Bytecode", "Pipeline", "Run", "Launch", "Build", "Driver", "Repl", "Embed"]
 
 ALLOWED = {
     # the front end
@@ -48,6 +48,8 @@ ALLOWED = {
     "Bytecode": ["dialects", "Support", "runtime", "mxrt/*"],
     # runs what is compiled, in mxc and in executables, which have no compiler
     "Run":      ["Support", "runtime", "mxrt/*"],
+    # processes that run it
+    "Launch":   ["Run", "Support", "runtime", "mxrt/*"],
     # artefacts: code and tables for the core of the runtime, whose file formats it reads
     "Build":    ["Run", "Pipeline", "Target", "dialects", "Support", "runtime", "mxrt/*"],
     "Driver":   [folder for folder in COMPILER if folder not in ("Repl", "Embed")] + ["dialects", "mxc/*", "runtime", "mxrt/*"],
@@ -68,6 +70,7 @@ ALLOWED = {
 # System headers that a folder must not include.
 NEVER = {
     "Run":      ["llvm/", "mlir/", "llvm-c/", "mlir-c/"],
+    "Launch":   ["llvm/", "mlir/", "llvm-c/", "mlir-c/"],
     "runtime":  ["llvm/", "mlir/", "llvm-c/", "mlir-c/"],
     "mxrt/*":   ["llvm/", "mlir/", "llvm-c/", "mlir-c/"],
     "mxc/*":    ["llvm/", "mlir/", "llvm-c/", "mlir-c/"],

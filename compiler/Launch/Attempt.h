@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One start of all ranks, until the last one has ended: output, reports, signals, and which rank
+// failed first.
+#pragma once
+#include "Launch/Lines.h"
+#include "Launch/Rank.h"
+#include "Launch/Signals.h"
+#include <chrono>
+#include <memory>
+#include <optional>
+
+namespace mx::launch {
+
+class Attempt {
+public:
+  Attempt(int ranks, Lines &out, Lines &err, Signals &signals)
+      : out(out), err(err), signals(signals), seen(static_cast<size_t>(ranks)) {}
+
+  /// Returns the exit code of the job. MX_RANK is added to the variables.
+  int run(RankOptions options);
+  /// Whether a rank was killed or is lost, rather than failed by an error of its own.
+  bool mayStartAgain() const { return isRestartable; }
+  /// What is to be said at the end; empty if all went well.
+  std::string ending() const;
+
+private:
+  using Clock = std::chrono::steady_clock;
+  struct Seen {
+    bool ended = false;
+    std::string lost;    ///< the report that another rank is lost
+    std::string stopped; ///< and that it was stopped
+  };
+
+  bool start(RankOptions &options);
+  /// Reads what a rank says, and notices its end.
+  void look(Rank &rank);
+  void noticeReport(Rank &rank, Rank::Report report);
+  void noticeEnd(Rank &rank);
+  void noticeSignal(int signal);
+  /// Ranks have lost another one: which one, if it is known or has to be by now.
+  void decide();
+  void fail(Rank &rank);
+  void endAll(int signal, std::chrono::milliseconds patience, Rank *except = nullptr);
+  void wait();
+  bool isOver();
+  std::string nameOf(int rank) const;
+
+  Lines &out, &err;
+  Signals &signals;
+  std::vector<Seen> seen;
+  std::vector<std::unique_ptr<Rank>> ranks;
+  bool isEnding = false, isInterrupted = false, isRestartable = false;
+  bool isForced = false; ///< ranks were killed here
+  int endedBy = 0;       ///< a signal to the launcher
+  int cause = -1;        ///< the rank that failed first
+  int lost = -1;         ///< the rank that does not answer
+  bool isLostStopped = false;
+  std::string problem; ///< nothing could be started
+  std::optional<Clock::time_point> decideAt, killAt;
+};
+
+} // namespace mx::launch

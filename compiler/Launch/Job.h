@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A job: one program as N processes of this machine, which `dist.sync` connects.
+//
+// The ranks find in their environment: MX_RANK, MX_SIZE, MX_JOB (runtime/dist/Job.h), MX_NUM_THREADS
+// (their part of the threads), MX_LOGDIR and MX_LAUNCHER (run::Launched).
+//
+// The first failure ends all: a report of an error, a signal, an exit code. Ranks that only report
+// the loss of another one are held back until it is known which rank it began with.
+#pragma once
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace mx::launch {
+
+inline constexpr int kMaxRanks = 64;
+
+struct JobOptions {
+  std::vector<std::string> command; ///< the file of a program, and its arguments
+  int ranks = 1;
+  int restarts = 0; ///< at most, after a rank was killed or lost
+  std::string logFolder;
+  bool colourOut = false, colourErr = false; ///< of prefixes
+};
+
+/// Runs a job; its exit code: that of the first rank that failed. On the main thread.
+int runJob(const JobOptions &options, std::ostream &out, std::ostream &err);
+
+} // namespace mx::launch

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One process of a job: start, output, reports, state.
+//
+// The process leads a process group of its own, so that a signal reaches what it started too. It is
+// reaped by the destructor alone: until then its number cannot be given to another process, and a
+// signal to the group cannot reach a stranger. It ends with its launcher: the system kills it
+// (PR_SET_PDEATHSIG), and processes that it started find the end of their channel (run::Launched).
+#pragma once
+#include "Run/Launched.h"
+#include <csignal>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace mx::launch {
+
+struct RankOptions {
+  std::vector<std::string> command; ///< the file of a program, and its arguments
+  /// `NAME=value`, added to the environment or replacing a variable of it.
+  std::vector<std::string> variables;
+  int compileLock = -1; ///< a file that the rank gets
+  sigset_t signals;     ///< its mask
+};
+
+class Rank {
+public:
+  explicit Rank(int number) : number(number) {}
+  /// Kills what is left of the group.
+  ~Rank();
+  Rank(const Rank &) = delete;
+  Rank &operator=(const Rank &) = delete;
+
+  /// An error message, or empty.
+  std::string start(const RankOptions &options);
+  /// To the whole group, while the process is there.
+  void signal(int which);
+  /// Says that the program of another rank is over.
+  void tellEnd(int other);
+
+  enum class State { Running, Stopped, Ended };
+  State state();
+  bool hasEnded() { return state() == State::Ended; }
+  /// Of a process that has ended: its exit code; 128 + its signal. As a shell has it.
+  int exitCode() const { return killedBy ? 128 + killedBy : code; }
+  int endSignal() const { return killedBy; } ///< 0: it ended by itself
+
+  /// Files to read from; -1 when they are at their end.
+  int outFile() const { return files[0]; }
+  int errFile() const { return files[1]; }
+  int channelFile() const { return files[2]; }
+  /// What is there now of output (0), errors (1) or the channel (2), at most 64 KiB. Closes a file at
+  /// its end.
+  std::string read(int which);
+
+  /// Reports from the channel.
+  struct Report {
+    run::Launched::Report kind;
+    std::string text;
+  };
+  /// Reads the channel; false if no whole report is there.
+  bool nextReport(Report &report);
+
+  const int number;
+
+private:
+  pid_t process = -1;
+  int files[3] = {-1, -1, -1};
+  bool isOver = false;
+  int code = 0, killedBy = 0;
+  std::string received; ///< from the channel
+};
+
+} // namespace mx::launch

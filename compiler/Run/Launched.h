@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// This process as a rank of `mxc launch`, seen from inside: its number, and the channel to the
+// launcher. The environment holds both (docs/reference/command-line.md).
+//
+// The channel is a pair of sockets. A rank sends reports of errors, so that the launcher shows the
+// one that began it; the launcher sends a byte for each rank whose program is over. When the
+// launcher ends, the channel ends, and so does this process.
+//
+// Thread rule: report() by any thread, one at a time; the rest by all.
+#pragma once
+#include "base/Os.h"
+#include "dist/Instance.h"
+#include <cstdint>
+#include <string>
+
+namespace mx::run {
+
+class Launched {
+public:
+  /// MX_LAUNCHER: descriptors of the channel and of the lock for compilation, `5,6`.
+  static constexpr const char *kLauncher = "MX_LAUNCHER";
+  enum class Report : char {
+    Error = 'E', ///< of this rank
+    Lost = 'L',  ///< follows from the loss of another rank
+    Stopped = 'S'
+  };
+  /// Of a report on the channel: its kind, and the length of the text that follows.
+  struct Header {
+    char kind;
+    char unused[3];
+    uint32_t length;
+  };
+  static constexpr uint32_t kMaxText = 1 << 20;
+
+  /// Reads the environment.
+  Launched();
+  ~Launched();
+  Launched(const Launched &) = delete;
+  Launched &operator=(const Launched &) = delete;
+
+  bool isRank() const { return ranks > 0; } ///< MX_SIZE is set
+  int rank() const { return number; }
+  int size() const { return ranks; }
+  mxrt::dist::JobState state() const;
+  /// Gives a report to the launcher. False if there is none.
+  bool report(Report kind, std::string text);
+  /// A file whose first byte is locked by the rank that compiles; -1: there is none.
+  int compileLock() const { return lock; }
+
+private:
+  static void watch(void *self);
+  int number = 0, ranks = 0;
+  int channel = -1, lock = -1, stops = -1;
+  std::atomic<uint64_t> ended{0};
+  mxrt::os::Thread watcher;
+};
+
+} // namespace mx::run
