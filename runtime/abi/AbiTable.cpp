@@ -8,6 +8,7 @@
 #include "mxrt/cpu.h"
 #include "mxrt/engine.h"
 #include "mxrt/guard.h"
+#include "mxrt/launch.h"
 #include "mxrt/memory.h"
 #include "mxrt/parallel.h"
 #include "mxrt/random.h"

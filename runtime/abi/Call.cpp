@@ -4,8 +4,8 @@
 // each tensor's description, the engine's variables, the arguments and the names. The copies
 // refer to the buffers but own nothing, so reading a tensor does not make it shared.
 
+#include "abi/DeviceWork.h"
 #include "abi/Variables.h"
-#include "device/Device.h"
 #include "mxrt/call.h"
 
 #include <algorithm>
@@ -39,6 +39,8 @@ struct Flight {
   mxrt_device device;
   mxrt_location location;
   uint32_t holdsThread; // the lane's workers count in the thread budget
+  Access *accesses; // one per tensor; null: the kernel does not enqueue work
+  mxrt_engine *engine; // of a call that enqueues
   Announcements *announcements; // null: the kernel announces nothing
 };
 
@@ -120,6 +122,8 @@ Result<Flight *> makeFlight(mxrt_runtime *runtime, const mxrt_call &call,
                  textBytes(call.location.file);
   if (options.announces)
     bytes += announcementBytes(call.write_count);
+  if (options.enqueues)
+    bytes += aligned(count * sizeof(Access));
   auto tensorAt = [&](size_t i) {
     return i < call.read_count ? call.reads[i] : call.writes[i - call.read_count];
   };
@@ -151,6 +155,11 @@ Result<Flight *> makeFlight(mxrt_runtime *runtime, const mxrt_call &call,
   flight->holdsThread = options.lane == MXRT_LANE_COMPUTE ? MXRT_CONTEXT_HOLDS_THREAD : 0;
   if (options.announces)
     flight->announcements = makeAnnouncements(cutter, call.write_count);
+  if (options.enqueues) {
+    flight->accesses = static_cast<Access *>(cutter.cut(count * sizeof(Access)));
+    for (size_t i = 0; i < count; ++i)
+      flight->accesses[i] = {flight->tensors[i]->buffer->data, i >= call.read_count};
+  }
   return flight;
 }
 
@@ -168,6 +177,21 @@ mxrt_status runFlight(mxrt_op_context *, void *payload) {
       flight->runtime->context(flight->device, flight->location);
   context.holds_thread = flight->holdsThread;
   return flight->run(&context, flight->tensors, flight->arguments);
+}
+
+mxrt_status runEnqueuing(mxrt_op_context *, void *payload) {
+  auto *flight = static_cast<Flight *>(payload);
+  auto device = flight->runtime->device(flight->device, flight->location);
+  if (device.failed())
+    return device.takeStatus().release();
+  auto body = [&] {
+    mxrt_context context = flight->runtime->context(flight->device, flight->location);
+    context.holds_thread = flight->holdsThread;
+    return Status(flight->run(&context, flight->tensors, flight->arguments));
+  };
+  return runOnDevice(flight->engine, **device, {flight->accesses, flight->tensorCount},
+                     flight->location, body)
+      .release();
 }
 
 /// State of the `ready` callback of a running call.
@@ -256,8 +280,16 @@ uint64_t newBytes(const mxrt_call &call) {
   return bytes;
 }
 
-Status checkCall(mxrt_runtime *runtime, const mxrt_call &call) {
-  (void)MXRT_TRY(runtime->device(call.device, call.location));
+Status checkCall(mxrt_runtime *runtime, const mxrt_call &call, const mxrt_call_options &options) {
+  Device *device = MXRT_TRY(runtime->device(call.device, call.location));
+  if (!device->hostVisible() && !options.enqueues)
+    return error(&runtime->alloc, MXRT_UNSUPPORTED, call.location,
+                 "`%s` computes on the host, which cannot access the memory of %s",
+                 call.name ? call.name : "?", deviceText(call.device).text);
+  if (options.enqueues && options.announces)
+    return error(&runtime->alloc, MXRT_ENGINE_USAGE, call.location,
+                 "call '%s' enqueues work and so cannot announce results",
+                 call.name ? call.name : "?");
   if (!call.run)
     return error(&runtime->alloc, MXRT_INVALID_ARGUMENT, call.location,
                  "a call without a kernel");
@@ -275,13 +307,15 @@ Status checkCall(mxrt_runtime *runtime, const mxrt_call &call) {
   return success();
 }
 
-constexpr mxrt_call_options defaultOptions = {sizeof(mxrt_call_options), MXRT_LANE_COMPUTE, 0};
+constexpr mxrt_call_options defaultOptions = {sizeof(mxrt_call_options), MXRT_LANE_COMPUTE, 0, 0};
+constexpr mxrt_call_options enqueuing = {sizeof(mxrt_call_options), MXRT_LANE_COMPUTE, 0, 1};
 
 Status pushCall(mxrt_runtime *runtime, const mxrt_call &call,
                 const mxrt_call_options &options = defaultOptions) {
-  MXRT_CHECK(checkCall(runtime, call));
+  MXRT_CHECK(checkCall(runtime, call, options));
   EngineLink *link = MXRT_TRY(engineLink(runtime));
   Flight *flight = MXRT_TRY(makeFlight(runtime, call, options));
+  flight->engine = link->target();
   uint64_t bytes = newBytes(call);
   VariableList writes{flight->variables};
   VariableList reads{flight->variables + call.write_count};
@@ -296,7 +330,7 @@ Status pushCall(mxrt_runtime *runtime, const mxrt_call &call,
   }
 
   mxrt_op op = {};
-  op.run = flight->announcements ? runAnnouncing : runFlight;
+  op.run = flight->announcements ? runAnnouncing : flight->accesses ? runEnqueuing : runFlight;
   op.payload = flight;
   op.drop = dropFlight;
   op.reads = reads.items;
@@ -318,7 +352,12 @@ Status pushCall(mxrt_runtime *runtime, const mxrt_call &call,
 
 mxrt_status copyKernel(const mxrt_context *context,
                        const mxrt_tensor *const *tensors, const void *) {
-  return mxrt_tensor_copy(context, tensors[0], tensors[1]);
+  if (tensors[1]->buffer->hostVisible)
+    return mxrt_tensor_copy(context, tensors[0], tensors[1]);
+  auto device = context->runtime->device(context->device, context->location);
+  if (device.failed())
+    return device.takeStatus().release();
+  return copyOnDevice(**device, tensors[0], tensors[1], context->location).release();
 }
 
 } // namespace
@@ -348,7 +387,9 @@ mxrt_status mxrt_call_copy(mxrt_runtime *runtime, mxrt_tensor *from,
   call.write_count = 1;
   call.device = to->buffer->device;
   call.location = locationOf(location);
-  return pushCall(runtime, call).issuedAt(call.location).release();
+  return pushCall(runtime, call, to->buffer->hostVisible ? defaultOptions : enqueuing)
+      .issuedAt(call.location)
+      .release();
 }
 
 mxrt_status mxrt_call_prepare_write(mxrt_runtime *runtime, mxrt_tensor **tensor,

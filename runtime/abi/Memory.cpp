@@ -15,8 +15,12 @@ Status lease(mxrt_runtime *runtime, mxrt_device where, int64_t bytes,
   if (bytes < 0 || bytes > INT64_MAX - 4096)
     return error(&runtime->alloc, MXRT_SIZE_OVERFLOW, location,
                  "%s needs %lld bytes", what, static_cast<long long>(bytes));
-  PoolBlock block = MXRT_TRY(device->pool().allocate(
-      bytes, Pool::Kind::Arena, NamedPurpose(what), location));
+  auto allocated = device->pool().allocate(bytes, Pool::Kind::Arena, NamedPurpose(what), location);
+  if (allocated.failed()) {
+    MXRT_CHECK(device->state(location));
+    return allocated.takeStatus();
+  }
+  PoolBlock block = *allocated;
   out->base = block.data;
   out->bytes = bytes;
   out->owner = &device->pool();

@@ -42,21 +42,19 @@ Result<int32_t> threadCount(const mxrt_options &options,
   return static_cast<int32_t>(count);
 }
 
-Result<int64_t> memoryLimit(const mxrt_options &options,
-                            const mxrt_allocator *alloc) {
-  if (options.memory_limit < 0)
-    return error(alloc, MXRT_BAD_SETTING, noLocation,
-                 "a memory limit of %lld bytes",
-                 static_cast<long long>(options.memory_limit));
-  if (options.memory_limit > 0)
-    return options.memory_limit;
-  const char *text = os::environment("MX_MAX_MEMORY");
+/// The limit that the options give, else the environment; 0: none.
+Result<int64_t> memoryLimit(int64_t given, const char *variable, const mxrt_allocator *alloc) {
+  if (given < 0)
+    return error(alloc, MXRT_BAD_SETTING, noLocation, "a memory limit of %lld bytes",
+                 static_cast<long long>(given));
+  if (given > 0)
+    return given;
+  const char *text = os::environment(variable);
   if (!text || !*text)
     return int64_t(0);
   int64_t bytes;
   if (!parseBytes(text, bytes))
-    return settingError(alloc, "MX_MAX_MEMORY", text,
-                        "a size like 512M, 1.5GiB or 1000000");
+    return settingError(alloc, variable, text, "a size like 512M, 1.5GiB or 1000000");
   return bytes;
 }
 
@@ -67,7 +65,10 @@ Status fill(mxrt_runtime *runtime, const mxrt_options &options) {
   if (!alloc->reserve)
     return outOfMemory(alloc);
   int32_t threads = MXRT_TRY(threadCount(options, alloc));
-  int64_t limit = MXRT_TRY(memoryLimit(options, alloc));
+  int64_t limit = MXRT_TRY(memoryLimit(options.memory_limit, "MX_MAX_MEMORY", alloc));
+  runtime->gpuMemoryLimit =
+      MXRT_TRY(memoryLimit(options.gpu_memory_limit, "MX_MAX_GPU_MEMORY", alloc));
+  runtime->checksLaunches = options.check_launches != 0;
   MXRT_CHECK(
       Status(mxrt_thread_budget_create(alloc, threads, &runtime->budget)));
   runtime->memory = MXRT_TRY(MemoryBudget::create(alloc, limit, os::usableMemory()));
@@ -104,9 +105,29 @@ void *mxrt_runtime::partIfMade(Part which) const {
   return slots[static_cast<int>(which)].object.load(std::memory_order_acquire);
 }
 
+static Result<Device *> openGpu(mxrt_runtime *runtime, int32_t index, mxrt_location location) {
+  Lock lock(runtime->gpuMutex);
+  std::atomic<Device *> &slot = runtime->gpu[index];
+  if (Device *device = slot.load(std::memory_order_relaxed))
+    return device;
+  GpuSettings settings;
+  settings.memoryLimit = runtime->gpuMemoryLimit;
+  settings.checksLaunches = runtime->checksLaunches;
+  settings.cpuDevices = runtime->cpuDevices;
+  settings.hostMemory = runtime->memory;
+  Device *device = MXRT_TRY(createCudaDevice(&runtime->alloc, index, settings, location));
+  slot.store(device, std::memory_order_release);
+  return device;
+}
+
 Result<Device *> mxrt_runtime::device(mxrt_device which, mxrt_location location) {
   if (which.kind == MXRT_CPU && which.index >= 0 && which.index < cpuDevices)
     return cpu[which.index];
+  if (which.kind == MXRT_CUDA && which.index >= 0 && which.index < maxGpuDevices) {
+    if (Device *device = gpu[which.index].load(std::memory_order_acquire))
+      return device;
+    return openGpu(this, which.index, location);
+  }
   return error(&alloc, MXRT_NO_DEVICE, location,
                "no device %s: there are cpu:0 to cpu:%d",
                deviceText(which).text, cpuDevices - 1);
@@ -174,6 +195,12 @@ void mxrt_runtime_destroy(mxrt_runtime *runtime) {
     if (void *object = slot.object.exchange(nullptr))
       slot.destroy(runtime, object);
   }
+  for (auto &device : runtime->gpu)
+    if (Device *gpu = device.load())
+      gpu->finish(); // one may wait for another
+  for (auto &device : runtime->gpu)
+    if (Device *gpu = device.exchange(nullptr))
+      gpu->destroy(&runtime->alloc);
   for (Device *device : runtime->cpu)
     if (device)
       device->destroy(&runtime->alloc);

@@ -22,6 +22,7 @@ class MemoryBudget;
 enum class Part : int { Profile, Engine, KvStore, Host, Io, Extra, Count };
 
 constexpr int maxCpuDevices = 16;
+constexpr int maxGpuDevices = 16;
 
 } // namespace mxrt
 
@@ -35,6 +36,11 @@ struct mxrt_runtime {
   mxrt::MemoryBudget *memory = nullptr;
   int32_t cpuDevices = 0;
   mxrt::Device *cpu[mxrt::maxCpuDevices] = {};
+  /// Opened at their first use, under the mutex.
+  std::atomic<mxrt::Device *> gpu[mxrt::maxGpuDevices] = {};
+  mxrt::Mutex gpuMutex;
+  int64_t gpuMemoryLimit = 0;
+  bool checksLaunches = false;
   /// The word that mxrt_context::cancelled points to.
   std::atomic<uint32_t> cancelled{0};
 
@@ -47,7 +53,7 @@ struct mxrt_runtime {
   /// The part's object, or nullptr if it was not created yet. Thread-safe.
   void *partIfMade(mxrt::Part which) const;
 
-  /// The device, or R0401.
+  /// The device, or R0401. The first use of a GPU opens it.
   mxrt::Result<mxrt::Device *> device(mxrt_device which, mxrt_location location);
   /// A context for work on a device of this runtime.
   mxrt_context context(mxrt_device which, mxrt_location location);

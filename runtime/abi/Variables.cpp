@@ -3,6 +3,7 @@
 // Binding of engine variables to buffers, created on first use.
 
 #include "abi/Variables.h"
+#include "device/Device.h"
 #include "mxrt/call.h"
 
 namespace mxrt {
@@ -111,5 +112,14 @@ extern "C" mxrt_status mxrt_tensor_wait(mxrt_runtime *runtime,
   auto link = engineLink(runtime);
   if (link.failed())
     return link.takeStatus().release();
-  return mxrt_engine_wait((*link)->target(), variable, locationOf(location));
+  if (mxrt_status failure =
+          mxrt_engine_wait((*link)->target(), variable, locationOf(location)))
+    return failure;
+  if (tensor->buffer->hostVisible)
+    return nullptr;
+  // The ops have enqueued; now their work.
+  auto device = runtime->device(tensor->buffer->device, locationOf(location));
+  if (device.failed())
+    return device.takeStatus().release();
+  return (*device)->wait(tensor->buffer->data, noLocation).noticedAt(locationOf(location)).release();
 }

@@ -224,11 +224,13 @@ const char *environment(const char *name) { return getenv(name); }
 
 bool fileExists(const char *path) { return access(path, F_OK) == 0; }
 
+void *openLibrary(const char *name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL); }
+
 void *openLibrary(const char *name, const char *variable, const char *value) {
   bool given = getenv(variable) != nullptr;
   if (!given)
     setenv(variable, value, 0);
-  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  void *library = openLibrary(name);
   if (!given)
     unsetenv(variable);
   return library;

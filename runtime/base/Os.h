@@ -85,6 +85,7 @@ bool fileExists(const char *path);
 /// Opens a shared library for the rest of the process; nullptr if there is none. During
 /// loading, the environment variable `variable` has `value`, unless the user set it.
 void *openLibrary(const char *name, const char *variable, const char *value);
+void *openLibrary(const char *name);
 /// nullptr if the library has no such function.
 void *librarySymbol(void *library, const char *name);
 

@@ -18,19 +18,46 @@ public:
 
   mxrt_team *team() override { return helpers; }
   bool hostVisible() const override { return true; }
-  Status copyFromHost(void *to, const void *from, int64_t bytes) override {
-    if (bytes > 0)
-      memcpy(to, from, static_cast<size_t>(bytes));
+
+  Status begin(std::span<const Access>, mxrt_location) override { return success(); }
+  Status end(std::span<const Access>, mxrt_location) override { return success(); }
+  Status launch(const mxrt_launch_info &info, const void *, mxrt_location location) override {
+    return error(pool().allocator(), MXRT_UNSUPPORTED, location,
+                 "kernel `%.64s` is code for GPUs, but the call is on %s", info.entry,
+                 static_cast<const char *>(deviceText(identity()).text));
+  }
+  Status copy(const DeviceCopy &, mxrt_location location) override {
+    return error(pool().allocator(), MXRT_INTERNAL, location,
+                 "copies on CPUs are calls of mxrt_tensor_copy");
+  }
+  Status copyIn(DeviceBytes to, const void *from, int64_t bytes, mxrt_location) override {
+    return copyBytes(to.data, from, bytes);
+  }
+  Status copyOut(void *to, DeviceBytes from, int64_t bytes, Completion done,
+                 mxrt_location) override {
+    done.run(done.user, copyBytes(to, from.data, bytes));
     return success();
   }
-  Status copyToHost(void *to, const void *from, int64_t bytes) override {
-    return copyFromHost(to, from, bytes);
+  Status copyPeer(DeviceBytes to, Device &, DeviceBytes from, int64_t bytes,
+                  mxrt_location) override {
+    return copyBytes(to.data, from.data, bytes);
+  }
+  Status wait(const void *, mxrt_location) override { return success(); }
+  Status whenIdle(Completion done) override {
+    done.run(done.user, success());
+    return success();
   }
   void destroy(const mxrt_allocator *alloc) override {
     deleteObject(alloc, this);
   }
 
 private:
+  static Status copyBytes(void *to, const void *from, int64_t bytes) {
+    if (bytes > 0)
+      memcpy(to, from, static_cast<size_t>(bytes));
+    return success();
+  }
+
   mxrt_team *helpers;
 };
 
@@ -38,7 +65,7 @@ private:
 
 DeviceText deviceText(mxrt_device device) {
   const char *kind = device.kind == MXRT_CPU    ? "cpu"
-                     : device.kind == MXRT_CUDA ? "cuda"
+                     : device.kind == MXRT_CUDA ? "gpu"
                                                 : "device";
   DeviceText result;
   snprintf(result.text, sizeof(result.text), "%s:%d", kind, device.index);

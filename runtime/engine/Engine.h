@@ -34,6 +34,10 @@ struct mxrt_engine {
   /// Ends the engine and frees it.
   virtual void destroy() = 0;
 
+  /// Failures of devices that no op has returned, for waits for everything. Null: none.
+  mxrt::Status (*lateFailure)(void *user) = nullptr;
+  void *lateUser = nullptr;
+
 protected:
   ~mxrt_engine() = default;
 };

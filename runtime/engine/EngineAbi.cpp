@@ -58,7 +58,10 @@ mxrt_status mxrt_engine_wait(mxrt_engine *engine, mxrt_var var,
 }
 
 mxrt_status mxrt_engine_wait_all(mxrt_engine *engine, mxrt_location location) {
-  return engine->waitAll(location).release();
+  Status status = engine->waitAll(location);
+  if (status.ok() && engine->lateFailure)
+    status = engine->lateFailure(engine->lateUser).noticedAt(location);
+  return status.release();
 }
 
 mxrt_status mxrt_engine_notice_from(mxrt_engine *engine, uint64_t first,

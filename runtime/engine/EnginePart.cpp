@@ -4,6 +4,7 @@
 
 #include "abi/Runtime.h"
 #include "base/Os.h"
+#include "device/Device.h"
 #include "engine/Engine.h"
 #include "memory/MemoryBudget.h"
 #include "profile/Profile.h"
@@ -48,6 +49,13 @@ static Status makeEngine(mxrt_runtime *runtime, void **object) {
       engine::completeOptions(&options, limit > 0 ? static_cast<uint64_t>(limit) : 0)));
   runtime->memory->setRelief(
       [](void *user) { return static_cast<mxrt_engine *>(user)->settle(); }, engine);
+  engine->lateUser = runtime;
+  engine->lateFailure = [](void *user) -> Status {
+    for (auto &slot : static_cast<mxrt_runtime *>(user)->gpu)
+      if (Device *device = slot.load(std::memory_order_acquire))
+        MXRT_CHECK(device->unseenFailure());
+    return success();
+  };
   *object = engine;
   return success();
 }

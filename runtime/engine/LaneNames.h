@@ -17,12 +17,12 @@ constexpr uint32_t copyLane = computeLanes;
 constexpr uint32_t communicationLane = computeLanes + 1;
 constexpr uint32_t laneCount = computeLanes + 2;
 
-/// "cpu:0", "copy", "comm"; `text` has 16 bytes.
+/// "cpu:0", "gpu:0", "copy", "comm"; `text` has 16 bytes.
 inline void laneName(uint32_t lane, char *text) {
   if (lane >= computeLanes)
     std::snprintf(text, 16, "%s", lane == copyLane ? "copy" : "comm");
   else
-    std::snprintf(text, 16, "%s:%u", lane < devicesPerKind ? "cpu" : "cuda",
+    std::snprintf(text, 16, "%s:%u", lane < devicesPerKind ? "cpu" : "gpu",
                   lane % devicesPerKind);
 }
 

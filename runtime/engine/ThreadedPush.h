@@ -311,7 +311,9 @@ auto ThreadedEngine<Sync>::startCrew(uint32_t lane) -> Result<Crew *> {
   if (Crew *crew = crews[lane].load(std::memory_order_acquire))
     return crew;
   int32_t wanted = options.workers_per_device;
-  if (lane == copyLane)
+  if (lane >= devicesPerKind && lane < computeLanes)
+    wanted = 1; // ops of a GPU enqueue and return
+  else if (lane == copyLane)
     wanted = options.copy_workers;
   else if (lane == communicationLane)
     wanted = options.communication_workers;

@@ -39,6 +39,8 @@ struct mxrt_buffer {
   void *data = nullptr;
   int64_t bytes = 0;
   bool writable = true;
+  /// Whether the host may access `data`.
+  bool hostVisible = true;
 
   mxrt::Pool *pool = nullptr; // null for borrowed memory
   mxrt::PoolBlock block;

@@ -113,6 +113,11 @@ extern "C" mxrt_status mxrt_tensor_copy(const mxrt_context *context,
         .release();
   if (from->elements == 0)
     return mxrt_poll(context);
+  if (!from->buffer->hostVisible || !to->buffer->hostVisible)
+    return error(context->allocator, MXRT_WRONG_DEVICE, context->location,
+                 "copy of %s: the host cannot access its memory; issue the copy instead",
+                 shapeText(from->shape()).text)
+        .release();
 
   CopyJob job;
   job.walk = collapse<2>(from->rank, from->sizes(),

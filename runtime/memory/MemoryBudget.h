@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The limit on memory held by all CPU pools of a runtime, and reclamation of memory that other
+// The limit on memory held by all CPU pools of a runtime, or by the pool of a GPU, and reclamation of memory that other
 // pools only cache.
 
 #ifndef MXRT_MEMORY_MEMORYBUDGET_H
@@ -37,6 +37,13 @@ public:
   int64_t limitBytes() const { return limit; }
   /// The memory of the machine if that is the limit, else 0.
   int64_t machineBytes() const { return limit > 0 ? 0 : machine; }
+  /// Words for messages, around the size: static text. Before the first use.
+  void nameMemory(const char *before, const char *after) {
+    wordsBefore = before;
+    wordsAfter = after;
+  }
+  const char *before() const { return wordsBefore; }
+  const char *after() const { return wordsAfter; }
 
   /// False if out of memory for the entry.
   bool enlist(Pool *pool);
@@ -63,6 +70,8 @@ private:
   std::atomic<uint32_t> refs{1};
   const int64_t limit;
   const int64_t machine;
+  const char *wordsBefore = "the machine has";
+  const char *wordsAfter = "of memory and swap";
   bool (*relief)(void *) = nullptr;
   void *reliefUser = nullptr;
   std::atomic<int64_t> held{0};

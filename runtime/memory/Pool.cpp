@@ -174,10 +174,10 @@ Status Pool::refusal(mxrt_code code, int64_t bytes, const Purpose &purpose, mxrt
   int64_t machine = budget->machineBytes();
   if (machine > 0 && bytes > machine - live)
     return error(&alloc, code, location,
-                 "out of memory on %s: %s needs %s (%lld bytes); the machine has %s of memory "
-                 "and swap, and %s are live here",
+                 "out of memory on %s: %s needs %s (%lld bytes); %s %s %s, and %s are live here",
                  name, what, formatBytes(bytes).text, static_cast<long long>(bytes),
-                 formatBytes(machine).text, formatBytes(live).text);
+                 budget->before(), formatBytes(machine).text, budget->after(),
+                 formatBytes(live).text);
   return error(&alloc, code, location,
                "out of memory on %s: %s needs %s (%lld bytes); %s are live "
                "here",

@@ -69,8 +69,13 @@ static Status createTensor(mxrt_runtime *runtime, mxrt_device where,
   int64_t elements, bytes;
   MXRT_CHECK(measureShape(&runtime->alloc, shape, location, elements, bytes));
   Device *device = MXRT_TRY(runtime->device(where, location));
-  mxrt_buffer *buffer = MXRT_TRY(mxrt_buffer::allocate(
-      &device->pool(), where, bytes, ShapePurpose(shape), location));
+  auto allocated = mxrt_buffer::allocate(&device->pool(), where, bytes, ShapePurpose(shape), location);
+  if (allocated.failed()) {
+    MXRT_CHECK(device->state(location)); // that it failed is the better answer
+    return allocated.takeStatus();
+  }
+  mxrt_buffer *buffer = *allocated;
+  buffer->hostVisible = device->hostVisible();
   mxrt_tensor *tensor =
       MXRT_TRY(makeTensor(buffer, shape.type, shape.rank, true, location));
   tensor->elements = elements;
@@ -113,7 +118,11 @@ static Status borrowTensor(mxrt_runtime *runtime, mxrt_device where,
   const mxrt_allocator *alloc = &runtime->alloc;
   int64_t elements, bytes;
   MXRT_CHECK(measureShape(alloc, shape, location, elements, bytes));
-  (void)MXRT_TRY(runtime->device(where, location));
+  Device *device = MXRT_TRY(runtime->device(where, location));
+  if (!device->hostVisible())
+    return error(alloc, MXRT_UNSUPPORTED, location,
+                 "memory of others cannot be borrowed on %s: copy it from the host",
+                 deviceText(where).text);
   int64_t elementBytes = mxrt_dtype_size(shape.type);
   if ((!data && elements > 0) || reinterpret_cast<uintptr_t>(data) %
                                          static_cast<uintptr_t>(elementBytes) !=

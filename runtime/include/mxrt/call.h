@@ -52,6 +52,10 @@ typedef struct mxrt_call_options {
   /// in call->writes). Work on a result then starts before the call ends, and a later failure of
   /// the call does not poison it. Tensors that share a buffer are released with the last of them.
   uint32_t announces;
+  /// 1: on a GPU, the kernel only enqueues work (mxrt_launch) that accesses the operands, and
+  /// does not touch them itself. Otherwise a call on a GPU is R0005. Not together with
+  /// `announces`.
+  uint32_t enqueues;
 } mxrt_call_options;
 
 /// The defaults: compute lane, no announced results. Uses the caller's struct size, whatever
@@ -80,6 +84,11 @@ MXRT_EXPORT mxrt_status mxrt_call_copy(mxrt_runtime *runtime, mxrt_tensor *from,
 MXRT_EXPORT mxrt_status mxrt_call_prepare_write(mxrt_runtime *runtime,
                                                 mxrt_tensor **tensor,
                                                 const mxrt_location *location);
+
+/// A dense copy of the elements on `device`, which may be that of `tensor`; issued.
+MXRT_EXPORT mxrt_status mxrt_tensor_move(mxrt_runtime *runtime, mxrt_tensor *tensor,
+                                         const mxrt_device *device,
+                                         const mxrt_location *location, mxrt_tensor **out);
 
 /// Waits until the elements are computed: success, or the error of the call that should have
 /// computed them, with `location` as the location of notice.

@@ -30,6 +30,10 @@ typedef struct mxrt_options {
   /// Maximum bytes of tensors, arenas and caches at any time, over all CPU devices.
   /// 0: MX_MAX_MEMORY ("512M", "1.5GiB", plain bytes), else no limit.
   int64_t memory_limit;
+  /// The same for each GPU. 0: MX_MAX_GPU_MEMORY, else no limit.
+  int64_t gpu_memory_limit;
+  /// 1: wait after each kernel launched on a GPU, so that a failure names the kernel.
+  int32_t check_launches;
 } mxrt_options;
 
 /// Uses the caller's struct size and version, whatever the library's are.

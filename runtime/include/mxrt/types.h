@@ -31,7 +31,7 @@ extern "C" {
 /// passes it to mxrt_abi_check before anything else.
 /// Major: a signature or a layout changed. Minor: functions were added.
 #define MXRT_ABI_MAJOR 2
-#define MXRT_ABI_MINOR 2
+#define MXRT_ABI_MINOR 3
 #define MXRT_ABI_VERSION ((uint32_t)((MXRT_ABI_MAJOR << 16) | MXRT_ABI_MINOR))
 
 /// Maximum rank of a tensor. Larger ranks are error R0202.
