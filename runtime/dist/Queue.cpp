@@ -129,10 +129,10 @@ Status Queue::stuck(bool isPutting) const {
                                : "the program alone uses it, and it would wait for ever";
   if (isPutting)
     return error(alloc, MXRT_QUEUE_STUCK, noLocation,
-                 "put: the queue is full, with %lld elements, and nobody can take one\nnote: "
+                 "put: the queue is full (capacity %lld), and nobody can take an element\nnote: "
                  "%s\nhelp: take one first, `if len(q) == q.capacity { let x = q.get() }`, or give "
                  "it more room",
-                 held, who);
+                 static_cast<long long>(room), who);
   if (among > 1)
     return error(alloc, MXRT_QUEUE_STUCK, noLocation,
                  "get: the queue has %lld of the %lld elements that it chooses from, and nobody "

@@ -3,17 +3,19 @@
 // Queues: order, bounds, ends, waits that nobody can end; and parcels between runtimes,
 // which no worker waits for.
 
-#include "StoreFixture.h"
-
 #include "dist/Parcel.h"
 #include "dist/Queue.h"
+#include "mxrt/call.h"
 #include "mxrt/random.h"
+#include "mxrt/runtime.h"
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace mxrt::test {
 namespace {
@@ -178,7 +180,7 @@ TEST(Queues, AWaitThatNobodyCanEndIsAnError) {
   ASSERT_TRUE(alone.put(1).ok() && alone.put(2).ok());
   Status full = alone.put(3);
   EXPECT_EQ(full.code(), MXRT_QUEUE_STUCK);
-  EXPECT_NE(std::string(full.message()).find("the queue is full, with 2"), std::string::npos);
+  EXPECT_NE(std::string(full.message()).find("the queue is full (capacity 2)"), std::string::npos);
   // It works as before.
   EXPECT_EQ(alone.get(), 1);
   ASSERT_TRUE(alone.put(3).ok());
@@ -431,7 +433,7 @@ TEST_P(Parcels, OutliveTheirSender) {
   EXPECT_FALSE(mxrt_tensor_is_shared(out[0].get())) << "it is written in place";
 }
 
-TEST(Parcels, NoWorkerWaitsForThem) {
+TEST(ThreadedParcels, NoWorkerWaitsForThem) {
   // One worker of the communication lane; the parcel that is taken first is complete last.
   Side sender, receiver;
   std::atomic<bool> gate = false;
