@@ -3,11 +3,13 @@
 trains with a KVStore too.
 
   no-cost.py MXC FOLDER
+  no-cost.py MXC FOLDER --instructions     # that a step executes, counted by valgrind
 """
 
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -28,7 +30,7 @@ graph fn plain(mut net: Mlp, mut opt: optim.Sgd[Mlp], x: f32[B, 16], y: i32[B]) 
 var net = Mlp()
 var opt = optim.sgd(net, lr=0.1, momentum=0.9)
 let (x, y) = (ones([8, 16]), zeros([8], i32))
-for i in 0..3 { let _ = plain(mut net, mut opt, x, y) }
+for i in 0..option("steps", 3) { let _ = plain(mut net, mut opt, x, y) }
 """
 
 WITH = ALONE.replace("import nn, optim", "import dist, nn, optim").replace("var net", """
@@ -43,8 +45,34 @@ if option("exchange", false) { let _ = step(kv, mut net, x, y) }
 """
 
 
+def instructions(mxc, folder):
+    """Executed by the program and the runtime for a step: the difference of two runs, on one thread."""
+    counts = []
+    for name, source in (("alone", ALONE), ("with", WITH)):
+        (folder / f"{name}.mx").write_text(source)
+        executed = []
+        for steps in (20, 120):
+            program = folder / f"{name}{steps}"
+            subprocess.run([mxc, "build", "--exe", "-D", f"steps={steps}", folder / f"{name}.mx", "-o", program],
+                           check=True, stdout=subprocess.DEVNULL)
+            done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder / 'out'}", program],
+                                  env={**os.environ, "MX_ENGINE": "naive", "MX_NUM_THREADS": "1"},
+                                  capture_output=True, text=True)
+            found = re.search(r"Collected *: *(\d+)", done.stderr)
+            if done.returncode != 0 or not found:
+                sys.exit(done.stdout + done.stderr)
+            executed.append(int(found[1]))
+        counts.append((executed[1] - executed[0]) / 100)
+    alone, beside = counts
+    print(f"instructions of a step: {alone:.2f} alone, {beside:.2f} beside a KVStore")
+    # The addresses of two programs differ, and with them a lookup or a copy now and then.
+    sys.exit(abs(beside - alone) > 0.001 * alone)
+
+
 def main():
     mxc, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    if "--instructions" in sys.argv:
+        instructions(mxc, folder)
 
     def call(cache, *arguments):
         environment = {**os.environ, "MX_CACHE_DIR": str(folder / cache)}
