@@ -93,6 +93,7 @@ Result<Job> jobOfProcess(const mxrt_allocator *alloc) {
                   names.size, job.ranks);
     return wrong(alloc, names.rank, rank, wanted);
   }
+  job.isGiven = true;
   MXRT_CHECK(readTransport(alloc, job));
   if (job.ranks == 1)
     return job;

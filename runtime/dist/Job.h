@@ -24,6 +24,7 @@ namespace mxrt::dist {
 struct Job {
   static constexpr size_t maxName = 40;
   enum class Via : uint8_t { Shm, Grpc, Mpi };
+  bool isGiven = false; ///< the environment says which rank this is
   int rank = 0, ranks = 1;
   char name[maxName + 1] = "";
   Via via = Via::Shm;

@@ -31,6 +31,18 @@ Status Heartbeat::loss(int peer, const char *reason) const {
   return error(alloc, MXRT_KVSTORE, noLocation, "rank %d is lost: %s", peer, reason);
 }
 
+void Heartbeat::noticePause() {
+  int64_t now = clock.now();
+  if (now - polledAt < period.lostAfterNs)
+    return;
+  pausedNs = now - polledAt;
+  pausedUntil = now;
+}
+
+int64_t Heartbeat::pauseNs() const {
+  return pausedNs > 0 && clock.now() - pausedUntil < period.lostAfterNs ? pausedNs : 0;
+}
+
 bool Heartbeat::isBeatDue() {
   int64_t now = clock.now();
   if (now < nextBeatAt)

@@ -27,6 +27,10 @@ protected:
   void heard(int peer) { heardAt[size_t(peer)] = clock.now(); }
   /// Declares silent peers lost. Time in which this process itself was stopped does not count.
   void checkSilence();
+  /// To be called before what has arrived is read.
+  void noticePause();
+  /// How long this process itself was stopped, if that ended a moment ago; else 0.
+  int64_t pauseNs() const;
   /// Whether heartbeats are to be sent now; plans the next ones.
   bool isBeatDue();
   void beatSoon() { nextBeatAt = clock.now(); }
@@ -44,7 +48,7 @@ protected:
 private:
   Vec<int64_t> heardAt{alloc};
   Vec<char> bitmap{alloc};
-  int64_t polledAt = 0;
+  int64_t polledAt = 0, pausedUntil = 0, pausedNs = 0;
 };
 
 } // namespace mxrt::net

@@ -423,6 +423,17 @@ void Linked::takeFrame(int from, const FrameHeader &header, const Links::Event &
 
 void Linked::broken(int peer, const char *reason) {
   peers[size_t(peer)].open = false;
+  if (isLost(peer) || removed)
+    return;
+  // The others cannot have waited so long: they went on without this rank, and ended.
+  if (pauseNs() >= period.lostAfterNs) {
+    removed = true;
+    for (int other = 0; other < ranks; ++other)
+      declareLost(other, error(alloc, MXRT_KVSTORE, noLocation,
+                               "rank %d is lost: this process was stopped for %lld ms", self,
+                               static_cast<long long>(pauseNs() / millisecond)));
+    return;
+  }
   declareLost(peer, loss(peer, reason ? reason : "its connection ended"));
 }
 
@@ -459,6 +470,7 @@ bool Linked::poll() {
     return lost;
   };
   int lostBefore = lostCount();
+  noticePause();
   for (Links::Event event; links.next(event); any = true)
     handle(event);
   if (removed)

@@ -289,6 +289,9 @@ bool GrpcLinks::handle(Tag &tag, bool ok, Event &event) {
   case Tag::Finish:
     peer.finished = true;
     peer.queue.clear();
+    // What it said before it ended is read first: it may be why.
+    if (peer.incoming && !peer.ended)
+      return false;
     return !leaving && breakEvent(tag.peer, event,
                                   peer.status.error_code() == grpc::StatusCode::PERMISSION_DENIED
                                       ? "it belongs to another job"
