@@ -133,7 +133,7 @@ private:
   Vec<Flight> flights;
   Vec<char> description; // of the table, once it differs from another
   Vec<char> announcement;
-  Vec<uint64_t> counts; // of rank 0, of rank 1, ...
+  Vec<uint64_t> counts; // of each rank, key after key
   Call *previous = nullptr, *next = nullptr;
 };
 
