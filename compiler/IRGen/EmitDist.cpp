@@ -84,7 +84,7 @@ mlir::Value Emitter::emitConnection(const CallInfo &info) {
   mlir::Value compress = emit(givenTo(info, "compress"));
   mlir::Value optimizer = native("mx.rule.optimizer", store.getParts()[OptimizerPart],
                                  {part(update, 0), part(compress, 0)});
-  operands.append({part(over, 0), part(over, 1), toHost(part(over, 2))});
+  operands.append({part(over, 0), part(over, 1), toHost(part(over, 2)), part(compress, 0)});
   mlir::Value connection =
       native("mx.dist." + info.function->name, store.getParts()[ConnectionPart], operands);
   if (!optimizer || !connection)

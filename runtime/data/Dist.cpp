@@ -2,10 +2,11 @@
 //
 // Native functions of the KVStore for host code. A `kv` is a handle.
 //
-//   mx.dist.local(workers: i64, over: str, outer: str, inner: i64) -> kv
+//   mx.dist.local(workers: i64, over: str, outer: str, inner: i64, compress: str) -> kv
 //       `over`: "direct", "ring", "tree" or "levels"; `outer` and `inner` are those
-//       of levels (else "direct" and 1). Every call makes a connection of its own.
-//   mx.dist.sync(over: str, outer: str, inner: i64) -> kv
+//       of levels (else "direct" and 1). `compress`: "none"; "factors" and "auto" for
+//       products as factors. Every call makes a connection of its own.
+//   mx.dist.sync(over: str, outer: str, inner: i64, compress: str) -> kv
 //       With the other processes of the job (dist/Job.h). Waits for them.
 //   mx.dist.rank(kv) -> i64
 //   mx.dist.size(kv) -> i64
@@ -15,6 +16,7 @@
 //   mx.dist.sum(kv, name, value, ...) -> (value, ...)
 //   mx.dist.gather(kv, name, value, ...) -> (value, ...)
 //   mx.dist.scatter(kv, name, value, ...) -> (value, ...)
+//   mx.dist.factors, …                        factors of products (DistFactors.cpp)
 //   mx.dist.barrier(kv)
 //   mx.dist.stats(kv) -> (sent_bytes: i64, received_bytes: i64, sent_messages: i64,
 //                         received_messages: i64, calls: i64, wait_seconds: f64)
@@ -35,10 +37,18 @@
 //   gather    any element type; f32[n, ...] becomes f32[size * n, ...]
 //   scatter   as sum; f32[n, ...] becomes f32[n / size, ...], n a multiple of size
 //
+// A gradient that the compiler averages may have structs in place of tensors (Graph/Forms.cpp):
+//
+//   mx.rows(index, rows, dense, size: i64, sparse: bool)
+//             the rows of a table with `size` rows, to be added at `index`; if not sparse, `dense`
+//             has all elements
+//   mx.exchanged(value, done: bool)
+//             the value is already the mean, if done; else it is averaged
+//
 // average, sum, gather and scatter refuse host numbers (R0203): a number is known to
 // the program, a rank-0 tensor is what travels. Units and functions stay as they are.
 
-#include "data/DataHost.h"
+#include "data/DistFactors.h"
 #include "data/Leaves.h"
 #include "dist/Instance.h"
 #include "dist/Job.h"
@@ -87,6 +97,8 @@ void deleteConnection(void *payload) {
 }
 const host::ForeignType connectionType = {"kvstore", deleteConnection};
 
+} // namespace
+
 Status storeOf(void *context, const Invocation &call, Store *&store) {
   const Value &value = call.args[0];
   if (value.kind != Kind::Handle || value.foreign()->type != &connectionType)
@@ -95,6 +107,8 @@ Status storeOf(void *context, const Invocation &call, Store *&store) {
   store = static_cast<Connection *>(value.foreign()->payload)->store;
   return success();
 }
+
+namespace {
 
 Status topologyOf(const mxrt_allocator *alloc, std::string_view name, bool isOuter,
                   Topology &topology) {
@@ -144,6 +158,10 @@ Status layoutOf(const mxrt_allocator *alloc, const Invocation &call, const char 
 template <typename Join>
 Status open(DataHost &host, Invocation &call, const Layout &layout, Instance *instance,
             Join join) {
+  std::string_view compress = call.args.back().str()->view();
+  kvstore::Form factors = compress == "factors" ? kvstore::Form::Factors
+                          : compress == "auto"  ? kvstore::Form::Cheaper
+                                                : kvstore::Form::Dense;
   const mxrt_allocator *alloc = host.allocator();
   auto *connection = newObject<Connection>(alloc, alloc, instance);
   if (!connection)
@@ -151,7 +169,8 @@ Status open(DataHost &host, Invocation &call, const Layout &layout, Instance *in
   net::TransportBox transport;
   Status status = join(*connection, transport);
   if (status.ok()) {
-    auto made = Store::connect(host.options.runtime, std::move(transport), layout, call.location);
+    auto made = Store::connect(host.options.runtime, std::move(transport), layout, call.location,
+                               factors);
     if (made.ok())
       connection->store = made.take();
     status = made.takeStatus();
@@ -266,7 +285,9 @@ public:
       MXRT_CHECK(paths.begin(call.args[i].str()->view()));
       MXRT_CHECK(paths.visit(call.args[i + 1], [&](const Value &leaf) {
         if (mxrt_tensor *tensor = tensorOf(leaf))
-          return add(tensor);
+          return add({{}, tensor});
+        if (Leaves::isForm(leaf))
+          return addForm(leaf);
         return isNumber(leaf.kind) ? addNumber(leaf) : success();
       }));
     }
@@ -297,7 +318,7 @@ public:
       status = paths.rebuild(
           heap, call.args[i + 1],
           [&](const Value &old, Value &out) {
-            bool travelled = tensorOf(old) || isNumber(old.kind);
+            bool travelled = tensorOf(old) || isNumber(old.kind) || (Leaves::isForm(old) && !isDone(old));
             return giveLeaf(old, travelled ? std::move(results[next++]) : TensorRef(), out);
           },
           value);
@@ -313,8 +334,28 @@ public:
   }
 
 private:
-  Status add(mxrt_tensor *tensor) {
-    bool room = starts.push(names.size()) && items.push({{}, tensor});
+  static bool isRows(const Value &form) {
+    return form.aggregate()->type->name->view() == "mx.rows";
+  }
+  static bool isDone(const Value &form) { return !isRows(form) && form.aggregate()->items()[1].i; }
+
+  Status addForm(const Value &form) {
+    std::span<Value> parts = form.aggregate()->view();
+    if (isDone(form))
+      return success();
+    if (!isRows(form))
+      return add({{}, tensorOf(parts[0])});
+    bool isSparse = parts[4].i;
+    Item item;
+    item.form = kvstore::Form::Rows;
+    item.tensor = tensorOf(parts[isSparse ? 1 : 2]);
+    item.second = isSparse ? tensorOf(parts[0]) : nullptr;
+    item.rows = parts[3].i;
+    return add(item);
+  }
+
+  Status add(const Item &item) {
+    bool room = starts.push(names.size()) && items.push(item);
     for (char each : paths.path())
       room = room && names.push(each);
     return room ? success() : outOfMemory(alloc);
@@ -336,12 +377,15 @@ private:
       *made->data() = value.i != 0;
     else
       std::memcpy(made->data(), &value.i, size_t(mxrt_dtype_size(dtype)));
-    MXRT_CHECK(add(made));
+    MXRT_CHECK(add({{}, made}));
     return numbers.push(std::move(tensor)) ? success() : outOfMemory(alloc);
   }
 
   Status giveLeaf(const Value &old, TensorRef result, Value &out) {
-    if (tensorOf(old)) {
+    if (Leaves::isForm(old) && isDone(old)) {
+      out = old.aggregate()->items()[0];
+      host::retain(out);
+    } else if (tensorOf(old) || Leaves::isForm(old)) {
       out = eager::makeTensorValue(call.vm.heap(), result.get());
       if (!out.isSet())
         return call.vm.heap().exhausted();
@@ -450,10 +494,17 @@ Status table(void *context, Invocation &call) {
 
 } // namespace
 
-static constexpr ParamData layout[] = {
-    {Kind::Int, false}, {Kind::Str, false}, {Kind::Str, false}, {Kind::Int, false}};
-static constexpr ParamData over[] = {{Kind::Str, false}, {Kind::Str, false}, {Kind::Int, false}};
+static constexpr ParamData layout[] = {{Kind::Int, false},
+                                       {Kind::Str, false},
+                                       {Kind::Str, false},
+                                       {Kind::Int, false},
+                                       {Kind::Str, false}};
+static constexpr ParamData over[] = {
+    {Kind::Str, false}, {Kind::Str, false}, {Kind::Int, false}, {Kind::Str, false}};
 static constexpr ParamData kv[] = {{Kind::Handle, false}};
+static constexpr ParamData factorsKey[] = {{Kind::Handle, false}, {Kind::Int, false}};
+static constexpr ParamData factorsKeyRank[] = {
+    {Kind::Handle, false}, {Kind::Int, false}, {Kind::Int, false}};
 static constexpr ParamData kvText[] = {{Kind::Handle, false}, {Kind::Str, false}};
 static constexpr ParamData kvWeight[] = {{Kind::Handle, false}, {Kind::F64, false}};
 static const NativeRow natives[] = {
@@ -467,6 +518,11 @@ static const NativeRow natives[] = {
     {"mx.dist.sum", kv, true, Kind::Tuple, sum},
     {"mx.dist.gather", kv, true, Kind::Tuple, gather},
     {"mx.dist.scatter", kv, true, Kind::Tuple, scatter},
+    {"mx.dist.factors", kvWeight, true, Kind::Handle, factors},
+    {"mx.dist.factors_travel", factorsKey, false, Kind::Bool, factorsTravel},
+    {"mx.dist.factor_rows", factorsKeyRank, false, Kind::Int, factorRows},
+    {"mx.dist.factor_pair", factorsKeyRank, false, Kind::Tuple, factorPair},
+    {"mx.dist.weights", kv, false, Kind::F64, factorWeights},
     {"mx.dist.barrier", kv, false, Kind::Unit, barrier},
     {"mx.dist.stats", kv, false, Kind::Tuple, stats},
     {"mx.dist.table", kvText, false, Kind::Str, table},
