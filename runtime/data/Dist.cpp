@@ -37,7 +37,8 @@
 //   gather    any element type; f32[n, ...] becomes f32[size * n, ...]
 //   scatter   as sum; f32[n, ...] becomes f32[n / size, ...], n a multiple of size
 //
-// A gradient that the compiler averages may have structs in place of tensors (Graph/Forms.cpp):
+// average takes some parts of the value before as structs, each with the name of its key, in the
+// order of the keys (Graph/ExchangeForms.cpp). What the value has there is not read:
 //
 //   mx.rows(index, rows, dense, size: i64, sparse: bool)
 //             the rows of a table with `size` rows, to be added at `index`; if not sparse, `dense`
@@ -278,18 +279,25 @@ public:
     if ((call.args.size() - first) % 2 != 0)
       return error(alloc, MXRT_HOST_TYPE, noLocation, "%.*s takes names and values",
                    int(call.name.size()), call.name.data());
-    for (size_t i = first; i + 1 < call.args.size(); i += 2) {
+    for (size_t i = first; i < call.args.size(); i += 2)
       if (call.args[i].kind != Kind::Str)
         return error(alloc, MXRT_HOST_TYPE, noLocation, "%.*s: a name is a text",
                      int(call.name.size()), call.name.data());
+    for (size_t i = first; i < call.args.size(); i = nextForm) {
       MXRT_CHECK(paths.begin(call.args[i].str()->view()));
+      nextForm = i + 2;
       MXRT_CHECK(paths.visit(call.args[i + 1], [&](const Value &leaf) {
+        if (const Value *form = formHere())
+          return addForm(*form);
         if (mxrt_tensor *tensor = tensorOf(leaf))
           return add({{}, tensor});
-        if (Leaves::isForm(leaf))
-          return addForm(leaf);
         return isNumber(leaf.kind) ? addNumber(leaf) : success();
       }));
+      if (nextForm < call.args.size() && isForm(call.args[nextForm + 1]))
+        return error(alloc, MXRT_HOST_TYPE, noLocation, "%.*s: `%.*s` is no part of the value",
+                     int(call.name.size()), call.name.data(),
+                     int(call.args[nextForm].str()->view().size()),
+                     call.args[nextForm].str()->text());
     }
     if (!starts.push(names.size()) || !results.resize(items.size()))
       return outOfMemory(alloc);
@@ -307,18 +315,30 @@ public:
   /// The tuple of the results, with the structure of the values.
   Status give(size_t first) {
     host::Heap &heap = call.vm.heap();
-    size_t count = (call.args.size() - first) / 2, next = 0;
+    size_t count = 0, next = 0;
+    for (size_t i = first; i < call.args.size(); i += 2)
+      count += !isForm(call.args[i + 1]);
     host::AggregateObject *tuple = host::makeAggregate(heap, static_cast<uint32_t>(count), nullptr);
     if (!tuple)
       return heap.exhausted();
     Value made(Kind::Tuple, tuple);
     Status status;
-    for (size_t i = first; i + 1 < call.args.size() && status.ok(); i += 2) {
+    for (size_t i = first; i < call.args.size() && status.ok(); i = nextForm) {
       Value value;
+      status = paths.begin(call.args[i].str()->view());
+      nextForm = i + 2;
+      if (status.failed())
+        break;
       status = paths.rebuild(
           heap, call.args[i + 1],
           [&](const Value &old, Value &out) {
-            bool travelled = tensorOf(old) || isNumber(old.kind) || (Leaves::isForm(old) && !isDone(old));
+            const Value *form = formHere();
+            if (form && isDone(*form)) {
+              out = form->aggregate()->items()[0];
+              host::retain(out);
+              return success();
+            }
+            bool travelled = form || tensorOf(old) || isNumber(old.kind);
             return giveLeaf(old, travelled ? std::move(results[next++]) : TensorRef(), out);
           },
           value);
@@ -334,6 +354,17 @@ public:
   }
 
 private:
+  static bool isForm(const Value &value) {
+    return value.kind == Kind::Struct && value.aggregate()->type->name->view().starts_with("mx.");
+  }
+  /// What is exchanged in place of the leaf that the path names; null: the leaf.
+  const Value *formHere() {
+    if (nextForm >= call.args.size() || !isForm(call.args[nextForm + 1]) ||
+        call.args[nextForm].str()->view() != paths.path())
+      return nullptr;
+    nextForm += 2;
+    return &call.args[nextForm - 1];
+  }
   static bool isRows(const Value &form) {
     return form.aggregate()->type->name->view() == "mx.rows";
   }
@@ -382,10 +413,7 @@ private:
   }
 
   Status giveLeaf(const Value &old, TensorRef result, Value &out) {
-    if (Leaves::isForm(old) && isDone(old)) {
-      out = old.aggregate()->items()[0];
-      host::retain(out);
-    } else if (tensorOf(old) || Leaves::isForm(old)) {
+    if (tensorOf(old)) {
       out = eager::makeTensorValue(call.vm.heap(), result.get());
       if (!out.isSet())
         return call.vm.heap().exhausted();
@@ -409,6 +437,7 @@ private:
   const Action action;
   const mxrt_allocator *alloc;
   Leaves paths;
+  size_t nextForm = 0; // the argument with its name
   Vec<char> names;    // of all items, one after the other
   Vec<size_t> starts; // of the name of each item, and the end
   Vec<Item> items;

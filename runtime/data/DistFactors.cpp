@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Gradients that are products, uᵀ @ v, averaged by exchanging u and v. The code that the compiler
-// makes (Graph/Forms.cpp) multiplies the factors of each rank, with the kernels that the gradient
+// makes (Graph/ExchangeForms.cpp) multiplies the factors of each rank, with the kernels that the gradient
 // itself would have, and adds the products in rank order.
 //
 //   mx.dist.factors(kv, weight: f64, name: str, u, v, name, u, v, ...) -> factors

@@ -15,11 +15,6 @@ namespace mxrt::data {
 
 class Leaves {
 public:
-  /// What a gradient has in place of a tensor, for a KVStore (Dist.cpp): `mx.rows` and the like. A leaf.
-  static bool isForm(const host::Value &value) {
-    return value.kind == host::Kind::Struct && value.aggregate()->type->name->view().starts_with("mx.");
-  }
-
   explicit Leaves(const mxrt_allocator *alloc) : alloc(alloc), text(alloc) {}
 
   /// The path of the next value.
@@ -39,7 +34,7 @@ public:
   /// Calls each(leaf), in order.
   template <typename Each>
   Status visit(const host::Value &value, const Each &each, unsigned nesting = 0) {
-    if (!host::isAggregate(value.kind) || isForm(value))
+    if (!host::isAggregate(value.kind))
       return each(value);
     MXRT_CHECK(checkNesting(nesting));
     for (uint32_t i = 0; i < value.aggregate()->count; ++i) {
@@ -57,7 +52,7 @@ public:
   Status rebuild(host::Heap &heap, const host::Value &old, const Make &make, host::Value &out,
                  unsigned nesting = 0) {
     Status status;
-    if (!host::isAggregate(old.kind) || isForm(old)) {
+    if (!host::isAggregate(old.kind)) {
       status = make(old, out);
     } else {
       MXRT_CHECK(checkNesting(nesting));
