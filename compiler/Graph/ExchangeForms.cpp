@@ -73,7 +73,7 @@ std::optional<Rows> rowsOf(Value gradient) {
 /// The product uᵀ @ v.
 struct Product {
   Value u, v;
-  ir::MatmulOp matmul;
+  ir::TensorType type;
 };
 std::optional<Product> productOf(Value gradient) {
   auto matmul = gradient.getDefiningOp<ir::MatmulOp>();
@@ -81,7 +81,7 @@ std::optional<Product> productOf(Value gradient) {
   if (!left || matmul.getInit() || matmul.getPanels() || matmul.getType().rank() != 2 ||
       left.getType().rank() != 2 || left.getOrder() != ArrayRef<int64_t>({1, 0}))
     return std::nullopt;
-  Product out{left.getX(), matmul.getY(), matmul};
+  Product out{left.getX(), matmul.getY(), matmul.getType()};
   Type element = matmul.getType().getElement();
   auto fits = [&](Value side) {
     auto type = cast<ir::TensorType>(side.getType());
@@ -238,7 +238,8 @@ private:
       dense = choose(
           sparse, gradient.getType(), [&] { return make<ir::UndefOp>(gradient.getType()); },
           [&] {
-            Value sum = rows.scatters.front().getX();
+            ir::ScatterAddOp first = rows.scatters.front();
+            Value sum = first.getX();
             if (Operation *zeros = sum.getDefiningOp(); zeros && !isa<ir::ConstantOp>(zeros))
               sum = b.clone(*zeros)->getResult(0);
             for (ir::ScatterAddOp scatter : rows.scatters)
@@ -269,7 +270,7 @@ private:
       Value number = this->number(key++);
       Value travel = native("factors_travel", hostType(b.getI1Type()), {all, number});
       Value mean = choose(
-          travel, pair.product->matmul.getType(),
+          travel, pair.product->type,
           [&] { return meanOf(all, number, *pair.product); },
           [&] { return product(pair.product->u, pair.product->v, *pair.product); });
       pair.form = aggregate("mx.exchanged", {"value", "done"}, {mean, travel});
@@ -280,7 +281,7 @@ private:
     auto type = cast<ir::TensorType>(u.getType());
     Value left = make<ir::TransposeOp>(type.withSizes({type.getSizes()[1], type.getSizes()[0]}), u,
                                        b.getDenseI64ArrayAttr({1, 0}));
-    return make<ir::MatmulOp>(Type(like.matmul.getType()), left, v);
+    return make<ir::MatmulOp>(Type(like.type), left, v);
   }
 
   /// The product of a rank, times its weight.
@@ -306,7 +307,7 @@ private:
                                 narrowed(get(pair, 2), like)});
   }
   Value narrowed(Value weight, const Product &like) {
-    Type element = like.matmul.getType().getElement();
+    Type element = like.type.getElement();
     return element.isF64() ? weight : make<ir::CastOp>(hostType(element), weight);
   }
 

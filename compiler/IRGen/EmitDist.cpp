@@ -231,6 +231,7 @@ mlir::Value Emitter::callStep(const Expr *whole, const CallInfo &info, mlir::Val
   if (!net || !g || !weight)
     return {};
   std::string name = sema.textOf(lvalue);
+  at(whole->span);
   // Here, so that what the gradient is made of is known where it is exchanged.
   g = emitExchange("average", part(store, ConnectionPart), weight, name, g, g.getType());
   if (!g)
