@@ -29,8 +29,10 @@ void *findPlugin(const char *name, Reason &why) {
   std::snprintf(file, sizeof file, "libmxrt_%s.so", name);
   if (const char *given = os::environment("MX_PLUGINS")) {
     std::snprintf(path, sizeof path, "%.4000s/%s", given, file);
-    if (void *library = os::openLibrary(path))
-      return library;
+    void *library = os::openLibrary(path);
+    if (!library)
+      std::snprintf(why, sizeof why, "there is no %s in the folder that MX_PLUGINS names", file);
+    return library;
   }
   folderBesideProgram(folder);
   std::snprintf(path, sizeof path, "%s/%s", folder, file);

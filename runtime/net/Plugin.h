@@ -13,8 +13,8 @@ namespace mxrt::net {
 /// Why an engine cannot be used, for a diagnostic; empty text if it can.
 using Reason = char[256];
 
-/// The links of the plugin libmxrt_NAME.so, from the folder $MX_PLUGINS, lib/mx beside the program's
-/// folder, or where the system looks for libraries. nullptr with a reason.
+/// The links of the plugin libmxrt_NAME.so, from the folder $MX_PLUGINS; without it, from lib/mx
+/// beside the program's folder, or where the system looks for libraries. nullptr with a reason.
 Links *openPlugin(const char *name, const LinksOptions &options, Reason &why);
 
 /// Over gRPC: ranks meet at an address. It fails with R0707 if the plugin is not there, and with
