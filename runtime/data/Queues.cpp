@@ -233,7 +233,7 @@ Status pack(DataHost &host, const Queue &queue, mxrt_location location, Element 
     return success();
   element.parcel = MXRT_TRY(dist::Parcel::send(
       host.options.runtime, {element.tensors.data(), element.tensors.size()}, location));
-  element.tensors.clear();
+  element.tensors = Vec<TensorRef>(mxrt_system_allocator()); // it may outlive the runtime
   return success();
 }
 

@@ -16,6 +16,39 @@ namespace mxrt::dist {
 /// How often a program that waits looks whether it was cancelled.
 static constexpr int64_t cancelCheckNs = 20'000'000;
 
+Result<Returns *> Returns::of(mxrt_runtime *runtime) {
+  void *part = MXRT_TRY(runtime->part(
+      Part::KvStore,
+      [](mxrt_runtime *runtime, void **object) -> Status {
+        *object = newObject<Returns>(&runtime->alloc);
+        return *object ? success() : outOfMemory(&runtime->alloc);
+      },
+      [](mxrt_runtime *runtime, void *object) {
+        auto *returns = static_cast<Returns *>(object);
+        returns->waitForAll();
+        deleteObject(&runtime->alloc, returns);
+      }));
+  return static_cast<Returns *>(part);
+}
+
+void Returns::expect() {
+  Lock lock(mutex);
+  ++pending;
+}
+
+void Returns::complete(mxrt_op_token *token, Status status) {
+  mxrt_op_complete(token, status.release());
+  Lock lock(mutex);
+  --pending;
+  changed.wakeAll();
+}
+
+void Returns::waitForAll() {
+  Lock lock(mutex);
+  while (pending > 0)
+    changed.wait(mutex);
+}
+
 void Parcel::release() {
   if (references.fetch_sub(1, std::memory_order_acq_rel) == 1)
     deleteObject(alloc, this);
@@ -74,7 +107,7 @@ void Parcel::finish(Status status) {
     finished.wakeAll();
   }
   if (token)
-    mxrt_op_complete(token, status.release());
+    returns->complete(token, std::move(status));
 }
 
 static void dropParcel(void *payload) { static_cast<Parcel *>(payload)->release(); }
@@ -130,6 +163,7 @@ mxrt_status Parcel::runReceive(mxrt_op_context *context, void *payload) {
   Lock lock(parcel.mutex);
   if (parcel.isFinished)
     return parcel.failure.share().release();
+  parcel.returns->expect();
   parcel.waiting = mxrt_op_defer(context);
   return nullptr;
 }
@@ -157,6 +191,7 @@ Status Parcel::receive(mxrt_runtime *runtime, mxrt_location location, Vec<Tensor
   Vec<mxrt_var> writes(alloc);
   if (!writes.resize(parts.size()))
     return outOfMemory(alloc, location);
+  returns = MXRT_TRY(Returns::of(runtime));
   MXRT_CHECK(borrow(runtime, MXRT_BORROW_WRITABLE, location, out));
   for (size_t i = 0; i < parts.size(); ++i)
     MXRT_CHECK(Status(mxrt_tensor_variable(runtime, out[i].get(), &writes[i])));

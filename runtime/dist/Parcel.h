@@ -8,6 +8,9 @@
 // of the receiver are that memory, and an op of its engine is their write: deferred until
 // the parcel is complete. No worker waits. A tensor that the sender failed to compute
 // poisons those of the receiver, with the location where it failed.
+//
+// The op of the receiver is completed by a worker of the sender. The receiver's runtime waits for
+// these before its engine ends (Returns).
 
 #ifndef MXRT_DIST_PARCEL_H
 #define MXRT_DIST_PARCEL_H
@@ -20,6 +23,21 @@
 #include <span>
 
 namespace mxrt::dist {
+
+/// Ops of an engine that threads of other runtimes complete.
+class Returns {
+public:
+  /// Those of the runtime, which ends after them.
+  static Result<Returns *> of(mxrt_runtime *runtime);
+  void expect();
+  void complete(mxrt_op_token *token, Status status);
+  void waitForAll();
+
+private:
+  Mutex mutex;
+  Condition changed;
+  int64_t pending = 0;
+};
 
 class Parcel {
 public:
@@ -69,7 +87,8 @@ private:
   Condition finished;
   bool isFinished = false;
   Status failure;
-  mxrt_op_token *waiting = nullptr; // the op of the receiver
+  mxrt_op_token *waiting = nullptr; // the op of the receiver, one of `returns`
+  Returns *returns = nullptr;
 };
 
 } // namespace mxrt::dist
