@@ -37,8 +37,8 @@ them.
                     how ranks talk: shared memory (on one machine), gRPC or MPI
   --address A       the address of this machine for ranks on others
   --insecure-network
-                    allows addresses other than 127.0.0.1. Nothing is encrypted: whoever can listen to the
-                    network reads and changes weights. For networks that nobody else uses
+                    allows addresses other than 127.0.0.1. Nothing is encrypted: other users of the
+                    network can read and change weights. For networks that nobody else uses
   OPTIONS of mxc run, for every rank: `mxc run --help`
 
 Threads ($MX_NUM_THREADS, or all) are divided among the ranks. A program is checked before the first rank

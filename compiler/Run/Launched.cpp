@@ -71,7 +71,7 @@ bool Launched::call(const char *given, const char *job) {
     _exit(1); // nobody would end it
   }
   fcntl(connection, F_SETFL, 0);
-  unsetenv(kLauncher); // programs that this one starts are no ranks
+  unsetenv(kLauncher); // programs that this one starts are not ranks
   channel = connection;
   isCall = true;
   return true;

@@ -38,7 +38,7 @@ public:
   /// Begins to connect to all others, by rank; the own address is not used. For each link that is
   /// usable in both directions there is one event Open.
   virtual void connect(const char *const *addresses) = 0;
-  /// Whether send() would take a frame for this peer now. When it turns true, wait() ends.
+  /// Whether send() would take a frame for this peer now. When it becomes true, wait() ends.
   virtual bool hasRoom(int peer) const = 0;
   /// Copies a frame, header and payload. Only if hasRoom().
   virtual void send(int peer, const void *header, size_t headerBytes, const void *payload,

@@ -58,7 +58,7 @@ Links *openPlugin(const char *name, const LinksOptions &options, Reason &why) {
   auto open = reinterpret_cast<OpenLinks>(os::librarySymbol(library, "mxrt_links_open"));
   if (open)
     return open(linksVersion, &options, why, sizeof why);
-  std::snprintf(why, sizeof why, "libmxrt_%s.so is no plugin of mx", name);
+  std::snprintf(why, sizeof why, "libmxrt_%s.so is not a plugin of mx", name);
   return nullptr;
 }
 

@@ -277,7 +277,7 @@ Result<bool> readAnswer(const mxrt_allocator *alloc, const Meeting &meeting, int
 
 Result<Address> ownAddressFor(const mxrt_allocator *alloc, const Meeting &meeting, Clock &clock) {
   Address own;
-  // Rank 0 may have to serve the address itself: whoever can listen there is this machine.
+  // Rank 0 may have to serve the address itself: only this machine can listen there.
   int listener = -1, bound = 0;
   if (meeting.rank == 0 && os::listenAt(meeting.at.host, meeting.at.port, listener, bound) == 0) {
     os::closeFile(listener);

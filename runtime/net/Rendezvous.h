@@ -15,7 +15,7 @@
 
 namespace mxrt::net {
 
-/// `host:port`. False if that is no address.
+/// `host:port`. False if that is not an address.
 struct Address {
   char host[os::maxAddress] = "";
   int port = 0;

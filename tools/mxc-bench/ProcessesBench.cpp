@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // All-reduce of two processes of this machine: shared memory and gRPC, beside gloo of torch and Open
-// MPI where they are installed. All take turns. CPU time is that of both processes, without their
+// MPI where they are installed. They alternate. CPU time is that of both processes, without their
 // start. The payload is compared with the formula. Nothing is asserted about time.
 
 #include "ProcessesBench.h"
