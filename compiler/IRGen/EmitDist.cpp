@@ -133,6 +133,9 @@ mlir::Value Emitter::emitStoreCall(const Expr *whole, const CallInfo &info) {
   if (name == "table")
     return native("mx.dist.table", ir::StrType::get(&shared.context),
                   {connection, emit(givenTo(info, "key"))});
+  if (name == "queue")
+    return makeQueue("shared", info,
+                     {storeNumber(store, "size"), emitHostInt(givenTo(info, "capacity"))});
   if (name == "stats")
     return emitStats(connection, concrete(info.result));
   const Expr *given = info.arguments[0];
