@@ -337,7 +337,8 @@ void eraseUnused(ir::FuncOp function) {
     if (Value value = resolved(get); value != get.getResult())
       get.getResult().replaceAllUsesWith(value);
   });
-  function.walk<WalkOrder::PostOrder>([&](Operation *op) { ops.push_back(op); });
+  // Erased from the last on: what is in an op goes before the op.
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
   for (Operation *op : llvm::reverse(ops))
     if (isOpTriviallyDead(op))
       op->erase();
