@@ -48,7 +48,9 @@ int Attempt::run(const RankOptions &common) {
     return endedBy == SIGINT ? 1 : 128 + endedBy;
   if (cause < 0)
     return 0;
-  int code = ranks[static_cast<size_t>(cause)]->exitCode();
+  // mpirun's own code is that of any of its ranks.
+  bool isReported = starter.isOneForAll() && hasReported;
+  int code = isReported ? 1 : ranks[static_cast<size_t>(cause)]->exitCode();
   return code == 0 || isForced ? 1 : code;
 }
 
@@ -146,6 +148,7 @@ void Attempt::noticeReport(Rank &rank, Rank::Report report) {
     own.stopped = std::move(report.text);
   } else if (!isEnding) {
     err.write(rank.number, report.text);
+    hasReported = true;
     fail(rank);
   }
 }
@@ -164,7 +167,9 @@ void Attempt::noticeEnd(Rank &rank) {
     isRestartable = true;
     return fail(*ranks[static_cast<size_t>(firstCut)]);
   }
-  if (!own.lost.empty() && !rank.endSignal()) {
+  // A machine that is cut off cannot report: what the others say counts.
+  own.isSilent = own.hasCalled && !own.isDone && own.lost.empty() && rank.exitCode() < 128;
+  if ((!own.lost.empty() || own.isSilent) && !rank.endSignal()) {
     if (!decideAt)
       decideAt = Clock::now() + kDecision;
     return;
@@ -203,6 +208,9 @@ void Attempt::decide() {
     isLostStopped = false;
     return;
   }
+  for (auto &rank : ranks)
+    if (lost < 0 && seen[static_cast<size_t>(rank->number)].isSilent)
+      lost = cause = rank->number;
   for (auto &rank : ranks) {
     const Seen &own = seen[static_cast<size_t>(rank->number)];
     if (own.lost.empty() || !own.ended)
@@ -257,7 +265,8 @@ std::string Attempt::ending() const {
     return "mxc launch: " + nameOf(lost) + (isLostStopped ? " is stopped" : " does not answer") +
            "; all ranks were ended\n";
   if (seen[static_cast<size_t>(cause)].isCut)
-    return "error[R0701]: " + nameOf(cause) + " ended without a word: it was killed, or the connection to it broke\n";
+    return "error[R0701]: " + nameOf(cause) +
+           " ended without a word: it was killed, or the connection to it broke\n";
   if (int signal = isForced ? 0 : rank.endSignal()) {
     std::string text = "error[R0701]: " + nameOf(cause) + " was killed by signal " +
                        std::to_string(signal) + " (" + strsignal(signal) + ")\n";
@@ -265,7 +274,9 @@ std::string Attempt::ending() const {
       text += "  = help: if nobody did that, the machine had no memory left; its log says so\n";
     return text;
   }
-  return "mxc launch: " + nameOf(cause) + " ended with exit code " +
+  if (starter.isOneForAll() && hasReported)
+    return "mxc launch: " + nameOf(cause) + " failed; all ranks were ended\n";
+  return "mxc launch: " + (starter.isOneForAll() ? "mpirun" : nameOf(cause)) + " ended with exit code " +
          std::to_string(rank.exitCode()) + "; all ranks were ended\n";
 }
 

@@ -37,6 +37,7 @@ private:
     bool isDone = false;   ///< a remote rank said so
     bool hasCalled = false; ///< a remote rank
     bool isCut = false;     ///< a remote rank ended without a word
+    bool isSilent = false;  ///< a remote rank failed, and its report did not arrive
     std::string lost;    ///< the report that another rank is lost
     std::string stopped; ///< and that it was stopped
   };
@@ -68,6 +69,7 @@ private:
   std::vector<std::unique_ptr<Rank>> ranks;
   bool isEnding = false, isInterrupted = false, isRestartable = false;
   bool isForced = false; ///< ranks were killed here
+  bool hasReported = false; ///< the failure, by the rank itself
   int endedBy = 0;       ///< a signal to the launcher
   int cause = -1;        ///< the rank that failed first
   int firstCut = -1;     ///< the first remote rank that ended without a word
