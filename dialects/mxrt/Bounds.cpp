@@ -62,11 +62,15 @@ private:
     Maybe numerator = of(dims.numerator(atom)), denominator = of(dims.denominator(atom));
     if (!numerator || !denominator || denominator->high < 1)
       return std::nullopt;
-    // No size divides by 0; a divisor that may be negative has no useful bound.
+    // A divisor that may be negative has no useful bound. By 0 the result is 0.
     if (denominator->low < 0)
       return std::nullopt;
+    bool mayBeZero = denominator->low == 0;
     denominator->low = std::max<int64_t>(denominator->low, 1);
-    return atEnds(*numerator, *denominator, checkedFloorDiv);
+    Maybe out = atEnds(*numerator, *denominator, checkedFloorDiv);
+    if (out && mayBeZero)
+      out = Interval{std::min<int64_t>(out->low, 0), std::max<int64_t>(out->high, 0)};
+    return out;
   }
 };
 
