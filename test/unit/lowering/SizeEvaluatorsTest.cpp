@@ -74,7 +74,7 @@ TEST(SizeEvaluators, Kernels) {
   lowering::Kernel kernel = lowering::compiler().fromText(
       "mx.func @f() -> " + type + R"( attributes {sizes = ["N", "M"]} {
   %y = mx.kernel() attributes {sizes = ["N", "M"]} : () -> )" + type + R"( {
-    %i = mx.iota -> )" + type + R"(
+    %i = mx.iota : )" + type + R"(
     mx.yield %i : )" + type + R"(
   }
   mx.return %y : )" + type + R"(
