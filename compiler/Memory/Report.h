@@ -83,12 +83,6 @@ struct PlanReport {
 };
 PlanReport describePlan(rt::ProgramOp program, const std::string &name);
 
-/// On a program: bytes of the arena without rematerialisation.
-inline constexpr llvm::StringLiteral kPlainBytes = "mxrt.plain";
-/// On a program: peak bytes in use before scheduling.
-inline constexpr llvm::StringLiteral kSourceBound = "mxrt.source_bound";
-/// On a program: limit of its arena in bytes.
-inline constexpr llvm::StringLiteral kLimit = "mxrt.limit";
 /// Peak bytes in use of a program, over all devices.
 int64_t boundOf(rt::ProgramOp program);
 

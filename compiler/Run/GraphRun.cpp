@@ -31,7 +31,7 @@ int64_t valueOf(const Size &size, std::span<const int64_t> sizes) {
     else if (step == Size::Multiply)
       left = static_cast<int64_t>(static_cast<uint64_t>(left) * static_cast<uint64_t>(right));
     else
-      left = checkedFloorDiv(left, right).value_or(0);
+      left = floorDivide(left, right);
   }
   return stack.back();
 }

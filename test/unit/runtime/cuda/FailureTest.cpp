@@ -179,8 +179,8 @@ TEST_F(GpuFailureTest, MemoryOfTheGpuRunsOut) {
   mxrt_tensor *tensor = nullptr;
   std::string text =
       textOf(mxrt_tensor_create(runtime, &gpu0, MXRT_U8, 1, &size, &here, &tensor));
-  EXPECT_HOLDS(text, "error[R0101]: out of memory on gpu:0: u8[5242880] needs 5.0 MiB (5242880 "
-                     "bytes); the device has 8.0 MiB of memory, and 4.0 MiB are live here");
+  EXPECT_HOLDS(text, "error[R0101]: out of memory on gpu:0: u8[5242880] needs 5 MiB (5242880 "
+                     "bytes); the device has 8 MiB of memory, and 4 MiB are live here");
   EXPECT_HOLDS(text, "--> test.mx:12:5");
   // Released memory is used again, also while the GPU works on it, and caches make room.
   for (int i = 0; i < 10; ++i) {
