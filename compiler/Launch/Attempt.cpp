@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The loop of the launcher.
+// The event loop of the launcher.
 #include "Launch/Attempt.h"
 #include <algorithm>
 #include <cstring>
@@ -9,9 +9,9 @@
 namespace mx::launch {
 using namespace std::chrono_literals;
 
-/// For a rank that has lost another one: whether that one has an error of its own to report.
+/// Time for a lost rank to report an error of its own, after another rank has reported the loss.
 static constexpr auto kDecision = 5s;
-/// For ranks that are asked to end. A program that is interrupted has 3 s by itself.
+/// Time for ranks to end after a signal. An interrupted program ends by itself within 3 s.
 static constexpr auto kPatience = 5s;
 
 std::string Attempt::nameOf(int rank) const {
@@ -54,7 +54,7 @@ bool Attempt::start(RankOptions &options) {
     auto rank = std::make_unique<Rank>(static_cast<int>(i));
     problem = rank->start(options);
     if (!problem.empty())
-      return false; // the others end with this object
+      return false; // the destructor ends the other ranks
     ranks.push_back(std::move(rank));
   }
   return true;
@@ -70,7 +70,7 @@ void Attempt::wait() {
     for (int file : {rank->outFile(), rank->errFile(), rank->channelFile()})
       if (file >= 0)
         files.push_back({file, POLLIN, 0});
-  // Without a file for signals the ends of ranks are looked for.
+  // Without a signal descriptor, exits of ranks are polled.
   auto longest = signals.file() >= 0 ? 60s : std::chrono::duration_cast<std::chrono::seconds>(1s);
   auto until = Clock::now() + longest;
   for (auto &limit : {decideAt, killAt})
@@ -81,7 +81,7 @@ void Attempt::wait() {
 }
 
 void Attempt::look(Rank &rank) {
-  bool ended = rank.hasEnded(); // first: what it said before is there then
+  bool ended = rank.hasEnded(); // before reading: then all of its output is there
   out.add(rank.number, rank.read(0));
   err.add(rank.number, rank.read(1));
   for (Rank::Report report; rank.nextReport(report);)
@@ -149,7 +149,7 @@ void Attempt::decide() {
     }
     mustWait |= state == Rank::State::Running;
   }
-  // A rank that ended since look() is noticed first.
+  // First look() at every rank that has ended.
   bool areAllSeen = std::all_of(ranks.begin(), ranks.end(), [&](auto &rank) {
     return !rank->hasEnded() || seen[static_cast<size_t>(rank->number)].ended;
   });
@@ -185,7 +185,7 @@ void Attempt::endAll(int signal, std::chrono::milliseconds patience, Rank *excep
 void Attempt::noticeSignal(int signal) {
   if (signal == SIGCHLD)
     return;
-  if (signal == SIGTSTP) { // Ctrl-Z: all of the job, then again all
+  if (signal == SIGTSTP) { // Ctrl-Z stops the whole job, and `fg` continues it
     for (auto &rank : ranks)
       rank->signal(SIGSTOP);
     raise(SIGSTOP);

@@ -15,7 +15,7 @@
 namespace mx::launch {
 namespace {
 
-/// Nobody else has or guesses it.
+/// Unique and unpredictable.
 std::string newJobName(int attempt) {
   std::random_device random;
   char text[48];
@@ -24,7 +24,7 @@ std::string newJobName(int attempt) {
   return text;
 }
 
-/// Memory whose name a rank could not remove because it was killed while it connected.
+/// Unlinks the shared memory of ranks that were killed while they connected.
 void removeMemoryOf(const std::string &job) {
   std::error_code failure;
   std::string begin = "mx-" + job + "-";
@@ -33,7 +33,7 @@ void removeMemoryOf(const std::string &job) {
       (void)mxrt::os::removeShared(("/" + name).c_str());
 }
 
-/// `total` threads, or all of the machine, divided among the ranks.
+/// Threads of one rank: $MX_NUM_THREADS, or all processors, divided among the ranks.
 int threadsOfRank(int ranks) {
   const char *given = mxrt::os::environment("MX_NUM_THREADS");
   int total = given && std::atoi(given) > 0 ? std::atoi(given) : mxrt::os::processorCount();

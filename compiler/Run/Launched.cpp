@@ -24,7 +24,7 @@ static bool isSocket(int file) {
 
 Launched::Launched() {
   auto job = mxrt::dist::jobOfProcess(mxrt_system_allocator());
-  // Wrong values are an error of `dist.sync`.
+  // `dist.sync` reports invalid values.
   if (!job.ok() || !mxrt::os::environment("MX_SIZE"))
     return;
   number = (*job).rank;
@@ -32,14 +32,14 @@ Launched::Launched() {
   const char *given = mxrt::os::environment(kLauncher);
   int first = -1, second = -1;
   if (!given || std::sscanf(given, "%d,%d", &first, &second) != 2 || !isSocket(first))
-    return; // somebody else started this process
+    return; // started by another launcher
   stops = eventfd(0, EFD_CLOEXEC);
   channel = first;
   if (stops < 0 || !mxrt::os::startThread(watcher, watch, this, "mx-launcher")) {
     channel = -1;
     return;
   }
-  // Programs that this one starts are no ranks.
+  // Child processes are not ranks.
   fcntl(channel, F_SETFD, FD_CLOEXEC);
   if (fcntl(second, F_SETFD, FD_CLOEXEC) == 0)
     lock = second;
@@ -71,7 +71,7 @@ void Launched::watch(void *user) {
     if (got == 1 && rank < 64)
       self.ended.fetch_or(uint64_t(1) << rank);
     else if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-      kill(getpid(), SIGKILL); // the launcher is gone: nobody reads what this rank says
+      kill(getpid(), SIGKILL); // the launcher is gone, and with it the reader of all output
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This process as a rank of a job: processes of one machine that run the same program
-// and are connected through shared memory. The environment says which rank it is;
-// `mxc launch` sets it, and so may anybody else.
+// and are connected through shared memory. The environment names the rank; `mxc launch`
+// sets it, and other launchers may.
 //
 //   MX_SIZE   the number of ranks; not set: 1
 //   MX_RANK   0 to MX_SIZE - 1
@@ -22,16 +22,16 @@ struct Job {
   char name[maxName + 1] = "";
 };
 
-/// R0007 for values that make no sense.
+/// Reads the environment; R0007 for invalid values.
 Result<Job> jobOfProcess(const mxrt_allocator *alloc);
 
 struct JobWait {
   int64_t limitNs = 60 * net::second;
-  /// Called now and then while other ranks are missing; an error ends the wait.
+  /// Polled while other ranks are missing; an error ends the wait.
   Status (*check)(void *user) = nullptr;
   void *user = nullptr;
 };
-/// The connection of this number, counted from 0, which waits for all ranks. The clock outlives
+/// Opens connection `number`, from 0, and waits for all ranks. The clock outlives
 /// the transport.
 Result<net::TransportBox> connectJob(const mxrt_allocator *alloc, const Job &job, int number,
                                      const JobWait &wait, net::Clock &clock);

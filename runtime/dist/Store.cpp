@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A store, seen from the thread that issues calls: tables of keys, results, the ops
-// of buckets.
+// The issuing side of a store: tables of keys, results, and ops of buckets.
 
 #include "dist/StoreParts.h"
 
@@ -177,7 +176,7 @@ Status Store::prepare(BucketOp &op, std::span<TensorRef> dense, std::span<Tensor
     (void)op.inputs.push(operandOf(dense[i].get())); // reserved
     (void)op.outputs.push(operandOf(results[i].get()));
   }
-  // Only a lone key whose elements are those of the exchange needs no other memory.
+  // Only a single key with the element type of the exchange needs no scratch memory.
   const kvstore::Key &key = keys.keys[bucket.first];
   bool isInPlace = bucket.count == 1 && keys.action != Action::Scatter &&
                    (bucket.dtype == MXRT_U8 || bucket.dtype == key.dtype);
@@ -228,8 +227,8 @@ Status Store::pushBucket(BucketOp &op, mxrt_location location, std::span<TensorR
   description.write_count = bucket.count;
   description.lane = MXRT_LANE_COMMUNICATION;
   description.priority = bucket.priority;
-  // It runs in any case, because the other ranks must hear of an error. It is not throttled: what
-  // is in flight may be buckets of the same call at other ranks.
+  // It always runs, because the other ranks must be told of an error. It is not throttled: the ops
+  // in flight may be buckets that other ranks wait for.
   description.flags = MXRT_OP_ALWAYS_RUN | MXRT_OP_OVERWRITES | MXRT_OP_NO_THROTTLE;
   // Static: the worker's span ends after the op, which may be complete and freed by then.
   description.name = actionName(op.keys().action);
@@ -263,7 +262,7 @@ Status Store::issue(Action action, double weight, std::span<const Item> items,
     op->location = location;
     status = prepare(*op, {dense.data(), dense.size()}, results);
   }
-  if (status.failed()) { // the other ranks were told nothing
+  if (status.failed()) { // nothing was announced to the other ranks
     for (BucketOp *op : ops)
       deleteObject(alloc, op);
     deleteObject(alloc, call);
@@ -276,7 +275,7 @@ Status Store::issue(Action action, double weight, std::span<const Item> items,
     Status pushed = pushBucket(*ops[i], location, {dense.data(), dense.size()}, results);
     if (pushed.ok())
       continue;
-    // The other ranks wait for these buckets, which will never be there.
+    // The other ranks wait for these buckets, which will never be sent.
     for (; i < ops.size(); ++i) {
       ops[i]->inputError = pushed.share();
       post(*ops[i]);
@@ -322,8 +321,8 @@ void Store::countCall() {
   ++openCalls;
 }
 
-/// Before a call is announced: all earlier ones are on their way here, and other ranks wait for
-/// earlier ones alone. So the rank that is behind the others never waits for them.
+/// Called before a call is announced: all earlier calls are in flight here, and other ranks wait
+/// for earlier calls only. So the slowest rank never waits for the others.
 void Store::waitForRoom() {
   Lock lock(mutex);
   while (openCalls >= maxCalls)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the two halves of a store share: a call in flight, the op of a bucket, and
-// how elements get into the memory of the exchange and out of it.
+// Internals of a store, shared by Store.cpp and StoreThread.cpp: a call in flight, the op
+// of a bucket, and packing of elements into the memory of the exchange and out of it.
 
 #ifndef MXRT_DIST_STOREPARTS_H
 #define MXRT_DIST_STOREPARTS_H
@@ -12,7 +12,7 @@
 
 namespace mxrt::dist {
 
-/// The keys of a repeated call, and its figures.
+/// The keys of a repeated call, and its statistics.
 struct Store::Table {
   explicit Table(const mxrt_allocator *alloc) : keys(alloc), rows(alloc) {}
   /// Of a key; guarded by the store's mutex.
@@ -43,8 +43,8 @@ struct Store::ActiveCall : Letter {
   ActiveCall *after = nullptr;
 };
 
-/// The tensor of a key. The op holds buffers, not tensors: to be read in flight does not make
-/// a tensor shared.
+/// The tensor of a key. The op holds buffers, not tensors: a read in flight does not make a
+/// tensor shared.
 struct Operand {
   mxrt_buffer *buffer = nullptr;
   char *data = nullptr;

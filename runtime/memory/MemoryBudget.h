@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The limit on memory held by all CPU pools of a runtime, or by the pool of a GPU, and reclamation of memory that other
-// pools only cache.
+// The limit on memory held by all CPU pools of a runtime, or by the pool of a GPU, and
+// reclamation of memory that other pools only cache.
 
 #ifndef MXRT_MEMORY_MEMORYBUDGET_H
 #define MXRT_MEMORY_MEMORYBUDGET_H

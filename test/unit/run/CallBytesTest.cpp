@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a call allocates besides its arena, at once and at most.
+// Bytes that a call allocates outside of its arena: current and peak.
 #include "Run/CallBytes.h"
 #include "mxrt/memory.h"
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Instances of a program as ranks: who starts, whose output has a prefix, whose failure counts.
+// Ranks as threads: start of instances, prefixes of output, and the failure that is reported.
 #include "Run/Replicas.h"
 #include <gtest/gtest.h>
 
