@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `mxc launch`: a program as several processes.
+// `mxc launch`: runs a program as several processes.
 #include "Launch/Job.h"
 #include "Driver/Commands.h"
 #include "Driver/RunOptions.h"
@@ -25,18 +25,18 @@ them through shared memory.
 
   -n N              ranks, 1 to 64
   --restart K       if a rank is killed or does not answer, end all and start them again, up to K times;
-                    programs resume from their checkpoints. An error of the program is not tried again
+                    programs resume from their checkpoints. An error of the program ends the job
   --via local       how ranks are started: on this machine
   OPTIONS of mxc run, for every rank: `mxc run --help`
 
 Threads ($MX_NUM_THREADS, or all) are divided among the ranks. A program is checked before the first rank
 starts, and code is compiled by one rank at a time: the others find it in the cache.
 
-Every line of output begins with the rank, `[0] `. The standard input of ranks is empty. The error that a
-failure began with is shown, once; then all ranks are ended. So they are by Ctrl-C, and when the launcher
-is killed. Logs and profiles of rank 2 are in the folder `rank2` and the file `NAME.rank2.json`.
+Every line of output begins with the rank, `[0] `. The standard input of ranks is empty. The first error of
+a job is shown once, and ends all ranks, as do Ctrl-C and the end of the launcher. Rank 2 writes its logs
+into the folder `rank2` and its profile into the file `NAME.rank2.json`.
 
-exit codes: 0 fine, else that of the first rank that failed; 128 + S if it was killed by signal S;
+exit codes: 0 success, else that of the first rank that failed; 128 + S if signal S killed it;
 2 wrong use of mxc
 
 environment of a rank
@@ -46,27 +46,27 @@ environment of a rank
   MX_LOGDIR         where `log` writes its curves, unless --logdir says it
 )";
 
-/// Options of this command, with a value.
+/// Options of this command alone; each has a value.
 const std::set<std::string> kOwn = {"-n", "--restart", "--via", "--hosts"};
 
-/// The whole number of an option; nothing if it is none within these bounds.
-std::optional<int> numberOf(const std::string &text, int least, int most) {
+/// The integer value of an option; nothing if it is not an integer within these bounds.
+std::optional<int> numberOf(const std::string &text, int min, int max) {
   char *end = nullptr;
   errno = 0;
   long number = std::strtol(text.c_str(), &end, 10);
-  if (text.empty() || *end || errno || number < least || number > most)
+  if (text.empty() || *end || errno || number < min || number > max)
     return std::nullopt;
   return static_cast<int>(number);
 }
 
-/// What this version cannot do. The exit code.
+/// Reports what this version does not support. Returns the exit code.
 int notYet(Streams &streams, const std::string &what) {
   streams.err << "error[R0005]: mxc launch: " << what << " is not supported in this version\n"
               << "  = help: ranks are processes of this machine: leave it out\n";
   return kWrongUse;
 }
 
-/// Reads the options of this command; an error message, or empty.
+/// Reads the options of this command. Returns an error message, or an empty string.
 std::string readLaunch(const CommandLine &line, launch::JobOptions &options) {
   if (!line.has("-n"))
     return "how many ranks? write `-n 4`";
@@ -109,7 +109,7 @@ std::vector<std::string> optionsOfRanks(const std::vector<std::string> &args) {
   return out;
 }
 
-/// Checks the program; errors are shown. Warnings are not, since rank 0 shows them.
+/// Checks the program and shows its errors. Warnings are left to rank 0.
 int checkOnce(const CommandLine &line, Streams &streams) {
   std::vector<std::string> args{line.files()[0]};
   for (const std::string &option : programOptions())
