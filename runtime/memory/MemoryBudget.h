@@ -27,8 +27,8 @@ public:
   bool hold(int64_t bytes);
   /// Whether hold() would succeed now; `ever`: if nothing else were held.
   bool hasRoom(int64_t bytes, bool ever = false) const {
-    int64_t most = limit > 0 ? limit : machine;
-    return most == 0 || (bytes <= most && (ever || heldBytes() <= most - bytes));
+    int64_t max = limit > 0 ? limit : machine;
+    return max == 0 || (bytes <= max && (ever || heldBytes() <= max - bytes));
   }
   void drop(int64_t bytes) {
     held.fetch_sub(bytes, std::memory_order_relaxed);
