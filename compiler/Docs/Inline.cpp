@@ -78,8 +78,21 @@ private:
 
   void flush() {
     if (!plain.empty())
-      pieces.push_back({escapedForPage(plain), "", -1});
+      pieces.push_back(
+          {block.isCell ? breakable(escapedForPage(plain)) : escapedForPage(plain), "", -1});
     plain.clear();
+  }
+  /// HTML in which a line may end behind the slashes of a path: a cell of a table is narrow.
+  static std::string breakable(const std::string &html) {
+    auto isLetter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    std::string out;
+    for (size_t i = 0; i < html.size(); ++i) {
+      out += html[i];
+      if (html[i] == '/' && i > 0 && i + 1 < html.size() && isLetter(html[i - 1]) &&
+          isLetter(html[i + 1]))
+        out += "<wbr>";
+    }
+    return out;
   }
   void add(std::string html, std::string bare = "") {
     flush();
@@ -329,8 +342,8 @@ private:
     noImagesBelow = bracket.isImage ? height : noImagesBelow;
     std::string address;
     size_t end = isActive ? destination(at + 1, address) : std::string_view::npos;
-    if (end == std::string_view::npos || !(bracket.isImage ? image(bracket, address)
-                                                           : link(bracket, address))) {
+    if (end == std::string_view::npos ||
+        !(bracket.isImage ? image(bracket, address) : link(bracket, address))) {
       plain += text[at++];
       return;
     }
@@ -356,8 +369,7 @@ private:
   bool image(const Bracket &bracket, const std::string &address) {
     flush();
     pairDelimiters(bracket.delimiter);
-    auto shown =
-        hooks.image(address, plainText(html(bracket.piece + 1)), block.offset(bracket.at));
+    auto shown = hooks.image(address, plainText(html(bracket.piece + 1)), block.offset(bracket.at));
     if (!shown)
       return false;
     pieces.resize(bracket.piece);
