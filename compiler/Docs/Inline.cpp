@@ -342,8 +342,8 @@ private:
     noImagesBelow = bracket.isImage ? height : noImagesBelow;
     std::string address;
     size_t end = isActive ? destination(at + 1, address) : std::string_view::npos;
-    if (end == std::string_view::npos ||
-        !(bracket.isImage ? image(bracket, address) : link(bracket, address))) {
+    if (end == std::string_view::npos || !(bracket.isImage ? image(bracket, address)
+                                                           : link(bracket, address))) {
       plain += text[at++];
       return;
     }
@@ -369,7 +369,8 @@ private:
   bool image(const Bracket &bracket, const std::string &address) {
     flush();
     pairDelimiters(bracket.delimiter);
-    auto shown = hooks.image(address, plainText(html(bracket.piece + 1)), block.offset(bracket.at));
+    auto shown =
+        hooks.image(address, plainText(html(bracket.piece + 1)), block.offset(bracket.at));
     if (!shown)
       return false;
     pieces.resize(bracket.piece);
