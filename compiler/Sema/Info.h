@@ -238,7 +238,7 @@ struct NominalInfo {
     FieldsDone
   } state = Declared;
   bool bodiesChecked = false;
-  bool isAcyclic = false; ///< neither the type nor a part of it contains itself
+  bool holdsNoCircle = false; ///< neither the type nor a part of it contains itself
 
   std::string staticName(size_t i) const { return params[staticParams[i]].name; }
   bool isDefaultStatic(size_t i, const StaticValue &value) const {

@@ -251,7 +251,7 @@ void Sema::checkNominalBodies(NominalInfo &n) {
       for (const Type *part : t->parts)
         if (t->is(Kind::Tuple))
           todo.push_back({part, nullptr});
-      if (!t->is(Kind::Nominal) || t->nominal->isAcyclic)
+      if (!t->is(Kind::Nominal) || t->nominal->holdsNoCircle)
         continue;
       found |= t->nominal == &n;
       auto [at, isNew] = open.emplace(t->nominal, true);
@@ -274,7 +274,7 @@ void Sema::checkNominalBodies(NominalInfo &n) {
       return;
     }
   for (auto &entry : open)
-    entry.first->isAcyclic |= !circle;
+    entry.first->holdsNoCircle |= !circle;
   Context ctx;
   ctx.module = n.module;
   ctx.scope = n.scope;
