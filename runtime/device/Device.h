@@ -5,8 +5,9 @@
 // memory limit. GPUs are in device/cuda.
 //
 // Work on a CPU is complete when its function returns. Work on a GPU is asynchronous: functions
-// enqueue and return. The device tracks dependences by memory block (device/cuda/Fence.h), so that
-// work of one GPU can be enqueued behind that of another without blocking the host.
+// enqueue and return. The device tracks dependences: each block of its pool has a fence
+// (device/cuda/Fence.h) with the work that accessed it, so that work of one GPU can be enqueued
+// behind that of another without blocking the host.
 
 #ifndef MXRT_DEVICE_DEVICE_H
 #define MXRT_DEVICE_DEVICE_H
