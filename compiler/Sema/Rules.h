@@ -11,7 +11,7 @@ namespace mx::sema {
 /// workers, without waiting. Graphs may have it.
 inline constexpr uint8_t kExchange = 128;
 
-/// What an optimizer's step reads to update one parameter (access analysis of its source).
+/// What an optimizer's step looks at to update one parameter, from its source.
 struct RuleForm {
   enum Kind : uint8_t {
     Elementwise, ///< the same element of each tensor: a tensor may be cut
