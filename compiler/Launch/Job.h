@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The launcher behind `mxc launch`: runs a program as N ranks, processes of this machine that
-// `dist.sync` connects.
+// A job: one program as N processes, of this machine or several, which `dist.sync` connects.
 //
-// Environment of a rank: MX_RANK, MX_SIZE and MX_JOB (runtime/dist/Job.h), MX_NUM_THREADS (its
-// share of the threads), MX_LOGDIR and MX_LAUNCHER (run::Launched).
+// The ranks find in their environment: MX_RANK, MX_SIZE, MX_JOB, MX_TRANSPORT, MX_RENDEZVOUS
+// (runtime/dist/Job.h), MX_NUM_THREADS (their part of the threads), MX_LOGDIR and MX_LAUNCHER
+// (run::Launched).
 //
 // The first failure ends the job: an error report, a signal or an exit code. A report that another
 // rank is lost is a consequence: it is held back until the rank that failed first is known.
 #pragma once
+#include "Launch/Starter.h"
 #include <ostream>
 #include <string>
 #include <vector>
@@ -20,7 +21,12 @@ inline constexpr int kMaxRanks = 64;
 struct JobOptions {
   std::vector<std::string> command; ///< the file of a program, and its arguments
   int ranks = 1;
-  int restarts = 0; ///< max restarts after a rank was killed or lost
+  int restarts = 0; ///< at most, after a rank was killed or lost
+  Via via = Via::Local;
+  std::vector<Host> hosts;
+  std::string transport; ///< "shm", "grpc" or "mpi"
+  std::string address = "127.0.0.1"; ///< of this machine, for ranks that have to find it
+  bool insecure = false; ///< the network may be another than that of this machine
   std::string logFolder;
   bool colourOut = false, colourErr = false; ///< of prefixes
 };
