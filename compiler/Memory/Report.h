@@ -62,7 +62,7 @@ struct ExchangedKey {
   /// Payload that each of W workers sends, if all have as much.
   int64_t sent(const std::string &action, int64_t workers) const;
   /// The largest number of workers for which that is `entries` to each other worker.
-  int64_t mostWorkers() const;
+  int64_t maxWorkers() const;
 };
 struct ExchangeReport {
   std::string action; ///< average

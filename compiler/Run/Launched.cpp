@@ -44,7 +44,7 @@ bool Launched::inherit(const char *given) {
   if (std::sscanf(given, "%d,%d", &first, &second) != 2 || !isSocket(first))
     return false;
   channel = first;
-  // Programs that this one starts are no ranks.
+  // Child processes are not ranks.
   fcntl(channel, F_SETFD, FD_CLOEXEC);
   if (fcntl(second, F_SETFD, FD_CLOEXEC) == 0)
     lock = second;

@@ -205,7 +205,7 @@ Status takeParts(DataHost &host, const Invocation &call, const Queue &queue, Ele
   for (size_t i = 0; i < parts.size(); ++i) {
     mxrt_tensor *tensor = tensorOf(values[i]);
     if (!tensor)
-      return error(alloc, MXRT_HOST_TYPE, noLocation, "put: part %zu is no tensor", i);
+      return error(alloc, MXRT_HOST_TYPE, noLocation, "put: part %zu is not a tensor", i);
     const PartType &part = parts[i];
     ShapeText have = shapeText(tensor->shape()), want = shapeText(part.shape());
     if (tensor->type != part.type || tensor->rank != part.rank ||

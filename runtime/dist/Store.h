@@ -66,7 +66,7 @@ struct Totals {
 
 class Store {
 public:
-  /// Takes over the transport, and starts the thread. `factors`: whether products travel as factors
+  /// Takes over the transport, and starts the thread. `factors`: whether matrix products travel as factors
   /// (Factors, Cheaper) or not. Ranks with different settings get R0702 in their first call.
   static Result<Store *> connect(mxrt_runtime *runtime, net::TransportBox transport,
                                  const kvstore::Layout &layout, mxrt_location location,
@@ -84,9 +84,9 @@ public:
   /// the exchange, so that a program that never looks at a result ends too.
   Status issue(kvstore::Action action, double weight, std::span<const Item> items,
                mxrt_location location, std::span<TensorRef> results);
-  /// Whether products travel as their factors.
+  /// Whether matrix products travel as their factors.
   bool takesFactors() const { return factorForm != kvstore::Form::Dense; }
-  /// Exchanges the factors of products that are to be averaged, items with Form::Factors. Waits until
+  /// Exchanges the factors of matrix products that are to be averaged, items with Form::Factors. Waits until
   /// all ranks have told how many rows they have, not for the factors.
   Status exchangeFactors(double weight, std::span<const Item> items, mxrt_location location,
                          FactorsOfCall &out);

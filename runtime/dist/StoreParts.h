@@ -65,7 +65,7 @@ struct Store::BucketOp : Letter {
   ~BucketOp();
   const kvstore::KeyTable &keys() const { return active.table.keys; }
   kvstore::Form form() const { return keys().keys[keys().buckets[bucket].first].form; }
-  /// Brings the inputs into the memory of the exchange. R0204 for a number that is no row.
+  /// Brings the inputs into the memory of the exchange. R0204 for a number that is not a row.
   Status pack();
   /// For traces: `average net.e rows`, and the bytes that this rank has.
   struct Name {
