@@ -121,7 +121,7 @@ mxrt_status runBuffers(const mxrt_context *context, const Code &code, CallBytes 
       for (const mxrt_arena &arena : arenas)
         leased += arena.bytes - (code.guarded && arena.base ? 2 * MXRT_GUARD_BYTES : 0);
       // The error message of a failed call is not part of the plan.
-      taken->add(leased, status ? 0 : counted.most());
+      taken->add(leased, status ? 0 : counted.peak());
     } else {
       status = code.entry(context, buffers, sizes, bases.data());
     }

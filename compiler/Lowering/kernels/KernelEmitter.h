@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// KernelEmitter: what the emitters of all targets share: values, buffers and sizes, memory accesses
-// and loops. The code is scf over arith, math and accesses of the LLVM dialect; indices are i64
-// throughout, so that nothing needs another type later.
+// KernelEmitter, the base of the kernel emitters of all targets: values, buffers and sizes, memory
+// accesses and loops. The code is scf over arith, math and accesses of the LLVM dialect; indices
+// are i64 throughout, so that nothing needs another type later.
 //
 // A frame derives from it for each kind of target (cpu/CpuKernel.h). It has what differs: the
 // function and its arguments, how loops are split among threads, how a failure is reported, and the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What goes wrong on a GPU, as a user reads it.
+// Failures of a GPU, and the messages that users read.
 #include "GpuFixture.h"
 
 namespace {
@@ -58,7 +58,7 @@ TEST_F(GpuFailureTest, AFaultEndsTheGpuAndNamesTheLaunch) {
   EXPECT_HOLDS(text, "in flight: kernel `write`, grid 1x1x1, block 1x1x1, launched at fault.mx:3:9");
   EXPECT_HOLDS(text, "--> fault.mx:3:9");
   EXPECT_HOLDS(text, "wait.mx:40:1");
-  // Everything on it fails from now on, with the same error.
+  // All further work on it fails with the same error.
   EXPECT_HOLDS(textOf(wait(fine)), "gpu:0 failed: CUDA_ERROR_ILLEGAL_ADDRESS");
   mxrt_tensor *more = nullptr;
   mxrt_location location = here;
