@@ -4,6 +4,7 @@
 // definitions.
 #include "Driver/OutsideCalls.h"
 #include "Driver/Session.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mx::driver {
@@ -124,7 +125,7 @@ bool Session::resolve(const sema::ModuleInfo &module, const std::string &callee,
     while (call->args[input.argument].value != given)
       ++input.argument;
     input.type = function.getArgument(index).getType();
-    input.isMut = function.getArgAttr(index, "mx.mut") != nullptr;
+    input.isMut = function.getArgAttr(index, ir::kMut) != nullptr;
     input.given = given->checked->type;
     out.inputs.push_back(input);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The loop of the launcher.
+// The event loop of the launcher.
 #include "Launch/Attempt.h"
 #include <algorithm>
 #include <cstring>
@@ -9,9 +9,9 @@
 namespace mx::launch {
 using namespace std::chrono_literals;
 
-/// For a rank that has lost another one: whether that one has an error of its own to report.
+/// Time for a lost rank to report an error of its own, after another rank has reported the loss.
 static constexpr auto kDecision = 5s;
-/// For ranks that are asked to end. A program that is interrupted has 3 s by itself.
+/// Time for ranks to end after a signal. An interrupted program ends by itself within 3 s.
 static constexpr auto kPatience = 5s;
 
 std::string Attempt::nameOf(int rank) const {
@@ -62,7 +62,7 @@ bool Attempt::start(const RankOptions &common) {
     options.signals = common.signals;
     problem = i > 0 && starter.isOneForAll() ? rank->follow(*ranks[0]) : rank->start(options);
     if (!problem.empty())
-      return false; // the others end with this object
+      return false; // the destructor ends the other ranks
     ranks.push_back(std::move(rank));
   }
   return true;
@@ -199,7 +199,7 @@ void Attempt::decide() {
     }
     mustWait |= state == Rank::State::Running;
   }
-  // A rank that ended since look() is noticed first.
+  // First look() at every rank that has ended.
   bool areAllSeen = std::all_of(ranks.begin(), ranks.end(), [&](auto &rank) {
     return !rank->hasEnded() || seen[static_cast<size_t>(rank->number)].ended;
   });
