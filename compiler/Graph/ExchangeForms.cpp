@@ -286,7 +286,7 @@ private:
 
   /// The matmul of a rank, times its weight.
   Value weighted(Value all, Value key, Value rank, const Factors &like) {
-    auto name = b.getStringAttr("kv.rows$" + std::to_string(names++));
+    auto name = b.getStringAttr("kv.rows" + std::to_string(names++));
     ir::BindSizeOp::create(b, native("factor_rows", hostType(b.getI64Type()), {all, key, rank}),
                            name);
     ir::SizeTable &table = b.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();

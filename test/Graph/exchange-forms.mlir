@@ -53,12 +53,12 @@ mx.graph @step(%kv: !kv, %i: !mx.tensor<i32[3]>, %y: !mx.tensor<f32[3, 8]>, %n: 
 // CHECK:       %[[TRAVEL:.*]] = mx.native "mx.dist.factors_travel"(%[[ALL]], %[[KEY:[0-9]+]])
 // CHECK:       mx.if %[[TRAVEL]] {mx.of_exchange}
 // CHECK:         mx.native "mx.dist.factor_rows"(%[[ALL]], %[[KEY]], %{{.*}})
-// CHECK:         mx.bind_size "kv.rows$0"
-// CHECK:         mx.native "mx.dist.factor_pair"(%[[ALL]], %[[KEY]], %{{.*}}) : {{.*}}f32[kv.rows$0, 8]
+// CHECK:         mx.bind_size "kv.rows0"
+// CHECK:         mx.native "mx.dist.factor_pair"(%[[ALL]], %[[KEY]], %{{.*}}) : {{.*}}f32[kv.rows0, 8]
 // CHECK:         mx.native "mx.dist.weights"(%[[ALL]])
 // CHECK:         mx.call @dense.segment
 // CHECK:         mx.for {{.*}}mx.of_exchange
-// CHECK:           mx.bind_size "kv.rows$1"
+// CHECK:           mx.bind_size "kv.rows1"
 // CHECK:           mx.call @dense.segment
 // CHECK:       } else {
 // CHECK-NEXT:    mx.call @dense.segment{{.*}}(%arg1, %arg2)
