@@ -243,8 +243,7 @@ ElementType elementFromMlir(Type type) {
 }
 
 bool isExpensive(Operation *op) {
-  return isa<ExpOp, LogOp, Log1pOp, Expm1Op, TanhOp, ErfOp, SinOp, CosOp, TanOp, PowOp, Atan2Op>(
-      op);
+  return op->hasTrait<CFunction>() || isa<PowOp>(op);
 }
 bool isHostInt(Type type) {
   auto tensor = dyn_cast<TensorType>(type);

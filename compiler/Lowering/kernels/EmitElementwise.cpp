@@ -122,8 +122,8 @@ StringRef whyNot(Operation *op) {
   if (!type)
     return "is not on tensors";
   Type element = type.getElement();
-  if (isa<ExpOp, LogOp, Log1pOp, Expm1Op, SqrtOp, RsqrtOp, SinOp, CosOp, TanOp, TanhOp, ErfOp,
-          FloorOp, CeilOp, RoundOp, IsNanOp, IsFiniteOp, Atan2Op>(op) &&
+  if ((op->hasTrait<CFunction>() ||
+       isa<SqrtOp, RsqrtOp, FloorOp, CeilOp, RoundOp, IsNanOp, IsFiniteOp>(op)) &&
       !isFloatElement(element))
     return "is for floats";
   if (isa<BitNotOp, BitAndOp, BitOrOp, BitXorOp, ShiftLeftOp, ShiftRightOp>(op) &&
