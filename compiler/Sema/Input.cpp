@@ -2,7 +2,7 @@
 //
 // Inputs of a REPL session. Each is checked as a transaction against the names that earlier inputs
 // left. A summary of the input is kept for its execution.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 
 namespace mx::sema {
 using namespace ast;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Module loading: files, imports, the prelude, and the order in which a program is checked.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Support/Suggest.h"
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace mx::sema {
 
 Sema::Sema(SourceManager &sourceManager, Diagnostics &sink, CheckOptions opts, Sema *older)
-    : sources(sourceManager), diags(sink), options(std::move(opts)), types(dims), older(older) {
+    : CheckedProgram(sourceManager, sink), options(std::move(opts)), older(older) {
   loadPrimitives();
   prelude = loadModule("prelude", {}, options.stdlib);
   if (prelude)
