@@ -8,7 +8,7 @@
 // Thread rule: one thread at a time. Only cancel() may be called from any thread, and from a signal
 // handler.
 #pragma once
-#include "Driver/GraphCalls.h"
+#include "Driver/GraphHost.h"
 #include "Driver/KernelStore.h"
 #include "Driver/KernelTimer.h"
 #include "IRGen/IRGen.h"

@@ -8,7 +8,7 @@
 #include "Lowering/Programs.h"
 #include "Memory/Donation.h"
 #include "Memory/Guard.h"
-#include "Memory/Mistakes.h"
+#include "Memory/PlanMistakes.h"
 #include "Pipeline/PlanMemory.h"
 #include "Pipeline/Tune.h"
 #include "Target/CompileQueue.h"

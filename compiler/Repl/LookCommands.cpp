@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Read-only commands: inspection.
-#include "Repl/Commands.h"
+#include "Repl/PromptCommands.h"
 #include "Repl/Figures.h"
 #include "mxrt/memory.h"
 #include <algorithm>

@@ -5,10 +5,10 @@
 #include "Driver/Emit.h"
 #include "Driver/ProgramOptions.h"
 #include "Driver/RunOptions.h"
-#include "Repl/Commands.h"
+#include "Repl/PromptCommands.h"
 #include "Repl/Figures.h"
 #include "Repl/Inputs.h"
-#include "Repl/Suggest.h"
+#include "Repl/Suggestions.h"
 #include "Run/Interrupt.h"
 #include <cstdlib>
 #include <unistd.h>

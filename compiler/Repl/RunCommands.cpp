@@ -2,7 +2,7 @@
 //
 // Commands that run an input: timing, comparison and single-stepping.
 #include "Driver/Compare.h"
-#include "Repl/Commands.h"
+#include "Repl/PromptCommands.h"
 #include "Repl/Figures.h"
 #include "host/Text.h"
 #include "mxrt/memory.h"

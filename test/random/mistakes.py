@@ -16,7 +16,7 @@ import tempfile
 from execute import GRAPH, MODES, Runner
 from generate import generate
 
-# Of compiler/Graph/Mistakes.cpp and compiler/Memory/Mistakes.cpp.
+# Of compiler/Graph/Mistakes.cpp and compiler/Memory/PlanMistakes.cpp.
 MISTAKES = {
     "times-zero": 38, "equal-differences": 78, "equal-attributes": 168, "cast-of-cast": 63, "whole-slice": 132,
     "square-transpose": 63, "reshape-of-transpose": 2526, "first-branch": 218, "iteration-less": 26, "hoisted-carried": 26,
