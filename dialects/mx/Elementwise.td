@@ -30,12 +30,7 @@ class Mx_Binary<string name, string doc, list<Trait> traits = [Pure]>
     : Mx_ElementwiseOp<name, (ins Mx_TensorType:$x, Mx_TensorType:$y), doc, traits>;
 class Mx_Compare<string name, string doc> : Mx_Binary<name, doc>;
 
-// The functions of mxrt/functions.def: of floats, and costly.
-def Mx_CFunction : NativeOpTrait<"CFunction"> { let cppNamespace = "::mx::ir"; }
-class Mx_Function1<string name, string doc>
-    : Mx_ElementwiseOp<name, (ins Mx_TensorType:$x), doc, [Pure, Mx_CFunction]>;
-class Mx_Function2<string name, string doc>
-    : Mx_ElementwiseOp<name, (ins Mx_TensorType:$x, Mx_TensorType:$y), doc, [Pure, Mx_CFunction]>;
+// The functions of mxrt/functions.def.
 include "dialects/mx/Functions.td"
 
 def Mx_NegOp : Mx_Unary<"neg", "-x; integers wrap">;

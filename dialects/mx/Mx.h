@@ -64,8 +64,6 @@ std::optional<llvm::SmallVector<SpecEntry>> readSpec(mlir::ArrayAttr spec);
 
 // Traits without code of their own; passes query them.
 template <class Op> class Elementwise : public mlir::OpTrait::TraitBase<Op, Elementwise> {};
-/// A function of mxrt/functions.def.
-template <class Op> class CFunction : public mlir::OpTrait::TraitBase<Op, CFunction> {};
 template <class Op> class MayFail : public mlir::OpTrait::TraitBase<Op, MayFail> {};
 template <class Op> class Reduction : public mlir::OpTrait::TraitBase<Op, Reduction> {};
 

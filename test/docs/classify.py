@@ -25,6 +25,7 @@ KINDS = [
     (r"sh|cmake|python", ["dry-run.py"]),
     (r"(c|cpp) (run|after=\S+)", ["check-doc-hosts.py"]),
     (r"session", ["prompt.py"]),
+    (r"diff", ["walk_through.py"]),
     (r"ebnf", ["grammar-page.py"]),
     (r"text( like| near=(any|[\d.]+))?", []),
 ]

@@ -3,6 +3,7 @@
 // Arithmetic on host numbers. The results match the host's bytecode (runtime/host): integers wrap,
 // `//` and `%` round down as in Python, a float divisor of 0 gives inf or NaN.
 #include "Lowering/programs/HostMath.h"
+#include "dialects/mx/Functions.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
@@ -224,7 +225,7 @@ Value HostMath::lowerFunction(Operation *op, ValueRange given) {
           .Case([&](ir::CeilOp) { return math::CeilOp::create(b, x[0]); })
           .Case([&](ir::RoundOp) { return math::RoundEvenOp::create(b, x[0]); })
           .Case([&](ir::PowOp) { return math::PowFOp::create(b, x[0], x[1]); })
-          .Default([&](Operation *op) { return op->hasTrait<ir::CFunction>() ? callC(op, x) : Value(); });
+          .Default([&](Operation *op) { return ir::isCFunction(op) ? callC(op, x) : Value(); });
   return !result || type == wide ? result : Value(arith::TruncFOp::create(b, type, result));
 }
 
