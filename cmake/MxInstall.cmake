@@ -37,6 +37,12 @@ install(TARGETS mxrun ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS libmxc mxrt mxrt_core EXPORT mxcTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET mx_python)
+  install(TARGETS mx_python LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/python/mx)
+  install(FILES ${PROJECT_SOURCE_DIR}/compiler/Python/mx/__init__.py
+    ${PROJECT_SOURCE_DIR}/compiler/Python/mx/notebook.py
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/python/mx)
+endif()
 # The same entry in the build: CMake, when it has to change one, puts an empty entry behind the first,
 # and the loader reads an empty entry as the current folder.
 set_target_properties(mxc libmxc PROPERTIES
