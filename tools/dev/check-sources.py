@@ -5,6 +5,7 @@ Usage: check-sources.py CHECK [ROOT]
 
   shell   every shell script passes `bash -n`, and shellcheck where installed
   size    no source file has more than 700 lines, 1,000 in tests; half of the C++ files have less than 200
+  unique  no two C++ files of the compiler, and none of the runtime, have one name
   runs    every lit test has a RUN line
   modes   files that start with #! are executable, and only those
   links   links between Markdown files lead to files and headings that exist
@@ -74,6 +75,25 @@ def check_size(root):
     median = sorted(sizes)[len(sizes) // 2] if sizes else 0
     if median >= MAX_MEDIAN:
         yield f"the median of {len(sizes)} C++ files is {median} lines, but it must be below {MAX_MEDIAN}"
+
+
+# Names that may repeat: a header of the same purpose in each of its folders.
+REPEATED = {"Passes.h",                    # passes of a folder
+            "Marks.h",                     # names of attributes of a dialect
+            "Kernels.h",                   # kernels in the dialect, their lowering
+            "Liveness.h", "Liveness.cpp",  # of registers, of buffers
+            "main.cpp"}
+SIDES = (("compiler", "dialects", "tools"), ("runtime",))
+
+
+def check_unique(root):
+    for side in SIDES:
+        known = {}
+        for top in side:
+            for path in files_under(root, top):
+                name = os.path.basename(path)
+                if path.endswith(CPP) and name not in REPEATED and known.setdefault(name, path) != path:
+                    yield f"{path}: {known[name]} has the same name"
 
 
 def check_runs(root):
@@ -172,6 +192,7 @@ def check_width(root):
 CHECKS = {
     "shell": check_shell,
     "size": check_size,
+    "unique": check_unique,
     "runs": check_runs,
     "modes": check_modes,
     "links": check_links,
