@@ -88,7 +88,9 @@ class Build:
         for command in self.ninja("-t", "commands", "dialects/mx/mxcDialectMxGenerated").splitlines():
             if "mlir-tblgen" in command:
                 command = self.moved(command[command.index(" && ") + 4:] if command.startswith("cd ") else command)
-                self.run(command.replace(f"-I {self.build}", f"-I {self.made}").replace(f"-o {self.build}/", f"-o {self.made}/"))
+                command = command.replace(f"-I {self.build}", f"-I {self.made}").replace(f"-o {self.build}/", f"-o {self.made}/")
+                # Included files are looked for in the working folder first.
+                self.run(command, cwd=self.made)
 
     def objects(self, changed):
         """Objects to compile: of changed sources, and of readers of changed tables and definitions."""
