@@ -20,7 +20,6 @@
 //   Requirements          `where` clauses and inherited ones
 //   Wording, Describe     fragments of messages; --emit=typed
 #pragma once
-#include "Sema/Rules.h"
 #include "Sema/Sema.h"
 #include "Support/Limits.h"
 #include "Syntax/Parser.h"
@@ -239,7 +238,7 @@ public:
 
   // ---- Rules.cpp
   size_t ruleNumber(NominalInfo &rule) override;
-  RuleForm ruleForm(NominalInfo &rule);
+  RuleForm ruleForm(NominalInfo &rule) override;
   void checkDistCall(const CallInfo &info, Span calleeSpan);
   const Type *gatheredType(const FunctionInfo &f, const Value &store, const Type *given,
                            const Type *result);

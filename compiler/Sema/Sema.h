@@ -4,6 +4,7 @@
 // Internals.h, which only this folder includes; Checker.h is how it is started.
 #pragma once
 #include "Sema/Checker.h"
+#include "Sema/Rules.h"
 
 namespace mx::sema {
 
@@ -31,6 +32,7 @@ public:
   /// Optimizers that workers or servers apply. The index is the rule's number in the program.
   std::vector<NominalInfo *> rules;
   virtual size_t ruleNumber(NominalInfo &rule) = 0;
+  virtual RuleForm ruleForm(NominalInfo &rule) = 0;
 
   // Checks what has not been checked yet; errors are reported.
   virtual void checkBody(FunctionInfo &f) = 0;

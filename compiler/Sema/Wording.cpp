@@ -67,7 +67,7 @@ std::string Sema::signatureText(const FunctionInfo &f) const {
   return text;
 }
 
-std::string Sema::effectsText(uint8_t effects) {
+std::string CheckedProgram::effectsText(uint8_t effects) {
   std::string text;
   for (uint8_t bit = 1; bit; bit = static_cast<uint8_t>(bit << 1))
     if (effects & bit)
