@@ -71,7 +71,7 @@ std::string CheckedProgram::effectsText(uint8_t effects) {
   std::string text;
   for (uint8_t bit = 1; bit; bit = static_cast<uint8_t>(bit << 1))
     if (effects & bit)
-      text += std::string(text.empty() ? "" : " ") + effectName(bit);
+      text += std::string(text.empty() ? "" : " ") + Sema::effectName(bit);
   return text.empty() ? "none" : text;
 }
 
