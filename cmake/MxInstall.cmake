@@ -6,7 +6,7 @@
 #
 # `lib` on every system: the library finds share/mx/stdlib beside its own folder.
 #
-# lib/mx has links to the two libraries of LLVM, unless the system's linker finds those by itself:
+# lib/mx has the plugins (libmxrt_grpc.so, if gRPC was there), and links to the two libraries of LLVM, unless the system's linker finds those by itself:
 # Debian's libMLIR is in no folder that it searches. The installed files name no folder but this one,
 # relative to themselves: LLVM may move, and the link with it.
 
@@ -18,6 +18,10 @@ include(CMakePackageConfigHelpers)
 set(installed mxc mxc-im2rec mxrun libmxc mxrt mxrt_core)
 if(TARGET mx_python)
   list(APPEND installed mx_python)
+endif()
+if(TARGET mxrt_grpc)
+  list(APPEND installed mxrt_grpc)
+  install(TARGETS mxrt_grpc LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/mx)
 endif()
 set(check "")
 foreach(target IN LISTS installed)

@@ -42,6 +42,8 @@ public:
   /// Checks a default in the scope of its function.
   virtual const Value *checkDefault(const ParamInfo &p, Scope *scope, ModuleInfo *module) = 0;
   virtual Bindings bindingsOf(const Type *nominal) = 0;
+  /// The library's `data.Queue`.
+  static bool isQueue(const Type *type);
 
   // Texts for messages and names.
   std::string show(const Type *t) const { return types.print(t); }

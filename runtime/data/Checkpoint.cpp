@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checkpoints, save(path, net, opt, first=epoch + 1): every number and tensor of a value is stored
-// under its path in a safetensors file, and so is the state of a KVStore's optimizer. Functions
-// and other handles cannot be stored and are skipped.
+// under its path in a safetensors file, and so are the state of a KVStore's optimizer and the
+// contents of a queue. Functions and other handles cannot be stored and are skipped.
 
 #include "data/Checkpoint.h"
 #include "data/Numbers.h"
@@ -45,6 +45,14 @@ bool savedShape(const Value &value, SavedShape &shape, int64_t &length) {
     }
     return false;
   }
+}
+
+const StoredHandle *storedHandle(const Value &value) {
+  if (value.kind == Kind::Handle)
+    for (const StoredHandle *each : {&storedOptimizer, &storedQueue})
+      if (value.foreign()->type == each->type)
+        return each;
+  return nullptr;
 }
 
 Saver::~Saver() {
@@ -94,8 +102,8 @@ Status Saver::addText(std::string_view text) {
 }
 
 Status Saver::addLeaf(const Value &leaf) {
-  if (isOptimizer(leaf))
-    return saveOptimizer(leaf, *this);
+  if (const StoredHandle *handle = storedHandle(leaf))
+    return handle->save(leaf, *this);
   if (leaf.kind == Kind::Str)
     return addText(leaf.str()->view());
   if (mxrt_tensor *tensor = tensorOf(leaf))

@@ -92,13 +92,19 @@ private:
   Vec<bool> used; // of each tensor of the file
 };
 
-/// The optimizer of a KVStore, whose state is in checkpoints. False for other values.
-bool isOptimizer(const host::Value &value);
-Status saveOptimizer(const host::Value &optimizer, Saver &to);
-Status checkOptimizer(const host::Value &optimizer, Restorer &from);
-/// Reads the state; nothing changes before commitOptimizer().
-Status readOptimizer(const host::Value &optimizer, Restorer &from, std::string_view file);
-void commitOptimizer(const host::Value &optimizer);
+/// A kind of handle whose contents are in checkpoints.
+struct StoredHandle {
+  const host::ForeignType *type;
+  Status (*save)(const host::Value &handle, Saver &to);
+  Status (*check)(const host::Value &handle, Restorer &from);
+  /// Reads the contents; nothing changes before commit().
+  Status (*read)(const host::Value &handle, Restorer &from, std::string_view file);
+  void (*commit)(const host::Value &handle);
+};
+/// The optimizer of a KVStore; a queue.
+extern const StoredHandle storedOptimizer, storedQueue;
+/// Null for other values.
+const StoredHandle *storedHandle(const host::Value &value);
 
 } // namespace mxrt::data
 

@@ -2,10 +2,11 @@
 //
 // Native functions of the KVStore for host code. A `kv` is a handle.
 //
-//   mx.dist.local(workers: i64, over: str, outer: str, inner: i64) -> kv
+//   mx.dist.local(workers: i64, over: str, outer: str, inner: i64, compress: str) -> kv
 //       `over`: "direct", "ring", "tree" or "levels"; `outer` and `inner` are those
-//       of levels (else "direct" and 1). Every call makes a connection of its own.
-//   mx.dist.sync(over: str, outer: str, inner: i64) -> kv
+//       of levels (else "direct" and 1). `compress`: "none"; "factors" and "auto" for
+//       products as factors. Every call makes a connection of its own.
+//   mx.dist.sync(over: str, outer: str, inner: i64, compress: str) -> kv
 //       With the other processes of the job (dist/Job.h). Waits for them.
 //   mx.dist.rank(kv) -> i64
 //   mx.dist.size(kv) -> i64
@@ -15,6 +16,7 @@
 //   mx.dist.sum(kv, name, value, ...) -> (value, ...)
 //   mx.dist.gather(kv, name, value, ...) -> (value, ...)
 //   mx.dist.scatter(kv, name, value, ...) -> (value, ...)
+//   mx.dist.factors, …                        factors of products (DistFactors.cpp)
 //   mx.dist.barrier(kv)
 //   mx.dist.stats(kv) -> (sent_bytes: i64, received_bytes: i64, sent_messages: i64,
 //                         received_messages: i64, calls: i64, wait_seconds: f64)
@@ -35,10 +37,19 @@
 //   gather    any element type; f32[n, ...] becomes f32[size * n, ...]
 //   scatter   as sum; f32[n, ...] becomes f32[n / size, ...], n a multiple of size
 //
+// average takes some parts of the value before as structs, each with the name of its key, in the
+// order of the keys (Graph/ExchangeForms.cpp). What the value has there is not read:
+//
+//   mx.rows(index, rows, dense, size: i64, sparse: bool)
+//             the rows of a table with `size` rows, to be added at `index`; if not sparse, `dense`
+//             has all elements
+//   mx.exchanged(value, done: bool)
+//             the value is already the mean, if done; else it is averaged
+//
 // average, sum, gather and scatter refuse host numbers (R0203): a number is known to
 // the program, a rank-0 tensor is what travels. Units and functions stay as they are.
 
-#include "data/DataHost.h"
+#include "data/DistFactors.h"
 #include "data/Leaves.h"
 #include "dist/Instance.h"
 #include "dist/Job.h"
@@ -87,6 +98,8 @@ void deleteConnection(void *payload) {
 }
 const host::ForeignType connectionType = {"kvstore", deleteConnection};
 
+} // namespace
+
 Status storeOf(void *context, const Invocation &call, Store *&store) {
   const Value &value = call.args[0];
   if (value.kind != Kind::Handle || value.foreign()->type != &connectionType)
@@ -95,6 +108,8 @@ Status storeOf(void *context, const Invocation &call, Store *&store) {
   store = static_cast<Connection *>(value.foreign()->payload)->store;
   return success();
 }
+
+namespace {
 
 Status topologyOf(const mxrt_allocator *alloc, std::string_view name, bool isOuter,
                   Topology &topology) {
@@ -144,6 +159,10 @@ Status layoutOf(const mxrt_allocator *alloc, const Invocation &call, const char 
 template <typename Join>
 Status open(DataHost &host, Invocation &call, const Layout &layout, Instance *instance,
             Join join) {
+  std::string_view compress = call.args.back().str()->view();
+  kvstore::Form factors = compress == "factors" ? kvstore::Form::Factors
+                          : compress == "auto"  ? kvstore::Form::Cheaper
+                                                : kvstore::Form::Dense;
   const mxrt_allocator *alloc = host.allocator();
   auto *connection = newObject<Connection>(alloc, alloc, instance);
   if (!connection)
@@ -151,7 +170,8 @@ Status open(DataHost &host, Invocation &call, const Layout &layout, Instance *in
   net::TransportBox transport;
   Status status = join(*connection, transport);
   if (status.ok()) {
-    auto made = Store::connect(host.options.runtime, std::move(transport), layout, call.location);
+    auto made = Store::connect(host.options.runtime, std::move(transport), layout, call.location,
+                               factors);
     if (made.ok())
       connection->store = made.take();
     status = made.takeStatus();
@@ -259,16 +279,25 @@ public:
     if ((call.args.size() - first) % 2 != 0)
       return error(alloc, MXRT_HOST_TYPE, noLocation, "%.*s takes names and values",
                    int(call.name.size()), call.name.data());
-    for (size_t i = first; i + 1 < call.args.size(); i += 2) {
+    for (size_t i = first; i < call.args.size(); i += 2)
       if (call.args[i].kind != Kind::Str)
         return error(alloc, MXRT_HOST_TYPE, noLocation, "%.*s: a name is a text",
                      int(call.name.size()), call.name.data());
+    for (size_t i = first; i < call.args.size(); i = nextForm) {
       MXRT_CHECK(paths.begin(call.args[i].str()->view()));
+      nextForm = i + 2;
       MXRT_CHECK(paths.visit(call.args[i + 1], [&](const Value &leaf) {
+        if (const Value *form = formHere())
+          return addForm(*form);
         if (mxrt_tensor *tensor = tensorOf(leaf))
-          return add(tensor);
+          return add({{}, tensor});
         return isNumber(leaf.kind) ? addNumber(leaf) : success();
       }));
+      if (nextForm < call.args.size() && isForm(call.args[nextForm + 1]))
+        return error(alloc, MXRT_HOST_TYPE, noLocation, "%.*s: `%.*s` is no part of the value",
+                     int(call.name.size()), call.name.data(),
+                     int(call.args[nextForm].str()->view().size()),
+                     call.args[nextForm].str()->text());
     }
     if (!starts.push(names.size()) || !results.resize(items.size()))
       return outOfMemory(alloc);
@@ -286,18 +315,30 @@ public:
   /// The tuple of the results, with the structure of the values.
   Status give(size_t first) {
     host::Heap &heap = call.vm.heap();
-    size_t count = (call.args.size() - first) / 2, next = 0;
+    size_t count = 0, next = 0;
+    for (size_t i = first; i < call.args.size(); i += 2)
+      count += !isForm(call.args[i + 1]);
     host::AggregateObject *tuple = host::makeAggregate(heap, static_cast<uint32_t>(count), nullptr);
     if (!tuple)
       return heap.exhausted();
     Value made(Kind::Tuple, tuple);
     Status status;
-    for (size_t i = first; i + 1 < call.args.size() && status.ok(); i += 2) {
+    for (size_t i = first; i < call.args.size() && status.ok(); i = nextForm) {
       Value value;
+      status = paths.begin(call.args[i].str()->view());
+      nextForm = i + 2;
+      if (status.failed())
+        break;
       status = paths.rebuild(
           heap, call.args[i + 1],
           [&](const Value &old, Value &out) {
-            bool travelled = tensorOf(old) || isNumber(old.kind);
+            const Value *form = formHere();
+            if (form && isDone(*form)) {
+              out = form->aggregate()->items()[0];
+              host::retain(out);
+              return success();
+            }
+            bool travelled = form || tensorOf(old) || isNumber(old.kind);
             return giveLeaf(old, travelled ? std::move(results[next++]) : TensorRef(), out);
           },
           value);
@@ -313,8 +354,39 @@ public:
   }
 
 private:
-  Status add(mxrt_tensor *tensor) {
-    bool room = starts.push(names.size()) && items.push({{}, tensor});
+  static bool isForm(const Value &value) {
+    return value.kind == Kind::Struct && value.aggregate()->type->name->view().starts_with("mx.");
+  }
+  /// What is exchanged in place of the leaf that the path names; null: the leaf.
+  const Value *formHere() {
+    if (nextForm >= call.args.size() || !isForm(call.args[nextForm + 1]) ||
+        call.args[nextForm].str()->view() != paths.path())
+      return nullptr;
+    nextForm += 2;
+    return &call.args[nextForm - 1];
+  }
+  static bool isRows(const Value &form) {
+    return form.aggregate()->type->name->view() == "mx.rows";
+  }
+  static bool isDone(const Value &form) { return !isRows(form) && form.aggregate()->items()[1].i; }
+
+  Status addForm(const Value &form) {
+    std::span<Value> parts = form.aggregate()->view();
+    if (isDone(form))
+      return success();
+    if (!isRows(form))
+      return add({{}, tensorOf(parts[0])});
+    bool isSparse = parts[4].i;
+    Item item;
+    item.form = kvstore::Form::Rows;
+    item.tensor = tensorOf(parts[isSparse ? 1 : 2]);
+    item.second = isSparse ? tensorOf(parts[0]) : nullptr;
+    item.rows = parts[3].i;
+    return add(item);
+  }
+
+  Status add(const Item &item) {
+    bool room = starts.push(names.size()) && items.push(item);
     for (char each : paths.path())
       room = room && names.push(each);
     return room ? success() : outOfMemory(alloc);
@@ -336,7 +408,7 @@ private:
       *made->data() = value.i != 0;
     else
       std::memcpy(made->data(), &value.i, size_t(mxrt_dtype_size(dtype)));
-    MXRT_CHECK(add(made));
+    MXRT_CHECK(add({{}, made}));
     return numbers.push(std::move(tensor)) ? success() : outOfMemory(alloc);
   }
 
@@ -365,6 +437,7 @@ private:
   const Action action;
   const mxrt_allocator *alloc;
   Leaves paths;
+  size_t nextForm = 0; // the argument with its name
   Vec<char> names;    // of all items, one after the other
   Vec<size_t> starts; // of the name of each item, and the end
   Vec<Item> items;
@@ -450,10 +523,17 @@ Status table(void *context, Invocation &call) {
 
 } // namespace
 
-static constexpr ParamData layout[] = {
-    {Kind::Int, false}, {Kind::Str, false}, {Kind::Str, false}, {Kind::Int, false}};
-static constexpr ParamData over[] = {{Kind::Str, false}, {Kind::Str, false}, {Kind::Int, false}};
+static constexpr ParamData layout[] = {{Kind::Int, false},
+                                       {Kind::Str, false},
+                                       {Kind::Str, false},
+                                       {Kind::Int, false},
+                                       {Kind::Str, false}};
+static constexpr ParamData over[] = {
+    {Kind::Str, false}, {Kind::Str, false}, {Kind::Int, false}, {Kind::Str, false}};
 static constexpr ParamData kv[] = {{Kind::Handle, false}};
+static constexpr ParamData factorsKey[] = {{Kind::Handle, false}, {Kind::Int, false}};
+static constexpr ParamData factorsKeyRank[] = {
+    {Kind::Handle, false}, {Kind::Int, false}, {Kind::Int, false}};
 static constexpr ParamData kvText[] = {{Kind::Handle, false}, {Kind::Str, false}};
 static constexpr ParamData kvWeight[] = {{Kind::Handle, false}, {Kind::F64, false}};
 static const NativeRow natives[] = {
@@ -467,6 +547,11 @@ static const NativeRow natives[] = {
     {"mx.dist.sum", kv, true, Kind::Tuple, sum},
     {"mx.dist.gather", kv, true, Kind::Tuple, gather},
     {"mx.dist.scatter", kv, true, Kind::Tuple, scatter},
+    {"mx.dist.factors", kvWeight, true, Kind::Handle, factors},
+    {"mx.dist.factors_travel", factorsKey, false, Kind::Bool, factorsTravel},
+    {"mx.dist.factor_rows", factorsKeyRank, false, Kind::Int, factorRows},
+    {"mx.dist.factor_pair", factorsKeyRank, false, Kind::Tuple, factorPair},
+    {"mx.dist.weights", kv, false, Kind::F64, factorWeights},
     {"mx.dist.barrier", kv, false, Kind::Unit, barrier},
     {"mx.dist.stats", kv, false, Kind::Tuple, stats},
     {"mx.dist.table", kvText, false, Kind::Str, table},

@@ -28,11 +28,7 @@ static std::string_view nameOf(const Optimizer &optimizer) {
   return {name.data(), name.size()};
 }
 
-bool isOptimizer(const Value &value) {
-  return value.kind == Kind::Handle && value.foreign()->type == &optimizerType;
-}
-
-Status saveOptimizer(const Value &value, Saver &to) {
+static Status saveOptimizer(const Value &value, Saver &to) {
   Optimizer &optimizer = optimizerOf(value);
   MXRT_CHECK(to.addText(nameOf(optimizer)));
   size_t root = to.paths.path().size();
@@ -63,7 +59,7 @@ template <typename Each> static Status eachEntry(Restorer &from, const Each &eac
   return success();
 }
 
-Status checkOptimizer(const Value &value, Restorer &from) {
+static Status checkOptimizer(const Value &value, Restorer &from) {
   Optimizer &optimizer = optimizerOf(value);
   std::string_view name = nameOf(optimizer), path = from.paths.path();
   auto length = static_cast<int64_t>(name.size());
@@ -88,7 +84,7 @@ Status checkOptimizer(const Value &value, Restorer &from) {
   });
 }
 
-Status readOptimizer(const Value &value, Restorer &from, std::string_view file) {
+static Status readOptimizer(const Value &value, Restorer &from, std::string_view file) {
   Optimizer &optimizer = optimizerOf(value);
   optimizer.next.entries.clear();
   if (!keepText(file, optimizer.next.file))
@@ -102,12 +98,15 @@ Status readOptimizer(const Value &value, Restorer &from, std::string_view file) 
   });
 }
 
-void commitOptimizer(const Value &value) {
+static void commitOptimizer(const Value &value) {
   Optimizer &optimizer = optimizerOf(value);
   optimizer.clear();
   optimizer.restored = std::move(optimizer.next);
   optimizer.next = Restored(optimizer.alloc);
 }
+
+const StoredHandle storedOptimizer = {&optimizerType, saveOptimizer, checkOptimizer, readOptimizer,
+                                      commitOptimizer};
 
 // -- the first step of a key --------------------------------------------------
 

@@ -74,7 +74,7 @@ Status make(void *context, Invocation &call) {
 Status makeOptimizer(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
   std::string_view compress = call.args[1].str()->view();
-  if (compress != "none")
+  if (compress != "none" && compress != "factors" && compress != "auto")
     return error(host.allocator(), MXRT_UNSUPPORTED, noLocation,
                  "compress=%.*s does not run in this version\nhelp: leave it out, or write "
                  "`compress=dist.none()`",

@@ -164,7 +164,7 @@ func main() in "main.mx" {
 /// A KVStore of one rank. Two keys share a bucket.
 const char *const exchanging = R"(
 native mx.data.bytes(str) -> tensor
-native mx.dist.local(i64, str, str, i64) -> handle
+native mx.dist.local(i64, str, str, i64, str) -> handle
 native mx.dist.init(handle, ...) -> tuple
 native mx.dist.gather(handle, ...) -> tuple
 native mx.dist.barrier(handle)
@@ -178,7 +178,7 @@ func main() in "main.mx" {
   native r1, mx.data.bytes, [r0]
   int r3, 1
   const r4, "direct"
-  native r2, mx.dist.local, [r3, r4, r4, r3]
+  native r2, mx.dist.local, [r3, r4, r4, r3, r4]
   const r5, "a"
   const r7, "b"
   native r6, mx.dist.init, [r2, r5, r1, r7, r3]
