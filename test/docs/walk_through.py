@@ -131,9 +131,14 @@ class Build:
     def link(self, target, output, objects):
         """Links a program; objects of the copy come first, so that the archives' are not taken."""
         command = self.ninja("-t", "commands", "-s", target).strip()
+        mine = []
         for name, path in objects.items():
-            command = re.sub(rf"(?<=\s){re.escape(name)}(?=\s)", "", command)
-        mine = " ".join(shlex.quote(path) for name, path in objects.items() if "/unit/" not in name or "LoweringTests" in target)
+            without = re.sub(rf"(?<=\s){re.escape(name)}(?=\s)", "", command)
+            archive = "/lib" + re.search(r"/CMakeFiles/([^/]+)\.dir/", name)[1] + ".a"
+            if without != command or archive in command:
+                mine.append(shlex.quote(path))
+            command = without
+        mine = " ".join(mine)
         os.makedirs(os.path.dirname(output), exist_ok=True)
         command = re.sub(r"-o (\S+)", lambda match: f"-o {shlex.quote(output)} {mine}", command, count=1)
         # Commands behind the link, such as links of libraries, are the build's own.
@@ -159,6 +164,9 @@ def main():
     names = build.objects(changed)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         objects = dict(zip(names, pool.map(build.compile, names)))
+    # The programs look for LLVM and the library beside their own folder.
+    for name in ("lib", "share"):
+        os.symlink(os.path.join(build.build, name), os.path.join(build.folder, name))
     build.link("bin/mxc", os.path.join(build.folder, "bin", "mxc"), objects)
     build.link("test/unit/LoweringTests", os.path.join(build.folder, "bin", "Tests"), objects)
     print(f"{len(objects)} objects compiled")

@@ -32,7 +32,7 @@ LIMIT = 500
 def known():
     """The names that the sources list: none may be forgotten here."""
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "compiler")
-    with open(os.path.join(root, "Graph", "Mistakes.cpp")) as graph, open(os.path.join(root, "Memory", "Mistakes.cpp")) as memory:
+    with open(os.path.join(root, "Graph", "Mistakes.cpp")) as graph, open(os.path.join(root, "Memory", "PlanMistakes.cpp")) as memory:
         return set(re.findall(r'\{"([a-z-]+)", \w+', graph.read()) + re.findall(r'name == "([a-z-]+)"', memory.read()))
 
 
