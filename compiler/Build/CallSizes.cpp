@@ -84,7 +84,7 @@ private:
     CalledGraph out;
     out.graph = graph;
     out.seen.resize(graph.getSizes().size());
-    auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+    auto open = graph->getAttrOfType<mlir::DictionaryAttr>(ir::kDyn);
     out.isOpen = llvm::any_of(graph.getSizes().getAsRange<mlir::StringAttr>(),
                               [&](mlir::StringAttr name) { return !open || !open.get(name); });
     if (!out.isOpen)
@@ -175,7 +175,7 @@ private:
     CalledGraph &called = graphs[graph.getSymName()];
     called.graph = graph;
     called.seen.resize(graph.getSizes().size());
-    auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+    auto open = graph->getAttrOfType<mlir::DictionaryAttr>(ir::kDyn);
     std::vector<int64_t> key;
     bool isKnown = true, mayDiffer = false;
     for (auto [i, name] : llvm::enumerate(graph.getSizes().getAsRange<mlir::StringAttr>())) {
@@ -213,7 +213,7 @@ bool addShapes(std::vector<CalledGraph> &graphs, const Shapes &shapes, Span prog
                Diagnostics &diags) {
   std::set<std::string> found;
   for (CalledGraph &called : graphs) {
-    auto open = called.graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+    auto open = called.graph->getAttrOfType<mlir::DictionaryAttr>(ir::kDyn);
     std::vector<std::vector<int64_t>> all(1);
     bool isNamed = false, isKnown = true;
     for (auto [i, name] : llvm::enumerate(called.graph.getSizes().getAsRange<mlir::StringAttr>())) {

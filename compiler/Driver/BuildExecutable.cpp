@@ -95,8 +95,8 @@ std::string showGraph(ir::GraphOp graph) {
   std::string text = graph.getSymName().str() + "(";
   unsigned changed = 0;
   for (unsigned i = 0; i < graph.getNumArguments(); ++i) {
-    auto name = graph.getArgAttrOfType<mlir::StringAttr>(i, "mx.name");
-    bool isMut = graph.getArgAttr(i, "mx.mut") != nullptr;
+    auto name = graph.getArgAttrOfType<mlir::StringAttr>(i, ir::kName);
+    bool isMut = graph.getArgAttr(i, ir::kMut) != nullptr;
     changed += isMut;
     text += (i ? ", " : "") + std::string(isMut ? "mut " : "") + (name ? name.str() + ": " : "") +
             showType(graph.getArgumentTypes()[i]);

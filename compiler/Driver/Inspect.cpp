@@ -5,6 +5,7 @@
 #include "Bytecode/Bytecode.h"
 #include "Driver/InputSession.h"
 #include "Support/Suggest.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/IR/Diagnostics.h"
 #include <algorithm>
 
@@ -116,7 +117,7 @@ bool InputSession::showStage(const std::string &function, const std::string &sta
     if (variant.name == function && (!usual || variant.calls > usual->calls))
       usual = &variant;
   });
-  auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+  auto open = graph->getAttrOfType<mlir::DictionaryAttr>(ir::kDyn);
   std::string missing;
   for (auto size : graph.getSizes().getAsRange<mlir::StringAttr>()) {
     auto named = [&](auto &pair) { return pair.first == size.getValue(); };

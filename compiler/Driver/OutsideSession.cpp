@@ -3,6 +3,7 @@
 // Calls from the embedding API: programs whose names persist in the session, and calls of their
 // definitions.
 #include "Driver/OutsideSession.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mx::driver {
@@ -124,7 +125,7 @@ bool OutsideSession::resolve(const sema::ModuleInfo &module, const std::string &
     while (call->args[input.argument].value != given)
       ++input.argument;
     input.type = function.getArgument(index).getType();
-    input.isMut = function.getArgAttr(index, "mx.mut") != nullptr;
+    input.isMut = function.getArgAttr(index, ir::kMut) != nullptr;
     input.given = given->checked->type;
     out.inputs.push_back(input);
   }

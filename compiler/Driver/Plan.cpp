@@ -8,6 +8,7 @@
 #include "Support/Bytes.h"
 #include "Support/Limits.h"
 #include "Support/Suggest.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include <fstream>
@@ -131,7 +132,7 @@ bool PlanSession::planModule(irgen::Generated &generated, const PlanRequest &req
     return false;
   }
   // Every size that is not dynamic needs a number.
-  auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+  auto open = graph->getAttrOfType<mlir::DictionaryAttr>(ir::kDyn);
   std::string missing;
   for (auto size : graph.getSizes().getAsRange<mlir::StringAttr>())
     if (!valueOf(request, size) && !(open && open.get(size)))

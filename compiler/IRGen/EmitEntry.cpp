@@ -3,6 +3,7 @@
 // Entry points: wrapper functions for calls from outside of the language.
 #include "IRGen/Emitter.h"
 #include "IRGen/Entry.h"
+#include "dialects/mx/Marks.h"
 
 namespace mx::irgen {
 using namespace mlir;
@@ -52,8 +53,8 @@ void Emitter::emitEntry(Instance &target, const CallInfo &call) {
     mlir::Value value;
     if (call.arguments[p]) {
       if (isMut[positions[p]])
-        function.setArgAttr(argument, "mx.mut", builder.getUnitAttr());
-      function.setArgAttr(argument, "mx.name", builder.getStringAttr(param.name));
+        function.setArgAttr(argument, ir::kMut, builder.getUnitAttr());
+      function.setArgAttr(argument, ir::kName, builder.getStringAttr(param.name));
       value = function.getArgument(argument++);
     } else if (isAmbient(param)) {
       value = ambientRng();

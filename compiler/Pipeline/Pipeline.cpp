@@ -144,7 +144,7 @@ OwningOpRef<ModuleOp> makePlan(ir::GraphOp graph, ArrayRef<std::pair<std::string
   if (failed(made))
     return {};
   copy.erase();
-  markArguments(*made);
+  markArguments(*made, graph->getParentOfType<ModuleOp>());
   if (failed(runGraphPasses(*module, target, options)) || options.stopped())
     return {};
   for (Operation &op : llvm::make_early_inc_range(*module->getBody()))

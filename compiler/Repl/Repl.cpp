@@ -10,6 +10,7 @@
 #include "Repl/Inputs.h"
 #include "Repl/Suggestions.h"
 #include "Run/Interrupt.h"
+#include "Support/LocationText.h"
 #include <cstdlib>
 #include <unistd.h>
 
@@ -42,8 +43,7 @@ struct Waits {
     constexpr size_t kMaxShown = 5;
     if (!at.file)
       return;
-    std::string location = std::string(at.file->view()) + ":" + std::to_string(at.line) + ":" +
-                        std::to_string(at.column);
+    std::string location = locationText(at.file->view(), at.line, at.column);
     for (auto &[known, sum] : locations)
       if (known == location) {
         sum += took;

@@ -4,6 +4,7 @@
 #include "Driver/Compare.h"
 #include "Repl/PromptCommands.h"
 #include "Repl/Figures.h"
+#include "Support/LocationText.h"
 #include "host/Text.h"
 #include "mxrt/memory.h"
 #include <algorithm>
@@ -119,7 +120,7 @@ private:
     mxrt::host::Location location = vm.locationAt(0);
     if (depth > deepest || !location.file)
       return {};
-    std::string here = std::string(location.file->view()) + ":" + std::to_string(location.line);
+    std::string here = locationText(location.file->view(), location.line);
     if (here == lastHere && depth == lastDepth)
       return {};
     showChanges(vm, depth);

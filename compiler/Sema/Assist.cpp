@@ -4,6 +4,7 @@
 #include "Sema/Assist.h"
 #include "Sema/Internals.h"
 #include "Support/Suggest.h"
+#include "Syntax/DocText.h"
 #include <algorithm>
 #include <filesystem>
 
@@ -353,17 +354,13 @@ private:
   Completion out;
 };
 
-/// `## text` without the comment markers.
+/// A doc comment without its markers; that of a primitive has none.
 std::string plainDoc(std::string_view doc) {
   std::string out;
   for (size_t at = 0; at < doc.size();) {
     size_t end = std::min(doc.find('\n', at), doc.size());
     std::string_view line = doc.substr(at, end - at);
-    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-    line.remove_prefix(std::min(line.find_first_not_of('#'), line.size()));
-    if (line.starts_with(' '))
-      line.remove_prefix(1);
-    out += std::string(line) + "\n";
+    out += std::string(docText(line).value_or(line)) + "\n";
     at = end + 1;
   }
   while (!out.empty() && std::isspace(static_cast<unsigned char>(out.back())))

@@ -5,7 +5,7 @@
 //   mx.dist.local(workers: i64, over: str, outer: str, inner: i64, compress: str) -> kv
 //       `over`: "direct", "ring", "tree" or "levels"; `outer` and `inner` are those
 //       of levels (else "direct" and 1). `compress`: "none"; "factors" and "auto" for
-//       products as factors. Every call makes a connection of its own.
+//       matmuls as factors. Every call makes a connection of its own.
 //   mx.dist.sync(over: str, outer: str, inner: i64, compress: str) -> kv
 //       With the other processes of the job (dist/Job.h). Waits for them.
 //   mx.dist.rank(kv) -> i64
@@ -16,7 +16,7 @@
 //   mx.dist.sum(kv, name, value, ...) -> (value, ...)
 //   mx.dist.gather(kv, name, value, ...) -> (value, ...)
 //   mx.dist.scatter(kv, name, value, ...) -> (value, ...)
-//   mx.dist.factors, …                        factors of products (DistFactors.cpp)
+//   mx.dist.factors, …                        factors of matmuls (DistFactors.cpp)
 //   mx.dist.barrier(kv)
 //   mx.dist.stats(kv) -> (sent_bytes: i64, received_bytes: i64, sent_messages: i64,
 //                         received_messages: i64, calls: i64, wait_seconds: f64)
@@ -294,7 +294,7 @@ public:
         return isNumber(leaf.kind) ? addNumber(leaf) : success();
       }));
       if (nextForm < call.args.size() && isForm(call.args[nextForm + 1]))
-        return error(alloc, MXRT_HOST_TYPE, noLocation, "%.*s: `%.*s` is no part of the value",
+        return error(alloc, MXRT_HOST_TYPE, noLocation, "%.*s: `%.*s` is not a part of the value",
                      int(call.name.size()), call.name.data(),
                      int(call.args[nextForm].str()->view().size()),
                      call.args[nextForm].str()->text());

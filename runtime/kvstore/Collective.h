@@ -31,7 +31,7 @@ struct Reduction {
   double totalWeight = 0;
 };
 
-/// Called once when a collective is over, maybe inside of start().
+/// Called once when a collective has finished, possibly inside of start().
 struct CollectiveDone {
   void (*run)(void *user) = nullptr;
   void *user = nullptr;

@@ -27,8 +27,8 @@ COMPILER = ["Support", "Syntax", "Docs", "Sema", "IRGen", "Graph", "Memory", "Lo
 
 ALLOWED = {
     # the front end
-    # the table of functions that the language, the dialect and the runtime share
-    "Support":  ["mxrt/functions.def"],
+    # the table of functions that the language, the dialect and the runtime share, and the text of bytes
+    "Support":  ["mxrt/bytes.h", "mxrt/functions.def"],
     "Syntax":   ["Support"],
     "Docs":     ["Syntax", "Support"],
     "Sema":     ["Syntax", "Support"],
@@ -37,10 +37,11 @@ ALLOWED = {
     "dialects": ["Support"],
     "Graph":    ["dialects", "Support"],
     "Memory":   ["dialects", "Support"],
-    # the tables of the runtime: its functions, its routines and their workspaces
-    "Lowering": ["Lowering/cpu", "dialects", "Support", "mxrt/abi.def"],
+    # the tables of the runtime: its functions, error numbers, structures and kernels of single ops, its
+    # routines and their workspaces
+    "Lowering": ["Lowering/cpu", "dialects", "Support", "mxrt/abi.def", "mxrt/codes.def", "mxrt/layout.def"],
     # kernels: what all targets share, then one folder for each kind of target; programs that call them
-    "Lowering/kernels": ["Lowering", "dialects", "Support"],
+    "Lowering/kernels": ["Lowering", "dialects", "Support", "mxrt/eager.def"],
     "Lowering/cpu": ["Lowering/kernels", "Lowering", "dialects", "Support"],
     "Lowering/programs": ["Lowering", "dialects", "Support", "mxrt/functions.def", "mxrt/routine.def", "mxrt/workspace.h"],
     "Target":   ["dialects", "Support"],
@@ -82,8 +83,8 @@ NEVER = {
 TOOL_EXTRA = {
     # runs one pass on an .mlir file, so it knows every pass and dialect
     "tools/mxc-opt": ["Pipeline", "Graph", "Memory", "Lowering", "Bytecode", "dialects"],
-    # compiles kernels for mxc before there is an mxc
-    "tools/mxc-kernels": ["Pipeline"],
+    # compiles kernels for mxc before there is an mxc; the executor lists them
+    "tools/mxc-kernels": ["Pipeline", "runtime"],
     # packs pictures into records
     "tools/mxc-im2rec": ["runtime"],
     # measures single parts of the runtime from inside

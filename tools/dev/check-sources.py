@@ -11,6 +11,7 @@ Usage: check-sources.py CHECK [ROOT]
   links   links between Markdown files lead to files and headings that exist
   names   files that the internals and the decisions name exist
   width   prose of the documentation has at most 100 columns
+  marks   only headers of the dialects spell names of attributes, such as "mx.mut"
 
 In a working tree of git only the files that it tracks count.
 Prints each finding as file:line or file; exits with 1 if there is any.
@@ -189,6 +190,33 @@ def check_width(root):
                 yield f"{path}:{number}: {len(line)} columns, but {MAX_COLUMNS} is the most for prose"
 
 
+# Attributes beside those that ops declare. What an attribute function or a constant is given is one, and so is
+# whatever has the name of a mark.
+MARK_HEADER = re.compile(r"dialects/\w+/\w+\.h")
+MARK_CONSTANT = re.compile(r'\b(?:StringLiteral|char|StringRef)\b[^;"]*\bk[A-Z]\w*(?:\[\])? = ("mxr?t?\.\w+")')
+MARK_USE = re.compile(
+    r'\b(?:get|set|has|remove|add|erase)(?:Arg|Discardable|Inherent|Result)?Attr(?:OfType|ibute)?(?:<[^>]*>)?'
+    r'\((?:[^;"()]|\([^;"()]*\))*?("mxr?t?\.\w+")')
+LITERAL = re.compile(r'"mxr?t?\.\w+"')
+
+
+def check_marks(root):
+    sources = [path for top in ("compiler", "dialects") for path in files_under(root, top) if path.endswith((".cpp", ".h", ".td"))]
+    texts = {}
+    for path in sources:
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            texts[path] = file.read()
+    marks = {name for path, text in texts.items() if MARK_HEADER.fullmatch(path) for name in MARK_CONSTANT.findall(text)}
+    for path, text in texts.items():
+        if MARK_HEADER.fullmatch(path):
+            continue
+        found = {match.start(1) for rule in (MARK_CONSTANT, MARK_USE) for match in rule.finditer(text)}
+        found |= {match.start() for match in LITERAL.finditer(text) if match[0] in marks}
+        for at in sorted(found):
+            name = LITERAL.match(text, at)[0]
+            yield f"{path}:{text.count(chr(10), 0, at) + 1}: {name} is the name of an attribute: use its constant of dialects/*/Marks.h"
+
+
 CHECKS = {
     "shell": check_shell,
     "size": check_size,
@@ -198,6 +226,7 @@ CHECKS = {
     "links": check_links,
     "names": check_names,
     "width": check_width,
+    "marks": check_marks,
 }
 
 

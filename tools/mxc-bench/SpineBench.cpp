@@ -26,10 +26,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double best(int runs, const std::function<double()> &measure) {
-  double least = 1e300;
+  double fastest = 1e300;
   for (int i = 0; i < runs; ++i)
-    least = std::min(least, measure());
-  return least;
+    fastest = std::min(fastest, measure());
+  return fastest;
 }
 
 double seconds(Clock::time_point from) {

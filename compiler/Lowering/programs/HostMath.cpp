@@ -3,6 +3,7 @@
 // Arithmetic on host numbers. The results match the host's bytecode (runtime/host): integers wrap,
 // `//` and `%` round down as in Python, a float divisor of 0 gives inf or NaN.
 #include "Lowering/programs/HostMath.h"
+#include "Lowering/RuntimeFacts.h"
 #include "dialects/mx/Functions.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -54,7 +55,7 @@ Value HostMath::narrow(Value x, Type element) {
 
 void HostMath::failIfZero(Value divisor) {
   Value isZero = compareInts(CmpIPredicate::eq, divisor, number(divisor.getType(), 0));
-  rt::FailOp::create(b, isZero, 301, "integer division by zero");
+  rt::FailOp::create(b, isZero, numberOf(Code::DIVISION_BY_ZERO), "integer division by zero");
 }
 
 /// `x // y` or `x % y` of i64.
@@ -156,7 +157,7 @@ Value HostMath::lowerInts(Operation *op, ValueRange x) {
 Value HostMath::powerOfInts(Value x, Value y) {
   Type type = x.getType();
   Value zero = number(type, 0), one = number(type, 1), result = one;
-  rt::FailOp::create(b, compareInts(CmpIPredicate::slt, y, zero), 2,
+  rt::FailOp::create(b, compareInts(CmpIPredicate::slt, y, zero), numberOf(Code::INVALID_ARGUMENT),
                      "integers cannot be raised to a negative power");
   for (int bit = 0; bit < 63; ++bit) {
     Value isSet = compareInts(CmpIPredicate::ne, arith::AndIOp::create(b, y, one), zero);
