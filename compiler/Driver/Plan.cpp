@@ -2,7 +2,7 @@
 //
 // `mxc plan`: the static memory plan of a graph, known before it runs.
 #include "Driver/MakeCode.h"
-#include "Driver/Session.h"
+#include "Driver/PlanSession.h"
 #include "Driver/Settings.h"
 #include "Pipeline/PlanMemory.h"
 #include "Support/Bytes.h"
@@ -93,18 +93,18 @@ std::string addWorkers(ir::FuncOp function, const PlanRequest &request,
 
 } // namespace
 
-bool Session::needsSizes(const PlanRequest &request, const std::string &missing) {
+bool PlanSession::needsSizes(const PlanRequest &request, const std::string &missing) {
   err << "mxc plan: `" << request.graph
       << "` needs values for its sizes: " << (request.ofSession ? "" : "--shapes ") << missing
       << "\n";
   return false;
 }
 
-Diagnostic &Session::planError(Span span, const std::string &message) {
+Diagnostic &PlanSession::planError(Span span, const std::string &message) {
   return diags.report(Code::E0901, span, message);
 }
 
-bool Session::plan(const std::string &name, const std::string &path, std::string text,
+bool PlanSession::plan(const std::string &name, const std::string &path, std::string text,
                    const PlanRequest &request) {
   const SourceFile &file = sources.add(name, path, std::move(text));
   const sema::ModuleInfo *program = names->checkProgram(file);
@@ -117,7 +117,7 @@ bool Session::plan(const std::string &name, const std::string &path, std::string
   return generated.module && planModule(generated, request);
 }
 
-bool Session::planModule(irgen::Generated &generated, const PlanRequest &request) {
+bool PlanSession::planModule(irgen::Generated &generated, const PlanRequest &request) {
   ir::GraphOp graph;
   std::vector<std::string> known;
   for (auto op : generated.module->getOps<ir::GraphOp>()) {
@@ -236,7 +236,7 @@ int runPlan(const std::vector<std::string> &args, Streams streams) {
   std::optional<std::string> text = readProgram(path, streams, "plan");
   if (!text)
     return kWrongUse;
-  Session session(options, streams.out, streams.err);
+  PlanSession session(options, streams.out, streams.err);
   if (!session.ready())
     return kFaultOfMxc;
   bool fine = session.plan(shown, path == "-" ? "" : path, std::move(*text), request);

@@ -96,20 +96,20 @@ void Emitter::emitEntry(Instance &target, const CallInfo &call) {
   create<ir::ReturnOp>(out);
 }
 
-std::string entryKey(sema::Sema &sema, const CallInfo &call) {
+std::string entryKey(sema::CheckedProgram &sema, const CallInfo &call) {
   std::string key = Instances(sema).key(call);
   for (const ast::Expr *argument : call.arguments)
     key += argument ? '1' : '0';
   return key;
 }
 
-std::vector<Dim> entrySizes(sema::Sema &sema, const Entry &entry, const CallInfo &call) {
+std::vector<Dim> entrySizes(sema::CheckedProgram &sema, const Entry &entry, const CallInfo &call) {
   return Instances(sema).sizesAt(entry.instance, call.target == CallInfo::Construct
                                                      ? sema.bindingsOf(call.result)
                                                      : call.bindings);
 }
 
-Entry generateEntry(MLIRContext &context, sema::Sema &sema, const sema::ModuleInfo &module,
+Entry generateEntry(MLIRContext &context, sema::CheckedProgram &sema, const sema::ModuleInfo &module,
                     const CallInfo &call, const Options &options) {
   Shared shared(context, sema, options);
   Entry out;

@@ -17,7 +17,7 @@ static bool isTrained(const sema::FieldInfo &field) {
 }
 
 /// The gradient type of a part of a model; null if it has none.
-static const Type *gradientOf(sema::Sema &sema, const Type *part) {
+static const Type *gradientOf(sema::CheckedProgram &sema, const Type *part) {
   if (part->is(Kind::Nominal))
     return part->nominal->isModel ? sema.types.grad(part) : nullptr;
   if (part->is(Kind::Array)) {

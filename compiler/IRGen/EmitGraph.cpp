@@ -493,7 +493,7 @@ void emitPending(Shared &shared) {
   }
 }
 
-Generated generate(MLIRContext &context, sema::Sema &sema, const sema::ModuleInfo &module,
+Generated generate(MLIRContext &context, sema::CheckedProgram &sema, const sema::ModuleInfo &module,
                    const Options &options) {
   Generated out;
   Shared shared(context, sema, options);

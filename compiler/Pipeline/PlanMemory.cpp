@@ -3,7 +3,7 @@
 // Memory planning: schedules ops, rematerialises values to fit a limit, and packs the arena.
 #include "Pipeline/PlanMemory.h"
 #include "Memory/Donation.h"
-#include "Memory/Mistakes.h"
+#include "Memory/PlanMistakes.h"
 #include "Memory/Passes.h"
 #include "Memory/Recompute.h"
 #include "Memory/Schedule.h"

@@ -5,10 +5,10 @@
 #include "Driver/Emit.h"
 #include "Driver/ProgramOptions.h"
 #include "Driver/RunOptions.h"
-#include "Repl/Commands.h"
+#include "Repl/PromptCommands.h"
 #include "Repl/Figures.h"
 #include "Repl/Inputs.h"
-#include "Repl/Suggest.h"
+#include "Repl/Suggestions.h"
 #include "Run/Interrupt.h"
 #include "Support/LocationText.h"
 #include <cstdlib>
@@ -36,7 +36,7 @@ struct Waits {
   int count = 0;
   std::vector<std::pair<std::string, double>> locations;
 
-  void add(driver::Session &session, double took) {
+  void add(driver::InputSession &session, double took) {
     ++count;
     seconds += took;
     mxrt::host::Location at = session.machine().locationAt(0);
@@ -116,7 +116,7 @@ int runRepl(const std::vector<std::string> &args, driver::Streams streams) {
       return code;
   options.onTerminal = streams.terminal;
   options.drawsOnTerminal = streams.drawsOut;
-  driver::Session session(options, streams.out, streams.err);
+  driver::InputSession session(options, streams.out, streams.err);
   if (!session.ready())
     return driver::kFaultOfMxc;
   run::Interruptible stop(session.runsOn(), run::Interruptible::IfSlow::Wait);

@@ -2,7 +2,7 @@
 //
 // Code completion and name lookup for the REPL and editors.
 #include "Sema/Assist.h"
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Support/Suggest.h"
 #include "Syntax/DocText.h"
 #include <algorithm>
@@ -395,14 +395,18 @@ Meaning meaningOf(Sema &sema, FunctionInfo &f) {
   return out;
 }
 
+Sema &internals(CheckedProgram &program) { return static_cast<Sema &>(program); }
+
 } // namespace
 
-Completion complete(Sema &sema, std::string_view text) {
+Completion complete(CheckedProgram &program, std::string_view text) {
+  Sema &sema = internals(program);
   Look look(sema);
   return Completer(look, text).run();
 }
 
-std::vector<Meaning> meaningsOf(Sema &sema, std::string_view name) {
+std::vector<Meaning> meaningsOf(CheckedProgram &program, std::string_view name) {
+  Sema &sema = internals(program);
   Look look(sema);
   std::vector<Meaning> out;
   Symbol *symbol = Completer::symbolOf(sema, name);
@@ -471,7 +475,8 @@ std::vector<Meaning> meaningsOf(Sema &sema, std::string_view name) {
   return {};
 }
 
-std::string nearestName(Sema &sema, std::string_view name) {
+std::string nearestName(CheckedProgram &program, std::string_view name) {
+  Sema &sema = internals(program);
   Look look(sema);
   return nearest(name, sema.visibleNames());
 }

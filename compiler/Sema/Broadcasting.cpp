@@ -2,7 +2,7 @@
 //
 // Broadcasting and promotion: shapes, devices and element types of two operands, with the
 // diagnostics of a mismatch (S11, S12, S16).
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Support/Bytes.h"
 #include "Support/ElementFacts.h"
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `option(name, default)`: parses a command-line value as a literal of the default's type.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Support/ElementFacts.h"
 #include "Support/Suggest.h"
 #include <cerrno>

@@ -26,6 +26,7 @@ KINDS = [
     (r"sh|cmake|python", ["dry-run.py"]),
     (r"(c|cpp) (run|after=\S+)", ["check-doc-hosts.py"]),
     (r"session", ["prompt.py"]),
+    (r"diff", ["walk_through.py"]),
     (r"ebnf", ["grammar-page.py"]),
     (r"python cell", ["notebook.py"]),
     (r"text( like| near=(any|[\d.]+)| shown)?", []),

@@ -4,7 +4,8 @@
 Usage: check-sources.py CHECK [ROOT]
 
   shell   every shell script passes `bash -n`, and shellcheck where installed
-  size    no source file has more than 1,000 lines
+  size    no source file has more than 700 lines, 1,000 in tests; half of the C++ files have less than 200
+  unique  no two C++ files of the compiler, and none of the runtime, have one name
   runs    every lit test has a RUN line
   modes   files that start with #! are executable, and only those
   links   links between Markdown files lead to files and headings that exist
@@ -24,7 +25,8 @@ import sys
 
 from tree import files_under
 
-MAX_LINES = 1000
+MAX_LINES, MAX_LINES_OF_TESTS, MAX_MEDIAN = 700, 1000, 200
+CPP = (".c", ".cc", ".cpp", ".cu", ".h")
 SOURCES = (".c", ".cc", ".cpp", ".cu", ".cuh", ".def", ".h", ".hpp", ".td", ".mx", ".py", ".sh",
            ".cmake")
 LIT_SUFFIXES = (".mx", ".test", ".mlir", ".txt", ".sh")
@@ -60,12 +62,39 @@ def check_shell(root):
 
 
 def check_size(root):
+    sizes = []
     for path in files_under(root):
         if path.endswith(SOURCES):
             with open(os.path.join(root, path), "rb") as file:
                 lines = sum(1 for _ in file)
-            if lines > MAX_LINES:
-                yield f"{path}: {lines} lines, but {MAX_LINES} is the most: split it"
+            of_tests = path.startswith("test" + os.sep)
+            most = MAX_LINES_OF_TESTS if of_tests else MAX_LINES
+            if lines > most:
+                yield f"{path}: {lines} lines, but {most} is the most: split it"
+            if path.endswith(CPP) and not of_tests:
+                sizes.append(lines)
+    median = sorted(sizes)[len(sizes) // 2] if sizes else 0
+    if median >= MAX_MEDIAN:
+        yield f"the median of {len(sizes)} C++ files is {median} lines, but it must be below {MAX_MEDIAN}"
+
+
+# Names that may repeat: a header of the same purpose in each of its folders.
+REPEATED = {"Passes.h",                    # passes of a folder
+            "Marks.h",                     # names of attributes of a dialect
+            "Kernels.h",                   # kernels in the dialect, their lowering
+            "Liveness.h", "Liveness.cpp",  # of registers, of buffers
+            "main.cpp"}
+SIDES = (("compiler", "dialects", "tools"), ("runtime",))
+
+
+def check_unique(root):
+    for side in SIDES:
+        known = {}
+        for top in side:
+            for path in files_under(root, top):
+                name = os.path.basename(path)
+                if path.endswith(CPP) and name not in REPEATED and known.setdefault(name, path) != path:
+                    yield f"{path}: {known[name]} has the same name"
 
 
 def check_runs(root):
@@ -191,6 +220,7 @@ def check_marks(root):
 CHECKS = {
     "shell": check_shell,
     "size": check_size,
+    "unique": check_unique,
     "runs": check_runs,
     "modes": check_modes,
     "links": check_links,

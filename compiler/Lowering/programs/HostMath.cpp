@@ -4,6 +4,7 @@
 // `//` and `%` round down as in Python, a float divisor of 0 gives inf or NaN.
 #include "Lowering/programs/HostMath.h"
 #include "Lowering/RuntimeFacts.h"
+#include "dialects/mx/Functions.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
@@ -200,6 +201,14 @@ Value HostMath::signOf(Value x) {
   return select(isNaN, x, sign);
 }
 
+/// A function of the C library, as an op of the math dialect (callMathFunctions).
+Value HostMath::callC(Operation *op, ValueRange x) {
+  OperationState state(b.getLoc(), ("math." + op->getName().stripDialect()).str());
+  state.addOperands(x);
+  state.addTypes(x[0].getType());
+  return b.create(state)->getResult(0);
+}
+
 /// In f64, then rounded once, as the host's bytecode does.
 Value HostMath::lowerFunction(Operation *op, ValueRange given) {
   Type type = given[0].getType(), wide = b.getF64Type();
@@ -208,26 +217,16 @@ Value HostMath::lowerFunction(Operation *op, ValueRange given) {
     x.push_back(type == wide ? value : Value(arith::ExtFOp::create(b, wide, value)));
   Value result =
       llvm::TypeSwitch<Operation *, Value>(op)
-          .Case([&](ir::ExpOp) { return math::ExpOp::create(b, x[0]); })
-          .Case([&](ir::LogOp) { return math::LogOp::create(b, x[0]); })
           .Case([&](ir::SqrtOp) { return math::SqrtOp::create(b, x[0]); })
           .Case([&](ir::RsqrtOp) {
             return arith::DivFOp::create(b, number(wide, 1), math::SqrtOp::create(b, x[0]));
           })
-          .Case([&](ir::SinOp) { return math::SinOp::create(b, x[0]); })
-          .Case([&](ir::CosOp) { return math::CosOp::create(b, x[0]); })
-          .Case([&](ir::TanOp) { return math::TanOp::create(b, x[0]); })
-          .Case([&](ir::TanhOp) { return math::TanhOp::create(b, x[0]); })
-          .Case([&](ir::ErfOp) { return math::ErfOp::create(b, x[0]); })
-          .Case([&](ir::Log1pOp) { return math::Log1pOp::create(b, x[0]); })
-          .Case([&](ir::Expm1Op) { return math::ExpM1Op::create(b, x[0]); })
-          .Case([&](ir::Atan2Op) { return math::Atan2Op::create(b, x[0], x[1]); })
           .Case([&](ir::SignOp) { return signOf(x[0]); })
           .Case([&](ir::FloorOp) { return math::FloorOp::create(b, x[0]); })
           .Case([&](ir::CeilOp) { return math::CeilOp::create(b, x[0]); })
           .Case([&](ir::RoundOp) { return math::RoundEvenOp::create(b, x[0]); })
           .Case([&](ir::PowOp) { return math::PowFOp::create(b, x[0], x[1]); })
-          .Default(Value());
+          .Default([&](Operation *op) { return ir::isCFunction(op) ? callC(op, x) : Value(); });
   return !result || type == wide ? result : Value(arith::TruncFOp::create(b, type, result));
 }
 

@@ -308,21 +308,15 @@ void ProgramEmitter::lowerFail(rt::FailOp op) {
 
 /// Math functions on host numbers are those of the C library, which the host's bytecode calls too.
 static void callMathFunctions(ModuleOp module) {
+  static constexpr StringLiteral names[] = {
+#define MXRT_FUNCTION1(name, doc) #name,
+#define MXRT_FUNCTION2(name, doc) #name,
+#include "mxrt/functions.def"
+  };
   module.walk([&](Operation *op) {
-    StringRef name = llvm::TypeSwitch<Operation *, StringRef>(op)
-                         .Case([](math::ExpOp) { return "exp"; })
-                         .Case([](math::LogOp) { return "log"; })
-                         .Case([](math::SinOp) { return "sin"; })
-                         .Case([](math::CosOp) { return "cos"; })
-                         .Case([](math::TanOp) { return "tan"; })
-                         .Case([](math::TanhOp) { return "tanh"; })
-                         .Case([](math::ErfOp) { return "erf"; })
-                         .Case([](math::Log1pOp) { return "log1p"; })
-                         .Case([](math::ExpM1Op) { return "expm1"; })
-                         .Case([](math::Atan2Op) { return "atan2"; })
-                         .Case([](math::PowFOp) { return "pow"; })
-                         .Default(StringRef());
-    if (name.empty())
+    StringRef name = isa<math::PowFOp>(op) ? "pow" : op->getName().stripDialect();
+    if (!isa<math::PowFOp>(op) &&
+        !(isa_and_nonnull<math::MathDialect>(op->getDialect()) && llvm::is_contained(names, name)))
       return;
     OpBuilder b(op);
     auto function = mathFunction(module, name, op->getResult(0).getType(), op->getNumOperands());

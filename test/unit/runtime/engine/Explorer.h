@@ -13,7 +13,7 @@
 #define MXRT_TEST_ENGINE_EXPLORER_H
 
 #include "Fiber.h"
-#include "engine/Faults.h"
+#include "engine/EngineFaults.h"
 #include "mxrt/types.h"
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // JIT compilation and caching of graph variants, keyed by sizes, and their calls from host code.
-#include "Driver/GraphCalls.h"
+#include "Driver/GraphHost.h"
 #include "Support/LocationText.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mxrt/engine.h"

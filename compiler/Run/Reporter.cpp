@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Renders runtime errors as diagnostics with source locations and a traceback.
-#include "Run/Report.h"
+#include "Run/Reporter.h"
 #include "Support/LocationText.h"
 #include <cstdio>
 
