@@ -34,6 +34,13 @@ struct Item {
   mxrt_tensor *tensor = nullptr; // borrowed
 };
 
+/// A residual of a checkpoint.
+struct KeptResidual {
+  Vec<char> key;
+  TensorRef values;
+  std::string_view name() const { return {key.data(), key.size()}; }
+};
+
 struct Totals {
   uint64_t sentBytes = 0, receivedBytes = 0, sentMessages = 0, receivedMessages = 0;
   uint64_t calls = 0;
@@ -46,8 +53,10 @@ class Store {
 public:
   /// Takes over the transport, and starts the thread. Ranks with different layouts
   /// get R0702 in their first call.
+  /// `codec` is for averages.
   static Result<Store *> connect(mxrt_runtime *runtime, net::TransportBox transport,
-                                 const kvstore::Layout &layout, mxrt_location location);
+                                 const kvstore::Layout &layout, const kvstore::Codec &codec,
+                                 mxrt_location location);
   /// Closes it first.
   static void destroy(Store *store);
 
@@ -70,11 +79,25 @@ public:
   /// After an error of the program: what was issued fails, and the other ranks hear that this one
   /// gave up. From any thread.
   void giveUp();
+
+  // StoreResiduals.cpp: what encodings left out, state of the program by key
+  bool encodes() const { return codec.kind != kvstore::Codec::Kind::None && size() > 1; }
+  const char *codecName() const { return kvstore::codecName(codec.kind); }
+  /// Calls each(key, residual) for the keys whose averages were encoded, once all calls so far are
+  /// over. The residuals are those of the elements of the key.
+  using EachResidual = Status (*)(void *user, std::string_view key,
+                                  std::span<const int64_t> shape, std::span<const float> residual);
+  Status eachResidual(EachResidual each, void *user);
+  /// Replaces all residuals, once all calls so far are over: each key finds its own when it is
+  /// exchanged.
+  Status restoreResiduals(Vec<KeptResidual> kept);
+
   /// An orderly exit: waits for what was issued.
   void close();
 
   /// For connect().
-  Store(mxrt_runtime *runtime, net::TransportBox transport, const kvstore::Layout &layout);
+  Store(mxrt_runtime *runtime, net::TransportBox transport, const kvstore::Layout &layout,
+        const kvstore::Codec &codec);
   ~Store();
 
 private:
@@ -95,6 +118,9 @@ private:
   void post(Letter &letter);
   void countCall();
   void waitForRoom();
+  void waitForCalls();
+  Status makeResiduals(Table &table);
+  Status takeKept(Table &table);
 
   // StoreThread.cpp, of the store's own thread and of the lane's workers
   static mxrt_status runBucket(mxrt_op_context *context, void *payload);
@@ -110,6 +136,7 @@ private:
   mxrt_profile *profile = nullptr;
   const net::TransportBox transport;
   const kvstore::Layout layout;
+  const kvstore::Codec codec;
   bool closed = false;
   os::Thread thread;
 
@@ -128,6 +155,7 @@ private:
   Status broken; // the failure of the exchange, which ends every further call
   Totals figures;
   Vec<Box<Table>> tables; // grown by the thread that issues
+  Vec<KeptResidual> keptResiduals; // of that thread: no key has asked for them yet
 };
 
 } // namespace mxrt::dist

@@ -104,7 +104,6 @@ void Store::finish(BucketOp &op, Status status) {
   if (status.ok() && op.scratch.buffer)
     unpackBucket(keys, op.bucket, rank(), op.memory, {op.outputs.data(), op.outputs.size()});
   int64_t now = os::monotonicNs();
-  uint64_t sent = keys.plans[op.bucket].sentBytes();
   countTraffic(); // a program that has waited for the result sees its bytes
   if (op.token) {
     Lock lock(mutex);
@@ -113,8 +112,7 @@ void Store::finish(BucketOp &op, Status status) {
       Table::Row &row = call.table.rows[i];
       ++row.steps;
       row.waitNs += now - op.readyNs;
-      if (bucket.part > 0)
-        row.sentBytes += uint64_t(double(sent) * double(keys.keys[i].part) / double(bucket.part));
+      row.sentBytes += keys.keys[i].sentBytes;
     }
   }
   if (op.token && profile->enabled())

@@ -4,6 +4,8 @@
 
 #include "kvstore/Exchange.h"
 
+#include "net/Faults.h"
+
 #include <cmath>
 #include <cstring>
 
@@ -154,7 +156,7 @@ void Exchange::decide(Call &first) {
     if (call->mismatch.failed())
       return breakFrom(call->number, call->mismatch, true);
     Status status;
-    if (call->table.action == Action::Average)
+    if (isWeighted(call->table.action))
       status = sumWeights(*call);
     if (status.failed())
       failCall(*call, status);
@@ -186,6 +188,18 @@ void Exchange::agree(Call &call) {
     call.agreed.run(call.agreed.user, call.failure.share());
 }
 
+/// The ranks have the same calls in the same order, so a turn comes: a call waits for earlier ones
+/// alone.
+bool Exchange::isTurnOf(const Call &call, uint32_t bucket) const {
+  if (call.residuals.empty() || net::planted(net::Fault::TurnsIgnored))
+    return true;
+  for (const Call *earlier = call.previous; earlier; earlier = earlier->previous)
+    if (earlier->residuals.data() == call.residuals.data() && earlier->failure.ok() &&
+        earlier->flights[bucket].state != Call::Flight::Over)
+      return false;
+  return true;
+}
+
 // -- buckets ------------------------------------------------------------------
 
 void Exchange::push(Call &call, uint32_t bucket, void *memory, ExchangeDone done) {
@@ -203,18 +217,27 @@ void Exchange::push(Call &call, uint32_t bucket, void *memory, ExchangeDone done
 void Exchange::start(Call::Flight &flight) {
   Call &call = *flight.call;
   auto number = uint32_t(&flight - call.flights.data());
+  if (!isTurnOf(call, number))
+    return;
   Reduction reduction;
   reduction.tag = {0, call.number, number, 0};
   reduction.dtype = call.table.buckets[number].dtype;
   reduction.data = flight.memory;
-  reduction.mean = call.table.action == Action::Average;
+  reduction.mean = isWeighted(call.table.action);
   reduction.weight = call.weight;
   reduction.totalWeight = call.totalWeight;
+  if (!call.residuals.empty()) {
+    reduction.encoding = call.table.encodingOf(call.table.buckets[number]);
+    reduction.residual = &call.residuals[number];
+  }
   auto over = [](void *user) {
     auto &flight = *static_cast<Call::Flight *>(user);
     Status outcome = flight.collective->outcome();
+    Call &call = *flight.call;
+    if (!call.residuals.empty() && (outcome.ok() || net::planted(net::Fault::FailureCommits)))
+      call.residuals[size_t(&flight - call.flights.data())].commit();
     if (outcome.failed())
-      flight.call->owner->breakFrom(0, outcome);
+      call.owner->breakFrom(0, outcome);
     flight.call->owner->end(flight, std::move(outcome));
   };
   Result<Box<Collective>> made =
@@ -231,9 +254,17 @@ void Exchange::start(Call::Flight &flight) {
 }
 
 void Exchange::end(Call::Flight &flight, Status status) {
+  Call &call = *flight.call;
+  auto number = uint32_t(&flight - call.flights.data());
   flight.state = Call::Flight::Over;
-  --flight.call->outstanding;
+  --call.outstanding;
   flight.done.run(flight.done.user, std::move(status));
+  if (call.residuals.empty())
+    return;
+  for (Call *later = call.next; later; later = later->next)
+    if (later->residuals.data() == call.residuals.data() && later->isRunning &&
+        later->flights[number].state == Call::Flight::Waiting)
+      return start(later->flights[number]);
 }
 
 // -- failures -----------------------------------------------------------------

@@ -15,7 +15,8 @@
 // of the call are there and equal. So ranks that made different calls, or have
 // different models, get R0702 with both sides; they never wait for each other or
 // add values of different keys. The buckets of a call and of several calls travel
-// at the same time, matched by tag.
+// at the same time, matched by tag. Only where averages are encoded a bucket waits for that of the
+// call before with the same residuals: each encoding needs what the one before left out.
 //
 // Failures: weights that add up to 0 (R0703) fail the call, at every rank. Any
 // other failure is final: everything pending, and every later call, fails with
@@ -46,10 +47,11 @@ public:
   /// `weight` is that of this rank in a mean: its number of rows, as a rule; finite
   /// and at least 0. `agreed` is told when all ranks have made the call, or that it
   /// failed.
+  /// `residuals` are those of the buckets, if their averages are encoded; they outlive the call.
   Call(const mxrt_allocator *alloc, const KeyTable &table, double weight = 1,
-       ExchangeDone agreed = {})
-      : table(table), weight(weight), agreed(agreed), peers(alloc), flights(alloc),
-        description(alloc) {}
+       ExchangeDone agreed = {}, std::span<Residual> residuals = {})
+      : table(table), weight(weight), agreed(agreed), residuals(residuals), peers(alloc),
+        flights(alloc), description(alloc) {}
   /// When it is finished, or the transport ends before it runs another callback.
   ~Call();
   /// Nothing refers to it any more, except buckets that were not pushed.
@@ -86,6 +88,7 @@ private:
   };
 
   const ExchangeDone agreed;
+  const std::span<Residual> residuals;
   Exchange *owner = nullptr; // from begin() on
   uint32_t number = 0;       // of the call: the step of its tags
   size_t outstanding = 0;    // operations, and buckets that are pushed and not over
@@ -138,6 +141,7 @@ private:
   void described(Call &call, Call::Peer &peer, net::View view);
   void decide(Call &first);
   Status sumWeights(Call &call);
+  bool isTurnOf(const Call &call, uint32_t bucket) const;
   void start(Call::Flight &flight);
   void end(Call::Flight &flight, Status status);
   void agree(Call &call);
