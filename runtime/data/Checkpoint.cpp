@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checkpoints, save(path, net, opt, first=epoch + 1): every number and tensor of a value is stored
-// under its path in a safetensors file, and so is the state of a KVStore's optimizer. Functions
-// and other handles cannot be stored and are skipped.
+// under its path in a safetensors file, and so are the contents of a KVStore. Functions and other
+// handles cannot be stored and are skipped.
 
 #include "data/Checkpoint.h"
 #include "data/Numbers.h"
@@ -45,6 +45,13 @@ bool savedShape(const Value &value, SavedShape &shape, int64_t &length) {
     }
     return false;
   }
+}
+
+void deleteKept(void *payload) { static_cast<Kept *>(payload)->destroy(); }
+
+Kept *keptOf(const Value &value) {
+  bool isKept = value.kind == Kind::Handle && value.foreign()->type->destroy == deleteKept;
+  return isKept ? static_cast<Kept *>(value.foreign()->payload) : nullptr;
 }
 
 Saver::~Saver() {
@@ -94,8 +101,8 @@ Status Saver::addText(std::string_view text) {
 }
 
 Status Saver::addLeaf(const Value &leaf) {
-  if (isOptimizer(leaf))
-    return saveOptimizer(leaf, *this);
+  if (Kept *kept = keptOf(leaf))
+    return kept->save(*this);
   if (leaf.kind == Kind::Str)
     return addText(leaf.str()->view());
   if (mxrt_tensor *tensor = tensorOf(leaf))

@@ -35,6 +35,8 @@ public:
   Status add(const host::Value &value);
   /// A text at `paths`; it stays alive.
   Status addText(std::string_view text);
+  /// Elements at `paths` that stay where they are.
+  Status addEntry(const SavedShape &shape, const void *data, int64_t bytes);
   Status addTensor(mxrt_tensor *tensor);
   Status write(const char *path);
 
@@ -45,7 +47,6 @@ public:
 private:
   Status addLeaf(const host::Value &leaf);
   Result<const int64_t *> keep(const host::Value &number);
-  Status addEntry(const SavedShape &shape, const void *data, int64_t bytes);
   Vec<io::SafeEntry> entries;
   Vec<char *> names;
   Vec<Box<host::Value>> numbers;
@@ -92,13 +93,35 @@ private:
   Vec<bool> used; // of each tensor of the file
 };
 
-/// The optimizer of a KVStore, whose state is in checkpoints. False for other values.
-bool isOptimizer(const host::Value &value);
-Status saveOptimizer(const host::Value &optimizer, Saver &to);
-Status checkOptimizer(const host::Value &optimizer, Restorer &from);
-/// Reads the state; nothing changes before commitOptimizer().
-Status readOptimizer(const host::Value &optimizer, Restorer &from, std::string_view file);
-void commitOptimizer(const host::Value &optimizer);
+/// The payload of a handle whose contents are in checkpoints: the two of a KVStore. A handle is not
+/// replaced by restore(), its contents are.
+class Kept {
+public:
+  /// The contents, below the paths of `to`.
+  virtual Status save(Saver &to) = 0;
+  /// Notes differences, and what of the file is asked for.
+  virtual Status check(Restorer &from) = 0;
+  /// Reads the contents; nothing changes before commit().
+  virtual Status read(Restorer &from, std::string_view file) = 0;
+  virtual Status commit() = 0;
+  virtual void destroy() = 0;
+
+protected:
+  ~Kept() = default;
+};
+/// The `destroy` of the types of such handles; their payload is a Kept.
+void deleteKept(void *payload);
+/// nullptr for other values.
+Kept *keptOf(const host::Value &value);
+/// Calls each(entry, name) for what the file has below the path of a handle.
+template <typename Each> Status eachEntryBelow(Restorer &from, const Each &each) {
+  std::string_view root = from.paths.path();
+  for (const io::SafeTensor &entry : from.index.tensors)
+    if (entry.name.size() > root.size() && entry.name[root.size()] == '.' &&
+        entry.name.starts_with(root))
+      MXRT_CHECK(each(entry, entry.name.substr(root.size() + 1)));
+  return success();
+}
 
 } // namespace mxrt::data
 

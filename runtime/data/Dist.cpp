@@ -2,16 +2,19 @@
 //
 // Native functions of the KVStore for host code. A `kv` is a handle.
 //
-//   mx.dist.local(workers: i64, over: str, outer: str, inner: i64) -> kv
+//   mx.dist.local(workers: i64, over: str, outer: str, inner: i64,
+//                 compress: str, number: f64) -> kv
 //       `over`: "direct", "ring", "tree" or "levels"; `outer` and `inner` are those
-//       of levels (else "direct" and 1). Every call makes a connection of its own.
-//   mx.dist.sync(over: str, outer: str, inner: i64) -> kv
+//       of levels (else "direct" and 1). `compress` is the codec of averages and
+//       `number` its threshold or ratio. Every call makes a connection of its own.
+//   mx.dist.sync(over: str, outer: str, inner: i64, compress: str, number: f64) -> kv
 //       With the other processes of the job (dist/Job.h). Waits for them.
 //   mx.dist.rank(kv) -> i64
 //   mx.dist.size(kv) -> i64
 //   mx.dist.members(kv) -> i64
 //   mx.dist.init(kv, name, value, name, value, ...) -> (value, ...)
-//   mx.dist.average(kv, weight: f64, name, value, ...) -> (value, ...)
+//   mx.dist.average(kv, weight: f64, name, value, ...) -> (value, ...)   of gradients
+//   mx.dist.mean(kv, weight: f64, name, value, ...) -> (value, ...)      never compressed
 //   mx.dist.sum(kv, name, value, ...) -> (value, ...)
 //   mx.dist.gather(kv, name, value, ...) -> (value, ...)
 //   mx.dist.scatter(kv, name, value, ...) -> (value, ...)
@@ -31,16 +34,14 @@
 //   init      any element type; host numbers (bool, i64, f32, f64) get those of
 //             rank 0 too, which waits for them
 //   average   f16, bf16, f32, f64; f16 and bf16 are summed in f32 and rounded once
-//   sum       the same
+//   mean, sum the same
 //   gather    any element type; f32[n, ...] becomes f32[size * n, ...]
 //   scatter   as sum; f32[n, ...] becomes f32[n / size, ...], n a multiple of size
 //
-// average, sum, gather and scatter refuse host numbers (R0203): a number is known to
+// average, mean, sum, gather and scatter refuse host numbers (R0203): a number is known to
 // the program, a rank-0 tensor is what travels. Units and functions stay as they are.
 
-#include "data/DataHost.h"
-#include "data/Leaves.h"
-#include "dist/Instance.h"
+#include "data/Connection.h"
 #include "dist/Job.h"
 #include "eager/TensorValue.h"
 #include "mxrt/call.h"
@@ -61,38 +62,21 @@ using host::Kind;
 using host::ParamData;
 using host::Value;
 using kvstore::Action;
+using kvstore::Codec;
 using kvstore::Layout;
 using kvstore::Topology;
 using net::LocalHub;
 
 namespace {
 
-/// The handle of a program.
-struct Connection {
-  Connection(const mxrt_allocator *alloc, Instance *instance) : alloc(alloc), instance(instance) {}
-  const mxrt_allocator *alloc;
-  Instance *instance;
-  LocalHub *hub = nullptr; // of a rank that is alone
-  net::MonotonicClock clock;
-  Store *store = nullptr;
-};
-
-void deleteConnection(void *payload) {
-  auto *connection = static_cast<Connection *>(payload);
-  if (connection->instance && connection->store)
-    connection->instance->remove(*connection->store);
-  Store::destroy(connection->store);
-  deleteObject(connection->alloc, connection->hub);
-  deleteObject(connection->alloc, connection);
-}
-const host::ForeignType connectionType = {"kvstore", deleteConnection};
+const host::ForeignType connectionType = {"kvstore", deleteKept};
 
 Status storeOf(void *context, const Invocation &call, Store *&store) {
   const Value &value = call.args[0];
   if (value.kind != Kind::Handle || value.foreign()->type != &connectionType)
     return error(hostOf(context).allocator(), MXRT_HOST_TYPE, noLocation,
                  "%.*s takes a kvstore", int(call.name.size()), call.name.data());
-  store = static_cast<Connection *>(value.foreign()->payload)->store;
+  store = static_cast<Connection *>(static_cast<Kept *>(value.foreign()->payload))->store;
   return success();
 }
 
@@ -139,11 +123,42 @@ Status layoutOf(const mxrt_allocator *alloc, const Invocation &call, const char 
   return success();
 }
 
+/// The arguments (compress, number) from `first` on. Where sums are encoded again on their way,
+/// only codecs that round every element are of use.
+Status codecOf(const mxrt_allocator *alloc, const Invocation &call, const char *function,
+               size_t first, const Layout &layout, Codec &codec) {
+  std::string_view name = call.args[first].str()->view();
+  double number = call.args[first + 1].d;
+  auto kind = Codec::Kind::None;
+  while (name != codecName(kind) && kind < Codec::Kind::TopK)
+    kind = Codec::Kind(int(kind) + 1);
+  if (name != codecName(kind))
+    return error(alloc, MXRT_UNSUPPORTED, noLocation,
+                 "compress=%.*s does not run in this version\nhelp: leave it out, or write "
+                 "`compress=dist.none()`",
+                 int(std::min<size_t>(name.size(), 40)), name.data());
+  codec.kind = kind;
+  if (kind == Codec::Kind::Bit2)
+    codec.threshold = float(number);
+  if (kind == Codec::Kind::TopK)
+    codec.ratio = number;
+  MXRT_CHECK(codec.check(alloc));
+  Topology topology = layout.topology == Topology::Levels ? layout.outer : layout.topology;
+  bool rounds = kind == Codec::Kind::Fp16 || kind == Codec::Kind::Bf16 || kind == Codec::Kind::None;
+  if (topology != Topology::Direct && !rounds)
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
+                 "%s: compress=%s needs over=direct: with %s each worker would compress a sum "
+                 "that was compressed before\nhelp: write `over=dist.direct()`, or "
+                 "`compress=dist.fp16()`",
+                 function, codecName(kind), topologyName(topology));
+  return success();
+}
+
 /// The store of a connection, and its handle as the result of the call. `join(connection,
 /// transport)` gets the transport.
 template <typename Join>
-Status open(DataHost &host, Invocation &call, const Layout &layout, Instance *instance,
-            Join join) {
+Status open(DataHost &host, Invocation &call, const Layout &layout, const Codec &codec,
+            Instance *instance, Join join) {
   const mxrt_allocator *alloc = host.allocator();
   auto *connection = newObject<Connection>(alloc, alloc, instance);
   if (!connection)
@@ -151,7 +166,8 @@ Status open(DataHost &host, Invocation &call, const Layout &layout, Instance *in
   net::TransportBox transport;
   Status status = join(*connection, transport);
   if (status.ok()) {
-    auto made = Store::connect(host.options.runtime, std::move(transport), layout, call.location);
+    auto made = Store::connect(host.options.runtime, std::move(transport), layout, codec,
+                               call.location);
     if (made.ok())
       connection->store = made.take();
     status = made.takeStatus();
@@ -159,16 +175,18 @@ Status open(DataHost &host, Invocation &call, const Layout &layout, Instance *in
   if (status.ok() && instance && !instance->add(*connection->store))
     status = outOfMemory(alloc);
   host::ForeignObject *object =
-      status.ok() ? host::makeForeign(call.vm.heap(), &connectionType, connection) : nullptr;
+      status.ok() ? host::makeForeign(call.vm.heap(), &connectionType,
+                                      static_cast<Kept *>(connection))
+                  : nullptr;
   if (!object) {
-    deleteConnection(connection);
+    connection->destroy();
     return status.failed() ? std::move(status) : call.vm.heap().exhausted();
   }
   call.result = Value(Kind::Handle, object);
   return success();
 }
 
-/// local(workers, over, outer, inner)
+/// local(workers, over, outer, inner, compress, number)
 Status local(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
   const mxrt_allocator *alloc = host.allocator();
@@ -179,13 +197,15 @@ Status local(void *context, Invocation &call) {
                  static_cast<long long>(workers), static_cast<long long>(maxWorkers));
   Layout layout;
   MXRT_CHECK(layoutOf(alloc, call, "dist.local", 1, layout));
+  Codec codec;
+  MXRT_CHECK(codecOf(alloc, call, "dist.local", 4, layout, codec));
   if (!host.options.instance && workers > 1)
     return error(alloc, MXRT_KVSTORE_MODE, noLocation,
                  "dist.local: %lld workers cannot run here: there is one instance of the program\n"
                  "help: run it as a program, `mxc run FILE`, or write `workers=1`",
                  static_cast<long long>(workers));
   Instance *instance = workers > 1 ? host.options.instance : nullptr;
-  return open(host, call, layout, instance, [&](Connection &connection, net::TransportBox &out) {
+  return open(host, call, layout, codec, instance, [&](Connection &connection, net::TransportBox &out) {
     if (!instance)
       return joinAlone(connection, out);
     auto joined = instance->join(int(workers), call.location);
@@ -207,19 +227,21 @@ Status checkJobWait(void *user) {
                : success();
 }
 
-/// sync(over, outer, inner)
+/// sync(over, outer, inner, compress, number)
 Status sync(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
   const mxrt_allocator *alloc = host.allocator();
   Instance *instance = host.options.instance;
   Layout layout;
   MXRT_CHECK(layoutOf(alloc, call, "dist.sync", 0, layout));
+  Codec codec;
+  MXRT_CHECK(codecOf(alloc, call, "dist.sync", 3, layout, codec));
   if (instance && instance->isOneOfSeveral())
     return error(alloc, MXRT_KVSTORE_MODE, noLocation,
                  "dist.sync: this process is one rank, but runs several instances of the program\n"
                  "help: a program uses either `dist.sync` or `dist.local`");
   dist::Job job = MXRT_TRY(dist::jobOfProcess(alloc));
-  return open(host, call, layout, instance, [&](Connection &connection, net::TransportBox &out) {
+  return open(host, call, layout, codec, instance, [&](Connection &connection, net::TransportBox &out) {
     if (job.ranks == 1)
       return joinAlone(connection, out);
     dist::JobWait wait;
@@ -387,6 +409,9 @@ Status init(void *context, Invocation &call) {
 Status average(void *context, Invocation &call) {
   return issueCall(context, call, Action::Average, call.args[1].d, 2);
 }
+Status mean(void *context, Invocation &call) {
+  return issueCall(context, call, Action::Mean, call.args[1].d, 2);
+}
 Status sum(void *context, Invocation &call) { return issueCall(context, call, Action::Sum, 1, 1); }
 Status gather(void *context, Invocation &call) {
   return issueCall(context, call, Action::Gather, 1, 1);
@@ -451,8 +476,13 @@ Status table(void *context, Invocation &call) {
 } // namespace
 
 static constexpr ParamData layout[] = {
-    {Kind::Int, false}, {Kind::Str, false}, {Kind::Str, false}, {Kind::Int, false}};
-static constexpr ParamData over[] = {{Kind::Str, false}, {Kind::Str, false}, {Kind::Int, false}};
+    {Kind::Int, false}, {Kind::Str, false}, {Kind::Str, false},
+    {Kind::Int, false}, {Kind::Str, false}, {Kind::F64, false}};
+static constexpr ParamData over[] = {{Kind::Str, false},
+                                     {Kind::Str, false},
+                                     {Kind::Int, false},
+                                     {Kind::Str, false},
+                                     {Kind::F64, false}};
 static constexpr ParamData kv[] = {{Kind::Handle, false}};
 static constexpr ParamData kvText[] = {{Kind::Handle, false}, {Kind::Str, false}};
 static constexpr ParamData kvWeight[] = {{Kind::Handle, false}, {Kind::F64, false}};
@@ -464,6 +494,7 @@ static const NativeRow natives[] = {
     {"mx.dist.members", kv, false, Kind::Int, size},
     {"mx.dist.init", kv, true, Kind::Tuple, init},
     {"mx.dist.average", kvWeight, true, Kind::Tuple, average},
+    {"mx.dist.mean", kvWeight, true, Kind::Tuple, mean},
     {"mx.dist.sum", kv, true, Kind::Tuple, sum},
     {"mx.dist.gather", kv, true, Kind::Tuple, gather},
     {"mx.dist.scatter", kv, true, Kind::Tuple, scatter},

@@ -28,24 +28,19 @@ static std::string_view nameOf(const Optimizer &optimizer) {
   return {name.data(), name.size()};
 }
 
-bool isOptimizer(const Value &value) {
-  return value.kind == Kind::Handle && value.foreign()->type == &optimizerType;
-}
-
-Status saveOptimizer(const Value &value, Saver &to) {
-  Optimizer &optimizer = optimizerOf(value);
-  MXRT_CHECK(to.addText(nameOf(optimizer)));
+Status Optimizer::save(Saver &to) {
+  MXRT_CHECK(to.addText(nameOf(*this)));
   size_t root = to.paths.path().size();
-  for (const State *state : optimizer.states) {
+  for (const State *state : states) {
     std::string_view key(state->key.data(), state->key.size());
     if (state->isTaken)
-      return lostState(optimizer.alloc, key);
+      return lostState(alloc, key);
     MXRT_CHECK(to.paths.enter(key));
     if (state->value.isSet())
       MXRT_CHECK(to.add(state->value));
     to.paths.leave(root);
   }
-  for (const Restored::Entry &entry : optimizer.restored.entries) {
+  for (const Restored::Entry &entry : restored.entries) {
     MXRT_CHECK(to.paths.enter(entry.view()));
     MXRT_CHECK(to.addTensor(entry.tensor.get()));
     to.paths.leave(root);
@@ -53,33 +48,22 @@ Status saveOptimizer(const Value &value, Saver &to) {
   return success();
 }
 
-/// Calls each(entry, name) for what the file has below the path of the optimizer.
-template <typename Each> static Status eachEntry(Restorer &from, const Each &each) {
-  std::string_view root = from.paths.path();
-  for (const io::SafeTensor &entry : from.index.tensors)
-    if (entry.name.size() > root.size() && entry.name[root.size()] == '.' &&
-        entry.name.starts_with(root))
-      MXRT_CHECK(each(entry, entry.name.substr(root.size() + 1)));
-  return success();
-}
-
-Status checkOptimizer(const Value &value, Restorer &from) {
-  Optimizer &optimizer = optimizerOf(value);
-  std::string_view name = nameOf(optimizer), path = from.paths.path();
+Status Optimizer::check(Restorer &from) {
+  std::string_view name = nameOf(*this), path = from.paths.path();
   auto length = static_cast<int64_t>(name.size());
   MXRT_CHECK(from.checkEntry({MXRT_U8, 1, &length}, true));
   const io::SafeTensor *found = from.index.find(path);
   if (found && found->type == MXRT_U8 && found->rank == 1) {
-    Vec<char> have(optimizer.alloc), want(optimizer.alloc);
+    Vec<char> have(alloc), want(alloc);
     if (!have.resize(size_t(found->bytes) + 1) || !keepText(name, want) || !want.push(0))
-      return outOfMemory(optimizer.alloc);
+      return outOfMemory(alloc);
     MXRT_CHECK(from.index.readTensor(*found, have.data()));
     if (std::string_view(have.data(), size_t(found->bytes)) != name)
       MXRT_CHECK(from.differs(path,
                               "`%.*s` is the state of `%s` in the file, of `%s` in the program",
                               have.data(), want.data()));
   }
-  return eachEntry(from, [&](const io::SafeTensor &entry, std::string_view) {
+  return eachEntryBelow(from, [&](const io::SafeTensor &entry, std::string_view) {
     from.use(entry);
     return entry.type < MXRT_DTYPE_COUNT
                ? success()
@@ -88,25 +72,24 @@ Status checkOptimizer(const Value &value, Restorer &from) {
   });
 }
 
-Status readOptimizer(const Value &value, Restorer &from, std::string_view file) {
-  Optimizer &optimizer = optimizerOf(value);
-  optimizer.next.entries.clear();
-  if (!keepText(file, optimizer.next.file))
-    return outOfMemory(optimizer.alloc);
-  return eachEntry(from, [&](const io::SafeTensor &entry, std::string_view name) {
-    Restored::Entry made = {Vec<char>(optimizer.alloc), TensorRef()};
+Status Optimizer::read(Restorer &from, std::string_view file) {
+  next.entries.clear();
+  if (!keepText(file, next.file))
+    return outOfMemory(alloc);
+  return eachEntryBelow(from, [&](const io::SafeTensor &entry, std::string_view name) {
+    Restored::Entry made = {Vec<char>(alloc), TensorRef()};
     if (!keepText(name, made.name))
-      return outOfMemory(optimizer.alloc);
+      return outOfMemory(alloc);
     MXRT_CHECK(from.readTensor(entry, {MXRT_CPU, 0}, made.tensor));
-    return optimizer.next.entries.push(std::move(made)) ? success() : outOfMemory(optimizer.alloc);
+    return next.entries.push(std::move(made)) ? success() : outOfMemory(alloc);
   });
 }
 
-void commitOptimizer(const Value &value) {
-  Optimizer &optimizer = optimizerOf(value);
-  optimizer.clear();
-  optimizer.restored = std::move(optimizer.next);
-  optimizer.next = Restored(optimizer.alloc);
+Status Optimizer::commit() {
+  clear();
+  restored = std::move(next);
+  next = Restored(alloc);
+  return success();
 }
 
 // -- the first step of a key --------------------------------------------------

@@ -67,8 +67,8 @@ Status Restorer::checkEntry(const SavedShape &shape, bool isText) {
 
 Status Restorer::check(const Value &value) {
   return paths.visit(value, [&](const Value &leaf) {
-    if (isOptimizer(leaf))
-      return checkOptimizer(leaf, *this);
+    if (Kept *kept = keptOf(leaf))
+      return kept->check(*this);
     SavedShape shape;
     int64_t length = 0;
     return savedShape(leaf, shape, length) ? checkEntry(shape, leaf.kind == Kind::Str) : success();
@@ -160,18 +160,19 @@ Status Restorer::read(host::Heap &heap, const Value &old, Value &out) {
       heap, old, [&](const Value &leaf, Value &made) { return readLeaf(heap, leaf, made); }, out);
 }
 
-/// The state of optimizers: a KVStore is a handle, which is not replaced.
-static Status readOptimizers(Restorer &from, const Value &value, std::string_view file) {
+static Status readKept(Restorer &from, const Value &value, std::string_view file) {
   return from.paths.visit(value, [&](const Value &leaf) {
-    return isOptimizer(leaf) ? readOptimizer(leaf, from, file) : success();
+    Kept *kept = keptOf(leaf);
+    return kept ? kept->read(from, file) : success();
   });
 }
-static void commitOptimizers(const Value &value) {
-  if (isOptimizer(value))
-    commitOptimizer(value);
-  else if (host::isAggregate(value.kind))
+static Status commitKept(const Value &value) {
+  if (Kept *kept = keptOf(value))
+    return kept->commit();
+  if (host::isAggregate(value.kind))
     for (const Value &part : value.aggregate()->view())
-      commitOptimizers(part);
+      MXRT_CHECK(commitKept(part));
+  return success();
 }
 
 /// restore(path, name, value, name, value, ...) -> (value, ...)
@@ -202,18 +203,18 @@ static Status restore(void *context, Invocation &call) {
     Value value;
     status = from.paths.begin(call.args[i].str()->view());
     if (status.ok())
-      status = readOptimizers(from, call.args[i + 1], path);
+      status = readKept(from, call.args[i + 1], path);
     if (status.ok())
       status = from.read(heap, call.args[i + 1], value);
     if (status.ok())
       ::new (tuple->items() + tuple->count++) Value(value);
   }
+  for (size_t i = 2; i < call.args.size() && status.ok(); i += 2)
+    status = commitKept(call.args[i]);
   if (status.failed()) {
     host::release(heap, made);
     return status;
   }
-  for (size_t i = 2; i < call.args.size(); i += 2)
-    commitOptimizers(call.args[i]);
   call.result = made;
   return success();
 }

@@ -6,7 +6,7 @@
 // that its tensors have one owner and are written in place.
 //
 //   mx.rule.make(number: i64, name: str, numbers) -> rule
-//   mx.rule.optimizer(rule, compress: str) -> optimizer       without any state
+//   mx.rule.optimizer(rule) -> optimizer                      without any state
 //   mx.rule.number(optimizer) -> i64
 //   mx.rule.numbers(optimizer) -> numbers
 //   mx.rule.has(optimizer, key: str, size: i64, ...) -> bool  the sizes are those of the first call
@@ -30,14 +30,10 @@ void deleteRule(void *payload) {
   auto *rule = static_cast<Rule *>(payload);
   deleteObject(rule->alloc, rule);
 }
-void deleteOptimizer(void *payload) {
-  auto *optimizer = static_cast<Optimizer *>(payload);
-  deleteObject(optimizer->alloc, optimizer);
-}
 
 } // namespace
 
-const host::ForeignType optimizerType = {"optimizer", deleteOptimizer};
+const host::ForeignType optimizerType = {"optimizer", deleteKept};
 
 namespace {
 
@@ -45,10 +41,10 @@ const host::ForeignType ruleType = {"rule", deleteRule};
 
 /// Makes `payload` the result of the call, or deletes it.
 template <typename T>
-Status giveHandle(DataHost &host, Invocation &call, const host::ForeignType &type, T *payload) {
+Status giveHandle(Invocation &call, const host::ForeignType &type, T *payload) {
   host::ForeignObject *object = host::makeForeign(call.vm.heap(), &type, payload);
   if (!object) {
-    deleteObject(host.allocator(), payload);
+    type.destroy(payload);
     return call.vm.heap().exhausted();
   }
   call.result = Value(Kind::Handle, object);
@@ -68,22 +64,16 @@ Status make(void *context, Invocation &call) {
   rule->number = call.args[0].i;
   host::retain(call.args[2]);
   rule->numbers = call.args[2];
-  return giveHandle(host, call, ruleType, rule);
+  return giveHandle(call, ruleType, rule);
 }
 
 Status makeOptimizer(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
-  std::string_view compress = call.args[1].str()->view();
-  if (compress != "none")
-    return error(host.allocator(), MXRT_UNSUPPORTED, noLocation,
-                 "compress=%.*s does not run in this version\nhelp: leave it out, or write "
-                 "`compress=dist.none()`",
-                 int(compress.size()), compress.data());
   auto *made = newObject<Optimizer>(host.allocator(), call.vm.heap(), host.allocator(),
                                     call.args[0].foreign());
   if (!made)
     return outOfMemory(host.allocator(), call.location);
-  return giveHandle(host, call, optimizerType, made);
+  return giveHandle(call, optimizerType, static_cast<Kept *>(made));
 }
 
 Status numberOf(void *, Invocation &call) {
@@ -190,7 +180,7 @@ static constexpr ParamData handleStrStruct[] = {
 static constexpr ParamData str[] = {{Kind::Str, false}};
 static const NativeRow natives[] = {
     {"mx.rule.make", makeParams, false, Kind::Handle, make},
-    {"mx.rule.optimizer", handleStr, false, Kind::Handle, makeOptimizer},
+    {"mx.rule.optimizer", handle, false, Kind::Handle, makeOptimizer},
     {"mx.rule.number", handle, false, Kind::Int, numberOf},
     {"mx.rule.numbers", handle, false, Kind::Struct, numbersOf},
     {"mx.rule.has", handleStr, true, Kind::Bool, has},

@@ -62,6 +62,8 @@ public:
   bool finished() const { return over; }
   /// Its outcome, once finished.
   Status outcome() const { return failure.share(); }
+  /// After R0304: the element that cannot be encoded.
+  size_t unsendableElement() const { return unsendable; }
 
 private:
   struct State {
@@ -98,7 +100,7 @@ private:
   Vec<const void *> arrays; // inputs of a fold
   Vec<char> encoded;        // what this rank sends of each piece
   Vec<float> decoded;       // two pieces: a sum, an input
-  size_t stepsLeft = 0, outstanding = 0;
+  size_t stepsLeft = 0, outstanding = 0, unsendable = 0;
   int weightsLeft = 0;
   double totalWeight = 0;
   uint32_t arrivals = 0;

@@ -6,6 +6,7 @@
 
 #include "net/Faults.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -234,6 +235,8 @@ void Exchange::start(Call::Flight &flight) {
     auto &flight = *static_cast<Call::Flight *>(user);
     Status outcome = flight.collective->outcome();
     Call &call = *flight.call;
+    if (outcome.code() == MXRT_NAN_FOUND)
+      outcome = call.owner->unsendable(flight);
     if (!call.residuals.empty() && (outcome.ok() || net::planted(net::Fault::FailureCommits)))
       call.residuals[size_t(&flight - call.flights.data())].commit();
     if (outcome.failed())
@@ -251,6 +254,22 @@ void Exchange::start(Call::Flight &flight) {
     flight.state = Call::Flight::Waiting; // it never began
     fail(std::move(status));
   }
+}
+
+/// The error of a value that the codec cannot send, with its key.
+Status Exchange::unsendable(const Call::Flight &flight) const {
+  const KeyTable &table = flight.call->table;
+  auto number = size_t(&flight - flight.call->flights.data());
+  const Bucket &bucket = table.buckets[number];
+  size_t element = flight.collective->unsendableElement();
+  uint32_t at = bucket.first;
+  while (at + 1 < bucket.first + bucket.count && table.keys[at + 1].offset <= element)
+    ++at;
+  const Key &key = table.keys[at];
+  return error(transport.allocator(), MXRT_NAN_FOUND, noLocation,
+               "average: element %zu of `%.*s` is not finite, and compress=%s cannot send it",
+               element - key.offset, int(std::min<size_t>(key.nameBytes, 200)),
+               table.nameOf(key).data(), codecName(table.codec.kind));
 }
 
 void Exchange::end(Call::Flight &flight, Status status) {

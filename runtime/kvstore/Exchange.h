@@ -144,6 +144,7 @@ private:
   bool isTurnOf(const Call &call, uint32_t bucket) const;
   void start(Call::Flight &flight);
   void end(Call::Flight &flight, Status status);
+  Status unsendable(const Call::Flight &flight) const;
   void agree(Call &call);
   void failCall(Call &call, const Status &why);
   void cancelSends(Call &call);
