@@ -133,10 +133,10 @@ Status codecOf(const mxrt_allocator *alloc, const Invocation &call, const char *
   while (name != codecName(kind) && kind < Codec::Kind::TopK)
     kind = Codec::Kind(int(kind) + 1);
   if (name != codecName(kind))
-    return error(alloc, MXRT_UNSUPPORTED, noLocation,
-                 "compress=%.*s does not run in this version\nhelp: leave it out, or write "
-                 "`compress=dist.none()`",
-                 int(std::min<size_t>(name.size(), 40)), name.data());
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
+                 "%s: there is no compress=%.*s\nhelp: write `compress=dist.fp16()`, or another "
+                 "function of `dist` that gives a `Compress`",
+                 function, int(std::min<size_t>(name.size(), 40)), name.data());
   codec.kind = kind;
   if (kind == Codec::Kind::Bit2)
     codec.threshold = float(number);

@@ -94,6 +94,8 @@ Status Store::restoreResiduals(Vec<KeptResidual> kept) {
   waitForCalls();
   keptResiduals = std::move(kept);
   for (Box<Table> &table : tables) {
+    if (table->residuals.empty())
+      continue;
     for (Residual &residual : table->residuals)
       std::fill(residual.held.begin(), residual.held.end(), 0.0f);
     MXRT_CHECK(takeKept(*table));

@@ -34,7 +34,7 @@ TEST(EncodedSim, NothingIsLostForAnySeed) {
     succeeded += uint64_t(outcome.succeeded);
     failed += uint64_t(outcome.failed);
   }
-  std::printf("%llu seeds: %llu averages succeeded, %llu failed\n", (unsigned long long)seeds,
+  std::printf("%llu seeds: %llu averages succeeded, %llu failed with a name\n", (unsigned long long)seeds,
               (unsigned long long)succeeded, (unsigned long long)failed);
   if (seeds >= 1000) {
     EXPECT_GT(succeeded, seeds);
