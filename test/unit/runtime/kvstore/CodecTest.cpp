@@ -190,6 +190,42 @@ TEST(Codecs, HostileBytesWithARightChecksumAreRefused) {
             "an encoded gradient (bit1) is refused: bits follow the last element");
 }
 
+TEST_P(Codecs, PartsAreEncodedApart) {
+  // A section that begins and ends within a key, with empty keys in between: the same payloads as
+  // its parts alone.
+  Codec codec = codecOf(GetParam());
+  const size_t parts[] = {30, 0, 200, 1, 0, 90};
+  constexpr size_t begin = 10, count = 261; // 20, 200, 1, 40
+  std::vector<float> gradient = randomValues(count, 9, 4), residual(count), next(count);
+  kvstore::Section section = {parts, begin, count};
+  std::vector<char> all(*encodedBytes(alloc, codec, section));
+  ASSERT_TRUE(encode(alloc, codec, section, {gradient, residual, next}, all).ok());
+  EXPECT_EQ(all.size(), kvstore::encodingHeaderBytes + payloadBytes(codec, section));
+  std::vector<float> sent(count);
+  ASSERT_TRUE(decode(alloc, codec, section, all, sent).ok());
+  size_t at = 0, byte = kvstore::encodingHeaderBytes;
+  for (size_t part : {20, 200, 1, 40}) {
+    std::vector<float> own(gradient.begin() + long(at), gradient.begin() + long(at + part));
+    std::vector<float> kept(part);
+    std::vector<char> bytes = encoded(codec, own, kept);
+    size_t payload = bytes.size() - kvstore::encodingHeaderBytes;
+    EXPECT_TRUE(std::equal(bytes.begin() + kvstore::encodingHeaderBytes, bytes.end(),
+                           all.begin() + long(byte)));
+    std::vector<float> alone = decoded(codec, bytes, part);
+    EXPECT_TRUE(std::equal(alone.begin(), alone.end(), sent.begin() + long(at)));
+    EXPECT_TRUE(std::equal(kept.begin(), kept.end(), next.begin() + long(at)));
+    at += part;
+    byte += payload;
+  }
+  EXPECT_EQ(byte, all.size());
+  // Other lengths of parts are other bytes, and are refused.
+  const size_t others[] = {30, 100, 100, 1, 0, 90};
+  bool isBlind = codec.kind == Kind::None || codec.kind == Kind::Fp16 ||
+                 codec.kind == Kind::Bf16 || codec.kind == Kind::Bit2;
+  if (!isBlind)
+    EXPECT_FALSE(decode(alloc, codec, {others, begin, count}, all, sent).ok());
+}
+
 TEST(Codecs, RatiosForAMillionValues) {
   constexpr size_t count = 1000000;
   struct {
