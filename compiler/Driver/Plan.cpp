@@ -2,6 +2,7 @@
 //
 // `mxc plan`: the static memory plan of a graph, known before it runs.
 #include "Driver/MakeCode.h"
+#include "Driver/PlanCompression.h"
 #include "Driver/Session.h"
 #include "Driver/Settings.h"
 #include "Pipeline/PlanMemory.h"
@@ -175,7 +176,8 @@ bool Session::planModule(irgen::Generated &generated, const PlanRequest &request
     flushDiagnostics();
     return false;
   }
-  out << (request.asJson ? memory::planAsJson(*report) : memory::showPlan(*report));
+  out << (request.asJson ? memory::planAsJson(*report)
+                         : memory::showPlan(*report) + showCompression(*report));
   if (!request.htmlFile.empty()) {
     std::ofstream page(request.htmlFile, std::ios::binary);
     page << memory::planAsHtml(*report);

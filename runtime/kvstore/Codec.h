@@ -16,7 +16,7 @@
 // bf16 and top-k, with a residual of 0; bit1 and bit2 cannot, and refuse (R0304).
 //
 // An encoding is a header with a checksum, and a payload for each part of the elements. Parts
-// are keys: values that share a block or compete for a place among the largest are of one key.
+// are keys: values that share a block, or of which the largest are sent, are of one key.
 // Decoders take any bytes: they compare count, codec and length with what the caller expects
 // before anything is written, and allocate nothing.
 //

@@ -189,10 +189,9 @@ void Exchange::agree(Call &call) {
     call.agreed.run(call.agreed.user, call.failure.share());
 }
 
-/// The ranks have the same calls in the same order, so a turn comes: a call waits for earlier ones
-/// alone.
-bool Exchange::isTurnOf(const Call &call, uint32_t bucket) const {
-  if (call.residuals.empty() || net::planted(net::Fault::TurnsIgnored))
+/// The ranks have the same calls in the same order, and a call waits for earlier ones alone.
+bool Exchange::isNextFor(const Call &call, uint32_t bucket) const {
+  if (call.residuals.empty() || net::planted(net::Fault::OrderIgnored))
     return true;
   for (const Call *earlier = call.previous; earlier; earlier = earlier->previous)
     if (earlier->residuals.data() == call.residuals.data() && earlier->failure.ok() &&
@@ -218,7 +217,7 @@ void Exchange::push(Call &call, uint32_t bucket, void *memory, ExchangeDone done
 void Exchange::start(Call::Flight &flight) {
   Call &call = *flight.call;
   auto number = uint32_t(&flight - call.flights.data());
-  if (!isTurnOf(call, number))
+  if (!isNextFor(call, number))
     return;
   Reduction reduction;
   reduction.tag = {0, call.number, number, 0};

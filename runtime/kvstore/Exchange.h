@@ -141,7 +141,7 @@ private:
   void described(Call &call, Call::Peer &peer, net::View view);
   void decide(Call &first);
   Status sumWeights(Call &call);
-  bool isTurnOf(const Call &call, uint32_t bucket) const;
+  bool isNextFor(const Call &call, uint32_t bucket) const;
   void start(Call::Flight &flight);
   void end(Call::Flight &flight, Status status);
   Status unsendable(const Call::Flight &flight) const;

@@ -34,7 +34,7 @@ enum class Fault {
   // of encoded exchanges
   ResidualForgotten, // what an encoding left out is not kept
   FailureCommits,    // an exchange that failed keeps its residuals
-  TurnsIgnored,      // exchanges of the same keys run at the same time
+  OrderIgnored,      // exchanges of the same keys run at the same time
   Count
 };
 
