@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bytes of compressed gradients. The codec of a KVStore is chosen when the program runs, so the plan
-// has them all. The runtime's own tables of keys are asked, so the numbers are exact.
+// Bytes of compressed gradients. The codec of a KVStore is chosen when the program runs, so the
+// plan has them all. The runtime's own tables of keys are asked, so the numbers are exact.
 #include "Driver/PlanCompression.h"
 
 #include "kvstore/KeyTable.h"
@@ -29,8 +29,8 @@ static std::optional<int64_t> elementsOf(llvm::StringRef type) {
 }
 
 /// What rank 0 sends.
-static std::optional<uint64_t> sentBytes(const memory::ExchangeReport &exchange,
-                                         const Codec &codec, int workers) {
+static std::optional<uint64_t> sentBytes(const memory::ExchangeReport &exchange, const Codec &codec,
+                                         int workers) {
   const mxrt_allocator *alloc = mxrt_system_allocator();
   std::vector<int64_t> sizes;
   for (const memory::ExchangedKey &key : exchange.keys) {

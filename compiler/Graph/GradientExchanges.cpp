@@ -89,7 +89,8 @@ bool Reverse::exchangeTangents(Operation *op) {
   Value tangent = whole(isActive(x) ? adjoints.lookup(x) : Adjoint(), x.getType());
   bool isMean = ir::isWeighted(action);
   Value weight = isMean ? native.getArgs()[1] : Value();
-  Value out = exchange(isMean ? "mean" : action, native, weight, tangent, adjointType(of), ".tangent");
+  Value out =
+      exchange(isMean ? "mean" : action, native, weight, tangent, adjointType(of), ".tangent");
   adjoints[native->getResult(0)].parts = {apart(out, of)};
   return true;
 }

@@ -82,8 +82,8 @@ mlir::Value Emitter::emitConnection(const CallInfo &info) {
     operands.push_back(emitHostInt(givenTo(info, "workers")));
   mlir::Value update = emit(givenTo(info, "update")), over = emit(givenTo(info, "over"));
   mlir::Value compress = emit(givenTo(info, "compress"));
-  mlir::Value optimizer = native("mx.rule.optimizer", store.getParts()[OptimizerPart],
-                                 {part(update, 0)});
+  mlir::Value optimizer =
+      native("mx.rule.optimizer", store.getParts()[OptimizerPart], {part(update, 0)});
   operands.append({part(over, 0), part(over, 1), toHost(part(over, 2)), part(compress, 0),
                    toHost(part(compress, 1))});
   mlir::Value connection =

@@ -40,8 +40,8 @@ private:
   struct Owner {
     int64_t rank, size;
   };
-  Owner owner = {};                // of what is being saved
-  Vec<dist::KeptResidual> next;    // of a restore() that may still fail
+  Owner owner = {};             // of what is being saved
+  Vec<dist::KeptResidual> next; // of a restore() that may still fail
 };
 
 } // namespace mxrt::data

@@ -166,18 +166,17 @@ Status open(DataHost &host, Invocation &call, const Layout &layout, const Codec 
   net::TransportBox transport;
   Status status = join(*connection, transport);
   if (status.ok()) {
-    auto made = Store::connect(host.options.runtime, std::move(transport), layout, codec,
-                               call.location);
+    auto made =
+        Store::connect(host.options.runtime, std::move(transport), layout, codec, call.location);
     if (made.ok())
       connection->store = made.take();
     status = made.takeStatus();
   }
   if (status.ok() && instance && !instance->add(*connection->store))
     status = outOfMemory(alloc);
-  host::ForeignObject *object =
-      status.ok() ? host::makeForeign(call.vm.heap(), &connectionType,
-                                      static_cast<Kept *>(connection))
-                  : nullptr;
+  host::ForeignObject *object = status.ok() ? host::makeForeign(call.vm.heap(), &connectionType,
+                                                                static_cast<Kept *>(connection))
+                                            : nullptr;
   if (!object) {
     connection->destroy();
     return status.failed() ? std::move(status) : call.vm.heap().exhausted();
@@ -205,14 +204,15 @@ Status local(void *context, Invocation &call) {
                  "help: run it as a program, `mxc run FILE`, or write `workers=1`",
                  static_cast<long long>(workers));
   Instance *instance = workers > 1 ? host.options.instance : nullptr;
-  return open(host, call, layout, codec, instance, [&](Connection &connection, net::TransportBox &out) {
-    if (!instance)
-      return joinAlone(connection, out);
-    auto joined = instance->join(int(workers), call.location);
-    if (joined.ok())
-      out = joined.take();
-    return joined.takeStatus();
-  });
+  return open(host, call, layout, codec, instance,
+              [&](Connection &connection, net::TransportBox &out) {
+                if (!instance)
+                  return joinAlone(connection, out);
+                auto joined = instance->join(int(workers), call.location);
+                if (joined.ok())
+                  out = joined.take();
+                return joined.takeStatus();
+              });
 }
 
 /// Whether a rank that waits for the others of its job may go on with that.
@@ -241,20 +241,21 @@ Status sync(void *context, Invocation &call) {
                  "dist.sync: this process is one rank, but runs several instances of the program\n"
                  "help: a program uses either `dist.sync` or `dist.local`");
   dist::Job job = MXRT_TRY(dist::jobOfProcess(alloc));
-  return open(host, call, layout, codec, instance, [&](Connection &connection, net::TransportBox &out) {
-    if (job.ranks == 1)
-      return joinAlone(connection, out);
-    dist::JobWait wait;
-    // A launcher ends the job if a rank fails meanwhile.
-    if (instance && instance->job().hasLauncher)
-      wait.limitNs = 24 * 3600 * net::second;
-    wait.check = checkJobWait;
-    wait.user = &host;
-    auto joined = dist::connectJob(alloc, job, host.jobConnections++, wait, connection.clock);
-    if (joined.ok())
-      out = joined.take();
-    return joined.takeStatus();
-  });
+  return open(
+      host, call, layout, codec, instance, [&](Connection &connection, net::TransportBox &out) {
+        if (job.ranks == 1)
+          return joinAlone(connection, out);
+        dist::JobWait wait;
+        // A launcher ends the job if a rank fails meanwhile.
+        if (instance && instance->job().hasLauncher)
+          wait.limitNs = 24 * 3600 * net::second;
+        wait.check = checkJobWait;
+        wait.user = &host;
+        auto joined = dist::connectJob(alloc, job, host.jobConnections++, wait, connection.clock);
+        if (joined.ok())
+          out = joined.take();
+        return joined.takeStatus();
+      });
 }
 
 // -- values as keys -----------------------------------------------------------
@@ -475,9 +476,8 @@ Status table(void *context, Invocation &call) {
 
 } // namespace
 
-static constexpr ParamData layout[] = {
-    {Kind::Int, false}, {Kind::Str, false}, {Kind::Str, false},
-    {Kind::Int, false}, {Kind::Str, false}, {Kind::F64, false}};
+static constexpr ParamData layout[] = {{Kind::Int, false}, {Kind::Str, false}, {Kind::Str, false},
+                                       {Kind::Int, false}, {Kind::Str, false}, {Kind::F64, false}};
 static constexpr ParamData over[] = {{Kind::Str, false},
                                      {Kind::Str, false},
                                      {Kind::Int, false},
@@ -486,22 +486,21 @@ static constexpr ParamData over[] = {{Kind::Str, false},
 static constexpr ParamData kv[] = {{Kind::Handle, false}};
 static constexpr ParamData kvText[] = {{Kind::Handle, false}, {Kind::Str, false}};
 static constexpr ParamData kvWeight[] = {{Kind::Handle, false}, {Kind::F64, false}};
-static const NativeRow natives[] = {
-    {"mx.dist.local", layout, false, Kind::Handle, local},
-    {"mx.dist.sync", over, false, Kind::Handle, sync},
-    {"mx.dist.rank", kv, false, Kind::Int, rank},
-    {"mx.dist.size", kv, false, Kind::Int, size},
-    {"mx.dist.members", kv, false, Kind::Int, size},
-    {"mx.dist.init", kv, true, Kind::Tuple, init},
-    {"mx.dist.average", kvWeight, true, Kind::Tuple, average},
-    {"mx.dist.mean", kvWeight, true, Kind::Tuple, mean},
-    {"mx.dist.sum", kv, true, Kind::Tuple, sum},
-    {"mx.dist.gather", kv, true, Kind::Tuple, gather},
-    {"mx.dist.scatter", kv, true, Kind::Tuple, scatter},
-    {"mx.dist.barrier", kv, false, Kind::Unit, barrier},
-    {"mx.dist.stats", kv, false, Kind::Tuple, stats},
-    {"mx.dist.table", kvText, false, Kind::Str, table},
-    {"mx.dist.close", kv, false, Kind::Unit, closeStore}};
+static const NativeRow natives[] = {{"mx.dist.local", layout, false, Kind::Handle, local},
+                                    {"mx.dist.sync", over, false, Kind::Handle, sync},
+                                    {"mx.dist.rank", kv, false, Kind::Int, rank},
+                                    {"mx.dist.size", kv, false, Kind::Int, size},
+                                    {"mx.dist.members", kv, false, Kind::Int, size},
+                                    {"mx.dist.init", kv, true, Kind::Tuple, init},
+                                    {"mx.dist.average", kvWeight, true, Kind::Tuple, average},
+                                    {"mx.dist.mean", kvWeight, true, Kind::Tuple, mean},
+                                    {"mx.dist.sum", kv, true, Kind::Tuple, sum},
+                                    {"mx.dist.gather", kv, true, Kind::Tuple, gather},
+                                    {"mx.dist.scatter", kv, true, Kind::Tuple, scatter},
+                                    {"mx.dist.barrier", kv, false, Kind::Unit, barrier},
+                                    {"mx.dist.stats", kv, false, Kind::Tuple, stats},
+                                    {"mx.dist.table", kvText, false, Kind::Str, table},
+                                    {"mx.dist.close", kv, false, Kind::Unit, closeStore}};
 const NativeGroup mxrt_natives_dist = {"mxrt_natives_dist", natives, std::size(natives)};
 
 } // namespace mxrt::data

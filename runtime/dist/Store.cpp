@@ -67,8 +67,8 @@ Status Store::start(mxrt_location location) {
     double number = codec.kind == Kind::Bit2   ? double(codec.threshold)
                     : codec.kind == Kind::TopK ? codec.ratio
                                                : 0;
-    std::snprintf(settings + std::strlen(settings), 64, number ? ", compress=%s(%.9g)" : ", compress=%s",
-                  codecName(), number);
+    std::snprintf(settings + std::strlen(settings), 64,
+                  number ? ", compress=%s(%.9g)" : ", compress=%s", codecName(), number);
   }
   KeySpec key;
   key.name = settings;

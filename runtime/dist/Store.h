@@ -85,8 +85,8 @@ public:
   const char *codecName() const { return kvstore::codecName(codec.kind); }
   /// Calls each(key, residual) for the keys whose averages were encoded, once all calls so far are
   /// over. The residuals are those of the elements of the key.
-  using EachResidual = Status (*)(void *user, std::string_view key,
-                                  std::span<const int64_t> shape, std::span<const float> residual);
+  using EachResidual = Status (*)(void *user, std::string_view key, std::span<const int64_t> shape,
+                                  std::span<const float> residual);
   Status eachResidual(EachResidual each, void *user);
   /// Replaces all residuals, once all calls so far are over: each key finds its own when it is
   /// exchanged.

@@ -36,12 +36,10 @@ struct Store::Letter {
 
 /// Owned by the store's thread from Begin on.
 struct Store::ActiveCall : Letter {
-  ActiveCall(const mxrt_allocator *alloc, Table &table, double weight,
-             kvstore::ExchangeDone agreed)
+  ActiveCall(const mxrt_allocator *alloc, Table &table, double weight, kvstore::ExchangeDone agreed)
       : Letter(Begin),
         call(alloc, table.keys, weight, agreed, {table.residuals.data(), table.residuals.size()}),
-        table(table),
-        bucketsLeft(table.keys.buckets.size()) {}
+        table(table), bucketsLeft(table.keys.buckets.size()) {}
   kvstore::Call call;
   Table &table;
   size_t bucketsLeft; // whose ops are not complete

@@ -33,11 +33,12 @@ Status Store::makeResiduals(Table &table) {
     for (const Key &key : other->residuals.empty() ? std::span<const Key>()
                                                    : std::span(keys.keys.data(), keys.keys.size()))
       if (std::string_view name = keys.nameOf(key); other->keys.find(name))
-        return error(alloc, MXRT_KVSTORE_KEY, noLocation,
-                     "average: `%.*s` was exchanged with other sizes, or among other keys, and "
-                     "`compress=%s` keeps what it left out by name\nhelp: give the variable another "
-                     "name, or connect another KVStore",
-                     int(std::min<size_t>(name.size(), 200)), name.data(), codecName());
+        return error(
+            alloc, MXRT_KVSTORE_KEY, noLocation,
+            "average: `%.*s` was exchanged with other sizes, or among other keys, and "
+            "`compress=%s` keeps what it left out by name\nhelp: give the variable another "
+            "name, or connect another KVStore",
+            int(std::min<size_t>(name.size(), 200)), name.data(), codecName());
   for (const Bucket &bucket : keys.buckets) {
     (void)bucket;
     if (!table.residuals.push(Residual(alloc)))
@@ -73,10 +74,10 @@ Status Store::takeKept(Table &table) {
 Status Store::eachResidual(EachResidual each, void *user) {
   waitForCalls();
   for (Box<Table> &table : tables)
-    for (const Key &key : table->residuals.empty()
-                              ? std::span<const Key>()
-                              : std::span<const Key>(table->keys.keys.data(),
-                                                     table->keys.keys.size())) {
+    for (const Key &key :
+         table->residuals.empty()
+             ? std::span<const Key>()
+             : std::span<const Key>(table->keys.keys.data(), table->keys.keys.size())) {
       std::span<float> values = residualOf(table->keys, key, table->residuals);
       if (!values.empty())
         MXRT_CHECK(each(user, table->keys.nameOf(key), table->keys.shapeOf(key), values));

@@ -91,8 +91,7 @@ void Collective::post(uint32_t index) {
   const Step &step = plan.steps[index];
   net::Tag tag = exchange.tag;
   tag.chunk = step.chunk;
-  Result<net::Op *> op =
-      transport.receive(step.peer, tag, step.bytes, {received, &states[index]});
+  Result<net::Op *> op = transport.receive(step.peer, tag, step.bytes, {received, &states[index]});
   if (op.failed())
     return fail(op.takeStatus());
   states[index].op = *op;
@@ -108,21 +107,19 @@ void Collective::run(uint32_t index) {
   }
   if (step.kind == Step::Kind::Fold) {
     bool done = step.coding != Coding::Plain ? foldEncoded(step)
-                : plan.elementBytes == 4   ? fold<float>(step)
-                : plan.elementBytes == 8 ? fold<double>(step)
-                                         : fold<uint8_t>(step);
+                : plan.elementBytes == 4     ? fold<float>(step)
+                : plan.elementBytes == 8     ? fold<double>(step)
+                                             : fold<uint8_t>(step);
     if (done)
       finishStep(index);
     return;
   }
   net::Tag tag = exchange.tag;
   tag.chunk = step.chunk;
-  const char *data =
-      step.coding == Coding::Plain
-          ? static_cast<const char *>(exchange.data) + step.range.begin * plan.elementBytes
-          : encoded.data() + step.encoded;
-  Result<net::Op *> op =
-      transport.send(step.peer, tag, data, step.bytes, {sent, &states[index]});
+  const char *data = step.coding == Coding::Plain ? static_cast<const char *>(exchange.data) +
+                                                        step.range.begin * plan.elementBytes
+                                                  : encoded.data() + step.encoded;
+  Result<net::Op *> op = transport.send(step.peer, tag, data, step.bytes, {sent, &states[index]});
   if (op.failed())
     return fail(op.takeStatus());
   states[index].op = *op;

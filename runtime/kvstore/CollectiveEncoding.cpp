@@ -32,8 +32,9 @@ bool Collective::encodeStep(const Step &step) {
   Codec codec = exchange.encoding.of(step.coding, plan.encoders);
   Section section = exchange.encoding.section(begin, count);
   std::span<char> bytes(encoded.data() + step.encoded, step.bytes);
-  Feedback values = {
-      {own, count}, {residual.held.data() + begin, count}, {residual.written.data() + begin, count}};
+  Feedback values = {{own, count},
+                     {residual.held.data() + begin, count},
+                     {residual.written.data() + begin, count}};
   Status status = encode(alloc, codec, section, values, bytes);
   if (status.ok() && step.coding == Coding::Result)
     status = decode(alloc, codec, section, bytes, {own, count});

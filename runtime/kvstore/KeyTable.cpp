@@ -103,7 +103,7 @@ bool appendBytes(Vec<char> &out, const void *bytes, size_t count) {
 } // namespace
 
 const char *actionName(Action action) {
-  static const char *const names[actionCount] = {"connect", "barrier", "init",   "average",
+  static const char *const names[actionCount] = {"connect", "barrier", "init",    "average",
                                                  "sum",     "gather",  "scatter", "mean"};
   return names[size_t(action)];
 }
@@ -242,8 +242,8 @@ Status KeyTable::pack(const Layout &layout, int rank, int ranks, const BucketSiz
                                  encodingOf(bucket)));
     for (uint32_t i = bucket.first; i < bucket.first + bucket.count; ++i)
       for (size_t part = 0; part < bucket.parts; ++part)
-        keys[i].sentBytes += plan.sentBytes(
-            encodingOf(bucket), {part * bucket.part + keys[i].offset, keys[i].part});
+        keys[i].sentBytes +=
+            plan.sentBytes(encodingOf(bucket), {part * bucket.part + keys[i].offset, keys[i].part});
   }
   return success();
 }

@@ -53,7 +53,8 @@ public:
     if (plan.encoders == 0)
       return;
     plan.encodedBytes += bytes;
-    bytes = encodingHeaderBytes + payloadBytes(encoding.codec, encoding.section(range.begin, range.count));
+    bytes = encodingHeaderBytes +
+            payloadBytes(encoding.codec, encoding.section(range.begin, range.count));
   }
   /// One piece of chunk `chunk`, from the step `ready` on (or none). Returns the
   /// step after which this rank has the sum.

@@ -67,8 +67,8 @@ struct Step {
   int peer = -1;
   uint32_t chunk = 0; // of the message's tag
   Range range;
-  size_t bytes = 0;   // of the message
-  size_t encoded = 0; // where the encoding of the range is, in memory of its own
+  size_t bytes = 0;                    // of the message
+  size_t encoded = 0;                  // where the encoding of the range is, in memory of its own
   uint32_t firstInput = 0, inputs = 0; // of a fold
   uint32_t waits = 0;                  // earlier steps that must be done
   uint32_t firstNext = 0, nexts = 0;   // steps that wait for this one

@@ -2,8 +2,8 @@
 //
 // Any bytes are an encoding of the expected elements or are refused, and a
 // refused one writes nothing. The first four bytes of an input choose codec,
-// setting and count, and two keys divide the elements; in half of the inputs the checksum is made right, so that
-// what is behind it is reached. What is accepted is encoded again: decoders and
+// setting and count, and two keys divide the elements; in half of the inputs the checksum is made
+// right, so that what is behind it is reached. What is accepted is encoded again: decoders and
 // encoders agree on what an encoding is.
 
 #include "kvstore/Codec.h"

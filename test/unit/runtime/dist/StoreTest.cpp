@@ -339,7 +339,8 @@ TEST(Store, LayoutsThatDifferAreNamed) {
       ASSERT_TRUE(local->open().ok());
       Layout layout;
       layout.topology = rank == 0 ? Topology::Ring : Topology::Tree;
-      auto made = dist::Store::connect(runtime, net::TransportBox(alloc, local), layout, {}, noLocation);
+      auto made =
+          dist::Store::connect(runtime, net::TransportBox(alloc, local), layout, {}, noLocation);
       ASSERT_TRUE(made.ok());
       dist::Store *store = made.take();
       Status status = store->barrier(noLocation);

@@ -220,8 +220,8 @@ TEST_P(Codecs, PartsAreEncodedApart) {
   EXPECT_EQ(byte, all.size());
   // Other lengths of parts are other bytes, and are refused.
   const size_t others[] = {30, 100, 100, 1, 0, 90};
-  bool isBlind = codec.kind == Kind::None || codec.kind == Kind::Fp16 ||
-                 codec.kind == Kind::Bf16 || codec.kind == Kind::Bit2;
+  bool isBlind = codec.kind == Kind::None || codec.kind == Kind::Fp16 || codec.kind == Kind::Bf16 ||
+                 codec.kind == Kind::Bit2;
   if (!isBlind)
     EXPECT_FALSE(decode(alloc, codec, {others, begin, count}, all, sent).ok());
 }

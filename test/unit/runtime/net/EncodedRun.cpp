@@ -106,9 +106,9 @@ void Job::start(int rank) {
       push->at = int64_t(random.below(5 * millisecond));
       process.pushes.back().push_back(std::move(push));
     }
-    process.calls.push_back(std::make_unique<Call>(
-        alloc, *process.table, isBarred(c) ? 0 : s.weights[size_t(rank)], ExchangeDone(),
-        std::span<Residual>(process.residuals)));
+    process.calls.push_back(
+        std::make_unique<Call>(alloc, *process.table, isBarred(c) ? 0 : s.weights[size_t(rank)],
+                               ExchangeDone(), std::span<Residual>(process.residuals)));
   }
   for (auto &call : process.calls)
     process.exchange->begin(*call);
@@ -164,8 +164,7 @@ std::string Job::judgeBucket(size_t b) {
       if (!sim.alive(rank) || push.status.failed())
         continue;
       ++good[size_t(rank)];
-      if (count > 0 &&
-          std::memcmp(wanted.data(), push.memory.data(), count * sizeof(float)) != 0)
+      if (count > 0 && std::memcmp(wanted.data(), push.memory.data(), count * sizeof(float)) != 0)
         return "rank " + std::to_string(rank) + ", call " + std::to_string(c) + ", bucket " +
                std::to_string(b) + " has other bits than the reference";
     }

@@ -34,8 +34,8 @@ TEST(EncodedSim, NothingIsLostForAnySeed) {
     succeeded += uint64_t(outcome.succeeded);
     failed += uint64_t(outcome.failed);
   }
-  std::printf("%llu seeds: %llu averages succeeded, %llu failed with a name\n", (unsigned long long)seeds,
-              (unsigned long long)succeeded, (unsigned long long)failed);
+  std::printf("%llu seeds: %llu averages succeeded, %llu failed with a name\n",
+              (unsigned long long)seeds, (unsigned long long)succeeded, (unsigned long long)failed);
   if (seeds >= 1000) {
     EXPECT_GT(succeeded, seeds);
     EXPECT_GT(failed, seeds / 10);
