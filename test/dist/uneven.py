@@ -92,7 +92,6 @@ def main():
     print(f"every step: {'within' if worst <= 2 * len(one) else 'beyond'} 2 ulp a step of kv.step")
     print("not the same bits" if worst > 0 else "the same bits")
     two, sent_two = train(mxc, program, out, mode="average", workers=2, every=5)
-    # The steps alone: 16 bytes in all and 16 to announce a call. Besides, rounds and the connection.
     print(f"bytes: {sent_sync} as kv.step, {sent_one} every step, {sent_two} every five")
 
 
