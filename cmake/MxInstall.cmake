@@ -6,7 +6,7 @@
 #
 # `lib` on every system: the library finds share/mx/stdlib beside its own folder.
 #
-# lib/mx has links to the two libraries of LLVM, unless the system's linker finds those by itself:
+# lib/mx has the plugins (libmxrt_grpc.so, if gRPC was there), and links to the two libraries of LLVM, unless the system's linker finds those by itself:
 # Debian's libMLIR is in no folder that it searches. The installed files name no folder but this one,
 # relative to themselves: LLVM may move, and the link with it.
 
@@ -18,6 +18,10 @@ include(CMakePackageConfigHelpers)
 set(installed mxc mxc-im2rec mxrun libmxc mxrt mxrt_core)
 if(TARGET mx_python)
   list(APPEND installed mx_python)
+endif()
+if(TARGET mxrt_grpc)
+  list(APPEND installed mxrt_grpc)
+  install(TARGETS mxrt_grpc LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/mx)
 endif()
 set(check "")
 foreach(target IN LISTS installed)
@@ -37,6 +41,12 @@ install(TARGETS mxrun ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS libmxc mxrt mxrt_core EXPORT mxcTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET mx_python)
+  install(TARGETS mx_python LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/python/mx)
+  install(FILES ${PROJECT_SOURCE_DIR}/compiler/Python/mx/__init__.py
+    ${PROJECT_SOURCE_DIR}/compiler/Python/mx/notebook.py
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/python/mx)
+endif()
 # The same entry in the build: CMake, when it has to change one, puts an empty entry behind the first,
 # and the loader reads an empty entry as the current folder.
 set_target_properties(mxc libmxc PROPERTIES

@@ -1,5 +1,6 @@
 # How lit runs the tests under test/. A test is a file with RUN lines.
 
+import glob
 import importlib.util
 import os
 import shutil
@@ -46,6 +47,13 @@ if shutil.which("strace"):
     config.available_features.add("strace")
 if os.path.exists(os.path.join(bindir, "mxc")):
     config.available_features.add("mxc")
+# Engines of other projects, which plugins and the launcher use; root and `ip` make networks of their own.
+if os.path.exists(os.path.join(config.mx_build_dir, "lib", "mx", "libmxrt_grpc.so")):
+    config.available_features.add("grpc")
+if shutil.which("mpirun") and glob.glob("/usr/lib/*/libmpi.so.40"):
+    config.available_features.add("openmpi")
+if lit_common.can_make_networks():
+    config.available_features.add("network-namespaces")
 # Python loads the package into a process without a sanitizer's runtime.
 if os.path.exists(os.path.join(config.mx_build_dir, "lib", "python", "mx", "_mx.abi3.so")) and not config.mx_sanitize:
     config.available_features.add("python-package")

@@ -2,6 +2,8 @@
 
 import importlib.util
 import os
+import shutil
+import subprocess
 
 import patience
 
@@ -56,3 +58,16 @@ def features(config):
         found.add("coverage")
     found.add("release" if config.mx_build_type == "Release" else "debug")
     return found
+
+
+def can_make_networks():
+    """Whether tests may make network namespaces, with links between them."""
+    if not shutil.which("ip") or os.geteuid() != 0:
+        return False
+    name = f"mxprobe{os.getpid()}"
+    if subprocess.run(["ip", "netns", "add", name], capture_output=True).returncode != 0:
+        return False
+    linked = subprocess.run(["ip", "-n", name, "link", "add", "a", "type", "veth", "peer", "name", "b"],
+                            capture_output=True)
+    subprocess.run(["ip", "netns", "delete", name], capture_output=True)
+    return linked.returncode == 0

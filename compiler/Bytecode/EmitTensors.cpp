@@ -43,6 +43,11 @@ void FunctionEmitter::callTensor(Operation *op, StringRef name, SmallVector<uint
     error(op) << "has a result on the host, where only numbers are";
     return;
   }
+  if (operands.size() > host::maxRegisters) {
+    overLimit(op) << "this call has " << operands.size() << " operands, at most "
+                  << host::maxRegisters << " are possible";
+    return;
+  }
   std::vector<ParamData> params;
   for (uint16_t reg : operands)
     params.push_back({registers.kind(reg), false});
@@ -301,7 +306,7 @@ void FunctionEmitter::emitLiteral(ir::ConstantOp op, DenseElementsAttr dense) {
     return callTensor(op, typedName("full", op.getResult()), std::move(operands));
   }
   // The length of operand lists is limited, and so is the number of registers for distinct values.
-  constexpr size_t kElements = UINT16_MAX, kDifferent = 8192;
+  constexpr size_t kElements = host::maxRegisters, kDifferent = 8192;
   std::string name = typedName("literal", op.getResult());
   SmallVector<uint16_t> pieces;
   for (size_t at = 0; at < bits.size() && !failed;) {

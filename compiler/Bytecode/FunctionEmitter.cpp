@@ -15,18 +15,25 @@ FunctionEmitter::FunctionEmitter(ModuleTables &tables, ir::FuncOp function, bool
 
 bool FunctionEmitter::run() {
   emitBody();
+  checkLimits(function);
+  return !failed;
+}
+
+void FunctionEmitter::checkLimits(Operation *op) {
   if (failed)
-    return false;
+    return;
   if (registers.overflowed())
-    return (void(function.emitError() << "E0002 this function has more than " << host::maxRegisters
-                                      << " values at once"),
-            false);
-  if (code.lists.size() > host::maxTableRows || code.code.size() > host::maxCode)
-    return (void(function.emitError() << "E0002 this function is too large: at most "
-                                      << host::maxTableRows << " calls and " << host::maxCode
-                                      << " instructions are possible"),
-            false);
-  return true;
+    overLimit(op) << "this function has more than " << host::maxRegisters << " values at once";
+  else if (code.lists.size() > host::maxTableRows || code.handlers.size() > host::maxTableRows ||
+           code.code.size() > host::maxCode)
+    overLimit(op) << "this function is too large: at most " << host::maxTableRows << " calls, "
+                  << host::maxTableRows << " `try` blocks and " << host::maxCode
+                  << " instructions are possible";
+}
+
+InFlightDiagnostic FunctionEmitter::overLimit(Operation *op) {
+  failed = true;
+  return op->emitError() << "E0002 ";
 }
 
 InFlightDiagnostic FunctionEmitter::error(Operation *op) {
@@ -77,8 +84,11 @@ uint32_t FunctionEmitter::emitWide(Opcode op, uint16_t a, int32_t wide) {
 }
 
 uint16_t FunctionEmitter::list(SmallVector<uint16_t> entries) {
-  if (entries.size() > UINT16_MAX)
-    error(current.op) << "has " << entries.size() << " operands";
+  if (entries.size() > UINT16_MAX) {
+    overLimit(current.op) << "this has " << entries.size() << " parts, at most " << UINT16_MAX
+                          << " are possible";
+    return 0;
+  }
   auto [row, isNew] = listRows.try_emplace(entries, uint16_t(code.lists.size()));
   if (isNew)
     code.lists.emplace_back(entries.begin(), entries.end());
@@ -383,6 +393,7 @@ void FunctionEmitter::emitOp(Operation &op) {
     error(&op) << "has no bytecode";
   if (!failed)
     endOp();
+  checkLimits(&op);
 }
 
 } // namespace mx::bytecode

@@ -45,6 +45,9 @@ private:
   void locationAt(Operation *op, bool mayBegin = true);
   void writeLocation();
   mlir::InFlightDiagnostic error(Operation *op);
+  /// The program is past a limit of the VM (E0002): an error of the program at this op.
+  mlir::InFlightDiagnostic overLimit(Operation *op);
+  void checkLimits(Operation *op);
 
   // -- FunctionEmitter.cpp: values
   Reg use(Value value);

@@ -6,6 +6,8 @@
 #include "Driver/RunOptions.h"
 #include "Driver/Settings.h"
 #include "Run/Machine.h"
+#include "base/Sockets.h"
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -15,18 +17,28 @@
 namespace mx::driver {
 namespace {
 
-constexpr const char *kLaunchHelp = R"(mxc launch - run a program as several processes of this machine
+constexpr const char *kLaunchHelp = R"(mxc launch - run a program as several processes, of this machine or several
 
 usage: mxc launch -n N [OPTIONS] FILE.mx [-- name=value…]
        mxc launch -n N [OPTIONS] PROGRAM [-- ARGUMENT…]     an executable of `mxc build --exe`, or any other
 
 The processes are the ranks 0 to N-1 of a job. Each runs the whole program; `dist.sync(…)` in it connects
-them through shared memory.
+them.
 
   -n N              ranks, 1 to 64
   --restart K       if a rank is killed or does not answer, end all and start them again, up to K times;
                     programs resume from their checkpoints. An error of the program is not tried again
-  --via local       how ranks are started: on this machine
+  --via local|ssh|slurm|mpirun
+                    how ranks are started: on this machine, through ssh, as steps of Slurm (srun), or by
+                    mpirun of Open MPI. The program and mxc have the same paths on all machines
+  --hosts FILE      the machines: `NAME` or `NAME slots=K` a line. Ranks go to the first until its slots are
+                    used, then to the next
+  --transport shm|grpc|mpi
+                    how ranks talk: shared memory (on one machine), gRPC or MPI
+  --address A       the address of this machine for ranks on others
+  --insecure-network
+                    allows addresses other than 127.0.0.1. Nothing is encrypted: other users of the
+                    network can read and change weights. For networks that nobody else uses
   OPTIONS of mxc run, for every rank: `mxc run --help`
 
 Threads ($MX_NUM_THREADS, or all) are divided among the ranks. A program is checked before the first rank
@@ -41,13 +53,18 @@ exit codes: 0 fine, else that of the first rank that failed; 128 + S if it was k
 
 environment of a rank
   MX_RANK, MX_SIZE  its number, and how many there are
-  MX_JOB            a name that no other job has
+  MX_JOB            a name that no other job has; with gRPC it is the secret that ranks know each other by
+  MX_TRANSPORT      shm, grpc or mpi
+  MX_RENDEZVOUS     HOST:PORT where ranks find each other, for grpc; without a launcher rank 0 listens there
+  MX_INSECURE_NETWORK=1   as --insecure-network
   MX_NUM_THREADS    its threads
   MX_LOGDIR         where `log` writes its curves, unless --logdir says it
 )";
 
 /// Options of this command, with a value.
-const std::set<std::string> kOwn = {"-n", "--restart", "--via", "--hosts"};
+const std::set<std::string> kOwn = {"-n",          "--restart",   "--via",
+                                    "--hosts",     "--transport", "--address"};
+const std::string kInsecure = "--insecure-network";
 
 /// The whole number of an option; nothing if it is none within these bounds.
 std::optional<int> numberOf(const std::string &text, int least, int most) {
@@ -59,11 +76,61 @@ std::optional<int> numberOf(const std::string &text, int least, int most) {
   return static_cast<int>(number);
 }
 
-/// What this version cannot do. The exit code.
-int notYet(Streams &streams, const std::string &what) {
-  streams.err << "error[R0005]: mxc launch: " << what << " is not supported in this version\n"
-              << "  = help: ranks are processes of this machine: leave it out\n";
-  return kWrongUse;
+/// How ranks are started and how they talk; an error message, or empty.
+std::string readStart(const CommandLine &line, launch::JobOptions &options) {
+  using launch::Via;
+  std::string via = line.value("--via").value_or("local");
+  const std::pair<const char *, Via> ways[] = {
+      {"local", Via::Local}, {"ssh", Via::Ssh}, {"slurm", Via::Slurm}, {"mpirun", Via::Mpirun}};
+  auto way = std::find_if(std::begin(ways), std::end(ways), [&](auto &each) { return via == each.first; });
+  if (way == std::end(ways))
+    return "`--via " + via + "` is not a way to start ranks; there are local, ssh, slurm and mpirun";
+  options.via = way->second;
+  std::string usual = via == "local" ? "shm" : via == "mpirun" ? "mpi" : "grpc";
+  options.transport = line.value("--transport").value_or(usual);
+  if (options.transport != "shm" && options.transport != "grpc" && options.transport != "mpi")
+    return "`--transport " + options.transport + "` is not a transport; there are shm, grpc and mpi";
+  if (options.transport == "mpi" && options.via != Via::Mpirun)
+    return "`--transport mpi` needs ranks that mpirun starts: add `--via mpirun`";
+  if (line.has("--hosts")) {
+    std::string problem;
+    if (options.via == Via::Local)
+      return "`--hosts` is for ranks on other machines: add `--via ssh`, `--via slurm` or `--via mpirun`";
+    auto hosts = launch::readHosts(*line.value("--hosts"), problem);
+    if (!hosts)
+      return problem;
+    options.hosts = *hosts;
+  } else if (options.via == Via::Ssh) {
+    return "which machines? `--via ssh` needs a list: `--hosts FILE`";
+  }
+  auto isHere = [](const launch::Host &host) {
+    return host.name == "localhost" || mxrt::os::isLoopback(host.name.c_str());
+  };
+  bool areAllHere = std::all_of(options.hosts.begin(), options.hosts.end(), isHere);
+  if (options.transport == "shm" && !areAllHere)
+    return "`--transport shm` is for ranks of one machine; write `--transport grpc`";
+  options.address = line.value("--address").value_or("127.0.0.1");
+  options.insecure = line.has(kInsecure);
+  return "";
+}
+
+/// Ranks that would talk through an open network, without the permission to do so.
+bool isRefused(const launch::JobOptions &options, Streams &streams) {
+  std::string where = mxrt::os::isLoopback(options.address.c_str()) ? "" : options.address;
+  for (const launch::Host &host : options.hosts)
+    if (where.empty() && host.name != "localhost" && !mxrt::os::isLoopback(host.name.c_str()))
+      where = host.name;
+  if (where.empty())
+    return false;
+  if (options.insecure) {
+    streams.err << "warning: mxc launch: what the ranks say is not encrypted (--insecure-network)\n";
+    return false;
+  }
+  streams.err << "error[R0708]: mxc launch: ranks would talk with " << where
+              << ", through a network where others can read and change what they say\n"
+              << "  = note: this version has no TLS\n"
+              << "  = help: in a network that nobody else uses, add `--insecure-network`\n";
+  return true;
 }
 
 /// Reads the options of this command; an error message, or empty.
@@ -98,7 +165,7 @@ std::vector<std::string> optionsOfRanks(const std::vector<std::string> &args) {
     std::string name = arg.substr(0, equals);
     bool isValued = equals == std::string::npos && (runOptions().count(name) || kOwn.count(name));
     bool isOption = arg.size() >= 2 && arg[0] == '-';
-    if (isOption && !kOwn.count(name)) {
+    if (isOption && !kOwn.count(name) && name != kInsecure) {
       out.push_back(arg);
       if (isValued)
         out.push_back(args[i + 1]);
@@ -130,22 +197,19 @@ int checkOnce(const CommandLine &line, Streams &streams) {
 int runLaunch(const std::vector<std::string> &args, Streams streams) {
   std::set<std::string> valued = runOptions();
   valued.insert(kOwn.begin(), kOwn.end());
-  CommandLine line(args, valued, runFlags());
+  std::set<std::string> flags = runFlags();
+  flags.insert(kInsecure);
+  CommandLine line(args, valued, flags);
   if (!line.problem().empty())
     return wrongUse(streams, line.problem(), "launch");
   if (line.has("--help") || line.has("-h")) {
     streams.out << kLaunchHelp;
     return kFine;
   }
-  std::string via = line.value("--via").value_or("local");
-  if (line.has("--hosts"))
-    return notYet(streams, "`--hosts`");
-  if (via == "ssh" || via == "slurm" || via == "mpirun")
-    return notYet(streams, "`--via " + via + "`");
   launch::JobOptions options;
   std::string problem = readLaunch(line, options);
-  if (problem.empty() && via != "local")
-    problem = "`--via " + via + "` is not a way to start ranks; known is local";
+  if (problem.empty())
+    problem = readStart(line, options);
   std::vector<std::string> given = optionsOfRanks(args);
   std::string file = line.files().empty() ? "" : line.files()[0];
   std::error_code ignored;
@@ -161,7 +225,10 @@ int runLaunch(const std::vector<std::string> &args, Streams streams) {
   }
   if (!problem.empty())
     return wrongUse(streams, problem, "launch");
-  options.command = {file};
+  if (isRefused(options, streams))
+    return kWrongUse;
+  // Other folders are meant by this name on other machines.
+  options.command = {options.via == launch::Via::Local ? file : std::filesystem::absolute(file).string()};
   if (isProgram) {
     if (int code = checkOnce(line, streams); code != kFine)
       return code;
@@ -169,7 +236,7 @@ int runLaunch(const std::vector<std::string> &args, Streams streams) {
     options.command.insert(options.command.end(), given.begin(), given.end());
     if (streams.colour && !line.has("--colour"))
       options.command.push_back("--colour=always");
-    options.command.insert(options.command.end(), {file, "--"});
+    options.command.insert(options.command.end(), {file, "--"}); // ranks start in the same folder
   }
   options.command.insert(options.command.end(), line.rest().begin(), line.rest().end());
   options.logFolder = run::defaultLogFolder(file);

@@ -225,6 +225,8 @@ bool FusionGroups::absorbs(Operation *user, Operation *cheap) {
   if (auto reshape = dyn_cast<ir::ReshapeOp>(user))
     if (auto transpose = dyn_cast<ir::TransposeOp>(cheap))
       return moveLines(transpose, reshape);
+  if (auto take = dyn_cast<ir::TakeOp>(user)) // checks indices against a size, as `one_hot` does
+    return isa<ir::IotaOp>(cheap) && take.getX() == cheap->getResult(0);
   if (isTable(user)) // its zeros are never stored
     return cast<ir::ScatterAddOp>(user).getX() == cheap->getResult(0);
   if (auto matmul = dyn_cast<ir::MatmulOp>(user); matmul && matmul.getInit() == cheap->getResult(0))

@@ -8,6 +8,7 @@
 // Host ops (copies, exchanges, scalars, parts of models) keep their order within their level.
 // An exchange begins as soon as the results it takes are complete, so segments of a graph with
 // exchanges announce theirs. Ops whose types use a size that the block binds depend on the binding.
+#include "Graph/ExchangeForms.h"
 #include "Graph/FusionGroups.h"
 #include "Graph/InlineCalls.h"
 #include "Graph/Passes.h"
@@ -45,7 +46,7 @@ void devicesOf(Operation *root, Devices &out) {
 
 /// The device of an op that can be in a graph; null for host ops.
 StringAttr deviceOf(Operation *op) {
-  bool needsHost = false;
+  bool needsHost = op->hasAttr(ir::kOfExchange);
   op->walk([&](Operation *inner) {
     auto to = dyn_cast<ir::ToDeviceOp>(inner);
     needsHost |= isa<ir::PrintOp, ir::NativeOp, ir::TryOp, ir::ReadOp, ir::RaiseOp, ir::BindSizeOp,
@@ -270,12 +271,14 @@ struct Segment : impl::SegmentBase<Segment> {
 
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    bool factors = offersFactors(getOperation());
     for (auto graph : llvm::make_early_inc_range(getOperation().getOps<ir::GraphOp>())) {
       if (graph.isExternal() || !needsSegments(graph, symbols))
         continue;
       ir::FuncOp function = asFunction(graph, symbols);
       if (failed(inlineCalls(function, symbols, limit)))
         return signalPassFailure();
+      chooseForms(function, factors);
       Segmenter(function, symbols).run(function.getFunctionBody().front());
     }
   }

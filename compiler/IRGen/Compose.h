@@ -103,6 +103,8 @@ private:
   mlir::Value einsum(const Call &call);
   mlir::Value convolution(const Call &call, size_t spatial);
   mlir::Value transposedConvolution(const Call &call, size_t spatial);
+  mlir::Value transposedApart(mlir::Value x, mlir::Value w, ArrayRef<ir::SizeAttr> result,
+                              ir::SizeAttr stride, ir::SizeAttr pad);
   mlir::Value pool(const Call &call, size_t spatial, bool isMax);
   mlir::Value scan(const Call &call);
   mlir::Value sort(const Call &call);

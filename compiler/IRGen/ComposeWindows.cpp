@@ -40,6 +40,63 @@ mlir::Value Composer::convolution(const Call &call, size_t spatial) {
                                            each(dilation), each(pad), each(size(1)), groups));
 }
 
+/// The same without input dilation, whose zeros would be most of the multiplications: positions of
+/// the result that are a stride apart see every stride-th tap of the filter w[O, C, taps…] and no
+/// zeros. One convolution per phase (position modulo the stride). Null where the stride is 1, or the
+/// stride, the padding or the filter has a size that is not a number.
+mlir::Value Composer::transposedApart(mlir::Value x, mlir::Value w, ArrayRef<ir::SizeAttr> result,
+                                      ir::SizeAttr stride, ir::SizeAttr pad) {
+  size_t spatial = result.size() - 2;
+  std::optional<int64_t> step = stride.constant(), crop = pad.constant();
+  bool isKnown = step && *step > 1 && crop && *crop >= 0;
+  Sizes weights = sizesOf(w);
+  for (size_t axis = 2; axis < spatial + 2; ++axis)
+    isKnown = isKnown && weights[axis].constant().value_or(0) > 0 &&
+              result[axis].constant().value_or(1) > 0;
+  if (!isKnown)
+    return {};
+  mlir::Value into = full(e.elementOf(x), 0, result);
+  SmallVector<int64_t> phase(spatial, 0);
+  auto next = [&] {
+    for (int64_t &at : llvm::reverse(phase)) {
+      if (++at < *step)
+        return true;
+      at = 0;
+    }
+    return false;
+  };
+  ArrayAttr ones = several(Sizes(spatial, size(1)));
+  do {
+    SmallVector<std::string> ofFilter{":", ":"}, ofResult{":", ":"};
+    SmallVector<mlir::Value> filterAt, resultAt;
+    Sizes taps{weights[0], weights[1]}, sizes{result[0], result[1]}, low;
+    bool isSeen = true; // whether there are such positions, and taps for them
+    for (auto [d, first] : llvm::enumerate(phase)) {
+      int64_t start = first + *crop, begin = start % *step, length = *weights[d + 2].constant();
+      int64_t count = begin < length ? (length - begin - 1) / *step + 1 : 0;
+      isSeen &= count > 0 && result[d + 2].constant().value_or(first + 1) > first;
+      taps.push_back(size(count));
+      ofFilter.push_back("rfs"); // reversed
+      filterAt.append({integer(begin + (count - 1) * *step), integer(-*step)});
+      low.push_back(size(count - 1 - (start - begin) / *step));
+      sizes.push_back(div(add(result[d + 2], size(*step - 1 - first)), stride));
+      mlir::Value from = integer(first);
+      if (first > 0 && !result[d + 2].constant()) // such a position may not exist
+        from = e.elementwise("minimum", {from, number(result[d + 2])}, e.builder.getI64Type());
+      ofResult.push_back("rfs");
+      resultAt.append({from, integer(*step)});
+    }
+    if (!isSeen)
+      continue;
+    mlir::Value filter =
+        e.create<ir::SliceOp>(e.tensor(w).withSizes(taps), w, filterAt, e.specAttr(ofFilter));
+    mlir::Value part = e.create<ir::ConvOp>(e.tensor(x).withSizes(sizes), x, filter, ones, ones,
+                                            several(low), ones, size(1));
+    into = e.create<ir::UpdateOp>(into.getType(), into, part, resultAt, e.specAttr(ofResult));
+  } while (next());
+  return into;
+}
+
 /// Transposed convolution, the input gradient of a convolution: x with stride - 1 zeros between its
 /// elements (input dilation), convolved with the reversed filter at every position that it touches;
 /// `pad` is cropped.
@@ -54,10 +111,12 @@ mlir::Value Composer::transposedConvolution(const Call &call, size_t spatial) {
   SmallVector<int64_t> order(spatial + 2);
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[0], order[1]);
+  for (size_t axis = 2; axis < spatial + 2; ++axis)
+    sizes.push_back(sub(add(mul(sub(from[axis], size(1)), stride), weights[axis]), mul(size(2), pad)));
+  if (mlir::Value apart = transposedApart(x, transpose(w, order), sizes, stride, pad))
+    return finish(call, apart);
   for (size_t axis = 2; axis < spatial + 2; ++axis) {
     ir::SizeAttr border = sub(weights[axis], size(1));
-    ir::SizeAttr whole = add(mul(sub(from[axis], size(1)), stride), weights[axis]);
-    sizes.push_back(sub(whole, mul(size(2), pad)));
     low.push_back(sub(border, pad));
     w = flip(w, axis);
   }

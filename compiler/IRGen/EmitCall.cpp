@@ -145,6 +145,8 @@ mlir::Value Emitter::callFunction(const Expr *whole, const Expr *callee, const C
       return deriveRng(whole, info);
     if (f.module && f.module->isStd && f.module->name == "dist")
       return emitDist(whole, info);
+    if (f.module && f.module->isStd && f.module->name == "data")
+      return emitQueueCall(whole, info);
     return unsupported(whole->span, "`" + f.name + "`");
   }
   Bindings bindings = bindingsAt(info);

@@ -261,15 +261,17 @@ void Emitter::emitFor(const For *loop) {
   }
   if (over->is(Kind::Loader) || over->is(Kind::Dataset) || over->is(Kind::Progress))
     return emitForData(loop, over);
+  if (sema::Sema::isQueue(over))
+    return emitForQueue(loop, over);
   unsupported(loop->iterable->span, "a loop over " + sema.show(over));
 }
 
-void Emitter::emitWhile(const While *loop) {
-  uint8_t exits = exitsOf(loop->body);
-  Variables assigned;
-  assignedIn(loop->body, assigned);
-  assignedIn(loop->condition, assigned);
-  mlir::Value limit = loop->limit ? emitHostInt(loop->limit) : mlir::Value();
+/// `condition(stop)` is computed before each iteration; `stop`, if it is set, says that the body left
+/// the loop.
+void Emitter::emitLoopWhile(const Block *body, Variables &assigned, mlir::Value limit,
+                            llvm::function_ref<mlir::Value(mlir::Value)> condition,
+                            llvm::function_ref<void()> bind) {
+  uint8_t exits = exitsOf(body);
   Carried state = beginLoop(exits, assigned);
   auto &[carried, initial, types] = state.parts;
   auto op = create<ir::WhileOp>(types, initial, limit);
@@ -284,18 +286,15 @@ void Emitter::emitWhile(const While *loop) {
       for (auto [symbol, type] : llvm::zip(carried, types))
         values[symbol] = block->addArgument(type, builder.getLoc());
       if (region == &op.getCondition()) {
-        mlir::Value more = emitCondition(loop->condition);
-        if (!more)
-          more = constantBool(false);
-        if (exits & (Breaks | Returns))
-          more = elementwise("and",
-                             {elementwise("not", {skipping(exits & (Breaks | Returns))}), more});
-        create<ir::YieldOp>(ValueRange{more});
+        bool leaves = exits & (Breaks | Returns);
+        mlir::Value more = condition(leaves ? skipping(exits & (Breaks | Returns)) : mlir::Value());
+        create<ir::YieldOp>(ValueRange{more ? more : constantBool(false)});
         continue;
       }
       if (exits & Continues)
         values[&continuedFlag] = constantBool(false);
-      emitBlock(loop->body, false);
+      bind();
+      emitBlock(body, false);
       SmallVector<mlir::Value> yielded;
       for (auto [symbol, type] : llvm::zip(carried, types))
         yielded.push_back(fit(values[symbol], type));
@@ -305,6 +304,20 @@ void Emitter::emitWhile(const While *loop) {
   values = before;
   sizeNames = names;
   endLoop(state, op->getResults());
+}
+
+void Emitter::emitWhile(const While *loop) {
+  Variables assigned;
+  assignedIn(loop->body, assigned);
+  assignedIn(loop->condition, assigned);
+  mlir::Value limit = loop->limit ? emitHostInt(loop->limit) : mlir::Value();
+  emitLoopWhile(
+      loop->body, assigned, limit,
+      [&](mlir::Value stop) {
+        mlir::Value more = emitCondition(loop->condition);
+        return more && stop ? elementwise("and", {elementwise("not", {stop}), more}) : more;
+      },
+      [] {});
 }
 
 // --------------------------------------------------------------------------------- return,

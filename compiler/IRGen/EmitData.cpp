@@ -257,6 +257,8 @@ mlir::Value Emitter::dataLength(mlir::Value value, const Type *type) {
   case Kind::Range:
     return elementwise("maximum",
                        {elementwise("sub", {part(value, 1), part(value, 0)}), constantInt(0)});
+  case Kind::Nominal: // a queue
+    return native("mx.queue.length", whole, {value});
   case Kind::Tensor:
     return native("mx.dim", whole, {value, constantInt(0)});
   default:

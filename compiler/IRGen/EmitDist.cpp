@@ -3,7 +3,7 @@
 // Calls of a KVStore (the library's module `dist`). A KVStore is a connection, an object of the
 // runtime, and an optimizer: a rule with its state by key.
 //
-// kv.step(mut net, g) calls a function that averages the gradients and applies the rule. The rule
+// kv.step(mut net, g) averages the gradients and calls a function that applies the rule. The rule
 // of a KVStore is known at run time, so the function has a branch for each optimizer that
 // the program gives to a KVStore. Each applies the optimizer's own `step` to one parameter
 // at a time, as a model with this one parameter; only optimizers that couple parameters get
@@ -134,6 +134,9 @@ mlir::Value Emitter::emitStoreCall(const Expr *whole, const CallInfo &info) {
   if (name == "table")
     return native("mx.dist.table", ir::StrType::get(&shared.context),
                   {connection, emit(givenTo(info, "key"))});
+  if (name == "queue")
+    return makeQueue("shared", info,
+                     {storeNumber(store, "size"), emitHostInt(givenTo(info, "capacity"))});
   if (name == "stats")
     return emitStats(connection, concrete(info.result));
   const Expr *given = info.arguments[0];
@@ -227,6 +230,12 @@ mlir::Value Emitter::callStep(const Expr *whole, const CallInfo &info, mlir::Val
   mlir::Value net = emit(lvalue), g = emit(gradient), weight = emitWeight(info);
   if (!net || !g || !weight)
     return {};
+  std::string name = sema.textOf(lvalue);
+  at(whole->span);
+  // Here, so that what the gradient is made of is known where it is exchanged.
+  g = emitExchange("average", part(store, ConnectionPart), weight, name, g, g.getType());
+  if (!g)
+    return {};
   const Type *model = concrete(lvalue->checked->type)->plain;
   std::vector<AtomId> own;
   shared.instances.symbolsIn(model, own);
@@ -239,12 +248,12 @@ mlir::Value Emitter::callStep(const Expr *whole, const CallInfo &info, mlir::Val
   step.body.symbol = "kv.step$" + std::to_string(shared.stepCount++);
   step.body.isGraph = false;
   step.model = model;
-  step.name = sema.textOf(lvalue);
+  step.name = name;
   step.asGraph = inGraph && !shared.options.eager;
   step.span = whole->span;
   at(whole->span);
   auto call = create<ir::CallOp>(TypeRange{net.getType()}, step.body.symbol,
-                                 ValueRange{store, net, g, weight}, sizesFor(step.body));
+                                 ValueRange{store, net, g}, sizesFor(step.body));
   call->setAttr(ir::kExchanges, builder.getUnitAttr());
   shared.steps.push_back(std::move(step));
   assign(lvalue, call.getResult(0));
@@ -254,18 +263,14 @@ mlir::Value Emitter::callStep(const Expr *whole, const CallInfo &info, mlir::Val
 void Emitter::emitStep(const StepFunction &step) {
   auto store = convertStore();
   mlir::Type netType = convert(step.model), gradType = convert(sema.types.grad(step.model));
-  mlir::Type weightType = ir::TensorType::host(builder.getF64Type());
-  beginFunction(builder.getFunctionType({store, netType, gradType, weightType}, {netType}), false,
+  beginFunction(builder.getFunctionType({store, netType, gradType}, {netType}), false,
                 step.body.symbol, step.span);
   auto function = mlir::cast<FunctionOpInterface>(functionOp);
   function.setArgAttr(1, "mx.mut", builder.getUnitAttr());
   mlir::Block &entry = function.getFunctionBody().front();
   mlir::Value net = entry.getArgument(1);
-  mlir::Value averaged =
-      emitExchange("average", part(entry.getArgument(0), ConnectionPart), entry.getArgument(3),
-                   step.name, entry.getArgument(2), gradType);
   mlir::Value optimizer = part(entry.getArgument(0), OptimizerPart);
-  mlir::Value result = applyRule(step, 0, optimizer, net, averaged);
+  mlir::Value result = applyRule(step, 0, optimizer, net, entry.getArgument(2));
   if (!shared.failed)
     create<ir::ReturnOp>(ValueRange{result});
 }

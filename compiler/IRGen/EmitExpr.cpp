@@ -354,6 +354,9 @@ mlir::Value Emitter::emitMember(const Member *e) {
   }
   if (object->is(Kind::Nominal) && object->nominal->name == "KVStore")
     return storeMember(e);
+  if (sema::Sema::isQueue(object))
+    return native("mx.queue.capacity", ir::TensorType::host(builder.getI64Type()),
+                  {emit(e->object)});
   return unsupported(e->span, "`." + name.str() + "` as a value");
 }
 

@@ -8,6 +8,7 @@
 //   EmitIndex    x[…]                           EmitGraph    graph { } and functions as a whole
 //   EmitGrad     grad { }, gradients            EmitLeaves   loops over the leaves of models
 //   EmitData     data sets, loaders, files  EmitDist     calls of a KVStore
+//   EmitQueue    queues
 #pragma once
 #include "IRGen/Instance.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -196,6 +197,9 @@ private:
   Carried beginLoop(uint8_t exits, Variables &assigned);
   void endLoop(const Carried &state, mlir::ResultRange results);
   void emitFor(const ast::For *loop);
+  void emitLoopWhile(const ast::Block *body, Variables &assigned, mlir::Value limit,
+                     llvm::function_ref<mlir::Value(mlir::Value)> condition,
+                     llvm::function_ref<void()> bind);
   void emitForRange(const ast::For *loop, mlir::Value from, mlir::Value to,
                     llvm::function_ref<void(mlir::Value)> bind,
                     llvm::function_ref<void(mlir::Value)> after);
@@ -296,6 +300,14 @@ private:
   mlir::Value dataLength(mlir::Value value, const Type *type);
   mlir::Value loaderMember(mlir::Value loader, StringRef name);
   void emitForData(const ast::For *loop, const Type *over);
+
+  // ---- EmitQueue.cpp
+  mlir::Value emitQueueCall(const ast::Expr *whole, const sema::CallInfo &info);
+  mlir::Value makeQueue(StringRef name, const sema::CallInfo &info,
+                        SmallVector<mlir::Value> operands);
+  mlir::Value takeFromQueue(mlir::Value queue, const Type *type);
+  mlir::Value onDevice(mlir::Value value);
+  void emitForQueue(const ast::For *loop, const Type *over);
 
   // ---- EmitDist.cpp
   mlir::Type convertStore();

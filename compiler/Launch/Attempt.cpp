@@ -15,15 +15,18 @@ static constexpr auto kDecision = 5s;
 static constexpr auto kPatience = 5s;
 
 std::string Attempt::nameOf(int rank) const {
-  return "rank " + std::to_string(rank) + " of " + std::to_string(seen.size());
+  std::string host = starter.hostOf(rank);
+  return "rank " + std::to_string(rank) + " of " + std::to_string(seen.size()) +
+         (host.empty() ? "" : " at " + host);
 }
 
-int Attempt::run(RankOptions options) {
-  if (start(options))
+int Attempt::run(const RankOptions &common) {
+  if (start(common))
     while (!isOver()) {
       wait();
       while (int signal = signals.next())
         noticeSignal(signal);
+      answer();
       for (auto &rank : ranks)
         look(*rank);
       decide();
@@ -37,6 +40,8 @@ int Attempt::run(RankOptions options) {
     out.finish(rank->number);
     err.finish(rank->number);
   }
+  taggedOut.finish();
+  taggedErr.finish();
   if (!problem.empty())
     return 1;
   if (isInterrupted)
@@ -47,17 +52,38 @@ int Attempt::run(RankOptions options) {
   return code == 0 || isForced ? 1 : code;
 }
 
-bool Attempt::start(RankOptions &options) {
-  options.variables.emplace_back();
+bool Attempt::start(const RankOptions &common) {
   for (size_t i = 0; i < seen.size(); ++i) {
-    options.variables.back() = "MX_RANK=" + std::to_string(i);
     auto rank = std::make_unique<Rank>(static_cast<int>(i));
-    problem = rank->start(options);
+    RankOptions options = starter.rank(rank->number, common.variables);
+    options.compileLock = common.compileLock;
+    options.signals = common.signals;
+    problem = i > 0 && starter.isOneForAll() ? rank->follow(*ranks[0]) : rank->start(options);
     if (!problem.empty())
       return false; // the others end with this object
     ranks.push_back(std::move(rank));
   }
   return true;
+}
+
+void Attempt::answer() {
+  if (!rendezvous)
+    return;
+  rendezvous->step();
+  for (int rank, channel; rendezvous->takeChannel(rank, channel);) {
+    ranks[static_cast<size_t>(rank)]->connect(channel);
+    seen[static_cast<size_t>(rank)].hasCalled = true;
+  }
+}
+
+void Attempt::noticeCut(Rank &rank) {
+  Seen &own = seen[static_cast<size_t>(rank.number)];
+  if (!own.hasCalled || own.isDone || rank.channelFile() >= 0 || isEnding)
+    return;
+  own.hasCalled = false;
+  own.isCut = true;
+  if (firstCut < 0)
+    firstCut = rank.number;
 }
 
 bool Attempt::isOver() {
@@ -70,6 +96,9 @@ void Attempt::wait() {
     for (int file : {rank->outFile(), rank->errFile(), rank->channelFile()})
       if (file >= 0)
         files.push_back({file, POLLIN, 0});
+  if (rendezvous)
+    for (int file : rendezvous->sockets())
+      files.push_back({file, POLLIN, 0});
   // Without a file for signals the ends of ranks are looked for.
   auto longest = signals.file() >= 0 ? 60s : std::chrono::duration_cast<std::chrono::seconds>(1s);
   auto until = Clock::now() + longest;
@@ -82,17 +111,26 @@ void Attempt::wait() {
 
 void Attempt::look(Rank &rank) {
   bool ended = rank.hasEnded(); // first: what it said before is there then
-  out.add(rank.number, rank.read(0));
-  err.add(rank.number, rank.read(1));
+  auto show = [&] {
+    std::string text = rank.read(0), messages = rank.read(1);
+    if (starter.isOneForAll()) {
+      taggedOut.add(text);
+      taggedErr.add(messages);
+    } else {
+      out.add(rank.number, text);
+      err.add(rank.number, messages);
+    }
+    return !text.empty() || !messages.empty();
+  };
+  show();
   for (Rank::Report report; rank.nextReport(report);)
     noticeReport(rank, std::move(report));
+  noticeCut(rank);
   Seen &own = seen[static_cast<size_t>(rank.number)];
   if (!ended || own.ended)
     return;
-  for (std::string more = rank.read(0); !more.empty(); more = rank.read(0))
-    out.add(rank.number, more);
-  for (std::string more = rank.read(1); !more.empty(); more = rank.read(1))
-    err.add(rank.number, more);
+  while (show()) {
+  }
   own.ended = true;
   noticeEnd(rank);
 }
@@ -100,7 +138,9 @@ void Attempt::look(Rank &rank) {
 void Attempt::noticeReport(Rank &rank, Rank::Report report) {
   using Kind = run::Launched::Report;
   Seen &own = seen[static_cast<size_t>(rank.number)];
-  if (report.kind == Kind::Lost) {
+  if (report.kind == Kind::Done) {
+    own.isDone = true;
+  } else if (report.kind == Kind::Lost) {
     own.lost = std::move(report.text);
   } else if (report.kind == Kind::Stopped) {
     own.stopped = std::move(report.text);
@@ -120,13 +160,18 @@ void Attempt::noticeEnd(Rank &rank) {
   Seen &own = seen[static_cast<size_t>(rank.number)];
   if (isEnding)
     return;
+  if (starter.isOneForAll() && firstCut >= 0) { // all have ended, and this one was the first
+    isRestartable = true;
+    return fail(*ranks[static_cast<size_t>(firstCut)]);
+  }
   if (!own.lost.empty() && !rank.endSignal()) {
     if (!decideAt)
       decideAt = Clock::now() + kDecision;
     return;
   }
   err.write(rank.number, own.stopped);
-  isRestartable = rank.endSignal() != 0;
+  // ssh and srun end with such a code when a signal ends what they started.
+  isRestartable = rank.endSignal() != 0 || own.isCut || (rank.isRemote() && rank.exitCode() > 128);
   fail(rank);
 }
 
@@ -186,11 +231,13 @@ void Attempt::noticeSignal(int signal) {
   if (signal == SIGCHLD)
     return;
   if (signal == SIGTSTP) { // Ctrl-Z: all of the job, then again all
-    for (auto &rank : ranks)
-      rank->signal(SIGSTOP);
+    for (auto &rank : ranks) // a remote one could not hear that it is to go on
+      if (!rank->isRemote())
+        rank->signal(SIGSTOP);
     raise(SIGSTOP);
     for (auto &rank : ranks)
-      rank->signal(SIGCONT);
+      if (!rank->isRemote())
+        rank->signal(SIGCONT);
     return;
   }
   bool isSecond = std::exchange(isInterrupted, true);
@@ -209,6 +256,8 @@ std::string Attempt::ending() const {
   if (lost >= 0)
     return "mxc launch: " + nameOf(lost) + (isLostStopped ? " is stopped" : " does not answer") +
            "; all ranks were ended\n";
+  if (seen[static_cast<size_t>(cause)].isCut)
+    return "error[R0701]: " + nameOf(cause) + " ended without a word: it was killed, or the connection to it broke\n";
   if (int signal = isForced ? 0 : rank.endSignal()) {
     std::string text = "error[R0701]: " + nameOf(cause) + " was killed by signal " +
                        std::to_string(signal) + " (" + strsignal(signal) + ")\n";

@@ -6,6 +6,9 @@
 #include "Launch/Lines.h"
 #include "Launch/Rank.h"
 #include "Launch/Signals.h"
+#include "Launch/Starter.h"
+#include "Launch/TaggedLines.h"
+#include "net/Rendezvous.h"
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -14,11 +17,14 @@ namespace mx::launch {
 
 class Attempt {
 public:
-  Attempt(int ranks, Lines &out, Lines &err, Signals &signals)
-      : out(out), err(err), signals(signals), seen(static_cast<size_t>(ranks)) {}
+  /// Remote ranks call the launcher at the rendezvous; nullptr: there are none.
+  Attempt(int ranks, Lines &out, Lines &err, Signals &signals, const Starter &starter,
+          mxrt::net::Rendezvous *rendezvous)
+      : out(out), err(err), signals(signals), starter(starter), rendezvous(rendezvous),
+        taggedOut(out, ranks), taggedErr(err, ranks), seen(static_cast<size_t>(ranks)) {}
 
-  /// Returns the exit code of the job. MX_RANK is added to the variables.
-  int run(RankOptions options);
+  /// Returns the exit code of the job. `common` has what all ranks get.
+  int run(const RankOptions &common);
   /// Whether a rank was killed or is lost, rather than failed by an error of its own.
   bool mayStartAgain() const { return isRestartable; }
   /// What is to be said at the end; empty if all went well.
@@ -28,11 +34,18 @@ private:
   using Clock = std::chrono::steady_clock;
   struct Seen {
     bool ended = false;
+    bool isDone = false;   ///< a remote rank said so
+    bool hasCalled = false; ///< a remote rank
+    bool isCut = false;     ///< a remote rank ended without a word
     std::string lost;    ///< the report that another rank is lost
     std::string stopped; ///< and that it was stopped
   };
 
-  bool start(RankOptions &options);
+  bool start(const RankOptions &common);
+  /// Takes the calls of remote ranks.
+  void answer();
+  /// A remote rank whose channel ended although its program was not over.
+  void noticeCut(Rank &rank);
   /// Reads what a rank says, and notices its end.
   void look(Rank &rank);
   void noticeReport(Rank &rank, Rank::Report report);
@@ -48,12 +61,16 @@ private:
 
   Lines &out, &err;
   Signals &signals;
+  const Starter &starter;
+  mxrt::net::Rendezvous *const rendezvous;
+  TaggedLines taggedOut, taggedErr;
   std::vector<Seen> seen;
   std::vector<std::unique_ptr<Rank>> ranks;
   bool isEnding = false, isInterrupted = false, isRestartable = false;
   bool isForced = false; ///< ranks were killed here
   int endedBy = 0;       ///< a signal to the launcher
   int cause = -1;        ///< the rank that failed first
+  int firstCut = -1;     ///< the first remote rank that ended without a word
   int lost = -1;         ///< the rank that does not answer
   bool isLostStopped = false;
   std::string problem; ///< nothing could be started

@@ -5,6 +5,7 @@
 #include "Launch/Attempt.h"
 #include "base/Os.h"
 #include "base/SharedMemory.h"
+#include "net/Rendezvous.h"
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -33,35 +34,67 @@ void removeMemoryOf(const std::string &job) {
       (void)mxrt::os::removeShared(("/" + name).c_str());
 }
 
-/// `total` threads, or all of the machine, divided among the ranks.
-int threadsOfRank(int ranks) {
+/// `total` threads, or all of the machine, divided among its ranks. Other machines are taken for as
+/// large as this one.
+int threadsOfRank(const JobOptions &options) {
   const char *given = mxrt::os::environment("MX_NUM_THREADS");
   int total = given && std::atoi(given) > 0 ? std::atoi(given) : mxrt::os::processorCount();
-  return std::max(1, total / ranks);
+  int most = options.hosts.empty() ? options.ranks : 1;
+  for (const Host &host : options.hosts)
+    most = std::max(most, std::min(host.slots, options.ranks));
+  return std::max(1, total / most);
+}
+
+/// What all ranks find in their environment.
+std::vector<std::string> variablesOf(const JobOptions &options, const std::string &job, int port) {
+  std::vector<std::string> out = {"MX_JOB=" + job, "MX_SIZE=" + std::to_string(options.ranks),
+                                  "MX_TRANSPORT=" + options.transport,
+                                  "MX_NUM_THREADS=" + std::to_string(threadsOfRank(options))};
+  std::string here = options.address + ":" + std::to_string(port);
+  if (port > 0 && options.transport == "grpc")
+    out.push_back("MX_RENDEZVOUS=" + here);
+  if (port > 0 && options.via != Via::Local)
+    out.push_back(std::string(run::Launched::kLauncher) + "=" + here);
+  if (options.insecure)
+    out.push_back("MX_INSECURE_NETWORK=1");
+  if (!options.logFolder.empty())
+    out.push_back("MX_LOGDIR=" + options.logFolder);
+  return out;
 }
 
 } // namespace
 
 int runJob(const JobOptions &options, std::ostream &out, std::ostream &err) {
+  Starter starter;
+  if (std::string problem = starter.open({options.via, options.hosts, options.command, options.ranks});
+      !problem.empty()) {
+    err << "error[R0006]: mxc launch: " << problem << "\n";
+    return 1;
+  }
   Signals signals;
   Lines outLines(out, options.ranks, options.colourOut);
   Lines errLines(err, options.ranks, options.colourErr);
   int lock = memfd_create("mx-compile", MFD_CLOEXEC);
   int code = 0;
   for (int attempt = 0;; ++attempt) {
-    RankOptions rank;
-    rank.command = options.command;
-    rank.compileLock = lock;
-    rank.signals = signals.usual();
     std::string job = newJobName(attempt);
-    rank.variables = {"MX_JOB=" + job, "MX_SIZE=" + std::to_string(options.ranks),
-                      "MX_NUM_THREADS=" + std::to_string(threadsOfRank(options.ranks))};
-    if (!options.logFolder.empty())
-      rank.variables.push_back("MX_LOGDIR=" + options.logFolder);
+    mxrt::net::Rendezvous rendezvous(mxrt_system_allocator(), job.c_str(), options.ranks);
+    bool needsCalls = starter.isRemote() || options.transport == "grpc";
+    if (int failure = needsCalls ? rendezvous.open(options.address.c_str(), 0) : 0) {
+      err << "error[R0006]: mxc launch: cannot listen at " << options.address << ": "
+          << std::strerror(failure) << "\n";
+      code = 1;
+      break;
+    }
+    RankOptions common;
+    common.compileLock = lock;
+    common.signals = signals.usual();
+    common.variables = variablesOf(options, job, rendezvous.port());
     bool again = false;
     {
-      Attempt run(options.ranks, outLines, errLines, signals);
-      code = run.run(rank);
+      Attempt run(options.ranks, outLines, errLines, signals, starter,
+                  needsCalls ? &rendezvous : nullptr);
+      code = run.run(common);
       again = run.mayStartAgain() && attempt < options.restarts;
       err << run.ending();
       if (again)

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -43,6 +44,17 @@ std::vector<char *> pointersTo(std::vector<std::string> &texts) {
   return out;
 }
 
+/// A file with this text, or one that is empty.
+int inputOf(const std::string &text) {
+  if (text.empty())
+    return open("/dev/null", O_RDONLY | O_CLOEXEC);
+  int file = memfd_create("mx-input", MFD_CLOEXEC);
+  if (file >= 0 && (write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+                    lseek(file, 0, SEEK_SET) != 0))
+    closeFile(file);
+  return file;
+}
+
 /// Both ends of a pipe or channel, closed when it is left.
 struct Ends {
   int here = -1, there = -1;
@@ -77,12 +89,14 @@ std::string Rank::start(const RankOptions &options) {
   Ends out, err, channel, result;
   if (!out.openPipe() || !err.openPipe() || !result.openPipe() || !channel.openChannel())
     return failed(errno);
+  remote = options.isRemote;
   std::vector<std::string> variables = options.variables;
-  variables.push_back(std::string(run::Launched::kLauncher) + "=" + std::to_string(channel.there) +
-                      "," + std::to_string(options.compileLock));
+  if (!remote)
+    variables.push_back(std::string(run::Launched::kLauncher) + "=" +
+                        std::to_string(channel.there) + "," + std::to_string(options.compileLock));
   std::vector<std::string> texts = environmentWith(variables), words = options.command;
   std::vector<char *> environment = pointersTo(texts), arguments = pointersTo(words);
-  int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  int input = inputOf(options.input);
   pid_t launcher = getpid();
   process = fork();
   if (process == 0) {
@@ -91,9 +105,10 @@ std::string Rank::start(const RankOptions &options) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher) // it ended before this was set
       _exit(127);
-    bool fine = dup2(nothing, STDIN_FILENO) >= 0 && dup2(out.there, STDOUT_FILENO) >= 0 &&
-                dup2(err.there, STDERR_FILENO) >= 0 && fcntl(channel.there, F_SETFD, 0) == 0;
-    if (options.compileLock >= 0)
+    bool fine = dup2(input, STDIN_FILENO) >= 0 && dup2(out.there, STDOUT_FILENO) >= 0 &&
+                dup2(err.there, STDERR_FILENO) >= 0 &&
+                (options.isRemote || fcntl(channel.there, F_SETFD, 0) == 0);
+    if (options.compileLock >= 0 && !options.isRemote)
       fine &= fcntl(options.compileLock, F_SETFD, 0) == 0;
     sigprocmask(SIG_SETMASK, &options.signals, nullptr);
     if (fine)
@@ -104,7 +119,7 @@ std::string Rank::start(const RankOptions &options) {
     _exit(127);
   }
   int reason = errno;
-  closeFile(nothing);
+  closeFile(input);
   if (process < 0)
     return failed(reason);
   setpgid(process, process); // whoever is first
@@ -117,9 +132,11 @@ std::string Rank::start(const RankOptions &options) {
   }
   files[0] = std::exchange(out.here, -1);
   files[1] = std::exchange(err.here, -1);
-  files[2] = std::exchange(channel.here, -1);
+  if (!remote)
+    files[2] = std::exchange(channel.here, -1);
   for (int file : files)
-    fcntl(file, F_SETFL, O_NONBLOCK);
+    if (file >= 0)
+      fcntl(file, F_SETFL, O_NONBLOCK);
   return "";
 }
 
@@ -132,9 +149,27 @@ Rank::~Rank() {
     closeFile(file);
 }
 
+std::string Rank::follow(Rank &other) {
+  carrier = &other;
+  remote = true;
+  return "";
+}
+
+void Rank::connect(int channel) {
+  closeFile(files[2]); // it called before: the newer one counts
+  files[2] = channel;
+}
+
 void Rank::signal(int which) {
+  if (remote && which != SIGKILL && files[2] >= 0) {
+    auto byte = static_cast<unsigned char>(run::Launched::kSignals + which);
+    send(files[2], &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return;
+  }
   if (process > 0)
     kill(-process, which);
+  if (remote)
+    closeFile(files[2]);
 }
 
 void Rank::tellEnd(int other) {
@@ -144,6 +179,11 @@ void Rank::tellEnd(int other) {
 }
 
 Rank::State Rank::state() {
+  if (carrier) {
+    State state = carrier->state();
+    isOver = state == State::Ended;
+    return isOver ? State::Ended : State::Running;
+  }
   if (process < 0 || isOver)
     return State::Ended;
   siginfo_t info{};

@@ -18,6 +18,8 @@ namespace mx::launch {
 
 struct RankOptions {
   std::vector<std::string> command; ///< the file of a program, and its arguments
+  std::string input;                ///< its standard input; empty: none
+  bool isRemote = false;            ///< a program that starts the rank, which calls the launcher
   /// `NAME=value`, added to the environment or replacing a variable of it.
   std::vector<std::string> variables;
   int compileLock = -1; ///< a file that the rank gets
@@ -34,8 +36,14 @@ public:
 
   /// An error message, or empty.
   std::string start(const RankOptions &options);
-  /// To the whole group, while the process is there.
+  /// A rank that is started and ended by the process of another one. Never an error.
+  std::string follow(Rank &carrier);
+  /// To the whole group, while the process is there. To a remote rank through its channel; but
+  /// SIGKILL ends the program that started it, and the channel, which ends the rank.
   void signal(int which);
+  /// The channel of a remote rank, which has called.
+  void connect(int channel);
+  bool isRemote() const { return remote; }
   /// Says that the program of another rank is over.
   void tellEnd(int other);
 
@@ -43,7 +51,9 @@ public:
   State state();
   bool hasEnded() { return state() == State::Ended; }
   /// Of a process that has ended: its exit code; 128 + its signal. As a shell has it.
-  int exitCode() const { return killedBy ? 128 + killedBy : code; }
+  int exitCode() const {
+    return carrier ? carrier->exitCode() : killedBy ? 128 + killedBy : code;
+  }
   int endSignal() const { return killedBy; } ///< 0: it ended by itself
 
   /// Files to read from; -1 when they are at their end.
@@ -66,8 +76,9 @@ public:
 
 private:
   pid_t process = -1;
+  Rank *carrier = nullptr; ///< has the process
   int files[3] = {-1, -1, -1};
-  bool isOver = false;
+  bool isOver = false, remote = false;
   int code = 0, killedBy = 0;
   std::string received; ///< from the channel
 };

@@ -55,8 +55,14 @@ struct RecomputedAt {
 struct ExchangedKey {
   std::string name; ///< net.fc1.w
   std::string type; ///< f32[64, 256]
-  std::string form; ///< dense: all elements
-  int64_t bytes = 0;
+  std::string form; ///< dense: all elements; rows, factors: see decision 45
+  int64_t bytes = 0; ///< that a worker has
+  // Of rows and factors.
+  int64_t entries = 0, entryBytes = 0, denseBytes = 0;
+  /// Payload that each of W workers sends, if all have as much.
+  int64_t sent(const std::string &action, int64_t workers) const;
+  /// The largest number of workers for which that is `entries` to each other worker.
+  int64_t mostWorkers() const;
 };
 struct ExchangeReport {
   std::string action; ///< average

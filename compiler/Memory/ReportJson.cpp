@@ -54,6 +54,12 @@ std::string planAsJson(const PlanReport &plan) {
                 out.attribute("type", key.type);
                 out.attribute("form", key.form);
                 out.attribute("bytes", key.bytes);
+                if (key.form != "dense") {
+                  out.attribute("entries", key.entries);
+                  out.attribute("entry_bytes", key.entryBytes);
+                  out.attribute("dense_bytes", key.denseBytes);
+                  out.attribute("most_workers", key.mostWorkers());
+                }
               });
           });
         });

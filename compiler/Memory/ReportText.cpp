@@ -114,23 +114,58 @@ int64_t ExchangeReport::bytes() const {
   return sum;
 }
 
-/// The payload that a worker sends for N bytes, as a formula and for some numbers of workers.
+int64_t ExchangedKey::mostWorkers() const {
+  if (form == "rows") // those of all workers have at most half the bytes of the table
+    return bytes > 0 ? denseBytes / 2 / bytes : INT64_MAX;
+  return bytes > 0 ? (2 * denseBytes - 1) / bytes : INT64_MAX;
+}
+
+int64_t ExchangedKey::sent(const std::string &action, int64_t workers) const {
+  if (action == "gather" || form == "factors" || (form == "rows" && workers <= mostWorkers()))
+    return bytes * (workers - 1);
+  int64_t all = form == "rows" ? denseBytes : bytes;
+  return (action == "scatter" ? 1 : 2) * all * (workers - 1) / workers;
+}
+
+/// The payload that a worker sends, as formulas and for some numbers of workers.
 static std::string describeExchange(const ExchangeReport &exchange) {
-  bool isGather = exchange.action == "gather";
-  int64_t n = exchange.bytes(), passes = exchange.action == "scatter" ? 1 : 2;
-  auto sent = [&](int64_t workers) {
-    int64_t others = n * (workers - 1);
-    return withCommas(isGather ? others : passes * others / workers);
-  };
-  const char *formula = isGather ? "N (W-1)" : passes == 1 ? "N (W-1) / W" : "2 N (W-1) / W";
+  int64_t dense = 0, others = 0;
   std::string text = "\nexchanged by " + exchange.action + "\n";
-  for (const ExchangedKey &key : exchange.keys)
+  for (const ExchangedKey &key : exchange.keys) {
+    std::string form = key.form;
+    (form == "dense" ? dense : others) += key.bytes;
+    if (form != "dense") {
+      form += ", " + withCommas(key.entries) + " of " + withCommas(key.entryBytes) + " bytes";
+      std::string many = key.mostWorkers() == INT64_MAX ? "" : withCommas(key.mostWorkers());
+      if (!many.empty())
+        form += (key.form == "rows" ? "; " : "; with dist.auto() ") + withCommas(key.denseBytes) +
+                " dense ones for W > " + many;
+    }
     text += llvm::formatv("  {0,16} bytes   {1}  {2}  {3}\n", withCommas(key.bytes), key.name,
-                          key.type, key.form)
+                          key.type, form)
                 .str();
+  }
+  auto sent = [&](int64_t workers) {
+    // All dense keys as one: each may round.
+    ExchangedKey whole;
+    whole.form = "dense";
+    whole.bytes = dense;
+    int64_t sum = whole.sent(exchange.action, workers);
+    for (const ExchangedKey &key : exchange.keys)
+      if (key.form != "dense")
+        sum += key.sent(exchange.action, workers);
+    return withCommas(sum);
+  };
+  std::string formula = exchange.action == "gather"    ? "N (W-1)"
+                        : exchange.action == "scatter" ? "N (W-1) / W"
+                                                       : "2 N (W-1) / W";
+  if (others > 0) {
+    text += llvm::formatv("  {0,16} bytes   F, as rows and factors\n", withCommas(others)).str();
+    formula += " + F (W-1)";
+  }
   text += llvm::formatv("  {0,16} bytes   N; each of W workers sends {1} bytes: {2} for W = 2, {3} "
                         "for 4, {4} for 8\n",
-                        withCommas(n), formula, sent(2), sent(4), sent(8))
+                        withCommas(dense), formula, sent(2), sent(4), sent(8))
               .str();
   return text;
 }

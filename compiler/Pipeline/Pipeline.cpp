@@ -98,7 +98,7 @@ static llvm::SetVector<Operation *> reachedFrom(ir::GraphOp graph) {
 std::string identityOf(ir::GraphOp graph) {
   target::Hasher hasher;
   for (Operation *op : reachedFrom(graph))
-    hasher.add(textOf(op));
+    hasher.add(textOf(op, /*locations=*/true));
   return hasher.hex();
 }
 

@@ -155,8 +155,9 @@ std::optional<std::string> compileEagerKernel(mlir::MLIRContext &context, llvm::
                                               target::ObjectCache &cache, const Options &options,
                                               std::string &error);
 
-/// A hash of a graph with everything it references, without locations: equal graphs have equal
-/// code.
+/// A hash of a graph with everything it references. It contains the locations, because code reports
+/// them in errors. Kernels report none and have keys of their own, so they are found again when a
+/// file has changed above a graph.
 std::string identityOf(ir::GraphOp graph);
 
 /// A fused graph in Graphviz format: kernels with their ops, values with their types.

@@ -295,7 +295,12 @@ void addKeys(Type type, const std::string &name, const rt::SizeBounds &bounds,
         stream << size.getText();
     });
     stream << "]";
-    out.push_back({name, text, "dense", rt::largestBytes(tensor, bounds).value_or(0)});
+    memory::ExchangedKey key;
+    key.name = name;
+    key.type = text;
+    key.form = "dense";
+    key.bytes = key.denseBytes = rt::largestBytes(tensor, bounds).value_or(0);
+    out.push_back(key);
   } else if (auto array = dyn_cast<ir::ArrayType>(type)) {
     for (int64_t i = 0; i < array.getCount().constant().value_or(0); ++i)
       addKeys(array.getElement(), name + "." + std::to_string(i), bounds, out);
@@ -307,6 +312,65 @@ void addKeys(Type type, const std::string &name, const rt::SizeBounds &bounds,
       addKeys(part, name + "." + field, bounds, out);
     }
   }
+}
+
+/// Gives a key the form that its further pair of name and value has.
+void setForm(memory::ExchangedKey &key, StringRef form, int64_t entries, int64_t entryBytes) {
+  key.form = form.str();
+  key.entries = entries;
+  key.entryBytes = entryBytes;
+  key.bytes = entries * entryBytes;
+}
+/// `mx.rows`, `mx.exchanged`: see Graph/ExchangeForms.cpp.
+void readForm(ir::NativeOp average, ir::AggregateType type, Value value,
+              const rt::SizeBounds &bounds, memory::ExchangedKey &key) {
+  if (type.getName() == "mx.rows") {
+    int64_t entries = 1, rows = 1;
+    for (ir::SizeAttr size : cast<ir::TensorType>(type.getParts()[0]).getSizes())
+      entries *= rt::largest(size, bounds).value_or(0);
+    if (auto make = value.getDefiningOp<ir::MakeOp>())
+      if (auto size = make.getParts()[3].getDefiningOp<ir::SizeOp>())
+        rows = std::max<int64_t>(rt::largest(size.getSize(), bounds).value_or(1), 1);
+    if (2 * entries <= rows)
+      setForm(key, "rows", entries, key.denseBytes / rows + (rows > UINT32_MAX ? 8 : 4));
+    return;
+  }
+  average->getParentOfType<ir::FuncOp>().walk([&](ir::NativeOp factors) {
+    if (factors.getName() != "mx.dist.factors")
+      return;
+    for (size_t i = 2; i + 2 < factors.getArgs().size(); i += 3) {
+      auto name = factors.getArgs()[i].getDefiningOp<ir::TextOp>();
+      if (!name || name.getValue() != key.name)
+        continue;
+      int64_t entries = 0, bytes = 0;
+      for (Value side : factors.getArgs().slice(i + 1, 2)) {
+        auto type = cast<ir::TensorType>(side.getType());
+        entries = rt::largest(type.getSizes()[0], bounds).value_or(0);
+        bytes += rt::largest(type.getSizes()[1], bounds).value_or(0) *
+                 elementInfo(ir::elementFromMlir(type.getElement())).bytes;
+      }
+      setForm(key, "factors", entries, bytes);
+    }
+  });
+}
+/// The rows of factors, which a plan takes to be the same at all workers.
+void addFactorRows(ir::FuncOp function, rt::SizeBounds &bounds,
+                   SmallVectorImpl<std::pair<std::string, int64_t>> &sizes) {
+  function.walk([&](ir::BindSizeOp bind) {
+    auto rows = bind.getValue().getDefiningOp<ir::NativeOp>();
+    auto all = rows && rows.getName() == "mx.dist.factor_rows"
+                   ? rows.getArgs()[0].getDefiningOp<ir::NativeOp>()
+                   : ir::NativeOp();
+    auto key = all ? rows.getArgs()[1].getDefiningOp<ir::ConstantOp>() : ir::ConstantOp();
+    auto number = key ? dyn_cast<IntegerAttr>(key.getValue()) : IntegerAttr();
+    if (!number)
+      return;
+    Value u = all.getArgs()[3 * number.getInt() + 3];
+    int64_t count =
+        rt::largest(cast<ir::TensorType>(u.getType()).getSizes()[0], bounds).value_or(0);
+    bounds[bind.getName().str()] = count;
+    sizes.push_back({bind.getName().str(), count});
+  });
 }
 
 /// The exchanges of a function, and of those that it calls for the purpose.
@@ -321,12 +385,20 @@ void addExchanges(ir::FuncOp function, const rt::SizeBounds &bounds,
     }
     auto native = dyn_cast<ir::NativeOp>(op);
     StringRef action = native ? native.getName() : StringRef();
-    if (!action.consume_front("mx.dist."))
+    if (!action.consume_front("mx.dist.") || action == "factors")
       return;
     memory::ExchangeReport exchange{action.str(), {}};
     for (auto [before, value] : llvm::zip(native.getArgs(), native.getArgs().drop_front()))
-      if (auto name = before.getDefiningOp<ir::TextOp>())
-        addKeys(value.getType(), name.getValue().str(), bounds, exchange.keys);
+      if (auto name = before.getDefiningOp<ir::TextOp>()) {
+        auto form = dyn_cast<ir::AggregateType>(value.getType());
+        if (!form || !form.getName().getValue().starts_with("mx.")) {
+          addKeys(value.getType(), name.getValue().str(), bounds, exchange.keys);
+          continue;
+        }
+        for (memory::ExchangedKey &key : exchange.keys)
+          if (key.name == name.getValue())
+            readForm(native, form, value, bounds, key);
+      }
     if (!exchange.keys.empty())
       out.push_back(std::move(exchange));
   });
@@ -368,7 +440,7 @@ void append(memory::DeviceReport &all, const memory::DeviceReport &next) {
 } // namespace
 
 std::optional<memory::PlanReport> planSegments(ir::FuncOp function,
-                                               ArrayRef<std::pair<std::string, int64_t>> sizes,
+                                               ArrayRef<std::pair<std::string, int64_t>> given,
                                                const std::string &name, const TargetInfo &target,
                                                const Options &options) {
   memory::PlanReport out;
@@ -382,8 +454,10 @@ std::optional<memory::PlanReport> planSegments(ir::FuncOp function,
     return report;
   };
   rt::SizeBounds bounds;
-  for (auto &[size, value] : sizes)
+  for (auto &[size, value] : given)
     bounds[size] = value;
+  SmallVector<std::pair<std::string, int64_t>> sizes(given);
+  addFactorRows(function, bounds, sizes);
   for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
     bool isChanged = function.getArgAttr(static_cast<unsigned>(i), kMut) != nullptr;
     memory::Use use = useOf(type, isChanged);

@@ -2,7 +2,9 @@
 //
 // The channel of a rank to its launcher.
 #include "Run/Launched.h"
+#include "base/Files.h"
 #include "dist/Job.h"
+#include "net/Rendezvous.h"
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -25,24 +27,54 @@ static bool isSocket(int file) {
 Launched::Launched() {
   auto job = mxrt::dist::jobOfProcess(mxrt_system_allocator());
   // Wrong values are an error of `dist.sync`.
-  if (!job.ok() || !mxrt::os::environment("MX_SIZE"))
+  if (!job.ok() || !(*job).isGiven)
     return;
   number = (*job).rank;
   ranks = (*job).ranks;
   const char *given = mxrt::os::environment(kLauncher);
-  int first = -1, second = -1;
-  if (!given || std::sscanf(given, "%d,%d", &first, &second) != 2 || !isSocket(first))
+  if (!given || (!inherit(given) && !call(given, (*job).name)))
     return; // somebody else started this process
   stops = eventfd(0, EFD_CLOEXEC);
-  channel = first;
-  if (stops < 0 || !mxrt::os::startThread(watcher, watch, this, "mx-launcher")) {
+  if (stops < 0 || !mxrt::os::startThread(watcher, watch, this, "mx-launcher"))
     channel = -1;
-    return;
-  }
+}
+
+bool Launched::inherit(const char *given) {
+  int first = -1, second = -1;
+  if (std::sscanf(given, "%d,%d", &first, &second) != 2 || !isSocket(first))
+    return false;
+  channel = first;
   // Programs that this one starts are no ranks.
   fcntl(channel, F_SETFD, FD_CLOEXEC);
   if (fcntl(second, F_SETFD, FD_CLOEXEC) == 0)
     lock = second;
+  return true;
+}
+
+bool Launched::call(const char *given, const char *job) {
+  mxrt::net::Address at;
+  int connection = -1;
+  if (!mxrt::net::parseAddress(given, at))
+    return false;
+  int failure = mxrt::os::beginConnect(at.host, at.port, connection);
+  for (int i = 0; i < 100 && failure == EINPROGRESS; ++i) {
+    mxrt::os::waitForSockets(&connection, 1, true, 100 * mxrt::net::millisecond);
+    failure = mxrt::os::connectionState(connection);
+  }
+  mxrt::net::Hello hello;
+  std::snprintf(hello.job, sizeof hello.job, "%s", job);
+  hello.kind = mxrt::net::Hello::Channel;
+  hello.rank = static_cast<uint32_t>(number);
+  hello.ranks = static_cast<uint32_t>(ranks);
+  if (failure || mxrt::os::sendBytes(connection, &hello, sizeof hello, &failure) != sizeof hello) {
+    std::fprintf(stderr, "rank %d of %d finds no launcher at %s\n", number, ranks, given);
+    _exit(1); // nobody would end it
+  }
+  fcntl(connection, F_SETFL, 0);
+  unsetenv(kLauncher); // programs that this one starts are not ranks
+  channel = connection;
+  isCall = true;
+  return true;
 }
 
 Launched::~Launched() {
@@ -54,6 +86,10 @@ Launched::~Launched() {
   }
   if (stops >= 0)
     close(stops);
+  if (isCall) {
+    report(Report::Done, "");
+    close(channel);
+  }
 }
 
 void Launched::watch(void *user) {
@@ -70,6 +106,8 @@ void Launched::watch(void *user) {
     ssize_t got = recv(self.channel, &rank, 1, MSG_DONTWAIT);
     if (got == 1 && rank < 64)
       self.ended.fetch_or(uint64_t(1) << rank);
+    else if (got == 1 && rank > kSignals)
+      kill(getpid(), rank - kSignals);
     else if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
       kill(getpid(), SIGKILL); // the launcher is gone: nobody reads what this rank says
   }

@@ -106,6 +106,7 @@ std::string fileOfRank(const std::string &file, int rank) {
 }
 
 bool Replica::isOneOfSeveral() const { return all.count.load() > 1; }
+mxrt::dist::QueueHub &Replica::queues() { return *all.queues; }
 mxrt::dist::JobState Replica::job() const { return all.launched.state(); }
 
 mxrt::Result<mxrt::net::TransportBox> Replica::join(int workers, mxrt_location location) {
@@ -151,6 +152,7 @@ Status Replicas::start(int workers, mxrt_location location) {
   for (int rank = 1; rank < workers; ++rank)
     ranks.push_back(std::make_unique<Replica>(*this, rank));
   ends.resize(static_cast<size_t>(workers));
+  queues = std::make_unique<mxrt::dist::QueueHub>(mxrt_system_allocator(), workers);
   // The threads are divided: rank 0 keeps its workers, and its loops take no more than its part.
   if (Machine *machine = ranks[0]->machine.load()) {
     int32_t total = mxrt_runtime_threads(machine->runtime());
@@ -190,6 +192,7 @@ void Replicas::leave(Replica &replica, bool failed) {
   auto rank = static_cast<size_t>(replica.number);
   ends[rank] = {true, failed};
   hasFailed |= failed;
+  queues->leave(replica.number);
   for (Meeting &meeting : meetings) {
     if (meeting.isHere[rank])
       continue;

@@ -37,6 +37,8 @@ public:
   Replica(Replicas &all, int rank) : Instance(mxrt_system_allocator()), all(all), number(rank) {}
   mxrt::Result<mxrt::net::TransportBox> join(int workers, mxrt_location location) override;
   bool isOneOfSeveral() const override;
+  mxrt::dist::QueueHub &queues() override;
+  int rankHere() const override { return number; }
   mxrt::dist::JobState job() const override;
 
   // ---- called by its Machine
@@ -118,6 +120,7 @@ private:
     std::vector<bool> isHere;
   };
   std::vector<Meeting> meetings; ///< of each connection
+  std::unique_ptr<mxrt::dist::QueueHub> queues; ///< made before the threads start
   struct End {
     bool ended = false, failed = false;
   };

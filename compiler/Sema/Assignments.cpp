@@ -48,9 +48,7 @@ void Sema::checkAssign(Assign *a) {
   if (target->type->isError() || value->type->isError())
     return;
   // `model -= gradient` updates parameters only.
-  bool model = target->type->is(Kind::TypeVar) ||
-               (target->type->is(Kind::Nominal) && target->type->nominal->isModel);
-  if (model && value->type->is(Kind::Grad) &&
+  if (isModel(target->type) && value->type->is(Kind::Grad) &&
       (a->op == Tok::PlusEqual || a->op == Tok::MinusEqual)) {
     if (!equalTypes(types.grad(target->type), value->type)) {
       diags.report(Code::E0202, a->opSpan, show(*value) + " does not belong to " + show(*target))

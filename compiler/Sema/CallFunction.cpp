@@ -114,6 +114,14 @@ Value Sema::callFunction(FunctionInfo &f, Expr *receiver, const Value *receiverV
       return v;
     result = v.type;
   }
+  if (!isClosedResult(result, state, f) && isQueue(result)) {
+    if (expected && expected->isError())
+      return errorValue();
+    diags.report(Code::E0213, whole->span, "the elements of this queue are not known here")
+        .caret("nothing says what it holds")
+        .help("write the type: `let q: data.Queue[f32[2, 3]] = " + textOf(whole->span) + "`");
+    return errorValue();
+  }
   if (!isClosedResult(result, state, f)) {
     Diagnostic &d =
         diags.report(Code::E0213, whole->span, "the shape of `" + spelled + "` is not known here");

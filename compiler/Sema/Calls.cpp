@@ -120,7 +120,7 @@ Value Sema::callExpr(Expr *callee, std::vector<Arg> args, Expr *whole, Span args
           TypeArg arg;
           arg.kind = TypeArg::Model;
           arg.type = model->plain;
-          if (model->is(Kind::TypeVar) || (model->is(Kind::Nominal) && model->nominal->isModel)) {
+          if (isModel(model)) {
             calls.emplace_back();
             CallInfo &info = calls.back();
             info.target = CallInfo::Construct;

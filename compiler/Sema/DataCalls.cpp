@@ -253,8 +253,7 @@ Value Sema::leavesValue(std::vector<Arg> &args, Expr *whole) {
     if (v->type->isError())
       return errorValue();
     const Type *of = v->type->is(Kind::Grad) ? v->type->element : v->type;
-    bool fine = of->is(Kind::TypeVar) || (of->is(Kind::Nominal) && of->nominal->isModel);
-    if (!fine) {
+    if (!isModel(of)) {
       diags.report(Code::E0202, a.span,
                    "`leaves` walks models and their gradients, this is " + show(*v));
       return errorValue();
@@ -298,8 +297,7 @@ Value Sema::summaryValue(std::vector<Arg> &args, Expr *whole, Span argsSpan) {
   const Type *type = net->type;
   while (type->is(Kind::Array))
     type = type->element;
-  bool isModel = type->is(Kind::TypeVar) || (type->is(Kind::Nominal) && type->nominal->isModel);
-  if (!isModel) {
+  if (!isModel(type)) {
     for (Arg &a : args)
       check(a.expr);
     if (!type->isError())

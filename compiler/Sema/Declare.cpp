@@ -57,9 +57,9 @@ void Sema::declareGenerics(const List<ast::Generic> &list, std::vector<GenericPa
         if (generics)
           generics->dims.push_back(param.dim);
       }
-    } else if (kind == "model") {
+    } else if (kind == "model" || kind == "value") {
       param.kind = GenericParam::Model;
-      param.variable = types.newTypeVariable(param.name);
+      param.variable = types.newTypeVariable(param.name, kind == "value");
       symbol = newSymbol(SymbolKind::TypeParam, g.name.text, g.name.span);
       symbol->type = types.typeVar(param.variable);
       if (generics)
@@ -74,7 +74,7 @@ void Sema::declareGenerics(const List<ast::Generic> &list, std::vector<GenericPa
         diags
             .report(Code::E0224, g.kind.span,
                     "`" + std::string(kind) + "` is not a kind of parameter")
-            .help("the kinds are dim, float, int, num and model");
+            .help("the kinds are dim, float, int, num, model and value");
         it = kinds.find("any"); // the name stays known, so that its uses report no further errors
       }
       param.kind = GenericParam::Element;

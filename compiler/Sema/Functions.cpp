@@ -17,7 +17,7 @@ Value Sema::checkGrad(ast::Grad *e) {
       continue;
     }
     bool lvalue = as<Name>(target) || as<Member>(target) || as<Index>(target);
-    bool model = t->is(Kind::TypeVar) || (t->is(Kind::Nominal) && t->nominal->isModel);
+    bool model = isModel(t);
     bool tensor = t->isTensor() && types.isFloat(t->elem) && !(v->literal != Value::NotLiteral);
     if (!lvalue || (!model && !tensor)) {
       Diagnostic &d = diags.report(Code::E0505, target->outerSpan,

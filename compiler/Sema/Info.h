@@ -207,7 +207,7 @@ struct FieldInfo {
 };
 
 struct GenericParam {
-  enum Kind : uint8_t { Size, Pack, Element, Model } kind = Size;
+  enum Kind : uint8_t { Size, Pack, Element, Model } kind = Size; ///< Model: also `T: value`
   std::string name;
   AtomId dim = 0;
   PackId pack = 0;

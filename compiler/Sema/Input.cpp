@@ -3,6 +3,7 @@
 // Inputs of a REPL session. Each is checked as a transaction against the names that earlier inputs
 // left. A summary of the input is kept for its execution.
 #include "Sema/Sema.h"
+#include "Sema/StepStates.h"
 
 namespace mx::sema {
 using namespace ast;
@@ -30,7 +31,7 @@ bool Sema::checkInput(const SourceFile &file, bool &complete, bool isWhole) {
     return false;
   // Names and facts are committed only if the whole input is correct.
   auto names = session->scope.names;
-  size_t factCount = session->facts->size();
+  size_t factCount = session->facts->size(), callCount = calls.size();
   mentioned.clear();
   session->syntax = tree;
   session->path = file.path(); // imports are resolved relative to it
@@ -46,6 +47,8 @@ bool Sema::checkInput(const SourceFile &file, bool &complete, bool isWhole) {
   replacing = false;
   checkItems(*session, tree->items);
   context = nullptr;
+  if (diags.errorCount() == before)
+    checkStepStates(*this);
   if (diags.errorCount() == before) {
     inputMentions[file.id()] = std::move(mentioned);
     for (SessionName name : session->scope.names)
@@ -55,6 +58,8 @@ bool Sema::checkInput(const SourceFile &file, bool &complete, bool isWhole) {
   }
   session->scope.names = std::move(names);
   session->facts->truncate(factCount);
+  while (calls.size() > callCount) // what was refused is not part of the program
+    calls.pop_back();
   return false;
 }
 

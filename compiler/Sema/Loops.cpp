@@ -58,6 +58,11 @@ const Type *Sema::iterationType(const Value &iterable, Expr *expr, For *loop, Va
     return element.type;
   }
   default: {
+    if (isQueue(t)) {
+      addEffect(kWait, expr->span, "for", "waits for an element of a queue", nullptr);
+      element = valueOf(t->args[0].type);
+      return element.type;
+    }
     Diagnostic &d =
         diags.report(Code::E0223, expr->outerSpan, "this cannot be looped over: it is " + show(t));
     if (t->isTensor() && !t->shape.empty() && !t->shape[0].isPack())

@@ -2,6 +2,7 @@
 //
 // Module loading: files, imports, the prelude, and the order in which a program is checked.
 #include "Sema/Sema.h"
+#include "Sema/StepStates.h"
 #include "Support/Suggest.h"
 #include <algorithm>
 #include <cmath>
@@ -338,6 +339,8 @@ const ModuleInfo *Sema::checkProgram(const SourceFile &file) {
   module->state = ModuleInfo::Ready;
   checkItems(*module, module->syntax->items);
   context = nullptr;
+  if (diags.errorCount() == before)
+    checkStepStates(*this);
   // After other errors, the list of options may be incomplete.
   if (!options.sharesOptions && diags.errorCount() == before + wrongOptions)
     wrongOptions += reportUnknownOptions(options.options, declaredOptions, diags);

@@ -149,6 +149,8 @@ Value Sema::callPrimitive(FunctionInfo &f, std::vector<Arg> &args, Expr *callee,
     case Kind::Progress:
       break;
     default:
+      if (isQueue(t))
+        break;
       diags.report(Code::E0206, args[0].span, "`len` is not defined for " + show(t));
       return errorValue();
     }

@@ -159,8 +159,7 @@ const Type *Sema::resolveNamedType(const ast::TypeExpr *t) {
   auto asGrad = [&](const Type *type) {
     if (!grad || type->isError())
       return type;
-    bool model = type->is(Kind::TypeVar) || (type->is(Kind::Nominal) && type->nominal->isModel);
-    if (!model) {
+    if (!isModel(type)) {
       diags.report(Code::E0217, t->span,
                    "only a model has a `.grad` type, " + show(type) + " does not");
       return types.error();
@@ -400,12 +399,16 @@ bool Sema::typeArg(const Expr *e, const GenericParam &want, TypeArg &out) {
     out.type = typeFromExpr(e);
     if (!out.type || out.type->isError())
       return false;
-    bool model =
-        out.type->is(Kind::TypeVar) || (out.type->is(Kind::Nominal) && out.type->nominal->isModel);
-    if (!model)
-      diags.report(Code::E0224, e->span,
-                   "`" + want.name + "` is a model, " + show(out.type) + " is not");
-    return model;
+    if (suits(want.variable, out.type))
+      return true;
+    bool isValue = types.takesValues(want.variable);
+    Diagnostic &d = diags.report(Code::E0224, e->span,
+                                 "`" + want.name + "` is a " +
+                                     (isValue ? "tensor or a tuple of tensors, " : "model, ") +
+                                     show(out.type) + " is not");
+    if (isValue)
+      d.help("write the types, with sizes that are known: `(f32[32, 784], i32[32])`");
+    return false;
   }
   }
   return false;

@@ -413,6 +413,16 @@ public:
     FunctionInfo *function = nullptr;
     size_t current = 0; ///< the parameter that is being matched
   };
+  /// A model, known or not.
+  bool isModel(const Type *type) const;
+  /// The library's `data.Queue`.
+  static bool isQueue(const Type *type);
+  /// What `T: value` stands for: a tensor or a tuple of tensors, with sizes that are not `?`.
+  bool isElement(const Type *type) const;
+  /// What the type variable stands for: a model, or a value.
+  bool suits(uint32_t variable, const Type *type) const {
+    return types.takesValues(variable) ? isElement(type) : isModel(type);
+  }
   enum class Fit { Yes, No, Reported };
   Fit unify(const Type *want, const Type *have, CallState &state);
   Fit unifyDim(Dim want, Dim have, CallState &state);

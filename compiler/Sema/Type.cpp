@@ -262,9 +262,9 @@ PackId TypeContext::newPack(std::string name) {
   packNames.push_back(std::move(name));
   return static_cast<PackId>(packNames.size() - 1);
 }
-uint32_t TypeContext::newTypeVariable(std::string name) {
-  typeVariableNames.push_back(std::move(name));
-  return static_cast<uint32_t>(typeVariableNames.size() - 1);
+uint32_t TypeContext::newTypeVariable(std::string name, bool takesValues) {
+  typeVariables.push_back({std::move(name), takesValues});
+  return static_cast<uint32_t>(typeVariables.size() - 1);
 }
 
 bool TypeContext::elemFits(Elem elem, ElemKind kind) const {
@@ -517,7 +517,7 @@ void TypeContext::printTo(std::string &out, const Type *t) const {
       out += "_";
     break;
   case Kind::TypeVar:
-    out += typeVariableNames[t->variable];
+    out += typeVariableName(t->variable);
     break;
   case Kind::Range:
     out += "a range";

@@ -51,6 +51,11 @@ struct ElemVariable {
   ElemKind kind = ElemKind::Num;
 };
 
+struct TypeVariable {
+  std::string name;
+  bool takesValues = false;
+};
+
 enum class Kind : uint8_t {
   Error,   ///< an error that has been reported; fits everything
   Nothing, ///< no value
@@ -61,7 +66,7 @@ enum class Kind : uint8_t {
   Nominal, ///< a model or struct
   Grad,    ///< M.grad
   Fn,
-  TypeVar, ///< M of `[M: model]`
+  TypeVar, ///< M of `[M: model]`, T of `[T: value]`
   Range,   ///< 0..n
   Shape,   ///< x.shape, and a literal list of ints where a shape is expected
   Dtype,   ///< an element type as a value
@@ -187,8 +192,10 @@ public:
   const ElemVariable &elemVariable(uint32_t id) const { return elemVariables[id]; }
   PackId newPack(std::string name);
   const std::string &packName(PackId id) const { return packNames[id]; }
-  uint32_t newTypeVariable(std::string name);
-  const std::string &typeVariableName(uint32_t id) const { return typeVariableNames[id]; }
+  /// `takesValues`: for a tensor or a tuple of tensors (`T: value`), not for a model.
+  uint32_t newTypeVariable(std::string name, bool takesValues);
+  const std::string &typeVariableName(uint32_t id) const { return typeVariables[id].name; }
+  bool takesValues(uint32_t id) const { return typeVariables[id].takesValues; }
   uint32_t newStaticVariable() { return nextStaticVariable++; }
 
   bool elemFits(Elem elem, ElemKind kind) const;
@@ -212,7 +219,7 @@ private:
   std::deque<DeviceInfo> devices;
   std::vector<ElemVariable> elemVariables;
   std::vector<std::string> packNames{""};
-  std::vector<std::string> typeVariableNames;
+  std::vector<TypeVariable> typeVariables;
   uint32_t nextStaticVariable = 1;
   const Type *errorType, *nothingType, *strType, *rangeType, *anyType, *axesType, *deviceTypeNode,
       *caughtErrorType;

@@ -8,12 +8,38 @@
 namespace mx::sema {
 using namespace ast;
 
+bool Sema::isModel(const Type *type) const {
+  return type->is(Kind::TypeVar) ? !types.takesValues(type->variable)
+                                 : type->is(Kind::Nominal) && type->nominal->isModel;
+}
+
+bool Sema::isQueue(const Type *type) {
+  return type->is(Kind::Nominal) && type->nominal->isHandle && type->nominal->name == "Queue";
+}
+
+bool Sema::isElement(const Type *type) const {
+  if (type->is(Kind::TypeVar))
+    return types.takesValues(type->variable);
+  if (type->is(Kind::Tuple))
+    return std::all_of(type->parts.begin(), type->parts.end(),
+                       [&](const Type *part) { return part->isTensor() && isElement(part); });
+  return type->isTensor() &&
+         std::all_of(type->shape.begin(), type->shape.end(), [&](const Axis &axis) {
+           std::vector<AtomId> names;
+           if (axis.dim)
+             dims.symbols(axis.dim, names);
+           return (axis.isPack() || axis.dim) &&
+                  std::all_of(names.begin(), names.end(), [&](AtomId name) {
+                    return dims.symbolInfo(name).role != SymbolRole::Unknown;
+                  });
+         });
+}
+
 Sema::Fit Sema::unify(const Type *want, const Type *have, CallState &state) {
   if (want->is(Kind::Any) || have->isError() || want->isError())
     return Fit::Yes;
   if (want->is(Kind::TypeVar) && state.openTypes.count(want->variable)) {
-    bool model = have->is(Kind::TypeVar) || (have->is(Kind::Nominal) && have->nominal->isModel);
-    if (!model)
+    if (!suits(want->variable, have))
       return Fit::No;
     auto [it, fresh] = state.bindings.types.emplace(want->variable, have->plain);
     return fresh || equalTypes(it->second, have) ? Fit::Yes : Fit::No;

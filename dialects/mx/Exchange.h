@@ -9,6 +9,9 @@ namespace mx::ir {
 /// On a call: its callee exchanges values.
 inline constexpr llvm::StringLiteral kExchanges = "mx.exchanges";
 
+/// On control flow: it decides what is exchanged, on the host.
+inline constexpr llvm::StringLiteral kOfExchange = "mx.of_exchange";
+
 inline bool exchanges(mlir::Operation *op) {
   auto native = llvm::dyn_cast<NativeOp>(op);
   return op->hasAttr(kExchanges) || (native && native.getName().starts_with("mx.dist."));

@@ -23,6 +23,8 @@ bool isZero(Attribute value) {
   return number && number.getValue().isZero();
 }
 
+} // namespace
+
 bool isZeros(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto full = dyn_cast_or_null<FullOp>(op))
@@ -33,8 +35,6 @@ bool isZeros(Value value) {
   auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
   return isZero(splat ? splat.getSplatValue<Attribute>() : constant.getValue());
 }
-
-} // namespace
 
 std::optional<int64_t> countOf(ArrayRef<SizeAttr> sizes) {
   int64_t count = 1;

@@ -23,6 +23,9 @@ struct Table {
   int64_t bytes() const;
 };
 
+/// Whether all elements are +0, as constants show.
+bool isZeros(mlir::Value value);
+
 /// The number of elements, if all sizes are known.
 std::optional<int64_t> countOf(llvm::ArrayRef<SizeAttr> sizes);
 

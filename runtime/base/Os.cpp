@@ -226,6 +226,19 @@ bool fileExists(const char *path) { return access(path, F_OK) == 0; }
 
 void *openLibrary(const char *name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL); }
 
+const char *libraryError() {
+  const char *text = dlerror();
+  return text ? text : "";
+}
+
+bool programPath(char *out, size_t capacity) {
+  ssize_t length = readlink("/proc/self/exe", out, capacity);
+  if (length <= 0 || static_cast<size_t>(length) >= capacity)
+    return false;
+  out[length] = 0;
+  return true;
+}
+
 void *openLibrary(const char *name, const char *variable, const char *value) {
   bool given = getenv(variable) != nullptr;
   if (!given)

@@ -86,6 +86,10 @@ bool fileExists(const char *path);
 /// loading, the environment variable `variable` has `value`, unless the user set it.
 void *openLibrary(const char *name, const char *variable, const char *value);
 void *openLibrary(const char *name);
+/// Why the last openLibrary() of this thread failed.
+const char *libraryError();
+/// The file of the program that runs. False if it is unknown or longer than this.
+bool programPath(char *out, size_t capacity);
 /// nullptr if the library has no such function.
 void *librarySymbol(void *library, const char *name);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checkpoints, save(path, net, opt, first=epoch + 1): every number and tensor of a value is stored
-// under its path in a safetensors file, and so are the contents of a KVStore. Functions and other
-// handles cannot be stored and are skipped.
+// under its path in a safetensors file, and so are the contents of a KVStore and of a queue. Functions
+// and other handles cannot be stored and are skipped.
 
 #include "data/Checkpoint.h"
 #include "data/Numbers.h"
@@ -47,11 +47,12 @@ bool savedShape(const Value &value, SavedShape &shape, int64_t &length) {
   }
 }
 
-void deleteKept(void *payload) { static_cast<Kept *>(payload)->destroy(); }
-
-Kept *keptOf(const Value &value) {
-  bool isKept = value.kind == Kind::Handle && value.foreign()->type->destroy == deleteKept;
-  return isKept ? static_cast<Kept *>(value.foreign()->payload) : nullptr;
+const StoredHandle *storedHandle(const Value &value) {
+  if (value.kind == Kind::Handle)
+    for (const StoredHandle *each : {&storedOptimizer, &storedConnection, &storedQueue})
+      if (value.foreign()->type == each->type)
+        return each;
+  return nullptr;
 }
 
 Saver::~Saver() {
@@ -101,8 +102,8 @@ Status Saver::addText(std::string_view text) {
 }
 
 Status Saver::addLeaf(const Value &leaf) {
-  if (Kept *kept = keptOf(leaf))
-    return kept->save(*this);
+  if (const StoredHandle *handle = storedHandle(leaf))
+    return handle->save(leaf, *this);
   if (leaf.kind == Kind::Str)
     return addText(leaf.str()->view());
   if (mxrt_tensor *tensor = tensorOf(leaf))

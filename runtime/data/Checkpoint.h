@@ -93,26 +93,17 @@ private:
   Vec<bool> used; // of each tensor of the file
 };
 
-/// The payload of a handle whose contents are in checkpoints: the two of a KVStore. A handle is not
-/// replaced by restore(), its contents are.
-class Kept {
-public:
-  /// The contents, below the paths of `to`.
-  virtual Status save(Saver &to) = 0;
-  /// Notes differences, and what of the file is asked for.
-  virtual Status check(Restorer &from) = 0;
+/// A kind of handle whose contents are in checkpoints.
+struct StoredHandle {
+  const host::ForeignType *type;
+  Status (*save)(const host::Value &handle, Saver &to);
+  Status (*check)(const host::Value &handle, Restorer &from);
   /// Reads the contents; nothing changes before commit().
-  virtual Status read(Restorer &from, std::string_view file) = 0;
-  virtual Status commit() = 0;
-  virtual void destroy() = 0;
-
-protected:
-  ~Kept() = default;
+  Status (*read)(const host::Value &handle, Restorer &from, std::string_view file);
+  Status (*commit)(const host::Value &handle);
 };
-/// The `destroy` of the types of such handles; their payload is a Kept.
-void deleteKept(void *payload);
-/// nullptr for other values.
-Kept *keptOf(const host::Value &value);
+/// The optimizer of a KVStore and its connection; a queue.
+extern const StoredHandle storedOptimizer, storedConnection, storedQueue;
 /// Calls each(entry, name) for what the file has below the path of a handle.
 template <typename Each> Status eachEntryBelow(Restorer &from, const Each &each) {
   std::string_view root = from.paths.path();
@@ -122,6 +113,8 @@ template <typename Each> Status eachEntryBelow(Restorer &from, const Each &each)
       MXRT_CHECK(each(entry, entry.name.substr(root.size() + 1)));
   return success();
 }
+/// Null for other values.
+const StoredHandle *storedHandle(const host::Value &value);
 
 } // namespace mxrt::data
 

@@ -13,7 +13,7 @@
 
 namespace mxrt::data {
 
-struct Connection final : Kept {
+struct Connection {
   Connection(const mxrt_allocator *alloc, dist::Instance *instance)
       : alloc(alloc), instance(instance), next(alloc) {}
   ~Connection() {
@@ -22,27 +22,18 @@ struct Connection final : Kept {
     dist::Store::destroy(store);
     deleteObject(alloc, hub);
   }
-  // ConnectionState.cpp
-  Status save(Saver &to) override;
-  Status check(Restorer &from) override;
-  Status read(Restorer &from, std::string_view file) override;
-  Status commit() override;
-  void destroy() override { deleteObject(alloc, this); }
-
   const mxrt_allocator *alloc;
   dist::Instance *instance;
   net::LocalHub *hub = nullptr; // of a rank that is alone
   net::MonotonicClock clock;
   dist::Store *store = nullptr;
 
-private:
-  /// What a checkpoint says about whose residuals it has.
-  struct Owner {
-    int64_t rank, size;
-  };
-  Owner owner = {};             // of what is being saved
+  // ConnectionState.cpp
+  int64_t owner[2] = {};        // rank and number of ranks, while they are saved
   Vec<dist::KeptResidual> next; // of a restore() that may still fail
 };
+
+extern const host::ForeignType connectionType;
 
 } // namespace mxrt::data
 

@@ -5,16 +5,25 @@
 
 #include "data/Connection.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace mxrt::data {
 
-Status Connection::save(Saver &to) {
+static Connection &connectionOf(const host::Value &value) {
+  return *static_cast<Connection *>(value.foreign()->payload);
+}
+
+static constexpr int64_t two = 2; // a size
+
+static Status save(const host::Value &handle, Saver &to) {
+  Connection &connection = connectionOf(handle);
+  dist::Store *store = connection.store;
   if (!store->encodes() || store->isClosed())
     return success();
-  owner = {store->rank(), store->size()};
-  static constexpr int64_t two = 2;
-  MXRT_CHECK(to.addEntry({MXRT_I64, 1, &two}, &owner, sizeof owner));
+  connection.owner[0] = store->rank();
+  connection.owner[1] = store->size();
+  MXRT_CHECK(to.addEntry({MXRT_I64, 1, &two}, connection.owner, sizeof connection.owner));
   size_t root = to.paths.path().size();
   struct Each {
     Saver &to;
@@ -32,12 +41,12 @@ Status Connection::save(Saver &to) {
   return store->eachResidual(add, &each);
 }
 
-Status Connection::check(Restorer &from) {
+static Status check(const host::Value &handle, Restorer &from) {
+  dist::Store *store = connectionOf(handle).store;
   std::string_view path = from.paths.path();
   const io::SafeTensor *found = from.index.find(path);
   if (!found)
     return success(); // saved without compression: nothing was left out
-  static constexpr int64_t two = 2;
   MXRT_CHECK(from.checkEntry({MXRT_I64, 1, &two}, false));
   char want[96];
   if (store->encodes())
@@ -48,12 +57,12 @@ Status Connection::check(Restorer &from) {
   else
     std::snprintf(want, sizeof want, "this KVStore has no residuals");
   if (found->type == MXRT_I64 && found->rank == 1 && found->sizes[0] == 2) {
-    Owner have;
-    MXRT_CHECK(from.index.readTensor(*found, &have));
+    int64_t have[2];
+    MXRT_CHECK(from.index.readTensor(*found, have));
     char text[64];
-    std::snprintf(text, sizeof text, "%lld of %lld", static_cast<long long>(have.rank),
-                  static_cast<long long>(have.size));
-    if (!store->encodes() || have.rank != store->rank() || have.size != store->size())
+    std::snprintf(text, sizeof text, "%lld of %lld", static_cast<long long>(have[0]),
+                  static_cast<long long>(have[1]));
+    if (!store->encodes() || have[0] != store->rank() || have[1] != store->size())
       MXRT_CHECK(
           from.differs(path, "`%.*s` has what compression left out at rank %s; %s", text, want));
   }
@@ -65,20 +74,26 @@ Status Connection::check(Restorer &from) {
   });
 }
 
-Status Connection::read(Restorer &from, std::string_view) {
-  next.clear();
+static Status read(const host::Value &handle, Restorer &from, std::string_view) {
+  Connection &connection = connectionOf(handle);
+  const mxrt_allocator *alloc = connection.alloc;
+  connection.next.clear();
   return eachEntryBelow(from, [&](const io::SafeTensor &entry, std::string_view name) {
     dist::KeptResidual made = {Vec<char>(alloc), TensorRef()};
     if (!made.key.resize(name.size()))
       return outOfMemory(alloc);
     std::copy(name.begin(), name.end(), made.key.begin());
     MXRT_CHECK(from.readTensor(entry, {MXRT_CPU, 0}, made.values));
-    return next.push(std::move(made)) ? success() : outOfMemory(alloc);
+    return connection.next.push(std::move(made)) ? success() : outOfMemory(alloc);
   });
 }
 
-Status Connection::commit() {
-  return store->encodes() ? store->restoreResiduals(std::move(next)) : success();
+static Status commit(const host::Value &handle) {
+  Connection &connection = connectionOf(handle);
+  dist::Store *store = connection.store;
+  return store->encodes() ? store->restoreResiduals(std::move(connection.next)) : success();
 }
+
+const StoredHandle storedConnection = {&connectionType, save, check, read, commit};
 
 } // namespace mxrt::data

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Data sets, loaders, files, checkpoints, progress bars, logs and terminal plots for host code:
-// native functions `mx.data.*`, `mx.save`, `mx.restore`, `mx.progress.*`, `mx.log`, `mx.draw.*` and
-// `mx.rule.*` of a VM.
+// native functions `mx.data.*`, `mx.save`, `mx.restore`, `mx.progress.*`, `mx.log`, `mx.draw.*`,
+// `mx.rule.*` and `mx.queue.*` of a VM.
 //
 //   DataHost data({runtime});
 //   MXRT_CHECK(data.registerNatives(*vm, nativeGroups()));
@@ -105,6 +105,7 @@ extern "C" const NativeGroup mxrt_natives_changes,
     mxrt_natives_log,
     mxrt_natives_pictures,
     mxrt_natives_progress,
+    mxrt_natives_queues,
     mxrt_natives_restore,
     mxrt_natives_rules,
     mxrt_natives_save,

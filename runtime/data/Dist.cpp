@@ -6,7 +6,8 @@
 //                 compress: str, number: f64) -> kv
 //       `over`: "direct", "ring", "tree" or "levels"; `outer` and `inner` are those
 //       of levels (else "direct" and 1). `compress` is the codec of averages and
-//       `number` its threshold or ratio. Every call makes a connection of its own.
+//       `number` its threshold or ratio, or "factors" and "auto" for products as
+//       factors. Every call makes a connection of its own.
 //   mx.dist.sync(over: str, outer: str, inner: i64, compress: str, number: f64) -> kv
 //       With the other processes of the job (dist/Job.h). Waits for them.
 //   mx.dist.rank(kv) -> i64
@@ -18,6 +19,7 @@
 //   mx.dist.sum(kv, name, value, ...) -> (value, ...)
 //   mx.dist.gather(kv, name, value, ...) -> (value, ...)
 //   mx.dist.scatter(kv, name, value, ...) -> (value, ...)
+//   mx.dist.factors, …                        factors of products (DistFactors.cpp)
 //   mx.dist.barrier(kv)
 //   mx.dist.stats(kv) -> (sent_bytes: i64, received_bytes: i64, sent_messages: i64,
 //                         received_messages: i64, calls: i64, wait_seconds: f64)
@@ -38,10 +40,21 @@
 //   gather    any element type; f32[n, ...] becomes f32[size * n, ...]
 //   scatter   as sum; f32[n, ...] becomes f32[n / size, ...], n a multiple of size
 //
+// average takes some parts of the value before as structs, each with the name of its key, in the
+// order of the keys (Graph/ExchangeForms.cpp). What the value has there is not read:
+//
+//   mx.rows(index, rows, dense, size: i64, sparse: bool)
+//             the rows of a table with `size` rows, to be added at `index`; if not sparse, `dense`
+//             has all elements
+//   mx.exchanged(value, done: bool)
+//             the value is already the mean, if done; else it is averaged
+//
 // average, mean, sum, gather and scatter refuse host numbers (R0203): a number is known to
 // the program, a rank-0 tensor is what travels. Units and functions stay as they are.
 
 #include "data/Connection.h"
+#include "data/DistFactors.h"
+#include "data/Leaves.h"
 #include "dist/Job.h"
 #include "eager/TensorValue.h"
 #include "mxrt/call.h"
@@ -69,16 +82,25 @@ using net::LocalHub;
 
 namespace {
 
-const host::ForeignType connectionType = {"kvstore", deleteKept};
+void deleteConnection(void *payload) {
+  auto *connection = static_cast<Connection *>(payload);
+  deleteObject(connection->alloc, connection);
+}
+
+} // namespace
+
+const host::ForeignType connectionType = {"kvstore", deleteConnection};
 
 Status storeOf(void *context, const Invocation &call, Store *&store) {
   const Value &value = call.args[0];
   if (value.kind != Kind::Handle || value.foreign()->type != &connectionType)
     return error(hostOf(context).allocator(), MXRT_HOST_TYPE, noLocation,
                  "%.*s takes a kvstore", int(call.name.size()), call.name.data());
-  store = static_cast<Connection *>(static_cast<Kept *>(value.foreign()->payload))->store;
+  store = static_cast<Connection *>(value.foreign()->payload)->store;
   return success();
 }
+
+namespace {
 
 Status topologyOf(const mxrt_allocator *alloc, std::string_view name, bool isOuter,
                   Topology &topology) {
@@ -123,12 +145,23 @@ Status layoutOf(const mxrt_allocator *alloc, const Invocation &call, const char 
   return success();
 }
 
+/// How gradients travel.
+struct Sending {
+  Codec codec;
+  kvstore::Form factors = kvstore::Form::Dense;
+};
+
 /// The arguments (compress, number) from `first` on. Where sums are encoded again on their way,
 /// only codecs that round every element are of use.
-Status codecOf(const mxrt_allocator *alloc, const Invocation &call, const char *function,
-               size_t first, const Layout &layout, Codec &codec) {
+Status sendingOf(const mxrt_allocator *alloc, const Invocation &call, const char *function,
+                 size_t first, const Layout &layout, Sending &sending) {
   std::string_view name = call.args[first].str()->view();
   double number = call.args[first + 1].d;
+  Codec &codec = sending.codec;
+  if (name == "factors" || name == "auto") {
+    sending.factors = name == "auto" ? kvstore::Form::Cheaper : kvstore::Form::Factors;
+    return success();
+  }
   auto kind = Codec::Kind::None;
   while (name != codecName(kind) && kind < Codec::Kind::TopK)
     kind = Codec::Kind(int(kind) + 1);
@@ -157,7 +190,7 @@ Status codecOf(const mxrt_allocator *alloc, const Invocation &call, const char *
 /// The store of a connection, and its handle as the result of the call. `join(connection,
 /// transport)` gets the transport.
 template <typename Join>
-Status open(DataHost &host, Invocation &call, const Layout &layout, const Codec &codec,
+Status open(DataHost &host, Invocation &call, const Layout &layout, const Sending &sending,
             Instance *instance, Join join) {
   const mxrt_allocator *alloc = host.allocator();
   auto *connection = newObject<Connection>(alloc, alloc, instance);
@@ -166,19 +199,18 @@ Status open(DataHost &host, Invocation &call, const Layout &layout, const Codec 
   net::TransportBox transport;
   Status status = join(*connection, transport);
   if (status.ok()) {
-    auto made =
-        Store::connect(host.options.runtime, std::move(transport), layout, codec, call.location);
+    auto made = Store::connect(host.options.runtime, std::move(transport), layout, call.location,
+                               sending.factors, sending.codec);
     if (made.ok())
       connection->store = made.take();
     status = made.takeStatus();
   }
   if (status.ok() && instance && !instance->add(*connection->store))
     status = outOfMemory(alloc);
-  host::ForeignObject *object = status.ok() ? host::makeForeign(call.vm.heap(), &connectionType,
-                                                                static_cast<Kept *>(connection))
-                                            : nullptr;
+  host::ForeignObject *object =
+      status.ok() ? host::makeForeign(call.vm.heap(), &connectionType, connection) : nullptr;
   if (!object) {
-    connection->destroy();
+    deleteConnection(connection);
     return status.failed() ? std::move(status) : call.vm.heap().exhausted();
   }
   call.result = Value(Kind::Handle, object);
@@ -196,15 +228,15 @@ Status local(void *context, Invocation &call) {
                  static_cast<long long>(workers), static_cast<long long>(maxWorkers));
   Layout layout;
   MXRT_CHECK(layoutOf(alloc, call, "dist.local", 1, layout));
-  Codec codec;
-  MXRT_CHECK(codecOf(alloc, call, "dist.local", 4, layout, codec));
+  Sending sending;
+  MXRT_CHECK(sendingOf(alloc, call, "dist.local", 4, layout, sending));
   if (!host.options.instance && workers > 1)
     return error(alloc, MXRT_KVSTORE_MODE, noLocation,
                  "dist.local: %lld workers cannot run here: there is one instance of the program\n"
                  "help: run it as a program, `mxc run FILE`, or write `workers=1`",
                  static_cast<long long>(workers));
   Instance *instance = workers > 1 ? host.options.instance : nullptr;
-  return open(host, call, layout, codec, instance,
+  return open(host, call, layout, sending, instance,
               [&](Connection &connection, net::TransportBox &out) {
                 if (!instance)
                   return joinAlone(connection, out);
@@ -234,15 +266,15 @@ Status sync(void *context, Invocation &call) {
   Instance *instance = host.options.instance;
   Layout layout;
   MXRT_CHECK(layoutOf(alloc, call, "dist.sync", 0, layout));
-  Codec codec;
-  MXRT_CHECK(codecOf(alloc, call, "dist.sync", 3, layout, codec));
+  Sending sending;
+  MXRT_CHECK(sendingOf(alloc, call, "dist.sync", 3, layout, sending));
   if (instance && instance->isOneOfSeveral())
     return error(alloc, MXRT_KVSTORE_MODE, noLocation,
                  "dist.sync: this process is one rank, but runs several instances of the program\n"
                  "help: a program uses either `dist.sync` or `dist.local`");
   dist::Job job = MXRT_TRY(dist::jobOfProcess(alloc));
   return open(
-      host, call, layout, codec, instance, [&](Connection &connection, net::TransportBox &out) {
+      host, call, layout, sending, instance, [&](Connection &connection, net::TransportBox &out) {
         if (job.ranks == 1)
           return joinAlone(connection, out);
         dist::JobWait wait;
@@ -282,16 +314,25 @@ public:
     if ((call.args.size() - first) % 2 != 0)
       return error(alloc, MXRT_HOST_TYPE, noLocation, "%.*s takes names and values",
                    int(call.name.size()), call.name.data());
-    for (size_t i = first; i + 1 < call.args.size(); i += 2) {
+    for (size_t i = first; i < call.args.size(); i += 2)
       if (call.args[i].kind != Kind::Str)
         return error(alloc, MXRT_HOST_TYPE, noLocation, "%.*s: a name is a text",
                      int(call.name.size()), call.name.data());
+    for (size_t i = first; i < call.args.size(); i = nextForm) {
       MXRT_CHECK(paths.begin(call.args[i].str()->view()));
+      nextForm = i + 2;
       MXRT_CHECK(paths.visit(call.args[i + 1], [&](const Value &leaf) {
+        if (const Value *form = formHere())
+          return addForm(*form);
         if (mxrt_tensor *tensor = tensorOf(leaf))
-          return add(tensor);
+          return add({{}, tensor});
         return isNumber(leaf.kind) ? addNumber(leaf) : success();
       }));
+      if (nextForm < call.args.size() && isForm(call.args[nextForm + 1]))
+        return error(alloc, MXRT_HOST_TYPE, noLocation, "%.*s: `%.*s` is no part of the value",
+                     int(call.name.size()), call.name.data(),
+                     int(call.args[nextForm].str()->view().size()),
+                     call.args[nextForm].str()->text());
     }
     if (!starts.push(names.size()) || !results.resize(items.size()))
       return outOfMemory(alloc);
@@ -309,18 +350,30 @@ public:
   /// The tuple of the results, with the structure of the values.
   Status give(size_t first) {
     host::Heap &heap = call.vm.heap();
-    size_t count = (call.args.size() - first) / 2, next = 0;
+    size_t count = 0, next = 0;
+    for (size_t i = first; i < call.args.size(); i += 2)
+      count += !isForm(call.args[i + 1]);
     host::AggregateObject *tuple = host::makeAggregate(heap, static_cast<uint32_t>(count), nullptr);
     if (!tuple)
       return heap.exhausted();
     Value made(Kind::Tuple, tuple);
     Status status;
-    for (size_t i = first; i + 1 < call.args.size() && status.ok(); i += 2) {
+    for (size_t i = first; i < call.args.size() && status.ok(); i = nextForm) {
       Value value;
+      status = paths.begin(call.args[i].str()->view());
+      nextForm = i + 2;
+      if (status.failed())
+        break;
       status = paths.rebuild(
           heap, call.args[i + 1],
           [&](const Value &old, Value &out) {
-            bool travelled = tensorOf(old) || isNumber(old.kind);
+            const Value *form = formHere();
+            if (form && isDone(*form)) {
+              out = form->aggregate()->items()[0];
+              host::retain(out);
+              return success();
+            }
+            bool travelled = form || tensorOf(old) || isNumber(old.kind);
             return giveLeaf(old, travelled ? std::move(results[next++]) : TensorRef(), out);
           },
           value);
@@ -336,8 +389,39 @@ public:
   }
 
 private:
-  Status add(mxrt_tensor *tensor) {
-    bool room = starts.push(names.size()) && items.push({{}, tensor});
+  static bool isForm(const Value &value) {
+    return value.kind == Kind::Struct && value.aggregate()->type->name->view().starts_with("mx.");
+  }
+  /// What is exchanged in place of the leaf that the path names; null: the leaf.
+  const Value *formHere() {
+    if (nextForm >= call.args.size() || !isForm(call.args[nextForm + 1]) ||
+        call.args[nextForm].str()->view() != paths.path())
+      return nullptr;
+    nextForm += 2;
+    return &call.args[nextForm - 1];
+  }
+  static bool isRows(const Value &form) {
+    return form.aggregate()->type->name->view() == "mx.rows";
+  }
+  static bool isDone(const Value &form) { return !isRows(form) && form.aggregate()->items()[1].i; }
+
+  Status addForm(const Value &form) {
+    std::span<Value> parts = form.aggregate()->view();
+    if (isDone(form))
+      return success();
+    if (!isRows(form))
+      return add({{}, tensorOf(parts[0])});
+    bool isSparse = parts[4].i;
+    Item item;
+    item.form = kvstore::Form::Rows;
+    item.tensor = tensorOf(parts[isSparse ? 1 : 2]);
+    item.second = isSparse ? tensorOf(parts[0]) : nullptr;
+    item.rows = parts[3].i;
+    return add(item);
+  }
+
+  Status add(const Item &item) {
+    bool room = starts.push(names.size()) && items.push(item);
     for (char each : paths.path())
       room = room && names.push(each);
     return room ? success() : outOfMemory(alloc);
@@ -359,7 +443,7 @@ private:
       *made->data() = value.i != 0;
     else
       std::memcpy(made->data(), &value.i, size_t(mxrt_dtype_size(dtype)));
-    MXRT_CHECK(add(made));
+    MXRT_CHECK(add({{}, made}));
     return numbers.push(std::move(tensor)) ? success() : outOfMemory(alloc);
   }
 
@@ -388,6 +472,7 @@ private:
   const Action action;
   const mxrt_allocator *alloc;
   Leaves paths;
+  size_t nextForm = 0; // the argument with its name
   Vec<char> names;    // of all items, one after the other
   Vec<size_t> starts; // of the name of each item, and the end
   Vec<Item> items;
@@ -484,23 +569,32 @@ static constexpr ParamData over[] = {{Kind::Str, false},
                                      {Kind::Str, false},
                                      {Kind::F64, false}};
 static constexpr ParamData kv[] = {{Kind::Handle, false}};
+static constexpr ParamData factorsKey[] = {{Kind::Handle, false}, {Kind::Int, false}};
+static constexpr ParamData factorsKeyRank[] = {
+    {Kind::Handle, false}, {Kind::Int, false}, {Kind::Int, false}};
 static constexpr ParamData kvText[] = {{Kind::Handle, false}, {Kind::Str, false}};
 static constexpr ParamData kvWeight[] = {{Kind::Handle, false}, {Kind::F64, false}};
-static const NativeRow natives[] = {{"mx.dist.local", layout, false, Kind::Handle, local},
-                                    {"mx.dist.sync", over, false, Kind::Handle, sync},
-                                    {"mx.dist.rank", kv, false, Kind::Int, rank},
-                                    {"mx.dist.size", kv, false, Kind::Int, size},
-                                    {"mx.dist.members", kv, false, Kind::Int, size},
-                                    {"mx.dist.init", kv, true, Kind::Tuple, init},
-                                    {"mx.dist.average", kvWeight, true, Kind::Tuple, average},
-                                    {"mx.dist.mean", kvWeight, true, Kind::Tuple, mean},
-                                    {"mx.dist.sum", kv, true, Kind::Tuple, sum},
-                                    {"mx.dist.gather", kv, true, Kind::Tuple, gather},
-                                    {"mx.dist.scatter", kv, true, Kind::Tuple, scatter},
-                                    {"mx.dist.barrier", kv, false, Kind::Unit, barrier},
-                                    {"mx.dist.stats", kv, false, Kind::Tuple, stats},
-                                    {"mx.dist.table", kvText, false, Kind::Str, table},
-                                    {"mx.dist.close", kv, false, Kind::Unit, closeStore}};
+static const NativeRow natives[] = {
+    {"mx.dist.local", layout, false, Kind::Handle, local},
+    {"mx.dist.sync", over, false, Kind::Handle, sync},
+    {"mx.dist.rank", kv, false, Kind::Int, rank},
+    {"mx.dist.size", kv, false, Kind::Int, size},
+    {"mx.dist.members", kv, false, Kind::Int, size},
+    {"mx.dist.init", kv, true, Kind::Tuple, init},
+    {"mx.dist.average", kvWeight, true, Kind::Tuple, average},
+    {"mx.dist.mean", kvWeight, true, Kind::Tuple, mean},
+    {"mx.dist.sum", kv, true, Kind::Tuple, sum},
+    {"mx.dist.gather", kv, true, Kind::Tuple, gather},
+    {"mx.dist.scatter", kv, true, Kind::Tuple, scatter},
+    {"mx.dist.factors", kvWeight, true, Kind::Handle, factors},
+    {"mx.dist.factors_travel", factorsKey, false, Kind::Bool, factorsTravel},
+    {"mx.dist.factor_rows", factorsKeyRank, false, Kind::Int, factorRows},
+    {"mx.dist.factor_pair", factorsKeyRank, false, Kind::Tuple, factorPair},
+    {"mx.dist.weights", kv, false, Kind::F64, factorWeights},
+    {"mx.dist.barrier", kv, false, Kind::Unit, barrier},
+    {"mx.dist.stats", kv, false, Kind::Tuple, stats},
+    {"mx.dist.table", kvText, false, Kind::Str, table},
+    {"mx.dist.close", kv, false, Kind::Unit, closeStore}};
 const NativeGroup mxrt_natives_dist = {"mxrt_natives_dist", natives, std::size(natives)};
 
 } // namespace mxrt::data

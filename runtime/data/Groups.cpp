@@ -11,9 +11,9 @@ std::span<const NativeGroup *const> nativeGroups() {
   static const NativeGroup *const groups[] = {
       &mxrt_natives_changes,  &mxrt_natives_dist,     &mxrt_natives_drawing,
       &mxrt_natives_loaders,  &mxrt_natives_log,      &mxrt_natives_pictures,
-      &mxrt_natives_progress, &mxrt_natives_restore,  &mxrt_natives_rules,
-      &mxrt_natives_save,     &mxrt_natives_sources,  &mxrt_natives_tokens,
-      &mxrt_natives_datasets};
+      &mxrt_natives_progress, &mxrt_natives_queues,   &mxrt_natives_restore,
+      &mxrt_natives_rules,    &mxrt_natives_save,     &mxrt_natives_sources,
+      &mxrt_natives_tokens,   &mxrt_natives_datasets};
   return groups;
 }
 

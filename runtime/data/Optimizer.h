@@ -45,7 +45,7 @@ struct Restored {
   bool isUnasked = true; // by any key
 };
 
-struct Optimizer final : Kept {
+struct Optimizer {
   Optimizer(host::Heap &heap, const mxrt_allocator *alloc, host::ForeignObject *rule)
       : heap(heap), alloc(alloc), rule(rule), states(alloc), restored(alloc), next(alloc) {
     host::retain(rule);
@@ -54,11 +54,6 @@ struct Optimizer final : Kept {
     clear();
     host::release(heap, rule);
   }
-  Status save(Saver &to) override;
-  Status check(Restorer &from) override;
-  Status read(Restorer &from, std::string_view file) override;
-  Status commit() override;
-  void destroy() override { deleteObject(alloc, this); }
   void clear() {
     for (State *state : states) {
       host::release(heap, state->value);
@@ -84,7 +79,7 @@ struct Optimizer final : Kept {
 extern const host::ForeignType optimizerType;
 
 inline Optimizer &optimizerOf(const host::Value &value) {
-  return *static_cast<Optimizer *>(static_cast<Kept *>(value.foreign()->payload));
+  return *static_cast<Optimizer *>(value.foreign()->payload);
 }
 
 inline bool keepText(std::string_view text, Vec<char> &out) {

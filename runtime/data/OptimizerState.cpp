@@ -28,19 +28,20 @@ static std::string_view nameOf(const Optimizer &optimizer) {
   return {name.data(), name.size()};
 }
 
-Status Optimizer::save(Saver &to) {
-  MXRT_CHECK(to.addText(nameOf(*this)));
+static Status saveOptimizer(const Value &value, Saver &to) {
+  Optimizer &optimizer = optimizerOf(value);
+  MXRT_CHECK(to.addText(nameOf(optimizer)));
   size_t root = to.paths.path().size();
-  for (const State *state : states) {
+  for (const State *state : optimizer.states) {
     std::string_view key(state->key.data(), state->key.size());
     if (state->isTaken)
-      return lostState(alloc, key);
+      return lostState(optimizer.alloc, key);
     MXRT_CHECK(to.paths.enter(key));
     if (state->value.isSet())
       MXRT_CHECK(to.add(state->value));
     to.paths.leave(root);
   }
-  for (const Restored::Entry &entry : restored.entries) {
+  for (const Restored::Entry &entry : optimizer.restored.entries) {
     MXRT_CHECK(to.paths.enter(entry.view()));
     MXRT_CHECK(to.addTensor(entry.tensor.get()));
     to.paths.leave(root);
@@ -48,15 +49,16 @@ Status Optimizer::save(Saver &to) {
   return success();
 }
 
-Status Optimizer::check(Restorer &from) {
-  std::string_view name = nameOf(*this), path = from.paths.path();
+static Status checkOptimizer(const Value &value, Restorer &from) {
+  Optimizer &optimizer = optimizerOf(value);
+  std::string_view name = nameOf(optimizer), path = from.paths.path();
   auto length = static_cast<int64_t>(name.size());
   MXRT_CHECK(from.checkEntry({MXRT_U8, 1, &length}, true));
   const io::SafeTensor *found = from.index.find(path);
   if (found && found->type == MXRT_U8 && found->rank == 1) {
-    Vec<char> have(alloc), want(alloc);
+    Vec<char> have(optimizer.alloc), want(optimizer.alloc);
     if (!have.resize(size_t(found->bytes) + 1) || !keepText(name, want) || !want.push(0))
-      return outOfMemory(alloc);
+      return outOfMemory(optimizer.alloc);
     MXRT_CHECK(from.index.readTensor(*found, have.data()));
     if (std::string_view(have.data(), size_t(found->bytes)) != name)
       MXRT_CHECK(from.differs(path,
@@ -72,25 +74,30 @@ Status Optimizer::check(Restorer &from) {
   });
 }
 
-Status Optimizer::read(Restorer &from, std::string_view file) {
-  next.entries.clear();
-  if (!keepText(file, next.file))
-    return outOfMemory(alloc);
+static Status readOptimizer(const Value &value, Restorer &from, std::string_view file) {
+  Optimizer &optimizer = optimizerOf(value);
+  optimizer.next.entries.clear();
+  if (!keepText(file, optimizer.next.file))
+    return outOfMemory(optimizer.alloc);
   return eachEntryBelow(from, [&](const io::SafeTensor &entry, std::string_view name) {
-    Restored::Entry made = {Vec<char>(alloc), TensorRef()};
+    Restored::Entry made = {Vec<char>(optimizer.alloc), TensorRef()};
     if (!keepText(name, made.name))
-      return outOfMemory(alloc);
+      return outOfMemory(optimizer.alloc);
     MXRT_CHECK(from.readTensor(entry, {MXRT_CPU, 0}, made.tensor));
-    return next.entries.push(std::move(made)) ? success() : outOfMemory(alloc);
+    return optimizer.next.entries.push(std::move(made)) ? success() : outOfMemory(optimizer.alloc);
   });
 }
 
-Status Optimizer::commit() {
-  clear();
-  restored = std::move(next);
-  next = Restored(alloc);
+static Status commitOptimizer(const Value &value) {
+  Optimizer &optimizer = optimizerOf(value);
+  optimizer.clear();
+  optimizer.restored = std::move(optimizer.next);
+  optimizer.next = Restored(optimizer.alloc);
   return success();
 }
+
+const StoredHandle storedOptimizer = {&optimizerType, saveOptimizer, checkOptimizer, readOptimizer,
+                                      commitOptimizer};
 
 // -- the first step of a key --------------------------------------------------
 

@@ -67,8 +67,8 @@ Status Restorer::checkEntry(const SavedShape &shape, bool isText) {
 
 Status Restorer::check(const Value &value) {
   return paths.visit(value, [&](const Value &leaf) {
-    if (Kept *kept = keptOf(leaf))
-      return kept->check(*this);
+    if (const StoredHandle *handle = storedHandle(leaf))
+      return handle->check(leaf, *this);
     SavedShape shape;
     int64_t length = 0;
     return savedShape(leaf, shape, length) ? checkEntry(shape, leaf.kind == Kind::Str) : success();
@@ -160,18 +160,19 @@ Status Restorer::read(host::Heap &heap, const Value &old, Value &out) {
       heap, old, [&](const Value &leaf, Value &made) { return readLeaf(heap, leaf, made); }, out);
 }
 
-static Status readKept(Restorer &from, const Value &value, std::string_view file) {
+/// The contents of handles, which are not replaced themselves.
+static Status readHandles(Restorer &from, const Value &value, std::string_view file) {
   return from.paths.visit(value, [&](const Value &leaf) {
-    Kept *kept = keptOf(leaf);
-    return kept ? kept->read(from, file) : success();
+    const StoredHandle *handle = storedHandle(leaf);
+    return handle ? handle->read(leaf, from, file) : success();
   });
 }
-static Status commitKept(const Value &value) {
-  if (Kept *kept = keptOf(value))
-    return kept->commit();
+static Status commitHandles(const Value &value) {
+  if (const StoredHandle *handle = storedHandle(value))
+    return handle->commit(value);
   if (host::isAggregate(value.kind))
     for (const Value &part : value.aggregate()->view())
-      MXRT_CHECK(commitKept(part));
+      MXRT_CHECK(commitHandles(part));
   return success();
 }
 
@@ -203,14 +204,14 @@ static Status restore(void *context, Invocation &call) {
     Value value;
     status = from.paths.begin(call.args[i].str()->view());
     if (status.ok())
-      status = readKept(from, call.args[i + 1], path);
+      status = readHandles(from, call.args[i + 1], path);
     if (status.ok())
       status = from.read(heap, call.args[i + 1], value);
     if (status.ok())
       ::new (tuple->items() + tuple->count++) Value(value);
   }
   for (size_t i = 2; i < call.args.size() && status.ok(); i += 2)
-    status = commitKept(call.args[i]);
+    status = commitHandles(call.args[i]);
   if (status.failed()) {
     host::release(heap, made);
     return status;

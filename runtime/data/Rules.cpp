@@ -30,10 +30,14 @@ void deleteRule(void *payload) {
   auto *rule = static_cast<Rule *>(payload);
   deleteObject(rule->alloc, rule);
 }
+void deleteOptimizer(void *payload) {
+  auto *optimizer = static_cast<Optimizer *>(payload);
+  deleteObject(optimizer->alloc, optimizer);
+}
 
 } // namespace
 
-const host::ForeignType optimizerType = {"optimizer", deleteKept};
+const host::ForeignType optimizerType = {"optimizer", deleteOptimizer};
 
 namespace {
 
@@ -41,10 +45,10 @@ const host::ForeignType ruleType = {"rule", deleteRule};
 
 /// Makes `payload` the result of the call, or deletes it.
 template <typename T>
-Status giveHandle(Invocation &call, const host::ForeignType &type, T *payload) {
+Status giveHandle(DataHost &host, Invocation &call, const host::ForeignType &type, T *payload) {
   host::ForeignObject *object = host::makeForeign(call.vm.heap(), &type, payload);
   if (!object) {
-    type.destroy(payload);
+    deleteObject(host.allocator(), payload);
     return call.vm.heap().exhausted();
   }
   call.result = Value(Kind::Handle, object);
@@ -64,7 +68,7 @@ Status make(void *context, Invocation &call) {
   rule->number = call.args[0].i;
   host::retain(call.args[2]);
   rule->numbers = call.args[2];
-  return giveHandle(call, ruleType, rule);
+  return giveHandle(host, call, ruleType, rule);
 }
 
 Status makeOptimizer(void *context, Invocation &call) {
@@ -73,7 +77,7 @@ Status makeOptimizer(void *context, Invocation &call) {
                                     call.args[0].foreign());
   if (!made)
     return outOfMemory(host.allocator(), call.location);
-  return giveHandle(call, optimizerType, static_cast<Kept *>(made));
+  return giveHandle(host, call, optimizerType, made);
 }
 
 Status numberOf(void *, Invocation &call) {

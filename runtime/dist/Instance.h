@@ -7,6 +7,7 @@
 #ifndef MXRT_DIST_INSTANCE_H
 #define MXRT_DIST_INSTANCE_H
 
+#include "dist/Queue.h"
 #include "dist/Store.h"
 
 namespace mxrt::dist {
@@ -24,6 +25,9 @@ public:
   virtual Result<net::TransportBox> join(int workers, mxrt_location location) = 0;
   /// Whether it has started others.
   virtual bool isOneOfSeveral() const = 0;
+  /// Queues that it shares with them, and its rank there.
+  virtual QueueHub &queues() = 0;
+  virtual int rankHere() const = 0;
   /// What a launcher says about the other processes of the job. From any thread.
   virtual JobState job() const = 0;
 

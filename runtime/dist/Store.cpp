@@ -17,21 +17,23 @@ namespace mxrt::dist {
 
 using kvstore::Action;
 using kvstore::Bucket;
+using kvstore::Form;
 using kvstore::KeySpec;
 
 Store::Store(mxrt_runtime *runtime, net::TransportBox given, const kvstore::Layout &layout,
-             const kvstore::Codec &codec)
+             kvstore::Form factors, const kvstore::Codec &codec)
     : runtime(runtime), alloc(&runtime->alloc), transport(std::move(given)), layout(layout),
-      codec(codec), exchange(*transport), tables(alloc), keptResiduals(alloc) {}
+      factorForm(factors), codec(codec), exchange(*transport), tables(alloc),
+      keptResiduals(alloc) {}
 
 Store::~Store() { close(); }
 
 Result<Store *> Store::connect(mxrt_runtime *runtime, net::TransportBox transport,
-                               const kvstore::Layout &layout, const kvstore::Codec &codec,
-                               mxrt_location location) {
+                               const kvstore::Layout &layout, mxrt_location location,
+                               kvstore::Form factors, const kvstore::Codec &codec) {
   const mxrt_allocator *alloc = &runtime->alloc;
   MXRT_CHECK(codec.check(alloc));
-  auto *store = newObject<Store>(alloc, runtime, std::move(transport), layout, codec);
+  auto *store = newObject<Store>(alloc, runtime, std::move(transport), layout, factors, codec);
   if (!store)
     return outOfMemory(alloc, location);
   if (Status status = store->start(location); status.failed()) {
@@ -62,6 +64,9 @@ Status Store::start(mxrt_location location) {
                 levels ? " of " : "", levels ? topologyName(layout.outer) : "");
   if (levels)
     std::snprintf(settings + std::strlen(settings), 32, ", inner=%d", layout.inner);
+  if (takesFactors())
+    std::snprintf(settings + std::strlen(settings), 32, ", compress=%s",
+                  factorForm == kvstore::Form::Cheaper ? "auto" : "factors");
   using Kind = kvstore::Codec::Kind;
   if (codec.kind != Kind::None) {
     double number = codec.kind == Kind::Bit2   ? double(codec.threshold)
@@ -139,7 +144,7 @@ Result<Store::Table *> Store::tableFor(Action action, std::span<const KeySpec> k
 
 // -- tensors ------------------------------------------------------------------
 
-static Operand operandOf(mxrt_tensor *tensor) {
+Operand operandOf(mxrt_tensor *tensor) {
   return {mxrt_buffer_retain(mxrt_tensor_buffer(tensor)),
           static_cast<char *>(mxrt_tensor_data(tensor))};
 }
@@ -153,42 +158,59 @@ Store::BucketOp::~BucketOp() {
     mxrt_buffer_release(scratch.buffer);
 }
 
+/// The tensor itself, or a copy.
+Status Store::contiguous(mxrt_tensor *tensor, mxrt_location location, TensorRef &out) {
+  if (mxrt_tensor_is_dense(tensor)) {
+    out = TensorRef(mxrt_tensor_retain(tensor));
+    return success();
+  }
+  mxrt_device device = mxrt_tensor_device(tensor);
+  mxrt_tensor *made = nullptr;
+  MXRT_CHECK(Status(mxrt_tensor_create(runtime, &device, tensor->type, tensor->rank,
+                                       tensor->sizes(), &location, &made)));
+  out = TensorRef(made);
+  return Status(mxrt_call_copy(runtime, tensor, made, &location));
+}
+
 /// Contiguous inputs, and the tensors of the results.
-Status Store::makeResults(Action action, std::span<const Item> items, mxrt_location location,
-                          std::span<TensorRef> dense, std::span<TensorRef> results) {
+Status Store::makeResults(const kvstore::KeyTable &keys, std::span<const Item> items,
+                          mxrt_location location, std::span<Given> given,
+                          std::span<TensorRef> results) {
   for (size_t i = 0; i < items.size(); ++i) {
-    mxrt_tensor *tensor = items[i].tensor, *made = nullptr;
-    mxrt_device device = mxrt_tensor_device(tensor);
-    if (mxrt_tensor_is_dense(tensor)) {
-      dense[i] = TensorRef(mxrt_tensor_retain(tensor));
-    } else {
-      MXRT_CHECK(Status(mxrt_tensor_create(runtime, &device, tensor->type, tensor->rank,
-                                           tensor->sizes(), &location, &made)));
-      dense[i] = TensorRef(made);
-      MXRT_CHECK(Status(mxrt_call_copy(runtime, tensor, made, &location)));
-    }
+    MXRT_CHECK(contiguous(items[i].tensor, location, given[i].tensor));
+    if (items[i].second)
+      MXRT_CHECK(contiguous(items[i].second, location, given[i].second));
+    std::span<const int64_t> shape = keys.shapeOf(keys.keys[i]);
     int64_t sizes[MXRT_MAX_RANK];
-    std::copy_n(tensor->sizes(), tensor->rank, sizes);
-    if (action == Action::Gather)
+    std::copy(shape.begin(), shape.end(), sizes);
+    if (keys.action == Action::Gather)
       sizes[0] *= size(); // KeyTable::make has checked it
-    if (action == Action::Scatter)
+    if (keys.action == Action::Scatter)
       sizes[0] /= size();
-    MXRT_CHECK(Status(mxrt_tensor_create(runtime, &device, tensor->type, tensor->rank, sizes,
-                                         &location, &made)));
+    mxrt_device device = mxrt_tensor_device(items[i].tensor);
+    mxrt_tensor *made = nullptr;
+    MXRT_CHECK(Status(mxrt_tensor_create(runtime, &device, items[i].tensor->type,
+                                         int32_t(shape.size()), sizes, &location, &made)));
     results[i] = TensorRef(made);
   }
   return success();
 }
 
-/// `dense` and `results` are those of all keys.
-Status Store::prepare(BucketOp &op, std::span<TensorRef> dense, std::span<TensorRef> results) {
+/// `given` and `results` are those of all keys.
+Status Store::prepare(BucketOp &op, std::span<Given> given, std::span<TensorRef> results) {
   const kvstore::KeyTable &keys = op.keys();
   const Bucket &bucket = keys.buckets[op.bucket];
-  if (!op.inputs.reserve(bucket.count) || !op.outputs.reserve(bucket.count))
+  if (!op.inputs.reserve(bucket.count + 1) || !op.outputs.reserve(bucket.count))
     return outOfMemory(alloc);
   for (uint32_t i = bucket.first; i < bucket.first + bucket.count; ++i) {
-    (void)op.inputs.push(operandOf(dense[i].get())); // reserved
+    (void)op.inputs.push(operandOf(given[i].tensor.get())); // reserved
     (void)op.outputs.push(operandOf(results[i].get()));
+  }
+  if (mxrt_tensor *index = given[bucket.first].second.get()) {
+    (void)op.inputs.push(operandOf(index)); // reserved
+    op.own = {op.inputs[0].data, op.inputs[1].data, index->type, size_t(index->elements)};
+  } else {
+    op.own.count = kvstore::allElements;
   }
   // Only a lone key whose elements are those of the exchange needs no other memory.
   const kvstore::Key &key = keys.keys[bucket.first];
@@ -198,7 +220,7 @@ Status Store::prepare(BucketOp &op, std::span<TensorRef> dense, std::span<Tensor
     op.memory = op.outputs[0].data;
   } else {
     auto bytes = static_cast<int64_t>(bucket.bytes());
-    mxrt_device device = mxrt_tensor_device(dense[bucket.first].get());
+    mxrt_device device = mxrt_tensor_device(given[bucket.first].tensor.get());
     mxrt_tensor *made = nullptr;
     MXRT_CHECK(
         Status(mxrt_tensor_create(runtime, &device, MXRT_U8, 1, &bytes, &op.location, &made)));
@@ -206,7 +228,13 @@ Status Store::prepare(BucketOp &op, std::span<TensorRef> dense, std::span<Tensor
     op.scratch = operandOf(made);
     op.memory = op.scratch.data;
   }
-  std::string_view name = keys.nameOf(key);
+  return nameBucket(op);
+}
+
+Status Store::nameBucket(BucketOp &op) {
+  const kvstore::KeyTable &keys = op.keys();
+  const Bucket &bucket = keys.buckets[op.bucket];
+  std::string_view name = keys.nameOf(keys.keys[bucket.first]);
   char text[128];
   int length = std::snprintf(text, sizeof text, bucket.count > 1 ? "%s %.*s +%u" : "%s %.*s",
                              actionName(keys.action), int(std::min<size_t>(name.size(), 80)),
@@ -217,26 +245,29 @@ Status Store::prepare(BucketOp &op, std::span<TensorRef> dense, std::span<Tensor
   return success();
 }
 
-Status Store::pushBucket(BucketOp &op, mxrt_location location, std::span<TensorRef> dense,
+Status Store::pushBucket(BucketOp &op, mxrt_location location, std::span<Given> given,
                          std::span<TensorRef> results) {
   const Bucket &bucket = op.keys().buckets[op.bucket];
   Vec<mxrt_var> variables(alloc);
-  if (!variables.resize(2 * bucket.count))
+  if (!variables.resize(3 * bucket.count))
     return outOfMemory(alloc);
-  mxrt_var *reads = variables.data(), *writes = reads + bucket.count;
+  mxrt_var *writes = variables.data(), *reads = writes + bucket.count, *read = reads;
   uint64_t bytes = op.scratch.buffer ? bucket.bytes() : 0;
   for (uint32_t i = 0; i < bucket.count; ++i) {
     mxrt_tensor *result = results[bucket.first + i].get();
-    MXRT_CHECK(Status(mxrt_tensor_variable(runtime, dense[bucket.first + i].get(), &reads[i])));
+    const Given &inputs = given[bucket.first + i];
+    MXRT_CHECK(Status(mxrt_tensor_variable(runtime, inputs.tensor.get(), read++)));
+    if (inputs.second)
+      MXRT_CHECK(Status(mxrt_tensor_variable(runtime, inputs.second.get(), read++)));
     MXRT_CHECK(Status(mxrt_tensor_variable(runtime, result, &writes[i])));
     bytes += uint64_t(mxrt_tensor_bytes(result));
   }
-  std::sort(reads, writes); // keys may be views of one buffer
+  std::sort(reads, read); // keys may be views of one buffer
   mxrt_op description = {};
   description.run = runBucket;
   description.payload = &op;
   description.reads = reads;
-  description.read_count = size_t(std::unique(reads, writes) - reads);
+  description.read_count = size_t(std::unique(reads, read) - reads);
   description.writes = writes;
   description.write_count = bucket.count;
   description.lane = MXRT_LANE_COMMUNICATION;
@@ -251,42 +282,23 @@ Status Store::pushBucket(BucketOp &op, mxrt_location location, std::span<TensorR
   return Status(mxrt_engine_push(engine, &description));
 }
 
-Status Store::issue(Action action, double weight, std::span<const Item> items,
-                    mxrt_location location, std::span<TensorRef> results) {
-  MXRT_CHECK(check(action, weight));
-  Vec<KeySpec> specs(alloc);
-  Vec<TensorRef> dense(alloc);
-  Vec<BucketOp *> ops(alloc);
-  if (!specs.resize(items.size()) || !dense.resize(items.size()))
-    return outOfMemory(alloc, location);
-  for (size_t i = 0; i < items.size(); ++i) {
-    mxrt_tensor *tensor = items[i].tensor;
-    specs[i] = {items[i].name, tensor->type, {tensor->sizes(), size_t(tensor->rank)}};
-  }
-  Table *table = MXRT_TRY(tableFor(action, {specs.data(), specs.size()}));
-  MXRT_CHECK(makeResults(action, items, location, {dense.data(), dense.size()}, results));
-  auto *call = newObject<ActiveCall>(alloc, alloc, *table, weight, kvstore::ExchangeDone());
-  Status status = call && ops.reserve(table->keys.buckets.size()) ? success() : outOfMemory(alloc);
-  for (uint32_t i = 0; i < table->keys.buckets.size() && status.ok(); ++i) {
-    auto *op = newObject<BucketOp>(alloc, alloc, *this, *call, i);
-    status = op ? success() : outOfMemory(alloc);
-    if (status.failed())
-      break;
-    (void)ops.push(op); // reserved
-    op->location = location;
-    status = prepare(*op, {dense.data(), dense.size()}, results);
-  }
-  if (status.failed()) { // the other ranks were told nothing
-    for (BucketOp *op : ops)
-      deleteObject(alloc, op);
-    deleteObject(alloc, call);
-    return std::move(status).issuedAt(location);
-  }
-  waitForRoom();
-  countCall();
-  post(*call);
+/// What the key of an item has all together.
+static std::span<const int64_t> shapeOf(const Item &item, int64_t *room) {
+  const mxrt_tensor &tensor = *item.tensor;
+  if (item.form != Form::Rows || !item.second)
+    return {tensor.sizes(), size_t(tensor.rank)};
+  room[0] = item.rows;
+  int32_t axes = tensor.rank - item.second->rank;
+  std::copy_n(tensor.sizes() + item.second->rank, axes, room + 1);
+  return {room, size_t(axes) + 1};
+}
+
+/// Ops with an input error end the exchange of this rank.
+Status Store::pushBuckets(std::span<BucketOp *const> ops, mxrt_location location,
+                          std::span<Given> given, std::span<TensorRef> results) {
   for (size_t i = 0; i < ops.size(); ++i) {
-    Status pushed = pushBucket(*ops[i], location, {dense.data(), dense.size()}, results);
+    Status pushed = ops[i]->inputError.failed() ? ops[i]->inputError.share()
+                                                : pushBucket(*ops[i], location, given, results);
     if (pushed.ok())
       continue;
     // The other ranks wait for these buckets, which will never be there.
@@ -297,6 +309,54 @@ Status Store::issue(Action action, double weight, std::span<const Item> items,
     return std::move(pushed).issuedAt(location);
   }
   return success();
+}
+
+Status Store::issue(Action action, double weight, std::span<const Item> items,
+                    mxrt_location location, std::span<TensorRef> results) {
+  MXRT_CHECK(check(action, weight));
+  struct Shape {
+    int64_t sizes[MXRT_MAX_RANK];
+  };
+  Vec<Shape> shapes(alloc);
+  Vec<KeySpec> specs(alloc);
+  Vec<uint64_t> counts(alloc);
+  Vec<Given> given(alloc);
+  Vec<BucketOp *> ops(alloc);
+  if (!shapes.resize(items.size()) || !specs.resize(items.size()) || !given.resize(items.size()))
+    return outOfMemory(alloc, location);
+  for (size_t i = 0; i < items.size(); ++i) {
+    const Item &item = items[i];
+    specs[i] = {item.name, item.tensor->type, shapeOf(item, shapes[i].sizes), item.form};
+    if (item.form == Form::Rows &&
+        !counts.push(item.second ? uint64_t(item.second->elements) : kvstore::allElements))
+      return outOfMemory(alloc, location);
+  }
+  Table *table = MXRT_TRY(tableFor(action, {specs.data(), specs.size()}));
+  std::span<Given> inputs = {given.data(), given.size()};
+  MXRT_CHECK(makeResults(table->keys, items, location, inputs, results));
+  auto *call = newObject<ActiveCall>(alloc, alloc, *table, weight, kvstore::ExchangeDone());
+  bool room = call && ops.reserve(table->keys.buckets.size()) &&
+              call->call.announce({counts.data(), counts.size()});
+  Status status = room ? success() : outOfMemory(alloc);
+  for (uint32_t i = 0; i < table->keys.buckets.size() && status.ok(); ++i) {
+    auto *op = newObject<BucketOp>(alloc, alloc, *this, *call, i);
+    status = op ? success() : outOfMemory(alloc);
+    if (status.failed())
+      break;
+    (void)ops.push(op); // reserved
+    op->location = location;
+    status = prepare(*op, inputs, results);
+  }
+  if (status.failed()) { // the other ranks were told nothing
+    for (BucketOp *op : ops)
+      deleteObject(alloc, op);
+    deleteObject(alloc, call);
+    return std::move(status).issuedAt(location);
+  }
+  waitForRoom();
+  countCall();
+  post(*call);
+  return pushBuckets({ops.data(), ops.size()}, location, inputs, results);
 }
 
 Status Store::barrier(mxrt_location location) {
@@ -359,17 +419,20 @@ Status Store::describe(std::string_view key, Vec<char> &text) {
     return true;
   };
   bool any = false;
-  bool room = add("%-8s  %-40s  %8s  %14s  %10s\n", "call", "key", "steps", "bytes sent", "wait ms");
+  bool room = add("%-8s  %-40s  %-7s  %8s  %14s  %10s\n", "call", "key", "form", "steps",
+                  "bytes sent", "wait ms");
   for (Box<Table> &table : tables)
     for (size_t i = 0; i < table->rows.size() && room; ++i) {
       std::string_view name = table->keys.nameOf(table->keys.keys[i]);
       const Table::Row &row = table->rows[i];
-      if (table->keys.action == Action::Connect || (!key.empty() && name != key))
+      bool isDenseAfterAll = table->keys.keys[i].form == Form::Cheaper && row.steps == 0;
+      if (table->keys.action == Action::Connect || isDenseAfterAll ||
+          (!key.empty() && name != key))
         continue;
       any = true;
       std::string_view shown = name.substr(name.size() - std::min<size_t>(name.size(), 40));
-      room = add("%-8s  %-40.*s  %8llu  %14llu  %10.3f\n", actionName(table->keys.action),
-                 int(shown.size()), shown.data(), static_cast<unsigned long long>(row.steps),
+      room = add("%-8s  %-40.*s  %-7s  %8llu  %14llu  %10.3f\n", actionName(table->keys.action),
+                 int(shown.size()), shown.data(), formName(row.form), static_cast<unsigned long long>(row.steps),
                  static_cast<unsigned long long>(row.sentBytes), double(row.waitNs) * 1e-6);
     }
   if (!room)

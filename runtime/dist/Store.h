@@ -28,10 +28,32 @@
 
 namespace mxrt::dist {
 
-/// A tensor that takes part in a call, with the name of its key.
+/// What takes part in a call, with the name of its key. Tensors are borrowed.
 struct Item {
   std::string_view name;
-  mxrt_tensor *tensor = nullptr; // borrowed
+  mxrt_tensor *tensor = nullptr; // all elements, or the rows of a table, or u of uᵀ @ v
+  kvstore::Form form = kvstore::Form::Dense;
+  mxrt_tensor *second = nullptr; // the numbers of the rows (null: `tensor` has all elements), or v
+  int64_t rows = 0;              // of the table
+};
+
+/// The factors of a key, of all ranks.
+struct Factors {
+  explicit Factors(const mxrt_allocator *alloc) : counts(alloc), parts(alloc) {}
+  /// u[count, rows], v[count, columns] of a rank: views that complete when all factors are there.
+  Status partsOf(int rank, mxrt_location location, TensorRef &u, TensorRef &v) const;
+  bool travel = false; // else the key is exchanged with all its elements
+  Vec<uint64_t> counts; // rows of each rank
+  Vec<kvstore::Part> parts;
+  size_t bytes = 0;
+  int64_t columns[2] = {}; // of u, of v
+  TensorRef memory;        // of all parts
+};
+struct FactorsOfCall {
+  explicit FactorsOfCall(const mxrt_allocator *alloc) : keys(alloc), weights(alloc) {}
+  Vec<Factors> keys;
+  Vec<double> weights; // of each rank
+  double total = 0;
 };
 
 /// A residual of a checkpoint.
@@ -51,12 +73,13 @@ struct Totals {
 
 class Store {
 public:
-  /// Takes over the transport, and starts the thread. Ranks with different layouts
-  /// get R0702 in their first call.
-  /// `codec` is for averages.
+  /// Takes over the transport, and starts the thread. `factors`: whether products travel as factors
+  /// (Factors, Cheaper) or not. `codec` is for averages. Ranks with different settings get R0702 in
+  /// their first call.
   static Result<Store *> connect(mxrt_runtime *runtime, net::TransportBox transport,
-                                 const kvstore::Layout &layout, const kvstore::Codec &codec,
-                                 mxrt_location location);
+                                 const kvstore::Layout &layout, mxrt_location location,
+                                 kvstore::Form factors = kvstore::Form::Dense,
+                                 const kvstore::Codec &codec = {});
   /// Closes it first.
   static void destroy(Store *store);
 
@@ -70,6 +93,12 @@ public:
   /// the exchange, so that a program that never looks at a result ends too.
   Status issue(kvstore::Action action, double weight, std::span<const Item> items,
                mxrt_location location, std::span<TensorRef> results);
+  /// Whether products travel as their factors.
+  bool takesFactors() const { return factorForm != kvstore::Form::Dense; }
+  /// Exchanges the factors of products that are to be averaged, items with Form::Factors. Waits until
+  /// all ranks have told how many rows they have, not for the factors.
+  Status exchangeFactors(double weight, std::span<const Item> items, mxrt_location location,
+                         FactorsOfCall &out);
   /// Waits until every rank is here.
   Status barrier(mxrt_location location);
   Totals totals();
@@ -97,7 +126,7 @@ public:
 
   /// For connect().
   Store(mxrt_runtime *runtime, net::TransportBox transport, const kvstore::Layout &layout,
-        const kvstore::Codec &codec);
+        kvstore::Form factors, const kvstore::Codec &codec);
   ~Store();
 
 private:
@@ -105,22 +134,33 @@ private:
   struct Letter;
   struct ActiveCall;
   struct BucketOp;
+  struct Given;
+  struct Agreement;
 
   // Store.cpp, of the thread that issues
   Status start(mxrt_location location);
   Status check(kvstore::Action action, double weight);
   Result<Table *> tableFor(kvstore::Action action, std::span<const kvstore::KeySpec> keys);
-  Status makeResults(kvstore::Action action, std::span<const Item> items, mxrt_location location,
-                     std::span<TensorRef> dense, std::span<TensorRef> results);
-  Status prepare(BucketOp &op, std::span<TensorRef> dense, std::span<TensorRef> results);
-  Status pushBucket(BucketOp &op, mxrt_location location, std::span<TensorRef> dense,
+  Status contiguous(mxrt_tensor *tensor, mxrt_location location, TensorRef &out);
+  Status makeResults(const kvstore::KeyTable &keys, std::span<const Item> items,
+                     mxrt_location location, std::span<Given> given, std::span<TensorRef> results);
+  Status prepare(BucketOp &op, std::span<Given> given, std::span<TensorRef> results);
+  Status nameBucket(BucketOp &op);
+  Status pushBucket(BucketOp &op, mxrt_location location, std::span<Given> given,
                     std::span<TensorRef> results);
+  Status pushBuckets(std::span<BucketOp *const> ops, mxrt_location location,
+                     std::span<Given> given, std::span<TensorRef> results);
   void post(Letter &letter);
   void countCall();
   void waitForRoom();
   void waitForCalls();
   Status makeResiduals(Table &table);
   Status takeKept(Table &table);
+
+  // StoreForms.cpp
+  static void agreedOnFactors(void *user, Status status);
+  Status makeMemory(Factors &key, const mxrt_tensor &like, mxrt_location location);
+  Status prepareFactors(BucketOp &op, const Factors &key, const Given &given);
 
   // StoreThread.cpp, of the store's own thread and of the lane's workers
   static mxrt_status runBucket(mxrt_op_context *context, void *payload);
@@ -136,6 +176,7 @@ private:
   mxrt_profile *profile = nullptr;
   const net::TransportBox transport;
   const kvstore::Layout layout;
+  const kvstore::Form factorForm;
   const kvstore::Codec codec;
   bool closed = false;
   os::Thread thread;

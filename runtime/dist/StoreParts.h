@@ -19,6 +19,7 @@ struct Store::Table {
   struct Row {
     uint64_t steps = 0, sentBytes = 0;
     int64_t waitNs = 0;
+    kvstore::Form form = kvstore::Form::Dense; // of the latest step
   };
   kvstore::KeyTable keys;
   Vec<Row> rows;
@@ -46,6 +47,11 @@ struct Store::ActiveCall : Letter {
   ActiveCall *after = nullptr;
 };
 
+/// The tensors of an item, contiguous.
+struct Store::Given {
+  TensorRef tensor, second;
+};
+
 /// The tensor of a key. The op holds buffers, not tensors: to be read in flight does not make
 /// a tensor shared.
 struct Operand {
@@ -53,20 +59,33 @@ struct Operand {
   char *data = nullptr;
 };
 
+Operand operandOf(mxrt_tensor *tensor);
+
 struct Store::BucketOp : Letter {
   BucketOp(const mxrt_allocator *alloc, Store &store, ActiveCall &call, uint32_t bucket)
       : Letter(Push), store(store), active(call), bucket(bucket), inputs(alloc), outputs(alloc),
         name(alloc) {}
   ~BucketOp();
   const kvstore::KeyTable &keys() const { return active.table.keys; }
+  kvstore::Form form() const { return keys().keys[keys().buckets[bucket].first].form; }
+  /// Brings the inputs into the memory of the exchange. R0204 for a number that is no row.
+  Status pack();
+  /// For traces: `average net.e rows`, and the bytes that this rank has.
+  struct Name {
+    char text[144];
+  };
+  Name nameOf(kvstore::Form travelled) const;
+  size_t bytesOf(kvstore::Form travelled) const;
 
   Store &store;
   ActiveCall &active;
   const uint32_t bucket;
-  Vec<Operand> inputs, outputs; // of the keys of the bucket
+  Vec<Operand> inputs, outputs; // of the keys of the bucket; of one that is not dense, two inputs
   Operand scratch;              // of a bucket that is not summed in its result
   char *memory = nullptr;       // of the exchange
-  Vec<char> name;               // for traces: `average net.fc1.w +2`
+  kvstore::OwnRows own;         // of a key with Form::Rows
+  size_t offsets[2] = {}, sizes[2] = {}; // of this rank's factors in the memory
+  Vec<char> name;               // `average net.fc1.w +2`
   mxrt_location location = noLocation;
   int64_t readyNs = 0;
   Status inputError;

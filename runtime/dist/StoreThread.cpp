@@ -21,7 +21,7 @@ mxrt_status Store::runBucket(mxrt_op_context *context, void *payload) {
   else if (mxrt_op_cancelled(context))
     op.inputError = Status(mxrt_status_constant(MXRT_CANCELLED));
   else
-    packBucket(op.keys(), op.bucket, store.rank(), {op.inputs.data(), op.inputs.size()}, op.memory);
+    op.inputError = op.pack();
   op.readyNs = os::monotonicNs();
   op.token = mxrt_op_defer(context);
   store.post(op); // it may be over when this returns
@@ -88,7 +88,7 @@ bool Store::readLetters() {
         exchange.fail(op.inputError.share());
         finish(op, op.inputError.share());
       } else {
-        exchange.push(op.active.call, op.bucket, op.memory, {done, &op});
+        exchange.push(op.active.call, op.bucket, op.memory, {done, &op}, op.own);
       }
     }
     letter = next;
@@ -104,6 +104,8 @@ void Store::finish(BucketOp &op, Status status) {
   if (status.ok() && op.scratch.buffer)
     unpackBucket(keys, op.bucket, rank(), op.memory, {op.outputs.data(), op.outputs.size()});
   int64_t now = os::monotonicNs();
+  uint64_t sent = status.ok() ? call.call.sentBytes(op.bucket) : 0;
+  kvstore::Form form = status.ok() ? call.call.travels(op.bucket) : kvstore::Form::Dense;
   countTraffic(); // a program that has waited for the result sees its bytes
   if (op.token) {
     Lock lock(mutex);
@@ -112,13 +114,14 @@ void Store::finish(BucketOp &op, Status status) {
       Table::Row &row = call.table.rows[i];
       ++row.steps;
       row.waitNs += now - op.readyNs;
-      row.sentBytes += keys.keys[i].sentBytes;
+      row.form = form;
+      row.sentBytes += form == kvstore::Form::Dense ? keys.keys[i].sentBytes : sent;
     }
   }
   if (op.token && profile->enabled())
-    profile->record(profile::Category::Copy, op.name.data(), op.location,
+    profile->record(profile::Category::Copy, op.nameOf(form).text, op.location,
                     int32_t(engine::communicationLane), op.readyNs, now,
-                    static_cast<int64_t>(bucket.bytes()));
+                    static_cast<int64_t>(op.bytesOf(form)));
   if (op.token)
     mxrt_op_complete(op.token, status.release());
   deleteObject(alloc, &op);

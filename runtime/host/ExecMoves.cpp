@@ -111,8 +111,13 @@ static bool storeStr(Machine &m, Value &slot, std::string_view text) {
 bool execErrMessage(Machine &m, Value *r, Instr instr) {
   if (!r[instr.b].isSet())
     return m.raiseUnset();
-  return storeStr(m, r[instr.a],
-                  mxrt_status_message(r[instr.b].error()->status));
+  std::string_view message =
+      mxrt_status_message(r[instr.b].error()->status);
+  // The engine's note names the op that failed: an eager one, or a whole graph.
+  // Programs get one message for both.
+  if (size_t note = message.rfind("\nnote: in op '"); note != message.npos)
+    message = message.substr(0, note);
+  return storeStr(m, r[instr.a], message);
 }
 
 bool execErrCodeText(Machine &m, Value *r, Instr instr) {

@@ -16,6 +16,8 @@ namespace {
 /// Tags of what is not a bucket.
 constexpr uint32_t announcementKey = UINT32_MAX, descriptionKey = UINT32_MAX - 1;
 constexpr size_t maxDescriptionBytes = size_t(64) << 20;
+/// With a number for each key that is not dense: that of another model, maybe.
+constexpr size_t maxAnnouncementBytes = size_t(64) << 20;
 
 } // namespace
 
@@ -90,7 +92,8 @@ void Exchange::begin(Call &call) {
   if (broken.failed())
     return failCall(call, broken);
   size_t ranks = size_t(transport.size());
-  if (!call.peers.resize(ranks) || !call.flights.resize(call.table.buckets.size()))
+  if (!call.peers.resize(ranks) || !call.flights.resize(call.table.buckets.size()) ||
+      !call.prepareAnnouncement(transport.rank(), ranks))
     return fail(outOfMemory(transport.allocator()));
   for (Call::Flight &flight : call.flights)
     flight.call = &call;
@@ -104,18 +107,20 @@ void Exchange::begin(Call &call) {
       peer.theirs = peer.own;
       continue;
     }
-    receive<&Exchange::announced>(peer, announcementKey, sizeof peer.own);
+    receive<&Exchange::announced>(peer, announcementKey, maxAnnouncementBytes);
     if (call.failure.ok())
-      send(peer, 0, &peer.own, sizeof peer.own);
+      send(peer, 0, call.announcement.data(), call.announcement.size());
   }
   if (call.failure.ok() && call.missing == 0)
     decide(call);
 }
 
 void Exchange::announced(Call &call, Call::Peer &peer, net::View view) {
-  bool complete = view.bytes == sizeof peer.theirs;
+  bool complete = view.bytes >= sizeof peer.theirs;
   if (complete)
     std::memcpy(&peer.theirs, view.data, sizeof peer.theirs);
+  if (complete && peer.theirs.hash == peer.own.hash)
+    complete = call.readCounts(peer.rank, view);
   if (!transport.release(view))
     return; // word of a lost rank follows
   if (!complete || !(std::isfinite(peer.theirs.weight) && peer.theirs.weight >= 0))
@@ -182,6 +187,7 @@ Status Exchange::sumWeights(Call &call) {
 void Exchange::agree(Call &call) {
   call.isRunning = true;
   call.isOver = true;
+  call.dropWeightless();
   for (Call::Flight &flight : call.flights)
     if (flight.state == Call::Flight::Waiting)
       start(flight);
@@ -191,7 +197,7 @@ void Exchange::agree(Call &call) {
 
 /// The ranks have the same calls in the same order, and a call waits for earlier ones alone.
 bool Exchange::isNextFor(const Call &call, uint32_t bucket) const {
-  if (call.residuals.empty() || net::planted(net::Fault::OrderIgnored))
+  if (call.table.plans[bucket].encoders == 0 || net::planted(net::Fault::OrderIgnored))
     return true;
   for (const Call *earlier = call.previous; earlier; earlier = earlier->previous)
     if (earlier->residuals.data() == call.residuals.data() && earlier->failure.ok() &&
@@ -202,11 +208,13 @@ bool Exchange::isNextFor(const Call &call, uint32_t bucket) const {
 
 // -- buckets ------------------------------------------------------------------
 
-void Exchange::push(Call &call, uint32_t bucket, void *memory, ExchangeDone done) {
+void Exchange::push(Call &call, uint32_t bucket, void *memory, ExchangeDone done,
+                    const OwnRows &own) {
   if (call.failure.failed())
     return done.run(done.user, call.failure.share());
   Call::Flight &flight = call.flights[bucket];
   flight.memory = memory;
+  flight.own = own;
   flight.done = done;
   flight.state = Call::Flight::Waiting;
   ++call.outstanding;
@@ -219,6 +227,14 @@ void Exchange::start(Call::Flight &flight) {
   auto number = uint32_t(&flight - call.flights.data());
   if (!isNextFor(call, number))
     return;
+  const Key &key = call.table.keys[call.table.buckets[number].first];
+  if (Form form = call.travels(number); form != Form::Dense) {
+    if (Status status = startParts(flight, form); status.failed())
+      fail(std::move(status));
+    return;
+  }
+  if (key.form == Form::Rows && flight.own.count != allElements)
+    addRows(call.table.tableOf(key), flight.own, flight.memory);
   Reduction reduction;
   reduction.tag = {0, call.number, number, 0};
   reduction.dtype = call.table.buckets[number].dtype;
@@ -230,6 +246,12 @@ void Exchange::start(Call::Flight &flight) {
     reduction.encoding = call.table.encodingOf(call.table.buckets[number]);
     reduction.residual = &call.residuals[number];
   }
+  run(flight, call.table.plans[number], reduction);
+}
+
+/// Starts the collective of a flight.
+void Exchange::run(Call::Flight &flight, const Plan &plan, const Reduction &reduction) {
+  flight.state = Call::Flight::Running;
   auto over = [](void *user) {
     auto &flight = *static_cast<Call::Flight *>(user);
     Status outcome = flight.collective->outcome();
@@ -240,15 +262,18 @@ void Exchange::start(Call::Flight &flight) {
       call.residuals[size_t(&flight - call.flights.data())].commit();
     if (outcome.failed())
       call.owner->breakFrom(0, outcome);
+    else if (flight.parts)
+      outcome = call.owner->finishRows(flight);
     flight.call->owner->end(flight, std::move(outcome));
   };
   Result<Box<Collective>> made =
-      makeBox<Collective>(transport.allocator(), transport, call.table.plans[number], reduction,
+      makeBox<Collective>(transport.allocator(), transport, plan, reduction,
                           CollectiveDone{over, &flight});
-  if (made.failed())
+  if (made.failed()) {
+    flight.state = Call::Flight::Waiting;
     return fail(made.takeStatus());
+  }
   flight.collective = made.take();
-  flight.state = Call::Flight::Running;
   if (Status status = flight.collective->start(); status.failed()) {
     flight.state = Call::Flight::Waiting; // it never began
     fail(std::move(status));

@@ -11,9 +11,10 @@
 //   while (!isDone) transport.progress();           // callbacks run inside of it
 //
 // The calls of a rank are numbered. Each is announced to all other ranks with the
-// hash of its table and its weight; no element is sent before all announcements
-// of the call are there and equal. So ranks that made different calls, or have
-// different models, get R0702 with both sides; they never wait for each other or
+// hash of its table, its weight, and the rows that it has of each key that is not
+// dense; no element is sent before all announcements of the call are there and the
+// hashes are equal. So ranks that made different calls, or have different models, get
+// R0702 with both sides; they never wait for each other or
 // add values of different keys. The buckets of a call and of several calls travel
 // at the same time, matched by tag. Only where averages are encoded a bucket waits for that of the
 // call before with the same residuals: each encoding needs what the one before left out.
@@ -40,6 +41,8 @@ struct ExchangeDone {
 
 class Exchange;
 
+inline constexpr size_t factorAlignment = 64;
+
 /// One collective call. It stays at its address until finished(), and is not
 /// destroyed inside of a callback. The table outlives it.
 class Call {
@@ -51,21 +54,42 @@ public:
   Call(const mxrt_allocator *alloc, const KeyTable &table, double weight = 1,
        ExchangeDone agreed = {}, std::span<Residual> residuals = {})
       : table(table), weight(weight), agreed(agreed), residuals(residuals), peers(alloc),
-        flights(alloc), description(alloc) {}
+        flights(alloc), description(alloc), announcement(alloc), counts(alloc) {}
   /// When it is finished, or the transport ends before it runs another callback.
   ~Call();
+  /// The rows that this rank has of each key that is not dense, in the order of the keys; 0 of those
+  /// that are not told. Before begin(). False if out of memory.
+  [[nodiscard]] bool announce(std::span<const uint64_t> counts);
   /// Nothing refers to it any more, except buckets that were not pushed.
   bool finished() const { return isOver && outstanding == 0; }
+
+  // What all ranks know once they have agreed.
+  /// How a bucket travels.
+  Form travels(uint32_t bucket) const;
+  /// The rows that each rank sends of a key that is not dense: none with weight 0.
+  std::span<const uint64_t> countsOf(const Key &key) const;
+  double weightOf(int rank) const { return peers[size_t(rank)].theirs.weight; }
+  double weights() const { return totalWeight; }
+  /// The memory of a bucket of factors, in bytes: u and v of each rank in turn, each from a multiple
+  /// of factorAlignment on.
+  Status factorParts(uint32_t bucket, Vec<Part> &parts, size_t &bytes) const;
+  /// Payload that this rank sends for a bucket.
+  uint64_t sentBytes(uint32_t bucket) const;
 
   const KeyTable &table;
   const double weight;
 
 private:
   friend class Exchange;
+  // Forms.cpp
+  [[nodiscard]] bool prepareAnnouncement(int rank, size_t ranks);
+  [[nodiscard]] bool readCounts(int rank, net::View view);
+  void dropWeightless();
   /// What this rank and another one tell each other about the call.
   struct Announcement {
     uint64_t hash;
     double weight;
+    // and the rows of each key that is not dense
   };
   struct Peer {
     Call *call = nullptr;
@@ -78,11 +102,20 @@ private:
       net::Op *op = nullptr;
     } sends[2];
   };
+  /// What the ranks have of a bucket that is not dense.
+  struct PartsMemory {
+    explicit PartsMemory(const mxrt_allocator *alloc) : plan(alloc), parts(alloc), bytes(alloc) {}
+    Plan plan;
+    Vec<Part> parts;
+    Vec<double> bytes; // aligned; of rows
+  };
   /// A bucket that was pushed.
   struct Flight {
     Call *call = nullptr;
     Box<Collective> collective;
     void *memory = nullptr;
+    OwnRows own;
+    Box<PartsMemory> parts; // that travel as rows or factors
     ExchangeDone done;
     enum State : uint8_t { New, Waiting, Running, Over } state = New;
   };
@@ -103,6 +136,8 @@ private:
   Vec<Peer> peers; // by rank
   Vec<Flight> flights;
   Vec<char> description; // of the table, once it differs from another
+  Vec<char> announcement;
+  Vec<uint64_t> counts; // of each rank, key after key
   Call *previous = nullptr, *next = nullptr;
 };
 
@@ -118,7 +153,10 @@ public:
   void begin(Call &call);
   /// The elements of the bucket are in `memory`, which belongs to the exchange
   /// until `done`. Their sum, mean and so on has then replaced them.
-  void push(Call &call, uint32_t bucket, void *memory, ExchangeDone done);
+  /// Of a key with Form::Rows: `memory` is all zeros, and `own` has the rows of this rank,
+  /// whose numbers are checked; with allElements rows, `memory` has the elements. Of a key
+  /// that travels as factors: `memory` is as in Call::factorParts, with those of this rank.
+  void push(Call &call, uint32_t bucket, void *memory, ExchangeDone done, const OwnRows &own = {});
   /// Fails everything pending and all that follows, because of an error of this
   /// rank: the others hear that it is lost.
   void fail(Status why);
@@ -143,6 +181,9 @@ private:
   Status sumWeights(Call &call);
   bool isNextFor(const Call &call, uint32_t bucket) const;
   void start(Call::Flight &flight);
+  Status startParts(Call::Flight &flight, Form form);
+  Status finishRows(Call::Flight &flight);
+  void run(Call::Flight &flight, const Plan &plan, const Reduction &reduction);
   void end(Call::Flight &flight, Status status);
   Status unsendable(const Call::Flight &flight) const;
   void agree(Call &call);

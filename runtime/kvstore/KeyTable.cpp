@@ -17,7 +17,8 @@ namespace {
 struct KeyText {
   char text[320];
 };
-KeyText textOf(std::string_view name, mxrt_dtype dtype, std::span<const int64_t> shape) {
+KeyText textOf(std::string_view name, mxrt_dtype dtype, std::span<const int64_t> shape,
+               Form form = Form::Dense) {
   KeyText out;
   size_t used = 0;
   auto add = [&](const char *format, auto... what) {
@@ -28,6 +29,8 @@ KeyText textOf(std::string_view name, mxrt_dtype dtype, std::span<const int64_t>
   for (size_t i = 0; i < shape.size() && i < 8; ++i)
     add("%s%lld", i ? ", " : "", static_cast<long long>(shape[i]));
   add("%s", shape.size() > 8 ? ", ...]`" : "]`");
+  if (form != Form::Dense)
+    add(" as %s", formName(form));
   return out;
 }
 
@@ -74,7 +77,7 @@ bool readKey(Reader &reader, ReadKey &out) {
   KeyHeader header;
   const char *sizes, *name;
   if (!reader.take(header) || header.dtype >= MXRT_DTYPE_COUNT || header.rank > MXRT_MAX_RANK ||
-      header.form > uint8_t(Form::Factors) || !reader.take(header.rank * sizeof(int64_t), sizes) ||
+      header.form >= formCount || !reader.take(header.rank * sizeof(int64_t), sizes) ||
       !reader.take(header.nameBytes, name))
     return false;
   out.name = {name, header.nameBytes};
@@ -108,6 +111,11 @@ const char *actionName(Action action) {
   return names[size_t(action)];
 }
 
+const char *formName(Form form) {
+  static const char *const names[formCount] = {"dense", "rows", "factors", "factors or dense"};
+  return names[size_t(form)];
+}
+
 mxrt_dtype KeyTable::exchanged(mxrt_dtype dtype) const {
   if (action == Action::Init || action == Action::Gather)
     return MXRT_U8;
@@ -117,7 +125,9 @@ mxrt_dtype KeyTable::exchanged(mxrt_dtype dtype) const {
 Status KeyTable::add(const KeySpec &spec, int ranks) {
   const char *what = actionName(action);
   auto shown = [&] { return textOf(spec.name, spec.dtype, spec.shape); };
-  if (spec.form != Form::Dense)
+  bool isForm = action == Action::Average && (spec.dtype == MXRT_F32 || spec.dtype == MXRT_F64) &&
+                (spec.form == Form::Rows ? !spec.shape.empty() : spec.shape.size() == 2);
+  if (spec.form != Form::Dense && !isForm)
     return error(alloc, MXRT_UNSUPPORTED, noLocation, "%s: %s travels as all of its elements only",
                  what, shown().text);
   bool isConnect = action == Action::Connect; // its keys are settings
@@ -139,6 +149,9 @@ Status KeyTable::add(const KeySpec &spec, int ranks) {
   key.shape = uint32_t(sizes.size());
   key.rank = uint32_t(spec.shape.size());
   key.dtype = spec.dtype;
+  key.form = spec.form;
+  if (spec.form != Form::Dense)
+    key.counted = counted++;
   int64_t elements = 1, part, all;
   for (int64_t size : spec.shape)
     if (size < 0 || !checkedMul(elements, size, elements))
@@ -177,9 +190,10 @@ Status KeyTable::uniqueNames() const {
   return success();
 }
 
-Status KeyTable::make(Action what, std::span<const KeySpec> given, const Layout &layout, int rank,
+Status KeyTable::make(Action what, std::span<const KeySpec> given, const Layout &order, int rank,
                       int ranks, const BucketSizes &bucketSizes, const Codec &chosen) {
   action = what;
+  layout = order;
   codec = chosen;
   keys.clear();
   parts.clear();
@@ -187,19 +201,20 @@ Status KeyTable::make(Action what, std::span<const KeySpec> given, const Layout 
   plans.clear();
   text.clear();
   sizes.clear();
+  counted = 0;
   if (!keys.reserve(given.size()))
     return outOfMemory(alloc);
   for (const KeySpec &spec : given)
     MXRT_CHECK(add(spec, ranks));
   MXRT_CHECK(uniqueNames());
-  MXRT_CHECK(pack(layout, rank, ranks, bucketSizes));
+  MXRT_CHECK(pack(rank, ranks, bucketSizes));
   Vec<char> description(alloc);
   MXRT_CHECK(describe(description));
   hash = hashOf({description.data(), description.size()});
   return success();
 }
 
-Status KeyTable::pack(const Layout &layout, int rank, int ranks, const BucketSizes &bucketSizes) {
+Status KeyTable::pack(int rank, int ranks, const BucketSizes &bucketSizes) {
   bool isDivided = action == Action::Gather || action == Action::Scatter;
   size_t partCount = isDivided ? size_t(ranks) : 1;
   for (size_t i = action == Action::Connect ? 0 : keys.size(); i-- > 0;) {
@@ -207,7 +222,9 @@ Status KeyTable::pack(const Layout &layout, int rank, int ranks, const BucketSiz
     mxrt_dtype dtype = exchanged(key.dtype);
     Bucket *open = buckets.empty() ? nullptr : &buckets.back();
     size_t bytes = key.part * partCount * size_t(mxrt_dtype_size(dtype));
-    if (!open || open->dtype != dtype || open->bytes() >= bucketSizes.minBytes ||
+    bool isAlone = key.form != Form::Dense ||
+                    (open && keys[open->first].form != Form::Dense);
+    if (!open || isAlone || open->dtype != dtype || open->bytes() >= bucketSizes.minBytes ||
         open->bytes() + bytes > bucketSizes.maxBytes) {
       Bucket made;
       made.dtype = dtype;
@@ -246,6 +263,37 @@ Status KeyTable::pack(const Layout &layout, int rank, int ranks, const BucketSiz
             plan.sentBytes(encodingOf(bucket), {part * bucket.part + keys[i].offset, keys[i].part});
   }
   return success();
+}
+
+TableShape KeyTable::tableOf(const Key &key) const {
+  TableShape table;
+  table.rows = size_t(shapeOf(key)[0]);
+  table.width = table.rows > 0 ? key.elements / table.rows : 0;
+  table.dtype = key.dtype;
+  return table;
+}
+
+size_t KeyTable::entryBytes(const Key &key) const {
+  if (key.form == Form::Rows)
+    return tableOf(key).entryBytes();
+  return size_t(shapeOf(key)[0] + shapeOf(key)[1]) * size_t(mxrt_dtype_size(key.dtype));
+}
+
+/// All elements cost each rank twice their bytes, times (W-1) / W; rows cost it its own bytes times
+/// W-1. Rows travel if those of all ranks have half the bytes of the table, so a quarter of the
+/// traffic: then no rank needs more memory than for all elements either.
+Form KeyTable::travels(const Key &key, std::span<const uint64_t> counts) const {
+  if (key.form == Form::Dense || key.form == Form::Factors)
+    return key.form;
+  uint64_t bytes = key.elements * uint64_t(mxrt_dtype_size(key.dtype)), all = 0;
+  uint64_t limit = key.form == Form::Rows ? bytes / 2 : 2 * bytes;
+  for (uint64_t count : counts)
+    if (count == allElements || __builtin_mul_overflow(count, entryBytes(key), &count) ||
+        __builtin_add_overflow(all, count, &all))
+      return Form::Dense;
+  if (key.form == Form::Rows)
+    return all <= limit ? Form::Rows : Form::Dense;
+  return all < limit ? Form::Factors : Form::Dense;
 }
 
 const Key *KeyTable::find(std::string_view name) const {
@@ -305,9 +353,9 @@ Status KeyTable::difference(int rank, int peer, std::span<const char> descriptio
     KeyText texts[2];
     bool has[2] = {i < keys.size(), i < count};
     if (has[0])
-      texts[0] = textOf(nameOf(keys[i]), keys[i].dtype, shapeOf(keys[i]));
+      texts[0] = textOf(nameOf(keys[i]), keys[i].dtype, shapeOf(keys[i]), keys[i].form);
     if (has[1])
-      texts[1] = textOf(read.name, read.dtype, {read.shape, read.rank});
+      texts[1] = textOf(read.name, read.dtype, {read.shape, read.rank}, read.form);
     std::span<const int64_t> shape = has[0] ? shapeOf(keys[i]) : std::span<const int64_t>();
     if (has[0] && has[1] && nameOf(keys[i]) == read.name && keys[i].dtype == read.dtype &&
         keys[i].form == read.form &&

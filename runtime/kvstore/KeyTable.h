@@ -13,8 +13,7 @@
 #ifndef MXRT_KVSTORE_KEYTABLE_H
 #define MXRT_KVSTORE_KEYTABLE_H
 
-#include "kvstore/Plan.h"
-#include "mxrt/types.h"
+#include "kvstore/Rows.h"
 
 #include <span>
 #include <string_view>
@@ -39,12 +38,20 @@ inline bool isWeighted(Action action) {
 /// As programs spell it: `average`.
 const char *actionName(Action action);
 
-/// How the values of a key travel.
+/// What a rank has of the values of a key. Only averages have other forms than Dense, of f32 and
+/// f64. Ranks may have different numbers of rows, so these are announced with the call.
 enum class Form : uint8_t {
   Dense,   // all elements
-  Rows,    // an index of rows, and these rows: gradients of gathers
-  Factors, // u and v of uᵀ @ v: gradients of dense layers
+  Rows,    // an index of rows, and these rows: gradients of gathers. Ranks may have them densely
+  Factors, // u[n, rows] and v[n, columns] of uᵀ @ v: gradients of dense layers
+  Cheaper, // Factors, if they are fewer bytes than all elements
 };
+inline constexpr int formCount = 4;
+/// As tables spell it: `rows`.
+const char *formName(Form form);
+
+/// The announced number of rows of a rank that has all elements.
+inline constexpr uint64_t allElements = UINT64_MAX;
 
 /// A key as the caller describes it.
 struct KeySpec {
@@ -60,14 +67,16 @@ struct Key {
   mxrt_dtype dtype = MXRT_F32;
   Form form = Form::Dense;
   uint32_t bucket = 0;
-  size_t elements = 0; // of this rank's tensor
+  uint32_t counted = 0; // among the keys whose rows are counted
+  size_t elements = 0;  // of this rank's tensor
   /// Of a part of the bucket (see there), in the bucket's elements.
   size_t offset = 0, part = 0;
   uint64_t sentBytes = 0; // by this rank in an exchange
 };
 
 /// The memory of a bucket has one part, or one for each rank: the tensors of all
-/// ranks (Gather), the slices of the sum (Scatter). A part has those of all keys.
+/// ranks (Gather), the slices of the sum (Scatter). A part has those of all keys. A key
+/// that is not dense is a bucket by itself, with a plan for all of its elements.
 struct Bucket {
   uint32_t first = 0, count = 0; // keys
   /// Larger goes first: the front layers.
@@ -90,8 +99,9 @@ public:
       : keys(alloc), buckets(alloc), plans(alloc), alloc(alloc), text(alloc), sizes(alloc),
         parts(alloc) {}
   /// R0203 for a type that is not summed, R0201 for a shape that the action does
-  /// not take, R0706 for a name that is there twice, R0005 for a form that does
-  /// not travel yet; all name the key. `codec` is for averages of f32, and of what is summed in it.
+  /// not take, R0706 for a name that is there twice, R0005 for a form that the
+  /// action or the type does not have; all name the key. `codec` is for averages of f32, and of
+  /// what is summed in it.
   Status make(Action action, std::span<const KeySpec> given, const Layout &layout, int rank,
               int ranks, const BucketSizes &bucketSizes = {}, const Codec &codec = {});
 
@@ -101,12 +111,20 @@ public:
   }
   /// The key of this name, or nullptr.
   const Key *find(std::string_view name) const;
+  /// Of a key with Form::Rows.
+  TableShape tableOf(const Key &key) const;
+  /// Of a row of a key that is not dense, in messages.
+  size_t entryBytes(const Key &key) const;
+  /// How the key travels, Dense, Rows or Factors: a function of what all ranks know.
+  /// `counts` has the rows of each rank.
+  Form travels(const Key &key, std::span<const uint64_t> counts) const;
   /// Whether a table made of `given` would be the same.
   bool matches(Action action, std::span<const KeySpec> given) const;
 
   /// How the elements of a bucket travel.
   Encoding encodingOf(const Bucket &bucket) const {
-    bool encodes = action == Action::Average && bucket.dtype == MXRT_F32;
+    bool encodes = action == Action::Average && bucket.dtype == MXRT_F32 && bucket.count > 0 &&
+                   keys[bucket.first].form == Form::Dense;
     return {encodes ? codec : Codec(), {parts.data() + bucket.first, bucket.count}};
   }
 
@@ -120,13 +138,15 @@ public:
   Action action = Action::Sum;
   Codec codec;
   uint64_t hash = 0; // of the description
+  uint32_t counted = 0; // keys that are not dense
   Vec<Key> keys;
   Vec<Bucket> buckets; // those of the last keys first
   Vec<Plan> plans;     // of the buckets
+  Layout layout;
 
 private:
   Status add(const KeySpec &spec, int ranks);
-  Status pack(const Layout &layout, int rank, int ranks, const BucketSizes &bucketSizes);
+  Status pack(int rank, int ranks, const BucketSizes &bucketSizes);
   Status uniqueNames() const;
   mxrt_dtype exchanged(mxrt_dtype dtype) const;
 

@@ -273,6 +273,21 @@ Status checkLayout(const mxrt_allocator *alloc, const Layout &layout, int rank, 
 
 } // namespace
 
+void Plan::begin(int ownRank, int allRanks, size_t elements, size_t bytesOfElement,
+                 Pattern what) {
+  rank = ownRank;
+  ranks = allRanks;
+  encoders = 0;
+  encodedBytes = largestPiece = 0;
+  count = elements;
+  elementBytes = bytesOfElement;
+  pattern = what;
+  steps.clear();
+  inputs.clear();
+  nexts.clear();
+  waiting.clear();
+}
+
 Status Plan::make(const Layout &layout, int ownRank, int allRanks, size_t elements,
                   size_t bytesOfElement, Pattern what, const Encoding &encoding) {
   const mxrt_allocator *alloc = steps.allocator();
@@ -287,17 +302,7 @@ Status Plan::make(const Layout &layout, int ownRank, int allRanks, size_t elemen
       return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                    "only sums of f32 that all ranks get are encoded");
   }
-  rank = ownRank;
-  ranks = allRanks;
-  encoders = 0;
-  encodedBytes = largestPiece = 0;
-  count = elements;
-  elementBytes = bytesOfElement;
-  pattern = what;
-  steps.clear();
-  inputs.clear();
-  nexts.clear();
-  waiting.clear();
+  begin(ownRank, allRanks, elements, bytesOfElement, what);
   if (!adds(pattern))
     return makeMoves(layout.pieceBytes);
 
@@ -351,6 +356,23 @@ Status Plan::makeMoves(size_t pieceBytes) {
         planner.broadcast();
     }
   }
+  return finish(planner.failed);
+}
+
+Status Plan::makeParts(int ownRank, int allRanks, size_t bytes, std::span<const Part> parts,
+                       size_t pieceBytes) {
+  Layout direct;
+  direct.pieceBytes = pieceBytes;
+  MXRT_CHECK(checkLayout(steps.allocator(), direct, ownRank, allRanks, bytes, 1));
+  begin(ownRank, allRanks, bytes, 1, Pattern::Parts);
+  Planner planner(*this);
+  uint32_t number = 0;
+  for (const Part &part : parts)
+    for (size_t at = 0; at < part.range.count && !planner.failed; at += pieceBytes, ++number) {
+      planner.beginPiece(number,
+                         {part.range.begin + at, std::min(pieceBytes, part.range.count - at)});
+      planner.gather(part.owner);
+    }
   return finish(planner.failed);
 }
 

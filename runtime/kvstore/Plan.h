@@ -14,6 +14,8 @@
 
 #include "kvstore/Encoding.h"
 
+#include <span>
+
 namespace mxrt::kvstore {
 
 enum class Topology : uint8_t {
@@ -39,6 +41,8 @@ enum class Pattern : uint8_t {
   Gather,
   /// The elements of rank 0 for all, down the tree.
   Broadcast,
+  /// Every rank has ranges of its own, of any size, and gets all. Always direct.
+  Parts,
 };
 /// Other patterns move elements of any size.
 inline bool adds(Pattern pattern) {
@@ -74,6 +78,12 @@ struct Step {
   uint32_t firstNext = 0, nexts = 0;   // steps that wait for this one
 };
 
+/// Bytes that one rank has and all others get.
+struct Part {
+  int owner = 0;
+  Range range;
+};
+
 class Plan {
 public:
   explicit Plan(const mxrt_allocator *alloc)
@@ -82,6 +92,9 @@ public:
   /// `encoding` is for sums of f32 that all ranks get.
   Status make(const Layout &layout, int rank, int ranks, size_t count, size_t elementBytes,
               Pattern pattern = Pattern::AllReduce, const Encoding &encoding = {});
+  /// Of Pattern::Parts: `bytes` of memory with these parts, the same list at every rank.
+  Status makeParts(int rank, int ranks, size_t bytes, std::span<const Part> parts,
+                   size_t pieceBytes);
 
   /// An input of a fold: a Receive step, or this rank's own elements.
   static constexpr uint32_t own = UINT32_MAX;
@@ -104,6 +117,7 @@ public:
 
 private:
   friend class Planner;
+  void begin(int rank, int ranks, size_t count, size_t elementBytes, Pattern pattern);
   Status makeMoves(size_t pieceBytes);
   Status finish(bool failed);
   struct Wait {

@@ -41,17 +41,11 @@ struct Session::Fragments : Message {
 };
 
 Status Session::open() {
-  MXRT_CHECK(openEndpoint());
-  if (options.fragmentBytes == 0 || options.fragmentBytes > UINT32_MAX || options.beatNs <= 0 ||
-      options.retryNs <= 0 || options.lostAfterNs <= options.beatNs || options.incarnation == 0)
+  MXRT_CHECK(openHeartbeat());
+  if (options.fragmentBytes == 0 || options.fragmentBytes > UINT32_MAX || options.retryNs <= 0 ||
+      options.incarnation == 0)
     return error(alloc, MXRT_INVALID_ARGUMENT, noLocation, "a session's options are out of range");
-  if (!peers.resize(size_t(ranks)) || !bitmap.resize(size_t(ranks + 7) / 8))
-    return outOfMemory(alloc);
-  polledAt = clock.now();
-  nextBeatAt = polledAt;
-  for (Peer &peer : peers)
-    peer.heardAt = polledAt;
-  return success();
+  return peers.resize(size_t(ranks)) ? success() : outOfMemory(alloc);
 }
 
 Session::~Session() {
@@ -62,10 +56,6 @@ Session::~Session() {
       deleteFragments(peer.partial);
       peer.partial = next;
     }
-}
-
-Status Session::loss(int peer, const char *reason) {
-  return error(alloc, MXRT_KVSTORE, noLocation, "rank %d is lost: %s", peer, reason);
 }
 
 // -- sending ------------------------------------------------------------------
@@ -162,12 +152,9 @@ void Session::transmit(int to) {
 void Session::sendBeat(int to) {
   PacketHeader header = {};
   header.kind = Beat;
-  header.bytes = uint32_t(bitmap.size());
-  std::memset(bitmap.data(), 0, bitmap.size());
-  for (int peer = 0; peer < ranks; ++peer)
-    if ((gaveUp ? peer == self : isLost(peer)) && !planted(Fault::LossNotSpread))
-      bitmap[size_t(peer) / 8] |= char(1 << peer % 8);
-  sendPacket(to, header, bitmap.data());
+  const Vec<char> &lost = lostRanks();
+  header.bytes = uint32_t(lost.size());
+  sendPacket(to, header, lost.data());
 }
 
 void Session::confirm(int from, uint64_t next, uint64_t mask) {
@@ -295,26 +282,6 @@ void Session::takePacket(int from, const PacketHeader &header, const char *paylo
   peer.ackDue = true;
 }
 
-void Session::hearLosses(int from, const char *lost) {
-  for (int peer = 0; peer < ranks; ++peer) {
-    if (!(lost[size_t(peer) / 8] >> peer % 8 & 1))
-      continue;
-    if (peer != self) {
-      char reason[64] = "it gave up after an error of its own";
-      if (peer != from)
-        std::snprintf(reason, sizeof reason, "rank %d reported it", from);
-      declareLost(peer, loss(peer, reason));
-      continue;
-    }
-    if (gaveUp)
-      continue;
-    removed = true;
-    for (int other = 0; other < ranks; ++other)
-      declareLost(other, error(alloc, MXRT_KVSTORE, noLocation,
-                               "rank %d is lost: rank %d declared this process lost", self, from));
-  }
-}
-
 /// False for a corrupted datagram.
 bool Session::handle(const char *data, size_t bytes) {
   PacketHeader header;
@@ -344,9 +311,9 @@ bool Session::handle(const char *data, size_t bytes) {
       declareLost(from, loss(from, "it restarted"));
     return true;
   }
-  peer.heardAt = clock.now();
+  heard(from);
   if (header.kind == Beat) {
-    if (header.bytes != bitmap.size())
+    if (header.bytes != size_t(ranks + 7) / 8)
       return false;
     hearLosses(from, payload);
     if (isLost(from))
@@ -374,26 +341,6 @@ bool Session::handle(const char *data, size_t bytes) {
 
 // -- time ---------------------------------------------------------------------
 
-void Session::checkSilence() {
-  int64_t now = clock.now();
-  // A process that was itself stopped must not declare its peers lost.
-  int64_t stalled = now - polledAt - 2 * options.beatNs;
-  polledAt = now;
-  for (int peer = 0; peer < ranks; ++peer) {
-    if (peer == self || isLost(peer))
-      continue;
-    if (stalled > 0)
-      peers[size_t(peer)].heardAt += stalled;
-    int64_t silence = now - peers[size_t(peer)].heardAt;
-    if (silence < options.lostAfterNs || planted(Fault::SilenceIgnored))
-      continue;
-    char reason[64];
-    std::snprintf(reason, sizeof reason, "no sign of life for %lld ms",
-                  static_cast<long long>(silence / millisecond));
-    declareLost(peer, loss(peer, reason));
-  }
-}
-
 bool Session::poll() {
   bool any = false;
   const char *data;
@@ -406,9 +353,7 @@ bool Session::poll() {
   if (removed)
     return any;
   checkSilence();
-  bool beat = clock.now() >= nextBeatAt;
-  if (beat)
-    nextBeatAt = clock.now() + options.beatNs;
+  bool beat = isBeatDue();
   for (int peer = 0; peer < ranks; ++peer) {
     if (peer == self)
       continue;

@@ -5,17 +5,13 @@
 // packets between two ranks are numbered, acknowledged selectively, retransmitted
 // until acknowledged, and delivered once.
 //
-// Failure detection: a peer is lost when it was silent for `lostAfterNs` on the
-// clock, restarted (its incarnation grew), broke the protocol, or is reported by
-// another rank: every heartbeat carries the set of lost ranks. A rank that finds
-// itself in that set loses all of its peers and stops sending; one that gave up
-// itself is in its own set and reports no other rank.
+// Besides silence (net/Heartbeat.h), a peer is lost when it restarted (its incarnation grew) or
+// broke the protocol. A rank that was declared lost stops sending.
 
 #ifndef MXRT_NET_SESSION_H
 #define MXRT_NET_SESSION_H
 
-#include "net/Clock.h"
-#include "net/Endpoint.h"
+#include "net/Heartbeat.h"
 
 namespace mxrt::net {
 
@@ -55,12 +51,12 @@ struct PacketHeader {
   Tag tag;
 };
 
-class Session final : public Endpoint {
+class Session final : public Heartbeat {
 public:
   Session(const mxrt_allocator *alloc, int rank, int ranks, Datagrams &datagrams, Clock &clock,
           const SessionOptions &options)
-      : Endpoint(alloc, rank, ranks, options.limits), datagrams(datagrams), clock(clock),
-        options(options), peers(alloc) {}
+      : Heartbeat(alloc, rank, ranks, clock, options.limits, {options.beatNs, options.lostAfterNs}),
+        datagrams(datagrams), options(options), peers(alloc) {}
   ~Session() override;
   Status open();
   void wait(int64_t timeoutNs) override;
@@ -84,7 +80,6 @@ private:
   static constexpr uint64_t windowPackets = 64;
   struct Peer {
     uint32_t incarnation = 0;
-    int64_t heardAt = 0;
     // sending
     Op *first = nullptr, *last = nullptr;
     uint64_t nextNumber = 0, base = 0, nextMessage = 0;
@@ -99,11 +94,10 @@ private:
   bool cancelSend(Op &op, bool force) override;
   bool takeMessage(Message &message) override;
   bool dropMessage(Message &message, bool taken) override;
-  void spreadEnd() override { nextBeatAt = 0; }
+  void spreadEnd() override { beatSoon(); }
   bool poll() override;
 
   bool handle(const char *data, size_t bytes);
-  void hearLosses(int from, const char *bitmap);
   void confirm(int from, uint64_t next, uint64_t mask);
   void takePacket(int from, const PacketHeader &header, const char *payload);
   bool store(int from, const PacketHeader &header, const char *payload);
@@ -112,17 +106,11 @@ private:
   void sendSlot(int to, uint64_t number);
   void sendPacket(int to, PacketHeader &header, const char *payload);
   void sendBeat(int to);
-  void checkSilence();
-  Status loss(int peer, const char *reason);
 
   Datagrams &datagrams;
-  Clock &clock;
   const SessionOptions options;
   Vec<Peer> peers;
-  Vec<char> bitmap{alloc};
   size_t unexpectedBytes = 0;
-  int64_t nextBeatAt = 0, polledAt = 0;
-  bool removed = false; // this rank was declared lost
 };
 
 } // namespace mxrt::net

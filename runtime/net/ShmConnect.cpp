@@ -100,9 +100,14 @@ Status Shm::waitForAll(const std::atomic<uint32_t> &counter, int64_t deadline, c
     if (there == uint32_t(ranks))
       return success();
     for (int rank = 0; rank < ranks; ++rank)
-      if (standingOf(rankOf(rank).standing.load()) == Standing::GaveUp)
+      if (standingOf(rankOf(rank).standing.load()) == Standing::GaveUp) {
+        // The cause, a rank that ended, may become known here a moment later than there.
+        for (int64_t until = std::min(deadline, clock.now() + second); clock.now() < until;
+             os::sleepNs(millisecond))
+          MXRT_CHECK(check());
         return error(alloc, MXRT_KVSTORE, noLocation,
                      "rank %d is lost: it gave up after an error of its own", rank);
+      }
     int64_t left = deadline - clock.now();
     if (left > 0) {
       Status stopped = check();

@@ -80,7 +80,7 @@ def main():
                 if job.poll() is not None:
                     out.seek(0)
                     sys.exit(f"it ended before all ranks began: {out.read()}")
-            target = next((each for each in seen if variable(each, "MX_RANK") == rank), None) if rank else job.pid
+            target = next((each for each in seen if rank in (variable(each, "MX_RANK"), variable(each, "OMPI_COMM_WORLD_RANK"))), None) if rank else job.pid
             if how != "code":
                 os.kill(target, {"kill": signal.SIGKILL, "once": signal.SIGKILL, "stop": signal.SIGSTOP,
                                  "interrupt": signal.SIGINT, "terminate": signal.SIGTERM,

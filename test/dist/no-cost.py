@@ -3,11 +3,13 @@
 trains with a KVStore too.
 
   no-cost.py MXC FOLDER
+  no-cost.py MXC FOLDER --instructions     # that a step executes, counted by valgrind
 """
 
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -28,7 +30,7 @@ graph fn plain(mut net: Mlp, mut opt: optim.Sgd[Mlp], x: f32[B, 16], y: i32[B]) 
 var net = Mlp()
 var opt = optim.sgd(net, lr=0.1, momentum=0.9)
 let (x, y) = (ones([8, 16]), zeros([8], i32))
-for i in 0..3 { let _ = plain(mut net, mut opt, x, y) }
+for i in 0..option("steps", 3) { let _ = plain(mut net, mut opt, x, y) }
 """
 
 WITH = ALONE.replace("import nn, optim", "import dist, nn, optim").replace("var net", """
@@ -43,36 +45,67 @@ if option("exchange", false) { let _ = step(kv, mut net, x, y) }
 """
 
 
+def write(folder):
+    """Both as step.mx, with `plain` at the same lines: code contains the locations that its errors report."""
+    for name, source in (("alone", ALONE), ("with", WITH)):
+        (folder / name).mkdir()
+        (folder / name / "step.mx").write_text(source)
+
+
+def instructions(mxc, folder):
+    """Executed by the program and the runtime for a step: the difference of two runs, on one thread."""
+    counts = []
+    for name in ("alone", "with"):
+        executed = []
+        for steps in (20, 120):
+            program = folder / f"{name}-{steps}"
+            subprocess.run([mxc, "build", "--exe", "-D", f"steps={steps}", "step.mx", "-o", program],
+                           cwd=folder / name, check=True, stdout=subprocess.DEVNULL)
+            done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder / 'out'}", program],
+                                  env={**os.environ, "MX_ENGINE": "naive", "MX_NUM_THREADS": "1"},
+                                  capture_output=True, text=True)
+            found = re.search(r"Collected *: *(\d+)", done.stderr)
+            if done.returncode != 0 or not found:
+                sys.exit(done.stdout + done.stderr)
+            executed.append(int(found[1]))
+        counts.append((executed[1] - executed[0]) / 100)
+    alone, beside = counts
+    print(f"instructions of a step: {alone:.2f} alone, {beside:.2f} beside a KVStore")
+    # The addresses of two programs differ, and with them a lookup or a copy now and then.
+    sys.exit(abs(beside - alone) > 0.001 * alone)
+
+
 def main():
     mxc, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    write(folder)
+    if "--instructions" in sys.argv:
+        instructions(mxc, folder)
 
-    def call(cache, *arguments):
-        environment = {**os.environ, "MX_CACHE_DIR": str(folder / cache)}
-        done = subprocess.run([mxc, *arguments], env=environment, capture_output=True, text=True, cwd=folder)
+    def call(name, cache, *arguments):
+        environment = {**os.environ, "MX_CACHE_DIR": str(folder / "cache" / cache)}
+        done = subprocess.run([mxc, *arguments], env=environment, capture_output=True, text=True, cwd=folder / name)
         if done.returncode != 0:
             sys.exit(f"{' '.join(arguments)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
 
     def objects(cache):
-        return {path.name: path.read_bytes() for path in (folder / cache).rglob("*.mxo")}
+        return {path.name: path.read_bytes() for path in (folder / "cache" / cache).rglob("*.mxo")}
 
     def program(name):
         """What the run of `plain` emits: the program, and the ops of the trace."""
-        text = call(name + ".emit", "run", "--emit=mxrt", f"{name}.mx")
+        text = call(name, name + ".emit", "run", "--emit=mxrt", "step.mx")
         begin = text.index("mxrt.program @plain")
         return text[begin:text.index("\n  }", begin)]
 
     def trace(name):
-        call(name, "run", f"--profile={folder / name}.json", f"{name}.mx")
+        call(name, name, "run", f"--profile={folder / name}.json", "step.mx")
         events = json.loads((folder / f"{name}.json").read_text())["traceEvents"]
         return sorted(event["name"] for event in events if event["ph"] == "X")
 
-    (folder / "alone.mx").write_text(ALONE)
-    (folder / "with.mx").write_text(WITH)
     alone, beside = program("alone"), program("with")
     print("kernels:", alone.count("mxrt.call"), "and", beside.count("mxrt.call"))
     print("programs:", "equal" if alone == beside else "differ")
-    plans = [json.loads(call(name, "plan", "--json", f"{name}.mx", "plain", "--shapes", "B=8"))
+    plans = [json.loads(call(name, name, "plan", "--json", "step.mx", "plain", "--shapes", "B=8"))
              for name in ("alone", "with")]
     print("plans:", "equal" if plans[0] == plans[1] else "differ")
     ops = [trace(name) for name in ("alone", "with")]
@@ -82,7 +115,7 @@ def main():
     print("objects:", "equal" if code[0] == code[1] and code[0] else "differ")
     print("calls of mxrt_ready:", sum(b"mxrt_ready" in each for each in code[0].values()))
     # The comparison can fail: with an exchange there is code that reports gradients.
-    call("exchange", "run", "-D", "exchange=true", "with.mx")
+    call("with", "exchange", "run", "-D", "exchange=true", "step.mx")
     more = objects("exchange")
     print("with an exchange:", "some" if any(b"mxrt_ready" in each for each in more.values()) else "none")
 

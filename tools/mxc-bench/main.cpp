@@ -12,6 +12,7 @@
 #include "LimitsBench.h"
 #include "MatmulBench.h"
 #include "MemoryBench.h"
+#include "ProcessesBench.h"
 #include "PromptBench.h"
 #include "SpineBench.h"
 #include "VmBench.h"
@@ -41,6 +42,8 @@ const Command commands[] = {
     {"matmul",
      "matmul beside OpenBLAS and oneDNN; [--threads=N] [--blocks=N] [--only=512x] [--bf16]",
      runMatmulBench},
+    {"processes", "all-reduce of 2 processes, beside gloo and Open MPI; $MX_BENCH_PYTHON has torch",
+     runProcessesBench},
     {"prompt", "what a person at the prompt waits for, Ctrl-C too", runPromptBench},
     {"spine", "start, compilation, the cache, calls of graphs and eager ops", runSpineBench},
     {"vm", "nanoseconds per instruction of the host VM", runVmBench},

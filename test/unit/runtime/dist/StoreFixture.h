@@ -94,8 +94,8 @@ inline void meet(const World &world, const std::function<void(Peer &)> &body) {
       net::TransportBox transport(alloc, local);
       if (world.wrap)
         transport = world.wrap(std::move(transport));
-      auto made = dist::Store::connect(peer.runtime, std::move(transport), world.layout,
-                                       world.codec, noLocation);
+      auto made = dist::Store::connect(peer.runtime, std::move(transport), world.layout, noLocation,
+                                       kvstore::Form::Dense, world.codec);
       ASSERT_TRUE(made.ok());
       peer.store = made.take();
       body(peer);

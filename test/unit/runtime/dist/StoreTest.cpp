@@ -254,9 +254,11 @@ TEST_P(Stores, PoisonNamesItsCauseAndItsRank) {
                 0u)
           << status.message();
     }
-    // Every later call fails at once.
-    TensorRef later = peer.one(Action::Sum, good, 1, "later");
-    EXPECT_TRUE(peer.wait(later).failed());
+    // Every later call fails: when it is issued, or its result.
+    Item later = {"later", good.get()};
+    TensorRef sum;
+    Status issued = peer.store->issue(Action::Sum, 1, {&later, 1}, noLocation, {&sum, 1});
+    EXPECT_TRUE(issued.failed() || peer.wait(sum).failed());
     EXPECT_TRUE(peer.store->barrier(noLocation).failed());
   });
 }
@@ -340,7 +342,7 @@ TEST(Store, LayoutsThatDifferAreNamed) {
       Layout layout;
       layout.topology = rank == 0 ? Topology::Ring : Topology::Tree;
       auto made =
-          dist::Store::connect(runtime, net::TransportBox(alloc, local), layout, {}, noLocation);
+          dist::Store::connect(runtime, net::TransportBox(alloc, local), layout, noLocation);
       ASSERT_TRUE(made.ok());
       dist::Store *store = made.take();
       Status status = store->barrier(noLocation);

@@ -4,19 +4,10 @@
 // killed or stopped are named by all others. Limits are generous; nothing here
 // depends on how long something takes.
 
-#include "Cases.h"
+#include "Processes.h"
 #include "base/SharedMemory.h"
-#include "net/Shm.h"
 
-#include <gtest/gtest.h>
-
-#include <csignal>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <functional>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace mxrt::test {
 namespace {
@@ -26,49 +17,6 @@ using net::millisecond;
 using net::second;
 using net::Shm;
 using net::ShmOptions;
-
-/// A name that no other test, process or run uses.
-std::string newJob() {
-  static int count = 0;
-  return "test-" + std::to_string(getpid()) + "-" + std::to_string(++count);
-}
-
-/// "" or what went wrong, told by the exit code of a rank and its last words.
-using Body = std::function<std::string(int rank)>;
-
-struct Child {
-  pid_t process = -1;
-  int words = -1;
-};
-
-Child start(int rank, const Body &body) {
-  int ends[2];
-  if (pipe(ends) != 0)
-    return {};
-  std::fflush(nullptr);
-  pid_t process = fork();
-  if (process == 0) {
-    close(ends[0]);
-    std::string words = body(rank);
-    ssize_t written = write(ends[1], words.data(), words.size());
-    _exit(words.empty() && written == 0 ? 0 : 1);
-  }
-  close(ends[1]);
-  return {process, ends[0]};
-}
-
-std::string finish(Child &child) {
-  std::string words;
-  char buffer[512];
-  for (ssize_t got; (got = read(child.words, buffer, sizeof buffer)) > 0;)
-    words.append(buffer, size_t(got));
-  close(child.words);
-  int status = 0;
-  waitpid(child.process, &status, 0);
-  if (WIFSIGNALED(status))
-    words += "signal " + std::to_string(WTERMSIG(status));
-  return words;
-}
 
 ShmOptions optionsOf(const std::string &job, int rank, int ranks) {
   ShmOptions options;
@@ -87,39 +35,15 @@ bool namesRemain(const std::string &job) {
   return false;
 }
 
-template <typename T>
-std::string exchangeAll(Shm &transport, int ranks, bool shared, const double *weights) {
-  uint32_t step = weights ? 100000 : sizeof(T) * 10000 + shared * 5000;
-  int rank = transport.rank();
-  std::vector<Layout> layouts = allLayouts(1 << 12);
-  layouts.push_back({Topology::Direct, Topology::Direct, 1, 64}); // more messages than a ring holds
-  for (const Layout &layout : layouts)
-    for (size_t count : {size_t(0), size_t(1), size_t(ranks - 1), size_t(4099), size_t(30001)}) {
-      std::vector<T> data = gradient<T>(rank, count);
-      T *where = data.data();
-      if (shared) {
-        auto memory = transport.allocate(count * sizeof(T));
-        if (memory.failed())
-          return memory.takeStatus().message();
-        where = static_cast<T *>(*memory);
-        if (count)
-          std::memcpy(where, data.data(), count * sizeof(T));
-      }
-      uint64_t before = transport.counters().sentBytes;
-      Status status =
-          exchange(transport, layout, ++step, where, count, weights ? &weights[rank] : nullptr);
-      if (status.failed())
-        return nameOf(layout) + ": " + status.message();
-      std::vector<T> wanted = expected<T>(layout, ranks, count, weights);
-      if (count && std::memcmp(where, wanted.data(), count * sizeof(T)) != 0)
-        return nameOf(layout) + ": other bits than the reference for " + std::to_string(count);
-      if (transport.counters().sentBytes - before !=
-          expectedSentBytes(layout, rank, ranks, count, sizeof(T), weights != nullptr))
-        return nameOf(layout) + ": the payload is not that of the formula";
-      if (shared)
-        transport.deallocate(where);
-    }
-  return "";
+Connect over(const std::string &job, int ranks, int64_t lostAfterNs = 60 * second) {
+  return [job, ranks, lostAfterNs](int rank, net::Clock &clock) -> Result<net::TransportBox> {
+    ShmOptions options = optionsOf(job, rank, ranks);
+    options.lostAfterNs = lostAfterNs;
+    auto *made = newObject<Shm>(mxrt_system_allocator(), mxrt_system_allocator(), options, clock);
+    net::TransportBox box(mxrt_system_allocator(), made);
+    MXRT_CHECK(made->connect());
+    return box;
+  };
 }
 
 class Processes : public ::testing::TestWithParam<int> {};
@@ -136,13 +60,13 @@ TEST_P(Processes, ExchangesHaveTheBitsOfTheReference) {
       Shm transport(mxrt_system_allocator(), optionsOf(job, self, ranks), clock);
       if (Status status = transport.connect(); status.failed())
         return status.message();
-      std::string wrong = exchangeAll<float>(transport, ranks, true, nullptr);
+      std::string wrong = exchangeAll<float>(transport, ranks, &transport, nullptr);
       if (wrong.empty())
-        wrong = exchangeAll<float>(transport, ranks, false, nullptr);
+        wrong = exchangeAll<float>(transport, ranks, nullptr, nullptr);
       if (wrong.empty())
-        wrong = exchangeAll<double>(transport, ranks, true, nullptr);
+        wrong = exchangeAll<double>(transport, ranks, &transport, nullptr);
       if (wrong.empty())
-        wrong = exchangeAll<float>(transport, ranks, true, weights);
+        wrong = exchangeAll<float>(transport, ranks, &transport, weights);
       return wrong;
     }));
   for (Child &child : children)
@@ -150,51 +74,12 @@ TEST_P(Processes, ExchangesHaveTheBitsOfTheReference) {
   EXPECT_FALSE(namesRemain(job));
 }
 
-/// Ranks exchange until one ends by a signal; all others must fail and name it.
 void endOne(int ranks, int victim, int signal, std::vector<Topology> topologies) {
   for (Topology topology : topologies) {
     std::string job = newJob();
-    Layout layout = {topology, Topology::Direct, 1, 1 << 12};
-    std::vector<Child> children;
-    for (int rank = 0; rank < ranks; ++rank)
-      children.push_back(start(rank, [&](int self) -> std::string {
-        net::MonotonicClock clock;
-        ShmOptions options = optionsOf(job, self, ranks);
-        // A healthy rank beats sixty times as often, also on a loaded machine.
-        if (signal == SIGSTOP)
-          options.lostAfterNs = 6 * second;
-        Shm transport(mxrt_system_allocator(), options, clock);
-        if (Status status = transport.connect(); status.failed())
-          return status.message();
-        auto memory = transport.allocate(20000 * sizeof(float));
-        if (memory.failed())
-          return memory.takeStatus().message();
-        auto *data = static_cast<float *>(*memory);
-        for (uint32_t step = 0;; ++step) {
-          std::fill(data, data + 20000, 1.0f);
-          if (step == 50 && self == victim)
-            raise(signal);
-          Status status = exchange(transport, layout, step, data, 20000);
-          if (status.failed()) {
-            std::string text = status.message();
-            if (self == victim) // stopped, and continued later
-              return text.find("declared this process lost") != text.npos ? "" : text;
-            return text.find("rank " + std::to_string(victim) + " is lost") == 0 &&
-                           transport.isLost(victim)
-                       ? ""
-                       : "wrong error: " + text;
-          }
-          for (size_t i = 0; i < 20000; ++i)
-            if (data[i] != float(ranks))
-              return "a gradient was counted twice or not at all";
-        }
-      }));
-    for (int rank = 0; rank < ranks; ++rank)
-      if (rank != victim)
-        EXPECT_EQ(finish(children[size_t(rank)]), "") << topologyName(topology);
-    if (signal == SIGSTOP)
-      kill(children[size_t(victim)].process, SIGCONT);
-    EXPECT_EQ(finish(children[size_t(victim)]), signal == SIGKILL ? "signal 9" : "");
+    // A healthy rank beats sixty times as often, also on a loaded machine.
+    auto connect = over(job, ranks, signal == SIGSTOP ? 6 * second : 60 * second);
+    endOneOf(connect, ranks, victim, signal, topology);
     EXPECT_FALSE(namesRemain(job));
   }
 }

@@ -1,0 +1,27 @@
+#!/bin/sh
+# Stands for ssh and srun: drops their options, and runs the command here, or in the network namespace of
+# the host if $NAMESPACES is set. As the original, it stays until the command has ended.
+#
+#   ssh -o BatchMode=yes HOST COMMAND        srun --option… COMMAND
+case $0 in
+  *ssh)
+    [ "$1 $2" = "-o BatchMode=yes" ] || exit 99
+    shift 2
+    host=$1
+    shift
+    ${NAMESPACES:+ip netns exec "$NAMESPACES-$host"} sh -c "$*" &
+    ;;
+  *srun)
+    while [ "${1#--}" != "$1" ]; do
+      echo "$1" >>"${SRUN_LOG:-/dev/null}"
+      shift
+    done
+    "$@" &
+    ;;
+esac
+child=$!
+trap 'kill -TERM $child' TERM
+wait $child
+code=$?
+[ $code -gt 128 ] && exit 255
+exit $code
