@@ -2,6 +2,7 @@
 //
 // `mxc plan`: the static memory plan of a graph, known before it runs.
 #include "Driver/MakeCode.h"
+#include "Driver/PlanCompression.h"
 #include "Driver/PlanSession.h"
 #include "Driver/Settings.h"
 #include "Pipeline/PlanMemory.h"
@@ -176,7 +177,8 @@ bool PlanSession::planModule(irgen::Generated &generated, const PlanRequest &req
     flushDiagnostics();
     return false;
   }
-  out << (request.asJson ? memory::planAsJson(*report) : memory::showPlan(*report));
+  out << (request.asJson ? memory::planAsJson(*report)
+                         : memory::showPlan(*report) + showCompression(*report));
   if (!request.htmlFile.empty()) {
     std::ofstream page(request.htmlFile, std::ios::binary);
     page << memory::planAsHtml(*report);

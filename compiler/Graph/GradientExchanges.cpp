@@ -3,8 +3,8 @@
 // Part of Differentiate: exchanges of values between workers. What is differentiated is the sum of
 // the results of all workers, and the gradient of a worker is that with respect to its own values.
 // Exchanges are linear, and the adjoint is the transpose: of a sum the sum, of a gather the scatter
-// and the other way round, of a mean the mean. All workers run the same program, so all run the
-// same adjoints in the same order.
+// and the other way round, of a mean the mean, which is never compressed. All workers run the same
+// program, so all run the same adjoints in the same order.
 #include "Graph/Adjoints.h"
 #include "dialects/mx/Exchange.h"
 #include "mlir/IR/Matchers.h"
@@ -51,7 +51,7 @@ Adjoint Reverse::weighted(const Adjoint &sums, Value weight, Value total) {
 bool Reverse::exchangeRule(Operation *op, const Adjoint &g) {
   StringRef action = ir::linearExchange(op);
   auto native = dyn_cast<ir::NativeOp>(op);
-  if (action.empty() || native.getArgs().size() != (action == "average" ? 4 : 3))
+  if (action.empty() || native.getArgs().size() != (ir::isWeighted(action) ? 4 : 3))
     return false;
   Value x = native.getArgs().back();
   auto results = cast<ir::AggregateType>(native->getResult(0).getType());
@@ -62,14 +62,14 @@ bool Reverse::exchangeRule(Operation *op, const Adjoint &g) {
   auto back = [&](StringRef as, Value weight) {
     return apart(exchange(as, native, weight, incoming, type, ".grad"), x.getType());
   };
-  if (action != "average") {
+  if (!ir::isWeighted(action)) {
     contribute(x, back(action == "gather" ? "scatter" : action == "scatter" ? "gather" : "sum", {}));
     return true;
   }
   Value weight = native.getArgs()[1];
   Attribute known;
   if (matchPattern(weight, m_Constant(&known))) { // the same at all workers
-    contribute(x, back("average", weight));
+    contribute(x, back("mean", weight));
     return true;
   }
   Value own = onDevice(weight);
@@ -82,13 +82,15 @@ bool Reverse::exchangeRule(Operation *op, const Adjoint &g) {
 bool Reverse::exchangeTangents(Operation *op) {
   StringRef action = ir::linearExchange(op);
   auto native = dyn_cast<ir::NativeOp>(op);
-  if (action.empty() || native.getArgs().size() != (action == "average" ? 4 : 3))
+  if (action.empty() || native.getArgs().size() != (ir::isWeighted(action) ? 4 : 3))
     return false;
   Value x = native.getArgs().back();
   Type of = cast<ir::AggregateType>(native->getResult(0).getType()).getParts()[0];
   Value tangent = whole(isActive(x) ? adjoints.lookup(x) : Adjoint(), x.getType());
-  Value weight = action == "average" ? native.getArgs()[1] : Value();
-  Value out = exchange(action, native, weight, tangent, adjointType(of), ".tangent");
+  bool isMean = ir::isWeighted(action);
+  Value weight = isMean ? native.getArgs()[1] : Value();
+  Value out =
+      exchange(isMean ? "mean" : action, native, weight, tangent, adjointType(of), ".tangent");
   adjoints[native->getResult(0)].parts = {apart(out, of)};
   return true;
 }

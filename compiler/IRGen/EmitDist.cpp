@@ -83,9 +83,10 @@ mlir::Value Emitter::emitConnection(const CallInfo &info) {
     operands.push_back(emitHostInt(givenTo(info, "workers")));
   mlir::Value update = emit(givenTo(info, "update")), over = emit(givenTo(info, "over"));
   mlir::Value compress = emit(givenTo(info, "compress"));
-  mlir::Value optimizer = native("mx.rule.optimizer", store.getParts()[OptimizerPart],
-                                 {part(update, 0), part(compress, 0)});
-  operands.append({part(over, 0), part(over, 1), toHost(part(over, 2)), part(compress, 0)});
+  mlir::Value optimizer =
+      native("mx.rule.optimizer", store.getParts()[OptimizerPart], {part(update, 0)});
+  operands.append({part(over, 0), part(over, 1), toHost(part(over, 2)), part(compress, 0),
+                   toHost(part(compress, 1))});
   mlir::Value connection =
       native("mx.dist." + info.function->name, store.getParts()[ConnectionPart], operands);
   if (!optimizer || !connection)
@@ -155,9 +156,8 @@ mlir::Value Emitter::emitStoreCall(const Expr *whole, const CallInfo &info) {
   const Type *type = concrete(info.result);
   if (name == "gather" || name == "scatter")
     bindStoreSize(connection, type);
-  return emitExchange(isMean ? "average" : name, connection,
-                      isMean ? emitWeight(info) : mlir::Value(), sema.textOf(given), value,
-                      convert(type));
+  return emitExchange(name, connection, isMean ? emitWeight(info) : mlir::Value(),
+                      sema.textOf(given), value, convert(type));
 }
 
 /// The rows of what kv.gather and kv.scatter give contain `kv.size`. A KVStore without a name has a

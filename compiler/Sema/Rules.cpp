@@ -271,10 +271,40 @@ static bool isParameter(const Expr *e) {
   return name && name->symbol && name->symbol->isParam;
 }
 
+/// An argument that calls a function of `dist`, with its name; empty if only the run knows.
+static std::pair<const Expr *, std::string> distChoice(const CallInfo &info,
+                                                       std::string_view parameter) {
+  for (size_t p = 0; p < info.function->params.size(); ++p)
+    if (info.function->params[p].name == parameter && info.arguments[p])
+      if (auto *call = as<Call>(info.arguments[p]); call && call->info && call->info->function)
+        return {call, call->info->function->name};
+  return {};
+}
+
+/// Where sums are compressed again on their way, only codecs that round each number are of use. The
+/// connection checks what only the run knows.
+static void checkCompression(Sema &sema, const CallInfo &info) {
+  auto [compress, coded] = distChoice(info, "compress");
+  auto [over, order] = distChoice(info, "over");
+  bool isLevels = order == "levels";
+  if (isLevels)
+    order = distChoice(*as<Call>(over)->info, "outer").second;
+  bool isSparse = coded == "bit1" || coded == "bit2" || coded == "topk";
+  if (!isSparse || (order != "ring" && order != "tree"))
+    return;
+  sema.diags.report(Code::E0701, compress->outerSpan, "`" + coded + "` goes with `direct` only")
+      .caret("this leaves most of a gradient out")
+      .label(over->outerSpan, "here each worker would compress a sum that was compressed before")
+      .help(std::string("leave out ") + (isLevels ? "the order between the groups" : "`over=`") +
+            ", or round each number: `compress=fp16()`, `compress=bf16()`");
+}
+
 void Sema::checkDistCall(const CallInfo &info, Span calleeSpan) {
   const FunctionInfo &f = *info.function;
   if (!f.owner && (f.name == "on_worker" || f.name == "on_server") && info.arguments[0])
     return checkRule(info, info.arguments[0], calleeSpan);
+  if (!f.owner && (f.name == "local" || f.name == "sync"))
+    return checkCompression(*this, info);
   if (context->grad && f.owner && f.name == "step")
     diags.report(Code::E0504, calleeSpan, "`step` of a KVStore has no gradient")
         .label(context->grad->keyword, "everything inside is differentiated")

@@ -14,14 +14,18 @@ inline bool exchanges(mlir::Operation *op) {
   return op->hasAttr(kExchanges) || (native && native.getName().starts_with("mx.dist."));
 }
 
-/// The action of an exchange of values with a gradient, "sum", "average", "gather" or "scatter";
-/// empty for other ops.
+/// The action of an exchange of values with a gradient, "sum", "average", "mean", "gather" or
+/// "scatter"; empty for other ops.
 inline llvm::StringRef linearExchange(mlir::Operation *op) {
   auto native = llvm::dyn_cast<NativeOp>(op);
   llvm::StringRef action = native ? native.getName() : llvm::StringRef();
-  bool isLinear = action.consume_front("mx.dist.") && (action == "sum" || action == "average" ||
-                                                       action == "gather" || action == "scatter");
+  bool isLinear = action.consume_front("mx.dist.") &&
+                  (action == "sum" || action == "average" || action == "mean" ||
+                   action == "gather" || action == "scatter");
   return isLinear ? action : llvm::StringRef();
 }
+
+/// Whether the action takes the weight of this worker, between the KVStore and the values.
+inline bool isWeighted(llvm::StringRef action) { return action == "average" || action == "mean"; }
 
 } // namespace mx::ir

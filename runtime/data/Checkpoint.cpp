@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checkpoints, save(path, net, opt, first=epoch + 1): every number and tensor of a value is stored
-// under its path in a safetensors file, and so are the state of a KVStore's optimizer and the
-// contents of a queue. Functions and other handles cannot be stored and are skipped.
+// under its path in a safetensors file, and so are the contents of a KVStore and of a queue. Functions
+// and other handles cannot be stored and are skipped.
 
 #include "data/Checkpoint.h"
 #include "data/Numbers.h"
@@ -49,7 +49,7 @@ bool savedShape(const Value &value, SavedShape &shape, int64_t &length) {
 
 const StoredHandle *storedHandle(const Value &value) {
   if (value.kind == Kind::Handle)
-    for (const StoredHandle *each : {&storedOptimizer, &storedQueue})
+    for (const StoredHandle *each : {&storedOptimizer, &storedConnection, &storedQueue})
       if (value.foreign()->type == each->type)
         return each;
   return nullptr;

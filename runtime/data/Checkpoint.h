@@ -35,6 +35,8 @@ public:
   Status add(const host::Value &value);
   /// A text at `paths`; it stays alive.
   Status addText(std::string_view text);
+  /// Elements at `paths` that stay where they are.
+  Status addEntry(const SavedShape &shape, const void *data, int64_t bytes);
   Status addTensor(mxrt_tensor *tensor);
   Status write(const char *path);
 
@@ -45,7 +47,6 @@ public:
 private:
   Status addLeaf(const host::Value &leaf);
   Result<const int64_t *> keep(const host::Value &number);
-  Status addEntry(const SavedShape &shape, const void *data, int64_t bytes);
   Vec<io::SafeEntry> entries;
   Vec<char *> names;
   Vec<Box<host::Value>> numbers;
@@ -99,10 +100,19 @@ struct StoredHandle {
   Status (*check)(const host::Value &handle, Restorer &from);
   /// Reads the contents; nothing changes before commit().
   Status (*read)(const host::Value &handle, Restorer &from, std::string_view file);
-  void (*commit)(const host::Value &handle);
+  Status (*commit)(const host::Value &handle);
 };
-/// The optimizer of a KVStore; a queue.
-extern const StoredHandle storedOptimizer, storedQueue;
+/// The optimizer of a KVStore and its connection; a queue.
+extern const StoredHandle storedOptimizer, storedConnection, storedQueue;
+/// Calls each(entry, name) for what the file has below the path of a handle.
+template <typename Each> Status eachEntryBelow(Restorer &from, const Each &each) {
+  std::string_view root = from.paths.path();
+  for (const io::SafeTensor &entry : from.index.tensors)
+    if (entry.name.size() > root.size() && entry.name[root.size()] == '.' &&
+        entry.name.starts_with(root))
+      MXRT_CHECK(each(entry, entry.name.substr(root.size() + 1)));
+  return success();
+}
 /// Null for other values.
 const StoredHandle *storedHandle(const host::Value &value);
 

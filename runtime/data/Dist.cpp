@@ -2,17 +2,20 @@
 //
 // Native functions of the KVStore for host code. A `kv` is a handle.
 //
-//   mx.dist.local(workers: i64, over: str, outer: str, inner: i64, compress: str) -> kv
+//   mx.dist.local(workers: i64, over: str, outer: str, inner: i64,
+//                 compress: str, number: f64) -> kv
 //       `over`: "direct", "ring", "tree" or "levels"; `outer` and `inner` are those
-//       of levels (else "direct" and 1). `compress`: "none"; "factors" and "auto" for
-//       matmuls as factors. Every call makes a connection of its own.
-//   mx.dist.sync(over: str, outer: str, inner: i64, compress: str) -> kv
+//       of levels (else "direct" and 1). `compress` is the codec of averages and
+//       `number` its threshold or ratio, or "factors" and "auto" for matmuls as
+//       factors. Every call makes a connection of its own.
+//   mx.dist.sync(over: str, outer: str, inner: i64, compress: str, number: f64) -> kv
 //       With the other processes of the job (dist/Job.h). Waits for them.
 //   mx.dist.rank(kv) -> i64
 //   mx.dist.size(kv) -> i64
 //   mx.dist.members(kv) -> i64
 //   mx.dist.init(kv, name, value, name, value, ...) -> (value, ...)
-//   mx.dist.average(kv, weight: f64, name, value, ...) -> (value, ...)
+//   mx.dist.average(kv, weight: f64, name, value, ...) -> (value, ...)   of gradients
+//   mx.dist.mean(kv, weight: f64, name, value, ...) -> (value, ...)      never compressed
 //   mx.dist.sum(kv, name, value, ...) -> (value, ...)
 //   mx.dist.gather(kv, name, value, ...) -> (value, ...)
 //   mx.dist.scatter(kv, name, value, ...) -> (value, ...)
@@ -33,7 +36,7 @@
 //   init      any element type; host numbers (bool, i64, f32, f64) get those of
 //             rank 0 too, which waits for them
 //   average   f16, bf16, f32, f64; f16 and bf16 are summed in f32 and rounded once
-//   sum       the same
+//   mean, sum the same
 //   gather    any element type; f32[n, ...] becomes f32[size * n, ...]
 //   scatter   as sum; f32[n, ...] becomes f32[n / size, ...], n a multiple of size
 //
@@ -46,12 +49,12 @@
 //   mx.exchanged(value, done: bool)
 //             the value is already the mean, if done; else it is averaged
 //
-// average, sum, gather and scatter refuse host numbers (R0203): a number is known to
+// average, mean, sum, gather and scatter refuse host numbers (R0203): a number is known to
 // the program, a rank-0 tensor is what travels. Units and functions stay as they are.
 
+#include "data/Connection.h"
 #include "data/DistFactors.h"
 #include "data/Leaves.h"
-#include "dist/Instance.h"
 #include "dist/Job.h"
 #include "eager/TensorValue.h"
 #include "mxrt/call.h"
@@ -72,33 +75,21 @@ using host::Kind;
 using host::ParamData;
 using host::Value;
 using kvstore::Action;
+using kvstore::Codec;
 using kvstore::Layout;
 using kvstore::Topology;
 using net::LocalHub;
 
 namespace {
 
-/// The handle of a program.
-struct Connection {
-  Connection(const mxrt_allocator *alloc, Instance *instance) : alloc(alloc), instance(instance) {}
-  const mxrt_allocator *alloc;
-  Instance *instance;
-  LocalHub *hub = nullptr; // of a rank that is alone
-  net::MonotonicClock clock;
-  Store *store = nullptr;
-};
-
 void deleteConnection(void *payload) {
   auto *connection = static_cast<Connection *>(payload);
-  if (connection->instance && connection->store)
-    connection->instance->remove(*connection->store);
-  Store::destroy(connection->store);
-  deleteObject(connection->alloc, connection->hub);
   deleteObject(connection->alloc, connection);
 }
-const host::ForeignType connectionType = {"kvstore", deleteConnection};
 
 } // namespace
+
+const host::ForeignType connectionType = {"kvstore", deleteConnection};
 
 Status storeOf(void *context, const Invocation &call, Store *&store) {
   const Value &value = call.args[0];
@@ -154,15 +145,53 @@ Status layoutOf(const mxrt_allocator *alloc, const Invocation &call, const char 
   return success();
 }
 
+/// How gradients travel.
+struct Sending {
+  Codec codec;
+  kvstore::Form factors = kvstore::Form::Dense;
+};
+
+/// The arguments (compress, number) from `first` on. Where sums are encoded again on their way,
+/// only codecs that round every element are of use.
+Status sendingOf(const mxrt_allocator *alloc, const Invocation &call, const char *function,
+                 size_t first, const Layout &layout, Sending &sending) {
+  std::string_view name = call.args[first].str()->view();
+  double number = call.args[first + 1].d;
+  Codec &codec = sending.codec;
+  if (name == "factors" || name == "auto") {
+    sending.factors = name == "auto" ? kvstore::Form::Cheaper : kvstore::Form::Factors;
+    return success();
+  }
+  auto kind = Codec::Kind::None;
+  while (name != codecName(kind) && kind < Codec::Kind::TopK)
+    kind = Codec::Kind(int(kind) + 1);
+  if (name != codecName(kind))
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
+                 "%s: there is no compress=%.*s\nhelp: write `compress=dist.fp16()`, or another "
+                 "function of `dist` that gives a `Compress`",
+                 function, int(std::min<size_t>(name.size(), 40)), name.data());
+  codec.kind = kind;
+  if (kind == Codec::Kind::Bit2)
+    codec.threshold = float(number);
+  if (kind == Codec::Kind::TopK)
+    codec.ratio = number;
+  MXRT_CHECK(codec.check(alloc));
+  Topology topology = layout.topology == Topology::Levels ? layout.outer : layout.topology;
+  bool rounds = kind == Codec::Kind::Fp16 || kind == Codec::Kind::Bf16 || kind == Codec::Kind::None;
+  if (topology != Topology::Direct && !rounds)
+    return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
+                 "%s: compress=%s needs over=direct: with %s each worker would compress a sum "
+                 "that was compressed before\nhelp: write `over=dist.direct()`, or "
+                 "`compress=dist.fp16()`",
+                 function, codecName(kind), topologyName(topology));
+  return success();
+}
+
 /// The store of a connection, and its handle as the result of the call. `join(connection,
 /// transport)` gets the transport.
 template <typename Join>
-Status open(DataHost &host, Invocation &call, const Layout &layout, Instance *instance,
-            Join join) {
-  std::string_view compress = call.args.back().str()->view();
-  kvstore::Form factors = compress == "factors" ? kvstore::Form::Factors
-                          : compress == "auto"  ? kvstore::Form::Cheaper
-                                                : kvstore::Form::Dense;
+Status open(DataHost &host, Invocation &call, const Layout &layout, const Sending &sending,
+            Instance *instance, Join join) {
   const mxrt_allocator *alloc = host.allocator();
   auto *connection = newObject<Connection>(alloc, alloc, instance);
   if (!connection)
@@ -171,7 +200,7 @@ Status open(DataHost &host, Invocation &call, const Layout &layout, Instance *in
   Status status = join(*connection, transport);
   if (status.ok()) {
     auto made = Store::connect(host.options.runtime, std::move(transport), layout, call.location,
-                               factors);
+                               sending.factors, sending.codec);
     if (made.ok())
       connection->store = made.take();
     status = made.takeStatus();
@@ -188,7 +217,7 @@ Status open(DataHost &host, Invocation &call, const Layout &layout, Instance *in
   return success();
 }
 
-/// local(workers, over, outer, inner)
+/// local(workers, over, outer, inner, compress, number)
 Status local(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
   const mxrt_allocator *alloc = host.allocator();
@@ -199,20 +228,23 @@ Status local(void *context, Invocation &call) {
                  static_cast<long long>(workers), static_cast<long long>(maxWorkers));
   Layout layout;
   MXRT_CHECK(layoutOf(alloc, call, "dist.local", 1, layout));
+  Sending sending;
+  MXRT_CHECK(sendingOf(alloc, call, "dist.local", 4, layout, sending));
   if (!host.options.instance && workers > 1)
     return error(alloc, MXRT_KVSTORE_MODE, noLocation,
                  "dist.local: %lld workers cannot run here: there is one instance of the program\n"
                  "help: run it as a program, `mxc run FILE`, or write `workers=1`",
                  static_cast<long long>(workers));
   Instance *instance = workers > 1 ? host.options.instance : nullptr;
-  return open(host, call, layout, instance, [&](Connection &connection, net::TransportBox &out) {
-    if (!instance)
-      return joinAlone(connection, out);
-    auto joined = instance->join(int(workers), call.location);
-    if (joined.ok())
-      out = joined.take();
-    return joined.takeStatus();
-  });
+  return open(host, call, layout, sending, instance,
+              [&](Connection &connection, net::TransportBox &out) {
+                if (!instance)
+                  return joinAlone(connection, out);
+                auto joined = instance->join(int(workers), call.location);
+                if (joined.ok())
+                  out = joined.take();
+                return joined.takeStatus();
+              });
 }
 
 /// Whether a rank that waits for the others of its job may go on with that.
@@ -227,32 +259,35 @@ Status checkJobWait(void *user) {
                : success();
 }
 
-/// sync(over, outer, inner)
+/// sync(over, outer, inner, compress, number)
 Status sync(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
   const mxrt_allocator *alloc = host.allocator();
   Instance *instance = host.options.instance;
   Layout layout;
   MXRT_CHECK(layoutOf(alloc, call, "dist.sync", 0, layout));
+  Sending sending;
+  MXRT_CHECK(sendingOf(alloc, call, "dist.sync", 3, layout, sending));
   if (instance && instance->isOneOfSeveral())
     return error(alloc, MXRT_KVSTORE_MODE, noLocation,
                  "dist.sync: this process is one rank, but runs several instances of the program\n"
                  "help: a program uses either `dist.sync` or `dist.local`");
   dist::Job job = MXRT_TRY(dist::jobOfProcess(alloc));
-  return open(host, call, layout, instance, [&](Connection &connection, net::TransportBox &out) {
-    if (job.ranks == 1)
-      return joinAlone(connection, out);
-    dist::JobWait wait;
-    // A launcher ends the job if a rank fails meanwhile.
-    if (instance && instance->job().hasLauncher)
-      wait.limitNs = 24 * 3600 * net::second;
-    wait.check = checkJobWait;
-    wait.user = &host;
-    auto joined = dist::connectJob(alloc, job, host.jobConnections++, wait, connection.clock);
-    if (joined.ok())
-      out = joined.take();
-    return joined.takeStatus();
-  });
+  return open(
+      host, call, layout, sending, instance, [&](Connection &connection, net::TransportBox &out) {
+        if (job.ranks == 1)
+          return joinAlone(connection, out);
+        dist::JobWait wait;
+        // A launcher ends the job if a rank fails meanwhile.
+        if (instance && instance->job().hasLauncher)
+          wait.limitNs = 24 * 3600 * net::second;
+        wait.check = checkJobWait;
+        wait.user = &host;
+        auto joined = dist::connectJob(alloc, job, host.jobConnections++, wait, connection.clock);
+        if (joined.ok())
+          out = joined.take();
+        return joined.takeStatus();
+      });
 }
 
 // -- values as keys -----------------------------------------------------------
@@ -460,6 +495,9 @@ Status init(void *context, Invocation &call) {
 Status average(void *context, Invocation &call) {
   return issueCall(context, call, Action::Average, call.args[1].d, 2);
 }
+Status mean(void *context, Invocation &call) {
+  return issueCall(context, call, Action::Mean, call.args[1].d, 2);
+}
 Status sum(void *context, Invocation &call) { return issueCall(context, call, Action::Sum, 1, 1); }
 Status gather(void *context, Invocation &call) {
   return issueCall(context, call, Action::Gather, 1, 1);
@@ -523,13 +561,13 @@ Status table(void *context, Invocation &call) {
 
 } // namespace
 
-static constexpr ParamData layout[] = {{Kind::Int, false},
-                                       {Kind::Str, false},
-                                       {Kind::Str, false},
-                                       {Kind::Int, false},
-                                       {Kind::Str, false}};
-static constexpr ParamData over[] = {
-    {Kind::Str, false}, {Kind::Str, false}, {Kind::Int, false}, {Kind::Str, false}};
+static constexpr ParamData layout[] = {{Kind::Int, false}, {Kind::Str, false}, {Kind::Str, false},
+                                       {Kind::Int, false}, {Kind::Str, false}, {Kind::F64, false}};
+static constexpr ParamData over[] = {{Kind::Str, false},
+                                     {Kind::Str, false},
+                                     {Kind::Int, false},
+                                     {Kind::Str, false},
+                                     {Kind::F64, false}};
 static constexpr ParamData kv[] = {{Kind::Handle, false}};
 static constexpr ParamData factorsKey[] = {{Kind::Handle, false}, {Kind::Int, false}};
 static constexpr ParamData factorsKeyRank[] = {
@@ -544,6 +582,7 @@ static const NativeRow natives[] = {
     {"mx.dist.members", kv, false, Kind::Int, size},
     {"mx.dist.init", kv, true, Kind::Tuple, init},
     {"mx.dist.average", kvWeight, true, Kind::Tuple, average},
+    {"mx.dist.mean", kvWeight, true, Kind::Tuple, mean},
     {"mx.dist.sum", kv, true, Kind::Tuple, sum},
     {"mx.dist.gather", kv, true, Kind::Tuple, gather},
     {"mx.dist.scatter", kv, true, Kind::Tuple, scatter},

@@ -49,16 +49,6 @@ static Status saveOptimizer(const Value &value, Saver &to) {
   return success();
 }
 
-/// Calls each(entry, name) for what the file has below the path of the optimizer.
-template <typename Each> static Status eachEntry(Restorer &from, const Each &each) {
-  std::string_view root = from.paths.path();
-  for (const io::SafeTensor &entry : from.index.tensors)
-    if (entry.name.size() > root.size() && entry.name[root.size()] == '.' &&
-        entry.name.starts_with(root))
-      MXRT_CHECK(each(entry, entry.name.substr(root.size() + 1)));
-  return success();
-}
-
 static Status checkOptimizer(const Value &value, Restorer &from) {
   Optimizer &optimizer = optimizerOf(value);
   std::string_view name = nameOf(optimizer), path = from.paths.path();
@@ -75,7 +65,7 @@ static Status checkOptimizer(const Value &value, Restorer &from) {
                               "`%.*s` is the state of `%s` in the file, of `%s` in the program",
                               have.data(), want.data()));
   }
-  return eachEntry(from, [&](const io::SafeTensor &entry, std::string_view) {
+  return eachEntryBelow(from, [&](const io::SafeTensor &entry, std::string_view) {
     from.use(entry);
     return entry.type < MXRT_DTYPE_COUNT
                ? success()
@@ -89,7 +79,7 @@ static Status readOptimizer(const Value &value, Restorer &from, std::string_view
   optimizer.next.entries.clear();
   if (!keepText(file, optimizer.next.file))
     return outOfMemory(optimizer.alloc);
-  return eachEntry(from, [&](const io::SafeTensor &entry, std::string_view name) {
+  return eachEntryBelow(from, [&](const io::SafeTensor &entry, std::string_view name) {
     Restored::Entry made = {Vec<char>(optimizer.alloc), TensorRef()};
     if (!keepText(name, made.name))
       return outOfMemory(optimizer.alloc);
@@ -98,11 +88,12 @@ static Status readOptimizer(const Value &value, Restorer &from, std::string_view
   });
 }
 
-static void commitOptimizer(const Value &value) {
+static Status commitOptimizer(const Value &value) {
   Optimizer &optimizer = optimizerOf(value);
   optimizer.clear();
   optimizer.restored = std::move(optimizer.next);
   optimizer.next = Restored(optimizer.alloc);
+  return success();
 }
 
 const StoredHandle storedOptimizer = {&optimizerType, saveOptimizer, checkOptimizer, readOptimizer,

@@ -143,10 +143,11 @@ Status read(const Value &value, Restorer &from, std::string_view) {
   return success();
 }
 
-void commit(const Value &value) {
+Status commit(const Value &value) {
   Held &held = heldOf(value);
   held.queue->setState(std::move(*held.next));
   held.next = Box<QueueState>();
+  return success();
 }
 
 } // namespace

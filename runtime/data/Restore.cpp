@@ -167,12 +167,13 @@ static Status readHandles(Restorer &from, const Value &value, std::string_view f
     return handle ? handle->read(leaf, from, file) : success();
   });
 }
-static void commitHandles(const Value &value) {
+static Status commitHandles(const Value &value) {
   if (const StoredHandle *handle = storedHandle(value))
-    handle->commit(value);
-  else if (host::isAggregate(value.kind))
+    return handle->commit(value);
+  if (host::isAggregate(value.kind))
     for (const Value &part : value.aggregate()->view())
-      commitHandles(part);
+      MXRT_CHECK(commitHandles(part));
+  return success();
 }
 
 /// restore(path, name, value, name, value, ...) -> (value, ...)
@@ -209,12 +210,12 @@ static Status restore(void *context, Invocation &call) {
     if (status.ok())
       ::new (tuple->items() + tuple->count++) Value(value);
   }
+  for (size_t i = 2; i < call.args.size() && status.ok(); i += 2)
+    status = commitHandles(call.args[i]);
   if (status.failed()) {
     host::release(heap, made);
     return status;
   }
-  for (size_t i = 2; i < call.args.size(); i += 2)
-    commitHandles(call.args[i]);
   call.result = made;
   return success();
 }

@@ -6,7 +6,7 @@
 // that its tensors have one owner and are written in place.
 //
 //   mx.rule.make(number: i64, name: str, numbers) -> rule
-//   mx.rule.optimizer(rule, compress: str) -> optimizer       without any state
+//   mx.rule.optimizer(rule) -> optimizer                      without any state
 //   mx.rule.number(optimizer) -> i64
 //   mx.rule.numbers(optimizer) -> numbers
 //   mx.rule.has(optimizer, key: str, size: i64, ...) -> bool  the sizes are those of the first call
@@ -73,12 +73,6 @@ Status make(void *context, Invocation &call) {
 
 Status makeOptimizer(void *context, Invocation &call) {
   DataHost &host = hostOf(context);
-  std::string_view compress = call.args[1].str()->view();
-  if (compress != "none" && compress != "factors" && compress != "auto")
-    return error(host.allocator(), MXRT_UNSUPPORTED, noLocation,
-                 "compress=%.*s does not run in this version\nhelp: leave it out, or write "
-                 "`compress=dist.none()`",
-                 int(compress.size()), compress.data());
   auto *made = newObject<Optimizer>(host.allocator(), call.vm.heap(), host.allocator(),
                                     call.args[0].foreign());
   if (!made)
@@ -190,7 +184,7 @@ static constexpr ParamData handleStrStruct[] = {
 static constexpr ParamData str[] = {{Kind::Str, false}};
 static const NativeRow natives[] = {
     {"mx.rule.make", makeParams, false, Kind::Handle, make},
-    {"mx.rule.optimizer", handleStr, false, Kind::Handle, makeOptimizer},
+    {"mx.rule.optimizer", handle, false, Kind::Handle, makeOptimizer},
     {"mx.rule.number", handle, false, Kind::Int, numberOf},
     {"mx.rule.numbers", handle, false, Kind::Struct, numbersOf},
     {"mx.rule.has", handleStr, true, Kind::Bool, has},

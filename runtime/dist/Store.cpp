@@ -20,17 +20,19 @@ using kvstore::Form;
 using kvstore::KeySpec;
 
 Store::Store(mxrt_runtime *runtime, net::TransportBox given, const kvstore::Layout &layout,
-             kvstore::Form factors)
+             kvstore::Form factors, const kvstore::Codec &codec)
     : runtime(runtime), alloc(&runtime->alloc), transport(std::move(given)), layout(layout),
-      factorForm(factors), exchange(*transport), tables(alloc) {}
+      factorForm(factors), codec(codec), exchange(*transport), tables(alloc),
+      keptResiduals(alloc) {}
 
 Store::~Store() { close(); }
 
 Result<Store *> Store::connect(mxrt_runtime *runtime, net::TransportBox transport,
                                const kvstore::Layout &layout, mxrt_location location,
-                               kvstore::Form factors) {
+                               kvstore::Form factors, const kvstore::Codec &codec) {
   const mxrt_allocator *alloc = &runtime->alloc;
-  auto *store = newObject<Store>(alloc, runtime, std::move(transport), layout, factors);
+  MXRT_CHECK(codec.check(alloc));
+  auto *store = newObject<Store>(alloc, runtime, std::move(transport), layout, factors, codec);
   if (!store)
     return outOfMemory(alloc, location);
   if (Status status = store->start(location); status.failed()) {
@@ -55,7 +57,7 @@ Status Store::start(mxrt_location location) {
     return error(alloc, MXRT_SYSTEM, location, "no thread for the exchange of a kvstore (error %d)",
                  problem);
   // The settings are a key, so that the ranks compare them.
-  char settings[128];
+  char settings[192];
   bool levels = layout.topology == kvstore::Topology::Levels;
   std::snprintf(settings, sizeof settings, "over=%s%s%s", topologyName(layout.topology),
                 levels ? " of " : "", levels ? topologyName(layout.outer) : "");
@@ -64,6 +66,14 @@ Status Store::start(mxrt_location location) {
   if (takesFactors())
     std::snprintf(settings + std::strlen(settings), 32, ", compress=%s",
                   factorForm == kvstore::Form::Cheaper ? "auto" : "factors");
+  using Kind = kvstore::Codec::Kind;
+  if (codec.kind != Kind::None) {
+    double number = codec.kind == Kind::Bit2   ? double(codec.threshold)
+                    : codec.kind == Kind::TopK ? codec.ratio
+                                               : 0;
+    std::snprintf(settings + std::strlen(settings), 64,
+                  number ? ", compress=%s(%.9g)" : ", compress=%s", codecName(), number);
+  }
   KeySpec key;
   key.name = settings;
   Table *table = MXRT_TRY(tableFor(Action::Connect, {&key, 1}));
@@ -106,10 +116,10 @@ Status Store::check(Action action, double weight) {
   if (closed)
     return error(alloc, MXRT_KVSTORE_CLOSED, noLocation, "%s: the kvstore is closed",
                  actionName(action));
-  if (action == Action::Average && !(std::isfinite(weight) && weight >= 0))
+  if (isWeighted(action) && !(std::isfinite(weight) && weight >= 0))
     return error(alloc, MXRT_KVSTORE_WEIGHT, noLocation,
-                 "average: the weight of rank %d is %g; it must be finite and not negative", rank(),
-                 weight);
+                 "%s: the weight of rank %d is %g; it must be finite and not negative",
+                 actionName(action), rank(), weight);
   Lock lock(mutex);
   return broken.share();
 }
@@ -119,9 +129,11 @@ Result<Store::Table *> Store::tableFor(Action action, std::span<const KeySpec> k
     if (table->keys.matches(action, keys))
       return table.get();
   Box<Table> made = MXRT_TRY(makeBox<Table>(alloc, alloc));
-  MXRT_CHECK(made->keys.make(action, keys, layout, rank(), size()));
+  MXRT_CHECK(made->keys.make(action, keys, layout, rank(), size(), {}, codec));
   if (!made->rows.resize(keys.size()))
     return outOfMemory(alloc);
+  if (encodes() && action == Action::Average)
+    MXRT_CHECK(makeResiduals(*made));
   Table *table = made.get();
   Lock lock(mutex);
   if (!tables.push(std::move(made)))

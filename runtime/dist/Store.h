@@ -56,6 +56,13 @@ struct FactorsOfCall {
   double total = 0;
 };
 
+/// A residual of a checkpoint.
+struct KeptResidual {
+  Vec<char> key;
+  TensorRef values;
+  std::string_view name() const { return {key.data(), key.size()}; }
+};
+
 struct Totals {
   uint64_t sentBytes = 0, receivedBytes = 0, sentMessages = 0, receivedMessages = 0;
   uint64_t calls = 0;
@@ -67,10 +74,12 @@ struct Totals {
 class Store {
 public:
   /// Takes over the transport, and starts the thread. `factors`: whether matmuls travel as factors
-  /// (Factors, Cheaper) or not. Ranks with different settings get R0702 in their first call.
+  /// (Factors, Cheaper) or not. `codec` is for averages. Ranks with different settings get R0702 in
+  /// their first call.
   static Result<Store *> connect(mxrt_runtime *runtime, net::TransportBox transport,
                                  const kvstore::Layout &layout, mxrt_location location,
-                                 kvstore::Form factors = kvstore::Form::Dense);
+                                 kvstore::Form factors = kvstore::Form::Dense,
+                                 const kvstore::Codec &codec = {});
   /// Closes it first.
   static void destroy(Store *store);
 
@@ -99,12 +108,25 @@ public:
   /// After an error of the program: issued calls fail, and the other ranks are told that this one
   /// gave up. From any thread.
   void giveUp();
+
+  // StoreResiduals.cpp: what encodings left out, state of the program by key
+  bool encodes() const { return codec.kind != kvstore::Codec::Kind::None && size() > 1; }
+  const char *codecName() const { return kvstore::codecName(codec.kind); }
+  /// Calls each(key, residual) for the keys whose averages were encoded, once all calls so far are
+  /// over. The residuals are those of the elements of the key.
+  using EachResidual = Status (*)(void *user, std::string_view key, std::span<const int64_t> shape,
+                                  std::span<const float> residual);
+  Status eachResidual(EachResidual each, void *user);
+  /// Replaces all residuals, once all calls so far are over: each key finds its own when it is
+  /// exchanged.
+  Status restoreResiduals(Vec<KeptResidual> kept);
+
   /// Orderly exit: waits for the issued calls.
   void close();
 
   /// For connect().
   Store(mxrt_runtime *runtime, net::TransportBox transport, const kvstore::Layout &layout,
-        kvstore::Form factors);
+        kvstore::Form factors, const kvstore::Codec &codec);
   ~Store();
 
 private:
@@ -131,6 +153,9 @@ private:
   void post(Letter &letter);
   void countCall();
   void waitForRoom();
+  void waitForCalls();
+  Status makeResiduals(Table &table);
+  Status takeKept(Table &table);
 
   // StoreForms.cpp
   static void agreedOnFactors(void *user, Status status);
@@ -152,6 +177,7 @@ private:
   const net::TransportBox transport;
   const kvstore::Layout layout;
   const kvstore::Form factorForm;
+  const kvstore::Codec codec;
   bool closed = false;
   os::Thread thread;
 
@@ -169,6 +195,7 @@ private:
   Status broken; // the failure of the exchange, which fails every further call
   Totals figures;
   Vec<Box<Table>> tables; // grown by the issuing thread
+  Vec<KeptResidual> keptResiduals; // of the issuing thread: no key has asked for them yet
 };
 
 } // namespace mxrt::dist

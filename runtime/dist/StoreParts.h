@@ -14,7 +14,7 @@ namespace mxrt::dist {
 
 /// The keys of a repeated call, and its statistics.
 struct Store::Table {
-  explicit Table(const mxrt_allocator *alloc) : keys(alloc), rows(alloc) {}
+  explicit Table(const mxrt_allocator *alloc) : keys(alloc), rows(alloc), residuals(alloc) {}
   /// Of a key; guarded by the store's mutex.
   struct Row {
     uint64_t steps = 0, sentBytes = 0;
@@ -23,6 +23,9 @@ struct Store::Table {
   };
   kvstore::KeyTable keys;
   Vec<Row> rows;
+  /// Of the buckets, if their averages are encoded. The store's thread writes them while a call
+  /// runs, the thread that issues looks at them when none does.
+  Vec<kvstore::Residual> residuals;
 };
 
 /// A message to the store's thread, in the order of the calls.
@@ -34,10 +37,10 @@ struct Store::Letter {
 
 /// Owned by the store's thread from Begin on.
 struct Store::ActiveCall : Letter {
-  ActiveCall(const mxrt_allocator *alloc, Table &table, double weight,
-             kvstore::ExchangeDone agreed)
-      : Letter(Begin), call(alloc, table.keys, weight, agreed), table(table),
-        bucketsLeft(table.keys.buckets.size()) {}
+  ActiveCall(const mxrt_allocator *alloc, Table &table, double weight, kvstore::ExchangeDone agreed)
+      : Letter(Begin),
+        call(alloc, table.keys, weight, agreed, {table.residuals.data(), table.residuals.size()}),
+        table(table), bucketsLeft(table.keys.buckets.size()) {}
   kvstore::Call call;
   Table &table;
   size_t bucketsLeft; // whose ops are not complete

@@ -115,10 +115,7 @@ void Store::finish(BucketOp &op, Status status) {
       ++row.steps;
       row.waitNs += now - op.readyNs;
       row.form = form;
-      if (form != kvstore::Form::Dense)
-        row.sentBytes += sent;
-      else if (bucket.part > 0)
-        row.sentBytes += uint64_t(double(sent) * double(keys.keys[i].part) / double(bucket.part));
+      row.sentBytes += form == kvstore::Form::Dense ? keys.keys[i].sentBytes : sent;
     }
   }
   if (op.token && profile->enabled())

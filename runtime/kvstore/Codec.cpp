@@ -27,16 +27,29 @@ struct Header {
   uint32_t setting;  // block, threshold or number of elements kept
   uint32_t checksum; // of the fields above and the payload
 };
-static_assert(sizeof(Header) == 20);
+static_assert(sizeof(Header) == encodingHeaderBytes);
 
-uint32_t settingOf(const Codec &codec, size_t count) {
+/// Calls each(offset, count) for the parts of a section, with offsets in it.
+template <typename Each> void eachPart(const Section &section, const Each &each) {
+  size_t at = 0, end = section.begin + section.count;
+  for (size_t part : section.parts) {
+    size_t first = std::max(at, section.begin), last = std::min(at + part, end);
+    if (first < last)
+      each(first - section.begin, last - first);
+    at += part;
+  }
+}
+
+uint32_t settingOf(const Codec &codec, const Section &section) {
+  size_t kept = 0;
   switch (codec.kind) {
   case Kind::Bit1:
     return codec.block;
   case Kind::Bit2:
     return std::bit_cast<uint32_t>(codec.threshold);
   case Kind::TopK:
-    return uint32_t(codec.kept(count));
+    eachPart(section, [&](size_t, size_t count) { kept += codec.kept(count); });
+    return uint32_t(kept);
   default:
     return 0;
   }
@@ -46,8 +59,8 @@ uint32_t checksumOf(const Header &header, const char *payload, size_t bytes) {
   return crc32(crc32(0, &header, offsetof(Header, checksum)), payload, bytes);
 }
 
-/// Without the header.
-size_t payloadBytes(const Codec &codec, size_t count) {
+/// Of one part.
+size_t bytesOfPart(const Codec &codec, size_t count) {
   switch (codec.kind) {
   case Kind::None:
     return count * 4;
@@ -91,7 +104,12 @@ struct Sum {
   float operator[](size_t i) const { return gradient[i] + residual[i]; }
 };
 
-void encodeBit1(const Codec &codec, Sum v, size_t count, float *residual, char *out) {
+template <bool isF16> void encodeHalfs(Sum v, size_t count, float *next, char *out) {
+  for (size_t i = 0; i < count; ++i)
+    store(out + 2 * i, roundHalf<isF16>(v[i], next[i]));
+}
+
+void encodeBit1(const Codec &codec, Sum v, size_t count, float *next, char *out) {
   size_t blocks = (count + codec.block - 1) / codec.block;
   char *signs = out + blocks * 8;
   std::memset(signs, 0, (count + 7) / 8);
@@ -114,19 +132,19 @@ void encodeBit1(const Codec &codec, Sum v, size_t count, float *residual, char *
       float value = v[i];
       bool negative = value < 0;
       signs[i / 8] = char(signs[i / 8] | negative << i % 8);
-      residual[i] = value - means[negative];
+      next[i] = value - means[negative];
     }
   }
 }
 
-void encodeBit2(const Codec &codec, Sum v, size_t count, float *residual, char *out) {
+void encodeBit2(const Codec &codec, Sum v, size_t count, float *next, char *out) {
   std::memset(out, 0, (count + 3) / 4);
   float t = codec.threshold;
   for (size_t i = 0; i < count; ++i) {
     float value = v[i];
     unsigned code = value >= t ? 1 : value <= -t ? 2 : 0;
     out[i / 4] = char(out[i / 4] | code << 2 * (i % 4));
-    residual[i] = code == 1 ? value - t : code == 2 ? value + t : value;
+    next[i] = code == 1 ? value - t : code == 2 ? value + t : value;
   }
 }
 
@@ -156,7 +174,7 @@ void selectLargest(Sum v, size_t count, size_t k, uint32_t &limit, size_t &equal
   equal = k;
 }
 
-void encodeTopK(const Codec &codec, Sum v, size_t count, float *residual, char *out) {
+void encodeTopK(const Codec &codec, Sum v, size_t count, float *next, char *out) {
   size_t kept = codec.kept(count), equal = 0;
   uint32_t limit = 0;
   if (kept > 0)
@@ -168,7 +186,7 @@ void encodeTopK(const Codec &codec, Sum v, size_t count, float *residual, char *
     uint32_t size = magnitude(value);
     bool sent = kept > 0 && (size > limit || (size == limit && equal > 0));
     if (!sent) {
-      residual[i] = value;
+      next[i] = value;
       continue;
     }
     if (size == limit)
@@ -176,7 +194,7 @@ void encodeTopK(const Codec &codec, Sum v, size_t count, float *residual, char *
     store(out + at * 4, uint32_t(i));
     store(values + at * 4, value);
     ++at;
-    residual[i] = 0;
+    next[i] = 0;
   }
 }
 
@@ -208,55 +226,63 @@ size_t Codec::kept(size_t count) const {
   return std::clamp<size_t>(size_t(double(count) * ratio), 1, count);
 }
 
-Result<size_t> encodedBytes(const mxrt_allocator *alloc, const Codec &codec, size_t count) {
-  MXRT_CHECK(codec.check(alloc));
-  if (count > UINT32_MAX)
-    return error(alloc, MXRT_SIZE_OVERFLOW, noLocation,
-                 "%zu elements are too many for one encoding: split the key", count);
-  return sizeof(Header) + payloadBytes(codec, count);
+size_t payloadBytes(const Codec &codec, const Section &section) {
+  size_t bytes = 0;
+  eachPart(section, [&](size_t, size_t count) { bytes += bytesOfPart(codec, count); });
+  return bytes;
 }
 
-Status encode(const mxrt_allocator *alloc, const Codec &codec, std::span<const float> gradient,
-              std::span<float> residual, std::span<char> out) {
-  size_t count = gradient.size();
-  size_t bytes = MXRT_TRY(encodedBytes(alloc, codec, count));
-  bool none = codec.kind == Kind::None;
-  if (out.size() != bytes || (residual.size() != count && !(none && residual.empty())))
+Result<size_t> encodedBytes(const mxrt_allocator *alloc, const Codec &codec,
+                            const Section &section) {
+  MXRT_CHECK(codec.check(alloc));
+  if (section.count > UINT32_MAX)
+    return error(alloc, MXRT_SIZE_OVERFLOW, noLocation,
+                 "%zu elements are too many for one encoding: split the key", section.count);
+  return sizeof(Header) + payloadBytes(codec, section);
+}
+
+static void encodePart(const Codec &codec, Sum v, size_t count, float *next, char *out) {
+  switch (codec.kind) {
+  case Kind::None:
+    std::memcpy(out, v.gradient, count * 4);
+    return;
+  case Kind::Fp16:
+    return encodeHalfs<true>(v, count, next, out);
+  case Kind::Bf16:
+    return encodeHalfs<false>(v, count, next, out);
+  case Kind::Bit1:
+    return encodeBit1(codec, v, count, next, out);
+  case Kind::Bit2:
+    return encodeBit2(codec, v, count, next, out);
+  case Kind::TopK:
+    return encodeTopK(codec, v, count, next, out);
+  }
+}
+
+Status encode(const mxrt_allocator *alloc, const Codec &codec, const Section &section,
+              const Feedback &values, std::span<char> out) {
+  size_t count = section.count;
+  size_t bytes = MXRT_TRY(encodedBytes(alloc, codec, section));
+  bool feeds = codec.kind != Kind::None;
+  if (out.size() != bytes || values.gradient.size() != count ||
+      (feeds && (values.residual.size() != count || values.next.size() != count)))
     return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "%zu elements have an encoding of %zu bytes, not %zu, and as many residuals",
                  count, bytes, out.size());
-  Sum v = {gradient.data(), residual.data()};
+  const float *gradient = values.gradient.data(), *residual = values.residual.data();
   if (codec.kind == Kind::Bit1 || codec.kind == Kind::Bit2)
     for (size_t i = 0; i < count; ++i)
-      if (!std::isfinite(v[i]))
+      if (float value = gradient[i] + residual[i]; !std::isfinite(value))
         return error(alloc, MXRT_NAN_FOUND, noLocation,
-                     "element %zu of a gradient is %g, which %s cannot send", i, double(v[i]),
+                     "element %zu of a gradient is %g, which %s cannot send", i, double(value),
                      codecName(codec.kind));
-  char *payload = out.data() + sizeof(Header);
-  switch (codec.kind) {
-  case Kind::None:
-    if (count)
-      std::memcpy(payload, gradient.data(), count * 4);
-    break;
-  case Kind::Fp16:
-    for (size_t i = 0; i < count; ++i)
-      store(payload + 2 * i, roundHalf<true>(v[i], residual[i]));
-    break;
-  case Kind::Bf16:
-    for (size_t i = 0; i < count; ++i)
-      store(payload + 2 * i, roundHalf<false>(v[i], residual[i]));
-    break;
-  case Kind::Bit1:
-    encodeBit1(codec, v, count, residual.data(), payload);
-    break;
-  case Kind::Bit2:
-    encodeBit2(codec, v, count, residual.data(), payload);
-    break;
-  case Kind::TopK:
-    encodeTopK(codec, v, count, residual.data(), payload);
-    break;
-  }
-  Header header = {codecMagic, uint32_t(codec.kind), uint32_t(count), settingOf(codec, count), 0};
+  char *payload = out.data() + sizeof(Header), *to = payload;
+  eachPart(section, [&](size_t at, size_t part) {
+    encodePart(codec, {gradient + at, feeds ? residual + at : nullptr}, part,
+               feeds ? values.next.data() + at : nullptr, to);
+    to += bytesOfPart(codec, part);
+  });
+  Header header = {codecMagic, uint32_t(codec.kind), uint32_t(count), settingOf(codec, section), 0};
   header.checksum = checksumOf(header, payload, bytes - sizeof header);
   std::memcpy(out.data(), &header, sizeof header);
   return success();
@@ -271,91 +297,105 @@ Status refused(const mxrt_allocator *alloc, const Codec &codec, const char *what
                codecName(codec.kind), what);
 }
 
-Status decodeBit1(const mxrt_allocator *alloc, const Codec &codec, const char *payload,
-                  std::span<float> out) {
-  size_t count = out.size(), blocks = (count + codec.block - 1) / codec.block;
-  const char *signs = payload + blocks * 8;
-  for (size_t i = 0; i < 2 * blocks; ++i)
-    if (!std::isfinite(load<float>(payload + i * 4)))
-      return refused(alloc, codec, "a value is not finite");
-  if (count % 8 && static_cast<unsigned char>(signs[count / 8]) >> count % 8)
-    return refused(alloc, codec, "bits follow the last element");
+/// What is wrong with the payload of a part of so many elements, or nullptr.
+const char *problemOf(const Codec &codec, const char *payload, size_t count) {
+  auto byte = [&](size_t i) { return static_cast<unsigned char>(payload[i]); };
+  if (codec.kind == Kind::Bit1) {
+    size_t blocks = (count + codec.block - 1) / codec.block;
+    for (size_t i = 0; i < 2 * blocks; ++i)
+      if (!std::isfinite(load<float>(payload + i * 4)))
+        return "a value is not finite";
+    if (count % 8 && byte(blocks * 8 + count / 8) >> count % 8)
+      return "bits follow the last element";
+  } else if (codec.kind == Kind::Bit2) {
+    for (size_t i = 0; i < (count + 3) / 4; ++i)
+      if (byte(i) & byte(i) >> 1 & 0x55)
+        return "a code is 3";
+    if (count % 4 && byte(count / 4) >> 2 * (count % 4))
+      return "bits follow the last element";
+  } else if (codec.kind == Kind::TopK) {
+    int64_t last = -1;
+    for (size_t i = 0; i < codec.kept(count); ++i) {
+      int64_t index = load<uint32_t>(payload + i * 4);
+      if (index <= last || index >= int64_t(count))
+        return "indices do not increase, or are outside of the key";
+      last = index;
+    }
+  }
+  return nullptr;
+}
+
+void decodeBit1(const Codec &codec, const char *payload, size_t count, float *out) {
+  const char *signs = payload + (count + codec.block - 1) / codec.block * 8;
   for (size_t i = 0; i < count; ++i) {
     size_t negative = static_cast<unsigned char>(signs[i / 8]) >> i % 8 & 1;
     out[i] = load<float>(payload + i / codec.block * 8 + negative * 4);
   }
-  return success();
 }
 
-Status decodeBit2(const mxrt_allocator *alloc, const Codec &codec, const char *payload,
-                  std::span<float> out) {
-  size_t count = out.size();
-  for (size_t i = 0; i < (count + 3) / 4; ++i) {
-    auto byte = static_cast<unsigned char>(payload[i]);
-    if (byte & byte >> 1 & 0x55)
-      return refused(alloc, codec, "a code is 3");
-  }
-  if (count % 4 && static_cast<unsigned char>(payload[count / 4]) >> 2 * (count % 4))
-    return refused(alloc, codec, "bits follow the last element");
+void decodeBit2(const Codec &codec, const char *payload, size_t count, float *out) {
   const float values[] = {0, codec.threshold, -codec.threshold, 0};
   for (size_t i = 0; i < count; ++i)
     out[i] = values[static_cast<unsigned char>(payload[i / 4]) >> 2 * (i % 4) & 3];
-  return success();
 }
 
-Status decodeTopK(const mxrt_allocator *alloc, const Codec &codec, const char *payload,
-                  std::span<float> out) {
-  size_t kept = codec.kept(out.size());
-  int64_t last = -1;
-  for (size_t i = 0; i < kept; ++i) {
-    int64_t index = load<uint32_t>(payload + i * 4);
-    if (index <= last || index >= int64_t(out.size()))
-      return refused(alloc, codec, "indices do not increase, or are outside of the key");
-    last = index;
-  }
-  std::fill(out.begin(), out.end(), 0.0f);
+void decodeTopK(const Codec &codec, const char *payload, size_t count, float *out) {
+  size_t kept = codec.kept(count);
+  std::fill(out, out + count, 0.0f);
   for (size_t i = 0; i < kept; ++i)
     out[load<uint32_t>(payload + i * 4)] = load<float>(payload + (kept + i) * 4);
-  return success();
+}
+
+void decodePart(const Codec &codec, const char *payload, size_t count, float *out) {
+  switch (codec.kind) {
+  case Kind::None:
+    std::memcpy(out, payload, count * 4);
+    return;
+  case Kind::Fp16:
+    for (size_t i = 0; i < count; ++i)
+      out[i] = f16ToFloat(load<uint16_t>(payload + 2 * i));
+    return;
+  case Kind::Bf16:
+    for (size_t i = 0; i < count; ++i)
+      out[i] = bf16ToFloat(load<uint16_t>(payload + 2 * i));
+    return;
+  case Kind::Bit1:
+    return decodeBit1(codec, payload, count, out);
+  case Kind::Bit2:
+    return decodeBit2(codec, payload, count, out);
+  case Kind::TopK:
+    return decodeTopK(codec, payload, count, out);
+  }
 }
 
 } // namespace
 
-Status decode(const mxrt_allocator *alloc, const Codec &codec, std::span<const char> bytes,
-              std::span<float> out) {
-  size_t count = out.size();
-  size_t wanted = MXRT_TRY(encodedBytes(alloc, codec, count));
-  if (bytes.size() != wanted)
+Status decode(const mxrt_allocator *alloc, const Codec &codec, const Section &section,
+              std::span<const char> bytes, std::span<float> out) {
+  size_t wanted = MXRT_TRY(encodedBytes(alloc, codec, section));
+  if (bytes.size() != wanted || out.size() != section.count)
     return refused(alloc, codec, "its length is wrong");
   auto header = load<Header>(bytes.data());
   const char *payload = bytes.data() + sizeof header;
   if (header.magic != codecMagic || header.kind != uint32_t(codec.kind))
     return refused(alloc, codec, "it has another codec");
-  if (header.count != count || header.setting != settingOf(codec, count))
+  if (header.count != section.count || header.setting != settingOf(codec, section))
     return refused(alloc, codec, "it has other sizes or settings");
   if (header.checksum != checksumOf(header, payload, wanted - sizeof header))
     return refused(alloc, codec, "its checksum is wrong");
-  switch (codec.kind) {
-  case Kind::None:
-    if (count)
-      std::memcpy(out.data(), payload, count * 4);
-    return success();
-  case Kind::Fp16:
-    for (size_t i = 0; i < count; ++i)
-      out[i] = f16ToFloat(load<uint16_t>(payload + 2 * i));
-    return success();
-  case Kind::Bf16:
-    for (size_t i = 0; i < count; ++i)
-      out[i] = bf16ToFloat(load<uint16_t>(payload + 2 * i));
-    return success();
-  case Kind::Bit1:
-    return decodeBit1(alloc, codec, payload, out);
-  case Kind::Bit2:
-    return decodeBit2(alloc, codec, payload, out);
-  case Kind::TopK:
-    return decodeTopK(alloc, codec, payload, out);
-  }
-  return refused(alloc, codec, "there is no such codec");
+  const char *problem = nullptr, *from = payload;
+  eachPart(section, [&](size_t, size_t count) {
+    problem = problem ? problem : problemOf(codec, from, count);
+    from += bytesOfPart(codec, count);
+  });
+  if (problem)
+    return refused(alloc, codec, problem);
+  from = payload;
+  eachPart(section, [&](size_t at, size_t count) {
+    decodePart(codec, from, count, out.data() + at);
+    from += bytesOfPart(codec, count);
+  });
+  return success();
 }
 
 } // namespace mxrt::kvstore

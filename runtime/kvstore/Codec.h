@@ -15,8 +15,9 @@
 // residual has the rest. Infinities and NaN are sent as they are by none, fp16,
 // bf16 and top-k, with a residual of 0; bit1 and bit2 cannot, and refuse (R0304).
 //
-// An encoding is a header, the payload and a checksum over both. Decoders take
-// any bytes: they compare count, codec and length with what the caller expects
+// An encoding is a header with a checksum, and a payload for each part of the elements. Parts
+// are keys: values that share a block, or of which the largest are sent, are of one key.
+// Decoders take any bytes: they compare count, codec and length with what the caller expects
 // before anything is written, and allocate nothing.
 //
 // Retransmissions resend the encoded bytes; encoding again would change the
@@ -52,18 +53,33 @@ struct Codec {
 };
 const char *codecName(Codec::Kind kind);
 
-/// Bytes of the encoding of `count` elements: it depends on nothing else.
-/// R0103 for more than 2^32 - 1 elements.
-Result<size_t> encodedBytes(const mxrt_allocator *alloc, const Codec &codec, size_t count);
+/// Elements `begin` to `begin + count` of parts that follow one another.
+struct Section {
+  std::span<const size_t> parts; // their lengths
+  size_t begin = 0, count = 0;
+};
 
-/// `residual` has as many elements as `gradient`, zeros at first; of `none` it may
-/// be empty. `out` has encodedBytes(). After an error nothing has changed.
-Status encode(const mxrt_allocator *alloc, const Codec &codec, std::span<const float> gradient,
-              std::span<float> residual, std::span<char> out);
+inline constexpr size_t encodingHeaderBytes = 20;
+/// Bytes of an encoding without its header. The codec is known to be right.
+size_t payloadBytes(const Codec &codec, const Section &section);
+/// Bytes of an encoding: they depend on codec and lengths alone.
+/// R0103 for more than 2^32 - 1 elements.
+Result<size_t> encodedBytes(const mxrt_allocator *alloc, const Codec &codec,
+                            const Section &section);
+
+/// Elements of a gradient that are encoded together, and of their residuals before and after,
+/// which are zeros at first and may share memory. `none` needs no residuals.
+struct Feedback {
+  std::span<const float> gradient, residual;
+  std::span<float> next;
+};
+/// `out` has encodedBytes(). After an error nothing has changed.
+Status encode(const mxrt_allocator *alloc, const Codec &codec, const Section &section,
+              const Feedback &values, std::span<char> out);
 
 /// Writes all of `out`, or nothing: R0701 says what is wrong with the bytes.
-Status decode(const mxrt_allocator *alloc, const Codec &codec, std::span<const char> bytes,
-              std::span<float> out);
+Status decode(const mxrt_allocator *alloc, const Codec &codec, const Section &section,
+              std::span<const char> bytes, std::span<float> out);
 
 } // namespace mxrt::kvstore
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Collectives: executes the steps of a plan as messages arrive.
+// Collectives: executes the steps of a plan as messages arrive. CollectiveEncoding.cpp has those
+// with encodings.
 
 #include "kvstore/Collective.h"
 
@@ -49,6 +50,9 @@ Status Collective::start() {
   if (!states.resize(steps + (weighted ? 2 * ranks : 0)) || !ready.reserve(steps) ||
       !arrays.resize(inputs) || (weighted && !weights.resize(ranks)))
     return outOfMemory(alloc);
+  bool encodes = plan.encoders > 0;
+  if (encodes)
+    MXRT_CHECK(makeRoomToEncode());
 
   started = true;
   stepsLeft = steps;
@@ -64,7 +68,8 @@ Status Collective::start() {
       fail(transport.lossOf(peer));
   if (exchange.mean && failure.ok()) {
     if (bytes == 4)
-      scaleBy(static_cast<float *>(exchange.data), float(exchange.weight), plan.count);
+      scaleBy(static_cast<float *>(exchange.data),
+              float(encodes ? exchange.weight / totalWeight : exchange.weight), plan.count);
     else
       scaleBy(static_cast<double *>(exchange.data), exchange.weight, plan.count);
   }
@@ -86,8 +91,7 @@ void Collective::post(uint32_t index) {
   const Step &step = plan.steps[index];
   net::Tag tag = exchange.tag;
   tag.chunk = step.chunk;
-  Result<net::Op *> op = transport.receive(step.peer, tag, step.range.count * plan.elementBytes,
-                                           {received, &states[index]});
+  Result<net::Op *> op = transport.receive(step.peer, tag, step.bytes, {received, &states[index]});
   if (op.failed())
     return fail(op.takeStatus());
   states[index].op = *op;
@@ -96,20 +100,26 @@ void Collective::post(uint32_t index) {
 
 void Collective::run(uint32_t index) {
   const Step &step = plan.steps[index];
+  if (step.kind == Step::Kind::Encode) {
+    if (encodeStep(step))
+      finishStep(index);
+    return;
+  }
   if (step.kind == Step::Kind::Fold) {
-    bool done = plan.elementBytes == 4   ? fold<float>(step)
-                : plan.elementBytes == 8 ? fold<double>(step)
-                                         : fold<uint8_t>(step);
+    bool done = step.coding != Coding::Plain ? foldEncoded(step)
+                : plan.elementBytes == 4     ? fold<float>(step)
+                : plan.elementBytes == 8     ? fold<double>(step)
+                                             : fold<uint8_t>(step);
     if (done)
       finishStep(index);
     return;
   }
   net::Tag tag = exchange.tag;
   tag.chunk = step.chunk;
-  const char *data =
-      static_cast<const char *>(exchange.data) + step.range.begin * plan.elementBytes;
-  Result<net::Op *> op = transport.send(step.peer, tag, data, step.range.count * plan.elementBytes,
-                                        {sent, &states[index]});
+  const char *data = step.coding == Coding::Plain ? static_cast<const char *>(exchange.data) +
+                                                        step.range.begin * plan.elementBytes
+                                                  : encoded.data() + step.encoded;
+  Result<net::Op *> op = transport.send(step.peer, tag, data, step.bytes, {sent, &states[index]});
   if (op.failed())
     return fail(op.takeStatus());
   states[index].op = *op;
@@ -141,7 +151,7 @@ template <typename T> bool Collective::fold(const Step &step) {
   if (!intact)
     return false;
   if constexpr (std::is_floating_point_v<T>)
-    if (step.final && exchange.mean)
+    if (step.final && exchange.mean && plan.encoders == 0)
       divideBy(out, T(totalWeight), step.range.count);
   return true;
 }
@@ -198,7 +208,7 @@ void Collective::received(void *user, net::View view, Status status) {
     self.weightArrived(int(index - steps) - self.plan.ranks, view);
   } else {
     const Step &step = self.plan.steps[index];
-    size_t wanted = step.range.count * self.plan.elementBytes;
+    size_t wanted = step.bytes;
     if (view.bytes != wanted) {
       (void)self.transport.release(view);
       self.fail(error(self.transport.allocator(), MXRT_KVSTORE, noLocation,

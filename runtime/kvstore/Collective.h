@@ -9,6 +9,9 @@
 // whole when any rank is lost, with R0701 that names it, and ends only when the
 // transport no longer reads its memory. After an error that only this rank has
 // (no memory, a message of the wrong size) the rank gives up: no peer waits for it.
+//
+// If the plan encodes (Encoding.h), a rank's share of the mean is its elements times
+// weight / total weight, rounded once; shares are added, and nothing is divided.
 
 #ifndef MXRT_KVSTORE_COLLECTIVE_H
 #define MXRT_KVSTORE_COLLECTIVE_H
@@ -29,6 +32,10 @@ struct Reduction {
   /// The sum of all ranks' weights, above 0; 0 if the caller does not know it:
   /// then the ranks send each other their weights.
   double totalWeight = 0;
+  /// Of a plan that encodes: how, and the residuals of the elements. It is a mean then, and
+  /// `totalWeight` is known.
+  Encoding encoding = {};
+  Residual *residual = nullptr;
 };
 
 /// Called once when a collective has finished, possibly inside of start().
@@ -44,7 +51,8 @@ public:
              CollectiveDone done = {})
       : transport(transport), plan(plan), exchange(exchange), done(done),
         states(transport.allocator()), ready(transport.allocator()), weights(transport.allocator()),
-        arrays(transport.allocator()) {}
+        arrays(transport.allocator()), encoded(transport.allocator()),
+        decoded(transport.allocator()) {}
   /// When it is finished or was never started; otherwise the transport must end
   /// before it runs another callback.
   ~Collective();
@@ -54,6 +62,8 @@ public:
   bool finished() const { return over; }
   /// Its outcome, once finished.
   Status outcome() const { return failure.share(); }
+  /// After R0304: the element that cannot be encoded.
+  size_t unsendableElement() const { return unsendable; }
 
 private:
   struct State {
@@ -67,6 +77,9 @@ private:
   void post(uint32_t index);
   void run(uint32_t index);
   template <typename T> bool fold(const Step &step);
+  bool foldEncoded(const Step &step);
+  bool encodeStep(const Step &step);
+  Status makeRoomToEncode();
   void finishStep(uint32_t index);
   void drain();
   /// `everywhere`: all ranks find the same error by themselves.
@@ -85,7 +98,9 @@ private:
   Vec<uint32_t> ready;
   Vec<double> weights;
   Vec<const void *> arrays; // inputs of a fold
-  size_t stepsLeft = 0, outstanding = 0;
+  Vec<char> encoded;        // what this rank sends of each piece
+  Vec<float> decoded;       // two pieces: a sum, an input
+  size_t stepsLeft = 0, outstanding = 0, unsendable = 0;
   int weightsLeft = 0;
   double totalWeight = 0;
   uint32_t arrivals = 0;

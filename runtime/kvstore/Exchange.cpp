@@ -4,6 +4,9 @@
 
 #include "kvstore/Exchange.h"
 
+#include "net/Faults.h"
+
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -159,7 +162,7 @@ void Exchange::decide(Call &first) {
     if (call->mismatch.failed())
       return breakFrom(call->number, call->mismatch, true);
     Status status;
-    if (call->table.action == Action::Average)
+    if (isWeighted(call->table.action))
       status = sumWeights(*call);
     if (status.failed())
       failCall(*call, status);
@@ -192,6 +195,17 @@ void Exchange::agree(Call &call) {
     call.agreed.run(call.agreed.user, call.failure.share());
 }
 
+/// The ranks have the same calls in the same order, and a call waits for earlier ones alone.
+bool Exchange::isNextFor(const Call &call, uint32_t bucket) const {
+  if (call.table.plans[bucket].encoders == 0 || net::planted(net::Fault::OrderIgnored))
+    return true;
+  for (const Call *earlier = call.previous; earlier; earlier = earlier->previous)
+    if (earlier->residuals.data() == call.residuals.data() && earlier->failure.ok() &&
+        earlier->flights[bucket].state != Call::Flight::Over)
+      return false;
+  return true;
+}
+
 // -- buckets ------------------------------------------------------------------
 
 void Exchange::push(Call &call, uint32_t bucket, void *memory, ExchangeDone done,
@@ -211,6 +225,8 @@ void Exchange::push(Call &call, uint32_t bucket, void *memory, ExchangeDone done
 void Exchange::start(Call::Flight &flight) {
   Call &call = *flight.call;
   auto number = uint32_t(&flight - call.flights.data());
+  if (!isNextFor(call, number))
+    return;
   const Key &key = call.table.keys[call.table.buckets[number].first];
   if (Form form = call.travels(number); form != Form::Dense) {
     if (Status status = startParts(flight, form); status.failed())
@@ -223,9 +239,13 @@ void Exchange::start(Call::Flight &flight) {
   reduction.tag = {0, call.number, number, 0};
   reduction.dtype = call.table.buckets[number].dtype;
   reduction.data = flight.memory;
-  reduction.mean = call.table.action == Action::Average;
+  reduction.mean = isWeighted(call.table.action);
   reduction.weight = call.weight;
   reduction.totalWeight = call.totalWeight;
+  if (!call.residuals.empty()) {
+    reduction.encoding = call.table.encodingOf(call.table.buckets[number]);
+    reduction.residual = &call.residuals[number];
+  }
   run(flight, call.table.plans[number], reduction);
 }
 
@@ -235,10 +255,15 @@ void Exchange::run(Call::Flight &flight, const Plan &plan, const Reduction &redu
   auto over = [](void *user) {
     auto &flight = *static_cast<Call::Flight *>(user);
     Status outcome = flight.collective->outcome();
+    Call &call = *flight.call;
+    if (outcome.code() == MXRT_NAN_FOUND)
+      outcome = call.owner->unsendable(flight);
+    if (!call.residuals.empty() && (outcome.ok() || net::planted(net::Fault::FailureCommits)))
+      call.residuals[size_t(&flight - call.flights.data())].commit();
     if (outcome.failed())
-      flight.call->owner->breakFrom(0, outcome);
+      call.owner->breakFrom(0, outcome);
     else if (flight.parts)
-      outcome = flight.call->owner->finishRows(flight);
+      outcome = call.owner->finishRows(flight);
     flight.call->owner->end(flight, std::move(outcome));
   };
   Result<Box<Collective>> made =
@@ -255,10 +280,34 @@ void Exchange::run(Call::Flight &flight, const Plan &plan, const Reduction &redu
   }
 }
 
+/// The error of a value that the codec cannot send, with its key.
+Status Exchange::unsendable(const Call::Flight &flight) const {
+  const KeyTable &table = flight.call->table;
+  auto number = size_t(&flight - flight.call->flights.data());
+  const Bucket &bucket = table.buckets[number];
+  size_t element = flight.collective->unsendableElement();
+  uint32_t at = bucket.first;
+  while (at + 1 < bucket.first + bucket.count && table.keys[at + 1].offset <= element)
+    ++at;
+  const Key &key = table.keys[at];
+  return error(transport.allocator(), MXRT_NAN_FOUND, noLocation,
+               "average: element %zu of `%.*s` is not finite, and compress=%s cannot send it",
+               element - key.offset, int(std::min<size_t>(key.nameBytes, 200)),
+               table.nameOf(key).data(), codecName(table.codec.kind));
+}
+
 void Exchange::end(Call::Flight &flight, Status status) {
+  Call &call = *flight.call;
+  auto number = uint32_t(&flight - call.flights.data());
   flight.state = Call::Flight::Over;
-  --flight.call->outstanding;
+  --call.outstanding;
   flight.done.run(flight.done.user, std::move(status));
+  if (call.residuals.empty())
+    return;
+  for (Call *later = call.next; later; later = later->next)
+    if (later->residuals.data() == call.residuals.data() && later->isRunning &&
+        later->flights[number].state == Call::Flight::Waiting)
+      return start(later->flights[number]);
 }
 
 // -- failures -----------------------------------------------------------------

@@ -13,9 +13,11 @@
 // The calls of a rank are numbered. Each is announced to all other ranks with the
 // hash of its table, its weight, and the rows that it has of each key that is not
 // dense; no element is sent before all announcements of the call are there and the
-// hashes are equal. So ranks that made different calls, or have different models, get R0702 with both sides; they never wait for each other or
+// hashes are equal. So ranks that made different calls, or have different models, get
+// R0702 with both sides; they never wait for each other or
 // add values of different keys. The buckets of a call and of several calls travel
-// at the same time, matched by tag.
+// at the same time, matched by tag. Only where averages are encoded a bucket waits for that of the
+// call before with the same residuals: each encoding needs what the one before left out.
 //
 // Failures: weights that add up to 0 (R0703) fail the call, at every rank. Any
 // other failure is final: everything pending, and every later call, fails with
@@ -48,10 +50,11 @@ public:
   /// `weight` is that of this rank in a mean: its number of rows, as a rule; finite
   /// and at least 0. `agreed` is told when all ranks have made the call, or that it
   /// failed.
+  /// `residuals` are those of the buckets, if their averages are encoded; they outlive the call.
   Call(const mxrt_allocator *alloc, const KeyTable &table, double weight = 1,
-       ExchangeDone agreed = {})
-      : table(table), weight(weight), agreed(agreed), peers(alloc), flights(alloc),
-        description(alloc), announcement(alloc), counts(alloc) {}
+       ExchangeDone agreed = {}, std::span<Residual> residuals = {})
+      : table(table), weight(weight), agreed(agreed), residuals(residuals), peers(alloc),
+        flights(alloc), description(alloc), announcement(alloc), counts(alloc) {}
   /// When it is finished, or the transport ends before it runs another callback.
   ~Call();
   /// The rows that this rank has of each key that is not dense, in the order of the keys; 0 of those
@@ -118,6 +121,7 @@ private:
   };
 
   const ExchangeDone agreed;
+  const std::span<Residual> residuals;
   Exchange *owner = nullptr; // from begin() on
   uint32_t number = 0;       // of the call: the step of its tags
   size_t outstanding = 0;    // operations, and buckets that are pushed and not over
@@ -175,11 +179,13 @@ private:
   void described(Call &call, Call::Peer &peer, net::View view);
   void decide(Call &first);
   Status sumWeights(Call &call);
+  bool isNextFor(const Call &call, uint32_t bucket) const;
   void start(Call::Flight &flight);
   Status startParts(Call::Flight &flight, Form form);
   Status finishRows(Call::Flight &flight);
   void run(Call::Flight &flight, const Plan &plan, const Reduction &reduction);
   void end(Call::Flight &flight, Status status);
+  Status unsendable(const Call::Flight &flight) const;
   void agree(Call &call);
   void failCall(Call &call, const Status &why);
   void cancelSends(Call &call);

@@ -106,8 +106,8 @@ bool appendBytes(Vec<char> &out, const void *bytes, size_t count) {
 } // namespace
 
 const char *actionName(Action action) {
-  static const char *const names[actionCount] = {"connect", "barrier", "init",   "average",
-                                                 "sum",     "gather",  "scatter"};
+  static const char *const names[actionCount] = {"connect", "barrier", "init",    "average",
+                                                 "sum",     "gather",  "scatter", "mean"};
   return names[size_t(action)];
 }
 
@@ -191,10 +191,12 @@ Status KeyTable::uniqueNames() const {
 }
 
 Status KeyTable::make(Action what, std::span<const KeySpec> given, const Layout &order, int rank,
-                      int ranks, const BucketSizes &bucketSizes) {
+                      int ranks, const BucketSizes &bucketSizes, const Codec &chosen) {
   action = what;
   layout = order;
+  codec = chosen;
   keys.clear();
+  parts.clear();
   buckets.clear();
   plans.clear();
   text.clear();
@@ -214,19 +216,19 @@ Status KeyTable::make(Action what, std::span<const KeySpec> given, const Layout 
 
 Status KeyTable::pack(int rank, int ranks, const BucketSizes &bucketSizes) {
   bool isDivided = action == Action::Gather || action == Action::Scatter;
-  size_t parts = isDivided ? size_t(ranks) : 1;
+  size_t partCount = isDivided ? size_t(ranks) : 1;
   for (size_t i = action == Action::Connect ? 0 : keys.size(); i-- > 0;) {
     Key &key = keys[i];
     mxrt_dtype dtype = exchanged(key.dtype);
     Bucket *open = buckets.empty() ? nullptr : &buckets.back();
-    size_t bytes = key.part * parts * size_t(mxrt_dtype_size(dtype));
+    size_t bytes = key.part * partCount * size_t(mxrt_dtype_size(dtype));
     bool isAlone = key.form != Form::Dense ||
-                   (open && keys[open->first].form != Form::Dense);
+                    (open && keys[open->first].form != Form::Dense);
     if (!open || isAlone || open->dtype != dtype || open->bytes() >= bucketSizes.minBytes ||
         open->bytes() + bytes > bucketSizes.maxBytes) {
       Bucket made;
       made.dtype = dtype;
-      made.parts = parts;
+      made.parts = partCount;
       if (!buckets.push(made))
         return outOfMemory(alloc);
       open = &buckets.back();
@@ -241,16 +243,24 @@ Status KeyTable::pack(int rank, int ranks, const BucketSizes &bucketSizes) {
                     : action == Action::Gather  ? Pattern::Gather
                     : action == Action::Scatter ? Pattern::ReduceScatter
                                                 : Pattern::AllReduce;
+  if (!parts.resize(keys.size()))
+    return outOfMemory(alloc);
   for (const Bucket &bucket : buckets) {
     size_t offset = 0;
     for (uint32_t i = bucket.first; i < bucket.first + bucket.count; ++i) {
       keys[i].offset = offset;
-      offset += keys[i].part;
+      offset += parts[i] = keys[i].part;
     }
     if (!plans.push(Plan(alloc)))
       return outOfMemory(alloc);
+    const Plan &plan = plans.back();
     MXRT_CHECK(plans.back().make(layout, rank, ranks, bucket.elements(),
-                                 size_t(mxrt_dtype_size(bucket.dtype)), pattern));
+                                 size_t(mxrt_dtype_size(bucket.dtype)), pattern,
+                                 encodingOf(bucket)));
+    for (uint32_t i = bucket.first; i < bucket.first + bucket.count; ++i)
+      for (size_t part = 0; part < bucket.parts; ++part)
+        keys[i].sentBytes +=
+            plan.sentBytes(encodingOf(bucket), {part * bucket.part + keys[i].offset, keys[i].part});
   }
   return success();
 }

@@ -25,12 +25,16 @@ enum class Action : uint8_t {
   Connect, // no keys: the settings of the ranks are compared
   Barrier, // no keys
   Init,    // the values of rank 0 for all
-  Average, // the weighted mean over all ranks
+  Average, // the weighted mean over all ranks, of gradients: these may be encoded
   Sum,
   Gather,  // the values of all ranks one after the other, along the first axis
   Scatter, // a sum, of which each rank gets its part of the first axis
+  Mean,    // the weighted mean over all ranks
 };
-inline constexpr int actionCount = 7;
+inline constexpr int actionCount = 8;
+inline bool isWeighted(Action action) {
+  return action == Action::Average || action == Action::Mean;
+}
 /// As programs spell it: `average`.
 const char *actionName(Action action);
 
@@ -67,6 +71,7 @@ struct Key {
   size_t elements = 0;  // of this rank's tensor
   /// Of a part of the bucket (see there), in the bucket's elements.
   size_t offset = 0, part = 0;
+  uint64_t sentBytes = 0; // by this rank in an exchange
 };
 
 /// The memory of a bucket has one part, or one for each rank: the tensors of all
@@ -91,12 +96,14 @@ struct BucketSizes {
 class KeyTable {
 public:
   explicit KeyTable(const mxrt_allocator *alloc)
-      : keys(alloc), buckets(alloc), plans(alloc), alloc(alloc), text(alloc), sizes(alloc) {}
+      : keys(alloc), buckets(alloc), plans(alloc), alloc(alloc), text(alloc), sizes(alloc),
+        parts(alloc) {}
   /// R0203 for a type that is not summed, R0201 for a shape that the action does
   /// not take, R0706 for a name that is there twice, R0005 for a form that the
-  /// action or the type does not have; all name the key.
+  /// action or the type does not have; all name the key. `codec` is for averages of f32, and of
+  /// what is summed in it.
   Status make(Action action, std::span<const KeySpec> given, const Layout &layout, int rank,
-              int ranks, const BucketSizes &bucketSizes = {});
+              int ranks, const BucketSizes &bucketSizes = {}, const Codec &codec = {});
 
   std::string_view nameOf(const Key &key) const { return {text.data() + key.name, key.nameBytes}; }
   std::span<const int64_t> shapeOf(const Key &key) const {
@@ -114,6 +121,13 @@ public:
   /// Whether a table made of `given` would be the same.
   bool matches(Action action, std::span<const KeySpec> given) const;
 
+  /// How the elements of a bucket travel.
+  Encoding encodingOf(const Bucket &bucket) const {
+    bool encodes = action == Action::Average && bucket.dtype == MXRT_F32 && bucket.count > 0 &&
+                   keys[bucket.first].form == Form::Dense;
+    return {encodes ? codec : Codec(), {parts.data() + bucket.first, bucket.count}};
+  }
+
   /// The action and the keys as bytes, for the ranks to compare when hashes differ.
   Status describe(Vec<char> &out) const;
   /// The first difference between this table, of `rank`, and the description that
@@ -122,6 +136,7 @@ public:
   Status difference(int rank, int peer, std::span<const char> description) const;
 
   Action action = Action::Sum;
+  Codec codec;
   uint64_t hash = 0; // of the description
   uint32_t counted = 0; // keys that are not dense
   Vec<Key> keys;
@@ -138,6 +153,7 @@ private:
   const mxrt_allocator *alloc;
   Vec<char> text;
   Vec<int64_t> sizes;
+  Vec<size_t> parts; // of the keys
 };
 
 } // namespace mxrt::kvstore

@@ -35,6 +35,7 @@ public:
   explicit Planner(Plan &plan) : plan(plan) {}
   bool failed = false;
   bool spreads = true; // the owner of a chunk sends its sum to the others
+  Encoding encoding;
 
   /// The ranks of an exchange: index i is rank i * stride.
   struct Group {
@@ -48,6 +49,12 @@ public:
   void beginPiece(uint32_t number, Range where) {
     base = number * tagsPerPiece;
     range = where;
+    plan.largestPiece = std::max(plan.largestPiece, range.count);
+    if (plan.encoders == 0)
+      return;
+    plan.encodedBytes += bytes;
+    bytes = encodingHeaderBytes +
+            payloadBytes(encoding.codec, encoding.section(range.begin, range.count));
   }
   /// One piece of chunk `chunk`, from the step `ready` on (or none). Returns the
   /// step after which this rank has the sum.
@@ -105,17 +112,18 @@ public:
 private:
   uint32_t direct(const Group &group, int owner, uint32_t ready) {
     if (group.index != owner) {
-      uint32_t sent = send(group.rankOf(owner), Up, ready);
+      uint32_t sent = send(group.rankOf(owner), Up, encode(Coding::Share, ready));
       return spreads ? copy(receive(group.rankOf(owner), Down), sent) : sent;
     }
     uint32_t fold = step(Step::Kind::Fold, -1, 0, true);
     for (int i = 0; i < group.size; ++i)
       input(fold, i == owner ? Plan::own : receive(group.rankOf(i), Up));
     wait(fold, ready);
+    uint32_t done = encode(Coding::Result, fold);
     for (int i = 0; i < group.size && spreads; ++i)
       if (i != owner)
-        send(group.rankOf(i), Down, fold);
-    return fold;
+        send(group.rankOf(i), Down, done);
+    return done;
   }
 
   uint32_t ring(const Group &group, int end, uint32_t ready) {
@@ -129,6 +137,7 @@ private:
       input(summed, Plan::own);
       wait(summed, ready);
     }
+    summed = encode(ends ? Coding::Result : Coding::Share, summed);
     if (ends) {
       if (spreads)
         send(next, Down, summed);
@@ -137,8 +146,9 @@ private:
     uint32_t sent = send(next, Up, summed);
     if (!spreads)
       return sent;
-    uint32_t copied = copy(receive(previous, Down), sent);
-    if (group.index != (end + group.size - 1) % group.size)
+    bool sendsOn = group.index != (end + group.size - 1) % group.size;
+    uint32_t copied = copy(receive(previous, Down), sent, sendsOn);
+    if (sendsOn)
       send(next, Down, copied);
     return copied;
   }
@@ -156,10 +166,11 @@ private:
         input(summed, receive(children[i], Up));
       wait(summed, ready);
     }
+    summed = encode(group.index == 0 ? Coding::Result : Coding::Share, summed);
     if (group.index > 0) {
       int parent = group.rankOf((group.index - 1) / 2);
       uint32_t sent = send(parent, Up, summed);
-      summed = copy(receive(parent, Down), sent);
+      summed = copy(receive(parent, Down), sent, count > 0);
     }
     for (int i = 0; i < count; ++i)
       send(children[i], Down, summed);
@@ -173,18 +184,44 @@ private:
     made.peer = peer;
     made.chunk = base + local;
     made.range = range;
+    made.bytes = range.count * plan.elementBytes;
+    made.encoded = plan.encodedBytes;
     failed |= !plan.steps.push(made);
     return uint32_t(plan.steps.size()) - 1;
   }
+  uint32_t message(Step::Kind kind, int peer, Local local) {
+    uint32_t made = step(kind, peer, local, false);
+    bool encodes = plan.encoders > 0 && (local == Up || local == Down);
+    if (encodes && !failed) {
+      plan.steps[made].coding = local == Up ? Coding::Share : Coding::Result;
+      plan.steps[made].bytes = bytes;
+    }
+    return made;
+  }
   uint32_t send(int peer, Local local, uint32_t ready) {
-    uint32_t made = step(Step::Kind::Send, peer, local, false);
+    uint32_t made = message(Step::Kind::Send, peer, local);
     wait(made, ready);
     return made;
   }
-  uint32_t receive(int peer, Local local) { return step(Step::Kind::Receive, peer, local, false); }
-  /// Overwrites the elements with a received sum, once this rank's own were sent.
-  uint32_t copy(uint32_t received, uint32_t sent) {
+  uint32_t receive(int peer, Local local) { return message(Step::Kind::Receive, peer, local); }
+  /// Before this rank's elements leave.
+  uint32_t encode(Coding coding, uint32_t ready) {
+    if (plan.encoders == 0)
+      return ready;
+    uint32_t made = step(Step::Kind::Encode, -1, 0, false);
+    if (!failed) {
+      plan.steps[made].coding = coding;
+      plan.steps[made].bytes = bytes;
+    }
+    wait(made, ready);
+    return made;
+  }
+  /// Overwrites the elements with a received sum, once this rank's own were sent. It `keeps` the
+  /// encoding, to send it on.
+  uint32_t copy(uint32_t received, uint32_t sent, bool keeps = false) {
     uint32_t fold = step(Step::Kind::Fold, -1, 0, false);
+    if (!failed)
+      plan.steps[fold].keeps = keeps && plan.encoders > 0;
     input(fold, received);
     if (!net::planted(net::Fault::OverwritesWhileSending))
       wait(fold, sent);
@@ -200,8 +237,10 @@ private:
       at.firstInput = uint32_t(plan.inputs.size());
     ++at.inputs;
     failed |= !plan.inputs.push(from);
-    if (from != Plan::own)
-      wait(fold, from);
+    if (from == Plan::own)
+      return;
+    at.coding = plan.steps[from].coding;
+    wait(fold, from);
   }
   void wait(uint32_t later, uint32_t earlier) {
     if (earlier != none && !failed)
@@ -211,6 +250,7 @@ private:
   Plan &plan;
   uint32_t base = 0;
   Range range;
+  size_t bytes = 0; // of the piece's encoding
 };
 
 namespace {
@@ -237,6 +277,8 @@ void Plan::begin(int ownRank, int allRanks, size_t elements, size_t bytesOfEleme
                  Pattern what) {
   rank = ownRank;
   ranks = allRanks;
+  encoders = 0;
+  encodedBytes = largestPiece = 0;
   count = elements;
   elementBytes = bytesOfElement;
   pattern = what;
@@ -247,12 +289,19 @@ void Plan::begin(int ownRank, int allRanks, size_t elements, size_t bytesOfEleme
 }
 
 Status Plan::make(const Layout &layout, int ownRank, int allRanks, size_t elements,
-                  size_t bytesOfElement, Pattern what) {
+                  size_t bytesOfElement, Pattern what, const Encoding &encoding) {
   const mxrt_allocator *alloc = steps.allocator();
   MXRT_CHECK(checkLayout(alloc, layout, ownRank, allRanks, elements, bytesOfElement));
   if ((what == Pattern::ReduceScatter || what == Pattern::Gather) && elements % size_t(allRanks))
     return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
                  "%zu elements are not %d equal chunks", elements, allRanks);
+  if (!encoding.isPlain()) {
+    MXRT_CHECK(kvstore::encodedBytes(alloc, encoding.codec, encoding.section(0, 0)).takeStatus());
+    if (what != Pattern::AllReduce || bytesOfElement != sizeof(float) ||
+        layout.pieceBytes / sizeof(float) > UINT32_MAX)
+      return error(alloc, MXRT_INVALID_ARGUMENT, noLocation,
+                   "only sums of f32 that all ranks get are encoded");
+  }
   begin(ownRank, allRanks, elements, bytesOfElement, what);
   if (!adds(pattern))
     return makeMoves(layout.pieceBytes);
@@ -265,7 +314,9 @@ Status Plan::make(const Layout &layout, int ownRank, int allRanks, size_t elemen
   int members = std::min(inner, ranks - leader);
   int chunks = topology == Topology::Tree ? 1 : group.size;
 
+  encoders = encoding.isPlain() || group.size == 1 ? 0 : group.size;
   Planner planner(*this);
+  planner.encoding = encoding;
   planner.spreads =
       pattern == Pattern::AllReduce || levels || topology == Topology::Tree || group.size == 1;
   uint32_t number = 0;
@@ -286,6 +337,7 @@ Status Plan::make(const Layout &layout, int ownRank, int allRanks, size_t elemen
     }
   }
 
+  planner.beginPiece(number, {}); // counts the last one
   return finish(planner.failed);
 }
 
@@ -350,7 +402,23 @@ uint64_t Plan::sentBytes() const {
   uint64_t bytes = 0;
   for (const Step &step : steps)
     if (step.kind == Step::Kind::Send)
-      bytes += step.range.count * elementBytes;
+      bytes += step.bytes;
+  return bytes;
+}
+
+uint64_t Plan::sentBytes(const Encoding &encoding, Range own) const {
+  uint64_t bytes = 0;
+  for (const Step &step : steps) {
+    size_t begin = std::max(step.range.begin, own.begin);
+    size_t end = std::min(step.range.begin + step.range.count, own.begin + own.count);
+    if (step.kind != Step::Kind::Send || begin >= end)
+      continue;
+    if (step.coding == Coding::Plain)
+      bytes += (end - begin) * elementBytes;
+    else
+      bytes += payloadBytes(encoding.codec, encoding.section(begin, end - begin)) +
+               (begin == step.range.begin ? encodingHeaderBytes : 0);
+  }
   return bytes;
 }
 

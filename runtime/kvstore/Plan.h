@@ -12,7 +12,7 @@
 #ifndef MXRT_KVSTORE_PLAN_H
 #define MXRT_KVSTORE_PLAN_H
 
-#include "base/Allocator.h"
+#include "kvstore/Encoding.h"
 
 #include <span>
 
@@ -63,12 +63,16 @@ struct Range {
 Range chunkOf(size_t count, int chunks, int index);
 
 struct Step {
-  enum class Kind : uint8_t { Send, Receive, Fold };
+  enum class Kind : uint8_t { Send, Receive, Fold, Encode };
   Kind kind = Kind::Send;
-  bool final = false; // a fold that gives the sum of all ranks
+  bool final = false;            // a fold that gives the sum of all ranks
+  bool keeps = false;            // a fold of what is sent on as it came
+  Coding coding = Coding::Plain; // of what is sent, received or encoded; of a fold's inputs
   int peer = -1;
   uint32_t chunk = 0; // of the message's tag
   Range range;
+  size_t bytes = 0;                    // of the message
+  size_t encoded = 0;                  // where the encoding of the range is, in memory of its own
   uint32_t firstInput = 0, inputs = 0; // of a fold
   uint32_t waits = 0;                  // earlier steps that must be done
   uint32_t firstNext = 0, nexts = 0;   // steps that wait for this one
@@ -85,8 +89,9 @@ public:
   explicit Plan(const mxrt_allocator *alloc)
       : steps(alloc), inputs(alloc), nexts(alloc), waiting(alloc) {}
   /// R0002 for sizes and layouts that make no sense.
+  /// `encoding` is for sums of f32 that all ranks get.
   Status make(const Layout &layout, int rank, int ranks, size_t count, size_t elementBytes,
-              Pattern pattern = Pattern::AllReduce);
+              Pattern pattern = Pattern::AllReduce, const Encoding &encoding = {});
   /// Of Pattern::Parts: `bytes` of memory with these parts, the same list at every rank.
   Status makeParts(int rank, int ranks, size_t bytes, std::span<const Part> parts,
                    size_t pieceBytes);
@@ -100,8 +105,15 @@ public:
   Vec<Step> steps;
   Vec<uint32_t> inputs; // of folds: the elements are ((a + b) + c) + ...
   Vec<uint32_t> nexts;
+  /// Ranks that exchange encodings with each other: all, or the leaders of Levels. 0 if nothing is
+  /// encoded, as when one rank is alone.
+  int encoders = 0;
+  size_t encodedBytes = 0, largestPiece = 0; // of all pieces; elements
   /// Payload that this rank sends, without the weights of a mean.
   uint64_t sentBytes() const;
+  /// Of these bytes those of some elements: `own` is a section of them, and the header of a
+  /// message counts for its first element.
+  uint64_t sentBytes(const Encoding &encoding, Range own) const;
 
 private:
   friend class Planner;

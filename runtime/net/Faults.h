@@ -31,6 +31,10 @@ enum class Fault {
   LossIgnored,            // a collective does not listen for lost members
   ZeroWeightMultiplied,   // a rank without rows multiplies instead of clearing
   LocalWeightOnly,        // a mean is divided by this rank's weight times W
+  // of encoded exchanges
+  ResidualForgotten, // what an encoding left out is not kept
+  FailureCommits,    // an exchange that failed keeps its residuals
+  OrderIgnored,      // exchanges of the same keys run at the same time
   Count
 };
 

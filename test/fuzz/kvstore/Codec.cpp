@@ -2,8 +2,8 @@
 //
 // Any bytes are an encoding of the expected elements or are refused, and a
 // refused one writes nothing. The first four bytes of an input choose codec,
-// setting and count; in half of the inputs the checksum is made right, so that
-// what is behind it is reached. What is accepted is encoded again: decoders and
+// setting and count, and two keys divide the elements; in half of the inputs the checksum is made
+// right, so that what is behind it is reached. What is accepted is encoded again: decoders and
 // encoders agree on what an encoding is.
 
 #include "kvstore/Codec.h"
@@ -50,8 +50,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint32_t sum = crc32(crc32(0, bytes.data(), 16), bytes.data() + 20, bytes.size() - 20);
     std::memcpy(bytes.data() + 16, &sum, 4);
   }
+  size_t parts[] = {count / 3, count - count / 3};
+  Section section = {parts, 0, count};
+  if (data[3] & 4) { // cut off at both ends
+    section.begin = count / 5;
+    count = section.count = count / 2;
+  }
   std::vector<float> out(count, 12345);
-  Status status = decode(&alloc, codec, bytes, out);
+  Status status = decode(&alloc, codec, section, bytes, out);
   if (status.failed()) {
     if (status.code() != MXRT_KVSTORE)
       std::abort();
@@ -62,11 +68,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   std::vector<float> residual(count);
   std::vector<char> again(bytes.size());
-  Status encoding = encode(&alloc, codec, out, residual, again);
+  Status encoding = encode(&alloc, codec, section, {out, residual, residual}, again);
   if (encoding.failed())
     std::abort();
   std::vector<float> second(count);
-  if (decode(&alloc, codec, again, second).failed())
+  if (decode(&alloc, codec, section, again, second).failed())
     std::abort();
   // Bit1 sends other means of what are means already only by their rounding, and
   // top-k may have sent zeros; the others send the same values again.

@@ -65,6 +65,7 @@ struct Peer {
 struct World {
   int ranks = 1;
   kvstore::Layout layout;
+  kvstore::Codec codec;
   int32_t kind = MXRT_ENGINE_THREADED;
   /// Replaces the transport of a rank.
   std::function<net::TransportBox(net::TransportBox)> wrap;
@@ -93,8 +94,8 @@ inline void meet(const World &world, const std::function<void(Peer &)> &body) {
       net::TransportBox transport(alloc, local);
       if (world.wrap)
         transport = world.wrap(std::move(transport));
-      auto made =
-          dist::Store::connect(peer.runtime, std::move(transport), world.layout, noLocation);
+      auto made = dist::Store::connect(peer.runtime, std::move(transport), world.layout, noLocation,
+                                       kvstore::Form::Dense, world.codec);
       ASSERT_TRUE(made.ok());
       peer.store = made.take();
       body(peer);

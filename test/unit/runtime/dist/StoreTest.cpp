@@ -184,6 +184,47 @@ TEST_P(Stores, ViewsOfOneTensorAreKeysToo) {
   });
 }
 
+TEST_P(Stores, AveragesOfGradientsAreEncoded) {
+  World coded = world();
+  coded.layout = {};
+  coded.codec.kind = kvstore::Codec::Kind::Bit2;
+  coded.codec.threshold = 1;
+  std::vector<std::vector<float>> results(size_t(coded.ranks));
+  meet(coded, [&](Peer &peer) {
+    // Shares of 0.4 reach the threshold of a share, 1 / ranks, only with what was left out before.
+    float share = 0.4f;
+    auto x = peer.floats({7}, std::vector<float>(7, share));
+    auto mean = peer.one(Action::Mean, x, 1, "plain");
+    EXPECT_NEAR(peer.values(mean)[0], share, 1e-6f);
+    double received = 0;
+    for (int step = 0; step < 20; ++step) {
+      std::vector<float> got = peer.values(peer.one(Action::Average, x));
+      received += double(got[0]);
+      results[size_t(peer.rank)].insert(results[size_t(peer.rank)].end(), got.begin(), got.end());
+      if (peer.ranks > 1)
+        EXPECT_TRUE(got[0] == 0 || got[0] == 1) << got[0];
+    }
+    EXPECT_NEAR(received, 20 * double(share), 2);
+    struct Kept {
+      size_t keys = 0, elements = 0;
+    } kept;
+    auto count = [](void *user, std::string_view key, std::span<const int64_t> shape,
+                    std::span<const float> residual) {
+      auto &kept = *static_cast<Kept *>(user);
+      ++kept.keys;
+      kept.elements += residual.size();
+      EXPECT_EQ(key, "x");
+      EXPECT_EQ(shape.size(), 1u);
+      return success();
+    };
+    EXPECT_TRUE(peer.store->eachResidual(count, &kept).ok());
+    EXPECT_EQ(kept.keys, peer.ranks > 1 ? 1u : 0u);
+    EXPECT_EQ(kept.elements, peer.ranks > 1 ? 7u : 0u);
+  });
+  for (auto &each : results)
+    EXPECT_EQ(each, results[0]);
+}
+
 TEST_P(Stores, PoisonNamesItsCauseAndItsRank) {
   meet(world(), [&](Peer &peer) {
     auto good = peer.floats({4}, {1, 2, 3, 4});
@@ -300,7 +341,8 @@ TEST(Store, LayoutsThatDifferAreNamed) {
       ASSERT_TRUE(local->open().ok());
       Layout layout;
       layout.topology = rank == 0 ? Topology::Ring : Topology::Tree;
-      auto made = dist::Store::connect(runtime, net::TransportBox(alloc, local), layout, noLocation);
+      auto made =
+          dist::Store::connect(runtime, net::TransportBox(alloc, local), layout, noLocation);
       ASSERT_TRUE(made.ok());
       dist::Store *store = made.take();
       Status status = store->barrier(noLocation);

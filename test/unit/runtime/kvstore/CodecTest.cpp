@@ -36,17 +36,34 @@ Codec codecOf(Kind kind) {
 }
 const Kind kinds[] = {Kind::None, Kind::Fp16, Kind::Bf16, Kind::Bit1, Kind::Bit2, Kind::TopK};
 
+/// All of one key.
+struct Whole {
+  explicit Whole(size_t count) : count(count) {}
+  operator kvstore::Section() const { return {{&count, 1}, 0, count}; }
+  size_t count;
+};
+Result<size_t> bytesOf(const Codec &codec, size_t count) {
+  return encodedBytes(alloc, codec, Whole(count));
+}
+Status encodeAll(const Codec &codec, const std::vector<float> &gradient,
+                 std::vector<float> &residual, std::vector<char> &out) {
+  return encode(alloc, codec, Whole(gradient.size()), {gradient, residual, residual}, out);
+}
+Status decodeAll(const Codec &codec, const std::vector<char> &bytes, std::vector<float> &out) {
+  return decode(alloc, codec, Whole(out.size()), bytes, out);
+}
+
 std::vector<char> encoded(const Codec &codec, const std::vector<float> &gradient,
                           std::vector<float> &residual) {
-  auto bytes = encodedBytes(alloc, codec, gradient.size());
+  auto bytes = bytesOf(codec, gradient.size());
   EXPECT_TRUE(bytes.ok());
   std::vector<char> out(*bytes);
-  EXPECT_TRUE(encode(alloc, codec, gradient, residual, out).ok());
+  EXPECT_TRUE(encodeAll(codec, gradient, residual, out).ok());
   return out;
 }
 std::vector<float> decoded(const Codec &codec, const std::vector<char> &bytes, size_t count) {
   std::vector<float> out(count, 123);
-  Status status = decode(alloc, codec, bytes, out);
+  Status status = decodeAll(codec, bytes, out);
   EXPECT_TRUE(status.ok()) << status.message();
   return out;
 }
@@ -113,7 +130,7 @@ TEST_P(Codecs, EveryDamagedByteIsRefused) {
   std::vector<char> good = encoded(codec, gradient, residual);
   auto refuses = [&](const std::vector<char> &bytes, size_t count) {
     std::vector<float> out(count, 123);
-    Status status = decode(alloc, codec, bytes, out);
+    Status status = decodeAll(codec, bytes, out);
     if (status.code() != MXRT_KVSTORE)
       return false;
     return std::all_of(out.begin(), out.end(), [](float value) { return value == 123; });
@@ -134,7 +151,7 @@ TEST_P(Codecs, EveryDamagedByteIsRefused) {
   for (Kind other : kinds)
     if (other != codec.kind) {
       std::vector<float> out(101);
-      EXPECT_EQ(decode(alloc, codecOf(other), good, out).code(), MXRT_KVSTORE);
+      EXPECT_EQ(decodeAll(codecOf(other), good, out).code(), MXRT_KVSTORE);
     }
 }
 
@@ -152,7 +169,7 @@ TEST(Codecs, HostileBytesWithARightChecksumAreRefused) {
     std::vector<char> bytes = encoded(codec, gradient, residual);
     std::copy(put.begin(), put.end(), bytes.begin() + long(at));
     seal(bytes);
-    Status status = decode(alloc, codec, bytes, out);
+    Status status = decodeAll(codec, bytes, out);
     return std::string(status.message());
   };
   std::string prefix = "an encoded gradient (topk) is refused: ";
@@ -171,6 +188,42 @@ TEST(Codecs, HostileBytesWithARightChecksumAreRefused) {
             "an encoded gradient (bit1) is refused: a value is not finite");
   EXPECT_EQ(refusal(Kind::Bit1, 48, {char(0xE0)}),
             "an encoded gradient (bit1) is refused: bits follow the last element");
+}
+
+TEST_P(Codecs, PartsAreEncodedApart) {
+  // A section that begins and ends within a key, with empty keys in between: the same payloads as
+  // its parts alone.
+  Codec codec = codecOf(GetParam());
+  const size_t parts[] = {30, 0, 200, 1, 0, 90};
+  constexpr size_t begin = 10, count = 261; // 20, 200, 1, 40
+  std::vector<float> gradient = randomValues(count, 9, 4), residual(count), next(count);
+  kvstore::Section section = {parts, begin, count};
+  std::vector<char> all(*encodedBytes(alloc, codec, section));
+  ASSERT_TRUE(encode(alloc, codec, section, {gradient, residual, next}, all).ok());
+  EXPECT_EQ(all.size(), kvstore::encodingHeaderBytes + payloadBytes(codec, section));
+  std::vector<float> sent(count);
+  ASSERT_TRUE(decode(alloc, codec, section, all, sent).ok());
+  size_t at = 0, byte = kvstore::encodingHeaderBytes;
+  for (size_t part : {20, 200, 1, 40}) {
+    std::vector<float> own(gradient.begin() + long(at), gradient.begin() + long(at + part));
+    std::vector<float> kept(part);
+    std::vector<char> bytes = encoded(codec, own, kept);
+    size_t payload = bytes.size() - kvstore::encodingHeaderBytes;
+    EXPECT_TRUE(std::equal(bytes.begin() + kvstore::encodingHeaderBytes, bytes.end(),
+                           all.begin() + long(byte)));
+    std::vector<float> alone = decoded(codec, bytes, part);
+    EXPECT_TRUE(std::equal(alone.begin(), alone.end(), sent.begin() + long(at)));
+    EXPECT_TRUE(std::equal(kept.begin(), kept.end(), next.begin() + long(at)));
+    at += part;
+    byte += payload;
+  }
+  EXPECT_EQ(byte, all.size());
+  // Other lengths of parts are other bytes, and are refused.
+  const size_t others[] = {30, 100, 100, 1, 0, 90};
+  bool isBlind = codec.kind == Kind::None || codec.kind == Kind::Fp16 || codec.kind == Kind::Bf16 ||
+                 codec.kind == Kind::Bit2;
+  if (!isBlind)
+    EXPECT_FALSE(decode(alloc, codec, {others, begin, count}, all, sent).ok());
 }
 
 TEST(Codecs, RatiosForAMillionValues) {
@@ -248,8 +301,8 @@ TEST(Codecs, ValuesThatAreNotFinite) {
     residual[4] = residual[5] = 0;
     if (kind == Kind::Bit1 || kind == Kind::Bit2) {
       std::vector<float> before = residual;
-      std::vector<char> out(*encodedBytes(alloc, codec, 6), 'x');
-      Status status = encode(alloc, codec, gradient, residual, out);
+      std::vector<char> out(*bytesOf(codec, 6), 'x');
+      Status status = encodeAll(codec, gradient, residual, out);
       EXPECT_EQ(status.code(), MXRT_NAN_FOUND);
       EXPECT_EQ(residual, before);
       EXPECT_EQ(out, std::vector<char>(out.size(), 'x'));
@@ -285,12 +338,12 @@ TEST(Codecs, WrongSettingsAreRefused) {
   wrong[6].ratio = 1.5;
   wrong[7].kind = Kind(6);
   for (const Codec &codec : wrong)
-    EXPECT_EQ(encodedBytes(alloc, codec, 10).takeStatus().code(), MXRT_INVALID_ARGUMENT);
-  EXPECT_EQ(encodedBytes(alloc, {}, size_t(1) << 32).takeStatus().code(), MXRT_SIZE_OVERFLOW);
+    EXPECT_EQ(bytesOf(codec, 10).takeStatus().code(), MXRT_INVALID_ARGUMENT);
+  EXPECT_EQ(bytesOf({}, size_t(1) << 32).takeStatus().code(), MXRT_SIZE_OVERFLOW);
   std::vector<float> four(4), three(3);
-  std::vector<char> out(*encodedBytes(alloc, codecOf(Kind::Fp16), 4));
-  EXPECT_EQ(encode(alloc, codecOf(Kind::Fp16), four, three, out).code(), MXRT_INVALID_ARGUMENT);
-  EXPECT_EQ(encode(alloc, codecOf(Kind::Fp16), three, three, out).code(), MXRT_INVALID_ARGUMENT);
+  std::vector<char> out(*bytesOf(codecOf(Kind::Fp16), 4));
+  EXPECT_EQ(encodeAll(codecOf(Kind::Fp16), four, three, out).code(), MXRT_INVALID_ARGUMENT);
+  EXPECT_EQ(encodeAll(codecOf(Kind::Fp16), three, three, out).code(), MXRT_INVALID_ARGUMENT);
 }
 
 } // namespace

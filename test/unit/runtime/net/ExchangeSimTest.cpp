@@ -313,6 +313,8 @@ TEST(ExchangeSim, InvariantsHoldForManySeeds) {
     succeeded += run.succeeded;
     failed += run.failed;
   }
+  std::printf("%llu seeds: %d exchanges succeeded, %d failed with a name\n",
+              (unsigned long long)count, succeeded, failed);
   if (count >= 1000) {
     EXPECT_GT(succeeded, int(count));
     EXPECT_GT(failed, int(count) / 10);

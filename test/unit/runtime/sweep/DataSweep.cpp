@@ -124,7 +124,7 @@ func keep(tensor) -> bool in "main.mx" {
 const char *const rules = R"(
 type Numbers(lr, most)
 native mx.rule.make(i64, str, any) -> handle
-native mx.rule.optimizer(handle, str) -> handle
+native mx.rule.optimizer(handle) -> handle
 native mx.rule.number(handle) -> i64
 native mx.rule.numbers(handle) -> struct
 native mx.rule.has(handle, str, ...) -> bool
@@ -141,7 +141,7 @@ func main() in "main.mx" {
   struct r2, Numbers, [r0, r1]
   native r3, mx.rule.make, [r1, r0, r2]
   const r6, "none"
-  native r4, mx.rule.optimizer, [r3, r6]
+  native r4, mx.rule.optimizer, [r3]
   native r5, mx.rule.has, [r4, r0, r1, r1]
   native r8, mx.rule.numbers, [r4]
   native _, mx.rule.put, [r4, r0, r8]
@@ -164,7 +164,7 @@ func main() in "main.mx" {
 /// A KVStore of one rank. Two keys share a bucket.
 const char *const exchanging = R"(
 native mx.data.bytes(str) -> tensor
-native mx.dist.local(i64, str, str, i64, str) -> handle
+native mx.dist.local(i64, str, str, i64, str, f64) -> handle
 native mx.dist.init(handle, ...) -> tuple
 native mx.dist.gather(handle, ...) -> tuple
 native mx.dist.barrier(handle)
@@ -173,12 +173,14 @@ native mx.dist.table(handle, str) -> str
 native mx.dist.close(handle)
 entry main
 func main() in "main.mx" {
-  reg str, tensor, handle, i64, str, str, tuple, str, tuple
+  reg str, tensor, handle, i64, str, str, tuple, str, tuple, str, f64
   const r0, "%s/text.txt"
   native r1, mx.data.bytes, [r0]
   int r3, 1
   const r4, "direct"
-  native r2, mx.dist.local, [r3, r4, r4, r3, r4]
+  const r9, "bit1"
+  const r10, #3fe0000000000000
+  native r2, mx.dist.local, [r3, r4, r4, r3, r9, r10]
   const r5, "a"
   const r7, "b"
   native r6, mx.dist.init, [r2, r5, r1, r7, r3]
