@@ -12,10 +12,13 @@
 namespace mx::pipeline {
 using namespace mlir;
 
-std::string textOf(Operation *op) {
+std::string textOf(Operation *op, bool locations) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  op->print(out, OpPrintingFlags().useLocalScope());
+  OpPrintingFlags flags;
+  if (locations)
+    flags.enableDebugInfo(true, /*prettyForm=*/true);
+  op->print(out, flags.useLocalScope());
   return text;
 }
 

@@ -25,8 +25,8 @@ lowering::KernelOptions kernelsFor(const target::TargetCpu &cpu, const Options &
 /// The key of a unit with this text in the cache.
 std::string unitKey(std::string_view text, std::string_view name, const target::TargetCpu &cpu,
                     const Options &options);
-/// An op as text, without locations: what keys and observers see.
-std::string textOf(mlir::Operation *op);
+/// An op as text: what keys and observers see.
+std::string textOf(mlir::Operation *op, bool locations = false);
 
 std::optional<std::string> load(target::ObjectCache &cache, const std::string &key,
                                 const Options &options);
