@@ -26,8 +26,10 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 
 find_program(MX_CCACHE ccache)
 if(MX_CCACHE)
-  # Without this ccache gives up on every source that uses a precompiled header.
-  set(launcher env CCACHE_SLOPPINESS=pch_defines,time_macros ${MX_CCACHE})
+  # Without the sloppiness ccache gives up on every source that uses a precompiled header. With
+  # CCACHE_DEPEND it compares whole files: without, it takes two headers that differ in comments for
+  # the same, and clang refuses a precompiled header whose files have another size.
+  set(launcher env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 ${MX_CCACHE})
   foreach(lang C CXX)
     if(NOT DEFINED CMAKE_${lang}_COMPILER_LAUNCHER)
       set(CMAKE_${lang}_COMPILER_LAUNCHER ${launcher})

@@ -139,15 +139,16 @@ function(mx_tablegen target source)
   find_program(MX_MLIR_TBLGEN mlir-tblgen HINTS ${MX_LLVM_BINDIR} NO_DEFAULT_PATH REQUIRED)
   file(GLOB_RECURSE inputs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/dialects/*.td
        ${CMAKE_CURRENT_SOURCE_DIR}/*.td)
+  file(GLOB generated ${CMAKE_CURRENT_BINARY_DIR}/*.td)
   set(outputs "")
   while(ARGN)
     list(POP_FRONT ARGN output flags)
     separate_arguments(flags)
     add_custom_command(
       OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${output}
-      COMMAND ${MX_MLIR_TBLGEN} ${flags} --write-if-changed -I ${PROJECT_SOURCE_DIR} -I ${MX_LLVM_PREFIX}/include
+      COMMAND ${MX_MLIR_TBLGEN} ${flags} --write-if-changed -I ${PROJECT_SOURCE_DIR} -I ${PROJECT_BINARY_DIR} -I ${MX_LLVM_PREFIX}/include
               ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${CMAKE_CURRENT_BINARY_DIR}/${output}
-      DEPENDS ${inputs} VERBATIM)
+      DEPENDS ${inputs} ${generated} VERBATIM)
     list(APPEND outputs ${CMAKE_CURRENT_BINARY_DIR}/${output})
   endwhile()
   add_custom_target(${target} DEPENDS ${outputs})

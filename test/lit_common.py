@@ -67,7 +67,7 @@ def can_make_networks():
     name = f"mxprobe{os.getpid()}"
     if subprocess.run(["ip", "netns", "add", name], capture_output=True).returncode != 0:
         return False
-    linked = subprocess.run(["ip", "-n", name, "link", "add", "a", "type", "veth", "peer", "name", "b"],
+    linked = subprocess.run(["ip", "-n", name, "link", "add", "name", "mx0", "type", "veth", "peer", "name", "mx1"],
                             capture_output=True)
     subprocess.run(["ip", "netns", "delete", name], capture_output=True)
     return linked.returncode == 0

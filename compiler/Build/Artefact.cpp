@@ -134,7 +134,7 @@ bool Maker::findMoves(const Function &function, const pipeline::Variant &variant
     move.over = over;
     move.goesTo = replaces[i];
     move.bytes = elementInfo(variant.outputs[i].element).bytes;
-    int64_t most = move.bytes;
+    int64_t maxBytes = move.bytes;
     for (const std::string &text : variant.outputs[i].sizes) {
       int64_t number = 0, factor = 0;
       auto open = llvm::find_if(function.sizes,
@@ -149,12 +149,12 @@ bool Maker::findMoves(const Function &function, const pipeline::Variant &variant
         return fail(function, Code::E0901,
                     "cannot be exported yet: a `mut` argument has the size " + text);
       }
-      if (__builtin_mul_overflow(most, factor, &most))
+      if (__builtin_mul_overflow(maxBytes, factor, &maxBytes))
         return fail(function, Code::E1002, "needs more than 2^63 bytes");
     }
     if (move.goesTo >= 0) {
       move.offset = workspace;
-      workspace += llvm::alignTo(static_cast<uint64_t>(most), kAlignment);
+      workspace += llvm::alignTo(static_cast<uint64_t>(maxBytes), kAlignment);
     }
     moves.push_back(std::move(move));
   }

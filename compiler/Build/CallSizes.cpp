@@ -84,7 +84,7 @@ private:
     CalledGraph out;
     out.graph = graph;
     out.seen.resize(graph.getSizes().size());
-    auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+    auto open = graph->getAttrOfType<mlir::DictionaryAttr>(ir::kDyn);
     out.isOpen = llvm::any_of(graph.getSizes().getAsRange<mlir::StringAttr>(),
                               [&](mlir::StringAttr name) { return !open || !open.get(name); });
     if (!out.isOpen)
@@ -92,12 +92,26 @@ private:
     return out;
   }
 
-  Values valuesOf(ir::BindSizeOp bind) {
+  /// The rows of factors: as many as this worker has.
+  static std::vector<int64_t> rowsOf(ir::NativeOp rows, const Names &names) {
+    auto factors = rows.getArgs()[0].getDefiningOp<ir::NativeOp>();
+    std::optional<int64_t> key = constantOf(rows.getArgs()[1]);
+    if (!factors || !key)
+      return {};
+    auto own = mlir::cast<ir::TensorType>(factors.getArgs()[3 * *key + 3].getType()).getSizes()[0];
+    if (std::optional<int64_t> known = own.constant())
+      return {*known};
+    auto found = names.find(own.getText().str());
+    return found == names.end() ? std::vector<int64_t>() : found->second.list;
+  }
+  Values valuesOf(ir::BindSizeOp bind, const Names &names) {
     if (auto number = constantOf(bind.getValue()))
       return {{*number}, true};
     auto dim = bind.getValue().getDefiningOp<ir::NativeOp>();
     if (dim && dim.getName() == "mx.dist.size")
       return {workers, false};
+    if (dim && dim.getName() == "mx.dist.factor_rows")
+      return {rowsOf(dim, names), false};
     if (!dim || dim.getName() != "mx.dim")
       return {};
     // The batch dimension of a data loader's output.
@@ -122,7 +136,7 @@ private:
         names[name.str()] = {{*given[i]}, true};
     function.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
       if (auto bind = mlir::dyn_cast<ir::BindSizeOp>(op))
-        names[bind.getName().str()] = valuesOf(bind);
+        names[bind.getName().str()] = valuesOf(bind, names);
       else if (auto call = mlir::dyn_cast<ir::CallOp>(op))
         follow(call.getCallee(), call.getSizes(), names);
       else if (auto closure = mlir::dyn_cast<ir::ClosureOp>(op))
@@ -175,7 +189,7 @@ private:
     CalledGraph &called = graphs[graph.getSymName()];
     called.graph = graph;
     called.seen.resize(graph.getSizes().size());
-    auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+    auto open = graph->getAttrOfType<mlir::DictionaryAttr>(ir::kDyn);
     std::vector<int64_t> key;
     bool isKnown = true, mayDiffer = false;
     for (auto [i, name] : llvm::enumerate(graph.getSizes().getAsRange<mlir::StringAttr>())) {
@@ -213,7 +227,7 @@ bool addShapes(std::vector<CalledGraph> &graphs, const Shapes &shapes, Span prog
                Diagnostics &diags) {
   std::set<std::string> found;
   for (CalledGraph &called : graphs) {
-    auto open = called.graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+    auto open = called.graph->getAttrOfType<mlir::DictionaryAttr>(ir::kDyn);
     std::vector<std::vector<int64_t>> all(1);
     bool isNamed = false, isKnown = true;
     for (auto [i, name] : llvm::enumerate(called.graph.getSizes().getAsRange<mlir::StringAttr>())) {

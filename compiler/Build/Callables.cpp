@@ -130,7 +130,7 @@ run::Graph Callables::describe(ir::GraphOp graph) {
   std::vector<int32_t> isMut;
   for (unsigned i = 0; i < graph.getNumArguments(); ++i) {
     arguments.push_back(part(graph.getArgumentTypes()[i]));
-    isMut.push_back(graph.getArgAttr(i, "mx.mut") != nullptr);
+    isMut.push_back(graph.getArgAttr(i, ir::kMut) != nullptr);
   }
   for (mlir::Type type : graph.getResultTypes())
     results.push_back(part(type));
@@ -139,7 +139,7 @@ run::Graph Callables::describe(ir::GraphOp graph) {
   out.isMut = keep<int32_t>(isMut);
   out.argumentCount = static_cast<int64_t>(arguments.size());
   out.resultCount = static_cast<int64_t>(results.size());
-  auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+  auto open = graph->getAttrOfType<mlir::DictionaryAttr>(ir::kDyn);
   std::vector<const char *> names;
   std::vector<int64_t> bounds;
   for (auto name : graph.getSizes().getAsRange<mlir::StringAttr>()) {

@@ -173,14 +173,14 @@ std::optional<std::string> ExecutableMaker::finish(const ExecutableParts &parts,
   for (const std::string &symbol : parts.natives)
     natives.push_back(state->writer.variable(symbol));
   std::string known;
-  int least = state->cpus.front().level();
+  int minLevel = state->cpus.front().level();
   for (const Cpu &cpu : state->cpus) {
     known += (known.empty() ? "" : ", ") + cpu.name;
-    least = std::min(least, cpu.level());
+    minLevel = std::min(minLevel, cpu.level());
   }
   state->code.hideAll();
   llvm::Constant *whole = tables.record(
-      {tables.text(parts.name), tables.text(parts.command), tables.text(known), tables.i64(least),
+      {tables.text(parts.name), tables.text(parts.command), tables.text(known), tables.i64(minLevel),
        tables.row(modules), size(modules), tables.row(graphs), size(graphs), tables.row(kernels),
        size(kernels), tables.row(sources), size(sources), tables.row(natives), size(natives),
        tables.i64(parts.uncheckedDivision), tables.text(parts.options)});

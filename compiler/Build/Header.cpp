@@ -2,6 +2,7 @@
 //
 // Generator of the header for C and C++.
 #include "Build/Write.h"
+#include "Support/ElementFacts.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mx::build {
@@ -29,7 +30,7 @@ std::string declaration(const Interface &interface, const Function &function,
     return "void *workspace";
   case Parameter::Result: {
     const Argument &result = function.results[parameter.index];
-    return std::string(cType(result.element)) + " *" + result.name;
+    return std::string(elementFacts(result.element).inC) + " *" + result.name;
   }
   case Parameter::Argument:
     break;
@@ -40,8 +41,8 @@ std::string declaration(const Interface &interface, const Function &function,
     return isConst + interface.prefix + "_" + interface.types[argument.type].name + " *" +
            argument.name;
   if (argument.kind == Argument::Number && !argument.isMut)
-    return std::string(cType(argument.element)) + " " + argument.name;
-  return isConst + cType(argument.element) + " *" + argument.name;
+    return std::string(elementFacts(argument.element).inC) + " " + argument.name;
+  return isConst + elementFacts(argument.element).inC + " *" + argument.name;
 }
 
 void addType(const Interface &interface, const ValueType &type, std::string &out) {

@@ -3,6 +3,7 @@
 // C interface of exported graphs: names, types, sizes and the order of parameters.
 #include "Build/Interface.h"
 #include "Support/Suggest.h"
+#include "dialects/mx/Marks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
@@ -48,29 +49,6 @@ std::vector<std::vector<std::pair<std::string, int64_t>>> Function::variants() c
     out = std::move(longer);
   }
   return out;
-}
-
-const char *cType(ElementType element) {
-  switch (element) {
-  case ElementType::Bool:
-    return "bool";
-  case ElementType::I8:
-    return "int8_t";
-  case ElementType::U8:
-    return "uint8_t";
-  case ElementType::I32:
-    return "int32_t";
-  case ElementType::I64:
-    return "int64_t";
-  case ElementType::F16:
-  case ElementType::BF16:
-    return "uint16_t"; // its bit pattern
-  case ElementType::F32:
-    return "float";
-  case ElementType::F64:
-    return "double";
-  }
-  return "void";
 }
 
 std::string cName(llvm::StringRef name) {
@@ -152,7 +130,7 @@ std::optional<int64_t> Describer::evaluate(ir::SizeAttr size) {
 /// Each size of the graph is dynamic, has one value, or is an argument with several.
 bool Describer::settleSizes() {
   ir::GraphOp graph = function->source.graph;
-  auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+  auto open = graph->getAttrOfType<mlir::DictionaryAttr>(ir::kDyn);
   std::string missing;
   size_t variants = 1;
   for (auto size : graph.getSizes().getAsRange<mlir::StringAttr>()) {
@@ -262,11 +240,11 @@ bool Describer::findType(mlir::Type type, const std::string &name, size_t &index
 bool Describer::addArgument(unsigned index, Names &names) {
   ir::GraphOp graph = function->source.graph;
   mlir::Type type = graph.getArgumentTypes()[index];
-  auto named = graph.getArgAttrOfType<mlir::StringAttr>(index, "mx.name");
+  auto named = graph.getArgAttrOfType<mlir::StringAttr>(index, ir::kName);
   std::string written = named ? named.str() : "x" + std::to_string(index);
   Argument argument;
   argument.name = names.fresh(written);
-  argument.isMut = graph.getArgAttr(index, "mx.mut") != nullptr;
+  argument.isMut = graph.getArgAttr(index, ir::kMut) != nullptr;
   if (auto tensor = dyn_cast<ir::TensorType>(type)) {
     argument.kind = tensor.rank() == 0 ? Argument::Number : Argument::Tensor;
     argument.element = ir::elementFromMlir(tensor.getElement());
@@ -374,7 +352,7 @@ bool Describer::checkShapes(const std::vector<Export> &exports) {
   std::map<std::string, std::pair<const Export *, int64_t>> bounds;
   for (const Export &source : exports) {
     ir::GraphOp graph = source.graph;
-    auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+    auto open = graph->getAttrOfType<mlir::DictionaryAttr>(ir::kDyn);
     for (auto size : graph.getSizes().getAsRange<mlir::StringAttr>())
       if (auto bound = open ? open.getAs<mlir::IntegerAttr>(size) : mlir::IntegerAttr())
         bounds[size.str()] = {&source, bound.getInt()};

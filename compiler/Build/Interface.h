@@ -99,9 +99,6 @@ std::optional<Interface> describe(const std::string &prefix, const std::vector<E
 /// Reads the tensors of every value from a safetensors file. False after an error.
 bool embedParameters(Interface &interface, const std::string &path, Diagnostics &diags);
 
-/// The C type of an element.
-const char *cType(ElementType element);
-
 /// A valid C identifier.
 std::string cName(llvm::StringRef name);
 

@@ -56,11 +56,11 @@ void LinkedCode::hideAll() {
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
 }
 
-std::optional<std::string> LinkedCode::compile(const Cpu &least, std::string &trouble) {
+std::optional<std::string> LinkedCode::compile(const Cpu &minCpu, std::string &trouble) {
   target::CompileOptions plain;
   plain.name = module->getName().str();
   plain.lineTables = false;
-  auto compiled = target::compileToObject(std::move(module), least.target, plain);
+  auto compiled = target::compileToObject(std::move(module), minCpu.target, plain);
   if (!compiled) {
     trouble = "could not be compiled: " + compiled.message();
     return std::nullopt;

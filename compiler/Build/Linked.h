@@ -24,7 +24,7 @@ public:
   void hideAll();
   /// Compiles to an object. Nothing on failure, with the reason in `trouble`; nothing may be added
   /// afterwards.
-  std::optional<std::string> compile(const Cpu &least, std::string &trouble);
+  std::optional<std::string> compile(const Cpu &minCpu, std::string &trouble);
 
 private:
   llvm::LLVMContext context;

@@ -2,6 +2,7 @@
 //
 // Generator of a Python module on ctypes and NumPy, next to the shared library that it opens.
 #include "Build/Write.h"
+#include "Support/ElementFacts.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <set>
@@ -108,58 +109,18 @@ class _View(_numpy.ndarray):
         self.owner = getattr(other, "owner", None)
 )PY";
 
-const char *numpyType(ElementType element) {
-  switch (element) {
-  case ElementType::Bool:
-    return "_numpy.bool_";
-  case ElementType::I8:
-    return "_numpy.int8";
-  case ElementType::U8:
-    return "_numpy.uint8";
-  case ElementType::I32:
-    return "_numpy.int32";
-  case ElementType::I64:
-    return "_numpy.int64";
-  case ElementType::F16:
-    return "_numpy.float16";
-  case ElementType::BF16:
-    return "_numpy.uint16"; // its bit pattern: NumPy has no such type
-  case ElementType::F32:
-    return "_numpy.float32";
-  case ElementType::F64:
-    return "_numpy.float64";
-  }
-  return "";
+std::string numpyType(ElementType element) {
+  return std::string("_numpy.") + elementFacts(element).inNumpy;
 }
-
-const char *ctypesNumber(ElementType element) {
-  switch (element) {
-  case ElementType::Bool:
-    return "_ctypes.c_bool";
-  case ElementType::I8:
-    return "_ctypes.c_int8";
-  case ElementType::U8:
-    return "_ctypes.c_uint8";
-  case ElementType::I32:
-    return "_ctypes.c_int32";
-  case ElementType::F16:
-  case ElementType::BF16:
-    return "_ctypes.c_uint16";
-  case ElementType::F32:
-    return "_ctypes.c_float";
-  case ElementType::F64:
-    return "_ctypes.c_double";
-  case ElementType::I64:
-    return "_ctypes.c_int64";
-  }
-  return "";
+std::string ctypesNumber(ElementType element) {
+  return std::string("_ctypes.") + elementFacts(element).inCtypes;
 }
 
 /// A number as a C argument.
 std::string number(ElementType element, const std::string &name) {
   if (element == ElementType::F16)
     return "_ctypes.c_uint16(_numpy.float16(" + name + ").view(_numpy.uint16).item())";
-  return std::string(ctypesNumber(element)) + "(" + name + ")";
+  return ctypesNumber(element) + "(" + name + ")";
 }
 
 std::string fill(std::string text,

@@ -3,6 +3,7 @@
 // Instructions, values and blocks: register allocation and parallel moves; the header describes how
 // they work together.
 #include "Bytecode/FunctionEmitter.h"
+#include "dialects/mx/Marks.h"
 #include "dialects/mx/Locations.h"
 
 using namespace mlir;
@@ -48,7 +49,7 @@ void FunctionEmitter::locationAt(Operation *op, bool mayBegin) {
   if (!locations)
     return;
   // Stays set over ops without instructions: the statement begins with the first instruction.
-  statement |= mayBegin && op->hasAttr("mx.statement");
+  statement |= mayBegin && op->hasAttr(ir::kStatement);
   ir::findSourceLocation(op->getLoc(), [&](FileLineColLoc location) {
     if (code.file.empty())
       code.file = location.getFilename().str();

@@ -2,6 +2,7 @@
 //
 // Backward liveness analysis over structured control flow, and the in-place updates it permits.
 #include "Bytecode/Liveness.h"
+#include "dialects/mx/Marks.h"
 
 using namespace mlir;
 
@@ -214,7 +215,7 @@ static std::optional<unsigned> changedResult(OpOperand &use) {
     return std::nullopt;
   unsigned result = 0;
   for (unsigned i = 0; i < graph.getNumArguments(); ++i)
-    if (graph.getArgAttr(i, "mx.mut")) {
+    if (graph.getArgAttr(i, ir::kMut)) {
       if (i == use.getOperandNumber())
         return result;
       ++result;

@@ -2,6 +2,7 @@
 //
 // Tables of a bytecode module, and the mapping of IR types to register kinds.
 #include "Bytecode/ModuleTables.h"
+#include "dialects/mx/Marks.h"
 
 using namespace mlir;
 
@@ -52,7 +53,7 @@ bool ModuleTables::declareFunction(FunctionOpInterface op, ArrayAttr sizes, Call
   callee.params.assign(sizes.size(), {Kind::Int, false});
   callee.results.assign(op.getResultTypes().begin(), op.getResultTypes().end());
   for (auto [i, type] : llvm::enumerate(op.getArgumentTypes())) {
-    bool isMut = op.getArgAttr(unsigned(i), "mx.mut") != nullptr;
+    bool isMut = op.getArgAttr(unsigned(i), ir::kMut) != nullptr;
     callee.params.push_back({kindOf(type), isMut});
     if (!isMut)
       continue;

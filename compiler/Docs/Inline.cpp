@@ -78,8 +78,21 @@ private:
 
   void flush() {
     if (!plain.empty())
-      pieces.push_back({escapedForPage(plain), "", -1});
+      pieces.push_back(
+          {block.isCell ? breakable(escapedForPage(plain)) : escapedForPage(plain), "", -1});
     plain.clear();
+  }
+  /// HTML in which a line may end behind the slashes of a path: a cell of a table is narrow.
+  static std::string breakable(const std::string &html) {
+    auto isLetter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    std::string out;
+    for (size_t i = 0; i < html.size(); ++i) {
+      out += html[i];
+      if (html[i] == '/' && i > 0 && i + 1 < html.size() && isLetter(html[i - 1]) &&
+          isLetter(html[i + 1]))
+        out += "<wbr>";
+    }
+    return out;
   }
   void add(std::string html, std::string bare = "") {
     flush();

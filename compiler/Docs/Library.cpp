@@ -3,6 +3,7 @@
 // Extraction of doc comments, names and examples from modules.
 #include "Docs/Library.h"
 #include "Support/Primitives.h"
+#include "Syntax/DocText.h"
 #include "Syntax/Parser.h"
 #include <algorithm>
 #include <cctype>
@@ -15,17 +16,6 @@ std::string_view trimmed(std::string_view line) {
     line.remove_prefix(1);
   while (!line.empty() && (line.back() == ' ' || line.back() == '\r'))
     line.remove_suffix(1);
-  return line;
-}
-
-/// The text of a `##` line, or nullopt.
-std::optional<std::string_view> docText(std::string_view line) {
-  line = trimmed(line);
-  if (line.substr(0, 2) != "##")
-    return std::nullopt;
-  line.remove_prefix(2);
-  if (!line.empty() && line.front() == ' ')
-    line.remove_prefix(1);
   return line;
 }
 

@@ -3,9 +3,9 @@
 // `mxc build`: ahead-of-time compilation of exported graphs into objects and libraries for other
 // programs.
 #include "Build/Write.h"
+#include "Driver/BuildSession.h"
 #include "Driver/Installed.h"
 #include "Driver/RunOptions.h"
-#include "Driver/Session.h"
 #include "Driver/Settings.h"
 #include "Support/Bytes.h"
 #include "Support/Limits.h"
@@ -105,7 +105,7 @@ bool writeLibrary(const std::string &path, const std::string &object, build::Tro
 
 /// Collects the graphs that a program exports, ready for the pipeline. Returns false after an
 /// error.
-bool Session::collectExports(const std::string &name, const std::string &path, std::string text,
+bool BuildSession::collectExports(const std::string &name, const std::string &path, std::string text,
                              mlir::OwningOpRef<mlir::ModuleOp> &module,
                              std::vector<build::Export> &out) {
   const SourceFile &file = sources.add(name, path, std::move(text));
@@ -153,7 +153,7 @@ bool Session::collectExports(const std::string &name, const std::string &path, s
   return true;
 }
 
-bool Session::writeArtefact(const BuildRequest &request, const build::Interface &interface,
+bool BuildSession::writeArtefact(const BuildRequest &request, const build::Interface &interface,
                             const std::vector<build::Cpu> &cpus, const std::string &object) {
   using llvm::sys::path::filename;
   std::string failed;
@@ -207,7 +207,7 @@ bool Session::writeArtefact(const BuildRequest &request, const build::Interface 
   return true;
 }
 
-bool Session::build(const std::string &name, const std::string &path, std::string text,
+bool BuildSession::build(const std::string &name, const std::string &path, std::string text,
                     const BuildRequest &request) {
   if (request.kind == BuildRequest::Executable)
     return buildExecutable(name, path, std::move(text), request);
@@ -297,7 +297,7 @@ int runBuild(const std::vector<std::string> &args, Streams streams) {
   std::optional<std::string> text = readProgram(path, streams, "build");
   if (!text)
     return kWrongUse;
-  Session session(options, streams.out, streams.err);
+  BuildSession session(options, streams.out, streams.err);
   if (!session.ready())
     return kFaultOfMxc;
   bool fine = session.build(shown, path == "-" ? "" : path, std::move(*text), request);

@@ -4,10 +4,10 @@
 #include "Build/Executable.h"
 #include "Build/Write.h"
 #include "Bytecode/Bytecode.h"
+#include "Driver/BuildSession.h"
 #include "Driver/Installed.h"
 #include "Driver/Prebuilt.h"
 #include "Driver/MakeCode.h"
-#include "Driver/Session.h"
 #include "dialects/mx/Marks.h"
 #include "eager/CarriedKeys.h"
 #include "dialects/mx/Locations.h"
@@ -95,8 +95,8 @@ std::string showGraph(ir::GraphOp graph) {
   std::string text = graph.getSymName().str() + "(";
   unsigned changed = 0;
   for (unsigned i = 0; i < graph.getNumArguments(); ++i) {
-    auto name = graph.getArgAttrOfType<mlir::StringAttr>(i, "mx.name");
-    bool isMut = graph.getArgAttr(i, "mx.mut") != nullptr;
+    auto name = graph.getArgAttrOfType<mlir::StringAttr>(i, ir::kName);
+    bool isMut = graph.getArgAttr(i, ir::kMut) != nullptr;
     changed += isMut;
     text += (i ? ", " : "") + std::string(isMut ? "mut " : "") + (name ? name.str() + ": " : "") +
             showType(graph.getArgumentTypes()[i]);
@@ -111,11 +111,11 @@ std::string showGraph(ir::GraphOp graph) {
 } // namespace
 
 /// Imports of the bytecode determine what else the executable needs: kernels and native functions.
-struct Session::Imports {
+struct BuildSession::Imports {
   std::set<std::string> keys, natives;
 };
 
-bool Session::readImports(const std::vector<uint8_t> &bytes, uint32_t types, Imports &out) {
+bool BuildSession::readImports(const std::vector<uint8_t> &bytes, uint32_t types, Imports &out) {
   using namespace mxrt::host;
   const mxrt_allocator *allocator = mxrt_runtime_allocator(runtime);
   Module module(vm->heap());
@@ -147,7 +147,7 @@ bool Session::readImports(const std::vector<uint8_t> &bytes, uint32_t types, Imp
 }
 
 /// Compiles kernels of single ops to objects, for every CPU.
-bool Session::makeKernels(const std::set<std::string> &keys, const std::vector<build::Cpu> &cpus,
+bool BuildSession::makeKernels(const std::set<std::string> &keys, const std::vector<build::Cpu> &cpus,
                           build::ExecutableParts &parts,
                           std::vector<std::pair<std::string, std::string>> &objects) {
   pipeline::Options usual = options.compile.ofEagerKernels();
@@ -166,7 +166,7 @@ bool Session::makeKernels(const std::set<std::string> &keys, const std::vector<b
   return true;
 }
 
-bool Session::linkExecutable(const std::string &path, const std::string &object,
+bool BuildSession::linkExecutable(const std::string &path, const std::string &object,
                              const std::vector<std::pair<std::string, std::string>> &kernelObjects,
                              const std::set<std::string> &natives) {
   build::Trouble trouble;
@@ -199,7 +199,7 @@ bool Session::linkExecutable(const std::string &path, const std::string &object,
   return fine;
 }
 
-bool Session::buildExecutable(const std::string &name, const std::string &path, std::string text,
+bool BuildSession::buildExecutable(const std::string &name, const std::string &path, std::string text,
                               const BuildRequest &request) {
   auto cpus = build::parseCpus(request.cpus, diags);
   const SourceFile &file = sources.add(name, path, std::move(text));

@@ -2,11 +2,11 @@
 //
 // Numerical comparison of eager and compiled results, with differences measured in ULPs.
 #include "Driver/Compare.h"
+#include "Support/ElementFacts.h"
+#include "base/Elements.h"
 #include "eager/TensorValue.h"
 #include "mxrt/call.h"
-#include <bit>
 #include <cmath>
-#include <cstring>
 
 namespace mx::driver {
 namespace {
@@ -23,21 +23,6 @@ const char *elementAt(const mxrt_tensor *tensor, int64_t linear) {
          offset * mxrt_dtype_size(mxrt_tensor_dtype(tensor));
 }
 
-double halfToDouble(uint16_t bits) {
-  int exponent = bits >> 10 & 31;
-  double fraction = bits & 1023;
-  double value = exponent == 31 ? (fraction != 0 ? NAN : INFINITY)
-                 : exponent     ? std::ldexp(1024 + fraction, exponent - 25)
-                                : std::ldexp(fraction, -24);
-  return bits >> 15 ? -value : value;
-}
-
-template <class T> T as(const char *at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
 /// The value as a double, and the spacing of neighbouring numbers there (ULP).
 struct Number {
   double value, ulp;
@@ -49,32 +34,11 @@ Number numberAt(mxrt_dtype type, const char *at) {
     return value == 0 || !std::isfinite(value) ? std::ldexp(1.0, -digits - 120)
                                                : std::ldexp(1.0, exponent - digits);
   };
-  switch (type) {
-  case MXRT_F32: {
-    double v = as<float>(at);
-    return {v, spacing(v, 24)};
-  }
-  case MXRT_F64: {
-    double v = as<double>(at);
-    return {v, spacing(v, 53)};
-  }
-  case MXRT_F16: {
-    double v = halfToDouble(as<uint16_t>(at));
-    return {v, spacing(v, 11)};
-  }
-  case MXRT_BF16: {
-    double v = std::bit_cast<float>(uint32_t(as<uint16_t>(at)) << 16);
-    return {v, spacing(v, 8)};
-  }
-  case MXRT_I64:
-    return {static_cast<double>(as<int64_t>(at)), 1};
-  case MXRT_I32:
-    return {static_cast<double>(as<int32_t>(at)), 1};
-  case MXRT_I8:
-    return {static_cast<double>(as<int8_t>(at)), 1};
-  default:
-    return {static_cast<double>(as<uint8_t>(at)), 1};
-  }
+  return mxrt::visitElement(type, [&](auto element) -> Number {
+    auto value = static_cast<double>(element.load(at));
+    auto dtype = static_cast<ElementType>(element.dtype);
+    return {value, element.isFloat ? spacing(value, elementFacts(dtype).digits) : 1};
+  });
 }
 
 } // namespace

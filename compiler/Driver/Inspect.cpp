@@ -3,8 +3,9 @@
 // Inspection of one function of a session, called or not: its compiler stages, and the memory plan
 // of its graph.
 #include "Bytecode/Bytecode.h"
-#include "Driver/Session.h"
+#include "Driver/InputSession.h"
 #include "Support/Suggest.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/IR/Diagnostics.h"
 #include <algorithm>
 
@@ -25,8 +26,8 @@ std::string textOf(mlir::Operation *op) {
 
 /// Generates code for one function of the session and everything it calls, without any statement.
 /// Null on failure, which has been reported.
-irgen::Generated Session::generateFunction(const std::string &name) {
-  sema::Sema &sema = names->sema();
+irgen::Generated InputSession::generateFunction(const std::string &name) {
+  sema::CheckedProgram &sema = names->sema();
   sema::Symbol *symbol = nullptr;
   if (sema.session)
     if (auto found = sema.session->scope.names.find(name); found != sema.session->scope.names.end())
@@ -65,12 +66,12 @@ irgen::Generated Session::generateFunction(const std::string &name) {
   return generated;
 }
 
-bool Session::planGraph(const PlanRequest &request) {
+bool InputSession::planGraph(const PlanRequest &request) {
   irgen::Generated generated = generateFunction(request.graph);
   return generated.module && planModule(generated, request);
 }
 
-bool Session::showStage(const std::string &function, const std::string &stage,
+bool InputSession::showStage(const std::string &function, const std::string &stage,
                         const PlanRequest &sizes) {
   if (std::find(std::begin(kStages), std::end(kStages), stage) == std::end(kStages)) {
     std::vector<std::string> known(std::begin(kStages), std::end(kStages));
@@ -116,7 +117,7 @@ bool Session::showStage(const std::string &function, const std::string &stage,
     if (variant.name == function && (!usual || variant.calls > usual->calls))
       usual = &variant;
   });
-  auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+  auto open = graph->getAttrOfType<mlir::DictionaryAttr>(ir::kDyn);
   std::string missing;
   for (auto size : graph.getSizes().getAsRange<mlir::StringAttr>()) {
     auto named = [&](auto &pair) { return pair.first == size.getValue(); };

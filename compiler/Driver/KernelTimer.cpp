@@ -51,18 +51,18 @@ std::optional<double> KernelTimer::time(const std::string &object, const std::st
   int64_t noSizes = 0;
   if (!status)
     status = kernel(&context, addresses.data(), &noSizes);
-  double least = 0, spent = 0;
+  double fastest = 0, spent = 0;
   for (int calls = 0; !status && (calls == 0 || spent < kEnough); ++calls) {
     double begin = now();
     status = kernel(&context, addresses.data(), &noSizes);
     double took = now() - begin;
-    least = calls == 0 ? took : std::min(least, took);
+    fastest = calls == 0 ? took : std::min(fastest, took);
     spent += took;
   }
   mxrt_arena_return(&arena);
   bool isFine = status == nullptr;
   mxrt_status_release(status);
-  return isFine ? std::optional(least) : std::nullopt;
+  return isFine ? std::optional(fastest) : std::nullopt;
 }
 
 void KernelTimer::found(const Found &kernel) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `mxc launch`: a program as several processes.
+// `mxc launch`: runs a program as several processes.
 #include "Launch/Job.h"
 #include "Driver/Commands.h"
 #include "Driver/RunOptions.h"
@@ -44,11 +44,11 @@ them.
 Threads ($MX_NUM_THREADS, or all) are divided among the ranks. A program is checked before the first rank
 starts, and code is compiled by one rank at a time: the others find it in the cache.
 
-Every line of output begins with the rank, `[0] `. The standard input of ranks is empty. The error that a
-failure began with is shown, once; then all ranks are ended. So they are by Ctrl-C, and when the launcher
-is killed. Logs and profiles of rank 2 are in the folder `rank2` and the file `NAME.rank2.json`.
+Every line of output begins with the rank, `[0] `. The standard input of ranks is empty. The first error of
+a job is shown once, and ends all ranks, as do Ctrl-C and the end of the launcher. Rank 2 writes its logs
+into the folder `rank2` and its profile into the file `NAME.rank2.json`.
 
-exit codes: 0 fine, else that of the first rank that failed; 128 + S if it was killed by signal S;
+exit codes: 0 success, else that of the first rank that failed; 128 + S if signal S killed it;
 2 wrong use of mxc
 
 environment of a rank
@@ -66,12 +66,12 @@ const std::set<std::string> kOwn = {"-n",          "--restart",   "--via",
                                     "--hosts",     "--transport", "--address"};
 const std::string kInsecure = "--insecure-network";
 
-/// The whole number of an option; nothing if it is none within these bounds.
-std::optional<int> numberOf(const std::string &text, int least, int most) {
+/// The integer value of an option; nothing if it is not an integer within these bounds.
+std::optional<int> numberOf(const std::string &text, int min, int max) {
   char *end = nullptr;
   errno = 0;
   long number = std::strtol(text.c_str(), &end, 10);
-  if (text.empty() || *end || errno || number < least || number > most)
+  if (text.empty() || *end || errno || number < min || number > max)
     return std::nullopt;
   return static_cast<int>(number);
 }
@@ -133,7 +133,7 @@ bool isRefused(const launch::JobOptions &options, Streams &streams) {
   return true;
 }
 
-/// Reads the options of this command; an error message, or empty.
+/// Reads the options of this command. Returns an error message, or an empty string.
 std::string readLaunch(const CommandLine &line, launch::JobOptions &options) {
   if (!line.has("-n"))
     return "how many ranks? write `-n 4`";
@@ -176,7 +176,7 @@ std::vector<std::string> optionsOfRanks(const std::vector<std::string> &args) {
   return out;
 }
 
-/// Checks the program; errors are shown. Warnings are not, since rank 0 shows them.
+/// Checks the program and shows its errors. Warnings are left to rank 0.
 int checkOnce(const CommandLine &line, Streams &streams) {
   std::vector<std::string> args{line.files()[0]};
   for (const std::string &option : programOptions())

@@ -3,12 +3,13 @@
 // `mxc plan`: the static memory plan of a graph, known before it runs.
 #include "Driver/MakeCode.h"
 #include "Driver/PlanCompression.h"
-#include "Driver/Session.h"
+#include "Driver/PlanSession.h"
 #include "Driver/Settings.h"
 #include "Pipeline/PlanMemory.h"
 #include "Support/Bytes.h"
 #include "Support/Limits.h"
 #include "Support/Suggest.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include <fstream>
@@ -93,18 +94,18 @@ std::string addWorkers(ir::FuncOp function, const PlanRequest &request,
 
 } // namespace
 
-bool Session::needsSizes(const PlanRequest &request, const std::string &missing) {
+bool PlanSession::needsSizes(const PlanRequest &request, const std::string &missing) {
   err << "mxc plan: `" << request.graph
       << "` needs values for its sizes: " << (request.ofSession ? "" : "--shapes ") << missing
       << "\n";
   return false;
 }
 
-Diagnostic &Session::planError(Span span, const std::string &message) {
+Diagnostic &PlanSession::planError(Span span, const std::string &message) {
   return diags.report(Code::E0901, span, message);
 }
 
-bool Session::plan(const std::string &name, const std::string &path, std::string text,
+bool PlanSession::plan(const std::string &name, const std::string &path, std::string text,
                    const PlanRequest &request) {
   const SourceFile &file = sources.add(name, path, std::move(text));
   const sema::ModuleInfo *program = names->checkProgram(file);
@@ -117,7 +118,7 @@ bool Session::plan(const std::string &name, const std::string &path, std::string
   return generated.module && planModule(generated, request);
 }
 
-bool Session::planModule(irgen::Generated &generated, const PlanRequest &request) {
+bool PlanSession::planModule(irgen::Generated &generated, const PlanRequest &request) {
   ir::GraphOp graph;
   std::vector<std::string> known;
   for (auto op : generated.module->getOps<ir::GraphOp>()) {
@@ -132,7 +133,7 @@ bool Session::planModule(irgen::Generated &generated, const PlanRequest &request
     return false;
   }
   // Every size that is not dynamic needs a number.
-  auto open = graph->getAttrOfType<mlir::DictionaryAttr>("mx.dyn");
+  auto open = graph->getAttrOfType<mlir::DictionaryAttr>(ir::kDyn);
   std::string missing;
   for (auto size : graph.getSizes().getAsRange<mlir::StringAttr>())
     if (!valueOf(request, size) && !(open && open.get(size)))
@@ -237,7 +238,7 @@ int runPlan(const std::vector<std::string> &args, Streams streams) {
   std::optional<std::string> text = readProgram(path, streams, "plan");
   if (!text)
     return kWrongUse;
-  Session session(options, streams.out, streams.err);
+  PlanSession session(options, streams.out, streams.err);
   if (!session.ready())
     return kFaultOfMxc;
   bool fine = session.plan(shown, path == "-" ? "" : path, std::move(*text), request);

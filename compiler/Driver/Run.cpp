@@ -6,7 +6,7 @@
 #include "Driver/MakeCode.h"
 #include "Driver/ProgramOptions.h"
 #include "Driver/RunOptions.h"
-#include "Driver/Session.h"
+#include "Driver/ProgramSession.h"
 #include "Driver/Settings.h"
 #include "Support/Bytes.h"
 #include "Support/Limits.h"
@@ -250,13 +250,13 @@ int runProgram(const std::vector<std::string> &args, Streams streams) {
                            SessionOptions own = optionsOfRank(options, replica.rank());
                            own.replica = &replica;
                            own.threads = threads;
-                           Session session(own, out, err);
+                           ProgramSession session(own, out, err);
                            return session.ready() && session.runProgram(name, from, *text) &&
                                   !session.hadFault();
                          });
   SessionOptions own = launched.rank() > 0 ? optionsOfRank(options, launched.rank()) : options;
   own.replica = &replicas.first();
-  Session session(own, replicas.out(), replicas.err());
+  ProgramSession session(own, replicas.out(), replicas.err());
   if (!session.ready()) {
     replicas.finish(false);
     return kFaultOfMxc;
@@ -282,7 +282,7 @@ static bool runExamples(const std::string &name, const std::string &path, const 
     std::ostringstream printed;
     SessionOptions own = options;
     own.check.sharesOptions = true; // those of the file
-    Session session(own, printed, streams.err);
+    ProgramSession session(own, printed, streams.err);
     if (!session.ready())
       return false;
     run::Interruptible stop(session.runsOn());
@@ -334,7 +334,7 @@ int runTests(const std::vector<std::string> &args, Streams streams) {
                 filter = line.value("--filter").value_or("");
     bool fine = true;
     {
-      Session session(options, streams.out, streams.err);
+      ProgramSession session(options, streams.out, streams.err);
       if (!session.ready())
         return kFaultOfMxc;
       run::Interruptible stop(session.runsOn());

@@ -72,7 +72,7 @@ mxc_error *load(mxc_session *session, const std::string &name, const std::string
   return nullptr;
 }
 
-Parameter describe(sema::Sema &sema, const sema::ParamInfo &param, const ast::Param *written) {
+Parameter describe(sema::CheckedProgram &sema, const sema::ParamInfo &param, const ast::Param *written) {
   Parameter out;
   out.name = param.name;
   out.type = written && written->type ? oneLine(sema.sources.text(written->type->span))
@@ -87,7 +87,7 @@ Parameter describe(sema::Sema &sema, const sema::ParamInfo &param, const ast::Pa
 
 std::unique_ptr<mxc_function> describe(mxc_module &module, const std::string &name,
                                        const sema::OutsideCallee &found) {
-  sema::Sema &sema = module.session->session->checker().sema();
+  sema::CheckedProgram &sema = module.session->session->checker().sema();
   auto out = std::make_unique<mxc_function>();
   out->module = &module;
   out->name = name;
@@ -161,7 +161,7 @@ mxc_error *mxc_session_create(const mxc_options *given, mxc_session **out) {
     session->notice = options.notice;
     session->user = options.user;
     session->session =
-        std::make_unique<driver::Session>(std::move(wanted), session->out, session->err);
+        std::make_unique<driver::OutsideSession>(std::move(wanted), session->out, session->err);
     if (!session->session->ready())
       return session->takeError();
     session->life->session = session.get();

@@ -3,7 +3,7 @@
 // C API (mxc.h): values.
 #include "Embed/Core.h"
 #include "Support/Suggest.h"
-#include "base/Halfs.h"
+#include "base/Elements.h"
 #include "mxrt/call.h"
 #include <cmath>
 #include <cstring>
@@ -44,32 +44,9 @@ mxc_error *fillMemory(HostMemory &memory, mxc_dtype type, int32_t rank, const in
   return nullptr;
 }
 
-template <class T> double element(const void *data) {
-  T value;
-  std::memcpy(&value, data, sizeof value);
-  return static_cast<double>(value);
-}
-
 double asDouble(mxrt_dtype type, const void *data) {
-  switch (type) {
-  case MXRT_BOOL:
-  case MXRT_U8:
-    return element<uint8_t>(data);
-  case MXRT_I8:
-    return element<int8_t>(data);
-  case MXRT_I32:
-    return element<int32_t>(data);
-  case MXRT_I64:
-    return element<int64_t>(data);
-  case MXRT_F16:
-    return mxrt::f16ToFloat(*static_cast<const uint16_t *>(data));
-  case MXRT_BF16:
-    return mxrt::bf16ToFloat(*static_cast<const uint16_t *>(data));
-  case MXRT_F32:
-    return element<float>(data);
-  default:
-    return element<double>(data);
-  }
+  return mxrt::visitElement(
+      type, [&](auto element) { return static_cast<double>(element.load(data)); });
 }
 
 /// The only element of a tensor, or an error if there is not exactly one.

@@ -6,7 +6,7 @@
 // The thread that holds the lock may use the driver's session, the checker and the VM. A call that
 // was resolved before needs no lock: everything it uses is immutable.
 #pragma once
-#include "Driver/Session.h"
+#include "Driver/OutsideSession.h"
 #include "Embed/Values.h"
 #include <array>
 #include <mutex>
@@ -99,7 +99,7 @@ struct mxc_session {
   void (*notice)(void *, const char *, size_t) = nullptr;
   void *user = nullptr;
   std::vector<std::unique_ptr<mxc_module>> modules;
-  std::unique_ptr<mx::driver::Session> session;
+  std::unique_ptr<mx::driver::OutsideSession> session;
 
   mxrt_runtime *runtime() const { return session->runtimeOf(); }
   /// The text written since the last call, as an error; the lock is held.
@@ -163,7 +163,7 @@ private:
 mxc_error *resolve(mxc_function &function, const mxc_argument *arguments, size_t count,
                    llvm::ArrayRef<int64_t> key, size_t bucket, const ReadyCall *&out);
 /// The type of part `index` of a value of this type; null if unknown. The lock is held.
-const sema::Type *partType(sema::Sema &sema, const sema::Type *type, size_t index);
+const sema::Type *partType(sema::CheckedProgram &sema, const sema::Type *type, size_t index);
 
 /// Calls a function of the VM; the lock is not held. Replaces `mut` arguments.
 mxc_error *callFunction(mxc_session &session, const ReadyCall &call, mxc_argument *arguments,

@@ -7,7 +7,7 @@
 
 namespace mx::embed {
 
-const sema::Type *partType(sema::Sema &sema, const sema::Type *type, size_t index) {
+const sema::Type *partType(sema::CheckedProgram &sema, const sema::Type *type, size_t index) {
   if (!type)
     return nullptr;
   switch (type->kind) {
@@ -37,7 +37,7 @@ const sema::Type *partType(sema::Sema &sema, const sema::Type *type, size_t inde
 
 namespace {
 
-const sema::Type *typeOf(sema::Sema &sema, const TensorValue &value) {
+const sema::Type *typeOf(sema::CheckedProgram &sema, const TensorValue &value) {
   Shape shape;
   for (int32_t i = 0; i < value.rank(); ++i)
     shape.push_back(axisOf(sema.dims.constant(value.shape()[i])));
@@ -78,7 +78,7 @@ std::string literalOf(const mxc_value &given) {
 /// Describes an argument to the checker; an error if that is impossible.
 mxc_error *describe(mxc_session &session, const mxc_function &function,
                     const mxc_argument &argument, size_t index, driver::OutsideArgument &out) {
-  sema::Sema &sema = session.session->checker().sema();
+  sema::CheckedProgram &sema = session.session->checker().sema();
   mxc_value &value = *argument.value;
   const Parameter *param = function.paramOf(argument, index);
   out.name = argument.name ? argument.name : "";

@@ -164,8 +164,6 @@ private:
   llvm::SmallVector<mlir::Value> matmulsOfIterations(ir::ForOp back, unsigned first,
                                                      llvm::ArrayRef<Adjoint> before);
   // ---- GradientKept.cpp
-  /// Marks the placeholder of a leaf of a carried value; holds the number of the leaf.
-  static constexpr char kLeaf[] = "mx.leaf";
   std::optional<ir::SizeAttr> boundOf(mlir::Operation *op);
   mlir::FailureOr<ir::SizeAttr> iterationsOf(mlir::Operation *op);
   /// A value that the forward loop saves in each iteration: a leaf of a carried value, or the

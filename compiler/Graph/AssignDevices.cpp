@@ -119,7 +119,7 @@ private:
     Operation *end = body.getTerminator();
     size_t mutCount = 0;
     for (unsigned i = 0; i < out.function.getNumArguments(); ++i)
-      if (out.function.getArgAttr(i, "mx.mut"))
+      if (out.function.getArgAttr(i, ir::kMut))
         moveLike(end->getOpOperand(static_cast<unsigned>(mutCount++)), arguments[i]);
     if (out.isRecursive || !wanted.empty())
       for (OpOperand &result : end->getOpOperands().drop_front(mutCount))
@@ -273,7 +273,7 @@ private:
     auto callee = originals.lookup<FunctionOpInterface>(name);
     for (OpOperand &operand : call->getOpOperands())
       if (ir::TensorType type = onDevice(operand.get().getType());
-          ambient && type && !callee.getArgAttr(operand.getOperandNumber(), "mx.mut"))
+          ambient && type && !callee.getArgAttr(operand.getOperandNumber(), ir::kMut))
         move(operand, type.onDevice(ambient.getValue()));
   }
 

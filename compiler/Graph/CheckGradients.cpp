@@ -4,6 +4,7 @@
 // the program: it moves each element of a differentiated argument a little both ways, calls the
 // function, and asserts that the slope is close to the gradient.
 #include "Graph/CheckGradients.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -64,7 +65,7 @@ public:
       SmallVector<Step> path;
       std::string name = "argument " + std::to_string(position);
       if (names && argument < names.size())
-        if (auto found = cast<DictionaryAttr>(names[argument]).getAs<StringAttr>("mx.name"))
+        if (auto found = cast<DictionaryAttr>(names[argument]).getAs<StringAttr>(ir::kName))
           name = found.getValue().str();
       leaves(grad.getArgs()[argument], grad.getResult(static_cast<unsigned>(own + k)), path, name);
     }
@@ -211,7 +212,7 @@ int compareGradients(ModuleOp module, int64_t maxElements) {
   SymbolTable symbols(module);
   SmallVector<ir::GradOp> grads;
   module.walk([&](ir::GradOp grad) {
-    if (grad->getParentOfType<ir::FuncOp>() && !grad->hasAttr("mx.forward"))
+    if (grad->getParentOfType<ir::FuncOp>() && !grad->hasAttr(ir::kForward))
       grads.push_back(grad);
   });
   for (ir::GradOp grad : grads) {

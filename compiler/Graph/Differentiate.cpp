@@ -8,6 +8,7 @@
 #include "Graph/InlineCalls.h"
 #include "Graph/Passes.h"
 #include "Graph/UnrollArrayLoops.h"
+#include "dialects/mx/Marks.h"
 #include "dialects/mx/Exchange.h"
 
 using namespace mlir;
@@ -191,7 +192,7 @@ LogicalResult Reverse::run(ArrayRef<int64_t> wrt, TypeRange wanted) {
   for (auto [i, as] : llvm::zip_equal(wrt, wanted)) {
     Value argument = body.getArgument(static_cast<unsigned>(i));
     Type gradient = gradientType(argument.getType(), as);
-    auto name = function.getArgAttrOfType<StringAttr>(static_cast<unsigned>(i), "mx.name");
+    auto name = function.getArgAttrOfType<StringAttr>(static_cast<unsigned>(i), ir::kName);
     SmallVector<std::string> unused;
     Value found = gradient ? asGradient(adjoints.lookup(argument), argument.getType(), gradient,
                                         name ? name.getValue().str() : "argument", unused)

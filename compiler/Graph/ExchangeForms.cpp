@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Part of Segment: gradients of gathers leave a graph as the rows that they add to zeros, and
-// gradients of dense layers as the matrices that they are the product of, where a KVStore averages
-// them (decision 45). `mx.dist.average` takes such a gradient as a further pair of name and value,
+// gradients of dense layers as the two matrices of their matmul, where a KVStore averages them
+// (decision 45). `mx.dist.average` takes such a gradient as a further pair of name and value,
 // `mx.rows` or `mx.exchanged` (runtime/data/Dist.cpp); the gradient as a whole has an undefined
 // tensor there.
 #include "Graph/ExchangeForms.h"
@@ -70,18 +70,18 @@ std::optional<Rows> rowsOf(Value gradient) {
   return out;
 }
 
-/// The product uᵀ @ v.
-struct Product {
+/// uᵀ @ v.
+struct Factors {
   Value u, v;
   ir::TensorType type;
 };
-std::optional<Product> productOf(Value gradient) {
+std::optional<Factors> factorsOf(Value gradient) {
   auto matmul = gradient.getDefiningOp<ir::MatmulOp>();
   auto left = matmul ? matmul.getX().getDefiningOp<ir::TransposeOp>() : ir::TransposeOp();
   if (!left || matmul.getInit() || matmul.getPanels() || matmul.getType().rank() != 2 ||
       left.getType().rank() != 2 || left.getOrder() != ArrayRef<int64_t>({1, 0}))
     return std::nullopt;
-  Product out{left.getX(), matmul.getY(), matmul.getType()};
+  Factors out{left.getX(), matmul.getY(), matmul.getType()};
   Type element = matmul.getType().getElement();
   auto fits = [&](Value side) {
     auto type = cast<ir::TensorType>(side.getType());
@@ -95,15 +95,15 @@ std::optional<Product> productOf(Value gradient) {
 /// Rewrites one average.
 class Average {
 public:
-  Average(ir::NativeOp op, bool factors, unsigned &names)
-      : op(op), b(op.getLoc(), op), factors(factors), names(names) {}
+  Average(ir::NativeOp op, bool offersFactors, unsigned &names)
+      : op(op), b(op.getLoc(), op), offersFactors(offersFactors), names(names) {}
 
   bool run() {
     auto name = op.getArgs()[2].getDefiningOp<ir::TextOp>();
     if (!name)
       return false;
     Value rest = without(op.getArgs()[3], name.getValue().str());
-    exchangeProducts();
+    exchangeFactors();
     if (pairs.empty())
       return false;
     SmallVector<Value> operands(op.getArgs().take_front(3));
@@ -118,11 +118,11 @@ private:
   struct Pair {
     std::string path;
     Value form;
-    std::optional<Product> product;
+    std::optional<Factors> factors;
   };
   ir::NativeOp op;
   ImplicitLocOpBuilder b;
-  bool factors;
+  bool offersFactors;
   unsigned &names;
   SmallVector<Pair> pairs;
 
@@ -172,9 +172,9 @@ private:
       Pair pair{path, {}, {}};
       if (std::optional<Rows> rows = rowsOf(value))
         pair.form = rowsForm(*rows, value);
-      else if (factors)
-        pair.product = productOf(value);
-      if (!pair.form && !pair.product)
+      else if (offersFactors)
+        pair.factors = factorsOf(value);
+      if (!pair.form && !pair.factors)
         return whole;
       pairs.push_back(std::move(pair));
       return make<ir::UndefOp>(value.getType());
@@ -254,39 +254,39 @@ private:
 
   // --------------------------------------------------------------------------------------- factors
 
-  void exchangeProducts() {
+  void exchangeFactors() {
     SmallVector<Value> operands{op.getArgs()[0], op.getArgs()[1]};
     for (Pair &pair : pairs)
-      if (pair.product)
-        operands.append({text(pair.path), pair.product->u, pair.product->v});
+      if (pair.factors)
+        operands.append({text(pair.path), pair.factors->u, pair.factors->v});
     if (operands.size() == 2)
       return;
     Value all = native("factors", ir::HandleType::get(b.getContext(), b.getStringAttr("factors")),
                        operands);
     int64_t key = 0;
     for (Pair &pair : pairs) {
-      if (!pair.product)
+      if (!pair.factors)
         continue;
       Value number = this->number(key++);
       Value travel = native("factors_travel", hostType(b.getI1Type()), {all, number});
       Value mean = choose(
-          travel, pair.product->type,
-          [&] { return meanOf(all, number, *pair.product); },
-          [&] { return product(pair.product->u, pair.product->v, *pair.product); });
+          travel, pair.factors->type,
+          [&] { return meanOf(all, number, *pair.factors); },
+          [&] { return multiplied(pair.factors->u, pair.factors->v, *pair.factors); });
       pair.form = aggregate("mx.exchanged", {"value", "done"}, {mean, travel});
     }
   }
 
-  Value product(Value u, Value v, const Product &like) {
+  Value multiplied(Value u, Value v, const Factors &like) {
     auto type = cast<ir::TensorType>(u.getType());
     Value left = make<ir::TransposeOp>(type.withSizes({type.getSizes()[1], type.getSizes()[0]}), u,
                                        b.getDenseI64ArrayAttr({1, 0}));
     return make<ir::MatmulOp>(Type(like.type), left, v);
   }
 
-  /// The product of a rank, times its weight.
-  Value weighted(Value all, Value key, Value rank, const Product &like) {
-    auto name = b.getStringAttr("kv.rows$" + std::to_string(names++));
+  /// The matmul of a rank, times its weight.
+  Value weighted(Value all, Value key, Value rank, const Factors &like) {
+    auto name = b.getStringAttr("kv.rows" + std::to_string(names++));
     ir::BindSizeOp::create(b, native("factor_rows", hostType(b.getI64Type()), {all, key, rank}),
                            name);
     ir::SizeTable &table = b.getContext()->getOrLoadDialect<ir::MxDialect>()->sizes();
@@ -303,16 +303,16 @@ private:
         b.getContext(), {ofRank(like.u), ofRank(like.v), hostType(b.getF64Type())});
     Value pair = native("factor_pair", tuple, {all, key, rank});
     return ir::makeElementwise(b, b.getLoc(), "mul",
-                               {product(get(pair, 0), get(pair, 1), like),
+                               {multiplied(get(pair, 0), get(pair, 1), like),
                                 narrowed(get(pair, 2), like)});
   }
-  Value narrowed(Value weight, const Product &like) {
+  Value narrowed(Value weight, const Factors &like) {
     Type element = like.type.getElement();
     return element.isF64() ? weight : make<ir::CastOp>(hostType(element), weight);
   }
 
-  /// The products of all ranks are added in rank order.
-  Value meanOf(Value all, Value key, const Product &like) {
+  /// The matmuls of all ranks are added in rank order.
+  Value meanOf(Value all, Value key, const Factors &like) {
     Value first = weighted(all, key, number(0), like);
     Value ranks = native("size", hostType(b.getI64Type()), {op.getArgs()[0]});
     auto loop = ir::ForOp::create(b, TypeRange(first.getType()), number(1), ranks, ValueRange(first));
@@ -337,7 +337,8 @@ void eraseUnused(ir::FuncOp function) {
     if (Value value = resolved(get); value != get.getResult())
       get.getResult().replaceAllUsesWith(value);
   });
-  function.walk<WalkOrder::PostOrder>([&](Operation *op) { ops.push_back(op); });
+  // Erased from the last on: what is in an op goes before the op.
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
   for (Operation *op : llvm::reverse(ops))
     if (isOpTriviallyDead(op))
       op->erase();

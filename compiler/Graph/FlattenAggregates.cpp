@@ -4,6 +4,7 @@
 #include "Graph/Passes.h"
 #include "Graph/Sizes.h"
 #include "Graph/UnrollArrayLoops.h"
+#include "dialects/mx/Marks.h"
 
 using namespace mlir;
 
@@ -120,12 +121,12 @@ private:
       return failure();
     if (!given)
       given = DictionaryAttr::get(graph.getContext());
-    auto name = dyn_cast_or_null<StringAttr>(given.get("mx.name"));
+    auto name = dyn_cast_or_null<StringAttr>(given.get(ir::kName));
     auto visit = [&](auto &self, Type at, const std::string &path) -> void {
       if (!isStructured(at)) {
         NamedAttrList attributes(given);
         if (name)
-          attributes.set("mx.name", StringAttr::get(graph.getContext(), path));
+          attributes.set(ir::kName, StringAttr::get(graph.getContext(), path));
         out.push_back(attributes.getDictionary(graph.getContext()));
         return;
       }

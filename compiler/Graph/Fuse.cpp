@@ -3,6 +3,7 @@
 // Fuse: operator fusion. Outlines groups of ops into kernels; FusionGroups chooses the groups.
 #include "Graph/FusionGroups.h"
 #include "Graph/Passes.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -172,7 +173,7 @@ private:
           mapping.map(operand, mapping.lookup(result));
         else
           self(self, operand.getDefiningOp());
-      b.clone(*op, mapping)->removeAttr(kView);
+      b.clone(*op, mapping)->removeAttr(ir::kView);
     };
     for (unsigned i : group.ops)
       copy(copy, groups.op(i));

@@ -89,7 +89,7 @@ bool isShapeInPlace(Operation *op) {
 bool isCheap(Operation *op) {
   if (ir::isScratch(op))
     return false;
-  if (op->hasAttr(kView))
+  if (op->hasAttr(ir::kView))
     return true;
   if (isa<ir::BroadcastOp, ir::FullOp, ir::IotaOp, ir::TransposeOp, ir::WindowsOp>(op) ||
       movesOnlyOnes(op))
@@ -233,7 +233,7 @@ bool FusionGroups::absorbs(Operation *user, Operation *cheap) {
     return false;
   if (fusion == FusionClass::Matmul)
     return swapsTwo(cheap, -2) || // packing reads either order
-           (isa<ir::ReshapeOp>(cheap) && cheap->hasAttr(kView));
+           (isa<ir::ReshapeOp>(cheap) && cheap->hasAttr(ir::kView));
   return fusion == FusionClass::Elementwise || fusion == FusionClass::Reduce;
 }
 
@@ -244,7 +244,7 @@ FusionGroups::FusionGroups(Block &block, const FusionOptions &options)
   // Decided before anything changes.
   for (Operation *op : ops)
     if (isPartInPlace(op) || isShapeInPlace(op))
-      op->setAttr(kView, UnitAttr::get(op->getContext()));
+      op->setAttr(ir::kView, UnitAttr::get(op->getContext()));
   for (unsigned i = 0; i < ops.size(); ++i)
     if (classOf(ops[i]))
       join(i);

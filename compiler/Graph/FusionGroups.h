@@ -54,9 +54,6 @@ struct FusionOptions {
   int64_t fewBytes() const { return target.firstCache.bytes() / 8; }
 };
 
-/// On an `mx.slice` or `mx.reshape` until it is in a kernel: it is a view and is not copied.
-inline constexpr llvm::StringLiteral kView = "mx.view";
-
 class FusionGroups {
 public:
   FusionGroups(mlir::Block &block, const FusionOptions &options);

@@ -5,6 +5,7 @@
 // of matmuls and convolutions. Everything else is recomputed from these. A stack has one entry for
 // each iteration.
 #include "Graph/Adjoints.h"
+#include "dialects/mx/Marks.h"
 
 using namespace mlir;
 
@@ -153,7 +154,7 @@ LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pend
   SmallVector<Kept> needed;
   keepMatmuls(op, back, originals, needed);
   for (auto leaf : llvm::make_early_inc_range(back.getBody().front().getOps<ir::UndefOp>())) {
-    if (!leaf->hasAttr(kLeaf))
+    if (!leaf->hasAttr(ir::kLeaf))
       continue;
     SmallVector<Operation *> parts = partsOnly(leaf, originals);
     for (Operation *part : parts)
@@ -161,7 +162,7 @@ LogicalResult Reverse::keepStates(Operation *op, ir::ForOp back, Operation *pend
     if (parts.empty())
       needed.push_back(
           {leaf.getResult(),
-           &paths[static_cast<size_t>(leaf->getAttrOfType<IntegerAttr>(kLeaf).getInt())],
+           &paths[static_cast<size_t>(leaf->getAttrOfType<IntegerAttr>(ir::kLeaf).getInt())],
            {}});
   }
   if (needed.empty() && !pending)

@@ -4,6 +4,7 @@
 // iterations from the last to the first; each recomputes its body and then runs its adjoint. The
 // forward loop saves carried values on stacks, one for each value that the adjoint needs.
 #include "Graph/Adjoints.h"
+#include "dialects/mx/Marks.h"
 
 using namespace mlir;
 
@@ -24,7 +25,7 @@ Value Reverse::placeholder(Type type, int64_t &next) {
     return make<ir::MakeOp>(type, parts);
   }
   auto leaf = ir::UndefOp::create(b, type);
-  leaf->setAttr(kLeaf, b.getI64IntegerAttr(next++));
+  leaf->setAttr(ir::kLeaf, b.getI64IntegerAttr(next++));
   return leaf;
 }
 

@@ -33,7 +33,7 @@ bool Chain::isOfRows(Value value) const {
   return type.rank() == space.size() && type.getSizes().back().constant() == 1 && columns() != 1;
 }
 
-Value turnedFrom(Value value) {
+Value transposedFrom(Value value) {
   auto transpose = value.getDefiningOp<ir::TransposeOp>();
   if (!transpose || transpose.getOrder().size() < 2)
     return {};
@@ -79,8 +79,8 @@ private:
   Value memberOf(Value operand) const {
     if (isMember(operand))
       return operand;
-    Value turned = turnedFrom(operand);
-    return turned && isMember(turned) ? turned : Value();
+    Value source = transposedFrom(operand);
+    return source && isMember(source) ? source : Value();
   }
 
   /// Whether the op is row-wise: an element depends on the same index of the operands, or on its
@@ -124,7 +124,7 @@ private:
           ends.insert(user);
         else if (goesAlong(user))
           chain.members.insert(user);
-        else if (user->getNumResults() == 1 && turnedFrom(user->getResult(0)))
+        else if (user->getNumResults() == 1 && transposedFrom(user->getResult(0)))
           for (Operation *end : user->getUsers())
             ends.insert(end);
       }
@@ -260,7 +260,7 @@ private:
           return false;
         if (chain.members.contains(user) || ends.contains(user))
           return true;
-        if (user->getNumResults() == 1 && turnedFrom(user->getResult(0)))
+        if (user->getNumResults() == 1 && transposedFrom(user->getResult(0)))
           return llvm::all_of(user->getUsers(), [&](Operation *end) { return ends.contains(end); });
         return chain.isOfRows(member->getResult(0));
       });

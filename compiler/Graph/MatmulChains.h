@@ -54,7 +54,7 @@ struct Chain {
 };
 
 /// The matrix that a matmul reads transposed; null if `value` is not a transpose.
-mlir::Value turnedFrom(mlir::Value value);
+mlir::Value transposedFrom(mlir::Value value);
 
 /// The chain that begins with this matmul, if there is one.
 std::optional<Chain> chainFrom(ir::MatmulOp first);

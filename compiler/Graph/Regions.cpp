@@ -156,7 +156,7 @@ bool reversesAxes(ir::SliceOp op) {
          });
 }
 
-bool areApart(ArrayRef<Span> a, ArrayRef<Span> b) {
+bool areDisjoint(ArrayRef<Span> a, ArrayRef<Span> b) {
   return llvm::any_of(llvm::zip_equal(a, b), [](auto pair) {
     const Span &x = std::get<0>(pair), &y = std::get<1>(pair);
     return x.to <= y.from || y.to <= x.from;

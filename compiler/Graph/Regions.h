@@ -26,7 +26,7 @@ std::optional<Part> partOf(ir::UpdateOp op);
 bool reversesAxes(ir::SliceOp op);
 
 /// Whether the regions are disjoint.
-bool areApart(llvm::ArrayRef<Span> a, llvm::ArrayRef<Span> b);
+bool areDisjoint(llvm::ArrayRef<Span> a, llvm::ArrayRef<Span> b);
 
 /// The min and max value of a host integer at its use (interval analysis).
 std::optional<std::pair<int64_t, int64_t>> rangeOf(mlir::Value number);

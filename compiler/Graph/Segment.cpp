@@ -311,7 +311,7 @@ private:
     OperationState state(graph.getLoc(), ir::FuncOp::getOperationName());
     state.addAttributes(graph->getAttrs());
     state.attributes.erase(ir::kEager);
-    state.attributes.erase("mx.dyn");
+    state.attributes.erase(ir::kDyn);
     state.addRegion()->takeBody(graph.getFunctionBody());
     OpBuilder b(graph);
     symbols.remove(graph);

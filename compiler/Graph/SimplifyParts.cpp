@@ -19,7 +19,7 @@ struct SliceBesideUpdate : OpRewritePattern<ir::SliceOp> {
     auto update = op.getX().getDefiningOp<ir::UpdateOp>();
     std::optional<Part> wanted = update ? partOf(op) : std::nullopt;
     std::optional<Part> changed = wanted ? partOf(update) : std::nullopt;
-    if (!changed || !areApart(*wanted, *changed))
+    if (!changed || !areDisjoint(*wanted, *changed))
       return failure();
     rewriter.modifyOpInPlace(op, [&] { op.getXMutable().assign(update.getX()); });
     return success();

@@ -4,6 +4,7 @@
 // static shapes.
 #include "Graph/Passes.h"
 #include "Graph/Sizes.h"
+#include "dialects/mx/Marks.h"
 
 using namespace mlir;
 
@@ -15,7 +16,7 @@ namespace mx::graph {
 FailureOr<ir::GraphOp> specialize(ir::GraphOp graph,
                                   ArrayRef<std::pair<StringAttr, int64_t>> values, StringRef name) {
   MLIRContext *context = graph.getContext();
-  auto dynamic = graph->getAttrOfType<DictionaryAttr>("mx.dyn");
+  auto dynamic = graph->getAttrOfType<DictionaryAttr>(ir::kDyn);
   SizeMap numbers;
   SmallVector<Attribute> open;
   for (Attribute attribute : graph.getSizes()) {

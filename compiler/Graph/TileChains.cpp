@@ -223,12 +223,12 @@ private:
   Value operand(Value value, ArrayRef<Along> axes, IRMapping &map) {
     if (Value known = map.lookupOrNull(value))
       return known;
-    Value turned = turnedFrom(value);
-    if (!turned)
+    Value source = transposedFrom(value);
+    if (!source)
       return part(value, axes);
-    Value own = map.lookupOrNull(turned);
+    Value own = map.lookupOrNull(source);
     if (!own)
-      own = part(turned, {axes[1], axes[0]});
+      own = part(source, {axes[1], axes[0]});
     auto type = cast<ir::TensorType>(own.getType());
     SmallVector<ir::SizeAttr> sizes(type.getSizes());
     std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
@@ -246,11 +246,11 @@ private:
         part(value, axes);
     };
     auto visitOperand = [&](Value value, ArrayRef<Along> axes) {
-      Value turned = turnedFrom(value);
-      if (!turned && !chain.has(value))
+      Value source = transposedFrom(value);
+      if (!source && !chain.has(value))
         visit(value, axes);
-      else if (turned && !chain.has(turned))
-        visit(turned, {axes[1], axes[0]});
+      else if (source && !chain.has(source))
+        visit(source, {axes[1], axes[0]});
     };
     for (Operation *op : round.ops) {
       if (auto matmul = dyn_cast<ir::MatmulOp>(op)) {

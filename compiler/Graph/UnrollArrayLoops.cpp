@@ -6,6 +6,7 @@
 // are unrolled before, which needs no stack and no recomputation of iterations.
 #include "Graph/UnrollArrayLoops.h"
 #include "Graph/Sizes.h"
+#include "Support/LocationText.h"
 #include "dialects/mx/Marks.h"
 #include "dialects/mx/Locations.h"
 #include "mlir/IR/IRMapping.h"
@@ -127,7 +128,7 @@ LogicalResult refuseOpenSizes(ir::GraphOp graph) {
     return success();
   std::string where;
   if (auto line = ir::sourceLocation(open.getLoc()))
-    where = " at " + line.getFilename().str() + ":" + std::to_string(line.getLine());
+    where = " at " + locationText(line.getFilename().str(), line.getLine());
   return open.emitError()
          << "R0214 the memory of what happens" << where
          << " depends on a number that is known only when it runs\n"

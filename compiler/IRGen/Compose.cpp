@@ -183,8 +183,8 @@ mlir::Value Composer::smallest(mlir::Type element) {
     return e.constantNumber(element, -std::numeric_limits<double>::infinity(), 0, false);
   unsigned width = element.getIntOrFloatBitWidth();
   bool isUnsigned = element.isUnsignedInteger() || width == 1;
-  int64_t least = isUnsigned ? 0 : llvm::APInt::getSignedMinValue(width).getSExtValue();
-  return e.constantNumber(element, 0, least, true);
+  int64_t min = isUnsigned ? 0 : llvm::APInt::getSignedMinValue(width).getSExtValue();
+  return e.constantNumber(element, 0, min, true);
 }
 
 // ------------------------------------------------------------------------------------------
@@ -300,14 +300,14 @@ ir::SizeAttr Composer::sizeOption(const Call &call, StringRef name) {
   if (!given || !given->checked || !given->checked->dim)
     return {};
   // A window with a stride or a size of 0 sees nothing, so these are at least 1.
-  int64_t least = llvm::is_contained({"stride", "dilation", "groups", "size"}, name) ? 1 : 0;
-  if (auto number = e.number(given->checked->dim); number && *number < least) {
+  int64_t min = llvm::is_contained({"stride", "dilation", "groups", "size"}, name) ? 1 : 0;
+  if (auto number = e.number(given->checked->dim); number && *number < min) {
     if (!e.shared.failed)
       e.sema.diags
           .report(Code::E0701, call.whole->span,
-                  "`" + name.str() + "` of `" + call.name.str() + "` is " + std::to_string(least) +
+                  "`" + name.str() + "` of `" + call.name.str() + "` is " + std::to_string(min) +
                       " or more, this is " + std::to_string(*number))
-          .help("write `" + name.str() + "=" + std::to_string(std::max<int64_t>(least, 1)) + "`");
+          .help("write `" + name.str() + "=" + std::to_string(std::max<int64_t>(min, 1)) + "`");
     e.shared.failed = true;
     return {};
   }

@@ -261,7 +261,7 @@ void Emitter::emitFor(const For *loop) {
   }
   if (over->is(Kind::Loader) || over->is(Kind::Dataset) || over->is(Kind::Progress))
     return emitForData(loop, over);
-  if (sema::Sema::isQueue(over))
+  if (sema::CheckedProgram::isQueue(over))
     return emitForQueue(loop, over);
   unsupported(loop->iterable->span, "a loop over " + sema.show(over));
 }

@@ -10,6 +10,7 @@
 // the whole model. All calls are asynchronous: updates of the first parameters to arrive run while
 // others travel.
 #include "IRGen/Emitter.h"
+#include "dialects/mx/Marks.h"
 #include "dialects/mx/Exchange.h"
 
 namespace mx::irgen {
@@ -266,7 +267,7 @@ void Emitter::emitStep(const StepFunction &step) {
   beginFunction(builder.getFunctionType({store, netType, gradType}, {netType}), false,
                 step.body.symbol, step.span);
   auto function = mlir::cast<FunctionOpInterface>(functionOp);
-  function.setArgAttr(1, "mx.mut", builder.getUnitAttr());
+  function.setArgAttr(1, ir::kMut, builder.getUnitAttr());
   mlir::Block &entry = function.getFunctionBody().front();
   mlir::Value net = entry.getArgument(1);
   mlir::Value optimizer = part(entry.getArgument(0), OptimizerPart);

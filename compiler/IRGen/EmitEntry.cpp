@@ -3,6 +3,7 @@
 // Entry points: wrapper functions for calls from outside of the language.
 #include "IRGen/Emitter.h"
 #include "IRGen/Entry.h"
+#include "dialects/mx/Marks.h"
 
 namespace mx::irgen {
 using namespace mlir;
@@ -52,8 +53,8 @@ void Emitter::emitEntry(Instance &target, const CallInfo &call) {
     mlir::Value value;
     if (call.arguments[p]) {
       if (isMut[positions[p]])
-        function.setArgAttr(argument, "mx.mut", builder.getUnitAttr());
-      function.setArgAttr(argument, "mx.name", builder.getStringAttr(param.name));
+        function.setArgAttr(argument, ir::kMut, builder.getUnitAttr());
+      function.setArgAttr(argument, ir::kName, builder.getStringAttr(param.name));
       value = function.getArgument(argument++);
     } else if (isAmbient(param)) {
       value = ambientRng();
@@ -95,20 +96,20 @@ void Emitter::emitEntry(Instance &target, const CallInfo &call) {
   create<ir::ReturnOp>(out);
 }
 
-std::string entryKey(sema::Sema &sema, const CallInfo &call) {
+std::string entryKey(sema::CheckedProgram &sema, const CallInfo &call) {
   std::string key = Instances(sema).key(call);
   for (const ast::Expr *argument : call.arguments)
     key += argument ? '1' : '0';
   return key;
 }
 
-std::vector<Dim> entrySizes(sema::Sema &sema, const Entry &entry, const CallInfo &call) {
+std::vector<Dim> entrySizes(sema::CheckedProgram &sema, const Entry &entry, const CallInfo &call) {
   return Instances(sema).sizesAt(entry.instance, call.target == CallInfo::Construct
                                                      ? sema.bindingsOf(call.result)
                                                      : call.bindings);
 }
 
-Entry generateEntry(MLIRContext &context, sema::Sema &sema, const sema::ModuleInfo &module,
+Entry generateEntry(MLIRContext &context, sema::CheckedProgram &sema, const sema::ModuleInfo &module,
                     const CallInfo &call, const Options &options) {
   Shared shared(context, sema, options);
   Entry out;

@@ -354,7 +354,7 @@ mlir::Value Emitter::emitMember(const Member *e) {
   }
   if (object->is(Kind::Nominal) && object->nominal->name == "KVStore")
     return storeMember(e);
-  if (sema::Sema::isQueue(object))
+  if (sema::CheckedProgram::isQueue(object))
     return native("mx.queue.capacity", ir::TensorType::host(builder.getI64Type()),
                   {emit(e->object)});
   return unsupported(e->span, "`." + name.str() + "` as a value");

@@ -2,6 +2,8 @@
 //
 // grad(a, b.c) { e }, gradients of models and arithmetic on them (S9).
 #include "IRGen/Emitter.h"
+#include "dialects/mx/GradientTypes.h"
+#include "dialects/mx/Marks.h"
 
 namespace mx::irgen {
 using namespace mlir;
@@ -15,7 +17,7 @@ static bool isTrained(const sema::FieldInfo &field) {
 }
 
 /// The gradient type of a part of a model; null if it has none.
-static const Type *gradientOf(sema::Sema &sema, const Type *part) {
+static const Type *gradientOf(sema::CheckedProgram &sema, const Type *part) {
   if (part->is(Kind::Nominal))
     return part->nominal->isModel ? sema.types.grad(part) : nullptr;
   if (part->is(Kind::Array)) {
@@ -44,8 +46,9 @@ mlir::Type Emitter::convertGrad(const Type *type) {
     names.push_back(builder.getStringAttr(field.name));
     parts.push_back(convert(part));
   }
-  return ir::AggregateType::get(&shared.context, builder.getStringAttr(nominal.name + ".grad"),
-                                builder.getArrayAttr(names), parts);
+  StringAttr name = builder.getStringAttr(nominal.name + ".grad");
+  ir::markGradient(shared.module, name);
+  return ir::AggregateType::get(&shared.context, name, builder.getArrayAttr(names), parts);
 }
 
 mlir::Value Emitter::emitGradMember(const Member *e) {
@@ -274,7 +277,7 @@ mlir::Value Emitter::emitGrad(const Grad *e) {
   auto function = mlir::cast<FunctionOpInterface>(inside.functionOp);
   mlir::Block &entry = function.getFunctionBody().front();
   for (auto [i, argument] : llvm::enumerate(names))
-    function.setArgAttr(static_cast<unsigned>(i), "mx.name", builder.getStringAttr(argument));
+    function.setArgAttr(static_cast<unsigned>(i), ir::kName, builder.getStringAttr(argument));
   for (auto [i, target] : llvm::zip_equal(wrt, e->targets))
     entry.getArgument(static_cast<unsigned>(i)).setLoc(loc(target->outerSpan));
   auto inner = [&](Symbol *symbol) {

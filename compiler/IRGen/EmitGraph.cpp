@@ -65,10 +65,10 @@ void Emitter::emitFunction() {
   unsigned next = 0;
   auto argument = [&](Symbol *symbol, StringRef name) {
     if (isMut[next]) {
-      function.setArgAttr(next, "mx.mut", builder.getUnitAttr());
+      function.setArgAttr(next, ir::kMut, builder.getUnitAttr());
       mutParams.push_back(symbol);
     }
-    function.setArgAttr(next, "mx.name", builder.getStringAttr(name));
+    function.setArgAttr(next, ir::kName, builder.getStringAttr(name));
     values[symbol] = entry.getArgument(next++);
   };
   if (f.owner)
@@ -90,7 +90,7 @@ void Emitter::emitFunction() {
             open.push_back(
                 builder.getNamedAttr(sizeNames[*atom], builder.getI64IntegerAttr(*bound)));
     if (!open.empty())
-      functionOp->setAttr("mx.dyn", builder.getDictionaryAttr(open));
+      functionOp->setAttr(ir::kDyn, builder.getDictionaryAttr(open));
   }
   // The results of the body; a watched variant has more (S20).
   bool hasResult = f.result && !f.result->is(Kind::Nothing);
@@ -222,7 +222,7 @@ void Emitter::emitConstructor() {
   mlir::Block &entry = function.getFunctionBody().front();
   unsigned next = 0;
   if (nominal.isModel) {
-    function.setArgAttr(0, "mx.mut", builder.getUnitAttr());
+    function.setArgAttr(0, ir::kMut, builder.getUnitAttr());
     values[&rngPlaceholder] = entry.getArgument(next++);
     mutParams.push_back(&rngPlaceholder);
   }
@@ -397,7 +397,7 @@ mlir::Value Emitter::emitGraphBlock(const GraphBlock *e) {
     for (auto [i, symbol] : llvm::enumerate(captured)) {
       Symbol *own = symbol == &selfPlaceholder ? &inside.selfPlaceholder : symbol;
       inside.values[own] = entry.getArgument(static_cast<unsigned>(i));
-      function.setArgAttr(static_cast<unsigned>(i), "mx.name",
+      function.setArgAttr(static_cast<unsigned>(i), ir::kName,
                           builder.getStringAttr(symbol == &selfPlaceholder
                                                     ? StringRef("self")
                                                     : StringRef(symbol->name)));
@@ -493,7 +493,7 @@ void emitPending(Shared &shared) {
   }
 }
 
-Generated generate(MLIRContext &context, sema::Sema &sema, const sema::ModuleInfo &module,
+Generated generate(MLIRContext &context, sema::CheckedProgram &sema, const sema::ModuleInfo &module,
                    const Options &options) {
   Generated out;
   Shared shared(context, sema, options);

@@ -41,12 +41,12 @@ mlir::Value Emitter::emitRandom(const PrimitiveCall &call) {
 mlir::Value Emitter::narrowBelow(mlir::Value x, mlir::Value high, mlir::Type element) {
   const llvm::fltSemantics &kind = mlir::cast<mlir::FloatType>(element).getFloatSemantics();
   double step = 1.25 * std::ldexp(1, -static_cast<int>(llvm::APFloat::semanticsPrecision(kind)));
-  double least = 0.75 * llvm::APFloat::getSmallest(kind).convertToDouble();
+  double smallest = 0.75 * llvm::APFloat::getSmallest(kind).convertToDouble();
   mlir::Type wide = elementOf(x);
   mlir::Value rounded = cast(cast(x, element), wide);
   mlir::Value down = elementwise(
       "maximum", {elementwise("mul", {elementwise("abs", {rounded}), scalarLike(x, step)}),
-                  scalarLike(x, least)});
+                  scalarLike(x, smallest)});
   mlir::Value below = elementwise("lt", {rounded, high}, builder.getI1Type());
   return cast(elementwise("select", {below, rounded, elementwise("sub", {rounded, down})}),
               element);

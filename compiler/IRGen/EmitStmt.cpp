@@ -2,6 +2,7 @@
 //
 // Statements, variables and lvalues.
 #include "IRGen/Emitter.h"
+#include "dialects/mx/Marks.h"
 
 namespace mx::irgen {
 using namespace mlir;
@@ -112,7 +113,7 @@ mlir::Value Emitter::emitStmt(const Stmt *stmt, bool wanted) {
     if (Operation *first = before           ? before->getNextNode()
                            : block->empty() ? nullptr
                                             : &block->front())
-      first->setAttr("mx.statement", builder.getUnitAttr());
+      first->setAttr(ir::kStatement, builder.getUnitAttr());
   builder.setLoc(saved);
   return value;
 }

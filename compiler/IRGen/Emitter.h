@@ -36,10 +36,10 @@ struct StepFunction {
 
 /// State shared by all bodies of a module.
 struct Shared {
-  Shared(mlir::MLIRContext &context, sema::Sema &sema, const Options &options)
+  Shared(mlir::MLIRContext &context, sema::CheckedProgram &sema, const Options &options)
       : context(context), sema(sema), options(options), instances(sema) {}
   mlir::MLIRContext &context;
-  sema::Sema &sema;
+  sema::CheckedProgram &sema;
   const Options &options;
   Instances instances;
   mlir::ModuleOp module;
@@ -395,7 +395,7 @@ private:
   void beginFunction(mlir::FunctionType type, bool asGraph, StringRef name, Span span);
 
   Shared &shared;
-  sema::Sema &sema;
+  sema::CheckedProgram &sema;
   Instance &instance;
   mlir::ImplicitLocOpBuilder builder;
   mlir::Operation *functionOp = nullptr;

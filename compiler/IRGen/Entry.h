@@ -15,14 +15,14 @@ struct Entry {
 };
 
 /// Equal for calls that differ only in sizes.
-std::string entryKey(sema::Sema &sema, const sema::CallInfo &call);
+std::string entryKey(sema::CheckedProgram &sema, const sema::CallInfo &call);
 
 /// Generates the callee of `call` and everything it needs. Omitted arguments get their defaults
 /// there; then the symbol is a wrapper of the callee.
-Entry generateEntry(mlir::MLIRContext &context, sema::Sema &sema, const sema::ModuleInfo &module,
+Entry generateEntry(mlir::MLIRContext &context, sema::CheckedProgram &sema, const sema::ModuleInfo &module,
                     const sema::CallInfo &call, const Options &options);
 
 /// The sizes of one call, in the order of the entry's.
-std::vector<Dim> entrySizes(sema::Sema &sema, const Entry &entry, const sema::CallInfo &call);
+std::vector<Dim> entrySizes(sema::CheckedProgram &sema, const Entry &entry, const sema::CallInfo &call);
 
 } // namespace mx::irgen

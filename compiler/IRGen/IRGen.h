@@ -59,7 +59,7 @@ struct Generated {
 
 /// Generates the program or input in `module`, with all its callees. Reports code that cannot be
 /// compiled to the checker's diagnostics; the module is null then.
-Generated generate(mlir::MLIRContext &context, sema::Sema &sema, const sema::ModuleInfo &module,
+Generated generate(mlir::MLIRContext &context, sema::CheckedProgram &sema, const sema::ModuleInfo &module,
                    const Options &options);
 
 /// The VM's name of a top-level variable. In a session a name may be redefined, perhaps with

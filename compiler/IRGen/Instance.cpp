@@ -15,7 +15,7 @@ std::string globalName(const Symbol &symbol, bool keepNames) {
                    : name;
 }
 
-std::string sizeName(const Sema &sema, AtomId atom) {
+std::string sizeName(const CheckedProgram &sema, AtomId atom) {
   std::string name;
   for (char c : sema.dims.symbolInfo(atom).name)
     name += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
@@ -39,7 +39,7 @@ void Instances::genericsOf(const NominalInfo &nominal, std::vector<AtomId> &dims
 }
 
 /// A constant static size is part of the instance: it may be an axis, or decide an `if`.
-static std::optional<int64_t> fixedSize(const Sema &sema, AtomId atom, const Bindings &bindings) {
+static std::optional<int64_t> fixedSize(const CheckedProgram &sema, AtomId atom, const Bindings &bindings) {
   if (sema.dims.symbolInfo(atom).role != SymbolRole::Static)
     return std::nullopt;
   auto found = bindings.dims.find(atom);

@@ -26,7 +26,7 @@ struct SizeParam {
 
 /// The name of a size in the IR: its name in the program as one identifier. (The size `len(text)`
 /// is named by an expression.)
-std::string sizeName(const sema::Sema &sema, AtomId atom);
+std::string sizeName(const sema::CheckedProgram &sema, AtomId atom);
 
 struct Instance {
   FunctionInfo *function = nullptr;
@@ -47,7 +47,7 @@ struct Instance {
 
 class Instances {
 public:
-  explicit Instances(sema::Sema &sema) : sema(sema) {}
+  explicit Instances(sema::CheckedProgram &sema) : sema(sema) {}
 
   /// The instance of `function` for a call with `bindings` (already in terms of concrete elements
   /// and types). New ones are queued in `pending`.
@@ -71,7 +71,7 @@ public:
   std::deque<Instance *> pending;
 
 private:
-  sema::Sema &sema;
+  sema::CheckedProgram &sema;
   std::deque<Instance> all;
   std::map<std::string, Instance *> byKey;
   std::map<std::string, int> names{{"main", 1}}; ///< top-level statements are `main`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The loop of the launcher.
+// The event loop of the launcher.
 #include "Launch/Attempt.h"
 #include <algorithm>
 #include <cstring>
@@ -9,9 +9,9 @@
 namespace mx::launch {
 using namespace std::chrono_literals;
 
-/// For a rank that has lost another one: whether that one has an error of its own to report.
+/// Time for a lost rank to report an error of its own, after another rank has reported the loss.
 static constexpr auto kDecision = 5s;
-/// For ranks that are asked to end. A program that is interrupted has 3 s by itself.
+/// Time for ranks to end after a signal. An interrupted program ends by itself within 3 s.
 static constexpr auto kPatience = 5s;
 
 std::string Attempt::nameOf(int rank) const {
@@ -48,7 +48,9 @@ int Attempt::run(const RankOptions &common) {
     return endedBy == SIGINT ? 1 : 128 + endedBy;
   if (cause < 0)
     return 0;
-  int code = ranks[static_cast<size_t>(cause)]->exitCode();
+  // mpirun's own code is that of any of its ranks.
+  bool isReported = starter.isOneForAll() && hasReported;
+  int code = isReported ? 1 : ranks[static_cast<size_t>(cause)]->exitCode();
   return code == 0 || isForced ? 1 : code;
 }
 
@@ -60,7 +62,7 @@ bool Attempt::start(const RankOptions &common) {
     options.signals = common.signals;
     problem = i > 0 && starter.isOneForAll() ? rank->follow(*ranks[0]) : rank->start(options);
     if (!problem.empty())
-      return false; // the others end with this object
+      return false; // the destructor ends the other ranks
     ranks.push_back(std::move(rank));
   }
   return true;
@@ -146,6 +148,7 @@ void Attempt::noticeReport(Rank &rank, Rank::Report report) {
     own.stopped = std::move(report.text);
   } else if (!isEnding) {
     err.write(rank.number, report.text);
+    hasReported = true;
     fail(rank);
   }
 }
@@ -164,7 +167,9 @@ void Attempt::noticeEnd(Rank &rank) {
     isRestartable = true;
     return fail(*ranks[static_cast<size_t>(firstCut)]);
   }
-  if (!own.lost.empty() && !rank.endSignal()) {
+  // A machine that is cut off cannot report: what the others say counts.
+  own.isSilent = own.hasCalled && !own.isDone && own.lost.empty() && rank.exitCode() < 128;
+  if ((!own.lost.empty() || own.isSilent) && !rank.endSignal()) {
     if (!decideAt)
       decideAt = Clock::now() + kDecision;
     return;
@@ -194,7 +199,7 @@ void Attempt::decide() {
     }
     mustWait |= state == Rank::State::Running;
   }
-  // A rank that ended since look() is noticed first.
+  // First look() at every rank that has ended.
   bool areAllSeen = std::all_of(ranks.begin(), ranks.end(), [&](auto &rank) {
     return !rank->hasEnded() || seen[static_cast<size_t>(rank->number)].ended;
   });
@@ -203,6 +208,9 @@ void Attempt::decide() {
     isLostStopped = false;
     return;
   }
+  for (auto &rank : ranks)
+    if (lost < 0 && seen[static_cast<size_t>(rank->number)].isSilent)
+      lost = cause = rank->number;
   for (auto &rank : ranks) {
     const Seen &own = seen[static_cast<size_t>(rank->number)];
     if (own.lost.empty() || !own.ended)
@@ -257,7 +265,8 @@ std::string Attempt::ending() const {
     return "mxc launch: " + nameOf(lost) + (isLostStopped ? " is stopped" : " does not answer") +
            "; all ranks were ended\n";
   if (seen[static_cast<size_t>(cause)].isCut)
-    return "error[R0701]: " + nameOf(cause) + " ended without a word: it was killed, or the connection to it broke\n";
+    return "error[R0701]: " + nameOf(cause) +
+           " ended without a word: it was killed, or the connection to it broke\n";
   if (int signal = isForced ? 0 : rank.endSignal()) {
     std::string text = "error[R0701]: " + nameOf(cause) + " was killed by signal " +
                        std::to_string(signal) + " (" + strsignal(signal) + ")\n";
@@ -265,7 +274,9 @@ std::string Attempt::ending() const {
       text += "  = help: if nobody did that, the machine had no memory left; its log says so\n";
     return text;
   }
-  return "mxc launch: " + nameOf(cause) + " ended with exit code " +
+  if (starter.isOneForAll() && hasReported)
+    return "mxc launch: " + nameOf(cause) + " failed; all ranks were ended\n";
+  return "mxc launch: " + (starter.isOneForAll() ? "mpirun" : nameOf(cause)) + " ended with exit code " +
          std::to_string(rank.exitCode()) + "; all ranks were ended\n";
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One start of all ranks, until the last one has ended: output, reports, signals, and which rank
-// failed first.
+// One attempt to run a job: starts all ranks, forwards their output and signals, collects their
+// reports, and finds the rank that failed first.
 #pragma once
 #include "Launch/Lines.h"
 #include "Launch/Rank.h"
@@ -27,7 +27,7 @@ public:
   int run(const RankOptions &common);
   /// Whether a rank was killed or is lost, rather than failed by an error of its own.
   bool mayStartAgain() const { return isRestartable; }
-  /// What is to be said at the end; empty if all went well.
+  /// The last message of the launcher; empty after success.
   std::string ending() const;
 
 private:
@@ -37,6 +37,7 @@ private:
     bool isDone = false;   ///< a remote rank said so
     bool hasCalled = false; ///< a remote rank
     bool isCut = false;     ///< a remote rank ended without a word
+    bool isSilent = false;  ///< a remote rank failed, and its report did not arrive
     std::string lost;    ///< the report that another rank is lost
     std::string stopped; ///< and that it was stopped
   };
@@ -51,7 +52,7 @@ private:
   void noticeReport(Rank &rank, Rank::Report report);
   void noticeEnd(Rank &rank);
   void noticeSignal(int signal);
-  /// Ranks have lost another one: which one, if it is known or has to be by now.
+  /// After reports that a rank is lost: names the lost rank once it is known, or at the deadline.
   void decide();
   void fail(Rank &rank);
   void endAll(int signal, std::chrono::milliseconds patience, Rank *except = nullptr);
@@ -68,12 +69,13 @@ private:
   std::vector<std::unique_ptr<Rank>> ranks;
   bool isEnding = false, isInterrupted = false, isRestartable = false;
   bool isForced = false; ///< ranks were killed here
+  bool hasReported = false; ///< the failure, by the rank itself
   int endedBy = 0;       ///< a signal to the launcher
   int cause = -1;        ///< the rank that failed first
   int firstCut = -1;     ///< the first remote rank that ended without a word
   int lost = -1;         ///< the rank that does not answer
   bool isLostStopped = false;
-  std::string problem; ///< nothing could be started
+  std::string problem; ///< why a rank could not be started
   std::optional<Clock::time_point> decideAt, killAt;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A record lock on a file: the system releases it when its process ends.
+// A record lock on a file (fcntl): the system releases it when the process ends.
 #include "Launch/CompileGate.h"
 #include <algorithm>
 #include <cerrno>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Instances of a program compile one after the other, so that all but the first find the code in
-// the cache: threads of a process, and the processes of a launch.
+// A lock that serialises compilation, so that all instances of a program but the first find the
+// code in the cache. Instances are threads of one process, or the ranks of a launch.
 #pragma once
 #include <mutex>
 
@@ -12,15 +12,15 @@ class CompileGate {
 public:
   /// `lockFile` is that of run::Launched; -1: this process is alone.
   explicit CompileGate(int lockFile = -1) : file(lockFile) {}
-  /// Other processes are waited for no longer than a minute: one may be stopped in a debugger. To
-  /// compile the same twice is only slow.
+  /// Waits at most a minute for another process, which may be stopped in a debugger. Compiling the
+  /// same code twice is slow but harmless.
   void lock();
   void unlock();
 
 private:
   std::mutex threads;
   const int file;
-  bool isLocked = false; ///< the file
+  bool isLocked = false; ///< the lock of the file is held
 };
 
 } // namespace mx::launch

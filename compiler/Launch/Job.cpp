@@ -16,7 +16,7 @@
 namespace mx::launch {
 namespace {
 
-/// Nobody else has or guesses it.
+/// Unique and unpredictable.
 std::string newJobName(int attempt) {
   std::random_device random;
   char text[48];
@@ -25,7 +25,7 @@ std::string newJobName(int attempt) {
   return text;
 }
 
-/// Memory whose name a rank could not remove because it was killed while it connected.
+/// Unlinks the shared memory of ranks that were killed while they connected.
 void removeMemoryOf(const std::string &job) {
   std::error_code failure;
   std::string begin = "mx-" + job + "-";
@@ -39,10 +39,10 @@ void removeMemoryOf(const std::string &job) {
 int threadsOfRank(const JobOptions &options) {
   const char *given = mxrt::os::environment("MX_NUM_THREADS");
   int total = given && std::atoi(given) > 0 ? std::atoi(given) : mxrt::os::processorCount();
-  int most = options.hosts.empty() ? options.ranks : 1;
+  int max = options.hosts.empty() ? options.ranks : 1;
   for (const Host &host : options.hosts)
-    most = std::max(most, std::min(host.slots, options.ranks));
-  return std::max(1, total / most);
+    max = std::max(max, std::min(host.slots, options.ranks));
+  return std::max(1, total / max);
 }
 
 /// What all ranks find in their environment.

@@ -6,8 +6,8 @@
 // (runtime/dist/Job.h), MX_NUM_THREADS (their part of the threads), MX_LOGDIR and MX_LAUNCHER
 // (run::Launched).
 //
-// The first failure ends all: a report of an error, a signal, an exit code. Ranks that only report
-// the loss of another one are held back until it is known which rank it began with.
+// The first failure ends the job: an error report, a signal or an exit code. A report that another
+// rank is lost is a consequence: it is held back until the rank that failed first is known.
 #pragma once
 #include "Launch/Starter.h"
 #include <ostream>
@@ -31,7 +31,7 @@ struct JobOptions {
   bool colourOut = false, colourErr = false; ///< of prefixes
 };
 
-/// Runs a job; its exit code: that of the first rank that failed. On the main thread.
+/// Runs a job, on the main thread. Returns the exit code of the first rank that failed.
 int runJob(const JobOptions &options, std::ostream &out, std::ostream &err);
 
 } // namespace mx::launch

@@ -21,7 +21,7 @@ void Lines::write(int rank, std::string_view text) {
     at = end + 1;
   }
   out << std::flush;
-  out.clear(); // the next line is a new attempt
+  out.clear(); // a failed write affects this line only
 }
 
 void Lines::add(int rank, std::string_view text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The output of ranks in one stream: whole lines, each with the number of its rank.
+// Merges the output of all ranks into one stream: whole lines, each with its rank as prefix.
 #pragma once
 #include <ostream>
 #include <string>
@@ -15,11 +15,11 @@ public:
   Lines(std::ostream &out, int ranks, bool colour)
       : out(out), started(static_cast<size_t>(ranks)), colour(colour) {}
 
-  /// Text of a rank: its complete lines are written, the rest is kept.
+  /// Adds text of a rank: complete lines are written, the rest is buffered.
   void add(int rank, std::string_view text);
-  /// The output of a rank is over: its last line may have no end.
+  /// End of the output of a rank. Its last line may lack a newline.
   void finish(int rank);
-  /// Several lines at once.
+  /// Writes several lines without interleaving those of others.
   void write(int rank, std::string_view text);
   std::ostream &stream() { return out; }
 

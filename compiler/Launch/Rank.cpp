@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Starts a process of a job, and watches it.
+// Starts and monitors one process of a job.
 #include "Launch/Rank.h"
 #include <cerrno>
 #include <cstring>
@@ -100,10 +100,10 @@ std::string Rank::start(const RankOptions &options) {
   pid_t launcher = getpid();
   process = fork();
   if (process == 0) {
-    // Only system calls from here on.
+    // Only async-signal-safe system calls between fork and exec.
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != launcher) // it ended before this was set
+    if (getppid() != launcher) // the launcher ended before PR_SET_PDEATHSIG was set
       _exit(127);
     bool fine = dup2(input, STDIN_FILENO) >= 0 && dup2(out.there, STDOUT_FILENO) >= 0 &&
                 dup2(err.there, STDERR_FILENO) >= 0 &&
@@ -122,7 +122,7 @@ std::string Rank::start(const RankOptions &options) {
   closeFile(input);
   if (process < 0)
     return failed(reason);
-  setpgid(process, process); // whoever is first
+  setpgid(process, process); // parent and child both call it; the first call counts
   closeFile(result.there);
   bool isFailure = ::read(result.here, &reason, sizeof reason) == sizeof reason;
   if (isFailure) {
@@ -229,7 +229,7 @@ bool Rank::nextReport(Report &report) {
   if (received.size() < sizeof header)
     return false;
   std::memcpy(&header, received.data(), sizeof header);
-  if (header.length > Launched::kMaxText) { // not a rank of ours
+  if (header.length > Launched::kMaxText) { // not written by our runtime
     received.clear();
     closeFile(files[2]);
     return false;

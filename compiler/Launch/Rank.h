@@ -2,10 +2,10 @@
 //
 // One process of a job: start, output, reports, state.
 //
-// The process leads a process group of its own, so that a signal reaches what it started too. It is
-// reaped by the destructor alone: until then its number cannot be given to another process, and a
-// signal to the group cannot reach a stranger. It ends with its launcher: the system kills it
-// (PR_SET_PDEATHSIG), and processes that it started find the end of their channel (run::Launched).
+// The process leads a process group of its own, so that a signal also reaches its children. Only
+// the destructor reaps it: until then its pid is not reused, and a signal to the group cannot reach
+// an unrelated process. It ends with its launcher: the system kills it (PR_SET_PDEATHSIG), and its
+// children see their channel close (run::Launched).
 #pragma once
 #include "Run/Launched.h"
 #include <csignal>
@@ -22,19 +22,19 @@ struct RankOptions {
   bool isRemote = false;            ///< a program that starts the rank, which calls the launcher
   /// `NAME=value`, added to the environment or replacing a variable of it.
   std::vector<std::string> variables;
-  int compileLock = -1; ///< a file that the rank gets
-  sigset_t signals;     ///< its mask
+  int compileLock = -1; ///< a descriptor that the rank inherits
+  sigset_t signals;     ///< signal mask of the rank
 };
 
 class Rank {
 public:
   explicit Rank(int number) : number(number) {}
-  /// Kills what is left of the group.
+  /// Kills the processes that are left in the group.
   ~Rank();
   Rank(const Rank &) = delete;
   Rank &operator=(const Rank &) = delete;
 
-  /// An error message, or empty.
+  /// Returns an error message, or an empty string.
   std::string start(const RankOptions &options);
   /// A rank that is started and ended by the process of another one. Never an error.
   std::string follow(Rank &carrier);
@@ -56,12 +56,12 @@ public:
   }
   int endSignal() const { return killedBy; } ///< 0: it ended by itself
 
-  /// Files to read from; -1 when they are at their end.
+  /// Descriptors to read from; -1 once they are at their end.
   int outFile() const { return files[0]; }
   int errFile() const { return files[1]; }
   int channelFile() const { return files[2]; }
-  /// What is there now of output (0), errors (1) or the channel (2), at most 64 KiB. Closes a file at
-  /// its end.
+  /// Reads the bytes available on stdout (0), stderr (1) or the channel (2), at most 64 KiB. Closes
+  /// a descriptor at its end.
   std::string read(int which);
 
   /// Reports from the channel.

@@ -5,13 +5,7 @@
 //   op[(attribute=value,…)] operand,operand -> result
 //
 // An operand is `dtype:rank` and a letter, `c` dense or `s` strided; rank 0 has no letter. The
-// result is dense. The op determines which sizes are passed:
-//
-//   add f32:2c,f32:2s -> f32:2c       elementwise: the sizes of all operands of rank > 0, up to 4
-//   sum f32:3s -> f32:2c              [A, R, B] over axis 1: A, R, B
-//   matmul f32:3s,f32:3s -> f32:3c    [G, M, K] @ [G, K, N]: G, M, N, K
-//   take f32:3s,i32:1c -> f32:3c      x[A, N, B] at index[I]: A, N, B, I
-//   iota -> i32:1c                    N
+// result is dense. mxrt/eager.def has the operands of each op and the sizes that a call passes.
 #pragma once
 #include "dialects/mx/Mx.h"
 #include "mlir/IR/BuiltinOps.h"

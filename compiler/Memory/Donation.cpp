@@ -18,7 +18,7 @@ std::vector<int64_t> outputsOver(rt::ProgramOp program) {
 
 SmallVector<Donated> possibleDonations(rt::ProgramOp program) {
   SmallVector<Donated> out;
-  auto given = program->getAttrOfType<DenseI64ArrayAttr>(kGiven);
+  auto given = program->getAttrOfType<DenseI64ArrayAttr>(rt::kGiven);
   if (!given)
     return out;
   // The first write and the last read of each argument, as op numbers in the program's own block. A

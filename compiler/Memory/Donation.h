@@ -7,10 +7,6 @@
 
 namespace mx::memory {
 
-/// On a program: for each output the input that the caller donates for it, or -1.
-inline constexpr llvm::StringLiteral kGiven = "mxrt.given";
-/// On a program: the kind of each input: parameter, state, gradient or data.
-inline constexpr llvm::StringLiteral kKinds = "mxrt.kinds";
 /// rt::kOverInputs as numbers, one for each output.
 std::vector<int64_t> outputsOver(rt::ProgramOp program);
 

@@ -13,6 +13,7 @@
 #include "Memory/InPlace.h"
 #include "Memory/Passes.h"
 #include "Memory/Work.h"
+#include "dialects/mxrt/Marks.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -134,7 +135,7 @@ public:
       if (wasRun[task]) {
         op = op->clone();
         end->getBlock()->getOperations().insert(end->getIterator(), op);
-        op->setAttr(kRecomputed, UnitAttr::get(op->getContext()));
+        op->setAttr(rt::kRecomputed, UnitAttr::get(op->getContext()));
         redirectReads(op, latest);
         for (uint32_t v : problem.tasks[task].writes)
           redirectWrite(op, buffers[v], latest);

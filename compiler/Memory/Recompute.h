@@ -7,9 +7,6 @@
 
 namespace mx::memory {
 
-/// On a call or copy that recompute added.
-inline constexpr llvm::StringLiteral kRecomputed = "mxrt.recomputed";
-
 /// Recomputes values so that at most `budget` bytes are in use at once, with as little extra work
 /// as it finds. Input: a program in which each buffer has a slice of its own. Returns false and
 /// changes nothing if it finds no schedule, or if the program uses several devices.

@@ -6,6 +6,7 @@
 #include "Memory/Donation.h"
 #include "Memory/Groups.h"
 #include "Memory/Recompute.h"
+#include "dialects/mxrt/Marks.h"
 #include "dialects/mx/Locations.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -75,7 +76,7 @@ Tensor describe(rt::SliceOp slice, Operation *writer) {
 }
 
 Use useOf(rt::ProgramOp program, unsigned input) {
-  auto kinds = program->getAttrOfType<ArrayAttr>(kKinds);
+  auto kinds = program->getAttrOfType<ArrayAttr>(rt::kUses);
   StringRef kind = kinds && input < kinds.size() ? cast<StringAttr>(kinds[input]).getValue() : "";
   for (Use use : {Use::Parameter, Use::State, Use::Gradient})
     if (kind == useName(use))
@@ -107,7 +108,7 @@ llvm::DenseSet<Value> gradientsOf(rt::ProgramOp program) {
     if (Use use = useOf(program, static_cast<unsigned>(i));
         use == Use::Parameter || use == Use::State)
       shapes.insert(argument.getType());
-  auto given = program->getAttrOfType<DenseI64ArrayAttr>(kGiven);
+  auto given = program->getAttrOfType<DenseI64ArrayAttr>(rt::kGiven);
   llvm::DenseSet<Value> updated, out;
   for (auto [i, argument] : llvm::enumerate(program.outputArguments()))
     if (given && given[static_cast<int64_t>(i)] >= 0)
@@ -240,16 +241,16 @@ PlanReport describePlan(rt::ProgramOp program, const std::string &name) {
   out.work = workOf(program);
   out.recomputed = recomputedWork(program);
   out.devices = describeDevices(program);
-  auto plain = program->getAttrOfType<IntegerAttr>(kPlainBytes);
+  auto plain = program->getAttrOfType<IntegerAttr>(rt::kPlainBytes);
   out.plain = plain ? plain.getInt() : out.devices.empty() ? 0 : out.devices.front().arena;
-  if (auto bound = program->getAttrOfType<IntegerAttr>(kSourceBound))
+  if (auto bound = program->getAttrOfType<IntegerAttr>(rt::kSourceBound))
     out.sourceBound = bound.getInt();
-  if (auto limit = program->getAttrOfType<IntegerAttr>(kLimit))
+  if (auto limit = program->getAttrOfType<IntegerAttr>(rt::kLimit))
     out.limit = limit.getInt();
   std::map<std::pair<std::string, std::string>, RecomputedAt> locations;
   OpWork each(program);
   program.walk([&](Operation *op) {
-    if (!op->hasAttr(kRecomputed))
+    if (!op->hasAttr(rt::kRecomputed))
       return;
     auto call = dyn_cast<rt::CallOp>(op);
     std::string location = ir::locationText(op->getLoc()), what = call ? opsOf(call) : "copy";

@@ -62,7 +62,7 @@ struct ExchangedKey {
   /// Payload that each of W workers sends, if all have as much.
   int64_t sent(const std::string &action, int64_t workers) const;
   /// The largest number of workers for which that is `entries` to each other worker.
-  int64_t mostWorkers() const;
+  int64_t maxWorkers() const;
 };
 struct ExchangeReport {
   std::string action; ///< average
@@ -83,12 +83,6 @@ struct PlanReport {
 };
 PlanReport describePlan(rt::ProgramOp program, const std::string &name);
 
-/// On a program: bytes of the arena without rematerialisation.
-inline constexpr llvm::StringLiteral kPlainBytes = "mxrt.plain";
-/// On a program: peak bytes in use before scheduling.
-inline constexpr llvm::StringLiteral kSourceBound = "mxrt.source_bound";
-/// On a program: limit of its arena in bytes.
-inline constexpr llvm::StringLiteral kLimit = "mxrt.limit";
 /// Peak bytes in use of a program, over all devices.
 int64_t boundOf(rt::ProgramOp program);
 

@@ -58,7 +58,7 @@ std::string planAsJson(const PlanReport &plan) {
                   out.attribute("entries", key.entries);
                   out.attribute("entry_bytes", key.entryBytes);
                   out.attribute("dense_bytes", key.denseBytes);
-                  out.attribute("most_workers", key.mostWorkers());
+                  out.attribute("max_workers", key.maxWorkers());
                 }
               });
           });

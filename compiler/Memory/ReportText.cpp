@@ -114,14 +114,14 @@ int64_t ExchangeReport::bytes() const {
   return sum;
 }
 
-int64_t ExchangedKey::mostWorkers() const {
+int64_t ExchangedKey::maxWorkers() const {
   if (form == "rows") // those of all workers have at most half the bytes of the table
     return bytes > 0 ? denseBytes / 2 / bytes : INT64_MAX;
   return bytes > 0 ? (2 * denseBytes - 1) / bytes : INT64_MAX;
 }
 
 int64_t ExchangedKey::sent(const std::string &action, int64_t workers) const {
-  if (action == "gather" || form == "factors" || (form == "rows" && workers <= mostWorkers()))
+  if (action == "gather" || form == "factors" || (form == "rows" && workers <= maxWorkers()))
     return bytes * (workers - 1);
   int64_t all = form == "rows" ? denseBytes : bytes;
   return (action == "scatter" ? 1 : 2) * all * (workers - 1) / workers;
@@ -136,7 +136,7 @@ static std::string describeExchange(const ExchangeReport &exchange) {
     (form == "dense" ? dense : others) += key.bytes;
     if (form != "dense") {
       form += ", " + withCommas(key.entries) + " of " + withCommas(key.entryBytes) + " bytes";
-      std::string many = key.mostWorkers() == INT64_MAX ? "" : withCommas(key.mostWorkers());
+      std::string many = key.maxWorkers() == INT64_MAX ? "" : withCommas(key.maxWorkers());
       if (!many.empty())
         form += (key.form == "rows" ? "; " : "; with dist.auto() ") + withCommas(key.denseBytes) +
                 " dense ones for W > " + many;

@@ -9,6 +9,7 @@
 #include "Memory/Accesses.h"
 #include "Memory/Donation.h"
 #include "Memory/Passes.h"
+#include "dialects/mxrt/Marks.h"
 #include "dialects/mx/Kernels.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -262,7 +263,7 @@ bool schedule(rt::ProgramOp program) {
   SymbolTable symbols(program->getParentOfType<ModuleOp>());
   llvm::DenseMap<Attribute, bool> plain;
   llvm::DenseMap<Value, Value> given;
-  if (auto inputs = program->getAttrOfType<DenseI64ArrayAttr>(kGiven))
+  if (auto inputs = program->getAttrOfType<DenseI64ArrayAttr>(rt::kGiven))
     for (auto [output, input] : llvm::zip(program.outputArguments(), inputs.asArrayRef()))
       if (input >= 0)
         given[output] = program.inputArguments()[input];

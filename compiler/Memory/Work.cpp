@@ -4,6 +4,8 @@
 #include "Memory/Work.h"
 #include "Memory/Accesses.h"
 #include "Memory/Recompute.h"
+#include "dialects/mx/Kernels.h"
+#include "dialects/mxrt/Marks.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include <cmath>
@@ -12,12 +14,11 @@ using namespace mlir;
 
 namespace mx::memory {
 
-double OpWork::elements(Type type) const {
-  auto tensor = dyn_cast<ir::TensorType>(type);
-  if (!tensor)
-    return 0;
-  int64_t each = elementInfo(ir::elementFromMlir(tensor.getElement())).bytes;
-  return double(rt::largestBytes(tensor, bounds).value_or(0)) / double(std::max<int64_t>(each, 1));
+double OpWork::elements(ArrayRef<ir::SizeAttr> sizes) const {
+  double count = 1;
+  for (ir::SizeAttr size : sizes)
+    count *= double(rt::largest(size, bounds).value_or(0));
+  return count;
 }
 
 double OpWork::operations(rt::CallOp call) {
@@ -28,24 +29,9 @@ double OpWork::operations(rt::CallOp call) {
   if (!kernel || !kernel.kernel())
     return 0;
   double sum = 0;
-  for (Operation &op : kernel.kernel().getBody().front().without_terminator()) {
-    if (isa<ir::MatmulOp>(op)) {
-      auto left = cast<ir::TensorType>(op.getOperand(0).getType());
-      auto inner =
-          ir::TensorType::get(op.getContext(), left.getElement(), left.getSizes().take_back(1));
-      sum += 2 * elements(op.getResult(0).getType()) * elements(inner);
-    } else if (isa<ir::ConvOp>(op)) {
-      auto w = cast<ir::TensorType>(op.getOperand(1).getType());
-      auto window = ir::TensorType::get(op.getContext(), w.getElement(), w.getSizes().drop_front());
-      sum += 2 * elements(op.getResult(0).getType()) * elements(window);
-    } else if (isa<ir::FoldOp>(op)) {
-      sum += elements(op.getOperand(0).getType());
-    } else if (op.hasTrait<ir::Elementwise>()) {
-      sum += elements(op.getResult(0).getType());
-    } else if (op.hasTrait<ir::Reduction>()) {
-      sum += elements(op.getOperand(0).getType());
-    }
-  }
+  for (Operation &op : kernel.kernel().getBody().front().without_terminator())
+    if (ir::OpCost cost = ir::costOf(&op); cost.each > 0)
+      sum += double(cost.each) * elements(cost.space);
   known[call.getKernelAttr()] = sum;
   return sum;
 }
@@ -90,7 +76,7 @@ private:
 
   void count(Block &block, double times) {
     for (Operation &op : block) {
-      if (!onlyRecomputed || op.hasAttr(kRecomputed)) {
+      if (!onlyRecomputed || op.hasAttr(rt::kRecomputed)) {
         if (auto call = dyn_cast<rt::CallOp>(op))
           add(work.operations, times * each.operations(call));
         add(work.bytes, times * each.bytes(&op));

@@ -30,7 +30,7 @@ public:
 private:
   rt::SizeBounds bounds;
   llvm::DenseMap<mlir::Attribute, double> known; ///< operations of a kernel
-  double elements(mlir::Type type) const;
+  double elements(llvm::ArrayRef<ir::SizeAttr> sizes) const;
 };
 
 } // namespace mx::memory

@@ -2,6 +2,7 @@
 //
 // Fused graphs in Graphviz format: `mxc run --emit=dot program.mx | dot -Tsvg > graph.svg`.
 #include "Pipeline/Pipeline.h"
+#include "dialects/mx/Marks.h"
 
 namespace mx::pipeline {
 using namespace mlir;
@@ -14,7 +15,7 @@ public:
     out += "digraph \"" + graph.getSymName().str() +
            "\" {\n  rankdir=TB; node [fontname=monospace];\n";
     for (auto [i, argument] : llvm::enumerate(graph.getBody().getArguments())) {
-      auto name = graph.getArgAttrOfType<StringAttr>(static_cast<unsigned>(i), "mx.name");
+      auto name = graph.getArgAttrOfType<StringAttr>(static_cast<unsigned>(i), ir::kName);
       std::string node = "a" + std::to_string(i);
       label(node, name ? name.getValue().str() : node, "ellipse");
       sources[argument] = node;

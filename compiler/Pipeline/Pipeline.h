@@ -66,7 +66,7 @@ struct Options {
   Options ofEagerKernels() const;
 };
 
-/// Whether a pass has a deliberate bug of this name (Graph/Mistakes.h, Memory/Mistakes.h).
+/// Whether a pass has a deliberate bug of this name (Graph/Mistakes.h, Memory/PlanMistakes.h).
 bool knowsMistake(llvm::StringRef name);
 
 /// One buffer of a variant's signature. A size is a number, or text over the variant's open sizes.

@@ -3,11 +3,12 @@
 // Memory planning: schedules ops, rematerialises values to fit a limit, and packs the arena.
 #include "Pipeline/PlanMemory.h"
 #include "Memory/Donation.h"
-#include "Memory/Mistakes.h"
+#include "Memory/PlanMistakes.h"
 #include "Memory/Passes.h"
 #include "Memory/Recompute.h"
 #include "Memory/Schedule.h"
 #include "dialects/mx/Exchange.h"
+#include "dialects/mx/GradientTypes.h"
 #include "dialects/mx/Marks.h"
 #include "dialects/mxrt/Marks.h"
 #include "mlir/Pass/PassManager.h"
@@ -21,39 +22,38 @@ using namespace mlir;
 
 namespace {
 
-constexpr llvm::StringLiteral kKind = "mx.kind", kMut = "mx.mut";
-
 /// Whether the type is, or contains, the gradient of a model.
-bool hasGradient(Type type) {
+bool hasGradient(Type type, ModuleOp source) {
   if (auto array = dyn_cast<ir::ArrayType>(type))
-    return hasGradient(array.getElement());
+    return hasGradient(array.getElement(), source);
   auto aggregate = dyn_cast<ir::AggregateType>(type);
-  return aggregate && (aggregate.getName().getValue().ends_with(".grad") ||
-                       llvm::any_of(aggregate.getParts(), hasGradient));
+  return aggregate &&
+         (ir::isGradient(source, aggregate) || llvm::any_of(aggregate.getParts(), [&](Type part) {
+            return hasGradient(part, source);
+          }));
 }
 
-memory::Use useOf(Type type, bool isChanged) {
+memory::Use useOf(Type type, bool isChanged, ModuleOp source) {
   if (auto array = dyn_cast<ir::ArrayType>(type))
-    return useOf(array.getElement(), isChanged);
+    return useOf(array.getElement(), isChanged, source);
   if (auto aggregate = dyn_cast<ir::AggregateType>(type)) {
-    StringRef name = aggregate.getName().getValue();
-    if (name.empty())
+    if (aggregate.getName().empty())
       return memory::Use::Data;
-    if (name.ends_with(".grad"))
+    if (ir::isGradient(source, aggregate))
       return memory::Use::Gradient;
     // Optimizer state contains something like a gradient.
-    return hasGradient(type) ? memory::Use::State : memory::Use::Parameter;
+    return hasGradient(type, source) ? memory::Use::State : memory::Use::Parameter;
   }
   return isChanged ? memory::Use::Parameter : memory::Use::Data;
 }
 
 } // namespace
 
-void markArguments(ir::GraphOp graph) {
+void markArguments(ir::GraphOp graph, ModuleOp source) {
   for (unsigned i = 0; i < graph.getNumArguments(); ++i) {
-    bool isChanged = graph.getArgAttr(i, kMut) != nullptr;
-    const char *use = memory::useName(useOf(graph.getArgumentTypes()[i], isChanged));
-    graph.setArgAttr(i, kKind, StringAttr::get(graph.getContext(), use));
+    bool isChanged = graph.getArgAttr(i, ir::kMut) != nullptr;
+    const char *use = memory::useName(useOf(graph.getArgumentTypes()[i], isChanged, source));
+    graph.setArgAttr(i, ir::kUse, StringAttr::get(graph.getContext(), use));
   }
 }
 
@@ -63,17 +63,17 @@ void tellArguments(ir::GraphOp graph, rt::ProgramOp program) {
   // Results of changed arguments come first, in their order.
   SmallVector<int64_t> given;
   for (unsigned i = 0; i < graph.getNumArguments(); ++i) {
-    auto kind = graph.getArgAttrOfType<StringAttr>(i, kKind);
+    auto kind = graph.getArgAttrOfType<StringAttr>(i, ir::kUse);
     kinds.push_back(kind ? kind : b.getStringAttr(""));
-    if (graph.getArgAttr(i, kMut) && given.size() < graph.getNumResults())
+    if (graph.getArgAttr(i, ir::kMut) && given.size() < graph.getNumResults())
       given.push_back(graph.getArgumentTypes()[i] == graph.getResultTypes()[given.size()]
                           ? static_cast<int64_t>(i)
                           : -1);
   }
   given.resize(graph.getNumResults(), -1);
-  program->setAttr(memory::kKinds, b.getArrayAttr(kinds));
+  program->setAttr(rt::kUses, b.getArrayAttr(kinds));
   if (llvm::any_of(given, [](int64_t input) { return input >= 0; }))
-    program->setAttr(memory::kGiven, b.getDenseI64ArrayAttr(given));
+    program->setAttr(rt::kGiven, b.getDenseI64ArrayAttr(given));
 }
 
 static int64_t limitOf(Operation *graph, const Options &options) {
@@ -85,7 +85,7 @@ static int64_t limitOf(Operation *graph, const Options &options) {
 
 void tellLimit(ir::GraphOp graph, const Options &options, rt::ProgramOp program) {
   if (int64_t limit = limitOf(graph, options); limit > 0)
-    program->setAttr(memory::kLimit, Builder(graph.getContext()).getI64IntegerAttr(limit));
+    program->setAttr(rt::kLimit, Builder(graph.getContext()).getI64IntegerAttr(limit));
 }
 
 // ------------------------------------------------------------------------------ planning
@@ -122,7 +122,7 @@ static int64_t arenaBytes(ModuleOp plan) {
 }
 
 static int64_t limitOf(ModuleOp plan) {
-  auto limit = programOf(plan)->getAttrOfType<IntegerAttr>(memory::kLimit);
+  auto limit = programOf(plan)->getAttrOfType<IntegerAttr>(rt::kLimit);
   return limit ? limit.getInt() : 0;
 }
 
@@ -249,7 +249,7 @@ LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const TargetInfo &target,
     if (!smaller || arenaBytes(*smaller) >= arenaBytes(*plan))
       return;
     plan = std::move(smaller);
-    programOf(*plan)->setAttr(memory::kPlainBytes, b.getI64IntegerAttr(plain));
+    programOf(*plan)->setAttr(rt::kPlainBytes, b.getI64IntegerAttr(plain));
   };
   if (mayRepeat && plain > target.arenaBytes) {
     OwningOpRef<ModuleOp> cheap;
@@ -266,7 +266,7 @@ LogicalResult planMemory(OwningOpRef<ModuleOp> &plan, const TargetInfo &target,
       return failure();
     take(fitting.best);
   }
-  programOf(*plan)->setAttr(memory::kSourceBound, sourceBound);
+  programOf(*plan)->setAttr(rt::kSourceBound, sourceBound);
   if (!programOf(*plan)->hasAttr(rt::kAnnounces))
     return success();
   PassManager passes(plan->getContext());
@@ -459,8 +459,8 @@ std::optional<memory::PlanReport> planSegments(ir::FuncOp function,
   SmallVector<std::pair<std::string, int64_t>> sizes(given);
   addFactorRows(function, bounds, sizes);
   for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
-    bool isChanged = function.getArgAttr(static_cast<unsigned>(i), kMut) != nullptr;
-    memory::Use use = useOf(type, isChanged);
+    bool isChanged = function.getArgAttr(static_cast<unsigned>(i), ir::kMut) != nullptr;
+    memory::Use use = useOf(type, isChanged, function->getParentOfType<ModuleOp>());
     forLeaves(type, [&](ir::TensorType tensor) {
       int64_t bytes = rt::largestBytes(tensor, bounds).value_or(0);
       on(tensor.getDevice()).inputs += bytes;

@@ -8,8 +8,8 @@
 namespace mx::pipeline {
 
 /// Marks each argument of a graph with its use, by its type: the type is lost once models are
-/// flattened to tensors.
-void markArguments(ir::GraphOp graph);
+/// flattened to tensors. `source` is the module that IRGen made.
+void markArguments(ir::GraphOp graph, mlir::ModuleOp source);
 /// Copies these marks to the program of the graph, and which arguments are donated to results.
 void tellArguments(ir::GraphOp graph, rt::ProgramOp program);
 

@@ -11,10 +11,17 @@ using lowering::Tiling;
 
 namespace {
 
-constexpr int64_t kColumns[] = {64, 128, 256, 512}, kSteps[] = {128, 256, 512};
 constexpr int kIterations = 5, kLastRounds = 11; ///< rounds for all tilings, and for the last two
 /// A gain of less than a thirtieth may be noise.
 constexpr double kFaster = 29.0 / 30;
+
+/// Sizes from `first` on, each twice the one before, for as long as kernels have room for them.
+std::vector<Tiling> doubled(Tiling first, int64_t Tiling::*size) {
+  std::vector<Tiling> out;
+  for (; Tiling::parse(first.text()); first.*size *= 2)
+    out.push_back(first);
+  return out;
+}
 
 /// Whether a kernel is a matmul or convolution with tiles of TiledMatmul, and all of its sizes are
 /// known at compile time.
@@ -65,15 +72,12 @@ public:
   /// Tunes the number of columns first, then that of steps with it; the winner is compared once
   /// more. False if no tiling could be timed.
   bool run(KernelClock::Found &found) {
-    std::vector<Tiling> ways;
-    for (int64_t columns : kColumns)
-      ways.push_back({columns, 0});
+    std::vector<Tiling> ways =
+        doubled({.columns = how.target.gemm.minColumns}, &Tiling::columns);
     if (!compile({Tiling()}) || !compile(ways) || !compare(kIterations))
       return false;
     int64_t columns = best().tiling.columns;
-    ways.clear();
-    for (int64_t steps : kSteps)
-      ways.push_back({columns, steps});
+    ways = doubled({.columns = columns, .steps = how.target.panelSteps() / 4}, &Tiling::steps);
     keepBest();
     if (!compile(ways) || !compare(kIterations))
       return false;

@@ -51,7 +51,7 @@ struct Module {
   PyObject_HEAD
   mxc_module *handle;
   PyObject *session;
-  PyObject *functions; // by name, those that were asked for
+  PyObject *functions; // by name, cached at the first lookup
 };
 struct Function {
   PyObject_HEAD
@@ -69,10 +69,10 @@ struct Mut {
   PyObject *target;
 };
 
-/// The types of the module, made once when it is imported.
+/// The types of the module, created once on import.
 struct Types {
   PyTypeObject *session, *module, *function, *value, *mut;
-  /// What values are created as: `Value` of the package, a subclass of `value`.
+  /// The class of new values: `Value` of the package, a subclass of `value`.
   PyObject *madeValue;
   PyObject *error;
 };
@@ -94,7 +94,7 @@ PyObject *makeValue(mxc_value *handle, PyObject *session);
 /// The handle of a Value; raises RuntimeError if a running call changes it.
 mxc_value *handleOf(PyObject *value);
 
-/// How an argument's memory may be used.
+/// Ownership of an argument's memory.
 enum class Memory {
   Copied,  // the call may return before the memory is read, or keep it
   Borrowed // it is read during the call only

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Commands about files and other programs.
-#include "Repl/Commands.h"
+#include "Repl/PromptCommands.h"
 #include "Repl/Inputs.h"
 #include "Repl/Reload.h"
 #include "Support/Limits.h"

@@ -2,6 +2,7 @@
 //
 // Detection of complete inputs with the lexer, and cleaning of pasted text.
 #include "Repl/Inputs.h"
+#include "Syntax/DocText.h"
 #include "Syntax/Lexer.h"
 #include <algorithm>
 #include <charconv>
@@ -19,8 +20,7 @@ bool isComplete(const std::string &text) {
   // A doc comment needs the declaration that it documents.
   size_t end = text.find_last_not_of(" \t\r\n");
   size_t line = end == std::string::npos ? 0 : text.rfind('\n', end) + 1; // 0 if there is none
-  size_t first = text.find_first_not_of(" \t", line);
-  if (first != std::string::npos && text.compare(first, 2, "##") == 0)
+  if (docText(std::string_view(text).substr(line)))
     return false;
   SourceManager sources; // separate, so that speculative lexing leaves no trace in the session
   Diagnostics quiet(sources);

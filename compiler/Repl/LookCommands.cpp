@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Read-only commands: inspection.
-#include "Repl/Commands.h"
+#include "Repl/PromptCommands.h"
 #include "Repl/Figures.h"
 #include "mxrt/memory.h"
 #include <algorithm>
@@ -50,7 +50,7 @@ bool showType(Prompt &prompt, const std::string &rest) {
     type = definition.name + ": " + definition.type;
   uint8_t effects = summary.effects & static_cast<uint8_t>(~sema::kWait);
   bool waits = summary.waits || (summary.effects & sema::kWait);
-  prompt.out << type << "   effects: " << sema::Sema::effectsText(effects)
+  prompt.out << type << "   effects: " << sema::CheckedProgram::effectsText(effects)
              << "   waits: " << (waits ? "yes" : "no") << "\n";
   return true;
 }
@@ -91,7 +91,7 @@ bool showSource(Prompt &prompt, const std::string &rest) {
 }
 
 bool showNames(Prompt &prompt, const std::string &rest) {
-  sema::Sema &sema = prompt.session.checker().sema();
+  sema::CheckedProgram &sema = prompt.session.checker().sema();
   std::vector<std::vector<std::string>> rows;
   for (auto &[name, type] : prompt.session.checker().names())
     if (name.starts_with(rest)) {
@@ -135,7 +135,7 @@ bool showMemory(Prompt &prompt, const std::string &rest) {
     prompt.err << "`:mem` takes no argument\n";
     return false;
   }
-  driver::Session &session = prompt.session;
+  driver::InputSession &session = prompt.session;
   std::map<std::string, std::string> types;
   for (auto &[name, type] : session.checker().names())
     types[name] = type;

@@ -2,6 +2,7 @@
 //
 // Dependency analysis of a changed file: which statements must run again.
 #include "Repl/Reload.h"
+#include "Syntax/DocText.h"
 #include "Syntax/Parser.h"
 #include <set>
 #include <vector>
@@ -110,8 +111,7 @@ std::string changedPart(const std::string &before, const std::string &now) {
     while (end != std::string::npos && end > 0) {
       size_t before = now.rfind('\n', end - 1),
              begin = before == std::string::npos ? 0 : before + 1;
-      size_t first = now.find_first_not_of(" \t", begin);
-      if (now.compare(first, 2, "##") != 0)
+      if (!docText(std::string_view(now).substr(begin, end - begin)))
         break;
       blank(begin, end);
       end = before;

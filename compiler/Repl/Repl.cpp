@@ -5,11 +5,12 @@
 #include "Driver/Emit.h"
 #include "Driver/ProgramOptions.h"
 #include "Driver/RunOptions.h"
-#include "Repl/Commands.h"
+#include "Repl/PromptCommands.h"
 #include "Repl/Figures.h"
 #include "Repl/Inputs.h"
-#include "Repl/Suggest.h"
+#include "Repl/Suggestions.h"
 #include "Run/Interrupt.h"
+#include "Support/LocationText.h"
 #include <cstdlib>
 #include <unistd.h>
 
@@ -35,15 +36,14 @@ struct Waits {
   int count = 0;
   std::vector<std::pair<std::string, double>> locations;
 
-  void add(driver::Session &session, double took) {
+  void add(driver::InputSession &session, double took) {
     ++count;
     seconds += took;
     mxrt::host::Location at = session.machine().locationAt(0);
     constexpr size_t kMaxShown = 5;
     if (!at.file)
       return;
-    std::string location = std::string(at.file->view()) + ":" + std::to_string(at.line) + ":" +
-                        std::to_string(at.column);
+    std::string location = locationText(at.file->view(), at.line, at.column);
     for (auto &[known, sum] : locations)
       if (known == location) {
         sum += took;
@@ -116,7 +116,7 @@ int runRepl(const std::vector<std::string> &args, driver::Streams streams) {
       return code;
   options.onTerminal = streams.terminal;
   options.drawsOnTerminal = streams.drawsOut;
-  driver::Session session(options, streams.out, streams.err);
+  driver::InputSession session(options, streams.out, streams.err);
   if (!session.ready())
     return driver::kFaultOfMxc;
   run::Interruptible stop(session.runsOn(), run::Interruptible::IfSlow::Wait);

@@ -2,8 +2,9 @@
 //
 // Commands that run an input: timing, comparison and single-stepping.
 #include "Driver/Compare.h"
-#include "Repl/Commands.h"
+#include "Repl/PromptCommands.h"
 #include "Repl/Figures.h"
+#include "Support/LocationText.h"
 #include "host/Text.h"
 #include "mxrt/memory.h"
 #include <algorithm>
@@ -21,13 +22,13 @@ double secondsSince(Clock::time_point begin) {
 
 constexpr mxrt_device kDefault = {MXRT_CPU, 0};
 
-mxrt_memory_stats memoryNow(driver::Session &session) {
+mxrt_memory_stats memoryNow(driver::InputSession &session) {
   mxrt_memory_stats stats = {};
   mxrt_status_release(mxrt_memory_get_stats(session.runtimeOf(), &kDefault, &stats));
   return stats;
 }
 
-double compileSeconds(driver::Session &session) {
+double compileSeconds(driver::InputSession &session) {
   double sum = 0;
   session.graphHost().visitVariants(
       [&](const driver::LoadedVariant &variant) { sum += variant.compileMs * 1e-3; });
@@ -41,7 +42,7 @@ bool timeInput(Prompt &prompt, const std::string &rest) {
     prompt.err << "how long does what take? `:time x @ x.T`\n";
     return false;
   }
-  driver::Session &session = prompt.session;
+  driver::InputSession &session = prompt.session;
   prompt.undo.begin();
   driver::InputResult result;
   double before = compileSeconds(session);
@@ -119,7 +120,7 @@ private:
     mxrt::host::Location location = vm.locationAt(0);
     if (depth > deepest || !location.file)
       return {};
-    std::string here = std::string(location.file->view()) + ":" + std::to_string(location.line);
+    std::string here = locationText(location.file->view(), location.line);
     if (here == lastHere && depth == lastDepth)
       return {};
     showChanges(vm, depth);

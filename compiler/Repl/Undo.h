@@ -4,14 +4,14 @@
 // recorded only while snapshots are on, because that keeps two copies of tensors that would
 // otherwise be updated in place.
 #pragma once
-#include "Driver/Session.h"
+#include "Driver/InputSession.h"
 #include <deque>
 
 namespace mx::repl {
 
 class Undo {
 public:
-  explicit Undo(driver::Session &session) : session(session) {}
+  explicit Undo(driver::InputSession &session) : session(session) {}
   ~Undo() { forget(); }
   Undo(const Undo &) = delete;
   Undo &operator=(const Undo &) = delete;
@@ -36,7 +36,7 @@ private:
     driver::Checkpoint before;
     size_t inputs; ///< number of inputs before
   };
-  driver::Session &session;
+  driver::InputSession &session;
   std::deque<Step> steps;
   std::vector<std::string> succeeded;
 };

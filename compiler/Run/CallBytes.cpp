@@ -5,9 +5,9 @@
 
 namespace mx::run {
 
-static void raise(std::atomic<int64_t> &most, int64_t value) {
-  int64_t before = most.load();
-  while (before < value && !most.compare_exchange_weak(before, value)) {
+static void raise(std::atomic<int64_t> &max, int64_t value) {
+  int64_t before = max.load();
+  while (before < value && !max.compare_exchange_weak(before, value)) {
   }
 }
 

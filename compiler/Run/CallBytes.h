@@ -22,7 +22,7 @@ public:
   explicit CountedContext(const mxrt_context &context);
   CountedContext(const CountedContext &) = delete;
   const mxrt_context *get() const { return &context; }
-  int64_t most() const { return maxBytes; }
+  int64_t peak() const { return maxBytes; }
 
 private:
   const mxrt_allocator *inner;

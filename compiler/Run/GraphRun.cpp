@@ -31,7 +31,7 @@ int64_t valueOf(const Size &size, std::span<const int64_t> sizes) {
     else if (step == Size::Multiply)
       left = static_cast<int64_t>(static_cast<uint64_t>(left) * static_cast<uint64_t>(right));
     else
-      left = checkedFloorDiv(left, right).value_or(0);
+      left = floorDivide(left, right);
   }
   return stack.back();
 }
@@ -121,7 +121,7 @@ mxrt_status runBuffers(const mxrt_context *context, const Code &code, CallBytes 
       for (const mxrt_arena &arena : arenas)
         leased += arena.bytes - (code.guarded && arena.base ? 2 * MXRT_GUARD_BYTES : 0);
       // The error message of a failed call is not part of the plan.
-      taken->add(leased, status ? 0 : counted.most());
+      taken->add(leased, status ? 0 : counted.peak());
     } else {
       status = code.entry(context, buffers, sizes, bases.data());
     }

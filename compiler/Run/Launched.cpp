@@ -44,7 +44,7 @@ bool Launched::inherit(const char *given) {
   if (std::sscanf(given, "%d,%d", &first, &second) != 2 || !isSocket(first))
     return false;
   channel = first;
-  // Programs that this one starts are no ranks.
+  // Child processes are not ranks.
   fcntl(channel, F_SETFD, FD_CLOEXEC);
   if (fcntl(second, F_SETFD, FD_CLOEXEC) == 0)
     lock = second;
@@ -109,7 +109,7 @@ void Launched::watch(void *user) {
     else if (got == 1 && rank > kSignals)
       kill(getpid(), rank - kSignals);
     else if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-      kill(getpid(), SIGKILL); // the launcher is gone: nobody reads what this rank says
+      kill(getpid(), SIGKILL); // the launcher is gone, and with it the reader of all output
   }
 }
 

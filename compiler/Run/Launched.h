@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// This process as a rank of `mxc launch`, seen from inside: its number, and the channel to the
-// launcher. The environment holds both (docs/reference/command-line.md).
+// The rank's side of `mxc launch`: its number, and the channel to the launcher. The environment
+// holds both (docs/reference/command-line.md).
 //
 // The channel is a pair of sockets, or a TCP connection to a launcher on another machine. A rank
 // sends reports of errors, so that the launcher shows the one that began it; the launcher sends a
 // byte for each rank whose program is over, or a signal. When the launcher ends, the channel ends,
 // and so does this process.
 //
-// Thread rule: report() by any thread, one at a time; the rest by all.
+// Thread rule: report() from any thread, one at a time; everything else from any thread.
 #pragma once
 #include "base/Os.h"
 #include "dist/Instance.h"
@@ -48,9 +48,9 @@ public:
   int rank() const { return number; }
   int size() const { return ranks; }
   mxrt::dist::JobState state() const;
-  /// Gives a report to the launcher. False if there is none.
+  /// Sends a report to the launcher. False if there is no launcher.
   bool report(Report kind, std::string text);
-  /// A file whose first byte is locked by the rank that compiles; -1: there is none.
+  /// A descriptor whose first byte the compiling rank locks; -1: none.
   int compileLock() const { return lock; }
 
 private:

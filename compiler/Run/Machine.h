@@ -6,7 +6,7 @@
 // Thread rule: one thread at a time. Only cancel() may be called from any thread, and from a signal
 // handler.
 #pragma once
-#include "Run/Report.h"
+#include "Run/Reporter.h"
 #include "data/DataHost.h"
 #include "eager/Executor.h"
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Instances of a program as ranks of one process: threads, output, ends.
+// Ranks as threads of one process: start, output, errors and exit.
 #include "Run/Replicas.h"
 #include "Run/Machine.h"
 #include "abi/Runtime.h"
@@ -17,7 +17,8 @@ using mxrt::Status;
 
 // ---------------------------------------------------------------------------- output
 
-/// Passes on what is flushed, under the lock: as it is (rank 0), or whole lines with a prefix.
+/// Forwards flushed text under the lock: unchanged for rank 0, as whole lines with a prefix for
+/// others.
 class Replicas::Buffer final : public std::streambuf {
 public:
   Buffer(std::mutex &mutex, std::ostream &target, std::string prefix)
@@ -52,7 +53,7 @@ protected:
     text.erase(0, end);
     if (target.flush())
       return 0;
-    target.clear(); // the next line is a new attempt
+    target.clear(); // a failed write affects this line only
     return -1;
   }
 
@@ -128,12 +129,12 @@ mxrt::Result<mxrt::net::TransportBox> Replica::join(int workers, mxrt_location l
     if (Status status = made.hub->open(); !status.ok())
       return status;
     all.meetings.push_back(std::move(made));
-    // Ranks whose program is over will not come.
+    // Ranks whose program has ended will not join.
     for (int rank = 0; rank < workers; ++rank)
       if (auto end = all.ends[static_cast<size_t>(rank)]; end.ended) {
         mxrt::net::Local gone(alloc, *all.meetings.back().hub, rank);
         if (gone.open().ok() && end.failed)
-          gone.giveUp(mxrt::outOfMemory()); // its own reason is not told
+          gone.giveUp(mxrt::outOfMemory()); // the reason is not shown
         all.meetings.back().isHere[static_cast<size_t>(rank)] = true;
       }
   }
@@ -175,7 +176,7 @@ Status Replicas::start(int workers, mxrt_location location) {
 
 void Replicas::runInstance(Replica &replica) {
   Stream out(writing, target, "[" + std::to_string(replica.number) + "] ");
-  std::ostringstream err; // messages of a compiler that rank 0 has shown already, and reports
+  std::ostringstream err; // compiler messages, which rank 0 has shown already, and reports
   int workers = count.load();
   const char *given = mxrt::os::environment("MX_NUM_THREADS");
   int total = given && std::atoi(given) > 0 ? std::atoi(given) : mxrt::os::processorCount();
@@ -186,7 +187,7 @@ void Replicas::runInstance(Replica &replica) {
   leave(replica, !fine);
 }
 
-/// The end of a rank. Others do not wait for it where it has not come to.
+/// Exit of a rank: the others do not wait for it at connections that it has not joined.
 void Replicas::leave(Replica &replica, bool failed) {
   std::lock_guard guard(mutex);
   auto rank = static_cast<size_t>(replica.number);
@@ -224,7 +225,7 @@ bool Replicas::finish(bool fine) {
 void Replica::attach(Machine *now) {
   machine = now;
   if (!now)
-    while (all.cancelling.load() > 0) // somebody may still use the old one
+    while (all.cancelling.load() > 0) // another thread may still use the old one
       std::this_thread::yield();
   else if (all.isInterrupted.load())
     now->cancelThis();
@@ -266,7 +267,7 @@ Replica::Verdict Replica::judge(mxrt_code code) {
     return code == MXRT_CANCELLED ? Verdict::Stopped
            : code == MXRT_KVSTORE ? Verdict::Keep
                                   : Verdict::Report;
-  // Cancelled: another rank failed, or somebody pressed Ctrl-C, and rank 0 says so.
+  // Cancelled: another rank failed, or Ctrl-C was pressed, which rank 0 reports.
   if (all.hasReport || (code == MXRT_CANCELLED && (number > 0 || !all.isInterrupted.load())))
     return Verdict::Silent;
   if (code == MXRT_KVSTORE)

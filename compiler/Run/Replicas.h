@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Instances of a program as the ranks of one process (`dist.local`). The instance that was started
-// is rank 0. When it first connects several workers, the others start: each runs the whole program
-// on a thread, with a machine of its own, and joins when it reaches the same call.
+// Ranks as threads of one process (`dist.local`). The instance of the program that was started is
+// rank 0. Its first connection with several workers starts the other instances: each runs the whole
+// program on a thread, with a machine of its own, and joins at the same call.
 //
-// One error ends all: the rank that has it is reported, the others are cancelled. Errors that only
-// say that another rank is lost are reported if there is no other.
+// The first error ends all ranks: it is reported with its rank, and the others are cancelled. An
+// error that another rank is lost is reported only if no rank has another error.
 //
-// A process of `mxc launch` is one rank. It gives its error to the launcher, which does the same for
-// all processes.
+// A process of `mxc launch` is one rank. It sends its error to the launcher, which applies the same
+// rules to all processes.
 //
 // Thread rule: `Replicas` belongs to the thread of rank 0, a `Replica` to that of its rank. Only
 // cancel() may be called from any thread, and from a signal handler.
@@ -42,7 +42,7 @@ public:
   mxrt::dist::JobState job() const override;
 
   // ---- called by its Machine
-  /// The machine can be cancelled from now on, or no longer.
+  /// Sets the machine that cancel() stops; null: none.
   void attach(Machine *machine);
   /// The program ended with an error: the other ranks stop.
   void stopOthers();
@@ -50,9 +50,9 @@ public:
   enum class Verdict {
     Alone, ///< there are no other ranks
     Report,
-    Keep,  ///< until it is known that no rank has another error
-    Stopped, ///< by Ctrl-C; a launcher says so once
-    Silent ///< it follows from what was reported
+    Keep,  ///< hold back until no rank can have another error
+    Stopped, ///< by Ctrl-C; the launcher reports it once
+    Silent ///< a consequence of an error that was reported
   };
   Verdict judge(mxrt_code code);
   /// `text` is the report, for Report, Keep and Stopped.
@@ -66,34 +66,34 @@ private:
   Replicas &all;
   const int number;
   int joined = 0;          ///< connections so far
-  bool hasReported = false; ///< anything, so that a failure has a reason
+  bool hasReported = false; ///< some error of this rank was reported
   std::thread thread;
   std::atomic<Machine *> machine{nullptr};
 };
 
-/// Of what ranks do not share: the folder `FOLDER/rank1`, the file `trace.rank1.json`. Those of rank
-/// 0 have the names as they are.
+/// Folders and files of one rank: `FOLDER/rank1`, `trace.rank1.json`. Rank 0 has the names as they
+/// are.
 std::string folderOfRank(const std::string &folder, int rank);
 std::string fileOfRank(const std::string &file, int rank);
 
 class Replicas {
 public:
-  /// Runs a further instance, on its thread: true if it ended well. `threads`: what it may use.
+  /// Runs another instance, on its thread. True on success. `threads`: how many it may use.
   using Body =
       std::function<bool(Replica &replica, int threads, std::ostream &out, std::ostream &err)>;
-  /// All ranks write to these streams, which nobody else uses meanwhile.
+  /// All ranks write to these streams; no other code may use them meanwhile.
   Replicas(std::ostream &out, std::ostream &err, Launched &launched, Body body);
   ~Replicas();
   Replicas(const Replicas &) = delete;
   Replicas &operator=(const Replicas &) = delete;
 
   Replica &first() { return *ranks[0]; }
-  /// Streams of rank 0. Lines of other ranks have a prefix, `[1] `. What a compiler says is shown
-  /// once: by rank 0 of a launch.
+  /// Streams of rank 0. Lines of other ranks have a prefix, `[1] `. Compiler messages are shown once,
+  /// by rank 0 of a launch.
   std::ostream &out();
   std::ostream &err();
-  /// Waits for the other ranks. `fine`: the program of rank 0 ended well. False if it did not or
-  /// another rank failed, which has been reported.
+  /// Waits for the other ranks. `fine`: the program of rank 0 succeeded. False if any rank failed,
+  /// which has been reported.
   bool finish(bool fine);
   /// Cancels every rank.
   void cancel();
@@ -109,12 +109,12 @@ private:
 
   const Body body;
   Launched &launched;
-  std::ostringstream unseen; ///< what a further process of a launch says of compilation
+  std::ostringstream unseen; ///< compiler messages of ranks above 0 of a launch: discarded
   std::ostream &target, &errors;
   std::mutex writing; ///< to both
   std::unique_ptr<Stream> ownOut, ownErr;
 
-  std::mutex mutex; ///< guards what follows
+  std::mutex mutex; ///< guards the members below
   struct Meeting {
     std::unique_ptr<mxrt::net::LocalHub> hub;
     std::vector<bool> isHere;
@@ -131,7 +131,7 @@ private:
   /// Set before the threads start.
   std::vector<std::unique_ptr<Replica>> ranks;
   std::atomic<int> count{1};
-  std::atomic<int> cancelling{0}; ///< threads, or a signal handler, that use the machines
+  std::atomic<int> cancelling{0}; ///< threads, or a signal handler, that access the machines
   std::atomic<bool> isInterrupted{false};
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Argument matching: maps arguments to parameters, and checks which of them may be mutated (`mut`).
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Support/Suggest.h"
 #include <algorithm>
 

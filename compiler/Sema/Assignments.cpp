@@ -2,7 +2,7 @@
 //
 // Type checking of assignments (`x = v`, `x += v`, `x[i] = v`): which lvalues are assignable, and
 // loop-carried variables (E0501).
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include <algorithm>
 
 namespace mx::sema {

@@ -2,8 +2,9 @@
 //
 // Code completion and name lookup for the REPL and editors.
 #include "Sema/Assist.h"
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Support/Suggest.h"
+#include "Syntax/DocText.h"
 #include <algorithm>
 #include <filesystem>
 
@@ -353,17 +354,13 @@ private:
   Completion out;
 };
 
-/// `## text` without the comment markers.
+/// A doc comment without its markers; that of a primitive has none.
 std::string plainDoc(std::string_view doc) {
   std::string out;
   for (size_t at = 0; at < doc.size();) {
     size_t end = std::min(doc.find('\n', at), doc.size());
     std::string_view line = doc.substr(at, end - at);
-    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-    line.remove_prefix(std::min(line.find_first_not_of('#'), line.size()));
-    if (line.starts_with(' '))
-      line.remove_prefix(1);
-    out += std::string(line) + "\n";
+    out += std::string(docText(line).value_or(line)) + "\n";
     at = end + 1;
   }
   while (!out.empty() && std::isspace(static_cast<unsigned char>(out.back())))
@@ -398,14 +395,18 @@ Meaning meaningOf(Sema &sema, FunctionInfo &f) {
   return out;
 }
 
+Sema &internals(CheckedProgram &program) { return static_cast<Sema &>(program); }
+
 } // namespace
 
-Completion complete(Sema &sema, std::string_view text) {
+Completion complete(CheckedProgram &program, std::string_view text) {
+  Sema &sema = internals(program);
   Look look(sema);
   return Completer(look, text).run();
 }
 
-std::vector<Meaning> meaningsOf(Sema &sema, std::string_view name) {
+std::vector<Meaning> meaningsOf(CheckedProgram &program, std::string_view name) {
+  Sema &sema = internals(program);
   Look look(sema);
   std::vector<Meaning> out;
   Symbol *symbol = Completer::symbolOf(sema, name);
@@ -474,7 +475,8 @@ std::vector<Meaning> meaningsOf(Sema &sema, std::string_view name) {
   return {};
 }
 
-std::string nearestName(Sema &sema, std::string_view name) {
+std::string nearestName(CheckedProgram &program, std::string_view name) {
+  Sema &sema = internals(program);
   Look look(sema);
   return nearest(name, sema.visibleNames());
 }

@@ -9,7 +9,7 @@
 
 namespace mx::sema {
 
-class Sema;
+class CheckedProgram;
 
 struct Suggestion {
   std::string text; ///< a keyword argument ends in `=`
@@ -22,7 +22,7 @@ struct Completion {
 };
 
 /// Completions at the end of `text`, the part of an input before the cursor.
-Completion complete(Sema &sema, std::string_view text);
+Completion complete(CheckedProgram &program, std::string_view text);
 
 /// One meaning of a name.
 struct Meaning {
@@ -33,8 +33,8 @@ struct Meaning {
 };
 
 /// All meanings of `name`, `nn.Dense` or `net.fc1`; empty if the name is unknown.
-std::vector<Meaning> meaningsOf(Sema &sema, std::string_view name);
+std::vector<Meaning> meaningsOf(CheckedProgram &program, std::string_view name);
 /// Similar names if `name` is unknown; else empty.
-std::string nearestName(Sema &sema, std::string_view name);
+std::string nearestName(CheckedProgram &program, std::string_view name);
 
 } // namespace mx::sema

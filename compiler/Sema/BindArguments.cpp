@@ -2,7 +2,7 @@
 //
 // Generic argument deduction: binds the generic names of a callee from arguments, defaults and
 // static values.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include <algorithm>
 #include <functional>
 

@@ -2,8 +2,9 @@
 //
 // Broadcasting and promotion: shapes, devices and element types of two operands, with the
 // diagnostics of a mismatch (S11, S12, S16).
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Support/Bytes.h"
+#include "Support/ElementFacts.h"
 #include <algorithm>
 
 namespace mx::sema {
@@ -24,20 +25,7 @@ bool Sema::literalFits(const Value &literal, Elem elem, Span span) {
   auto value = literal.dim.constant();
   if (!value || elem.isVariable() || !types.isInt(elem))
     return true;
-  int64_t low = INT64_MIN, high = INT64_MAX;
-  switch (elem.type()) {
-  case ElementType::I8:
-    low = INT8_MIN, high = INT8_MAX;
-    break;
-  case ElementType::U8:
-    low = 0, high = UINT8_MAX;
-    break;
-  case ElementType::I32:
-    low = INT32_MIN, high = INT32_MAX;
-    break;
-  default:
-    break;
-  }
+  int64_t low = elementFacts(elem.type()).min(), high = elementFacts(elem.type()).max();
   if (*value >= low && *value <= high)
     return true;
   diags.report(Code::E0205, span, std::to_string(*value) + " does not fit " + types.print(elem))

@@ -2,7 +2,7 @@
 //
 // Type checking of calls of functions and methods: matches the signature, demands the conditions,
 // records the effects and infers the result type.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include <algorithm>
 #include <functional>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Call resolution: function, method, builtin, conversion, construction, or application of a model.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Support/Suggest.h"
 #include <algorithm>
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Type checking of expressions: dispatch by kind, names, tuples and `if`.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Support/Suggest.h"
 #include "Syntax/Children.h"
 #include <algorithm>

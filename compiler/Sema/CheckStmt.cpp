@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Type checking of statements: blocks, bindings, patterns, `return` and `try`.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include <algorithm>
 
 namespace mx::sema {

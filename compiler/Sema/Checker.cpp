@@ -2,7 +2,7 @@
 //
 // Public interface of the type checker: forwards to Sema.
 #include "Sema/Checker.h"
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include <algorithm>
 
 namespace mx::sema {
@@ -29,6 +29,7 @@ OutsideCallee Checker::findCallee(const ModuleInfo &module, std::string_view cal
   return impl->findOutside(const_cast<ModuleInfo &>(module), callee);
 }
 
+CheckedProgram &Checker::sema() { return *impl; }
 const ModuleInfo *Checker::sessionModule() const { return impl->session; }
 
 std::vector<std::pair<std::string, std::string>> Checker::names() const {

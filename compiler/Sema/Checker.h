@@ -31,6 +31,9 @@ struct OptionInfo {
 bool reportUnknownOptions(const std::map<std::string, std::string> &given,
                           const std::vector<OptionInfo> &declared, Diagnostics &diagnostics);
 
+/// A name of a session and the symbol it referred to at that time.
+using SessionName = std::pair<std::string_view, Symbol *>;
+
 /// A snapshot of the names of a session, for `rewind`.
 struct NamesMark {
   std::unordered_map<std::string_view, Symbol *> names;
@@ -96,9 +99,7 @@ public:
   std::vector<std::pair<std::string, std::string>> names() const;
 
   /// Access for the later stages.
-  class Sema &sema() {
-    return *impl;
-  }
+  class CheckedProgram &sema();
   const ModuleInfo *sessionModule() const;
 
 private:

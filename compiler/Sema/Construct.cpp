@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Type checking of constructors of models and structs.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include <algorithm>
 
 namespace mx::sema {

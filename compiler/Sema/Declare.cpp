@@ -2,7 +2,7 @@
 //
 // Declarations of functions, models and structs. Names are declared eagerly, signatures are
 // resolved on first use, and bodies are checked last.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Sema/MaxBytes.h"
 #include "Support/Bytes.h"
 #include "Support/Suggest.h"

@@ -2,7 +2,7 @@
 //
 // `--emit=typed`: prints the results of type checking, one line per name, function or expression
 // statement.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 
 namespace mx::sema {
 using namespace ast;

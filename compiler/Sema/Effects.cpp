@@ -2,7 +2,7 @@
 //
 // Effect inference: side effects of functions (S6). Effects are inferred from bodies. A graph
 // rejects effects that it does not support and reports the calls that cause them.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Support/Bytes.h"
 #include <algorithm>
 

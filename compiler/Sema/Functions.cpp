@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Type checking of `grad` (reverse-mode autodiff) and of functions as values.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 
 namespace mx::sema {
 using namespace ast;

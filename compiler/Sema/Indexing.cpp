@@ -2,7 +2,7 @@
 //
 // Type checking of indexing and slicing: x[i, a:b:s, ..., new] (S13). Known bounds are checked
 // here, others at run time. Nothing is clamped. The length of a slice is a size.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 
 namespace mx::sema {
 using namespace ast;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Type checking of `for` and `while`, and of iterable types.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include <functional>
 
 namespace mx::sema {

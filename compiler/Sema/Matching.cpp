@@ -3,7 +3,7 @@
 // Type compatibility: whether a value fits a type. Types are compared structurally. The solver
 // compares sizes under the known facts. An undecided comparison is accepted and becomes a
 // condition.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 
 namespace mx::sema {
 

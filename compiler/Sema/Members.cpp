@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Type checking of member access `x.name` on modules, tensors, models, gradients and errors.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Support/Suggest.h"
 
 namespace mx::sema {

@@ -2,7 +2,7 @@
 //
 // Mutation analysis (S4). Whether a `mut fn` mutates its receiver is decided after static arguments
 // are folded: BatchNorm with train=false has no write left, so an immutable receiver is accepted.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Syntax/Children.h"
 #include <algorithm>
 

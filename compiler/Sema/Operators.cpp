@@ -2,7 +2,7 @@
 //
 // Type checking of arithmetic, comparison and logic operators: element types (S11), broadcasting
 // (S12), devices (S16), and the diagnostics of a mismatch.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include <algorithm>
 #include <cmath>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `option(name, default)`: parses a command-line value as a literal of the default's type.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
+#include "Support/ElementFacts.h"
 #include "Support/Suggest.h"
 #include <cerrno>
 #include <charconv>
@@ -76,33 +77,11 @@ std::optional<NumberText> readNumber(std::string_view text) {
   return number;
 }
 
-/// The smallest and largest integer of an element type.
-std::pair<int64_t, int64_t> rangeOf(ElementType type) {
-  switch (type) {
-  case ElementType::I8:
-    return {-128, 127};
-  case ElementType::U8:
-    return {0, 255};
-  case ElementType::I32:
-    return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
-  default:
-    return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
-  }
-}
-
 /// Smallest magnitude that rounds to infinity in the type: the largest finite value plus half an
 /// ulp.
 double overflowOf(ElementType type) {
-  switch (type) {
-  case ElementType::F16:
-    return 65520;
-  case ElementType::BF16:
-    return std::ldexp(1.0, 128) - std::ldexp(1.0, 119);
-  case ElementType::F32:
-    return std::ldexp(1.0, 128) - std::ldexp(1.0, 103);
-  default:
-    return std::numeric_limits<double>::infinity();
-  }
+  int exponent = type == ElementType::F16 ? 16 : type == ElementType::F64 ? 1024 : 128;
+  return std::ldexp(1.0, exponent) - std::ldexp(1.0, exponent - elementFacts(type).digits - 1);
 }
 
 std::optional<int64_t> readWhole(const std::string &text, ElementType type, bool &isNumber) {
@@ -112,8 +91,7 @@ std::optional<int64_t> readWhole(const std::string &text, ElementType type, bool
     return std::nullopt;
   errno = 0;
   long long value = std::strtoll(number->digits.c_str(), nullptr, number->isHex ? 16 : 10);
-  auto [low, high] = rangeOf(type);
-  if (errno == ERANGE || value < low || value > high)
+  if (errno == ERANGE || value < elementFacts(type).min() || value > elementFacts(type).max())
     return std::nullopt;
   return value;
 }
@@ -231,9 +209,9 @@ Value Sema::optionValue(std::vector<Arg> &args, Expr *whole) {
   d.caret(type + ", " + info.initial + " if it is not given");
   d.note("the command line has `" + name + "=" + text + "`");
   if (isNumber && isInt) {
-    auto [low, high] = rangeOf(element);
-    d.note("the numbers of " + type + " are " + std::to_string(low) + " to " +
-           std::to_string(high));
+    const ElementFacts &info = elementFacts(element);
+    d.note("the numbers of " + type + " are " + std::to_string(info.min()) + " to " +
+           std::to_string(info.max()));
   }
   d.help("write " + (isBool ? "`" + name + "=true` or `" + name + "=false`"
                             : "`" + name + "=" + (isInt ? "3" : "0.5") + "`, for example"));

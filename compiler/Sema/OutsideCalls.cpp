@@ -2,7 +2,7 @@
 //
 // Calls from the host (C API): the host names a function and passes values, of which only the types
 // are known here. They are type-checked like the same call in a program.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Syntax/Lexer.h"
 #include "Syntax/Parser.h"
 

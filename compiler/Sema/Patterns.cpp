@@ -2,7 +2,7 @@
 //
 // Patterns of einsum ("b i k, k j -> b i j") and rearrange ("b t (h k) -> b h t k"), parsed and
 // checked at compile time: each name has one size, and the output uses names of the input.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include <algorithm>
 #include <cctype>
 

@@ -2,7 +2,7 @@
 //
 // Type checking of builtins whose result type does not follow from the signature alone. The shape
 // rules are in Support/Shape. This file passes them their arguments and words their diagnostics.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include <algorithm>
 #include <functional>
 

@@ -5,7 +5,7 @@
 // dropped. Variables of plain types are recreated from their types. For all other names, the inputs
 // that define them are checked again. Nothing is executed.
 #include "Sema/Replaced.h"
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 
 namespace mx::sema {
 namespace {

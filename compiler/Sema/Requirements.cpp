@@ -2,7 +2,7 @@
 //
 // `where` clauses: of functions, of models, and those that a type inherits from the types of its
 // fields. At each use of a type or function, its requirements must follow from the known facts.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include <algorithm>
 
 namespace mx::sema {

@@ -2,7 +2,7 @@
 //
 // Resolution of written sizes and static arguments. An undefined name becomes a size parameter
 // where a signature is resolved, and is bound by `let i: i32[K] = …`. Elsewhere it is an error.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Support/Suggest.h"
 
 namespace mx::sema {

@@ -4,7 +4,7 @@
 // parameter. The second follows from the types in its source: parameters and gradients of a model
 // as a whole may be added, scaled and walked by `leaves`; whatever else sees them couples all
 // parameters. Inside of such a loop each iteration may only assign what belongs to its leaf.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Syntax/Children.h"
 #include <cmath>
 #include <unordered_set>

@@ -4,7 +4,7 @@
 // them everywhere. The memory of a graph is planned before it runs, so a graph supports only sizes
 // that are constants by then: the index of a loop with constant bounds, since such a loop is
 // unrolled.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 
 namespace mx::sema {
 using namespace ast;

@@ -3,7 +3,7 @@
 // Type checking of builtins whose arguments are matched by their signature and whose result shape
 // follows a rule of Support/Shape. This file passes the rules their arguments and words their
 // diagnostics.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include <algorithm>
 #include <functional>
 

@@ -4,7 +4,7 @@
 // parameter, several variables may come there under one name, and would share one state without
 // notice. Here each step is followed through the calls of its function, back to the variables.
 #include "Sema/StepStates.h"
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include <set>
 
 namespace mx::sema {

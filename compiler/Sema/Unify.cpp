@@ -2,7 +2,7 @@
 //
 // Unification: deduces the generic names of a callee by matching its parameter types against the
 // argument types, left to right. A size bound by one argument must agree with the next.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include <algorithm>
 
 namespace mx::sema {
@@ -13,7 +13,7 @@ bool Sema::isModel(const Type *type) const {
                                  : type->is(Kind::Nominal) && type->nominal->isModel;
 }
 
-bool Sema::isQueue(const Type *type) {
+bool CheckedProgram::isQueue(const Type *type) {
   return type->is(Kind::Nominal) && type->nominal->isHandle && type->nominal->name == "Queue";
 }
 

@@ -4,7 +4,7 @@
 // returns its inner value `h`. `step.feed(h=v)(args…)` calls a variant that takes it as an
 // argument. A variant is a separate function with the same body, so all rules of calls apply to it.
 // A value inside of a callee is returned by a variant of that callee.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 
 namespace mx::sema {
 using namespace ast;

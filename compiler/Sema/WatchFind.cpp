@@ -3,7 +3,7 @@
 // Finds the inner value of a graph that `fetch` requests (S20): the binding of a `let`, the result
 // of a call of a part of a model (`net.fc1`), or the result of the statement on a line. The value
 // may be inside of a `grad` block and inside of callees at any depth.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include "Syntax/Children.h"
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Message fragments that many diagnostics share.
-#include "Sema/Sema.h"
+#include "Sema/Internals.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -67,11 +67,11 @@ std::string Sema::signatureText(const FunctionInfo &f) const {
   return text;
 }
 
-std::string Sema::effectsText(uint8_t effects) {
+std::string CheckedProgram::effectsText(uint8_t effects) {
   std::string text;
   for (uint8_t bit = 1; bit; bit = static_cast<uint8_t>(bit << 1))
     if (effects & bit)
-      text += std::string(text.empty() ? "" : " ") + effectName(bit);
+      text += std::string(text.empty() ? "" : " ") + Sema::effectName(bit);
   return text.empty() ? "none" : text;
 }
 

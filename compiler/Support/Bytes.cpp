@@ -2,41 +2,28 @@
 //
 // Parsing and formatting of byte counts with units.
 #include "Support/Bytes.h"
+#include "mxrt/bytes.h"
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <utility>
 
 namespace mx {
 
+const char *const kByteUnits[7] = MXRT_BYTE_UNITS;
+
 std::optional<int64_t> parseBytes(const std::string &text) {
-  char *end = nullptr;
-  double number = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || !(number > 0))
-    return std::nullopt;
-  static constexpr std::pair<const char *, double> kUnits[] = {
-      {"", 1},       {"B", 1},           {"K", 1024.0},          {"KiB", 1024.0},
-      {"M", 1 << 20}, {"MiB", 1 << 20},  {"G", 1 << 30},         {"GiB", 1 << 30},
-      {"KB", 1e3},   {"MB", 1e6},        {"GB", 1e9},            {"TB", 1e12},
-      {"T", 1099511627776.0}, {"TiB", 1099511627776.0}};
-  for (auto [unit, factor] : kUnits)
-    if (std::strcmp(end, unit) == 0 && number * factor < 9e18)
-      return static_cast<int64_t>(number * factor);
-  return std::nullopt;
+  int64_t bytes = 0;
+  return mxrt_parse_bytes(text.c_str(), &bytes) ? std::optional(bytes) : std::nullopt;
 }
 
-int byteUnitOf(double bytes) {
-  int unit = 0;
-  for (; bytes >= 1024 && unit < 6; ++unit)
-    bytes /= 1024;
-  return unit;
+static int64_t countOf(double bytes) {
+  return bytes < 0x1p63 ? std::llround(bytes) : INT64_MAX; // a plan may need more than there can be
 }
+
+int byteUnitOf(double bytes) { return mxrt_byte_unit(countOf(bytes)); }
 
 std::string bytesIn(double bytes, int unit) {
-  // By integers: the decimal point of printf is the locale's.
-  auto tenths = static_cast<int64_t>(std::round(std::ldexp(bytes, -10 * unit) * 10));
-  std::string text = std::to_string(tenths / 10);
-  return tenths % 10 ? text + "." + std::to_string(tenths % 10) : text;
+  char text[24];
+  mxrt_bytes_in(countOf(bytes), unit, text, sizeof text);
+  return text;
 }
 
 std::string formatBytes(double bytes) {

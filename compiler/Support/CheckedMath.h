@@ -34,6 +34,15 @@ inline std::optional<int64_t> checkedFloorDiv(int64_t a, int64_t b) {
     --q;
   return q;
 }
+/// `x // y` of sizes at run time, the one definition: rounds towards minus infinity; 0 if y is 0;
+/// INT64_MIN // -1 wraps. All evaluators agree on it (SizeEvaluatorsTest): graph calls
+/// (compiler/Run), compiled programs and kernels (compiler/Lowering), and host code, which reports
+/// a divisor of 0 unless the program is unchecked.
+inline int64_t floorDivide(int64_t x, int64_t y) {
+  if (y == -1)
+    return static_cast<int64_t>(0 - static_cast<uint64_t>(x));
+  return checkedFloorDiv(x, y).value_or(0);
+}
 /// The remainder of checkedFloorDiv. It has the sign of the divisor.
 inline std::optional<int64_t> checkedFloorMod(int64_t a, int64_t b) {
   if (b == 0)

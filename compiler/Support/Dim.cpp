@@ -96,7 +96,7 @@ Dim DimContext::term(int64_t coefficient, const std::vector<AtomId> &factors) {
 namespace {
 /// Maximum number of term multiplications. A result within the limit on terms needs no more, unless
 /// nearly all terms cancel.
-constexpr size_t kMaxMatmuls = 1024;
+constexpr size_t kMaxProducts = 1024;
 
 std::vector<DimTerm> collect(std::map<std::vector<AtomId>, int64_t> &sums) {
   std::vector<DimTerm> terms;
@@ -157,7 +157,7 @@ Dim DimContext::mul(Dim a, Dim b) {
   }
   // The leading terms of the factors multiply to the leading term of the result, so it does not
   // cancel and the degree limit can be checked first.
-  if (a->terms.size() * b->terms.size() > kMaxMatmuls ||
+  if (a->terms.size() * b->terms.size() > kMaxProducts ||
       degreeOf(a) + degreeOf(b) > static_cast<size_t>(limits::kMaxDimDegree))
     return {};
   std::map<std::vector<AtomId>, int64_t> sums;

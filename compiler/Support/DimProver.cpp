@@ -14,7 +14,7 @@ namespace {
 // Together these limit the work of a query: each linear system has at most kMaxKnown columns.
 constexpr size_t kMaxFacts = 24;
 constexpr size_t kMaxKnown = 48;
-constexpr size_t kMaxMatmuls = 16;
+constexpr size_t kMaxProducts = 16;
 constexpr size_t kMaxDivisions = 8;
 constexpr size_t kMaxRows = 96;
 constexpr int kMaxPivots = 200;
@@ -142,17 +142,17 @@ void DimProver::knowUnchanged(Dim d) {
 /// Multiplies known inequalities so that they contain a term of the goal: `i <= n - 1` by M if the
 /// goal has i*M, and pairs of inequalities if the goal has the monomial of their multiplied leading
 /// terms.
-void DimProver::knowMatmulsFor(Dim goal, std::vector<Dim> &columns) const {
-  size_t most = columns.size() + kMaxMatmuls;
+void DimProver::knowProductsFor(Dim goal, std::vector<Dim> &columns) const {
+  size_t maxColumns = columns.size() + kMaxProducts;
   auto add = [&](Dim product) {
     product = knowledge.simplify(product, dims);
-    if (product && columns.size() < most && fitsLinearSystem(product) &&
+    if (product && columns.size() < maxColumns && fitsLinearSystem(product) &&
         std::find(columns.begin(), columns.end(), product) == columns.end())
       columns.push_back(product);
   };
   for (const DimTerm &t : goal->terms)
     for (Dim k : known) {
-      if (t.atoms.size() < 2 || columns.size() >= most)
+      if (t.atoms.size() < 2 || columns.size() >= maxColumns)
         break;
       for (const DimTerm &u : k->terms) {
         if (u.atoms.empty() || u.atoms.size() >= t.atoms.size() ||
@@ -164,7 +164,7 @@ void DimProver::knowMatmulsFor(Dim goal, std::vector<Dim> &columns) const {
       }
     }
   for (size_t i = 0; i < known.size(); ++i)
-    for (size_t j = i; j < known.size() && columns.size() < most; ++j) {
+    for (size_t j = i; j < known.size() && columns.size() < maxColumns; ++j) {
       if (known[i]->terms.empty() || known[j]->terms.empty())
         continue;
       const DimTerm *a = DimContext::leadingTerm(known[i]), *b = DimContext::leadingTerm(known[j]);
@@ -224,7 +224,7 @@ bool DimProver::proveLinearly(Dim goal) {
   if (!fitsLinearSystem(goal))
     return false;
   std::vector<Dim> columns = known;
-  knowMatmulsFor(goal, columns);
+  knowProductsFor(goal, columns);
   // For each non-negative monomial, the goal's coefficient must be at least that of the
   // combination. For any other monomial they must be equal.
   struct Balance {

@@ -29,7 +29,7 @@ private:
   bool isNonNegativeMonomial(const std::vector<AtomId> &atoms) const;
   void know(Dim d);
   void knowUnchanged(Dim d);
-  void knowMatmulsFor(Dim goal, std::vector<Dim> &columns) const;
+  void knowProductsFor(Dim goal, std::vector<Dim> &columns) const;
   /// The goal without the division, which must occur once with coefficient 1 or -1: a // b + c >= 0
   /// if and only if a + c*b >= 0.
   Dim withoutDivision(Dim goal, AtomId division) const;

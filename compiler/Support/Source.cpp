@@ -2,6 +2,7 @@
 //
 // Source files, line tables and file input.
 #include "Support/Source.h"
+#include "Support/LocationText.h"
 #include "Support/Unicode.h"
 #include <algorithm>
 #include <cerrno>
@@ -77,13 +78,13 @@ std::string SourceManager::location(Span span) const {
   if (!span.valid())
     return "<builtin>";
   LineColumn at = file(span).lineColumn(span.begin);
-  return file(span).name() + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
+  return locationText(file(span).name(), at.line, at.column);
 }
 
 std::string SourceManager::locationLine(Span span) const {
   if (!span.valid())
     return "<builtin>";
-  return file(span).name() + ":" + std::to_string(file(span).lineColumn(span.begin).line);
+  return locationText(file(span).name(), file(span).lineColumn(span.begin).line);
 }
 
 /// Whether the path names a file descriptor that is already open: standard input, or the shell's

@@ -53,11 +53,11 @@ bool isSimple(const Expr *e) {
   }
 }
 
-bool isSimpleMatmul(const Expr *e) {
+bool isSimpleTerm(const Expr *e) {
   auto *b = as<Binary>(e);
   if (!b || !isMultiplicative(b->op) || !isSimple(b->right))
     return false;
-  return isSimple(b->left) || (b->left && !b->left->parens && isSimpleMatmul(b->left));
+  return isSimple(b->left) || (b->left && !b->left->parens && isSimpleTerm(b->left));
 }
 
 bool isSimpleSum(const Expr *e) {
@@ -66,7 +66,7 @@ bool isSimpleSum(const Expr *e) {
 }
 
 bool isNarrow(const Expr *e) {
-  return !e || isSimple(e) || (!e->parens && (isSimpleMatmul(e) || isSimpleSum(e)));
+  return !e || isSimple(e) || (!e->parens && (isSimpleTerm(e) || isSimpleSum(e)));
 }
 
 } // namespace mx::format

@@ -75,7 +75,7 @@ private:
         tightAll(side);
   }
   void size(const Expr *e) {
-    if (isSimpleMatmul(e) || isSimpleSum(e))
+    if (isSimpleTerm(e) || isSimpleSum(e))
       tightAll(e);
     else
       longSize(e);
@@ -85,7 +85,7 @@ private:
     if (!b || (!isSum(b->op) && !isMultiplicative(b->op)))
       return;
     for (const Expr *side : {b->left, b->right}) {
-      if (side && !side->parens && isSum(b->op) && isSimpleMatmul(side))
+      if (side && !side->parens && isSum(b->op) && isSimpleTerm(side))
         tightAll(side);
       else
         longSize(side);

@@ -136,7 +136,7 @@ bool isMultiplicative(Tok op); ///< `* / // %`, the operators of sizes
 int8_t levelOf(Tok op);
 /// An operand without inner spaces: a name, a number, a call, and these with a sign.
 bool isSimple(const ast::Expr *e);
-bool isSimpleMatmul(const ast::Expr *e);
+bool isSimpleTerm(const ast::Expr *e);
 bool isSimpleSum(const ast::Expr *e);
 /// A slice bound that is written without spaces, or absent.
 bool isNarrow(const ast::Expr *e);

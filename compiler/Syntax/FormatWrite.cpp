@@ -115,20 +115,20 @@ private:
 
   void alignCell(const std::vector<FormatRow> &rows, size_t begin, size_t end, int cell,
                  std::map<int, size_t> &lineOfFirst) {
-    int most = 0, least = 1 << 30, widest = 0;
+    int last = 0, first = 1 << 30, widest = 0;
     auto lineOf = [&](size_t i) -> const FormatLine & { return lines[lineOfFirst[rows[i].first]]; };
     for (size_t i = begin; i < end; ++i) {
       int at = columnOf(lineOf(i), rows[i].cells[cell]);
-      most = std::max(most, at);
-      least = std::min(least, at);
+      last = std::max(last, at);
+      first = std::min(first, at);
     }
     for (size_t i = begin; i < end; ++i)
       widest =
-          std::max(widest, widthOf(lineOf(i)) + most - columnOf(lineOf(i), rows[i].cells[cell]));
-    if (most - least > kMaxPadding || widest > kColumns)
+          std::max(widest, widthOf(lineOf(i)) + last - columnOf(lineOf(i), rows[i].cells[cell]));
+    if (last - first > kMaxPadding || widest > kColumns)
       return;
     for (size_t i = begin; i < end; ++i)
-      padding[rows[i].cells[cell]] = most - columnOf(lineOf(i), rows[i].cells[cell]);
+      padding[rows[i].cells[cell]] = last - columnOf(lineOf(i), rows[i].cells[cell]);
   }
 
   int blockDepth(size_t line) const {

@@ -422,7 +422,7 @@ List<Generic> Parser::parseGenerics() {
         const Token &token = take();
         generic.kind = {textOf(token), spanOf(token)};
       } else {
-        generic.kind = identifier("a kind: dim, float, int, num or model");
+        generic.kind = identifier("a kind: dim, float, int, num, model or value");
       }
     }
     generics.push_back(generic);

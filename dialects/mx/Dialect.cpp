@@ -2,6 +2,7 @@
 //
 // The `mx` dialect: registration, and parsing, printing and arithmetic of symbolic sizes and types.
 #include "dialects/mx/Mx.h"
+#include "dialects/mx/Functions.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -243,8 +244,7 @@ ElementType elementFromMlir(Type type) {
 }
 
 bool isExpensive(Operation *op) {
-  return isa<ExpOp, LogOp, Log1pOp, Expm1Op, TanhOp, ErfOp, SinOp, CosOp, TanOp, PowOp, Atan2Op>(
-      op);
+  return isCFunction(op) || isa<PowOp>(op);
 }
 bool isHostInt(Type type) {
   auto tensor = dyn_cast<TensorType>(type);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The `mx` dialect: SSA values with symbolic sizes. docs/dialects/mx.md is generated from these files;
-// Rationale.md says why they are as they are.
+// The `mx` dialect: SSA values with symbolic sizes. docs/internals/dialects.md is generated
+// from these files; Rationale.md has the reasons.
 #ifndef MX_DIALECT_TD
 #define MX_DIALECT_TD
 

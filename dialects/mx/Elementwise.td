@@ -30,20 +30,14 @@ class Mx_Binary<string name, string doc, list<Trait> traits = [Pure]>
     : Mx_ElementwiseOp<name, (ins Mx_TensorType:$x, Mx_TensorType:$y), doc, traits>;
 class Mx_Compare<string name, string doc> : Mx_Binary<name, doc>;
 
+// The functions of mxrt/functions.def.
+include "dialects/mx/Functions.td"
+
 def Mx_NegOp : Mx_Unary<"neg", "-x; integers wrap">;
 def Mx_AbsOp : Mx_Unary<"abs", "absolute value; integers wrap">;
 def Mx_SignOp : Mx_Unary<"sign", "-1, 0 or 1; NaN stays">;
-def Mx_ExpOp : Mx_Unary<"exp", "e to the power of x">;
-def Mx_LogOp : Mx_Unary<"log", "natural logarithm">;
-def Mx_Log1pOp : Mx_Unary<"log1p", "log(1 + x), exact near 0">;
-def Mx_Expm1Op : Mx_Unary<"expm1", "exp(x) - 1, exact near 0">;
 def Mx_SqrtOp : Mx_Unary<"sqrt", "square root">;
 def Mx_RsqrtOp : Mx_Unary<"rsqrt", "1 / sqrt(x)">;
-def Mx_SinOp : Mx_Unary<"sin", "sine">;
-def Mx_CosOp : Mx_Unary<"cos", "cosine">;
-def Mx_TanOp : Mx_Unary<"tan", "tangent">;
-def Mx_TanhOp : Mx_Unary<"tanh", "hyperbolic tangent">;
-def Mx_ErfOp : Mx_Unary<"erf", "error function">;
 def Mx_FloorOp : Mx_Unary<"floor", "largest whole number not above x">;
 def Mx_CeilOp : Mx_Unary<"ceil", "smallest whole number not below x">;
 def Mx_RoundOp : Mx_Unary<"round", "nearest whole number, ties to even">;
@@ -65,7 +59,6 @@ def Mx_PowOp : Mx_Binary<"pow", "x ** y; a negative integer exponent fails",
                          [NoMemoryEffect, Mx_MayFail]>;
 def Mx_MaximumOp : Mx_Binary<"maximum", "the larger; NaN if either is">;
 def Mx_MinimumOp : Mx_Binary<"minimum", "the smaller; NaN if either is">;
-def Mx_Atan2Op : Mx_Binary<"atan2", "angle of the point (y, x)">;
 def Mx_AndOp : Mx_Binary<"and", "both hold">;
 def Mx_OrOp : Mx_Binary<"or", "one of them holds">;
 def Mx_BitAndOp : Mx_Binary<"bit_and", "bitwise and">;

@@ -2,12 +2,9 @@
 //
 // Ops that exchange values with other workers. They stay in the host: a graph is cut there.
 #pragma once
-#include "dialects/mx/Mx.h"
+#include "dialects/mx/Marks.h"
 
 namespace mx::ir {
-
-/// On a call: its callee exchanges values.
-inline constexpr llvm::StringLiteral kExchanges = "mx.exchanges";
 
 /// On control flow: it decides what is exchanged, on the host.
 inline constexpr llvm::StringLiteral kOfExchange = "mx.of_exchange";

@@ -46,6 +46,26 @@ static ArrayRef<SizeAttr> sizesOf(Value value) {
 }
 ArrayRef<SizeAttr> spaceOf(Operation *reduction) { return sizesOf(reduction->getOperand(0)); }
 
+OpCost costOf(Operation *op) {
+  OpCost cost;
+  auto over = [&](ArrayRef<SizeAttr> sizes) { cost.space.append(sizes.begin(), sizes.end()); };
+  std::optional<KernelKind> kind = kindOf(op);
+  if (kind && hasTiles(*kind)) {
+    cost.each = 2; // a multiplication and an addition
+    over(sizesOf(op->getResult(0)));
+    // For each element of the result what it sums over: a row, or the filter of a channel.
+    over(*kind == KernelKind::Matmul ? sizesOf(op->getOperand(0)).take_back(1)
+                                     : sizesOf(op->getOperand(1)).drop_front());
+  } else if (kind == KernelKind::Reduce || isa<FoldOp>(op)) {
+    cost.each = 1;
+    over(sizesOf(op->getOperand(0)));
+  } else if (op->hasTrait<Elementwise>()) {
+    cost.each = 1;
+    over(sizesOf(op->getResult(0)));
+  }
+  return cost;
+}
+
 bool mayShareLoops(Operation *x, Operation *y) {
   if (x == y)
     return true;

@@ -57,6 +57,13 @@ std::optional<KernelKind> kindOf(mlir::Operation *op);
 /// Of a reduction: the axes, and the sizes of the operand.
 llvm::ArrayRef<int64_t> axesOf(mlir::Operation *reduction);
 llvm::ArrayRef<SizeAttr> spaceOf(mlir::Operation *reduction);
+/// What one op computes, for cost models: `each` simple ops at each point of `space`. An op that only
+/// moves elements has none.
+struct OpCost {
+  int64_t each = 0;
+  llvm::SmallVector<SizeAttr> space;
+};
+OpCost costOf(mlir::Operation *op);
 /// Whether two ops that are not pointwise may be computed in the same loops.
 bool mayShareLoops(mlir::Operation *x, mlir::Operation *y);
 

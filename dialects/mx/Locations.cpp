@@ -2,6 +2,7 @@
 //
 // Traversal of MLIR locations for source locations.
 #include "dialects/mx/Locations.h"
+#include "Support/LocationText.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
@@ -37,8 +38,7 @@ FileLineColLoc sourceLocation(Location location) {
 std::string locationText(FileLineColLoc location) {
   if (!location)
     return "";
-  return location.getFilename().str() + ":" + std::to_string(location.getLine()) + ":" +
-         std::to_string(location.getColumn());
+  return mx::locationText(location.getFilename().str(), location.getLine(), location.getColumn());
 }
 
 } // namespace mx::ir

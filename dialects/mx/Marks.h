@@ -1,10 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attributes that passes exchange on ops of `mx`.
+// Attributes beside those that ops declare: what the front end tells passes, and passes exchange.
+// Only headers of the dialects spell their names (tools/dev/check-sources.py).
 #pragma once
 #include "dialects/mx/Mx.h"
 
 namespace mx::ir {
+
+// ---- of graphs and functions, set by IRGen
+
+/// On an argument: its name in the source.
+inline constexpr llvm::StringLiteral kName = "mx.name";
+/// On an argument: `mut`, the new value is the result of the same number.
+inline constexpr llvm::StringLiteral kMut = "mx.mut";
+/// On a graph: its sizes that are open at run time, each with its bound.
+inline constexpr llvm::StringLiteral kDyn = "mx.dyn";
+/// On the first op of a statement.
+inline constexpr llvm::StringLiteral kStatement = "mx.statement";
+/// On a call: its callee exchanges values with other workers.
+inline constexpr llvm::StringLiteral kExchanges = "mx.exchanges";
+
+// ---- of gradients
+
+/// On a placeholder of the reverse pass: the number of the leaf of a carried value it stands for.
+inline constexpr llvm::StringLiteral kLeaf = "mx.leaf";
+
+// ---- of kernels
+
+/// On an `mx.slice` or `mx.reshape` until it is in a kernel: it is a view and is not copied.
+inline constexpr llvm::StringLiteral kView = "mx.view";
+/// On a kernel: for each output the number of the input whose memory it reuses, or -1. The code
+/// then has one address for both. Set by ReuseInPlace of compiler/Memory.
+inline constexpr llvm::StringLiteral kOver = "mx.over";
+
+// ---- of memory
+
+/// On an argument of a graph: what it holds, parameter, state, gradient or data.
+inline constexpr llvm::StringLiteral kUse = "mx.use";
+
+// ---- of other ops
 
 /// On `mx.full`: scratch memory. Every element is written before it is read, so the initial
 /// contents do not matter. Stacks of loops start as scratch.
@@ -24,7 +58,7 @@ inline constexpr llvm::StringLiteral kRecomputed = "mx.recomputed";
 
 /// On `mx.if`: a branch that never runs. It calls the model that the next op, a native call of
 /// `mx.summary`, describes.
-inline constexpr llvm::StringLiteral kSummary = "mx.summary";
+inline constexpr llvm::StringLiteral kSummary = "mx.summarised";
 
 /// On a function: `@amp`, the element type of its matmuls and convolutions and those of its
 /// callees. Removed by `Amp`.

@@ -3,6 +3,7 @@
 // Interval arithmetic on symbolic sizes.
 #include "dialects/mxrt/Bounds.h"
 #include "Support/CheckedMath.h"
+#include <cstdlib>
 #include <mutex>
 
 namespace mx::rt {
@@ -60,13 +61,21 @@ private:
       return bound != bounds.end() ? Maybe({0, bound->second}) : std::nullopt;
     }
     Maybe numerator = of(dims.numerator(atom)), denominator = of(dims.denominator(atom));
-    if (!numerator || !denominator || denominator->high < 1)
+    if (!numerator || !denominator || numerator->low == INT64_MIN)
       return std::nullopt;
-    // No size divides by 0; a divisor that may be negative has no useful bound.
-    if (denominator->low < 0)
-      return std::nullopt;
-    denominator->low = std::max<int64_t>(denominator->low, 1);
-    return atEnds(*numerator, *denominator, checkedFloorDiv);
+    // Of a divisor that may be negative: no quotient is larger than its numerator.
+    if (denominator->low < 0) {
+      int64_t most = std::max(std::abs(numerator->low), std::abs(numerator->high));
+      return Interval{-most, most};
+    }
+    // By 0 the result is 0.
+    Interval positive{std::max<int64_t>(denominator->low, 1), denominator->high};
+    Maybe out = Interval{0, 0};
+    if (positive.low <= positive.high)
+      out = atEnds(*numerator, positive, checkedFloorDiv);
+    if (out && denominator->low == 0)
+      out = Interval{std::min<int64_t>(out->low, 0), std::max<int64_t>(out->high, 0)};
+    return out;
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The `mxrt` dialect: buffers, arenas and kernel calls. docs/dialects/mxrt.md is generated from
-// these files.
+// The `mxrt` dialect: buffers, arenas and kernel calls. docs/internals/dialects.md is generated
+// from these files.
 #ifndef MXRT_DIALECT_TD
 #define MXRT_DIALECT_TD
 

@@ -16,6 +16,7 @@
 #include "mxrt/runtime.h"
 #include "mxrt/tensor.h"
 
+#include <cstddef>
 #include <cstring>
 #include <initializer_list>
 #include <type_traits>
@@ -60,6 +61,15 @@ constexpr bool agrees(Result (*)(Parameters...), uint8_t result,
   const uint8_t *word = row.begin();
   return ((wordFor<Parameters>() == *word++) && ...);
 }
+
+#define MXRT_STRUCT(name, bytes)                                               \
+  static_assert(sizeof(name) >= bytes, "layout.def and the header disagree on " #name);
+#define MXRT_FIELD(name, field, offset)                                        \
+  static_assert(offsetof(name, field) == offset,                               \
+                "layout.def and the header disagree on " #name "::" #field);
+#define MXRT_CONSTANT(name, value)                                             \
+  static_assert(name == value, "layout.def and the header disagree on " #name);
+#include "mxrt/layout.def"
 
 #define WORDS(...) {__VA_ARGS__}
 #define MXRT_FUNCTION(library, name, result, parameters)                       \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The op that stays in flight while a GPU works, and copies between devices.
+// The watch op, in flight while a GPU is busy, and copies between devices.
 
 #include "abi/DeviceWork.h"
 #include "abi/Variables.h"
@@ -40,7 +40,7 @@ Status watchDevice(mxrt_engine *engine, Device &device) {
   op.flags = MXRT_OP_ALWAYS_RUN | MXRT_OP_NO_THROTTLE;
   op.name = "gpu work";
   Status status(mxrt_engine_push(engine, &op));
-  if (status.failed()) // the next work tries again
+  if (status.failed()) // the next enqueued work retries
     (void)device.whenIdle({[](void *, Status dropped) { (void)std::move(dropped); }, nullptr});
   return status;
 }
@@ -58,11 +58,11 @@ Status copyOnDevice(Device &device, const mxrt_tensor *from, const mxrt_tensor *
 
 namespace {
 
-/// A copy to another device in flight. The two views own no tensor: reading a tensor does not make
+/// A copy to another device in flight. The two views are not owners: reading a tensor does not make
 /// it shared.
 struct Move {
   mxrt_runtime *runtime;
-  mxrt_engine *engine; // a running op cannot ask the runtime, which may be ending
+  mxrt_engine *engine; // not from the runtime, which may be shutting down
   TensorRef from, to; // dense, unless the host sees both
   size_t bytes;
   mxrt_location location;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Work of engine ops on devices. An op that uses a GPU enqueues and ends: ops behind it on the
-// same GPU, or another, enqueue behind its work without a wait of the host. One more op stays in
-// flight as long as the GPU works, so that waiting for everything waits for the GPU.
+// Asynchronous device work of engine ops. An op enqueues its work on the GPU and completes at
+// once; later ops, on this or another GPU, enqueue behind that work without blocking the host.
+// A watch op stays in flight while the GPU is busy, so that wait_all waits for the GPU too.
 
 #ifndef MXRT_ABI_DEVICEWORK_H
 #define MXRT_ABI_DEVICEWORK_H
@@ -14,10 +14,10 @@
 
 namespace mxrt {
 
-/// Pushes that op if none is in flight. After work was enqueued.
+/// Pushes the watch op if none is in flight. Call it after enqueuing work.
 Status watchDevice(mxrt_engine *engine, Device &device);
 
-/// Runs body() -> Status, which enqueues work that makes the accesses.
+/// Runs body() -> Status, which enqueues work with these accesses.
 template <typename Body>
 Status runOnDevice(mxrt_engine *engine, Device &device, std::span<const Access> accesses,
                    mxrt_location location, Body &&body) {
@@ -25,7 +25,7 @@ Status runOnDevice(mxrt_engine *engine, Device &device, std::span<const Access> 
     return body();
   MXRT_CHECK(device.begin(accesses, location));
   Status status = body();
-  // Also after an error: what was enqueued before it still runs.
+  // Also after an error: work that was enqueued before it still runs.
   Status ended = device.end(accesses, location);
   Status watched = watchDevice(engine, device);
   if (status.ok())
@@ -37,10 +37,10 @@ Status runOnDevice(mxrt_engine *engine, Device &device, std::span<const Access> 
 Status copyOnDevice(Device &device, const mxrt_tensor *from, const mxrt_tensor *to,
                     mxrt_location location);
 
-/// A dense copy on another device, or on the same; issued.
+/// Issues a dense copy on a device, which may be that of `from`.
 Result<TensorRef> moveTensor(mxrt_runtime *runtime, mxrt_tensor *from, mxrt_device device,
                              mxrt_location location);
-/// The tensor itself if the host sees its memory, else a copy on cpu:0. Waits for its elements.
+/// The tensor itself if its memory is host-visible, else a copy on cpu:0. Waits for its elements.
 Result<TensorRef> hostTensor(mxrt_runtime *runtime, mxrt_tensor *tensor, mxrt_location location);
 
 } // namespace mxrt

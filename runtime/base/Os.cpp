@@ -66,9 +66,9 @@ int64_t usableMemory() {
     folder += 3;
     folder[strcspn(folder, "\n")] = 0;
     for (;;) {
-      int64_t most = groupNumber(folder, "memory.max");
-      if (most > 0 && most < ram)
-        ram = most;
+      int64_t limit = groupNumber(folder, "memory.max");
+      if (limit > 0 && limit < ram)
+        ram = limit;
       int64_t swapped = groupNumber(folder, "memory.swap.max");
       if (swapped >= 0 && swapped < swap)
         swap = swapped;

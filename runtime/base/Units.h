@@ -9,7 +9,7 @@
 
 namespace mxrt {
 
-/// "64 bytes", "1.5 KiB", "3.1 GiB".
+/// "64 B", "1.5 KiB", "3 GiB".
 struct BytesText {
   char text[32];
 };

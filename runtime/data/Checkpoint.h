@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a checkpoint is written from and restored to: numbers, texts and tensors by path, and the
-// contents of handles that keep some.
+// Saving and restoring checkpoints: numbers, texts and tensors by path, and the state inside of
+// handles.
 
 #ifndef MXRT_DATA_CHECKPOINT_H
 #define MXRT_DATA_CHECKPOINT_H
@@ -19,8 +19,8 @@ struct SavedShape {
   int32_t rank = 0;
   const int64_t *sizes = nullptr;
 };
-/// False for what cannot be stored: functions, most handles. A text is its bytes, whose count is
-/// stored in `length`.
+/// False for values that cannot be stored: functions, most handles. A text is its bytes, whose
+/// count is stored in `length`.
 bool savedShape(const host::Value &value, SavedShape &shape, int64_t &length);
 
 /// The entries of a file, with the objects that must stay alive until it is written.
@@ -64,7 +64,7 @@ public:
 
   /// Compares the leaves of a value below `paths` with the file.
   Status check(const host::Value &value);
-  /// What the file has at `paths` must have this shape; sizes are not compared if `isText`.
+  /// The entry at `paths` must have this shape; sizes are not compared if `isText`.
   Status checkEntry(const SavedShape &shape, bool isText);
   /// Names below `root` that nothing asked for.
   Status checkExtras(std::string_view root);

@@ -6,7 +6,7 @@
 //                 compress: str, number: f64) -> kv
 //       `over`: "direct", "ring", "tree" or "levels"; `outer` and `inner` are those
 //       of levels (else "direct" and 1). `compress` is the codec of averages and
-//       `number` its threshold or ratio, or "factors" and "auto" for products as
+//       `number` its threshold or ratio, or "factors" and "auto" for matmuls as
 //       factors. Every call makes a connection of its own.
 //   mx.dist.sync(over: str, outer: str, inner: i64, compress: str, number: f64) -> kv
 //       With the other processes of the job (dist/Job.h). Waits for them.
@@ -19,7 +19,7 @@
 //   mx.dist.sum(kv, name, value, ...) -> (value, ...)
 //   mx.dist.gather(kv, name, value, ...) -> (value, ...)
 //   mx.dist.scatter(kv, name, value, ...) -> (value, ...)
-//   mx.dist.factors, …                        factors of products (DistFactors.cpp)
+//   mx.dist.factors, …                        factors of matmuls (DistFactors.cpp)
 //   mx.dist.barrier(kv)
 //   mx.dist.stats(kv) -> (sent_bytes: i64, received_bytes: i64, sent_messages: i64,
 //                         received_messages: i64, calls: i64, wait_seconds: f64)
@@ -329,7 +329,7 @@ public:
         return isNumber(leaf.kind) ? addNumber(leaf) : success();
       }));
       if (nextForm < call.args.size() && isForm(call.args[nextForm + 1]))
-        return error(alloc, MXRT_HOST_TYPE, noLocation, "%.*s: `%.*s` is no part of the value",
+        return error(alloc, MXRT_HOST_TYPE, noLocation, "%.*s: `%.*s` is not a part of the value",
                      int(call.name.size()), call.name.data(),
                      int(call.args[nextForm].str()->view().size()),
                      call.args[nextForm].str()->text());

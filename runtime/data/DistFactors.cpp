@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gradients that are products, uᵀ @ v, averaged by exchanging u and v. The code that the compiler
+// Gradients that are matmuls, uᵀ @ v, averaged by exchanging u and v. The code that the compiler
 // makes (Graph/ExchangeForms.cpp) multiplies the factors of each rank, with the kernels that the gradient
-// itself would have, and adds the products in rank order.
+// itself would have, and adds the results in rank order.
 //
 //   mx.dist.factors(kv, weight: f64, name: str, u, v, name, u, v, ...) -> factors
 //       Waits until all ranks have told their numbers of rows. A KVStore that was not told to

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Native functions of the KVStore for products that travel as factors (DistFactors.cpp).
+// Native functions of the KVStore for matmuls that travel as factors (DistFactors.cpp).
 
 #ifndef MXRT_DATA_DISTFACTORS_H
 #define MXRT_DATA_DISTFACTORS_H

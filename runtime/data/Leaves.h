@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The leaves of a value, which is whatever is not an aggregate, with their paths: `net.fc1.w`,
-// `pair.0`. One walk for checkpoints and for the keys of a KVStore, so names agree.
+// The leaves of a value (all parts that are not aggregates) with their paths: `net.fc1.w`,
+// `pair.0`. Checkpoints and keys of a KVStore use the same traversal, so their names agree.
 
 #ifndef MXRT_DATA_LEAVES_H
 #define MXRT_DATA_LEAVES_H

@@ -3,6 +3,7 @@
 // Reads tensors and asynchronous scalars as numbers.
 
 #include "data/Numbers.h"
+#include "base/Elements.h"
 #include "base/Halfs.h"
 #include "eager/TensorValue.h"
 #include "mxrt/call.h"
@@ -31,30 +32,9 @@ Status denseOf(DataHost &host, mxrt_tensor *tensor, const mxrt_location &locatio
 }
 
 double elementOf(const mxrt_tensor *tensor, int64_t i) {
-  auto as = [&]<typename T>(T) {
-    T value;
-    std::memcpy(&value, tensor->data() + i * int64_t(sizeof value), sizeof value);
-    return value;
-  };
-  switch (tensor->type) {
-  case MXRT_BOOL:
-  case MXRT_U8:
-    return as(uint8_t());
-  case MXRT_I8:
-    return as(int8_t());
-  case MXRT_I32:
-    return as(int32_t());
-  case MXRT_I64:
-    return double(as(int64_t()));
-  case MXRT_F16:
-    return double(f16ToFloat(as(uint16_t())));
-  case MXRT_BF16:
-    return double(bf16ToFloat(as(uint16_t())));
-  case MXRT_F32:
-    return double(as(float()));
-  default:
-    return as(double());
-  }
+  return visitElement(tensor->type, [&](auto element) {
+    return double(element.load(tensor->data() + i * int64_t(sizeof(typename decltype(element)::Bits))));
+  });
 }
 
 Status readNumbers(DataHost &host, mxrt_tensor *tensor, const mxrt_location &location, Vec<double> &out) {

@@ -4,10 +4,10 @@
 // placement can be tested on any machine; all CPU devices share the runtime's thread budget and
 // memory limit. GPUs are in device/cuda.
 //
-// Work on a CPU is complete when its function returns. A GPU works on its own: functions enqueue
-// and return. What must come before is a property of memory, kept by the device for each block of
-// its pool (device/cuda/Fence.h), so that one GPU's work can be enqueued behind another's without
-// a wait of the host.
+// Work on a CPU is complete when its function returns. Work on a GPU is asynchronous: functions
+// enqueue and return. The device tracks dependences: each block of its pool has a fence
+// (device/cuda/Fence.h) with the work that accessed it, so that work of one GPU can be enqueued
+// behind that of another without blocking the host.
 
 #ifndef MXRT_DEVICE_DEVICE_H
 #define MXRT_DEVICE_DEVICE_H
@@ -21,13 +21,13 @@
 
 namespace mxrt {
 
-/// A block of a device's pool (mxrt_buffer::data) and what work does with it.
+/// An access of device work to a block of the device's pool (mxrt_buffer::data).
 struct Access {
   const void *block;
   bool writes;
 };
 
-/// Some bytes of a block.
+/// A range of bytes in a block.
 struct DeviceBytes {
   void *data;
   const void *block;
@@ -66,11 +66,11 @@ public:
   virtual bool hostVisible() const = 0;
 
   // -- work. An engine op that uses the device calls begin, enqueues, and calls end. The engine
-  // orders the ops; these order what the device does.
+  // orders the ops; begin and end order the work on the device.
 
   /// Enqueues the following work behind all earlier work that conflicts with the accesses.
   virtual Status begin(std::span<const Access> accesses, mxrt_location location) = 0;
-  /// The work enqueued since begin makes the accesses.
+  /// Records the accesses of the work enqueued since begin.
   virtual Status end(std::span<const Access> accesses, mxrt_location location) = 0;
   virtual Status launch(const mxrt_launch_info &info, const void *arguments,
                         mxrt_location location) = 0;
@@ -93,12 +93,12 @@ public:
 
   /// Waits for the work that writes the block; the device's failure if it has failed.
   virtual Status wait(const void *block, mxrt_location location) = 0;
-  /// The device's failure, if it has failed: then it does nothing any more.
+  /// The device's failure, if it has failed: then it runs nothing any more.
   virtual Status state(mxrt_location) { return success(); }
-  /// The device's failure unless a function has returned it.
+  /// The device's failure, unless a function has returned it already.
   virtual Status unseenFailure() { return success(); }
-  /// Whether a caller must call `whenIdle` for the work that was enqueued: once after it was
-  /// idle.
+  /// Whether the caller must call `whenIdle` for the work that it enqueued: true once after each
+  /// idle time.
   virtual bool needsWatch() { return false; }
   /// Calls `done` when nothing is in flight.
   virtual Status whenIdle(Completion done) = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One instance of a program that may run as several ranks: where its connections come
-// from. The host of a program implements it (compiler/Run); a program whose host does
-// not is the only one of its process.
+// One instance of a program that may run as several ranks, and the source of its
+// connections. The host of a program implements it (compiler/Run); without it, a program
+// is the only instance in its process.
 
 #ifndef MXRT_DIST_INSTANCE_H
 #define MXRT_DIST_INSTANCE_H
@@ -12,10 +12,10 @@
 
 namespace mxrt::dist {
 
-/// Of a job of processes (dist/Job.h).
+/// State of a job of processes (dist/Job.h), as its launcher reports it.
 struct JobState {
-  bool hasLauncher = false; ///< that ends the job if a rank fails
-  uint64_t ended = 0;       ///< the ranks whose programs are over: bit r is rank r
+  bool hasLauncher = false; ///< a launcher ends the job if a rank fails
+  uint64_t ended = 0;       ///< ranks whose programs have ended: bit r is rank r
 };
 
 class Instance {
@@ -23,7 +23,7 @@ public:
   /// The transport of the next connection of this instance, whose rank it knows; it
   /// starts the other instances if they do not run yet. R0705 if they cannot run here.
   virtual Result<net::TransportBox> join(int workers, mxrt_location location) = 0;
-  /// Whether it has started others.
+  /// Whether there are other instances in this process.
   virtual bool isOneOfSeveral() const = 0;
   /// Queues that it shares with them, and its rank there.
   virtual QueueHub &queues() = 0;

@@ -32,16 +32,16 @@ struct Job {
   bool insecure = false;
 };
 
-/// R0007 for values that make no sense.
+/// Reads the environment; R0007 for invalid values.
 Result<Job> jobOfProcess(const mxrt_allocator *alloc);
 
 struct JobWait {
   int64_t limitNs = 60 * net::second;
-  /// Called now and then while other ranks are missing; an error ends the wait.
+  /// Polled while other ranks are missing; an error ends the wait.
   Status (*check)(void *user) = nullptr;
   void *user = nullptr;
 };
-/// The connection of this number, counted from 0, which waits for all ranks. The clock outlives
+/// Opens connection `number`, from 0, and waits for all ranks. The clock outlives
 /// the transport.
 Result<net::TransportBox> connectJob(const mxrt_allocator *alloc, const Job &job, int number,
                                      const JobWait &wait, net::Clock &clock);

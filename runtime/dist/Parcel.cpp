@@ -78,10 +78,12 @@ Status Parcel::layOut(std::span<const TensorRef> tensors, mxrt_location at) {
 /// The error of a sender, in memory that outlives its runtime, with the location of the put.
 static Status forOthers(mxrt_status from, mxrt_location put) {
   char note[320];
-  std::snprintf(note, sizeof note, "note: it was computed by another instance of the program, and "
-                "put into a queue at %s:%u:%u", put.file, unsigned(put.line), unsigned(put.column));
-  return error(mxrt_system_allocator(), mxrt_status_code(from), mxrt_status_location(from), "%s\n%s",
-               mxrt_status_message(from), note);
+  std::snprintf(note, sizeof note,
+                "note: it was computed by another instance of the program, and put into a queue at "
+                "%s:%u:%u",
+                put.file, unsigned(put.line), unsigned(put.column));
+  return error(mxrt_system_allocator(), mxrt_status_code(from), mxrt_status_location(from),
+               "%s\n%s", mxrt_status_message(from), note);
 }
 
 /// On a worker of the sender.

@@ -111,7 +111,7 @@ public:
   int64_t capacity() const { return room; }
   bool isShared() const { return !own; }
 
-  /// Who waits, and what ends the wait besides the queue.
+  /// The rank that waits, and what ends the wait besides the queue.
   struct Waiter {
     int rank = 0;
     const std::atomic<uint32_t> *cancelled = nullptr; // not 0: R0004

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A store, seen from the thread that issues calls: tables of keys, results, the ops
-// of buckets.
+// The issuing side of a store: tables of keys, results, and ops of buckets.
 
 #include "dist/StoreParts.h"
 
@@ -272,8 +271,8 @@ Status Store::pushBucket(BucketOp &op, mxrt_location location, std::span<Given> 
   description.write_count = bucket.count;
   description.lane = MXRT_LANE_COMMUNICATION;
   description.priority = bucket.priority;
-  // It runs in any case, because the other ranks must hear of an error. It is not throttled: what
-  // is in flight may be buckets of the same call at other ranks.
+  // It always runs, because the other ranks must be told of an error. It is not throttled: the ops
+  // in flight may be buckets that other ranks wait for.
   description.flags = MXRT_OP_ALWAYS_RUN | MXRT_OP_OVERWRITES | MXRT_OP_NO_THROTTLE;
   // Static: the worker's span ends after the op, which may be complete and freed by then.
   description.name = actionName(op.keys().action);
@@ -301,7 +300,7 @@ Status Store::pushBuckets(std::span<BucketOp *const> ops, mxrt_location location
                                                 : pushBucket(*ops[i], location, given, results);
     if (pushed.ok())
       continue;
-    // The other ranks wait for these buckets, which will never be there.
+    // The other ranks wait for these buckets, which will never be sent.
     for (; i < ops.size(); ++i) {
       ops[i]->inputError = pushed.share();
       post(*ops[i]);
@@ -395,8 +394,8 @@ void Store::countCall() {
   ++openCalls;
 }
 
-/// Before a call is announced: all earlier ones are on their way here, and other ranks wait for
-/// earlier ones alone. So the rank that is behind the others never waits for them.
+/// Called before a call is announced: all earlier calls are in flight here, and other ranks wait
+/// for earlier calls only. So the slowest rank never waits for the others.
 void Store::waitForRoom() {
   Lock lock(mutex);
   while (openCalls >= maxCalls)

@@ -12,8 +12,8 @@
 // blocks a worker.
 //
 // A failure poisons the results with the error of the exchange, which names the
-// rank. A tensor that is poisoned itself ends the exchange of this rank: its own
-// error poisons the results here, the other ranks hear that this one gave up.
+// rank. A poisoned input ends the exchange of this rank: its own error poisons the
+// results here, and the other ranks are told that this one gave up.
 //
 // Thread rule: one thread at a time, as the VM. totals() and describe(): any.
 
@@ -66,14 +66,14 @@ struct KeptResidual {
 struct Totals {
   uint64_t sentBytes = 0, receivedBytes = 0, sentMessages = 0, receivedMessages = 0;
   uint64_t calls = 0;
-  /// From the moment when a bucket was complete at this rank to its end, over all
-  /// buckets.
+  /// Time from the completion of a bucket at this rank to the end of its exchange, over
+  /// all buckets.
   int64_t waitNs = 0;
 };
 
 class Store {
 public:
-  /// Takes over the transport, and starts the thread. `factors`: whether products travel as factors
+  /// Takes over the transport, and starts the thread. `factors`: whether matmuls travel as factors
   /// (Factors, Cheaper) or not. `codec` is for averages. Ranks with different settings get R0702 in
   /// their first call.
   static Result<Store *> connect(mxrt_runtime *runtime, net::TransportBox transport,
@@ -93,9 +93,9 @@ public:
   /// the exchange, so that a program that never looks at a result ends too.
   Status issue(kvstore::Action action, double weight, std::span<const Item> items,
                mxrt_location location, std::span<TensorRef> results);
-  /// Whether products travel as their factors.
+  /// Whether matmuls travel as factors.
   bool takesFactors() const { return factorForm != kvstore::Form::Dense; }
-  /// Exchanges the factors of products that are to be averaged, items with Form::Factors. Waits until
+  /// Exchanges the factors of matmuls that are to be averaged, items with Form::Factors. Waits until
   /// all ranks have told how many rows they have, not for the factors.
   Status exchangeFactors(double weight, std::span<const Item> items, mxrt_location location,
                          FactorsOfCall &out);
@@ -105,7 +105,7 @@ public:
   /// A table by key: bytes, waits, steps. With `key`, its row: R0706 if there is none.
   Status describe(std::string_view key, Vec<char> &text);
 
-  /// After an error of the program: what was issued fails, and the other ranks hear that this one
+  /// After an error of the program: issued calls fail, and the other ranks are told that this one
   /// gave up. From any thread.
   void giveUp();
 
@@ -121,7 +121,7 @@ public:
   /// exchanged.
   Status restoreResiduals(Vec<KeptResidual> kept);
 
-  /// An orderly exit: waits for what was issued.
+  /// Orderly exit: waits for the issued calls.
   void close();
 
   /// For connect().
@@ -137,7 +137,7 @@ private:
   struct Given;
   struct Agreement;
 
-  // Store.cpp, of the thread that issues
+  // Store.cpp: on the issuing thread
   Status start(mxrt_location location);
   Status check(kvstore::Action action, double weight);
   Result<Table *> tableFor(kvstore::Action action, std::span<const kvstore::KeySpec> keys);
@@ -185,18 +185,17 @@ private:
   kvstore::Exchange exchange;
   ActiveCall *active = nullptr;
 
-  Mutex mutex; // guards what follows
+  Mutex mutex; // guards the members below
   Letter *firstLetter = nullptr, *lastLetter = nullptr;
   bool stopping = false, givesUp = false;
-  /// Calls that are not over. A program may be this far ahead of the exchange: without a limit a
-  /// loop of calls would fill the memory.
+  /// Max calls in flight (back-pressure): without a limit a loop of calls would fill the memory.
   static constexpr int maxCalls = 256;
   int openCalls = 0;
   Condition callEnded;
-  Status broken; // the failure of the exchange, which ends every further call
+  Status broken; // the failure of the exchange, which fails every further call
   Totals figures;
-  Vec<Box<Table>> tables; // grown by the thread that issues
-  Vec<KeptResidual> keptResiduals; // of that thread: no key has asked for them yet
+  Vec<Box<Table>> tables; // grown by the issuing thread
+  Vec<KeptResidual> keptResiduals; // of the issuing thread: no key has asked for them yet
 };
 
 } // namespace mxrt::dist

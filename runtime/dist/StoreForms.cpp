@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys that are not dense: rows of tables, and factors of products.
+// Keys that are not dense: rows of tables, and factors of matmuls.
 
 #include "dist/StoreParts.h"
 

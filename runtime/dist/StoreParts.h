@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the two halves of a store share: a call in flight, the op of a bucket, and
-// how elements get into the memory of the exchange and out of it.
+// Internals of a store, shared by Store.cpp and StoreThread.cpp: a call in flight, the op
+// of a bucket, and packing of elements into the memory of the exchange and out of it.
 
 #ifndef MXRT_DIST_STOREPARTS_H
 #define MXRT_DIST_STOREPARTS_H
@@ -12,7 +12,7 @@
 
 namespace mxrt::dist {
 
-/// The keys of a repeated call, and its figures.
+/// The keys of a repeated call, and its statistics.
 struct Store::Table {
   explicit Table(const mxrt_allocator *alloc) : keys(alloc), rows(alloc), residuals(alloc) {}
   /// Of a key; guarded by the store's mutex.
@@ -68,7 +68,7 @@ struct Store::BucketOp : Letter {
   ~BucketOp();
   const kvstore::KeyTable &keys() const { return active.table.keys; }
   kvstore::Form form() const { return keys().keys[keys().buckets[bucket].first].form; }
-  /// Brings the inputs into the memory of the exchange. R0204 for a number that is no row.
+  /// Brings the inputs into the memory of the exchange. R0204 for a number outside of the table.
   Status pack();
   /// For traces: `average net.e rows`, and the bytes that this rank has.
   struct Name {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The thread of a store, which drives its transport, and what the ops of buckets do.
+// The thread of a store, which drives its transport, and the functions of bucket ops.
 
 #include "abi/Runtime.h"
 #include "dist/StoreParts.h"
@@ -9,7 +9,7 @@
 
 namespace mxrt::dist {
 
-/// How often a thread that waits for other ranks looks whether the program was cancelled.
+/// Polling interval for cancellation while waiting for other ranks.
 static constexpr int64_t cancelCheckNs = 20'000'000;
 
 /// On a worker of the communication lane.
@@ -24,7 +24,7 @@ mxrt_status Store::runBucket(mxrt_op_context *context, void *payload) {
     op.inputError = op.pack();
   op.readyNs = os::monotonicNs();
   op.token = mxrt_op_defer(context);
-  store.post(op); // it may be over when this returns
+  store.post(op); // it may be freed when this returns
   return nullptr;
 }
 

@@ -191,10 +191,10 @@ Status Elementwise::issueWalk(mxrt_tensor *result, Walk<maxInputs> &walk) {
       kernel.sizes(walk.strides[i], walk.rank);
   }
   kernel.arguments.kernel = MXRT_TRY(call.kernel(form, [&](KeyText &key) {
-    key.add(call.op.info->name);
+    KeyOperand of[maxInputs];
     for (int32_t i = 0; i < count; ++i)
-      key.operand(operands[i].type, walk.rank, operands[i].layout);
-    key.result(result->type, walk.rank);
+      of[i] = {operands[i].type, operands[i].layout};
+    key.writeElementwise(call.op.info->name, walk.rank, {of, size_t(count)}, result->type);
   }));
   return call.issue(kernel, result);
 }
@@ -248,9 +248,8 @@ Result<TensorRef> castTensor(OpCall &call, mxrt_tensor *from, mxrt_dtype to) {
   kernel.input(from);
   kernel.size(from->elements);
   kernel.arguments.kernel = MXRT_TRY(call.kernel(0, [&](KeyText &key) {
-    key.add("cast");
-    key.operand(from->type, 1, Layout::Dense);
-    key.result(to, 1);
+    KeyOperand operand = {from->type, Layout::Dense};
+    key.writeElementwise("cast", 1, {&operand, 1}, to);
   }));
   MXRT_CHECK(call.issue(kernel, result.get()));
   return result;

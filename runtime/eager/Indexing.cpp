@@ -184,18 +184,15 @@ static Status gather(OpCall &call, const mxrt_tensor *base, const Region &region
   KernelCall kernel;
   kernel.input(x.get());
   kernel.input(index);
-  kernel.size(before.size);
-  kernel.size(along.size);
-  kernel.size(after.size);
-  kernel.size(index->elements);
-  kernel.size(region.shownAxis);
+  kernel.sizes(TakeSizes{.A = before.size,
+                         .N = along.size,
+                         .B = after.size,
+                         .I = index->elements,
+                         .X = region.shownAxis});
   addStrides3(kernel, layout, before, along, after);
   uint32_t form = uint32_t(layout) << 8 | uint32_t(base->type) << 4 | uint32_t(index->type);
   kernel.arguments.kernel = MXRT_TRY(call.kernel(form, [&](KeyText &key) {
-    key.add("take");
-    key.operand(base->type, 3, layout);
-    key.operand(index->type, 1, Layout::Dense);
-    key.result(base->type, 3);
+    key.write(signatures::Take, {{base->type, layout}, {index->type, Layout::Dense}}, base->type);
   }));
   MXRT_CHECK(call.issue(kernel, result.get()));
   return call.give(std::move(result));

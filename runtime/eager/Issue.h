@@ -9,23 +9,27 @@
 #include "eager/Executor.h"
 #include "eager/OpNames.h"
 #include "eager/Scalars.h"
+#include "eager/Signatures.h"
 #include "memory/Tensor.h"
 #include "mxrt/call.h"
+
+#include <cstring>
+#include <span>
 
 namespace mxrt::eager {
 
 /// Memory layout of an operand, as in the key of a kernel.
 enum class Layout : uint8_t { Single, Dense, Strided };
 
-inline constexpr int32_t maxKernelRank = 4;
-inline constexpr int32_t maxInputs = 3;
 /// Number of multiplications with the same sizes after which a specialised kernel is compiled:
 /// about as long as LLVM takes for one, at the speed of a size-generic kernel.
 inline constexpr int64_t workWorthCompiling = int64_t(1) << 28;
 /// Number of distinct sizes that one operation of a program counts. A program with more of them
 /// uses size-generic kernels.
 inline constexpr size_t maxSizedKernels = 32;
-inline constexpr int32_t maxKernelSizes = 32; // those of a convolution with strides: 30
+/// Those of a convolution with strides are the most.
+inline constexpr int32_t maxKernelSizes =
+    int32_t(sizeof(ConvSizes) / sizeof(int64_t)) + 2 + kernelSpatial;
 
 /// A kernel's operands and sizes. Plain data: it is copied into the call.
 struct KernelArguments {
@@ -49,11 +53,18 @@ public:
     arguments.scalars[scalarCount] = bits;
     arguments.from[arguments.operands++] = uint8_t(scalarBit | scalarCount++);
   }
-  void size(int64_t number) { arguments.sizes[sizeCount++] = number; }
+  /// The sizes of a signature: `sizes(MatmulSizes{.G = …})`.
+  template <typename Sizes> void sizes(const Sizes &named) {
+    static_assert(sizeof(Sizes) % sizeof(int64_t) == 0 && std::is_trivially_copyable_v<Sizes>);
+    memcpy(arguments.sizes + sizeCount, &named, sizeof(Sizes));
+    sizeCount += int32_t(sizeof(Sizes) / sizeof(int64_t));
+  }
+  /// Of an elementwise kernel, and strides.
   void sizes(const int64_t *numbers, int32_t count) {
     for (int32_t i = 0; i < count; ++i)
       size(numbers[i]);
   }
+  void size(int64_t number) { arguments.sizes[sizeCount++] = number; }
 
   static constexpr uint8_t scalarBit = 0x80;
   KernelArguments arguments;
@@ -63,20 +74,35 @@ public:
   int32_t sizeCount = 0;
 };
 
+/// An operand in the key of a kernel.
+struct KeyOperand {
+  mxrt_dtype type;
+  Layout layout;
+};
+
 /// Text of a kernel key, without allocation.
 class KeyText {
 public:
-  void add(const char *text);
-  void add(int64_t number);
-  /// Appends "f32:2s" after the separator.
-  void operand(mxrt_dtype type, int32_t rank, Layout layout);
-  void result(mxrt_dtype type, int32_t rank);
+  /// The key of a kernel of the signature. `op`: where several ops have it.
+  void write(const Signature &signature, std::initializer_list<KeyOperand> operands,
+             mxrt_dtype result, const char *op = nullptr);
+  /// ... specialised for sizes, with so many spatial axes.
+  void writeSized(const Signature &signature, std::span<const int64_t> sizes, int32_t spatial,
+                  std::initializer_list<KeyOperand> operands, mxrt_dtype result);
+  void writeElementwise(const char *op, int32_t rank, std::span<const KeyOperand> operands,
+                        mxrt_dtype result);
   std::string_view view() const { return {text, used}; }
 
 private:
+  void add(std::string_view more);
+  void add(int64_t number);
+  /// Appends "f32:2s".
+  void operand(mxrt_dtype type, int32_t rank, Layout layout);
+  void addOperands(const Signature &signature, int32_t spatial,
+                   std::span<const KeyOperand> operands, mxrt_dtype result);
+
   char text[800]; // the sizes of a convolution in decimal fit
   size_t used = 0;
-  bool first = true;
 };
 
 /// Axes merged into one, from the outermost in.
@@ -195,6 +221,7 @@ inline bool isDense3(const AxisGroup &a, const AxisGroup &b, const AxisGroup &c)
   return (c.size == 1 || c.stride == 1) && (b.size == 1 || b.stride == c.size) &&
          (a.size == 1 || a.stride == b.size * c.size);
 }
+/// The strides of an operand with three axes, after all sizes.
 inline void addStrides3(KernelCall &call, Layout layout, const AxisGroup &a, const AxisGroup &b,
                         const AxisGroup &c) {
   if (layout != Layout::Strided)

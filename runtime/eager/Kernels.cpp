@@ -43,35 +43,73 @@ Result<mxrt_compiled_kernel> KernelTable::find(KernelSource *source, std::string
   return row.kernel;
 }
 
-void KeyText::add(const char *more) {
-  size_t length = std::strlen(more);
+void KeyText::add(std::string_view more) {
+  size_t length = more.size();
   if (length > sizeof(text) - used) // no key is that long
     length = sizeof(text) - used;
-  std::memcpy(text + used, more, length);
+  std::memcpy(text + used, more.data(), length);
   used += length;
 }
 
 void KeyText::add(int64_t number) {
   char digits[24];
   std::snprintf(digits, sizeof(digits), "%lld", static_cast<long long>(number));
-  add(digits);
+  add(std::string_view(digits));
 }
 
 void KeyText::operand(mxrt_dtype type, int32_t rank, Layout layout) {
-  add(first ? " " : ",");
-  first = false;
   add(mxrt_dtype_name(type));
-  if (layout == Layout::Single)
-    return add(":0");
-  const char tail[] = {':', char('0' + rank), layout == Layout::Dense ? 'c' : 's', 0};
-  add(tail);
+  add(":");
+  add(int64_t(rank));
+  if (rank > 0)
+    add(layout == Layout::Dense ? "c" : "s");
 }
 
-void KeyText::result(mxrt_dtype type, int32_t rank) {
+void KeyText::writeElementwise(const char *op, int32_t rank, std::span<const KeyOperand> operands,
+                               mxrt_dtype result) {
+  add(op);
+  const char *separator = " ";
+  for (const KeyOperand &each : operands) {
+    add(separator);
+    operand(each.type, each.layout == Layout::Single ? 0 : rank, each.layout);
+    separator = ",";
+  }
   add(" -> ");
-  add(mxrt_dtype_name(type));
-  const char tail[] = {':', char('0' + rank), 'c', 0};
-  add(tail);
+  operand(result, rank, Layout::Dense);
+}
+
+void KeyText::addOperands(const Signature &signature, int32_t spatial,
+                          std::span<const KeyOperand> operands, mxrt_dtype result) {
+  auto rank = [&](int32_t i) {
+    return signature.ranks[i] - signature.spatial[i] * (kernelSpatial - spatial);
+  };
+  for (int32_t i = 0; i < signature.operands; ++i) {
+    add(i == 0 ? " " : ",");
+    operand(operands[size_t(i)].type, rank(i), operands[size_t(i)].layout);
+  }
+  add(" -> ");
+  operand(result, rank(signature.operands), Layout::Dense);
+}
+
+void KeyText::write(const Signature &signature, std::initializer_list<KeyOperand> operands,
+                    mxrt_dtype result, const char *op) {
+  add(op ? op : signature.op);
+  addOperands(signature, kernelSpatial, operands, result);
+}
+
+void KeyText::writeSized(const Signature &signature, std::span<const int64_t> sizes,
+                         int32_t spatial, std::initializer_list<KeyOperand> operands,
+                         mxrt_dtype result) {
+  std::string_view op = signature.op;
+  bool hasAttributes = op.back() == ')';
+  add(hasAttributes ? op.substr(0, op.size() - 1) : op);
+  add(hasAttributes ? ",sizes=" : "(sizes=");
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    add(i == 0 ? "" : "/");
+    add(sizes[i]);
+  }
+  add(")");
+  addOperands(signature, spatial, operands, result);
 }
 
 } // namespace mxrt::eager

@@ -36,10 +36,9 @@ Status runIota(OpCall &call) {
   MXRT_CHECK(call.shape(0, &count, rank));
   TensorRef result = MXRT_TRY(call.create(call.op.type, 1, &count));
   KernelCall kernel;
-  kernel.size(count);
+  kernel.sizes(IotaSizes{.N = count});
   kernel.arguments.kernel = MXRT_TRY(call.kernel(0, [&](KeyText &key) {
-    key.add("iota");
-    key.result(call.op.type, 1);
+    key.write(signatures::Iota, {}, call.op.type);
   }));
   MXRT_CHECK(call.issue(kernel, result.get()));
   return call.give(std::move(result));

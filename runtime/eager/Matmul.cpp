@@ -136,18 +136,13 @@ Status runMatmul(OpCall &call) {
   KernelCall kernel;
   kernel.input(a.tensor);
   kernel.input(b.tensor);
-  kernel.size(a.batch.size);
-  kernel.size(a.rows.size);
-  kernel.size(b.columns.size);
-  kernel.size(a.columns.size);
+  kernel.sizes(MatmulSizes{
+      .G = a.batch.size, .M = a.rows.size, .N = b.columns.size, .K = a.columns.size});
   addStrides3(kernel, a.layout, a.batch, a.rows, a.columns);
   addStrides3(kernel, b.layout, b.batch, b.rows, b.columns);
   uint32_t form = uint32_t(a.layout) << 2 | uint32_t(b.layout);
   kernel.arguments.kernel = MXRT_TRY(call.kernel(form, [&](KeyText &key) {
-    key.add("matmul");
-    key.operand(op.type, 3, a.layout);
-    key.operand(op.type, 3, b.layout);
-    key.result(op.result, 3);
+    key.write(signatures::Matmul, {{op.type, a.layout}, {op.type, b.layout}}, op.result);
   }));
   MXRT_CHECK(call.issue(kernel, result.get()));
   return call.give(std::move(result));

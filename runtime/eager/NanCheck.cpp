@@ -3,41 +3,28 @@
 // Search for the first NaN of a tensor, by bit patterns.
 
 #include "eager/NanCheck.h"
+#include "base/Elements.h"
 #include "memory/Tensor.h"
 
 #include <cstdio>
 
 namespace mxrt::eager {
 
-/// Index of the first element whose bits exceed those of infinity, or -1. Compares bits, so that no
-/// floating-point option of the compiler can remove the check.
-template <typename T> static int64_t firstNan(const void *data, int64_t count, T infinity) {
-  auto *elements = static_cast<const T *>(data);
-  constexpr T magnitude = T(~T(0)) >> 1;
-  for (int64_t i = 0; i < count; ++i)
-    if ((elements[i] & magnitude) > infinity)
-      return i;
-  return -1;
+/// Index of the first NaN, or -1. Compares bits, so that no floating-point option of the compiler can
+/// remove the check.
+static int64_t firstNan(mxrt_dtype type, const void *data, int64_t count) {
+  return visitElement(type, [&](auto element) -> int64_t {
+    using Bits = typename decltype(element)::Bits;
+    auto *elements = static_cast<const Bits *>(data);
+    for (int64_t i = 0; element.isFloat && i < count; ++i)
+      if (Bits(elements[i] & Bits(~element.sign)) > element.infinity)
+        return i;
+    return -1;
+  });
 }
 
 mxrt_status checkNan(const mxrt_context *context, const char *name, const mxrt_tensor *tensor) {
-  int64_t found = -1;
-  switch (tensor->type) {
-  case MXRT_F16:
-    found = firstNan<uint16_t>(tensor->data(), tensor->elements, 0x7c00);
-    break;
-  case MXRT_BF16:
-    found = firstNan<uint16_t>(tensor->data(), tensor->elements, 0x7f80);
-    break;
-  case MXRT_F32:
-    found = firstNan<uint32_t>(tensor->data(), tensor->elements, 0x7f800000);
-    break;
-  case MXRT_F64:
-    found = firstNan<uint64_t>(tensor->data(), tensor->elements, 0x7ff0000000000000);
-    break;
-  default:
-    break;
-  }
+  int64_t found = firstNan(tensor->type, tensor->data(), tensor->elements);
   if (found < 0)
     return nullptr;
   char index[400] = "";

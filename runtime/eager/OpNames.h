@@ -24,6 +24,7 @@
 #define MXRT_EAGER_OPNAMES_H
 
 #include "eager/Kernels.h"
+#include "eager/Signatures.h"
 #include "host/Bytecode.h"
 
 namespace mxrt::eager {
@@ -90,7 +91,8 @@ struct KernelForm {
 /// Counts how often an operation ran with the same sizes, and caches the kernel specialised for
 /// them once compiling pays. Sizes are compared by value.
 struct SizedKernel {
-  static constexpr int32_t maxNumbers = 26; // those of a convolution, and its layout
+  static constexpr int32_t maxNumbers =
+      int32_t(sizeof(ConvSizes) / sizeof(int64_t)) + 1; // and its layout
   int64_t numbers[maxNumbers];
   int32_t count = 0;
   int64_t work = 0;                      // multiplications so far

@@ -3,6 +3,7 @@
 // nonzero and unique: functions with a data-dependent result size.
 
 #include "eager/OpenSizes.h"
+#include "base/Elements.h"
 #include "base/Halfs.h"
 #include "eager/TensorValue.h"
 #include "memory/Tensor.h"
@@ -59,23 +60,14 @@ struct Operand {
 
 /// Whether both elements count as the same value.
 bool isSame(mxrt_dtype type, const char *x, const char *y, size_t bytes) {
-  auto equal = [](auto a, auto b) { return a == b || (a != a && b != b); };
-  auto load = [](const char *from, auto like) {
-    memcpy(&like, from, sizeof(like));
-    return like;
-  };
-  switch (type) {
-  case MXRT_F16:
-    return equal(load(x, F16()).wide(), load(y, F16()).wide());
-  case MXRT_BF16:
-    return equal(load(x, Bf16()).wide(), load(y, Bf16()).wide());
-  case MXRT_F32:
-    return equal(load(x, 0.0f), load(y, 0.0f));
-  case MXRT_F64:
-    return equal(load(x, 0.0), load(y, 0.0));
-  default:
-    return memcmp(x, y, bytes) == 0;
-  }
+  return visitElement(type, [&](auto element) {
+    if constexpr (element.isFloat) {
+      auto a = element.load(x), b = element.load(y);
+      return a == b || (a != a && b != b);
+    } else {
+      return memcmp(x, y, bytes) == 0;
+    }
+  });
 }
 
 } // namespace

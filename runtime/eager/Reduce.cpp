@@ -2,6 +2,7 @@
 //
 // Reductions: the axes of any tensor are grouped as [A, R, B], of which R is reduced.
 
+#include "base/Elements.h"
 #include "eager/Issue.h"
 
 namespace mxrt::eager {
@@ -76,16 +77,8 @@ static Status checkSizes(OpCall &call, const mxrt_tensor *x, const Folding &fold
 
 /// -inf in a float type.
 static uint64_t lowestBits(mxrt_dtype type) {
-  switch (type) {
-  case MXRT_F16:
-    return 0xfc00;
-  case MXRT_BF16:
-    return 0xff80;
-  case MXRT_F32:
-    return 0xff800000;
-  default:
-    return 0xfff0000000000000;
-  }
+  return visitElement(type,
+                      [](auto element) { return uint64_t(element.sign | element.infinity); });
 }
 
 Status runReduce(OpCall &call) {
@@ -127,14 +120,10 @@ Status runReduce(OpCall &call) {
   Layout layout = dense ? Layout::Dense : Layout::Strided;
   KernelCall kernel;
   kernel.input(x);
-  kernel.size(fold.a.size);
-  kernel.size(fold.r.size);
-  kernel.size(fold.b.size);
+  kernel.sizes(ReduceSizes{.A = fold.a.size, .R = fold.r.size, .B = fold.b.size});
   addStrides3(kernel, layout, fold.a, fold.r, fold.b);
   kernel.arguments.kernel = MXRT_TRY(call.kernel(uint32_t(layout), [&](KeyText &key) {
-    key.add(op.info->name);
-    key.operand(op.type, 3, layout);
-    key.result(op.result, 2);
+    key.write(signatures::Reduce, {{op.type, layout}}, op.result, op.info->name);
   }));
   MXRT_CHECK(call.issue(kernel, result.get()));
   return call.give(std::move(result));

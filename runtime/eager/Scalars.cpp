@@ -3,6 +3,7 @@
 // Conversion of host numbers to and from elements, including rounding to f16 and bf16.
 
 #include "eager/Scalars.h"
+#include "base/Elements.h"
 
 #include <bit>
 #include <cmath>
@@ -98,33 +99,18 @@ bool toElement(const Value &number, mxrt_dtype type, uint64_t &bits) {
   }
 }
 
-template <typename T> static T load(const void *data) {
-  T value;
-  std::memcpy(&value, data, sizeof(T));
-  return value;
-}
-
 Value fromElement(mxrt_dtype type, const void *data) {
-  switch (type) {
-  case MXRT_BOOL:
-    return Value::boolean(load<uint8_t>(data) != 0);
-  case MXRT_I8:
-    return Value::integer(load<int8_t>(data));
-  case MXRT_U8:
-    return Value::integer(load<uint8_t>(data));
-  case MXRT_I32:
-    return Value::integer(load<int32_t>(data));
-  case MXRT_I64:
-    return Value::integer(load<int64_t>(data));
-  case MXRT_F16:
-    return Value::f32(f16ToFloat(load<uint16_t>(data)));
-  case MXRT_BF16:
-    return Value::f32(bf16ToFloat(load<uint16_t>(data)));
-  case MXRT_F32:
-    return Value::f32(load<float>(data));
-  default:
-    return Value::f64(load<double>(data));
-  }
+  return visitElement(type, [&](auto element) {
+    auto number = element.load(data);
+    if constexpr (element.dtype == MXRT_BOOL)
+      return Value::boolean(number != 0);
+    else if constexpr (!element.isFloat)
+      return Value::integer(number);
+    else if constexpr (element.dtype == MXRT_F64)
+      return Value::f64(number);
+    else
+      return Value::f32(number);
+  });
 }
 
 bool convertNumber(const Value &number, Kind wanted, Value &out) {

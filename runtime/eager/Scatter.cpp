@@ -41,18 +41,13 @@ Status runScatterAdd(OpCall &call) {
   for (int32_t i = 0; i < x->rank; ++i)
     if (i != axis)
       (i < axis ? before : after) *= x->sizes()[i];
-  kernel.size(before);
-  kernel.size(x->sizes()[axis]);
-  kernel.size(after);
-  kernel.size(index->elements);
-  kernel.size(axis);
+  kernel.sizes(ScatterAddSizes{
+      .A = before, .N = x->sizes()[axis], .B = after, .I = index->elements, .X = axis});
   uint32_t form = uint32_t(x->type) << 4 | uint32_t(index->type);
   kernel.arguments.kernel = MXRT_TRY(call.kernel(form, [&](KeyText &key) {
-    key.add("scatter_add");
-    key.operand(x->type, 3, Layout::Dense);
-    key.operand(index->type, 1, Layout::Dense);
-    key.operand(x->type, 3, Layout::Dense);
-    key.result(x->type, 3);
+    key.write(signatures::ScatterAdd,
+              {{x->type, Layout::Dense}, {index->type, Layout::Dense}, {x->type, Layout::Dense}},
+              x->type);
   }));
   MXRT_CHECK(call.issue(kernel, result.get()));
   return call.give(std::move(result));

@@ -16,8 +16,6 @@ namespace mxrt::eager {
 
 namespace {
 
-constexpr int32_t kernelSpatial = 3;
-
 /// The parameters of one spatial axis.
 struct Axis {
   int64_t of[5] = {1, 1, 1, 0, 1};
@@ -79,6 +77,46 @@ Result<mxrt_tensor *> dense(OpCall &call, mxrt_tensor *tensor, TensorRef &held) 
   return held.get();
 }
 
+/// Issues the kernel for these sizes once compiling it pays, until then the one for any sizes.
+template <typename Sizes>
+Status issueConv(OpCall &call, const Signature &signature, const Sizes &sizes, mxrt_tensor *x,
+                 mxrt_tensor *w, mxrt_tensor *result, int32_t spatial) {
+  const Operation &op = call.op;
+  constexpr size_t count = sizeof(Sizes) / sizeof(int64_t),
+                   ofAxis = sizeof(typename Sizes::Axis) / sizeof(int64_t),
+                   ofAll = count - kernelSpatial * ofAxis;
+  Layout layout = mxrt_tensor_is_dense(x) ? Layout::Dense : Layout::Strided;
+  int64_t numbers[count + 1];
+  memcpy(numbers, &sizes, sizeof(sizes));
+  numbers[count] = int64_t(layout); // distinguishes kernels for the same sizes
+  std::initializer_list<KeyOperand> operands = {{op.type, layout}, {op.type, Layout::Dense}};
+  int32_t missing = kernelSpatial - spatial;
+  mxrt_compiled_kernel sized = MXRT_TRY(call.sizedKernel(
+      numbers, int32_t(count) + 1, multiplications(result, w), [&](KeyText &key) {
+        memmove(numbers + ofAll, numbers + ofAll + size_t(missing) * ofAxis,
+                size_t(spatial) * ofAxis * sizeof(int64_t));
+        key.writeSized(signature, {numbers, ofAll + size_t(spatial) * ofAxis}, spatial, operands,
+                       op.result);
+      }));
+  KernelCall kernel;
+  kernel.input(x);
+  kernel.input(w);
+  if (!sized)
+    kernel.sizes(sizes);
+  if (layout == Layout::Strided) {
+    kernel.sizes(x->strides(), 2);
+    for (int32_t d = sized ? missing : 0; d < kernelSpatial; ++d)
+      kernel.size(strideFrom(x, 2, spatial, d));
+  }
+  bool isDepthwise = std::is_same_v<Sizes, DepthwiseConvSizes>;
+  uint32_t form = uint32_t(layout) << 1 | uint32_t(isDepthwise);
+  kernel.arguments.kernel = sized;
+  if (!sized)
+    kernel.arguments.kernel = MXRT_TRY(call.kernel(
+        form, [&](KeyText &key) { key.write(signature, operands, op.result); }));
+  return call.issue(kernel, result);
+}
+
 } // namespace
 
 Status runConv(OpCall &call) {
@@ -105,59 +143,26 @@ Status runConv(OpCall &call) {
   }
   TensorRef held;
   w = MXRT_TRY(dense(call, w, held));
-  Layout layout = mxrt_tensor_is_dense(x) ? Layout::Dense : Layout::Strided;
   TensorRef result = MXRT_TRY(call.create(op.result, x->rank, sizes));
-  bool isSingle = outputs == groups;
-
-  // In the order of the kernel. Size-generic kernels have three spatial axes, missing ones in
-  // front.
-  int64_t numbers[SizedKernel::maxNumbers] = {x->sizes()[0], inputs, groups};
-  int32_t lead = 3, count = 0;
-  if (!isSingle)
-    numbers[lead++] = outputs / groups;
-  count = lead;
-  for (int32_t d = 0; d < kernelSpatial; ++d) {
-    numbers[count++] = sizeFrom(x, 2, spatial, d);
-    numbers[count++] = sizeFrom(w, 2, spatial, d);
-    for (int64_t number : axes[d].of)
-      numbers[count++] = number;
-  }
-  numbers[count] = int64_t(layout); // distinguishes kernels for the same sizes
-  const int64_t *real = numbers + lead + 7 * (kernelSpatial - spatial);
-  mxrt_compiled_kernel sized = MXRT_TRY(
-      call.sizedKernel(numbers, count + 1, multiplications(result.get(), w), [&](KeyText &key) {
-        key.add(isSingle ? "conv(outputs=1,sizes=" : "conv(sizes=");
-        for (const int64_t *number = numbers; number < numbers + count; ++number)
-          if (number < numbers + lead || number >= real) {
-            key.add(number == numbers ? "" : "/");
-            key.add(*number);
-          }
-        key.add(")");
-        key.operand(op.type, spatial + 2, layout);
-        key.operand(op.type, spatial + 2, Layout::Dense);
-        key.result(op.result, spatial + 2);
-      }));
-
-  KernelCall kernel;
-  kernel.input(x);
-  kernel.input(w);
-  if (!sized)
-    kernel.sizes(numbers, count);
-  if (layout == Layout::Strided) {
-    kernel.sizes(x->strides(), 2);
-    for (int32_t d = sized ? kernelSpatial - spatial : 0; d < kernelSpatial; ++d)
-      kernel.size(strideFrom(x, 2, spatial, d));
-  }
-  uint32_t form = uint32_t(layout) << 1 | uint32_t(isSingle);
-  kernel.arguments.kernel = sized;
-  if (!sized)
-    kernel.arguments.kernel = MXRT_TRY(call.kernel(form, [&](KeyText &key) {
-      key.add(isSingle ? "conv(outputs=1)" : "conv");
-      key.operand(op.type, 5, layout);
-      key.operand(op.type, 5, Layout::Dense);
-      key.result(op.result, 5);
-    }));
-  MXRT_CHECK(call.issue(kernel, result.get()));
+  auto issue = [&](const Signature &signature, auto sizes) {
+    for (int32_t d = 0; d < kernelSpatial; ++d)
+      sizes.axes[d] = {.H = sizeFrom(x, 2, spatial, d),
+                       .W = sizeFrom(w, 2, spatial, d),
+                       .P = axes[d].of[0],
+                       .S = axes[d].of[1],
+                       .D = axes[d].of[2],
+                       .L = axes[d].of[3],
+                       .N = axes[d].of[4]};
+    return issueConv(call, signature, sizes, x, w, result.get(), spatial);
+  };
+  if (outputs == groups)
+    MXRT_CHECK(issue(signatures::DepthwiseConv,
+                     DepthwiseConvSizes{.B = x->sizes()[0], .I = inputs, .G = groups, .axes = {}}));
+  else
+    MXRT_CHECK(issue(
+        signatures::Conv,
+        ConvSizes{
+            .B = x->sizes()[0], .I = inputs, .G = groups, .O = outputs / groups, .axes = {}}));
   return call.give(std::move(result));
 }
 
@@ -224,16 +229,16 @@ Status runFold(OpCall &call) {
   TensorRef result = MXRT_TRY(call.create(op.result, lead + spatial, sizes));
   KernelCall kernel;
   kernel.input(x);
-  kernel.size(before);
-  for (int32_t d = 0; d < kernelSpatial; ++d) {
-    kernel.size(sizeFrom(x, lead, spatial, d));
-    kernel.size(sizeFrom(x, lead + spatial, spatial, d));
-    kernel.sizes(axes[d].of, 3);
-  }
+  FoldSizes named = {.A = before, .axes = {}};
+  for (int32_t d = 0; d < kernelSpatial; ++d)
+    named.axes[d] = {.W = sizeFrom(x, lead, spatial, d),
+                     .P = sizeFrom(x, lead + spatial, spatial, d),
+                     .H = axes[d].of[0],
+                     .S = axes[d].of[1],
+                     .D = axes[d].of[2]};
+  kernel.sizes(named);
   kernel.arguments.kernel = MXRT_TRY(call.kernel(0, [&](KeyText &key) {
-    key.add("fold");
-    key.operand(op.type, 7, Layout::Dense);
-    key.result(op.result, 4);
+    key.write(signatures::Fold, {{op.type, Layout::Dense}}, op.result);
   }));
   MXRT_CHECK(call.issue(kernel, result.get()));
   return call.give(std::move(result));

@@ -9,7 +9,7 @@
 
 #include "base/Os.h"
 #include "base/Sync.h"
-#include "engine/Faults.h"
+#include "engine/EngineFaults.h"
 
 #include <atomic>
 

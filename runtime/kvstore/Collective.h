@@ -38,7 +38,7 @@ struct Reduction {
   Residual *residual = nullptr;
 };
 
-/// Called once when a collective is over, maybe inside of start().
+/// Called once when a collective has finished, possibly inside of start().
 struct CollectiveDone {
   void (*run)(void *user) = nullptr;
   void *user = nullptr;

@@ -122,7 +122,7 @@ void Exchange::announced(Call &call, Call::Peer &peer, net::View view) {
   if (complete && peer.theirs.hash == peer.own.hash)
     complete = call.readCounts(peer.rank, view);
   if (!transport.release(view))
-    return; // word of a lost rank follows
+    return; // the loss of a rank is reported next
   if (!complete || !(std::isfinite(peer.theirs.weight) && peer.theirs.weight >= 0))
     return fail(error(transport.allocator(), MXRT_KVSTORE, noLocation,
                       "rank %d sent a malformed announcement", peer.rank));
@@ -152,8 +152,8 @@ void Exchange::described(Call &call, Call::Peer &peer, net::View view) {
   decide(call);
 }
 
-/// Once everything is known about all ranks, and the calls before are decided. A
-/// mismatch is not told before: by then every rank has what it needs to find it by itself.
+/// Decides a call once the announcements of all ranks are here and earlier calls are decided.
+/// A mismatch is not reported before: by then every rank can find it by itself.
 void Exchange::decide(Call &first) {
   for (Call *call = &first; call; call = call->next) {
     bool isNext = !call->previous || call->previous->isOver;
@@ -312,8 +312,8 @@ void Exchange::end(Call::Flight &flight, Status status) {
 
 // -- failures -----------------------------------------------------------------
 
-/// Announcements go on, in both directions: each rank finds the cause by itself, and may
-/// leave once the others have read what it said. Buckets that run end by themselves.
+/// Announcements continue in both directions: each rank finds the cause by itself, and may
+/// leave once the others have read its messages. Buckets in flight end by themselves.
 void Exchange::failCall(Call &call, const Status &why) {
   if (call.failure.failed())
     return;
@@ -328,8 +328,8 @@ void Exchange::failCall(Call &call, const Status &why) {
   }
 }
 
-/// Earlier calls go on: all ranks have agreed on them, or will find their failure.
-/// `everywhere`: all ranks find this failure, so nobody needs what was said of later calls.
+/// Earlier calls continue: all ranks have agreed on them, or will find their failure.
+/// `everywhere`: all ranks find this failure, so announcements of later calls are obsolete.
 void Exchange::breakFrom(uint32_t number, const Status &why, bool everywhere) {
   Status cause = why.share(); // `why` may belong to a call
   if (broken.ok())
@@ -350,8 +350,8 @@ void Exchange::cancelSends(Call &call) {
         transport.cancel(sending.op);
 }
 
-/// No two ranks wait for each other here: of those that are left, the one that has made
-/// the fewest calls has told nothing that the others do not read.
+/// Free of deadlock: among the remaining ranks, all messages of the one with the fewest
+/// calls are read by the others.
 void Exchange::abandon() {
   for (Call *call = first; call; call = call->next)
     for (Call::Peer &peer : call->peers)

@@ -6,7 +6,7 @@
 //
 //   Exchange exchange(transport);                   // connect
 //   Call call(alloc, table, weight);                // keys, and this step
-//   exchange.begin(call);                           // tells the other ranks
+//   exchange.begin(call);                           // announces it to the other ranks
 //   exchange.push(call, bucket, memory, done);      // once for each bucket, in any order
 //   while (!isDone) transport.progress();           // callbacks run inside of it
 //
@@ -33,7 +33,7 @@
 
 namespace mxrt::kvstore {
 
-/// Called once; maybe inside of begin(), push() or fail().
+/// Called once, possibly inside of begin(), push() or fail().
 struct ExchangeDone {
   void (*run)(void *user, Status status) = nullptr;
   void *user = nullptr;
@@ -149,7 +149,7 @@ public:
   Exchange(const Exchange &) = delete;
   Exchange &operator=(const Exchange &) = delete;
 
-  /// Announces the call. Failures are told to `agreed` and to the buckets.
+  /// Announces the call. Failures are reported to `agreed` and to the buckets.
   void begin(Call &call);
   /// The elements of the bucket are in `memory`, which belongs to the exchange
   /// until `done`. Their sum, mean and so on has then replaced them.
@@ -158,13 +158,13 @@ public:
   /// that travels as factors: `memory` is as in Call::factorParts, with those of this rank.
   void push(Call &call, uint32_t bucket, void *memory, ExchangeDone done, const OwnRows &own = {});
   /// Fails everything pending and all that follows, because of an error of this
-  /// rank: the others hear that it is lost.
+  /// rank: the others are told that it is lost.
   void fail(Status why);
-  /// After a failure: once the other ranks have read what this one told them, stops to
-  /// wait for what they tell, so that its calls finish. For a rank that is about to
-  /// leave, after each progress().
+  /// After a failure: stops waiting for messages of other ranks once they have read those
+  /// of this one, so that its calls finish. For a rank that is about to leave; call it
+  /// after each progress().
   void abandon();
-  /// Success until something failed for good.
+  /// Success until a final failure.
   Status failure() const { return broken.share(); }
   /// No call that was begun is alive.
   bool idle() const { return !first; }

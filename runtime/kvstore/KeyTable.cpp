@@ -37,7 +37,7 @@ KeyText textOf(std::string_view name, mxrt_dtype dtype, std::span<const int64_t>
 /// For `%.*s`.
 int shownBytes(std::string_view name) { return int(std::min<size_t>(name.size(), 120)); }
 
-/// Reads what describe() wrote; a peer sent it.
+/// Reads the output of describe() of a peer.
 class Reader {
 public:
   explicit Reader(std::span<const char> bytes) : left(bytes) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What one collective call exchanges: its keys (named tensors), packed into
-// buckets. Ranks compare the hashes of their tables before any element is sent,
+// The keys (named tensors) of one collective call, packed into buckets (gradient
+// bucketing). Ranks compare the hashes of their tables before any element is sent,
 // so ranks that run different models get an error, with the first difference.
 //
 // Keys come in the order of their first use in the forward pass. Gradients are
@@ -20,7 +20,7 @@
 
 namespace mxrt::kvstore {
 
-/// What a call does with its keys.
+/// The operation of a collective call.
 enum class Action : uint8_t {
   Connect, // no keys: the settings of the ranks are compared
   Barrier, // no keys

@@ -35,7 +35,7 @@ enum class Pattern : uint8_t {
   /// Every rank gets the sum.
   AllReduce,
   /// Rank r gets chunk r of W equal chunks of the sum, in the same order of additions.
-  /// What the others are afterwards is undefined.
+  /// Its other chunks are undefined afterwards.
   ReduceScatter,
   /// Every rank has chunk r of W equal chunks and gets all. Always direct.
   Gather,

@@ -23,10 +23,10 @@ void MemoryBudget::release() {
 }
 
 bool MemoryBudget::hold(int64_t bytes) {
-  int64_t most = limit > 0 ? limit : machine;
+  int64_t max = limit > 0 ? limit : machine;
   int64_t now = held.load(std::memory_order_relaxed);
   do {
-    if (most > 0 && (bytes > most || now > most - bytes))
+    if (max > 0 && (bytes > max || now > max - bytes))
       return false;
   } while (
       !held.compare_exchange_weak(now, now + bytes, std::memory_order_relaxed));

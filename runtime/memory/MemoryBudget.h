@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The limit on memory held by all CPU pools of a runtime, or by the pool of a GPU, and reclamation of memory that other
-// pools only cache.
+// The limit on memory held by all CPU pools of a runtime, or by the pool of a GPU, and
+// reclamation of memory that other pools only cache.
 
 #ifndef MXRT_MEMORY_MEMORYBUDGET_H
 #define MXRT_MEMORY_MEMORYBUDGET_H
@@ -27,8 +27,8 @@ public:
   bool hold(int64_t bytes);
   /// Whether hold() would succeed now; `ever`: if nothing else were held.
   bool hasRoom(int64_t bytes, bool ever = false) const {
-    int64_t most = limit > 0 ? limit : machine;
-    return most == 0 || (bytes <= most && (ever || heldBytes() <= most - bytes));
+    int64_t max = limit > 0 ? limit : machine;
+    return max == 0 || (bytes <= max && (ever || heldBytes() <= max - bytes));
   }
   void drop(int64_t bytes) {
     held.fetch_sub(bytes, std::memory_order_relaxed);

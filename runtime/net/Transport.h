@@ -106,11 +106,11 @@ public:
   /// anyway. It may come late: only then is the memory of a send free.
   virtual void cancel(Op *op) = 0;
   /// Ends the use of a view. False if its bytes may have changed meanwhile: the
-  /// sender took the message back, or gave this rank up. What was made of them
-  /// must not be used. Word of a lost rank follows.
+  /// sender retracted the message, or declared this rank lost. Results computed from
+  /// them must not be used. The loss of a rank is reported next.
   [[nodiscard]] virtual bool release(View view) = 0;
 
-  /// Moves everything on and runs callbacks. False if nothing happened.
+  /// Makes progress on all operations and runs callbacks. False if nothing happened.
   virtual bool progress() = 0;
   /// Sleeps until something may have happened since the last progress(), at most
   /// `timeoutNs` (negative: no limit). May return early.
@@ -120,7 +120,7 @@ public:
   virtual void wake() = 0;
 
   /// Ends this rank's part in the job after an error of its own: all operations
-  /// fail with `why`, and the other ranks hear that this one is lost. Peers that
+  /// fail with `why`, and the other ranks are told that this one is lost. Peers that
   /// wait for its messages would wait for ever otherwise.
   virtual void giveUp(Status why) = 0;
   virtual bool isLost(int peer) const = 0;

@@ -3,6 +3,7 @@
 // Prefix scans: cumulative sum, cumulative multiplication and linear recurrences. Sequential
 // along the axis; the columns across it form tiles, which run in parallel.
 
+#include "base/Elements.h"
 #include "routines/Routines.h"
 
 #include <type_traits>
@@ -93,32 +94,14 @@ mxrt_status scan(const mxrt_context *context, const int64_t *sizes, const void *
 template <Step step>
 mxrt_status scanTyped(const mxrt_context *context, mxrt_dtype type, const char *name,
                       const int64_t *sizes, const void *const *inputs, void *out) {
-  switch (type) {
-  case MXRT_F16:
-    return scan<F16, step>(context, sizes, inputs, out);
-  case MXRT_BF16:
-    return scan<Bf16, step>(context, sizes, inputs, out);
-  case MXRT_F32:
-    return scan<float, step>(context, sizes, inputs, out);
-  case MXRT_F64:
-    return scan<double, step>(context, sizes, inputs, out);
-  default:
-    break;
-  }
-  if constexpr (step != Step::Recur) {
-    switch (type) {
-    case MXRT_I8:
-    case MXRT_U8:
-      return scan<uint8_t, step>(context, sizes, inputs, out);
-    case MXRT_I32:
-      return scan<uint32_t, step>(context, sizes, inputs, out);
-    case MXRT_I64:
-      return scan<uint64_t, step>(context, sizes, inputs, out);
-    default:
-      break;
-    }
-  }
-  return wrongType(context, name, type);
+  return visitElement(type, [&](auto element) -> mxrt_status {
+    using T = std::conditional_t<element.isFloat, typename decltype(element)::Type,
+                                 typename decltype(element)::Bits>; // integers wrap
+    if constexpr (element.dtype == MXRT_BOOL || (step == Step::Recur && !element.isFloat))
+      return wrongType(context, name, type);
+    else
+      return scan<T, step>(context, sizes, inputs, out);
+  });
 }
 
 } // namespace

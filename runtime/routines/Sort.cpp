@@ -5,6 +5,7 @@
 // row keeps only candidates. A stable order is unique, so the choice of algorithm does not
 // affect the result.
 
+#include "base/Elements.h"
 #include "routines/Routines.h"
 
 #include <algorithm>
@@ -44,16 +45,16 @@ template <typename Key> struct Reader {
       bits = Key(bits ^ Key(Key(1) << (sizeof(Key) * 8 - 1)));
       break;
     case MXRT_F16:
-      bits = floatKey(bits, Key(0x7c00));
+      bits = floatKey(bits, Key(ElementF16::infinity));
       break;
     case MXRT_BF16:
-      bits = floatKey(bits, Key(0x7f80));
+      bits = floatKey(bits, Key(ElementBF16::infinity));
       break;
     case MXRT_F32:
-      bits = floatKey(bits, Key(0x7f800000));
+      bits = floatKey(bits, Key(ElementF32::infinity));
       break;
     case MXRT_F64:
-      bits = floatKey(bits, Key(0x7ff0000000000000));
+      bits = floatKey(bits, Key(ElementF64::infinity));
       break;
     default: // bool, u8
       break;

@@ -36,7 +36,7 @@ mx.func private @net(%m: !net, %x: !mx.tensor<f32[N, 4]>) -> !mx.tensor<f32[N, 4
 // CHECK: mx.native "mx.summary"(%{{.*}}, %{{.*}}, %[[ROOT]], %{{.*}}, %[[ALL]], %[[A]], %{{.*}}, %[[PART]])
 mx.func @main(%m: !net, %x: !mx.tensor<f32[M, 4]>) attributes {sizes = ["M"]} {
   %no = mx.constant false -> !b
-  mx.if %no {mx.summary} : (!b) -> () {
+  mx.if %no {mx.summarised} : (!b) -> () {
     %y = mx.call @net (%m, %x) sizes [#mx.size<M>] : (!net, !mx.tensor<f32[M, 4]>) -> !mx.tensor<f32[M, 4]>
     mx.yield
   } else {

@@ -72,7 +72,7 @@ def check(mxc, folder, name, text, shapes, key, own, others, announced):
     planned = {each["name"]: each for exchange in plan["exchanges"] for each in exchange["keys"]}[key]
     output = run(mxc, "run", f"--profile={trace}", program).splitlines()
     sent, calls = (int(word) for word in output[1].split()[1::2])
-    row = output[3].split()
+    row = next(line for line in output if line.startswith("average")).split()
     events = [event for event in json.loads(trace.read_text())["traceEvents"]
               if event["ph"] == "X" and event["args"].get("lane") == "comm" and key in event["name"]]
     events = [event for event in events if event["name"].startswith("average")]
@@ -89,6 +89,15 @@ def main():
     check(mxc, folder, "table", TABLE, "B=256", "net.e", 256 * (64 * 4 + 4), 0, lambda calls: 16 * (calls + 1) + 2 * 8)
     init = 4 * (4096 * 4096 + 4096)  # rank 0 to rank 1
     check(mxc, folder, "dense", DENSE, "B=32", "net.w", 32 * (4096 + 4096) * 4, init + 2 * 4 * 4096,
+          lambda calls: 16 * (calls + 1) + 2 * 8)
+    # The same with dist.auto(), which takes factors for the matrix.
+    small = DENSE.replace("4096", "512").replace("dist.factors()", "dist.auto()").replace("[32, ", "[8, ")
+    init = 4 * (512 * 512 + 512)
+    check(mxc, folder, "auto", small, "B=8", "net.w", 8 * (512 + 512) * 4, init + 2 * 4 * 512,
+          lambda calls: 16 * (calls + 1) + 2 * 8)
+    # And where they are more bytes.
+    large = small.replace("[8, ", "[600, ")
+    check(mxc, folder, "more", large, "B=600", "net.w", 512 * 512 * 4, init + 2 * 4 * 512,
           lambda calls: 16 * (calls + 1) + 2 * 8)
 
 

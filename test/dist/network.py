@@ -35,11 +35,11 @@ def main():
         for each in [f"{name}-bridge", *hosts]:
             ip("netns", "add", each)
             made.append(each)
-        ip("-n", made[0], "link", "add", "bridge", "type", "bridge")
-        ip("-n", made[0], "link", "set", "bridge", "up")
+        ip("-n", made[0], "link", "add", "name", "bridge0", "type", "bridge")
+        ip("-n", made[0], "link", "set", "bridge0", "up")
         for i, host in enumerate(hosts):
-            ip("-n", made[0], "link", "add", f"port{i}", "type", "veth", "peer", "name", "eth0", "netns", host)
-            ip("-n", made[0], "link", "set", f"port{i}", "master", "bridge", "up")
+            ip("-n", made[0], "link", "add", "name", f"port{i}", "type", "veth", "peer", "name", "eth0", "netns", host)
+            ip("-n", made[0], "link", "set", f"port{i}", "master", "bridge0", "up")
             ip("-n", host, "address", "add", f"10.77.0.{i + 1}/24", "dev", "eth0")
             ip("-n", host, "link", "set", "eth0", "up")
             ip("-n", host, "link", "set", "lo", "up")

@@ -14,7 +14,7 @@ import re
 import sys
 import urllib.parse
 
-VOID = {"meta", "input", "br", "link", "hr", "img"}
+VOID = {"meta", "input", "br", "wbr", "link", "hr", "img"}
 
 
 class Page(html.parser.HTMLParser):

@@ -5,7 +5,8 @@
 Usage: classify.py ROOT
 
 A block's kind follows from the words behind its backquotes. Each kind has scripts that take it, and the page must be
-given to one of them by a RUN line under test/. Blocks of text are what a block before them prints, or are shown only.
+given to one of them by a RUN line under test/. A block of text is what the block before it prints; one that is only
+shown says so, and is not a program. A file that a page writes is used by a block that runs.
 Prints each block that no test takes; exits with 1 if there is any.
 """
 import os
@@ -25,9 +26,15 @@ KINDS = [
     (r"sh|cmake|python", ["dry-run.py"]),
     (r"(c|cpp) (run|after=\S+)", ["check-doc-hosts.py"]),
     (r"session", ["prompt.py"]),
+    (r"diff", ["walk_through.py"]),
     (r"ebnf", ["grammar-page.py"]),
-    (r"text( like| near=(any|[\d.]+))?", []),
+    (r"python cell", ["notebook.py"]),
+    (r"text( like| near=(any|[\d.]+)| shown)?", []),
 ]
+# Blocks whose output is compared with the text behind them, by the words of the text.
+PRINTS = {"text": r"sh run|mx (run|test)( more)?( wrong \w+)?|(c|cpp) run|python cell", "text like": r"sh run", "text near": r"sh run"}
+RUNS = r"sh run|mx (run|test).*|(c|cpp) run|python cell"
+PROGRAM = re.compile(r"^(\$ |mxc |python3? |%%?\w|(export |graph )*fn \w+[(\[]|(let|var|import|model|from) \w|#include)", re.M)
 PAGE = re.compile(r"(?:%source_dir/|%S/(?:\.\./)*)(\S+\.md)")
 
 
@@ -46,6 +53,35 @@ def pages_of_scripts():
     return given
 
 
+def wrong_texts(all_blocks):
+    """(line, why) of each block of text that nothing prints, and that does not say that it is only shown."""
+    for i, block in enumerate(all_blocks):
+        words = " ".join(block.marks)
+        if not words.startswith("text"):
+            continue
+        if words == "text shown":
+            if PROGRAM.search(block.text):
+                yield block.line, "a program in a block that is only shown"
+            continue
+        before = " ".join(all_blocks[i - 1].marks) if i else ""
+        is_compared = before != "sh run" or block.is_behind(all_blocks[i - 1])
+        if not is_compared or not re.fullmatch(PRINTS[words.split("=")[0]], before):
+            yield block.line, "no block directly before this text prints it; mark it `text shown` if none does"
+
+
+def unused_files(all_blocks):
+    """The blocks that are written to files which no block that runs names or imports."""
+    files = {mark[5:]: block for block in all_blocks for mark in block.marks if mark.startswith("file=")}
+    running = [block.text for block in all_blocks if re.fullmatch(RUNS, " ".join(block.marks))]
+    while running:
+        text = running.pop()
+        for name in list(files):
+            stem = re.escape(os.path.splitext(name)[0])
+            if re.search(rf"\b{re.escape(name)}\b|^(import|from)\b[^#\n]*\b{stem}\b", text, re.M):
+                running.append(files.pop(name).text)
+    return files.values()
+
+
 def main():
     given = pages_of_scripts()
     count, wrong = 0, []
@@ -53,7 +89,10 @@ def main():
     for page in pages:
         whole = os.path.join(ROOT, page)
         wrong += [f"{page}:{line}: a block begins and ends with three backquotes at the start of a line" for line in unread(whole)]
-        for line, marks, _ in blocks(whole):
+        all_blocks = list(blocks(whole))
+        wrong += [f"{page}:{line}: {why}" for line, why in wrong_texts(all_blocks)]
+        wrong += [f"{page}:{block.line}: no block that runs uses this file" for block in unused_files(all_blocks)]
+        for line, marks, _ in all_blocks:
             count += 1
             words = " ".join(marks)
             scripts = next((scripts for pattern, scripts in KINDS if re.fullmatch(pattern, words)), None)

@@ -69,7 +69,7 @@ def main():
                                   text=True)
             ran += 1
             follows = all_blocks[i + 1] if i + 1 < len(all_blocks) else (0, [], "")
-            shown = follows[1][:1] == ["text"] and follows[0] == line + text.count("\n") + 2
+            shown = follows[1][:1] == ["text"] and follows.is_behind(all_blocks[i])
             near = next((float(mark[5:].replace("any", "inf")) for mark in follows[1] if mark.startswith("near=")), 0)
             good = done.returncode == 0
             if shown:

@@ -10,4 +10,4 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cmake --preset release -B "$build" >/dev/null
 cmake --build "$build" --target mxc
-python3 test/dist/no-cost.py "$build/bin/mxc" "$folder" --instructions
+python3 test/dist/no-cost.py "$(realpath "$build/bin/mxc")" "$folder" --instructions

@@ -16,7 +16,7 @@ import tempfile
 from execute import GRAPH, MODES, Runner
 from generate import generate
 
-# Of compiler/Graph/Mistakes.cpp and compiler/Memory/Mistakes.cpp.
+# Of compiler/Graph/Mistakes.cpp and compiler/Memory/PlanMistakes.cpp.
 MISTAKES = {
     "times-zero": 38, "equal-differences": 78, "equal-attributes": 168, "cast-of-cast": 63, "whole-slice": 132,
     "square-transpose": 63, "reshape-of-transpose": 2526, "first-branch": 218, "iteration-less": 26, "hoisted-carried": 26,
@@ -32,7 +32,7 @@ LIMIT = 500
 def known():
     """The names that the sources list: none may be forgotten here."""
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "compiler")
-    with open(os.path.join(root, "Graph", "Mistakes.cpp")) as graph, open(os.path.join(root, "Memory", "Mistakes.cpp")) as memory:
+    with open(os.path.join(root, "Graph", "Mistakes.cpp")) as graph, open(os.path.join(root, "Memory", "PlanMistakes.cpp")) as memory:
         return set(re.findall(r'\{"([a-z-]+)", \w+', graph.read()) + re.findall(r'name == "([a-z-]+)"', memory.read()))
 
 

@@ -4,12 +4,14 @@
 Usage: check-sources.py CHECK [ROOT]
 
   shell   every shell script passes `bash -n`, and shellcheck where installed
-  size    no source file has more than 1,000 lines
+  size    no source file has more than 700 lines, 1,000 in tests; half of the C++ files have less than 200
+  unique  no two C++ files of the compiler, and none of the runtime, have one name
   runs    every lit test has a RUN line
   modes   files that start with #! are executable, and only those
   links   links between Markdown files lead to files and headings that exist
   names   files that the internals and the decisions name exist
   width   prose of the documentation has at most 100 columns
+  marks   only headers of the dialects spell names of attributes, such as "mx.mut"
 
 In a working tree of git only the files that it tracks count.
 Prints each finding as file:line or file; exits with 1 if there is any.
@@ -23,7 +25,8 @@ import sys
 
 from tree import files_under
 
-MAX_LINES = 1000
+MAX_LINES, MAX_LINES_OF_TESTS, MAX_MEDIAN = 700, 1000, 200
+CPP = (".c", ".cc", ".cpp", ".cu", ".h")
 SOURCES = (".c", ".cc", ".cpp", ".cu", ".cuh", ".def", ".h", ".hpp", ".td", ".mx", ".py", ".sh",
            ".cmake")
 LIT_SUFFIXES = (".mx", ".test", ".mlir", ".txt", ".sh")
@@ -59,12 +62,39 @@ def check_shell(root):
 
 
 def check_size(root):
+    sizes = []
     for path in files_under(root):
         if path.endswith(SOURCES):
             with open(os.path.join(root, path), "rb") as file:
                 lines = sum(1 for _ in file)
-            if lines > MAX_LINES:
-                yield f"{path}: {lines} lines, but {MAX_LINES} is the most: split it"
+            of_tests = path.startswith("test" + os.sep)
+            most = MAX_LINES_OF_TESTS if of_tests else MAX_LINES
+            if lines > most:
+                yield f"{path}: {lines} lines, but {most} is the most: split it"
+            if path.endswith(CPP) and not of_tests:
+                sizes.append(lines)
+    median = sorted(sizes)[len(sizes) // 2] if sizes else 0
+    if median >= MAX_MEDIAN:
+        yield f"the median of {len(sizes)} C++ files is {median} lines, but it must be below {MAX_MEDIAN}"
+
+
+# Names that may repeat: a header of the same purpose in each of its folders.
+REPEATED = {"Passes.h",                    # passes of a folder
+            "Marks.h",                     # names of attributes of a dialect
+            "Kernels.h",                   # kernels in the dialect, their lowering
+            "Liveness.h", "Liveness.cpp",  # of registers, of buffers
+            "main.cpp"}
+SIDES = (("compiler", "dialects", "tools"), ("runtime",))
+
+
+def check_unique(root):
+    for side in SIDES:
+        known = {}
+        for top in side:
+            for path in files_under(root, top):
+                name = os.path.basename(path)
+                if path.endswith(CPP) and name not in REPEATED and known.setdefault(name, path) != path:
+                    yield f"{path}: {known[name]} has the same name"
 
 
 def check_runs(root):
@@ -160,14 +190,43 @@ def check_width(root):
                 yield f"{path}:{number}: {len(line)} columns, but {MAX_COLUMNS} is the most for prose"
 
 
+# Attributes beside those that ops declare. What an attribute function or a constant is given is one, and so is
+# whatever has the name of a mark.
+MARK_HEADER = re.compile(r"dialects/\w+/\w+\.h")
+MARK_CONSTANT = re.compile(r'\b(?:StringLiteral|char|StringRef)\b[^;"]*\bk[A-Z]\w*(?:\[\])? = ("mxr?t?\.\w+")')
+MARK_USE = re.compile(
+    r'\b(?:get|set|has|remove|add|erase)(?:Arg|Discardable|Inherent|Result)?Attr(?:OfType|ibute)?(?:<[^>]*>)?'
+    r'\((?:[^;"()]|\([^;"()]*\))*?("mxr?t?\.\w+")')
+LITERAL = re.compile(r'"mxr?t?\.\w+"')
+
+
+def check_marks(root):
+    sources = [path for top in ("compiler", "dialects") for path in files_under(root, top) if path.endswith((".cpp", ".h", ".td"))]
+    texts = {}
+    for path in sources:
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            texts[path] = file.read()
+    marks = {name for path, text in texts.items() if MARK_HEADER.fullmatch(path) for name in MARK_CONSTANT.findall(text)}
+    for path, text in texts.items():
+        if MARK_HEADER.fullmatch(path):
+            continue
+        found = {match.start(1) for rule in (MARK_CONSTANT, MARK_USE) for match in rule.finditer(text)}
+        found |= {match.start() for match in LITERAL.finditer(text) if match[0] in marks}
+        for at in sorted(found):
+            name = LITERAL.match(text, at)[0]
+            yield f"{path}:{text.count(chr(10), 0, at) + 1}: {name} is the name of an attribute: use its constant of dialects/*/Marks.h"
+
+
 CHECKS = {
     "shell": check_shell,
     "size": check_size,
+    "unique": check_unique,
     "runs": check_runs,
     "modes": check_modes,
     "links": check_links,
     "names": check_names,
     "width": check_width,
+    "marks": check_marks,
 }
 
 

@@ -71,8 +71,9 @@ RULES = {
     "least, most": (r"\bthe (least|most)\b(?= (of|that|elements|bytes|time))", "", "min, max, smallest, largest"),
 }
 PATTERNS = {word: (re.compile(rule[0], re.I), re.compile(rule[1], re.I) if rule[1] else None) for word, rule in RULES.items()}
-# Identifiers alone: "most of the time" is English, mostBytes and kMostBytes are not.
-IN_IDENTIFIERS = {"least": (re.compile(r"\b(k(Least|Most)|least|most)[A-Z]\w*"), "kMin…, kMax…, min…, max…")}
+# Identifiers alone: "most of the time" is English, mostBytes, kMostBytes and a variable `most` are not.
+TYPES = r"int|unsigned|double|float|auto|size_t|u?int\d+_t"
+IN_IDENTIFIERS = {"least": (re.compile(rf"\b(k(Least|Most)|least|most)[A-Z]\w*|\b({TYPES}) [&*]?(least|most)\b"), "kMin…, kMax…, min…, max…")}
 WORDS = {word: rule[2] for word, rule in RULES.items()} | {word: rule[1] for word, rule in IN_IDENTIFIERS.items()}
 FOLDERS = ("compiler", "runtime", "dialects", "tools", "stdlib", "docs", "cmake", "examples")
 NAMES_ONLY = ("test",)

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes docs/internals/dialects.md: every type and op of our dialects, from their definitions.
 
-Usage: dialect-docs.py MLIR_TBLGEN MLIR_INCLUDE ROOT > docs/internals/dialects.md
+Usage: dialect-docs.py MLIR_TBLGEN MLIR_INCLUDE ROOT BUILD > docs/internals/dialects.md
+
+The ops of functions (runtime/include/mxrt/functions.def) share one row: each has the name of a primitive.
 """
 
 import re
@@ -10,11 +12,13 @@ import subprocess
 import sys
 import textwrap
 
-TBLGEN, INCLUDE, ROOT = sys.argv[1:4]
+TBLGEN, INCLUDE, ROOT, BUILD = sys.argv[1:5]
+with open(f"{ROOT}/runtime/include/mxrt/functions.def", encoding="utf-8") as file:
+    FUNCTIONS = {f"mx.{name}" for name in re.findall(r"^MXRT_FUNCTION\d\((\w+),", file.read(), flags=re.M)}
 
 
 def page(dialect):
-    done = subprocess.run([TBLGEN, "-gen-dialect-doc", f"-dialect={dialect}", "-I", ROOT, "-I", INCLUDE,
+    done = subprocess.run([TBLGEN, "-gen-dialect-doc", f"-dialect={dialect}", "-I", ROOT, "-I", BUILD, "-I", INCLUDE,
                            f"{ROOT}/dialects/{dialect}/Ops.td"], capture_output=True, text=True, check=True)
     return done.stdout
 
@@ -48,9 +52,12 @@ for dialect in ("mx", "mxrt"):
     rows = list(entries(text))
     for title, wanted in (("Types and attributes", lambda n: n[0] in "!#" or "." not in n),
                           ("Ops", lambda n: n[0] not in "!#" and "." in n)):
-        chosen = [row for row in rows if wanted(row[0])]
+        chosen = [row for row in rows if wanted(row[0]) and row[0] not in FUNCTIONS]
         if not chosen:
             continue
         print(f"\n### {title} of {dialect}\n\n| name | what it is |\n|---|---|")
         for name, summary, _ in sorted(chosen):
             print(f"| `{name}` | {summary} |")
+        if title == "Ops" and dialect == "mx":
+            print("\nThere is also an op for each function of [functions.def](../../runtime/include/mxrt/functions.def),\n"
+                  "with the name of its primitive: `mx.exp`, ….")

@@ -11,6 +11,10 @@ class Fence(tuple):
     marks = property(lambda self: self[1])
     text = property(lambda self: self[2])
 
+    def is_behind(self, other):
+        """Whether the block follows another one, without a line between them."""
+        return self.line == other.line + other.text.count("\n") + 2
+
 
 def blocks(path):
     """Yields each fenced block. Blocks begin and end with three backquotes at the start of a line."""

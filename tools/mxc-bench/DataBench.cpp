@@ -7,7 +7,7 @@
 #include "DataBench.h"
 
 #include "Driver/Installed.h"
-#include "Driver/Session.h"
+#include "Driver/InputSession.h"
 #include "Measure.h"
 #include "io/Images.h"
 #include "io/Records.h"
@@ -69,7 +69,7 @@ public:
     options.check.stdlib = mx::driver::findStdlib();
     options.cacheFolder = (folder / "cache").string();
     options.logFolder = (folder / "log").string();
-    session = std::make_unique<mx::driver::Session>(options, out, err);
+    session = std::make_unique<mx::driver::InputSession>(options, out, err);
     unsetenv("MX_NUM_THREADS");
     input(text);
   }
@@ -86,7 +86,7 @@ public:
 
 private:
   std::ostringstream out, err;
-  std::unique_ptr<mx::driver::Session> session;
+  std::unique_ptr<mx::driver::InputSession> session;
 };
 
 const char kPillow[] = R"(

@@ -47,19 +47,19 @@ double seconds(Clock::time_point from) {
 
 /// Seconds per call, the best of several rounds.
 double perCall(int calls, const std::function<void()> &call) {
-  double least = 1e300;
+  double fastest = 1e300;
   for (int round = 0; round < 7; ++round) {
     auto begin = Clock::now();
     for (int i = 0; i < calls; ++i)
       call();
-    least = std::min(least, seconds(begin) / calls);
+    fastest = std::min(fastest, seconds(begin) / calls);
   }
-  return least;
+  return fastest;
 }
 
 /// Total calls per second of `threads` threads.
 double throughput(int threads, int calls, const std::function<void()> &call) {
-  double most = 0;
+  double best = 0;
   for (int round = 0; round < 5; ++round) {
     std::atomic<bool> go{false};
     std::vector<std::thread> all;
@@ -74,9 +74,9 @@ double throughput(int threads, int calls, const std::function<void()> &call) {
     go = true;
     for (std::thread &thread : all)
       thread.join();
-    most = std::max(most, calls / threads * threads / seconds(begin));
+    best = std::max(best, calls / threads * threads / seconds(begin));
   }
-  return most;
+  return best;
 }
 
 void run(const std::string &cache, mx::bench::Figures &figures) {

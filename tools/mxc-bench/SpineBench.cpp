@@ -7,7 +7,7 @@
 #include "Measure.h"
 
 #include "Driver/Installed.h"
-#include "Driver/Session.h"
+#include "Driver/InputSession.h"
 
 #include <chrono>
 #include <cstdio>
@@ -26,10 +26,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double best(int runs, const std::function<double()> &measure) {
-  double least = 1e300;
+  double fastest = 1e300;
   for (int i = 0; i < runs; ++i)
-    least = std::min(least, measure());
-  return least;
+    fastest = std::min(fastest, measure());
+  return fastest;
 }
 
 double seconds(Clock::time_point from) {
@@ -170,7 +170,7 @@ int runSpineBench(int argc, char **argv) {
   options.check.stdlib = mx::driver::findStdlib();
   options.cacheFolder = cache;
   std::ostringstream out, err;
-  auto input = [&](mx::driver::Session &session, const std::string &text) {
+  auto input = [&](mx::driver::InputSession &session, const std::string &text) {
     bool complete = true;
     auto begin = Clock::now();
     if (!session.runInput("<bench>", text, complete)) {
@@ -180,7 +180,7 @@ int runSpineBench(int argc, char **argv) {
     return seconds(begin);
   };
   auto firstOf = [&](const std::string &setup, const std::string &call) {
-    mx::driver::Session session(options, out, err);
+    mx::driver::InputSession session(options, out, err);
     input(session, setup);
     double cold = input(session, "let first = " + call + "\nsync()\n");
     double warm = input(session, "let second = " + call + "\nsync()\n");
@@ -220,7 +220,7 @@ int runSpineBench(int argc, char **argv) {
   training("ResNet-50", kResNet50, "step(mut net, mut opt, x, y)", 5000, 100);
 
   figures.title("calls from a loop of the host (microseconds, best of 5, everything waited for)");
-  mx::driver::Session session(options, out, err);
+  mx::driver::InputSession session(options, out, err);
   input(session, "graph fn tiny(x: f32[4]) -> f32[4] { x + 1.0 }\nvar v = ones([4])\n"
                  "fn calls(x: f32[4], n: i64) -> f32[4] {\n  var y = x\n  for i in 0..n { y = tiny(y) }\n  y\n}\n"
                  "fn ops(x: f32[4], n: i64) -> f32[4] {\n  var y = x\n  for i in 0..n { y = y + 1.0 }\n  y\n}\n");

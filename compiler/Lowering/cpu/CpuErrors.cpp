@@ -13,9 +13,6 @@ using namespace mx::ir;
 namespace mx::lowering {
 namespace {
 
-/// The byte offset of `location` in mxrt_context; part of the ABI.
-constexpr int32_t kContextLocation = 48;
-
 /// Writes a number in decimal digits and a terminating 0 byte; returns the address of that byte.
 /// Only used on error paths.
 constexpr StringRef kNumberWriter = R"(
@@ -119,13 +116,14 @@ Value CpuKernel::message(ArrayRef<MessagePart> parts) {
 /// cache: the caller passes the location.
 Value CpuKernel::location() {
   return LLVM::GEPOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(), context,
-                             ArrayRef<LLVM::GEPArg>{kContextLocation});
+                             ArrayRef<LLVM::GEPArg>{layout::mxrt_context::location});
 }
 
 void CpuKernel::failIf(Value condition, Code code, ArrayRef<MessagePart> parts) {
   Block *from = b.getInsertionBlock();
   Region &body = function.getBody();
   Block *failing = b.createBlock(&body, body.end());
+  static_assert(layout::mxrt_context::allocator == 0);
   Value allocator = LLVM::LoadOp::create(b, context.getType(), context);
   Value number = constantOf(b.getI32Type(), static_cast<int32_t>(code));
   Value text = message(parts);

@@ -20,12 +20,35 @@ namespace mx::lowering {
 using ir::TensorType; // not MLIR's own
 namespace {
 
-/// The name of the size that passes the number of the axis that errors mention.
-constexpr llvm::StringLiteral kShownAxisSize = "X";
-
 constexpr size_t kMaxRank = 7; ///< of any operand
-constexpr size_t kMaxWalk = 4; ///< of an elementwise op
 constexpr size_t kMaxOperands = 8;
+constexpr size_t kMaxSpatial = 3;
+
+/// A row of mxrt/eager.def.
+struct Signature {
+  StringRef op;               ///< "": of all reductions
+  StringRef operands, result; ///< `x[A R B]`; `A B`
+  StringRef sizes, axisSizes; ///< `A, R, B`, perhaps in parentheses
+};
+constexpr llvm::StringLiteral kElementwiseAxes =
+#define MXRT_EAGER_KERNEL(...)
+#define MXRT_EAGER_SPATIAL(...)
+#define MXRT_EAGER_ELEMENTWISE(...) #__VA_ARGS__;
+#include "mxrt/eager.def"
+constexpr Signature kSignatures[] = {
+#define MXRT_EAGER_KERNEL(form, op, operands, result, ...) {op, operands, result, #__VA_ARGS__, ""},
+#define MXRT_EAGER_SPATIAL(form, op, operands, result, own, spatial)                               \
+  {op, operands, result, #own, #spatial},
+#define MXRT_EAGER_ELEMENTWISE(...)
+#include "mxrt/eager.def"
+};
+
+/// The names in a list of the table.
+SmallVector<StringRef> namesIn(StringRef list) {
+  SmallVector<StringRef> out;
+  llvm::SplitString(list, out, "(), ");
+  return out;
+}
 
 struct KeyOperand {
   ElementType element;
@@ -60,15 +83,12 @@ private:
   }
   bool read();
   bool readOperand(StringRef word, KeyOperand &out);
-  bool readKnownSizes(StringRef values, SmallVectorImpl<StringRef> &names);
-  bool isReduction() const {
-    for (StringRef name : {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"})
-      if (key.op == name)
-        return true;
-    return false;
-  }
-  bool shapes(SmallVectorImpl<SmallVector<StringRef>> &operands, SmallVector<StringRef> &result,
-              SmallVector<StringRef> &names);
+  bool readKnownSizes(StringRef values);
+  bool findSignature();
+  /// The sizes of operands and result by name, and the names in the order of the kernel's `sizes`.
+  bool shapes();
+  bool shapesOfElementwise();
+  void readAxes(StringRef axes, SmallVectorImpl<std::string> &out);
   StringRef attribute(StringRef name) const {
     for (auto &[known, value] : key.attributes)
       if (known == name)
@@ -76,7 +96,14 @@ private:
     return {};
   }
   SizeAttr size(StringRef text);
-  TensorType type(const KeyOperand &operand, ArrayRef<StringRef> sizes);
+  TensorType type(const KeyOperand &operand, ArrayRef<std::string> sizes);
+  void addAttributes(OperationState &op, OpBuilder &b);
+
+  std::optional<RegisteredOperationName> op;
+  const Signature *signature = nullptr; ///< null: elementwise
+  size_t spatial = 0;                   ///< spatial axes
+  SmallVector<SmallVector<std::string>> operands;
+  SmallVector<std::string> result, names;
 };
 
 bool Builder::readOperand(StringRef word, KeyOperand &out) {
@@ -138,7 +165,7 @@ bool Builder::read() {
 }
 
 /// `values` are those of `names`, which are no longer passed to the kernel.
-bool Builder::readKnownSizes(StringRef values, SmallVectorImpl<StringRef> &names) {
+bool Builder::readKnownSizes(StringRef values) {
   SmallVector<StringRef> words;
   values.split(words, '/');
   if (words.size() != names.size())
@@ -154,96 +181,102 @@ bool Builder::readKnownSizes(StringRef values, SmallVectorImpl<StringRef> &names
   return true;
 }
 
-/// The sizes of operands and result by name, and the names in the order of the kernel's `sizes`.
-bool Builder::shapes(SmallVectorImpl<SmallVector<StringRef>> &operands,
-                     SmallVector<StringRef> &result, SmallVector<StringRef> &names) {
-  auto ranks = [&](ArrayRef<size_t> wanted, size_t of) {
-    bool fit = wanted.size() == key.operands.size() && key.result.rank == of;
-    for (size_t i = 0; fit && i < wanted.size(); ++i)
-      fit &= key.operands[i].rank == wanted[i];
-    return fit || refuse("`" + key.op + "` has other ranks");
-  };
-  if (isReduction()) {
-    names = {"A", "R", "B"};
-    operands.push_back({"A", "R", "B"});
-    result = {"A", "B"};
-    return ranks({3}, 2);
-  }
-  if (key.op == "matmul") {
-    names = {"G", "M", "N", "K"};
-    operands.push_back({"G", "M", "K"});
-    operands.push_back({"G", "K", "N"});
-    result = {"G", "M", "N"};
-    return ranks({3, 3}, 3);
-  }
-  if (key.op == "conv") {
-    bool isSingle = attribute("outputs") == "1";
-    StringRef sizes = attribute("sizes");
-    // A kernel for any sizes has three spatial axes; one for known sizes has as many as the
-    // operand.
-    size_t spatial = sizes.empty() || key.operands.empty() ? 3 : key.operands[0].rank - 2;
-    names = {"B", "I", "G"};
-    if (!isSingle)
-      names.push_back("O");
-    operands.push_back({"B", "I*G"});
-    operands.push_back({isSingle ? "G" : "G*O", "I"});
-    result = {"B", isSingle ? "G" : "G*O"};
-    static constexpr StringRef kAxes[] = {"H1 W1 P1 S1 D1 L1 N1", "H2 W2 P2 S2 D2 L2 N2",
-                                          "H3 W3 P3 S3 D3 L3 N3"};
-    if (spatial < 1 || spatial > 3)
-      return refuse("`conv` has other ranks");
-    for (StringRef axis : llvm::ArrayRef(kAxes).take_front(spatial)) {
-      axis.split(names, ' ');
-      operands[0].push_back(axis.substr(0, 2));
-      operands[1].push_back(axis.substr(3, 2));
-      result.push_back(axis.substr(6, 2));
+/// The row of the op and its attributes: `conv(outputs=1)`, or `conv`, which is known for any.
+bool Builder::findSignature() {
+  op = RegisteredOperationName::lookup(("mx." + key.op).str(), context);
+  if (!op)
+    return refuse("`" + key.op + "` has no kernel");
+  size_t used = 0;
+  for (const Signature &row : kSignatures) {
+    auto [name, text] = row.op.split('(');
+    if (name.empty() ? !op->hasTrait<Reduction>() : name != key.op)
+      continue;
+    SmallVector<StringRef> attributes = namesIn(text);
+    if (!llvm::all_of(attributes, [&](StringRef each) {
+          auto [left, right] = each.split('=');
+          return attribute(left) == right;
+        }))
+      continue;
+    if (!signature || !attributes.empty()) {
+      signature = &row;
+      used = attributes.size();
     }
-    return ranks({spatial + 2, spatial + 2}, spatial + 2) &&
-           (sizes.empty() || readKnownSizes(sizes, names));
   }
-  if (key.op == "fold") {
-    names = {"A"};
-    for (StringRef axis : {"W1 P1 H1 S1 D1", "W2 P2 H2 S2 D2", "W3 P3 H3 S3 D3"})
-      axis.split(names, ' ');
-    operands.push_back({"A", "W1", "W2", "W3", "P1", "P2", "P3"});
-    result = {"A", "H1", "H2", "H3"};
-    return ranks({7}, 4);
+  if (!signature && !op->hasTrait<Elementwise>())
+    return refuse("`" + key.op + "` has no kernel");
+  bool mayKnowSizes = signature && !signature->axisSizes.empty() && !attribute("sizes").empty();
+  if (used + mayKnowSizes == key.attributes.size())
+    return true;
+  for (auto &[name, value] : key.attributes)
+    if (!(mayKnowSizes && name == "sizes") &&
+        !(used && signature->op.contains((name + "=" + value).str())))
+      return refuse("`" + key.op + "` has no attribute `" + name + "`");
+  return refuse("`" + key.op + "` has an attribute twice");
+}
+
+/// `A I*G H#`: of a spatial axis, one for each.
+void Builder::readAxes(StringRef axes, SmallVectorImpl<std::string> &out) {
+  for (StringRef axis : namesIn(axes)) {
+    if (!axis.consume_back("#")) {
+      out.push_back(axis.str());
+      continue;
+    }
+    for (size_t i = 1; i <= spatial; ++i)
+      out.push_back(axis.str() + std::to_string(i));
   }
-  if (key.op == "take") {
-    if (key.operands.size() == 2 && elementInfo(key.operands[1].element).kind != ElementClass::Int)
-      return refuse("an index must be an integer");
-    names = {"A", "N", "B", "I", kShownAxisSize};
-    operands.push_back({"A", "N", "B"});
-    operands.push_back({"I"});
-    result = {"A", "I", "B"};
-    return ranks({3, 1}, 3);
-  }
-  if (key.op == "scatter_add") {
-    if (key.operands.size() == 3 && elementInfo(key.operands[1].element).kind != ElementClass::Int)
-      return refuse("an index must be an integer");
-    names = {"A", "N", "B", "I", kShownAxisSize};
-    operands.push_back({"A", "N", "B"});
-    operands.push_back({"I"});
-    operands.push_back({"A", "I", "B"});
-    result = {"A", "N", "B"};
-    return ranks({3, 1, 3}, 3);
-  }
-  if (key.op == "iota") {
-    names = result = {"N"};
-    return ranks({}, 1);
-  }
-  static constexpr StringRef kNames[kMaxWalk] = {"A", "B", "C", "D"};
+}
+
+bool Builder::shapesOfElementwise() {
+  SmallVector<StringRef> axes = namesIn(kElementwiseAxes);
   size_t rank = key.result.rank;
-  if (rank > kMaxWalk)
-    return refuse("`" + key.op + "` has a rank above 4");
-  names.assign(kNames, kNames + rank);
+  if (rank > axes.size())
+    return refuse("`" + key.op + "` has a rank above " + Twine(axes.size()));
+  for (StringRef axis : llvm::ArrayRef(axes).take_front(rank))
+    names.push_back(axis.str());
   result = names;
   for (const KeyOperand &operand : key.operands) {
     if (operand.rank != 0 && operand.rank != rank)
       return refuse("the ranks of operands and result differ");
-    operands.push_back(operand.rank ? names : SmallVector<StringRef>());
+    operands.push_back(operand.rank ? names : SmallVector<std::string>());
   }
   return !key.operands.empty() || refuse("`" + key.op + "` needs operands");
+}
+
+bool Builder::shapes() {
+  if (!signature)
+    return shapesOfElementwise();
+  StringRef sizes = attribute("sizes");
+  if (!signature->axisSizes.empty()) {
+    // A kernel for any sizes has three spatial axes; one for known sizes has those of its operand.
+    SmallVector<StringRef> axes = namesIn(signature->operands.split(']').first.split('[').second);
+    size_t each = llvm::count_if(axes, [](StringRef axis) { return axis.ends_with("#"); });
+    size_t others = axes.size() - each, rank = key.operands.empty() ? 0 : key.operands[0].rank;
+    spatial = sizes.empty() ? kMaxSpatial : rank < others ? 0 : (rank - others) / each;
+    if (spatial < 1 || spatial > kMaxSpatial)
+      return refuse("`" + key.op + "` has other ranks");
+  }
+  readAxes(signature->sizes, names);
+  for (size_t i = 1; i <= spatial; ++i)
+    for (StringRef each : namesIn(signature->axisSizes))
+      names.push_back(each.str() + std::to_string(i));
+  readAxes(signature->result, result);
+  bool fits = key.result.rank == result.size();
+  for (StringRef rest = signature->operands; !rest.empty();) {
+    auto [name, axes] = rest.split('[');
+    std::tie(axes, rest) = axes.split(']');
+    size_t index = operands.size();
+    readAxes(axes, operands.emplace_back());
+    if (index >= key.operands.size() || key.operands[index].rank != operands.back().size()) {
+      fits = false;
+      continue;
+    }
+    if (name.trim() == "index" &&
+        elementInfo(key.operands[index].element).kind != ElementClass::Int)
+      return refuse("an index must be an integer");
+  }
+  if (!fits || operands.size() != key.operands.size())
+    return refuse("`" + key.op + "` has other ranks");
+  return sizes.empty() || readKnownSizes(sizes);
 }
 
 SizeAttr Builder::size(StringRef text) {
@@ -257,55 +290,65 @@ SizeAttr Builder::size(StringRef text) {
   std::lock_guard guard(table.lock);
   return SizeAttr::get(context, *table.parse(text));
 }
-TensorType Builder::type(const KeyOperand &operand, ArrayRef<StringRef> sizes) {
+TensorType Builder::type(const KeyOperand &operand, ArrayRef<std::string> sizes) {
   SmallVector<SizeAttr> attributes;
-  for (StringRef text : sizes)
+  for (const std::string &text : sizes)
     attributes.push_back(size(text));
   return TensorType::get(context, elementToMlir(context, operand.element), attributes);
 }
 
+/// What mx ops take as attributes: sizes of the signature by name, and axes.
+void Builder::addAttributes(OperationState &op, OpBuilder &b) {
+  StringRef name = key.op;
+  if (signature && signature->op.empty())
+    op.addAttribute("axes", b.getDenseI64ArrayAttr({1}));
+  auto each = [&](char letter) {
+    SmallVector<Attribute> sizes;
+    for (size_t axis = 1; axis <= spatial; ++axis)
+      sizes.push_back(size(letter + std::to_string(axis)));
+    return b.getArrayAttr(sizes);
+  };
+  if (spatial > 0) {
+    op.addAttribute("stride", each('S'));
+    op.addAttribute("dilation", each('D'));
+  }
+  if (name == "conv") {
+    op.addAttribute("padding_low", each('L'));
+    op.addAttribute("lhs_dilation", each('N'));
+    op.addAttribute("groups", size("G"));
+  }
+  if (name == "take" || name == "scatter_add") {
+    op.addAttribute("axis", b.getI64IntegerAttr(1));
+    op.addAttribute(kShownAxis, size("X"));
+  }
+}
+
 OwningOpRef<ModuleOp> Builder::build() {
   context->getOrLoadDialect<MxDialect>();
-  SmallVector<SmallVector<StringRef>> operandSizes;
-  SmallVector<StringRef> resultSizes, names;
-  if (!read() || !shapes(operandSizes, resultSizes, names))
+  if (!read() || !findSignature() || !shapes())
     return nullptr;
-  for (auto &[name, value] : key.attributes)
-    if (key.op != "conv" || (name != "sizes" && !(name == "outputs" && value == "1"))) {
-      refuse("`" + key.op + "` has no attribute `" + name + "`");
-      return nullptr;
-    }
-  std::optional<RegisteredOperationName> name =
-      RegisteredOperationName::lookup(("mx." + key.op).str(), context);
-  bool isElementwise = name && name->hasTrait<Elementwise>();
-  if (!name ||
-      !(isElementwise || isReduction() || key.op == "matmul" || key.op == "conv" ||
-        key.op == "fold" || key.op == "take" || key.op == "scatter_add" || key.op == "iota")) {
-    refuse("`" + key.op + "` has no kernel");
-    return nullptr;
-  }
   SmallVector<Type> types;
   SmallVector<bool> strided;
-  for (auto [operand, sizes] : llvm::zip_equal(key.operands, operandSizes)) {
+  for (auto [operand, sizes] : llvm::zip_equal(key.operands, operands)) {
     types.push_back(type(operand, sizes));
     strided.push_back(operand.strided);
   }
-  Type result = type(key.result, resultSizes);
+  Type resultType = type(key.result, result);
   Location loc = UnknownLoc::get(context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   OpBuilder b(context);
   b.setInsertionPointToStart(module->getBody());
-  SmallVector<StringRef> sizeNames(names);
+  SmallVector<StringRef> sizeNames(names.begin(), names.end());
   OperationState function(loc, FuncOp::getOperationName());
   function.addAttribute(SymbolTable::getSymbolAttrName(), b.getStringAttr(text));
-  function.addAttribute("function_type", TypeAttr::get(b.getFunctionType(types, result)));
+  function.addAttribute("function_type", TypeAttr::get(b.getFunctionType(types, resultType)));
   function.addAttribute("sizes", b.getStrArrayAttr(sizeNames));
   Block *body = &function.addRegion()->emplaceBlock();
   SmallVector<Location> locs(types.size(), loc);
   body->addArguments(types, locs);
   b.create(function);
   b.setInsertionPointToStart(body);
-  auto kernel = KernelOp::create(b, loc, TypeRange(result), body->getArguments());
+  auto kernel = KernelOp::create(b, loc, TypeRange(resultType), body->getArguments());
   kernel.setSizesAttr(b.getStrArrayAttr(sizeNames));
   if (llvm::is_contained(strided, true))
     kernel.setStridedAttr(b.getDenseBoolArrayAttr(strided));
@@ -313,32 +356,11 @@ OwningOpRef<ModuleOp> Builder::build() {
   Block *inner = &kernel.getBody().emplaceBlock();
   inner->addArguments(types, locs);
   b.setInsertionPointToStart(inner);
-  OperationState op(loc, *name);
-  op.addOperands(inner->getArguments());
-  op.addTypes(result);
-  if (isReduction())
-    op.addAttribute("axes", b.getDenseI64ArrayAttr({1}));
-  auto each = [&](char letter) {
-    SmallVector<Attribute> sizes;
-    size_t spatial = key.op == "conv" ? key.operands[0].rank - 2 : 3;
-    for (size_t axis = 0; axis < spatial; ++axis)
-      sizes.push_back(size(std::string{letter, static_cast<char>('1' + axis)}));
-    return b.getArrayAttr(sizes);
-  };
-  if (key.op == "conv" || key.op == "fold") {
-    op.addAttribute("stride", each('S'));
-    op.addAttribute("dilation", each('D'));
-  }
-  if (key.op == "conv") {
-    op.addAttribute("padding_low", each('L'));
-    op.addAttribute("lhs_dilation", each('N'));
-    op.addAttribute("groups", size("G"));
-  }
-  if (key.op == "take" || key.op == "scatter_add") {
-    op.addAttribute("axis", b.getI64IntegerAttr(1));
-    op.addAttribute(kShownAxis, size(kShownAxisSize));
-  }
-  Operation *made = b.create(op);
+  OperationState state(loc, *op);
+  state.addOperands(inner->getArguments());
+  state.addTypes(resultType);
+  addAttributes(state, b);
+  Operation *made = b.create(state);
   YieldOp::create(b, loc, made->getResults());
   kernel.classify();
 

@@ -4,6 +4,7 @@
 // each op, so that a fused kernel gives the same bits as its ops one by one.
 #include "Lowering/kernels/EmitMath.h"
 #include "Lowering/kernels/Evaluate.h"
+#include "dialects/mx/Functions.h"
 
 using namespace mlir;
 using namespace mx::ir;
@@ -122,8 +123,8 @@ StringRef whyNot(Operation *op) {
   if (!type)
     return "is not on tensors";
   Type element = type.getElement();
-  if (isa<ExpOp, LogOp, Log1pOp, Expm1Op, SqrtOp, RsqrtOp, SinOp, CosOp, TanOp, TanhOp, ErfOp,
-          FloorOp, CeilOp, RoundOp, IsNanOp, IsFiniteOp, Atan2Op>(op) &&
+  if ((isCFunction(op) ||
+       isa<SqrtOp, RsqrtOp, FloorOp, CeilOp, RoundOp, IsNanOp, IsFiniteOp>(op)) &&
       !isFloatElement(element))
     return "is for floats";
   if (isa<BitNotOp, BitAndOp, BitOrOp, BitXorOp, ShiftLeftOp, ShiftRightOp>(op) &&

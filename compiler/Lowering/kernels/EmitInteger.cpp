@@ -27,7 +27,7 @@ struct Integers {
   /// Records a divisor of 0, unless the program is unchecked.
   void noteZero(Value isZero) {
     if (!e.options.unchecked)
-      e.noteFault(op, isZero, Code::DivisionByZero, "integer division by zero");
+      e.noteFault(op, isZero, Code::DIVISION_BY_ZERO, "integer division by zero");
   }
   Value floorDivMod(Value x, Value y, bool quotient);
   Value divide(Value x, Value y);
@@ -75,7 +75,7 @@ Value Integers::power(Value x, Value y) {
   Value zero = constant(0), one = constant(1);
   if (!isUnsigned) {
     Value negative = e.compare(CmpIPredicate::slt, y, zero);
-    e.noteFault(op, negative, Code::InvalidArgument,
+    e.noteFault(op, negative, Code::INVALID_ARGUMENT,
                 "integers cannot be raised to a negative power");
     y = e.choose(negative, zero, y);
   }

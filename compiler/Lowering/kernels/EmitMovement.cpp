@@ -34,7 +34,7 @@ SmallVector<AxisPlan> planIndexing(KernelEmitter &e, TensorType x, ArrayAttr spe
       Value outside =
           arith::OrIOp::create(e.b, e.compare(CmpIPredicate::slt, index, e.sub(zero, size)),
                                e.compare(CmpIPredicate::sgt, index, last));
-      e.failIf(outside, Code::Index,
+      e.failIf(outside, Code::INDEX,
                {"index ", index, " is out of range for axis ", MessagePart(axisName), " of size ",
                 size});
       Value negative = e.compare(CmpIPredicate::slt, index, zero);
@@ -58,7 +58,7 @@ SmallVector<AxisPlan> planIndexing(KernelEmitter &e, TensorType x, ArrayAttr spe
       continue;
     }
     Value step = next();
-    e.failIf(e.compare(CmpIPredicate::eq, step, zero), Code::Index,
+    e.failIf(e.compare(CmpIPredicate::eq, step, zero), Code::INDEX,
              MessagePart("the step of a range is 0"));
     // A backward range begins at its last element, and ends before the first.
     Value back = e.compare(CmpIPredicate::slt, step, zero);
@@ -120,7 +120,7 @@ static void emitUpdate(KernelEmitter &e, UpdateOp op, const Output &output) {
     if (size.constant() == 1)
       continue;
     Value has = e.size(size), wanted = counts[counts.size() - back];
-    e.failIf(e.compare(CmpIPredicate::ne, has, wanted), Code::Shape,
+    e.failIf(e.compare(CmpIPredicate::ne, has, wanted), Code::SHAPE,
              {"a value of size ", has, " does not fit a part of size ", wanted});
   }
   const Buffer &out = e.output(output.index);

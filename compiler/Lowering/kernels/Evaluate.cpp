@@ -90,7 +90,7 @@ void Evaluator::prepare(ValueRange roots) {
         if (part.count && part.step) {
           Value size = e.size(slice.getType().getSizes()[axis]);
           if (part.count != size)
-            e.failIf(e.compare(arith::CmpIPredicate::ne, part.count, size), Code::Shape,
+            e.failIf(e.compare(arith::CmpIPredicate::ne, part.count, size), Code::SHAPE,
                      {"the range has ", part.count, " elements, not ", size});
         }
         axis += part.step || !part.start;
@@ -355,13 +355,13 @@ void Evaluator::checkIndices(Operation *op, Value indices, TensorType x, size_t 
     e.write(bad, arith::OrIOp::create(e.b, before, outside));
   });
   if (shown || op->hasAttr(kLabels))
-    e.failIf(arith::AndIOp::create(e.b, isLabel, e.read(bad, i1)), Code::Index,
+    e.failIf(arith::AndIOp::create(e.b, isLabel, e.read(bad, i1)), Code::INDEX,
              {"label ", e.read(badIndex, i64), " is out of range for ", size, " classes"});
   if (op->hasAttr(kLabels))
     return;
   MessagePart number = shown ? MessagePart(e.size(shown)) : MessagePart(std::to_string(axis));
   e.failIf(
-      e.read(bad, i1), Code::Index,
+      e.read(bad, i1), Code::INDEX,
       {"index ", e.read(badIndex, i64), " is out of range for axis ", number, " of size ", size});
 }
 

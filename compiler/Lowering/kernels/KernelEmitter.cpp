@@ -77,7 +77,6 @@ arith::FastMathFlags KernelEmitter::fast() const {
 }
 
 Value KernelEmitter::floorDivide(Value x, Value y) {
-  // Division by 0 has no defined result, but must not trap; nor must overflow by -1.
   Value zero = number(0), one = number(1), minus = number(-1);
   Value isZero = compare(arith::CmpIPredicate::eq, y, zero);
   Value isMinus = compare(arith::CmpIPredicate::eq, y, minus);
@@ -87,6 +86,13 @@ Value KernelEmitter::floorDivide(Value x, Value y) {
   Value differ = compare(arith::CmpIPredicate::slt, arith::XOrIOp::create(b, rest, safe), zero);
   Value down = arith::AndIOp::create(b, differ, compare(arith::CmpIPredicate::ne, rest, zero));
   return choose(isMinus, sub(zero, x), choose(down, sub(quotient, one), quotient));
+}
+/// As floorDivide() of Support/CheckedMath.h.
+Value KernelEmitter::floorDivideSizes(Value x, Value y) {
+  Value quotient = floorDivide(x, y);
+  if (std::optional<int64_t> divisor = known(y); divisor && *divisor != 0)
+    return quotient;
+  return choose(compare(arith::CmpIPredicate::eq, y, number(0)), number(0), quotient);
 }
 
 /// Emits a size as code; the caller holds the lock of the context's sizes.
@@ -108,7 +114,7 @@ Value KernelEmitter::sizeOf(Dim dim) {
         factor = known;
       } else {
         Value over = sizeOf(table.dims.numerator(atom)), by = sizeOf(table.dims.denominator(atom));
-        factor = over && by ? floorDivide(over, by) : Value();
+        factor = over && by ? floorDivideSizes(over, by) : Value();
       }
       if (!factor)
         return {};

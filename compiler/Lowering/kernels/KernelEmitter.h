@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// KernelEmitter: what the emitters of all targets share: values, buffers and sizes, memory accesses
-// and loops. The code is scf over arith, math and accesses of the LLVM dialect; indices are i64
-// throughout, so that nothing needs another type later.
+// KernelEmitter, the base of the kernel emitters of all targets: values, buffers and sizes, memory
+// accesses and loops. The code is scf over arith, math and accesses of the LLVM dialect; indices
+// are i64 throughout, so that nothing needs another type later.
 //
 // A frame derives from it for each kind of target (cpu/CpuKernel.h). It has what differs: the
 // function and its arguments, how loops are split among threads, how a failure is reported, and the
 // emitters that are its own.
 #pragma once
 #include "Lowering/Kernels.h"
+#include "Lowering/RuntimeFacts.h"
 #include "dialects/mx/Kernels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -25,9 +26,6 @@ using llvm::SmallVector;
 using llvm::StringRef;
 using mlir::Value;
 using Indices = ArrayRef<Value>;
-
-/// The codes of mxrt/codes.def that compiled code reports.
-enum class Code : int32_t { InvalidArgument = 2, Shape = 201, Index = 204, DivisionByZero = 301 };
 
 /// Memory that holds the elements of a tensor. The type of an element in memory differs from the
 /// one in code only for bool.
@@ -98,7 +96,7 @@ public:
   Value choose(Value condition, Value x, Value y) {
     return mlir::arith::SelectOp::create(b, condition, x, y);
   }
-  /// x // y rounded down, without a trap for any operands; i64.
+  /// x // y rounded down, i64. Nothing traps, but the result for 0 is not defined.
   Value floorDivide(Value x, Value y);
   /// Allowed fast-math flags. Two ops are never contracted to one: a result would then depend on
   /// what is fused with what (decision 10).
@@ -168,6 +166,7 @@ private:
   Value constantInMemory(mlir::DenseElementsAttr flat);
   void makeBuffers();
   Value sizeOf(Dim dim);
+  Value floorDivideSizes(Value x, Value y);
   SmallVector<Value> denseStrides(ir::TensorType type);
 };
 

@@ -24,7 +24,7 @@ Sweep::Sweep(KernelEmitter &e, Evaluator &evaluator, ArrayRef<Operation *> ops, 
                     e.number(0));
       e.b.setLoc(op->getLoc());
       std::string name = op->getName().stripDialect().str();
-      e.failIf(arith::AndIOp::create(e.b, isEmpty, some), Code::Shape,
+      e.failIf(arith::AndIOp::create(e.b, isEmpty, some), Code::SHAPE,
                MessagePart(name + " of no elements has no value"));
     }
     auto makeSlots = [&](int64_t count) {

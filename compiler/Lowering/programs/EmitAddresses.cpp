@@ -2,6 +2,7 @@
 //
 // Addresses of buffers, values of sizes, and the constants of a program's code.
 #include "Lowering/programs/ProgramEmitter.h"
+#include "mlir/IR/Matchers.h"
 #include <mutex>
 
 using namespace mlir;
@@ -79,17 +80,28 @@ Value ProgramEmitter::sizeOf(Dim dim, const DimContext &dims) {
   }
   return sum ? sum : number(0);
 }
-/// Rounds down. Division by 0 has no defined result, but must not trap; nor must -1.
+/// As floorDivide() of Support/CheckedMath.h, without a trap.
 Value ProgramEmitter::floorDivide(Value x, Value y) {
   auto compare = [&](LLVM::ICmpPredicate predicate, Value a, Value c) -> Value {
     return LLVM::ICmpOp::create(b, predicate, a, c);
   };
   Value zero = number(0), one = number(1);
-  Value safe = LLVM::SelectOp::create(b, compare(LLVM::ICmpPredicate::sgt, y, zero), y, one);
-  Value quotient = LLVM::SDivOp::create(b, x, safe);
-  Value rest = LLVM::SRemOp::create(b, x, safe);
+  APInt known;
+  if (matchPattern(y, m_ConstantInt(&known)) && known.isStrictlyPositive()) {
+    Value quotient = LLVM::SDivOp::create(b, x, y), rest = LLVM::SRemOp::create(b, x, y);
+    Value less = LLVM::SubOp::create(b, quotient, one);
+    return LLVM::SelectOp::create(b, compare(LLVM::ICmpPredicate::slt, rest, zero), less, quotient);
+  }
+  Value isZero = compare(LLVM::ICmpPredicate::eq, y, zero);
+  Value isMinus = compare(LLVM::ICmpPredicate::eq, y, number(-1));
+  Value safe = LLVM::SelectOp::create(b, LLVM::OrOp::create(b, isZero, isMinus), one, y);
+  Value quotient = LLVM::SDivOp::create(b, x, safe), rest = LLVM::SRemOp::create(b, x, safe);
+  Value differ = compare(LLVM::ICmpPredicate::slt, LLVM::XOrOp::create(b, rest, safe), zero);
+  Value down = LLVM::AndOp::create(b, differ, compare(LLVM::ICmpPredicate::ne, rest, zero));
   Value less = LLVM::SubOp::create(b, quotient, one);
-  return LLVM::SelectOp::create(b, compare(LLVM::ICmpPredicate::slt, rest, zero), less, quotient);
+  Value floor = LLVM::SelectOp::create(b, down, less, quotient);
+  floor = LLVM::SelectOp::create(b, isMinus, LLVM::SubOp::create(b, zero, x), floor);
+  return LLVM::SelectOp::create(b, isZero, zero, floor);
 }
 
 // ------------------------------------------------------------------------------ constants

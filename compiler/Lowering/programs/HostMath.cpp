@@ -3,6 +3,8 @@
 // Arithmetic on host numbers. The results match the host's bytecode (runtime/host): integers wrap,
 // `//` and `%` round down as in Python, a float divisor of 0 gives inf or NaN.
 #include "Lowering/programs/HostMath.h"
+#include "Lowering/RuntimeFacts.h"
+#include "dialects/mx/Functions.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
@@ -53,7 +55,7 @@ Value HostMath::narrow(Value x, Type element) {
 
 void HostMath::failIfZero(Value divisor) {
   Value isZero = compareInts(CmpIPredicate::eq, divisor, number(divisor.getType(), 0));
-  rt::FailOp::create(b, isZero, 301, "integer division by zero");
+  rt::FailOp::create(b, isZero, numberOf(Code::DIVISION_BY_ZERO), "integer division by zero");
 }
 
 /// `x // y` or `x % y` of i64.
@@ -155,7 +157,7 @@ Value HostMath::lowerInts(Operation *op, ValueRange x) {
 Value HostMath::powerOfInts(Value x, Value y) {
   Type type = x.getType();
   Value zero = number(type, 0), one = number(type, 1), result = one;
-  rt::FailOp::create(b, compareInts(CmpIPredicate::slt, y, zero), 2,
+  rt::FailOp::create(b, compareInts(CmpIPredicate::slt, y, zero), numberOf(Code::INVALID_ARGUMENT),
                      "integers cannot be raised to a negative power");
   for (int bit = 0; bit < 63; ++bit) {
     Value isSet = compareInts(CmpIPredicate::ne, arith::AndIOp::create(b, y, one), zero);
@@ -199,6 +201,14 @@ Value HostMath::signOf(Value x) {
   return select(isNaN, x, sign);
 }
 
+/// A function of the C library, as an op of the math dialect (callMathFunctions).
+Value HostMath::callC(Operation *op, ValueRange x) {
+  OperationState state(b.getLoc(), ("math." + op->getName().stripDialect()).str());
+  state.addOperands(x);
+  state.addTypes(x[0].getType());
+  return b.create(state)->getResult(0);
+}
+
 /// In f64, then rounded once, as the host's bytecode does.
 Value HostMath::lowerFunction(Operation *op, ValueRange given) {
   Type type = given[0].getType(), wide = b.getF64Type();
@@ -207,26 +217,16 @@ Value HostMath::lowerFunction(Operation *op, ValueRange given) {
     x.push_back(type == wide ? value : Value(arith::ExtFOp::create(b, wide, value)));
   Value result =
       llvm::TypeSwitch<Operation *, Value>(op)
-          .Case([&](ir::ExpOp) { return math::ExpOp::create(b, x[0]); })
-          .Case([&](ir::LogOp) { return math::LogOp::create(b, x[0]); })
           .Case([&](ir::SqrtOp) { return math::SqrtOp::create(b, x[0]); })
           .Case([&](ir::RsqrtOp) {
             return arith::DivFOp::create(b, number(wide, 1), math::SqrtOp::create(b, x[0]));
           })
-          .Case([&](ir::SinOp) { return math::SinOp::create(b, x[0]); })
-          .Case([&](ir::CosOp) { return math::CosOp::create(b, x[0]); })
-          .Case([&](ir::TanOp) { return math::TanOp::create(b, x[0]); })
-          .Case([&](ir::TanhOp) { return math::TanhOp::create(b, x[0]); })
-          .Case([&](ir::ErfOp) { return math::ErfOp::create(b, x[0]); })
-          .Case([&](ir::Log1pOp) { return math::Log1pOp::create(b, x[0]); })
-          .Case([&](ir::Expm1Op) { return math::ExpM1Op::create(b, x[0]); })
-          .Case([&](ir::Atan2Op) { return math::Atan2Op::create(b, x[0], x[1]); })
           .Case([&](ir::SignOp) { return signOf(x[0]); })
           .Case([&](ir::FloorOp) { return math::FloorOp::create(b, x[0]); })
           .Case([&](ir::CeilOp) { return math::CeilOp::create(b, x[0]); })
           .Case([&](ir::RoundOp) { return math::RoundEvenOp::create(b, x[0]); })
           .Case([&](ir::PowOp) { return math::PowFOp::create(b, x[0], x[1]); })
-          .Default(Value());
+          .Default([&](Operation *op) { return ir::isCFunction(op) ? callC(op, x) : Value(); });
   return !result || type == wide ? result : Value(arith::TruncFOp::create(b, type, result));
 }
 

@@ -34,6 +34,7 @@ private:
   mlir::Value divideFloats(mlir::Value x, mlir::Value y, bool rest);
   mlir::Value lowerInts(mlir::Operation *op, mlir::ValueRange x);
   mlir::Value signOf(mlir::Value x);
+  mlir::Value callC(mlir::Operation *op, mlir::ValueRange x);
   mlir::Value lowerFunction(mlir::Operation *op, mlir::ValueRange given);
   mlir::Value lowerFloats(mlir::Operation *op, mlir::ValueRange x);
   mlir::Value cast(mlir::Value x, mlir::Type from, mlir::Type to);

@@ -51,7 +51,7 @@ LogicalResult ProgramBuilder::run() {
 LogicalResult ProgramBuilder::begin() {
   if (graph.isExternal())
     return graph.emitError() << "a graph without a body cannot be lowered";
-  auto open = graph->getAttrOfType<DictionaryAttr>("mx.dyn");
+  auto open = graph->getAttrOfType<DictionaryAttr>(ir::kDyn);
   SmallVector<Attribute> opens;
   for (auto name : graph.getSizes().getAsRange<StringAttr>()) {
     auto bound = open ? open.getAs<IntegerAttr>(name) : IntegerAttr();
@@ -390,7 +390,8 @@ LogicalResult ProgramBuilder::lowerAssert(ir::AssertOp op) {
   Value fails = arith::XOrIOp::create(builder, op.getLoc(), holds, yes);
   // A message composed at run time is not known here; the text of the condition is.
   std::string message = "assertion failed: " + op.getText().str();
-  rt::FailOp::create(builder, op.getLoc(), fails, 302, textOf(op.getMessage()).value_or(message));
+  rt::FailOp::create(builder, op.getLoc(), fails, numberOf(Code::ASSERTION),
+                     textOf(op.getMessage()).value_or(message));
   return success();
 }
 
@@ -398,7 +399,7 @@ LogicalResult ProgramBuilder::lowerRaise(ir::RaiseOp op) {
   auto error = op.getError().getDefiningOp<ir::MakeErrorOp>();
   Value yes = arith::ConstantOp::create(builder, op.getLoc(), builder.getBoolAttr(true));
   rt::FailOp::create(
-      builder, op.getLoc(), yes, 303,
+      builder, op.getLoc(), yes, numberOf(Code::RAISED),
       textOf(error ? error.getMessage() : Value()).value_or("error raised by the program"));
   return success();
 }

@@ -23,9 +23,6 @@ using namespace mlir;
 
 namespace mx::lowering {
 
-/// Of mxrt_context (mxrt/parallel.h); part of the ABI.
-static constexpr int64_t kContextBytes = 64, kContextLocation = 48;
-
 static BufferInfo describe(Type type) {
   auto buffer = dyn_cast<rt::BufferType>(type);
   if (!buffer)
@@ -86,12 +83,12 @@ void ProgramEmitter::makeFunction() {
       kernelNames.push_back(call.getKernel());
   });
   // Kernels get a context of their own, in which the location changes from call to call.
-  context = stack(b.getI8Type(), kContextBytes);
+  context = stack(b.getI8Type(), layout::mxrt_context::kBytes);
   pointers = stack(pointer, maxBuffers);
   sizeValues = stack(b.getI64Type(), maxSizes);
   if (program->hasAttr(rt::kGuarded))
     operands = stack(b.getI64Type(), 2 * (maxBuffers + 1));
-  LLVM::MemcpyOp::create(b, context, function.getArgument(0), number(kContextBytes),
+  LLVM::MemcpyOp::create(b, context, function.getArgument(0), number(layout::mxrt_context::kBytes),
                          /*isVolatile=*/false);
   for (auto [index, open] : llvm::enumerate(program.getSizes().getAsRange<rt::OpenAttr>()))
     openSizes[open.getName().getValue()] =
@@ -135,7 +132,7 @@ void ProgramEmitter::checkSizes(Block *body) {
                                          openSizes.lookup(open.getName()), number(open.getBound()));
     std::string message =
         "the size " + open.getName().str() + " is not in 0 to " + std::to_string(open.getBound());
-    rt::FailOp::create(b, outside, 201, message);
+    rt::FailOp::create(b, outside, numberOf(Code::SHAPE), message);
   }
   LLVM::BrOp::create(b, ValueRange(), body);
 }
@@ -211,10 +208,12 @@ void ProgramEmitter::lowerCall(rt::CallOp op) {
     auto number = [&](unsigned n) -> Value {
       return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(n));
     };
-    LLVM::StoreOp::create(b, text(source.getFilename()), offset(context, kContextLocation));
-    LLVM::StoreOp::create(b, number(source.getStartLine()), offset(context, kContextLocation + 8));
-    LLVM::StoreOp::create(b, number(source.getStartColumn()),
-                          offset(context, kContextLocation + 12));
+    auto store = [&](Value part, int32_t at) {
+      LLVM::StoreOp::create(b, part, offset(context, layout::mxrt_context::location + at));
+    };
+    store(text(source.getFilename()), layout::mxrt_location::file);
+    store(number(source.getStartLine()), layout::mxrt_location::line);
+    store(number(source.getStartColumn()), layout::mxrt_location::column);
   }
   LLVM::LLVMFuncOp code = kernel(op.getKernel());
   auto call = program->hasAttr(rt::kGuarded)
@@ -225,7 +224,7 @@ void ProgramEmitter::lowerCall(rt::CallOp op) {
 
 /// Calls through the runtime, which compares the arena before and after (mxrt/guard.h).
 LLVM::CallOp ProgramEmitter::guardedCall(rt::CallOp op, LLVM::LLVMFuncOp code) {
-  enum { Reads = 1, Writes = 2, Ends = 4, Over = 8, Floats = 16, Element = 256 };
+  using namespace layout;
   auto kernel = SymbolTable::lookupNearestSymbolFrom<rt::KernelOp>(program, op.getKernelAttr());
   ArrayRef<int64_t> over =
       kernel && kernel.kernel() ? ir::writesOver(kernel.kernel()) : ArrayRef<int64_t>();
@@ -234,17 +233,18 @@ LLVM::CallOp ProgramEmitter::guardedCall(rt::CallOp op, LLVM::LLVMFuncOp code) {
   auto add = [&](Value buffer, int64_t flags) {
     auto type = cast<rt::BufferType>(buffer.getType());
     if (isa<FloatType>(type.getElement()))
-      flags |= Floats + Element * elementInfo(ir::elementFromMlir(type.getElement())).bytes;
+      flags |= MXRT_GUARD_FLOATS +
+               MXRT_GUARD_ELEMENT * elementInfo(ir::elementFromMlir(type.getElement())).bytes;
     table.push_back(bytesOf(type));
     table.push_back(number(flags));
   };
   for (auto [i, buffer] : llvm::enumerate(op.getReads())) {
     bool isLast = ends && llvm::is_contained(ends.asArrayRef(), static_cast<int64_t>(i)) &&
                   !llvm::is_contained(over, static_cast<int64_t>(i));
-    add(buffer, Reads | (isLast ? Ends : 0));
+    add(buffer, MXRT_GUARD_READS | (isLast ? MXRT_GUARD_ENDS : 0));
   }
   for (auto [i, buffer] : llvm::enumerate(op.getWrites()))
-    add(buffer, Writes | (i < over.size() && over[i] >= 0 ? Over : 0));
+    add(buffer, MXRT_GUARD_WRITES | (i < over.size() && over[i] >= 0 ? MXRT_GUARD_OVER : 0));
   table.append({number(-1), number(0)});
   for (auto [i, value] : llvm::enumerate(table))
     LLVM::StoreOp::create(b, value, element(operands, b.getI64Type(), i));
@@ -295,7 +295,7 @@ void ProgramEmitter::lowerFail(rt::FailOp op) {
   Block *block = b.getInsertionBlock();
   Block *next = block->splitBlock(b.getInsertionPoint());
   Block *raise = b.createBlock(failed);
-  // The first field of the context is its allocator.
+  static_assert(layout::mxrt_context::allocator == 0);
   Value allocator = LLVM::LoadOp::create(b, pointer, context);
   Value code = LLVM::ConstantOp::create(b, b.getI32Type(), op.getCodeAttr());
   auto status = LLVM::CallOp::create(
@@ -308,21 +308,15 @@ void ProgramEmitter::lowerFail(rt::FailOp op) {
 
 /// Math functions on host numbers are those of the C library, which the host's bytecode calls too.
 static void callMathFunctions(ModuleOp module) {
+  static constexpr StringLiteral names[] = {
+#define MXRT_FUNCTION1(name, doc) #name,
+#define MXRT_FUNCTION2(name, doc) #name,
+#include "mxrt/functions.def"
+  };
   module.walk([&](Operation *op) {
-    StringRef name = llvm::TypeSwitch<Operation *, StringRef>(op)
-                         .Case([](math::ExpOp) { return "exp"; })
-                         .Case([](math::LogOp) { return "log"; })
-                         .Case([](math::SinOp) { return "sin"; })
-                         .Case([](math::CosOp) { return "cos"; })
-                         .Case([](math::TanOp) { return "tan"; })
-                         .Case([](math::TanhOp) { return "tanh"; })
-                         .Case([](math::ErfOp) { return "erf"; })
-                         .Case([](math::Log1pOp) { return "log1p"; })
-                         .Case([](math::ExpM1Op) { return "expm1"; })
-                         .Case([](math::Atan2Op) { return "atan2"; })
-                         .Case([](math::PowFOp) { return "pow"; })
-                         .Default(StringRef());
-    if (name.empty())
+    StringRef name = isa<math::PowFOp>(op) ? "pow" : op->getName().stripDialect();
+    if (!isa<math::PowFOp>(op) &&
+        !(isa_and_nonnull<math::MathDialect>(op->getDialect()) && llvm::is_contained(names, name)))
       return;
     OpBuilder b(op);
     auto function = mathFunction(module, name, op->getResult(0).getType(), op->getNumOperands());

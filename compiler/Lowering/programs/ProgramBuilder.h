@@ -3,6 +3,7 @@
 // Builds a program from one graph: the buffer or register of each of its values.
 #pragma once
 #include "Lowering/Programs.h"
+#include "Lowering/RuntimeFacts.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mx::lowering {

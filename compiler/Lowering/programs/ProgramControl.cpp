@@ -225,7 +225,7 @@ LogicalResult ProgramBuilder::lowerWhile(ir::WhileOp op) {
   if (limit) {
     Value past = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
                                        after.getArguments().back(), limit);
-    rt::FailOp::create(builder, loc, past, 305, "loop limit reached");
+    rt::FailOp::create(builder, loc, past, numberOf(Code::LOOP_LIMIT), "loop limit reached");
   }
   rt::PollOp::create(builder, loc);
   bindCarried(body.getArguments(), *joined, after.getArguments());

@@ -3,6 +3,7 @@
 // Lowers one program to the LLVM dialect.
 #pragma once
 #include "Lowering/Programs.h"
+#include "Lowering/RuntimeFacts.h"
 #include "Lowering/RuntimeFunctions.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies to the host, and the wait until a GPU is idle.
+// Device-to-host copies through staging buffers, and the wait until a GPU is idle.
 
 #include "device/cuda/Completer.h"
 
@@ -9,7 +9,7 @@
 
 namespace mxrt::cuda {
 
-/// Starts the thread with the first use. Under the lock.
+/// Starts the thread at the first use. Under the lock.
 Status Completer::start() {
   if (thread.started)
     return success();
@@ -147,13 +147,13 @@ void Completer::watchOnce() {
       continue;
     mutex.unlock();
     CUresult result = stream->wait(known + 1);
-    failures.end(result); // noted, but not seen by anybody yet
+    failures.end(result); // recorded; no function has returned it yet
     mutex.lock();
     return;
   }
   Completion done = watch;
   watch = {};
-  // Whoever enqueues from here on asks for a watch of its own.
+  // Work that is enqueued from here on asks for a watch of its own.
   isWatched.store(false, std::memory_order_seq_cst);
   if (!failures.hasEnded() && !isIdle() && !isWatched.exchange(true, std::memory_order_seq_cst)) {
     watch = done;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The thread that waits for one GPU: it finishes copies to the host and says when nothing is in
-// flight. Copies go through a ring of pinned buffers, in the order of their start; large ones in
-// pieces, of which several are in flight.
+// Completion thread of one GPU: finishes device-to-host copies, and reports when the GPU is idle.
+// Copies go through a ring of pinned staging buffers, in the order of their start; large ones in
+// pieces, several of which are in flight.
 
 #ifndef MXRT_DEVICE_CUDA_COMPLETER_H
 #define MXRT_DEVICE_CUDA_COMPLETER_H

@@ -100,7 +100,7 @@ private:
                        "%s: memory at %p is not of the runtime's pool",
                        static_cast<const char *>(name.text), block);
   }
-  /// Puts the following work of a stream behind what an access must come after.
+  /// Orders the following work of a stream after the accesses that conflict with this one.
   Status order(Stream &stream, Context &owner, const Access &access, mxrt_location location) {
     Fence *fence = nullptr;
     MXRT_CHECK(fenceOf(owner, access.block, location, fence));
@@ -257,7 +257,7 @@ Status CudaDevice::copyPeer(DeviceBytes to, Device &source, DeviceBytes from, in
     return success();
   Current current(driver, context.handle);
   {
-    // The copy works without this, by way of the host.
+    // Without peer access the driver copies through the host.
     Lock lock(peerMutex);
     uint32_t bit = 1u << source.identity().index;
     int can = 0;
@@ -338,7 +338,7 @@ Result<Device *> createCudaDevice(const mxrt_allocator *alloc, int32_t index,
       settings.hostMemory);
   mxrt_allocator source = context.context->source();
   auto pool = Pool::create(alloc, &source, budget, name.text);
-  budget->release(); // the pool's now
+  budget->release(); // owned by the pool now
   if (pool.failed())
     return pool.takeStatus();
   auto *device = newObject<CudaDevice>(alloc, index, *pool, context.context, settings);

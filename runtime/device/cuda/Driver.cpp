@@ -16,7 +16,7 @@ namespace {
 constexpr const char *libraryVariable = "MX_CUDA";
 constexpr const char *libraryName = "libcuda.so.1";
 
-/// State of the process: the library is opened once. Written under the lock, and not after
+/// State of the process: the library is loaded once. Written under the lock, and not after
 /// `tried`.
 struct Loaded {
   Mutex lock;

@@ -45,7 +45,7 @@ enum : int {
   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
 };
 
-/// The functions of the driver, all of them found.
+/// Function table of the driver, complete.
 struct Driver {
 #define MXRT_CUDA(symbol, parameters) CUresult(*symbol) parameters = nullptr;
 #include "device/cuda/Driver.def"
@@ -57,8 +57,8 @@ inline constexpr const char *functionNames[] = {
 #include "device/cuda/Driver.def"
 };
 
-/// The initialised driver, opened by the first call; or why there is none, in a text for the
-/// user. MX_CUDA names another library than libcuda.so.1. One per process; thread-safe.
+/// The initialised driver, loaded by the first call (dlopen), or the reason for the user why there
+/// is none. MX_CUDA names another library than libcuda.so.1. One per process; thread-safe.
 struct Opened {
   Driver *driver; // null: see `why`
   const char *why;

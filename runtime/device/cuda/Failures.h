@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Errors of one GPU. Most concern one call. Some end the context: then all later work on the GPU
-// fails with the same error, which names the launches that were in flight.
+// Errors of one GPU. Most concern one call. Sticky errors end the context: then all later work on
+// the GPU fails with the same error, which names the launches that were in flight.
 
 #ifndef MXRT_DEVICE_CUDA_FAILURES_H
 #define MXRT_DEVICE_CUDA_FAILURES_H
@@ -18,12 +18,12 @@ public:
 
   /// Remembers a launch for error messages.
   void noteLaunch(const mxrt_launch_info &info, mxrt_location location);
-  /// All of them are complete.
+  /// All launches are complete.
   void forgetLaunches();
 
   /// The status of a driver call that failed while `doing` something. `detail` may be empty.
   Status of(CUresult result, const char *doing, mxrt_location location, const char *detail = "");
-  /// Notes an error after which nothing is known of work in flight, so that the context ends.
+  /// Ends the context: after this error the state of work in flight is unknown.
   void end(CUresult result);
   /// The error that ended the context; success while there is none.
   Status ending(mxrt_location location);

@@ -37,7 +37,8 @@ public:
     readCount = 0;
   }
 
-  /// A read that takes the place of another if there are many; the caller waits for that one.
+  /// Adds a read. With more than maxReads streams it replaces another, which is returned: the
+  /// caller waits for that one.
   Ticket read(Ticket ticket) {
     Lock lock(mutex);
     for (size_t i = 0; i < readCount; ++i)

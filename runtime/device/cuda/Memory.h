@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory of one GPU as the source of its pool. Each block has a fence from its allocation to its
+// Device memory of one GPU, the source of its pool. Each block has a fence from allocation to
 // release; a release waits for the work in flight on the block.
 
 #ifndef MXRT_DEVICE_CUDA_MEMORY_H
@@ -27,9 +27,9 @@ public:
   void retain() { refs.fetch_add(1, std::memory_order_relaxed); }
   void release();
 
-  /// The allocator for a pool: blocks of this GPU.
+  /// The allocator of a pool: it returns blocks of this GPU.
   mxrt_allocator source();
-  /// The fence of a block, by its first byte; null for memory of others.
+  /// The fence of a block, by its first byte; null for other memory.
   Fence *fenceOf(const void *block);
   /// Forgets the tickets of all blocks, once no work is in flight anywhere.
   void clearFences();
@@ -38,14 +38,14 @@ public:
   Driver &driver;
   const CUdevice number;
   CUcontext handle = nullptr;
-  /// For kernels and copies inside of the GPU, for copies to it, for copies to the host.
+  /// Streams for kernels and device-to-device copies, for uploads, and for downloads.
   struct Streams {
     Streams(const Driver &driver, CUcontext context)
         : compute(driver, context), in(driver, context), out(driver, context) {}
     Stream compute, in, out;
   };
   Streams *streams = nullptr;
-  /// A sticky error that an allocation met: an allocator cannot return it.
+  /// A sticky error of an allocation, which an allocator cannot return.
   std::atomic<CUresult> broken{CUDA_SUCCESS};
 
 private:

@@ -8,7 +8,7 @@
 
 namespace mxrt::cuda {
 
-/// Dynamic shared memory that every kernel may use; more must be asked for.
+/// Dynamic shared memory that every kernel may use; more needs an attribute of the function.
 static constexpr uint32_t plainSharedBytes = 48 << 10;
 
 /// FNV-1a.

@@ -36,7 +36,7 @@ private:
   struct Function {
     char *name;
     CUfunction handle;
-    uint32_t sharedBytes; // that the function may use without asking
+    uint32_t sharedBytes; // that the function may use by default
   };
   struct Module {
     explicit Module(const mxrt_allocator *alloc) : functions(alloc) {}

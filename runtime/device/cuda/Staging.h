@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pinned host memory that copies pass through: an asynchronous copy from or to other host memory
-// would not be asynchronous, and would need its memory to stay as it is.
+// Staging buffers in pinned host memory. Copies from and to pageable memory are not asynchronous,
+// and need the memory to stay unchanged until they end.
 
 #ifndef MXRT_DEVICE_CUDA_STAGING_H
 #define MXRT_DEVICE_CUDA_STAGING_H
@@ -12,7 +12,7 @@ namespace mxrt::cuda {
 
 inline constexpr int64_t stagingBytes = 1 << 20;
 
-/// A ring of pinned buffers, each with a note of what it holds. Used in order. Not thread-safe.
+/// A ring (FIFO) of pinned buffers, each with a note about its contents. Not thread-safe.
 template <typename Note> class Ring {
 public:
   explicit Ring(Context &context) : context(context) {}
@@ -36,8 +36,8 @@ public:
     head = (head + 1) % count;
     --used;
   }
-  /// A free slot, which `take` takes. Allocates its buffer at the first use. The context must be
-  /// current.
+  /// The next free slot; `take` marks it as used. Allocates its buffer at first use. The context
+  /// must be current.
   CUresult next(Slot *&out) {
     Slot &slot = slots[(head + used) % count];
     out = &slot;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CUDA streams with tickets. A ticket says which work of which stream must be complete: the first
-// `number` items that were recorded. Streams wait for each other's tickets on the GPU; the host
-// waits where it has to.
+// CUDA streams with tickets, which are backed by events. A ticket stands for the first `number`
+// items recorded in a stream. Streams wait for each other's tickets on the GPU; the host waits only
+// where it must.
 
 #ifndef MXRT_DEVICE_CUDA_STREAM_H
 #define MXRT_DEVICE_CUDA_STREAM_H
@@ -13,8 +13,7 @@
 
 namespace mxrt::cuda {
 
-/// Makes a context current on this thread until the end of the scope; the host program may have
-/// one of its own.
+/// Makes a context current on this thread for the scope; the host program may have its own.
 class Current {
 public:
   Current(const Driver &driver, CUcontext context) : driver(driver) {
@@ -67,8 +66,8 @@ public:
   uint64_t knownDone() const { return done.load(std::memory_order_acquire); }
 
 private:
-  /// Number of events. A ticket that is older than the ring uses an event that was recorded
-  /// again: later in the same stream, so that waiting for it is still right.
+  /// Number of events. The event of a ticket that is older than the ring was recorded again, later
+  /// in the same stream: waiting for it is conservative.
   static constexpr uint64_t ringSize = 64;
   void noteDone(uint64_t number);
 

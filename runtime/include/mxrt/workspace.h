@@ -107,9 +107,9 @@ static inline mxrt_workspace mxrt_argsort_workspace(int64_t element,
 /// Top-k of long rows does not sort them: it keeps at most mxrt_argsort_candidates() candidates
 /// at a time.
 static inline int64_t mxrt_argsort_candidates(const int64_t *sizes) {
-  int64_t most = mxrt_workspace_times(sizes[3], 8);
-  most = most < 512 ? 512 : most;
-  return sizes[1] < most ? sizes[1] : most;
+  int64_t candidates = mxrt_workspace_times(sizes[3], 8);
+  candidates = candidates < 512 ? 512 : candidates;
+  return sizes[1] < candidates ? sizes[1] : candidates;
 }
 static inline mxrt_workspace mxrt_argsort_top_workspace(int64_t element,
                                                         const int64_t *sizes) {
@@ -195,12 +195,12 @@ static inline mxrt_workspace mxrt_eigh_workspace(int64_t element,
                                                  const int64_t *sizes) {
   int64_t n = sizes[2], square = mxrt_workspace_times(n, n);
   mxrt_workspace out = mxrt_matrix_workspace(element, sizes);
-  int64_t least =
+  int64_t minimum =
       mxrt_workspace_plus(mxrt_workspace_times(square, 2),
                           mxrt_workspace_plus(mxrt_workspace_times(n, 6), 1));
   int64_t block = mxrt_workspace_times(n, 2 + MXRT_LAPACK_BLOCK);
   out.parts[0] = mxrt_workspace_times(square, element);
-  out.parts[1] = mxrt_workspace_times(least > block ? least : block, element);
+  out.parts[1] = mxrt_workspace_times(minimum > block ? minimum : block, element);
   out.parts[2] = mxrt_workspace_plus(mxrt_workspace_times(n, 5 * 4), 3 * 4);
   return out;
 }

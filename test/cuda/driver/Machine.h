@@ -2,9 +2,9 @@
 //
 // The emulated machine: devices, their streams and what was issued to them.
 //
-// Nothing runs when it is issued. Work runs when somebody waits for it or asks for it, in an order
-// that the seed chooses among those that streams and events allow. One lock guards everything; it
-// is released only while a host function runs.
+// Execution is lazy: work runs when a call waits for it or queries it, in an order that the seed
+// chooses among those that streams and events allow. One lock guards everything; it is released
+// only while a host function runs.
 #pragma once
 
 #include "driver/Cuda.h"
@@ -71,7 +71,7 @@ struct Device {
   CUmemoryPool defaultPool = nullptr;
 };
 
-/// A kernel with everything that a launch fixes.
+/// A kernel launch with all of its parameters.
 struct Launch {
   std::shared_ptr<Kernel> kernel;
   std::shared_ptr<struct Module> module;

@@ -340,9 +340,9 @@ MXEMU_API CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfun
     live(function, "function");
     if (!grid || !block)
       refuse(CUDA_ERROR_INVALID_VALUE);
-    int most = std::min(limit > 0 ? limit : 1024, int(function->kernel->maxThreads)), best = 0;
+    int max = std::min(limit > 0 ? limit : 1024, int(function->kernel->maxThreads)), best = 0;
     *block = *grid = 0;
-    for (int threads = most / 32 * 32; threads >= 32; threads -= 32) {
+    for (int threads = max / 32 * 32; threads >= 32; threads -= 32) {
       int blocks = activeBlocks(function, threads, shared ? shared(threads) : dynamicShared);
       if (blocks * threads > best) {
         best = blocks * threads;

@@ -55,8 +55,8 @@ void Decoder::finish() const {
       fail("unknown modifier '." + mods[i] + "'");
 }
 
-void Decoder::expectOperands(size_t least, size_t most) {
-  if (count() < least || count() > most)
+void Decoder::expectOperands(size_t min, size_t max) {
+  if (count() < min || count() > max)
     fail("wrong number of operands");
 }
 

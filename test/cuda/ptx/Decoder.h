@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the decoders of the instructions (ops/) see of one statement. A modifier that no decoder
-// took is an error, so nothing is ignored by accident.
+// One statement, as the instruction decoders (ops/) see it. A modifier that no decoder takes is an
+// error, so nothing is ignored by accident.
 #pragma once
 
 #include "ptx/Program.h"
@@ -56,7 +56,7 @@ public:
   void finish() const;
 
   size_t count() const { return statement.operands.size(); }
-  void expectOperands(size_t least, size_t most);
+  void expectOperands(size_t min, size_t max);
   const Argument &written(size_t index) const {
     if (index >= count())
       fail("too few operands");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX that is ready to run. A kernel is one list of instructions: calls of .func are inlined, so
-// that the program counter alone says where a thread is, and threads with the lowest one run first.
+// Decoded PTX, ready to execute. A kernel is one list of instructions: calls of .func are inlined,
+// so that the program counter alone is the position of a thread, and threads with the lowest run
+// first.
 //
 // Every operand is a row: 32 values, one a lane. Registers and special registers are rows of the
 // warp, immediates rows of the kernel. A row of 64-bit values has 256 bytes, others have 128; a
@@ -39,7 +40,7 @@ struct Inst {
   int64_t offset = 0;          // of an address
   int64_t sourceOffset = 0;    // of the second address of cp.async
   std::vector<Operand> vector; // elements of ld/st.v, fragments of mma
-  // What the modifiers said, as each instruction wants it.
+  // Decoded modifiers; their meaning depends on the instruction.
   Space space = Space::Generic;
   Ty type = Ty::None, from = Ty::None;
   Round round = Round::Nearest;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX as it is written: declarations and statements, before names are resolved.
+// Syntax tree of PTX: declarations and statements, before names are resolved.
 #pragma once
 
 #include "exec/Types.h"

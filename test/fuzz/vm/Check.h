@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What must hold for any bytes at all: they are refused with a rule, or they
-// run to an end, an error or a limit; memory is all given back.
+// Invariants of the VM for arbitrary bytes: a module is refused with a rule, or it
+// runs to its end, an error or a limit; all memory is freed.
 
 #ifndef MX_TEST_FUZZ_VM_CHECK_H
 #define MX_TEST_FUZZ_VM_CHECK_H
@@ -16,7 +16,7 @@ namespace mxrt::host {
 
 enum class Verdict { Refused, Finished, Failed };
 
-/// Aborts if the VM breaks its word. `textToo` also takes the module through
+/// Aborts if an invariant is violated. `textToo` also takes the module through
 /// the disassembler and back.
 Verdict checkProgram(std::span<const uint8_t> bytes, bool textToo);
 

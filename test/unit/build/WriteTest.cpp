@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files that `mxc build` writes: whole or not at all, with a reason.
+// Files that `mxc build` writes: atomic replacement, errors, archives.
 #include "Build/Write.h"
 #include "llvm/Object/Archive.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -90,7 +90,7 @@ TEST_F(Write, ArchivesHaveTheirOwnMembersFirst) {
   EXPECT_EQ(membersOf(path("first.a")), own);
   ASSERT_TRUE(writeArchive(path("both.a"), more, path("first.a"), trouble)) << trouble.why;
   EXPECT_EQ(membersOf(path("both.a")), (Members{more[0], own[0], own[1]}));
-  // The same members give the same bytes: there are no times in it.
+  // The same members give the same bytes: an archive holds no timestamps.
   ASSERT_TRUE(writeArchive(path("again.a"), own, "", trouble));
   EXPECT_EQ(read(path("again.a")), read(path("first.a")));
 }

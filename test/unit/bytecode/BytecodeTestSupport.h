@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Programs of the mx dialect as text, compiled to bytecode and run on a VM whose tensors are small
-// vectors of numbers. All that is emitted must load: the VM verifies it.
+// vectors of numbers. All emitted bytecode must load: the VM verifies it.
 #pragma once
 #include "Bytecode/Bytecode.h"
 #include "dialects/mx/Mx.h"
@@ -25,7 +25,7 @@ class FakeHost : public host::HostInterface {
 public:
   std::string output;
   std::vector<std::string> called;
-  /// Updates of a tensor that somebody else could see.
+  /// Copies made by updates of shared tensors (copy on write).
   int copies = 0;
 
   mxrt::Status print(std::string_view text) override;

@@ -109,8 +109,8 @@ private:
       out.push_back(value(sort));
     return out;
   }
-  std::vector<Sort> someSorts(unsigned most) {
-    std::vector<Sort> out(below(most + 1));
+  std::vector<Sort> someSorts(unsigned max) {
+    std::vector<Sort> out(below(max + 1));
     for (Sort &sort : out)
       sort = plainSort();
     return out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs functions of the mx dialect directly, with plain values: what the bytecode must agree with.
+// Reference interpreter for functions of the mx dialect on plain values: the oracle for bytecode.
 #pragma once
 #include "dialects/mx/Mx.h"
 #include <map>

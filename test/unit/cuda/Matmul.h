@@ -5,7 +5,7 @@
 
 namespace mxemu {
 
-/// What the generated matmul leaves out.
+/// Deliberate bugs of the generated matmul.
 struct MatmulMistake {
   bool noWait = false, noFirstBarrier = false, noSecondBarrier = false, weakAlignment = false;
 };

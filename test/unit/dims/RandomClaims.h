@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random size expressions, facts and claims, and what they come to when they are simply computed.
-// The property tests draw the choices from a seeded generator, the fuzzer from its input.
+// Random size expressions, facts and claims, and their values by direct evaluation. The property
+// tests take the choices from a seeded generator, the fuzzer from its input.
 #pragma once
 #include "Support/CheckedMath.h"
 #include "Support/DimSolver.h"

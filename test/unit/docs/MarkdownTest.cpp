@@ -108,6 +108,11 @@ TEST(Markdown, Tables) {
   EXPECT_EQ(rendered("a | b\n--|--\n1"),
             "<div class=\"wide\"><table class=\"plain\">\n<tr><th>a</th><th>b</th></tr>\n"
             "<tr><td>1</td></tr>\n</table></div>\n");
+  // A path may break behind its slashes; numbers and code do not, nor do paths outside of tables.
+  EXPECT_EQ(rendered("|x/y|\n|-|\n|test/run/a.mx 1/2 `c/d`|\n\na/b"),
+            "<div class=\"wide\"><table class=\"plain\">\n<tr><th>x/<wbr>y</th></tr>\n"
+            "<tr><td>test/<wbr>run/<wbr>a.mx 1/2 <code>c/d</code></td></tr>\n</table></div>\n"
+            "<p>a/b</p>\n");
   // Further cells are dropped; a row of another width is not a header.
   EXPECT_EQ(rendered("|a|\n|-|\n|1|2|"),
             "<div class=\"wide\"><table class=\"plain\">\n<tr><th>a</th></tr>\n"

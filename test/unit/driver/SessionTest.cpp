@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sessions beside each other, and the cache they share.
-#include "Driver/Session.h"
+#include "Driver/InputSession.h"
+#include "Driver/ProgramSession.h"
 #include "Driver/Commands.h"
 #include <csignal>
 #include <filesystem>
@@ -37,7 +38,7 @@ protected:
   };
   Outcome run(const std::string &text) const {
     std::ostringstream out, err;
-    Session session(options(), out, err);
+    ProgramSession session(options(), out, err);
     bool fine = session.ready() && session.runProgram("test.mx", "", text);
     return {fine, out.str(), err.str()};
   }
@@ -107,7 +108,7 @@ TEST_F(Sessions, DamagedCacheIsNotUsed) {
 
 TEST_F(Sessions, UsableAfterErrors) {
   std::ostringstream out, err;
-  Session session(options(), out, err);
+  InputSession session(options(), out, err);
   ASSERT_TRUE(session.ready());
   bool complete = false;
   EXPECT_TRUE(session.runInput("<1>", "let x = [1, 2]\n", complete));
@@ -121,7 +122,7 @@ TEST_F(Sessions, UsableAfterErrors) {
 
 TEST_F(Sessions, CancelledFromAnotherThread) {
   std::ostringstream out, err;
-  Session session(options(), out, err);
+  InputSession session(options(), out, err);
   ASSERT_TRUE(session.ready());
   std::thread stopper([&] {
     usleep(100000);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tests of libmxc share: options with a cache of their own, and a small program.
+// Fixture of the tests of libmxc: options with a cache of their own, and a small program.
 #pragma once
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <mxc/mxc.hpp>
 #include <unistd.h>
 
-/// A session with a cache of its own, and what it was told.
+/// A session with a cache of its own, and its recorded output.
 class Embedded : public testing::Test {
 protected:
   void SetUp() override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Element types as C++ types, with plain conversions, and values that are likely to go wrong.
+// Element types as C++ types, with plain conversions, and edge-case values.
 #pragma once
 #include <cmath>
 #include <cstdint>

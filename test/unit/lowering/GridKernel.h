@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A second frame, for tests of the seam between kernels and targets. Its code is that of a grid, as
-// on a GPU: there is no context and no runtime function to call. All blocks of the grid run the
-// same code,
+// A second frame, for tests of the interface between kernels and targets. It generates code for a
+// grid, as on a GPU: without a context or runtime functions. All blocks of the grid run the same
+// code,
 //
 //   void k(void *const *buffers, const int64_t *sizes, int64_t block, int64_t blocks, Failure
 //   *failure)

@@ -193,7 +193,7 @@ TEST(GridKernel, FailuresAreRecorded) {
   EXPECT_EQ(out, std::vector<int64_t>(12, 3));
   y[7] = 0;
   int code = reference({address(x), address(y), address(out)}, {3, 4}).code;
-  EXPECT_EQ(code, int(Code::DivisionByZero));
+  EXPECT_EQ(code, int(Code::DIVISION_BY_ZERO));
   EXPECT_EQ(other.run({address(x), address(y), address(out)}, {3, 4}, 2), code);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels from text or keys, compiled and called in this process.
+// Compiles kernels from text or keys, and calls them in this process.
 #pragma once
 #include "Elements.h"
 #include "Lowering/EagerKernel.h"
@@ -71,7 +71,7 @@ public:
     EXPECT_TRUE(module) << error;
     return module ? compile(*module, options) : Kernel();
   }
-  /// `body` is the text of an mx.kernel op and what it needs before it.
+  /// `body` is the text of an mx.kernel op and of the ops before it that it needs.
   Kernel fromText(const std::string &text, const KernelOptions &options = {}) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get(), "kernel.mx");
     EXPECT_TRUE(module) << text;
@@ -82,7 +82,7 @@ public:
     std::string name = "k" + std::to_string(count++);
     auto cpu = target::TargetCpu::parse(cpuName);
     KernelOptions forCpu = options;
-    // The instructions for bf16 are those that a test asks for.
+    // The test chooses the bf16 instructions.
     Bf16Unit bf16 = options.target.bf16;
     if (cpu)
       forCpu.target = cpu->info();

@@ -16,12 +16,12 @@ using Kernel = mxrt_status (*)(const mxrt_context *, void *const *buffers, const
 
 class TestProgram {
 public:
-  /// The mx.kernel ops of the graph say with an attribute `test` which of `kernels` they are. Null
+  /// The attribute `test` of each mx.kernel op of the graph is its index in `kernels`. Null
   /// if something went wrong; the failure is reported.
   static std::unique_ptr<TestProgram> make(const std::string &text,
                                            const std::map<std::string, Kernel> &kernels);
 
-  /// Runs on memory that is full of garbage.
+  /// Runs on uninitialised memory, filled with garbage.
   mxrt_status operator()(std::vector<void *> buffers, std::vector<int64_t> sizes = {});
 
   lowering::ProgramInfo info;

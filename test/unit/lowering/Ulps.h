@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Distances of results from exact values, in units of the last place. `long double` stands for what
-// is exact: 11 bits more than f64, and the C library's functions of it are good to about one unit.
+// Distances of results from exact values, in units in the last place (ulp). `long double` counts as
+// exact: it has 11 bits more than f64, and the C library's functions of it are accurate to about
+// one ulp.
 #pragma once
 #include "LoweringTestSupport.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The file of inputs: several lines in one entry, several sessions, private to its user.
+// The history file: entries of several lines, concurrent sessions, file mode.
 #include "Repl/History.h"
 #include <cstdlib>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where inputs end when they come line by line.
+// Detection of complete inputs, line by line.
 #include "Repl/Inputs.h"
 #include "gtest/gtest.h"
 #include <random>

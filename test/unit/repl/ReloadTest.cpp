@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which statements of a changed file run again, and tables at the prompt.
+// Incremental reload: the statements of a changed file that run again; tables at the prompt.
 #include "Repl/Figures.h"
 #include "Repl/Reload.h"
 #include <algorithm>

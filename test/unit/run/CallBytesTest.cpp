@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a call allocates besides its arena, at once and at most.
+// Bytes that a call allocates outside of its arena: current and peak.
 #include "Run/CallBytes.h"
 #include "mxrt/memory.h"
 #include <gtest/gtest.h>
@@ -46,20 +46,20 @@ TEST(CountedContext, FollowsAllocationsAndTheirPeak) {
   mxrt_context outer = contextOf(mxrt_system_allocator());
   CountedContext counted(outer);
   const mxrt_allocator &alloc = *counted.get()->allocator;
-  EXPECT_EQ(counted.most(), 0);
+  EXPECT_EQ(counted.peak(), 0);
   void *a = alloc.allocate(alloc.user, 100, 16), *b = alloc.allocate(alloc.user, 50, 64);
   ASSERT_TRUE(a && b);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(b) % 64, 0u);
-  EXPECT_EQ(counted.most(), 150);
+  EXPECT_EQ(counted.peak(), 150);
   alloc.release(alloc.user, a, 100, 16);
   void *c = alloc.allocate(alloc.user, 70, 16);
-  EXPECT_EQ(counted.most(), 150);
+  EXPECT_EQ(counted.peak(), 150);
   void *d = alloc.allocate(alloc.user, 31, 16);
-  EXPECT_EQ(counted.most(), 151);
+  EXPECT_EQ(counted.peak(), 151);
   alloc.release(alloc.user, b, 50, 64);
   alloc.release(alloc.user, c, 70, 16);
   alloc.release(alloc.user, d, 31, 16);
-  EXPECT_EQ(counted.most(), 151);
+  EXPECT_EQ(counted.peak(), 151);
 }
 
 TEST(CountedContext, AnAllocationThatFailsDoesNotCount) {
@@ -70,7 +70,7 @@ TEST(CountedContext, AnAllocationThatFailsDoesNotCount) {
   CountedContext counted(outer);
   const mxrt_allocator &alloc = *counted.get()->allocator;
   EXPECT_EQ(alloc.allocate(alloc.user, 100, 16), nullptr);
-  EXPECT_EQ(counted.most(), 0);
+  EXPECT_EQ(counted.peak(), 0);
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Standard streams: what a pipe is, and streams that are closed when the program begins.
+// Standard streams: pipes, and streams that are closed when the program starts.
 #include "Run/Terminal.h"
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -3,7 +3,7 @@
 // An allocator for tests: counts, checks that every block comes back with the
 // size and alignment it was asked with, and fails on demand.
 //
-// It can also tell who asked for the block that it refused first; see
+// It can also record the call stack of the first refused request; see
 // sweep/AllocationSweep.h.
 
 #ifndef MX_TEST_UNIT_RUNTIME_TESTALLOCATOR_H
@@ -93,7 +93,7 @@ private:
       return nullptr;
     }
     if (bytes > size_t(1) << 40)
-      return nullptr; // what a machine would say
+      return nullptr; // as a machine without memory does
     size_t usable = align < sizeof(void *) ? sizeof(void *) : align;
     void *memory = nullptr;
     if (posix_memalign(&memory, usable, bytes ? bytes : 1) != 0)

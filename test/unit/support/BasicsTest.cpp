@@ -30,6 +30,25 @@ TEST(Bytes, FormatsWithOneDecimalUnlessItIsZero) {
   EXPECT_EQ(bytesIn(64, unit), "0");
 }
 
+/// The same text means the same to the compiler and to the runtime.
+TEST(Bytes, ReadsWhatTheRuntimeReads) {
+  EXPECT_EQ(parseBytes("512MiB"), int64_t(512) << 20);
+  EXPECT_EQ(parseBytes("512mib"), int64_t(512) << 20);
+  EXPECT_EQ(parseBytes("2 GB"), 2000000000);
+  EXPECT_EQ(parseBytes("1.5K"), 1536);
+  EXPECT_EQ(parseBytes("9223372036854775807"), kMax);
+  for (const char *text : {"", "0", "-1", "1e3", "0x10", "inf", "1Q", "1.", "9223372036854775808"})
+    EXPECT_EQ(parseBytes(text), std::nullopt) << text;
+}
+
+TEST(CheckedMath, SizesDivideByAnything) {
+  for (int64_t a = -13; a <= 13; ++a)
+    for (int64_t b = -5; b <= 5; ++b)
+      EXPECT_EQ(floorDivide(a, b), checkedFloorDiv(a, b).value_or(0)) << a << " " << b;
+  EXPECT_EQ(floorDivide(kMin, -1), kMin);
+  EXPECT_EQ(floorDivide(kMin, 0), 0);
+}
+
 TEST(CheckedMath, ReportsOverflowAtTheEdges) {
   EXPECT_EQ(checkedAdd(kMax, 0), kMax);
   EXPECT_EQ(checkedAdd(kMax, 1), std::nullopt);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modules from text, and folders that go away.
+// Modules from text, and temporary folders.
 #pragma once
 #include "Target/Compile.h"
 #include "Target/Jit.h"

@@ -31,17 +31,18 @@ TEST(Units, RefusesEverythingElse) {
   for (const char *text :
        {"", " ", "M", "-1", "+1", "1x", "1Mi", "1 M B", "1e9", "1.", ".5", "0",
         "0.0", "0.1", "9223372036854775808", "8388608T", "99999999999999999999",
-        "1.5.5", "1K1", "0x10"})
+        "1.5.5", "1K1", "0x10", "1KiBB", "1Kb1", "1P", "inf", "nan"})
     EXPECT_EQ(bytesOf(text), -1) << text;
 }
 
 TEST(Units, FormatsByteCounts) {
-  EXPECT_STREQ(formatBytes(0).text, "0 bytes");
-  EXPECT_STREQ(formatBytes(1023).text, "1023 bytes");
-  EXPECT_STREQ(formatBytes(1024).text, "1.0 KiB");
+  EXPECT_STREQ(formatBytes(0).text, "0 B");
+  EXPECT_STREQ(formatBytes(1023).text, "1023 B");
+  EXPECT_STREQ(formatBytes(1024).text, "1 KiB");
   EXPECT_STREQ(formatBytes(1536).text, "1.5 KiB");
-  EXPECT_STREQ(formatBytes((int64_t(31) << 30) / 10).text, "3.0 GiB");
-  EXPECT_STREQ(formatBytes(INT64_MAX).text, "7.9 EiB");
+  EXPECT_STREQ(formatBytes((int64_t(31) << 30) / 10).text, "3.1 GiB");
+  EXPECT_STREQ(formatBytes((int64_t(1) << 20) - 1).text, "1024 KiB");
+  EXPECT_STREQ(formatBytes(INT64_MAX).text, "8 EiB");
 }
 
 TEST(Units, ReadsIntegers) {

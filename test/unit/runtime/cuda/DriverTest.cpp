@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of driver functions, and what a user reads where there is no driver or no GPU.
+// The table of driver functions, and messages where there is no driver or no GPU.
 #include "GpuFixture.h"
 
 #include <dlfcn.h>

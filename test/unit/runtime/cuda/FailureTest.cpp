@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What goes wrong on a GPU, as a user reads it.
+// Failures of a GPU, and the messages that users read.
 #include "GpuFixture.h"
 
 namespace {
@@ -58,7 +58,7 @@ TEST_F(GpuFailureTest, AFaultEndsTheGpuAndNamesTheLaunch) {
   EXPECT_HOLDS(text, "in flight: kernel `write`, grid 1x1x1, block 1x1x1, launched at fault.mx:3:9");
   EXPECT_HOLDS(text, "--> fault.mx:3:9");
   EXPECT_HOLDS(text, "wait.mx:40:1");
-  // Everything on it fails from now on, with the same error.
+  // All further work on it fails with the same error.
   EXPECT_HOLDS(textOf(wait(fine)), "gpu:0 failed: CUDA_ERROR_ILLEGAL_ADDRESS");
   mxrt_tensor *more = nullptr;
   mxrt_location location = here;
@@ -179,8 +179,8 @@ TEST_F(GpuFailureTest, MemoryOfTheGpuRunsOut) {
   mxrt_tensor *tensor = nullptr;
   std::string text =
       textOf(mxrt_tensor_create(runtime, &gpu0, MXRT_U8, 1, &size, &here, &tensor));
-  EXPECT_HOLDS(text, "error[R0101]: out of memory on gpu:0: u8[5242880] needs 5.0 MiB (5242880 "
-                     "bytes); the device has 8.0 MiB of memory, and 4.0 MiB are live here");
+  EXPECT_HOLDS(text, "error[R0101]: out of memory on gpu:0: u8[5242880] needs 5 MiB (5242880 "
+                     "bytes); the device has 8 MiB of memory, and 4 MiB are live here");
   EXPECT_HOLDS(text, "--> test.mx:12:5");
   // Released memory is used again, also while the GPU works on it, and caches make room.
   for (int i = 0; i < 10; ++i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program that needs every order the device keeps, and the same with one mistake in how the
-// driver is called: each mistake must show as an error, a finding or wrong data in at least one
-// of six schedules. It uses the device itself, without engine threads, so runs are repeatable.
+// Fault injection: a program that depends on every order the device keeps, with one wrong use of
+// the driver at a time. Each must show as an error, a finding or wrong data in at least one of six
+// schedules. It uses the device directly, without engine threads, so runs are reproducible.
 #include "GpuFixture.h"
 #include "abi/Runtime.h"
 
@@ -21,8 +21,8 @@ constexpr int64_t n = 2048;
 /// What the replaced functions know. The table has plain functions, so this is of the process.
 struct Known {
   Driver real;
-  std::vector<CUstream> streams;      // of gpu:0: compute, in, out; then those of gpu:1
-  std::map<CUevent, CUstream> places; // where an event was recorded
+  std::vector<CUstream> streams;          // of gpu:0: compute, in, out; then those of gpu:1
+  std::map<CUevent, CUstream> recordedOn; // the stream of an event
   std::vector<CUcontext> contexts;
   const char *userSource = nullptr; // of the copy in progress
   CUdeviceptr copyStart = 0;
@@ -34,8 +34,8 @@ struct Known {
   }
   CUstream stream(size_t number) const { return number < streams.size() ? streams[number] : nullptr; }
   bool isAt(CUevent event, size_t number) const {
-    auto found = places.find(event);
-    return found != places.end() && is(found->second, number);
+    auto found = recordedOn.find(event);
+    return found != recordedOn.end() && is(found->second, number);
   }
 };
 Known known;
@@ -163,10 +163,10 @@ protected:
                   std::to_string(wanted);
   }
 
-  /// What is wrong, or empty. Ends with the runtime destroyed.
+  /// The first violation, or empty. Ends with the runtime destroyed.
   std::string run(uint64_t seed) {
     known.streams.clear();
-    known.places.clear();
+    known.recordedOn.clear();
     known.contexts.clear();
     known.calls = 0;
     restart(seed);
@@ -243,7 +243,7 @@ TEST_F(MistakeTest, TheProgramIsRightInEverySchedule) {
     EXPECT_EQ(run(seed), "") << "seed " << seed;
 }
 
-/// Installs what every mistake needs to know.
+/// Installs the observers that mistakes use.
 void observe(Driver &driver) {
   driver = known.real;
   driver.cuStreamCreate = [](CUstream *stream, unsigned flags) {
@@ -252,7 +252,7 @@ void observe(Driver &driver) {
     return result;
   };
   driver.cuEventRecord = [](CUevent event, CUstream stream) {
-    known.places[event] = stream;
+    known.recordedOn[event] = stream;
     return known.real.cuEventRecord(event, stream);
   };
   driver.cuDevicePrimaryCtxRetain = [](CUcontext *context, CUdevice device) {
@@ -295,8 +295,8 @@ const Mistake mistakes[] = {
      [](Driver &driver) {
        driver.cuStreamWaitEvent = [](CUstream stream, CUevent event, unsigned flags) {
          CUevent other = nullptr;
-         for (auto &[candidate, place] : known.places)
-           if (place == stream)
+         for (auto &[candidate, recorded] : known.recordedOn)
+           if (recorded == stream)
              other = candidate;
          return known.real.cuStreamWaitEvent(stream, other ? other : event, flags);
        };
@@ -304,28 +304,28 @@ const Mistake mistakes[] = {
     {"events are not recorded",
      [](Driver &driver) {
        driver.cuEventRecord = [](CUevent event, CUstream stream) {
-         known.places[event] = stream;
+         known.recordedOn[event] = stream;
          return CUresult(0);
        };
      }},
     {"events are recorded in the legacy stream",
      [](Driver &driver) {
        driver.cuEventRecord = [](CUevent event, CUstream stream) {
-         known.places[event] = stream;
+         known.recordedOn[event] = stream;
          return known.real.cuEventRecord(event, nullptr);
        };
      }},
     {"every second event is not recorded",
      [](Driver &driver) {
        driver.cuEventRecord = [](CUevent event, CUstream stream) {
-         known.places[event] = stream;
+         known.recordedOn[event] = stream;
          return ++known.calls % 2 ? CUresult(0) : known.real.cuEventRecord(event, stream);
        };
      }},
     {"events of kernels are recorded in the stream of copies in",
      [](Driver &driver) {
        driver.cuEventRecord = [](CUevent event, CUstream stream) {
-         known.places[event] = stream;
+         known.recordedOn[event] = stream;
          return known.real.cuEventRecord(event, known.is(stream, 0) ? known.stream(1) : stream);
        };
      }},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// GPU work through the engine: order, what waits and what does not, memory that is used again.
+// GPU work through the engine: order, blocking and non-blocking calls, reuse of memory.
 #include "GpuFixture.h"
 
 #include <atomic>

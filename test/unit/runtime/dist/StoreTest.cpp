@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Collective calls on tensors, through both engines: values, poison, overlap with a
-// running op, figures, ends.
+// running op, statistics, shutdown.
 
 #include "StoreFixture.h"
 

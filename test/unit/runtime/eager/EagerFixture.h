@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tests of the eager executor share: a host on either engine, a plain
-// array type to compute what is expected, and operations by name.
+// Fixture of the tests of the eager executor: a host on either engine, a plain
+// array type for expected results, and operations by name.
 
 #ifndef MX_TEST_UNIT_RUNTIME_EAGER_EAGERFIXTURE_H
 #define MX_TEST_UNIT_RUNTIME_EAGER_EAGERFIXTURE_H
@@ -22,7 +22,7 @@ namespace mxrt::eager {
 
 using Shape = std::vector<int64_t>;
 
-/// A dense array of numbers, for what is expected.
+/// A dense array of numbers, for expected results.
 struct Array {
   mxrt_dtype type = MXRT_F32;
   Shape shape;

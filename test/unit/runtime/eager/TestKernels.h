@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Kernels for tests, for any key: they read the key and compute element by
-// element. Slow and simple; what they check is that the executor hands over
-// what the key promises.
+// element. Slow and simple: they check that the executor passes what the key
+// promises.
 
 #ifndef MX_TEST_UNIT_RUNTIME_EAGER_TESTKERNELS_H
 #define MX_TEST_UNIT_RUNTIME_EAGER_TESTKERNELS_H

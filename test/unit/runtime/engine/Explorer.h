@@ -2,7 +2,7 @@
 //
 // The schedule explorer, a stateless model checker: runs a small program on the
 // engine under every order of its synchronisation steps, up to a number of
-// preemptions, or under orders drawn at random (PCT). ExplorerSync below is
+// preemptions, or under random orders (PCT). ExplorerSync below is
 // what the engine is built with; each of its operations is a step at which
 // another thread may go on.
 //
@@ -13,7 +13,7 @@
 #define MXRT_TEST_ENGINE_EXPLORER_H
 
 #include "Fiber.h"
-#include "engine/Faults.h"
+#include "engine/EngineFaults.h"
 #include "mxrt/types.h"
 
 #include <atomic>
@@ -74,7 +74,7 @@ public:
   /// The execution has failed: it is abandoned at the next step.
   void fail(const std::string &why);
   bool failed() const { return !failure.empty(); }
-  /// Memory of one execution; all of it is taken back after.
+  /// Memory of one execution; all of it is freed afterwards.
   const mxrt_allocator *allocator() const { return &alloc; }
   int64_t liveAllocations() const { return live; }
 

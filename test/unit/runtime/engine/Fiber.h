@@ -36,7 +36,7 @@ private:
   void *callerPointer = nullptr; // of the one who resumed it
   void (*entry)(void *) = nullptr;
   void *argument = nullptr;
-  // For the sanitizers, which keep books on stacks.
+  // For the sanitizers, which track stacks.
   [[maybe_unused]] void *shadow = nullptr;
   [[maybe_unused]] void *callerShadow = nullptr;
   [[maybe_unused]] const void *callerStack = nullptr;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs for engines, and what they must compute. A Program is a list of ops
-// over numbered variables; Model runs it one op after the other in plain code
-// that shares nothing with the engines; Subject runs it on an engine and
-// watches, at every op, that nobody else is where it must be alone.
+// Programs for engines, and a reference model of their results. A Program is a list
+// of ops over numbered variables; Model runs it serially in plain code that shares
+// nothing with the engines; Subject runs it on an engine and checks, at every op,
+// that no conflicting access runs at the same time.
 
 #ifndef MXRT_TEST_ENGINE_MODEL_H
 #define MXRT_TEST_ENGINE_MODEL_H
@@ -22,7 +22,7 @@ namespace mxrt::test {
 struct OpSpec {
   std::vector<int> reads = {}, writes = {};
   bool fails = false;
-  bool cancelled = false; // pushed with a switch that is already on
+  bool cancelled = false; // pushed with a token that is already cancelled
   uint32_t flags = 0;     // MXRT_OP_*
   int priority = 0;
   mxrt_lane lane = MXRT_LANE_COMPUTE;
@@ -58,7 +58,7 @@ struct VarState {
   int poison = -1; // index of the op that failed; -1: clean
 };
 
-/// The number an op writes: a function of all that it may depend on.
+/// The number an op writes: a hash of everything that it may depend on.
 inline uint64_t mix(uint64_t a, uint64_t b) {
   uint64_t x = a * 0x9E3779B97F4A7C15u + b + 0x7F4A7C15u;
   x ^= x >> 29;
@@ -72,7 +72,7 @@ public:
   Model(const std::vector<OpSpec> &ops, int variables)
       : vars(static_cast<size_t>(variables)), ran(ops.size()), ops(ops) {}
 
-  /// What pushing op `index` comes to, its nested ops included.
+  /// Runs op `index`, its nested ops included.
   void push(int index);
   /// Op whose error wait_all returns; -1 if none. Marks all as noticed.
   int waitAll();
@@ -161,7 +161,7 @@ private:
   static void dropOp(void *payload);
   static void dropVar(void *payload);
   mxrt_status run(mxrt_op_context *context, int index);
-  /// Takes hold of the op's variables, complaining if somebody else has them.
+  /// Marks the op's variables as in use; a violation if another op conflicts.
   void begin(int index);
   void end(int index);
   void endWrite(int var);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Small cases for the schedule explorer: at most a handful of ops, three
-// variables and two workers each, with all that an engine is asked to do.
+// variables and two workers each; together they use every function of an engine.
 
 #ifndef MXRT_TEST_ENGINE_SCENARIOS_H
 #define MXRT_TEST_ENGINE_SCENARIOS_H
@@ -23,7 +23,7 @@ struct Scenario {
 const std::vector<Scenario> &scenarios();
 /// Those of ops that give variables back early; part of scenarios().
 std::vector<Scenario> releaseScenarios();
-/// A program of up to four ops, drawn from `seed`, in which ops release, fail,
+/// A random program of up to four ops, by `seed`, in which ops release, fail,
 /// inherit poison, are cancelled, defer and push, with waits and a deletion.
 Scenario randomReleases(uint64_t seed);
 

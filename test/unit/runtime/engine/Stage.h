@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where a scenario is played: one engine on the explorer's primitives, the ops,
-// and what they must come to.
+// Execution of a scenario: one engine on the explorer's primitives, the ops, and
+// their expected results.
 
 #ifndef MXRT_TEST_ENGINE_STAGE_H
 #define MXRT_TEST_ENGINE_STAGE_H
@@ -46,7 +46,7 @@ struct Setting {
   bool naive = false;
 };
 
-/// One execution: the ops, what they must come to, and the engine. Lives
+/// One execution: the ops, their expected results, and the engine. Lives
 /// outside the fibers, so that an abandoned execution leaves nothing behind.
 class Stage {
 public:
@@ -83,7 +83,7 @@ public:
     expectBlamed(subject->waitAll(), model.waitAll());
     allOver();
   }
-  /// Every op that began has ended, and let go of its payload.
+  /// Every op that began has ended and dropped its payload.
   void allOver() {
     for (auto &run : subject->runs)
       if (run.started.load() != run.finished.load())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tests of the host VM share: a host that remembers what was printed,
-// programs from text.
+// Fixture of the tests of the host VM: a host that records its output, and programs
+// from text.
 
 #ifndef MX_TEST_VMTESTSUPPORT_H
 #define MX_TEST_VMTESTSUPPORT_H

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pieces of which files of the formats are made by hand, as the standards
-// describe them.
+// Building blocks of files in each format, written by hand after the standards.
 
 #ifndef MX_TEST_UNIT_RUNTIME_IO_BYTES_H
 #define MX_TEST_UNIT_RUNTIME_IO_BYTES_H

@@ -130,7 +130,7 @@ inline Status readRecords(io::Input &input, std::string &summary) {
     int64_t offset = reader.offset();
     MXRT_CHECK(reader.next(payload));
     summarise(summary, "record", static_cast<int64_t>(payload.size()), payload.data());
-    // Not every record is a picture.
+    // Not every record is an image.
     io::ImageRecord image;
     Status status = io::readImageRecord(input, offset, {payload.data(), payload.size()}, image);
     if (status.ok())
@@ -144,7 +144,7 @@ inline Status readRecords(io::Input &input, std::string &summary) {
   return success();
 }
 
-/// A picture, and its middle at another size; large ones are only measured.
+/// An image, and its centre at another size; of large ones only the size is read.
 inline Status decodePicture(const io::Input &input, int64_t offset, std::string_view view,
                             std::string &summary) {
   io::ImageSize size;
@@ -174,7 +174,7 @@ inline Status readPicture(io::Input &input, std::string &summary) {
   return decodePicture(input, 0, {bytes.data(), bytes.size()}, summary);
 }
 
-/// Records that all are pictures.
+/// Records that are all images.
 inline Status readImageRecords(io::Input &input, std::string &summary) {
   io::RecordReader reader(input);
   Vec<char> payload(input.alloc);

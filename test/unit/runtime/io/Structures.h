@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Mutations of files that know how a format is made: a file is taken apart,
-// one of its parts is changed, and lengths, offsets, compression and checksums
-// are rebuilt around it. Bytes turned at random hardly ever get past those.
+// Structure-aware mutation of files: a file is split into parts, one of them is
+// changed, and lengths, offsets, compression and checksums are recomputed. Random
+// byte flips hardly ever pass those checks.
 
 #ifndef MX_TEST_UNIT_RUNTIME_IO_STRUCTURES_H
 #define MX_TEST_UNIT_RUNTIME_IO_STRUCTURES_H
@@ -22,7 +22,7 @@ struct Structure {
   Pieces (*split)(const std::string &file);
   /// A file of any parts.
   std::string (*join)(const Pieces &pieces);
-  /// What is worth a try as a part.
+  /// A dictionary of parts for mutations.
   std::vector<std::string> words;
 };
 
@@ -37,7 +37,7 @@ using ChangeBytes = std::function<void(std::string &text)>;
 std::string mutate(const Structure &structure, const std::string &file, std::minstd_rand &random,
                    const ChangeBytes &changeBytes);
 
-/// Bytes turned, left out and put in: for builds without a fuzzer that does it better.
+/// Flips, removes and inserts bytes: for builds without a fuzzer.
 void changeSomeBytes(std::string &text, std::minstd_rand &random);
 
 } // namespace mxrt::test

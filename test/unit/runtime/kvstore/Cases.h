@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tests of collectives share: layouts, gradients, and an exchange over
-// any transport.
+// Helpers of the tests of collectives: layouts, gradients, and an exchange over any
+// transport.
 
 #ifndef MX_TEST_UNIT_RUNTIME_KVSTORE_CASES_H
 #define MX_TEST_UNIT_RUNTIME_KVSTORE_CASES_H
@@ -34,7 +34,7 @@ inline std::string nameOf(const kvstore::Layout &layout) {
   return name + ", pieces of " + std::to_string(layout.pieceBytes);
 }
 
-/// Of very different sizes, so that another order gives other bits.
+/// Values of very different magnitudes, so that another order of additions gives other bits.
 template <typename T> std::vector<T> gradient(int rank, size_t count) {
   std::minstd_rand random(unsigned(rank * 7919 + 1));
   std::vector<T> values(count);
@@ -43,7 +43,7 @@ template <typename T> std::vector<T> gradient(int rank, size_t count) {
   return values;
 }
 
-/// What every rank must get.
+/// The result that every rank must get.
 template <typename T>
 std::vector<T> expected(const kvstore::Layout &layout, int ranks, size_t count,
                         const double *weights = nullptr) {

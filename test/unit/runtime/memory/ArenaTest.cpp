@@ -72,8 +72,8 @@ TEST_F(ArenaTest, ErrorsNameTheGraphAndBytes) {
                                         &arena);
   EXPECT_STREQ(mxrt_status_message(status),
                "memory limit reached on cpu:0: graph `step` for N=4096 needs "
-               "2.0 MiB (2097152 bytes); the limit is 1.0 MiB (1048576 bytes) "
-               "and 0 bytes are live here");
+               "2 MiB (2097152 bytes); the limit is 1 MiB (1048576 bytes) "
+               "and 0 B are live here");
   EXPECT_EQ(codeOf(status), MXRT_MEMORY_LIMIT);
   EXPECT_EQ(arena.base, nullptr);
   mxrt_arena_return(&arena);

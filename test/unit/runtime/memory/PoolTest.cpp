@@ -142,8 +142,8 @@ TEST_F(PoolTest, TheLimitIsAnErrorNamingShapeAndBytes) {
   mxrt_status status = mxrt_tensor_create(runtime, &cpu0, MXRT_F32, 2, shape,
                                           &here, &tensor);
   EXPECT_STREQ(mxrt_status_message(status),
-               "memory limit reached on cpu:0: f32[1024, 1024] needs 4.0 MiB "
-               "(4194304 bytes); the limit is 1.0 MiB (1048576 bytes) and 3.9 "
+               "memory limit reached on cpu:0: f32[1024, 1024] needs 4 MiB "
+               "(4194304 bytes); the limit is 1 MiB (1048576 bytes) and 3.9 "
                "KiB are live here");
   EXPECT_EQ(mxrt_status_location(status).line, 12);
   EXPECT_EQ(codeOf(status), MXRT_MEMORY_LIMIT);

@@ -102,7 +102,7 @@ Held heldBy(const Scenario &s, int rank, size_t key) {
       }
     }
   } else {
-    for (float &value : held.dense) // the product, where it does not travel as factors
+    for (float &value : held.dense) // the matmul, where it does not travel as factors
       value = number();
     held.count = random.below(20);
     for (int64_t i = 0; i < int64_t(held.count) * (of.rows + of.columns); ++i)
@@ -203,8 +203,8 @@ void Job::pushDue(int rank) {
   for (uint32_t b = 0; b < process.pushes.size(); ++b) {
     Push &push = *process.pushes[b];
     const Key &key = process.table->keys[process.table->buckets[b].first];
-    bool isProduct = key.form == Form::Factors || key.form == Form::Cheaper;
-    if (push.pushed || push.at > sim.now() || (isProduct && !process.agreed))
+    bool isMatmul = key.form == Form::Factors || key.form == Form::Cheaper;
+    if (push.pushed || push.at > sim.now() || (isMatmul && !process.agreed))
       continue;
     push.pushed = true;
     auto done = [](void *user, Status status) {
@@ -213,12 +213,12 @@ void Job::pushDue(int rank) {
       push.done = true;
       push.status = std::move(status);
     };
-    if (isProduct && process.agreement.failed()) {
+    if (isMatmul && process.agreement.failed()) {
       done(&push, process.agreement.share());
       continue;
     }
     OwnRows own;
-    if (isProduct && process.call->travels(b) == Form::Factors) {
+    if (isMatmul && process.call->travels(b) == Form::Factors) {
       Vec<Part> parts(alloc);
       size_t bytes = 0;
       ASSERT_TRUE(process.call->factorParts(b, parts, bytes).ok());
@@ -233,7 +233,7 @@ void Job::pushDue(int rank) {
         }
     } else {
       push.memory.resize(key.elements / 2 + 1);
-      if (push.held.count == allElements || isProduct) // a product that is made here
+      if (push.held.count == allElements || isMatmul) // a matmul that is made here
         std::memcpy(push.memory.data(), push.held.dense.data(), key.elements * sizeof(float));
       if (key.form == Form::Rows)
         own = {push.held.rows.data(), push.held.index.data(), MXRT_I32,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One run of the simulator: a job of some ranks that exchanges several keys
-// while the network and the ranks misbehave. Everything follows from the seed.
+// One run of the simulator: a job of a few ranks exchanges several keys under network
+// and rank failures. Everything follows from the seed.
 
 #ifndef MX_TEST_UNIT_RUNTIME_NET_SIMULATORRUN_H
 #define MX_TEST_UNIT_RUNTIME_NET_SIMULATORRUN_H

@@ -41,7 +41,7 @@ inline mxrt_code codeOf(mxrt_status status) {
   return code;
 }
 
-/// FNV-1a of the bytes: a name for a whole result.
+/// FNV-1a of the bytes: a hash of a whole result.
 template <typename T> uint64_t fingerprint(const std::vector<T> &values) {
   uint64_t hash = 1469598103934665603ull;
   const auto *bytes = reinterpret_cast<const unsigned char *>(values.data());

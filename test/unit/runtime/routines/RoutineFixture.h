@@ -47,7 +47,7 @@ inline mxrt_workspace workspaceOf(Routine routine, mxrt_dtype type, const int64_
   return {};
 }
 
-/// Counts what it gives.
+/// Counts its allocations.
 struct CountingAllocator {
   mxrt_allocator table = *mxrt_system_allocator();
   std::atomic<int64_t> count = 0;

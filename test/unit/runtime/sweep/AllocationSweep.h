@@ -34,7 +34,7 @@ constexpr mxrt_device cpu0 = {MXRT_CPU, 0};
 constexpr mxrt_device cpu1 = {MXRT_CPU, 1};
 constexpr mxrt_location here = {"sweep.mx", 12, 5};
 
-/// What a program works with.
+/// The environment of a program.
 class Stage {
 public:
   Stage(TestAllocator &memory, mxrt_runtime *runtime) : memory(memory), runtime(runtime) {}

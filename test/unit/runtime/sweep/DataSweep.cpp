@@ -193,6 +193,40 @@ func main() in "main.mx" {
 }
 )";
 
+/// Queues of a program alone, one of them in a checkpoint with an element.
+const char *const queueing = R"(
+native mx.data.bytes(str) -> tensor
+native mx.queue.make(i64, ...) -> handle
+native mx.queue.shuffled(i64, i64, i64, i64, ...) -> handle
+native mx.queue.shared(i64, i64, ...) -> handle
+native mx.queue.put(handle, any)
+native mx.queue.get(handle) -> tuple
+native mx.queue.get.only(handle) -> tensor
+native mx.save(str, ...)
+native mx.restore(str, ...) -> tuple
+entry main
+func main() in "main.mx" {
+  reg str, tensor, handle, i64, i64, dtype, str, str, handle, tuple, handle
+  const r0, "%s/text.txt"
+  native r1, mx.data.bytes, [r0]
+  int r4, 27
+  dtype r5, u8
+  const r6, "%s/queue.ckpt"
+  const r7, "q"
+  int r3, 1
+  native r2, mx.queue.make, [r3, r5, r3, r4]
+  native r8, mx.queue.shuffled, [r3, r3, r3, r3, r5, r3, r4]
+  native r10, mx.queue.shared, [r3, r3, r5, r3, r4]
+  native _, mx.queue.put, [r2, r1]
+  native _, mx.save, [r6, r7, r2]
+  native r9, mx.restore, [r6, r7, r8]
+  native r1, mx.queue.get.only, [r8]
+  native r9, mx.queue.get, [r2]
+  native _, mx.queue.put, [r10, r1]
+  retu
+}
+)";
+
 /// The files, made once.
 const std::string &folder() {
   static const std::string path = [] {
@@ -267,6 +301,7 @@ Status runLoading(Stage &stage) { return runText(stage, loading); }
 Status runReading(Stage &stage) { return runText(stage, reading); }
 Status runRules(Stage &stage) { return runText(stage, rules); }
 Status runExchanging(Stage &stage) { return runText(stage, exchanging); }
+Status runQueueing(Stage &stage) { return runText(stage, queueing); }
 
 constexpr const char *pool = "statistics of the pool, and the blocks it keeps";
 
@@ -274,7 +309,8 @@ const SweepProgram programs[] = {
     {"loading", runLoading, "why a batch was short, which only an explanation uses"},
     {"reading", runReading, "why a batch was short, which only an explanation uses"},
     {"rules", runRules, pool},
-    {"exchanging", runExchanging, pool}};
+    {"exchanging", runExchanging, pool},
+    {"queueing", runQueueing, pool}};
 
 INSTANTIATE_TEST_SUITE_P(Data, AllocationSweep, ::testing::ValuesIn(programs), nameOfProgram);
 

@@ -2,10 +2,13 @@
 //
 // Exchanges over every transport, and disks. (Codecs allocate nothing.)
 
+#include "../net/SimLinks.h"
 #include "AllocationSweep.h"
 #include "base/SharedMemory.h"
 #include "kvstore/Exchange.h"
+#include "net/Linked.h"
 #include "net/Local.h"
+#include "net/Rendezvous.h"
 #include "net/Shm.h"
 #include "net/SimDisk.h"
 
@@ -83,6 +86,53 @@ Status simulated(Stage &stage) {
   // A network without memory drops datagrams, so that ranks lose each other: the same cause.
   bool isLost = status.code() == MXRT_KVSTORE && stage.memory.failures() > 0;
   return isLost ? outOfMemory(alloc) : std::move(status);
+}
+
+/// Short messages at once, long ones on request.
+Status linked(Stage &stage) {
+  const mxrt_allocator *alloc = stage.memory.get();
+  for (size_t shortBytes : {size_t(1024), size_t(2)}) {
+    SimLinks net(2, 1);
+    LinkedOptions options;
+    options.shortBytes = shortBytes;
+    Linked first(alloc, 0, 2, net.links(0), net, options);
+    Linked second(alloc, 1, 2, net.links(1), net, options);
+    MXRT_CHECK(first.connect(nullptr, net::second));
+    MXRT_CHECK(second.connect(nullptr, net::second));
+    Job a(alloc, first), b(alloc, second);
+    Job *jobs[] = {&a, &b};
+    MXRT_CHECK(a.start());
+    MXRT_CHECK(b.start());
+    for (int i = 0; i < 10000 && !(a.finished() && b.finished()); ++i) {
+      bool any = first.progress();
+      any |= second.progress();
+      if (!any)
+        net.advance(net.now() + net::second);
+    }
+    MXRT_CHECK(outcomeOf(stage, jobs));
+  }
+  return success();
+}
+
+/// Rank 0 of one, which serves the rendezvous for itself.
+Status meeting(Stage &stage) {
+  const mxrt_allocator *alloc = stage.memory.get();
+  MonotonicClock clock;
+  Meeting meeting;
+  meeting.job = "sweep";
+  meeting.limitNs = 20 * millisecond; // a server without memory does not answer
+  std::snprintf(meeting.at.host, sizeof meeting.at.host, "127.0.0.1");
+  int listener = -1;
+  if (os::listenAt(meeting.at.host, 0, listener, meeting.at.port) != 0)
+    return outOfMemory(alloc);
+  close(listener);
+  Vec<char> text(alloc);
+  Vec<const char *> addresses(alloc);
+  Status status = meet(alloc, meeting, 4711, clock, text, addresses);
+  if (status.failed())
+    return stage.memory.failures() > 0 ? outOfMemory(alloc) : std::move(status);
+  stage.saw(addresses[0]);
+  return success();
 }
 
 Status local(Stage &stage) {
@@ -245,6 +295,8 @@ constexpr const char *comesAgain = "a datagram that there is no memory for is se
 const SweepProgram programs[] = {{"simulated", simulated, comesAgain},
                                  {"local", local},
                                  {"calls", calls, "the error of keys that differ, for which the reserve serves"},
+                                 {"linked", linked},
+                                 {"meeting", meeting, "a call that there is no memory for comes again"},
                                  {"shm", sharedMemory},
                                  {"disks", disks}};
 

@@ -3,7 +3,7 @@
 // Inputs of a session, one by one: each sees the names defined by those before it. An input is a
 // transaction until its first op is issued; later failures poison names, and the message lists
 // them.
-#include "Driver/Session.h"
+#include "Driver/InputSession.h"
 #include "eager/TensorValue.h"
 #include "host/Program.h"
 #include "mxrt/call.h"
@@ -60,7 +60,7 @@ int64_t tensorBytes(const Value &value) {
   return bytes;
 }
 
-uint64_t Session::pushedSoFar() {
+uint64_t InputSession::pushedSoFar() {
   mxrt_engine *engine = nullptr;
   mxrt_engine_stats stats = {};
   mxrt_status status = mxrt_runtime_engine(runtime, nullptr, &engine);
@@ -70,7 +70,7 @@ uint64_t Session::pushedSoFar() {
   return stats.pushed;
 }
 
-std::vector<std::pair<std::string, Value>> Session::variables() const {
+std::vector<std::pair<std::string, Value>> InputSession::variables() const {
   std::vector<std::pair<std::string, Value>> out;
   if (const sema::ModuleInfo *module = names->sessionModule())
     for (auto &[name, symbol] : module->scope.names)
@@ -81,7 +81,7 @@ std::vector<std::pair<std::string, Value>> Session::variables() const {
   return out;
 }
 
-Checkpoint Session::checkpoint(bool withValues) {
+Checkpoint InputSession::checkpoint(bool withValues) {
   Checkpoint out{names->mark(), {}};
   if (!withValues)
     return out;
@@ -95,7 +95,7 @@ Checkpoint Session::checkpoint(bool withValues) {
   return out;
 }
 
-void Session::rewind(Checkpoint &to) {
+void InputSession::rewind(Checkpoint &to) {
   names->rewind(to.names);
   for (auto &[global, value] : to.values)
     if (mxrt::Status status = vm->setGlobal(global, value); status.ok())
@@ -103,13 +103,13 @@ void Session::rewind(Checkpoint &to) {
   release(to);
 }
 
-void Session::release(Checkpoint &point) {
+void InputSession::release(Checkpoint &point) {
   for (auto &[global, value] : point.values)
     mxrt::host::release(vm->heap(), value);
   point.values.clear();
 }
 
-int64_t Session::collect(const std::vector<const Checkpoint *> &checkpoints) {
+int64_t InputSession::collect(const std::vector<const Checkpoint *> &checkpoints) {
   if (!options.profile.empty()) // the trace still names them
     return 0;
   // Most variables are still bound to their names; only the others need a further search.
@@ -156,7 +156,7 @@ int64_t Session::collect(const std::vector<const Checkpoint *> &checkpoints) {
   return bytes;
 }
 
-void Session::renew(const std::vector<Checkpoint *> &checkpoints) {
+void InputSession::renew(const std::vector<Checkpoint *> &checkpoints) {
   constexpr int kInputs = 500;
   if (inputsSinceRenewal < kInputs || !options.profile.empty())
     return;
@@ -182,7 +182,7 @@ void Session::renew(const std::vector<Checkpoint *> &checkpoints) {
   kernels->useContext(*context);
 }
 
-bool Session::describeInput(const std::string &name, std::string text, sema::InputSummary &out) {
+bool InputSession::describeInput(const std::string &name, std::string text, sema::InputSummary &out) {
   ++inputsSinceRenewal;
   const SourceFile &file = sources.add(name, "", std::move(text));
   sema::NamesMark before = names->mark();
@@ -195,7 +195,7 @@ bool Session::describeInput(const std::string &name, std::string text, sema::Inp
   return right;
 }
 
-mxrt::host::Program *Session::compileInput(const std::string &name, const std::string &path,
+mxrt::host::Program *InputSession::compileInput(const std::string &name, const std::string &path,
                                            std::string text, InputResult &result, bool isWhole) {
   ++inputsSinceRenewal;
   const SourceFile &file = sources.add(name, path, std::move(text));
@@ -228,13 +228,13 @@ mxrt::host::Program *Session::compileInput(const std::string &name, const std::s
   return units.back().program;
 }
 
-bool Session::runCompiled(mxrt::host::Program *program) {
+bool InputSession::runCompiled(mxrt::host::Program *program) {
   return finish(vm->run(program).release());
 }
 
 /// After an input failed that had issued work: names without a value are restored, and those whose
 /// value is poisoned are listed.
-std::string Session::settleNames(const sema::NamesMark &before,
+std::string InputSession::settleNames(const sema::NamesMark &before,
                                  const std::set<std::string> &stored) {
   auto &scope = names->sema().session->scope.names;
   std::vector<std::string> poisoned, unset;
@@ -268,7 +268,7 @@ std::string Session::settleNames(const sema::NamesMark &before,
   return notes;
 }
 
-InputResult Session::enter(const std::string &name, const std::string &path, std::string text,
+InputResult InputSession::enter(const std::string &name, const std::string &path, std::string text,
                            bool isWhole) {
   InputResult result;
   Checkpoint before = checkpoint(/*withValues=*/false);
@@ -317,7 +317,7 @@ InputResult Session::enter(const std::string &name, const std::string &path, std
   return result;
 }
 
-bool Session::runInput(const std::string &name, std::string text, bool &complete) {
+bool InputSession::runInput(const std::string &name, std::string text, bool &complete) {
   InputResult result = enter(name, "", std::move(text));
   complete = result.complete;
   if (result.shown)
@@ -325,16 +325,6 @@ bool Session::runInput(const std::string &name, std::string text, bool &complete
   if (complete)
     collect({});
   return result.fine || !complete;
-}
-
-void Session::setCheckNan(bool check) {
-  options.checkNan = options.code.eager = check;
-  host->setCheckNan(check);
-}
-
-void Session::compareInto(Comparison *found) {
-  options.code.twins = found != nullptr;
-  host->compareInto(found);
 }
 
 } // namespace mx::driver

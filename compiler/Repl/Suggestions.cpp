@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tab completion of commands, files and names.
-#include "Repl/Suggest.h"
-#include "Repl/Commands.h"
+#include "Repl/Suggestions.h"
+#include "Repl/PromptCommands.h"
 #include "Repl/Inputs.h"
 #include <algorithm>
 #include <filesystem>

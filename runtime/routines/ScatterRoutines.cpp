@@ -3,6 +3,7 @@
 // Scatter of rows. Each chunk owns some rows of the result and applies its updates in the order
 // of the index, so the result is the same for any number of threads.
 
+#include "base/Elements.h"
 #include "routines/Routines.h"
 
 #include <cstring>
@@ -123,26 +124,15 @@ mxrt_status scatterTyped(const mxrt_context *context, mxrt_dtype type, const cha
   if constexpr (join == Join::Set) {
     return scatterSet(context, job, size_t(mxrt_dtype_size(type)), inputs, out);
   } else {
-    switch (type) {
-    case MXRT_I8:
-      return scatter<int8_t, join>(context, job, inputs, out);
-    case MXRT_U8:
-      return scatter<uint8_t, join>(context, job, inputs, out);
-    case MXRT_I32:
-      return scatter<int32_t, join>(context, job, inputs, out);
-    case MXRT_I64:
-      return scatter<int64_t, join>(context, job, inputs, out);
-    case MXRT_F16:
-      return scatterHalfs<F16, join>(context, job, inputs, out, work);
-    case MXRT_BF16:
-      return scatterHalfs<Bf16, join>(context, job, inputs, out, work);
-    case MXRT_F32:
-      return scatter<float, join>(context, job, inputs, out);
-    case MXRT_F64:
-      return scatter<double, join>(context, job, inputs, out);
-    default:
-      return wrongType(context, name, type);
-    }
+    return visitElement(type, [&](auto element) -> mxrt_status {
+      using T = typename decltype(element)::Type;
+      if constexpr (element.dtype == MXRT_BOOL)
+        return wrongType(context, name, type);
+      else if constexpr (element.isFloat && sizeof(T) == 2)
+        return scatterHalfs<T, join>(context, job, inputs, out, work);
+      else
+        return scatter<T, join>(context, job, inputs, out);
+    });
   }
 }
 

@@ -51,9 +51,9 @@ void Draw::makeStream() {
     return emitCast(e, evaluator.at(from, {}), cast<TensorType>(from.getType()).getElement(), i64);
   };
   Value seed = number(op.getSeed()), counter = number(op.getCounter());
-  Buffer words = e.scratch(i64, 2); // an mxrt_rng: key and position
+  Buffer words = e.scratch(i64, layout::mxrt_rng::kBytes / 8);
   e.call("mxrt_rng_seed", {words.address, seed});
-  e.store(words, e.number(1), counter);
+  e.store(words, e.number(layout::mxrt_rng::position / 8), counter);
   stream = words.address;
 }
 
@@ -146,7 +146,7 @@ LogicalResult Draw::emit() {
     if (!isLong || type.rank() != 0)
       return refuse("returns one seed");
     // The number serves as the name; the seed is the first word of the child.
-    Buffer name = e.scratch(element, 1), child = e.scratch(element, 2);
+    Buffer name = e.scratch(element, 1), child = e.scratch(element, layout::mxrt_rng::kBytes / 8);
     e.store(name, e.number(0), parameter(0, element));
     e.call("mxrt_rng_fork", {stream, name.address, e.number(8), child.address});
     e.store(out, {}, e.load(child, e.number(0)));

@@ -11,11 +11,11 @@ namespace mx::repl {
 
 /// State that commands work on: the prompt.
 struct Prompt {
-  Prompt(driver::Session &session, Undo &undo, LineReader &reader, driver::Streams &streams,
+  Prompt(driver::InputSession &session, Undo &undo, LineReader &reader, driver::Streams &streams,
          bool isInteractive)
       : session(session), undo(undo), reader(reader), out(streams.out), err(streams.err),
         isInteractive(isInteractive) {}
-  driver::Session &session;
+  driver::InputSession &session;
   Undo &undo;
   LineReader &reader;
   std::ostream &out, &err;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // JIT compilation and caching of graph variants, keyed by sizes, and their calls from host code.
-#include "Driver/GraphCalls.h"
+#include "Driver/GraphHost.h"
+#include "Support/LocationText.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mxrt/engine.h"
 #include "dialects/mx/Locations.h"
@@ -318,9 +319,8 @@ mxrt::Status GraphHost::runBothWays(Graph &graph, Invocation &invocation) {
   if (ran) {
     std::string where = "`" + graph.name + "`";
     if (invocation.location.file)
-      where += std::string(" at ") + invocation.location.file + ":" +
-               std::to_string(invocation.location.line) + ":" +
-               std::to_string(invocation.location.column);
+      where += " at " + locationText(invocation.location.file, invocation.location.line,
+                                     invocation.location.column);
     ++comparison->calls;
     if (eager.ok() && status.ok()) {
       comparison->add(result, invocation.result, where);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The table of `:commands`, and their lookup by unique prefix.
-#include "Repl/Commands.h"
+#include "Repl/PromptCommands.h"
 #include "Support/Suggest.h"
 #include <algorithm>
 

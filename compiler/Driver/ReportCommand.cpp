@@ -279,9 +279,9 @@ private:
       for (const json::Value &one : *slices) {
         const json::Object *slice = one.getAsObject();
         // Larger than any plan, and differences of such numbers do not overflow.
-        constexpr int64_t most = int64_t(1) << 61;
+        constexpr int64_t limit = int64_t(1) << 61;
         auto numberOf = [&](const char *name) {
-          return slice ? std::clamp(slice->getInteger(name).value_or(0), -most, most) : 0;
+          return slice ? std::clamp(slice->getInteger(name).value_or(0), -limit, limit) : 0;
         };
         std::string what;
         for (const char *part : {"type", "what", "location"})
@@ -309,7 +309,7 @@ private:
     if (!events)
       return malformed(file, 1, "this is not a trace of Chrome's format");
     struct Total {
-      double micros = 0, most = 0;
+      double micros = 0, max = 0;
       int64_t count = 0;
     };
     std::map<std::string, Total> totals;
@@ -322,7 +322,7 @@ private:
         continue;
       Total &total = totals[name->str()];
       total.micros += *span;
-      total.most = std::max(total.most, *span);
+      total.max = std::max(total.max, *span);
       ++total.count;
       all += *span;
     }
@@ -345,7 +345,7 @@ private:
       profile += "<tr>" + cell(name) + cell(memory::withCommas(total.count), true) +
                  cell(format("%.2f", total.micros / 1e3), true) +
                  cell(format("%.1f", total.micros / double(total.count)), true) +
-                 cell(format("%.1f", total.most), true) +
+                 cell(format("%.1f", total.max), true) +
                  cell(format("%.1f %%", all > 0 ? 100 * total.micros / all : 0), true) + "</tr>\n";
     profile += "</table>\n";
     return true;

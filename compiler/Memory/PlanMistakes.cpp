@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Fault injection into finished memory plans.
-#include "Memory/Mistakes.h"
+#include "Memory/PlanMistakes.h"
 #include "Memory/Liveness.h"
 
 using namespace mlir;

@@ -2,14 +2,14 @@
 //
 // Calls from the embedding API: programs whose names persist in the session, and calls of their
 // definitions.
-#include "Driver/OutsideCalls.h"
-#include "Driver/Session.h"
+#include "Driver/OutsideSession.h"
+#include "dialects/mx/Marks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mx::driver {
 
 /// Generated code for calls that differ only in sizes.
-struct Session::OutsideEntry {
+struct OutsideSession::OutsideEntry {
   irgen::Entry code;
   mlir::Operation *callee = nullptr; ///< a graph, or a function of `program`
   mxrt::host::Program *program = nullptr;
@@ -17,10 +17,11 @@ struct Session::OutsideEntry {
   std::string file; ///< the file that `location` refers to
   mxrt_location location = {};
 };
-Session::OutsideEntries::OutsideEntries() = default;
-Session::OutsideEntries::~OutsideEntries() = default;
+OutsideSession::OutsideSession(SessionOptions options, std::ostream &out, std::ostream &err)
+    : Session(std::move(options), out, err) {}
+OutsideSession::~OutsideSession() = default;
 
-const sema::ModuleInfo *Session::loadProgram(const std::string &name, const std::string &path,
+const sema::ModuleInfo *OutsideSession::loadProgram(const std::string &name, const std::string &path,
                                              std::string text) {
   const SourceFile &file = sources.add(name, path, std::move(text));
   const sema::ModuleInfo *module = names->checkProgram(file);
@@ -36,7 +37,7 @@ const sema::ModuleInfo *Session::loadProgram(const std::string &name, const std:
   return base->finishLog() ? module : nullptr;
 }
 
-mxrt::host::Value Session::variable(const sema::ModuleInfo &module, const std::string &name,
+mxrt::host::Value OutsideSession::variable(const sema::ModuleInfo &module, const std::string &name,
                                     const sema::Type *&type) const {
   auto found = module.scope.names.find(name);
   if (found == module.scope.names.end() || found->second->kind != sema::SymbolKind::Variable)
@@ -47,7 +48,7 @@ mxrt::host::Value Session::variable(const sema::ModuleInfo &module, const std::s
 
 /// `predict(net, x=images, mut opt)`, with names for values that do not collide with names in
 /// `callee`.
-std::string Session::outsideText(const std::string &callee,
+std::string OutsideSession::outsideText(const std::string &callee,
                                  const std::vector<sema::ParamInfo> *params,
                                  const std::vector<OutsideArgument> &args,
                                  std::vector<sema::OutsideValue> &values) {
@@ -74,7 +75,7 @@ std::string Session::outsideText(const std::string &callee,
   return text + ")";
 }
 
-sema::OutsideCallee Session::findCallee(const sema::ModuleInfo &module, const std::string &callee) {
+sema::OutsideCallee OutsideSession::findCallee(const sema::ModuleInfo &module, const std::string &callee) {
   sema::OutsideCallee found = names->findCallee(module, callee);
   if (found.params())
     return found;
@@ -87,7 +88,7 @@ sema::OutsideCallee Session::findCallee(const sema::ModuleInfo &module, const st
   return found;
 }
 
-bool Session::resolve(const sema::ModuleInfo &module, const std::string &callee,
+bool OutsideSession::resolve(const sema::ModuleInfo &module, const std::string &callee,
                       const std::vector<OutsideArgument> &args, OutsideTarget &out) {
   std::vector<sema::OutsideValue> values;
   std::string text = outsideText(callee, names->findCallee(module, callee).params(), args, values);
@@ -97,8 +98,8 @@ bool Session::resolve(const sema::ModuleInfo &module, const std::string &callee,
   if (!call)
     return false;
   const sema::CallInfo &info = *call->info;
-  sema::Sema &sema = names->sema();
-  std::unique_ptr<OutsideEntry> &entry = outside.byKey[irgen::entryKey(sema, info)];
+  sema::CheckedProgram &sema = names->sema();
+  std::unique_ptr<OutsideEntry> &entry = byKey[irgen::entryKey(sema, info)];
   if (!entry && !generateOutside(module, info, entry))
     return false;
   auto function = mlir::cast<mlir::FunctionOpInterface>(entry->callee);
@@ -124,7 +125,7 @@ bool Session::resolve(const sema::ModuleInfo &module, const std::string &callee,
     while (call->args[input.argument].value != given)
       ++input.argument;
     input.type = function.getArgument(index).getType();
-    input.isMut = function.getArgAttr(index, "mx.mut") != nullptr;
+    input.isMut = function.getArgAttr(index, ir::kMut) != nullptr;
     input.given = given->checked->type;
     out.inputs.push_back(input);
   }
@@ -143,7 +144,7 @@ bool Session::resolve(const sema::ModuleInfo &module, const std::string &callee,
   return out.graph != nullptr;
 }
 
-bool Session::generateOutside(const sema::ModuleInfo &module, const sema::CallInfo &info,
+bool OutsideSession::generateOutside(const sema::ModuleInfo &module, const sema::CallInfo &info,
                               std::unique_ptr<OutsideEntry> &out) {
   irgen::Options code = options.code;
   code.keepNames = true;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Renders runtime errors as diagnostics with source locations and a traceback.
-#include "Run/Report.h"
+#include "Run/Reporter.h"
+#include "Support/LocationText.h"
 #include <cstdio>
 
 namespace mx::run {
@@ -71,8 +72,8 @@ void Reporter::report(mxrt_status status, const mxrt::host::Vm *vm, const std::s
     std::span<const mxrt::host::Location> stack = vm->traceback();
     for (size_t i = 1; i < stack.size() && i < 12; ++i)
       if (stack[i].file)
-        d.note("called from " + std::string(stack[i].file->view()) + ":" +
-               std::to_string(stack[i].line) + ":" + std::to_string(stack[i].column));
+        d.note("called from " +
+               locationText(stack[i].file->view(), stack[i].line, stack[i].column));
   }
   flush();
 }

@@ -1,0 +1,25 @@
+# Writes the ops of the functions in a table: Functions.td, since TableGen cannot read the macros of C,
+# and Functions.inc, the list of their classes. include() with TABLE and FOLDER set, or
+# cmake -D TABLE=…/functions.def -D FOLDER=… -P FunctionOps.cmake.
+file(STRINGS ${TABLE} rows REGEX "^MXRT_FUNCTION[12]\\(")
+set(ops "// Generated from mxrt/functions.def.\n")
+set(classes "")
+foreach(row IN LISTS rows)
+  # The summary of an op ends at a semicolon: what follows is about the language.
+  if(NOT row MATCHES "^MXRT_FUNCTION([12])\\(([a-z0-9_]+), (\"[^;]*)(;.*)?\"\\)$")
+    message(FATAL_ERROR "${TABLE}: a row is not of the form MXRT_FUNCTION1(name, \"doc\"): ${row}")
+  endif()
+  set(kind_1 Mx_Unary)
+  set(kind_2 Mx_Binary)
+  set(kind ${kind_${CMAKE_MATCH_1}})
+  set(name ${CMAKE_MATCH_2})
+  set(doc "${CMAKE_MATCH_3}\"")
+  string(SUBSTRING ${name} 0 1 first)
+  string(TOUPPER ${first} first)
+  string(SUBSTRING ${name} 1 -1 rest)
+  string(APPEND ops "def Mx_${first}${rest}Op : ${kind}<\"${name}\", ${doc}>;\n")
+  list(APPEND classes ${first}${rest}Op)
+endforeach()
+list(JOIN classes ", " classes)
+file(CONFIGURE OUTPUT ${FOLDER}/Functions.td CONTENT "${ops}" @ONLY)
+file(CONFIGURE OUTPUT ${FOLDER}/Functions.inc CONTENT "${classes}\n" @ONLY)
