@@ -179,7 +179,7 @@ func main() in "main.mx" {
   int r3, 1
   const r4, "direct"
   const r9, "bit1"
-  const r10, #3fe0000000000000
+  const r10, 0.5d
   native r2, mx.dist.local, [r3, r4, r4, r3, r9, r10]
   const r5, "a"
   const r7, "b"
