@@ -65,8 +65,8 @@ private:
       return std::nullopt;
     // Of a divisor that may be negative: no quotient is larger than its numerator.
     if (denominator->low < 0) {
-      int64_t most = std::max(std::abs(numerator->low), std::abs(numerator->high));
-      return Interval{-most, most};
+      int64_t largest = std::max(std::abs(numerator->low), std::abs(numerator->high));
+      return Interval{-largest, largest};
     }
     // By 0 the result is 0.
     Interval positive{std::max<int64_t>(denominator->low, 1), denominator->high};
