@@ -88,7 +88,9 @@ class Build:
         for command in self.ninja("-t", "commands", "dialects/mx/mxcDialectMxGenerated").splitlines():
             if "mlir-tblgen" in command:
                 command = self.moved(command[command.index(" && ") + 4:] if command.startswith("cd ") else command)
-                command = command.replace(f"-I {self.build}", f"-I {self.made}").replace(f"-o {self.build}/", f"-o {self.made}/")
+                # The copy is inside of the build folder.
+                command = re.sub(rf"-I {re.escape(self.build)}(?=\s)", f"-I {self.made}", command)
+                command = command.replace(f"-o {self.build}/", f"-o {self.made}/")
                 # Included files are looked for in the working folder first.
                 self.run(command, cwd=self.made)
 

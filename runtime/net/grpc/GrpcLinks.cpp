@@ -119,7 +119,8 @@ private:
 
 bool GrpcLinks::open(const char *host, std::string &why) {
   // What breaks is reported by the transport; gRPC's own lines are for those who ask for them.
-  if (!std::getenv("GRPC_VERBOSITY"))
+  gpr_log_verbosity_init(); // $GRPC_VERBOSITY
+  if (!gpr_should_log(GPR_LOG_SEVERITY_INFO))
     gpr_set_log_function([](gpr_log_func_args *) {});
   grpc::ServerBuilder builder;
   int port = 0;
