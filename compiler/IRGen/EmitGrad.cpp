@@ -51,15 +51,21 @@ mlir::Type Emitter::convertGrad(const Type *type) {
   return ir::AggregateType::get(&shared.context, name, builder.getArrayAttr(names), parts);
 }
 
+std::optional<size_t> Emitter::partOfGradient(ir::AggregateType gradient, StringRef field) {
+  for (auto [i, name] : llvm::enumerate(gradient.getFields()))
+    if (mlir::cast<StringAttr>(name).getValue() == field)
+      return i;
+  return std::nullopt;
+}
+
 mlir::Value Emitter::emitGradMember(const Member *e) {
   mlir::Value value = emit(e->object);
   auto aggregate = value ? dyn_cast<ir::AggregateType>(value.getType()) : ir::AggregateType();
   if (!aggregate)
     return {};
-  for (auto [i, name] : llvm::enumerate(aggregate.getFields()))
-    if (mlir::cast<StringAttr>(name).getValue() == StringRef(e->name.text))
-      return create<ir::GetOp>(aggregate.getParts()[i], value,
-                               builder.getI64IntegerAttr(static_cast<int64_t>(i)));
+  if (std::optional<size_t> part = partOfGradient(aggregate, StringRef(e->name.text)))
+    return create<ir::GetOp>(aggregate.getParts()[*part], value,
+                             builder.getI64IntegerAttr(static_cast<int64_t>(*part)));
   return unsupported(e->span, "`." + std::string(e->name.text) + "` of a gradient");
 }
 

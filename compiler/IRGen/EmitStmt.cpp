@@ -317,10 +317,16 @@ void Emitter::assign(const Expr *lvalue, mlir::Value value) {
   if (auto *member = as<Member>(lvalue)) {
     mlir::Value object = emit(member->object);
     const Type *type = concrete(member->object->checked->type);
-    if (object && type->is(Kind::Nominal))
-      assign(member->object,
-             setPart(object, fieldIndex(*type->nominal, StringRef(member->name.text))));
-    return;
+    if (!object)
+      return;
+    std::optional<size_t> part;
+    if (type->is(Kind::Nominal))
+      part = fieldIndex(*type->nominal, StringRef(member->name.text));
+    else if (type->is(Kind::Grad))
+      part = partOfGradient(mlir::cast<ir::AggregateType>(object.getType()),
+                            StringRef(member->name.text));
+    if (part)
+      return assign(member->object, setPart(object, *part));
   }
   if (auto *index = as<Index>(lvalue)) {
     mlir::Value object = emit(index->object);

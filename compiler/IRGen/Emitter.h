@@ -355,6 +355,8 @@ private:
   mlir::Type convertGrad(const Type *type);
   mlir::Value emitGrad(const ast::Grad *e);
   mlir::Value emitGradMember(const ast::Member *e);
+  /// The part of a gradient that belongs to a field; nullopt if the field has none.
+  static std::optional<size_t> partOfGradient(ir::AggregateType gradient, llvm::StringRef field);
   mlir::Value emitGradArithmetic(Tok op, const ast::Expr *left, const ast::Expr *right);
   void emitGradUpdate(const ast::Assign *stmt, Tok op);
   mlir::Value withParams(mlir::Value model, mlir::Value params);
