@@ -31,6 +31,8 @@ usage: mxc run [OPTIONS] FILE [-- name=value…]        (- reads standard input)
   --check=nan              stop at the first op that makes a NaN; graphs run op by op
   --check=memory           graphs: no kernel changes memory that is not its own; what is not in use is poison
   --unchecked              integer division by zero gives 0 instead of an error
+  --fast-math              kernels of graphs may reorder sums, contract ops, and assume that there is no NaN and no
+                           infinity: other bits than eager code
   --seed N                 seed of the default random generator (0)
   --max-memory=512MiB      error instead of using more for tensors
   --max-bytes=512MiB       graphs rematerialise values rather than need a larger arena; error if that is
