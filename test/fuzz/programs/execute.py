@@ -115,9 +115,12 @@ class Runner:
         """How `mxc check` ends for each program. Many are checked by one process, as long as it ends well."""
         paths = [self.write(f"p{i}.mx", text) for i, text in enumerate(texts)]
         together = self.execute(["check", "--error-format=short", *paths])
-        wrong = set(re.findall(r"/(p\d+\.mx):\d+:\d+: error\[", together.err + together.out))
+        said = together.err + together.out
+        wrong = set(re.findall(r"/(p\d+\.mx):\d+:\d+: error\[", said))
+        # An error in the library's code does not name the program that led to it.
+        is_named = len(re.findall(r"/p\d+\.mx:\d+:\d+: error\[", said)) == said.count(": error[")
         endings = []
-        if not together.fault or "without an error" in together.fault:
+        if is_named and (not together.fault or "without an error" in together.fault):
             for i in range(len(texts)):
                 bad = f"p{i}.mx" in wrong
                 endings.append(Ending(int(bad), "", "error[E0000]" if bad else ""))
