@@ -451,21 +451,30 @@ const Type *Sema::typeFromExpr(const Expr *e, bool quiet) {
     index = ast::as<ast::Index>(call->callee);
     base = call->callee;
   }
-  if (index)
+  if (index) {
     base = index->object;
+    for (const ast::IndexArg &a : index->args)
+      if (!a.value) { // a slice, `new`, or `...` without a name
+        if (!quiet)
+          diags.report(Code::E0217, a.span, "`" + textOf(e) + "` is not a type")
+              .label(a.span, "an index, not an argument of a type")
+              .help("write sizes or types: `f32[3]`, `Mlp[784, 10]`");
+        return nullptr;
+      }
+  }
   if (auto *name = ast::as<ast::Name>(base)) {
     if (auto element = elementNamed(name->text); element && !call) {
       Shape shape;
       if (index)
         for (const ast::IndexArg &a : index->args) {
-          if (a.kind == ast::IndexArg::Ellipsis && a.value) {
+          if (a.kind == ast::IndexArg::Ellipsis) {
             auto *pack = ast::as<ast::Name>(a.value);
             Symbol *s = pack ? lookup(pack->text) : nullptr;
             if (s && s->kind == SymbolKind::PackParam)
               shape.push_back({{}, s->pack});
             continue;
           }
-          Dim d = a.value ? dimFromExpr(a.value) : Dim();
+          Dim d = dimFromExpr(a.value);
           if (!d)
             return nullptr;
           shape.push_back(axisOf(d));
@@ -508,7 +517,7 @@ const Type *Sema::typeFromExpr(const Expr *e, bool quiet) {
     }
     for (size_t i = 0; i < index->args.size() && i < generics->size(); ++i) {
       TypeArg arg;
-      if (!index->args[i].value || !typeArg(index->args[i].value, (*generics)[i], arg))
+      if (!typeArg(index->args[i].value, (*generics)[i], arg))
         return types.error();
       args.push_back(std::move(arg));
     }

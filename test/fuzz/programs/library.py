@@ -56,6 +56,7 @@ FOUND = {
     "size-of-variable": [["for i in 1..3 { print(ones([4])[i : i + 2], zeros([i, i + 1]).sum()) }"], ["var n = 3", "graph { print(ones([n]).sum()) }"],
                          ["fn rows(x: f32[N], n: i64) -> f32 { x[:n].sum() + zeros([n]).sum() }", "print(rows([1.0, 2.0], 1))"]],
     "mask": [["print(ones([3])[ones([3]) > 0.5])"], ["graph fn chosen(x: f32[N]) -> f32 { x[x > 0.0].sum() }", "print(chosen([1.0]))"]],
+    "index-of-type": [["let a = f32[:]"], ["print((i32)[3, new])"], ["import nn", "let net = nn.Dense[1:2, 3]()"]],
     "main": [["fn main() { print(1) }"], ["fn main() -> i64 { 1 }", "main()"]],
     "gpu": [["let d = device(\"gpu:0\")", "print(on d { ones([2]) })"]],
     "static-recursion": [["fn down(static n: i64) -> i64 { if n == 0 { 0 } else { down(n - 1) } }", "print(down(3))"],
