@@ -2,7 +2,7 @@
 
 #include "EncodedRun.h"
 
-#include "kvstore/Exchange.h"
+#include "SimCalls.h"
 
 #include <cmath>
 #include <cstring>
@@ -24,29 +24,14 @@ float element(uint64_t seed, size_t call, int rank, size_t bucket, size_t i) {
   return float(std::ldexp(double(random.next() >> 11) * 0x1p-53 - 0.5, int(random.below(8)) - 4));
 }
 
-struct Push {
-  std::vector<float> memory;
-  bool pushed = false, done = false;
-  int64_t at = 0;
-  Status status;
-};
 struct Process {
   std::unique_ptr<Session> session;
   std::unique_ptr<Exchange> exchange;
   std::unique_ptr<KeyTable> table;
   std::vector<Residual> residuals;
-  std::vector<std::unique_ptr<Call>> calls;
-  std::vector<std::vector<std::unique_ptr<Push>>> pushes; // of each call, of each bucket
-  bool done() const {
-    for (auto &call : pushes)
-      for (auto &push : call)
-        if (!push->done)
-          return false;
-    for (auto &call : calls)
-      if (!call->finished())
-        return false;
-    return true;
-  }
+  Calls calls;
+  Pushes pushes;
+  bool done() const { return allDone(pushes, calls); }
 };
 
 class Job {
@@ -256,12 +241,7 @@ EncodedOutcome Job::go() {
     pushDue(rank);
     if (process.exchange->failure().failed())
       process.exchange->abandon();
-    int64_t next = process.session->nextDeadline();
-    for (auto &call : process.pushes)
-      for (auto &push : call)
-        if (!push->pushed)
-          next = std::min(next, push->at);
-    sim.wake(rank, next);
+    sim.wake(rank, nextDue(*process.session, process.pushes));
     bool all = happened;
     for (int r = 0; r < s.ranks && all; ++r)
       all = !sim.alive(r) || processes[size_t(r)].done();

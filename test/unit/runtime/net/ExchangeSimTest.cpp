@@ -5,9 +5,8 @@
 // other programs, crash or are cut off. A bucket that succeeds has the bits of the
 // reference, a failure has a reason, nobody waits for ever.
 
-#include "kvstore/Exchange.h"
+#include "SimCalls.h"
 #include "kvstore/Reference.h"
-#include "net/Sim.h"
 
 #include <gtest/gtest.h>
 
@@ -75,29 +74,14 @@ float element(const Scenario &s, size_t call, int rank, size_t bucket, size_t i)
 }
 double weightOf(int rank) { return rank == 1 ? 0 : 1 + 2 * rank; }
 
-struct Push {
-  std::vector<float> memory;
-  bool pushed = false, done = false;
-  int64_t at = 0;
-  Status status;
-};
 struct Process {
   std::unique_ptr<Session> session;
   std::unique_ptr<Exchange> exchange;
   std::vector<std::unique_ptr<KeyTable>> tables;
-  std::vector<std::unique_ptr<Call>> calls;
-  std::vector<std::vector<std::unique_ptr<Push>>> pushes; // of each call, of each bucket
+  Calls calls;
+  Pushes pushes;
   bool left = false;
-  bool done() const {
-    for (auto &call : pushes)
-      for (auto &push : call)
-        if (!push->done)
-          return false;
-    for (auto &call : calls)
-      if (!call->finished())
-        return false;
-    return true;
-  }
+  bool done() const { return allDone(pushes, calls); }
 };
 
 class Job {
@@ -274,12 +258,7 @@ std::string Job::go() {
     // As a rank that is about to leave.
     if (process.exchange->failure().failed())
       process.exchange->abandon();
-    int64_t next = process.session->nextDeadline();
-    for (auto &call : process.pushes)
-      for (auto &push : call)
-        if (!push->pushed)
-          next = std::min(next, push->at);
-    sim.wake(rank, next);
+    sim.wake(rank, nextDue(*process.session, process.pushes));
     bool all = happened;
     for (int r = 0; r < s.ranks && all; ++r)
       all = !sim.alive(r) || processes[size_t(r)].left || processes[size_t(r)].done();
